@@ -16,8 +16,8 @@ use crate::recorded::Recorded;
 use crate::{print_made, print_message};
 
 /// What to do about an experiment's files.
-pub(crate) const EDITED: &str = "plan.toml and experiment.json say what was run: where one is missing, cut off or edited, put back \
-                                 the file that truetps has written";
+pub(crate) const EDITED: &str = "plan.toml and experiment.json record the run: if one is missing, cut off or edited, \
+                                 restore the file that truetps has written";
 
 /// An experiment's folder, or the newest one below `runs`.
 pub(crate) fn open_folder(named: Option<&Path>, runs: &Path) -> Result<ExperimentFolder, CommandFailure> {
@@ -25,9 +25,9 @@ pub(crate) fn open_folder(named: Option<&Path>, runs: &Path) -> Result<Experimen
     ExperimentFolder::open(&path).map_err(|error| {
         let is_trial = matches!(ExperimentFolder::find(&path), Ok((_, Some(_))));
         let hint = if is_trial {
-            "name the folder above it; `truetps stalls` and `truetps compare` take that of a trial"
+            "name the folder above it; `truetps stalls` and `truetps compare` take a trial's folder"
         } else {
-            "start an experiment with `truetps sweep`, or name the folder of one"
+            "start an experiment with `truetps sweep`, or name an experiment's folder"
         };
         CommandFailure::usage(error).hint(hint.to_owned())
     })

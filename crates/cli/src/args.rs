@@ -30,26 +30,26 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum TruetpsCommand {
-    /// Measure all configurations of a plan in randomised blocks, on a private server or on one of yours (--dsn)
+    /// Measure all configurations of a plan in randomised blocks, on a private or an external server (--dsn)
     Sweep(SweepArgs),
-    /// Measure one configuration once: a single trial, on a private server or on one of yours (--dsn)
+    /// Measure one configuration once: a single trial, on a private or an external server (--dsn)
     Run(Box<RunArgs>),
     /// List, show and check plans
     Plan {
         #[command(subcommand)]
         command: PlanCommand,
     },
-    /// Watch a server without load: status, waits, sessions, and the host, second by second
+    /// Watch a server without load: status, waits, sessions and the host, every second
     Probe(WatchArgs),
-    /// Show an experiment's answer again, from its folder
+    /// Show an experiment's report again, from its folder
     Report(ReportArgs),
-    /// Compare two runs or experiments: what differs, by how much, what it cost, and what was different about them
+    /// Compare two runs or experiments: which figures differ, by how much, and which conditions differed
     Compare(CompareArgs),
-    /// Show where throughput broke down in a run, and what the server waited on meanwhile
+    /// Show where throughput broke down in a run, and what the server waited on at that time
     Stalls(StallsArgs),
     /// Compare the settings of two servers: what differs, most likely to matter first
     Diff(DiffArgs),
-    /// Keep servers by name: add, start, ask, stop; clean what killed runs left; capture what any server is set to
+    /// Manage named servers: add, start, query, stop; clean up after killed runs; capture a server's settings
     Server {
         #[command(subcommand)]
         command: ServerCommand,
@@ -108,33 +108,34 @@ pub(crate) enum TableFormat {
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct FolderArgs {
-    /// Folder that experiments are recorded in
+    /// Folder of recorded experiments
     #[arg(long, value_name = "DIR", default_value = "runs", env = "TRUETPS_RUNS")]
     pub(crate) runs: PathBuf,
     #[command(flatten)]
     pub(crate) sandbox: SandboxPlace,
-    /// Folder of an unpacked server; default: that of TRUETPS_BASEDIR, else the one in PATH or in the usual places
+    /// Folder of an unpacked server; default: TRUETPS_BASEDIR, else the server in PATH or in the usual places
     #[arg(long, value_name = "DIR")]
     pub(crate) basedir: Option<PathBuf>,
     /// A server with a name (`truetps server add`), in place of the plan's
     #[arg(long, value_name = "NAME", conflicts_with_all = ["basedir", "dsn"])]
     pub(crate) server: Option<String>,
-    /// Measure a server that runs already, in place of a private one: mysql://user@host:port, or
-    /// postgresql://user@/database?socket=/path. Default: that of TRUETPS_DSN, where no other server is named. The password
+    /// Measure a running, external server in place of a private one: mysql://user@host:port, or
+    /// postgresql://user@/database?socket=/path. Default: TRUETPS_DSN, if no other server is named. The password
     /// comes from TRUETPS_PASSWORD, ~/.my.cnf or the terminal
     #[arg(long, value_name = "DSN", conflicts_with = "basedir")]
     pub(crate) dsn: Option<String>,
-    /// Schema that is made in the server of --dsn, and dropped at the end; default: truetps
+    /// Schema to create in the server of --dsn, and to drop at the end; default: truetps
     #[arg(long, value_name = "NAME")]
     pub(crate) schema: Option<String>,
-    /// Work in the schema of --schema although it is there: tables are made in it under names that it does not have, and
-    /// only those are dropped
+    /// Use the existing schema named by --schema: the run creates tables under unused names and drops only these
+    /// tables
     #[arg(long, requires = "schema")]
     pub(crate) i_own_this_schema: bool,
-    /// Show every statement that would be sent to the server of --dsn, and send questions only: nothing is changed
+    /// Show every statement that would be sent to the server of --dsn; send only queries that change nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Option file of MySQL's programs: user and password of its group [client], where --dsn and TRUETPS_PASSWORD have none
+    /// Option file of MySQL's programs: user and password of its group [client], if --dsn and TRUETPS_PASSWORD have
+    /// none
     #[arg(long, value_name = "FILE")]
     pub(crate) defaults_file: Option<PathBuf>,
     /// Ask for the account's password on the terminal
@@ -144,7 +145,7 @@ pub(crate) struct FolderArgs {
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct SandboxPlace {
-    /// Folder that private servers live in: the disk under it is the one that is measured. Default:
+    /// Folder for private servers; its disk is the one measured. Default:
     /// /var/cache/truetps for root, else truetps in the user's cache folder
     #[arg(long, value_name = "DIR", env = "TRUETPS_SANDBOX_DIR")]
     pub(crate) sandbox_dir: Option<PathBuf>,
@@ -158,10 +159,10 @@ pub(crate) struct EngineArgs {
     /// How threads drive clients, in place of the plan's
     #[arg(long, value_enum)]
     pub(crate) mode: Option<Mode>,
-    /// Bind generator and private server to cores of their own: a list for the generator such as 3 or 0-1,4, or auto
+    /// Bind generator and private server to separate cores: a list for the generator, such as 3 or 0-1,4, or auto
     #[arg(long, value_name = "CORES", num_args = 0..=1, default_missing_value = "auto")]
     pub(crate) pin: Option<String>,
-    /// Show the run on the whole terminal while it goes on: throughput, latency, waits, stalls, results (? for keys)
+    /// Show the run live on the whole terminal: throughput, latency, waits, stalls, results (? for keys)
     #[arg(long)]
     pub(crate) ui: bool,
     /// Format of the answer on stdout
@@ -169,23 +170,23 @@ pub(crate) struct EngineArgs {
     pub(crate) format: OutputFormat,
 }
 
-/// How server and host are watched during a trial, in place of the plan's.
+/// How the probe reads server and host during a trial, in place of the plan's.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ProbeArgs {
-    /// How often server and host are read beside the load: 250ms, 1s; default: the plan's, which is a second
+    /// Interval between readings of server and host during the load: 250ms, 1s; default: the plan's, which is 1s
     #[arg(long, value_name = "TIME", value_parser = times::time)]
     probe_interval: Option<Duration>,
-    /// Watch neither server nor host beside the load
+    /// Turn the probe off: read neither server nor host during the load
     #[arg(long, conflicts_with_all = ["probe_interval", "waits"])]
     no_probe: bool,
-    /// Start private servers so that they say what they wait for: performance_schema with all wait events, and more
-    /// metrics of InnoDB. That costs throughput
+    /// Start private servers with wait events on: performance_schema with all wait events, and more metrics of
+    /// InnoDB. This costs throughput
     #[arg(long)]
     waits: bool,
 }
 
 impl ProbeArgs {
-    /// The section of a plan that means the same. What is wrong with it is said where plans are checked.
+    /// The section of a plan that means the same. It is checked with the plan.
     pub(crate) fn over(&self, planned: &ProbeSpec) -> ProbeSpec {
         ProbeSpec {
             enabled: !self.no_probe && (planned.enabled || self.probe_interval.is_some() || self.waits),
@@ -199,21 +200,21 @@ impl ProbeArgs {
 #[command(after_help = "Examples:\n  \
     truetps sweep --quick                 what each durability setting costs here, in about two minutes\n  \
     truetps sweep                         the same in about half an hour, with narrower intervals\n  \
-    truetps sweep my-plan.toml            a plan of your own: copy one with `truetps plan show durability`\n  \
+    truetps sweep my-plan.toml            your own plan: copy one with `truetps plan show durability`\n  \
     truetps sweep --quick --server mysql-8.0   on a server that `truetps server add` has added\n  \
     truetps sweep my-plan.toml --dsn mysql://loader@db1   on a server of yours; --dry-run shows what would be sent\n  \
-    truetps sweep --resume                go on with the newest experiment where it was interrupted")]
+    truetps sweep --resume                resume the newest experiment")]
 pub(crate) struct SweepArgs {
     /// Name of a plan (`truetps plan list`), or a TOML file; default: durability
     pub(crate) plan: Option<String>,
     /// Run the plan's short form
     #[arg(long)]
     pub(crate) quick: bool,
-    /// Go on with an interrupted experiment: its folder; default: the newest one
+    /// Resume an interrupted experiment: its folder; default: the newest one
     #[arg(long, value_name = "FOLDER", num_args = 0..=1, conflicts_with_all = ["plan", "quick", "seed", "server", "probe_interval", "no_probe", "waits"])]
     #[expect(clippy::option_option, reason = "clap's form of a flag whose value may be left out")]
     pub(crate) resume: Option<Option<PathBuf>>,
-    /// Replicates, in place of the plan's; with --resume: the number in all, to extend an experiment that has fewer
+    /// Replicates, in place of the plan's; with --resume: the total number, to extend an experiment that has fewer
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) blocks: Option<u32>,
     /// Seed of all random choices, in place of the plan's
@@ -243,7 +244,7 @@ pub(crate) struct SweepArgs {
 pub(crate) struct RunArgs {
     #[arg(help = workload_help())]
     pub(crate) workload: String,
-    /// Sessions that drive the server at once, one for each client
+    /// Number of concurrent sessions, one for each client
     #[arg(long, short, visible_alias = "clients", value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) connections: u32,
     #[command(flatten)]
@@ -272,7 +273,7 @@ pub(crate) struct RunArgs {
     /// How many statements of a kind a transaction of read-write has, such as point_selects=0; may be given again
     #[arg(long, value_name = "NAME=COUNT")]
     pub(crate) mix: Vec<String>,
-    /// Send statements as whole SQL text in place of prepared ones
+    /// Send statements as SQL text, not as prepared statements
     #[arg(long)]
     pub(crate) text_protocol: bool,
     /// Seed of all random values
@@ -287,7 +288,7 @@ pub(crate) struct RunArgs {
 }
 
 fn workload_help() -> String {
-    format!("What is sent: {}", truetps_workload::NAMES.join(", "))
+    format!("Workload to run: {}", truetps_workload::NAMES.join(", "))
 }
 
 #[derive(Debug, Subcommand)]
@@ -303,7 +304,7 @@ pub(crate) enum PlanCommand {
     Check {
         /// A TOML file, or the name of a plan
         plan: String,
-        /// Folder of an unpacked server; default: that of TRUETPS_BASEDIR, else the one in PATH or in the usual places
+        /// Folder of an unpacked server; default: TRUETPS_BASEDIR, else the server in PATH or in the usual places
         #[arg(long, value_name = "DIR")]
         basedir: Option<PathBuf>,
         /// A server with a name (`truetps server add`), in place of the plan's
@@ -319,27 +320,27 @@ pub(crate) enum PlanCommand {
     truetps probe 'mysql://root@?socket=/run/mysqld/mysqld.sock'        until Ctrl-C, once a second\n  \
     TRUETPS_PASSWORD=… truetps probe mysql://monitor@db1 --interval 250ms --duration 1m\n  \
     truetps probe 'postgresql://postgres@/app?socket=/run/postgresql' --format csv > signals.csv\n\n\
-    Nothing is changed in the server: one session asks it. A line a sample goes to stderr, the summary to stdout. A server \
-    that does not answer is told while it does not.\n\
+    One session queries the server and changes nothing. One line per sample goes to stderr, the summary to stdout. \
+    While the server does not answer, stderr says so.\n\
     Exit codes: 0 also after Ctrl-C; 2 wrong usage or login; 4 the server cannot be reached, or does not answer at the end. \
     docs/reference/probe.md")]
 pub(crate) struct WatchArgs {
-    /// The server: mysql://user@host:port or postgresql://user@host/database, or the name of one that runs (`truetps
-    /// server list`), as its owner. The password for a DSN comes from TRUETPS_PASSWORD, ~/.my.cnf or the terminal
+    /// The server: mysql://user@host:port or postgresql://user@host/database, or the name of a running server
+    /// (`truetps server list`), as its owner. The password for a DSN comes from TRUETPS_PASSWORD, ~/.my.cnf or the
+    /// terminal
     #[arg(value_name = "DSN|NAME")]
     pub(crate) server: String,
     #[command(flatten)]
     pub(crate) login: LoginArgs,
     #[command(flatten)]
     pub(crate) sandbox: SandboxPlace,
-    /// How often server and host are read, from every 50ms to every 60s
+    /// Interval between readings of server and host, from 50ms to 60s
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = times::time)]
     pub(crate) interval: Duration,
-    /// How long they are watched, from the first reading to the last one: 30s, 5m, at least an interval; default: until
-    /// Ctrl-C
+    /// Time from the first reading to the last: 30s, 5m, at least one interval; default: until Ctrl-C
     #[arg(long, value_name = "TIME", value_parser = times::time)]
     pub(crate) duration: Option<Duration>,
-    /// Folder that the probe is recorded in
+    /// Folder to record the probe in
     #[arg(long, value_name = "DIR", default_value = "runs", env = "TRUETPS_RUNS")]
     pub(crate) runs: PathBuf,
     /// Format of the summary on stdout
@@ -349,12 +350,12 @@ pub(crate) struct WatchArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ReportArgs {
-    /// An experiment's folder, or that of a probe; default: the newest experiment
+    /// Folder of an experiment or a probe; default: the newest experiment
     pub(crate) folder: Option<PathBuf>,
-    /// Folder that experiments are recorded in
+    /// Folder of recorded experiments
     #[arg(long, value_name = "DIR", default_value = "runs", env = "TRUETPS_RUNS")]
     pub(crate) runs: PathBuf,
-    /// Format of the answer on stdout; report.html in the folder is written anew in any case
+    /// Format of the answer on stdout; report.html in the folder is always rewritten
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: OutputFormat,
 }
@@ -365,13 +366,14 @@ pub(crate) struct ReportArgs {
     truetps compare latest latest --a-levels key=deleted --b-levels key=auto   two levels of one experiment, block by block\n  \
     truetps compare runs/before runs/after --fail-if 'tps<-5%' --fail-if durability   for scripts\n\n\
     Exit codes: 0 decided, no threshold crossed; 1 a threshold was crossed; 2 wrong usage; 3 not enough data. A threshold is \
-    crossed where the estimate is beyond it and the interval excludes no change; it is kept where the whole interval is on \
-    its good side. Figures: tps, p99, max_gap and the lines of the cost ledger as --format csv names them. `durability` is crossed \
-    where a crash can cost B more acknowledged commits than A, and cannot be judged where a side has not recorded its settings.")]
+    crossed if the estimate is beyond it and the interval excludes zero; it is kept if the whole interval is on its \
+    good side. Figures: tps, p99, max_gap and the lines of the cost ledger as --format csv names them. `durability` is \
+    crossed if a crash can lose more acknowledged commits on B than on A; it cannot be judged if a side has no recorded \
+    settings.")]
 pub(crate) struct CompareArgs {
-    /// What is compared with: an experiment's folder, a trial's folder, or `latest`
+    /// The reference: an experiment's folder, a trial's folder, or `latest`
     pub(crate) a: PathBuf,
-    /// What is compared
+    /// What to compare with A
     pub(crate) b: PathBuf,
     /// Only trials of A with this level; may be given again
     #[arg(long, value_name = "FACTOR=LEVEL")]
@@ -379,11 +381,11 @@ pub(crate) struct CompareArgs {
     /// Only trials of B with this level; may be given again
     #[arg(long, value_name = "FACTOR=LEVEL")]
     pub(crate) b_levels: Vec<String>,
-    /// Exit with 1 where a figure of B differs from A by more than this, or with `durability` where commits survive less on B
-    /// than on A; may be given again
+    /// Exit with 1 if a figure of B differs from A by more than this, or, with `durability`, if a crash can lose more
+    /// commits on B than on A; may be given again
     #[arg(long, value_name = "NAME<PERCENT%|durability")]
     pub(crate) fail_if: Vec<String>,
-    /// Folder that experiments are recorded in: where `latest` is
+    /// Folder of recorded experiments, with `latest`
     #[arg(long, value_name = "DIR", default_value = "runs", env = "TRUETPS_RUNS")]
     pub(crate) runs: PathBuf,
     /// Format of the answer on stdout
@@ -395,12 +397,12 @@ pub(crate) struct CompareArgs {
 #[command(after_help = "Examples:\n  \
     truetps stalls                               the newest experiment\n  \
     truetps stalls runs/run-insert-1/trial-0001  one trial\n\n\
-    A stall is a stretch with less than 30 % of the throughput that is usual around it, for 200 ms or more; a dip has less \
+    A stall is a period of 200 ms or more with less than 30 % of the usual throughput around it; a dip has less \
     than 70 %. docs/method.md")]
 pub(crate) struct StallsArgs {
     /// An experiment's folder, or a trial's; default: the newest experiment
     pub(crate) folder: Option<PathBuf>,
-    /// Folder that experiments are recorded in
+    /// Folder of recorded experiments
     #[arg(long, value_name = "DIR", default_value = "runs", env = "TRUETPS_RUNS")]
     pub(crate) runs: PathBuf,
     /// Format of the answer on stdout
@@ -410,25 +412,25 @@ pub(crate) struct StallsArgs {
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
-    truetps server restore                             whatever killed runs of this user have left\n  \
+    truetps server restore                             clean up after all killed runs of this user\n  \
     TRUETPS_PASSWORD=… truetps server restore --dsn mysql://admin@db1:3306\n\n\
-    A setting is put back where it still has the value that the run has set. It may be run again at any time. \
+    A setting is restored if it still has the value set by the run. Running the command again is safe. \
     docs/guides/your-own-server.md")]
 pub(crate) struct RestoreArgs {
-    /// The server, and the account that puts it back; default: those of --journal, else of TRUETPS_DSN, else those of each
-    /// journal. The password comes from TRUETPS_PASSWORD, ~/.my.cnf or the terminal
+    /// The server, and the account to restore with; default: from --journal, else TRUETPS_DSN, else from each journal.
+    /// The password comes from TRUETPS_PASSWORD, ~/.my.cnf or the terminal
     #[arg(long, value_name = "DSN")]
     pub(crate) dsn: Option<String>,
     #[command(flatten)]
     pub(crate) login: LoginArgs,
-    /// The journal of one killed run; default: all that are there
+    /// The journal of one killed run; default: all journals
     #[arg(long, value_name = "FILE")]
     pub(crate) journal: Option<PathBuf>,
-    /// The server is the one of the journal, although its host name, port, data folder or server_id is another now: for
-    /// MariaDB, which has no id of its own
+    /// Accept the server as the journal's, although its host name, port, datadir or server_id has changed: for
+    /// servers without a unique id (MariaDB)
     #[arg(long, requires_all = ["journal", "dsn"])]
     pub(crate) same_server: bool,
-    /// Folder that experiments are recorded in: journals are below it for a user without a home folder
+    /// Folder of recorded experiments; it also has the journals of a user without a home folder
     #[arg(long, value_name = "DIR", default_value = "runs", env = "TRUETPS_RUNS")]
     pub(crate) runs: PathBuf,
 }
@@ -438,10 +440,11 @@ pub(crate) struct RestoreArgs {
     truetps server capture 'mysql://root@?socket=/run/mysqld/mysqld.sock' -o prod.json\n  \
     TRUETPS_PASSWORD=… truetps server capture mysql://monitor@db1:3306 -o db1.json\n  \
     truetps server capture 'postgresql://postgres@/app?socket=/run/postgresql' > pg.json\n\n\
-    Nothing is changed in the server. Values of variables that may be secret are left out. docs/reference/settings.md")]
+    Changes nothing in the server. Values of variables that may be secret are left out. docs/reference/settings.md")]
 pub(crate) struct CaptureArgs {
-    /// The server: mysql://user@host:port or postgresql://user@host/database, or the name of one that runs (`truetps
-    /// server list`), as its owner. The password for a DSN comes from TRUETPS_PASSWORD, ~/.my.cnf or the terminal
+    /// The server: mysql://user@host:port or postgresql://user@host/database, or the name of a running server
+    /// (`truetps server list`), as its owner. The password for a DSN comes from TRUETPS_PASSWORD, ~/.my.cnf or the
+    /// terminal
     #[arg(value_name = "DSN|NAME")]
     pub(crate) server: String,
     #[command(flatten)]
@@ -451,8 +454,8 @@ pub(crate) struct CaptureArgs {
     /// File to write; default: stdout
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// Measure what a flush costs in this folder, which is on the disk of the server's data: for 1.5 seconds, in a file
-    /// that is made there and removed
+    /// Measure the time of a flush in this folder, which is on the disk of the server's data: for 1.5 seconds, in a
+    /// temporary file
     #[arg(long, value_name = "DIR")]
     pub(crate) flush_dir: Option<PathBuf>,
 }
@@ -462,14 +465,14 @@ pub(crate) struct CaptureArgs {
     truetps diff prod.json test.json                   two captures (truetps server capture)\n  \
     truetps diff prod.json 'mysql://root@?socket=/run/mysqld/mysqld.sock'\n  \
     truetps diff old new                               two servers of `truetps server start`\n  \
-    truetps diff /etc/mysql/my.cnf prod.json           does the server have what its file says?\n  \
+    truetps diff /etc/mysql/my.cnf prod.json           does the server have the settings of its file?\n  \
     truetps diff runs/first/trial-0001 runs/latest --format md\n  \
     TRUETPS_PASSWORD_A=… TRUETPS_PASSWORD_B=… truetps diff mysql://me@db1 mysql://me@db2\n\n\
-    TRUETPS_PASSWORD is for the one server that has no password of its own; no server gets that of another one.\n\
+    TRUETPS_PASSWORD is for the one server without its own password; it is never sent to the other server.\n\
     Exit code: 0 whether or not something differs. docs/reference/settings.md")]
 pub(crate) struct DiffArgs {
-    /// A capture, an option file, a run folder, a server as mysql://… or postgresql://…, or the name of one that runs
-    /// (`truetps server list`); a file or folder of that name goes first
+    /// A capture, an option file, a run folder, a server as mysql://… or postgresql://…, or the name of a running
+    /// server (`truetps server list`); a file or folder of that name has precedence
     pub(crate) a: String,
     /// The same, to compare with
     pub(crate) b: String,
@@ -477,16 +480,16 @@ pub(crate) struct DiffArgs {
     pub(crate) login: LoginArgs,
     #[command(flatten)]
     pub(crate) sandbox: SandboxPlace,
-    /// The option file of --defaults-file for A alone
+    /// The option file of --defaults-file, for A only
     #[arg(long, value_name = "FILE")]
     pub(crate) defaults_file_a: Option<PathBuf>,
-    /// The option file of --defaults-file for B alone
+    /// The option file of --defaults-file, for B only
     #[arg(long, value_name = "FILE")]
     pub(crate) defaults_file_b: Option<PathBuf>,
     /// Format of the answer on stdout
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: DiffFormat,
-    /// Show what is folded away, too: identities, positions, and unknown variables of one version alone
+    /// Also show what is folded away: identities, positions, and unknown variables of only one version
     #[arg(long)]
     pub(crate) all: bool,
 }

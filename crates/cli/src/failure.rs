@@ -24,7 +24,7 @@ impl CommandFailure {
         Self { exit: Exit::Failed, message: message.to_string(), hint: None }
     }
 
-    /// The user has had enough.
+    /// The user interrupted the command.
     pub(crate) fn interrupted(message: impl fmt::Display) -> Self {
         Self { exit: Exit::Interrupted, message: message.to_string(), hint: None }
     }

@@ -1,4 +1,4 @@
-//! What is wrong with a plan, in the words of somebody who has typed flags.
+//! Errors in a plan, in terms of the flags on the command line.
 
 use clap::CommandFactory;
 use truetps_record::PlanError;
@@ -36,7 +36,7 @@ fn of_key(command: &clap::Command, key: &str) -> Option<String> {
     tails.flat_map(|tail| [Some(tail.to_owned()), bare(tail)]).flatten().find_map(|id| of_id(command, &id))
 }
 
-/// The unit that the name of a key has and that of its flag has not, for what is wrong with a number.
+/// The unit in a key's name, which its flag's name lacks, for errors about numbers.
 fn unit(key: &str, problem: &str) -> &'static str {
     let is_bare = problem.contains("is not between") && problem.ends_with(|c: char| c.is_ascii_digit());
     match is_bare {

@@ -86,7 +86,7 @@ impl Mode {
 }
 
 impl LoadArgs {
-    /// The section of a plan that means the same. What is wrong with it is said where plans are checked.
+    /// The section of a plan that means the same. It is checked with the plan.
     pub(crate) fn load(&self, mode: DriveMode) -> Load {
         Load {
             warm_up_s: self.warm_up,

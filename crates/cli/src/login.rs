@@ -94,7 +94,7 @@ fn warn_of_typed_password(target: &Target, dsn: &str) {
     let is_typed = std::env::args_os().any(|word| word.to_string_lossy().ends_with(dsn));
     if target.login.password.is_some() && is_typed {
         print_message(&format!(
-            "warning: a password on the command line can be read by everybody on this host: use {PASSWORD}\n"
+            "warning: a password on the command line can be read by every user of this host: use {PASSWORD}\n"
         ));
     }
 }
@@ -152,7 +152,7 @@ fn take_own_file(target: &mut Target, dsn: &str) {
     print_message(&format!("login of `{}` from {}\n", target.login.user, path.display()));
 }
 
-/// Whether somebody sits here who can be asked for what this server misses.
+/// Whether the password of this server is missing and can be asked for on a terminal.
 fn wants_password(target: &Target) -> bool {
     let is_attended = io::stdin().is_terminal() && io::stderr().is_terminal();
     target.login.password.is_none()

@@ -80,7 +80,7 @@ pub(crate) fn print_message(text: &str) {
     say_raw(&printable_lines(text));
 }
 
-/// The same with what a terminal obeys, for who draws. Nobody listening is no reason to fail: what was measured is on disk.
+/// The same with terminal escape sequences. A closed stderr is no failure: the results are on disk.
 pub(crate) fn say_raw(text: &str) {
     use std::io::Write;
     let _ = std::io::stderr().write_all(text.as_bytes());
@@ -91,7 +91,8 @@ pub(crate) fn print_out(text: &str) -> Exit {
     print_made(&printable_text(text))
 }
 
-/// Prints to stdout what its format has made safe: a drawn report with its colours, JSON, CSV. A reader that went away (`| head`) is no failure of ours.
+/// Prints to stdout what its format has made safe: a drawn report with its colours, JSON, CSV. A reader that has closed
+/// the pipe (`| head`) is no failure.
 pub(crate) fn print_made(text: &str) -> Exit {
     use std::io::Write;
     match std::io::stdout().write_all(text.as_bytes()).and_then(|()| std::io::stdout().flush()) {

@@ -69,7 +69,7 @@ impl NamedRun {
     /// What the twins of the experiment differ by.
     pub(crate) fn noise(&self) -> Option<Noise> {
         let read = self.experiment.schedule.iter().map(|one| self.folder.trial(&one.name));
-        // What cannot be read has been told.
+        // Unreadable files have been reported.
         let trials: Vec<_> = read.filter_map(|trial| trial.ok().flatten()).collect();
         analyse(&self.plan, &self.experiment, &trials).noise
     }

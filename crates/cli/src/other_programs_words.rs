@@ -69,8 +69,8 @@ const COMMANDS: [(&[&str], &str); 4] = [
     (&["mysqlslap"], "`truetps slap` takes the options of mysqlslap"),
 ];
 
-/// The same error with a tip that fits, or none; an error of a number has a text of our own. `command` is the word that was
-/// typed first.
+/// The same error with a tip that fits, or none; errors about numbers get a text from truetps. `command` is the word
+/// that was typed first.
 pub(crate) fn explain(mut error: clap::Error, command: Option<&str>) -> Result<clap::Error, CommandFailure> {
     match error.kind() {
         ErrorKind::UnknownArgument => {
@@ -157,8 +157,8 @@ mod tests {
     #[test]
     fn words_of_other_programs_have_ours_as_a_tip() {
         let check = |line: &str, tip: &str, not: &str| {
-            let told = explained(line);
-            assert!(told.contains(&format!("tip: {tip}")) && !told.contains(not), "{line}: {told}");
+            let text = explained(line);
+            assert!(text.contains(&format!("tip: {tip}")) && !text.contains(not), "{line}: {text}");
         };
         check("run insert --duration 5", "--measure TIME", "--rate");
         check("run insert --duration=5", "--measure TIME", "--rate");
@@ -201,7 +201,7 @@ mod tests {
                 assert!(has(flag) || flag == "blocks", "{tip}");
             }
             for word in words.iter().filter_map(|word| word.strip_prefix("--")) {
-                assert!(!has(word), "{word} is one of ours");
+                assert!(!has(word), "{word} is a flag of truetps");
             }
         }
     }

@@ -15,10 +15,10 @@ const COMMITS: [(&str, &str); 3] = [
 ];
 const REDO: [(&str, &str); 2] = [("status.Innodb_os_log_written", "redo"), ("pg_lsn.insert_bytes", "WAL")];
 const SESSIONS: &str = "session";
-/// Silence is told this often at most.
-const TOLD_AGAIN_MS: f64 = 500.0;
+/// Silence is reported at most this often.
+const REPORT_AGAIN_MS: f64 = 500.0;
 
-/// Whoever looks more seldom was stopped, or had no processor.
+/// With a longer time between looks, truetps was stopped or had no CPU.
 const LOOK_MAX_MS: f64 = 500.0;
 
 /// All lines of a probe.
@@ -27,7 +27,7 @@ pub(crate) struct ProbeLines {
     meter: ChangeMeter,
     answers: Responsiveness,
     interval_ms: f64,
-    /// When the silence was told that goes on.
+    /// When the present silence was last reported.
     told_ms: Option<f64>,
     looked_ms: f64,
     /// Of the terminal that they are shown on.
@@ -48,7 +48,7 @@ impl ProbeLines {
         }
     }
 
-    /// Somebody looks, before the samples of this moment: where nobody has looked for long, nobody has asked either.
+    /// Call before the samples of each moment. After a long time without a call, the server was not asked either.
     pub(crate) fn note_look(&mut self, now: Duration) {
         let now_ms = now.as_secs_f64() * 1e3;
         if now_ms - self.looked_ms > LOOK_MAX_MS {
@@ -57,7 +57,7 @@ impl ProbeLines {
         self.looked_ms = now_ms;
     }
 
-    /// Of a sample of the server; those of the host have none.
+    /// The line of a sample of the server; a sample of the host has none.
     pub(crate) fn sample(&mut self, sample: &ProbeSample) -> Vec<String> {
         if sample.source != ProbeSource::Server {
             return Vec::new();
@@ -74,7 +74,7 @@ impl ProbeLines {
     /// While the server does not answer: for how long it has not, once an interval.
     pub(crate) fn silence(&mut self) -> Option<String> {
         let silence = self.answers.silence_at(self.looked_ms)?;
-        let wait_ms = self.interval_ms.max(TOLD_AGAIN_MS);
+        let wait_ms = self.interval_ms.max(REPORT_AGAIN_MS);
         if self.told_ms.is_some_and(|told_ms| self.looked_ms - told_ms < wait_ms) {
             return None;
         }
@@ -120,7 +120,7 @@ struct ChangeMeter {
     last: BTreeMap<String, f64>,
     told: BTreeMap<String, f64>,
     told_ms: Option<f64>,
-    /// Of the reading before; `None` where nobody knows when that was true.
+    /// Of the reading before; `None` if the time of its values is unknown.
     read_ms: Option<f64>,
     /// Since the last line.
     is_restarted: bool,
@@ -204,7 +204,7 @@ impl ChangeMeter {
     }
 
     /// Sessions at work. Where the account may not see them, the threads that the MySQL family counts: the probe's own is one
-    /// of them, and from MySQL 8.0 on that of the event scheduler, which does nothing.
+    /// of them, and from MySQL 8.0 on the idle thread of the event scheduler.
     fn running(&self) -> Option<f64> {
         if self.sees_sessions {
             return Some(self.last.iter().filter(|(name, _)| is_session(name)).fold(0.0, |all, (_, n)| all + n));
@@ -317,7 +317,7 @@ mod tests {
         let mut all = meter(&[]);
         all.line(&sample(0.0, &first));
         let line = all.line(&sample(1000.0, &second)).unwrap();
-        assert_eq!(line, "1.0s  running 0  xact_commit 4.000/s  WAL 0 B/s  lock waits 1", "nobody is at work");
+        assert_eq!(line, "1.0s  running 0  xact_commit 4.000/s  WAL 0 B/s  lock waits 1", "no session is active");
         let line = all.line(&sample(2000.0, &[("session.LWLock:WALWrite", 2.0)])).unwrap();
         assert_eq!(line, "2.0s  running 2  xact_commit 0/s  WAL 0 B/s  lock waits 1  LWLock:WALWrite 2");
         let mut own = meter(&[no_sessions()]);
@@ -327,13 +327,13 @@ mod tests {
     }
 
     #[test]
-    fn silence_is_told_while_it_lasts() {
+    fn silence_is_reported_while_it_lasts() {
         let mut lines = ProbeLines::new(Duration::from_secs(1), &[no_sessions()], None);
-        let mut told = Vec::new();
+        let mut reported = Vec::new();
         let mut wait = |lines: &mut ProbeLines, from: u64, to: u64| {
             for ms in (from..to).step_by(20) {
                 lines.note_look(Duration::from_millis(ms));
-                told.extend(lines.silence());
+                reported.extend(lines.silence());
             }
         };
         lines.sample(&sample(1.0, &[("status.Handler_commit", 1.0)]));
@@ -341,7 +341,7 @@ mod tests {
         lines.sample(&sample(1001.0, &[("status.Handler_commit", 2.0)]));
         wait(&mut lines, 1020, 4600);
         assert_eq!(
-            told,
+            reported,
             [
                 "2.5s  no answer from the server for 0.5 s",
                 "3.5s  no answer from the server for 1.5 s",

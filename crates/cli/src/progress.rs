@@ -23,7 +23,7 @@ pub(crate) struct Progress {
     live: bool,
     line_is_up: bool,
     drawn: Option<Instant>,
-    /// What whoever hears a signal says.
+    /// Text that the signal handlers print.
     farewell: Arc<InterruptMessages>,
     stalls: LiveStalls,
     probe: LiveProbe,
@@ -50,9 +50,9 @@ impl Progress {
         progress
     }
 
-    /// While something of ours is in a server of the user.
+    /// A run has begun to change an external server.
     fn journal(&mut self, path: &Path) {
-        self.print_line(&format!("what is to be put back is written down in {}", path.display()));
+        self.print_line(&format!("original settings saved to {}", path.display()));
         let clear = if self.live { "\r\x1b[K" } else { "" };
         let (first, second) = farewell_of_journal(path, clear);
         self.farewell.set(first, second);
@@ -128,12 +128,15 @@ impl Progress {
     }
 }
 
-/// What whoever hears the first and the second signal says while this journal is open, after the letters that make room.
+/// Text printed on the first and second Ctrl-C while this journal is open. `clear` clears the line first.
 pub(crate) fn farewell_of_journal(path: &Path, clear: &str) -> (String, String) {
     let restore = format!("truetps server restore --journal '{}'", path.display());
     (
-        format!("{clear}ending, and putting back what was there before; once more leaves it, for: {restore}\n"),
-        format!("{clear}left as it is; put it back with: {restore}\n"),
+        format!(
+            "{clear}ending, and restoring the original settings; Ctrl-C once more leaves now, then run: \
+            {restore}\n"
+        ),
+        format!("{clear}not restored; run: {restore}\n"),
     )
 }
 

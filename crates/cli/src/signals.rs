@@ -22,7 +22,7 @@ static IS_LISTENING: AtomicBool = AtomicBool::new(false);
 /// A signal ends the program at once, as if it had never listened: once it has stopped listening, and before a command does.
 static ENDS_AT_ONCE: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 
-/// A file that may not grow any more (`ulimit -f`) is a write that fails, which is told, and not the end of the program.
+/// A file that may not grow any more (`ulimit -f`) makes a write fail, which is reported; it does not end the program.
 pub(crate) fn outlive_file_limits() {
     // Where it cannot be handled, the program dies of it as others do.
     let _ = flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)));
@@ -33,7 +33,8 @@ pub(crate) fn stop_flag() -> Result<Arc<AtomicBool>, CommandFailure> {
     let stop = Arc::new(AtomicBool::new(false));
     listen();
     for signal in SIGNALS {
-        // In this order: the second signal finds the flag raised and leaves; servers die with us (parent-death signal).
+        // In this order: the second signal finds the flag raised and leaves; servers die with truetps (parent-death
+        // signal).
         flag::register_conditional_shutdown(signal, INTERRUPTED, Arc::clone(&stop))
             .and_then(|_| flag::register(signal, Arc::clone(&stop)))
             .map_err(|error| not_handled(&error))?;
@@ -67,7 +68,7 @@ pub(crate) fn unless_signalled<T>(action: impl FnOnce(&AtomicBool) -> T) -> Resu
 /// The same as [`stop_flag`], and each signal is answered on stderr: a second one, before the program leaves.
 pub(crate) fn stop_flag_that_answers(farewell: Arc<InterruptMessages>) -> Result<Arc<AtomicBool>, CommandFailure> {
     let second = Arc::clone(&farewell);
-    // Its texts are ours, and take the line of progress away.
+    // The texts of truetps, which also clear the progress line.
     stop_flag_that_does(move || say_raw(&farewell.first()), move || say_raw(&second.second()))
 }
 

@@ -51,10 +51,10 @@ impl RunSite {
         }
     }
 
-    /// What a run on somebody's server would send to it; no run of a private one is rehearsed.
+    /// Prints what a run on an external server would send; runs on private servers are not rehearsed.
     pub(crate) fn rehearse(&self, plan: &Plan) -> Result<Exit, CommandFailure> {
         let ServerChoice::Given(external) = &self.ground else {
-            return Err(CommandFailure::usage("--dry-run is for a server of --dsn"));
+            return Err(CommandFailure::usage("--dry-run needs a server of --dsn"));
         };
         let lines = truetps_lab::rehearse(plan, external, &mut Progress::new())?;
         Ok(print_out(&(lines.join("\n") + "\n")))
@@ -148,7 +148,7 @@ fn refuse_flags_of_dsn(place: &FolderArgs) -> Result<(), CommandFailure> {
         ("--ask-password", place.ask_password),
     ];
     match flags.into_iter().find(|(_, is_there)| *is_there) {
-        Some((flag, _)) => Err(CommandFailure::usage(format!("{flag} is for a server of --dsn (or {USUAL_DSN})"))),
+        Some((flag, _)) => Err(CommandFailure::usage(format!("{flag} needs a server of --dsn (or {USUAL_DSN})"))),
         None => Ok(()),
     }
 }

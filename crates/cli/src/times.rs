@@ -4,7 +4,7 @@ use std::time::Duration;
 
 const WRONG: &str = "is neither a number of seconds nor a time with a unit, such as 500ms, 10s or 5m";
 
-/// `10`, `0.5`, `500ms`, `1m 30s`. Whether the number makes sense is said where it is used.
+/// `10`, `0.5`, `500ms`, `1m 30s`. The range is checked where the number is used.
 pub(crate) fn seconds(text: &str) -> Result<f64, String> {
     let number = text.parse().ok().filter(|seconds: &f64| seconds.is_finite());
     let with_unit = || humantime::parse_duration(text).ok().map(|time| time.as_secs_f64());

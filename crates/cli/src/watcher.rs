@@ -20,7 +20,7 @@ pub(crate) enum ProgressWatcher {
 }
 
 impl ProgressWatcher {
-    /// With the flag that ends the run. Whoever leaves a server of the user in the middle is told what puts it back.
+    /// With the flag that ends the run. On a second Ctrl-C on an external server, the restore command is printed.
     pub(crate) fn start(
         title: &str,
         site: &RunSite,

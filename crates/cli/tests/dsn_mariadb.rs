@@ -285,8 +285,8 @@ fn an_address_in_the_environment_is_in_nobody_s_way() {
         (gone, &["--basedir=/nowhere"], "/nowhere"),
         (gone, &["--dry-run"], "127.0.0.1:1"),
         (gone, &["--server=nosuch", "--dsn=mysql://root@h"], "cannot be used with"),
-        ("", &["--dry-run"], "--dry-run is for a server of --dsn"),
-        ("", &["--schema=x"], "--schema is for a server of --dsn"),
+        ("", &["--dry-run"], "--dry-run needs a server of --dsn"),
+        ("", &["--schema=x"], "--schema needs a server of --dsn"),
         (gone, &[&own, "--i-own-this-schema"], "127.0.0.1:1"),
         ("postgresql://x@127.0.0.1:1", &[&own, "--i-own-this-schema"], "must have 1 to 63 bytes"),
     ] {
@@ -375,7 +375,7 @@ fn a_sweep_is_gone_on_with_on_the_server_that_it_was_begun_on() {
     let next = ran.stderr.lines().find_map(|line| line.strip_prefix("Next   truetps ")).unwrap().to_owned();
     let ran = place.run(&["sweep", "--resume"]);
     assert_eq!(ran.code, Some(2), "{}", ran.stderr);
-    assert!(ran.stderr.contains(&format!("hint: go on there: truetps {next}")), "{next}: {}", ran.stderr);
+    assert!(ran.stderr.contains(&format!("hint: resume it there: truetps {next}")), "{next}: {}", ran.stderr);
     let words: Vec<_> = next.split(' ').map(|word| word.trim_matches('\'')).collect();
     assert!(words.ends_with(&["--schema", "truetps_2"]), "{next}");
     let resumed = place.run(&words);

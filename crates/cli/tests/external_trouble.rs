@@ -345,14 +345,11 @@ fn a_server_that_stays_away_is_waited_for_until_the_user_has_had_enough() {
     wait_for_line(&mut lines, "waiting up to 10 min for the server to come back");
     // The trial is given up. What is to be put back is not.
     signal(child.id(), Signal::INT);
-    wait_for_line(&mut lines, "ending, and putting back what was there before");
+    wait_for_line(&mut lines, "ending, and restoring the original settings");
     wait_for_line(&mut lines, "waiting up to 10 min for the server to come back");
     signal(child.id(), Signal::INT);
     let journal = journal(&place);
-    wait_for_line(
-        &mut lines,
-        &format!("left as it is; put it back with: truetps server restore --journal '{journal}'"),
-    );
+    wait_for_line(&mut lines, &format!("not restored; run: truetps server restore --journal '{journal}'"));
     assert_eq!(child.wait().unwrap().code(), Some(130));
     assert_eq!(globals(&owned)["sync_binlog"], "0");
     relay.lead_to(owned.port);

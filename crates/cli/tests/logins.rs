@@ -136,7 +136,7 @@ fn one_password_is_for_one_server() {
     for [a, b] in [[&a, &b], [&unnamed[0], &unnamed[1]]] {
         let ran: Ran = place.command(&["diff", a, b]).env("HOME", home.path()).output().unwrap().into();
         assert_eq!(ran.code, Some(2), "{}", ran.stderr);
-        assert!(ran.stderr.contains("and ~/.my.cnf is one: whose is it?"), "{}", ran.stderr);
+        assert!(ran.stderr.contains("but ~/.my.cnf is for one: which is not clear"), "{}", ran.stderr);
         assert!(ran.stderr.contains("hint: TRUETPS_PASSWORD_A and TRUETPS_PASSWORD_B"), "{}", ran.stderr);
         assert_secret(&place, &ran);
     }

@@ -132,7 +132,7 @@ fn what_was_cut_off_is_named() {
     let lost = ["not read: trial-0001/run.json: EOF", "1 of 2 valid, 1 unreadable"];
     cut("trial-0001/run.json", 700).shown(4, &lost);
     cut("trial-0001/run.json", 0).shown(4, &lost);
-    cut("experiment.json", 900).refused(4, &["experiment.json: EOF", "put back the file"]);
+    cut("experiment.json", 900).refused(4, &["experiment.json: EOF", "restore the file"]);
     cut("experiment.json", 0).refused(4, &["experiment.json: EOF"]);
     cut("plan.toml", 100).refused(4, &["plan.toml: "]);
 }
@@ -447,7 +447,7 @@ fn a_plan_or_a_schedule_that_is_cut_off_has_a_hint_everywhere() {
         let copied = Copied::new();
         copied.edit(file, |text| text[..60].to_owned());
         for args in [&["stalls", "a run"][..], &["compare", "a run", "a run"]] {
-            copied.place.refused(args, &[file, "hint: plan.toml and experiment.json say what was run"]);
+            copied.place.refused(args, &[file, "hint: plan.toml and experiment.json record the run"]);
         }
     }
     let copied = Copied::new();

@@ -39,15 +39,15 @@ fn origins(client: &mut Client, found: &mut BTreeMap<String, CapturedVariable>) 
     const MYSQL: &str = "SELECT LOWER(variable_name), variable_source, variable_path, NULL \
                          FROM performance_schema.variables_info";
     let is_mariadb = found.get("version").is_some_and(|version| version.value.to_lowercase().contains("mariadb"));
-    let told = rows(client, if is_mariadb { MARIADB } else { MYSQL }).map_err(|error| match error {
+    let found_rows = rows(client, if is_mariadb { MARIADB } else { MYSQL }).map_err(|error| match error {
         // Servers before 8.0 do not have the table.
         DriverError::Server(error) if error.code == 1146 => "this version does not keep it".to_owned(),
         error => error.to_string(),
     })?;
-    if told.is_empty() {
+    if found_rows.is_empty() {
         return Err("the account may not read performance_schema.variables_info".to_owned());
     }
-    for [name, origin, path, default] in told {
+    for [name, origin, path, default] in found_rows {
         if let Some(variable) = found.get_mut(&name.unwrap_or_default()) {
             variable.origin = origin;
             variable.path = path.filter(|path| !path.is_empty());
@@ -59,15 +59,17 @@ fn origins(client: &mut Client, found: &mut BTreeMap<String, CapturedVariable>) 
 
 /// What decides about durability and is no variable.
 pub(crate) fn status(client: &mut Client) -> Result<BTreeMap<String, String>, DriverError> {
-    let told = rows(client, DURABILITY_STATUS)?;
-    Ok(told.into_iter().filter_map(|[name, value]| Some((name?.to_lowercase(), value?))).collect())
+    let found_rows = rows(client, DURABILITY_STATUS)?;
+    Ok(found_rows.into_iter().filter_map(|[name, value]| Some((name?.to_lowercase(), value?))).collect())
 }
 
 pub(crate) fn plugins(client: &mut Client) -> Result<Vec<CapturedPlugin>, DriverError> {
     let sql = "SELECT plugin_name, plugin_type, plugin_version FROM information_schema.plugins \
                WHERE plugin_status = 'ACTIVE' ORDER BY 1";
-    let told = rows(client, sql)?.into_iter();
-    Ok(told.filter_map(|[name, kind, version]| Some(CapturedPlugin { name: name?, kind: kind?, version })).collect())
+    let found_rows = rows(client, sql)?.into_iter();
+    Ok(found_rows
+        .filter_map(|[name, kind, version]| Some(CapturedPlugin { name: name?, kind: kind?, version }))
+        .collect())
 }
 
 /// Tables, without any trace: `variables` say how this server counts them.
@@ -87,7 +89,8 @@ pub(crate) fn schemas(
 
 fn shapes(client: &mut Client, is_mariadb: bool, counts_expire: bool) -> Result<Vec<SchemaShape>, DriverError> {
     const SYSTEM: &str = "('mysql', 'sys', 'information_schema', 'performance_schema')";
-    // With the end of our wait alone the statement would go on in the server. Older ones take the hint for a comment.
+    // A client timeout alone would leave the statement running in the server. Older servers take the hint for a
+    // comment.
     let limited = |sql: String| {
         if is_mariadb {
             let seconds = f64::from(TABLES_LIMIT_MS) / 1e3;

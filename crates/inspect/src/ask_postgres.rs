@@ -1,4 +1,4 @@
-//! What a PostgreSQL is asked. Tables are those of the database that was logged in to.
+//! Queries to a PostgreSQL server. Only tables of the session's database are read.
 
 use std::collections::BTreeMap;
 
@@ -11,9 +11,9 @@ pub(crate) fn variables(
     client: &mut Client,
     notes: &mut Vec<String>,
 ) -> Result<BTreeMap<String, CapturedVariable>, DriverError> {
-    let told = rows(client, "SELECT name, setting, source, sourcefile, boot_val, unit FROM pg_settings")?;
+    let found_rows = rows(client, "SELECT name, setting, source, sourcefile, boot_val, unit FROM pg_settings")?;
     let mut found = BTreeMap::new();
-    for [name, value, origin, path, default, unit] in told {
+    for [name, value, origin, path, default, unit] in found_rows {
         let value = value.unwrap_or_default();
         let Some(name) = name.filter(|name| !is_secret(name, &value)) else { continue };
         found.insert(name, CapturedVariable { value, origin, path, default, unit });
@@ -26,11 +26,11 @@ pub(crate) fn variables(
 }
 
 pub(crate) fn plugins(client: &mut Client) -> Result<Vec<CapturedPlugin>, DriverError> {
-    let told = rows(client, "SELECT extname::text, extversion FROM pg_extension ORDER BY 1")?.into_iter();
+    let found_rows = rows(client, "SELECT extname::text, extversion FROM pg_extension ORDER BY 1")?.into_iter();
     let plugin = |[name, version]: [Option<String>; 2]| {
         Some(CapturedPlugin { name: name?, kind: "extension".to_owned(), version })
     };
-    Ok(told.filter_map(plugin).collect())
+    Ok(found_rows.filter_map(plugin).collect())
 }
 
 /// Each partition is a table; what they are the partitions of has no rows of its own, though it counts theirs.
@@ -40,10 +40,10 @@ pub(crate) fn schemas(client: &mut Client) -> Result<Vec<SchemaShape>, DriverErr
                COALESCE(SUM((SELECT COUNT(*) FROM pg_index i WHERE i.indrelid = c.oid)), 0) \
                FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind = 'r' \
                AND n.nspname <> 'information_schema' AND n.nspname !~ '^pg_' GROUP BY 1";
-    // The server ends it, too. Of the transaction alone: behind a proxy the session is somebody else's afterwards.
+    // The server ends it, too. For the transaction only: behind a proxy another client gets the session afterwards.
     client.execute("BEGIN READ ONLY")?;
     client.execute(&format!("SET LOCAL statement_timeout = {TABLES_LIMIT_MS}"))?;
-    let told = rows(client, sql)?.into_iter();
+    let found_rows = rows(client, sql)?.into_iter();
     client.execute("COMMIT")?;
     let shape = |[name, tables, row_count, data, index, indexes]: [Option<String>; 6]| {
         let mut shape = empty(name?);
@@ -55,5 +55,5 @@ pub(crate) fn schemas(client: &mut Client) -> Result<Vec<SchemaShape>, DriverErr
         shape.engines.insert("heap".to_owned(), shape.tables);
         Some(shape)
     };
-    Ok(told.filter_map(shape).collect())
+    Ok(found_rows.filter_map(shape).collect())
 }

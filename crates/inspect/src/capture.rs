@@ -79,7 +79,7 @@ fn durability(captured: &Capture) -> Option<String> {
     Some(judge_text(captured.server.flavour, &captured.server.version, variables.chain(status))?.sentence)
 }
 
-/// Plugins, tables and host. What cannot be read is told, and is no failure.
+/// Plugins, tables and host. Unreadable parts are reported, and are no failure.
 fn surroundings(client: &mut Client, capture: &mut Capture, flush: Option<FlushProbe>) {
     let mut notes = std::mem::take(&mut capture.notes);
     let is_mysql = client.dialect() == Dialect::Mysql;

@@ -10,7 +10,7 @@ use truetps_record::{Family, Flavour, OptionReader, OptionStyle, OptionVisitor, 
 
 use crate::error::InspectError;
 
-/// What a server that reads these files is told.
+/// The settings that a server reads from these files.
 pub(crate) struct Read {
     /// Whose files they are.
     pub(crate) family: Family,

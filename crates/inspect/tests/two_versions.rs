@@ -1,6 +1,6 @@
 //! Two servers as they were installed: what explains their throughput stands before what merely differs.
 //!
-//! The captures were taken of servers that were told nothing but where their files are; paths and identities are left out.
+//! The captures were taken from servers with only the paths of their files set; paths and identities are left out.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::path::Path;

@@ -90,7 +90,7 @@ pub struct Difference {
     pub b: Placed,
 }
 
-/// What is said of a side itself.
+/// Notes on a side itself.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SideFacts {
     pub name: String,
@@ -229,8 +229,8 @@ fn unheard_of<'a>(
 
 type Order<'a> = (Option<&'a str>, bool, bool, Reverse<u32>, Option<Changeability>, &'a str);
 
-/// Shown before folded, known before unknown; then what somebody has chosen before what one version merely has, how
-/// likely it is to matter, and what can be tried at once before what cannot.
+/// Shown before folded, known before unknown; then values that a user has chosen before values that only
+/// one version has, then by likely effect, and dynamic settings before settings that need a restart.
 fn order(one: &Difference) -> Order<'_> {
     let score = find_setting(&one.name).map_or(0, Setting::score);
     (one.folded.as_deref(), one.group.is_none(), is_news_of_a_version(one), Reverse(score), one.change, &one.name)
@@ -291,7 +291,7 @@ fn difference(name: &str, seen_a: &JudgedSide<'_>, seen_b: &JudgedSide<'_>) -> D
     let same_server = a.flavour == b.flavour && a.version == b.version;
     let folded = match (inert_reason(name).or_else(|| same_place(name, a, b)), setting) {
         (Some(reason), _) => Some(reason),
-        // What somebody has chosen is told, also where the other server has nothing like it.
+        // A value that a user has chosen is shown, also if the other server has no such setting.
         (None, None) if !both => (!same_server && !is_chosen(name, a) && !is_chosen(name, b)).then_some(ONE_SIDED),
         (None, None) if !same_server && [a, b].iter().all(|side| is_default(&side.settings[name])) => {
             Some(OWN_DEFAULTS)
@@ -348,7 +348,7 @@ fn is_default(found: &SideValue) -> bool {
     by_origin || found.default.as_deref().is_some_and(|default| same_setting(default, &found.value))
 }
 
-/// Whether somebody has set it, as far as one can see: each line of an option file, and what a server says to be neither
+/// Whether a user has set it, as far as is known: each line of an option file, and what a server says to be neither
 /// its default nor its own choice. Servers that do not say where a value is from leave it open.
 fn is_chosen(name: &str, side: &SettingsSide) -> bool {
     side.settings.get(name).is_some_and(|found| {
@@ -391,7 +391,8 @@ fn version_of(side: &SettingsSide) -> Option<Version> {
 fn placed(name: &str, setting: Option<&Setting>, seen: &JudgedSide<'_>) -> Placed {
     let side = seen.side;
     let span = side.flavour.zip(version_of(side)).and_then(|(flavour, version)| setting?.span(flavour, &version));
-    // What we know of a version beats what the server says, which for MariaDB may have been computed at its start.
+    // The knowledge base's default has precedence over the server's, which for MariaDB may have been computed at its
+    // start.
     let default = span.and_then(|span| span.default.clone());
     let Some(found) = side.settings.get(name) else {
         return Placed { default, counterparts: counterparts(setting, side), ..Placed::default() };
@@ -591,8 +592,8 @@ mod tests {
         assert_eq!(diff(&old("512M", &[]), &new).shown().count(), 0, "two files by default");
         let maria = side(Some(Flavour::Mariadb), "10.11.19", &[("innodb_log_file_size", "1G")]);
         assert_eq!(diff(&maria, &new).shown().count(), 0);
-        let told = diff(&new, &old("1G", &files));
-        let counterparts = &told.differences.iter().find(|one| one.name == REDO_CAPACITY).unwrap().b.counterparts;
+        let found = diff(&new, &old("1G", &files));
+        let counterparts = &found.differences.iter().find(|one| one.name == REDO_CAPACITY).unwrap().b.counterparts;
         assert_eq!(counterparts.len(), 2, "one alone is not the size: {counterparts:?}");
     }
 
@@ -616,8 +617,8 @@ mod tests {
         let file = side(None, "", &[("innodb_flush_log_at_trx_comit", "2")]);
         let found = diff(&file, &mysql);
         assert_eq!(shown(&found), ["innodb_flush_log_at_trx_comit"]);
-        let told = "did you mean innodb_flush_log_at_trx_commit? No server starts with a name";
-        assert!(found.a.notes[0].contains(told), "{:?}", found.a.notes);
+        let note = "did you mean innodb_flush_log_at_trx_commit? No server starts with a name";
+        assert!(found.a.notes[0].contains(note), "{:?}", found.a.notes);
         assert_eq!(diff(&mysql, &file).b.notes.len(), 1);
         let mut loose = file;
         loose.settings.values_mut().for_each(|found| found.is_loose = true);

@@ -117,7 +117,7 @@ impl LossVerdict {
 }
 
 /// What a commit on this server survives. `variables` are global variables (or settings of an option file, where what is
-/// not given has its default), and where they are known those of a status that decide, too: `innodb_redo_log_enabled`,
+/// not given has its default), and, where known, the status variables that decide, too: `innodb_redo_log_enabled`,
 /// `rpl_semi_sync_master_status`.
 pub fn judge(flavour: Flavour, version: &Version, variables: &BTreeMap<String, String>) -> Durability {
     judge_view(&SettingsView { flavour, version, given: variables, commit_origin: None })
@@ -356,7 +356,7 @@ fn asynchronous_replica(view: &SettingsView<'_>) -> Fate {
     }
 }
 
-/// A login has its own `synchronous_commit` where a role or a database sets it, and what was seen is that of one login.
+/// A login has its own `synchronous_commit` where a role or a database sets it, and only one login's value is known.
 fn whose_commit(view: &SettingsView<'_>) -> &'static str {
     match view.commit_origin {
         Some("user" | "database" | "database user" | "client" | "session") => {

@@ -1,4 +1,4 @@
-//! Variables that are not changed on a server that is somebody's, whatever the server itself would let one do.
+//! Variables that are never changed on an external server, even if the server allows it.
 
 use std::sync::LazyLock;
 

@@ -37,7 +37,7 @@ pub enum GroupUse {
 }
 
 impl GroupUse {
-    /// What is said of a group of a server that is left out.
+    /// The note about a group of a server that is left out.
     pub fn note(self, group: &str) -> Option<String> {
         let whose = match self {
             Self::OtherVersion => "it is for servers of that version",

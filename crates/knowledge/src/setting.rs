@@ -201,14 +201,14 @@ impl Setting {
         &self.spans
     }
 
-    /// Values that something is told of, and defaults beside them; there may be others. Defaults alone are no choice.
+    /// Values with a documented effect, and defaults beside them; there may be others. Defaults alone are no choice.
     pub fn known_values(&self) -> BTreeSet<&str> {
         if self.crashes.is_empty() {
             return BTreeSet::new();
         }
-        let told = self.crashes.iter().map(|crash| crash.value.as_str()).filter(|value| *value != "*");
+        let documented = self.crashes.iter().map(|crash| crash.value.as_str()).filter(|value| *value != "*");
         let defaults = self.spans.iter().filter_map(|span| span.default.as_deref());
-        told.chain(defaults).filter(|value| !value.is_empty()).collect()
+        documented.chain(defaults).filter(|value| !value.is_empty()).collect()
     }
 
     pub fn crash(&self, value: &str) -> Option<&Crash> {

@@ -1,4 +1,4 @@
-//! How an experiment is gone on with: on the server that it was begun on.
+//! Resuming an experiment, on the server that it was begun on.
 
 use truetps_driver::Target;
 use truetps_record::{Experiment, ExperimentFolder};
@@ -56,13 +56,13 @@ fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
 
-/// Trials of a private server and of one of the user's are not those of one experiment: told before anything is started.
+/// Refuses to mix trials of a private and an external server in one experiment, before anything is started.
 pub(crate) fn refuse_other_place(folder: &ExperimentFolder, place: &FolderArgs) -> Result<(), CommandFailure> {
     let experiment = folder.experiment().map_err(CommandFailure::usage)?;
     match (address(&experiment), usual_dsn(place, false)) {
         (Some(address), None) => {
             Err(CommandFailure::usage(format!("this experiment was begun on the server {address}"))
-                .hint(format!("go on there: {}", command(folder, &experiment))))
+                .hint(format!("resume it there: {}", command(folder, &experiment))))
         }
         (None, Some(_)) => Err(CommandFailure::usage("this experiment was begun on a private server")
             .hint("leave --dsn and TRUETPS_DSN out, or start a new experiment".to_owned())),

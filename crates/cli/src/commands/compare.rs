@@ -168,7 +168,7 @@ impl SideRun {
         durability_of(own.map(|one| (&one.trial, one.variables.as_ref())))
     }
 
-    /// What is said with the figures of these trials.
+    /// Notes on the figures of these trials.
     fn notes(&self, configuration: &Configuration) -> Vec<String> {
         let own = self.trials.iter().map(|one| &one.trial).filter(|trial| trial.configuration == *configuration);
         own.flat_map(|trial| remarks(trial).into_iter().map(|note| format!("{}: {note}", trial.name))).collect()

@@ -52,10 +52,10 @@ pub(crate) fn run(args: &DiffArgs) -> Result<Exit, CommandFailure> {
 /// One of the two that are compared.
 struct DiffSide<'a> {
     named: &'a str,
-    /// Of a server with a name: it needs no password, and gets nobody's.
+    /// Of a named server: it needs no password, and none is sent.
     owner: Option<Target>,
     letter: &'static str,
-    /// Of the environment, with the password for this one alone.
+    /// Environment variable with the password for this server only.
     variable: &'static str,
     /// Option file for this one alone.
     file: Option<&'a Path>,
@@ -66,13 +66,13 @@ impl DiffSide<'_> {
         self.named.contains("://")
     }
 
-    /// Whether it is said how this one logs in, and not another one.
+    /// Whether this server has its own login.
     fn has_own_login(&self) -> Result<bool, CommandFailure> {
-        let is_told = self.file.is_some() || std::env::var_os(self.variable).is_some();
-        Ok(is_told || login::parse(self.named, self.letter)?.login.password.is_some())
+        let is_given = self.file.is_some() || std::env::var_os(self.variable).is_some();
+        Ok(is_given || login::parse(self.named, self.letter)?.login.password.is_some())
     }
 
-    /// `is_alone`: what is not said of one of them is meant for this one.
+    /// `is_alone`: login options without a side are for this server.
     fn read(&self, is_alone: bool, args: &DiffArgs, like: Option<&SettingsSide>) -> Result<SettingsSide, UnreadSide> {
         Ok(if let Some(owner) = &self.owner {
             side_of_server(owner)?
@@ -111,7 +111,7 @@ impl From<InspectError> for UnreadSide {
     }
 }
 
-/// Of two servers, a password that is said once is no help.
+/// With two servers, one shared password is not used.
 fn unread_failure(unread: UnreadSide, are_servers: bool) -> CommandFailure {
     match unread {
         UnreadSide::Login(failure) => failure,
@@ -124,8 +124,8 @@ fn unread_failure(unread: UnreadSide, are_servers: bool) -> CommandFailure {
     }
 }
 
-/// Which of the two may use what is said once: where two servers want a login, that would give the password of one to
-/// the other.
+/// Which of the two may use the shared login options: if both servers need a login, the password of one would be sent
+/// to the other.
 fn shares(ends: &[DiffSide<'_>; 2], args: &DiffArgs) -> Result<[bool; 2], CommandFailure> {
     let mut wants = [false; 2];
     for (end, wants) in ends.iter().zip(&mut wants) {
@@ -157,6 +157,6 @@ fn shares(ends: &[DiffSide<'_>; 2], args: &DiffArgs) -> Result<[bool; 2], Comman
 
 /// Before anything was sent.
 fn whose(what: &str) -> CommandFailure {
-    CommandFailure::usage(format!("A and B are two servers, and {what} is one: whose is it?"))
+    CommandFailure::usage(format!("A and B are two servers, but {what} is for one: which is not clear"))
         .hint(TWO_LOGINS.to_owned())
 }

@@ -38,8 +38,8 @@ pub(crate) fn owner_of(place: &SandboxPlace, name: &str) -> Result<Option<Target
     }
 }
 
-/// The server that a user has named, by its address or its name. The owner of one with a name needs no password, and gets
-/// nobody's.
+/// The server that a user has named, by its address or its name. The owner of a named server needs no password, and
+/// none is sent.
 pub(crate) fn target_of(server: &str, place: &SandboxPlace, login: &LoginArgs) -> Result<Target, CommandFailure> {
     if !server.contains("://") {
         if let Some(owner) = owner_of(place, server)? {

@@ -51,7 +51,7 @@ pub(crate) fn run(args: &WatchArgs) -> Result<Exit, CommandFailure> {
     });
     let mut watch = watch.map_err(|error| CommandFailure::failed(&error).hint(room(&error)))?;
     let zero = Instant::now();
-    let mut suspended = Suspended { watch: SuspensionWatch::start(), zero, told: 0 };
+    let mut suspended = Suspended { watch: SuspensionWatch::start(), zero, reported: 0 };
     let lines = ProbeLines::new(args.interval, &absent, terminal_columns(std::io::stderr()));
     let error = watch_until(&mut watch, args, lines, &mut suspended, &stop);
     let error = error.or_else(|| {
@@ -69,7 +69,7 @@ pub(crate) fn run(args: &WatchArgs) -> Result<Exit, CommandFailure> {
     exit
 }
 
-/// Before anything is asked: a probe without a rate, or with one that nobody has asked for, is of no use.
+/// Checks the times before any query: a probe needs two readings, at a valid interval.
 fn check_times(args: &WatchArgs) -> Result<(), CommandFailure> {
     let spec = ProbeSpec { interval_s: args.interval.as_secs_f64(), ..ProbeSpec::default() };
     let hint = |text: &str| text.to_owned();
@@ -130,19 +130,19 @@ fn watch_until(
 struct Suspended {
     watch: SuspensionWatch,
     zero: Instant,
-    told: usize,
+    reported: usize,
 }
 
 impl Suspended {
     fn print_samples(&mut self) {
         let all = self.watch.since(self.zero);
-        for new in &all[self.told.min(all.len())..] {
+        for new in &all[self.reported.min(all.len())..] {
             let (at, length) = (new.end_ms() / 1e3, new.length_ms / 1e3);
             print_message(&format!(
-                "{at:.1}s  truetps itself was suspended for {length:.1} s: of the server nothing is known then\n"
+                "{at:.1}s  truetps itself was suspended for {length:.1} s: the server was not watched then\n"
             ));
         }
-        self.told = all.len();
+        self.reported = all.len();
     }
 }
 
@@ -154,8 +154,8 @@ fn tell(watch: &TrialWatch, lines: &mut ProbeLines) {
 
 /// What was seen, again from the folder. A server that was gone at the end is no good end.
 pub(crate) fn show(folder: &ProbeFolder, format: TableFormat) -> Result<Exit, CommandFailure> {
-    let whole = "probe.json and probe.jsonl say what was seen: where one is missing, cut off or edited, put back the file that \
-                 truetps has written";
+    let whole = "probe.json and probe.jsonl record the probe: if one is missing, cut off or edited, restore the file \
+                 that truetps has written";
     let unreadable = |error: FolderError| {
         let hint = error.hint().unwrap_or_else(|| whole.to_owned());
         CommandFailure::failed(&error).hint(hint)

@@ -1,4 +1,4 @@
-//! `truetps server restore`: puts back what killed runs have left in servers of `--dsn`.
+//! `truetps server restore`: restores servers of `--dsn` after killed runs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -21,22 +21,22 @@ pub(crate) fn run(args: &RestoreArgs) -> Result<Exit, CommandFailure> {
         None => unfinished(&site::journals(&args.runs)).map_err(LabError::from)?,
     };
     if journals.is_empty() && held.is_empty() {
-        print_message("no killed run has left anything\n");
+        print_message("nothing to restore: no killed run has left a journal\n");
         return Ok(Exit::Good);
     }
     let is_one_server = dsn.is_some() || args.journal.is_some() || addresses(&journals).len() < 2;
     let mut logins = Logins { args, dsn, is_one_server, known: BTreeMap::new() };
     logins.refuse_one_for_all(&journals)?;
-    // Of several, each is tried: one server that is gone must not keep the others waiting.
+    // All journals are tried: a server that is gone must not block the others.
     let mut first_failure = None;
     let mut skipped = Vec::new();
     for path in &journals {
         match one(path, args, &mut logins) {
             Ok(()) => {}
-            // Journals of other servers are not what was asked for, and are not forgotten either.
+            // Journals of other servers are skipped, and reported at the end.
             Err(Refused::OtherServer(error)) if logins.dsn.is_some() && args.journal.is_none() => {
                 print_message(&format!(
-                    "{}: of another server than --dsn (or TRUETPS_DSN), skipped: {error}\n",
+                    "{}: skipped, belongs to another server than --dsn (or TRUETPS_DSN): {error}\n",
                     path.display()
                 ));
                 skipped.push((path, error));
@@ -55,16 +55,17 @@ pub(crate) fn run(args: &RestoreArgs) -> Result<Exit, CommandFailure> {
         }
     }
     for path in &held {
-        print_message(&format!("{}: a run that lives, or another restore, is at work with it\n", path.display()));
+        print_message(&format!("{}: in use by a live run or another restore\n", path.display()));
     }
     match (first_failure, skipped.into_iter().next()) {
         (Some(failure), _) => Err(failure),
         (None, Some((path, error))) => Err(passed_over(path, &error)),
         (None, None) if held.is_empty() => Ok(Exit::Good),
-        (None, None) => {
-            Err(CommandFailure::usage("what is in use was not put back: whoever is at work puts it back at the end")
-                .hint("wait for its end, or end that run with Ctrl-C".to_owned()))
-        }
+        (None, None) => Err(CommandFailure::usage(
+            "a journal is in use and was not restored: the process that uses it restores \
+                the server at its end",
+        )
+        .hint("wait for its end, or end that run with Ctrl-C".to_owned())),
     }
 }
 
@@ -73,7 +74,7 @@ fn passed_over(path: &Path, error: &LabError) -> CommandFailure {
         LabError::Foreign(ForeignError::OtherOrMoved { .. }) => error.hint(),
         _ => Some(format!("truetps server restore --journal '{}' --dsn DSN, or without a DSN", path.display())),
     };
-    CommandFailure::usage("journals of other servers are left").hint(hint)
+    CommandFailure::usage("journals of other servers remain").hint(hint)
 }
 
 /// The servers that journals are of.
@@ -81,14 +82,14 @@ fn addresses(journals: &[PathBuf]) -> BTreeSet<String> {
     journals.iter().filter_map(|path| Some(Journal::read(path).ok()?.address)).collect()
 }
 
-/// Who puts it back, on each server.
+/// The account to restore with, on each server.
 struct Logins<'a> {
     args: &'a RestoreArgs,
-    /// The server, where it is not that of each journal.
+    /// The server; `None`: each journal names its own.
     dsn: Option<String>,
-    /// Whatever is said of an account is meant for one server.
+    /// The login options are for one server.
     is_one_server: bool,
-    /// By DSN: nobody is asked twice for one server.
+    /// By DSN: the password of a server is asked for once.
     known: BTreeMap<String, Target>,
 }
 
@@ -102,8 +103,8 @@ impl Logins<'_> {
         }
         let what = if login.defaults_file.is_some() { "--defaults-file" } else { PASSWORD };
         let addresses: Vec<_> = addresses(journals).into_iter().collect();
-        let message = format!("{what} is one, and the journals are of several servers: {}", addresses.join(", "));
-        let hint = "name the server with --dsn, or one journal with --journal, or be asked for each: --ask-password";
+        let message = format!("{what} is for one server, but the journals belong to several: {}", addresses.join(", "));
+        let hint = "name the server with --dsn, or one journal with --journal, or use --ask-password";
         Err(CommandFailure::usage(message).hint(hint.to_owned()))
     }
 
@@ -114,7 +115,7 @@ impl Logins<'_> {
         }
         let login = &self.args.login;
         let of_one = LoginSources::of_one(login.defaults_file.as_deref(), login.ask_password);
-        // With several, all that is left is what somebody types for each.
+        // With several servers, only passwords typed for each remain.
         let of_several = LoginSources { variables: &[], defaults_file: None, own_file: false, ..of_one };
         let target = login::target(dsn, site::DSN, if self.is_one_server { &of_one } else { &of_several })?;
         self.known.insert(dsn.to_owned(), target.clone());
@@ -132,7 +133,7 @@ fn one(path: &Path, args: &RestoreArgs, logins: &mut Logins<'_>) -> Result<(), R
         LabError::Foreign(ForeignError::OtherServer { .. } | ForeignError::OtherOrMoved { .. }) => {
             Refused::OtherServer(error)
         }
-        // Something may be left in a server, and nobody knows what.
+        // The server may have unknown leftovers.
         LabError::Foreign(ForeignError::Damaged { .. } | ForeignError::Untrusted { .. }) => {
             Refused::Failed(CommandFailure::failed(&error).hint(error.hint()))
         }
@@ -150,9 +151,9 @@ fn one(path: &Path, args: &RestoreArgs, logins: &mut Logins<'_>) -> Result<(), R
     for note in notes {
         print_message(&format!("{note}\n"));
     }
-    let done = done.iter().map(|line| format!("put back: {line}\n"));
-    let left = left.iter().map(|line| format!("left as it is: {line}\n"));
-    let kept = kept.map(|kept| format!("what was there before the run is kept in {}\n", kept.display()));
+    let done = done.iter().map(|line| format!("restored: {line}\n"));
+    let left = left.iter().map(|line| format!("left unchanged: {line}\n"));
+    let kept = kept.map(|kept| format!("the settings before the run are kept in {}\n", kept.display()));
     let lines: String = done.chain(left).chain(kept).collect();
     let nothing = if not_done.is_empty() { "everything is as it was\n" } else { "" };
     print_out(if lines.is_empty() { nothing } else { &lines });
@@ -160,6 +161,6 @@ fn one(path: &Path, args: &RestoreArgs, logins: &mut Logins<'_>) -> Result<(), R
         return Ok(());
     }
     let message = LabError::from(ForeignError::NotAsBefore { what: not_done });
-    let hint = format!("when it can be: truetps server restore --journal '{}'", path.display());
+    let hint = format!("when the cause is removed: truetps server restore --journal '{}'", path.display());
     Err(Refused::Failed(CommandFailure::failed(&message).hint(hint)))
 }

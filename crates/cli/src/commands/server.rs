@@ -125,7 +125,7 @@ pub(crate) fn refused(error: &SandboxError) -> CommandFailure {
     if broke { CommandFailure::failed(error) } else { CommandFailure::usage(error) }.hint(error.hint())
 }
 
-/// One that cannot be read is told in its place: the others are not hidden by it.
+/// A server that cannot be read gets an error line; the others are still listed.
 fn named_line(named: NamedServers<'_>, listed: &Listed) -> String {
     let name = &listed.name;
     let server = match &listed.server {

@@ -80,7 +80,7 @@ impl StatementKiller<'_> {
     }
 }
 
-/// After Ctrl-C a statement must not go on in the server with nobody there who waits for it.
+/// After Ctrl-C a statement must not continue in the server unattended.
 fn end_when_wanted(end: &StatementKiller<'_>, stop: &AtomicBool, done: &AtomicBool) {
     while !done.load(Ordering::Relaxed) {
         if stop.load(Ordering::Relaxed) {

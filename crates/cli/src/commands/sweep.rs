@@ -100,7 +100,7 @@ fn extend(plan: &mut Plan, blocks: u32, yes: bool) -> Result<(), CommandFailure>
     if blocks < before {
         let message = format!("--blocks {blocks}: the experiment has {before} blocks");
         return Err(
-            CommandFailure::usage(message).hint("with --resume, --blocks names the number of blocks in all".to_owned())
+            CommandFailure::usage(message).hint("with --resume, --blocks is the total number of blocks".to_owned())
         );
     }
     let now = estimate(plan, &schedule(plan));
@@ -141,7 +141,7 @@ fn request<'a>(
     }
 }
 
-/// Gives the answer of what has been measured. `earlier` is the folder that was to be gone on with.
+/// Gives the answer of what has been measured. `earlier` is the folder to resume.
 fn finish(
     finished: Result<Finished, LabError>,
     earlier: Option<&ExperimentFolder>,

@@ -8,7 +8,7 @@ pub(crate) const PLAIN: Style = Style::new();
 pub(crate) const STRONG: Style = Style::new().add_modifier(Modifier::BOLD);
 pub(crate) const FAINT: Style = Style::new().add_modifier(Modifier::DIM);
 
-/// Nothing is said by colour alone: what has a colour has a word or a mark, too.
+/// Colour is never the only sign: everything coloured has a word or a mark, too.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Palette {
     pub(crate) colour: bool,

@@ -45,7 +45,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// Lines that are kept for the end; a run that warns more often says so.
 const KEPT_MAX: usize = 1000;
 
-/// What the picture, the run and whoever hears signals share.
+/// Shared by the picture, the run and the signal handlers.
 pub(crate) struct SharedPicture {
     screen: TerminalScreen,
     watch: Mutex<LiveWatch>,
@@ -113,7 +113,7 @@ pub(crate) fn prepare(title: &str) -> Result<Arc<SharedPicture>, CommandFailure>
 pub(crate) struct Ui {
     shared: Arc<SharedPicture>,
     farewell: Arc<InterruptMessages>,
-    /// Once the picture is gone for whatever reason, the run goes on with a line.
+    /// After the picture is closed, the run continues with a progress line.
     line: Progress,
     /// Dropped, it ends the thread that draws.
     wake: Option<UnixStream>,
@@ -153,7 +153,7 @@ impl Ui {
     }
 
     fn journal(&self, path: &Path) {
-        self.shared.keep(&format!("what is to be put back is written down in {}", path.display()));
+        self.shared.keep(&format!("original settings saved to {}", path.display()));
         let (first, second) = farewell_of_journal(path, "");
         self.farewell.set(first, second);
     }
@@ -249,7 +249,7 @@ impl Artist {
             wish::end();
         }
         if self.jobs.resumed() {
-            // Whoever had the terminal meanwhile has changed it.
+            // Another process had the terminal in between, and may have changed it.
             screen.hide();
         }
     }
@@ -332,7 +332,7 @@ fn is_closed(woken: &UnixStream) -> bool {
     poll(&mut one, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })).is_ok_and(|ready| ready > 0)
 }
 
-/// Whoever died with it has left nothing half done that a picture would mind.
+/// A panic under the lock leaves nothing inconsistent that the picture depends on.
 fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

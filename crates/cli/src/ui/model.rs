@@ -1,4 +1,4 @@
-//! What the picture shows, as far as events have told it. Bounded, so that a copy of it costs next to nothing.
+//! The state that the picture shows, updated by events. Bounded, so that a copy is cheap.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -147,7 +147,7 @@ impl LiveWatch {
     }
 
     fn doing(&mut self, text: String) {
-        // How long the same takes is told from its beginning, whatever number is in it.
+        // The same activity keeps its start time, also if a number in its text changes.
         let word = |text: &str| text.split(':').next().unwrap_or_default().to_owned();
         let same = self.model.doing.as_ref().filter(|doing| word(&doing.text) == word(&text));
         let since = same.map_or_else(Instant::now, |doing| doing.since);

@@ -53,7 +53,7 @@ pub(crate) fn last_line(pen: &mut Pen<'_>, area: Rect, row: u16, model: &Model) 
 fn stalls_told(running: &Running) -> String {
     let so_far = running.so_far;
     if so_far.count == 0 {
-        return if so_far.judged { "none" } else { "too little is known yet" }.to_owned();
+        return if so_far.judged { "none" } else { "not enough data yet" }.to_owned();
     }
     let longest = format!("{}, longest {}", so_far.count, format::duration_us(so_far.longest_ms * 1e3));
     match so_far.going_on_ms {
@@ -62,7 +62,7 @@ fn stalls_told(running: &Running) -> String {
     }
 }
 
-/// The number of a trial's stalls, and a dash where nobody could tell.
+/// The number of a trial's stalls, and a dash if it is unknown.
 fn stalls_of(outcome: &FinishedTrial) -> String {
     match outcome.stalls {
         StallsSoFar { judged: false, .. } => format::NOTHING.to_owned(),

@@ -26,7 +26,7 @@ pub(crate) struct PictureView {
     pub(crate) frozen: bool,
     pub(crate) help: bool,
     pub(crate) zoom: Zoom,
-    /// Somebody can type.
+    /// The terminal can be read for keys.
     pub(crate) keys: bool,
 }
 
@@ -101,7 +101,7 @@ fn draw_header(pen: &mut Pen<'_>, area: Rect, model: &Model, view: PictureView, 
     let done = running.index + usize::from(running.over);
     let of = running.of.map_or(String::new(), |of| format!(" of {of}"));
     let place = format!("trial {}{of}", running.index + 1);
-    // Zero: nobody can tell, or it takes longer than was thought.
+    // Zero: unknown, or it takes longer than estimated.
     let left = if running.left.is_zero() { String::new() } else { format!("left {}", format::duration(running.left)) };
     pen.text(area, 0, 1, &place, STRONG);
     pen.right(area, 1, &left, PLAIN);

@@ -31,7 +31,7 @@ pub(crate) struct TerminalScreen {
     terminal: OwnedFd,
     /// What the terminal was set to; there while the picture is on it.
     before: Mutex<Option<Termios>>,
-    /// Whoever writes has it, so that nothing is written after the end.
+    /// Locked by each write, so that nothing is written after the end.
     writing: Mutex<()>,
     gone: Arc<AtomicBool>,
 }
@@ -54,14 +54,15 @@ impl TerminalScreen {
         Ok(Self { terminal, before: Mutex::default(), writing: Mutex::default(), gone: Arc::default() })
     }
 
-    /// Puts the picture's page on the terminal, empty. `false`: it is not ours now, or was left for good.
+    /// Puts the picture's page on the terminal, empty. `false`: truetps is in the background, or has left the terminal
+    /// for good.
     pub(crate) fn show(&self) -> bool {
         let _writing = held(&self.writing);
         let mut before = held(&self.before);
         if before.is_some() {
             return true;
         }
-        // Whoever touches the terminal from the background is stopped.
+        // The kernel stops a background process that writes to the terminal.
         if self.is_gone() || !self.in_foreground() {
             return false;
         }
@@ -86,7 +87,7 @@ impl TerminalScreen {
     pub(crate) fn leave(&self) {
         self.gone.store(true, Ordering::SeqCst);
         let begun = Instant::now();
-        // Whoever writes sees that it is over; who has died meanwhile does not.
+        // Wait for a write in progress, for a limited time.
         let _writing = loop {
             match self.writing.try_lock() {
                 Ok(guard) => break Some(guard),
@@ -178,7 +179,7 @@ impl TerminalScreen {
         }
     }
 
-    /// A terminal that is not ours at all (that of another session) is drawn on, and not listened to.
+    /// A terminal of another session is drawn on, but its keys are not read.
     pub(crate) fn has_keys(&self) -> bool {
         tcgetpgrp(&self.terminal).is_ok()
     }

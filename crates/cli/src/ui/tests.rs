@@ -201,7 +201,7 @@ fn a_request_to_end_and_a_frozen_picture_are_words() {
     assert!(lines[0].ends_with("STOPPING") && lines[23].contains("once more leaves now"), "{lines:?}");
 }
 
-/// Both ends of a terminal that is nobody's.
+/// Both ends of a terminal that no process controls.
 fn terminal() -> (File, OwnedFd) {
     let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&ours).unwrap();
@@ -229,7 +229,7 @@ fn received(ours: &mut File, up_to: &str) -> String {
     text
 }
 
-/// The rest, of a terminal that nobody holds open any more.
+/// The rest, of a terminal that is closed at the other end.
 fn rest(ours: &mut File) -> String {
     let mut bytes = Vec::new();
     // The kernel says that with an error, when all is read.
@@ -273,7 +273,7 @@ fn a_terminal_that_takes_nothing_does_not_hold_the_end() {
     assert!(screen.show());
     let begun = Instant::now();
     std::thread::scope(|scope| {
-        // Nobody reads the other end.
+        // Nothing reads the other end.
         scope.spawn(|| screen.write(&vec![b'x'; 10_000_000]).unwrap());
         std::thread::sleep(Duration::from_millis(100));
         screen.leave();
@@ -282,7 +282,7 @@ fn a_terminal_that_takes_nothing_does_not_hold_the_end() {
 }
 
 #[test]
-fn a_panic_leaves_the_terminal_before_it_is_told() {
+fn a_panic_leaves_the_terminal_before_its_message() {
     let (mut ours, theirs) = terminal();
     let watched = theirs.try_clone().unwrap();
     let screen = TerminalScreen::on(theirs).unwrap();

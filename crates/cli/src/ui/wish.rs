@@ -46,7 +46,7 @@ pub(crate) fn wish(bytes: &[u8]) -> Vec<UserRequest> {
     wishes
 }
 
-/// What comes after a key that is told as an escape sequence: `[`, parameters and a letter, or one letter after another.
+/// The bytes after a key's escape sequence: `[`, parameters and a letter, or one letter after another.
 fn after_sequence(bytes: &[u8]) -> &[u8] {
     let length = match bytes {
         [b'[', parameters @ ..] => parameters.iter().position(|byte| (0x40..0x7f).contains(byte)).map(|at| at + 2),

@@ -143,7 +143,7 @@ impl ForeignError {
                 path.display()
             ),
             Self::Damaged { .. } => {
-                "name the file that the run told of when it began: \"what is to be put back is written down in\"".to_owned()
+                "name the file that the run told of when it began: \"original settings saved to\"".to_owned()
             }
             Self::Untrusted { path, .. } => format!(
                 "see whether it says what the run has set, make it yours, and then: chmod go-w '{}'",
