@@ -1,8 +1,8 @@
-//! The schedule of an open loop: when which transaction is to start.
+//! The schedule of an open loop: when each transaction is to start.
 //!
 //! Start number `i` of a stream is where the expected number of starts `Λ(t) = ∫ λ(s) ds` reaches `n_i`, with `n_i`
-//! equally spaced or with exponential gaps of mean 1 (the time change theorem: Daley and Vere-Jones, *An Introduction to
-//! the Theory of Point Processes*, section 7.4). So a ramp needs no other mechanism than a constant rate.
+//! equally spaced or with exponential gaps of mean 1 (the time change theorem: Daley and Vere-Jones, *An Introduction
+//! to the Theory of Point Processes*, section 7.4). So a ramp needs no separate mechanism.
 
 use truetps_record::Spacing;
 use truetps_workload::RandomStream;
@@ -21,7 +21,7 @@ impl Rate {
         Self { from: rate, to: rate, ramp_start_s: 0.0, ramp_end_s: 0.0 }
     }
 
-    /// When `n` starts are to be expected, in seconds.
+    /// The time at which `n` starts are expected, in seconds.
     fn moment_of(&self, n: f64) -> f64 {
         let before = self.from * self.ramp_start_s;
         if n <= before {
@@ -40,8 +40,9 @@ impl Rate {
     }
 }
 
-/// Which starts of a stream that all workers know are one worker's: those of its clients, if start number `i` were client
-/// `i mod clients`'s. So each worker has its fair share, and the schedule as a whole is the same whatever their number.
+/// Which starts of a common stream belong to one worker: the starts of its clients, if start number `i` belonged to
+/// client `i mod clients`. So each worker has its fair share, and the whole schedule does not depend on the number of
+/// workers.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct StartShare {
     pub(crate) clients: u64,
@@ -70,8 +71,8 @@ pub(crate) struct ArrivalStream {
 }
 
 impl ArrivalStream {
-    /// `phase` is `n` of the first start: 0 to 1, so that clients of the same rate do not all start at once. Poisson
-    /// streams need none.
+    /// `phase` is `n` of the first start, 0 to 1, so that clients of the same rate do not all start at once. Poisson
+    /// streams need no phase.
     pub(crate) fn new(
         rate: Rate,
         spacing: Spacing,
@@ -96,7 +97,7 @@ impl ArrivalStream {
         self.next_ns
     }
 
-    /// Goes on to the start after it.
+    /// Advances to the next start.
     pub(crate) fn advance(&mut self) {
         loop {
             self.expected += self.gap();

@@ -1,11 +1,11 @@
-//! Throughput in steps of 100 ms: what an interval's total hides.
+//! Throughput in steps of 100 ms, which shows what an interval's total hides.
 
 use truetps_record::{BUCKET_MS, TransactionGap};
 
 const BUCKET_NS: u64 = (BUCKET_MS * 1e6) as u64;
 
-/// Transactions that ended well in one step, and when the first and the last of them did. A gap between two of them that is
-/// as long as a bucket reaches over the edge of one, so that first and last are enough to know its exact length.
+/// Transactions that succeeded in one step, and when the first and the last of them did. A gap between two of them that
+/// is at least as long as a bucket crosses a bucket's edge, so that first and last determine its exact length.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Bucket {
     ok: u32,
@@ -17,7 +17,7 @@ struct Bucket {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Buckets {
     start_ns: u64,
-    /// Where the last of `list` ends.
+    /// End of the last bucket.
     end_ns: u64,
     list: Vec<Bucket>,
 }
@@ -27,7 +27,7 @@ impl Buckets {
         Self { start_ns, end_ns: start_ns, list: Vec::with_capacity(BUCKETS_USUAL) }
     }
 
-    /// A transaction ended well.
+    /// A transaction succeeded.
     pub(crate) fn ok(&mut self, now_ns: u64) {
         if now_ns >= self.end_ns {
             self.open(now_ns);
@@ -64,8 +64,8 @@ impl Buckets {
         }
     }
 
-    /// The counts of an interval of this length: its last bucket is as short as the length leaves it, and has what a worker
-    /// counted that was late to see the end.
+    /// The counts of an interval of this length. Its last bucket is shortened to fit, and includes the counts of a
+    /// worker that saw the end late.
     pub(crate) fn counts(&self, length_ns: u64) -> Vec<u32> {
         let wanted = (length_ns.div_ceil(BUCKET_NS) as usize).max(1);
         let mut counts: Vec<_> = self.list.iter().map(|bucket| bucket.ok).collect();
@@ -76,10 +76,10 @@ impl Buckets {
     }
 }
 
-/// Follows intervals in order of time and finds where no transaction ended well.
+/// Follows intervals in order of time and finds gaps in which no transaction succeeded.
 #[derive(Debug, Default)]
 pub(crate) struct Gaps {
-    /// When the last one ended well; the first one was started at 0.
+    /// When the last one succeeded; the first one was started at 0.
     last_ns: u64,
 }
 
@@ -98,7 +98,7 @@ impl Gaps {
     }
 }
 
-/// Of a whole interval, with one for a worker that is late.
+/// Buckets of a whole interval, plus one for a worker that is late.
 const BUCKETS_USUAL: usize = 11;
 
 #[cfg(test)]
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn workers_add_up_whoever_counted_longer() {
+    fn workers_add_up_even_if_one_counted_longer() {
         let mut sum = buckets(0, &[50, 120]);
         sum.merge(&buckets(0, &[20, 130, 330]));
         sum.merge(&buckets(0, &[]));

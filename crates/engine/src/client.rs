@@ -1,4 +1,4 @@
-//! One simulated user: its connection, its stream of transactions, and where it is in the one that it runs.
+//! One simulated user: its connection, its stream of transactions, and its position in the current one.
 
 use std::time::Duration;
 
@@ -11,15 +11,15 @@ pub(crate) enum ClientState {
     Connecting,
     /// Without a transaction.
     Idle,
-    /// A statement of its transaction is at the server.
+    /// The server is executing a statement of its transaction.
     InFlight,
     /// A statement failed inside a transaction, which is being rolled back.
     RollingBack,
-    /// Its connection broke; it will try again.
+    /// Its connection broke; it will retry.
     Away,
-    /// It has nothing more to do, and stays connected until the end.
+    /// Finished; it stays connected until the end.
     Done,
-    /// Without a connection, for good.
+    /// Permanently without a connection.
     Lost,
 }
 
@@ -31,16 +31,16 @@ pub(crate) struct AttemptFailure {
     pub(crate) message: String,
 }
 
-/// The time without a connection: it broke, or is being renewed. How long the client tries to make a new one.
+/// The period without a connection: it broke, or is being renewed. How long the client tries to reconnect.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Absence {
     pub(crate) ends_ns: u64,
     pub(crate) back_off: Duration,
-    /// When there is something to do: the next attempt, or the end of the one that is under way.
+    /// Time of the next action: the next attempt, or the timeout of the current one.
     pub(crate) wakes_ns: u64,
-    /// The client itself has closed the connection, to make a new one.
+    /// The client itself closed the connection, to renew it.
     pub(crate) is_planned: bool,
-    /// A renewal that a full server has refused: until when that is no failure.
+    /// A full server has refused the renewal: until this time that is not a failure.
     pub(crate) full_until_ns: Option<u64>,
 }
 
@@ -49,7 +49,7 @@ pub(crate) struct EngineClient {
     pub(crate) state: ClientState,
     pub(crate) link: Option<Link>,
     pub(crate) stream: Box<dyn ClientStream>,
-    /// Of the transaction that runs: when it was to start (in a closed loop: when it did).
+    /// Scheduled start of the current transaction (in a closed loop: its actual start).
     pub(crate) scheduled_ns: u64,
     /// When its first attempt started.
     pub(crate) started_ns: u64,
@@ -57,19 +57,19 @@ pub(crate) struct EngineClient {
     pub(crate) retries: u32,
     /// Rows that this attempt has changed so far.
     pub(crate) rows_changed: u64,
-    /// The statement in flight is the transaction's first one, or its last one.
+    /// Whether the statement in flight is the transaction's first one, or its last one.
     pub(crate) at_first: bool,
     pub(crate) at_last: bool,
     /// Why the transaction is being rolled back.
     pub(crate) failure: Option<Box<AttemptFailure>>,
-    /// When the transaction before it ended.
+    /// When the previous transaction ended.
     pub(crate) free_since_ns: u64,
     pub(crate) absence: Option<Box<Absence>>,
-    /// Transactions that it still has to end, where it has a share of its own.
+    /// Transactions that it still has to end, if it has its own share.
     pub(crate) share_left: Option<u64>,
-    /// It has ended a transaction in the measure phase, well or not.
+    /// Whether it has ended a transaction in the measure phase, successfully or not.
     pub(crate) has_finished: bool,
-    /// Transactions that ended on this connection; counted where connections are renewed.
+    /// Transactions that ended on this connection; counted only if connections are renewed.
     pub(crate) on_connection: u64,
 }
 
@@ -95,12 +95,12 @@ impl EngineClient {
         }
     }
 
-    /// A transaction is under way.
+    /// Whether a transaction is running.
     pub(crate) fn is_busy(&self) -> bool {
         matches!(self.state, ClientState::InFlight | ClientState::RollingBack)
     }
 
-    /// Its connection is gone for good.
+    /// Its connection is permanently lost.
     pub(crate) fn give_up(&mut self) {
         self.link = None;
         self.absence = None;

@@ -1,4 +1,4 @@
-//! Adds up what the workers counted, interval by interval, in order of time.
+//! Adds up the workers' counts, interval by interval, in order of time.
 
 use std::collections::BTreeMap;
 
@@ -9,8 +9,8 @@ use truetps_record::{
 use crate::buckets::{Buckets, Gaps};
 use crate::recorder::{OpenCell, WorkerInterval};
 
-/// Orders intervals in time. Workers that see an early end at different moments may have another number of intervals, so
-/// that a number would not do as the key.
+/// Orders intervals in time. Workers that see an early end at different moments may have different numbers of
+/// intervals, so an interval's number cannot be the key.
 type IntervalKey = (u64, Phase);
 
 /// One interval of all workers together.
@@ -40,7 +40,7 @@ pub(crate) struct Totals {
 
 pub(crate) struct Collector {
     open: BTreeMap<IntervalKey, MergedInterval>,
-    /// The last interval that each worker has handed in; `None` before its first.
+    /// The last interval that each worker has delivered; `None` before its first.
     last: Vec<Option<IntervalKey>>,
     gaps: Gaps,
     pub(crate) totals: Totals,
@@ -87,7 +87,7 @@ impl Collector {
         whole.errors.merge(&cell.errors);
     }
 
-    /// The next interval that every worker has handed in.
+    /// The next interval that every worker has delivered.
     pub(crate) fn take_complete(&mut self) -> Option<(Interval, MergedInterval)> {
         let (key, _) = self.open.first_key_value()?;
         if self.last.iter().any(|last| last.is_none_or(|last| last < *key)) {
@@ -96,7 +96,7 @@ impl Collector {
         self.take_first()
     }
 
-    /// The next interval, whether or not all have handed it in: at the end of a run.
+    /// The next interval, even if some workers have not delivered it: for the end of a run.
     pub(crate) fn take_first(&mut self) -> Option<(Interval, MergedInterval)> {
         let ((start_ns, phase), whole) = self.open.pop_first()?;
         let length_ns = whole.ended_ns.saturating_sub(start_ns);
@@ -141,7 +141,7 @@ impl Totals {
         total.add_histograms(open);
     }
 
-    /// What an open loop adds; `None` in a closed one.
+    /// Figures of an open loop; `None` in a closed one.
     pub(crate) fn open_loop(&self) -> Option<OpenLoop> {
         self.open.as_ref().map(OpenCell::figures)
     }

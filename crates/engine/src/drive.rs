@@ -1,4 +1,4 @@
-//! A worker at work: it starts transactions when they are due and takes what comes of them.
+//! The loop of a worker: it starts transactions when they are due and handles their results.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -17,26 +17,27 @@ use crate::recorder::{Recorder, WorkerInterval};
 use crate::timeline::{Timeline, ns};
 use crate::worker::{EARLY_RATE_MAX, LOOK, Worker};
 
-/// The starts up to the very end are counted as long as this takes.
+/// Time limit for counting the starts up to the very end.
 const LAST_PATIENCE: Duration = Duration::from_secs(1);
 
 /// How a worker ended.
 #[derive(Debug, Default)]
 pub(crate) struct WorkerEnd {
-    /// Clients whose connection broke, and was not made again though they had something to do.
+    /// Clients whose connection broke, and was not restored although they had work left.
     pub(crate) lost: u32,
-    /// Clients that had no answer when the drain was over.
+    /// Clients without an answer when the drain ended.
     pub(crate) unanswered: u32,
-    /// Clients that ended a transaction in the measure phase, and those that had one under way at its end and none before.
+    /// Clients that ended a transaction in the measure phase, and clients whose first transaction was still in flight
+    /// at its end.
     pub(crate) finished: u32,
     pub(crate) unfinished: u32,
     /// Statements that were answered in the drain.
     pub(crate) drain_answers: u64,
-    /// Connections that broke and were made again.
+    /// Connections that broke and were restored.
     pub(crate) reconnects: u64,
     /// Connections that were renewed as planned.
     pub(crate) renewed: u64,
-    /// How long ago the oldest transaction was to start that had no end when the measure phase ended.
+    /// Time since the scheduled start of the oldest transaction that was in flight when the measure phase ended.
     pub(crate) oldest_ns: Option<u64>,
     /// With shares: when the last transaction of the measure phase ended, from the start of the phase.
     pub(crate) last_end_ns: Option<u64>,
@@ -48,9 +49,9 @@ pub(crate) struct Drive<'w, 'a> {
     pub(crate) recorder: Recorder,
     pub(crate) policy: Policy<'a>,
     pub(crate) pace: WorkerPace,
-    /// When clients that are away have something to do.
+    /// When clients without a connection have their next action.
     pub(crate) wakes: BinaryHeap<Reverse<(u64, u32)>>,
-    /// It has said that it has nothing more to start.
+    /// Whether the worker has reported that it has nothing more to start.
     pub(crate) has_left_work: bool,
     pub(crate) end: WorkerEnd,
 }
@@ -124,10 +125,10 @@ impl<'w, 'a> Drive<'w, 'a> {
         }
     }
 
-    /// The next moment at which something is to be done without any news from a socket.
+    /// Time of the next action that needs no event from a socket.
     fn next_due_ns(&self) -> u64 {
         let wake_ns = self.wakes.peek().map_or(u64::MAX, |Reverse((at_ns, _))| *at_ns);
-        // A start that is scheduled after the end is none.
+        // A start that is scheduled after the end does not count.
         let is_start = |due: &u64| *due < self.timeline.end_ns() && !self.schedule_is_over();
         let start_ns = Some(self.pace.next_due_ns()).filter(is_start);
         wake_ns.min(start_ns.unwrap_or(u64::MAX))
@@ -165,9 +166,9 @@ impl<'w, 'a> Drive<'w, 'a> {
         busy.map(|client| now_ns.saturating_sub(client.scheduled_ns)).max()
     }
 
-    /// Counts the starts that are scheduled until the end of an interval. A schedule may be faster than anybody counts:
-    /// what is left over waits for the next interval, and at the end of the run for nobody. A worker that is so far behind
-    /// is busy all the time, which is said of the run.
+    /// Counts the starts that are scheduled until the end of an interval. A schedule may be faster than a worker can
+    /// count: the rest waits for the next interval, and is dropped at the end of the run. A worker that is so far
+    /// behind is always busy, which the run reports.
     fn arrive(&mut self, until_ns: u64) {
         let began = Instant::now();
         while !self.arrive_some(until_ns) {
@@ -178,12 +179,12 @@ impl<'w, 'a> Drive<'w, 'a> {
         }
     }
 
-    /// Open loop: starts what is due, on those clients that are free.
+    /// Open loop: makes the starts that are due, on free clients.
     fn start_due(&mut self, now_ns: u64) {
         if !self.pace.is_open() {
             return;
         }
-        // Those that are left over are due at once, so that this comes again before any wait.
+        // The remaining ones are due at once, so that this runs again before any wait.
         self.arrive_some(now_ns + 1);
         while let Some(slot) = self.pace.next_candidate() {
             if self.worker.clients[slot as usize].state == ClientState::Idle {
@@ -192,7 +193,7 @@ impl<'w, 'a> Drive<'w, 'a> {
         }
     }
 
-    /// The client in this slot has no transaction any more: what is next?
+    /// The client in this slot has finished its transaction: decides what it does next.
     pub(crate) fn is_free(&mut self, slot: usize, now_ns: u64) {
         self.worker.clients[slot].state = ClientState::Idle;
         self.worker.clients[slot].free_since_ns = now_ns;
@@ -290,7 +291,7 @@ impl<'w, 'a> Drive<'w, 'a> {
         self.transaction_ended(slot, now_ns);
     }
 
-    /// A statement failed. What its transaction has done so far must be undone before anything else is sent.
+    /// A statement failed. The transaction's changes must be undone before anything else is sent.
     fn attempt_failed(&mut self, slot: usize, failure: AttemptFailure) {
         let Worker { clients, scratch, .. } = &mut *self.worker;
         let client = &mut clients[slot];
@@ -307,7 +308,7 @@ impl<'w, 'a> Drive<'w, 'a> {
         }
     }
 
-    /// Nothing is left of the attempt at the server: again, or on to the next transaction.
+    /// The server has undone the attempt: retry it, or go on to the next transaction.
     fn settle(&mut self, slot: usize, failure: &AttemptFailure) {
         let now_ns = self.timeline.now_ns();
         self.tick(now_ns);

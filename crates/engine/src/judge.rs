@@ -1,25 +1,25 @@
-//! What a run's figures are worth: did the server keep up, and was it the server that they measure?
+//! The validity of a run's figures: did the server keep up, and was the server the bottleneck?
 
 use std::time::Duration;
 
 use truetps_record::{OpenLoop, StartCounts, Suspension};
 
-/// A worker that runs for so much of its time has none left: what it measures is itself.
+/// A worker that runs for this share of its time has none left: it measures itself.
 const WORKER_BUSY_MAX: f64 = 0.90;
-/// A worker that waits for a core for so much of its time is slow to start and to read, where the host has cores left.
+/// A worker that waits for a core for this share of its time starts and reads late, if the host has free cores.
 const WORKER_WAIT_MAX: f64 = 0.30;
-/// With less left than this the host is saturated, and a wait for a core is no fault of the generator alone.
+/// With less left than this the host is saturated, and a wait for a core is not only the generator's fault.
 const HOST_SATURATED: f64 = 0.95;
 /// One start in a hundred is later than this by the generator's own fault.
 const LATE_US_P99_MAX: f64 = 1_000.0;
 
-/// Starts that may wait at the end of a run that was kept up with: the larger of these two…
+/// Starts that may still wait at the end of a run that kept up: the larger of these two…
 const QUEUED_SHARE_MAX: f64 = 0.01;
 const QUEUED_S: f64 = 0.05;
-/// … but never more than this, however long the run was.
+/// … but never more than this, for a run of any length.
 const QUEUED_S_MAX: f64 = 1.0;
 
-/// Whether the server kept up with the schedule. Where that had no start, there was nothing to keep up with.
+/// Whether the server kept up with the schedule; `false` if the schedule had no start.
 pub fn sustained(starts: &StartCounts, measured: Duration) -> bool {
     let seconds = measured.as_secs_f64();
     if seconds <= 0.0 || starts.scheduled + starts.queued_in == 0 {
@@ -30,7 +30,7 @@ pub fn sustained(starts: &StartCounts, measured: Duration) -> bool {
     starts.skipped == 0 && starts.queued as f64 <= allowed
 }
 
-/// Why a run whose generator was suspended is no evidence: what it saw of the server in that time is its own doing.
+/// Why a run whose generator was suspended is invalid: it could not observe the server in that time.
 pub fn was_suspended(suspensions: &[Suspension]) -> Option<String> {
     let all_s = suspensions.iter().map(|one| one.length_ms).sum::<f64>() / 1e3;
     let reason =
@@ -38,7 +38,7 @@ pub fn was_suspended(suspensions: &[Suspension]) -> Option<String> {
     (!suspensions.is_empty()).then(reason)
 }
 
-/// What the workers of a run have done in its measure phase. Shares are those of the busiest worker, 0 to 1.
+/// What the workers of a run did in its measure phase. Shares are the busiest worker's, 0 to 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct WorkerShares {
     pub workers: u32,
@@ -48,18 +48,16 @@ pub struct WorkerShares {
     pub wait: f64,
 }
 
-/// Why the figures say more about the generator than about the server. `host_busy`: share of all cores' time, 0 to 1.
+/// Why the load generator was the bottleneck, if it was. `host_busy`: share of all cores' time, 0 to 1.
 pub fn generator_limited(shares: WorkerShares, open_loop: Option<&OpenLoop>, host_busy: Option<f64>) -> Option<String> {
     if shares.busy >= WORKER_BUSY_MAX {
         let (busy, n) = (shares.busy * 100.0, shares.workers);
-        return Some(format!(
-            "a worker thread of {n} was busy for {busy:.0} % of its time: more of them could send more"
-        ));
+        return Some(format!("one of {n} worker threads was busy for {busy:.0} % of its time; use more workers"));
     }
     let late = open_loop.and_then(|open| open.late_us_p99).filter(|late| *late > LATE_US_P99_MAX);
     if let Some(late) = late {
         let ms = late / 1e3;
-        return Some(format!("1 % of the starts were more than {ms:.1} ms late though a client was free"));
+        return Some(format!("1 % of the starts were more than {ms:.1} ms late although a client was free"));
     }
     let has_room = host_busy.is_some_and(|busy| busy < HOST_SATURATED);
     if has_room && shares.wait >= WORKER_WAIT_MAX {

@@ -1,10 +1,10 @@
-//! WHEN and BY WHOM: clients multiplexed over few threads, in a closed or an open loop, and the recorder of their
-//! intervals.
+//! WHEN and BY WHICH client transactions start: clients multiplexed over few threads, in a closed or an open loop, and
+//! the recorder of their intervals.
 //!
-//! Each worker thread owns its clients, one epoll instance, one set of histograms and counters; nothing on the way from
-//! one transaction to the next is shared. At the end of each interval a worker hands its figures to the thread that
-//! called [`run`], which adds them up and shows them to an [`Observer`]. The engine knows nothing of files, of text for
-//! people, or of how the server came about.
+//! Each worker thread owns its clients, one epoll instance, one set of histograms and counters; nothing is shared
+//! between one transaction and the next. At the end of each interval a worker passes its figures to the thread that
+//! called [`run`], which adds them up and shows them to an [`Observer`]. The engine knows neither files, nor texts for
+//! users, nor how the server was started.
 
 mod arrivals;
 mod buckets;

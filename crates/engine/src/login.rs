@@ -13,10 +13,10 @@ use crate::worker::{LOOK, Worker};
 /// Logins under way at once in one worker: enough to keep the server busy, few enough not to be a storm.
 /// A blocking run has one in each of its threads.
 const LOGINS_MAX: usize = 32;
-/// Until a server whose queue of new connections is full is asked again.
+/// Pause before another attempt if a server's queue of new connections is full.
 const QUEUE_PAUSE: Duration = Duration::from_millis(1);
 
-/// How connecting went.
+/// The result of connecting.
 #[derive(Debug, Default)]
 pub(crate) struct Connected {
     pub(crate) ok: u32,
@@ -34,7 +34,7 @@ impl Connected {
 impl Worker<'_> {
     /// Connects and logs in the clients with these numbers. Those that fail are counted and named.
     pub(crate) fn connect(&mut self, numbers: &[u32]) -> io::Result<Connected> {
-        // `None`: longer than anybody waits.
+        // `None`: longer than any wait.
         let deadline = Instant::now().checked_add(self.shared.connect_timeout);
         let mut connected = Connected::default();
         let mut logging_in = 0;
@@ -72,11 +72,11 @@ impl Worker<'_> {
         self.watch(slot).inspect_err(|_| drop(self.clients.pop()))
     }
 
-    /// A new connection for client `number`, which has said what it says first.
+    /// A new connection for client `number`, with the client's first message sent, if it has one.
     pub(crate) fn open_link(&mut self, number: u32) -> io::Result<Link> {
         let connector = self.shared.connector;
         let mut link = Link::new(connector.begin(number)?, connector.session(number));
-        // An error now is seen again, with its cause, when the socket is read.
+        // An error now is reported again, with its cause, when the socket is read.
         let _ = link.begin(&mut self.scratch);
         Ok(link)
     }
@@ -96,7 +96,7 @@ impl Worker<'_> {
                 }
                 Ok(_) => {}
                 Err(error) => {
-                    // One that had logged in already has been counted as that.
+                    // A client that had already logged in was counted then.
                     let had_logged_in = client.state != ClientState::Connecting;
                     connected.ok -= u32::from(had_logged_in);
                     ended += usize::from(!had_logged_in);
@@ -126,7 +126,7 @@ impl Worker<'_> {
     }
 }
 
-/// A connection that is being made is refused where its socket is first read.
+/// A refused connection is reported when its socket is first read.
 pub(crate) fn while_connecting(error: DriverError, endpoint: &Endpoint) -> DriverError {
     match error {
         DriverError::Io(source) => DriverError::Connect { endpoint: endpoint.clone(), source },

@@ -1,14 +1,15 @@
-//! How many threads, and how they wait.
+//! How many threads there are, and how they wait.
 
 use truetps_record::DriveMode;
 
 use crate::pace::{Pacing, RateOf};
 
-/// Up to so many clients of a closed loop get a thread each. Measured beside sysbench, `docs/decisions/0006-drive-mode.md`.
+/// Up to this many clients of a closed loop get a thread each. Measured beside sysbench,
+/// `docs/decisions/0006-drive-mode.md`.
 const BLOCKING_CLIENTS_MAX: u32 = 2;
 
-/// Where all clients share one schedule, each worker has its share of the starts, and a start waits for a client of its
-/// own worker: with few of them it would wait though a client of another worker is free.
+/// If all clients share one schedule, each worker has its share of the starts, and a start waits for a client of its
+/// own worker. With few clients a worker, it would wait although a client of another worker is free.
 const POOL_CLIENTS_A_WORKER_MIN: u32 = 64;
 
 /// Threads of a run. A worker of a blocking run has one client.
@@ -19,7 +20,7 @@ pub(crate) struct Threads {
 }
 
 impl Threads {
-    /// `workers` is what a multiplexed run may have; it never has more than clients.
+    /// `workers` is the maximum for a multiplexed run; it never has more workers than clients.
     pub(crate) fn choose(mode: DriveMode, pacing: &Pacing, clients: u32, workers: u32) -> Self {
         let is_pool = matches!(pacing, Pacing::Open(open) if open.of == RateOf::All);
         let is_blocking = match mode {

@@ -1,4 +1,4 @@
-//! How starts come to clients: at once after the last end (closed loop), or by a schedule (open loop).
+//! How starts are assigned to clients: right after the last end (closed loop), or by a schedule (open loop).
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -19,7 +19,7 @@ pub enum Pacing {
 }
 
 impl Pacing {
-    /// Most starts a second that one of `workers` workers, with so many of the clients, has to make by the clock: none in
+    /// The most starts a second that one of `workers` workers, with this number of clients, makes by the clock; zero in
     /// a closed loop.
     pub(crate) fn starts_of(&self, clients: usize, workers: usize) -> f64 {
         match self {
@@ -35,7 +35,7 @@ impl Pacing {
     }
 }
 
-/// An open loop: starts follow a schedule, whatever the server does.
+/// An open loop: starts follow a schedule, independent of the server.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OpenPacing {
     pub rate: Rate,
@@ -47,25 +47,25 @@ pub struct OpenPacing {
     pub seed: u64,
 }
 
-/// Whose rate it is.
+/// What the rate applies to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RateOf {
-    /// All clients together: whichever is free takes the next start. Each worker has its fair share of the starts, and
+    /// All clients together: a free client takes the next start. Each worker has its fair share of the starts, and
     /// enough clients for them.
     All,
-    /// Each client has a schedule of its own.
+    /// Each client has its own schedule.
     EachClient,
 }
 
-/// Stream numbers of schedules: far from those of clients, which count from 0.
+/// Stream numbers of schedules: far from the clients' numbers, which count from 0.
 const POOL_STREAM: u64 = 1 << 62;
 const CLIENT_STREAMS: u64 = 1 << 61;
-/// Starts that are counted at a time: a schedule may be faster than anybody counts, and then other things are to be done
-/// in between.
+/// Starts that are counted at a time: a schedule may be faster than a worker can count, and other work must be done in
+/// between.
 pub(crate) const ARRIVALS_MAX: u64 = 1 << 14;
 
-/// One schedule. The starts that wait are not kept: the same schedule, read a second time from where the last one was
-/// taken, says when they were to start. So a backlog of hours takes no memory.
+/// One schedule. Waiting starts are not stored: the same schedule, read a second time from the last start taken, gives
+/// their times. So a backlog of hours takes no memory.
 pub(crate) struct ScheduleSource {
     coming: ArrivalStream,
     waiting: ArrivalStream,
@@ -77,7 +77,7 @@ impl ScheduleSource {
         Self { coming: arrivals.clone(), waiting: arrivals, queued: 0 }
     }
 
-    /// Queues the starts before `until_ns` that `may_start` lets in, `most` of them at most; returns how many those are.
+    /// Queues the starts before `until_ns` that `may_start` permits, at most `most`; returns their number.
     fn arrive(&mut self, until_ns: u64, most: u64, may_start: &mut impl FnMut() -> bool) -> u64 {
         let before = self.queued;
         while self.queued - before < most && self.coming.next_ns() < until_ns && may_start() {
@@ -87,7 +87,7 @@ impl ScheduleSource {
         self.queued - before
     }
 
-    /// When the longest-waiting start was to be.
+    /// Takes the longest-waiting start; returns its scheduled time.
     fn take(&mut self) -> Option<u64> {
         self.queued = self.queued.checked_sub(1)?;
         let scheduled_ns = self.waiting.next_ns();
@@ -109,16 +109,16 @@ pub(crate) enum WorkerPace {
         sources: Vec<ScheduleSource>,
         /// Next start of each client.
         due: BinaryHeap<Reverse<(u64, u32)>>,
-        /// Clients whose queue is not empty any more.
+        /// Clients whose queue has become non-empty.
         ready: VecDeque<u32>,
         limit_ns: u64,
     },
 }
 
-/// What became of a wish for a start.
+/// The answer to a request for a start.
 pub(crate) struct ClaimedStart {
     pub(crate) scheduled_ns: Option<u64>,
-    /// Starts that were given up on the way.
+    /// Starts that were skipped before it.
     pub(crate) skipped: u64,
 }
 
@@ -160,8 +160,8 @@ impl WorkerPace {
         }
     }
 
-    /// Queues the starts that are scheduled before `until_ns`, and `ARRIVALS_MAX` of them at most: then there may be more.
-    /// Each has to ask `may_start`; where that says no, the schedule is over. Returns how many were queued.
+    /// Queues the starts that are scheduled before `until_ns`, at most `ARRIVALS_MAX`: then there may be more. Each
+    /// needs the permission of `may_start`; if it refuses, the schedule is over. Returns how many were queued.
     pub(crate) fn arrive(&mut self, until_ns: u64, mut may_start: impl FnMut() -> bool) -> u64 {
         match self {
             Self::Closed => 0,
@@ -186,7 +186,7 @@ impl WorkerPace {
         }
     }
 
-    /// A client that may have something to start: it has to be asked whether it is free, and then [`Self::take`].
+    /// A client that may have a start to make: check that it is free, then call [`Self::take`].
     pub(crate) fn next_candidate(&mut self) -> Option<u32> {
         match self {
             Self::Pool { source, free, .. } if source.queued > 0 => free.pop_front(),
@@ -195,14 +195,14 @@ impl WorkerPace {
         }
     }
 
-    /// This client, which was free, is away: it is no candidate until it is free again.
+    /// This client was free and has lost its connection: it is no candidate until it is free again.
     pub(crate) fn forget(&mut self, slot: usize) {
         if let Self::Pool { free, .. } = self {
             free.retain(|other| *other as usize != slot);
         }
     }
 
-    /// The start that this client, which is free, has to make now.
+    /// The start that this free client has to make now.
     pub(crate) fn take(&mut self, slot: usize, now_ns: u64) -> ClaimedStart {
         let (source, limit_ns) = match self {
             Self::Closed => return ClaimedStart { scheduled_ns: Some(now_ns), skipped: 0 },

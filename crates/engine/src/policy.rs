@@ -1,14 +1,14 @@
-//! What a failed statement leads to.
+//! The consequences of a failed statement.
 
 use std::time::Duration;
 
 use truetps_record::ErrorPolicy;
 
-/// What becomes of a transaction whose statement failed.
+/// What happens to a transaction whose statement failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FailureAction {
     Fail,
-    /// It has failed, and that is all right.
+    /// It has failed, as expected.
     Ignore,
     /// It is rolled back and sent again as a whole.
     Retry,
@@ -16,7 +16,7 @@ pub(crate) enum FailureAction {
     EndRun,
 }
 
-/// Class → action, with the bounds of repeating.
+/// Class → action, with the limits of retries.
 pub(crate) struct Policy<'a> {
     spec: &'a ErrorPolicy,
 }
@@ -26,7 +26,7 @@ impl<'a> Policy<'a> {
         Self { spec }
     }
 
-    /// `retries`: how often the transaction has been sent again already.
+    /// `retries`: how often the transaction has already been sent again.
     pub(crate) fn action(&self, class: &str, retries: u32) -> FailureAction {
         let has = |list: &[String]| list.iter().any(|word| word == class);
         if has(&self.spec.fatal) {
@@ -40,7 +40,7 @@ impl<'a> Policy<'a> {
         }
     }
 
-    /// How long a client tries to get its connection back; `None`: not at all.
+    /// How long a client tries to restore its connection; `None`: not at all.
     pub(crate) fn reconnect(&self) -> Option<Duration> {
         let patience = || Duration::try_from_secs_f64(self.spec.reconnect_s).unwrap_or(Duration::MAX);
         (self.spec.reconnect_s > 0.0).then(patience)

@@ -1,4 +1,4 @@
-//! A number of transactions that ends the measure phase, and what a client does behind each of its own.
+//! A number of transactions that ends the measure phase, and what a client does after each of its transactions.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -10,26 +10,26 @@ use crate::pace::ARRIVALS_MAX;
 
 /// Ends the measure phase after a number of transactions, if that is sooner than its length.
 ///
-/// Those count that end in the measure phase, well or not; a transaction that is sent again is the same one.
+/// Transactions that end in the measure phase count, successful or not; a retried transaction counts once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Quota {
-    /// So many of all clients together; how many come from which client is left to chance.
+    /// Total of all clients; how it is distributed over them is left to chance.
     ///
-    /// In a closed loop those that are in flight when the last one ends are counted as well, as nothing stands still before
-    /// the end: there may be more. In an open loop the schedule is over with so many starts (those that a warm-up left
-    /// waiting or in flight are among them), and the phase when nothing is left of them: there are never more. Starts
-    /// that are skipped, and those that are left waiting where all clients are lost, are among them.
+    /// In a closed loop, transactions in flight when the last one ends are counted as well, since clients do not stop
+    /// before the end: there may be more. In an open loop the schedule ends after this number of starts (including
+    /// starts that a warm-up left waiting or in flight), and the phase ends when all of them have ended: there are
+    /// never more. Skipped starts, and starts left waiting when all clients are lost, are included.
     Together(u64),
-    /// So many in all, split between the clients beforehand, as evenly as it goes: never more in the end. A client that is
-    /// done with its share stays connected and starts nothing more; the phase ends when all are done, or lost for good.
-    /// What a lost client leaves is nobody's, and counted nowhere.
+    /// Total, split between the clients beforehand as evenly as possible: never exceeded. A client that has finished
+    /// its share stays connected and starts nothing more; the phase ends when all clients have finished or are
+    /// permanently lost. The remaining share of a lost client is dropped, and counted nowhere.
     ///
-    /// For a closed loop: in an open one the next start is for whoever is free.
+    /// For a closed loop: in an open one a free client takes the next start.
     Each(u64),
 }
 
 impl Quota {
-    /// The share of client number `client` of `clients`; `None`: it has none of its own.
+    /// The share of client number `client` of `clients`; `None`: it has no share of its own.
     pub fn share(self, client: u32, clients: u32) -> Option<u64> {
         let Self::Each(all) = self else { return None };
         let clients = u64::from(clients.max(1));
@@ -38,7 +38,7 @@ impl Quota {
 }
 
 impl Drive<'_, '_> {
-    /// The client in this slot has just ended a transaction, well or not: what is next?
+    /// The client in this slot has just ended a transaction, successfully or not: decides what it does next.
     pub(crate) fn transaction_ended(&mut self, slot: usize, now_ns: u64) {
         self.worker.clients[slot].has_finished |= self.recorder.phase() == Phase::Measure;
         let is_reached = self.count_down(slot, now_ns);
@@ -53,11 +53,11 @@ impl Drive<'_, '_> {
         }
     }
 
-    /// Counts a transaction that has ended, where its number matters; returns whether the client need not start another
-    /// one. Ends the measure phase when the wanted number has been reached by all together.
+    /// Counts a transaction that has ended, if its number matters; returns whether the client need not start another
+    /// one. Ends the measure phase when all clients together have reached the number.
     pub(crate) fn count_down(&mut self, slot: usize, now_ns: u64) -> bool {
         let Some(quota) = self.worker.shared.quota else { return false };
-        // The interval is that of `now_ns`: what is counted here is counted there.
+        // The current interval contains `now_ns`: the quota and the recorder count in the same phase.
         if self.recorder.phase() != Phase::Measure {
             return false;
         }
@@ -72,7 +72,7 @@ impl Drive<'_, '_> {
                 if left == 1 {
                     self.timeline.end_now();
                 }
-                // It goes on from 0 to the largest number.
+                // Below 0 it wraps to the largest number.
                 left <= 1 || left > all
             }
             (Quota::Each(_), Some(left)) => {
@@ -84,15 +84,15 @@ impl Drive<'_, '_> {
         }
     }
 
-    /// Whether all starts that are wanted have been scheduled.
+    /// Whether all requested starts have been scheduled.
     pub(crate) fn schedule_is_over(&self) -> bool {
         let shared = self.worker.shared;
         let is_limited = matches!(shared.quota, Some(Quota::Together(_))) && self.pace.is_open();
         is_limited && self.recorder.phase() != Phase::WarmUp && shared.starts_left.load(Ordering::Relaxed) == 0
     }
 
-    /// Queues starts of the phase at hand that are scheduled before `until_ns`, some thousands at most; returns whether
-    /// those were all. The end may come nearer meanwhile.
+    /// Queues starts of the current phase that are scheduled before `until_ns`, at most some thousands; returns whether
+    /// these were all. The end may have moved closer in between.
     pub(crate) fn arrive_some(&mut self, until_ns: u64) -> bool {
         let shared = self.worker.shared;
         let is_limited = matches!(shared.quota, Some(Quota::Together(_))) && self.recorder.phase() == Phase::Measure;
@@ -102,7 +102,7 @@ impl Drive<'_, '_> {
         arrived < ARRIVALS_MAX
     }
 
-    /// The measure phase begins: what is in flight or waits is of the number that is wanted in it.
+    /// The measure phase begins: transactions in flight or waiting are part of its number.
     pub(crate) fn count_carried_in(&self) {
         if self.worker.shared.quota.is_some() && self.pace.is_open() {
             let carried_in = self.recorder.in_flight() + self.recorder.queued();
@@ -110,7 +110,7 @@ impl Drive<'_, '_> {
         }
     }
 
-    /// So many starts of an open loop have ended, or were skipped. Ends the measure phase with the last one.
+    /// This number of starts of an open loop have ended, or were skipped. Ends the measure phase with the last one.
     pub(crate) fn settle_starts(&self, starts: u64) {
         let is_counted = matches!(self.worker.shared.quota, Some(Quota::Together(_)));
         if starts == 0 || !is_counted || self.recorder.phase() != Phase::Measure {
@@ -122,13 +122,13 @@ impl Drive<'_, '_> {
         }
     }
 
-    /// Ends the measure phase when the schedule is over and no worker has anything to start or to wait for: starts that
-    /// wait for clients which are lost never end.
+    /// Ends the measure phase when the schedule is over and no worker has a start to make or to wait for: starts that
+    /// wait for lost clients never end.
     pub(crate) fn end_with_the_schedule(&mut self) {
         if self.has_left_work || !self.schedule_is_over() || self.recorder.in_flight() > 0 {
             return;
         }
-        // What waits is for clients that come back: whoever is there has been asked by now.
+        // Waiting starts are for clients that reconnect: connected clients have been asked already.
         let may_come_back = |client: &EngineClient| matches!(client.state, ClientState::Connecting | ClientState::Away);
         if self.recorder.queued() > 0 && self.worker.clients.iter().any(may_come_back) {
             return;
@@ -139,7 +139,7 @@ impl Drive<'_, '_> {
         }
     }
 
-    /// Gives each client its share. Those without any are done at once, in the warm-up as well.
+    /// Assigns each client its share. Clients without a share are finished at once, even in the warm-up.
     pub(crate) fn hand_out_shares(&mut self) {
         let (Some(quota), all) = (self.worker.shared.quota, self.worker.shared.clients) else { return };
         for client in &mut self.worker.clients {
@@ -147,13 +147,13 @@ impl Drive<'_, '_> {
         }
     }
 
-    /// The client has nothing more to do: it stays connected until the end.
+    /// The client has finished: it stays connected until the end.
     pub(crate) fn finish(&mut self, slot: usize) {
         self.worker.clients[slot].state = ClientState::Done;
         self.leave_work();
     }
 
-    /// One client less has anything to do. Ends the measure phase where it was the last one.
+    /// One client less has work left. Ends the measure phase if it was the last one.
     pub(crate) fn leave_work(&self) {
         if self.worker.shared.clients_at_work.fetch_sub(1, Ordering::Relaxed) == 1 {
             self.timeline.end_now();
@@ -161,7 +161,7 @@ impl Drive<'_, '_> {
     }
 }
 
-/// Takes so many, or as many as there are; returns how many those were.
+/// Takes up to `wanted`; returns the number taken.
 fn take_up_to(left: &AtomicU64, wanted: u64) -> u64 {
     let take = |left: u64| Some(left.saturating_sub(wanted));
     left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).unwrap_or_default().min(wanted)

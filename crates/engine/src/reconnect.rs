@@ -1,4 +1,4 @@
-//! Clients whose connection broke, or is to be renewed, and how they come back.
+//! Clients whose connection broke, or is to be renewed, and how they reconnect.
 
 use std::cmp::Reverse;
 use std::io;
@@ -13,21 +13,21 @@ use crate::policy::FailureAction;
 use crate::timeline::ns;
 use crate::worker::Worker;
 
-/// Pause before the first new attempt; each one after it waits twice as long, up to the second figure.
+/// Pause before the first new attempt; each further pause is twice as long, up to the second value.
 const BACK_OFF_FIRST: Duration = Duration::from_millis(10);
 const BACK_OFF_MAX: Duration = Duration::from_secs(1);
-/// Until a server whose queue of new connections is full is asked again for a renewal.
+/// Pause before a renewal is tried again if a server's queue of new connections is full.
 const QUEUE_PAUSE: Duration = Duration::from_millis(1);
-/// A server at its limit of connections counts one that has said goodbye until it has dealt with that: a renewal is tried
-/// again for so long, and so often, before it has failed.
+/// A server at its connection limit still counts a connection after its goodbye, until it has processed it. For this
+/// long a renewal is retried before it has failed.
 const FULL_MAX: Duration = Duration::from_secs(1);
 const FULL_PAUSE: Duration = Duration::from_millis(20);
-/// One attempt may take so long.
+/// Time limit of one attempt.
 const ATTEMPT_MAX: Duration = Duration::from_secs(5);
 
 impl Drive<'_, '_> {
-    /// The connection is gone, and its transaction with it: whether that was committed is not known, so that it counts as
-    /// failed and is never sent again.
+    /// The connection is lost, and its transaction with it. Whether it was committed is unknown, so it counts as failed
+    /// and is never retried.
     pub(crate) fn lose(&mut self, slot: usize, error: DriverError) {
         let now_ns = self.timeline.now_ns();
         self.tick(now_ns);
@@ -55,7 +55,7 @@ impl Drive<'_, '_> {
         }
         self.end_run_if(action, &failure);
         if was_done {
-            // Nothing more was wanted of it.
+            // The client had no work left.
             self.worker.clients[slot].give_up();
         } else if was_busy && self.worker.clients[slot].share_left == Some(0) {
             self.finish(slot);
@@ -66,7 +66,7 @@ impl Drive<'_, '_> {
         }
     }
 
-    /// Begins to be away, if clients may come back.
+    /// Starts the client's absence, if clients may reconnect.
     fn go_away(&mut self, slot: usize) {
         let now_ns = self.timeline.now_ns();
         let Some(patience) = self.policy.reconnect().filter(|_| now_ns < self.timeline.end_ns()) else {
@@ -86,7 +86,7 @@ impl Drive<'_, '_> {
         self.wake_at(slot, now_ns + pause_ns);
     }
 
-    /// Whether the connection has had as many transactions as it may have, with the one that has just ended.
+    /// Whether the connection has reached its number of transactions with the one that has just ended.
     pub(crate) fn is_worn(&mut self, slot: usize) -> bool {
         let Some(most) = self.worker.shared.reconnect_every else { return false };
         let client = &mut self.worker.clients[slot];
@@ -94,7 +94,7 @@ impl Drive<'_, '_> {
         client.on_connection >= most.get()
     }
 
-    /// Says goodbye, and connects again as soon as the events at hand are dealt with.
+    /// Sends the goodbye, and reconnects as soon as the current events are handled.
     pub(crate) fn renew(&mut self, slot: usize, now_ns: u64) {
         let Worker { clients, scratch, .. } = &mut *self.worker;
         let client = &mut clients[slot];
@@ -112,7 +112,7 @@ impl Drive<'_, '_> {
         self.wake_at(slot, now_ns);
     }
 
-    /// The one wake of a client that is away: an earlier one is void.
+    /// Sets the only wake-up of a disconnected client: an earlier one is void.
     fn wake_at(&mut self, slot: usize, at_ns: u64) {
         if let Some(absence) = &mut self.worker.clients[slot].absence {
             absence.wakes_ns = at_ns;
@@ -126,12 +126,12 @@ impl Drive<'_, '_> {
         self.leave_work();
     }
 
-    /// Wakes the clients that are away and have something to do now.
+    /// Wakes the disconnected clients whose next action is due.
     pub(crate) fn wake(&mut self, now_ns: u64) -> io::Result<()> {
         while let Some(Reverse((at_ns, slot))) = self.wakes.peek().copied().filter(|Reverse((at, _))| *at <= now_ns) {
             self.wakes.pop();
             let client = &mut self.worker.clients[slot as usize];
-            // An attempt that ended early leaves the wake of its time limit behind.
+            // An attempt that ended early leaves the wake-up of its time limit behind.
             if client.absence.as_ref().is_none_or(|absence| absence.wakes_ns != at_ns) {
                 continue;
             }
@@ -171,13 +171,13 @@ impl Drive<'_, '_> {
         }
     }
 
-    /// A renewal is patient with a server whose queue of new connections is full: it has not failed for that.
+    /// A renewal waits for a server whose queue of new connections is full: this is not a failure.
     fn waits_in_queue(&self, slot: usize, now_ns: u64) -> bool {
         let absence = &self.worker.clients[slot].absence;
         absence.as_ref().is_some_and(|absence| absence.is_planned && now_ns < absence.ends_ns)
     }
 
-    /// A renewal is patient with a server that has no room for it yet, too; returns whether it is.
+    /// A renewal also waits for a server that has no free connection yet; returns whether it does.
     fn waits_for_room(&mut self, slot: usize, error: &DriverError, now_ns: u64) -> bool {
         let client = &mut self.worker.clients[slot];
         let is_renewal =
@@ -204,13 +204,13 @@ impl Drive<'_, '_> {
         self.attempt_ended(slot);
     }
 
-    /// An attempt to connect failed: again after a longer pause, or never.
+    /// An attempt to connect failed: retry after a longer pause, or give up.
     fn attempt_ended(&mut self, slot: usize) {
         let now_ns = self.timeline.now_ns();
         let client = &mut self.worker.clients[slot];
         let number = client.number;
         match &mut client.absence {
-            // From here on it is as if the connection had broken.
+            // From here on it is treated like a broken connection.
             Some(absence) if absence.is_planned => self.go_away(slot),
             Some(absence) if now_ns < absence.ends_ns => {
                 absence.back_off = (absence.back_off * 2).min(BACK_OFF_MAX);
@@ -222,7 +222,7 @@ impl Drive<'_, '_> {
         }
     }
 
-    /// A login is done: the client is back.
+    /// A login is done: the client is connected again.
     pub(crate) fn on_ready(&mut self, slot: usize) {
         let now_ns = self.timeline.now_ns();
         let client = &mut self.worker.clients[slot];
@@ -233,12 +233,12 @@ impl Drive<'_, '_> {
     }
 }
 
-/// The server, or the user's share of it, has as many connections as it may have.
+/// The server, or the account, has reached its connection limit.
 fn is_for_want_of_room(error: &DriverError) -> bool {
     matches!(error, DriverError::Server(said) if matches!(said.code, 1040 | 1203 | 1226) || said.sqlstate == "53300")
 }
 
-/// The pause, shortened by up to a half, differently for each client: they do not all come at once.
+/// The pause, shortened by up to a half, differently for each client, so that they do not all reconnect at once.
 fn spread(pause: Duration, number: u32) -> u64 {
     let share = f64::from(number.wrapping_mul(0x9e37_79b9) >> 16) / 65_536.0;
     pause.mul_f64(1.0 - share / 2.0).as_nanos() as u64

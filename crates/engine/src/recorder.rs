@@ -1,4 +1,4 @@
-//! One worker's counters: what it does for each transaction must cost next to nothing.
+//! One worker's counters: their cost for each transaction must be close to zero.
 
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
@@ -23,11 +23,11 @@ pub(crate) struct WorkerInterval {
     pub(crate) errors: ErrorTally,
     /// CPU time of the worker's thread in this interval.
     pub(crate) cpu_ns: u64,
-    /// Time that the thread was ready to run and waited for a core; 0 where the kernel does not say.
+    /// Time that the thread was ready to run and waited for a core; 0 if the kernel does not report it.
     pub(crate) wait_ns: u64,
 }
 
-/// What an open loop adds to a cell.
+/// Figures that only an open loop adds.
 #[derive(Debug)]
 pub(crate) struct OpenCell {
     pub(crate) starts: StartCounts,
@@ -51,7 +51,7 @@ impl OpenCell {
     }
 }
 
-/// Counts one worker's transactions and hands an interval on when it ends.
+/// Counts one worker's transactions and delivers each interval when it ends.
 pub struct Recorder {
     timeline: Arc<Timeline>,
     worker: usize,
@@ -65,9 +65,9 @@ pub struct Recorder {
     usage: SplitUse,
 }
 
-/// Receives what a [`Recorder`] hands on, where only the recorder itself is of interest.
+/// Receives a [`Recorder`]'s intervals, for uses that need only the recorder itself.
 pub struct IntervalSink(
-    #[expect(dead_code, reason = "kept open so that the recorder can hand on")]
+    #[expect(dead_code, reason = "kept open so that the recorder can deliver")]
     std::sync::mpsc::Receiver<WorkerInterval>,
 );
 
@@ -107,17 +107,17 @@ impl Recorder {
         self.counts.statements
     }
 
-    /// Starts that wait.
+    /// Waiting starts.
     pub(crate) fn queued(&self) -> u64 {
         self.open.as_ref().map_or(0, |open| open.starts.queued)
     }
 
-    /// When the current interval ends, as things stand: the measure phase can be cut short at any time.
+    /// When the current interval ends, as known now: the measure phase can be cut short at any time.
     pub(crate) fn next_end_ns(&self) -> u64 {
         self.timeline.slice_end_ns(&self.slice)
     }
 
-    /// The schedule has so many starts more.
+    /// Counts scheduled starts.
     pub(crate) fn scheduled(&mut self, starts: u64) {
         if let Some(open) = &mut self.open {
             open.starts.scheduled += starts;
@@ -125,7 +125,7 @@ impl Recorder {
         }
     }
 
-    /// So many starts were given up.
+    /// Counts skipped starts.
     pub(crate) fn skipped(&mut self, starts: u64) {
         if let Some(open) = &mut self.open {
             open.starts.skipped += starts;
@@ -152,7 +152,7 @@ impl Recorder {
         self.counts.statements += 1;
     }
 
-    /// A transaction ended well at `now_ns`. It was to start at `scheduled_ns` and did start at `started_ns`.
+    /// A transaction succeeded at `now_ns`. It was scheduled for `scheduled_ns` and started at `started_ns`.
     pub fn ok(&mut self, scheduled_ns: u64, started_ns: u64, now_ns: u64, rows_changed: u64) {
         self.counts.ok += 1;
         self.counts.rows_changed += rows_changed;
@@ -172,18 +172,18 @@ impl Recorder {
         self.errors.add(&failure.class, failure.code, &failure.message);
     }
 
-    /// An attempt ended with an error and is made again.
+    /// An attempt ended with an error and is retried.
     pub(crate) fn retried(&mut self, failure: &AttemptFailure) {
         self.counts.retried += 1;
         self.note(failure);
     }
 
-    /// Something failed that is no transaction, and is tried again.
+    /// An operation that is not a transaction failed, and is retried.
     pub(crate) fn note(&mut self, failure: &AttemptFailure) {
         self.errors.add_retried(&failure.class, failure.code, &failure.message);
     }
 
-    /// Hands on what there is; the last interval ends now.
+    /// Delivers the last interval, which ends now.
     pub(crate) fn finish(mut self, now_ns: u64) {
         let ended_ns = now_ns.max(self.slice.start_ns);
         self.rotate(ended_ns, ended_ns);
@@ -211,7 +211,7 @@ impl Recorder {
         if let Some(open) = &cell.open {
             open.starts.assert_consistent(cell.counts.started);
         }
-        // Nobody listens any more only where the run as a whole has failed already.
+        // The receiver is gone only if the run as a whole has already failed.
         let _ = self.out.send(cell);
         self.slice = slice;
         let in_flight = self.counts.in_flight;

@@ -33,30 +33,31 @@ pub struct LoadSpec {
     /// OS threads of a multiplexed run; at most one a client is used. A blocking run has one a client.
     pub workers: u32,
     pub mode: DriveMode,
-    /// Cores that the workers are bound to, one after the other; empty: wherever the kernel puts them.
+    /// Cores that the workers are bound to, in turn; empty: the kernel decides.
     pub pin: Vec<u32>,
     pub pacing: Pacing,
     pub errors: ErrorPolicy,
     pub warm_up: Duration,
-    /// `Duration::MAX`: without a limit of time.
+    /// `Duration::MAX`: no time limit.
     pub measure: Duration,
     /// End the measure phase after a number of transactions, if that is sooner.
     pub quota: Option<Quota>,
-    /// After so many transactions on one connection (well or not, warm-up included) a client says goodbye, connects and
-    /// logs in again, and only then starts its next transaction. That takes measured time, but is in no response time.
-    /// A client that has nothing more to do keeps its connection.
+    /// After this number of transactions on one connection (successful or not, warm-up included) a client disconnects,
+    /// connects and logs in again, and only then starts its next transaction. This takes measured time, but is in no
+    /// response time. A client that has finished keeps its connection.
     ///
-    /// A connection that cannot be made again is lost: [`ErrorPolicy::reconnect_s`] says what then. A server at its limit
-    /// of connections refuses it as long as it has not dealt with the goodbye: that is no failure for a second.
+    /// A connection that cannot be restored is lost, and [`ErrorPolicy::reconnect_s`] applies. A server at its
+    /// connection limit refuses the new connection until it has processed the goodbye: for one second that is not a
+    /// failure.
     pub reconnect_every: Option<NonZeroU64>,
     /// For all clients together.
     pub connect_timeout: Duration,
-    /// How long the transactions in flight at the end may take.
+    /// Time limit for the transactions in flight at the end.
     pub drain_timeout: Duration,
 }
 
 impl LoadSpec {
-    /// A closed loop without warm-up, with the usual patience.
+    /// A closed loop without warm-up, with the default timeouts.
     pub fn closed(clients: u32, workers: u32, measure: Duration) -> Self {
         Self {
             clients,
@@ -75,7 +76,7 @@ impl LoadSpec {
     }
 }
 
-/// Watches a run from the thread that called [`run`]: workers never wait for it.
+/// Observes a run from the thread that called [`run`]: workers never wait for it.
 pub trait Observer {
     /// All times of the run count from this moment, at which the first transaction starts.
     fn clock(&mut self, _zero: Instant) {}
@@ -89,19 +90,19 @@ pub trait Observer {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RunEnding {
     Complete,
-    /// The caller asked for it.
+    /// The caller ended it.
     Interrupted,
     /// Every client had lost its connection.
     AllClientsLost,
-    /// An error that the policy calls fatal.
+    /// An error that the policy declares fatal.
     Fatal(String),
     /// No client could connect: nothing was sent.
-    NobodyConnected,
-    /// The observer could not keep an interval.
+    NoClientConnected,
+    /// The observer could not store an interval.
     ObserverFailed(String),
 }
 
-/// What came out. The counts of the measure phase are `None` where it was never reached.
+/// The result of a run. The counts of the measure phase are `None` if it was never reached.
 #[derive(Debug)]
 pub struct RunOutcome {
     pub ending: RunEnding,
@@ -112,31 +113,31 @@ pub struct RunOutcome {
     pub clients_connected: u32,
     pub clients_failed: u32,
     pub connect_errors: Vec<ErrorCount>,
-    /// Clients whose connection broke, and was not made again though they had something to do.
+    /// Clients whose connection broke, and was not restored although they had work left.
     pub clients_lost: u32,
-    /// Connections that broke (or could not be renewed at once) and were made again.
+    /// Connections that broke (or could not be renewed at once) and were restored.
     pub reconnects: u64,
     /// Connections that were renewed as planned: see [`LoadSpec::reconnect_every`]. In all phases.
     pub renewed: u64,
-    /// Clients without an answer when the drain was over.
+    /// Clients without an answer when the drain ended.
     pub clients_unanswered: u32,
     /// Statements that were answered in the drain.
     pub drain_answers: u64,
-    /// Clients that ended at least one transaction in the measure phase, well or not.
+    /// Clients that ended at least one transaction in the measure phase, successfully or not.
     pub clients_finished: u32,
-    /// Clients that had a transaction under way when the measure phase ended, and had ended none before.
+    /// Clients whose first transaction was still in flight when the measure phase ended.
     pub clients_unfinished: u32,
     pub measured: Option<Counts>,
-    /// Of the transactions that were in flight when the measure phase ended ([`Counts::in_flight`]): how long ago the oldest
-    /// one was to start. They are in no response time.
+    /// The age of the oldest transaction in flight when the measure phase ended ([`Counts::in_flight`]), from its
+    /// scheduled start. Transactions in flight are in no response time.
     pub oldest_in_flight: Option<Duration>,
     pub measure_length: Duration,
-    /// Where no more than a number of transactions was to be made ([`Quota::Each`], and any of an open loop): from the
-    /// start of the measure phase to the end of its last transaction. The phase itself is a
-    /// few milliseconds longer, as no thread may miss its end.
+    /// If the number of transactions is limited ([`Quota::Each`], and any quota of an open loop): from the start of the
+    /// measure phase to the end of its last transaction. The phase itself is a few milliseconds longer, so that no
+    /// thread misses its end.
     pub last_end: Option<Duration>,
     pub response: LatencyFigures,
-    /// What an open loop adds; `None` in a closed one.
+    /// Figures of an open loop; `None` in a closed one.
     pub open_loop: Option<OpenLoop>,
     pub errors: Vec<ErrorCount>,
     /// Errors in warm-up and drain.
@@ -152,22 +153,24 @@ pub struct RunOutcome {
 #[derive(Debug, Error)]
 pub enum EngineError {
     #[error(
-        "a number of transactions that is split between the clients needs a closed loop: with a rate \
-         they are for whoever is free"
+        "a number of transactions that is split between the clients needs a closed loop: with a rate, \
+         any free client takes the next one"
     )]
     SplitOpenLoop,
     #[error("the engine could not watch its connections: {0}")]
     Epoll(#[from] io::Error),
-    #[error("a thread for the engine could not be started ({source}): {workers} threads are too many here")]
+    #[error(
+        "a thread for the engine could not be started ({source}): {workers} threads may be too many for this system"
+    )]
     Thread { workers: u32, source: io::Error },
     #[error("workers cannot be bound to core {core}: {source}")]
     Pin { core: u32, source: io::Error },
 }
 
-/// The collector looks this often whether the run should end.
+/// Interval at which the collector checks whether the run should end.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Runs the load. `stop` ends it early, with what has been measured.
+/// Runs the load. `stop` ends it early, with the results so far.
 pub fn run(
     load: &LoadSpec,
     connector: &Connector,
@@ -193,7 +196,7 @@ pub fn run(
             let (shared, load) = (&shared, load);
             let body = move || work(number, shared, load, connected_out, &timeline_in, cell_out);
             let builder = thread::Builder::new().name(format!("worker-{number}")).stack_size(STACK_BYTES);
-            // The others end where their timeline does not come.
+            // The other workers end when they receive no timeline.
             let failed = |source| EngineError::Thread { workers: threads.workers, source };
             handles.push(builder.spawn_scoped(scope, body).map_err(failed)?);
             go.push(timeline_out);
@@ -208,7 +211,7 @@ pub fn run(
             RunEnding::Interrupted
         } else if connected.ok == 0 {
             drop(go);
-            RunEnding::NobodyConnected
+            RunEnding::NoClientConnected
         } else {
             let timeline = start(load, go);
             collect(&timeline, &cells, &mut collector, stop, observer)
@@ -223,7 +226,7 @@ pub fn run(
     })
 }
 
-/// What the workers of this load have in common.
+/// The data that all workers of this load share.
 fn shared<'a>(
     load: &'a LoadSpec,
     threads: Threads,
@@ -253,12 +256,12 @@ fn shared<'a>(
     }
 }
 
-/// Tells all workers when the run begins: in a moment, so that none is late.
+/// Sends all workers the start time: slightly in the future, so that none is late.
 fn start(load: &LoadSpec, workers: Vec<Sender<Arc<Timeline>>>) -> Arc<Timeline> {
     let start = Instant::now() + Duration::from_millis(1);
     let timeline = Arc::new(Timeline::new(start, load.warm_up, load.measure));
     for worker in workers {
-        // A worker that does not take it has failed: joining it says why.
+        // A worker that does not receive it has failed: joining it returns the reason.
         let _ = worker.send(Arc::clone(&timeline));
     }
     timeline
@@ -282,7 +285,7 @@ fn join(workers: Vec<ScopedJoinHandle<'_, Result<WorkerEnd, EngineError>>>) -> R
     })
 }
 
-/// Workers call little that is deep, and there may be thousands of them.
+/// Workers have shallow call stacks, and there may be thousands of them.
 const STACK_BYTES: usize = 256 << 10;
 
 /// The whole life of one worker.
@@ -298,10 +301,10 @@ fn work(
     let mut worker = Worker::new(number, shared)?;
     let mine: Vec<_> = (number as u32..load.clients).step_by(shared.workers).collect();
     let connected = worker.connect(&mine)?;
-    // The receiver goes only where the run has failed as a whole; it waits until the last sender is gone.
+    // The receiver is gone only if the run as a whole has failed; it waits until the last sender is gone.
     let _ = connected_out.send(connected);
     drop(connected_out);
-    // None comes where the run was called off.
+    // No timeline arrives if the run was cancelled.
     let Ok(timeline) = timeline.recv() else {
         worker.quit();
         return Ok(WorkerEnd::default());
@@ -329,7 +332,7 @@ fn add_up(all: impl Iterator<Item = Connected>) -> Connected {
     })
 }
 
-/// Shows intervals and phases to the observer until all workers are done.
+/// Passes intervals and phases to the observer until all workers are done.
 fn collect(
     timeline: &Timeline,
     cells: &Receiver<WorkerInterval>,
@@ -387,7 +390,7 @@ fn show_phase(timeline: &Timeline, shown: &mut Option<Phase>, observer: &mut dyn
     }
 }
 
-/// Up to the next change of phase, so that the observer sees it in time.
+/// Time until the next change of phase, so that the observer sees it in time.
 fn until_next_look(timeline: &Timeline) -> Duration {
     let now_ns = timeline.now_ns();
     let changes = [timeline.measure_start_ns(), timeline.end_ns()];

@@ -1,8 +1,8 @@
-//! Finds out whether this process was suspended: SIGSTOP, a frozen cgroup, a paused virtual machine.
+//! Detects whether this process was suspended: SIGSTOP, a frozen cgroup, a paused virtual machine.
 //!
-//! A thread that does nothing but sleep is awake again shortly after it was due. Where it is not, either it waited for a CPU,
-//! which the kernel counts, or the process as a whole did not run. A suspended generator measures nothing, and nothing of that
-//! time is the server's doing.
+//! A thread that only sleeps wakes up shortly after its timer. If it is later, either it waited for a CPU, which the
+//! kernel reports, or the whole process did not run. A suspended generator measures nothing, and its delays are not the
+//! server's.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,13 +14,13 @@ use truetps_record::Suspension;
 
 use crate::thread_use::ThreadUse;
 
-/// How often the thread looks at the clocks.
+/// How often the thread reads the clocks.
 const BEAT: Duration = Duration::from_millis(50);
-/// Timers of a stolen or sleeping core are late by less.
+/// On a stolen or sleeping core, timers are late by less.
 const SUSPENDED_MIN: Duration = Duration::from_millis(250);
-/// … where the kernel does not count how long a thread waits for a CPU: no scheduler lets one that sleeps wait so long.
+/// … if the kernel does not report how long a thread waits for a CPU: no scheduler lets a sleeping thread wait so long.
 const SUSPENDED_MIN_UNSEEN: Duration = Duration::from_secs(2);
-/// CPU time that the process may use around a suspension whatever its load: the other threads wake up, too.
+/// CPU time that the process may use around a suspension under any load: the other threads wake up, too.
 const EDGE_CPU: Duration = Duration::from_millis(10);
 
 /// When this process did not run, from [`SuspensionWatch::start`] on.
@@ -45,7 +45,7 @@ struct Found {
 }
 
 impl SuspensionWatch {
-    /// Starts the thread. Where the system has none left, no suspension is seen.
+    /// Starts the thread. If the system cannot start one, no suspension is detected.
     pub fn start() -> Self {
         let state = Arc::new(Mutex::new(SuspensionState { last_beat: Instant::now(), found: Vec::new() }));
         let (end, ended) = channel();
@@ -62,7 +62,7 @@ impl SuspensionWatch {
         state.found.iter().map(|found| found.on_clock(zero)).collect()
     }
 
-    /// All threads wake up at once: the caller may be faster than the one that looks.
+    /// All threads wake up at once: the caller may be faster than the watching thread.
     fn wait_for_beat(&self) {
         const PATIENCE: u32 = 10;
         for _ in 0..PATIENCE {
@@ -79,7 +79,7 @@ impl Drop for SuspensionWatch {
     fn drop(&mut self) {
         self.end = None;
         if let Some(thread) = self.thread.take() {
-            // A panic of its has been reported on stderr; it changes no figure.
+            // Its panic has been reported on stderr, and affects no figure.
             let _ = thread.join();
         }
     }
@@ -96,7 +96,7 @@ fn ms(duration: Duration) -> f64 {
     duration.as_secs_f64() * 1e3
 }
 
-/// What the thread does until it is ended.
+/// The loop of the thread.
 fn beat(state: &Mutex<SuspensionState>, ended: &Receiver<()>) {
     let mut usage = ThreadUse::new();
     let cores = thread::available_parallelism().map_or(1, |cores| cores.get() as u32);
@@ -125,27 +125,27 @@ fn beat(state: &Mutex<SuspensionState>, ended: &Receiver<()>) {
     }
 }
 
-/// The time between two looks.
+/// The time between two readings.
 #[derive(Debug, Clone, Copy)]
 struct BeatGap {
     length: Duration,
-    /// The machine slept: the clock that everything is measured with stood still.
+    /// Time that the machine slept: the clock of all measurements stood still.
     asleep: Duration,
-    /// How long the thread waited for a CPU; `None` where the kernel does not say.
+    /// How long the thread waited for a CPU; `None` if the kernel does not report it.
     wait: Option<Duration>,
-    /// CPU time of the whole process in it.
+    /// CPU time of the whole process in that time.
     cpu: Duration,
-    /// … and usually, in a second.
+    /// … and its usual CPU time, per second.
     usual_cpu: f64,
     cores: u32,
 }
 
 impl BeatGap {
-    /// How long the process was suspended in it; `None` if it was not.
+    /// How long the process was suspended in that time; `None` if it was not.
     fn suspended(&self) -> Option<Duration> {
         let late = self.length.saturating_sub(BEAT).saturating_sub(self.wait.unwrap_or_default());
         let least = if self.wait.is_some() { SUSPENDED_MIN } else { SUSPENDED_MIN_UNSEEN };
-        // Where the other threads went on, this one alone was late.
+        // If the other threads ran, only this one was late.
         let waited = self.wait.unwrap_or_default() * self.cores;
         let at_edges = (BEAT + self.length / 2).mul_f64(self.usual_cpu) + waited + EDGE_CPU;
         let late = if self.cpu <= at_edges { late } else { Duration::ZERO };
@@ -184,15 +184,15 @@ mod tests {
         check(3050, 0, Some(0), 40, 1.0, Some(3000));
         check(3050, 0, Some(0), 0, 0.0, Some(3000));
         check(290, 0, Some(0), 0, 0.0, None);
-        // It was ready all that time, or all but a moment of it.
+        // It was ready all that time, except for a moment.
         check(3050, 0, Some(2990), 40, 1.0, None);
         check(3050, 0, Some(2800), 40, 1.0, None);
-        // The others went on.
+        // The other threads ran.
         check(650, 0, Some(0), 600, 1.0, None);
-        // Nobody knows for what it waited.
+        // The reason of the wait is unknown.
         check(1050, 0, None, 0, 0.0, None);
         check(3050, 0, None, 0, 0.0, Some(3000));
-        // The lid was closed.
+        // The machine slept.
         check(60, 60_000, Some(0), 0, 1.0, Some(60_010));
     }
 }

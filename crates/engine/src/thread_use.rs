@@ -1,11 +1,11 @@
-//! What a thread of the generator uses: its CPU time, and the time that it waits for a core.
+//! CPU time of a generator thread, and the time that it waits for a core.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// What the calling thread has used. To be asked by that thread alone.
+/// CPU use of the calling thread. Only that thread may read it.
 #[derive(Debug)]
 pub struct ThreadUse {
     /// `/proc/thread-self/schedstat`: CPU time, time spent waiting for a core (both in nanoseconds), time slices.
@@ -15,7 +15,7 @@ pub struct ThreadUse {
 }
 
 impl ThreadUse {
-    /// From now on.
+    /// Starts now.
     #[expect(clippy::new_without_default, reason = "it begins at a moment, which is no default")]
     pub fn new() -> Self {
         let mut usage = Self { schedstat: File::open("/proc/thread-self/schedstat").ok(), cpu_ns: 0, wait_ns: 0 };
@@ -23,7 +23,7 @@ impl ThreadUse {
         usage
     }
 
-    /// CPU time and waiting time since the last call, in nanoseconds. The wait is 0 where the kernel does not say.
+    /// CPU time and waiting time since the last call, in nanoseconds. The wait is 0 if the kernel does not report it.
     pub fn since_last(&mut self) -> (u64, u64) {
         let (cpu_ns, wait_ns) = (thread_cpu_ns(), self.waited_ns().unwrap_or(self.wait_ns));
         let since = (cpu_ns.saturating_sub(self.cpu_ns), wait_ns.saturating_sub(self.wait_ns));
@@ -31,7 +31,7 @@ impl ThreadUse {
         since
     }
 
-    /// Whether the kernel says how long the thread waits for a core.
+    /// Whether the kernel reports how long the thread waits for a core.
     pub(crate) fn sees_waits(&self) -> bool {
         self.schedstat.is_some()
     }
@@ -43,12 +43,12 @@ impl ThreadUse {
     }
 }
 
-/// What a thread uses in stretches of time that are told apart later than they end: what was used since the last look goes to
-/// the stretches by their lengths.
+/// Splits a thread's use between periods whose end is noticed late: the use since the last reading is divided by their
+/// lengths.
 #[derive(Debug)]
 pub(crate) struct SplitUse {
     usage: ThreadUse,
-    /// Up to here everything has been given out.
+    /// Everything before this time has been assigned.
     from_ns: u64,
     cpu_ns: u64,
     wait_ns: u64,
@@ -59,7 +59,7 @@ impl SplitUse {
         Self { usage: ThreadUse::new(), from_ns, cpu_ns: 0, wait_ns: 0 }
     }
 
-    /// CPU time and waiting time up to `end_ns`, in nanoseconds, as seen at `now_ns`.
+    /// CPU time and waiting time up to `end_ns`, in nanoseconds, as read at `now_ns`.
     pub(crate) fn up_to(&mut self, end_ns: u64, now_ns: u64) -> (u64, u64) {
         let (cpu_ns, wait_ns) = self.usage.since_last();
         self.cpu_ns += cpu_ns;
@@ -70,7 +70,7 @@ impl SplitUse {
     fn take(&mut self, end_ns: u64, now_ns: u64) -> (u64, u64) {
         let (length_ns, seen_ns) = (end_ns.saturating_sub(self.from_ns), now_ns.saturating_sub(self.from_ns));
         let share = if seen_ns > length_ns { length_ns as f64 / seen_ns as f64 } else { 1.0 };
-        // No thread runs or waits for longer than the time that passes; the kernel's clocks differ by a little.
+        // No thread runs or waits for longer than the elapsed time; the kernel's clocks differ by a little.
         let part = |all_ns: &mut u64| {
             let part_ns = ((*all_ns as f64 * share) as u64).min(*all_ns);
             *all_ns -= part_ns;

@@ -8,16 +8,16 @@ use truetps_record::Phase;
 
 const INTERVAL_NS: u64 = 1_000_000_000;
 
-/// Where so many intervals have passed before anybody opens the next one, they become one: after hours in which nothing ran,
-/// each worker would hand on thousands of empty ones.
+/// If this many intervals have passed before any worker opens the next one, they become one: otherwise, after a pause
+/// of hours, each worker would deliver thousands of empty ones.
 const MISSED_MAX: u64 = 3;
 
-/// An early end is set so far ahead that no worker has passed it already, even if the thread that sets it has to wait
-/// for a core. The length of the phase is exact either way.
+/// An early end is set this far ahead, so that no worker has already passed it, even if the thread that sets it has to
+/// wait for a core. The length of the phase is exact in any case.
 const END_LEAD_NS: u64 = 10_000_000;
 
-/// When what happens, in nanoseconds from the first transaction. The end of the measure phase can be brought forward
-/// while it runs: by a count that is reached, by the user, or because nobody is left.
+/// The times of all phases, in nanoseconds from the first transaction. The end of the measure phase can be moved
+/// forward while it runs: because a count is reached, by the user, or because no client is left.
 #[derive(Debug)]
 pub struct Timeline {
     start: Instant,
@@ -26,31 +26,31 @@ pub struct Timeline {
     opened: Mutex<Opened>,
 }
 
-/// Which slices have been opened: all workers have the same ones.
+/// The slices opened so far: the same for all workers.
 #[derive(Debug, Default)]
 struct Opened {
     /// Start of the latest.
     latest_ns: u64,
-    /// Start and planned end of those that are longer than an interval.
+    /// Start and planned end of slices that are longer than an interval.
     long: Vec<(u64, u64)>,
 }
 
-/// One stretch of time with one set of counters.
+/// One period with one set of counters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Slice {
     pub(crate) phase: Phase,
     pub(crate) start_ns: u64,
-    /// Where the slice ends as planned; `u64::MAX` for the drain, which ends when nothing is in flight.
+    /// The planned end; `u64::MAX` for the drain, which ends when nothing is in flight.
     pub(crate) end_ns: u64,
 }
 
-/// Nanoseconds of a duration. More than 584 years are all the same: never.
+/// Nanoseconds of a duration. More than 584 years mean never.
 pub(crate) fn ns(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
 impl Timeline {
-    /// `Duration::MAX` is no limit of time.
+    /// `Duration::MAX` means no time limit.
     pub fn new(start: Instant, warm_up: Duration, measure: Duration) -> Self {
         let (warm_up_ns, measure_ns) = (ns(warm_up), ns(measure));
         let end_ns = AtomicU64::new(warm_up_ns.saturating_add(measure_ns));
@@ -84,7 +84,7 @@ impl Timeline {
         self.slice_from(0, 0)
     }
 
-    /// The slice that follows one which ended then, opened at `now_ns`.
+    /// The slice after one that ended at `ended_ns`, opened at `now_ns`.
     pub(crate) fn next_slice(&self, ended_ns: u64, now_ns: u64) -> Slice {
         self.slice_from(ended_ns, now_ns)
     }
@@ -101,7 +101,7 @@ impl Timeline {
         Slice { phase, start_ns, end_ns: self.planned_end_ns(start_ns, now_ns).min(phase_end_ns) }
     }
 
-    /// Where a slice ends that no phase cuts short. Whoever opens it first decides.
+    /// The end of a slice that no phase cuts short. The worker that opens it first decides.
     fn planned_end_ns(&self, start_ns: u64, now_ns: u64) -> u64 {
         let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
         let missed = now_ns.saturating_sub(start_ns) / INTERVAL_NS;
@@ -113,7 +113,7 @@ impl Timeline {
         long.map_or(start_ns + INTERVAL_NS, |(_, end_ns)| *end_ns)
     }
 
-    /// Where this slice ends as things stand: the measure phase may have been cut short since it was made.
+    /// The current end of this slice: the measure phase may have been cut short since it was made.
     pub(crate) fn slice_end_ns(&self, slice: &Slice) -> u64 {
         if slice.phase == Phase::Drain { u64::MAX } else { slice.end_ns.min(self.end_ns()).max(slice.start_ns) }
     }
@@ -164,9 +164,9 @@ mod tests {
         }
     }
 
-    /// Two workers that have come differently far when everything stands still for four hours.
+    /// Two workers at different positions when everything stops for four hours.
     #[test]
-    fn hours_that_nobody_saw_are_one_interval_for_all() {
+    fn hours_without_a_running_worker_are_one_interval_for_all() {
         const S: u64 = INTERVAL_NS;
         let timeline = Timeline::new(Instant::now(), Duration::from_secs(2), Duration::from_hours(2));
         let now_ns = 4 * 3600 * S;

@@ -1,4 +1,4 @@
-//! One OS thread's share of the clients, and how it waits for their sockets.
+//! One OS thread with its share of the clients, and how it waits for their sockets.
 
 use std::io;
 use std::num::NonZeroU64;
@@ -18,18 +18,18 @@ use crate::client::EngineClient;
 use crate::pace::Pacing;
 use crate::quota::Quota;
 
-/// A worker looks at least this often whether the run was ended early.
+/// A worker checks at least this often whether the run was ended early.
 pub(crate) const LOOK: Duration = Duration::from_millis(50);
 const EVENTS_MAX: usize = 256;
-/// A sleeping thread is awake this much after it was to be, or a little less: where starts are rare enough to afford it,
-/// it wakes so much earlier and looks at the clock until the start is due.
+/// A sleeping thread wakes up late by up to about this much. If starts are rare enough to afford it, it wakes up
+/// earlier by this much and polls the clock until the start is due.
 const EARLY_NS: u64 = 60_000;
-/// … which takes one twentieth of a core at this many starts a second.
+/// … which takes one twentieth of a core at this rate of starts a second.
 pub(crate) const EARLY_RATE_MAX: f64 = 1_000.0;
 /// Marks the timer among the sockets.
 const TIMER: u64 = u64::MAX;
 
-/// What all workers know.
+/// Data shared by all workers.
 pub(crate) struct SharedRun<'a> {
     pub(crate) connector: &'a Connector,
     pub(crate) workload: &'a dyn Workload,
@@ -38,14 +38,14 @@ pub(crate) struct SharedRun<'a> {
     /// Clients of all workers.
     pub(crate) clients: u32,
     pub(crate) workers: usize,
-    /// Each worker has one client, and waits for its socket alone.
+    /// Whether each worker has one client, and waits only for its socket.
     pub(crate) is_blocking: bool,
     pub(crate) connect_timeout: Duration,
     pub(crate) drain_timeout: Duration,
-    /// The user wants the run to end.
+    /// Set by the user to end the run.
     pub(crate) stop: &'a AtomicBool,
     pub(crate) quota: Option<Quota>,
-    /// Of [`Quota::Together`]: transactions that may still end before the measure phase is over.
+    /// For [`Quota::Together`]: transactions that may still end before the measure phase is over.
     pub(crate) transactions_left: AtomicU64,
     /// The same in an open loop: starts that may still be scheduled in the measure phase.
     pub(crate) starts_left: AtomicU64,
@@ -53,7 +53,7 @@ pub(crate) struct SharedRun<'a> {
     pub(crate) workers_at_work: AtomicU32,
     /// See [`LoadSpec::reconnect_every`](crate::LoadSpec::reconnect_every).
     pub(crate) reconnect_every: Option<NonZeroU64>,
-    /// Clients that are neither lost nor done.
+    /// Clients that are neither lost nor finished.
     pub(crate) clients_at_work: AtomicU32,
     /// The error that ended the run.
     pub(crate) fatal: OnceLock<String>,
@@ -63,15 +63,15 @@ pub(crate) struct Worker<'a> {
     pub(crate) number: usize,
     pub(crate) shared: &'a SharedRun<'a>,
     epoll: OwnedFd,
-    /// For starts of an open loop: epoll's own time-out has a resolution of a millisecond.
+    /// For starts of an open loop: epoll's own timeout has a resolution of a millisecond.
     timer: OwnedFd,
     timer_set_to_ns: u64,
-    /// Blocking: the socket was read since the statement that is in flight was sent, and nothing was there.
+    /// Blocking mode: the socket was read since the statement in flight was sent, and was empty.
     pub(crate) has_looked: bool,
     /// See [`EARLY_NS`].
     pub(crate) wakes_early: bool,
     pub(crate) events: Vec<epoll::Event>,
-    /// Slot = place in the worker's list of clients.
+    /// Slot = index in the worker's list of clients.
     pub(crate) clients: Vec<EngineClient>,
     pub(crate) scratch: Scratch,
 }
@@ -112,21 +112,21 @@ impl<'a> Worker<'a> {
         Ok(())
     }
 
-    /// Where the socket took only a part, the rest goes when there is room; where it has more than was read, the next
-    /// wait says so again. It is watched for both from then on for as long as it lives; a wake-up too many is cheaper
-    /// than taking the watch back.
+    /// If the socket accepted only a part, the rest is sent when there is room; if it has more bytes than were read,
+    /// the next wait reports it again. It is then watched for both for the rest of its life: an extra wake-up is
+    /// cheaper than changing the watch again.
     #[inline]
     pub(crate) fn watch_for_more(&mut self, slot: usize) {
         let link = self.clients[slot].link.as_ref();
         if let Some(link) = link.filter(|link| link.wants_to_write() || link.has_more()) {
             let flags = epoll::EventFlags::IN | epoll::EventFlags::OUT | epoll::EventFlags::ET;
-            // It is registered since it was opened, so that this cannot fail.
+            // It has been registered since it was opened, so this cannot fail.
             let _ = epoll::modify(&self.epoll, link, epoll::EventData::new_u64(slot as u64), flags);
         }
     }
 
-    /// Waits for sockets, at most for `longest`, and until the moment `due_ns` at the latest. The clients with news are
-    /// in `events`.
+    /// Waits for sockets, at most for `longest`, and until `due_ns` at the latest. `events` has the clients with
+    /// events.
     pub(crate) fn wait(&mut self, longest: Duration, now_ns: u64, due_ns: u64) -> io::Result<()> {
         self.events.clear();
         if self.shared.is_blocking && self.clients.first().is_some_and(EngineClient::is_busy) {
@@ -145,8 +145,8 @@ impl<'a> Worker<'a> {
         Ok(())
     }
 
-    /// Looks at the socket at once, and only then sleeps until there is something: on a machine with cores to spare the
-    /// answer is often there already, and a thread that has not slept need not be woken.
+    /// Reads the socket at once, and only then sleeps until it is readable: on a machine with free cores the answer has
+    /// often arrived already, and a thread that has not slept need not be woken.
     fn wait_for_the_only_client(&mut self, longest: Duration) -> io::Result<()> {
         let link = self.clients[0].link.as_ref().filter(|_| std::mem::replace(&mut self.has_looked, true));
         if let Some(link) = link {
@@ -166,7 +166,7 @@ impl<'a> Worker<'a> {
             return Ok(());
         }
         let zero = Timespec { tv_sec: 0, tv_nsec: 0 };
-        // A time of zero would switch it off.
+        // A time of zero would disable it.
         let left_ns = if due_ns == u64::MAX { 0 } else { due_ns.saturating_sub(now_ns).max(1) };
         let it_value = Timespec { tv_sec: (left_ns / 1_000_000_000) as i64, tv_nsec: (left_ns % 1_000_000_000) as i64 };
         timerfd_settime(&self.timer, TimerfdTimerFlags::empty(), &Itimerspec { it_interval: zero, it_value })?;

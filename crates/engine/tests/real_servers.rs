@@ -58,9 +58,9 @@ impl ClientStream for ListedClient {
     }
 }
 
-struct Nobody;
+struct NullObserver;
 
-impl Observer for Nobody {
+impl Observer for NullObserver {
     fn phase(&mut self, _: Phase) {}
 
     fn interval(&mut self, _: &Interval, _: &Histogram) -> Result<(), String> {
@@ -78,7 +78,7 @@ fn drive(target: Target, statements: &[&'static str], prepared: bool, mode: Driv
         mode,
         ..LoadSpec::closed(3, 2, Duration::MAX)
     };
-    let outcome = run(&load, &connector, &workload, &AtomicBool::new(false), &mut Nobody).unwrap();
+    let outcome = run(&load, &connector, &workload, &AtomicBool::new(false), &mut NullObserver).unwrap();
     assert_eq!((outcome.ending.clone(), outcome.measured.unwrap().ok), (RunEnding::Complete, 60), "{outcome:?}");
     assert_eq!((outcome.renewed, outcome.reconnects, outcome.clients_lost), (9, 0, 0));
     outcome
@@ -125,7 +125,7 @@ fn connections_are_renewed_at_a_server_that_is_full() {
         ..LoadSpec::closed(CLIENTS, 2, Duration::MAX)
     };
     let connector = connector.unwrap();
-    let run = || run(&load, &connector, &workload, &AtomicBool::new(false), &mut Nobody).unwrap();
+    let run = || run(&load, &connector, &workload, &AtomicBool::new(false), &mut NullObserver).unwrap();
     // The session that saw the server start has quit; for a moment the server may count it still.
     let outcome = (0..50).map(|_| run()).find(|outcome| outcome.clients_failed == 0).unwrap();
     assert_eq!((outcome.ending.clone(), outcome.clients_lost, outcome.reconnects), (RunEnding::Complete, 0, 0));

@@ -263,7 +263,7 @@ fn validity(outcome: &RunOutcome, load: &LoadSpec, failed_share_max: f64) -> Val
     };
     match &outcome.ending {
         RunEnding::ObserverFailed(error) => return invalid(format!("not recorded to the end: {error}")),
-        RunEnding::NobodyConnected => {
+        RunEnding::NoClientConnected => {
             let room = session_of_ours(&outcome.connect_errors);
             return invalid(format!("no client could connect: {}{room}", first(&outcome.connect_errors)));
         }

@@ -10,13 +10,13 @@ pub fn own_cores() -> Vec<u32> {
     sched_getaffinity(None).map(|set| list(&set)).unwrap_or_default()
 }
 
-/// Cores that the first thread of a process may run on; `None` where it is gone.
+/// Cores that the first thread of a process may run on; `None` if the process is gone.
 pub fn cores_of(pid: u32) -> Option<Vec<u32>> {
     let pid = Pid::from_raw(i32::try_from(pid).ok()?)?;
     sched_getaffinity(Some(pid)).ok().map(|set| list(&set))
 }
 
-/// Does something while the calling thread is bound to these cores: a process that it starts inherits them, with all its
+/// Calls `what` while the calling thread is bound to these cores: a process started by it inherits them, with all its
 /// threads. An empty list changes nothing.
 pub fn bound_to<T>(cores: &[u32], what: impl FnOnce() -> T) -> io::Result<T> {
     if cores.is_empty() {

@@ -25,12 +25,12 @@ fn writable(time: SystemTime) -> SystemTime {
     time.clamp(SystemTime::UNIX_EPOCH, SystemTime::UNIX_EPOCH + Duration::from_secs(LAST_S))
 }
 
-/// Seconds since 1970, with their fraction.
+/// Seconds since 1970, with fraction.
 pub fn epoch_s() -> f64 {
     now().duration_since(SystemTime::UNIX_EPOCH).map_or(0.0, |time| time.as_secs_f64())
 }
 
-/// Now in UTC as part of a folder's name: `20261121-203438`.
+/// Now in UTC, for a folder's name: `20261121-203438`.
 pub fn folder_stamp() -> String {
     let digits: String = now_rfc3339().chars().filter(char::is_ascii_digit).collect();
     format!("{}-{}", &digits[..8], &digits[8..])

@@ -1,4 +1,4 @@
-//! What it costs here to make a small write durable: the physical floor under every durable commit.
+//! The cost of making a small write durable on this host: the physical minimum for every durable commit.
 
 use std::fs::{File, OpenOptions, remove_file};
 use std::io;
@@ -12,7 +12,7 @@ use truetps_record::FlushProbe;
 const BLOCK_BYTES: usize = 4096;
 const BLOCKS: u64 = 64;
 const WRITES_MAX: usize = 400;
-/// A slow disk answers fewer writes in this time, which is enough to know that it is slow.
+/// A slow disk completes fewer writes in this time, which suffices to show that it is slow.
 const TIME_MAX: Duration = Duration::from_millis(1500);
 
 #[derive(Debug, Error)]
@@ -22,12 +22,12 @@ pub struct FlushProbeError {
     source: io::Error,
 }
 
-/// Overwrites blocks of a file and flushes after each, as a redo log in use is written. The blocks are written and
-/// flushed once before, so that no flush has to allocate space.
+/// Overwrites blocks of a file and flushes after each, like the writes to an existing redo log. The blocks are written
+/// and flushed once before, so that no flush has to allocate space.
 pub fn probe_flush(dir: &Path) -> Result<FlushProbe, FlushProbeError> {
     let path = dir.join(format!(".flush-probe-{}", std::process::id()));
     let result = OpenOptions::new().write(true).create_new(true).open(&path).and_then(|file| measure(&file));
-    // A probe that cannot be removed is not worth failing for; the folder is truetps's own.
+    // A test file that cannot be removed is no reason to fail; the folder is truetps's own.
     let _ = remove_file(&path);
     result.map_err(|source| FlushProbeError { dir: dir.to_owned(), source })
 }

@@ -1,4 +1,4 @@
-//! What the machine is.
+//! Facts of the machine.
 
 use std::fs;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use rustix::fs::{major, minor, stat, statfs};
 use truetps_record::{FlushProbe, HostFacts};
 
-/// Facts of this host; those of the disk are about the one under `data_dir`.
+/// Facts of this host; the facts of the disk are about the one under `data_dir`.
 pub fn host_facts(data_dir: &Path, flush: Option<FlushProbe>) -> HostFacts {
     let uname = rustix::system::uname();
     let device = device_under(data_dir);
@@ -55,8 +55,8 @@ fn virtualisation() -> Option<String> {
     Some(if kinds.is_empty() { "none".to_owned() } else { kinds.join(", ") })
 }
 
-/// Type of the file system that the path is on, as the list of mounts calls it; by its magic number where the mount
-/// cannot be seen from here (in a changed root).
+/// Type of the file system that the path is on, as named in the list of mounts; by its magic number if the mount is not
+/// visible (in a chroot).
 fn file_system_of(path: &Path) -> Option<String> {
     mounted_type(path).or_else(|| {
         let magic = statfs(path).ok()?.f_type as u64;
@@ -100,7 +100,7 @@ fn device_under(path: &Path) -> Option<String> {
     Some(link.file_name()?.to_string_lossy().into_owned())
 }
 
-/// A partition has no queue of its own: its disk has it.
+/// A partition has no queue of its own: the disk has it.
 fn is_rotational(device: &str) -> Option<bool> {
     let base = fs::canonicalize(format!("/sys/class/block/{device}")).ok()?;
     let candidates = [base.join("queue/rotational"), base.parent()?.join("queue/rotational")];

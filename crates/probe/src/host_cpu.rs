@@ -1,11 +1,11 @@
-//! What all cores of the host have done so far, from /proc/stat.
+//! CPU time of all cores of the host, from /proc/stat.
 
 /// CPU time of all cores together, in clock ticks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HostCpu {
     pub busy: u64,
     pub idle: u64,
-    /// Taken by other guests of the machine below.
+    /// Stolen by other guests of the hypervisor.
     pub steal: u64,
 }
 
@@ -17,7 +17,7 @@ pub struct HostCpuShares {
 }
 
 impl HostCpu {
-    /// `None` where /proc cannot be read.
+    /// `None` if /proc cannot be read.
     pub fn read() -> Option<Self> {
         Self::parse(&std::fs::read_to_string("/proc/stat").ok()?)
     }
@@ -31,7 +31,7 @@ impl HostCpu {
         Some(Self { busy: field(0) + field(1) + field(2) + field(5) + field(6), idle, steal: field(7) })
     }
 
-    /// What happened from `self` to `later`; `None` where no time has passed.
+    /// The change from `self` to `later`; `None` if no time has passed.
     pub fn shares_until(&self, later: &Self) -> Option<HostCpuShares> {
         let since = |first: u64, last: u64| last.saturating_sub(first) as f64;
         let (busy, idle, steal) =

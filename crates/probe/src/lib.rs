@@ -1,7 +1,7 @@
-//! Facts of the host and of processes, the wall clock, and what a server and its host do while somebody measures: what a
-//! number needs beside it to mean something.
+//! Facts of the host and of processes, the wall clock, and the activity of a server and its host during a measurement:
+//! the context that gives a figure its meaning.
 //!
-//! What a system does not show is `None`, never zero.
+//! A value that a system does not report is `None`, never zero.
 
 mod affinity;
 pub mod clock;

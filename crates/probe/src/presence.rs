@@ -1,9 +1,9 @@
-//! Other runs of truetps that put load on this host at the same time, of whatever user.
+//! Other runs of truetps, by any user, that put load on this host at the same time.
 //!
-//! Each run binds a datagram socket whose name is in Linux's abstract namespace: it is no file, so that no folder that others
-//! may write to is opened, nothing is left by a killed run, and every user sees it in /proc/net/unix. A run that comes sends
-//! its name to those that are there: they learn of it although it may end before they look. Anybody can make such a name,
-//! so what is read is a process number and a word of a few plain letters, and leads to a warning and nothing else.
+//! Each run binds a datagram socket with a name in Linux's abstract namespace. This is not a file: no world-writable
+//! folder is opened, a killed run leaves nothing behind, and every user sees it in /proc/net/unix. A new run sends its
+//! name to the existing ones, which so learn of it even if it ends before they look. Any process can bind such a name,
+//! so only a process number and a word of a few plain letters are read from it, and only lead to a warning.
 
 use std::collections::BTreeSet;
 use std::os::linux::net::SocketAddrExt;
@@ -14,18 +14,18 @@ use truetps_record::OtherRun;
 
 use crate::clock;
 
-/// Runs of different values do not see each other: tests that run side by side.
+/// Runs with different values do not see each other: for tests that run in parallel.
 const SPACE_VARIABLE: &str = "TRUETPS_PRESENCE";
 const WORD_BYTES_MAX: usize = 24;
-/// Of what came since the last look, and of what is there: more are no more than "many".
+/// Limit for new and for existing runs: more than this are just "many".
 const RUNS_MAX: usize = 64;
 
-/// This run, as others see it.
+/// This run, as visible to others.
 #[derive(Debug)]
 pub struct RunPresence {
-    /// `None`: the system has no such socket, and others are not told.
+    /// `None`: the system has no such socket, and other runs are not informed.
     socket: Option<UnixDatagram>,
-    /// What names of runs begin with.
+    /// Prefix of the names of runs.
     prefix: String,
     own: String,
     /// Runs that the user has been warned of.
@@ -33,7 +33,7 @@ pub struct RunPresence {
 }
 
 impl RunPresence {
-    /// `command`: of truetps, as others are to read it.
+    /// `command`: the subcommand of truetps, shown to other runs.
     pub fn announce(command: &str) -> Self {
         let space = std::env::var(SPACE_VARIABLE).unwrap_or_default();
         Self::announce_in(&space, command)
@@ -43,7 +43,7 @@ impl RunPresence {
         let space: String = space.chars().filter(char::is_ascii_alphanumeric).take(WORD_BYTES_MAX).collect();
         let command: String = command.chars().filter(|c| is_plain(*c)).take(WORD_BYTES_MAX).collect();
         let prefix = format!("truetps-load/{space}/");
-        // What cannot be foreseen cannot be taken by somebody else.
+        // A name that cannot be predicted cannot be taken by another process.
         let own = format!("{}/{command}/{}", std::process::id(), clock::epoch_s().to_bits());
         let socket = bind(&format!("{prefix}{own}"));
         let presence = Self { socket, prefix, own, told: Mutex::default() };
@@ -55,17 +55,17 @@ impl RunPresence {
         let Some(socket) = &self.socket else { return };
         for name in self.names() {
             let address = SocketAddr::from_abstract_name(format!("{}{name}", self.prefix));
-            // One that has just ended, or does not listen, is not told.
+            // A run that has just ended, or does not listen, is not informed.
             let _ = address.and_then(|address| socket.send_to_addr(self.own.as_bytes(), &address));
         }
     }
 
-    /// Runs that are there now.
+    /// Runs that exist now.
     pub fn others(&self) -> Vec<OtherRun> {
         self.names().iter().filter_map(|name| parse(name)).collect()
     }
 
-    /// Runs that have begun since the last look; does not wait.
+    /// Runs that have begun since the last call; does not wait.
     pub fn arrivals(&self) -> Vec<OtherRun> {
         let Some(socket) = &self.socket else { return Vec::new() };
         let mut buffer = [0; 128];
@@ -74,7 +74,7 @@ impl RunPresence {
         std::iter::from_fn(next).take(RUNS_MAX).filter_map(|name| parse(&name)).collect()
     }
 
-    /// Adds `runs` to those that were met; returns those that nobody has been warned of.
+    /// Adds `runs` to the met ones; returns the ones that the user has not been warned of.
     pub fn meet(&self, runs: Vec<OtherRun>, met: &mut Vec<OtherRun>) -> Vec<OtherRun> {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         let news = runs.iter().filter(|run| told.insert((*run).clone())).cloned().collect();
@@ -83,7 +83,7 @@ impl RunPresence {
         news
     }
 
-    /// Names of the others, without the prefix.
+    /// Names of the other runs, without the prefix.
     fn names(&self) -> Vec<String> {
         let text = std::fs::read("/proc/net/unix").unwrap_or_default();
         names_in(&String::from_utf8_lossy(&text), &self.prefix, &self.own)
@@ -97,7 +97,7 @@ fn bind(name: &str) -> Option<UnixDatagram> {
     Some(socket)
 }
 
-/// In /proc/net/unix the name is the last word, and `@` stands for the byte 0 before it.
+/// In /proc/net/unix the name is the last word, with `@` for the leading byte 0.
 fn names_in(text: &str, prefix: &str, own: &str) -> Vec<String> {
     let marked = format!("@{prefix}");
     let names = text.lines().filter_map(|line| line.rsplit(' ').next()?.strip_prefix(&marked));
@@ -128,12 +128,12 @@ mod tests {
         let commands = |runs: Vec<OtherRun>| runs.into_iter().map(|run| run.command).collect::<Vec<_>>();
         assert_eq!(commands(second.others()), ["sweep"]);
         assert_eq!(commands(first.others()), ["run"]);
-        // It has ended before the first one looks.
+        // It has ended before the first run looks.
         drop(second);
         assert!(first.others().is_empty());
         let (arrivals, mut met) = (first.arrivals(), Vec::new());
         assert_eq!(commands(first.meet(arrivals.clone(), &mut met)), ["run"]);
-        assert!(first.meet(arrivals, &mut met).is_empty(), "each is told once");
+        assert!(first.meet(arrivals, &mut met).is_empty(), "each is reported once");
         assert_eq!(commands(met), ["run"]);
         assert!(first.arrivals().is_empty());
         let elsewhere = RunPresence::announce_in("another", "run");

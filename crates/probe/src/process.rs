@@ -1,4 +1,4 @@
-//! What a process has used so far, from /proc.
+//! CPU time and memory of a process, from /proc.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ pub struct ProcessUse {
     pub rss_bytes: u64,
 }
 
-/// `None` where the process is gone or /proc cannot be read. CPU time comes in steps of a clock tick (10 ms).
+/// `None` if the process is gone or /proc cannot be read. CPU time has steps of a clock tick (10 ms).
 pub fn process_use(pid: u32) -> Option<ProcessUse> {
     let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     parse_stat(&text, rustix::param::clock_ticks_per_second(), rustix::param::page_size() as u64)

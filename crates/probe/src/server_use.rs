@@ -1,4 +1,4 @@
-//! What a server has used so far, be it one process or one for each session.
+//! CPU time and memory of a server, with one process or one for each session.
 
 use std::fs;
 use std::time::Duration;
@@ -6,23 +6,23 @@ use std::time::Duration;
 /// CPU time and memory of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ServerUse {
-    /// When the process began, in ticks since boot: with its number it names it for ever.
+    /// When the process began, in ticks since boot: together with its number it identifies the process.
     pub started: u64,
     /// Of the process and all its children, ended ones included.
     pub cpu: Duration,
-    /// `None` where there are children: what they share would be counted once for each of them.
+    /// `None` if there are children: their shared memory would be counted several times.
     pub rss_bytes: Option<u64>,
 }
 
-/// A child that ends while the others are read would be counted twice, or not at all: it is tried so often again.
+/// Number of attempts: a child that ends while the others are read would be counted twice, or not at all.
 const TRIES: u32 = 5;
 
-/// `None` where the server is gone, or its processes come and go too fast to be counted.
+/// `None` if the server is gone, or its processes start and end too fast to be counted.
 pub fn server_use(pid: u32) -> Option<ServerUse> {
     (0..TRIES).find_map(|_| {
         let before = Stat::read(pid)?;
         let children: Vec<_> = numbers().filter_map(Stat::read).filter(|stat| stat.parent == pid).collect();
-        // When a child ends, its time goes to those that its parent has waited for.
+        // When a child ends, its time is added to the ended children of its parent.
         let is_stable = Stat::read(pid)?.ended_ticks == before.ended_ticks;
         is_stable.then(|| {
             let ticks: u64 = children.iter().map(|child| child.ticks).sum();
@@ -41,7 +41,7 @@ fn numbers() -> impl Iterator<Item = u32> {
     entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
 }
 
-/// A process and its children at one time.
+/// A process and its children at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FamilyUse {
     /// The process first.
@@ -55,8 +55,8 @@ pub(crate) struct FamilyUse {
     pub(crate) rss_pages: u64,
 }
 
-/// The same for whoever looks often: it does not look at all processes of the host where the kernel lists children. `None`
-/// where it is gone, or its children come and go too fast.
+/// The same for frequent calls: it does not read all processes of the host if the kernel lists children. `None` if the
+/// process is gone, or its children start and end too fast.
 pub(crate) fn family_of(pid: u32) -> Option<FamilyUse> {
     (0..TRIES).find_map(|_| {
         let before = Stat::read(pid)?;

@@ -46,7 +46,7 @@ fn a_stall_is_in_the_response_times() {
     );
     let (outcome, _) = drive_simply(&server, &load(1, 1500));
     let max_us = outcome.response.response_us_max.unwrap();
-    // Once: nobody pays twice for it.
+    // Once: no client pays twice for it.
     assert!((400_000.0..800_000.0).contains(&max_us), "{max_us}");
     assert!(outcome.response.response_us_p50.unwrap() < 50_000.0, "one of many transactions stalled");
 }
@@ -89,7 +89,7 @@ fn a_silent_server_does_not_hold_the_engine() {
     let server = FakeServer::start(|_| Welcome::Silence, |_, _, _| Act::Ok);
     let began = Instant::now();
     let (outcome, kept) = drive_simply(&server, &load(3, 200));
-    assert_eq!(outcome.ending, RunEnding::NobodyConnected);
+    assert_eq!(outcome.ending, RunEnding::NoClientConnected);
     assert_eq!((outcome.clients_connected, outcome.clients_failed), (0, 3));
     assert!(outcome.connect_errors[0].first_message.contains("no answer to the login"));
     assert!(kept.intervals.is_empty() && outcome.measured.is_none());

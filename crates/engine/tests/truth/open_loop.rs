@@ -34,8 +34,8 @@ fn stalling(from: Duration, to: Duration) -> FakeServer {
     )
 }
 
-/// 1,000 a second for 6 s with a stall of 2 s: 2,000 starts fall into it, with response times evenly from 0 to 2 s, so
-/// that of 6,000 the slowest 1 % took more than 1.94 s. A generator that waits with the server would show 16 slow ones.
+/// 1,000 a second for 6 s with a stall of 2 s: 2,000 starts fall into it, with response times evenly from 0 to 2 s. So
+/// the slowest 1 % of 6,000 took more than 1.94 s. A generator that waits with the server would show 16 slow ones.
 #[test]
 fn a_stall_of_two_seconds_is_in_the_response_times_and_in_no_loss() {
     let server = stalling(Duration::from_secs(2), Duration::from_secs(4));
@@ -68,7 +68,7 @@ fn a_late_start_is_skipped_where_there_is_a_limit() {
     check_equations(&outcome, &kept);
     let starts = outcome.open_loop.unwrap().starts;
     assert_eq!(starts.scheduled, 1_000);
-    // Those of the first 0.8 s of the stall, but for the four that the server had.
+    // The starts of the first 0.8 s of the stall, except for the four that the server had.
     assert!((300..450).contains(&starts.skipped), "{starts:?}");
     assert!(outcome.open_loop.unwrap().lag_us_max.unwrap() <= 201_000.0);
 }
@@ -155,7 +155,7 @@ fn a_schedule_that_is_faster_than_anybody_counts_ends_in_time_and_when_it_is_tol
         let (outcome, kept) = drive_simply(&server, &open_load(2, 1_500, open(1e13, of)));
         check_equations(&outcome, &kept);
         assert_eq!(outcome.ending, RunEnding::Complete);
-        assert!(outcome.measured.unwrap().ok > 100, "clients are at work meanwhile: {:?}", outcome.measured);
+        assert!(outcome.measured.unwrap().ok > 100, "clients work during it: {:?}", outcome.measured);
         assert!(began.elapsed() < Duration::from_secs(30), "{of:?} {:?}", began.elapsed());
         let (stop, began) = (AtomicBool::new(false), Instant::now());
         let mut kept = Kept::default();

@@ -108,7 +108,7 @@ fn a_transaction_that_fails_was_tried() {
 }
 
 #[test]
-fn what_a_lost_client_leaves_is_nobodys() {
+fn the_rest_of_a_lost_client_s_share_is_dropped() {
     let closing = |at| counting(move |connection, n| if (connection, n) == (0, at) { Act::Close } else { Act::Ok });
     let (server, sent) = closing(1);
     let outcome = complete(&server, &each(4, 10));
@@ -188,7 +188,7 @@ fn starts_that_are_skipped_are_of_the_number() {
     assert!(starts.skipped > 100, "{starts:?}");
 }
 
-/// Nobody is left for what a lost client was to start by its own schedule.
+/// No client makes the starts of a lost client's own schedule.
 #[test]
 fn lost_clients_do_not_hold_the_end_of_a_schedule() {
     for (of, clients) in [(RateOf::EachClient, 4), (RateOf::All, 3)] {

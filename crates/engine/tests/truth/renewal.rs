@@ -39,7 +39,7 @@ impl Server {
         act: impl Fn(usize, usize) -> Act + Send + Sync + 'static,
     ) -> Self {
         let sent = Arc::new(Mutex::new(Vec::new()));
-        // Threads of connections may be later than those of later ones.
+        // Threads of earlier connections may run later than threads of later ones.
         let note = |sent: &Mutex<Vec<usize>>, connection: usize, statements| {
             let mut sent = sent.lock().unwrap();
             let most = sent.len().max(connection + 1);
@@ -120,7 +120,7 @@ fn a_number_of_all_together_has_no_renewal_behind_its_last() {
 }
 
 #[test]
-fn an_end_by_time_loses_nobody() {
+fn an_end_by_time_loses_no_client() {
     for mode in [DriveMode::Multiplexed, DriveMode::Blocking] {
         let server = Server::friendly();
         let measure = Duration::from_millis(400);

@@ -1,4 +1,4 @@
-//! What has changed since the last reading: what a line of `probe.jsonl` has.
+//! The changes since the last reading: the content of a line of `probe.jsonl`.
 
 use std::collections::BTreeSet;
 
@@ -6,24 +6,24 @@ use truetps_record::AbsentSignal;
 
 use crate::watch::{ProbeReading, ProbeValues};
 
-/// Numbers of sessions in a state: one that nobody is in any more is not shown by the server, and is zero.
+/// Numbers of sessions in a state: a server does not list a state without sessions, so its number is zero.
 const ZERO_WHEN_GONE: &str = "session.";
 
 /// The last values of one source.
 #[derive(Debug, Default)]
 pub struct Changes {
     last: ProbeValues,
-    /// Places of what was said to be absent.
+    /// Sources that were reported as absent.
     told: BTreeSet<String>,
 }
 
 impl Changes {
-    /// `absent`: what whoever reads has been told already.
+    /// `absent`: signals that were already reported as absent.
     pub fn new(absent: &[AbsentSignal]) -> Self {
         Self { last: ProbeValues::new(), told: absent.iter().map(|signal| signal.what.clone()).collect() }
     }
 
-    /// Values that have changed, and what could be read before and cannot be now.
+    /// Values that have changed, and signals that could be read before and no longer can.
     pub fn of(&mut self, reading: ProbeReading) -> (ProbeValues, Vec<AbsentSignal>) {
         let ProbeReading { mut values, absent } = reading;
         let gone: Vec<_> = self.last.keys().filter(|name| !values.contains_key(*name)).cloned().collect();
@@ -41,7 +41,7 @@ impl Changes {
                 values.insert(name, 0.0);
             } else {
                 self.last.remove(&name);
-                lost.push(AbsentSignal { what: name, why: "it is not shown any more".to_owned() });
+                lost.push(AbsentSignal { what: name, why: "no longer reported by the server".to_owned() });
             }
         }
         self.told.retain(|what| !values.keys().any(|name| is_about(what, name)));
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn a_state_that_nobody_is_in_is_zero_once() {
+    fn a_state_without_sessions_is_zero_once() {
         let mut changes = Changes::default();
         check(&mut changes, reading(&[("session.Update", 2.0)], &[]), &[("session.Update", 2.0)], &[]);
         check(&mut changes, reading(&[], &[]), &[("session.Update", 0.0)], &[]);

@@ -1,4 +1,4 @@
-//! The disk that a server's data are on.
+//! The disk of a server's datadir.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -9,14 +9,14 @@ use crate::watch::ProbeReading;
 
 const SECTOR_BYTES: f64 = 512.0;
 
-/// Fields of the kernel's `stat` of a block device, from 0, and what one of them is worth.
+/// Fields of the kernel's `stat` of a block device, counted from 0, with the factor of each.
 const FIELDS: [(&str, usize, f64); 7] = [
     ("disk.reads", 0, 1.0),
     ("disk.read_bytes", 2, SECTOR_BYTES),
     ("disk.writes", 4, 1.0),
     ("disk.write_bytes", 6, SECTOR_BYTES),
     ("disk.io_ms", 9, 1.0),
-    // Kernels before 5.5 do not have them.
+    // Missing in kernels before 5.5.
     ("disk.flushes", 15, 1.0),
     ("disk.flush_ms", 16, 1.0),
 ];
@@ -24,24 +24,24 @@ const FIELDS: [(&str, usize, f64); 7] = [
 /// The device under a folder.
 #[derive(Debug)]
 pub(crate) struct Disk {
-    /// Its counters, or why there are none.
+    /// Its counters, or why they are missing.
     stat: Result<PathBuf, String>,
 }
 
 impl Disk {
-    /// Servers of both families work in their data folder.
+    /// Servers of both families have the datadir as their working directory.
     pub(crate) fn under_process(pid: u32) -> Self {
         Self::under(Path::new(&format!("/proc/{pid}/cwd")))
     }
 
     fn under(folder: &Path) -> Self {
         let stat = match stat(folder) {
-            Err(error) => Err(format!("the server's data folder: {}", io::Error::from(error))),
+            Err(error) => Err(format!("the server's datadir: {}", io::Error::from(error))),
             Ok(found) => {
                 let (major, minor) = (major(found.st_dev), minor(found.st_dev));
                 fs::canonicalize(format!("/sys/dev/block/{major}:{minor}"))
                     .map(|device| whole(&device).join("stat"))
-                    .map_err(|_| "there is no block device under the server's data folder".to_owned())
+                    .map_err(|_| "there is no block device under the server's datadir".to_owned())
             }
         };
         Self { stat }

@@ -5,7 +5,7 @@ use crate::watch::disk::Disk;
 use crate::watch::processes::Processes;
 use crate::watch::{ProbeReading, pressure};
 
-/// Watches this host; a server that runs on it; and this process, the generator of the load.
+/// Reads this host, a server that runs on it, and this process, the load generator.
 #[derive(Debug)]
 pub struct HostWatch {
     server: Option<(Processes, Disk)>,
@@ -13,13 +13,13 @@ pub struct HostWatch {
 }
 
 impl HostWatch {
-    /// `server_pid`: of the server's first process; `None` where it is not known to be on this host.
+    /// `server_pid`: the server's first process; `None` if it is not known to be on this host.
     pub fn new(server_pid: Option<u32>) -> Self {
         let server = server_pid.map(|pid| (Processes::of_server(pid), Disk::under_process(pid)));
         Self { server, generator: Processes::of_generator(std::process::id()) }
     }
 
-    /// Reads all of it once; no part of it waits.
+    /// Reads everything once, without waiting.
     pub fn read(&mut self) -> ProbeReading {
         let mut reading = ProbeReading::default();
         host(&mut reading);

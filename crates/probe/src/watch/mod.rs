@@ -1,7 +1,7 @@
-//! What a server and its host do while somebody measures: readings, without any thread or clock of their own.
+//! The activity of a server and its host during a measurement: readings, without any thread or clock of their own.
 //!
-//! [`ServerWatch`] has one session and asks it what its server offers; [`HostWatch`] reads /proc and /sys. Both give a
-//! [`ProbeReading`] whenever they are asked, and [`Changes`] leaves out of it what has not changed.
+//! [`ServerWatch`] has one session and queries its server; [`HostWatch`] reads /proc and /sys. Both return a
+//! [`ProbeReading`] on request, and [`Changes`] removes the unchanged values from it.
 
 mod changes;
 mod disk;
@@ -29,7 +29,7 @@ pub type ProbeValues = BTreeMap<String, f64>;
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ProbeReading {
     pub values: ProbeValues,
-    /// What is offered and could not be read this time, and what has turned out not to be offered.
+    /// Signals that exist but could not be read this time, and signals that turned out not to exist.
     pub absent: Vec<AbsentSignal>,
 }
 

@@ -1,4 +1,4 @@
-//! What a server of the MySQL family is asked: all statements are in this file.
+//! Queries of a server of the MySQL family: this file has all statements.
 
 use truetps_driver::{Client, DriverError};
 
@@ -8,23 +8,23 @@ use crate::watch::shape::{AnswerShape, ProbeQuestion};
 
 const LOCK_WAITS: &str = "SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'";
 
-/// Sessions that do nothing for a client, or wait for one.
+/// Sessions that do no work for a client, or wait for one.
 const NOT_AT_WORK: &str = "('Sleep', 'Daemon', 'Connect', 'Binlog Dump', 'Binlog Dump GTID', 'Slave_IO', 'Slave_SQL', \
                            'Slave_worker')";
 const NO_USERS: &str = "('system user', 'event_scheduler')";
 
-/// Instruments of files that say where bytes and syncs go.
+/// Instruments of the files that show where bytes and syncs go.
 const FILES: &str = "(NAME LIKE 'wait/io/file/innodb/%' OR NAME LIKE 'wait/io/file/sql/binlog%')";
 
-/// Places of the values, where the server cannot be asked at all.
+/// Sources of the values, for a server that cannot be queried at all.
 pub(crate) const PLACES: &[&str] = &["status", "metric", "file", "wait", "session", "session_lock_waits", "replica"];
 
-/// Sessions that the account may have, or -1, and those that it has.
+/// The account's session limit, or -1, and its current sessions.
 pub(crate) const ROOM: &str = "SELECT IF(@@SESSION.max_user_connections = 0, -1, @@SESSION.max_user_connections), \
                                (SELECT COUNT(*) FROM information_schema.processlist \
                                WHERE user = SUBSTRING_INDEX(USER(), '@', 1))";
 
-/// What there is to ask. An error is one of the connection: what the server refuses is absent.
+/// What to query. An error is a connection's; signals that the server refuses are absent.
 pub(crate) fn offers(client: &mut Client) -> Result<Vec<Offer>, DriverError> {
     let version = client.query_value("SELECT VERSION()")?.unwrap_or_default();
     let is_mariadb = version.to_lowercase().contains("mariadb");
@@ -62,7 +62,7 @@ fn metrics() -> [ProbeQuestion; 2] {
     })
 }
 
-/// Why `performance_schema` says nothing, where it does not.
+/// Why `performance_schema` gives no data, if so.
 fn performance_schema(client: &mut Client) -> Result<Result<(), String>, DriverError> {
     let rows = client.query("SHOW GLOBAL VARIABLES LIKE 'performance_schema'")?.rows;
     let value = rows.into_iter().next().and_then(|row| row.into_iter().nth(1).flatten());
@@ -81,7 +81,7 @@ fn performance_schema(client: &mut Client) -> Result<Result<(), String>, DriverE
     }
 }
 
-/// Of the instruments that are on: those of the others would be zeros that mean nothing.
+/// Only of enabled instruments: the others would give meaningless zeros.
 fn files(client: &mut Client) -> Result<Offer, DriverError> {
     let sql = format!("SELECT NAME FROM performance_schema.setup_instruments WHERE ENABLED = 'YES' AND {FILES}");
     let names: Vec<String> = match server_said(client.query(&sql))? {
@@ -113,8 +113,8 @@ fn waits() -> ProbeQuestion {
     ProbeQuestion::new("wait", sql, AnswerShape::Named { names: 1 })
 }
 
-/// Of `performance_schema.threads` without any lock where that is on; else of the list of processes, in which an account
-/// without PROCESS sees itself only.
+/// From `performance_schema.threads`, without any lock, if it is on; otherwise from the process list, in which an
+/// account without PROCESS sees only itself.
 fn sessions(client: &mut Client, has_schema: bool) -> Result<Offer, DriverError> {
     let shape = || AnswerShape::States { columns: 1, none: "(none)" };
     let threads = format!(
@@ -140,7 +140,7 @@ fn sessions(client: &mut Client, has_schema: bool) -> Result<Offer, DriverError>
     Ok(Offer::ask(questions))
 }
 
-/// Nothing where the server is no replica: not even absent.
+/// Nothing for a server that is not a replica, not even an absent signal.
 fn replica(client: &mut Client, is_mariadb: bool) -> Result<Offer, DriverError> {
     let statements = if is_mariadb {
         ["SHOW ALL SLAVES STATUS", "SHOW SLAVE STATUS"]

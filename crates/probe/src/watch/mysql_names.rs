@@ -1,5 +1,5 @@
-//! Which of the many status counters and metrics of the MySQL family are read: those that say what a write has cost, and
-//! what it has waited for. A server shows those of them that it has.
+//! Which of the many status counters and metrics of the MySQL family are read: the ones that show the cost of a write,
+//! and its waits. A server reports the ones that it has.
 
 /// `SHOW GLOBAL STATUS`.
 pub(crate) const STATUS: &[&str] = &[
@@ -178,7 +178,7 @@ pub(crate) const METRICS: &[&str] = &[
     "trx_rw_commits",
 ];
 
-/// Columns of the replica's status that say who it is and not what it does.
+/// Columns of the replica's status that identify it, and are not its state.
 pub(crate) const NO_STATE_OF_REPLICA: &[&str] = &[
     "Auto_Position",
     "Connect_Retry",

@@ -1,11 +1,11 @@
-//! What a PostgreSQL is asked: all statements are in this file. 13 to 18 have different views, and are asked for all.
+//! Queries of a PostgreSQL server: this file has all statements. Versions 13 to 18 have different views; all are tried.
 
 use truetps_driver::{Client, DriverError};
 
 use crate::watch::server::{Offer, server_said};
 use crate::watch::shape::{AnswerShape, ProbeQuestion};
 
-/// Places of the values, where the server cannot be asked at all.
+/// Sources of the values, for a server that cannot be queried at all.
 pub(crate) const PLACES: &[&str] = &[
     "pg_stat_wal",
     "pg_stat_database",
@@ -17,14 +17,14 @@ pub(crate) const PLACES: &[&str] = &[
     "pg_locks",
 ];
 
-/// Columns with times that are zero as long as these settings are off. The WAL is in `pg_stat_io`, too, from version 18 on.
+/// Columns with times that are zero while these settings are off. From version 18 on, `pg_stat_io` includes the WAL.
 const TIMED: [(&str, &[&str], &[&str]); 3] = [
     ("pg_stat_database", &["blk_read_time", "blk_write_time"], &["track_io_timing"]),
     ("pg_stat_wal", &["wal_write_time", "wal_sync_time"], &["track_wal_io_timing"]),
     ("pg_stat_io", &["write_time", "fsync_time", "extend_time"], &["track_io_timing", "track_wal_io_timing"]),
 ];
 
-/// Shows the state of everybody's sessions.
+/// Whether the account sees the state of all users' sessions.
 const SEES_ALL: &str = "SELECT rolsuper OR pg_has_role(current_user, 'pg_read_all_stats', 'USAGE') FROM pg_roles \
                         WHERE rolname = current_user";
 
@@ -44,12 +44,12 @@ const IO_BYTES: [[&str; 2]; 2] = [["write_bytes", "extend_bytes"], ["writes * op
 const LSN: &str = "SELECT pg_current_wal_insert_lsn() - '0/0'::pg_lsn AS insert_bytes, \
                    pg_current_wal_flush_lsn() - '0/0'::pg_lsn AS flush_bytes";
 
-/// Sessions that the account may have, or -1, and those that it has.
+/// The account's session limit, or -1, and its current sessions.
 pub(crate) const ROOM: &str = "SELECT CASE WHEN rolsuper THEN -1 ELSE rolconnlimit END, \
                                (SELECT count(*) FROM pg_stat_activity WHERE usename = current_user) FROM pg_roles \
                                WHERE rolname = current_user";
 
-/// What there is to ask. An error is one of the connection: what the server refuses is absent.
+/// What to query. An error is a connection's; signals that the server refuses are absent.
 pub(crate) fn offers(client: &mut Client) -> Result<Vec<Offer>, DriverError> {
     let mut offers = Vec::new();
     for what in ["pg_stat_wal", "pg_stat_database", "pg_stat_bgwriter", "pg_stat_checkpointer"] {
@@ -76,7 +76,7 @@ pub(crate) fn offers(client: &mut Client) -> Result<Vec<Offer>, DriverError> {
     Ok(offers)
 }
 
-/// Columns of a view that would be zeros; they are told to be absent.
+/// Columns of a view that would be zero; they are reported as absent.
 fn untimed(client: &mut Client, view: &str, offers: &mut Vec<Offer>) -> Result<Vec<&'static str>, DriverError> {
     let mut without = Vec::new();
     for (_, columns, settings) in TIMED.iter().filter(|(of, ..)| *of == view) {

@@ -1,4 +1,4 @@
-//! Pressure of CPU, disk and memory: how long some or all tasks had to wait (PSI).
+//! Pressure on CPU, disk and memory: how long some or all tasks had to wait (PSI).
 
 use crate::watch::ProbeReading;
 
@@ -13,8 +13,8 @@ pub(crate) fn read(reading: &mut ProbeReading) {
     }
 }
 
-/// `some avg10=0.00 avg60=0.00 avg300=0.00 total=12345`, in microseconds. That no task at all had a CPU means nothing for
-/// a whole host: kernels write a zero there.
+/// `some avg10=0.00 avg60=0.00 avg300=0.00 total=12345`, in microseconds. `full` has no meaning for the CPU of a whole
+/// host: kernels write zero.
 fn read_pressure(resource: &str, text: &str, reading: &mut ProbeReading) {
     for line in text.lines() {
         let mut words = line.split_ascii_whitespace();

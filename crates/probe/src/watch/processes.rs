@@ -1,4 +1,4 @@
-//! What processes have used: a server, be it one process or one for each session, and the generator.
+//! CPU time, memory and I/O of processes: the load generator, and a server with one process or one for each session.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -6,16 +6,16 @@ use std::fs;
 use crate::server_use::family_of;
 use crate::watch::ProbeReading;
 
-/// With more threads, looking at each would cost more than it tells.
+/// With more threads, reading each of them would cost too much.
 const THREADS_MAX: usize = 256;
 
 /// A process and its children.
 #[derive(Debug)]
 pub(crate) struct Processes {
-    /// The place in front of the names.
+    /// The prefix of the names.
     what: &'static str,
     pid: u32,
-    /// When the server's process began: a number that is given out again is not it. `None`: it was gone already.
+    /// When the server's process began, which detects a reused process number. `None`: it was already gone.
     started: Option<u64>,
     has_children: bool,
     switches: Switches,
@@ -32,7 +32,7 @@ impl Processes {
         }
     }
 
-    /// CPU time and context switches alone.
+    /// Only CPU time and context switches.
     pub(crate) fn of_generator(pid: u32) -> Self {
         Self { what: "generator", pid, started: None, has_children: false, switches: Switches::default() }
     }
@@ -58,7 +58,7 @@ impl Processes {
         }
     }
 
-    /// The generator's clock is finer than that of other processes.
+    /// The clock for the generator has a finer resolution than the one for other processes.
     fn alone(&self, reading: &mut ProbeReading) -> Vec<u32> {
         let cpu = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
         reading.put("generator.cpu_us", cpu.tv_sec as f64 * 1e6 + cpu.tv_nsec as f64 / 1e3);
@@ -72,7 +72,7 @@ impl Processes {
         let tick_us = 1e6 / rustix::param::clock_ticks_per_second() as f64;
         reading.put("server.cpu_us", family.ticks as f64 * tick_us);
         reading.put("server.threads", family.threads as f64);
-        // What several processes share would be counted once for each of them.
+        // Memory that several processes share would be counted once for each.
         if family.pids.len() == 1 {
             reading.put("server.rss_bytes", (family.rss_pages * rustix::param::page_size() as u64) as f64);
         } else {
@@ -94,7 +94,7 @@ impl Processes {
     }
 }
 
-/// `/proc/PID/task/TID/status` of all threads; how many there are, where those are too many.
+/// `/proc/PID/task/TID/status` of all threads; their number, if there are too many.
 fn threads_of(pids: &[u32]) -> Result<Vec<String>, usize> {
     if pids.len() > THREADS_MAX {
         return Err(pids.len());
@@ -107,7 +107,7 @@ fn threads_of(pids: &[u32]) -> Result<Vec<String>, usize> {
     if paths.len() > THREADS_MAX { Err(paths.len()) } else { Ok(paths) }
 }
 
-/// Bytes that a process had read from disks, and written to them: of its ended threads and children, too.
+/// Bytes that a process read from disks and wrote to them, including its ended threads and children.
 fn io_of(pid: u32) -> Option<(f64, f64)> {
     parse_io(&fs::read_to_string(format!("/proc/{pid}/io")).ok()?)
 }
@@ -121,13 +121,13 @@ fn switches_of(path: &str) -> Option<f64> {
     parse_switches(&fs::read_to_string(path).ok()?)
 }
 
-/// Those of its own will and those of the scheduler's.
+/// Voluntary and involuntary switches.
 fn parse_switches(text: &str) -> Option<f64> {
     let field = |name: &str| text.lines().find_map(|line| line.strip_prefix(name))?.trim().parse::<f64>().ok();
     Some(field("voluntary_ctxt_switches:")? + field("nonvoluntary_ctxt_switches:")?)
 }
 
-/// Adds up what threads had: a thread that ends takes its count along, and the sum must not fall.
+/// Adds up the threads' counts. A thread that ends takes its count with it, but the sum must not fall.
 #[derive(Debug, Default)]
 struct Switches {
     last: BTreeMap<String, f64>,
@@ -138,7 +138,7 @@ impl Switches {
     fn add<'a>(&mut self, threads: impl Iterator<Item = (&'a str, f64)>) {
         let now: BTreeMap<String, f64> = threads.map(|(path, count)| (path.to_owned(), count)).collect();
         for (path, count) in &now {
-            // A number that is given out again counts from zero.
+            // A reused number counts from zero.
             let before = self.last.get(path).copied().filter(|before| before <= count).unwrap_or(0.0);
             self.sum += count - before;
         }
@@ -159,7 +159,7 @@ mod tests {
         };
         check(&[("1", 10.0), ("2", 5.0)], 15.0);
         check(&[("1", 12.0)], 17.0);
-        // Another thread, with the number of one that has ended.
+        // Another thread, which reuses the number of an ended one.
         check(&[("1", 12.0), ("2", 3.0)], 20.0);
     }
 
@@ -169,7 +169,7 @@ mod tests {
         let mut reading = ProbeReading::default();
         server.read(&mut reading);
         assert!(reading.values.contains_key("server.cpu_us"), "{reading:?}");
-        // As after the end of a server: a process that began later has its number.
+        // As after the end of a server: a later process has its number.
         server.started = server.started.map(|ticks| ticks - 1);
         let mut reading = ProbeReading::default();
         server.read(&mut reading);

@@ -1,4 +1,4 @@
-//! One session at a server, and the questions that it answers.
+//! One session with a server, and the queries that it answers.
 
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -9,16 +9,16 @@ use truetps_record::{AbsentSignal, Family};
 use crate::watch::shape::ProbeQuestion;
 use crate::watch::{ProbeReading, ProbeValues, mysql, postgres};
 
-/// The first login takes no longer.
+/// Time limit of the first login.
 const LOGIN_TIMEOUT: Duration = Duration::from_secs(2);
-/// A server that does not answer for so long has lost the session. Up to then its answer is late, and true.
+/// Time limit of an answer, after which the session is lost. Until then an answer is late, but valid.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
-/// A session that was lost is made again this often at most, from try to try.
+/// Shortest time between two attempts to restore a lost session.
 const AGAIN: Duration = Duration::from_secs(1);
-/// A statement that the server has refused so often in a row is not asked again.
+/// A statement that the server has refused this many times in a row is not sent again.
 const REFUSALS_MAX: u32 = 3;
 
-/// What a server has of one place: the first of the questions that it understands, or why none.
+/// What a server offers of one source: the first query that it supports, or why there is none.
 pub(crate) struct Offer {
     questions: Vec<ProbeQuestion>,
     absent: Option<AbsentSignal>,
@@ -38,7 +38,7 @@ impl Offer {
     }
 }
 
-/// Parts what the server has refused, with its reason, from a session that is lost, also where the server says so.
+/// Separates an error of the server, with its reason, from a lost session, even if the server reported the loss.
 pub(crate) fn server_said<T>(answer: Result<T, DriverError>) -> Result<Result<T, ServerError>, DriverError> {
     match answer {
         Ok(value) => Ok(Ok(value)),
@@ -47,14 +47,15 @@ pub(crate) fn server_said<T>(answer: Result<T, DriverError>) -> Result<Result<T,
     }
 }
 
-/// The server does not know the statement, the table or the column: another version asks in another form.
+/// The server does not know the statement, the table or the column: another version needs another query.
 fn is_other_form(error: &ServerError) -> bool {
     const NUMBERS: [u16; 4] = [1054, 1064, 1109, 1146];
     const STATES: [&str; 3] = ["42601", "42703", "42P01"];
     if error.code == 0 { STATES.contains(&error.sqlstate.as_str()) } else { NUMBERS.contains(&error.code) }
 }
 
-/// Why none of several forms of a question is answered: what the first one was refused for that was understood, else the first.
+/// Why a server answers none of several forms of a query: the first refusal of a form that it knows, else the first
+/// refusal.
 pub(crate) fn why_refused(refusals: &[ServerError]) -> Option<String> {
     let understood = refusals.iter().find(|error| !is_other_form(error));
     understood.or(refusals.first()).map(ToString::to_string)
@@ -62,20 +63,20 @@ pub(crate) fn why_refused(refusals: &[ServerError]) -> Option<String> {
 
 struct QuestionState {
     question: ProbeQuestion,
-    /// In a row.
+    /// Number in a row.
     refusals: u32,
 }
 
-/// Watches a server with a session of its own: it is never one that is measured.
+/// Watches a server with its own session, which is never a measured one.
 pub struct ServerWatch {
     target: Target,
     client: Option<Client>,
     asked: Vec<QuestionState>,
     pid: Option<u32>,
     version: String,
-    /// When a session that was lost may be made again.
+    /// When a lost session may be restored.
     next_try: Instant,
-    /// What earlier sessions have exchanged: the server's count of its traffic has it, and what the load does has not.
+    /// Traffic of earlier sessions: the server's traffic counters include it, but it is not the load's.
     traffic_before: Traffic,
 }
 
@@ -86,15 +87,15 @@ impl fmt::Debug for ServerWatch {
 }
 
 impl ServerWatch {
-    /// Logs in and finds out what there is to read, and what is absent. Takes a few seconds at most where the server hangs.
+    /// Logs in and finds out what can be read, and what is absent. Takes at most a few seconds if the server hangs.
     ///
     /// # Errors
     ///
-    /// It cannot be logged in to, or does not answer.
+    /// The login failed, or the server does not answer.
     pub fn begin(target: &Target) -> Result<(Self, Vec<AbsentSignal>), DriverError> {
         let mut target = Target { setup: Vec::new(), connections: None, ..target.clone() };
         if target.dialect == Dialect::Mysql {
-            // Nothing that is asked is in it, and it may be dropped meanwhile.
+            // No query needs it, and it may be dropped during the watch.
             target.login.database = None;
         }
         let mut client = Client::connect(&target, LOGIN_TIMEOUT)?;
@@ -132,7 +133,7 @@ impl ServerWatch {
         ))
     }
 
-    /// All places that a server of this kind could have, where it cannot be asked: none of them is there.
+    /// All sources of a server of this kind as absent, for a server that cannot be queried.
     pub fn all_absent(dialect: Dialect, why: &str) -> Vec<AbsentSignal> {
         let places = match dialect {
             Dialect::Mysql => mysql::PLACES,
@@ -153,13 +154,13 @@ impl ServerWatch {
         self.pid
     }
 
-    /// What the server says of its version.
+    /// The version that the server reports.
     pub fn version_text(&self) -> &str {
         &self.version
     }
 
-    /// Whether an account with a limit of its own has room for so many sessions beside those that it has, this one included.
-    /// One that does not say has.
+    /// Whether the account's session limit allows this many further sessions besides its current ones, which include
+    /// this session. Yes, if the limit is unknown.
     pub fn leaves_room_for(&mut self, clients: u32) -> bool {
         let sql = match self.target.dialect {
             Dialect::Mysql => mysql::ROOM,
@@ -172,8 +173,8 @@ impl ServerWatch {
         limit < 0 || i64::from(clients) <= limit - in_use
     }
 
-    /// Asks everything once, in a new session where the last one has been ended. `None`: the server has not answered, and
-    /// one more try to make a session comes with a later reading.
+    /// Queries everything once, in a new session if the last one was ended. `None`: the server has not answered; a
+    /// later reading tries to make a new session.
     pub fn read(&mut self) -> Option<ProbeReading> {
         self.ask_all().or_else(|| self.ask_all())
     }
@@ -213,7 +214,7 @@ impl ServerWatch {
             return false;
         }
         self.next_try = Instant::now() + AGAIN;
-        // As long as for an answer: servers count logins that were begun and given up, and may shut out their host.
+        // The timeout of an answer: servers count aborted logins, and may block their host.
         self.client = Client::connect(&self.target, ANSWER_TIMEOUT).ok();
         self.pid = self.client.as_ref().and_then(Client::peer_pid);
         self.client.is_some()
@@ -224,7 +225,7 @@ fn plus(one: Traffic, other: Traffic) -> Traffic {
     Traffic { sent_bytes: one.sent_bytes + other.sent_bytes, received_bytes: one.received_bytes + other.received_bytes }
 }
 
-/// The first of these that the server answers; none are no question.
+/// The first of these queries that the server answers; `None` if the list is empty.
 fn understood(
     client: &mut Client,
     questions: Vec<ProbeQuestion>,
@@ -234,7 +235,9 @@ fn understood(
     let mut refusals = Vec::new();
     for question in questions {
         match server_said(client.query(&question.sql))? {
-            Ok(answer) if is_empty(&question, &answer) => return absent("the server shows none of it".to_owned()),
+            Ok(answer) if is_empty(&question, &answer) => {
+                return absent("the server reports no data for it".to_owned());
+            }
             Ok(_) => return Ok(Ok(Some(question))),
             Err(refusal) => refusals.push(refusal),
         }
@@ -242,7 +245,7 @@ fn understood(
     absent(why_refused(&refusals).unwrap_or_default())
 }
 
-/// An account may be shown a table without its rows. Sessions and waits are none for as long as nobody does anything.
+/// An account may see a table without its rows. Sessions and waits are legitimately empty while the server is idle.
 fn is_empty(question: &ProbeQuestion, answer: &truetps_driver::QueryResult) -> bool {
     let mut values = ProbeValues::new();
     question.read_values(answer, &mut values);
@@ -270,7 +273,7 @@ mod tests {
         check(&[column.clone(), denied.clone()], "PROCESS");
         check(&[denied, column.clone()], "PROCESS");
         check(&[column.clone(), error(1054, "42S22", "Unknown column 'ENABLED'")], "'STATUS'");
-        // The words of a server of another language say nothing.
+        // Error messages in another language do not matter.
         let syntax = error(1064, "42000", "Fehler in der SQL-Syntax");
         check(&[syntax, error(1227, "42000", "Kein Zugriff")], "Kein Zugriff");
         let relation = error(0, "42P01", "relation \"pg_stat_io\" does not exist");

@@ -1,4 +1,4 @@
-//! What a server is asked, and how the rows of its answer become values.
+//! The queries of a server, and how the rows of an answer become values.
 
 use truetps_driver::QueryResult;
 
@@ -7,26 +7,27 @@ use crate::watch::ProbeValues;
 /// A statement, and the form of its answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ProbeQuestion {
-    /// The place in front of its values' names.
+    /// The prefix of its values' names.
     pub(crate) what: &'static str,
     pub(crate) sql: String,
     pub(crate) shape: AnswerShape,
 }
 
-/// How rows become values. What is no number is left out.
+/// How rows become values. Values that are not numbers are ignored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum AnswerShape {
     /// Name and value: `what.name`.
     Pairs,
-    /// `what.column`, added up over the rows; without these columns.
+    /// `what.column`, summed over the rows; without these columns.
     Columns { without: Vec<&'static str> },
-    /// So many columns of names, and the others have values: `what.name.name.column`.
+    /// This number of name columns, and value columns after them: `what.name.name.column`.
     Named { names: usize },
-    /// So many columns that describe a state, and one with the sessions in it: `what.state`, or `what.type:event`.
+    /// This number of columns that describe a state, and one with its number of sessions: `what.state`, or
+    /// `what.type:event`.
     States { columns: usize, none: &'static str },
     /// One number: its name is `what` itself.
     Single,
-    /// `what.column`, or `what.channel.column` where there are several rows.
+    /// `what.column`, or `what.channel.column` if there are several rows.
     Channels { channel: [&'static str; 2], without: &'static [&'static str] },
 }
 
@@ -35,7 +36,7 @@ impl ProbeQuestion {
         Self { what, sql: sql.into(), shape }
     }
 
-    /// Adds what an answer says.
+    /// Adds the values of an answer.
     pub(crate) fn read_values(&self, answer: &QueryResult, values: &mut ProbeValues) {
         for row in &answer.rows {
             self.take_row(answer, row, values);
