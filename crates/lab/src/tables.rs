@@ -6,7 +6,7 @@ use truetps_driver::{Client, Dialect, DriverError};
 use truetps_workload::{Table, Workload};
 
 use crate::error::LabError;
-use crate::external::Made;
+use crate::external::MadeSchema;
 use crate::portions::{self, TableParts};
 
 /// Schema that all of truetps's tables live in, but for a private PostgreSQL, which has one database.
@@ -76,7 +76,7 @@ impl Tables {
         &self,
         client: &mut Client,
         progress: &mut dyn FnMut(&mut Client, Filled) -> bool,
-        ledger: &mut dyn FnMut(&Made<'_>) -> Result<(), LabError>,
+        ledger: &mut dyn FnMut(&MadeSchema<'_>) -> Result<(), LabError>,
     ) -> Result<bool, LabError> {
         client.set_timeout(self.patience())?;
         if self.ownership == Ownership::Private(Dialect::Mysql) {
@@ -86,10 +86,10 @@ impl Tables {
         let mut filled = Filled { of: self.list.iter().map(|table| table.rows).sum(), ..Filled::default() };
         for (n, table) in self.list.iter().enumerate() {
             let names = self.made_with(n);
-            ledger(&Made::Begins(&names))?;
+            ledger(&MadeSchema::Begins(&names))?;
             execute_all(client, table.create_sql())?;
             execute_all(client, &self.sign_sql(&names))?;
-            ledger(&Made::Ends(&names))?;
+            ledger(&MadeSchema::Ends(&names))?;
             if !self.fill(client, table, &mut |client, rows| {
                 filled.rows += rows;
                 progress(client, filled)
@@ -99,10 +99,10 @@ impl Tables {
             // Before the statements that follow a filling: they run again after each refill from this copy.
             if self.keep_pristine {
                 let copy = [pristine(table)];
-                ledger(&Made::Begins(&copy))?;
+                ledger(&MadeSchema::Begins(&copy))?;
                 client.execute(&self.copy_sql(table))?;
                 execute_all(client, &self.sign_sql(&copy))?;
-                ledger(&Made::Ends(&copy))?;
+                ledger(&MadeSchema::Ends(&copy))?;
                 let parts = self.parts(client, table, &table.name)?;
                 if !parts.copy(client, &table.name, &pristine(table), &mut |client, rows| {
                     filled.copied += rows;

@@ -4,28 +4,28 @@ use std::path::Path;
 
 use truetps_record::Protocol;
 
-use crate::bench::options::Options;
+use crate::bench::options::BenchOptions;
 use crate::bench::pairs::Pairs;
 use crate::bench::private_server::PrivateServer;
 use crate::bench::programs::Program;
-use crate::bench::report::Report;
+use crate::bench::report::BenchReport;
 
 const CONNECTIONS: [u32; 3] = [8, 64, 1000];
 
 pub(crate) fn run(root: &Path, args: &[&str]) -> anyhow::Result<()> {
-    let options = Options::new(&CONNECTIONS, &[Protocol::Text], Program::Sysbench).parse(args)?;
+    let options = BenchOptions::new(&CONNECTIONS, &[Protocol::Text], Program::Sysbench).parse(args)?;
     let programs = describe(root, &options)?;
     let mut server = PrivateServer::start(options.most_connections(), &options.settings)?;
     let about = format!("{programs}{}", server.describe(&options.settings));
     let title = title("one INSERT a transaction, on a private server", &options);
-    let mut report = Report::new(&title, &about, &options);
+    let mut report = BenchReport::new(&title, &about, &options);
     println!("{}", report.head());
     Pairs { root, options: &options, server: &mut server, core: None }.run(&mut report)?;
     report.end(root, &format!("engine-{}", file_word(&options)), options.keep)
 }
 
 /// Who is beside whom.
-pub(crate) fn title(what: &str, options: &Options) -> String {
+pub(crate) fn title(what: &str, options: &BenchOptions) -> String {
     match &options.theirs {
         Some(theirs) => format!("{} beside {}: {what}", options.ours.name(), theirs.name()),
         None => format!("{} alone: {what}", options.ours.name()),
@@ -33,13 +33,13 @@ pub(crate) fn title(what: &str, options: &Options) -> String {
 }
 
 /// Each program on a line.
-pub(crate) fn describe(root: &Path, options: &Options) -> anyhow::Result<String> {
+pub(crate) fn describe(root: &Path, options: &BenchOptions) -> anyhow::Result<String> {
     let programs = std::iter::once(&options.ours).chain(options.theirs.as_ref());
     programs.map(|program| Ok(format!("- {}\n", program.describe(root)?))).collect()
 }
 
 /// The other program as part of a folder's name.
-pub(crate) fn file_word(options: &Options) -> String {
+pub(crate) fn file_word(options: &BenchOptions) -> String {
     let name = options.theirs.as_ref().map_or_else(|| "alone".to_owned(), Program::name);
     name.chars().filter(|c| !matches!(c, ',' | '×')).map(|c| if c == ' ' { '-' } else { c }).collect()
 }

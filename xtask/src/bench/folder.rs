@@ -105,7 +105,7 @@ impl Shape {
     fn fill(&self, writer: &mut TrialWriter, seed: u64) -> anyhow::Result<()> {
         let header = ProbeHeader { schema_version: SCHEMA_VERSION, interval_ms: 1e3, family: None, absent: Vec::new() };
         let mut probe = writer.begin_probe(&header)?;
-        let mut random = Random(seed + 1);
+        let mut random = FolderRandom(seed + 1);
         for second in 0..self.seconds {
             let histogram = histogram(&mut random);
             writer.append(&interval(second, &histogram, &mut random), &histogram)?;
@@ -129,7 +129,7 @@ fn schedule(plan: &Plan) -> Vec<ScheduledTrial> {
     trials.enumerate().map(entry).collect()
 }
 
-fn interval(second: u32, histogram: &Histogram, random: &mut Random) -> Interval {
+fn interval(second: u32, histogram: &Histogram, random: &mut FolderRandom) -> Interval {
     let ok = histogram.len();
     let stalled = random.below(200) == 0;
     Interval {
@@ -146,7 +146,7 @@ fn interval(second: u32, histogram: &Histogram, random: &mut Random) -> Interval
 }
 
 /// 3,000 response times around 4 ms with a long tail.
-fn histogram(random: &mut Random) -> Histogram {
+fn histogram(random: &mut FolderRandom) -> Histogram {
     let mut histogram = new_histogram();
     for _ in 0..3000 {
         let tail = (random.below(1000) as f64 / 1000.0).powi(6) * 60e6;
@@ -156,7 +156,7 @@ fn histogram(random: &mut Random) -> Histogram {
 }
 
 /// Sixty counters that grow, eight of them waits.
-fn sample(second: u32, random: &mut Random) -> ProbeSample {
+fn sample(second: u32, random: &mut FolderRandom) -> ProbeSample {
     let grown = |rate: u64| f64::from(second) * rate as f64;
     let waits = ["innodb_log_file", "innodb_data_file", "innodb_dblwr_file"];
     let waits = waits.iter().map(|name| (format!("wait.wait/io/file/innodb/{name}.us"), 500_000));
@@ -174,9 +174,9 @@ fn sample(second: u32, random: &mut Random) -> ProbeSample {
 }
 
 /// The same numbers in each run.
-struct Random(u64);
+struct FolderRandom(u64);
 
-impl Random {
+impl FolderRandom {
     fn below(&mut self, bound: u64) -> u64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % bound

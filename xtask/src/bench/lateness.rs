@@ -19,7 +19,7 @@ use crate::bench::pin::pinned;
 use crate::bench::private_server::PrivateServer;
 use crate::bench::programs::new_command;
 use crate::bench::report::{host_line, keep};
-use crate::bench::sample::{Look, Sample};
+use crate::bench::sample::{ResourceSample, SampleLook};
 use crate::bench::server::Server;
 
 /// The first transactions of a session are slower: caches, the server's threads.
@@ -30,9 +30,9 @@ const BEFORE_LOOK: Duration = Duration::from_secs(3);
 const AROUND_LOOKS: Duration = Duration::from_secs(2);
 
 /// A column of the raw figures, and where it comes from.
-type Column = (&'static str, fn(&OpenLoop) -> Option<f64>);
+type LatenessColumn = (&'static str, fn(&OpenLoop) -> Option<f64>);
 
-const COLUMNS: [Column; 6] = [
+const COLUMNS: [LatenessColumn; 6] = [
     ("late_us_p50", |open| open.late_us_p50),
     ("late_us_p99", |open| open.late_us_p99),
     ("late_us_max", |open| open.late_us_max),
@@ -42,12 +42,12 @@ const COLUMNS: [Column; 6] = [
 ];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum LatenessLoad {
     Null,
     Mariadb,
 }
 
-impl Kind {
+impl LatenessLoad {
     fn word(self) -> &'static str {
         match self {
             Self::Null => "null",
@@ -56,27 +56,27 @@ impl Kind {
     }
 }
 
-struct Options {
+struct LatenessOptions {
     runs: u32,
     window: Duration,
     clients: u32,
     /// Starts a second of all clients together.
     rate: f64,
-    servers: Vec<Kind>,
+    servers: Vec<LatenessLoad>,
     of: Vec<RateOf>,
     spacings: Vec<Spacing>,
     settings: Vec<(String, String)>,
     keep: bool,
 }
 
-impl Options {
+impl LatenessOptions {
     fn parse(args: &[&str]) -> anyhow::Result<Self> {
         let mut options = Self {
             runs: 5,
             window: Duration::from_secs(20),
             clients: 1000,
             rate: 1000.0,
-            servers: vec![Kind::Null, Kind::Mariadb],
+            servers: vec![LatenessLoad::Null, LatenessLoad::Mariadb],
             of: vec![RateOf::EachClient, RateOf::All],
             spacings: vec![Spacing::Constant, Spacing::Poisson],
             settings: Vec::new(),
@@ -90,7 +90,7 @@ impl Options {
                 "--clients" => options.clients = words.number()?,
                 "--rate" => options.rate = words.value()?.parse().context("--rate")?,
                 "--server" => {
-                    let kinds = [Kind::Null, Kind::Mariadb];
+                    let kinds = [LatenessLoad::Null, LatenessLoad::Mariadb];
                     options.servers = words.list(|word| kinds.into_iter().find(|kind| kind.word() == word))?;
                 }
                 "--of" => options.of = words.list(rate_of)?,
@@ -109,26 +109,26 @@ impl Options {
 }
 
 /// One run.
-struct Row {
-    server: Kind,
+struct LatenessRow {
+    server: LatenessLoad,
     of: RateOf,
     spacing: Spacing,
     figures: OpenFigures,
-    seen: Sample,
+    seen: ResourceSample,
 }
 
 pub(crate) fn run(root: &Path, args: &[&str]) -> anyhow::Result<()> {
-    let options = Options::parse(args)?;
+    let options = LatenessOptions::parse(args)?;
     let mut head = String::from("# Lateness of scheduled starts in an open loop\n\n");
     let mut rows = Vec::new();
     for kind in &options.servers {
         match kind {
-            Kind::Null => {
+            LatenessLoad::Null => {
                 let mut server = null::start(options.clients)?;
                 let _ = writeln!(head, "- null server on core {SERVER_CORE}, the engine on core {CLIENT_CORE}");
                 measure(&options, *kind, &mut server, Some(CLIENT_CORE), &mut rows)?;
             }
-            Kind::Mariadb => {
+            LatenessLoad::Mariadb => {
                 let mut server = PrivateServer::start(options.clients, &options.settings)?;
                 head.push_str(&server.describe(&options.settings));
                 measure(&options, *kind, &mut server, None, &mut rows)?;
@@ -156,11 +156,11 @@ pub(crate) fn run(root: &Path, args: &[&str]) -> anyhow::Result<()> {
 }
 
 fn measure(
-    options: &Options,
-    kind: Kind,
+    options: &LatenessOptions,
+    kind: LatenessLoad,
     server: &mut dyn Server,
     core: Option<u32>,
-    rows: &mut Vec<Row>,
+    rows: &mut Vec<LatenessRow>,
 ) -> anyhow::Result<()> {
     // Forms are neighbours, so that a disturbance meets all of them.
     for n in 0..options.runs {
@@ -169,7 +169,7 @@ fn measure(
                 let command = command(options, server.socket(), *of, *spacing)?;
                 let command = pinned(command, core)?;
                 let (figures, seen) = watch(command, options, server)?;
-                let row = Row { server: kind, of: *of, spacing: *spacing, figures, seen };
+                let row = LatenessRow { server: kind, of: *of, spacing: *spacing, figures, seen };
                 println!("run {}: {}", n + 1, csv_line(&row));
                 rows.push(row);
             }
@@ -178,7 +178,7 @@ fn measure(
     Ok(())
 }
 
-fn command(options: &Options, socket: &Path, of: RateOf, spacing: Spacing) -> anyhow::Result<Command> {
+fn command(options: &LatenessOptions, socket: &Path, of: RateOf, spacing: Spacing) -> anyhow::Result<Command> {
     let rate = match of {
         RateOf::All => options.rate,
         RateOf::EachClient => options.rate / f64::from(options.clients),
@@ -192,7 +192,11 @@ fn command(options: &Options, socket: &Path, of: RateOf, spacing: Spacing) -> an
 }
 
 /// The engine's own figures of the whole measure phase, and what was seen from outside in most of it.
-fn watch(mut command: Command, options: &Options, server: &mut dyn Server) -> anyhow::Result<(OpenFigures, Sample)> {
+fn watch(
+    mut command: Command,
+    options: &LatenessOptions,
+    server: &mut dyn Server,
+) -> anyhow::Result<(OpenFigures, ResourceSample)> {
     server.empty()?;
     let mut child = command.stdout(Stdio::piped()).spawn().context("starting the engine")?;
     let seen = look(&child, options, server);
@@ -209,20 +213,20 @@ fn watch(mut command: Command, options: &Options, server: &mut dyn Server) -> an
     Ok((figures, seen))
 }
 
-fn look(child: &Child, options: &Options, server: &mut dyn Server) -> anyhow::Result<Sample> {
+fn look(child: &Child, options: &LatenessOptions, server: &mut dyn Server) -> anyhow::Result<ResourceSample> {
     sleep(BEFORE_LOOK);
-    let first = Look::now(child.id(), server)?;
+    let first = SampleLook::now(child.id(), server)?;
     sleep(options.window.saturating_sub(AROUND_LOOKS));
-    first.until(&Look::now(child.id(), server)?)
+    first.until(&SampleLook::now(child.id(), server)?)
 }
 
-fn table(rows: &[Row]) -> String {
+fn table(rows: &[LatenessRow]) -> String {
     let mut text = String::from(
         "`late`: the engine's own lateness, of starts for which a client was free. `lag`: with the wait for a client. \
          Microseconds.\n\n| server | rate of | spacing | late p50 | late p99 | late max | lag p50 | lag p99 | lag max | CPU \
          µs a start | cores elsewhere | runs |\n|---|---|---|---|---|---|---|---|---|---|---|---|\n",
     );
-    let mut cells: Vec<(Kind, RateOf, Spacing)> = Vec::new();
+    let mut cells: Vec<(LatenessLoad, RateOf, Spacing)> = Vec::new();
     for row in rows {
         let cell = (row.server, row.of, row.spacing);
         if !cells.contains(&cell) {
@@ -230,8 +234,8 @@ fn table(rows: &[Row]) -> String {
         }
     }
     for cell in cells {
-        let mine: Vec<&Row> = rows.iter().filter(|row| (row.server, row.of, row.spacing) == cell).collect();
-        let of = |figure: &dyn Fn(&Row) -> Option<f64>, decimals| {
+        let mine: Vec<&LatenessRow> = rows.iter().filter(|row| (row.server, row.of, row.spacing) == cell).collect();
+        let of = |figure: &dyn Fn(&LatenessRow) -> Option<f64>, decimals| {
             spread(&mine.iter().filter_map(|row| figure(row)).collect::<Vec<_>>(), decimals)
         };
         let latencies = COLUMNS.map(|(_, column)| of(&|row| column(&row.figures.open_loop), 0)).join(" | ");
@@ -244,7 +248,7 @@ fn table(rows: &[Row]) -> String {
     text
 }
 
-fn csv(rows: &[Row]) -> String {
+fn csv(rows: &[LatenessRow]) -> String {
     let columns = COLUMNS.map(|(name, _)| name).join(",");
     let mut text = format!(
         "server,rate_of,spacing,started,scheduled,queued,failed,seconds,{columns},cpu_us_a_start,cores_elsewhere,cores_idle\n"
@@ -255,7 +259,7 @@ fn csv(rows: &[Row]) -> String {
     text
 }
 
-fn csv_line(row: &Row) -> String {
+fn csv_line(row: &LatenessRow) -> String {
     let OpenFigures { open_loop, started, failed, seconds, .. } = &row.figures;
     let latencies = COLUMNS.map(|(_, column)| column(open_loop).map_or_else(String::new, |us| format!("{us:.1}")));
     format!(

@@ -10,28 +10,28 @@ pub(crate) use goals::{at_least, at_most};
 
 use std::path::Path;
 
-use crate::bench::lua::options::{Options, Script};
-use crate::bench::lua::report::{Report, Row};
+use crate::bench::lua::options::{LuaBenchOptions, Script};
+use crate::bench::lua::report::{LuaBenchReport, LuaRow};
 use crate::bench::lua::run::{settle, take};
-use crate::bench::lua::setup::{Programs, check_memory, prepare, server_load};
+use crate::bench::lua::setup::{LuaPrograms, check_memory, prepare, server_load};
 use crate::bench::private_server::PrivateServer;
 use crate::bench::report::{Side, host_line, result_folder, write_result};
 use truetps_probe::clock;
 
 pub(crate) fn run(root: &Path, args: &[&str]) -> anyhow::Result<()> {
-    let options = Options::parse(args)?;
+    let options = LuaBenchOptions::parse(args)?;
     if options.is_dry {
         print!("{}", setup::plan(root, &options));
         return Ok(());
     }
     let load = server_load(&options)?;
     check_memory(options.most_clients())?;
-    let programs = Programs::find(root, &options)?;
+    let programs = LuaPrograms::find(root, &options)?;
     let mut server = PrivateServer::start_bare(load, &options.settings)?;
     prepare(&options, &mut server)?;
     let about = about(&options, &programs, &server);
     println!("{about}");
-    let mut report = Report::new(about);
+    let mut report = LuaBenchReport::new(about);
     // A run takes an hour: what is measured is kept at the end of each cell.
     let folder = if options.is_kept { Some(result_folder(root, "lua")?) } else { None };
     for script in &options.scripts {
@@ -49,7 +49,7 @@ pub(crate) fn run(root: &Path, args: &[&str]) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn about(options: &Options, programs: &Programs, server: &PrivateServer) -> String {
+fn about(options: &LuaBenchOptions, programs: &LuaPrograms, server: &PrivateServer) -> String {
     format!(
         "# truetps sysbench beside sysbench: the same Lua scripts, on a private server\n\n{}{}{}{}- {}\n",
         programs.describe(),
@@ -61,12 +61,12 @@ fn about(options: &Options, programs: &Programs, server: &PrivateServer) -> Stri
 }
 
 fn cell(
-    options: &Options,
-    programs: &Programs,
+    options: &LuaBenchOptions,
+    programs: &LuaPrograms,
     script: Script,
     clients: u32,
     server: &mut PrivateServer,
-    report: &mut Report,
+    report: &mut LuaBenchReport,
 ) -> anyhow::Result<()> {
     server.count_by(script.counter());
     let mut gave_up = Vec::new();
@@ -89,7 +89,7 @@ fn cell(
                     Err(format!("{error:#}"))
                 }
             };
-            println!("{}", report.add(Row { script, clients, pair, side, taken }));
+            println!("{}", report.add(LuaRow { script, clients, pair, side, taken }));
         }
     }
     Ok(())

@@ -8,11 +8,11 @@ use truetps_sandbox::{Needs, raise_open_files};
 
 use crate::bench::engine::{describe, file_word, title};
 use crate::bench::null_server::NullServer;
-use crate::bench::options::Options;
+use crate::bench::options::BenchOptions;
 use crate::bench::pairs::Pairs;
 use crate::bench::private_server::with_hint;
 use crate::bench::programs::Program;
-use crate::bench::report::Report;
+use crate::bench::report::BenchReport;
 
 const CONNECTIONS: [u32; 4] = [8, 64, 1000, 5000];
 
@@ -20,7 +20,7 @@ pub(crate) const CLIENT_CORE: u32 = 0;
 pub(crate) const SERVER_CORE: u32 = 1;
 
 pub(crate) fn run(root: &Path, args: &[&str]) -> anyhow::Result<()> {
-    let defaults = Options::new(&CONNECTIONS, &[Protocol::Text, Protocol::Prepared], Program::MysqlAsync);
+    let defaults = BenchOptions::new(&CONNECTIONS, &[Protocol::Text, Protocol::Prepared], Program::MysqlAsync);
     let options = defaults.parse(args)?;
     if !options.settings.is_empty() {
         bail!("the null server has no settings: --set is for `bench engine`");
@@ -32,7 +32,7 @@ pub(crate) fn run(root: &Path, args: &[&str]) -> anyhow::Result<()> {
          where `client cores` is below 1, the server or other programs were the limit\n",
         describe(root, &options)?
     );
-    let mut report = Report::new(&title("a server that does nothing", &options), &about, &options);
+    let mut report = BenchReport::new(&title("a server that does nothing", &options), &about, &options);
     println!("{}", report.head());
     Pairs { root, options: &options, server: &mut server, core: Some(CLIENT_CORE) }.run(&mut report)?;
     report.end(root, &format!("null-{}", file_word(&options)), options.keep)

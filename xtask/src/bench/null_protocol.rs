@@ -17,22 +17,22 @@ const CAPABILITIES: [u16; 2] = [0xa20f, 0x000f];
 
 /// What the observer asks for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Counters {
+pub(crate) struct NullCounters {
     /// Answered statements, the observer's own not among them.
     pub(crate) statements: u64,
     pub(crate) sessions: u64,
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct Session {
+pub(crate) struct NullSession {
     is_logged_in: bool,
     /// The beginning of a packet whose end has not come yet.
     partial: Vec<u8>,
 }
 
-impl Session {
+impl NullSession {
     /// Answers all whole packets; `false`: the client has said goodbye.
-    pub(crate) fn on_bytes(&mut self, bytes: &[u8], counters: &mut Counters, out: &mut Vec<u8>) -> bool {
+    pub(crate) fn on_bytes(&mut self, bytes: &[u8], counters: &mut NullCounters, out: &mut Vec<u8>) -> bool {
         if self.partial.is_empty() {
             return self.take_packets(bytes, counters, out);
         }
@@ -41,7 +41,7 @@ impl Session {
         self.take_packets(&whole, counters, out)
     }
 
-    fn take_packets(&mut self, mut bytes: &[u8], counters: &mut Counters, out: &mut Vec<u8>) -> bool {
+    fn take_packets(&mut self, mut bytes: &[u8], counters: &mut NullCounters, out: &mut Vec<u8>) -> bool {
         while bytes.len() >= HEADER_BYTES {
             let length = usize::from(bytes[0]) | usize::from(bytes[1]) << 8 | usize::from(bytes[2]) << 16;
             let Some(payload) = bytes.get(HEADER_BYTES..HEADER_BYTES + length) else { break };
@@ -59,7 +59,7 @@ impl Session {
     }
 }
 
-fn answer(payload: &[u8], counters: &mut Counters, out: &mut Vec<u8>) -> bool {
+fn answer(payload: &[u8], counters: &mut NullCounters, out: &mut Vec<u8>) -> bool {
     match payload {
         [EXECUTE, ..] => counters.statements += 1,
         [QUERY, sql @ ..] => {
@@ -82,7 +82,7 @@ fn answer(payload: &[u8], counters: &mut Counters, out: &mut Vec<u8>) -> bool {
 }
 
 /// One row: the counter that the text names, or a number that suits a driver which asks for variables at login.
-fn put_select(sql: &str, counters: Counters, out: &mut Vec<u8>) {
+fn put_select(sql: &str, counters: NullCounters, out: &mut Vec<u8>) {
     let value = match sql {
         "SELECT statements" => counters.statements,
         "SELECT sessions" => counters.sessions,
@@ -162,7 +162,7 @@ mod tests {
         bytes.extend(packet(0, b"\x03INSERT INTO t VALUES (1)"));
         bytes.extend(packet(0, b"\x17\x01\0\0\0"));
         for cut in 0..bytes.len() {
-            let (mut session, mut counters, mut out) = (Session::default(), Counters::default(), Vec::new());
+            let (mut session, mut counters, mut out) = (NullSession::default(), NullCounters::default(), Vec::new());
             assert!(session.on_bytes(&bytes[..cut], &mut counters, &mut out));
             assert!(session.on_bytes(&bytes[cut..], &mut counters, &mut out));
             assert_eq!(counters.statements, 2, "cut at {cut}");
@@ -172,7 +172,7 @@ mod tests {
 
     #[test]
     fn a_goodbye_ends_the_session() {
-        let mut session = Session { is_logged_in: true, partial: Vec::new() };
-        assert!(!session.on_bytes(&packet(0, &[QUIT]), &mut Counters::default(), &mut Vec::new()));
+        let mut session = NullSession { is_logged_in: true, partial: Vec::new() };
+        assert!(!session.on_bytes(&packet(0, &[QUIT]), &mut NullCounters::default(), &mut Vec::new()));
     }
 }

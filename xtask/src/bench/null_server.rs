@@ -18,7 +18,7 @@ use rustix::net::{
 };
 use truetps_driver::Client;
 
-use crate::bench::null_protocol::{Counters, Session, greeting};
+use crate::bench::null_protocol::{NullCounters, NullSession, greeting};
 use crate::bench::pin::pinned;
 use crate::bench::programs::new_command;
 use crate::bench::server::Server;
@@ -59,8 +59,8 @@ struct Serving {
     epoll: OwnedFd,
     listener: OwnedFd,
     /// By number of the socket: those are small and are used again.
-    sessions: Vec<Option<(OwnedFd, Session)>>,
-    counters: Counters,
+    sessions: Vec<Option<(OwnedFd, NullSession)>>,
+    counters: NullCounters,
     greeting: Vec<u8>,
     buffer: Vec<u8>,
     out: Vec<u8>,
@@ -78,7 +78,7 @@ impl Serving {
             epoll,
             listener,
             sessions: Vec::new(),
-            counters: Counters::default(),
+            counters: NullCounters::default(),
             greeting: greeting(),
             buffer: vec![0; BUFFER_BYTES],
             out: Vec::new(),
@@ -103,7 +103,7 @@ impl Serving {
             if self.sessions.len() <= number {
                 self.sessions.resize_with(number + 1, || None);
             }
-            self.sessions[number] = Some((socket, Session::default()));
+            self.sessions[number] = Some((socket, NullSession::default()));
             self.counters.sessions += 1;
         }
     }

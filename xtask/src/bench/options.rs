@@ -5,10 +5,10 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use truetps_record::{DriveMode, Protocol};
 
-use crate::bench::programs::{Drive, Program};
+use crate::bench::programs::{DriveChoice, Program};
 
 /// What `bench engine` and `bench null` share.
-pub(crate) struct Options {
+pub(crate) struct BenchOptions {
     pub(crate) pairs: u32,
     pub(crate) window: Duration,
     pub(crate) connections: Vec<u32>,
@@ -20,14 +20,14 @@ pub(crate) struct Options {
     pub(crate) keep: bool,
 }
 
-impl Options {
+impl BenchOptions {
     pub(crate) fn new(connections: &[u32], protocols: &[Protocol], theirs: Program) -> Self {
         Self {
             pairs: 5,
             window: Duration::from_secs(3),
             connections: connections.to_vec(),
             protocols: protocols.to_vec(),
-            ours: Program::Truetps(Drive::default()),
+            ours: Program::Truetps(DriveChoice::default()),
             theirs: Some(theirs),
             settings: Vec::new(),
             keep: true,
@@ -36,7 +36,7 @@ impl Options {
 
     /// Changes what `args` name.
     pub(crate) fn parse(mut self, args: &[&str]) -> anyhow::Result<Self> {
-        let mut drive = Drive::default();
+        let mut drive = DriveChoice::default();
         let mut words = Words::new(args);
         while let Some(word) = words.next() {
             match word {
@@ -146,8 +146,8 @@ pub(crate) fn mode_word(mode: DriveMode) -> &'static str {
 mod tests {
     use super::*;
 
-    fn parse(args: &[&str]) -> anyhow::Result<Options> {
-        Options::new(&[8], &[Protocol::Text], Program::Sysbench).parse(args)
+    fn parse(args: &[&str]) -> anyhow::Result<BenchOptions> {
+        BenchOptions::new(&[8], &[Protocol::Text], Program::Sysbench).parse(args)
     }
 
     #[test]
@@ -155,8 +155,8 @@ mod tests {
         let args = ["--connections", "1,64", "--mode", "blocking", "--against", "self:multiplexed:2", "--set", "a=b"];
         let options = parse(&args).unwrap();
         assert_eq!(options.connections, [1, 64]);
-        assert_eq!(options.ours, Program::Truetps(Drive { mode: DriveMode::Blocking, workers: None }));
-        let theirs = Drive { mode: DriveMode::Multiplexed, workers: Some(2) };
+        assert_eq!(options.ours, Program::Truetps(DriveChoice { mode: DriveMode::Blocking, workers: None }));
+        let theirs = DriveChoice { mode: DriveMode::Multiplexed, workers: Some(2) };
         assert_eq!(options.theirs, Some(Program::Truetps(theirs)));
         assert_eq!(options.settings, [("a".to_owned(), "b".to_owned())]);
         assert_eq!(parse(&["--against", "none"]).unwrap().theirs, None);

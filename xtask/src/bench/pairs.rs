@@ -4,16 +4,16 @@ use std::path::Path;
 
 use truetps_record::Protocol;
 
-use crate::bench::options::Options;
+use crate::bench::options::BenchOptions;
 use crate::bench::pin::pinned;
-use crate::bench::programs::{Load, Program};
-use crate::bench::report::{Report, Row, Side};
+use crate::bench::programs::{BenchLoad, Program};
+use crate::bench::report::{BenchReport, BenchRow, Side};
 use crate::bench::sample::take;
 use crate::bench::server::Server;
 
 pub(crate) struct Pairs<'a> {
     pub(crate) root: &'a Path,
-    pub(crate) options: &'a Options,
+    pub(crate) options: &'a BenchOptions,
     pub(crate) server: &'a mut dyn Server,
     /// The core that the programs are bound to.
     pub(crate) core: Option<u32>,
@@ -21,7 +21,7 @@ pub(crate) struct Pairs<'a> {
 
 impl Pairs<'_> {
     /// All cells of the table; each line is shown when it is there.
-    pub(crate) fn run(&mut self, report: &mut Report) -> anyhow::Result<()> {
+    pub(crate) fn run(&mut self, report: &mut BenchReport) -> anyhow::Result<()> {
         let files = tempfile::tempdir()?;
         for protocol in &self.options.protocols {
             for connections in &self.options.connections {
@@ -31,13 +31,19 @@ impl Pairs<'_> {
         Ok(())
     }
 
-    fn cell(&mut self, protocol: Protocol, connections: u32, files: &Path, report: &mut Report) -> anyhow::Result<()> {
+    fn cell(
+        &mut self,
+        protocol: Protocol,
+        connections: u32,
+        files: &Path,
+        report: &mut BenchReport,
+    ) -> anyhow::Result<()> {
         let mut gave_up = Vec::new();
         for pair in 0..self.options.pairs {
             let order = if pair.is_multiple_of(2) { [Side::Ours, Side::Theirs] } else { [Side::Theirs, Side::Ours] };
             for side in order {
                 let Some(program) = self.program(side).filter(|_| !gave_up.contains(&side)) else { continue };
-                let load = Load { socket: self.server.socket(), connections, protocol, files };
+                let load = BenchLoad { socket: self.server.socket(), connections, protocol, files };
                 let command = program.command(self.root, &load)?;
                 let command = pinned(command, self.core)?;
                 let taken = take(command, connections + program.extra_sessions(), self.options.window, self.server);
@@ -51,7 +57,7 @@ impl Pairs<'_> {
                         Err(format!("{error:#}"))
                     }
                 };
-                println!("{}", report.add(Row { protocol, connections, pair, side, sample }));
+                println!("{}", report.add(BenchRow { protocol, connections, pair, side, sample }));
             }
         }
         Ok(())

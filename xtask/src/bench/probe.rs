@@ -21,16 +21,16 @@ use crate::bench::report::{host_line, result_folder, write_result};
 use crate::bench::server::Server;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum ProbeSetup {
     Unwatched,
     Watched,
     /// On the server that times its waits.
     Waits,
 }
 
-const KINDS: [Kind; 3] = [Kind::Unwatched, Kind::Watched, Kind::Waits];
+const KINDS: [ProbeSetup; 3] = [ProbeSetup::Unwatched, ProbeSetup::Watched, ProbeSetup::Waits];
 
-impl Kind {
+impl ProbeSetup {
     fn name(self) -> &'static str {
         match self {
             Self::Unwatched => "no probe",
@@ -40,7 +40,7 @@ impl Kind {
     }
 }
 
-struct Options {
+struct ProbeBenchOptions {
     rounds: u32,
     window: Duration,
     interval: String,
@@ -52,7 +52,7 @@ struct Options {
     is_kept: bool,
 }
 
-impl Options {
+impl ProbeBenchOptions {
     fn parse(args: &[&str]) -> anyhow::Result<Self> {
         let mut options = Self {
             rounds: 10,
@@ -86,21 +86,21 @@ impl Options {
 
 /// One run.
 #[derive(Debug, Clone, Copy)]
-struct Taken {
+struct ProbeRunTime {
     tps: f64,
     p99_us: f64,
     server_us: f64,
 }
 
-struct Row {
+struct ProbeRow {
     connections: u32,
     round: u32,
-    kind: Kind,
-    taken: Result<Taken, String>,
+    kind: ProbeSetup,
+    taken: Result<ProbeRunTime, String>,
 }
 
 pub(crate) fn run(root: &Path, args: &[&str]) -> anyhow::Result<()> {
-    let options = Options::parse(args)?;
+    let options = ProbeBenchOptions::parse(args)?;
     let truetps = options.truetps.clone().unwrap_or_else(|| root.join("target/release/truetps"));
     let most = options.connections.iter().copied().max().unwrap_or(1);
     let load = ServerLoad { connections_max: most, statements_per_connection: 8 };
@@ -128,9 +128,9 @@ pub(crate) fn run(root: &Path, args: &[&str]) -> anyhow::Result<()> {
         for round in 0..options.rounds {
             for turn in 0..KINDS.len() {
                 let kind = KINDS[(turn + round as usize) % KINDS.len()];
-                let server = if kind == Kind::Waits { &timed } else { &plain };
+                let server = if kind == ProbeSetup::Waits { &timed } else { &plain };
                 let taken = take(&truetps, &options, connections, kind, server.socket(), runs.path());
-                let row = Row { connections, round, kind, taken: taken.map_err(|error| format!("{error:#}")) };
+                let row = ProbeRow { connections, round, kind, taken: taken.map_err(|error| format!("{error:#}")) };
                 println!("{}", line(&row));
                 rows.push(row);
             }
@@ -148,19 +148,19 @@ pub(crate) fn run(root: &Path, args: &[&str]) -> anyhow::Result<()> {
 
 fn take(
     truetps: &Path,
-    options: &Options,
+    options: &ProbeBenchOptions,
     connections: u32,
-    kind: Kind,
+    kind: ProbeSetup,
     socket: &Path,
     runs: &Path,
-) -> anyhow::Result<Taken> {
+) -> anyhow::Result<ProbeRunTime> {
     let mut command = new_command(truetps);
     command.args(["run", &options.workload, "--warm-up=2"]);
     command.arg(format!("--measure={}", options.window.as_secs_f64())).arg(format!("--connections={connections}"));
     command.arg(format!("--dsn=mysql://root@?socket={}", socket.display())).arg("--runs").arg(runs);
     command.arg(match kind {
-        Kind::Unwatched => "--no-probe".to_owned(),
-        Kind::Watched | Kind::Waits => format!("--probe-interval={}", options.interval),
+        ProbeSetup::Unwatched => "--no-probe".to_owned(),
+        ProbeSetup::Watched | ProbeSetup::Waits => format!("--probe-interval={}", options.interval),
     });
     // Journals of these servers are gone with them.
     command.env("XDG_STATE_HOME", runs.join("state")).env_remove("TRUETPS_DSN");
@@ -170,14 +170,14 @@ fn take(
     }
     let trial = ExperimentFolder::open(&runs.join("latest"))?.trial("trial-0001")?.context("no trial")?;
     let measured = trial.measured.context("nothing was measured")?;
-    Ok(Taken {
+    Ok(ProbeRunTime {
         tps: measured.tps,
         p99_us: measured.response.response_us_p99.context("no response time")?,
         server_us: measured.resources.server_cpu_us_per_tx.context("no CPU of the server")?,
     })
 }
 
-fn line(row: &Row) -> String {
+fn line(row: &ProbeRow) -> String {
     let what = format!("{} clients, round {}: {}", row.connections, row.round + 1, row.kind.name());
     match &row.taken {
         Ok(taken) => {
@@ -190,8 +190,8 @@ fn line(row: &Row) -> String {
     }
 }
 
-fn tables(connections: &[u32], rows: &[Row]) -> String {
-    let of = |clients: u32, round: u32, kind: Kind| {
+fn tables(connections: &[u32], rows: &[ProbeRow]) -> String {
+    let of = |clients: u32, round: u32, kind: ProbeSetup| {
         let found = rows.iter().find(|row| (row.connections, row.round, row.kind) == (clients, round, kind))?;
         found.taken.as_ref().ok().copied()
     };
@@ -202,11 +202,11 @@ fn tables(connections: &[u32], rows: &[Row]) -> String {
          | clients | what | tps | 95 % interval | p99 | server CPU a transaction | rounds |\n|---|---|---|---|---|---|---|\n",
     );
     for clients in connections.iter().copied() {
-        for kind in [Kind::Watched, Kind::Waits] {
-            let pairs: Vec<(Taken, Taken)> = (0..rounds)
-                .filter_map(|round| of(clients, round, kind).zip(of(clients, round, Kind::Unwatched)))
+        for kind in [ProbeSetup::Watched, ProbeSetup::Waits] {
+            let pairs: Vec<(ProbeRunTime, ProbeRunTime)> = (0..rounds)
+                .filter_map(|round| of(clients, round, kind).zip(of(clients, round, ProbeSetup::Unwatched)))
                 .collect();
-            let ratios = |figure: fn(&Taken) -> f64| -> Vec<f64> {
+            let ratios = |figure: fn(&ProbeRunTime) -> f64| -> Vec<f64> {
                 pairs.iter().map(|(watched, unwatched)| figure(watched) / figure(unwatched)).collect()
             };
             let _ = writeln!(
@@ -225,8 +225,8 @@ fn tables(connections: &[u32], rows: &[Row]) -> String {
              |---|---|---|---|---|\n";
     for clients in connections.iter().copied() {
         for kind in KINDS {
-            let taken: Vec<Taken> = (0..rounds).filter_map(|round| of(clients, round, kind)).collect();
-            let all = |figure: fn(&Taken) -> f64| taken.iter().map(figure).collect::<Vec<_>>();
+            let taken: Vec<ProbeRunTime> = (0..rounds).filter_map(|round| of(clients, round, kind)).collect();
+            let all = |figure: fn(&ProbeRunTime) -> f64| taken.iter().map(figure).collect::<Vec<_>>();
             let _ = writeln!(
                 text,
                 "| {clients} | {} | {} | {} | {} |",
@@ -240,7 +240,7 @@ fn tables(connections: &[u32], rows: &[Row]) -> String {
     text
 }
 
-fn csv(rows: &[Row]) -> String {
+fn csv(rows: &[ProbeRow]) -> String {
     let mut text = String::from("clients,round,what,tps,p99_us,server_us_per_tx,problem\n");
     for row in rows {
         let (figures, problem) = match &row.taken {
@@ -260,10 +260,14 @@ mod tests {
     #[test]
     fn ratios_are_those_of_a_round() {
         let row = |round, kind, tps| {
-            let taken = Ok(Taken { tps, p99_us: 10.0, server_us: 5.0 });
-            Row { connections: 8, round, kind, taken }
+            let taken = Ok(ProbeRunTime { tps, p99_us: 10.0, server_us: 5.0 });
+            ProbeRow { connections: 8, round, kind, taken }
         };
-        let rows = [row(0, Kind::Unwatched, 100.0), row(0, Kind::Watched, 99.0), row(1, Kind::Watched, 50.0)];
+        let rows = [
+            row(0, ProbeSetup::Unwatched, 100.0),
+            row(0, ProbeSetup::Watched, 99.0),
+            row(1, ProbeSetup::Watched, 50.0),
+        ];
         let text = tables(&[8], &rows);
         assert!(text.contains("| 8 | probe | **0.9900** [0.9900..0.9900] | – |"), "{text}");
         assert!(text.contains("| 8 | probe, waits timed | – | – | – | – | 0 |"), "{text}");

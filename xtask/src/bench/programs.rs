@@ -19,7 +19,7 @@ const RUN_SECONDS: &str = "3600";
 
 /// How our engine drives its clients.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Drive {
+pub(crate) struct DriveChoice {
     pub(crate) mode: DriveMode,
     /// `None`: what `bench-client` takes by itself, half of the cores.
     pub(crate) workers: Option<u32>,
@@ -27,7 +27,7 @@ pub(crate) struct Drive {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Program {
-    Truetps(Drive),
+    Truetps(DriveChoice),
     /// Another build of `xtask`: the same engine before a change.
     Build(PathBuf),
     Sysbench,
@@ -37,7 +37,7 @@ pub(crate) enum Program {
 
 /// What a program is to do.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Load<'a> {
+pub(crate) struct BenchLoad<'a> {
     pub(crate) socket: &'a Path,
     pub(crate) connections: u32,
     pub(crate) protocol: Protocol,
@@ -57,7 +57,7 @@ impl Program {
             Some(("self", drive)) => {
                 let (word, workers) = drive.split_once(':').map_or((drive, None), |(word, n)| (word, Some(n)));
                 let workers = workers.map(|n| n.parse().context("self:MODE:WORKERS")).transpose()?;
-                Self::Truetps(Drive { mode: mode(word)?, workers })
+                Self::Truetps(DriveChoice { mode: mode(word)?, workers })
             }
             _ => bail!(
                 "--against `{text}`: sysbench, mysqlslap, mysql_async, self:MODE[:WORKERS], build:PATH or none are known"
@@ -68,9 +68,9 @@ impl Program {
     /// A short name, for tables.
     pub(crate) fn name(&self) -> String {
         match self {
-            Self::Truetps(Drive { mode: DriveMode::Auto, workers: None }) => "truetps".to_owned(),
-            Self::Truetps(Drive { mode, workers: None }) => format!("truetps {}", mode_word(*mode)),
-            Self::Truetps(Drive { mode, workers: Some(n) }) => format!("truetps {} ×{n}", mode_word(*mode)),
+            Self::Truetps(DriveChoice { mode: DriveMode::Auto, workers: None }) => "truetps".to_owned(),
+            Self::Truetps(DriveChoice { mode, workers: None }) => format!("truetps {}", mode_word(*mode)),
+            Self::Truetps(DriveChoice { mode, workers: Some(n) }) => format!("truetps {} ×{n}", mode_word(*mode)),
             Self::Build(_) => "truetps, other build".to_owned(),
             Self::Sysbench => "sysbench".to_owned(),
             Self::Mysqlslap => "mysqlslap".to_owned(),
@@ -109,10 +109,10 @@ impl Program {
         })
     }
 
-    pub(crate) fn command(&self, root: &Path, load: &Load<'_>) -> anyhow::Result<Command> {
+    pub(crate) fn command(&self, root: &Path, load: &BenchLoad<'_>) -> anyhow::Result<Command> {
         Ok(match self {
             Self::Truetps(drive) => our_command(&std::env::current_exe()?, *drive, load),
-            Self::Build(path) => our_command(path, Drive::default(), load),
+            Self::Build(path) => our_command(path, DriveChoice::default(), load),
             Self::Sysbench => sysbench_command(load)?,
             Self::Mysqlslap => mysqlslap_command(load)?,
             Self::MysqlAsync => {
@@ -124,7 +124,7 @@ impl Program {
     }
 }
 
-fn our_command(exe: &Path, drive: Drive, load: &Load<'_>) -> Command {
+fn our_command(exe: &Path, drive: DriveChoice, load: &BenchLoad<'_>) -> Command {
     let mut command = new_command(exe);
     command.arg("bench-client").arg(load.socket).args([&load.connections.to_string(), RUN_SECONDS]);
     command.args(["--protocol", protocol_word(load.protocol), "--mode", mode_word(drive.mode)]);
@@ -134,7 +134,7 @@ fn our_command(exe: &Path, drive: Drive, load: &Load<'_>) -> Command {
     command
 }
 
-fn sysbench_command(load: &Load<'_>) -> anyhow::Result<Command> {
+fn sysbench_command(load: &BenchLoad<'_>) -> anyhow::Result<Command> {
     let mut command = new_command("sysbench");
     match load.protocol {
         Protocol::Text => command.arg("oltp_insert"),
@@ -157,7 +157,7 @@ const SLAP_STATEMENTS: usize = 1000;
 /// More than any window can take.
 const SLAP_QUERIES: &str = "2000000000";
 
-fn mysqlslap_command(load: &Load<'_>) -> anyhow::Result<Command> {
+fn mysqlslap_command(load: &BenchLoad<'_>) -> anyhow::Result<Command> {
     let file = load.files.join("mysqlslap.sql");
     fs::write(&file, slap_statements()?)?;
     let mut command = new_command("mariadb-slap");

@@ -8,8 +8,8 @@ use truetps_probe::{clock, host_facts};
 use truetps_record::Protocol;
 
 use crate::bench::figures::spread;
-use crate::bench::options::{Options, protocol_word};
-use crate::bench::sample::Sample;
+use crate::bench::options::{BenchOptions, protocol_word};
+use crate::bench::sample::ResourceSample;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Side {
@@ -18,26 +18,26 @@ pub(crate) enum Side {
 }
 
 /// One run.
-pub(crate) struct Row {
+pub(crate) struct BenchRow {
     pub(crate) protocol: Protocol,
     pub(crate) connections: u32,
     /// Rows of the same cell and number are neighbours in time.
     pub(crate) pair: u32,
     pub(crate) side: Side,
     /// Or why there is none.
-    pub(crate) sample: Result<Sample, String>,
+    pub(crate) sample: Result<ResourceSample, String>,
 }
 
-pub(crate) struct Report {
+pub(crate) struct BenchReport {
     head: String,
     ours: String,
     theirs: Option<String>,
-    rows: Vec<Row>,
+    rows: Vec<BenchRow>,
 }
 
-impl Report {
+impl BenchReport {
     /// `about`: the lines of the head that say what was measured, and on which server.
-    pub(crate) fn new(title: &str, about: &str, options: &Options) -> Self {
+    pub(crate) fn new(title: &str, about: &str, options: &BenchOptions) -> Self {
         let head = format!(
             "{title}\n\n{about}{}- {} pairs for each cell, who comes first changes; windows of {} s, seen from outside \
              (/proc and the server's count of statements)\n- figures are medians [min..max]\n- {}\n",
@@ -58,7 +58,7 @@ impl Report {
     }
 
     /// Keeps a run; returns it as a line.
-    pub(crate) fn add(&mut self, row: Row) -> String {
+    pub(crate) fn add(&mut self, row: BenchRow) -> String {
         let what = format!(
             "{} {}, pair {}: {}",
             row.connections,
@@ -107,7 +107,7 @@ impl Report {
         );
         for (protocol, connections) in self.cells() {
             let pairs = self.pairs(protocol, connections);
-            let ratio = |figure: fn(&Sample) -> f64| {
+            let ratio = |figure: fn(&ResourceSample) -> f64| {
                 spread(&pairs.iter().map(|(ours, theirs)| figure(ours) / figure(theirs)).collect::<Vec<_>>(), 2)
             };
             let _ = writeln!(
@@ -145,12 +145,12 @@ impl Report {
     /// The rest of a line of the table.
     fn figures_of(&self, protocol: Protocol, connections: u32, side: Side) -> String {
         let rows = || self.cell(protocol, connections).filter(|row| row.side == side);
-        let samples: Vec<&Sample> = rows().filter_map(|row| row.sample.as_ref().ok()).collect();
+        let samples: Vec<&ResourceSample> = rows().filter_map(|row| row.sample.as_ref().ok()).collect();
         let reason = rows().find_map(|row| row.sample.as_ref().err());
         if let (true, Some(reason)) = (samples.is_empty(), reason) {
             return format!("no figure: {} | | | | | | | |", reason.replace('|', "/").replace('\n', " "));
         }
-        let of = |figure: fn(&Sample) -> f64, decimals| {
+        let of = |figure: fn(&ResourceSample) -> f64, decimals| {
             spread(&samples.iter().map(|sample| figure(sample)).collect::<Vec<_>>(), decimals)
         };
         let mut line = [
@@ -175,12 +175,12 @@ impl Report {
         cells
     }
 
-    fn cell(&self, protocol: Protocol, connections: u32) -> impl Iterator<Item = &Row> {
+    fn cell(&self, protocol: Protocol, connections: u32) -> impl Iterator<Item = &BenchRow> {
         self.rows.iter().filter(move |row| row.protocol == protocol && row.connections == connections)
     }
 
     /// Ours and theirs, where both have a figure.
-    fn pairs(&self, protocol: Protocol, connections: u32) -> Vec<(Sample, Sample)> {
+    fn pairs(&self, protocol: Protocol, connections: u32) -> Vec<(ResourceSample, ResourceSample)> {
         let find = |pair: u32, side: Side| {
             let mut rows = self.cell(protocol, connections);
             rows.find(|row| row.pair == pair && row.side == side)?.sample.as_ref().ok().copied()
@@ -258,8 +258,8 @@ mod tests {
     use super::*;
     use crate::bench::programs::Program;
 
-    fn sample(tps: f64) -> Sample {
-        Sample {
+    fn sample(tps: f64) -> ResourceSample {
+        ResourceSample {
             tps,
             client_us: 5.0,
             server_us: 20.0,
@@ -272,11 +272,11 @@ mod tests {
         }
     }
 
-    fn report(rows: Vec<(u32, Side, Result<Sample, String>)>) -> Report {
-        let options = Options::new(&[8], &[Protocol::Text], Program::Sysbench);
-        let mut report = Report::new("title", "", &options);
+    fn report(rows: Vec<(u32, Side, Result<ResourceSample, String>)>) -> BenchReport {
+        let options = BenchOptions::new(&[8], &[Protocol::Text], Program::Sysbench);
+        let mut report = BenchReport::new("title", "", &options);
         for (pair, side, sample) in rows {
-            report.add(Row { protocol: Protocol::Text, connections: 8, pair, side, sample });
+            report.add(BenchRow { protocol: Protocol::Text, connections: 8, pair, side, sample });
         }
         report
     }

@@ -19,7 +19,7 @@ pub(crate) const SETTLE: Duration = Duration::from_millis(700);
 
 /// What one program did in its window.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Sample {
+pub(crate) struct ResourceSample {
     pub(crate) tps: f64,
     pub(crate) client_us: f64,
     pub(crate) server_us: f64,
@@ -39,7 +39,7 @@ pub(crate) fn take(
     sessions: u32,
     window: Duration,
     server: &mut dyn Server,
-) -> anyhow::Result<Sample> {
+) -> anyhow::Result<ResourceSample> {
     server.empty()?;
     let mut log = tempfile::tempfile()?;
     let mut child =
@@ -73,7 +73,12 @@ pub(crate) fn cause(text: &str) -> Option<String> {
     lines().find(is_cause).or_else(|| lines().next_back()).map(|line| line.chars().take(200).collect())
 }
 
-fn watch(child: &mut Child, sessions: u32, window: Duration, server: &mut dyn Server) -> anyhow::Result<Sample> {
+fn watch(
+    child: &mut Child,
+    sessions: u32,
+    window: Duration,
+    server: &mut dyn Server,
+) -> anyhow::Result<ResourceSample> {
     let limit = start_timeout(sessions);
     let before = server.statements()?;
     wait_until(limit, &format!("{sessions} sessions"), || {
@@ -85,9 +90,9 @@ fn watch(child: &mut Child, sessions: u32, window: Duration, server: &mut dyn Se
         Ok(server.statements()? > before)
     })?;
     sleep(SETTLE);
-    let first = Look::now(child.id(), server)?;
+    let first = SampleLook::now(child.id(), server)?;
     sleep(window);
-    let last = Look::now(child.id(), server)?;
+    let last = SampleLook::now(child.id(), server)?;
     check_alive(child)?;
     let left = server.sessions()?;
     if left != u64::from(sessions) {
@@ -119,7 +124,7 @@ pub(crate) fn wait_until(
 }
 
 /// All counters at one moment.
-pub(crate) struct Look {
+pub(crate) struct SampleLook {
     /// In the middle of the question for statements.
     at: Instant,
     took: Duration,
@@ -129,7 +134,7 @@ pub(crate) struct Look {
     host: HostUse,
 }
 
-impl Look {
+impl SampleLook {
     pub(crate) fn now(client: u32, server: &mut dyn Server) -> anyhow::Result<Self> {
         let began = Instant::now();
         let statements = server.statements()?;
@@ -144,7 +149,7 @@ impl Look {
         })
     }
 
-    pub(crate) fn until(&self, last: &Self) -> anyhow::Result<Sample> {
+    pub(crate) fn until(&self, last: &Self) -> anyhow::Result<ResourceSample> {
         let seconds = (last.at - self.at).as_secs_f64();
         let statements = (last.statements - self.statements) as f64;
         if statements == 0.0 {
@@ -153,7 +158,7 @@ impl Look {
         let used = |first: ProcessUse, last: ProcessUse| last.cpu.saturating_sub(first.cpu).as_secs_f64();
         let (client_s, server_s) = (used(self.client, last.client), used(self.server, last.server));
         let busy_s = (last.host.busy_s - self.host.busy_s) - client_s - server_s;
-        Ok(Sample {
+        Ok(ResourceSample {
             tps: statements / seconds,
             client_us: client_s * 1e6 / statements,
             server_us: server_s * 1e6 / statements,

@@ -38,7 +38,7 @@ enum Work {
 
 /// A row of the table: what, by how many clients, and how often.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Cell {
+struct SlapFigure {
     work: Work,
     clients: u32,
     queries: u64,
@@ -46,15 +46,15 @@ struct Cell {
     cpu_goal: f64,
 }
 
-const CELLS: [Cell; 5] = [
-    Cell { work: Work::Insert, clients: 50, queries: 100_000, cpu_goal: 0.6 },
-    Cell { work: Work::Insert, clients: 100, queries: 100_000, cpu_goal: 0.6 },
-    Cell { work: Work::HotRow, clients: 50, queries: 40_000, cpu_goal: 0.6 },
-    Cell { work: Work::HotRow, clients: 100, queries: 40_000, cpu_goal: 0.6 },
-    Cell { work: Work::Mtls, clients: 8, queries: 20_000, cpu_goal: 0.1 },
+const CELLS: [SlapFigure; 5] = [
+    SlapFigure { work: Work::Insert, clients: 50, queries: 100_000, cpu_goal: 0.6 },
+    SlapFigure { work: Work::Insert, clients: 100, queries: 100_000, cpu_goal: 0.6 },
+    SlapFigure { work: Work::HotRow, clients: 50, queries: 40_000, cpu_goal: 0.6 },
+    SlapFigure { work: Work::HotRow, clients: 100, queries: 40_000, cpu_goal: 0.6 },
+    SlapFigure { work: Work::Mtls, clients: 8, queries: 20_000, cpu_goal: 0.1 },
 ];
 
-impl Cell {
+impl SlapFigure {
     fn name(&self) -> String {
         let word = match self.work {
             Work::Insert => "slap, insert",
@@ -65,7 +65,7 @@ impl Cell {
     }
 }
 
-struct Options {
+struct SlapBenchOptions {
     pairs: u32,
     truetps: Option<PathBuf>,
     /// mtls-perf-bench, which is in no package: without it its row is left out.
@@ -74,7 +74,7 @@ struct Options {
     is_kept: bool,
 }
 
-impl Options {
+impl SlapBenchOptions {
     fn parse(args: &[&str]) -> anyhow::Result<Self> {
         let mut options = Self { pairs: 5, truetps: None, mtls: None, settings: Vec::new(), is_kept: true };
         let mut words = Words::new(args);
@@ -94,21 +94,21 @@ impl Options {
 
 /// One run of a program.
 #[derive(Debug, Clone, Copy)]
-struct Taken {
+struct SlapRunTime {
     tps: f64,
     client_us: f64,
     server_us: f64,
 }
 
-struct Row {
-    cell: Cell,
+struct SlapRow {
+    cell: SlapFigure,
     pair: u32,
     side: Side,
-    taken: Result<Taken, String>,
+    taken: Result<SlapRunTime, String>,
 }
 
 pub(crate) fn run(root: &Path, args: &[&str]) -> anyhow::Result<()> {
-    let options = Options::parse(args)?;
+    let options = SlapBenchOptions::parse(args)?;
     let truetps = options.truetps.clone().unwrap_or_else(|| root.join("target/release/truetps"));
     let version = output("mariadb-slap", "mariadb-slap is in Debian's package mariadb-client")?;
     let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
@@ -142,9 +142,9 @@ pub(crate) fn run(root: &Path, args: &[&str]) -> anyhow::Result<()> {
         for pair in 0..options.pairs {
             let order = if pair.is_multiple_of(2) { [Side::Ours, Side::Theirs] } else { [Side::Theirs, Side::Ours] };
             for side in order {
-                let programs = Programs { truetps: &truetps, mtls: options.mtls.as_deref(), port };
+                let programs = SlapPrograms { truetps: &truetps, mtls: options.mtls.as_deref(), port };
                 let taken = programs.take(cell, side, &mut server).map_err(|error| format!("{error:#}"));
-                let row = Row { cell, pair, side, taken };
+                let row = SlapRow { cell, pair, side, taken };
                 println!("{}", line(&row));
                 rows.push(row);
             }
@@ -160,14 +160,14 @@ pub(crate) fn run(root: &Path, args: &[&str]) -> anyhow::Result<()> {
     Ok(())
 }
 
-struct Programs<'a> {
+struct SlapPrograms<'a> {
     truetps: &'a Path,
     mtls: Option<&'a Path>,
     port: u16,
 }
 
-impl Programs<'_> {
-    fn take(&self, cell: Cell, side: Side, server: &mut PrivateServer) -> anyhow::Result<Taken> {
+impl SlapPrograms<'_> {
+    fn take(&self, cell: SlapFigure, side: Side, server: &mut PrivateServer) -> anyhow::Result<SlapRunTime> {
         if cell.work == Work::Mtls {
             server.execute("DROP TABLE IF EXISTS tempdb.t")?;
             once(self.mtls(cell, side, "create")?)?;
@@ -180,14 +180,14 @@ impl Programs<'_> {
         once(command)?;
         let seconds = began.elapsed().as_secs_f64();
         let us = |cpu: Duration| cpu.as_secs_f64() * 1e6 / cell.queries as f64;
-        Ok(Taken {
+        Ok(SlapRunTime {
             tps: cell.queries as f64 / seconds,
             client_us: us(children_cpu()?.saturating_sub(cpu_before)),
             server_us: us(server_cpu()?.saturating_sub(server_before)),
         })
     }
 
-    fn slap(&self, cell: Cell, side: Side, server: &PrivateServer) -> Command {
+    fn slap(&self, cell: SlapFigure, side: Side, server: &PrivateServer) -> Command {
         let mut command = match side {
             Side::Ours => {
                 let mut command = new_command(self.truetps);
@@ -210,7 +210,7 @@ impl Programs<'_> {
         command
     }
 
-    fn mtls(&self, cell: Cell, side: Side, action: &str) -> anyhow::Result<Command> {
+    fn mtls(&self, cell: SlapFigure, side: Side, action: &str) -> anyhow::Result<Command> {
         let mut command = match side {
             Side::Ours => {
                 let mut command = new_command(self.truetps);
@@ -260,7 +260,7 @@ fn program(work: Work, side: Side) -> &'static str {
     }
 }
 
-fn line(row: &Row) -> String {
+fn line(row: &SlapRow) -> String {
     let what = format!("{}, pair {}: {}", row.cell.name(), row.pair + 1, program(row.cell.work, row.side));
     match &row.taken {
         Ok(taken) => format!(
@@ -271,7 +271,7 @@ fn line(row: &Row) -> String {
     }
 }
 
-fn tables(rows: &[Row]) -> String {
+fn tables(rows: &[SlapRow]) -> String {
     let mut text = String::from(
         "Ratios of neighbours, ours to theirs: geometric means [min..max]; goals are held against the means:\n\n\
          | what | tps | goal | client CPU a query | goal | server CPU a query | pairs |\n|---|---|---|---|---|---|---|\n",
@@ -281,12 +281,12 @@ fn tables(rows: &[Row]) -> String {
             let found = rows.iter().find(|row| row.cell == cell && row.side == side && row.pair == pair)?;
             found.taken.as_ref().ok().copied()
         };
-        let pairs: Vec<(Taken, Taken)> = rows
+        let pairs: Vec<(SlapRunTime, SlapRunTime)> = rows
             .iter()
             .filter(|row| row.cell == cell && row.side == Side::Ours)
             .filter_map(|row| of(Side::Ours, row.pair).zip(of(Side::Theirs, row.pair)))
             .collect();
-        let ratios = |figure: fn(&Taken) -> f64| -> Vec<f64> {
+        let ratios = |figure: fn(&SlapRunTime) -> f64| -> Vec<f64> {
             pairs.iter().map(|(ours, theirs)| figure(ours) / figure(theirs)).collect()
         };
         let (tps, cpu) = (ratios(|taken| taken.tps), ratios(|taken| taken.client_us));
@@ -306,12 +306,12 @@ fn tables(rows: &[Row]) -> String {
              |---|---|---|---|---|\n";
     for cell in CELLS {
         for side in [Side::Ours, Side::Theirs] {
-            let taken: Vec<Taken> = rows
+            let taken: Vec<SlapRunTime> = rows
                 .iter()
                 .filter(|row| row.cell == cell && row.side == side)
                 .filter_map(|row| row.taken.as_ref().ok().copied())
                 .collect();
-            let all = |figure: fn(&Taken) -> f64| taken.iter().map(figure).collect::<Vec<_>>();
+            let all = |figure: fn(&SlapRunTime) -> f64| taken.iter().map(figure).collect::<Vec<_>>();
             let _ = writeln!(
                 text,
                 "| {} | {} | {} | {} | {} |",
@@ -326,7 +326,7 @@ fn tables(rows: &[Row]) -> String {
     text
 }
 
-fn csv(rows: &[Row]) -> String {
+fn csv(rows: &[SlapRow]) -> String {
     let mut text = String::from("what,program,pair,tps,client_us_per_query,server_us_per_query,problem\n");
     for row in rows {
         let (figures, problem) = match &row.taken {

@@ -4,7 +4,7 @@ use std::io::{Read as _, Write as _};
 use std::path::Path;
 use std::time::Duration;
 
-use crate::tls::test_server::{Made, answer_in_one_record, made, serve};
+use crate::tls::test_server::{TestCertificate, answer_in_one_record, made, serve};
 use crate::{Client, Dialect, DriverError, Endpoint, Login, Password, Target, Tls, TlsMode};
 
 const PASSWORD: &str = "s3cret-of-the-login";
@@ -30,7 +30,7 @@ fn refusal(
     server_first: bool,
     answer: Vec<u8>,
 ) -> (DriverError, Vec<u8>) {
-    let made: Made = made("127.0.0.1", |_| {});
+    let made: TestCertificate = made("127.0.0.1", |_| {});
     let folder = tempfile::tempdir().unwrap();
     let ca = folder.path().join("ca.pem");
     std::fs::write(&ca, &made.ca_pem).unwrap();

@@ -14,13 +14,13 @@ use super::{TlsClient, TlsError};
 use crate::{Tls, TlsMode};
 
 /// An authority, and what it signed for a server.
-pub(crate) struct Made {
+pub(crate) struct TestCertificate {
     pub(crate) ca_pem: String,
     pub(crate) chain: Vec<CertificateDer<'static>>,
     pub(crate) key: Vec<u8>,
 }
 
-pub(crate) fn made(name: &str, change: impl FnOnce(&mut CertificateParams)) -> Made {
+pub(crate) fn made(name: &str, change: impl FnOnce(&mut CertificateParams)) -> TestCertificate {
     let ca_key = KeyPair::generate().unwrap();
     let mut ca = CertificateParams::new(Vec::new()).unwrap();
     ca.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -31,10 +31,10 @@ pub(crate) fn made(name: &str, change: impl FnOnce(&mut CertificateParams)) -> M
     let mut params = CertificateParams::new(vec![name.to_owned()]).unwrap();
     change(&mut params);
     let certificate = params.signed_by(&key, &issuer).unwrap();
-    Made { ca_pem, chain: vec![certificate.der().clone()], key: key.serialize_der() }
+    TestCertificate { ca_pem, chain: vec![certificate.der().clone()], key: key.serialize_der() }
 }
 
-pub(crate) fn server(made: &Made) -> ServerConnection {
+pub(crate) fn server(made: &TestCertificate) -> ServerConnection {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let key = PrivateKeyDer::try_from(made.key.clone()).unwrap();
     let config = ServerConfig::builder_with_provider(provider)
@@ -99,7 +99,7 @@ pub(crate) fn serve(script: impl FnOnce(&mut Heard) + Send + 'static) -> (u16, J
 }
 
 /// Accepts TLS, waits for the first thing that the client says in it, and answers in one record.
-pub(crate) fn answer_in_one_record(heard: &mut Heard, made: &Made, answer: &[u8]) -> Vec<u8> {
+pub(crate) fn answer_in_one_record(heard: &mut Heard, made: &TestCertificate, answer: &[u8]) -> Vec<u8> {
     let mut connection = server(made);
     let mut said = vec![0; 4096];
     let length = rustls::Stream::new(&mut connection, heard).read(&mut said).unwrap();

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use rcgen::{BasicConstraints, CertificateParams, IsCa, KeyPair};
 
 use super::*;
-use crate::tls::test_server::{Made, client, made, server};
+use crate::tls::test_server::{TestCertificate, client, made, server};
 use crate::{Tls, TlsMode};
 
 fn say(layer: &mut TlsLayer, text: &[u8], out: &mut Vec<u8>) {
@@ -25,7 +25,13 @@ fn hear(layer: &mut TlsLayer, bytes: &[u8], plain: &mut Vec<u8>, out: &mut Vec<u
 }
 
 /// Talks `piece` bytes at a time; the server sends back what it hears. Returns what comes back of `text`.
-fn echo(client: &TlsClient, host: &str, made: &Made, piece: usize, text: &[u8]) -> Result<Vec<u8>, DriverError> {
+fn echo(
+    client: &TlsClient,
+    host: &str,
+    made: &TestCertificate,
+    piece: usize,
+    text: &[u8],
+) -> Result<Vec<u8>, DriverError> {
     let (mut server, mut to_server, mut plain) = (server(made), Vec::new(), Vec::new());
     let endpoint = Endpoint::Tcp { host: host.to_owned(), port: 1 };
     let mut layer = TlsLayer::client(client, &endpoint, &mut to_server)?;
@@ -55,7 +61,7 @@ fn echo(client: &TlsClient, host: &str, made: &Made, piece: usize, text: &[u8]) 
     Ok(plain)
 }
 
-fn trouble(mode: TlsMode, ca: &str, host: &str, made: &Made) -> TlsError {
+fn trouble(mode: TlsMode, ca: &str, host: &str, made: &TestCertificate) -> TlsError {
     let (_dir, client) = client(mode, Some(ca));
     match echo(&client.unwrap(), host, made, 7, b"x") {
         Err(DriverError::Tls(error)) => error,
@@ -151,7 +157,11 @@ fn a_self_signed_certificate_can_be_its_own_authority() {
             params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         }
         let certificate = params.self_signed(&key).unwrap();
-        let made = Made { ca_pem: certificate.pem(), chain: vec![certificate.der().clone()], key: key.serialize_der() };
+        let made = TestCertificate {
+            ca_pem: certificate.pem(),
+            chain: vec![certificate.der().clone()],
+            key: key.serialize_der(),
+        };
         let (_dir, client) = client(TlsMode::VerifyIdentity, Some(&made.ca_pem));
         assert_eq!(echo(&client.unwrap(), "db.example", &made, 100, b"text").unwrap(), b"text", "{is_authority}");
     }

@@ -47,6 +47,6 @@ pub use rehearsal::rehearse;
 pub use replication::replication_warning;
 pub use restore::{IdentityProof, restore};
 pub use restoring::Restored;
-pub(crate) use schema::Made;
+pub(crate) use schema::MadeSchema;
 pub use schema::refuse_system_schema;
 pub(crate) use session::ExternalSession;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 /// What is dropped by words of its own, in the order in which it is dropped: views stand on tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Kind {
+pub(crate) enum RelationKind {
     MaterializedView,
     View,
     ForeignTable,
@@ -13,7 +13,7 @@ pub(crate) enum Kind {
     Sequence,
 }
 
-impl Kind {
+impl RelationKind {
     const ALL: [Self; 5] = [Self::MaterializedView, Self::View, Self::ForeignTable, Self::Table, Self::Sequence];
 
     /// By `table_type` of the MySQL family, or `relkind` of PostgreSQL.
@@ -40,7 +40,7 @@ impl Kind {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Relation {
-    pub(crate) kind: Kind,
+    pub(crate) kind: RelationKind,
     pub(crate) comment: String,
 }
 
@@ -49,14 +49,14 @@ pub(crate) fn of_rows(rows: Vec<Vec<Option<String>>>) -> BTreeMap<String, Relati
     let relation = |row: Vec<Option<String>>| {
         let mut cells = row.into_iter();
         let (name, comment) = (cells.next()??, cells.next().flatten().unwrap_or_default());
-        Some((name, Relation { kind: Kind::of(&cells.next().flatten().unwrap_or_default()), comment }))
+        Some((name, Relation { kind: RelationKind::of(&cells.next().flatten().unwrap_or_default()), comment }))
     };
     rows.into_iter().filter_map(relation).collect()
 }
 
 /// A statement for each kind that there is. Names are written as the server takes them.
-pub(crate) fn drop_sql(relations: &[(Kind, String)]) -> Vec<String> {
-    let statements = Kind::ALL.into_iter().filter_map(|kind| {
+pub(crate) fn drop_sql(relations: &[(RelationKind, String)]) -> Vec<String> {
+    let statements = RelationKind::ALL.into_iter().filter_map(|kind| {
         let names: Vec<_> = relations.iter().filter(|(of, _)| *of == kind).map(|(_, name)| name.as_str()).collect();
         (!names.is_empty()).then(|| format!("DROP {} IF EXISTS {}", kind.words(), names.join(", ")))
     });

@@ -15,7 +15,7 @@ use super::journal::{Journal, LeftSchema};
 use super::journal_file::journals;
 use super::mark::{Mark, TABLE};
 use super::owned_sql;
-use super::relations::{self, Kind, Relation};
+use super::relations::{self, Relation, RelationKind};
 use super::restoring::Restored;
 use super::sessions::OwnSessions;
 use super::settings_lease::CLIENT_TIMEOUT;
@@ -31,7 +31,7 @@ const NO_SUCH_COLUMN: u16 = 1054;
 
 /// What has happened in the schema, to be written down.
 #[derive(Debug)]
-pub(crate) enum Made<'n> {
+pub(crate) enum MadeSchema<'n> {
     /// These tables are about to be made.
     Begins(&'n [String]),
     /// They are there.
@@ -260,11 +260,11 @@ impl Schema {
         &self,
         client: &mut Client,
         server: &Identity,
-        ledger: &mut dyn FnMut(&Made<'_>) -> Result<(), ForeignError>,
+        ledger: &mut dyn FnMut(&MadeSchema<'_>) -> Result<(), ForeignError>,
     ) -> Result<(), LabError> {
         if !self.is_theirs {
             // Without a mark of its own an empty schema is known by this alone.
-            ledger(&Made::Begins(&[TABLE.to_owned()]))?;
+            ledger(&MadeSchema::Begins(&[TABLE.to_owned()]))?;
             self.create(client)?;
         }
         self.mark_all(server, ledger)
@@ -337,7 +337,7 @@ impl Schema {
     fn mark_all(
         &self,
         server: &Identity,
-        ledger: &mut dyn FnMut(&Made<'_>) -> Result<(), ForeignError>,
+        ledger: &mut dyn FnMut(&MadeSchema<'_>) -> Result<(), ForeignError>,
     ) -> Result<(), LabError> {
         let names = [TABLE.to_owned()];
         for (n, endpoint) in self.inside.endpoints.iter().enumerate() {
@@ -345,9 +345,9 @@ impl Schema {
             let mut client = Client::connect(&one, CLIENT_TIMEOUT).map_err(LabError::GuestLogin)?;
             if n == 0 {
                 server.ask_again(&mut client)?;
-                ledger(&Made::Begins(&names))?;
+                ledger(&MadeSchema::Begins(&names))?;
                 self.mark.leave(&mut client)?;
-                ledger(&Made::Ends(&names))?;
+                ledger(&MadeSchema::Ends(&names))?;
             } else if !self.mark.is_in(&mut client, TABLE)? {
                 return Err(LabError::OtherSchema { at: endpoint.clone() });
             }
@@ -464,7 +464,7 @@ impl Schema {
     fn drop_beside(
         &self,
         inside: &mut Client,
-        ours: &[(Kind, String)],
+        ours: &[(RelationKind, String)],
         others: &[String],
         restored: &mut Restored,
     ) -> Result<(), LabError> {
@@ -559,7 +559,7 @@ impl Schema {
     }
 
     /// The mark goes last: without it nobody would know that the rest is ours.
-    fn drop_relations_sql(&self, relations: &[(Kind, String)]) -> Vec<String> {
+    fn drop_relations_sql(&self, relations: &[(RelationKind, String)]) -> Vec<String> {
         let others = relations.iter().filter(|(_, name)| *name != TABLE).map(|(kind, name)| (*kind, self.whole(name)));
         let others = relations::drop_sql(&others.collect::<Vec<_>>());
         let checks = (self.outside.dialect == Dialect::Mysql).then(|| "SET SESSION foreign_key_checks = 0".to_owned());
@@ -567,7 +567,7 @@ impl Schema {
         checks.into_iter().chain(others).chain(mark).collect()
     }
 
-    fn drop_relations(&self, inside: &mut Client, relations: &[(Kind, String)]) -> Result<(), DriverError> {
+    fn drop_relations(&self, inside: &mut Client, relations: &[(RelationKind, String)]) -> Result<(), DriverError> {
         self.drop_relations_sql(relations).iter().try_for_each(|sql| inside.execute(sql).map(drop))
     }
 
@@ -614,7 +614,10 @@ pub fn refuse_system_schema(name: &str, dialect: Dialect) -> Result<(), ForeignE
 
 /// What a run planned to make, and what other users have made. Of names that differ in nothing but case one is not the run's,
 /// and none of them is dropped.
-fn parted(relations: BTreeMap<String, Relation>, planned: &BTreeSet<String>) -> (Vec<(Kind, String)>, Vec<String>) {
+fn parted(
+    relations: BTreeMap<String, Relation>,
+    planned: &BTreeSet<String>,
+) -> (Vec<(RelationKind, String)>, Vec<String>) {
     let mut alike: BTreeMap<String, u32> = BTreeMap::new();
     for name in relations.keys() {
         *alike.entry(plain(name)).or_default() += 1;
@@ -628,8 +631,8 @@ fn parted(relations: BTreeMap<String, Relation>, planned: &BTreeSet<String>) -> 
 }
 
 /// In a schema of the user's a run makes nothing but tables.
-fn tables(names: &[String]) -> Vec<(Kind, String)> {
-    names.iter().map(|name| (Kind::Table, name.clone())).collect()
+fn tables(names: &[String]) -> Vec<(RelationKind, String)> {
+    names.iter().map(|name| (RelationKind::Table, name.clone())).collect()
 }
 
 fn listed<'n>(names: impl IntoIterator<Item = &'n String>) -> String {
@@ -652,7 +655,7 @@ mod tests {
     #[test]
     fn names_that_differ_in_case_alone_are_not_all_of_the_run() {
         let found = |names: &[&str]| {
-            let relation = || Relation { kind: Kind::Table, comment: String::new() };
+            let relation = || Relation { kind: RelationKind::Table, comment: String::new() };
             let relations = names.iter().map(|name| ((*name).to_owned(), relation())).collect();
             let (ours, others) = parted(relations, &lower(&["Orders".to_owned(), "lines".to_owned()]));
             (ours.into_iter().map(|(_, name)| name).collect::<Vec<_>>().join(","), others.join(","))

@@ -13,7 +13,7 @@ use super::journal::{Journal, JournalEntry, LeftSchema};
 use super::journal_file::OpenJournal;
 use super::mark::TABLE;
 use super::restoring::{Restored, put_back};
-use super::schema::Made;
+use super::schema::MadeSchema;
 use super::sessions::{OwnSessions, end_one, left_text};
 use crate::error::LabError;
 use crate::setting::{Changeable, SettingError, set_global};
@@ -67,15 +67,15 @@ impl SettingsLease {
     }
 
     /// What is made in a schema of the user's, as it is made; of a schema of ours its mark alone, which the schema comes with.
-    pub(crate) fn note(&mut self, made: &Made<'_>) -> Result<(), ForeignError> {
+    pub(crate) fn note(&mut self, made: &MadeSchema<'_>) -> Result<(), ForeignError> {
         let schema: &mut LeftSchema = &mut self.journal().schema;
-        let (Made::Begins(names) | Made::Ends(names)) = made;
+        let (MadeSchema::Begins(names) | MadeSchema::Ends(names)) = made;
         if !schema.is_theirs && *names != [TABLE] {
             return Ok(());
         }
         match made {
-            Made::Begins(names) => schema.making = names.to_vec(),
-            Made::Ends(names) => {
+            MadeSchema::Begins(names) => schema.making = names.to_vec(),
+            MadeSchema::Ends(names) => {
                 schema.making.clear();
                 schema.made.extend_from_slice(names);
             }

@@ -1,7 +1,7 @@
 //! What `truetps sysbench` is to reach beside sysbench, for each number of clients.
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Goal {
+pub(crate) struct LuaGoal {
     clients: u32,
     /// Ratio of transactions a second, at least.
     pub(crate) tps: f64,
@@ -11,15 +11,15 @@ pub(crate) struct Goal {
     pub(crate) memory: Option<f64>,
 }
 
-const GOALS: [Goal; 4] = [
-    Goal { clients: 8, tps: 1.0, cpu: 0.9, memory: None },
-    Goal { clients: 64, tps: 1.05, cpu: 0.7, memory: None },
-    Goal { clients: 1000, tps: 1.3, cpu: 0.4, memory: Some(50.0) },
-    Goal { clients: 5000, tps: 1.3, cpu: 0.5, memory: Some(150.0) },
+const GOALS: [LuaGoal; 4] = [
+    LuaGoal { clients: 8, tps: 1.0, cpu: 0.9, memory: None },
+    LuaGoal { clients: 64, tps: 1.05, cpu: 0.7, memory: None },
+    LuaGoal { clients: 1000, tps: 1.3, cpu: 0.4, memory: Some(50.0) },
+    LuaGoal { clients: 5000, tps: 1.3, cpu: 0.5, memory: Some(150.0) },
 ];
 
 /// `None`: for that number of clients nothing was promised.
-pub(crate) fn goal(clients: u32) -> Option<Goal> {
+pub(crate) fn goal(clients: u32) -> Option<LuaGoal> {
     GOALS.into_iter().find(|goal| goal.clients == clients)
 }
 

@@ -62,7 +62,7 @@ impl Script {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Options {
+pub(crate) struct LuaBenchOptions {
     pub(crate) pairs: u32,
     pub(crate) window: Duration,
     pub(crate) clients: Vec<u32>,
@@ -81,7 +81,7 @@ pub(crate) struct Options {
     pub(crate) is_kept: bool,
 }
 
-impl Options {
+impl LuaBenchOptions {
     pub(crate) fn parse(args: &[&str]) -> anyhow::Result<Self> {
         let mut options = Self {
             pairs: 5,
@@ -201,7 +201,7 @@ mod tests {
 
     #[test]
     fn without_options_all_scripts_run_with_all_clients() {
-        let options = Options::parse(&[]).unwrap();
+        let options = LuaBenchOptions::parse(&[]).unwrap();
         assert_eq!((options.pairs, options.clients.as_slice()), (5, &[8, 64, 1000, 5000][..]));
         assert_eq!(options.scripts.len(), 5);
         assert_eq!(options.settings, [("thread_handling".to_owned(), "pool-of-threads".to_owned())]);
@@ -212,7 +212,7 @@ mod tests {
     fn options_say_what_runs() {
         let args = "--clients 8,64 --scripts oltp_insert,oltp_read_write --pairs 1 --seconds 1.5 --tables 2 --prepared \
                     disable --ours --pin=off --dry -- --rand-seed=7 --skip_trx=on";
-        let options = Options::parse(&args.split_ascii_whitespace().collect::<Vec<_>>()).unwrap();
+        let options = LuaBenchOptions::parse(&args.split_ascii_whitespace().collect::<Vec<_>>()).unwrap();
         assert_eq!(options.clients, [8, 64]);
         assert_eq!(options.scripts, [Script::Insert, Script::ReadWrite]);
         assert_eq!(options.window, Duration::from_millis(1500));
@@ -226,9 +226,9 @@ mod tests {
 
     #[test]
     fn the_script_that_prepares_most_decides() {
-        let options = Options::parse(&["--tables", "3"]).unwrap();
+        let options = LuaBenchOptions::parse(&["--tables", "3"]).unwrap();
         assert_eq!(options.statements_per_session(), 9 * 3 + 2);
-        assert_eq!(Options::parse(&["--scripts", "oltp_update_index"]).unwrap().statements_per_session(), 1);
+        assert_eq!(LuaBenchOptions::parse(&["--scripts", "oltp_update_index"]).unwrap().statements_per_session(), 1);
     }
 
     #[test]
@@ -242,7 +242,7 @@ mod tests {
             (&["--rand-seed=7"], "follow `--`"),
         ];
         for (args, message) in cases {
-            let error = format!("{:#}", Options::parse(args).err().unwrap());
+            let error = format!("{:#}", LuaBenchOptions::parse(args).err().unwrap());
             assert!(error.contains(message), "{error} should contain {message}");
         }
     }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use crate::bench::figures::{geometric_mean, geometric_spread, spread};
 use crate::bench::lua::goals::{at_least, at_most, goal};
 use crate::bench::lua::options::Script;
-use crate::bench::lua::run::Taken;
+use crate::bench::lua::run::LuaRunTime;
 use crate::bench::report::Side;
 
 const DASH: &str = "–";
@@ -14,30 +14,30 @@ const MEGABYTE: f64 = 1e6;
 const ERRORS_MAX: f64 = 0.01;
 
 /// One run.
-pub(crate) struct Row {
+pub(crate) struct LuaRow {
     pub(crate) script: Script,
     pub(crate) clients: u32,
     /// Rows of the same cell and number are neighbours in time.
     pub(crate) pair: u32,
     pub(crate) side: Side,
     /// Or why there is nothing.
-    pub(crate) taken: Result<Taken, String>,
+    pub(crate) taken: Result<LuaRunTime, String>,
 }
 
-type Cell = (Script, u32);
+type LuaFigure = (Script, u32);
 
-pub(crate) struct Report {
+pub(crate) struct LuaBenchReport {
     head: String,
-    rows: Vec<Row>,
+    rows: Vec<LuaRow>,
 }
 
-impl Report {
+impl LuaBenchReport {
     pub(crate) fn new(head: String) -> Self {
         Self { head, rows: Vec::new() }
     }
 
     /// Keeps a run; returns it as a line.
-    pub(crate) fn add(&mut self, row: Row) -> String {
+    pub(crate) fn add(&mut self, row: LuaRow) -> String {
         let what = format!("{} {}, pair {}: {}", row.script.name(), row.clients, row.pair + 1, name(row.side));
         let line = match &row.taken {
             Ok(taken) => {
@@ -87,9 +87,9 @@ impl Report {
     }
 
     /// The rest of a line of the table.
-    fn ratios_of(&self, cell: Cell) -> String {
+    fn ratios_of(&self, cell: LuaFigure) -> String {
         let pairs = self.pairs(cell);
-        let ratios = |figure: fn(&Taken) -> f64| -> Vec<f64> {
+        let ratios = |figure: fn(&LuaRunTime) -> f64| -> Vec<f64> {
             pairs.iter().map(|(ours, theirs)| figure(ours) / figure(theirs)).collect()
         };
         let (tps, cpu) = (ratios(|taken| taken.seen.tps), ratios(|taken| taken.seen.client_us));
@@ -126,13 +126,13 @@ impl Report {
     }
 
     /// The rest of a line of the table.
-    fn figures_of(&self, cell: Cell, side: Side) -> String {
-        let all: Vec<&Taken> = self.taken(cell, side).collect();
+    fn figures_of(&self, cell: LuaFigure, side: Side) -> String {
+        let all: Vec<&LuaRunTime> = self.taken(cell, side).collect();
         let reason = self.cell(cell).filter(|row| row.side == side).find_map(|row| row.taken.as_ref().err());
         if let (true, Some(reason)) = (all.is_empty(), reason) {
             return format!("no figure: {} | | | | | | | |", reason.replace('|', "/").replace('\n', " "));
         }
-        let of = |figure: fn(&Taken) -> f64, decimals| {
+        let of = |figure: fn(&LuaRunTime) -> f64, decimals| {
             spread(&all.iter().map(|taken| figure(taken)).collect::<Vec<_>>(), decimals)
         };
         let mut line = [
@@ -157,22 +157,22 @@ impl Report {
     }
 
     /// In the order in which they were measured.
-    fn cells(&self) -> Vec<Cell> {
+    fn cells(&self) -> Vec<LuaFigure> {
         let mut cells: Vec<_> = self.rows.iter().map(|row| (row.script, row.clients)).collect();
         cells.dedup();
         cells
     }
 
-    fn cell(&self, cell: Cell) -> impl Iterator<Item = &Row> {
+    fn cell(&self, cell: LuaFigure) -> impl Iterator<Item = &LuaRow> {
         self.rows.iter().filter(move |row| (row.script, row.clients) == cell)
     }
 
-    fn taken(&self, cell: Cell, side: Side) -> impl Iterator<Item = &Taken> {
+    fn taken(&self, cell: LuaFigure, side: Side) -> impl Iterator<Item = &LuaRunTime> {
         self.cell(cell).filter(move |row| row.side == side).filter_map(|row| row.taken.as_ref().ok())
     }
 
     /// Ours and theirs, where both have a figure.
-    fn pairs(&self, cell: Cell) -> Vec<(&Taken, &Taken)> {
+    fn pairs(&self, cell: LuaFigure) -> Vec<(&LuaRunTime, &LuaRunTime)> {
         let find = |pair: u32, side: Side| {
             self.cell(cell).find(|row| row.pair == pair && row.side == side)?.taken.as_ref().ok()
         };
@@ -223,11 +223,11 @@ fn name(side: Side) -> &'static str {
     }
 }
 
-fn megabytes(taken: &Taken) -> f64 {
+fn megabytes(taken: &LuaRunTime) -> f64 {
     taken.peak_bytes as f64 / MEGABYTE
 }
 
-fn errors(all: &[&Taken]) -> String {
+fn errors(all: &[&LuaRunTime]) -> String {
     let errors: u64 = all.iter().map(|taken| taken.said.ignored_errors).sum();
     let transactions: u64 = all.iter().map(|taken| taken.said.transactions).sum();
     let share = errors as f64 / transactions.max(1) as f64;
@@ -238,10 +238,10 @@ fn errors(all: &[&Taken]) -> String {
 mod tests {
     use super::*;
     use crate::bench::lua::run::Said;
-    use crate::bench::sample::Sample;
+    use crate::bench::sample::ResourceSample;
 
-    fn taken(tps: f64, client_us: f64, peak_bytes: u64) -> Taken {
-        let seen = Sample {
+    fn taken(tps: f64, client_us: f64, peak_bytes: u64) -> LuaRunTime {
+        let seen = ResourceSample {
             tps,
             client_us,
             server_us: 20.0,
@@ -252,13 +252,13 @@ mod tests {
             client_rss_bytes: peak_bytes,
             look_ms: 0.1,
         };
-        Taken { seen, peak_bytes, said: Said { transactions: 1000, tps, ignored_errors: 3 }, counted: 1000 }
+        LuaRunTime { seen, peak_bytes, said: Said { transactions: 1000, tps, ignored_errors: 3 }, counted: 1000 }
     }
 
-    fn report(rows: Vec<(u32, Side, Result<Taken, String>)>) -> Report {
-        let mut report = Report::new("# head\n".to_owned());
+    fn report(rows: Vec<(u32, Side, Result<LuaRunTime, String>)>) -> LuaBenchReport {
+        let mut report = LuaBenchReport::new("# head\n".to_owned());
         for (pair, side, taken) in rows {
-            report.add(Row { script: Script::Insert, clients: 1000, pair, side, taken });
+            report.add(LuaRow { script: Script::Insert, clients: 1000, pair, side, taken });
         }
         report
     }

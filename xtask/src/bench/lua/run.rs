@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 
 use crate::bench::private_server::PrivateServer;
-use crate::bench::sample::{Look, SETTLE, Sample, cause, check_alive, start_timeout, wait_until};
+use crate::bench::sample::{ResourceSample, SETTLE, SampleLook, cause, check_alive, start_timeout, wait_until};
 use crate::bench::server::Server;
 
 /// Between the last look and the end that the program was told: a look takes its time beside thousands of sessions.
@@ -26,8 +26,8 @@ const HISTORY_TIMEOUT: Duration = Duration::from_secs(30);
 const STARTED: &str = "Threads started!";
 const ENDED: &str = "SQL statistics:";
 
-pub(crate) struct Taken {
-    pub(crate) seen: Sample,
+pub(crate) struct LuaRunTime {
+    pub(crate) seen: ResourceSample,
     /// The largest resident size since the program started.
     pub(crate) peak_bytes: u64,
     pub(crate) said: Said,
@@ -35,7 +35,7 @@ pub(crate) struct Taken {
     pub(crate) counted: u64,
 }
 
-impl Taken {
+impl LuaRunTime {
     /// Whether server and program agree about the transactions: else one of them counts something else.
     pub(crate) fn agrees(&self, clients: u32) -> bool {
         // Each client may be cut off in a transaction that only one of the two counts; so may an ignored error be.
@@ -74,7 +74,7 @@ pub(crate) fn take(
     clients: u32,
     window: Duration,
     server: &mut dyn Server,
-) -> anyhow::Result<Taken> {
+) -> anyhow::Result<LuaRunTime> {
     let files = tempfile::tempdir()?;
     let path = files.path().join("log");
     // Appended, because it is read meanwhile.
@@ -88,7 +88,7 @@ pub(crate) fn take(
     let _ = child.wait();
     wait_until(start_timeout(clients), "the end of all sessions", || Ok(server.sessions()? == 0))?;
     let counted = server.statements()?.saturating_sub(before);
-    let taken = taken.map(|(seen, peak_bytes, said)| Taken { seen, peak_bytes, said, counted });
+    let taken = taken.map(|(seen, peak_bytes, said)| LuaRunTime { seen, peak_bytes, said, counted });
     taken.map_err(|error| match fs::read_to_string(&path).ok().as_deref().and_then(cause) {
         Some(words) => error.context(words),
         None => error,
@@ -101,16 +101,16 @@ fn watch(
     clients: u32,
     window: Duration,
     server: &mut dyn Server,
-) -> anyhow::Result<(Sample, u64, Said)> {
+) -> anyhow::Result<(ResourceSample, u64, Said)> {
     let has_said = |words: &str| Ok::<_, anyhow::Error>(fs::read_to_string(log)?.contains(words));
     wait_until(start_timeout(clients), "the end of the start", || {
         check_alive(child)?;
         has_said(STARTED)
     })?;
     sleep(SETTLE);
-    let first = Look::now(child.id(), server)?;
+    let first = SampleLook::now(child.id(), server)?;
     sleep(window);
-    let last = Look::now(child.id(), server)?;
+    let last = SampleLook::now(child.id(), server)?;
     let left = server.sessions()?;
     if has_said(ENDED)? || child.try_wait()?.is_some() {
         bail!("the program ended before the window did");

@@ -7,7 +7,7 @@ use std::process::Command;
 use anyhow::{Context, bail};
 use truetps_sandbox::{HostLimits, ServerLoad};
 
-use crate::bench::lua::options::{Options, Script};
+use crate::bench::lua::options::{LuaBenchOptions, Script};
 use crate::bench::private_server::PrivateServer;
 use crate::bench::programs::{commit, new_command, output};
 use crate::bench::report::Side;
@@ -33,15 +33,15 @@ const BUFFER_POOL_MAX: u64 = 1 << 30;
 /// The most prepared statements that the private server is given room for.
 const STATEMENTS_MAX: u64 = 1_048_576;
 
-pub(crate) struct Programs {
+pub(crate) struct LuaPrograms {
     truetps: PathBuf,
     /// A line each.
     about: String,
 }
 
-impl Programs {
+impl LuaPrograms {
     /// Builds ours where no other is named, and makes sure of theirs.
-    pub(crate) fn find(root: &Path, options: &Options) -> anyhow::Result<Self> {
+    pub(crate) fn find(root: &Path, options: &LuaBenchOptions) -> anyhow::Result<Self> {
         let version = output(SYSBENCH, INSTALL)?;
         for script in &options.scripts {
             let path = script_path(*script);
@@ -69,7 +69,7 @@ impl Programs {
     pub(crate) fn command(
         &self,
         side: Side,
-        options: &Options,
+        options: &LuaBenchOptions,
         script: Script,
         clients: u32,
         server: &PrivateServer,
@@ -82,7 +82,14 @@ impl Programs {
 }
 
 /// The command line of a run.
-fn words(side: Side, truetps: &Path, options: &Options, script: Script, clients: u32, socket: &Path) -> Vec<String> {
+fn words(
+    side: Side,
+    truetps: &Path,
+    options: &LuaBenchOptions,
+    script: Script,
+    clients: u32,
+    socket: &Path,
+) -> Vec<String> {
     let mut words = match side {
         Side::Ours => vec![truetps.display().to_string(), "sysbench".to_owned()],
         Side::Theirs => vec![SYSBENCH.to_owned()],
@@ -112,7 +119,7 @@ fn schema(script: Script) -> &'static str {
     if script.is_growing() { EMPTY } else { FULL }
 }
 
-fn truetps_path(root: &Path, options: &Options) -> PathBuf {
+fn truetps_path(root: &Path, options: &LuaBenchOptions) -> PathBuf {
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
     options.truetps.clone().unwrap_or_else(|| target.join("release/truetps"))
 }
@@ -137,7 +144,7 @@ fn scripts_state() -> String {
 }
 
 /// Room for all sessions and what they prepare.
-pub(crate) fn server_load(options: &Options) -> anyhow::Result<ServerLoad> {
+pub(crate) fn server_load(options: &LuaBenchOptions) -> anyhow::Result<ServerLoad> {
     let (clients, each) = (options.most_clients(), options.statements_per_session());
     let all = u64::from(clients) * u64::from(each);
     if all > STATEMENTS_MAX {
@@ -171,7 +178,7 @@ fn memory_bytes(clients: u32, host_bytes: u64) -> u64 {
 }
 
 /// The tables of both schemas, made by sysbench itself.
-pub(crate) fn prepare(options: &Options, server: &mut PrivateServer) -> anyhow::Result<()> {
+pub(crate) fn prepare(options: &LuaBenchOptions, server: &mut PrivateServer) -> anyhow::Result<()> {
     for (schema, rows) in [(FULL, options.table_rows), (EMPTY, 0)] {
         if !options.scripts.iter().any(|script| self::schema(*script) == schema) {
             continue;
@@ -190,7 +197,7 @@ pub(crate) fn prepare(options: &Options, server: &mut PrivateServer) -> anyhow::
 }
 
 /// The same tables for whoever comes next.
-pub(crate) fn same_start(options: &Options, script: Script, server: &mut PrivateServer) -> anyhow::Result<()> {
+pub(crate) fn same_start(options: &LuaBenchOptions, script: Script, server: &mut PrivateServer) -> anyhow::Result<()> {
     if script.is_growing() {
         for table in 1..=options.tables {
             server.execute(&format!("TRUNCATE TABLE {EMPTY}.sbtest{table}"))?;
@@ -200,7 +207,7 @@ pub(crate) fn same_start(options: &Options, script: Script, server: &mut Private
 }
 
 /// What would run, for `--dry`.
-pub(crate) fn plan(root: &Path, options: &Options) -> String {
+pub(crate) fn plan(root: &Path, options: &LuaBenchOptions) -> String {
     let truetps = truetps_path(root, options);
     let mut text = options.describe();
     let settings: Vec<_> = options.settings.iter().map(|(name, value)| format!("{name}={value}")).collect();
@@ -224,8 +231,8 @@ pub(crate) fn plan(root: &Path, options: &Options) -> String {
 mod tests {
     use super::*;
 
-    fn options(text: &str) -> Options {
-        Options::parse(&text.split_ascii_whitespace().collect::<Vec<_>>()).unwrap()
+    fn options(text: &str) -> LuaBenchOptions {
+        LuaBenchOptions::parse(&text.split_ascii_whitespace().collect::<Vec<_>>()).unwrap()
     }
 
     #[test]
