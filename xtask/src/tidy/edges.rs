@@ -1,0 +1,60 @@
+//! Which crate may use which: the edges of ARCHITECTURE.md.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::Context;
+
+/// Which crates of ours a crate may use: the edges of ARCHITECTURE.md. A new edge is a change of its own, with its
+/// reason.
+pub(super) const EDGES: [(&str, &[&str]); 16] = [
+    ("record", &[]),
+    ("driver", &["record"]),
+    ("workload", &["record", "driver"]),
+    ("engine", &["record", "driver", "workload"]),
+    ("probe", &["record", "driver"]),
+    ("knowledge", &["record"]),
+    ("inspect", &["record", "driver", "probe", "knowledge"]),
+    ("sysbench", &["record", "driver", "engine", "probe"]),
+    ("sandbox", &["record", "driver"]),
+    ("analysis", &["record"]),
+    ("report", &["record", "analysis", "knowledge"]),
+    ("lab", &["record", "driver", "workload", "engine", "probe", "sandbox", "knowledge"]),
+    ("compat", &["record", "driver", "workload", "engine", "probe", "lab"]),
+    (
+        "cli",
+        &[
+            "record",
+            "driver",
+            "workload",
+            "engine",
+            "probe",
+            "sandbox",
+            "analysis",
+            "report",
+            "lab",
+            "sysbench",
+            "compat",
+            "knowledge",
+            "inspect",
+        ],
+    ),
+    // For tests only: no other list has it, and `[dev-dependencies]` are not looked at.
+    ("testkit", &["record", "driver", "sandbox"]),
+    ("xtask", &["record", "driver", "workload", "engine", "probe", "sandbox"]),
+];
+
+pub(super) fn check(root: &Path, name: &str, allowed: &[&str], problems: &mut Vec<String>) -> anyhow::Result<()> {
+    let folder = if name == "xtask" { root.join(name) } else { root.join("crates").join(name) };
+    let manifest = folder.join("Cargo.toml");
+    let text = fs::read_to_string(&manifest).with_context(|| manifest.display().to_string())?;
+    let ordinary = text.split("[dev-dependencies]").next().unwrap_or_default();
+    for line in ordinary.lines() {
+        let Some(rest) = line.strip_prefix("truetps-") else { continue };
+        let used = rest.split(['.', ' ', '=']).next().unwrap_or_default();
+        if !allowed.contains(&used) {
+            problems.push(format!("{name} uses {used}: not one of the edges in ARCHITECTURE.md and tidy.rs"));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,96 @@
+//! Checks on the tree that no compiler makes.
+
+mod edges;
+mod names;
+mod phrases;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+
+use self::edges::EDGES;
+use self::names::TypeNames;
+
+const FILE_LINES_MAX: usize = 700;
+
+/// Words that must not be left in the code, in two halves so that this file does not have them.
+const LEFTOVERS: [(&str, &str); 5] = [("TO", "DO"), ("FIX", "ME"), ("todo", "!("), ("dbg", "!("), ("#[ig", "nore")];
+
+/// Where text is that has no code: what is dated in `bench/runs` stays as it was written.
+const TEXTS: [&str; 4] = ["docs", "workloads", "plans", "fuzz"];
+const TEXT_ENDINGS: [&str; 2] = ["md", "toml"];
+
+pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
+    let mut problems = Vec::new();
+    for (name, allowed) in EDGES {
+        edges::check(root, name, allowed, &mut problems)?;
+    }
+    let mut files = Vec::new();
+    for folder in ["crates", "xtask"] {
+        collect(&root.join(folder), &["rs"], &mut files)?;
+    }
+    let mut types = TypeNames::default();
+    for file in &files {
+        let (name, text) = read(root, file)?;
+        problems.extend(code_problems(&name, &text).chain(phrases::problems(&name, &text)));
+        types.add(&name, &text);
+    }
+    problems.extend(types.problems());
+    for file in texts(root)? {
+        let (name, text) = read(root, &file)?;
+        problems.extend(phrases::problems(&name, &text));
+    }
+    if problems.is_empty() {
+        println!("tidy: {} files, {} crates: fine", files.len(), EDGES.len());
+        return Ok(());
+    }
+    bail!("tidy:\n  {}", problems.join("\n  "))
+}
+
+/// Files for readers, those in the root among them.
+fn texts(root: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for folder in TEXTS {
+        collect(&root.join(folder), &TEXT_ENDINGS, &mut files)?;
+    }
+    for entry in fs::read_dir(root)? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|extension| extension == "md") {
+            files.push(path);
+        }
+    }
+    Ok(files)
+}
+
+fn collect(folder: &Path, endings: &[&str], files: &mut Vec<PathBuf>) -> anyhow::Result<()> {
+    for entry in fs::read_dir(folder).with_context(|| folder.display().to_string())? {
+        let path = entry?.path();
+        if path.is_dir() {
+            if path.file_name().is_none_or(|name| name != "target") {
+                collect(&path, endings, files)?;
+            }
+        } else if path.extension().and_then(|ending| ending.to_str()).is_some_and(|ending| endings.contains(&ending)) {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
+
+/// Its name below the root, and its text.
+fn read(root: &Path, path: &Path) -> anyhow::Result<(String, String)> {
+    let name = path.strip_prefix(root).unwrap_or(path).display().to_string();
+    let text = fs::read_to_string(path).with_context(|| name.clone())?;
+    Ok((name, text))
+}
+
+fn code_problems<'a>(name: &'a str, text: &'a str) -> impl Iterator<Item = String> + 'a {
+    let lines = text.lines().count();
+    let long = (lines > FILE_LINES_MAX).then(|| format!("{name}: {lines} lines, more than {FILE_LINES_MAX}"));
+    let left = LEFTOVERS.iter().filter_map(move |(front, back)| {
+        let word = format!("{front}{back}");
+        let at = text.lines().position(|line| line.contains(&word))?;
+        Some(format!("{name}:{}: `{word}`", at + 1))
+    });
+    long.into_iter().chain(left)
+}
