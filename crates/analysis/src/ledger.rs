@@ -236,10 +236,10 @@ impl<'a> LedgerWindow<'a> {
         let points = self.probe.points("pg_stat_bgwriter.buffers_backend");
         let edges = || Some((self.reading_at(points, self.from_ms)?, self.reading_at(points, self.to_ms)?));
         let Some((first, last)) = edges() else { return false };
-        let is_told_elsewhere = all_of(self.probe, IO_WRITTEN).next().is_some();
+        let is_counted_elsewhere = all_of(self.probe, IO_WRITTEN).next().is_some();
         let buffers = variables.and_then(|all| all.get("shared_buffers")?.parse::<f64>().ok());
         let is_fine = buffers.is_some_and(|buffers| last.value - first.value >= STEPS_MIN * buffers / 2.0);
-        !is_told_elsewhere && !is_fine
+        !is_counted_elsewhere && !is_fine
     }
 
     /// Of a server that cuts each wait to whole milliseconds. `us`: per transaction, so cut.
@@ -463,7 +463,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_that_were_changed_are_those_of_the_answers() {
+    fn rows_changed_match_the_answers() {
         let line = |rows_changed| {
             let counts = Counts { ok: 400, rows_changed, ..Counts::default() };
             let measured = Measured { counts, ..Measured::default() };

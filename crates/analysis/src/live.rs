@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_told_in_the_end_is_what_the_report_says() {
+    fn the_live_total_is_the_total_of_the_report() {
         let mut stalls = LiveStalls::default();
         // A gap of 290 ms that no two buckets in a row show as a whole, and one in the first second.
         let mut buckets = steady(100, 6);

@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn states_that_wait_are_told_and_those_at_work_are_not() {
+    fn states_that_wait_are_listed_and_states_at_work_are_not() {
         let first: &[_] = &[("session.Commit", 12.0), ("session.Update", 30.0), ("session.(none)", 3.0)];
         let second: &[_] = &[("session.Commit", 0.0), ("session.IO:WALSync", 4.0), ("session.Client:ClientRead", 9.0)];
         let now = probe(ProbeSource::Server, &[(0.0, first)]).now(1.0);
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_lost_is_not_told() {
+    fn lost_signals_are_not_shown() {
         let lost = AbsentSignal { what: "session".to_owned(), why: "refused".to_owned() };
         let mut probe =
             probe(ProbeSource::Server, &[(0.0, &[("session.Commit", 7.0), ("status.Threads_running", 8.0)])]);

@@ -101,7 +101,7 @@ mod tests {
 
     /// Values of the printed t tables (e.g. NIST/SEMATECH e-Handbook of Statistical Methods, 1.3.6.7.2).
     #[test]
-    fn quantiles_are_those_of_the_tables() {
+    fn quantiles_match_the_tables() {
         check(t_quantile(0.975, 2), 12.706, 5e-4);
         check(t_quantile(0.975, 3), 4.303, 5e-4);
         check(t_quantile(0.975, 5), 2.776, 5e-4);

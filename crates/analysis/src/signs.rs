@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_differs_is_told() {
+    fn only_what_differs_is_reported() {
         let header = ProbeHeader { schema_version: 1, interval_ms: 1e3, family: None, absent: Vec::new() };
         let sample = |second: u32, values: [(&str, f64); 5]| ProbeSample {
             source: ProbeSource::Server,

@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_that_is_none_is_told_with_its_flag() {
+    fn a_number_that_is_none_is_reported_with_its_flag() {
         let list = explained("run insert -c 1,8,50");
         assert!(list.contains("invalid value '1,8,50' for '--connections <N>': not a whole number"), "{list}");
         assert!(list.contains("hint: a trial has one number of connections; `truetps sweep`"), "{list}");

@@ -97,7 +97,7 @@ impl Progress {
     }
 
     /// `  2 stalls, longest 1.90 s`; nothing where there was none.
-    fn stalls_told(&self) -> String {
+    fn stalls_text(&self) -> String {
         match self.stalls.in_the_end() {
             StallsSoFar { count: 0, .. } => String::new(),
             StallsSoFar { count, longest_ms, .. } => {
@@ -123,7 +123,7 @@ impl Progress {
         let sustained =
             measured.sustained.map_or("", |kept_up| if kept_up { "  sustained" } else { "  NOT SUSTAINED" });
         let limited = measured.generator_limited.as_ref().map_or("", |_| "  generator-limited");
-        let (failed, stalls) = (measured.counts.failed, self.stalls_told());
+        let (failed, stalls) = (measured.counts.failed, self.stalls_text());
         self.print_line(&format!("{place}  {tps}{p99}{stalls}{sustained}{limited}  failed {failed}  left {left}"));
     }
 }
@@ -196,7 +196,7 @@ mod tests {
 
     /// While it lasts, a standstill from the beginning on has no level to be below.
     #[test]
-    fn a_standstill_is_told_when_the_trial_ends() {
+    fn a_standstill_is_reported_when_the_trial_ends() {
         let mut progress = Progress::new();
         for second in 0..4 {
             let so_far = progress.stalls.interval(&Interval {
@@ -212,6 +212,6 @@ mod tests {
             });
             assert_eq!(so_far.count, 0);
         }
-        assert_eq!(progress.stalls_told(), "  1 stall, longest 4.00 s");
+        assert_eq!(progress.stalls_text(), "  1 stall, longest 4.00 s");
     }
 }

@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn server_and_stall_are_told_where_there_is_something() {
+    fn server_and_stall_are_reported_where_there_is_something() {
         assert_eq!(
             with_all().fitting(200),
             "[1/3]  innodb_flush_log_at_trx_commit=1 connections=50  12s  998.0 tps  p50 300 µs  p99 2.10 ms  \

@@ -26,7 +26,7 @@ fn browser() -> Option<PathBuf> {
     found
 }
 
-/// What the browser has made of a page, and what it said meanwhile.
+/// A page as the browser rendered it, and the browser's messages.
 struct Opened {
     dom: String,
     log: String,

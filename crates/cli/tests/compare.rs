@@ -73,24 +73,24 @@ fn a_server_that_is_stopped_for_two_seconds_is_one_stall_of_two_seconds() {
     assert!(report.contains("Stalls and dips"), "{report}");
 }
 
-/// The server is stopped before the end and goes on after it: nobody's response time has those seconds.
+/// The server is stopped before the end and continues after it: no response time includes those seconds.
 #[test]
-fn a_standstill_to_the_end_is_told_with_the_age_of_what_waited() {
-    let Some(binary) = mariadb("a_standstill_to_the_end_is_told_with_the_age_of_what_waited") else { return };
+fn a_standstill_to_the_end_is_reported_with_the_age_of_what_waited() {
+    let Some(binary) = mariadb("a_standstill_to_the_end_is_reported_with_the_age_of_what_waited") else { return };
     let place = Place::new();
     stopped_run(&place, 5, 2, 5, &["--basedir", &binary.path.display().to_string()]);
-    let told = |text: &str| text.contains("4 transactions were unanswered when it ended, the oldest for ");
+    let is_reported = |text: &str| text.contains("4 transactions were unanswered when it ended, the oldest for ");
     let report = place.good(&["report"]);
-    assert!(told(&flat(&report)), "{}", report.stdout);
+    assert!(is_reported(&flat(&report)), "{}", report.stdout);
     assert!(flat(&report).contains("the server did not answer the probe for "), "{}", report.stdout);
     let found = json(&place.good(&["report", "--format=json"]));
     let trial = &found["trials"][0];
-    assert!(told(trial["notes"][0].as_str().unwrap()), "{trial}");
+    assert!(is_reported(trial["notes"][0].as_str().unwrap()), "{trial}");
     // Whatever a busy machine has made of the seconds before.
     let last = trial["causes"].as_array().unwrap().last().unwrap();
     assert_eq!(last["signs"][0]["name"], "time without an answer to the probe", "{trial}");
-    assert!(told(&place.good(&["report", "--format=md"]).stdout));
-    assert!(told(&fs::read_to_string(place.latest().join("report.html")).unwrap()));
+    assert!(is_reported(&place.good(&["report", "--format=md"]).stdout));
+    assert!(is_reported(&fs::read_to_string(place.latest().join("report.html")).unwrap()));
     let other = concat!(env!("CARGO_MANIFEST_DIR"), "/../report/testdata/before-probe/trial-0001");
     let compared = place.run(&["compare", "latest", other]);
     assert!(flat(&compared).contains("A: trial-0001: 4 transactions were unanswered"), "{}", compared.stdout);
@@ -131,11 +131,11 @@ impl Strace {
     }
 }
 
-/// Two runs of different length under strace: what they differ by is that of the transactions alone, without tables, logins and
-/// goodbyes.
+/// Two runs of different length under strace: their difference is due to the transactions alone, without tables, logins
+/// and disconnects.
 #[test]
-fn the_ledgers_syncs_are_those_that_strace_sees() {
-    let Some(binary) = mariadb("the_ledgers_syncs_are_those_that_strace_sees") else { return };
+fn the_ledgers_syncs_match_strace() {
+    let Some(binary) = mariadb("the_ledgers_syncs_match_strace") else { return };
     if !has_strace() {
         return;
     }
@@ -162,8 +162,8 @@ fn the_ledgers_syncs_are_those_that_strace_sees() {
         let line = lines.iter().find(|line| line["key"] == key).unwrap_or_else(|| panic!("{key}: {lines:?}"));
         line["per_tx"].as_f64().unwrap_or_else(|| panic!("{line}"))
     };
-    let told = line("engine_syncs_per_tx") + line("binlog_syncs_per_tx");
-    assert!((told / seen - 1.0).abs() < 0.05, "the ledger says {told}, strace {seen}");
+    let counted = line("engine_syncs_per_tx") + line("binlog_syncs_per_tx");
+    assert!((counted / seen - 1.0).abs() < 0.05, "the ledger says {counted}, strace {seen}");
     assert!((line("redo_syncs_per_tx") - 1.0).abs() < 0.05 && (line("binlog_syncs_per_tx") - 1.0).abs() < 0.05);
 }
 
@@ -215,12 +215,12 @@ fn two_keys_of_one_experiment_are_compared_block_by_block() {
     let csv = place.run(&[&levels[..], &["--format=csv"]].concat()).stdout;
     assert!(csv.lines().any(|line| line.contains(",tps,")) && csv.starts_with("a,b,figure,"), "{csv}");
 
-    // Each way to cross a threshold, and to keep it: nobody is a hundred times as fast.
+    // Each way to cross a threshold, and to keep it: neither side is a hundred times as fast.
     let judged = |text: &str| place.run(&[&levels[..], &["--fail-if", text]].concat()).code;
     // Two pairs have wide intervals on a busy machine: the threshold is far beyond them.
     assert_eq!(judged("tps<100000000%"), Some(1));
     assert_eq!(judged("tps>100000000%"), Some(0));
-    assert_eq!(judged("binlog_syncs_per_tx>5%"), Some(3), "nobody has seen these");
+    assert_eq!(judged("binlog_syncs_per_tx>5%"), Some(3), "these were not counted");
     place.refused(&[&levels[..], &["--fail-if=qps<1%"]].concat(), &["--fail-if 'qps<1%'", "no figure `qps`"]);
 
     // Connections were not named, and are the same on both sides.
@@ -289,7 +289,7 @@ fn runs_of_different_workloads_are_compared_and_it_is_said() {
     ] {
         assert!(flat(&compared).contains(part), "{part}\n{}", compared.stdout);
     }
-    // One trial's folder does as well as that of its experiment.
+    // A trial's folder works as well as its experiment's folder.
     let trial = b.join("trial-0001");
     assert_eq!(place.run(&["compare", a.to_str().unwrap(), trial.to_str().unwrap()]).code, Some(3));
 
@@ -297,7 +297,7 @@ fn runs_of_different_workloads_are_compared_and_it_is_said() {
     damaged(&place, &a, &b);
 }
 
-/// B may lose a second of commits: that is told whatever is known of its speed.
+/// B may lose a second of commits: this is reported whatever is known of its speed.
 fn survives_less(place: &Place, a: &Path, b: &Path) {
     let (from, to) = (a.to_str().unwrap(), b.to_str().unwrap());
     let judged = |a: &str, b: &str| place.run(&["compare", a, b, "--fail-if=durability"]);
@@ -319,7 +319,7 @@ fn survives_less(place: &Place, a: &Path, b: &Path) {
     fs::write(&recorded, text).unwrap();
 }
 
-/// What is wrong with a folder is told by the name of its file.
+/// An error in a folder names the file.
 fn damaged(place: &Place, a: &Path, b: &Path) {
     let (a, trial) = (a.to_str().unwrap(), b.join("trial-0001"));
     let b = b.to_str().unwrap();
@@ -329,7 +329,7 @@ fn damaged(place: &Place, a: &Path, b: &Path) {
         fs::write(&path, change(text.clone())).unwrap();
         (path, text)
     };
-    let put_back = |(path, text): (std::path::PathBuf, String)| fs::write(path, text).unwrap();
+    let restore = |(path, text): (std::path::PathBuf, String)| fs::write(path, text).unwrap();
 
     // Cut off in the middle of a line: that line is missing, and no more.
     for file in ["intervals.jsonl", "probe.jsonl"] {
@@ -341,23 +341,23 @@ fn damaged(place: &Place, a: &Path, b: &Path) {
             "{}",
             ran.stdout
         );
-        put_back(whole);
+        restore(whole);
     }
     let newer = edit("run.json", &|text| text.replacen("\"schema_version\": 1", "\"schema_version\": 99", 1));
     place.refused(&["compare", a, b], &["run.json", "newer truetps"]);
-    put_back(newer);
+    restore(newer);
     let edited = edit("intervals.jsonl", &|text| text.replacen("\"start_ms\":", "\"start\":", 1));
     // The trial's figures are in another file.
     for args in [&["compare", a, b][..], &["stalls", b]] {
         let ran = place.run(args);
         assert!(flat(&ran).contains("trial-0001/intervals.jsonl: line 1: missing field"), "{args:?}: {}", ran.stdout);
     }
-    put_back(edited);
+    restore(edited);
     let nonsense = edit("probe.jsonl", &|_| "nonsense\n".to_owned());
     let ran = place.run(&["compare", a, b]);
     assert!(ran.code == Some(3) && ran.stdout.contains("Figures"), "{}{}", ran.stdout, ran.stderr);
     assert!(flat(&ran).contains("probe.jsonl: its first line is not the header of a probe"), "{}", ran.stdout);
-    put_back(nonsense);
+    restore(nonsense);
     fs::remove_file(trial.join("probe.jsonl")).unwrap();
     assert_eq!(place.run(&["compare", a, b]).code, Some(3));
     fs::create_dir(place.path().join("empty")).unwrap();

@@ -203,7 +203,7 @@ fn one_password_is_not_shown_to_every_server_of_a_journal() {
     assert!(ran.code == Some(2) && ran.stderr.contains("of several servers"), "{}", ran.stderr);
     assert!(!ran.stderr.contains(PASSWORD));
     let ran = place.run(&["server", "restore", "--defaults-file=/dev/null"]);
-    assert!(ran.code == Some(2) && ran.stderr.contains("--defaults-file is one"), "{}", ran.stderr);
+    assert!(ran.code == Some(2) && ran.stderr.contains("--defaults-file is for one server"), "{}", ran.stderr);
     // Whoever says that another server is the same one is not believed: the run has left nothing there.
     let wrong = ["server", "restore", "--journal", &from, "--same-server", "--dsn", &first.tcp_dsn()];
     let ran = run_with_password(place, &wrong);

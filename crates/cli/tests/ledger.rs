@@ -30,7 +30,7 @@ fn pages_and_syncs_of_every_postgres() {
             let (pages, created) = (written["per_tx"].as_f64().unwrap(), created["per_tx"].as_f64().unwrap());
             assert!(created > 0.0 && created <= pages, "{}: {created} of {pages}", binary.version);
         } else {
-            // So few are not told yet, and none would be false.
+            // So few are not counted yet, and zero would be false.
             assert!(written["per_tx"].is_null() && written["source"].as_str().unwrap().contains("steps"), "{written}");
             assert!(
                 created["per_tx"].is_null() && created["source"].as_str().unwrap().contains("pg_stat_io"),

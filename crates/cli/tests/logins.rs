@@ -56,32 +56,32 @@ fn the_user_s_own_option_file() {
     let Some(binary) = mariadb("the_user_s_own_option_file") else { return };
     let (owned, place, home) = (Owned::start(&binary, &[]), Place::new(), home(&client_file(PASSWORD)));
     let run = |args: &[&str]| -> Ran { place.command(args).env("HOME", home.path()).output().unwrap().into() };
-    let told = format!("login of `{ACCOUNT}` from {}/.my.cnf", home.path().display());
+    let notice = format!("login of `{ACCOUNT}` from {}/.my.cnf", home.path().display());
     let dsn = format!("mysql://127.0.0.1:{}", owned.port);
     for dsn in [dsn.clone(), owned.tcp_dsn()] {
         let ran = run(&["server", "capture", &dsn, "-o", "one.json"]);
         good(&place, &ran);
-        assert_eq!(ran.stderr.matches(&told).count(), 1, "{}", ran.stderr);
+        assert_eq!(ran.stderr.matches(&notice).count(), 1, "{}", ran.stderr);
     }
     let ran = run(&["run", "insert", "--dsn", &dsn, "--warm-up=0.1", "--measure=0.2", "--table-rows=100"]);
     good(&place, &ran);
-    assert!(ran.stderr.contains(&told), "{}", ran.stderr);
+    assert!(ran.stderr.contains(&notice), "{}", ran.stderr);
     // Another account is not that one, and has no password.
-    let ran = run(&["server", "capture", &dsn.replace("127", "somebody@127")]);
-    assert!(ran.code == Some(2) && !ran.stderr.contains(&told), "{}", ran.stderr);
-    // The file's user at one server, and at the other somebody else who needs no password.
+    let ran = run(&["server", "capture", &dsn.replace("127", "another@127")]);
+    assert!(ran.code == Some(2) && !ran.stderr.contains(&notice), "{}", ran.stderr);
+    // The file's user at one server, and at the other a user without a password.
     let other = Owned::start(&binary, &[]);
     for (a, b) in [(&dsn, &other.socket_dsn()), (&other.socket_dsn(), &owned.tcp_dsn())] {
         let ran = run(&["diff", a, b]);
         good(&place, &ran);
-        assert_eq!(ran.stderr.matches(&told).count(), 1, "{}", ran.stderr);
+        assert_eq!(ran.stderr.matches(&notice).count(), 1, "{}", ran.stderr);
     }
-    // Whoever names an account by its socket gets it.
+    // A DSN with a user and a socket uses that account.
     let ran = run(&["server", "capture", &owned.socket_dsn()]);
-    assert!(ran.code == Some(0) && !ran.stderr.contains(&told), "{}", ran.stderr);
+    assert!(ran.code == Some(0) && !ran.stderr.contains(&notice), "{}", ran.stderr);
 }
 
-/// Nobody else logs in in place of the account that a file names.
+/// No other account is used in place of the account that a file names.
 #[test]
 fn a_login_file_that_everybody_may_write_to() {
     let Some(binary) = mariadb("a_login_file_that_everybody_may_write_to") else { return };
@@ -106,7 +106,7 @@ fn a_login_file_that_everybody_may_write_to() {
 }
 
 #[test]
-fn without_a_terminal_nobody_can_be_asked() {
+fn without_a_terminal_no_password_is_asked_for() {
     let place = Place::new();
     let words = [env!("CARGO_BIN_EXE_truetps"), "server", "capture", "mysql://root@127.0.0.1:1", "--ask-password"];
     let apart = [&["--wait"], &words[..]].concat();
@@ -116,7 +116,7 @@ fn without_a_terminal_nobody_can_be_asked() {
     assert!(ran.stderr.contains(said) && ran.stderr.contains("hint: give the password in"), "{}", ran.stderr);
 }
 
-/// Nobody listens behind these: a connection would be waiting.
+/// These ports are never accepted on: a connection would be waiting.
 #[test]
 fn one_password_is_for_one_server() {
     let listeners = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
@@ -155,7 +155,7 @@ fn two_servers_with_two_passwords() {
     };
     let (a, b) = ("TRUETPS_PASSWORD_A", "TRUETPS_PASSWORD_B");
     good(&place, &run(&[(a, PASSWORD), (b, OTHER_PASSWORD)], &[]));
-    // What is said once is for the one that has nothing of its own.
+    // The shared password is for the server without its own.
     good(&place, &run(&[(a, PASSWORD), ("TRUETPS_PASSWORD", OTHER_PASSWORD)], &[]));
     let home = home(&client_file(OTHER_PASSWORD));
     let file = home.path().join(".my.cnf");
@@ -167,10 +167,10 @@ fn two_servers_with_two_passwords() {
 
 /// `script` of util-linux gives the program a terminal.
 #[test]
-fn somebody_at_the_terminal_is_asked() {
-    let Some(binary) = mariadb("somebody_at_the_terminal_is_asked") else { return };
+fn a_password_is_asked_for_at_the_terminal() {
+    let Some(binary) = mariadb("a_password_is_asked_for_at_the_terminal") else { return };
     if !Path::new("/usr/bin/script").exists() {
-        eprintln!("SKIPPED somebody_at_the_terminal_is_asked: there is no /usr/bin/script");
+        eprintln!("SKIPPED a_password_is_asked_for_at_the_terminal: there is no /usr/bin/script");
         return;
     }
     let (owned, place) = (Owned::start(&binary, &[]), Place::new());

@@ -449,8 +449,8 @@ fn an_account_that_requires_tls_inserts_by_tls() {
 }
 
 #[test]
-fn percentiles_are_those_of_the_record() {
-    let Some(bench) = Bench::start("percentiles_are_those_of_the_record") else { return };
+fn percentiles_match_the_record() {
+    let Some(bench) = Bench::start("percentiles_match_the_record") else { return };
     // The row that is under way when the time is over ends long after it.
     bench.before_each_row("BEGIN SET @row = COALESCE(@row, 0) + 1; DO SLEEP(IF(@row < 4, 0.01, 2)); END");
     let ran = bench.ours(&["--ints=1", "--time=0.5", "insert"]);
@@ -499,7 +499,7 @@ fn what_cannot_be_done_is_refused_before_a_server_is_asked() {
         (&["--ints=1", "--rows=803", "--batch=8", "insert"], "--rows=803 is no multiple of --batch=8"),
         (&["--ints=1", "--runs=/proc/nowhere", "insert"], "--runs=none keeps nothing"),
     ] {
-        // Nobody listens there.
+        // Nothing listens there.
         let ran = place.run(&[&["mtls", "--port=1"], args].concat());
         assert!(ran.code == Some(2) && ran.stderr.contains(expect), "{args:?}: {:?} {}", ran.code, ran.stderr);
     }

@@ -1,5 +1,5 @@
-//! MySQL, which has a redo log, logins and settings of its own: a few workloads on a private one, and one that belongs to
-//! somebody.
+//! MySQL, which has a redo log, logins and settings of its own: a few workloads on a private one, and an
+//! external one.
 
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test may panic, and says loudly what it skips")]
 
@@ -24,8 +24,8 @@ fn a_private_mysql() {
 
 /// Its accounts log in by `caching_sha2_password`: first with TLS, then without, then from what the server remembers.
 #[test]
-fn a_mysql_that_belongs_to_somebody() {
-    let Some((binary, _)) = mysql("a_mysql_that_belongs_to_somebody") else { return };
+fn an_external_mysql() {
+    let Some((binary, _)) = mysql("an_external_mysql") else { return };
     let keys = ["auto_generate_certs", "caching_sha2_password_auto_generate_rsa_keys"];
     let owned = Owned::start(&binary, &keys.map(|name| (name, "ON")));
     let before = owned.belongings();

@@ -53,9 +53,9 @@ fn packed(place: &Place, server: &FetchedServer) -> PathBuf {
 fn left_by_a_kill(place: &Place, args: &[&str], is_begun: impl Fn() -> bool) {
     let mut child = place.start(args);
     wait_until("what is half made", &is_begun);
-    // It makes no more of it meanwhile.
+    // It makes no progress while it is stopped.
     signal(child.id(), Signal::STOP);
-    // While its owner lives, it is his.
+    // While the process that made it lives, it is in use.
     assert!(!place.good(&["server", "list"]).stdout.contains("half made"));
     assert!(place.good(&["server", "clean"]).stderr.contains("nothing to clean") && is_begun());
     child.kill().unwrap();
@@ -76,8 +76,8 @@ impl Drop for ByHand {
     }
 }
 
-/// A server on the data of `maria`, which was started by hand: it is told of, and never signalled.
-fn one_that_somebody_has_started_is_left_alone(place: &Place) {
+/// A server on the data of `maria`, which was started by hand: it is reported, and never signalled.
+fn a_server_started_by_hand_is_left_alone(place: &Place) {
     let user = ServerUser::choose();
     let folder = place.home().join("named/maria").canonicalize().unwrap();
     let program = find(None, None, &user).unwrap().path;
@@ -161,7 +161,7 @@ fn the_life_of_a_named_server() {
     place.good(&["server", "sql", "maria", "CREATE DATABASE x; CREATE TABLE x.t (a INT)", "INSERT x.t VALUES (7)"]);
     place.refused(&["server", "start", "maria"], &["server `maria` runs (pid", "truetps server stop maria"]);
     place.refused(&["server", "remove", "maria"], &["runs (pid"]);
-    // Whoever started it may have been killed before he wrote down what it is.
+    // The process that started it may have been killed before it recorded the server.
     let pid = place.pid("maria");
     let note = place.home().join("named/maria/instance.json");
     let mut cut: serde_json::Value = serde_json::from_slice(&fs::read(&note).unwrap()).unwrap();
@@ -186,10 +186,10 @@ fn the_life_of_a_named_server() {
     assert!(stopped.stdout.contains("stopped cleanly"), "{}", stopped.stdout);
     assert!(place.good(&["server", "log", "maria", "-n", "5"]).stdout.contains("Shutdown complete"));
     place.refused(&["server", "stop", "maria"], &["it was stopped"]);
-    one_that_somebody_has_started_is_left_alone(&place);
+    a_server_started_by_hand_is_left_alone(&place);
     place.good(&["server", "start", "maria"]);
     assert_eq!(place.value("maria", "SELECT a FROM x.t"), "7");
-    // It ends well, and nobody has noted it: as after a Ctrl-C in `stop`.
+    // It ends well, but its end was not recorded: as after a Ctrl-C in `stop`.
     signal(place.pid("maria"), Signal::TERM);
     wait_until("the end of a server", || place.servers().is_empty());
     let status = place.run(&["server", "status", "maria"]).stdout;
@@ -205,8 +205,8 @@ fn the_life_of_a_named_server() {
 fn no_statement_outlives_who_waits_for_it(place: &Place) {
     const SLEEPS: &str = "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE INFO LIKE 'SELECT SLEEP%'";
     let late = place.run(&["server", "sql", "maria", "SELECT SLEEP(100)", "--wait", "1"]);
-    let told = "not answered the statement within 1 s (--wait): it was ended there";
-    assert!(late.code == Some(4) && late.stderr.contains(told), "{}", late.stderr);
+    let message = "not answered the statement within 1 s (--wait): it was ended there";
+    assert!(late.code == Some(4) && late.stderr.contains(message), "{}", late.stderr);
     let ended = || place.value("maria", SLEEPS) == "0";
     wait_until("the end of a statement that was late", ended);
     let child = place.start(&["server", "sql", "maria", "SELECT SLEEP(100)", "SELECT 'never'"]);
@@ -215,8 +215,8 @@ fn no_statement_outlives_who_waits_for_it(place: &Place) {
     let ran: Ran = child.wait_with_output().unwrap().into();
     assert!(ran.code == Some(130) && !ran.stdout.contains("never"), "{}{}", ran.stdout, ran.stderr);
     // A server may call the sleep over, and not failed: then the next statement is not sent.
-    let told = ["interrupted in statement 1 of 2", "interrupted before statement 2 of 2"];
-    assert!(told.iter().any(|words| ran.stderr.contains(words)), "{}", ran.stderr);
+    let messages = ["interrupted in statement 1 of 2", "interrupted before statement 2 of 2"];
+    assert!(messages.iter().any(|words| ran.stderr.contains(words)), "{}", ran.stderr);
     wait_until("the end of a statement that was interrupted", ended);
     // One that answers nothing at all is not waited for longer than was asked, not even for its greeting.
     let pid = place.pid("maria");
@@ -380,9 +380,9 @@ fn a_start_that_fails_leaves_no_process() {
         assert!(place.servers().is_empty());
     }
     let left = place.left();
-    assert!(!left.iter().any(|name| name.contains("never")), "a lock of nobody's: {left:?}");
+    assert!(!left.iter().any(|name| name.contains("never")), "a lock without an owner: {left:?}");
     place.good(&["server", "add", "never", place.path().join("never").to_str().unwrap()]);
-    // What was started is found also where nobody lived to write down what it is.
+    // A started server is found also if truetps was killed before it recorded the server.
     let mut child = place.start(&["server", "start", "never"]);
     wait_until("a process", || place.good(&["server", "list"]).stdout.contains("never  runs, pid"));
     child.kill().unwrap();

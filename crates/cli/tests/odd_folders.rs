@@ -219,7 +219,7 @@ fn other_folders_are_refused() {
         .refused(&["report", "a run/trial-0001"], &["is the folder of one trial: the experiment is the one above it"]);
 }
 
-/// Nobody's schedule has a trial twice; its trial is read twice.
+/// No schedule that truetps writes has a trial twice; its trial is read twice.
 #[test]
 fn a_schedule_that_was_edited_is_read_as_it_is() {
     let copied = Copied::new();

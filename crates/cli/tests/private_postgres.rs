@@ -45,7 +45,7 @@ impl Place {
         assert!([Some(0), Some(3)].contains(&ran.code), "{args:?}\n{}{}", ran.stdout, ran.stderr);
     }
 
-    /// Processes that work in this place: all those of a server do.
+    /// Processes that work in this place, as all processes of a server do.
     fn at_work(&self) -> Vec<u32> {
         let home = self.home();
         let numbers = fs::read_dir("/proc").unwrap().flatten();
@@ -119,8 +119,8 @@ fn levels_that_need_a_start_and_fresh_copies() {
 }
 
 #[test]
-fn wrong_settings_are_told_before_anything_starts() {
-    let Some(basedir) = basedir("wrong_settings_are_told_before_anything_starts") else { return };
+fn wrong_settings_are_reported_before_anything_starts() {
+    let Some(basedir) = basedir("wrong_settings_are_reported_before_anything_starts") else { return };
     let place = Place::new();
     for (set, words) in [
         ("synchronous_comit=off", &["postgresql 1", "did you mean `synchronous_commit`"][..]),

@@ -139,9 +139,9 @@ fn a_server_that_hangs_does_not_hide_its_host() {
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     assert!(ran.stdout.contains("status.Questions"), "{}", ran.stdout);
     assert!(ran.stderr.contains("running 0"), "a line a sample: {}", ran.stderr);
-    // It is told while it lasts, when it is over, and as a part of the whole.
-    let told = ran.stderr.matches("no answer from the server for ").count();
-    assert!((2..=5).contains(&told), "every half second: {}", ran.stderr);
+    // It is reported while it lasts, at its end, and in the summary.
+    let lines = ran.stderr.matches("no answer from the server for ").count();
+    assert!((2..=5).contains(&lines), "every half second: {}", ran.stderr);
     let again = seconds_in(&ran.stderr, "answers again, after ");
     assert!((1.8..2.6).contains(&again), "{again} s: {}", ran.stderr);
     let all = seconds_in(&ran.stdout, "not answering: ");
@@ -217,7 +217,7 @@ fn a_server_that_is_gone_at_the_end_is_no_good_end() {
 }
 
 #[test]
-fn a_restart_and_a_session_that_is_ended_are_told_apart() {
+fn a_restart_and_a_session_that_is_ended_are_distinguished() {
     let Some(binary) = mariadb("a_restart_and_a_session_that_is_ended") else { return };
     let owned = Owned::start(&binary, &[]);
     let (place, dsn) = (Place::new(), owned.socket_dsn());
@@ -344,7 +344,7 @@ fn a_postgres_that_hangs_and_dies_is_seen() {
     let dsn = format!("postgresql://poor@/postgres?socket={}", postgres.socket().display());
     let child = place.start(&["probe", &dsn, "--interval=200ms", "--duration=5s"]);
     sleep(Duration::from_millis(600));
-    // A session that somebody ends says nothing of the server, nor of what it offers.
+    // A session ended by another user says nothing about the server, or its signals.
     let end = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE usename = 'poor'";
     assert_eq!(postgres.connect().unwrap().query_value(end).unwrap().as_deref(), Some("1"));
     sleep(Duration::from_millis(600));

@@ -1,5 +1,5 @@
-//! Servers that were fetched, from MySQL 5.5 on: a private one whose redo log's size is a factor, and one that belongs to
-//! somebody, by TCP and with a password. And two of them beside each other.
+//! Servers that were fetched, from MySQL 5.5 on: a private one whose redo log's size is a factor, and an external
+//! one, by TCP and with a password. And two of them beside each other.
 //!
 //! Two of them are measured; `TRUETPS_TEST_SERVERS=all`, or names in its place, takes others.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
@@ -24,7 +24,7 @@ macro_rules! measured {
             let Some(server) = chosen_server(stringify!($test), $name, &USUAL) else { return };
             let place = Place::new();
             a_private_one(&place, &server);
-            one_of_somebody(&place, &server);
+            an_external_server(&place, &server);
         })*
     };
 }
@@ -71,7 +71,7 @@ fn a_private_one(place: &Place, server: &FetchedServer) {
     assert!(place.servers().is_empty());
 }
 
-fn one_of_somebody(place: &Place, server: &FetchedServer) {
+fn an_external_server(place: &Place, server: &FetchedServer) {
     // Without keys a password that MySQL has not seen before cannot come by TCP, from 8.0 on.
     let keys = ["auto_generate_certs", "caching_sha2_password_auto_generate_rsa_keys"].map(|name| (name, "ON"));
     let has_keys = !server.binary.is_mariadb() && server.binary.version >= ServerVersion::new(8, 0, 11);
@@ -86,7 +86,7 @@ fn one_of_somebody(place: &Place, server: &FetchedServer) {
     assert_eq!(owned.belongings(), before);
 }
 
-/// The capture of a server that is told nothing but where its files are.
+/// The capture of a server with only the paths of its files set.
 fn captured(place: &Place, name: &str, server: &FetchedServer) {
     let run = |args: &[&str]| place.good(args).stdout;
     run(&["server", "add", name, server.basedir.to_str().unwrap()]);

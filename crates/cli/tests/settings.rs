@@ -119,7 +119,7 @@ fn a_flush_that_cannot_be_measured_is_refused() {
     check(ran, ["only a server behind a unix socket", "hint: name the server by its socket"]);
 }
 
-/// An account that may do little, by TCP: what it cannot see is told, and is no failure.
+/// An account that may do little, by TCP: what it cannot see is reported, and is no failure.
 #[test]
 fn a_mysql_seen_by_an_account_with_few_rights() {
     let Some((binary, _)) = mysql("a_mysql_seen_by_an_account_with_few_rights") else { return };
@@ -161,7 +161,7 @@ fn a_postgresql() {
     assert_eq!(found["schemas"][0]["tables"], 1, "{}", found["schemas"]);
     assert_eq!(found["variables"]["primary_conninfo"], serde_json::Value::Null);
     place.write("pg.json", &found.to_string());
-    // A schema whose name only begins like those of the system, and partitions, whose rows count once.
+    // A schema whose name only begins like a system schema's, and partitions, whose rows count once.
     for sql in [
         "CREATE SCHEMA pgstats",
         "CREATE TABLE pgstats.parts (id int) PARTITION BY RANGE (id)",

@@ -1,4 +1,4 @@
-//! What `truetps sysbench` does beyond sysbench: one document, one address, an end when the user has had enough.
+//! What `truetps sysbench` does beyond sysbench: one document, one address, an end on Ctrl-C.
 
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test may panic, and says loudly what it skips")]
 
@@ -241,11 +241,11 @@ fn what_comes_too_late_for_states_of_their_own_is_told_once() {
     ] {
         place.write("late.lua", &with_event(text));
         let (chosen, notes, ran) = isolation(&place, "./late.lua", &[]);
-        let told = format!("code that was loaded after the script's body {found}");
-        assert!(chosen == "worker" && notes.contains(&told), "{text}: {notes}");
-        assert_eq!(ran.stdout.matches(&told).count(), 1, "{text}: {}", ran.stdout);
+        let note = format!("code that was loaded after the script's body {found}");
+        assert!(chosen == "worker" && notes.contains(&note), "{text}: {notes}");
+        assert_eq!(ran.stdout.matches(&note).count(), 1, "{text}: {}", ran.stdout);
         assert!(ran.stdout.contains("WARNING: ") && ran.stdout.contains("--lua-isolation=client"), "{}", ran.stdout);
-        // Who asks for it is not told.
+        // With the option given, there is no note.
         let (_, notes, _) = isolation(&place, "./late.lua", &["--lua-isolation=worker"]);
         assert_eq!(notes, "[]", "{text}");
     }
@@ -254,7 +254,7 @@ fn what_comes_too_late_for_states_of_their_own_is_told_once() {
 #[test]
 fn what_a_script_has_in_the_place_of_a_function_is_called() {
     let place = Place::new();
-    for (text, told) in [
+    for (text, message) in [
         ("init = 5", "FATAL: `init' function failed: attempt to call a number value"),
         ("done = 5", "FATAL: `done' function failed: attempt to call a number value"),
         ("sysbench.cmdline.commands = { run = { 5 } }", "FATAL: `sysbench.cmdline.call_command' function failed: "),
@@ -262,7 +262,7 @@ fn what_a_script_has_in_the_place_of_a_function_is_called() {
     ] {
         place.write("wrong.lua", &with_event(text));
         let ran = place.run(&["sysbench", "./wrong.lua", "--events=1", "--runs=none", "run"]);
-        assert!(ran.stdout.contains(told), "{text}: {}", ran.stdout);
+        assert!(ran.stdout.contains(message), "{text}: {}", ran.stdout);
         // As in sysbench, a run that is over is not changed by what done() does.
         assert_eq!(ran.code, Some(i32::from(!text.starts_with("done"))), "{text}");
     }
@@ -286,7 +286,7 @@ fn an_address_names_the_driver() {
         let ran = run(flags);
         assert!(ran.stdout.ends_with(&format!("driver\t{driver}\n")), "{flags:?}: {}", ran.stdout);
     }
-    // Not to a server that nobody has named.
+    // It never connects to a server that was not named.
     let ran = run(&["--dsn=postgresql://me@nowhere/mine", "--db-driver=mysql"]);
     assert_eq!(ran.code, Some(1));
     assert!(ran.stdout.contains("FATAL: --dsn is no address for the driver 'mysql': postgresql://"), "{}", ran.stdout);

@@ -30,7 +30,7 @@ fn one_ctrl_c_ends_a_script_that_computes_for_ever() {
         let path = format!("./{name}");
         let command = if name == "prepare.lua" { "prepare" } else { "run" };
         let child = place.start(&[&["sysbench", &path, "--runs=none"], flags, &[command]].concat());
-        // It prints to a pipe, which nobody reads before the end; one that has computed for so long is at it.
+        // It prints to a pipe, which is read only at the end; so much CPU time means that the script runs.
         common::wait_until("a script that computes", || common::cpu_seconds(child.id()) > 2.0);
         signal(child.id(), Signal::INT);
         let began = Instant::now();
@@ -51,9 +51,9 @@ fn a_document_that_cannot_be_written_is_a_failure() {
         .stdout(Stdio::from(File::create("/dev/full").unwrap()))
         .output()
         .unwrap();
-    let told = String::from_utf8_lossy(&ran.stderr);
-    assert_eq!(ran.status.code(), Some(1), "{told}");
-    assert!(told.contains("FATAL: the report cannot be written: No space left on device"), "{told}");
+    let stderr = String::from_utf8_lossy(&ran.stderr);
+    assert_eq!(ran.status.code(), Some(1), "{stderr}");
+    assert!(stderr.contains("FATAL: the report cannot be written: No space left on device"), "{stderr}");
 }
 
 #[test]

@@ -286,7 +286,7 @@ fn one_line_of_two_scripts_of_one_name_is_what_was_different() {
 }
 
 #[test]
-fn options_and_modules_of_scripts_are_told_apart() {
+fn options_and_modules_of_scripts_are_distinguished() {
     let place = Place::new();
     place.write("same.lua", "require('part') function event() work() end");
     let record = |runs: &str, part: &str, flags: &[&str]| {

@@ -82,9 +82,9 @@ fn between<'a>(text: &'a str, begin: &str, end: &str) -> Vec<&'a str> {
 }
 
 /// Runs a script's command, and reads lines of `group name`.
-fn told(place: &Place, script: &str, flags: &[&str]) -> BTreeMap<String, Names> {
-    place.write("told.lua", script);
-    let ran = place.run(&[&["sysbench", "./told.lua", "--mysql-dry-run", "prepare"], flags].concat());
+fn reported(place: &Place, script: &str, flags: &[&str]) -> BTreeMap<String, Names> {
+    place.write("reported.lua", script);
+    let ran = place.run(&[&["sysbench", "./reported.lua", "--mysql-dry-run", "prepare"], flags].concat());
     assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
     let mut groups: BTreeMap<String, Names> = BTreeMap::new();
     for (group, name) in ran.stdout.lines().filter_map(|line| line.strip_prefix("> ")?.split_once(' ')) {
@@ -118,8 +118,8 @@ fn options() {
 #[test]
 fn tables_of_scripts() {
     let (place, sections) = (Place::new(), sections());
-    let mut real = told(&place, TABLES, &[]);
-    let without_legacy = told(&place, TABLES, &["--compat=1.1"]).remove("globals").unwrap();
+    let mut real = reported(&place, TABLES, &[]);
+    let without_legacy = reported(&place, TABLES, &["--compat=1.1"]).remove("globals").unwrap();
     let mut globals = real.remove("globals").unwrap();
     globals.retain(|name| !without_legacy.contains(name) && name != "prepare");
     // Options of a script that declares none are globals of it, as the page says.
@@ -170,7 +170,7 @@ end
         let names: Vec<_> = sections[*heading].there.iter().map(String::as_str).collect();
         text.replace(&heading.to_uppercase(), &names.join(" "))
     });
-    assert_eq!(told(&Place::new(), &filled, &[])["looked"].len(), 4);
+    assert_eq!(reported(&Place::new(), &filled, &[])["looked"].len(), 4);
 }
 
 #[test]

@@ -107,7 +107,7 @@ fn a_run_gives_its_answer_after_the_picture() {
 }
 
 #[test]
-fn whoever_ends_the_run_gets_the_terminal_back() {
+fn the_end_of_a_run_restores_the_terminal() {
     if !has_server() {
         return;
     }

@@ -117,7 +117,7 @@ fn levels_are_started_with(levels: &str, blocks: u32) {
     }
     // MariaDB since 10.8 has at least this one.
     if let Some(buffering) = couplings.iter().find(|coupling| coupling["name"] == "innodb_log_file_buffering") {
-        assert!(ran.stdout.contains("innodb_log_file_buffering"), "{buffering} is told\n{}", ran.stdout);
+        assert!(ran.stdout.contains("innodb_log_file_buffering"), "{buffering} is reported\n{}", ran.stdout);
     }
 }
 
@@ -190,7 +190,7 @@ fn ctrl_c_keeps_what_was_measured_and_resume_does_the_rest() {
     place.write("long.toml", LONG);
     let child = place.start(&["sweep", "./long.toml"]);
     place.wait_for_interval("trial-0002");
-    // That of the warm-up: a disk that is busy for a moment has nothing measured yet.
+    // The interval is of the warm-up: on a busy disk nothing may be measured yet.
     std::thread::sleep(Duration::from_secs(1));
     signal(child.id(), Signal::INT);
     let ran: Ran = child.wait_with_output().unwrap().into();

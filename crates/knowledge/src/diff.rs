@@ -598,7 +598,7 @@ mod tests {
     }
 
     #[test]
-    fn what_somebody_has_chosen_is_not_folded_away() {
+    fn what_a_user_has_chosen_is_not_folded_away() {
         let from = |origin: Option<&str>, default: Option<&str>| {
             let mut one = side(Some(Flavour::Mariadb), "10.11.19", &[("rocksdb_flush_log_at_trx_commit", "0")]);
             let found = one.settings.values_mut().next().unwrap();

@@ -188,7 +188,7 @@ fn flush_level(view: &SettingsView<'_>) -> Option<u8> {
     view.number(FLUSH).map(|level| flush_level_of(view.flavour, level))
 }
 
-fn flush_told(view: &SettingsView<'_>, level: u8) -> String {
+fn flush_source(view: &SettingsView<'_>, level: u8) -> String {
     match view.text(FLUSH) {
         Some(text) if !same_setting(text, &level.to_string()) => format!("{FLUSH}={text}, taken as {level}"),
         _ => format!("{FLUSH}={level}"),
@@ -215,7 +215,7 @@ fn process_crash(view: &SettingsView<'_>) -> LossVerdict {
         return off;
     }
     match flush_level(view) {
-        Some(0) => LossVerdict::new(Loss::Seconds { seconds: timeout_s(view) }, flush_told(view, 0)),
+        Some(0) => LossVerdict::new(Loss::Seconds { seconds: timeout_s(view) }, flush_source(view, 0)),
         Some(_) => LossVerdict::new(Loss::Nothing, ""),
         None => LossVerdict::new(Loss::Unknown, format!("{FLUSH} is not known")),
     }
@@ -227,7 +227,7 @@ fn power_cut(view: &SettingsView<'_>) -> LossVerdict {
     }
     let seconds = timeout_s(view);
     match flush_level(view) {
-        Some(level @ (0 | 2)) => LossVerdict::new(Loss::Seconds { seconds }, flush_told(view, level)),
+        Some(level @ (0 | 2)) => LossVerdict::new(Loss::Seconds { seconds }, flush_source(view, level)),
         Some(level) => binlog_at_power_cut(view, level),
         None => LossVerdict::new(Loss::Unknown, format!("{FLUSH} is not known")),
     }

@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn scripts_are_told_by_their_name_and_limits() {
+    fn scripts_are_reported_by_their_name_and_limits() {
         let line = |load: &str| {
             let text = format!(
                 "name = \"p\"\nabout = \"?\"\n[workload]\nname = \"sysbench\"\nscript = \"oltp\"\n[load]\n{load}\n\

@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn cheap_flushes_are_told_and_dear_ones_are_not() {
+    fn cheap_flushes_are_reported_and_dear_ones_are_not() {
         let mut fixture = Fixture::durability();
         check(&meaning(&fixture.input()), "A flush takes 310 µs here (median): on a disk that needs 10 ms or more");
         fixture.experiment.host.flush.as_mut().unwrap().us_p50 = 12_000.0;
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_level_brings_along_is_told() {
+    fn what_a_level_brings_along_is_reported() {
         let mut fixture = Fixture::durability();
         let coupling = |level, value: &str| Coupling {
             server: None,
@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn an_alarm_of_the_twins_is_told() {
+    fn an_alarm_of_the_twins_is_reported() {
         let fixture = Fixture::durability().with(|trials| {
             for trial in trials.iter_mut().filter(|trial| trial.role == truetps_record::TrialRole::AaTwin) {
                 trial.measured.as_mut().unwrap().tps *= 2.0;

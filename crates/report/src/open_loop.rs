@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn both_reasons_and_the_share_of_trials_are_told() {
+    fn both_reasons_and_the_share_of_trials_are_reported() {
         let mut fixture = Fixture::open_run(1000);
         let open = fixture.analysis.cells[0].open_loop.as_mut().unwrap();
         open.sustained = truetps_analysis::TrialShare { trials: 3, of: 5 };

@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_switch_takes_away_is_told_behind_it_and_not_counted() {
+    fn what_a_switch_takes_away_is_listed_under_it_and_not_counted() {
         let of = |name: &str, log_bin: &str| side(name, "8.0.36", &[("log_bin", log_bin), ("sync_binlog", "1")]);
         let text = diff_text(&diff(&of("a", "OFF"), &of("b", "ON")), false);
         assert!(text.find("\n  log_bin ").unwrap() < text.find("\n  sync_binlog ").unwrap(), "{text}");

@@ -361,7 +361,7 @@ What it means
     }
 
     #[test]
-    fn what_went_wrong_is_told() {
+    fn what_went_wrong_is_reported() {
         check(
             &Fixture::troubled(),
             "\

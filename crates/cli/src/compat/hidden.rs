@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_handed_over_comes_back_and_to_nobody_else() {
+    fn what_is_handed_over_comes_back_to_its_owner_alone() {
         let given = ["truetps", "slap", "-p\u{e4},=1", "-a"].map(OsString::from);
         let odd = [&given[..], &[OsString::from_vec(vec![b'-', b'p', 0xff])]].concat();
         let masks = [None, None, Some(OsString::from("-px")), None, Some("-px".into())];

@@ -24,12 +24,12 @@ pub(super) fn run(arguments: Vec<OsString>) -> ExitCode {
         server_warning: truetps_lab::replication_warning,
     };
     let watched = world.interrupt.clone();
-    std::thread::spawn(move || leave_if_nobody_listens(&watched));
+    std::thread::spawn(move || leave_if_interrupt_is_ignored(&watched));
     ExitCode::from(truetps_sysbench::run_program(arguments, &world))
 }
 
-/// A script may go on for ever where it is not asked to end: then the program ends without it.
-fn leave_if_nobody_listens(interrupt: &Interrupt) {
+/// A script may ignore the interrupt and run for ever: then the program ends without it.
+fn leave_if_interrupt_is_ignored(interrupt: &Interrupt) {
     const LOOK: Duration = Duration::from_millis(100);
     const PATIENCE: Duration = Duration::from_secs(3);
     let (mut heard, mut since) = (None, Instant::now());

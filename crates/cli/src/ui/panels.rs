@@ -27,7 +27,7 @@ pub(crate) fn lines(pen: &mut Pen<'_>, area: Rect, model: &Model, running: &Runn
     pen.text(area, 8, 0, &text, PLAIN);
     pen.text(area, 0, 1, "stalls", STRONG);
     let style = if running.so_far.count > 0 { pen.palette.stall() } else { PLAIN };
-    pen.text(area, 8, 1, &stalls_told(running), style);
+    pen.text(area, 8, 1, &stalls_text(running), style);
     last_line(pen, area, 2, model);
 }
 
@@ -50,7 +50,7 @@ pub(crate) fn last_line(pen: &mut Pen<'_>, area: Rect, row: u16, model: &Model) 
 }
 
 /// `2, longest 1.90 s`, and the one that goes on.
-fn stalls_told(running: &Running) -> String {
+fn stalls_text(running: &Running) -> String {
     let so_far = running.so_far;
     if so_far.count == 0 {
         return if so_far.judged { "none" } else { "not enough data yet" }.to_owned();
@@ -121,7 +121,7 @@ pub(crate) fn stalls(pen: &mut Pen<'_>, area: Rect, running: &Running) {
     let area = below(area);
     let so_far = running.so_far;
     if running.stalls.is_empty() {
-        pen.text(area, 2, 0, &stalls_told(running), FAINT);
+        pen.text(area, 2, 0, &stalls_text(running), FAINT);
         return;
     }
     let style = pen.palette.stall();

@@ -85,11 +85,11 @@ impl Place {
     pub(crate) fn program(&self, program: &Path, args: &[&str]) -> Command {
         let mut command = Command::new(program);
         command.args(args).current_dir(self.path()).env("TRUETPS_SANDBOX_DIR", self.home()).stdin(Stdio::null());
-        // Journals of foreign servers: not among those of the user who runs the tests.
+        // Journals of external servers: not in the state folder of the user who runs the tests.
         command.env("XDG_STATE_HOME", self.path().join("state"));
         // Runs of other tests are no company.
         command.env("TRUETPS_PRESENCE", self.path().file_name().unwrap());
-        // And no login of his.
+        // And no login of that user.
         command.env("HOME", self.path());
         for name in ["TRUETPS_RUNS", "TRUETPS_BASEDIR", "TRUETPS_DSN", "NO_COLOR"] {
             command.env_remove(name);
@@ -124,7 +124,8 @@ impl Place {
         }
     }
 
-    /// Starts a server with a name on a port that was free a moment ago, again where another one has taken it meanwhile.
+    /// Starts a server with a name on a port that was free a moment ago, again if another process has taken the port
+    /// since.
     pub(crate) fn start_on_a_port(&self, name: &str) -> (u16, Ran) {
         for attempt in 0.. {
             let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
@@ -196,7 +197,7 @@ pub(crate) fn wait_until(what: &str, mut is_there: impl FnMut() -> bool) {
     }
 }
 
-/// A terminal: the end of the person, and that of the program.
+/// A terminal: the user's end, and the program's end.
 pub(crate) fn open_terminal() -> (OwnedFd, OwnedFd) {
     let person = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
     grantpt(&person).unwrap();

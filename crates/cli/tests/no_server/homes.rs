@@ -103,9 +103,9 @@ fn all_refused(place: &Place, home: &Path, expect: &str) {
 }
 
 #[test]
-fn a_home_on_a_full_disk_is_told_before_anything_starts() {
+fn a_home_on_a_full_disk_is_reported_before_anything_starts() {
     let place = Place::new();
-    let Some(disk) = Disk::mount(&place, "a_home_on_a_full_disk_is_told_before_anything_starts") else { return };
+    let Some(disk) = Disk::mount(&place, "a_home_on_a_full_disk_is_reported_before_anything_starts") else { return };
     let home = disk.0.join("home");
     assert_eq!(at(&place, &home, COMMANDS[0]).unwrap().code, Some(0));
     disk.fill();

@@ -1,4 +1,4 @@
-//! What a run leaves behind, how it ends, and options of our own.
+//! What a run leaves behind, how it ends, and options that mysqlslap does not have.
 
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -51,7 +51,7 @@ fn no_password_is_in_the_list_of_processes() {
         } else {
             command.arg("slap").args(&words);
         }
-        // The password of the environment is not that of the command line.
+        // The environment has another password than the command line.
         command.env("MYSQL_PWD", "wrong").arg("--pre-system=env > environment").stderr(Stdio::piped());
         let child = command.stdout(Stdio::piped()).spawn().unwrap();
         wait_until("queries", || {

@@ -28,8 +28,8 @@ pub(crate) fn number_behind(text: &str, label: &str) -> u64 {
 }
 
 #[test]
-fn a_test_that_nobody_ran_has_no_figures() {
-    let Some(bench) = Bench::start("a_test_that_nobody_ran_has_no_figures") else { return };
+fn a_test_without_a_run_has_no_figures() {
+    let Some(bench) = Bench::start("a_test_without_a_run_has_no_figures") else { return };
     let user = "CREATE USER slapper@localhost";
     bench.owned.execute(&[user, "GRANT ALL ON *.* TO slapper@localhost"]);
     let lock = "--pre-query=alter user slapper@localhost account lock";

@@ -1,4 +1,4 @@
-//! Ctrl-C: what it ends, what is said, and what a second one leaves behind.
+//! Ctrl-C: what it ends, its messages, and what a second one leaves behind.
 
 use std::time::{Duration, Instant};
 
@@ -12,8 +12,8 @@ const SLEEPING: &str =
     "SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE 'select sleep%' OR info LIKE 'insert into t%'";
 
 #[test]
-fn nobody_waits_for_the_long_queries_of_clients() {
-    let Some(bench) = Bench::start("nobody_waits_for_the_long_queries_of_clients") else { return };
+fn an_interrupt_ends_long_queries_of_clients() {
+    let Some(bench) = Bench::start("an_interrupt_ends_long_queries_of_clients") else { return };
     let socket = bench.socket();
     let value = |sql: &str| bench.owned.admin().query_value(sql).unwrap().unwrap();
     // With a table, so that the schema is not dropped before the queries have ended.

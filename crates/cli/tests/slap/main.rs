@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test may panic, and says loudly what it skips")]
 
 #[path = "../../../driver/tests/support/certificates.rs"]
-#[allow(dead_code, reason = "that of the driver's tests, of which a part is used here")]
+#[allow(dead_code, reason = "the support code of the driver's tests, of which a part is used here")]
 mod certificates;
 #[path = "../common/mod.rs"]
 mod common;
@@ -42,7 +42,7 @@ struct Seen {
     connections: u64,
 }
 
-/// Questions of our own, before anything is measured and after all that is.
+/// Queries of truetps, before and after the measurement.
 const OWN: [&str; 7] = [
     "SELECTCONCAT(VERSION(),N,@@version_comment)",
     "SELECTCONNECTION_ID()",

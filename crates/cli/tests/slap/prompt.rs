@@ -36,7 +36,7 @@ impl Terminal {
         (&self.person).write_all(keys.as_bytes()).unwrap();
     }
 
-    /// Starts a test that nobody answers, and waits until it asks for the password.
+    /// Starts a test without typing an answer, and waits until it asks for the password.
     fn asked(&self, place: &Place) -> Child {
         self.asked_by(place, &["slap", "--no-defaults", "--socket=/nowhere", "-a", "-p", "--runs=none"])
     }
@@ -93,7 +93,7 @@ fn a_signal_ends_the_question() {
 #[test]
 fn a_signal_ends_the_question_for_the_account_of_a_dsn() {
     let place = Place::new();
-    // Its backlog takes a connection that nobody answers.
+    // Its backlog takes a connection that is never answered.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let dsn = format!("mysql://me@{}", silent.local_addr().unwrap());
     let capture = ["server", "capture", &dsn, "--ask-password"];

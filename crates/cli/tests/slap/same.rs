@@ -10,8 +10,8 @@ use crate::support::Owned;
 use crate::{Bench, ORIGINAL, Seen, lines, shape};
 
 #[test]
-fn generated_tests_are_those_of_the_original() {
-    let Some(bench) = Bench::start("generated_tests_are_those_of_the_original") else { return };
+fn generated_tests_match_the_original() {
+    let Some(bench) = Bench::start("generated_tests_match_the_original") else { return };
     for kind in ["mixed", "write", "read", "update", "key"] {
         for flags in [
             &["--auto-generate-sql-add-autoincrement"][..],
@@ -41,8 +41,8 @@ fn generated_tests_are_those_of_the_original() {
 }
 
 #[test]
-fn tests_of_the_users_own_are_those_of_the_original() {
-    let Some(bench) = Bench::start("tests_of_the_users_own_are_those_of_the_original") else { return };
+fn tests_of_the_users_own_match_the_original() {
+    let Some(bench) = Bench::start("tests_of_the_users_own_match_the_original") else { return };
     let create = "--create=create table t (a int);insert into t values (1)";
     for (flags, differs) in [
         (&["--query=insert into t values (2);select a from t", "-c3", "--number-of-queries=12"][..], &[][..]),
@@ -87,8 +87,8 @@ fn tests_of_the_users_own_are_those_of_the_original() {
 }
 
 #[test]
-fn refusals_are_those_of_the_original() {
-    let Some(bench) = Bench::start("refusals_are_those_of_the_original") else { return };
+fn refusals_match_the_original() {
+    let Some(bench) = Bench::start("refusals_match_the_original") else { return };
     for args in [
         &["-a", "--query=select 1"][..],
         &["-a", "--create=create table t (a int)"],
@@ -152,8 +152,8 @@ fn refusals_are_those_of_the_original() {
 }
 
 #[test]
-fn the_way_to_the_server_is_that_of_the_original() {
-    let Some(bench) = Bench::start("the_way_to_the_server_is_that_of_the_original") else { return };
+fn the_way_to_the_server_matches_the_original() {
+    let Some(bench) = Bench::start("the_way_to_the_server_matches_the_original") else { return };
     let (socket, port) = (bench.socket(), format!("--port={}", bench.owned.port));
     // Each line begins with the right socket. The owner's account is one of this host, whichever way it comes.
     for (args, code) in [

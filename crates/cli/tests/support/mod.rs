@@ -29,14 +29,13 @@ const PORT_TRIES: u32 = 3;
 
 /// The account of the load: it may do everything in schemas of this name, and nothing elsewhere.
 pub(crate) const ACCOUNT: &str = "loader";
-/// A word that is nowhere unless somebody has let it out, with letters that a DSN must encode.
+/// A word that appears only if a password has leaked, with letters that a DSN must encode.
 pub(crate) const PASSWORD: &str = "h1dden/pass@word?";
 pub(crate) const PASSWORD_ENCODED: &str = "h1dden%2Fpass%40word%3F";
 /// No record may have this part of it, in whatever encoding.
 const PASSWORD_PART: &str = "h1dden";
 
-/// A server on a socket and on 127.0.0.1 which belongs to somebody: it has a database of its owner's, and an account
-/// for the load.
+/// An external server, on a socket and on 127.0.0.1: it has a database of its owner, and an account for the load.
 pub(crate) struct Owned {
     pub(crate) server: RunningServer,
     pub(crate) port: u16,

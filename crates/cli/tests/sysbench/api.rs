@@ -1,4 +1,4 @@
-//! Scripts of our own, one for each part of the API, which print what they find.
+//! Scripts written for truetps, one for each part of the API, which print what they find.
 
 use std::fs;
 use std::path::Path;
@@ -85,8 +85,8 @@ const USES: &[Use] = &[
         ],
         deviations: &[(
             "rand-seed",
-            "a seed gives the same numbers in each run, whatever the number of threads, but not those of sysbench, which \
-             draws them from the C library",
+            "a seed gives the same numbers in each run, whatever the number of threads, but not the numbers of \
+             sysbench, which draws them from the C library",
         )],
         ..ALONE
     },

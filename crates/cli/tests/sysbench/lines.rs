@@ -57,7 +57,7 @@ fn line_without_measures(line: &str, counts: Counts) -> String {
     places_replaced(&pointers_replaced(&rates_replaced(line)))
 }
 
-/// Line numbers of sysbench's own Lua, and LuaJIT's numbers of types, are nobody's business.
+/// Line numbers of sysbench's own Lua, and LuaJIT's numbers of types, are not compared.
 fn places_replaced(line: &str) -> String {
     let mut out = line.to_owned();
     for (begin, end) in [("[string \"sysbench", ": "), ("'struct ", "'")] {

@@ -1,4 +1,4 @@
-//! Statements without their values, so that those of two runs can be counted together.
+//! Statements without their values, so that statements of two runs can be counted together.
 
 use std::collections::BTreeMap;
 

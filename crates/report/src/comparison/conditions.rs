@@ -167,7 +167,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_disk_that_was_twice_as_slow_is_told() {
+    fn a_disk_that_was_twice_as_slow_is_reported() {
         let host = |us_p50| {
             let mut host = crate::fixture::Fixture::durability().experiment.host;
             host.flush = Some(FlushProbe { writes: 400, us_p50, us_p99: 1e3, us_max: 1e3 });

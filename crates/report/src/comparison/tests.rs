@@ -123,7 +123,7 @@ fn the_answer_in_words() {
 
 /// A side that loses commits is not only faster.
 #[test]
-fn a_side_that_survives_less_is_told_beside_the_verdict() {
+fn a_side_that_survives_less_is_reported_beside_the_verdict() {
     let with = |said: &str| {
         let mut made = Made::of(Fixture::durability().with_settings(), 1, 7, Pairing::Blocks);
         made.thresholds.retain(|(one, _)| one.to_string() == said);

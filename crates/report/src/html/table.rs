@@ -8,7 +8,7 @@ use crate::generator::{self, LIMITED};
 use crate::names::best_cell;
 use crate::{ReportInput, format, names, open_loop};
 
-/// Columns beside those of the comparison: axis, tps, four times, failed, trials.
+/// Columns besides the comparison's: axis, tps, four times, failed, trials.
 const COLUMNS_ALONE: usize = 8;
 const COLUMNS_OF_COMPARISON: usize = 3;
 

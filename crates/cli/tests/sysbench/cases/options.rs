@@ -17,13 +17,13 @@ pub(crate) const CASES: &[Case] = &[
         ..CASE
     },
     Case {
-        name: "options that nobody knows",
+        name: "unknown options",
         script: WITH_OPTIONS,
         args: &["test.lua --nonsense=1 run", "--nonsense test.lua prepare", "test.lua prepare --no-such_thing=a=b"],
         ..CASE
     },
     Case {
-        name: "options that nobody knows, and a script without any",
+        name: "unknown options, and a script without options",
         script: "function prepare() print(sysbench.opt.nonsense, sysbench.opt.word, nonsense, word) end",
         args: &[
             "test.lua --nonsense=1 --word prepare",
@@ -199,7 +199,7 @@ pub(crate) const CASES: &[Case] = &[
             ("memory", "only cpu is built in, since the others measure no database"),
             ("threads", "only cpu is built in, since the others measure no database"),
             ("mutex", "only cpu is built in, since the others measure no database"),
-            ("cpu help", "in words of our own"),
+            ("cpu help", "in the words of truetps"),
         ],
         ..CASE
     },
@@ -223,7 +223,7 @@ pub(crate) const CASES: &[Case] = &[
         ..CASE
     },
     Case {
-        name: "nobody answers",
+        name: "no server answers",
         script: "function prepare() local d = sysbench.sql.driver() local c = d:connect() print(c) end \
             function thread_init() prepare() end function event() end function done() print('done') end",
         args: &[
@@ -235,7 +235,7 @@ pub(crate) const CASES: &[Case] = &[
         ],
         deviations: &[(
             "mysql-port=1",
-            "the number of the system's error is that of the refusal (111), where the client library tells another (115)",
+            "the system's error number is 111, connection refused, where the client library reports 115",
         )],
         ..CASE
     },
@@ -264,7 +264,7 @@ pub(crate) const CASES: &[Case] = &[
     Case {
         name: "help",
         args: &["--help", "--help=on nothing", "--help prepare"],
-        deviations: &[("", "options of sysbench's head and of our own are listed too")],
+        deviations: &[("", "options of sysbench's head and of truetps are listed too")],
         ..CASE
     },
 ];
