@@ -79,7 +79,7 @@ fn a_standstill_to_the_end_is_reported_with_the_age_of_what_waited() {
     let Some(binary) = mariadb("a_standstill_to_the_end_is_reported_with_the_age_of_what_waited") else { return };
     let place = Place::new();
     stopped_run(&place, 5, 2, 5, &["--basedir", &binary.path.display().to_string()]);
-    let is_reported = |text: &str| text.contains("4 transactions were unanswered when it ended, the oldest for ");
+    let is_reported = |text: &str| text.contains("4 transactions were still in flight at the end, the oldest for ");
     let report = place.good(&["report"]);
     assert!(is_reported(&flat(&report)), "{}", report.stdout);
     assert!(flat(&report).contains("the server did not answer the probe for "), "{}", report.stdout);
@@ -93,7 +93,7 @@ fn a_standstill_to_the_end_is_reported_with_the_age_of_what_waited() {
     assert!(is_reported(&fs::read_to_string(place.latest().join("report.html")).unwrap()));
     let other = concat!(env!("CARGO_MANIFEST_DIR"), "/../report/testdata/before-probe/trial-0001");
     let compared = place.run(&["compare", "latest", other]);
-    assert!(flat(&compared).contains("A: trial-0001: 4 transactions were unanswered"), "{}", compared.stdout);
+    assert!(flat(&compared).contains("A: trial-0001: 4 transactions were still in flight"), "{}", compared.stdout);
 }
 
 /// Counts what a process asks of its disk, until it is ended.

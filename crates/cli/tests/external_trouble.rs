@@ -233,7 +233,7 @@ fn a_value_of_ours_after_a_restart_is_for_its_owner_to_decide() {
     let owned = owned.restarted(&binary, &[("log_bin", "ON"), ("sync_binlog", "7"), ("server_id", "9")]);
     let (dsn, file) = (owned.socket_dsn(), journal(&place));
     let ran = place.run(&["server", "restore"]);
-    let is_told = ran.stderr.contains("server_id 9, and 1 in the journal") && ran.stderr.contains("--same-server");
+    let is_told = ran.stderr.contains("server_id 9 (in the journal 1)") && ran.stderr.contains("--same-server");
     assert!(ran.code == Some(2) && is_told, "{}", ran.stderr);
     let ran = place.run(&short_run("insert", &dsn, &[]));
     assert!(ran.code == Some(2) && ran.stderr.contains(&file), "whose schema that is: {}", ran.stderr);
@@ -268,7 +268,7 @@ fn behind_a_proxy_nothing_is_set() {
     let many = ["--connections=50000", "--dry-run"];
     for (dsn, code) in [(dsn, 0), (owned.tcp_dsn(), 2)] {
         let ran = run_with_password(&place, &short_run("insert", &dsn, &many));
-        let is_refused = ran.stderr.contains("clients would take all sessions");
+        let is_refused = ran.stderr.contains("clients would use all sessions");
         assert_eq!((ran.code, is_refused), (Some(code), code == 2), "{}", ran.stderr);
     }
     // Two addresses of one server are fine without a proxy; two servers are not.
@@ -299,7 +299,7 @@ fn a_right_that_is_gone_leaves_the_rest_put_back_and_ends_with_4() {
     owned.execute(&[&revoke, &format!("KILL USER {ACCOUNT}")]);
     let ran: Ran = child.wait_with_output().unwrap().into();
     assert_eq!(ran.code, Some(4), "{}", ran.stderr);
-    assert!(ran.stderr.contains("could not be left as it was"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("could not be restored"), "{}", ran.stderr);
     assert!(ran.stderr.contains("truetps server restore --journal"), "{}", ran.stderr);
     assert_eq!(schemas(&owned), schemas_before, "the schema goes, whatever becomes of a variable: {}", ran.stderr);
     assert_eq!(globals(&owned)["sync_binlog"], "0");
@@ -435,7 +435,7 @@ fn what_no_set_takes_back_is_refused() {
         ("--set=max_connections=10", "how many others may be connected"),
         ("--set=read_only=1", "refuses work"),
         ("--set=init_connect=x", "who may log in"),
-        ("--set=stored_program_cache=300", "not known"),
+        ("--set=stored_program_cache=300", "whether it can be restored is unknown"),
     ] {
         let ran = place.run(&short_run("insert", &dsn, &[set]));
         assert!(ran.code == Some(2) && ran.stderr.contains(word), "{set}: {}", ran.stderr);
@@ -449,7 +449,7 @@ fn what_no_set_takes_back_is_refused() {
     assert_eq!((globals(&owned), journals(&place).len()), (before, 0));
     // What levels mean for everybody is told before they are set.
     let ran = place.run(&short_run("insert", &dsn, &["--set=innodb_flush_log_at_trx_commit=0", "--dry-run"]));
-    assert!(ran.code == Some(0) && ran.stderr.contains("commits of everybody"), "{}", ran.stderr);
+    assert!(ran.code == Some(0) && ran.stderr.contains("commits of all sessions"), "{}", ran.stderr);
 }
 
 #[test]
@@ -487,7 +487,7 @@ fn a_schema_of_ours_with_a_table_of_somebody_else_s() {
                 [load]\nwarm_up_s = 0.1\nmeasure_s = 0.2\n[design]\nblocks = 1\naa_pair = false\n";
     place.write("view.toml", plan);
     let ran = place.run(&["sweep", "./view.toml", "--dsn", &dsn]);
-    assert!(!ran.stderr.contains("somebody else made"), "{}", ran.stderr);
+    assert!(!ran.stderr.contains("not created by truetps"), "{}", ran.stderr);
     assert!(!schemas(&owned).contains(&"truetps".to_owned()), "{}", ran.stderr);
     // They go where the schema has to stay.
     let place = Place::new();
@@ -540,7 +540,7 @@ fn a_schema_of_its_owner_after_a_kill() {
         let ran = place.run(&["server", "restore"]);
         assert_eq!(ran.code, Some(0), "{state}: {}", ran.stderr);
         if is_replaced {
-            assert!(ran.stdout.contains("are not those of the run, and are left: sbtest1"), "{}", ran.stdout);
+            assert!(ran.stdout.contains("but not created by it; left unchanged: sbtest1"), "{}", ran.stdout);
             let row = owned.admin().query_value("SELECT id FROM `app-1`.sbtest1").unwrap();
             assert_eq!(row.as_deref(), Some("8"));
             owned.execute(&["DROP TABLE `app-1`.sbtest1, `app-1`.kept"]);
@@ -648,12 +648,12 @@ fn a_database_of_its_owner_in_postgresql() {
     }
     let ran = place.run(&["server", "restore"]);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
-    assert!(ran.stdout.contains("and are left: sbtest1"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("left unchanged: sbtest1"), "{}", ran.stdout);
     root.execute("DROP TABLE mine.sbtest1, mine.kept").unwrap();
     assert_eq!(tables(), before, "{}", ran.stdout);
     assert_eq!(root.query_value("SELECT id::text FROM public.sbtest1").unwrap().as_deref(), Some("7"));
     root.execute("CREATE ROLE guest LOGIN").unwrap();
     let guest = dsn.replace("truetps@", "guest@");
     let ran = place.run(&short_run("insert", &guest, &flags));
-    assert!(ran.code == Some(2) && ran.stderr.contains("may not make tables"), "{}", ran.stderr);
+    assert!(ran.code == Some(2) && ran.stderr.contains("may not create tables"), "{}", ran.stderr);
 }

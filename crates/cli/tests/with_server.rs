@@ -268,8 +268,7 @@ fn a_server_that_dies_or_hangs_costs_its_trial_only() {
     if !has_server() {
         return;
     }
-    for (what, with, words) in
-        [("dies", Signal::KILL, "the server died"), ("hangs", Signal::STOP, "does not answer any more")]
+    for (what, with, words) in [("dies", Signal::KILL, "the server died"), ("hangs", Signal::STOP, "no longer answers")]
     {
         let place = Place::new();
         place.write("long.toml", LONG);

@@ -1,9 +1,9 @@
-//! What a setting silently brings along.
+//! Settings that the server derives from another setting.
 //!
-//! Some servers derive one setting from another when they start, and only then: MariaDB that is started with
-//! `innodb_flush_log_at_trx_commit=2` also turns `innodb_log_file_buffering` on, and `SET GLOBAL` does not. A level that
-//! is set on a running server would then be another configuration than the same level in an option file, which is what
-//! the user means. So each level is tried once in a start, and what came along is set with it in every trial.
+//! Some servers derive one setting from another, and only at start: MariaDB started with
+//! `innodb_flush_log_at_trx_commit=2` also turns `innodb_log_file_buffering` on; `SET GLOBAL` does not. A level set on
+//! a running server would then be another configuration than the same level in an option file, and the option file is
+//! what the user means. So the server is started once with each level, and each trial also sets the derived settings.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,10 +19,10 @@ pub(crate) struct Started {
     pub(crate) variables: ShownVariables,
 }
 
-/// Compares what servers had that were started with each level with one that was started without any.
+/// Compares a start with each level to a start without any.
 ///
-/// `base` and `base_again` are two starts of the same thing: what differs between them (identities, counters) means
-/// nothing. Factors and settings that the plan fixes are never part of it: the plan's word holds.
+/// `base` and `base_again` are two equal starts: what differs between them (identities, counters) is ignored. Factors
+/// and settings fixed by the plan are never included: the plan's values apply.
 pub(crate) fn find(
     plan: &Plan,
     server: Option<&str>,

@@ -5,19 +5,19 @@ use std::time::Duration;
 use truetps_knowledge::{Changeability, find_setting};
 use truetps_record::{DatadirState, Plan, SERVER, ScheduledTrial};
 
-/// What each step takes on an ordinary machine. Only the estimate before the first trial rests on these; from then on
-/// the trials' own times count.
+/// Times of each step on an ordinary machine. Used only for the estimate before the first trial; later estimates use
+/// the measured times.
 const RESET_S_PER_MILLION_ROWS: f64 = 3.5;
 const RESET_S: f64 = 0.1;
 const CONNECT_S_PER_SESSION: f64 = 0.0003;
 const FRESH_COPY_S: f64 = 2.5;
-/// A server stops with its changed pages written, and the next one wears in its redo log.
+/// The server writes its changed pages when it stops; the next start fills the redo log once.
 const RESTART_S: f64 = 3.5;
 const PREPARE_S: f64 = 6.0;
-/// Before the first trial a server is started once with each level, to see what that brings along.
+/// Before the first trial the server is started once with each level, to find derived settings.
 const LEVEL_START_S: f64 = 1.5;
-/// Beside load and refill each trial takes this: pages are written out, the clients drain and leave, the server is asked what it is set
-/// to, and the records are written.
+/// Overhead of a trial besides load and refill: writing pages, draining and disconnecting clients, reading the server's
+/// variables, writing records.
 const AROUND_A_TRIAL_S: f64 = 0.4;
 const LOAD_S_PER_MILLION_ROWS: f64 = 10.0;
 
@@ -30,8 +30,8 @@ pub fn estimate(plan: &Plan, schedule: &[ScheduledTrial]) -> Duration {
     trials + Duration::from_secs_f64(prepare_s + LEVEL_START_S * levels as f64)
 }
 
-/// Data folders that are filled: one for each server and each combination of levels that a server is started with, as far
-/// as that is known without asking one.
+/// Number of datadirs to fill: one for each server and each combination of start-only levels, as far as that is known
+/// without a server.
 fn servers_made(plan: &Plan) -> usize {
     let needs_start = |name: &str| {
         let is_read_later = |change| matches!(change, Changeability::Dynamic | Changeability::Reload);
@@ -48,7 +48,7 @@ pub(crate) fn estimate_trial(plan: &Plan, trial: &ScheduledTrial) -> Duration {
     let million_rows = plan.workload.table_rows as f64 * f64::from(plan.workload.tables) / 1e6;
     let reset_s = match plan.design.datadir {
         DatadirState::Refill => {
-            // Where some trials need a new start, all get one.
+            // If some trials need a restart, all get one.
             let start_s = if servers_made(plan) > 1 { RESTART_S } else { 0.0 };
             RESET_S + start_s + RESET_S_PER_MILLION_ROWS * million_rows
         }
@@ -58,7 +58,7 @@ pub(crate) fn estimate_trial(plan: &Plan, trial: &ScheduledTrial) -> Duration {
     Duration::from_secs_f64(plan.load.warm_up_s + plan.load.measure_s + reset_s + connect_s + AROUND_A_TRIAL_S)
 }
 
-/// Corrects the estimate of what is left by what the trials so far have taken.
+/// Corrects the remaining time by the duration of the finished trials.
 #[derive(Debug)]
 pub(crate) struct Remaining {
     estimates: Vec<Duration>,
@@ -77,11 +77,11 @@ impl Remaining {
         self.done += 1;
     }
 
-    /// What is left, the running trial included.
+    /// Remaining time, including the running trial.
     pub(crate) fn remaining_time(&self) -> Duration {
         let (done, left) = self.estimates.split_at(self.done.min(self.estimates.len()));
         let expected: Duration = done.iter().sum();
-        // What a trial takes beside its load is much the same for all, however long they measure.
+        // A trial's overhead besides its load is nearly constant, however long it measures.
         let more_s = (self.taken.as_secs_f64() - expected.as_secs_f64()) / done.len().max(1) as f64;
         let left_s = left.iter().sum::<Duration>().as_secs_f64();
         Duration::from_secs_f64((left_s + more_s * left.len() as f64).max(0.1 * left_s))
@@ -108,7 +108,7 @@ mod tests {
         assert!((3.5..4.5).contains(&(with - without)), "{without} {with}");
     }
 
-    /// Two trials that took a second more than was expected: each of those that are left will.
+    /// Two trials took a second more than expected: each remaining trial will.
     #[test]
     fn what_was_left_out_is_counted_once_a_trial() {
         let seconds = Duration::from_secs_f64;

@@ -1,4 +1,4 @@
-//! Statements that are ended in a server of the MySQL family by KILL, from another session, as theirs is busy.
+//! Ends statements in a MySQL-family server with KILL, sent from another session because theirs is busy.
 
 use truetps_driver::{Client, ConnectionIds, DriverError};
 
@@ -11,7 +11,7 @@ pub struct ServerSession {
     pub schema: String,
     /// `Sleep`, `Query`, `Killed`, ...
     pub command: String,
-    /// Empty where none runs.
+    /// Empty if no statement runs.
     pub statement: String,
 }
 
@@ -37,8 +37,8 @@ impl ServerSession {
         })
     }
 
-    /// All that the account sees but this session, and the name of the account. `None`: this session, which is connected with
-    /// `ids`, has another number in the server than it was greeted with. Behind a proxy no number proves anything.
+    /// All sessions visible to the account except this one, and the account's name. `None`: this session, connected
+    /// with `ids`, has another number in the server than in its greeting. Behind a proxy no number proves anything.
     pub fn beside(client: &mut Client, ids: &ConnectionIds) -> Result<Option<(String, Vec<Self>)>, DriverError> {
         let row = client.query("SELECT CONNECTION_ID(), USER()")?.rows.into_iter().next().unwrap_or_default();
         let mut cells = row.into_iter().map(Option::unwrap_or_default);
@@ -49,19 +49,19 @@ impl ServerSession {
         Ok(Some((user, others.collect())))
     }
 
-    /// Whether a run with these connections, this account and this schema has the session: numbers come again after a restart,
-    /// and in another server.
+    /// Whether the session belongs to a run with these connections, account and schema: numbers are reused after a
+    /// restart, and other servers use the same numbers.
     pub fn is_of(&self, ids: &ConnectionIds, user: &str, schema: &str) -> bool {
         self.user == user && self.schema.eq_ignore_ascii_case(schema) && is_listed(self.id, ids)
     }
 
-    /// All that the account sees: its own at least.
+    /// All sessions visible to the account: at least its own.
     pub(crate) fn list(client: &mut Client) -> Result<Vec<Self>, DriverError> {
         let rows = client.query("SHOW FULL PROCESSLIST")?.rows;
         Ok(rows.iter().filter_map(|row| Self::of_row(row)).collect())
     }
 
-    /// Ends its statement, or the session. A refusal is none of the caller's: it may have ended of itself.
+    /// Ends its statement, or the session. A refusal is ignored: the session may have ended already.
     pub fn end(&self, client: &mut Client, with_connection: bool) -> Result<(), DriverError> {
         let what = if with_connection { "" } else { "QUERY " };
         match client.execute(&format!("KILL {what}{}", self.id)) {

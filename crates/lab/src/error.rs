@@ -1,4 +1,4 @@
-//! What can stop an experiment.
+//! Errors that stop an experiment.
 
 use std::path::PathBuf;
 
@@ -20,7 +20,7 @@ pub enum LabError {
     UnknownSetting(#[from] truetps_sandbox::CatalogueError),
     #[error("server `{server}`: {source}")]
     UnknownSettingOf { server: String, source: truetps_sandbox::CatalogueError },
-    /// The running server does not take a level.
+    /// The running server refuses a level.
     #[error(transparent)]
     Setting(#[from] SettingError),
     #[error(transparent)]
@@ -31,66 +31,66 @@ pub enum LabError {
     Prepare(#[from] DriverError),
     #[error("{0}")]
     Folder(#[from] FolderError),
-    #[error("nothing can be recorded: {0}")]
+    #[error("the run folder cannot be written: {0}")]
     NoRecords(FolderError),
     #[error(transparent)]
     Flush(#[from] truetps_probe::FlushProbeError),
-    #[error("this experiment was begun with {was}, and this server is {is}")]
+    #[error("this experiment was started with {was}, but this server is {is}")]
     BegunWithAnother { was: String, is: String },
-    #[error("the plan needs {in_all} prepared statements at once, and a server holds 1048576")]
+    #[error("the plan needs {in_all} prepared statements at once; the limit of a server is 1048576")]
     TooManyStatements { in_all: u64 },
-    #[error("the server has other settings now than when this experiment was begun")]
+    #[error("the server's settings have changed since this experiment was started")]
     OtherConditions,
-    #[error("servers cannot be bound to their cores: {0}")]
+    #[error("cannot bind servers to their cores: {0}")]
     Pin(std::io::Error),
-    #[error("the closed loop that comes before a search measured nothing: {reason}")]
+    #[error("the closed-loop trial before the search was invalid: {reason}")]
     NoPilot { reason: String },
-    #[error("the search did not come to an end: trials of the same rate contradict each other")]
+    #[error("the search found no rate: trials of the same rate contradict each other")]
     SearchUndecided,
     #[error("cannot log in: {0}")]
     GuestLogin(DriverError),
     #[error(transparent)]
     Foreign(#[from] ForeignError),
-    #[error("somebody has set {name} to {found} meanwhile, and it is left so")]
+    #[error("`{name}` was changed to {found} by another session; left unchanged")]
     SetByOthers { name: String, found: String },
-    #[error("`{name}` {reason}: on a PostgreSQL that is not private, only what a session sets for itself may differ")]
+    #[error("`{name}` {reason}: on an external PostgreSQL only session settings can be changed")]
     NotOfSession { name: String, reason: String },
-    #[error("the plan wants {}, and this server is {found}", wanted.map_or_else(String::new, |flavour| flavour.to_string()))]
+    #[error("the plan requires {}, but this server is {found}", wanted.map_or_else(String::new, |flavour| flavour.to_string()))]
     OtherFlavour { wanted: Option<Flavour>, found: Flavour },
     #[error(
-        "{clients} clients would take all sessions of this server, and nobody else could log in: of {max} there, {in_use} are in use"
+        "{clients} clients would use all sessions of this server and lock out other users: {in_use} of {max} are in use"
     )]
     NoRoom { clients: u64, max: u64, in_use: u64, free: u64 },
     #[error(
-        "this server has no session for a client, or nobody else could log in: of {max} there, {in_use} are in use"
+        "a client would use the last session of this server and lock out other users: {in_use} of {max} are in use"
     )]
     Full { max: u64, in_use: u64 },
     #[error(
-        "the account may have {max} sessions (max_user_connections), {in_use} of which it has already, that of truetps among them: {clients} clients are too many"
+        "the account may have {max} sessions (max_user_connections) and has {in_use}, including the one of truetps: {clients} clients are too many"
     )]
     NoRoomOfAccount { clients: u64, max: u64, in_use: u64 },
-    #[error("the schema `{schema}` exists already, and truetps works in a schema that it makes itself")]
+    #[error("the schema `{schema}` exists already; truetps creates its own schema")]
     SchemaExists { schema: String },
-    #[error("at {at} is another schema of that name, which truetps did not make: nothing there was touched")]
+    #[error("{at} has another schema of that name, not created by truetps; left unchanged")]
     OtherSchema { at: Endpoint },
-    #[error("sessions of this server begin with autocommit = 0: what is measured would never be committed")]
+    #[error("sessions of this server start with autocommit = 0: the load would never be committed")]
     NoAutocommit,
-    #[error("trials of the search failed for reasons that are not the rate's, the last one because: {reason}")]
+    #[error("trials of the search failed for other reasons than the rate; the last reason: {reason}")]
     SearchFailed { reason: String },
-    #[error("the search of {name} cannot be gone on with: which rate comes next depends on those before")]
+    #[error("`{name}` is a rate search and cannot be resumed: each rate depends on the previous result")]
     ResumedSearch { name: String },
-    #[error("the experiment cannot be extended: its plan and seed no longer give the blocks that it has")]
+    #[error("the experiment cannot be extended: its plan and seed no longer produce its existing blocks")]
     OtherSchedule,
-    #[error("the schema `{schema}` cannot be made: {source}")]
+    #[error("cannot create the schema `{schema}`: {source}")]
     Schema { schema: String, source: DriverError },
-    #[error("the server could not be left as it was: {why}{}", after.as_ref().map_or_else(String::new, |after| format!("\nbefore that: {after}")))]
+    #[error("the server could not be restored: {why}{}", after.as_ref().map_or_else(String::new, |after| format!("\nearlier error: {after}")))]
     NotLeft { why: Box<LabError>, journal: PathBuf, after: Option<Box<LabError>> },
     #[error("interrupted")]
     Interrupted,
 }
 
 impl LabError {
-    /// What to do about it.
+    /// A hint for the user.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::UnknownSetting(error) | Self::UnknownSettingOf { source: error, .. } => error.hint(),
@@ -98,17 +98,17 @@ impl LabError {
             Self::Limit(error) => Some(error.hint()),
             Self::Sandbox(error) => error.hint(),
             Self::BegunWithAnother { .. } => {
-                Some("name the first one with --basedir (its folder) or --dsn, or start a new experiment".to_owned())
+                Some("name the original server with --basedir (its folder) or --dsn, or start a new experiment".to_owned())
             }
             Self::TooManyStatements { .. } => {
                 Some("use fewer tables or connections, or `protocol = \"text\"`".to_owned())
             }
             Self::OtherConditions => Some(
-                "experiment.json says what they were; memory, server or truetps may have changed: start a new one"
+                "experiment.json has the original settings; memory, server or truetps may have changed: start a new experiment"
                     .to_owned(),
             ),
             Self::Folder(error) => error.hint(),
-            Self::NoRecords(_) => Some("name a folder that you may write to with --runs (or TRUETPS_RUNS)".to_owned()),
+            Self::NoRecords(_) => Some("name a writable folder with --runs (or TRUETPS_RUNS)".to_owned()),
             Self::Flush(_) => Some(
                 "free some space (`truetps server clean` removes leftovers), or name another folder with --sandbox-dir"
                     .to_owned(),
@@ -122,32 +122,32 @@ impl LabError {
             | Self::SetByOthers { .. }
             | Self::Interrupted => None,
             Self::NotLeft { journal, .. } => {
-                Some(format!("when it can: truetps server restore --journal '{}'", journal.display()))
+                Some(format!("once the server can be reached, run: truetps server restore --journal '{}'", journal.display()))
             }
-            Self::OtherSchema { .. } => Some("name one server of them, by an address that is its own".to_owned()),
+            Self::OtherSchema { .. } => Some("name one server, by an address that leads to no other".to_owned()),
             Self::NoAutocommit => Some("set the account's init_connect, or the server's autocommit, to 1".to_owned()),
             Self::ResumedSearch { .. } => {
-                Some("start a new one; `truetps report` shows what this one has found".to_owned())
+                Some("start a new search; `truetps report` shows the results of this one".to_owned())
             }
             Self::OtherSchedule => Some(
-                "restore plan.toml and experiment.json as truetps has written them, or start a new experiment"
+                "restore plan.toml and experiment.json as written by truetps, or start a new experiment"
                     .to_owned(),
             ),
             Self::GuestLogin(error) => login_hint(error).or_else(|| error.hint()),
             Self::Schema { source: error, .. } => error.hint(),
             Self::Foreign(error) => error.hint(),
             Self::NotOfSession { .. } => {
-                Some("leave --dsn out to measure it on a private server, or take the setting from the plan".to_owned())
+                Some("omit --dsn to measure it on a private server, or remove the setting from the plan".to_owned())
             }
-            Self::Full { .. } => Some("wait until others have left, or raise max_connections in the server".to_owned()),
+            Self::Full { .. } => Some("wait until other sessions have ended, or raise max_connections in the server".to_owned()),
             Self::NoRoom { free, .. } => {
                 let fit = if *free == 1 { "1 client leaves".to_owned() } else { format!("up to {free} clients leave") };
-                Some(format!("{fit} a few sessions to others; or raise max_connections in the server"))
+                Some(format!("{fit} a few sessions for other users; or raise max_connections in the server"))
             }
             Self::NoRoomOfAccount { max, in_use, .. } => {
                 let fit = match max.saturating_sub(*in_use) {
                     0 => "wait until its other sessions have ended".to_owned(),
-                    free => format!("use {free} at most"),
+                    free => format!("use at most {free} clients"),
                 };
                 Some(format!("{fit}; or raise the limit: ALTER USER ... WITH MAX_USER_CONNECTIONS ..."))
             }
@@ -155,12 +155,12 @@ impl LabError {
                 "if a killed run left it, drop it with DROP DATABASE {schema}; or name another one with --schema"
             )),
             Self::SearchUndecided => {
-                Some("measure longer with --measure, or try rates of your own as a factor".to_owned())
+                Some("measure longer with --measure, or list rates as a factor".to_owned())
             }
         }
     }
 
-    /// This error, after which a server of the user could not be left as it was, if that is so: that is the worse one.
+    /// This error, wrapped if the external server could not be restored: that failure is the more serious one.
     #[must_use]
     pub(crate) fn and_not_left(self, not_left: Option<Self>) -> Self {
         match not_left {
@@ -170,7 +170,7 @@ impl LabError {
         }
     }
 
-    /// What a server said, where the sentence around it says what was being done.
+    /// The server's message, where the surrounding sentence says what was being done.
     pub(crate) fn plain(&self) -> String {
         match self {
             Self::Prepare(error) | Self::Foreign(ForeignError::Ask(error)) => error.to_string(),
@@ -178,7 +178,7 @@ impl LabError {
         }
     }
 
-    /// Something that the user has to change before anything can start.
+    /// The user must change something before anything can start.
     pub fn is_usage(&self) -> bool {
         match self {
             Self::Folder(error) => matches!(error, FolderError::InUse { .. }),
@@ -218,18 +218,18 @@ impl LabError {
     }
 }
 
-/// Where the password of a server of the user comes from, where it is that or the account that is wrong.
+/// Where the password of an external server comes from, if the password or the account is wrong.
 fn login_hint(error: &DriverError) -> Option<String> {
     const DENIED: [u16; 2] = [1045, 1698];
     const DENIED_POSTGRES: &str = "28P01";
     let DriverError::Server(error) = error else { return None };
     if DENIED.contains(&error.code) {
         return Some(
-            "check user and password: TRUETPS_PASSWORD, --defaults-file, ~/.my.cnf or --ask-password gives it (an account \
-             of the plugin unix_socket or auth_socket belongs to the system's user of that name)"
+            "check user and password: TRUETPS_PASSWORD, --defaults-file, ~/.my.cnf or --ask-password supplies it (an account \
+             with the plugin unix_socket or auth_socket is for the operating-system user of that name)"
                 .to_owned(),
         );
     }
     (error.sqlstate == DENIED_POSTGRES)
-        .then(|| "check user and password: TRUETPS_PASSWORD or --ask-password gives it".to_owned())
+        .then(|| "check user and password: TRUETPS_PASSWORD or --ask-password supplies it".to_owned())
 }

@@ -25,24 +25,24 @@ use crate::server_provider::{ServerProgram, ServerProvider, ServerSource, TrialS
 use crate::setup::{prepare_external_server, private};
 use crate::trial::{FAILED_SHARE_MAX, TrialContext, TrialObservation, load_of, run_trial};
 
-/// So many trials in a row without evidence, and the rest would be no better.
+/// After this many invalid trials in a row the experiment ends: the remaining trials would fail, too.
 const FAILURES_IN_A_ROW_MAX: u32 = 5;
 /// The largest value of the servers' `max_prepared_stmt_count`.
 const PREPARED_STATEMENTS_MAX: u64 = 1_048_576;
-/// A server that does not answer a trivial question for this long hangs.
+/// A server that does not answer a trivial query for this long hangs.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
-/// Lines of the server's log that are kept with a trial, and that a reason quotes.
+/// Number of log lines of the server that are kept with a trial and quoted in a reason.
 const LOG_LINES_KEPT: usize = 200;
 const LOG_LINES_QUOTED: usize = 3;
 
-/// Cores that generator and private servers are bound to; empty lists bind nothing.
+/// Cores that the load generator and private servers are bound to; an empty list binds nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Pin {
     pub generator: Vec<u32>,
     pub server: Vec<u32>,
 }
 
-/// An experiment that is asked for.
+/// An experiment to run.
 pub struct ExperimentRequest<'a> {
     /// The plan as it is run.
     pub plan: &'a Plan,
@@ -53,21 +53,21 @@ pub struct ExperimentRequest<'a> {
     pub pin: &'a Pin,
     pub tool_version: &'a str,
     pub command: Vec<String>,
-    /// Raised by the user: end the trial that runs, keep what was measured.
+    /// Set by the user: end the running trial and keep what was measured.
     pub stop: &'a AtomicBool,
 }
 
-/// An experiment that has run, to its end or not.
+/// An experiment that has ended, complete or not.
 #[derive(Debug)]
 pub struct Finished {
     pub folder: ExperimentFolder,
-    /// Why it ended early, where that was not the user's wish.
+    /// Why it ended early, unless the user ended it.
     pub gave_up: Option<String>,
-    /// Why a server of the user is not as it was.
+    /// Why an external server could not be restored.
     pub not_left: Option<LabError>,
 }
 
-/// Asks each server's program whether it knows each setting of the plan and takes each level. Nothing is started.
+/// Asks each server's program whether it knows each setting of the plan and accepts each level. Starts nothing.
 pub fn check_settings(plan: &Plan, programs: &[ServerProgram], user: &ServerUser) -> Result<Vec<Catalogue>, LabError> {
     let check = |program: &ServerProgram| {
         check_settings_of(plan, &program.binary, user).map_err(|source| match &program.name {
@@ -92,7 +92,7 @@ fn check_settings_of(plan: &Plan, binary: &ServerBinary, user: &ServerUser) -> R
     Ok(catalogue)
 }
 
-/// A setting that only servers of the other family have was not misspelt: it is the server that is another one than meant.
+/// A setting known only to the other server family is not misspelt: the plan was written for another server.
 fn of_other_family(error: UnknownSetting, binary: &ServerBinary) -> UnknownSetting {
     let UnknownSetting::Unknown { name, server, near } = error else { return error };
     let of = |family| find_setting(&name.to_lowercase()).is_some_and(|setting| setting.is_of(family));
@@ -131,7 +131,7 @@ fn start_on(
     Ok(bench.run(&folder, &todo, 0, listener))
 }
 
-/// What is recorded of an experiment before its first trial.
+/// What is recorded before the first trial.
 pub(crate) fn new_experiment(
     request: &ExperimentRequest<'_>,
     bench: &PreparedExperiment<'_>,
@@ -159,7 +159,8 @@ pub(crate) fn new_experiment(
     }
 }
 
-/// Runs the trials of an earlier experiment that are missing, partial or invalid. What those left is kept beside them.
+/// Runs the missing, partial and invalid trials of an earlier experiment. The files of replaced trials are kept beside
+/// the new ones.
 pub fn resume(
     request: &ExperimentRequest<'_>,
     folder: &ExperimentFolder,
@@ -172,11 +173,10 @@ pub fn resume(
     }
     if experiment.tool_version != request.tool_version {
         let (was, is) = (&experiment.tool_version, request.tool_version);
-        listener.event(&ExperimentEvent::Warning(format!(
-            "this experiment was begun with truetps {was}, and this is {is}"
-        )));
+        listener
+            .event(&ExperimentEvent::Warning(format!("this experiment was started with truetps {was}; this is {is}")));
     }
-    // The number of workers is a part of what was measured.
+    // The number of workers is part of the measured configuration.
     let request = &ExperimentRequest { workers: experiment.workers, command: request.command.clone(), ..*request };
     let is_extended = extend(&mut experiment, request)?;
     let mut todo = Vec::new();
@@ -196,7 +196,7 @@ pub fn resume(
         same.and_then(|()| if is_extended { record_extension(folder, request, &experiment) } else { Ok(()) });
     let finished = recorded.map(|()| {
         if let Some(what) = other_host(&experiment.host, &bench.host) {
-            let text = format!("{what}: comparisons between old and new trials are comparisons between hosts");
+            let text = format!("{what}: differences between old and new trials may come from the host");
             listener.event(&ExperimentEvent::Warning(text));
         }
         bench.run(folder, &todo, done, listener)
@@ -204,8 +204,8 @@ pub fn resume(
     bench.end(finished, listener)
 }
 
-/// Adds the blocks that the plan has and the schedule has not. Each block is drawn from the seed and its own number: those that
-/// are there stay as they are.
+/// Adds the blocks that are in the plan and not in the schedule. Each block is drawn from the seed and its own number:
+/// existing blocks stay as they are.
 fn extend(experiment: &mut Experiment, request: &ExperimentRequest<'_>) -> Result<bool, LabError> {
     let blocks_before = experiment.schedule.iter().map(|trial| trial.block.saturating_add(1)).max().unwrap_or(0);
     let blocks = request.plan.design.blocks;
@@ -222,7 +222,7 @@ fn extend(experiment: &mut Experiment, request: &ExperimentRequest<'_>) -> Resul
     Ok(true)
 }
 
-/// The plan first: a plan with more blocks than the schedule is extended by the next `--resume`.
+/// The plan is written first: the next `--resume` extends the schedule to the plan.
 fn record_extension(
     folder: &ExperimentFolder,
     request: &ExperimentRequest<'_>,
@@ -233,7 +233,7 @@ fn record_extension(
     Ok(())
 }
 
-/// Trials of other servers, or of servers that are set otherwise, are not those of one experiment.
+/// Trials on another server, or on the same server with other settings, do not belong to this experiment.
 fn same_conditions(bench: &PreparedExperiment<'_>, experiment: &Experiment) -> Result<(), LabError> {
     let servers = if experiment.servers.is_empty() { experiment.server.as_slice() } else { &experiment.servers };
     let changed = servers.iter().zip(&bench.servers).find(|(was, is)| was.version_text != is.version_text);
@@ -246,7 +246,7 @@ fn same_conditions(bench: &PreparedExperiment<'_>, experiment: &Experiment) -> R
     Ok(())
 }
 
-/// Whether the host is another one than that of the earlier trials, as far as it shows.
+/// The difference between this host and the host of the earlier trials, as far as it can be detected.
 fn other_host(was: &HostFacts, is: &HostFacts) -> Option<String> {
     let pairs = [
         ("the host", &was.hostname, &is.hostname),
@@ -255,27 +255,27 @@ fn other_host(was: &HostFacts, is: &HostFacts) -> Option<String> {
         ("the disk", &format!("{:?}", was.device), &format!("{:?}", is.device)),
     ];
     let differing = pairs.into_iter().find(|(_, was, is)| was != is);
-    differing.map(|(what, was, is)| format!("{what} was {was} when this experiment began, and is {is} now"))
+    differing.map(|(what, was, is)| format!("{what} was {was} when this experiment started, and is {is} now"))
 }
 
-/// Everything that trials run on.
+/// Everything that trials need to run.
 pub(crate) struct PreparedExperiment<'a> {
     request: &'a ExperimentRequest<'a>,
     workload: Arc<dyn Workload>,
     host: HostFacts,
-    /// One at least; more where the server is a factor.
+    /// At least one; more if the server is a factor.
     servers: Vec<ServerFacts>,
     ground: ServerProvider<'a>,
     presence: RunPresence,
-    /// Of a server of the user.
+    /// Only for an external server.
     volume: Option<LoadVolume>,
-    /// Of each workload that a trial had so far.
+    /// Each workload that a trial has used so far.
     profiles: Vec<(WorkloadSpec, Dialect, WorkloadProfile)>,
 }
 
 impl<'a> PreparedExperiment<'a> {
-    /// Checks everything that can be checked, then prepares the servers; records go below `records`. An error means that
-    /// nothing was measured.
+    /// Checks everything that can be checked, then prepares the servers; records go below `records`. After an error
+    /// nothing has been measured.
     pub(crate) fn set_up(
         request: &'a ExperimentRequest<'a>,
         records: &Path,
@@ -310,7 +310,7 @@ impl<'a> PreparedExperiment<'a> {
         Ok(ExperimentFolder::create(self.request.runs, &name, plan, experiment)?)
     }
 
-    /// The last trial has run, or there will be none: a server of the user is left as it was, or that is what is told.
+    /// No trial follows: restores the external server, or reports why that failed.
     pub(crate) fn end(
         &mut self,
         finished: Result<Finished, LabError>,
@@ -341,7 +341,7 @@ impl<'a> PreparedExperiment<'a> {
         Ok(trial)
     }
 
-    /// Runs these trials in order; `done` were finished earlier.
+    /// Runs these trials in order; `done` trials finished earlier.
     fn run(
         &mut self,
         folder: &ExperimentFolder,
@@ -365,7 +365,7 @@ impl<'a> PreparedExperiment<'a> {
             };
             let trial = match self.trial(folder, scheduled, &mut seen, listener) {
                 Ok(trial) => trial,
-                // What was measured so far is on disk and has its answer.
+                // What was measured so far is on disk and can be reported.
                 Err(error) => {
                     gave_up = Some(format!("{}: {error}", scheduled.name));
                     break;
@@ -376,15 +376,14 @@ impl<'a> PreparedExperiment<'a> {
             failures_in_a_row = if matches!(trial.validity, Validity::Invalid(_)) { failures_in_a_row + 1 } else { 0 };
             if failures_in_a_row == FAILURES_IN_A_ROW_MAX && n + 1 < todo.len() {
                 let reason = trial.validity.reason().unwrap_or_default();
-                gave_up =
-                    Some(format!("{failures_in_a_row} trials in a row were not valid, the last one because: {reason}"));
+                gave_up = Some(format!("{failures_in_a_row} trials in a row were invalid; the last reason: {reason}"));
                 break;
             }
         }
         Finished { folder: folder.clone(), gave_up, not_left: None }
     }
 
-    /// One trial, from its folder to its `run.json`. An error is one of the folder.
+    /// One trial, from its folder to its `run.json`. An error concerns the folder.
     fn trial(
         &mut self,
         folder: &ExperimentFolder,
@@ -399,7 +398,7 @@ impl<'a> PreparedExperiment<'a> {
         let mut health = Health::Gone;
         match self.ground.ready(&scheduled.configuration, listener) {
             Err(LabError::Interrupted) => trial.validity = Validity::Partial("interrupted".to_owned()),
-            Err(error) => trial.validity = Validity::Invalid(format!("the server could not be made ready: {error}")),
+            Err(error) => trial.validity = Validity::Invalid(format!("the server could not be prepared: {error}")),
             Ok(mut site) => {
                 trial.notes.append(&mut site.notes);
                 let (plan, pin) = (self.request.plan, &self.request.pin.generator);
@@ -430,17 +429,17 @@ impl<'a> PreparedExperiment<'a> {
                 warn(volume.and_then(|volume| volume.end(trial.logged.as_ref())), listener);
                 let answer = trial.validity.clone();
                 if site.server.is_none() && answer.is_valid() {
-                    // Nobody has looked yet whether somebody else has set or restarted the server.
-                    trial.validity = Validity::Partial("truetps ended before it had looked at the server".to_owned());
+                    // Whether another session changed or restarted the server is still unchecked.
+                    trial.validity = Validity::Partial("truetps ended before it had checked the server".to_owned());
                 }
-                // The figures matter more than the server's files: those are written last.
+                // The figures matter more than the server's files, which are written last.
                 writer.write_trial(&trial)?;
                 trial.validity = answer;
                 keep_server_files(&mut site, health, &writer.server_path())?;
                 kept?;
             }
         }
-        // What a server was during the trial decides whether it is evidence, whatever its clients have seen.
+        // The server's state during the trial decides whether the trial is valid, whatever the clients measured.
         if trial.measured.is_some()
             && let Some(reason) = self.ground.trouble(&scheduled.configuration, listener)
         {
@@ -453,7 +452,8 @@ impl<'a> PreparedExperiment<'a> {
         Ok(trial)
     }
 
-    /// What this trial's clients send: a factor may be one of the workload, and another server may have other words.
+    /// The statements of this trial's clients: a factor may change the workload, and another server may use another
+    /// dialect.
     fn workload_of(&self, scheduled: &ScheduledTrial) -> Result<Arc<dyn Workload>, LabError> {
         let (plan, place) = (self.request.plan, &self.request.place);
         let dialect = place.dialect(scheduled.configuration.server());
@@ -464,7 +464,7 @@ impl<'a> PreparedExperiment<'a> {
         Ok(truetps_workload::build(&spec, dialect, plan.design.seed)?)
     }
 
-    /// Long before anything is measured, and once for all trials that send the same.
+    /// Runs before anything is measured, once for all trials that send the same statements.
     fn profile_of(&mut self, scheduled: &ScheduledTrial, workload: &dyn Workload) -> WorkloadProfile {
         let spec = self.request.plan.workload_of(&scheduled.configuration);
         let dialect = self.request.place.dialect(scheduled.configuration.server());
@@ -508,7 +508,7 @@ impl<'a> PreparedExperiment<'a> {
     }
 }
 
-/// What is seen of a trial, as those hear it who hear of the whole experiment.
+/// Passes what happens in a trial on to the listener of the experiment.
 fn event_of<'a>(
     seen: TrialObservation<'a>,
     trial: &'a ScheduledTrial,
@@ -531,34 +531,34 @@ fn warn(text: Option<String>, listener: &mut dyn Listener) {
 }
 
 fn beside(other: &OtherRun) -> String {
-    format!("{other} puts load on this host, too: the figures of both will be lower than alone")
+    format!("{other} also loads this host: the figures of both runs will be lower than alone")
 }
 
-/// The command of truetps that this is, for others that run beside it.
+/// The command of truetps that this is, shown to other runs on the host.
 fn command_word(request: &ExperimentRequest<'_>) -> &'static str {
     let is_word = |word: &&'static str| request.command.iter().any(|typed| typed == word);
     ["sweep", "run"].into_iter().find(is_word).unwrap_or("load")
 }
 
-/// What a server is good for after a trial.
+/// Whether the server can be used after a trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Health {
     Good,
-    /// It answers, but its trial is no evidence, and sessions may hang in it: the next trial gets another one.
+    /// It answers, but its trial is invalid and sessions may hang in it: the next trial gets another server.
     Doubtful,
     /// It died or hangs.
     Gone,
 }
 
-/// A server that died or hangs makes the trial invalid, with its own last words.
+/// A server that died or hangs makes the trial invalid; the reason quotes its last log lines.
 fn look_at_server(site: &mut TrialServer<'_>, trial: &mut Trial) -> Health {
-    // A client that cannot be told its time limit has lost its server: the query below says so.
+    // If the client's time limit cannot be set, the server is lost: the query below reports it.
     let _ = site.client.set_timeout(ANSWER_TIMEOUT);
     let said = |site: &TrialServer<'_>| match &site.server {
         None => String::new(),
         Some(server) => match server.error_log_tail(LOG_LINES_QUOTED) {
-            tail if tail.is_empty() => "; it left no message".to_owned(),
-            tail => format!("; its last words: {tail}"),
+            tail if tail.is_empty() => "; its log is empty".to_owned(),
+            tail => format!("; last log lines: {tail}"),
         },
     };
     if let Some(status) = site.server.as_mut().and_then(|server| server.exit_status_if_dead()) {
@@ -566,14 +566,14 @@ fn look_at_server(site: &mut TrialServer<'_>, trial: &mut Trial) -> Health {
         return Health::Gone;
     }
     if let Err(error) = ask(site) {
-        trial.validity = Validity::Invalid(format!("the server does not answer any more ({error}){}", said(site)));
+        trial.validity = Validity::Invalid(format!("the server no longer answers ({error}){}", said(site)));
         return Health::Gone;
     }
     if matches!(trial.validity, Validity::Invalid(_)) { Health::Doubtful } else { Health::Good }
 }
 
-/// A trivial question. A session that was idle for as long as a trial may have been closed by a server that is well: it
-/// is asked once more, by a new one.
+/// A trivial query. A healthy server may have closed a session that was idle for a whole trial: a new session asks once
+/// more.
 fn ask(site: &mut TrialServer<'_>) -> Result<(), DriverError> {
     let is_closed = |error: &DriverError| match error {
         DriverError::Io(error) => {
@@ -591,14 +591,14 @@ fn ask(site: &mut TrialServer<'_>) -> Result<(), DriverError> {
     }
 }
 
-/// What the server was, as it says itself.
+/// The server's variables, as it reports them.
 fn keep_server_files(site: &mut TrialServer<'_>, health: Health, path: &Path) -> Result<(), LabError> {
     if let Some(server) = &site.server {
         let (name, text) = server.option_file();
         write_atomically(&path.join(name), text.as_bytes())?;
         write_atomically(&path.join("error.log"), server.error_log_tail(LOG_LINES_KEPT).as_bytes())?;
     }
-    // A server that is gone cannot be asked; what it was started with is in its option file.
+    // A server that is gone cannot be queried; its option file has the settings of its start.
     let variables = if health == Health::Gone { None } else { server_settings(site.client).ok() };
     if let Some(mut variables) = variables {
         variables.append(&mut site.session);

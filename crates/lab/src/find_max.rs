@@ -1,4 +1,4 @@
-//! An experiment that searches the highest rate which keeps to an objective.
+//! An experiment that searches the highest rate which meets an objective.
 
 use truetps_record::{
     CONNECTIONS, Configuration, EngineFacts, Experiment, ExperimentFolder, Plan, RATE, ScheduledTrial, SettingValue,
@@ -10,13 +10,13 @@ use crate::event::{ExperimentEvent, Listener};
 use crate::experiment::{ExperimentRequest, Finished, PreparedExperiment, new_experiment};
 use crate::search::{Search, SearchStep};
 
-/// A closed loop is the most that a server does; an open loop at that rate has a queue that never empties.
+/// A closed loop measures the server's maximum; an open loop at that rate has a queue that never empties.
 const FIRST_SHARE: f64 = 0.8;
-/// So many trials in a row that say nothing about their rate, and the rest would say no more.
+/// After this many inconclusive trials in a row the search ends: further trials would be inconclusive, too.
 const FAILURES_IN_A_ROW_MAX: u32 = 3;
 
-/// Searches the highest rate at which `slo` holds, with the plan's number of connections. Each trial is recorded; the plan
-/// in the folder grows by each rate that was tried.
+/// Searches the highest rate at which `slo` holds, with the plan's number of connections. Each trial is recorded; each
+/// tried rate is added to the plan in the folder.
 pub fn find_max(request: &ExperimentRequest<'_>, slo: &Slo, listener: &mut dyn Listener) -> Result<Finished, LabError> {
     let mut bench = PreparedExperiment::set_up(request, request.runs, listener)?;
     let finished = find_max_on(&mut bench, request, slo, listener);
@@ -86,8 +86,8 @@ fn search(
     }
 }
 
-/// Why a trial says nothing about its rate: the server could not be made ready or died, clients were missing, or the load
-/// generator was suspended.
+/// Why a trial is inconclusive about its rate: the server could not be prepared or died, clients were missing, or the
+/// load generator was suspended.
 fn failure(trial: &Trial) -> Option<String> {
     let had_all = |engine: &EngineFacts| engine.clients_failed == 0 && engine.suspensions.is_empty();
     let was_driven = trial.engine.as_ref().is_some_and(had_all);
@@ -97,7 +97,7 @@ fn failure(trial: &Trial) -> Option<String> {
     }
 }
 
-/// Why a trial does not count as one at which the objective held.
+/// Why the objective was not met in a trial.
 fn broken_by(trial: &Trial, slo: &Slo) -> Option<String> {
     if let Validity::Invalid(reason) | Validity::Partial(reason) = &trial.validity {
         return Some(reason.clone());
@@ -110,7 +110,7 @@ fn broken_by(trial: &Trial, slo: &Slo) -> Option<String> {
 }
 
 impl Records {
-    /// One trial more: of a closed loop where there is no rate.
+    /// One more trial: a closed loop if there is no rate.
     fn run(
         &mut self,
         bench: &mut PreparedExperiment<'_>,
@@ -129,7 +129,7 @@ impl Records {
         }
         self.folder.write_experiment(&self.experiment)?;
         let trial = bench.one_more(&self.folder, &scheduled, listener)?;
-        // What was interrupted was not answered.
+        // Interrupted requests were not answered.
         if matches!(trial.validity, Validity::Partial(_)) {
             return Err(LabError::Interrupted);
         }
@@ -154,7 +154,7 @@ impl Records {
     }
 }
 
-/// A rate as a plan writes it.
+/// A rate in the plan's notation.
 fn level(rate: f64) -> SettingValue {
     if rate.fract() == 0.0 { SettingValue::Int(rate as i64) } else { SettingValue::Float(rate) }
 }

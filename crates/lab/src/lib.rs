@@ -1,6 +1,6 @@
 //! Experiments: a plan becomes randomised blocks of trials on private servers, and a folder of records.
 //!
-//! The lab knows the order of things and no formula: it judges whether a trial is evidence, never what its figures
+//! The lab decides the order of steps and uses no formula: it judges whether a trial is valid, never what its figures
 //! mean.
 
 mod coupling;

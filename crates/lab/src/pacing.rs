@@ -1,4 +1,4 @@
-//! From a plan to what the engine is asked for.
+//! Translates a plan into the engine's pacing.
 
 use std::time::Duration;
 

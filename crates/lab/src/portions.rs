@@ -1,5 +1,5 @@
-//! Rows of a table copied to another one in transactions of bounded size: on a server of the user, replicas, clusters and the
-//! undo log would have to take one as large as the table.
+//! Copies rows of a table to another in transactions of bounded size. On an external server, replicas, clusters and the
+//! undo log would otherwise have to process one transaction as large as the table.
 
 use truetps_driver::{Client, Dialect, DriverError};
 use truetps_workload::Table;
@@ -7,13 +7,13 @@ use truetps_workload::Table;
 /// Limits of one transaction that fills a table.
 pub(crate) const ROWS_MAX: u64 = 10_000;
 pub(crate) const BYTES_MAX: u64 = 4 << 20;
-/// The same for a part of a PostgreSQL table, of 8 KiB pages.
+/// The limit for a part of a PostgreSQL table, in 8 KiB pages.
 pub(crate) const PAGES_MAX: u64 = 128;
 
-/// PostgreSQL before it reads the whole table for `ctid >= …`, and single rows by a list of all that a page may have.
+/// Older PostgreSQL reads the whole table for `ctid >= …`, and single rows for a list of all row positions of a page.
 const TID_RANGES_SINCE: u32 = 140_000;
 
-/// Types whose values are in the same order for ORDER BY and for a comparison with a user variable.
+/// Types whose values sort the same by ORDER BY and by comparison with a user variable.
 const ORDERED_TYPES: [&str; 12] = [
     "tinyint",
     "smallint",
@@ -36,7 +36,7 @@ pub(crate) enum TableParts {
     Key { columns: Vec<String>, rows: u64 },
     /// By ranges of pages. `has_tid_ranges`: the server finds a range of pages without reading the whole table.
     Pages { has_tid_ranges: bool },
-    /// The table has no primary key that parts can be made by.
+    /// The table has no primary key that can divide it.
     Whole,
 }
 
@@ -64,7 +64,7 @@ impl TableParts {
         })
     }
 
-    /// Copies all rows. `go_on` gets the number of rows of each part that is in; false: it did not want to go on.
+    /// Copies all rows. `go_on` gets the number of rows of each finished part; false: stopped by `go_on`.
     pub(crate) fn copy(
         &self,
         client: &mut Client,
@@ -107,7 +107,7 @@ fn copy_by_key(
 ) -> Result<bool, DriverError> {
     let mut is_first = true;
     loop {
-        // Its key is the last one of this part. No row: what is left is the last part.
+        // The key found is the last one of this part. No row: the remaining rows are the last part.
         let has_more = client.execute(&end_of_part_sql(from, columns, rows, is_first))? > 0;
         let rows = client.execute(&part_sql(from, to, columns, is_first, !has_more))?;
         if !go_on(client, rows) {
@@ -122,7 +122,7 @@ fn copy_by_key(
     }
 }
 
-/// Finds the last key of the part that begins behind the last one.
+/// Finds the last key of the part that begins after the previous one.
 fn end_of_part_sql(from: &str, columns: &[String], rows: u64, is_first: bool) -> String {
     let variables: Vec<_> = (0..columns.len()).map(|n| format!("{HIGH}{n}")).collect();
     let behind = if is_first { String::new() } else { format!(" WHERE {}", compared(columns, ">", ">", LOW)) };
@@ -139,7 +139,7 @@ fn part_sql(from: &str, to: &str, columns: &[String], is_first: bool, is_last: b
     format!("{}{limits}", whole_sql(from, to))
 }
 
-/// The order of whole keys in words that an index is used for: comparisons of rows are not, in MySQL.
+/// Compares whole keys in a form that uses an index: MySQL does not use one to compare rows.
 fn compared(columns: &[String], operator: &str, at_last: &str, variable: &str) -> String {
     let terms = (0..columns.len()).map(|n| {
         let equal = columns[..n].iter().enumerate().map(|(at, column)| format!("{column} = {variable}{at}"));
@@ -151,12 +151,12 @@ fn compared(columns: &[String], operator: &str, at_last: &str, variable: &str) -
     if let [one] = &terms[..] { one.clone() } else { format!("(({}))", terms.join(") OR (")) }
 }
 
-/// Rows of the pages from `first` to before `end`; `None`: to the last one.
+/// Rows of the pages from `first` up to but not including `end`; `None`: to the last page.
 fn of_pages(first: u64, end: Option<u64>, has_tid_ranges: bool) -> String {
     match end {
         None => format!("ctid >= '({first},0)'::tid"),
         Some(end) if has_tid_ranges => format!("ctid >= '({first},0)'::tid AND ctid < '({end},0)'::tid"),
-        // Of a page's bytes its head takes 24, and each row 28 at least.
+        // A page header takes 24 bytes, and each row at least 28.
         Some(end) => format!(
             "ctid = ANY (ARRAY(SELECT format('(%s,%s)', page, item)::tid FROM generate_series({first}, {}) AS page, \
              generate_series(1, (current_setting('block_size')::int - 24) / 28) AS item))",
@@ -176,7 +176,7 @@ fn copy_by_pages(
     let pages = client.query_value(&sql)?.and_then(|text| text.parse::<u64>().ok()).unwrap_or(u64::MAX);
     let mut first = 0;
     loop {
-        // A size that cannot be read is one part.
+        // If the size cannot be read, there is one part.
         let end = first + PAGES_MAX;
         let is_last = end >= pages || pages == u64::MAX;
         let pages = of_pages(first, (!is_last).then_some(end), has_tid_ranges);
@@ -295,7 +295,7 @@ connections = [1]
                 "SELECT CONCAT(COUNT(*), '/', SUM(CRC32(CONCAT_WS(',', a, b, c)))) FROM pairs",
             );
             let largest = largest_transaction(&mut client);
-            // MariaDB notes the statement, too. The table in one transaction is 3 MB, and 5 MB with the statements.
+            // MariaDB logs the statement, too. The table in one transaction is 3 MB, and 5 MB with the statements.
             assert!((200_000..2_500_000).contains(&largest), "{}: {largest}", binary.version_text);
         }
     }

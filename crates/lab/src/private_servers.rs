@@ -1,8 +1,8 @@
 //! The private servers of an experiment.
 //!
-//! One *stand* for each combination of settings that a server must be started with: a sandbox whose data folder holds
-//! the loaded tables and a worn-in redo log. One server runs at a time. Settings that can be changed while it runs are
-//! set before each trial.
+//! One *prepared server* for each combination of settings that need a restart: a sandbox whose datadir holds the loaded
+//! tables and a redo log filled once. One server runs at a time. Settings that a running server accepts are set before
+//! each trial.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -32,17 +32,17 @@ const STOP_TIMEOUT: Duration = Duration::from_mins(5);
 /// The levels of those factors that need a restart.
 type StartLevels = IndexMap<String, SettingValue>;
 
-/// A factor, its level, and what the server said.
+/// A factor, its level, and the server's message.
 type RefusedLevel = (String, SettingValue, SettingError);
 
-/// One of the servers that are compared, and what was found out about it.
+/// One of the compared servers and what was found out about it.
 pub(crate) struct ServerUnderTest<'a> {
     program: &'a ServerProgram,
-    /// Settings that are the same in all its trials.
+    /// Settings with the same value in all its trials.
     fixed: Settings,
-    /// Those of the workload, in this server's words.
+    /// Settings of the workload, in this server's dialect.
     tables: Tables,
-    /// Factors that need a start.
+    /// Factors that need a restart.
     at_start: Vec<String>,
 }
 
@@ -66,20 +66,20 @@ impl<'a> ServerUnderTest<'a> {
 }
 
 struct PreparedServer {
-    /// Its place among the kinds.
+    /// Its index among the compared servers.
     kind: usize,
     levels: StartLevels,
     sandbox: Sandbox,
 }
 
-/// A server that runs, and a client for everything that is not measured.
+/// A running server, and a client for everything that is not measured.
 pub(crate) struct LiveServer {
     stand: usize,
     pub(crate) server: RunningServer,
-    /// Where the load connects to.
+    /// The address that the load connects to.
     pub(crate) target: Target,
     pub(crate) client: Client,
-    /// What was odd about its start, to be said with the trial.
+    /// Oddities of its start, reported with the trial.
     pub(crate) notes: Vec<String>,
 }
 
@@ -102,14 +102,14 @@ impl<'a> PrivateServers<'a> {
         Self { plan, home, kinds, stop, cores: &pin.server, couplings: Vec::new(), list: Vec::new(), live: None }
     }
 
-    /// What the levels of dynamic factors bring along.
+    /// Settings derived from the levels of dynamic factors.
     pub(crate) fn couplings(&self) -> &[Coupling] {
         &self.couplings
     }
 
-    /// Prepares the stands of every server.
+    /// Prepares every server.
     pub(crate) fn prepare(&mut self, listener: &mut dyn Listener) -> Result<(), LabError> {
-        // The first look at each comes before the tables of any are loaded: a refusal is told early.
+        // Each server is checked before any tables are loaded: a refusal is reported early.
         let mut wanted = Vec::new();
         for kind in 0..self.kinds.len() {
             let (sandbox, live) = self.examine(kind, listener)?;
@@ -129,8 +129,8 @@ impl<'a> PrivateServers<'a> {
         Ok(())
     }
 
-    /// Finds out which factors need a restart and what levels bring along, has every level accepted: all that a
-    /// server could refuse, it refuses here. Returns it started without any level.
+    /// Finds out which factors need a restart and which settings levels derive, and has every level accepted: every
+    /// refusal happens here. Returns a server started without any level.
     fn examine(
         &mut self,
         kind: usize,
@@ -143,14 +143,14 @@ impl<'a> PrivateServers<'a> {
         for mismatch in taken_differently(&mut client, &self.kinds[kind].fixed)? {
             let Mismatch { name, wanted, found } = mismatch;
             listener.event(&ExperimentEvent::Warning(format!(
-                "the server made {found} of {name} = {wanted}, truetps's own choice"
+                "the server adjusted {name} = {wanted}, chosen by truetps, to {found}"
             )));
         }
         let refused = self.try_levels(kind, &mut client)?;
         drop(client);
         server.kill()?;
         for (name, level, refusal) in refused {
-            // One that no start helps is told in the words of the server that ran.
+            // If a restart does not help either, the running server's message is reported.
             if self.variables_with(kind, &sandbox, &name, &level).is_err() {
                 return Err(refusal.into());
             }
@@ -159,9 +159,9 @@ impl<'a> PrivateServers<'a> {
         Ok((sandbox, live))
     }
 
-    /// Sets every level of every factor, there and back, and sorts the factors by whether that works: trials are in random order, and
-    /// some settings have no way back. Returns the levels that a server that runs does not take, and one that is started
-    /// with them may.
+    /// Sets every level of every factor in both directions, and sorts the factors by whether that works: trials are in
+    /// random order, and some settings cannot be changed back. Returns the levels that a running server refuses and
+    /// that a start may accept.
     fn try_levels(&mut self, kind: usize, client: &mut Client) -> Result<Vec<RefusedLevel>, LabError> {
         let mut refused = Vec::new();
         for (name, levels) in self.plan.setting_factors() {
@@ -184,8 +184,8 @@ impl<'a> PrivateServers<'a> {
         Ok(refused)
     }
 
-    /// Starts a server with each level of each dynamic factor, and keeps what came along. Returns a server that was
-    /// started without any level.
+    /// Starts a server with each level of each dynamic factor, and keeps the derived settings. Returns a server started
+    /// without any level.
     fn find_couplings(
         &mut self,
         kind: usize,
@@ -207,10 +207,11 @@ impl<'a> PrivateServers<'a> {
         let base_again = effective_variables(&mut client)?;
         let name = self.factor_name(kind);
         let found = coupling::find(self.plan, name.as_deref(), base, &base_again, &started);
-        // There and back: a MariaDB whose log is buffered once (`innodb_log_file_buffering`) says yes to OFF, and leaves it ON.
+        // Both directions: MariaDB with a buffered log (`innodb_log_file_buffering`) accepts OFF without an error and
+        // leaves it ON.
         for coupling in found.iter().chain(found.iter().rev()) {
             let value = SettingValue::Text(coupling.value.clone());
-            // What comes along and cannot be set later makes its factor one that needs a restart.
+            // A derived setting that cannot be set later makes its factor one that needs a restart.
             if !self.kinds[kind].needs_start(&coupling.factor)
                 && !matches!(private_setting::set(&mut client, &coupling.name, &value), Ok(Changeable::Dynamic))
             {
@@ -250,7 +251,7 @@ impl<'a> PrivateServers<'a> {
         combinations
     }
 
-    /// Which server a configuration is about.
+    /// The server that a configuration measures.
     fn kind_of(&self, configuration: &Configuration) -> usize {
         let name = configuration.server();
         let is_it = |kind: &ServerUnderTest<'_>| name.is_some() && kind.program.name.as_deref() == name;
@@ -285,7 +286,7 @@ impl<'a> PrivateServers<'a> {
         self.finish_stand(kind, levels, sandbox, live, listener)
     }
 
-    /// Loads the tables, stops the server and wears in its redo log.
+    /// Loads the tables, stops the server and fills its redo log once.
     fn finish_stand(
         &mut self,
         kind: usize,
@@ -301,13 +302,13 @@ impl<'a> PrivateServers<'a> {
                 listener.event(&ExperimentEvent::Loading { rows: filled.rows, of: filled.of });
                 !stop.load(Ordering::Relaxed)
             },
-            // A private server goes as a whole.
+            // A private server is deleted as a whole.
             &mut |_| Ok(()),
         )?;
         if !loaded {
             return Err(LabError::Interrupted);
         }
-        listener.event(&ExperimentEvent::Preparing("wearing in the server's redo log".to_owned()));
+        listener.event(&ExperimentEvent::Preparing("filling the server's redo log once".to_owned()));
         drop(client);
         server.wear_in_wal()?;
         server.stop(STOP_TIMEOUT)?;
@@ -319,7 +320,7 @@ impl<'a> PrivateServers<'a> {
         Ok(())
     }
 
-    /// A server for this configuration, in its first state.
+    /// A server for this configuration, in its initial state.
     pub(crate) fn ready(
         &mut self,
         configuration: &Configuration,
@@ -337,7 +338,7 @@ impl<'a> PrivateServers<'a> {
         };
         match self.ready_on(number, configuration) {
             Ok(live) => Ok(self.live.insert(live)),
-            // Nobody knows what state its data are in: the next trial gets a new stand.
+            // The state of its data is unknown: the next trial gets a new sandbox.
             Err(error) => {
                 self.list.remove(number);
                 Err(error)
@@ -347,7 +348,7 @@ impl<'a> PrivateServers<'a> {
 
     fn ready_on(&mut self, number: usize, configuration: &Configuration) -> Result<LiveServer, LabError> {
         let mut live = self.live_on(number)?;
-        // Before the tables are filled: a setting may decide how that is done, and what is kept in memory.
+        // Before the tables are filled: a setting may decide how they are filled and what is cached.
         self.set_dynamic(&mut live.client, configuration)?;
         if self.plan.design.datadir == DatadirState::Refill {
             live.notes.extend(wait_for_quiet(&mut live.client)?);
@@ -357,7 +358,7 @@ impl<'a> PrivateServers<'a> {
         Ok(live)
     }
 
-    /// Sets the levels of the factors that need no restart, and what those bring along.
+    /// Sets the levels of the factors that need no restart, and their derived settings.
     fn set_dynamic(&self, client: &mut Client, configuration: &Configuration) -> Result<(), LabError> {
         let kind = self.kind_of(configuration);
         let server = self.factor_name(kind);
@@ -371,8 +372,8 @@ impl<'a> PrivateServers<'a> {
         Ok(())
     }
 
-    /// The server of this stand: the one that runs, or a new start. Where some trials need a new start, all get one, so
-    /// that none inherits what a server remembers of the trial before.
+    /// The server prepared for these settings: the running one, or a new start. If some trials need a restart, all get
+    /// one, so that none inherits caches or other state from the trial before.
     fn live_on(&mut self, number: usize) -> Result<LiveServer, LabError> {
         let is_refilled = self.plan.design.datadir == DatadirState::Refill;
         let needs_none = self.kinds.len() == 1 && self.kinds[0].at_start.is_empty();
@@ -388,7 +389,7 @@ impl<'a> PrivateServers<'a> {
         }
         let (server, mut client) = self.boot(stand.kind, &stand.sandbox, &stand.levels)?;
         let mut notes = Vec::new();
-        // MySQL makes new redo files at each start, which wearing in the old ones does nothing for.
+        // MySQL creates new redo files at each start, so that filling the old ones has no effect.
         if server.lap_redo()? > 0 {
             notes.extend(self.kinds[stand.kind].tables.flush(&mut client)?);
         }
@@ -396,7 +397,7 @@ impl<'a> PrivateServers<'a> {
         Ok(LiveServer { stand: number, server, target, client, notes })
     }
 
-    /// Stops the server that runs. With fresh copies its data is thrown away, so that it need not be asked politely.
+    /// Stops the running server. With fresh copies its data is deleted, so that no clean shutdown is needed.
     fn stop_live(&mut self) -> Result<(), LabError> {
         let Some(live) = self.live.take() else { return Ok(()) };
         drop(live.client);
@@ -408,7 +409,7 @@ impl<'a> PrivateServers<'a> {
         Ok(())
     }
 
-    /// Throws away the server that runs, with its data: it died or hangs. The next trial gets a new one.
+    /// Discards the running server and its data: it died or hangs. The next trial gets a new one.
     pub(crate) fn discard(&mut self) {
         if let Some(live) = self.live.take() {
             self.list.remove(live.stand);
@@ -416,7 +417,7 @@ impl<'a> PrivateServers<'a> {
     }
 }
 
-/// log_bin is ON whatever name it was given at the start.
+/// log_bin is ON, whatever name it was given at start.
 fn verify_start_level(client: &mut Client, name: &str, level: &SettingValue) -> Result<(), SettingError> {
     let is_name = matches!(level, SettingValue::Text(_));
     if name == "log_bin" && is_name {

@@ -1,4 +1,4 @@
-//! Setting a private server, of whichever family: for all its sessions, and read back.
+//! Sets a variable of a private server of any family for all its sessions, and reads it back.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -9,12 +9,11 @@ use truetps_sandbox::found_instead;
 
 use crate::setting::{Changeable, SettingError, set_global, verify};
 
-/// A server that was asked to read its settings again has done so within this time.
+/// A server that was asked to reload its settings must have done so within this time.
 const RELOAD_WAIT: Duration = Duration::from_secs(5);
 const RELOAD_PAUSE: Duration = Duration::from_millis(2);
 
-/// Sets it for all sessions, those that are there and those to come. [`Changeable::AtStart`]: the server can only be
-/// started with it.
+/// Sets a variable for all existing and new sessions. [`Changeable::AtStart`]: it can only be given at server start.
 pub(crate) fn set(client: &mut Client, name: &str, value: &SettingValue) -> Result<Changeable, SettingError> {
     match client.dialect() {
         Dialect::Mysql => set_global(client, name, value),
@@ -22,7 +21,7 @@ pub(crate) fn set(client: &mut Client, name: &str, value: &SettingValue) -> Resu
     }
 }
 
-/// A private server has the value that was asked for.
+/// Checks that the private server has the requested value.
 pub(crate) fn check(client: &mut Client, name: &str, value: &SettingValue) -> Result<(), SettingError> {
     match client.dialect() {
         Dialect::Mysql => verify(client, name, value),
@@ -33,13 +32,13 @@ pub(crate) fn check(client: &mut Client, name: &str, value: &SettingValue) -> Re
     }
 }
 
-/// What the server was started with stands in a file, and what is set here goes before it. Sessions hear of it one by one:
-/// that of `client` after the server itself, from which new ones have it.
+/// The settings of the start are in a file, and ALTER SYSTEM overrides it. Sessions apply a reload one by one: the
+/// session of `client` after the postmaster, whose values new sessions get.
 fn alter_system(client: &mut Client, name: &str, value: &SettingValue) -> Result<Changeable, SettingError> {
     let asked = |source| SettingError::Ask { name: name.to_owned(), source };
     let refused = |source| SettingError::Refused { name: name.to_owned(), value: value.to_string(), source };
     let context = client.query_value(&format!("SELECT context FROM pg_settings WHERE lower(name) = lower('{name}')"));
-    // Others are read at the start of the server, or of a session, or are no settings of a running server at all.
+    // Other contexts are read at server start or session start, or cannot be set on a running server.
     if !matches!(context.map_err(asked)?.as_deref(), Some("sighup" | "superuser" | "user")) {
         return Ok(Changeable::AtStart);
     }

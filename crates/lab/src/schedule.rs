@@ -1,10 +1,10 @@
-//! The order of trials: randomised, interleaved blocks, decided before the first trial starts.
+//! The order of trials: randomised, interleaved blocks, fixed before the first trial starts.
 
 use truetps_record::{CONNECTIONS, Configuration, Plan, ScheduledTrial, TrialRole};
 use truetps_workload::RandomStream;
 
-/// All trials of an experiment in order. Each block is one random permutation of the plan's configurations; with an A/A
-/// pair, one of them stands in it twice, at two random places. The same plan and seed give the same order.
+/// All trials of an experiment in order. Each block is a random permutation of the plan's configurations; with an A/A
+/// pair, one configuration occurs twice, at two random places. The same plan and seed give the same order.
 pub fn schedule(plan: &Plan) -> Vec<ScheduledTrial> {
     let configurations = plan.configurations();
     let twin = plan.design.aa_pair.then(|| aa_configuration(plan, &configurations));
@@ -21,8 +21,8 @@ pub fn schedule(plan: &Plan) -> Vec<ScheduledTrial> {
     trials
 }
 
-/// The configuration that runs twice: the baseline's settings at the middle number of connections, where neither a
-/// single client's latency nor the crowd at the far end decides the figure.
+/// The configuration that runs twice: the baseline's settings at the middle number of connections, where the figure
+/// depends least on the latency of a single client or on contention.
 fn aa_configuration(plan: &Plan, configurations: &[Configuration]) -> Configuration {
     let baseline = plan.baseline();
     let mut candidates: Vec<_> = configurations
@@ -35,7 +35,7 @@ fn aa_configuration(plan: &Plan, configurations: &[Configuration]) -> Configurat
     candidates[candidates.len() / 2].clone()
 }
 
-/// Fisher and Yates, from the back.
+/// Fisher-Yates, from the end.
 fn shuffle<T>(list: &mut [T], stream: &mut RandomStream) {
     for last in (1..list.len()).rev() {
         list.swap(last, stream.below(last as u64 + 1) as usize);
@@ -81,7 +81,7 @@ mod tests {
         assert_ne!(trials[..6], trials[6..12], "blocks have orders of their own");
     }
 
-    /// What `sweep --resume --blocks` relies on.
+    /// Required by `sweep --resume --blocks`.
     #[test]
     fn more_blocks_leave_the_first_ones_as_they_are() {
         let (four, mut seven) = (plan(""), plan(""));

@@ -1,28 +1,28 @@
-//! The search for the highest rate that a server sustains: which rate to try next, and when it is found.
+//! The search for the highest rate that a server sustains: which rate to try next, and when the search is over.
 //!
-//! Upwards from a guess by steps until one rate fails, then by halving the ratio between the highest rate that held and
-//! the lowest that did not. A rate that one trial says is good may have been lucky: it must hold again, in trials of its
-//! own, before it is the answer.
+//! From a guess upwards by steps until a rate fails, then by bisecting the ratio between the highest rate that held and
+//! the lowest that failed. One good trial of a rate may be luck: the rate must hold in further trials before it is the
+//! answer.
 
-/// Two rates closer than this are one: the answer is not known better.
+/// Two rates closer than this are equal: the search is no more precise.
 const RESOLUTION: f64 = 1.05;
 const STEP_UP: f64 = 1.25;
 const STEP_DOWN: f64 = 0.5;
 /// Trials, of the same rate, that must all be good.
 const TRIALS_NEEDED: u32 = 3;
-/// A server whose answers contradict each other is not asked for ever.
+/// A server that gives contradictory results is not tried for ever.
 const TRIALS_MAX: u32 = 30;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum SearchStep {
     Try(f64),
-    /// The highest rate that held, and the lowest that did not. `None`: not even the lowest rate that was tried held.
+    /// The highest rate that held, and the lowest that failed. `None`: not even the lowest tried rate held.
     Found(Option<f64>),
-    /// As many trials as were allowed have not settled it.
+    /// The allowed number of trials was not enough.
     GivenUp,
 }
 
-/// Rates that were tried, and what came of them.
+/// Tried rates and their results.
 #[derive(Debug)]
 pub(crate) struct Search {
     guess: f64,
@@ -77,7 +77,7 @@ impl Search {
     }
 }
 
-/// The geometric middle; a rounded one that is no new rate is the same as being close.
+/// The geometric mean; `None` if it rounds to a known rate, which means that the rates are close.
 fn between(best: f64, broken: f64) -> f64 {
     let middle = round((best * broken).sqrt());
     if same(middle, best) || same(middle, broken) { best } else { middle }
@@ -87,11 +87,11 @@ fn same(a: f64, b: f64) -> bool {
     (a / b - 1.0).abs() < 1e-9
 }
 
-/// Three digits: nobody wants to read more of a rate that is known to 5 %.
+/// Three digits: the rate is known to 5 % only.
 fn round(rate: f64) -> f64 {
     let unit = 10_f64.powf(rate.log10().floor() - 2.0);
     let rounded = (rate / unit).round() * unit;
-    // Without what binary fractions add to it.
+    // Without the digits that binary fractions add.
     format!("{rounded:.6}").parse().unwrap_or(rounded)
 }
 
@@ -138,7 +138,7 @@ mod tests {
     fn a_server_that_holds_nothing_or_anything_ends_the_search() {
         assert_eq!(find(10.0, |_, _| false).0, SearchStep::Found(None));
         assert_eq!(find(10.0, |_, _| true).0, SearchStep::GivenUp);
-        // Contradictions: good or bad by turns.
+        // Contradictions: good and bad in turn.
         let (end, trials) = find(1_000.0, |_, n| n % 2 == 0);
         assert!(trials <= TRIALS_MAX as usize, "{end:?}");
     }

@@ -1,4 +1,4 @@
-//! What an experiment stands on: private servers, or one of the user's.
+//! Where an experiment gets its server: private servers, or one external server.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use crate::event::Listener;
 use crate::external::{ExternalSession, LogReader};
 use crate::private_servers::PrivateServers;
 
-/// A server's program, and the name that the user has given it.
+/// A server's program and the name given to it by the user.
 #[derive(Debug, Clone)]
 pub struct ServerProgram {
     pub name: Option<String>,
@@ -27,23 +27,23 @@ impl ServerProgram {
     }
 }
 
-/// Where servers come from.
+/// The source of the servers.
 #[derive(Clone, Copy)]
 pub enum ServerSource<'a> {
     /// Servers of these programs, started for the experiment: one, or one for each level of the factor `server`.
     Private { home: &'a Home, programs: &'a [ServerProgram] },
-    /// A server that runs already. Its tables live in a schema that is made for them and dropped in the end.
+    /// A running server. The tables are in a schema that is created for them and dropped at the end.
     Given(&'a ExternalServer),
 }
 
-/// A server that is somebody's, and what may be done there.
+/// An external server, and what truetps may do in it.
 #[derive(Debug)]
 pub struct ExternalServer {
     pub target: Target,
     pub schema: String,
-    /// The schema is there, and whoever named it says that tables may be made in it.
+    /// The schema exists, and the user has allowed truetps to create tables in it.
     pub schema_is_theirs: bool,
-    /// Folder of the journals that say what to put back.
+    /// Folder of the journals, which have the original settings.
     pub journals: PathBuf,
 }
 
@@ -56,24 +56,24 @@ pub(crate) enum ServerProvider<'a> {
 pub(crate) struct TrialServer<'l> {
     /// For everything that is not measured.
     pub(crate) client: &'l mut Client,
-    /// Of a server of the user: reads how much it writes to its logs.
+    /// Only for an external server: reads how much it writes to its logs.
     pub(crate) log: Option<&'l mut LogReader>,
-    /// Where the load connects to.
+    /// The address that the load connects to.
     pub(crate) target: &'l Target,
-    /// Where `client` connects to, should it have to again.
+    /// The address that `client` connects to, for a reconnect.
     pub(crate) control: Target,
-    /// What sessions of the load have in place of what everybody has.
+    /// Settings of the load's sessions that replace the server's.
     pub(crate) session: BTreeMap<String, String>,
-    /// The process, where it is ours.
+    /// The process, if truetps started it.
     pub(crate) server: Option<&'l mut RunningServer>,
-    /// Its number, where it is one process of this host.
+    /// Its process id, if it is one process of this host.
     pub(crate) pid: Option<u32>,
-    /// What was odd about its start, to be said with the trial.
+    /// Oddities of its start, reported with the trial.
     pub(crate) notes: Vec<String>,
 }
 
 impl ServerProvider<'_> {
-    /// What the levels of dynamic factors bring along.
+    /// Settings derived from the levels of dynamic factors.
     pub(crate) fn couplings(&self) -> &[Coupling] {
         match self {
             Self::Private(stands) => stands.couplings(),
@@ -81,7 +81,7 @@ impl ServerProvider<'_> {
         }
     }
 
-    /// What was found on a server of the user before the load.
+    /// What was found on an external server before the load.
     pub(crate) fn guest_facts(&self) -> Option<&GuestFacts> {
         match self {
             Self::Private(_) => None,
@@ -89,7 +89,7 @@ impl ServerProvider<'_> {
         }
     }
 
-    /// A server for this configuration, in its first state.
+    /// A server for this configuration, in its initial state.
     pub(crate) fn ready(
         &mut self,
         configuration: &Configuration,
@@ -113,7 +113,7 @@ impl ServerProvider<'_> {
         }
     }
 
-    /// The experiment is over: what it made in a server of the user goes. Returns why that could not be.
+    /// The experiment is over: restores and cleans up an external server. Returns why that failed.
     pub(crate) fn leave(&mut self, listener: &mut dyn Listener) -> Option<LabError> {
         match self {
             Self::Private(_) => None,
@@ -121,8 +121,8 @@ impl ServerProvider<'_> {
         }
     }
 
-    /// Why a trial that has just ended is no evidence, where its server is somebody's: it was restarted, or somebody else
-    /// has set it.
+    /// Why the trial that just ended is invalid: an external server was restarted, or another session changed a
+    /// setting.
     pub(crate) fn trouble(&mut self, configuration: &Configuration, listener: &mut dyn Listener) -> Option<String> {
         match self {
             Self::Private(_) => None,
@@ -130,8 +130,8 @@ impl ServerProvider<'_> {
         }
     }
 
-    /// The server has died, hangs, or was left by a trial that is no evidence: the next trial gets another one, or at
-    /// least a new connection.
+    /// The server died, hangs, or ran an invalid trial: the next trial gets another server, or at least a new
+    /// connection.
     pub(crate) fn discard(&mut self) {
         match self {
             Self::Private(stands) => stands.discard(),

@@ -1,4 +1,4 @@
-//! Setting a server's variables, and making sure that they took.
+//! Sets variables of a server and verifies them.
 
 use thiserror::Error;
 use truetps_driver::{Client, DriverError, ServerError};
@@ -9,10 +9,10 @@ use truetps_record::{SettingValue, same_setting};
 pub(crate) const READ_ONLY_VARIABLE: u16 = 1238;
 /// "Incorrect argument type to variable".
 pub(crate) const WRONG_TYPE: u16 = 1232;
-/// "Incorrect arguments to SET": the value is one that a running server cannot come to from the one that it has. MySQL says
-/// so of `innodb_doublewrite` between ON and OFF.
+/// "Incorrect arguments to SET": a running server cannot change from its current value to this one. MySQL reports this
+/// for `innodb_doublewrite` between ON and OFF.
 const WRONG_ARGUMENTS: u16 = 1210;
-/// "Variable can't be set to the value": which is so for the moment, or for ever.
+/// "Variable can't be set to the value": now, or never.
 const WRONG_VALUE: u16 = 1231;
 /// "Invalid value for parameter", of PostgreSQL.
 const INVALID_PARAMETER: &str = "22023";
@@ -21,14 +21,14 @@ const INVALID_PARAMETER: &str = "22023";
 pub enum SettingError {
     #[error("the server refused {name} = {value}: {source}")]
     Refused { name: String, value: String, source: DriverError },
-    #[error("the server made {found} of {name} = {value}")]
+    #[error("the server adjusted {name} = {value} to {found}")]
     Changed { name: String, value: String, found: String },
-    #[error("asking for {name}: {source}")]
+    #[error("cannot read {name}: {source}")]
     Ask { name: String, source: DriverError },
 }
 
 impl SettingError {
-    /// Nothing is known of what became of the setting.
+    /// It is unknown whether the value was set.
     pub(crate) fn is_of_connection(&self) -> bool {
         match self {
             Self::Refused { source, .. } | Self::Ask { source, .. } => !matches!(source, DriverError::Server(_)),
@@ -36,7 +36,7 @@ impl SettingError {
         }
     }
 
-    /// A server that was started with this value may have it all the same.
+    /// A server may still accept this value at start.
     pub(crate) fn is_of_value(&self) -> bool {
         let code = match self {
             Self::Refused { source: DriverError::Server(error), .. } => error.code,
@@ -45,22 +45,22 @@ impl SettingError {
         [WRONG_ARGUMENTS, WRONG_VALUE].contains(&code)
     }
 
-    /// What to change.
+    /// A hint for the user.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Changed { name, found, .. } => Some(format!(
-                "write `{name} = {found}`, or a value that it accepts; another setting of the plan may have brought it"
+                "write `{name} = {found}`, or another value that it accepts; another setting of the plan may have caused this"
             )),
             Self::Refused { name, source: DriverError::Server(error), .. } if is_of_level(error) => {
                 let values: Vec<_> = find_setting(&name.to_lowercase())?.known_values().into_iter().collect();
-                (!values.is_empty()).then(|| format!("values of {name} that are known: {}", values.join(", ")))
+                (!values.is_empty()).then(|| format!("known values of {name}: {}", values.join(", ")))
             }
             Self::Refused { .. } | Self::Ask { .. } => None,
         }
     }
 }
 
-/// Whether a server says that it is the value that it does not take, and not that it takes none.
+/// Whether the server refuses this value, and not every value.
 fn is_of_level(error: &ServerError) -> bool {
     [WRONG_TYPE, WRONG_VALUE].contains(&error.code) || error.sqlstate == INVALID_PARAMETER
 }
@@ -72,11 +72,11 @@ pub(crate) enum Changeable {
     AtStart,
 }
 
-/// Sets a global variable. [`Changeable::AtStart`]: the server can only be started with it.
+/// Sets a global variable. [`Changeable::AtStart`]: it can only be given at server start.
 pub(crate) fn set_global(client: &mut Client, name: &str, value: &SettingValue) -> Result<Changeable, SettingError> {
     let as_text = quoted(&value.option_text());
     let set = match client.execute(&set_sql(name, value)) {
-        // The few variables that are texts take none that was sent as the number it looks like.
+        // The few text variables refuse a value that is sent as a number.
         Err(DriverError::Server(error)) if error.code == WRONG_TYPE && literal(value) != as_text => {
             client.execute(&format!("SET GLOBAL {name} = {as_text}"))
         }
@@ -94,8 +94,7 @@ pub(crate) fn set_sql(name: &str, value: &SettingValue) -> String {
     format!("SET GLOBAL {name} = {}", literal(value))
 }
 
-/// The value that the server has must be the one that was asked for: a setting that was adjusted in silence would make
-/// every label in the report wrong.
+/// The server must have the requested value: a silently adjusted setting would make every label in the report wrong.
 pub(crate) fn verify(client: &mut Client, name: &str, value: &SettingValue) -> Result<(), SettingError> {
     let found = client
         .query_value(&format!("SELECT @@GLOBAL.{name}"))
@@ -112,7 +111,7 @@ pub(crate) fn verify(client: &mut Client, name: &str, value: &SettingValue) -> R
     Err(SettingError::Changed { name: name.to_owned(), value: value.option_text(), found })
 }
 
-/// A level as SQL.
+/// A level as an SQL literal.
 pub(crate) fn literal(value: &SettingValue) -> String {
     match (value, value.as_int()) {
         (_, Some(number)) => number.to_string(),
@@ -123,14 +122,14 @@ pub(crate) fn literal(value: &SettingValue) -> String {
     }
 }
 
-/// What a server shows as SQL: `1.2.3` is a text, however many digits it has.
+/// A variable's displayed value as an SQL literal: `1.2.3` is a text, however many digits it has.
 pub(crate) fn literal_of_text(text: &str) -> String {
     let digits = |c: char| c.is_ascii_digit() || c == '.' || c == '-';
     let is_number = text.chars().all(digits) && text.parse::<f64>().is_ok();
     if is_number { text.to_owned() } else { quoted(text) }
 }
 
-/// For sessions of the MySQL family that know backslashes, as they all do without `NO_BACKSLASH_ESCAPES`.
+/// For MySQL-family sessions in which a backslash is an escape character, as it is without `NO_BACKSLASH_ESCAPES`.
 pub(crate) fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\\', "\\\\").replace('\'', "''"))
 }
@@ -145,7 +144,7 @@ mod tests {
         assert_eq!(literal(&SettingValue::Text("a'b".into())), "'a''b'");
         assert_eq!(literal(&SettingValue::Text("a\\".into())), "'a\\\\'");
         assert_eq!(literal(&SettingValue::Bool(true)), "ON");
-        // A number is one in either spelling, and nothing else is.
+        // A number compares equal in either notation; texts do not.
         let of_text = |text: &str| literal(&SettingValue::Text(text.to_owned()));
         assert_eq!((of_text("75.5"), literal(&SettingValue::Float(0.5))), ("75.5".to_owned(), "0.5".to_owned()));
         assert_eq!(["0.5 OR 1", "1-1", "0.5;", "inf"].map(of_text), ["'0.5 OR 1'", "'1-1'", "'0.5;'", "'inf'"]);

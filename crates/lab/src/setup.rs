@@ -1,4 +1,4 @@
-//! Before the first trial: everything that can be checked is checked, and the servers are made ready.
+//! Before the first trial: checks everything that can be checked, and prepares the servers.
 
 use std::path::Path;
 
@@ -18,10 +18,10 @@ use crate::private_servers::{PrivateServers, ServerUnderTest};
 use crate::server_provider::{ExternalServer, ServerProgram, ServerProvider, ServerSource};
 use crate::tables::{Ownership, Tables};
 
-/// What an experiment stands on, where it runs, and which servers they are: one at least.
+/// The source of the servers, the host, and the servers: at least one.
 type ReadyServers<'a> = (ServerProvider<'a>, HostFacts, Vec<ServerFacts>);
 
-/// Prepares private servers; records go below `records`. An error means that nothing was measured.
+/// Prepares private servers; records go below `records`. After an error nothing has been measured.
 pub(crate) fn private<'a>(
     request: &ExperimentRequest<'a>,
     home: &'a Home,
@@ -63,7 +63,7 @@ pub(crate) fn private<'a>(
     Ok((ServerProvider::Private(Box::new(stands)), host, facts))
 }
 
-/// Makes a schema in a server of the user and fills it.
+/// Creates a schema in an external server and fills it.
 pub(crate) fn prepare_external_server<'a>(
     request: &ExperimentRequest<'a>,
     external: &ExternalServer,
@@ -75,7 +75,8 @@ pub(crate) fn prepare_external_server<'a>(
     ExperimentFolder::check_writable(records).map_err(LabError::NoRecords)?;
     make_room_for_clients(load.connections_max)?;
     if request.plan.probe.waits {
-        let text = "probe.waits is for private servers: what this one times is left as it is";
+        let text =
+            "probe.waits has an effect on private servers only: the instrumentation of this one is left unchanged";
         listener.event(&ExperimentEvent::Warning(text.to_owned()));
     }
     listener.event(&ExperimentEvent::Preparing(format!("logging in to {}", external.target)));
@@ -86,13 +87,13 @@ pub(crate) fn prepare_external_server<'a>(
     Ok((ServerProvider::Guest(Box::new(guest)), host_facts(records, None), vec![server]))
 }
 
-/// Raises the limit of open files to what so many clients need.
+/// Raises the limit of open files for this many clients.
 pub fn make_room_for_clients(clients: u32) -> Result<(), LabError> {
     raise_open_files(&Needs::of_clients(clients))?;
     Ok(())
 }
 
-/// Whether this host has room for each configuration: a factor may be what takes the memory.
+/// Whether this host has enough memory for each configuration: a factor may decide how much is used.
 fn check_room(plan: &Plan, fixed: &Settings) -> Result<(), LabError> {
     let host = HostLimits::read();
     for configuration in plan.configurations() {
@@ -103,24 +104,24 @@ fn check_room(plan: &Plan, fixed: &Settings) -> Result<(), LabError> {
     Ok(())
 }
 
-/// Removes what killed runs left behind, and reports it.
+/// Removes leftovers of killed runs, and reports them.
 fn warn_of_leftovers(home: &Home, listener: &mut dyn Listener) -> Result<(), LabError> {
     let Cleaning { removed, kept } = clean(home)?;
     for kept in kept {
         let (path, pid) = (kept.path.display(), kept.server_pid);
-        let text = format!("kept what a killed run left in {path}: process {pid} runs a server there");
+        let text = format!("kept leftovers of a killed run in {path}: process {pid} runs a server there");
         listener.event(&ExperimentEvent::Warning(text));
     }
     for cleaned in removed {
         let killed = if cleaned.servers_killed > 0 { ", and ended its server" } else { "" };
         let path = cleaned.entry.path.display();
-        listener.event(&ExperimentEvent::Warning(format!("removed what a killed run left in {path}{killed}")));
+        listener.event(&ExperimentEvent::Warning(format!("removed leftovers of a killed run in {path}{killed}")));
     }
     Ok(())
 }
 
 impl ServerSource<'_> {
-    /// Of the server that has this name; of the first one, where a plan names none.
+    /// The server with this name; the first one if a plan names none.
     pub(crate) fn dialect(&self, server: Option<&str>) -> Dialect {
         match self {
             Self::Private { programs, .. } => {

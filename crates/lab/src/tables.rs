@@ -1,4 +1,4 @@
-//! The data of a workload: loaded once, and brought back to the same state before each trial.
+//! The data of a workload: loaded once, and reset to the same state before each trial.
 
 use std::time::{Duration, Instant};
 
@@ -9,28 +9,28 @@ use crate::error::LabError;
 use crate::external::MadeSchema;
 use crate::portions::{self, TableParts};
 
-/// Schema that all of truetps's tables live in, but for a private PostgreSQL, which has one database.
+/// Schema of all tables of truetps, except on a private PostgreSQL, which has one database.
 pub(crate) const SCHEMA: &str = "truetps";
 
-/// No statement that loads or refills may take longer than this, and this much more for each million rows: a slow disk
-/// is waited for, a server that hangs is not.
+/// Time limit of a statement that loads or refills, with an addition for each million rows: enough for a slow disk, and
+/// an end for a server that hangs.
 const PATIENCE: Duration = Duration::from_mins(2);
 const PATIENCE_PER_MILLION_ROWS: Duration = Duration::from_mins(2);
-/// Bounds the wait for changed pages to reach the disk where the server cannot be told to write them.
+/// Limits the wait for changed pages to be written where the server cannot be ordered to write them.
 const FLUSH_WAIT: Duration = Duration::from_secs(30);
-/// Sessions of the trial before must be gone within this time.
+/// Sessions of the previous trial must have ended within this time.
 const SESSIONS_WAIT: Duration = Duration::from_secs(10);
 
-/// Whose server it is: what may be done with it beside the tables.
+/// Whether the server is private or external: what truetps may do besides using the tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ownership {
-    /// Ours: pages are written and binlogs begin anew before each trial.
+    /// Private: pages are written and binlogs restarted before each trial.
     Private(Dialect),
-    /// The user's: nothing is touched but the schema that was made for the load.
+    /// External: truetps touches only the schema that it created for the load.
     Guest(Dialect),
 }
 
-/// How far the filling of the tables is.
+/// Progress of filling the tables.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Filled {
     /// Rows of the tables.
@@ -46,9 +46,9 @@ pub(crate) struct Tables {
     list: Vec<Table>,
     keep_pristine: bool,
     ownership: Ownership,
-    /// What stands before the names of tables that are emptied.
+    /// Prefix of the names of tables that are emptied.
     prefix: String,
-    /// The comment that tables get in a schema that is the user's.
+    /// The comment on tables in a user's schema.
     signature: Option<String>,
 }
 
@@ -58,20 +58,20 @@ impl Tables {
         Self { list: workload.tables(), keep_pristine, ownership, prefix: String::new(), signature: None }
     }
 
-    /// In a database of PostgreSQL that is the user's: names alone may be those of other tables, by the search path.
+    /// In a user's PostgreSQL database: unqualified names may be other tables, depending on the search path.
     #[must_use]
     pub(crate) fn in_namespace(self, prefix: &str) -> Self {
         Self { prefix: prefix.to_owned(), ..self }
     }
 
-    /// Where others make tables, too: a name alone does not say whose one is.
+    /// Where others create tables, too: a name alone does not show which table it is.
     #[must_use]
     pub(crate) fn signed(self, signature: Option<String>) -> Self {
         Self { signature, ..self }
     }
 
-    /// Creates and fills the tables. `progress` gets the rows that are in, may ask the server, and returns whether to go on;
-    /// false: it did not want to. `ledger` hears of each table before it is made, and when it is.
+    /// Creates and fills the tables. `progress` gets the number of inserted rows, may query the server, and returns
+    /// whether to continue; false: stopped by `progress`. `ledger` gets each table before and after it is created.
     pub(crate) fn load(
         &self,
         client: &mut Client,
@@ -118,8 +118,8 @@ impl Tables {
         Ok(true)
     }
 
-    /// Sends the rows, in transactions of bounded size where the server is the user's; `go_on` hears how many each statement
-    /// has brought.
+    /// Inserts the rows, on an external server in transactions of bounded size; `go_on` gets the number of rows of each
+    /// statement.
     fn fill(
         &self,
         client: &mut Client,
@@ -148,7 +148,7 @@ impl Tables {
         Ok(true)
     }
 
-    /// Whether replicas, or the undo log of others, may have to take what fills the tables.
+    /// Whether replicas, or the undo log of other sessions, may have to process what fills the tables.
     fn is_bounded(&self) -> bool {
         matches!(self.ownership, Ownership::Guest(_))
     }
@@ -157,7 +157,7 @@ impl Tables {
         if self.is_bounded() { TableParts::of(client, table, from) } else { Ok(TableParts::Whole) }
     }
 
-    /// Names of loaded tables of the user's server that are refilled in one transaction although they are large.
+    /// Loaded tables of an external server that are refilled in one transaction although they are large.
     pub(crate) fn refilled_whole(&self, client: &mut Client) -> Result<Vec<String>, DriverError> {
         let mut whole = Vec::new();
         for table in self.list.iter().filter(|table| self.is_bounded() && table.rows > portions::rows_max(table)) {
@@ -168,8 +168,8 @@ impl Tables {
         Ok(whole)
     }
 
-    /// Names of the tables that are there when the statements of the table number `n` are through: statements that make
-    /// several stand with the first of them.
+    /// Tables that exist after the statements of table `n` have run. If one text creates several tables, all of them
+    /// belong to the first.
     fn made_with(&self, n: usize) -> Vec<String> {
         if self.list[n].create_sql().is_empty() {
             return Vec::new();
@@ -178,8 +178,8 @@ impl Tables {
         std::iter::once(&self.list[n]).chain(others).map(|table| table.name.clone()).collect()
     }
 
-    /// Brings the tables back to the state after [`Self::load`]: truncated, refilled, flushed. What could not be reached
-    /// in bounded time comes back as a note.
+    /// Resets the tables to their state after [`Self::load`]: truncated, refilled, flushed. What took too long is
+    /// returned as a note.
     pub(crate) fn refill(&self, client: &mut Client) -> Result<Option<String>, DriverError> {
         client.set_timeout(self.patience())?;
         self.enter(client)?;
@@ -188,7 +188,7 @@ impl Tables {
             let copy = pristine(table);
             self.parts(client, table, &copy)?.copy(client, &copy, &table.name, &mut |_, _| true)?;
             execute_all(client, table.after_load_sql())?;
-            // Statistics of the emptied table would make the optimiser read all of the refilled one.
+            // With statistics of the emptied table, the optimiser would read the whole refilled one.
             client.execute(&self.analyze_sql(table))?;
         }
         if self.ownership == Ownership::Private(Dialect::Mysql) {
@@ -197,7 +197,7 @@ impl Tables {
         self.flush(client)
     }
 
-    /// What [`Self::load`] sends on a guest's server; of the rows the first statement only.
+    /// The statements of [`Self::load`] on an external server; of the inserts only the first.
     pub(crate) fn load_outline(&self) -> Vec<String> {
         let mut sent: Vec<_> = self.enter_sql().into_iter().map(str::to_owned).collect();
         for (n, table) in self.list.iter().enumerate() {
@@ -219,7 +219,7 @@ impl Tables {
         sent
     }
 
-    /// What [`Self::refill`] sends.
+    /// The statements of [`Self::refill`].
     pub(crate) fn refill_outline(&self) -> Vec<String> {
         let mut sent = self.truncate_sql();
         for table in &self.list {
@@ -238,22 +238,22 @@ impl Tables {
         format!("{} -- in transactions by ranges of {parts}", portions::whole_sql(from, to))
     }
 
-    /// Writes all changed pages, so that no trial pays for those of the refill before it. What is left is a note. A
-    /// server of the user writes them when it wants to.
+    /// Writes all changed pages, so that no trial pays for the pages of the refill before it. Returns a note about
+    /// pages that remain. An external server writes them when it decides to.
     pub(crate) fn flush(&self, client: &mut Client) -> Result<Option<String>, DriverError> {
         let Ownership::Private(dialect) = self.ownership else { return Ok(None) };
         client.set_timeout(self.patience())?;
         if dialect == Dialect::Postgres {
             return client.execute("CHECKPOINT").map(|_| None);
         }
-        // MariaDB writes all pages and a checkpoint when told to.
+        // MariaDB writes all pages and a checkpoint on request.
         match client.execute("SET GLOBAL innodb_log_checkpoint_now = 1") {
             Err(DriverError::Server(_)) => flush_by_waiting(client, FLUSH_WAIT + self.patience_for_rows()),
             other => other.map(|_| None),
         }
     }
 
-    /// What they take on the disk, about: loaded, as pristine copies, and as much again for what trials add to them.
+    /// Approximate disk space of the tables: loaded, as pristine copies, and as much again for rows added by trials.
     pub(crate) fn data_bytes(&self) -> u64 {
         const COPIES: u64 = 3;
         self.list.iter().map(Table::data_bytes).sum::<u64>().saturating_mul(COPIES)
@@ -274,9 +274,9 @@ impl Tables {
         PATIENCE_PER_MILLION_ROWS.mul_f64(rows as f64 / 1e6)
     }
 
-    /// On a private server checks are off, so that an empty table is filled by sorted bulk load where the server has
-    /// that, and nothing of it goes to the binlog. A guest is connected to its schema already, and may have tables that
-    /// refer to each other too: the MySQL family empties those without that check only.
+    /// On a private server checks are off, so that an empty table is filled by sorted bulk load where the server
+    /// supports it, and nothing is written to the binlog. On an external server the session is in its schema already;
+    /// tables may refer to each other there, too, and the MySQL family truncates such tables only without that check.
     fn enter(&self, client: &mut Client) -> Result<(), DriverError> {
         if self.ownership == Ownership::Private(Dialect::Mysql) {
             client.execute(&format!("USE {SCHEMA}"))?;
@@ -294,8 +294,8 @@ impl Tables {
         }
     }
 
-    /// PostgreSQL empties tables that refer to each other in one statement only, the MySQL family knows one table a
-    /// statement.
+    /// PostgreSQL truncates tables that refer to each other in one statement only; the MySQL family truncates one table
+    /// per statement.
     fn truncate_sql(&self) -> Vec<String> {
         let names: Vec<_> = self.list.iter().map(|table| format!("{}{}", self.prefix, table.name)).collect();
         match self.dialect() {
@@ -304,7 +304,7 @@ impl Tables {
         }
     }
 
-    /// A comment stays through TRUNCATE and ALTER, and goes with a table that is renamed.
+    /// A comment survives TRUNCATE and ALTER, and moves with a renamed table.
     fn sign_sql(&self, names: &[String]) -> Vec<String> {
         let Some(signature) = &self.signature else { return Vec::new() };
         let sql = names.iter().map(|name| match self.dialect() {
@@ -319,7 +319,7 @@ impl Tables {
             Ownership::Private(Dialect::Mysql) | Ownership::Guest(Dialect::Mysql) => {
                 format!("ANALYZE LOCAL TABLE {}", table.name)
             }
-            // Without it, autovacuum would come to the refilled table in the middle of some trial.
+            // Without it, autovacuum would process the refilled table in the middle of some trial.
             Ownership::Private(Dialect::Postgres) => format!("VACUUM (ANALYZE) {}", table.name),
             Ownership::Guest(Dialect::Postgres) => format!("ANALYZE {}", table.name),
         }
@@ -347,13 +347,13 @@ pub(crate) fn pristine_name(table: &str) -> String {
     format!("{table}_pristine")
 }
 
-/// Waits, for a bounded time, until nobody but `client` is connected. Who is left is a note.
+/// Waits, for a limited time, until only `client` is connected. Returns a note about sessions that remain.
 pub(crate) fn wait_for_quiet(client: &mut Client) -> Result<Option<String>, DriverError> {
     let left = wait_until_at_most(client, sessions, 1, SESSIONS_WAIT)?;
-    Ok(left.map(|n| format!("{} sessions of the trial before were still there at the start", n - 1)))
+    Ok(left.map(|n| format!("{} sessions of the previous trial were still connected at the start", n - 1)))
 }
 
-/// How many sessions there are, this one included.
+/// Number of sessions, this one included.
 fn sessions(client: &mut Client) -> Result<Option<u64>, DriverError> {
     if client.dialect() == Dialect::Mysql {
         return status_value(client, "Threads_connected");
@@ -362,7 +362,7 @@ fn sessions(client: &mut Client) -> Result<Option<u64>, DriverError> {
     Ok(client.query_value(sql)?.and_then(|text| text.parse().ok()))
 }
 
-/// Waits until a number has fallen to `most`, for a bounded time; returns where it stands if it has not.
+/// Waits, for a limited time, until a number has fallen to `most`; returns the number if it has not.
 fn wait_until_at_most(
     client: &mut Client,
     ask: impl Fn(&mut Client) -> Result<Option<u64>, DriverError>,
@@ -380,19 +380,19 @@ fn wait_until_at_most(
     }
 }
 
-/// The binlog starts anew, so that each trial has the same distance to its next rotation.
+/// Restarts the binlog, so that each trial is equally far from its next rotation.
 fn restart_binlog(client: &mut Client) -> Result<(), DriverError> {
     if client.query_value("SELECT @@GLOBAL.log_bin")?.as_deref() != Some("1") {
         return Ok(());
     }
-    // MySQL 8.4 took the first form away, older servers do not know the second.
+    // MySQL 8.4 removed the first form; older servers do not know the second.
     match client.execute("RESET MASTER") {
         Err(DriverError::Server(_)) => client.execute("RESET BINARY LOGS AND GTIDS").map(drop),
         other => other.map(drop),
     }
 }
 
-/// Makes the page cleaner eager until little is left to write, then puts its settings back.
+/// Makes the page cleaner eager until little is left to write, then restores its settings.
 fn flush_by_waiting(client: &mut Client, longest: Duration) -> Result<Option<String>, DriverError> {
     const NAMES: [&str; 4] = [
         "innodb_io_capacity_max",
@@ -417,10 +417,10 @@ fn flush_by_waiting(client: &mut Client, longest: Duration) -> Result<Option<Str
     for (name, value) in before.into_iter().rev() {
         client.execute(&format!("SET GLOBAL {name} = {value}"))?;
     }
-    Ok(left.map(|n| format!("{n} changed pages were not written yet at the start")))
+    Ok(left.map(|n| format!("{n} changed pages were not yet written at the start")))
 }
 
-/// A status counter; `None` where the server has none of this name.
+/// A status counter; `None` if the server has none of this name.
 pub(crate) fn status_value(client: &mut Client, name: &str) -> Result<Option<u64>, DriverError> {
     let result = client.query(&format!("SHOW GLOBAL STATUS LIKE '{name}'"))?;
     Ok(result.rows.first().and_then(|row| row.get(1)?.as_ref()?.parse().ok()))

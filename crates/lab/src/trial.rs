@@ -1,4 +1,4 @@
-//! One trial on a server that runs and is in its starting state: load, record, judge whether it is evidence.
+//! One trial on a running server in its initial state: load, record, judge validity.
 
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -20,39 +20,39 @@ use crate::watch::{TrialWatch, WatchedServer};
 
 /// All clients must be connected within this time.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
-/// … and this much more for each: TLS, key derivation and dozens of prepared statements take their time.
+/// Additional time for each client: TLS, key derivation and dozens of prepared statements take time.
 const CONNECT_TIMEOUT_A_CLIENT: Duration = Duration::from_millis(10);
 /// A server that does not answer for this long after the end hangs.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// With a larger share of failures, throughput is that of a server which mostly says no: a full disk, a read-only one.
+/// With a larger share of failures, throughput measures a server that mostly refuses: a full disk, a read-only server.
 pub(crate) const FAILED_SHARE_MAX: f64 = 0.01;
 
-/// A load, and the server that it is for.
+/// A load and its server.
 pub struct TrialContext<'a> {
     pub load: LoadSpec,
     pub protocol: Protocol,
     pub workload: &'a dyn Workload,
     pub target: &'a Target,
-    /// Of its first process; `None` where the server is not on this host, or is several.
+    /// Process id of its first process; `None` if the server is not on this host, or there are several.
     pub server_pid: Option<u32>,
     pub stop: &'a AtomicBool,
-    /// A trial of which a larger share has failed is no evidence. 0: each failure counts, also outside the measure phase.
+    /// A trial with a larger share of failures is invalid. 0: each failure counts, also outside the measure phase.
     pub failed_share_max: f64,
-    /// Where other runs of truetps are seen.
+    /// Where other runs of truetps are registered.
     pub presence: &'a RunPresence,
-    /// How server and host are watched meanwhile; `None`: they are not.
+    /// How server and host are watched during the load; `None`: not watched.
     pub probe: Option<&'a ProbeSpec>,
 }
 
-/// What is seen of a trial while it runs.
+/// Events of a running trial.
 #[derive(Debug, Clone, Copy)]
 pub enum TrialObservation<'a> {
-    /// An interval is over.
+    /// An interval has ended.
     Interval(&'a Interval, &'a Histogram),
     /// Server or host were read.
     Sample(&'a ProbeSample),
-    /// Another run of truetps puts load on this host; each is seen once.
+    /// Another run of truetps loads this host; each is reported once.
     OtherRun(&'a OtherRun),
     /// This process was suspended: the trial is invalid.
     Suspended(Suspension),
@@ -76,17 +76,17 @@ pub(crate) fn load_of(plan: &Plan, configuration: &Configuration, workers: u32, 
     }
 }
 
-/// How long so many clients may take to connect, all of them together.
+/// Time limit for this many clients to connect, all of them together.
 pub fn connect_timeout(clients: u32) -> Duration {
     CONNECT_TIMEOUT + CONNECT_TIMEOUT_A_CLIENT * clients
 }
 
-/// Drives the load and fills in `trial`. The caller has begun the folder and writes `run.json` in the end. `None`: the
-/// load could not be driven at all; `trial` has the reason.
+/// Runs the load and fills in `trial`. The caller has created the folder and writes `run.json` at the end. `None`: the
+/// load could not run at all; `trial` has the reason.
 ///
 /// # Errors
 ///
-/// One of the folder: the figures could not be kept.
+/// Errors of the folder: the figures could not be written.
 pub fn run_trial(
     context: &TrialContext<'_>,
     trial: &mut Trial,
@@ -108,7 +108,7 @@ pub fn run_trial(
         zero: Instant::now(),
         suspensions: Vec::new(),
     };
-    // Those that have ended before this trial are none of its.
+    // Other runs that ended before this trial do not count.
     context.presence.arrivals();
     keeper.meet(context.presence.others());
     let prepared = context.protocol == Protocol::Prepared;
@@ -142,13 +142,13 @@ pub fn run_trial(
         && !matches!(trial.validity, Validity::Partial(_))
     {
         trial.validity = Validity::Invalid(reason);
-        // Neither yes nor no: the schedule was not kept by the generator.
+        // Inconclusive: the load generator did not keep the schedule.
         trial.measured.as_mut().into_iter().for_each(|measured| measured.sustained = None);
     }
     error.map_or(Ok(outcome), Err)
 }
 
-/// A trial whose probe cannot be kept is as good as any: it is said, and nobody is watched.
+/// A trial whose probe cannot be written is still valid: a note is added, and the server is not watched.
 fn begin_watch(context: &TrialContext<'_>, trial: &mut Trial, writer: &TrialWriter) -> Option<TrialWatch> {
     let spec = context.probe.filter(|spec| spec.enabled)?;
     let watched = WatchedServer::beside_load(context.target, context.server_pid, context.load.clients);
@@ -158,10 +158,10 @@ fn begin_watch(context: &TrialContext<'_>, trial: &mut Trial, writer: &TrialWrit
 }
 
 fn not_kept(error: &FolderError) -> String {
-    format!("what the probe saw was not kept: {error}")
+    format!("the probe's readings could not be written: {error}")
 }
 
-/// What server and host have used so far.
+/// Resources used so far by server and host.
 #[derive(Debug, Clone, Copy)]
 struct UsageReading {
     server: Option<ServerUse>,
@@ -174,7 +174,7 @@ impl UsageReading {
     }
 }
 
-/// Writes intervals as they come, and reads what the server has used where the measure phase begins and ends.
+/// Writes intervals as they arrive, and reads the server's resource use at the start and end of the measure phase.
 struct Keeper<'a> {
     writer: &'a mut TrialWriter,
     on_seen: &'a mut dyn FnMut(TrialObservation<'_>),
@@ -186,7 +186,7 @@ struct Keeper<'a> {
     at_end: Option<UsageReading>,
     error: Option<FolderError>,
     suspension_watch: SuspensionWatch,
-    /// When the first transaction started, or this began.
+    /// When the first transaction started, or when this began.
     zero: Instant,
     suspensions: Vec<Suspension>,
 }
@@ -212,7 +212,7 @@ impl Keeper<'_> {
         }
     }
 
-    /// Returns what is to be said with the trial.
+    /// Returns the notes for the trial.
     fn end_watch(&mut self) -> Option<String> {
         let error = self.watch.as_mut()?.end();
         self.show_samples();
@@ -255,7 +255,7 @@ impl Observer for Keeper<'_> {
     }
 }
 
-/// What makes the figures untrue, the gravest first.
+/// Why the figures are invalid, the most serious reason first.
 fn validity(outcome: &RunOutcome, load: &LoadSpec, failed_share_max: f64) -> Validity {
     let invalid = |reason: String| Validity::Invalid(reason);
     let first = |errors: &[truetps_record::ErrorCount]| {
@@ -286,7 +286,7 @@ fn validity(outcome: &RunOutcome, load: &LoadSpec, failed_share_max: f64) -> Val
     if outcome.clients_unanswered > 0 {
         let (n, s) = (outcome.clients_unanswered, load.drain_timeout.as_secs());
         let of = outcome.clients_connected;
-        // One that answers some of them is slow.
+        // A server that answers some clients is slow.
         let hangs = if outcome.drain_answers == 0 { ": the server hangs" } else { ", while others were answered" };
         return invalid(format!("{n} of {of} clients had no answer {s} s after the end{hangs}"));
     }
@@ -309,12 +309,10 @@ fn validity(outcome: &RunOutcome, load: &LoadSpec, failed_share_max: f64) -> Val
         )),
         Some(_) if nothing_scheduled(outcome) => {
             let s = outcome.measure_length.as_secs_f64();
-            invalid(format!(
-                "nothing was scheduled in the {s:.1} s that were measured: raise the rate, or measure for longer"
-            ))
+            invalid(format!("nothing was scheduled in the measured {s:.1} s: raise the rate, or measure for longer"))
         }
         Some(_) => match never_finished(outcome) {
-            // What the others have done says how they began, and nothing of what all of them get.
+            // The transactions of the other clients show how they began, not what all clients get.
             Some(text) if load.quota.is_none() && outcome.clients_unfinished > outcome.clients_finished => {
                 invalid(text)
             }
@@ -327,22 +325,21 @@ fn nothing_scheduled(outcome: &RunOutcome) -> bool {
     outcome.open_loop.as_ref().is_some_and(|open| open.starts.scheduled + open.starts.queued_in == 0)
 }
 
-/// `3 675 of 5 500 clients never finished a transaction in the 0.8 s that were measured`.
+/// `3 675 of 5 500 clients finished no transaction in the measured 0.8 s`.
 fn never_finished(outcome: &RunOutcome) -> Option<String> {
     let (n, of) = (outcome.clients_unfinished, outcome.clients_finished + outcome.clients_unfinished);
     let seconds = outcome.measure_length.as_secs_f64();
-    (n > 0)
-        .then(|| format!("{n} of {of} clients never finished a transaction in the {seconds:.1} s that were measured"))
+    (n > 0).then(|| format!("{n} of {of} clients finished no transaction in the measured {seconds:.1} s"))
 }
 
-/// Where a limit of sessions keeps clients out: whose sessions there are beside theirs.
+/// If a session limit keeps clients out: which sessions exist besides the clients'.
 fn session_of_ours(errors: &[truetps_record::ErrorCount]) -> &'static str {
     const LIMITS: [u16; 3] = [1040, 1203, 1226];
     const LIMIT_OF_POSTGRES: &str = "SQLSTATE 53300";
     let is_limit = |error: &truetps_record::ErrorCount| {
         LIMITS.contains(&error.code) || error.first_message.contains(LIMIT_OF_POSTGRES)
     };
-    if errors.iter().any(is_limit) { " (truetps needs one session more than there are clients)" } else { "" }
+    if errors.iter().any(is_limit) { " (truetps needs one more session than the number of clients)" } else { "" }
 }
 
 fn engine_facts(context: &TrialContext<'_>, outcome: &RunOutcome) -> EngineFacts {
@@ -366,12 +363,12 @@ fn engine_facts(context: &TrialContext<'_>, outcome: &RunOutcome) -> EngineFacts
 
 fn measured(outcome: &RunOutcome, readings: Option<(UsageReading, UsageReading)>) -> Option<Measured> {
     let counts = outcome.measured?;
-    // Where each client had its share, what counts is the end of the last one.
+    // If each client has its share, the end of the last one counts.
     let seconds = outcome.last_end.unwrap_or(outcome.measure_length).as_secs_f64();
     let a_second = |n: u64| if seconds > 0.0 { n as f64 / seconds } else { 0.0 };
     let per_tx = |cpu: Duration| (counts.ok > 0).then(|| cpu.as_secs_f64() * 1e6 / counts.ok as f64);
     let server = readings.and_then(|(start, end)| start.server.zip(end.server));
-    // Another process may have the number of one that has ended.
+    // Another process may have the id of one that has ended.
     let server = server.filter(|(start, end)| start.started == end.started);
     let host = readings.and_then(|(start, end)| start.host?.shares_until(&end.host?));
     let resources = ResourceUse {
@@ -403,16 +400,15 @@ fn failed_elsewhere(outcome: &RunOutcome) -> u64 {
     outcome.errors_elsewhere.iter().map(|error| error.count).sum()
 }
 
-/// Transactions that had waited longer than any that ended: the slowest one that is shown is not the slowest.
+/// Transactions that waited longer than any that ended: the slowest transaction shown is not the slowest.
 fn unanswered(oldest: Duration, in_flight: u64, slowest_us: Option<f64>) -> Option<String> {
     /// Some are always in flight at the end, and one of them may be the slowest by chance.
     const TOLD_MIN: Duration = Duration::from_millis(100);
     let is_slowest = oldest.as_secs_f64() * 1e6 > slowest_us.unwrap_or(0.0);
-    let (transactions, they_are) =
-        if in_flight == 1 { ("transaction was", "it is") } else { ("transactions were", "they are") };
+    let (transactions, are) = if in_flight == 1 { ("transaction was", "is") } else { ("transactions were", "are") };
     (in_flight > 0 && oldest >= TOLD_MIN && is_slowest).then(|| {
         format!(
-            "{in_flight} {transactions} unanswered when it ended, the oldest for {:.1} s: {they_are} in no response time",
+            "{in_flight} {transactions} still in flight at the end, the oldest for {:.1} s, and {are} not in the latencies",
             oldest.as_secs_f64()
         )
     })
@@ -443,10 +439,10 @@ mod tests {
         let check = |oldest_ms, in_flight, slowest_us, expect: Option<&str>| {
             assert_eq!(unanswered(Duration::from_millis(oldest_ms), in_flight, slowest_us).as_deref(), expect);
         };
-        let many = "4 transactions were unanswered when it ended, the oldest for 2.2 s: they are in no response time";
+        let many = "4 transactions were still in flight at the end, the oldest for 2.2 s, and are not in the latencies";
         check(2190, 4, Some(9720.0), Some(many));
         check(2190, 4, None, Some(many));
-        let one = "1 transaction was unanswered when it ended, the oldest for 0.1 s: it is in no response time";
+        let one = "1 transaction was still in flight at the end, the oldest for 0.1 s, and is not in the latencies";
         check(100, 1, Some(9720.0), Some(one));
         check(2190, 4, Some(2_300_000.0), None);
         check(30, 4, Some(9720.0), None);
@@ -489,16 +485,16 @@ mod tests {
         let check = |outcome: &RunOutcome, load: &LoadSpec, expect: Option<&str>| {
             assert_eq!(validity(outcome, load, 0.01).reason(), expect);
         };
-        let most = "3675 of 5500 clients never finished a transaction in the 0.8 s that were measured";
+        let most = "3675 of 5500 clients finished no transaction in the measured 0.8 s";
         check(&outcome(1825, 3675, 0, 9), &load, Some(most));
-        let none = "5500 of 5500 clients never finished a transaction in the 0.8 s that were measured";
+        let none = "5500 of 5500 clients finished no transaction in the measured 0.8 s";
         check(&outcome(0, 5500, 0, 0), &load, Some(none));
         check(&outcome(5500, 0, 0, 0), &load, None);
-        // A few are marked.
+        // A few become a note.
         let few = outcome(5000, 500, 0, 0);
         check(&few, &load, None);
-        assert_eq!(notes(&few)[1], "500 of 5500 clients never finished a transaction in the 0.8 s that were measured");
-        // Ten transactions were asked for: no more can finish one.
+        assert_eq!(notes(&few)[1], "500 of 5500 clients finished no transaction in the measured 0.8 s");
+        // Ten transactions were requested: no more can finish one.
         check(&outcome(10, 5490, 0, 0), &LoadSpec { quota: Some(Quota::Together(10)), ..load.clone() }, None);
         // A server that answers some is slow; one that answers none hangs.
         let slow = "3697 of 5000 clients had no answer 10 s after the end, while others were answered";
@@ -512,7 +508,7 @@ mod tests {
         let load = LoadSpec::closed(4, 2, Duration::from_millis(800));
         let reason = validity(&idle, &load, 0.01);
         assert!(
-            reason.reason().is_some_and(|text| text.starts_with("nothing was scheduled in the 0.8 s")),
+            reason.reason().is_some_and(|text| text.starts_with("nothing was scheduled in the measured 0.8 s")),
             "{reason:?}"
         );
         let measured = measured(&idle, None).unwrap();
@@ -529,7 +525,7 @@ mod tests {
                 retried: 0,
                 first_message: message.to_owned(),
             };
-            session_of_ours(&[error]).contains("one session more")
+            session_of_ours(&[error]).contains("one more session")
         };
         assert!(says(1226, "User 'a' has exceeded the 'max_user_connections' resource"));
         assert!(says(0, "too many connections for role \"a\" (SQLSTATE 53300)"));

@@ -1,7 +1,7 @@
-//! Watching server and host beside a load: two threads with a clock each, so that a server that hangs does not keep the host
-//! from being seen, and one file.
+//! Watches server and host during a load: two threads with a clock each, so that a server that hangs does not stop the
+//! readings of the host, and one file.
 //!
-//! Ticks are on the engine's clock, once that is known; what was read before is kept back until then.
+//! Ticks are on the engine's clock, once that is known; earlier readings are held back until then.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,14 +14,14 @@ use truetps_record::{
     AbsentSignal, Family, FolderError, ProbeHeader, ProbeSample, ProbeSource, ProbeWriter, SCHEMA_VERSION,
 };
 
-/// A reading that was begun so shortly before stands for the one that is asked for.
+/// A reading that began this shortly before stands for the requested one.
 const SAME: Duration = Duration::from_millis(20);
-/// What is on the way when it is all over may take this long: a server that hangs does not keep anybody.
+/// Time limit for a reading in progress at the end: a server that hangs delays nothing.
 const END_LIMIT: Duration = Duration::from_secs(2);
 
 const GOODBYE: Duration = Duration::from_millis(200);
 
-/// What is watched, and what of it is absent.
+/// What is watched, and which parts are absent.
 #[derive(Debug)]
 pub struct WatchedServer {
     family: Family,
@@ -31,19 +31,19 @@ pub struct WatchedServer {
 }
 
 impl WatchedServer {
-    /// The server of a target, with a session of its own, and the host. `pid`: of the server's first process, where it is
-    /// known; behind a unix socket it is found.
+    /// The server of a target, with a session of its own, and the host. `pid`: of the server's first process, if known;
+    /// behind a unix socket it is found.
     ///
     /// # Errors
     ///
-    /// It cannot be logged in to.
+    /// The login fails.
     pub fn log_in(target: &Target, pid: Option<u32>) -> Result<Self, DriverError> {
         let (server, absent) = ServerWatch::begin(target)?;
         let host = HostWatch::new(pid.or(server.pid()));
         Ok(Self { family: ServerWatch::family(target.dialect), server: Some(server), host, absent })
     }
 
-    /// The same beside a load of so many clients: a server that has no session left is absent, and the host is watched.
+    /// The same during a load of this many clients: a server without a free session is absent, and the host is watched.
     pub(crate) fn beside_load(target: &Target, pid: Option<u32>, clients: u32) -> Self {
         let why = if target.endpoints.len() > 1 {
             "the load goes to several servers".to_owned()
@@ -55,9 +55,9 @@ impl WatchedServer {
                         return watched;
                     }
                     drop(watched);
-                    // The server counts a session for a moment after its goodbye.
+                    // The server counts a session for a moment after it was closed.
                     thread::sleep(GOODBYE);
-                    "the account has no session left beside those of the load".to_owned()
+                    "the account has no session left besides the ones of the load".to_owned()
                 }
             }
         };
@@ -65,13 +65,13 @@ impl WatchedServer {
         Self { family: ServerWatch::family(target.dialect), server: None, host: HostWatch::new(pid), absent }
     }
 
-    /// What the server says of its version; `None` where it is not watched.
+    /// The server's version text; `None` if the server is not watched.
     pub fn version_text(&self) -> Option<&str> {
         self.server.as_ref().map(ServerWatch::version_text)
     }
 }
 
-/// Who is read, and how: `None` where nothing could be read this time.
+/// What is read, and how: `None` if nothing could be read this time.
 type SampleReader = (ProbeSource, Box<dyn FnMut() -> Option<ProbeReading> + Send>);
 
 enum WatchCommand {
@@ -84,7 +84,7 @@ enum WatchCommand {
 
 struct WatchThread {
     commands: Sender<WatchCommand>,
-    /// Nothing comes: it closes when the thread has ended.
+    /// Carries nothing: it closes when the thread has ended.
     ended: Receiver<()>,
     thread: JoinHandle<()>,
 }
@@ -97,11 +97,11 @@ pub struct TrialWatch {
 }
 
 impl TrialWatch {
-    /// Begins at once. `create` makes the file.
+    /// Starts at once. `create` creates the file.
     ///
     /// # Errors
     ///
-    /// The file cannot be made.
+    /// The file cannot be created.
     pub fn start(
         watched: WatchedServer,
         interval: Duration,
@@ -140,41 +140,41 @@ impl TrialWatch {
         self.send_command(|| WatchCommand::Clock(zero));
     }
 
-    /// Whether all that was read so far was kept.
+    /// Whether all readings so far were written.
     pub fn is_recording(&self) -> bool {
         lock(&self.sink).error.is_none()
     }
 
-    /// Reads now: something begins or ends.
+    /// Reads now: a phase begins or ends.
     pub fn mark(&self) {
         self.send_command(|| WatchCommand::Now);
     }
 
     fn send_command(&self, command: impl Fn() -> WatchCommand) {
         for watcher in &self.watchers {
-            // One that has ended hears nothing.
+            // A thread that has ended receives nothing.
             let _ = watcher.commands.send(command());
         }
     }
 
-    /// Samples that have come since the last look.
+    /// Samples received since the last call.
     pub fn samples(&self) -> impl Iterator<Item = ProbeSample> {
         self.samples.try_iter()
     }
 
-    /// Ends it: what was asked for is still read, for a moment. Returns why not all was kept.
+    /// Stops watching: pending readings are awaited for a moment. Returns why not all were written.
     pub fn end(&mut self) -> Option<FolderError> {
         self.send_command(|| WatchCommand::End);
         let deadline = Instant::now() + END_LIMIT;
         for watcher in self.watchers.drain(..) {
             let left = deadline.saturating_duration_since(Instant::now());
             if watcher.ended.recv_timeout(left) == Err(RecvTimeoutError::Disconnected) {
-                // A panic of its has been told; what it had read is on disk.
+                // A panic of the thread has been reported; its readings are on disk.
                 let _ = watcher.thread.join();
             }
         }
         let mut sink = lock(&self.sink);
-        // One that still waits for its server finds nothing to write to.
+        // A thread that still waits for its server has no file to write to any more.
         sink.writer = None;
         sink.error.take()
     }
@@ -192,7 +192,7 @@ fn lock(sink: &Mutex<ProbeSink>) -> MutexGuard<'_, ProbeSink> {
     sink.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Starts a thread; `None` where the system has none left.
+/// Starts a thread; `None` if the system cannot create one.
 fn watcher(body: Loop) -> Option<WatchThread> {
     let (commands, heard) = channel();
     let (alive, ended) = channel();
@@ -212,7 +212,7 @@ struct Loop {
     sink: Arc<Mutex<ProbeSink>>,
     changes: Changes,
     read: Box<dyn FnMut() -> Option<ProbeReading> + Send>,
-    /// When the last reading was begun.
+    /// When the last reading began.
     last: Option<Instant>,
 }
 
@@ -243,7 +243,7 @@ impl Loop {
     }
 }
 
-/// The first tick after `now`; ticks that were missed are not made up for.
+/// The first tick after `now`; missed ticks are not made up for.
 fn next_tick(zero: Instant, interval: Duration, now: Instant) -> Instant {
     let Some(since) = now.checked_duration_since(zero) else { return zero };
     let passed = (since.as_secs_f64() / interval.as_secs_f64()).floor();
@@ -261,7 +261,7 @@ struct TimedReading {
 }
 
 struct ProbeSink {
-    /// `None`: it is over.
+    /// `None`: the watch is over.
     writer: Option<ProbeWriter>,
     zero: Option<Instant>,
     held: Vec<TimedReading>,
@@ -295,7 +295,7 @@ impl ProbeSink {
         if self.error.is_none() {
             self.error = writer.append(&sample).err();
         }
-        // Nobody may be listening.
+        // The receiver may be gone.
         let _ = self.samples.send(sample);
     }
 }

@@ -131,7 +131,7 @@ fn check_ours(metadata: &Metadata) -> Result<(), String> {
         return Err("it is not a folder".to_owned());
     }
     if metadata.uid() != us {
-        return Err(format!("it belongs to uid {}, not to us (uid {us})", metadata.uid()));
+        return Err(format!("its owner is uid {}, not this user (uid {us})", metadata.uid()));
     }
     if metadata.mode() & 0o022 != 0 {
         return Err(format!("others may write into it (mode {:04o})", metadata.mode() & 0o7777));

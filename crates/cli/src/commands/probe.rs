@@ -85,7 +85,7 @@ fn check_times(args: &WatchArgs) -> Result<(), CommandFailure> {
 }
 
 fn room(error: &FolderError) -> String {
-    let other = || "make room, or name a folder that you may write to with --runs (or TRUETPS_RUNS)".to_owned();
+    let other = || "make room, or name a writable folder with --runs (or TRUETPS_RUNS)".to_owned();
     error.hint().unwrap_or_else(other)
 }
 

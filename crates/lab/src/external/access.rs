@@ -1,4 +1,4 @@
-//! Before anything is made: whether the server takes writes, whether it is one, and who else is there.
+//! Checks before any change: whether the server accepts writes, whether it is one server, and who else uses it.
 
 use std::time::Duration;
 
@@ -11,21 +11,21 @@ use super::identity::Identity;
 use super::schema::refuse_system_schema;
 use super::settings_lease::{CLIENT_TIMEOUT, LOCK_IS_FREE};
 
-/// How long others are watched.
+/// How long the activity of others is watched.
 const WATCH: Duration = Duration::from_secs(1);
-/// Questions a second by others that are worth a word.
+/// Statements a second by others from which truetps warns.
 const BUSY_QUESTIONS: f64 = 5.0;
 
-/// What a session that makes and sets things sends first.
+/// First statements of a session that creates and sets things.
 ///
-/// Texts are written with backslashes, which one mode of the MySQL family takes for letters; and it is idle for as long as
-/// a trial lasts, while it has a lock.
+/// String literals are written with backslash escapes, which NO_BACKSLASH_ESCAPES turns off; and the session is idle
+/// during each trial while it holds a lock.
 pub(crate) const CONTROL_SETUP: [&str; 2] = [
     "SET SESSION sql_mode = REPLACE(@@SESSION.sql_mode, 'NO_BACKSLASH_ESCAPES', '')",
     "SET SESSION wait_timeout = 604800",
 ];
 
-/// The same target, for a session that makes and sets things.
+/// The same target, for a session that creates and sets things.
 pub(crate) fn control(target: &Target) -> Target {
     match target.dialect {
         Dialect::Mysql => target.clone().with_setup(CONTROL_SETUP),
@@ -33,7 +33,7 @@ pub(crate) fn control(target: &Target) -> Target {
     }
 }
 
-/// Refuses what cannot work; returns what the user should know. Sends questions only.
+/// Refuses a server that cannot work; returns warnings. Only reads.
 pub(crate) fn look_around(
     client: &mut Client,
     target: &Target,
@@ -63,8 +63,8 @@ pub(crate) fn look_around(
     }
 }
 
-/// Settings are set on one server, and so there must be one: behind all addresses, and behind each of them. A proxy may
-/// send what reads to another server than what writes.
+/// Settings are set on one server, so there must be only one: behind all addresses, and behind each address. A proxy
+/// may send reads to another server than writes.
 fn one_server(client: &mut Client, target: &Target) -> Result<(), ForeignError> {
     let first = Identity::ask(client)?.id;
     let behind = |what: String| ForeignError::BehindProxy { what };
@@ -76,19 +76,17 @@ fn one_server(client: &mut Client, target: &Target) -> Result<(), ForeignError> 
         if found != first {
             return Err(ForeignError::SeveralServers { at: endpoint.clone(), first, found });
         }
-        // Everybody sees the threads of the own account; a proxy has given us a number that the server does not know.
+        // Every account sees its own threads; a proxy reports a connection number that the server does not know.
         let threads = client.query("SELECT id FROM information_schema.processlist")?.rows;
         let numbers = threads.into_iter().filter_map(|row| row.into_iter().next()??.parse::<u64>().ok());
         if !numbers.into_iter().any(|number| ids.contains(number as u32)) {
-            return Err(behind(
-                "the server does not know the connection by the number that it was greeted with".to_owned(),
-            ));
+            return Err(behind("the server does not know the connection number of its greeting".to_owned()));
         }
         client.execute("START TRANSACTION")?;
         let inside = Identity::ask(&mut client)?.id;
         client.execute("ROLLBACK")?;
         if inside != first {
-            return Err(behind(format!("in a transaction it is {inside}, and else {first}")));
+            return Err(behind(format!("it is {inside} in a transaction, and {first} outside")));
         }
     }
     if client.query_value(LOCK_IS_FREE)?.as_deref() == Some("0") {
@@ -97,7 +95,7 @@ fn one_server(client: &mut Client, target: &Target) -> Result<(), ForeignError> 
     Ok(())
 }
 
-/// The account that the server takes us for, as GRANT wants it.
+/// The current account in the notation of GRANT.
 pub(crate) fn account(client: &mut Client) -> Result<String, DriverError> {
     let name = client.query_value("SELECT CURRENT_USER()")?.unwrap_or_default();
     Ok(match name.rsplit_once('@') {
@@ -106,7 +104,7 @@ pub(crate) fn account(client: &mut Client) -> Result<String, DriverError> {
     })
 }
 
-/// What `SHOW … LIKE` says of one name.
+/// The value that `SHOW … LIKE` shows for one name.
 pub(crate) fn shown(client: &mut Client, what: &str, name: &str) -> Result<Option<String>, DriverError> {
     let rows = client.query(&format!("SHOW GLOBAL {what} LIKE '{name}'"))?.rows;
     Ok(rows.into_iter().next().and_then(|row| row.into_iter().nth(1).flatten()))
@@ -129,16 +127,16 @@ fn writable_mysql(client: &mut Client) -> Result<(), ForeignError> {
     Ok(())
 }
 
-/// What commits wait for, and who may be thrown out.
+/// What commits wait for, and which sessions the server ends.
 fn modes_mysql(client: &mut Client) -> Result<Vec<String>, DriverError> {
     let mut said = Vec::new();
     for name in ["rpl_semi_sync_master_enabled", "rpl_semi_sync_source_enabled"] {
         if is_on(client, name)? {
-            said.push(format!("{name} = ON: each commit waits for a replica, where one is there"));
+            said.push(format!("{name} = ON: each commit waits for a replica if one is connected"));
         }
     }
     if is_on(client, "offline_mode")? {
-        said.push("offline_mode = ON: the server throws out sessions of accounts without special rights".to_owned());
+        said.push("offline_mode = ON: the server ends sessions of unprivileged accounts".to_owned());
     }
     Ok(said)
 }
@@ -147,8 +145,8 @@ fn status(client: &mut Client, name: &str) -> Result<f64, DriverError> {
     Ok(crate::tables::status_value(client, name)?.unwrap_or(0) as f64)
 }
 
-/// Threads that are at work for users, with our own: those of replication are at work on a lone replica, too. Whoever may
-/// not see them gets the server's own number.
+/// Threads that run user statements, including truetps's own; replication threads are counted apart, because they run
+/// on an idle replica, too. An account that may not see threads gets the server's own number.
 fn threads_at_work(client: &mut Client) -> Result<f64, DriverError> {
     let replication = "(user = 'system user' OR command LIKE 'Binlog Dump%')";
     let at_work = format!("(NOT {replication} AND command NOT IN ('Sleep', 'Daemon'))");
@@ -209,7 +207,7 @@ fn create_right_postgres(client: &mut Client) -> Result<(), ForeignError> {
         return Ok(());
     }
     let user = client.query_value("SELECT quote_ident(current_user)")?.unwrap_or_default();
-    let what = "make a database: it lacks CREATEDB".to_owned();
+    let what = "create a database: it lacks CREATEDB".to_owned();
     Err(ForeignError::Privilege { what, grant: format!("ALTER ROLE {user} CREATEDB") })
 }
 
@@ -221,17 +219,18 @@ fn others_postgres(client: &mut Client) -> Result<Vec<String>, ForeignError> {
     Ok(said)
 }
 
-/// Where an unqualified CREATE TABLE makes its tables in the user's database; refused where it may not.
+/// The schema in which an unqualified CREATE TABLE creates its tables in the user's database; refused without the right
+/// to do so.
 pub(crate) fn namespace_postgres(inside: &mut Client) -> Result<String, ForeignError> {
     let denied = |what: &str, on: &str| ForeignError::Privilege {
         what: what.to_owned(),
         grant: format!("GRANT CREATE ON SCHEMA {on} TO the role"),
     };
     let Some(namespace) = inside.query_value("SELECT current_schema()")? else {
-        return Err(denied("make tables here: no schema of its search_path is there", "…"));
+        return Err(denied("create tables here: no schema of its search_path exists", "…"));
     };
     match inside.query_value("SELECT has_schema_privilege(current_schema(), 'CREATE')::text")?.as_deref() {
         Some("true") => refuse_system_schema(&namespace, Dialect::Postgres).map(|()| namespace),
-        _ => Err(denied(&format!("make tables in the schema `{namespace}`"), &namespace)),
+        _ => Err(denied(&format!("create tables in the schema `{namespace}`"), &namespace)),
     }
 }

@@ -1,5 +1,5 @@
-//! A database of PostgreSQL is closed before it is dropped, so that no table of another user comes between the last look at it
-//! and DROP DATABASE, which takes all that is in it.
+//! A PostgreSQL database is closed before it is dropped, so that no other user creates a table between the last check
+//! and DROP DATABASE, which deletes all tables.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use super::settings_lease::CLIENT_TIMEOUT;
 const END_OTHERS: &str = "SELECT pg_terminate_backend(pid)::text FROM pg_stat_activity WHERE datname = current_database() \
                           AND pid <> pg_backend_pid() AND backend_type = 'client backend'";
 
-/// What [`close`] sends.
+/// The statement sent by [`close`].
 pub(crate) fn close_sql(database: &str) -> [String; 2] {
     [alter_sql(database, false), END_OTHERS.to_owned()]
 }
@@ -19,13 +19,13 @@ fn alter_sql(database: &str, opens: bool) -> String {
     format!("ALTER DATABASE {database} ALLOW_CONNECTIONS {opens}")
 }
 
-/// Lets sessions in again; `database` is quoted.
+/// Allows sessions again; `database` is quoted.
 pub(crate) fn open(outside: &mut Client, database: &str) -> Result<(), DriverError> {
     outside.execute(&alter_sql(database, true)).map(drop)
 }
 
-/// Lets no session in any more, and ends all but `inside`, as DROP DATABASE … WITH (FORCE) does. False: the server does not
-/// let the account do that; the database is open as it was.
+/// Refuses new sessions and ends all except `inside`, as DROP DATABASE … WITH (FORCE) does. False: the account may not
+/// do that; the database is open as before.
 pub(crate) fn close(outside: &mut Client, inside: &mut Client, database: &str) -> Result<bool, DriverError> {
     if let Err(error) = outside.execute(&alter_sql(database, false)) {
         return refused(error);
@@ -44,7 +44,7 @@ fn refused(error: DriverError) -> Result<bool, DriverError> {
     if matches!(error, DriverError::Server(_)) { Ok(false) } else { Err(error) }
 }
 
-/// Ends the sessions of clients in the database of this one; false: some stay.
+/// Ends client sessions in the current database; false: some remain.
 fn end_others(inside: &mut Client) -> Result<bool, DriverError> {
     const PAUSE: Duration = Duration::from_millis(20);
     let began = Instant::now();
@@ -77,7 +77,7 @@ mod tests {
         assert!(inside.query("SELECT 1 FROM pg_class WHERE relname = 'late'").unwrap().rows.is_empty());
         open(&mut outside, "closing").unwrap();
         connect().unwrap();
-        // An account that may not.
+        // An account without the right.
         outside.execute("CREATE ROLE stranger LOGIN").unwrap();
         target.login.user = "stranger".to_owned();
         target.login.database = Some("postgres".to_owned());

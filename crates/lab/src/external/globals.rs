@@ -1,6 +1,6 @@
-//! One global variable of somebody's server: what it is, how it is set, and how it is put back.
+//! One global variable of an external server: what it is, how it is set, and how it is restored.
 //!
-//! Only SET GLOBAL is sent: what it sets is gone with the next restart. Nothing is ever persisted.
+//! Only SET GLOBAL is sent: the next restart undoes it. Nothing is persisted.
 
 use std::collections::BTreeMap;
 
@@ -12,14 +12,14 @@ use super::error::ForeignError;
 use super::journal::JournalEntry;
 use crate::setting::{READ_ONLY_VARIABLE, WRONG_TYPE, literal_of_text, quoted};
 
-/// Errors of servers: no such variable, no right to it.
+/// Errors of the server: no such variable, no privilege.
 const UNKNOWN: u16 = 1193;
 const NO_PRIVILEGE: u16 = 1227;
 
-/// Sessions show them, and cannot set them.
+/// Variables that sessions show but cannot set.
 const GLOBAL_ALTHOUGH_SHOWN: [&str; 2] = ["max_allowed_packet", "net_buffer_length"];
 
-/// What a configuration has set: the plan's settings, then its own levels.
+/// Settings of a configuration: the plan's, then those of its levels.
 fn planned<'a>(plan: &'a Plan, configuration: &'a Configuration) -> impl Iterator<Item = (&'a str, &'a SettingValue)> {
     let fixed = plan.server.settings.iter().map(|(name, value)| (name.as_str(), value));
     fixed.chain(configuration.settings())
@@ -51,16 +51,16 @@ pub(crate) fn names(plan: &Plan) -> Vec<String> {
     names
 }
 
-/// Whom a setting is set for.
+/// Scope of a setting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Scope {
-    /// Everybody.
+    /// All sessions.
     Global,
-    /// The sessions of the load alone: what SET GLOBAL does would reach applications that connect meanwhile.
+    /// The load's sessions only: SET GLOBAL would affect applications that connect during the run.
     Session,
 }
 
-/// Names of a plan's settings, and whom each is set for.
+/// Names of a plan's settings, and the scope of each.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Scopes(BTreeMap<String, Scope>);
 
@@ -77,7 +77,7 @@ impl Scopes {
         self.0.get(name) == Some(&scope)
     }
 
-    /// Whether anything is set that others see.
+    /// Whether other sessions see any of the settings.
     pub(crate) fn has_global(&self) -> bool {
         self.global_names().next().is_some()
     }
@@ -86,7 +86,7 @@ impl Scopes {
         self.0.iter().filter(|(_, scope)| **scope == Scope::Global).map(|(name, _)| name.as_str())
     }
 
-    /// What a configuration sets for these.
+    /// The settings of a configuration among these.
     pub(crate) fn levels_of<'p>(
         &'p self,
         plan: &'p Plan,
@@ -97,7 +97,7 @@ impl Scopes {
     }
 }
 
-/// Refuses what is no name, says which server it is, or does what no SET takes back.
+/// Refuses invalid names, variables that identify the server, and changes that no SET can undo.
 pub(crate) fn check_name(name: &str) -> Result<(), ForeignError> {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
     if name.is_empty() || !name.chars().all(plain) {
@@ -112,8 +112,8 @@ pub(crate) fn check_name(name: &str) -> Result<(), ForeignError> {
     }
 }
 
-/// Refuses what is known not to be for a server that runs, and what nothing is known of: the server would take it, but
-/// nobody says that it can be put back.
+/// Refuses variables known not to be settable on a running server, and unknown ones: the server may accept the SET, but
+/// whether it can be restored is unknown.
 pub(crate) fn check_known(name: &str, server: &ServerFacts) -> Result<(), ForeignError> {
     let change = Version::parse(&server.version)
         .and_then(|version| find_setting(&name.to_lowercase())?.span(server.flavour, &version).map(|span| span.change));
@@ -121,13 +121,13 @@ pub(crate) fn check_known(name: &str, server: &ServerFacts) -> Result<(), Foreig
         Some(Changeability::Dynamic | Changeability::Reload) => return Ok(()),
         None => return Err(ForeignError::NotKnown { name: name.to_owned() }),
         Some(Changeability::Restart) => "the server reads it when it starts",
-        Some(Changeability::NewDatadir) => "it is decided when the data folder is made",
-        Some(Changeability::Fixed) => "it is built in",
+        Some(Changeability::NewDatadir) => "it is set when the datadir is created",
+        Some(Changeability::Fixed) => "it is fixed in the program",
     };
     Err(ForeignError::NotDynamic { name: name.to_owned(), reason: reason.to_owned() })
 }
 
-/// Asks the server whether its sessions have the variable, too.
+/// Asks the server whether sessions have the variable, too.
 pub(crate) fn scope(client: &mut Client, name: &str) -> Result<Scope, ForeignError> {
     if GLOBAL_ALTHOUGH_SHOWN.contains(&name.to_lowercase().as_str()) {
         return Ok(Scope::Global);
@@ -152,16 +152,15 @@ pub(crate) fn value(client: &mut Client, name: &str) -> Result<String, ForeignEr
     }
 }
 
-/// All variables that may differ because of what was set: without those that are nobody else's business, and those that
-/// change by themselves.
+/// All variables that a SET may change: without session bookkeeping, and without those that change by themselves.
 pub(crate) fn all(client: &mut Client) -> Result<BTreeMap<String, String>, DriverError> {
     let mut all = truetps_driver::server_settings(client)?;
-    // Nothing sets a status.
+    // SET cannot change a status.
     all.retain(|name, _| inert_reason(name).is_none() && name != "innodb_redo_log_enabled");
     Ok(all)
 }
 
-/// The server's last word on whether the variable can be set by this account: it is set to what it is.
+/// Sets the variable to its current value: the server decides whether this account can set it.
 pub(crate) fn check_settable(client: &mut Client, name: &str, account: &str) -> Result<(), ForeignError> {
     match client.execute(&settable_sql(name)) {
         Ok(_) => Ok(()),
@@ -176,42 +175,42 @@ pub(crate) fn check_settable(client: &mut Client, name: &str, account: &str) -> 
     }
 }
 
-/// What [`check_settable`] sends.
+/// The statement sent by [`check_settable`].
 pub(crate) fn settable_sql(name: &str) -> String {
     format!("SET GLOBAL {name} = @@GLOBAL.{name}")
 }
 
-/// The narrowest of the privileges that `you need (at least one of) the A, B privilege(s)` names: it is the last one.
+/// The narrowest privilege in `you need (at least one of) the A, B privilege(s)`: the last one.
 fn privilege_of(message: &str) -> String {
     let listed = message.split_once(" the ").and_then(|(_, rest)| rest.split_once(" privilege"));
     let last = listed.map(|(names, _)| names.replace(" or ", ", ")).unwrap_or_default();
     last.rsplit(", ").next().filter(|name| !name.is_empty()).unwrap_or("SUPER").to_owned()
 }
 
-/// What became of a variable that was to be put back.
+/// Result of restoring a variable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum RestoreOutcome {
-    /// It was as before.
+    /// It already had its original value.
     AsBefore,
     PutBack {
         from: String,
     },
-    /// Another session has set it since, or the server has forgotten what was set.
+    /// Another session changed it, or a restart of the server reset it.
     Left {
         found: String,
     },
-    /// The server has made another value of what it was told.
+    /// The server adjusted the original value to another one.
     Adjusted {
         found: String,
     },
 }
 
-/// Whether a value that was found is by our hand.
+/// Whether a value that was found was set by the run.
 pub(crate) fn is_ours(entry: &JournalEntry, found: &str) -> bool {
     entry.pending || entry.ours.iter().any(|ours| same_setting(ours, found))
 }
 
-/// Puts a variable back, if it has a value of ours. `restarted`: the server has forgotten what was set.
+/// Restores a variable if it has a value of the run. `restarted`: the server has forgotten what was set.
 pub(crate) fn put_back(
     client: &mut Client,
     entry: &JournalEntry,
@@ -219,7 +218,7 @@ pub(crate) fn put_back(
     restarted: bool,
 ) -> Result<RestoreOutcome, ForeignError> {
     let found = match value(client, &entry.name) {
-        // It was started as another version, or without a plugin.
+        // The server was restarted with another version, or without a plugin.
         Err(ForeignError::Unknown { .. }) if restarted => {
             return Ok(RestoreOutcome::Left { found: "unknown".to_owned() });
         }
@@ -240,12 +239,12 @@ pub(crate) fn put_back(
     }
 }
 
-/// What puts a variable back.
+/// The statement that restores a variable.
 pub(crate) fn put_back_sql(name: &str, original: &str) -> String {
     format!("SET GLOBAL {name} = {}", literal_of_text(original))
 }
 
-/// Numbers are numbers but for the few variables that are texts and look like one.
+/// Numbers are sent as numbers, except for the few text variables whose value looks like one.
 fn set_text(client: &mut Client, name: &str, text: &str) -> Result<(), DriverError> {
     match client.execute(&put_back_sql(name, text)) {
         Err(DriverError::Server(error)) if error.code == WRONG_TYPE => {
@@ -280,9 +279,9 @@ mod tests {
         let known = |name: &str| check_name(name).and_then(|()| check_known(name, &server));
         let why = |name: &str| known(name).unwrap_err().to_string();
         assert!(known("sync_binlog").is_ok());
-        assert!(why("some_plugin_thing").contains("not known"), "{}", why("some_plugin_thing"));
+        assert!(why("some_plugin_thing").contains("is unknown"), "{}", why("some_plugin_thing"));
         assert!(why("log_bin").contains("when it starts"), "{}", why("log_bin"));
-        assert!(why("server_uuid").contains("which server"));
+        assert!(why("server_uuid").contains("identifies the server"));
         assert!(why("binlog_expire_logs_seconds").contains("does not come back"));
         assert!(why("a b; c").contains("no variable"));
     }

@@ -1,4 +1,4 @@
-//! What the account may do, as `SHOW GRANTS` says.
+//! Privileges of the account, from `SHOW GRANTS`.
 
 use truetps_driver::{Client, DriverError};
 use truetps_workload::Workload;
@@ -7,7 +7,7 @@ use super::access::account;
 use super::error::ForeignError;
 use super::privileges::Privileges;
 
-/// What every run needs in its schema; the rest depends on what its workload sends.
+/// Privileges that every run needs in its schema; the rest depends on the statements of its workload.
 const NEEDED: [&str; 4] = ["CREATE", "DROP", "SELECT", "INSERT"];
 const NEEDED_BY_SOME: [(&str, &str); 5] =
     [("UPDATE", "UPDATE"), ("DELETE", "DELETE"), ("REPLACE", "DELETE"), ("CREATE INDEX", "INDEX"), ("ALTER", "ALTER")];
@@ -17,7 +17,7 @@ struct Grant {
     privileges: Vec<String>,
     /// `*.*`, `` `schema`.* ``, or with `"` where the session has ANSI_QUOTES.
     on: String,
-    /// It takes away what a grant on everything gives: MySQL's partial revokes.
+    /// It revokes a part of a privilege granted on everything: MySQL's partial revokes.
     takes: bool,
 }
 
@@ -43,16 +43,16 @@ impl Grant {
     }
 }
 
-/// Whether all these lines together give a privilege on the schema.
+/// Whether these lines together grant a privilege on the schema.
 fn gives(grants: &[Grant], schema: &str, privilege: &str) -> bool {
     let of = |grant: &&Grant| grant.covers(schema) && grant.has(privilege);
     let is_taken = grants.iter().filter(of).any(|grant| grant.takes);
     let mut given = grants.iter().filter(of).filter(|grant| !grant.takes);
-    // Only what is given on everything can be taken away in part.
+    // Only a privilege granted on everything can be revoked in part.
     given.any(|grant| !is_taken || grant.on != "*.*")
 }
 
-/// What this workload needs in its schema.
+/// The privileges that this workload needs in its schema.
 fn needed(workload: &dyn Workload) -> Vec<&'static str> {
     let mut sent: Vec<String> = workload.statements().iter().map(|statement| statement.sql().to_uppercase()).collect();
     for table in workload.tables() {
@@ -67,7 +67,7 @@ fn needed(workload: &dyn Workload) -> Vec<&'static str> {
     needed
 }
 
-/// LIKE: `%`, `_`, and both behind a backslash.
+/// LIKE with `%`, `_`, and backslash escapes.
 fn like(pattern: &str, text: &str) -> bool {
     let mut rest = pattern.chars();
     match rest.next() {
@@ -85,21 +85,21 @@ fn like(pattern: &str, text: &str) -> bool {
     }
 }
 
-/// The account's grants, with those of the roles that it has now.
+/// The account's grants, including those of its active roles.
 fn shown_grants(client: &mut Client) -> Result<Vec<String>, DriverError> {
     let lines = |client: &mut Client, sql: &str| -> Result<Vec<String>, DriverError> {
         Ok(client.query(sql)?.rows.into_iter().filter_map(|row| row.into_iter().next().flatten()).collect())
     };
     let role = client.query_value("SELECT CURRENT_ROLE()").ok().flatten().filter(|role| role != "NONE");
     match role {
-        // MySQL; MariaDB has no such form, and shows those of the role anyway.
+        // MySQL; MariaDB has no such form, and always includes the roles' grants.
         Some(role) => lines(client, &format!("SHOW GRANTS FOR CURRENT_USER() USING {role}")),
         None => lines(client, "SHOW GRANTS"),
     }
     .or_else(|_| lines(client, "SHOW GRANTS"))
 }
 
-/// Whether limits of sessions are not for this account, or may be not: MariaDB does not count those of administrators.
+/// Whether session limits do not apply to this account, or may not: MariaDB exempts administrators.
 pub(crate) fn is_without_limit(client: &mut Client) -> Result<bool, DriverError> {
     if !client.query_value("SELECT @@version")?.unwrap_or_default().contains("MariaDB") {
         return Ok(false);
@@ -109,7 +109,7 @@ pub(crate) fn is_without_limit(client: &mut Client) -> Result<bool, DriverError>
     Ok(shown.iter().filter_map(|line| parse_grant(line)).any(may))
 }
 
-/// Whether the account sees the sessions of others. Where SHOW GRANTS is refused there are no grants, and everything is
+/// Whether the account sees other users' sessions. If SHOW GRANTS is refused (skip_grant_tables), everything is
 /// allowed.
 pub(crate) fn may_see_all_sessions(client: &mut Client) -> Result<bool, DriverError> {
     match shown_grants(client) {
@@ -122,7 +122,7 @@ pub(crate) fn may_see_all_sessions(client: &mut Client) -> Result<bool, DriverEr
     }
 }
 
-/// Refuses what the account may not do; says where it cannot be told.
+/// Refuses missing privileges; returns a warning if they cannot be determined.
 pub(crate) fn check(
     client: &mut Client,
     schema: &str,
@@ -133,23 +133,23 @@ pub(crate) fn check(
     let account = account(client)?;
     let shown = match shown_grants(client) {
         Ok(shown) => shown,
-        // With skip_grant_tables there are none, and everything is allowed.
+        // With skip_grant_tables there are no grants, and everything is allowed.
         Err(DriverError::Server(error)) => {
-            return Ok(vec![format!("what the account may do cannot be seen: SHOW GRANTS: {error}")]);
+            return Ok(vec![format!("the privileges of the account are unknown: SHOW GRANTS: {error}")]);
         }
         Err(error) => return Err(error.into()),
     };
     let grants: Vec<Grant> = shown.iter().filter_map(|line| parse_grant(line)).collect();
     let mut needed = needed(workload);
-    // Tables get a comment there that says whose they are.
+    // Tables in a user's schema get a comment that marks them as the run's.
     if schema_is_theirs && !needed.contains(&"ALTER") {
         needed.push("ALTER");
     }
     let missing: Vec<_> = needed.iter().copied().filter(|privilege| !gives(&grants, schema, privilege)).collect();
     if !missing.is_empty() {
         let what = format!("work in the schema `{schema}`: it lacks {}", missing.join(", "));
-        // The account would not see it, and DROP is nothing to be given on a schema of somebody's.
-        let only = if schema_is_theirs { "" } else { "only where no schema of this name is there yet: " };
+        // An existing schema may be hidden from the account; DROP on another user's schema must not be granted.
+        let only = if schema_is_theirs { "" } else { "only if no schema of this name exists:  " };
         let grant = format!("{only}GRANT {} ON `{schema}`.* TO {account}", needed.join(", "));
         return Err(ForeignError::Privilege { what, grant });
     }
@@ -157,7 +157,7 @@ pub(crate) fn check(
     Ok(Vec::new())
 }
 
-/// Refuses global variables that the account may not set, with the narrowest privileges that would do.
+/// Refuses global variables that the account may not set; names the narrowest sufficient privileges.
 fn check_sets(client: &mut Client, grants: &[Grant], sets: &[&str], account: &str) -> Result<(), ForeignError> {
     if sets.is_empty() {
         return Ok(());

@@ -1,23 +1,22 @@
-//! Which server this is, and since when it runs.
+//! The identity of a server, and its start time.
 
 use serde::{Deserialize, Serialize};
 use truetps_driver::{Client, Dialect, DriverError, ServerError};
 
 use super::error::ForeignError;
 
-/// What a server is known by, whatever address leads to it.
+/// What identifies a server, whatever address leads to it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Identity {
-    /// `server_uuid`; host, port, data folder and what else there is where there is none; the system identifier of
-    /// PostgreSQL.
+    /// `server_uuid`; without one, host, port, datadir and other available parts; on PostgreSQL the system identifier.
     pub id: String,
-    /// No other server has this id. A name, a port and a folder may be the same in two containers.
+    /// No other server has this id. Name, port and folder may be equal in two containers.
     pub is_unique: bool,
-    /// When it was started, by its own clock.
+    /// Start time, by the server's own clock.
     pub started_s: f64,
 }
 
-/// The time of the start is one number for as long as a server runs; this is for its digits.
+/// Tolerance for the digits of the start time, which is constant while a server runs.
 const START_TOLERANCE_S: f64 = 0.5;
 
 impl Identity {
@@ -32,7 +31,7 @@ impl Identity {
         Ok(Self { id, is_unique, started_s: started_s(client)? })
     }
 
-    /// What the server says now, which must be this one.
+    /// The server's current identity, which must match this one.
     pub(crate) fn ask_again(&self, client: &mut Client) -> Result<Self, ForeignError> {
         let now = Self::ask(client)?;
         if now.id == self.id {
@@ -41,48 +40,48 @@ impl Identity {
         Err(ForeignError::OtherServer { was: self.id.clone(), found: now.id })
     }
 
-    /// Whether the server may be this one although its id is another: neither has an id of its own.
+    /// Whether the server may be this one although its id differs: neither has a unique id.
     pub(crate) fn may_have_become(&self, found: &str) -> bool {
         is_of_parts(&self.id) && is_of_parts(found)
     }
 
-    /// Whether this says no more than where the server was.
+    /// Whether this contains only the server's address.
     pub(crate) fn may_move(&self) -> bool {
         is_of_parts(&self.id)
     }
 
-    /// Whether the server, by what it says now, was started again since this was asked. In either direction: its clock may
-    /// have been set back before it was.
+    /// Whether the server was restarted since this identity was read, judging by its current start time. The start time
+    /// may also be earlier: the clock may have been set back before the restart.
     pub(crate) fn was_restarted(&self, now: &Self) -> bool {
         (now.started_s - self.started_s).abs() > START_TOLERANCE_S
     }
 }
 
-/// What the id of a server without one of its own is made of: each part may change while the server stays the same.
+/// Parts of the id of a server without a unique one: each may change while the server stays the same.
 const PARTS: [&str; 5] = ["host name", "port", "data folder", "server_id", "server_uid"];
 
-/// What the address of a PostgreSQL begins with, where no more may be asked.
+/// Prefix of the address of a PostgreSQL whose system identifier may not be read.
 const ADDRESS: &str = "postgresql:";
 
-/// Whether an id is made of these parts. Those of a server's own are one word.
+/// Whether an id has these parts. Unique ids are a single word.
 fn is_of_parts(id: &str) -> bool {
     id.contains(':') && !id.starts_with(ADDRESS)
 }
 
-/// Which parts of two ids differ, for somebody who may know why.
+/// Names the parts in which two ids differ; the user may know why.
 pub(crate) fn differences(was: &str, found: &str) -> String {
     let parts = |id: &str| id.split(':').map(str::to_owned).collect::<Vec<_>>();
     let (was_parts, found_parts) = (parts(was), parts(found));
     let is_known = |parts: &[String]| parts.len() == PARTS.len() || parts.len() + 1 == PARTS.len();
     if was_parts.len() != found_parts.len() || !is_known(&was_parts) {
-        return format!("{found}, and {was} in the journal");
+        return format!("{found}; in the journal {was}");
     }
     let pairs = PARTS.iter().zip(was_parts.iter().zip(&found_parts)).filter(|(_, (was, found))| was != found);
-    let told: Vec<_> = pairs.map(|(part, (was, found))| format!("{part} {found}, and {was} in the journal")).collect();
+    let told: Vec<_> = pairs.map(|(part, (was, found))| format!("{part} {found} (in the journal {was})")).collect();
     told.join("; ")
 }
 
-/// An account may not be allowed to ask for the system identifier.
+/// An account may lack the right to read the system identifier.
 fn of_postgres(client: &mut Client) -> Result<(String, bool), ForeignError> {
     if let Some(id) = optional(client, "SELECT system_identifier::text FROM pg_control_system()")? {
         return Ok((id, true));
@@ -91,8 +90,8 @@ fn of_postgres(client: &mut Client) -> Result<(String, bool), ForeignError> {
     Ok((format!("{ADDRESS}{}", client.query_value(sql)?.unwrap_or_default()), false))
 }
 
-/// What a MariaDB is known by, or a MySQL before 5.6: parts that may be the same in two containers, and the identifier
-/// that newer ones make of the network card.
+/// The identity of MariaDB, or of MySQL before 5.6: parts that may be equal in two containers, and the identifier that
+/// newer versions derive from the network card.
 fn of_parts(client: &mut Client) -> Result<(String, bool), ForeignError> {
     let sql = "SELECT CONCAT_WS(':', @@hostname, @@port, @@datadir, @@GLOBAL.server_id)";
     let parts = client.query_value(sql)?.ok_or(ForeignError::NoAnswer { sql })?;
@@ -102,7 +101,7 @@ fn of_parts(client: &mut Client) -> Result<(String, bool), ForeignError> {
     })
 }
 
-/// The answer of a server that has one. A question that was interrupted has not been answered.
+/// The answer, if the server has one. An interrupted query has no answer.
 fn optional(client: &mut Client, sql: &str) -> Result<Option<String>, DriverError> {
     match client.query_value(sql) {
         Ok(answer) => Ok(answer.filter(|text| !text.is_empty())),
@@ -111,15 +110,15 @@ fn optional(client: &mut Client, sql: &str) -> Result<Option<String>, DriverErro
     }
 }
 
-/// Whether the server says that it has no such variable, table or function, or none for this account.
+/// Whether the server reports that it has no such variable, table or function, or that this account may not read it.
 fn has_none(error: &ServerError) -> bool {
     const NUMBERS: [u16; 9] = [1044, 1049, 1109, 1142, 1146, 1193, 1227, 1682, 3167];
     const STATES: [&str; 2] = ["42501", "42883"];
     if error.code == 0 { STATES.contains(&error.sqlstate.as_str()) } else { NUMBERS.contains(&error.code) }
 }
 
-/// Both numbers are of one statement, and so of one moment: their difference is the constant that the server keeps, and
-/// stays so when somebody sets its clock.
+/// One statement reads both numbers at one moment: their difference is the constant that the server keeps, even if its
+/// clock is changed.
 fn started_s(client: &mut Client) -> Result<f64, ForeignError> {
     const MYSQL: [&str; 2] = [
         "SELECT UNIX_TIMESTAMP() - variable_value FROM performance_schema.global_status WHERE variable_name = 'Uptime'",
@@ -153,7 +152,7 @@ mod tests {
         let was = "db:3306:/var/lib/mysql/:1:abc=";
         assert_eq!(
             differences(was, "db:3307:/var/lib/mysql/:1:def="),
-            "port 3307, and 3306 in the journal; server_uid def=, and abc= in the journal"
+            "port 3307 (in the journal 3306); server_uid def= (in the journal abc=)"
         );
         let odd = differences(was, "x:1:/with:colon/:1:abc=");
         assert!(odd.contains("x:1:/with:colon/:1:abc=") && odd.contains(was), "{odd}");

@@ -1,8 +1,8 @@
-//! The journal of a guest: what a server was set to before, and what was made in it. It is on disk before anything is
-//! changed, and is gone when everything is as it was.
+//! The journal of an external run: the original settings of a server, and what was created in it. It is on disk before
+//! the first change, and is deleted once everything is restored.
 //!
-//! One file for each server and schema, beside a lock that the system gives back however a process ends: a journal whose
-//! lock is free is what a killed run has left. Passwords are in none.
+//! One file for each server and schema, beside a lock that the operating system releases however a process ends: a
+//! journal whose lock is free was left by a killed run. Journals contain no passwords.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, Metadata};
@@ -23,36 +23,37 @@ pub struct Journal {
     pub schema_version: u32,
     pub tool_version: String,
     pub begun_at: String,
-    /// Where it was begun: its lock stays there, whatever becomes of the file.
+    /// Where it was created: its lock stays there, whatever happens to the file.
     pub home: PathBuf,
     pub server: Identity,
-    /// Where it was reached, without a password.
+    /// The server's address, without a password.
     pub address: String,
-    /// Number of the session that sets variables: it may outlive the run, and finish what it was told.
+    /// Number of the session that sets variables: it may outlive the run and finish its statement.
     pub session: Option<u64>,
     pub schema: LeftSchema,
     /// In the order in which they were set.
     pub settings: Vec<JournalEntry>,
-    /// All variables that may be known to others, as they were before the first was set.
+    /// All variables visible to other sessions, as they were before the first was set.
     pub before: BTreeMap<String, String>,
 }
 
-/// A schema that was made, or one of the user's with tables that were made in it.
+/// A schema that was created, or a user's schema in which tables were created.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LeftSchema {
     pub name: String,
-    /// What our table in it says: without that, nothing there is ours.
+    /// The contents of the mark in it: without the mark, nothing there belongs to the run.
     pub mark: String,
-    /// The schema is the user's, and only the tables are ours.
+    /// The schema belongs to the user, and only the tables to the run.
     pub is_theirs: bool,
-    /// What PostgreSQL calls a schema, in the user's database: where the tables are.
+    /// The PostgreSQL schema, inside the user's database, that has the tables.
     pub namespace: Option<String>,
-    /// All tables and views that the run makes, listed before the first: in a schema of ours, others belong to other users.
+    /// All tables and views that the run creates, listed before the first: other tables in a schema of the run belong
+    /// to other users.
     pub planned: Vec<String>,
-    /// In a schema of the user's, tables that are being made just now: they may be there, and be empty. In one of ours the
-    /// mark: the schema itself is being made.
+    /// In a user's schema, tables that are being created: they may exist and be empty. In a schema of the run, the
+    /// mark: the schema itself is being created.
     pub making: Vec<String>,
-    /// In a schema of the user's, tables that were made; in one of ours the mark.
+    /// In a user's schema, tables that were created; in a schema of the run, the mark.
     pub made: Vec<String>,
 }
 
@@ -60,11 +61,11 @@ pub struct LeftSchema {
 pub struct JournalEntry {
     pub name: String,
     pub original: String,
-    /// What it was set to last, what it is about to be set to, and what the server has made of that.
+    /// The value last set, the value about to be set, and the value that the server adjusted it to.
     pub ours: Vec<String>,
-    /// It is being set just now: whatever stands there may be what the server has made of it.
+    /// A SET is in progress: any value found may be the server's adjustment of it.
     pub pending: bool,
-    /// What it was at first, where the server was restarted since and has had another value of its own.
+    /// The value at the start of the run, if the server was restarted since with another value of its own.
     pub earlier: Vec<String>,
 }
 
@@ -91,11 +92,13 @@ impl Journal {
     }
 
     pub fn read(path: &Path) -> Result<Self, ForeignError> {
-        Self::read_if_there(path)?
-            .ok_or_else(|| ForeignError::Journal { path: path.to_owned(), problem: "it is not there".to_owned() })
+        Self::read_if_there(path)?.ok_or_else(|| ForeignError::Journal {
+            path: path.to_owned(),
+            problem: "the file does not exist".to_owned(),
+        })
     }
 
-    /// `None` where it is gone: another process may have put everything back.
+    /// `None` if it is gone: another process may have restored everything.
     pub(crate) fn read_if_there(path: &Path) -> Result<Option<Self>, ForeignError> {
         let damaged = |problem: String| ForeignError::Damaged { path: path.to_owned(), problem };
         let unread = |error: io::Error| ForeignError::Journal { path: path.to_owned(), problem: error.to_string() };
@@ -104,9 +107,9 @@ impl Journal {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(unread(error)),
         };
-        // What is no file may have no end, or wait for somebody.
+        // Reading anything but a regular file may never end, or block.
         if !metadata.is_file() {
-            return Err(damaged("it is no regular file".to_owned()));
+            return Err(damaged("it is not a regular file".to_owned()));
         }
         let mut file = match File::open(path) {
             Ok(file) => file,
@@ -120,7 +123,7 @@ impl Journal {
         file.read_to_end(&mut text).map_err(unread)?;
         let journal: Self = serde_json::from_slice(&text).map_err(|error| damaged(error.to_string()))?;
         if journal.schema_version != VERSION {
-            return Err(damaged(format!("written by another truetps ({})", journal.tool_version)));
+            return Err(damaged(format!("written by another version of truetps ({})", journal.tool_version)));
         }
         Ok(Some(journal))
     }
@@ -134,11 +137,12 @@ impl Journal {
     }
 }
 
-/// Why what a journal says may be somebody else's word. It is sent to a server with the rights of an administrator there.
+/// Why a journal may have been written by another user. Its contents are sent to a server with administrator
+/// privileges.
 pub(super) fn distrust(file: &Metadata) -> Option<String> {
     let us = geteuid().as_raw();
     if ![0, us].contains(&file.uid()) {
-        return Some(format!("it belongs to uid {}, not to us (uid {us})", file.uid()));
+        return Some(format!("its owner is uid {}, not this user (uid {us})", file.uid()));
     }
     let is_writable = file.mode() & 0o022 != 0;
     is_writable.then(|| format!("others may write to it (mode {:04o})", file.mode() & 0o7777))

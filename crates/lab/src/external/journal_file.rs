@@ -1,7 +1,7 @@
-//! Journals on the disk: who holds one, and that it is there when it is needed.
+//! Journals on disk: who holds one, and that it exists when it is needed.
 //!
-//! All that looks at locks, takes them, or removes files does so under one lock of the folder, which is held for moments.
-//! A lock file goes with its journal only, and never because of an error: somebody may live who holds it.
+//! All checks, locking and removal of files happen under one lock of the folder, which is held for moments. A lock file
+//! is removed only together with its journal, and never because of an error: a live run may hold it.
 
 use std::fs::{self, DirBuilder, File, TryLockError};
 use std::io::{self, Read, Write};
@@ -15,20 +15,20 @@ use truetps_record::{fnv1a, open_no_link};
 use super::error::ForeignError;
 use super::journal::{Journal, distrust};
 
-/// A journal that is held: nobody else writes or removes it.
+/// A journal that is held: no other process writes or removes it.
 #[derive(Debug)]
 pub(crate) struct OpenJournal {
     path: PathBuf,
     lock: File,
     pub(crate) journal: Journal,
-    /// From the beginning of a restore on, the server's settings matter more than this file.
+    /// From the beginning of a restore, restoring the server's settings comes before writing this file.
     is_leaving: bool,
     /// Why the file is older than `journal`.
     unwritten: Option<ForeignError>,
 }
 
 impl OpenJournal {
-    /// Begins a journal in this folder. One that is there already belongs to a run that lives, or that was killed.
+    /// Creates a journal in this folder. An existing one belongs to a live run or a killed one.
     pub(crate) fn begin(folder: &Path, journal: Journal, sets: bool) -> Result<Self, ForeignError> {
         Self::begin_in(folder, journal, sets).map_err(before_the_first)
     }
@@ -48,7 +48,7 @@ impl OpenJournal {
             open.remove_beside();
             return Err(error);
         }
-        // Some file systems give modes and owners of their own: a journal that nobody trusts puts nothing back.
+        // Some file systems impose modes and owners: a journal that is not trusted cannot be used to restore.
         if let Err(error) = Journal::read(&open.path) {
             let _ = fs::remove_file(&open.path);
             open.remove_beside();
@@ -57,19 +57,19 @@ impl OpenJournal {
         Ok(open)
     }
 
-    /// Takes the journal of a killed run. A copy is held by the lock of the journal that it was made of.
+    /// Opens the journal of a killed run. A copy is protected by the lock of the original journal.
     pub(crate) fn take(path: &Path) -> Result<Self, ForeignError> {
         let home = Journal::read(path)?.home;
         let is_there = home.parent().is_some_and(Path::is_dir);
         let home = if is_there { home } else { std::path::absolute(path).map_err(|error| problem(path, &error))? };
         let _all = lock_folder(home.parent().unwrap_or(Path::new(".")))?;
         let lock = take_lock(&home, path)?;
-        // Between the first look and the lock it may have been put back.
+        // It may have been restored between the first check and the lock.
         let journal = Journal::read(path)?;
         Ok(Self { path: path.to_owned(), lock, journal, is_leaving: true, unwritten: None })
     }
 
-    /// The run ends: from here on a disk that takes no journal keeps no setting from its restore.
+    /// The run ends: from now on a journal that cannot be written does not prevent restoring.
     pub(crate) fn begin_leaving(&mut self) {
         self.is_leaving = true;
     }
@@ -78,11 +78,11 @@ impl OpenJournal {
         &self.path
     }
 
-    /// Replaces the file; it is on the disk when this returns. While leaving, a failure is kept for [`Self::finish`] to
-    /// report: the old file says what to restore, too.
+    /// Replaces the file; it is on disk when this returns. While leaving, a failure is kept for [`Self::finish`] to
+    /// report: the old file also says what to restore.
     pub(crate) fn write(&mut self) -> Result<(), ForeignError> {
         let first = self.replace();
-        // The room that was reserved for this.
+        // The disk space reserved for this.
         let written = if first.is_err() && fs::remove_file(self.spare()).is_ok() { self.replace() } else { first };
         match written {
             Err(error) if self.is_leaving => self.unwritten = Some(error),
@@ -103,7 +103,7 @@ impl OpenJournal {
             file.write_all(&text)?;
             file.sync_all()?;
             fs::rename(&beside, &self.path)?;
-            // The name must survive, too.
+            // The directory entry must survive, too.
             File::open(self.path.parent().unwrap_or(Path::new(".")))?.sync_all()
         };
         write().map_err(|error| {
@@ -112,13 +112,13 @@ impl OpenJournal {
         })
     }
 
-    /// The file of the numbers of the run's sessions: see [`truetps_driver::ConnectionIds::copy_to`].
+    /// The file with the numbers of the run's sessions: see [`truetps_driver::ConnectionIds::copy_to`].
     pub(crate) fn sessions_file(&self) -> Option<File> {
         let path = self.path.with_extension(SESSIONS);
         open_no_link(File::options().append(true).create(true).mode(0o600), &path).ok()
     }
 
-    /// What a killed run has written there.
+    /// Numbers written by a killed run.
     pub(crate) fn sessions(&self) -> Vec<u32> {
         let beside = [&self.path, &self.journal.home].map(|path| path.with_extension(SESSIONS));
         let text = beside.iter().find_map(|path| read_trusted(path).ok()).unwrap_or_default();
@@ -129,7 +129,7 @@ impl OpenJournal {
         self.path.with_extension(SPARE)
     }
 
-    /// Takes room on the disk for later writes: other programs may fill it while the run lasts.
+    /// Reserves disk space for later writes: other programs may fill the disk during the run.
     fn reserve(&self) -> Result<(), ForeignError> {
         const BYTES: usize = 128 << 10;
         let path = self.spare();
@@ -141,7 +141,7 @@ impl OpenJournal {
         write().map_err(|error| problem(&path, &error))
     }
 
-    /// The lock goes where no journal is left that it stands for: it may be the lock of the file that this is a copy of.
+    /// The lock is removed if it no longer protects a journal: it may protect the original of a copy.
     fn remove_beside(&self) {
         let _ = fs::remove_file(self.spare());
         let _ = fs::remove_file(self.path.with_extension(SESSIONS));
@@ -150,16 +150,16 @@ impl OpenJournal {
         }
     }
 
-    /// Why the file on the disk is older than what is known.
+    /// Why the file on disk is older than the known state.
     pub(crate) fn unwritten(&self) -> Option<&ForeignError> {
         self.unwritten.as_ref()
     }
 
-    /// Nothing is left to restore. `keep`: a variable was left with a value of another session, and the file, under a new
-    /// name, is the only record of the value before.
+    /// Nothing is left to restore. `keep`: a variable was left with a value set by another session, and the file, under
+    /// a new name, is the only record of the original value.
     pub(crate) fn finish(self, keep: bool) -> Result<Option<PathBuf>, ForeignError> {
         if !self.path.exists() && self.lock.metadata().is_ok_and(|lock| lock.nlink() == 0) {
-            // Its user has removed the folder. On a disk that was unmounted, the lock is still in its folder.
+            // The user removed the folder. If the disk was unmounted, the lock is still in its folder.
             return Ok(None);
         }
         let was_unmounted = self.was_unmounted();
@@ -173,14 +173,14 @@ impl OpenJournal {
         .map_err(|error| problem(&self.path, &error))?;
         self.remove_beside();
         if was_unmounted {
-            let problem = "its disk was unmounted during the run, and still has the journal".to_owned();
+            let problem = "its disk was unmounted during the run and still has the journal".to_owned();
             return Err(ForeignError::Journal { path: self.path, problem });
         }
         drop(self.lock);
         Ok(kept)
     }
 
-    /// Whether the file that is locked is in a folder still, and not in this one.
+    /// Whether the locked file still exists, but not at its path: its disk was unmounted.
     fn was_unmounted(&self) -> bool {
         let Ok(lock) = self.lock.metadata() else { return false };
         let (home, path) = (&self.journal.home, &self.path);
@@ -189,7 +189,7 @@ impl OpenJournal {
     }
 }
 
-/// Two runs that set variables of one server would put back each other's values. Makes no file.
+/// Two runs that set variables of one server would each restore the other's values. Creates no file.
 pub(crate) fn refuse_unfinished(folder: &Path, ours: &Journal, sets: bool) -> Result<(), ForeignError> {
     if !folder.is_dir() {
         return Ok(());
@@ -214,7 +214,7 @@ fn refuse_unfinished_of(folder: &Path, ours: &Journal, sets: bool) -> Result<(),
         let other = match Journal::read_if_there(&path) {
             Ok(Some(other)) => other,
             Ok(None) => continue,
-            // Its name says whose it is, where nothing else does.
+            // The file's name identifies it, if nothing else does.
             Err(ForeignError::Damaged { .. } | ForeignError::Untrusted { .. })
                 if !is_named_for(&path, &ours.server.id) =>
             {
@@ -229,7 +229,7 @@ fn refuse_unfinished_of(folder: &Path, ours: &Journal, sets: bool) -> Result<(),
         if is_held(&path)? {
             return Err(ForeignError::InUse { path });
         }
-        // The lock is free: nobody lives who could put it back.
+        // The lock is free: the run that could restore it is dead.
         return Err(ForeignError::Unfinished { what: other.contents_text(), path });
     }
     Ok(())
@@ -238,13 +238,13 @@ fn refuse_unfinished_of(folder: &Path, ours: &Journal, sets: bool) -> Result<(),
 /// The journals of a folder.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct LeftJournals {
-    /// Of runs that were killed.
+    /// Journals of killed runs.
     pub left: Vec<PathBuf>,
-    /// A run that lives has them, or somebody who puts back.
+    /// Journals held by a live run, or by a restore.
     pub held: Vec<PathBuf>,
 }
 
-/// What runs have left, and what some are still about.
+/// Leftovers of killed runs, and journals in use.
 pub fn unfinished(folder: &Path) -> Result<LeftJournals, ForeignError> {
     let mut found = LeftJournals::default();
     if !folder.is_dir() {
@@ -261,8 +261,8 @@ pub fn unfinished(folder: &Path) -> Result<LeftJournals, ForeignError> {
     Ok(found)
 }
 
-/// Removes what processes left that were killed while they wrote a journal: whoever writes one has its lock. For those who
-/// have the folder's.
+/// Removes temporary files of processes killed while writing a journal: a live writer holds the journal's lock. The
+/// caller holds the folder's lock.
 fn remove_half_written(folder: &Path) {
     for path in files(folder, "tmp").unwrap_or_default() {
         if is_journal_name(&path) && matches!(is_held(&path), Ok(false)) {
@@ -271,7 +271,7 @@ fn remove_half_written(folder: &Path) {
     }
 }
 
-/// Whether a file has a name that we have given it: see [`file_name`].
+/// Whether a file has a name made by truetps: see [`file_name`].
 pub(crate) fn is_journal_name(path: &Path) -> bool {
     let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
     let number = stem.rsplit_once("--").map(|(_, number)| number).unwrap_or_default();
@@ -307,7 +307,7 @@ fn lock_path(path: &Path) -> PathBuf {
     path.with_extension("lock")
 }
 
-/// The lock of a journal; `named` is the file that the user knows it by.
+/// The lock of a journal; `named` is the file name known to the user.
 fn take_lock(journal: &Path, named: &Path) -> Result<File, ForeignError> {
     let file = open_lock(&lock_path(journal), named).map_err(|error| problem(named, &error))?;
     match file.try_lock() {
@@ -317,7 +317,7 @@ fn take_lock(journal: &Path, named: &Path) -> Result<File, ForeignError> {
     }
 }
 
-/// Whether somebody lives who holds it. A lock file that is not there is held by nobody, and is not made.
+/// Whether a live process holds it. A missing lock file is held by no process, and is not created.
 fn is_held(journal: &Path) -> Result<bool, ForeignError> {
     let path = lock_path(journal);
     let file = match open_no_link(File::options().write(true), &path) {
@@ -336,7 +336,7 @@ fn is_held(journal: &Path) -> Result<bool, ForeignError> {
     }
 }
 
-/// Opens a lock. A disk that is full or read-only takes no new file: there the lock is what can be read of it, or `instead`.
+/// Opens a lock. A full or read-only disk takes no new file: then an existing lock is opened for reading, or `instead`.
 fn open_lock(path: &Path, instead: &Path) -> io::Result<File> {
     match open_no_link(File::options().write(true).create(true).truncate(false).mode(0o600), path) {
         Err(error) if takes_no_file(&error) => {
@@ -354,9 +354,9 @@ fn takes_no_file(error: &io::Error) -> bool {
 }
 
 const FOLDER_LOCK: &str = ".lock";
-/// Room on the disk that a journal has for itself.
+/// Disk space reserved for a journal.
 const SPARE: &str = "spare";
-/// The text of a file that was written by this user or by root, as a journal is; see `journal.rs`. No link is followed.
+/// The text of a file written by this user or by root, as a journal is; see `journal.rs`. Links are not followed.
 fn read_trusted(path: &Path) -> io::Result<String> {
     const BYTES_MAX: u64 = 64 << 20;
     let file = open_no_link(File::options().read(true), path)?;
@@ -371,7 +371,7 @@ fn read_trusted(path: &Path) -> io::Result<String> {
 /// Numbers of the run's sessions.
 const SESSIONS: &str = "sessions";
 
-/// It is held for moments only: whoever has it for so long was stopped, or the file system has lost it.
+/// It is held for moments only: a process that holds it longer was stopped, or the file system has lost the lock.
 const FOLDER_LOCK_WAIT: Duration = Duration::from_secs(30);
 
 fn lock_folder(folder: &Path) -> Result<File, ForeignError> {
@@ -388,7 +388,7 @@ fn lock_folder_within(folder: &Path, wait: Duration) -> Result<File, ForeignErro
             Ok(()) => return Ok(file),
             Err(TryLockError::WouldBlock) if Instant::now() < end => thread::sleep(PAUSE),
             Err(TryLockError::WouldBlock) => {
-                let problem = format!("another truetps has held this lock for {} s", wait.as_secs());
+                let problem = format!("another process of truetps has held this lock for {} s", wait.as_secs());
                 return Err(ForeignError::Journal { path, problem });
             }
             Err(TryLockError::Error(error)) => return Err(problem(&path, &error)),
@@ -396,7 +396,7 @@ fn lock_folder_within(folder: &Path, wait: Duration) -> Result<File, ForeignErro
     }
 }
 
-/// The same for who only looks: without that file there was never a journal here.
+/// The same for readers: without that file there was never a journal here.
 fn lock_folder_if_there(folder: &Path) -> Result<Option<File>, ForeignError> {
     if folder.join(FOLDER_LOCK).exists() { lock_folder(folder).map(Some) } else { Ok(None) }
 }
@@ -405,7 +405,7 @@ fn make_folder(folder: &Path) -> Result<(), ForeignError> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(|error| problem(folder, &error))
 }
 
-/// Where a journal is kept for good: earlier ones of this server and schema stay.
+/// Where a journal is archived: earlier ones of this server and schema stay.
 fn free_name(path: &Path, begun_at: &str) -> PathBuf {
     let mut stem = slug(begun_at);
     loop {
@@ -417,13 +417,13 @@ fn free_name(path: &Path, begun_at: &str) -> PathBuf {
     }
 }
 
-/// One name for each server and schema: what can be read of them, and a number for what cannot be in a name.
+/// One name for each server and schema: the readable part, and a hash for characters that a file name cannot have.
 fn file_name(server: &str, schema: &str) -> String {
     let both = [server.as_bytes(), &[0], schema.as_bytes()].concat();
     format!("{}--{}--{:016x}.json", slug(server), slug(schema), fnv1a(&both))
 }
 
-/// A text as a part of a file's name.
+/// A text as a part of a file name.
 fn slug(text: &str) -> String {
     const LENGTH_MAX: usize = 100;
     let plain = text.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' });
@@ -481,13 +481,13 @@ mod tests {
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
         assert_eq!((mode(open.path()), mode(&folder)), (0o600, 0o700));
         assert!(matches!(OpenJournal::begin(&folder, ours(), false), Err(ForeignError::InUse { .. })));
-        // Another schema may be worked in at the same time.
+        // Another schema may be in use at the same time.
         OpenJournal::begin(&folder, journal("host:3306:/var/lib/x/", "b"), true).unwrap().finish(false).unwrap();
         assert!(unfinished(&folder).unwrap().left.is_empty());
-        // As when the process is killed: the lock goes, the file stays.
+        // As after a kill: the lock is released, the file stays.
         let path = open.path().to_owned();
         assert_eq!(unfinished(&folder).unwrap().held, std::slice::from_ref(&path));
-        // While it is being written, and after that was killed.
+        // During a write, and after a kill during it.
         let half = path.with_extension("tmp");
         fs::write(&half, "{").unwrap();
         unfinished(&folder).unwrap();
@@ -508,7 +508,7 @@ mod tests {
         let copy = dir.join("copy.json");
         fs::copy(open.path(), &copy).unwrap();
         assert!(matches!(OpenJournal::take(&copy), Err(ForeignError::InUse { .. })));
-        // Nobody's lock is removed by who could not have it.
+        // A process that cannot have the lock does not remove it.
         assert!(matches!(OpenJournal::take(open.path()), Err(ForeignError::InUse { .. })));
         assert!(lock_path(open.path()).exists());
         drop(open);
@@ -524,7 +524,7 @@ mod tests {
         let other = OpenJournal::begin(&folder, journal("s", "app-1"), false).unwrap();
         assert_ne!(one.path(), other.path());
         drop(one);
-        // What a killed run has left is not written over by a run in the other one.
+        // The journal of a killed run is not overwritten by a run on the other schema.
         other.finish(false).unwrap();
         let left = unfinished(&folder).unwrap().left;
         assert_eq!(Journal::read(&left[0]).unwrap().schema.name, "app.1");
@@ -547,12 +547,12 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_somebody_holds_is_not_waited_for_without_end() {
+    fn a_locked_folder_is_not_waited_for_without_end() {
         let (dir, folder) = place("held");
         make_folder(&folder).unwrap();
         let held = lock_folder(&folder).unwrap();
         let error = lock_folder_within(&folder, Duration::ZERO).unwrap_err().to_string();
-        assert!(error.contains(".lock") && error.contains("another truetps"), "{error}");
+        assert!(error.contains(".lock") && error.contains("another process of truetps"), "{error}");
         drop(held);
         lock_folder_within(&folder, Duration::ZERO).unwrap();
         fs::remove_dir_all(&dir).unwrap();
@@ -602,7 +602,7 @@ mod tests {
         assert!(open.unwritten().unwrap().to_string().contains("No such file"));
         let error = open.finish(false).unwrap_err();
         assert!(matches!(error, ForeignError::Journal { .. }), "{error}");
-        // One that its user has removed is not missed.
+        // A journal that its user removed causes no error.
         let open = OpenJournal::begin(&folder, journal("s", "a"), true).unwrap();
         fs::remove_dir_all(&folder).unwrap();
         open.finish(false).unwrap();

@@ -1,5 +1,5 @@
-//! How much the measured load writes to the logs of a server of the user, estimated while its first trial runs: from the
-//! counters that the probe reads anyway, and at the end of the trial where the probe does not see them.
+//! Estimates how much the load writes to the logs of an external server, during its first trial: from the counters that
+//! the probe reads anyway, or at the end of the trial if the probe does not have them.
 
 use std::collections::BTreeMap;
 
@@ -8,40 +8,40 @@ use truetps_record::{GuestFacts, LogVolume, Plan, ProbeSample, ProbeSource};
 
 use super::log_volume::{LogReader, volume_text};
 
-/// So much of a load is seen before the rest is estimated. Readings of the probe are milliseconds early or late.
+/// Length of load that is measured before the rest is estimated. Probe readings are milliseconds early or late.
 const FIRST_LOOK_MS: f64 = 950.0;
-/// A load that writes so many times as much as was told, and so much more a second, is told of again.
+/// A load that writes this many times the reported rate, and this much more a second, is reported again.
 const MUCH_MORE: u64 = 2;
 const MUCH_MORE_BYTES: u64 = 1 << 20;
 
 const REDO_OF_MYSQL: &str = "status.Innodb_os_log_written";
 const REDO_OF_POSTGRES: &str = "pg_lsn.insert_bytes";
-/// Of MariaDB, and of the servers that do not have it.
+/// The counter in MariaDB, and in other servers.
 const BINLOG: [&str; 2] = ["status.Binlog_bytes_written", "file.wait/io/file/sql/binlog.write_bytes"];
 
-/// Estimates what is still to be written, and warns of it.
+/// Estimates how much will be written, and warns.
 #[derive(Debug)]
 pub(crate) struct LoadVolume {
-    /// `None`: the account may not see it.
+    /// `None`: the account may not read it.
     log_bin: Option<bool>,
-    /// What the user has to know before the first load.
+    /// The warning before the first load.
     note: Option<String>,
     /// Seconds of load in a trial; `None`: a number of transactions ends it.
     load_s: Option<f64>,
-    /// With the one that runs; `None`: the experiment plans as it goes.
+    /// Including the running trial; `None`: the experiment plans as it goes.
     trials_left: Option<usize>,
-    /// What was told of: bytes a second.
+    /// The reported rate, in bytes a second.
     told: Option<LogVolume>,
     trial: TrialVolume,
 }
 
-/// What is seen of one trial.
+/// State of one trial.
 #[derive(Debug, Default)]
 struct TrialVolume {
-    /// By the log reader, before the load.
+    /// Read by the log reader before the load.
     before: Option<LogVolume>,
     counters: BTreeMap<String, f64>,
-    /// When the load, or the watch of it, began, and what the counters were.
+    /// When the load, or its probe, began, and the counters at that time.
     first: Option<(f64, LogVolume)>,
 }
 
@@ -51,8 +51,7 @@ impl LoadVolume {
         Self {
             log_bin: facts.replication.log_bin,
             note: (!plan.probe.enabled).then(|| {
-                "the probe is off: how much the load writes to the server's logs is known after the first trial"
-                    .to_owned()
+                "the probe is off: the load's writes to the server's logs are known after the first trial".to_owned()
             }),
             load_s: load.measure_transactions.is_none().then_some(load.warm_up_s + load.measure_s),
             trials_left: None,
@@ -61,7 +60,7 @@ impl LoadVolume {
         }
     }
 
-    /// The trials that are left, with the one that begins.
+    /// The remaining trials, including the one that begins.
     pub(crate) fn expect(&mut self, trials: usize) {
         self.trials_left = Some(trials);
     }
@@ -76,7 +75,7 @@ impl LoadVolume {
         self.note.take()
     }
 
-    /// The probe has read the server beside the load.
+    /// The probe has read the server during the load.
     pub(crate) fn sample(&mut self, sample: &ProbeSample) -> Option<String> {
         if sample.source != ProbeSource::Server || sample.is_late() {
             return None;
@@ -101,7 +100,7 @@ impl LoadVolume {
         self.tell(written.times(1e3 / took_ms), "the load writes about")
     }
 
-    /// The load is over, and the server has written so much since the last one. What the probe has not seen is told now.
+    /// The load has ended, and the server has written this much since the last one. Reports what the probe did not see.
     pub(crate) fn end(&mut self, logged: Option<&LogVolume>) -> Option<String> {
         let left = self.trials_left.map(|trials| trials.saturating_sub(1));
         self.trials_left = left;
@@ -130,7 +129,7 @@ impl LoadVolume {
         };
         let rest = self.load_s.map(|load_s| {
             let rest = a_second.times(load_s * trials_left as f64);
-            format!(": about {} {until}, beside the refills", volume_text(&rest))
+            format!(": about {} {until}, in addition to the refills", volume_text(&rest))
         });
         Some(format!("{verb} {} a second{}", volume_text(&a_second), rest.unwrap_or_default()))
     }
@@ -173,13 +172,13 @@ mod tests {
         let mut volume = volume(true);
         let both = |binlog, redo| [(BINLOG[0], binlog), (REDO_OF_MYSQL, redo)];
         assert_eq!(volume.sample(&sample(-1500.0, &both(90.0, 900.0))), None);
-        // What is written before the load begins is not the load's.
+        // Bytes written before the load begins are not counted.
         assert_eq!(volume.sample(&sample(0.0, &both(100.0, 1000.0))), None);
         assert_eq!(volume.sample(&sample(500.0, &both(101.0, 1002.0))), None);
         let text = "the load writes about 2.0 MiB of binlog and 4.0 MiB of redo log or WAL a second: about 60.0 MiB of \
-                    binlog and 120.0 MiB of redo log or WAL until the end of the experiment, beside the refills";
+                    binlog and 120.0 MiB of redo log or WAL until the end of the experiment, in addition to the refills";
         assert_eq!(volume.sample(&sample(1000.0, &both(102.0, 1004.0))).as_deref(), Some(text));
-        assert_eq!(volume.sample(&sample(2000.0, &both(104.0, 1008.0))), None, "it is told once");
+        assert_eq!(volume.sample(&sample(2000.0, &both(104.0, 1008.0))), None, "it is reported once");
         // A later trial that writes much more.
         volume.trial = TrialVolume::default();
         volume.end(None);
@@ -199,13 +198,13 @@ mod tests {
         postgres.sample(&sample(0.0, &[(REDO_OF_POSTGRES, 1.0)]));
         let text = postgres.sample(&sample(1000.0, &[(REDO_OF_POSTGRES, 5.0)])).unwrap();
         assert!(text.starts_with("the load writes about 4.0 MiB of redo log or WAL a second"), "{text}");
-        // No probe: the log reader has looked before and after the load.
+        // Without a probe: the log reader has read the counters before and after the load.
         let read = |mib: u64| LogVolume { binlog_bytes: Some(0), redo_bytes: Some(mib << 20) };
         let mut unseen = volume(false);
         unseen.trial.before = Some(read(10));
         let text = unseen.end(Some(&read(110))).unwrap();
         assert!(text.contains("about 10.0 MiB of redo log or WAL a second: about 200.0 MiB"), "{text}");
         unseen.trial.before = Some(read(10));
-        assert_eq!(unseen.end(Some(&read(110))), None, "it is told once");
+        assert_eq!(unseen.end(Some(&read(110))), None, "it is reported once");
     }
 }

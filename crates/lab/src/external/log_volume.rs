@@ -1,4 +1,4 @@
-//! How much a server of the user writes to its binlog and redo log: read from its own counters, by one session, as questions.
+//! Reads from an external server's own counters, over one session, how much it writes to its binlog and redo log.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -16,7 +16,7 @@ enum Binlog {
     Off,
     /// A status counter of MariaDB.
     Status,
-    /// The sizes of its files, and what they have grown by.
+    /// The sizes of its files, and their growth.
     Files { sizes: BTreeMap<String, u64>, grown: u64 },
     /// What `performance_schema` counts.
     Instrument,
@@ -33,12 +33,12 @@ const WAL: &str = "SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::t
 #[derive(Debug)]
 pub(crate) struct LogReader {
     binlog: Binlog,
-    /// What the counters said at the last look.
+    /// The counters at the last reading.
     last: LogVolume,
 }
 
 impl LogReader {
-    /// Finds out which counters the account may read; what follows counts from here.
+    /// Finds out which counters the account may read; later volumes are counted from here.
     pub(crate) fn begin(client: &mut Client) -> Result<Self, DriverError> {
         let binlog = if client.dialect() == Dialect::Mysql { Binlog::find(client)? } else { Binlog::Off };
         let mut reader = Self { binlog, last: LogVolume::default() };
@@ -46,14 +46,14 @@ impl LogReader {
         Ok(reader)
     }
 
-    /// What has been written since the last call.
+    /// Bytes written since the last call.
     pub(crate) fn volume_since(&mut self, client: &mut Client) -> Result<LogVolume, DriverError> {
         let now = self.counters(client)?;
         let last = std::mem::replace(&mut self.last, now);
         Ok(now.since(&last))
     }
 
-    /// The same, without another beginning.
+    /// The same, without a new starting point.
     pub(crate) fn so_far(&mut self, client: &mut Client) -> Result<LogVolume, DriverError> {
         Ok(self.counters(client)?.since(&self.last))
     }
@@ -97,7 +97,7 @@ impl Binlog {
     }
 }
 
-/// By how much files have grown; new ones by all that they have. Those that were purged have taken nothing back.
+/// Growth of the files; new files count with their whole size. Purged files are ignored.
 fn growth(before: &BTreeMap<String, u64>, now: &BTreeMap<String, u64>) -> u64 {
     now.iter().map(|(name, size)| size.saturating_sub(before.get(name).copied().unwrap_or(0))).sum()
 }
@@ -118,7 +118,7 @@ pub(crate) fn number(client: &mut Client, sql: &str) -> Result<Option<u64>, Driv
     Ok(answer.and_then(|text| text.parse().ok()))
 }
 
-/// `None`: the server has refused to answer.
+/// `None`: the server refused to answer.
 pub(crate) fn allowed<T>(answer: Result<T, DriverError>) -> Result<Option<T>, DriverError> {
     match answer {
         Ok(value) => Ok(Some(value)),
@@ -127,7 +127,7 @@ pub(crate) fn allowed<T>(answer: Result<T, DriverError>) -> Result<Option<T>, Dr
     }
 }
 
-/// Tells, soon after tables begin to be filled, how much that and all refills will write.
+/// Reports, soon after filling starts, how much filling and all refills will write.
 pub(crate) struct Filling<'a> {
     log: &'a mut LogReader,
     began: Instant,
@@ -135,7 +135,7 @@ pub(crate) struct Filling<'a> {
     is_told: bool,
 }
 
-/// So much of the filling is looked at before the rest is estimated.
+/// Part of the filling that is measured before the rest is estimated.
 const FIRST_LOOK: Duration = Duration::from_secs(1);
 /// Tables are filled, and copied once.
 const COPIES: f64 = 2.0;
@@ -154,7 +154,7 @@ impl<'a> Filling<'a> {
         Some(self.text(&once(&so_far, filled), "will write about"))
     }
 
-    /// All rows are in: what was too quick to be estimated is known.
+    /// All rows are inserted: reports a filling that was too quick for an estimate.
     pub(crate) fn end(&mut self, client: &mut Client) -> Option<String> {
         if self.is_told {
             return None;
@@ -167,7 +167,7 @@ impl<'a> Filling<'a> {
     fn text(&self, once: &LogVolume, verb: &str) -> String {
         let trials = if self.trials == 1 { "the trial".to_owned() } else { format!("each of {} trials", self.trials) };
         format!(
-            "filling the tables {verb} {} to the server's logs; {trials} refills them, which writes about {}, beside what the \
+            "filling the tables {verb} {} to the server's logs; {trials} refills them, which writes about {}, in addition to what the \
              load itself writes (estimated when it runs; the report has the total)",
             volume_text(&once.times(COPIES)),
             volume_text(once)
@@ -175,7 +175,8 @@ impl<'a> Filling<'a> {
     }
 }
 
-/// What one copy of all rows writes, where these are in and have written so much. Copies of rows are written as the rows are.
+/// Bytes written by one copy of all rows, given the inserted rows and the bytes written. Copied rows are logged like
+/// inserted ones.
 fn once(so_far: &LogVolume, filled: &Filled) -> LogVolume {
     so_far.times(filled.of as f64 / (filled.rows + filled.copied) as f64)
 }
@@ -219,7 +220,7 @@ mod tests {
     #[test]
     fn rows_that_are_in_twice_do_not_double_the_estimate() {
         let so_far = LogVolume { binlog_bytes: Some(2_000), redo_bytes: Some(4_000) };
-        // One table of two is filled and copied.
+        // One of two tables is filled and copied.
         let filled = Filled { rows: 10, copied: 10, of: 20 };
         assert_eq!(once(&so_far, &filled), so_far);
         assert_eq!(once(&so_far, &Filled { copied: 0, ..filled }), so_far.times(2.0));

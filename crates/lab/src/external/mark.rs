@@ -1,5 +1,5 @@
-//! A mark in the schema of a guest, so that no other schema of that name, on another server behind the same address, is
-//! ever taken for it.
+//! A mark in the run's schema, so that a schema of the same name on another server behind the same address is never
+//! taken for it.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 
@@ -9,19 +9,19 @@ use truetps_record::fnv1a;
 
 pub(crate) const TABLE: &str = "truetps_owner";
 
-/// What is written into a schema when it is made.
+/// The text written into a schema when it is created.
 pub(crate) struct Mark {
     id: String,
 }
 
 impl Mark {
-    /// One that no other run has: two containers have the same second and the same process number easily.
+    /// Unique to this run: two containers can easily have the same second and the same process id.
     pub(crate) fn new() -> Self {
         let random = RandomState::new().build_hasher().finish();
         Self { id: format!("{} {} {random:016x}", clock::now_rfc3339(), std::process::id()) }
     }
 
-    /// That of another run.
+    /// The mark of another run.
     pub(crate) fn of(id: &str) -> Self {
         Self { id: id.to_owned() }
     }
@@ -30,12 +30,12 @@ impl Mark {
         &self.id
     }
 
-    /// The comment of tables that are made in a schema of the user's. No letter of it means anything in SQL.
+    /// The comment of tables that are created in a user's schema. It contains no character with a meaning in SQL.
     pub(crate) fn signature(&self) -> String {
         format!("truetps {}", self.id)
     }
 
-    /// A number that a database of PostgreSQL has from its first moment on, as a limit of connections that none reaches.
+    /// A connection limit that a PostgreSQL database has from its creation on, and that is never reached.
     pub(crate) fn connection_limit(&self) -> u64 {
         const LEAST: u64 = 1_000_000_000;
         LEAST + fnv1a(self.id.as_bytes()) % LEAST
@@ -48,12 +48,12 @@ impl Mark {
         ]
     }
 
-    /// Leaves it in the schema that the client is in.
+    /// Writes it into the current schema of the client.
     pub(crate) fn leave(&self, client: &mut Client) -> Result<(), DriverError> {
         self.leave_sql().iter().try_for_each(|sql| client.execute(sql).map(drop))
     }
 
-    /// What asks for it; `table` is where it should be.
+    /// The query that reads it; `table` is where it should be.
     pub(crate) fn question(table: &str) -> String {
         format!("SELECT id FROM {table}")
     }
@@ -62,14 +62,14 @@ impl Mark {
     pub(crate) fn is_in(&self, client: &mut Client, table: &str) -> Result<bool, DriverError> {
         match client.query_value(&Self::question(table)) {
             Ok(found) => Ok(found.as_deref() == Some(self.id.as_str())),
-            // A schema without the table is somebody else's. Whoever may not look, or was interrupted, does not know.
+            // A schema without the table belongs to another user. A refused or interrupted query proves nothing.
             Err(DriverError::Server(error)) if says_absent(&error) => Ok(false),
             Err(error) => Err(error),
         }
     }
 }
 
-/// Whether the server says that there is no such schema, no such table, or another one of its name.
+/// Whether the server reports that the schema or the table does not exist, or has another form.
 fn says_absent(error: &ServerError) -> bool {
     const NUMBERS: [u16; 4] = [1049, 1051, 1054, 1146];
     const STATES: [&str; 3] = ["3F000", "42703", "42P01"];
@@ -86,7 +86,7 @@ mod tests {
             says_absent(&ServerError { code, sqlstate: state.to_owned(), message: String::new(), position: 0 })
         };
         assert!(said(1146, "42S02") && said(1049, "42000") && said(0, "42P01"));
-        // No right to it, interrupted, shut down, taking too long.
+        // No privilege, interrupted, shut down, timed out.
         for (code, state) in [(1142, "42000"), (1317, "70100"), (1053, "08S01"), (3024, "HY000"), (1969, "70100")] {
             assert!(!said(code, state), "{code}");
         }

@@ -1,15 +1,16 @@
-//! What it takes to be a guest on a server that is somebody's: to know which server it is, to ask before anything is
-//! made, to set its variables, and to put them back, whatever becomes of this process.
+//! Runs on an external server: identify the server, check everything before the first change, set its variables, and
+//! restore them, however this process ends.
 //!
-//! - `survey`: all that is asked first; `access`, `grants`, `privileges`: what the account may do, and who else is there; `room`: whether
-//!   the clients fit in; `replication`: who else gets what is written;
-//!   `log_volume`: how much; `load_volume`: how much of it the load will write.
-//! - `journal`, `journal_file`: what was there before, on disk before the first change.
-//! - `hold`: the settings of a run, from its journal to the last one that is put back; `put_back`: how that is done.
-//! - `schema`, `relations`, `mark`, `owned_sql`: where tables are made, and how they are known again; `closing`: before a
-//!   database is dropped.
-//! - `guest`: a run; `rehearsal`: what one would send; `restore`: what a killed one left.
-//! - `sessions`: which sessions are the run's, and their end.
+//! - `survey`: all checks before a change; `access`, `grants`, `privileges`: what the account may do, and who else uses
+//!   the server; `room`: whether it has sessions for the clients; `replication`: who receives what is written;
+//!   `log_volume`: how much that is; `load_volume`: how much of it the load writes.
+//! - `journal`, `journal_file`: the original state, on disk before the first change.
+//! - `settings_lease`: the settings of a run, from its journal to the last restored one; `restoring`: how they are
+//!   restored.
+//! - `schema`, `relations`, `mark`, `owned_sql`: where tables are created, and how they are recognised later;
+//!   `closing`: before a database is dropped.
+//! - `session`: a run; `rehearsal`: what a run would send; `restore`: what a killed run left.
+//! - `sessions`: which sessions belong to the run, and how they are ended.
 //! - `globals`, `session_settings`: one variable; `identity`: which server.
 
 mod access;

@@ -1,12 +1,12 @@
-//! What a workload may send to make and fill its tables in a schema of the user's: nothing that could touch, or leave,
-//! anything but those tables. The statements of the load are not looked at: they are what the user wants to be measured.
+//! Statements that a workload may send to create and fill its tables in a user's schema: only statements that affect
+//! those tables and nothing else. The statements of the load are not checked: the user wants them measured.
 
 use truetps_driver::Dialect;
 use truetps_record::{SqlDialect, split_sql};
 
 use super::error::ForeignError;
 
-/// What makes a table another one's, puts it elsewhere, or changes another one.
+/// Clauses that attach a table to another one, move it elsewhere, or change another one.
 const BEYOND: [&str; 9] = [
     " ATTACH PARTITION ",
     " DATA DIRECTORY",
@@ -19,7 +19,7 @@ const BEYOND: [&str; 9] = [
     " SET SCHEMA ",
 ];
 
-/// Refuses all but CREATE TABLE, CREATE INDEX, ALTER TABLE and INSERT, for tables of these names.
+/// Refuses all but CREATE TABLE, CREATE INDEX, ALTER TABLE and INSERT for tables of these names.
 pub(crate) fn check(statements: &[String], tables: &[String], dialect: Dialect) -> Result<(), ForeignError> {
     match statements.iter().find(|sql| !is_one(sql, dialect) || !is_allowed(sql, tables)) {
         Some(sql) => Err(ForeignError::NotOnlyTables { sql: sql.split_whitespace().collect::<Vec<_>>().join(" ") }),
@@ -27,7 +27,7 @@ pub(crate) fn check(statements: &[String], tables: &[String], dialect: Dialect) 
     }
 }
 
-/// Servers take several statements in one text, and only the first one would be looked at.
+/// Servers accept several statements in one text, and only the first would be checked.
 fn is_one(sql: &str, dialect: Dialect) -> bool {
     let dialect = match dialect {
         Dialect::Mysql => SqlDialect::Mysql,
@@ -37,7 +37,7 @@ fn is_one(sql: &str, dialect: Dialect) -> bool {
 }
 
 fn is_allowed(sql: &str, tables: &[String]) -> bool {
-    // A comment can be read as SQL by some servers; none is needed here.
+    // Some servers execute comments as SQL; none is needed here.
     if sql.contains("/*") || sql.trim_start().starts_with("--") {
         return false;
     }
@@ -59,18 +59,18 @@ fn is_allowed(sql: &str, tables: &[String]) -> bool {
         let on = upper.iter().position(|word| word == "ON");
         return on.is_some_and(|on| name_at(on + 1));
     }
-    // The counter of a table's own key, in PostgreSQL.
+    // The sequence of a table's own key, in PostgreSQL.
     let counter = ["SELECT", "SETVAL", "(", "PG_GET_SERIAL_SEQUENCE", "("];
     has(&counter) && is_own(words[counter.len()].trim_end_matches(',').trim_matches('\''), tables)
 }
 
-/// Names of the tables and views that a text makes. One too many is only a name that nothing else in our schema may have.
+/// Names of the tables and views that a text creates. An extra name only reserves that name in the run's schema.
 pub(crate) fn made_by(sql: &str) -> Vec<String> {
     let last = |name: String| name.rsplit('.').next().unwrap_or(&name).trim_matches(QUOTES).to_owned();
     whole_names(sql).into_iter().map(last).collect()
 }
 
-/// The same of those that a text makes in a schema of PostgreSQL that it names: `table in schema`.
+/// The same for tables that a text creates in a named PostgreSQL schema: `table in schema`.
 pub(crate) fn made_elsewhere(sql: &str) -> Vec<String> {
     let split = |name: String| {
         let (schema, table) = name.rsplit_once('.')?;
@@ -82,7 +82,7 @@ pub(crate) fn made_elsewhere(sql: &str) -> Vec<String> {
 const QUOTES: [char; 2] = ['`', '"'];
 
 fn whole_names(sql: &str) -> Vec<String> {
-    /// `OR REPLACE ALGORITHM = MERGE DEFINER = a SQL SECURITY INVOKER` and the like stand before the word.
+    /// `OR REPLACE ALGORITHM = MERGE DEFINER = a SQL SECURITY INVOKER` and similar clauses precede the word.
     const BEFORE_MAX: usize = 16;
     let spaced = sql.replace('(', " ( ").replace(';', " ; ");
     let words: Vec<_> = spaced.split_whitespace().collect();
@@ -96,7 +96,7 @@ fn whole_names(sql: &str) -> Vec<String> {
     named.collect()
 }
 
-/// The name of one of our tables, and not one with a schema before it.
+/// The name of one of the workload's tables, without a schema prefix.
 fn is_own(word: &str, tables: &[String]) -> bool {
     let plain = |text: &str| text.trim_matches(['`', '"']).to_lowercase();
     tables.iter().any(|table| plain(table) == plain(word))

@@ -1,13 +1,13 @@
-//! Which privilege an account needs to set a global variable: the narrowest one that the server takes.
+//! The narrowest privilege with which an account can set a global variable.
 //!
-//! MariaDB 10.5 and later have one for each kind of variable. The lists are what servers of 10.11 and 11.8 answer an account
-//! without rights; a test asks them again.
+//! MariaDB 10.5 and later have one for each kind of variable. The lists are the errors that 10.11 and 11.8 return to an
+//! account without privileges; a test checks them against a server.
 
 use truetps_driver::{Client, DriverError};
 use truetps_knowledge::Version;
 use truetps_record::ServerFacts;
 
-/// What decides which privileges a server has.
+/// What determines a server's privileges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Privileges {
     /// MySQL before 8.0, MariaDB before 10.5.
@@ -129,7 +129,7 @@ const KINDS: [(&str, &[&str]); 5] = [
 const OF_REPLICAS: [&str; 2] = ["replicate_", "rpl_semi_sync_slave_"];
 
 impl Privileges {
-    /// A version that cannot be read is taken for an old one.
+    /// A version that cannot be parsed counts as an old one.
     pub(crate) fn of(client: &mut Client) -> Result<Self, DriverError> {
         let text = client.query_value("SELECT CONCAT(@@version, ' ', @@version_comment)")?.unwrap_or_default();
         let version = Version::parse(&ServerFacts::from_version_text(&text).version);
@@ -141,7 +141,7 @@ impl Privileges {
         })
     }
 
-    /// The narrowest privilege to set this variable, and whether SUPER is enough in its place.
+    /// The narrowest privilege to set this variable, and whether SUPER also suffices.
     pub(crate) fn to_set(self, variable: &str) -> (&'static str, bool) {
         let name = variable.to_lowercase();
         match self {
@@ -151,9 +151,9 @@ impl Privileges {
                 let kind = KINDS.iter().find(|(_, names)| names.contains(&name.as_str())).map(|(kind, _)| *kind);
                 let of_replica = OF_REPLICAS.iter().any(|start| name.starts_with(start));
                 let kind = kind.or(of_replica.then_some("REPLICATION SLAVE ADMIN")).unwrap_or(SUPER);
-                // These were never SUPER's.
+                // SUPER never covered these.
                 let apart = ["read_only", "slave_max_statement_time"].contains(&name.as_str());
-                // New in 11.4, and SUPER's none the less.
+                // New in 11.4, but covered by SUPER.
                 let is_both = name == "binlog_legacy_event_pos";
                 (kind, kind == SUPER || is_both || super_is_enough && !apart)
             }

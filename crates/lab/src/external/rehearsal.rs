@@ -1,6 +1,6 @@
-//! `--dry-run` on a server that is somebody's: what would be asked and told, with questions sent and nothing else.
+//! `--dry-run` on an external server: prints what a run would send; only reads.
 //!
-//! Each line is made by the function that a run sends it by.
+//! Each line comes from the function that a run uses.
 
 use truetps_driver::{Client, Dialect};
 use truetps_record::{Configuration, Plan};
@@ -34,37 +34,35 @@ const READS_POSTGRES: &[&str] = &[
      SHOW archive_mode",
     "SELECT current_schema(), has_schema_privilege() and from pg_class and pg_namespace, in a database that is yours",
 ];
-/// What the probe asks, as far as the server has it and the account may read it.
+/// Queries of the probe, as far as the server supports them and the account has the privileges.
 const PROBE_MYSQL: &str = "SHOW GLOBAL STATUS; SHOW REPLICA STATUS; SELECT from information_schema.innodb_metrics, innodb_trx and \
                            processlist, and from performance_schema";
 const PROBE_POSTGRES: &str = "SELECT from pg_stat_wal, pg_stat_database, pg_stat_bgwriter, pg_stat_checkpointer, pg_stat_io, \
                               pg_stat_activity and pg_locks";
-/// Statements that fill tables are longer than this, and are shown to here.
+/// Statements that fill tables are longer than this, and are cut to this length.
 const SHOWN_MAX: usize = 400;
 
-/// Checks what can be checked by reading, and returns what a run would send, in its order, as lines.
+/// Checks what can be checked by reading; returns the statements of a run, in order, as lines.
 pub fn rehearse(plan: &Plan, external: &ExternalServer, listener: &mut dyn Listener) -> Result<Vec<String>, LabError> {
     let target = &external.target;
     let workload = truetps_workload::build(&plan.largest_workload(), target.dialect, plan.design.seed)?;
     let mut client = Client::connect(target, CLIENT_TIMEOUT).map_err(LabError::GuestLogin)?;
     let found = survey(&mut client, plan, external, &*workload, "", listener)?;
     let reads = if target.dialect == Dialect::Mysql { READS_MYSQL } else { READS_POSTGRES };
-    let mut lines = vec!["Sent now, which changes nothing:".to_owned()];
+    let mut lines = vec!["Sent now (read-only):".to_owned()];
     lines.extend(reads.iter().map(|line| format!("  {line}")));
-    lines.push(format!(
-        "A run would ask the same, write a journal to {}, and send beside questions:",
-        external.journals.display()
-    ));
+    lines
+        .push(format!("A run would send the same, write a journal to {}, and also send:", external.journals.display()));
     let mut sent = beginning(&mut client, plan, &found)?;
     let tables = found.schema.tables_of(&*workload);
     sent.extend(tables.load_outline());
     sent.push(format!(
-        "-- the tables are about {:.1} MB: binlog (with log_bin = ON) and redo log or WAL get at least twice that, and once more \
+        "-- the tables have about {:.1} MB: binlog (with log_bin = ON) and redo log or WAL get at least twice that, and once more \
          before each of {} trials; the volume of the load itself is read from the server's counters while it runs",
         tables.data_bytes() as f64 / 3e6,
         schedule(plan).len()
     ));
-    sent.push("-- before each trial, as far as it is another value than it has:".to_owned());
+    sent.push("-- before each trial, unless it already has the value:".to_owned());
     for configuration in plan.configurations() {
         let pairs = of_configuration(plan, &configuration, &found.scopes, target.dialect);
         if !pairs.is_empty() && !sent.contains(&pairs.join("; ")) {
@@ -78,7 +76,7 @@ pub fn rehearse(plan: &Plan, external: &ExternalServer, listener: &mut dyn Liste
         let (seconds, asks) =
             (plan.probe.interval_s, if target.dialect == Dialect::Mysql { PROBE_MYSQL } else { PROBE_POSTGRES });
         sent.push(format!(
-            "-- beside the load, every {seconds} s in one session more (--no-probe: none), questions only: {asks}"
+            "-- during the load, every {seconds} s in one more session (--no-probe: none), read-only: {asks}"
         ));
     }
     sent.push("-- at the end, also after Ctrl-C and errors:".to_owned());
@@ -95,7 +93,7 @@ fn beginning(client: &mut Client, plan: &Plan, found: &Survey) -> Result<Vec<Str
         sent.extend(CONTROL_SETUP.map(str::to_owned));
     }
     if found.sets() {
-        // No mere question: whoever else would set variables waits for its end.
+        // Not only a read: another run that wants to set variables waits until it is released.
         sent.push(TAKE_LOCK.to_owned());
     }
     sent.extend(found.schema.make_sql());
@@ -111,7 +109,7 @@ fn trial_of_levels(client: &mut Client, plan: &Plan, scopes: &Scopes) -> Result<
     if scopes.is_empty() {
         return Ok(sent);
     }
-    sent.push("-- each level once, to see that the server takes it, and what was there before again:".to_owned());
+    sent.push("-- each level once, to check that the server accepts it, then the original value:".to_owned());
     let levels = globals::levels(plan);
     let global = levels.iter().filter(|(name, _)| scopes.has(name, Scope::Global));
     sent.extend(global.map(|(name, level)| set_sql(name, level)));

@@ -1,22 +1,22 @@
-//! Tables, views and their like in a schema: what they are, and how they are dropped.
+//! Tables, views and other relations in a schema: their kinds, and how they are dropped.
 
 use std::collections::BTreeMap;
 
-/// What is dropped by words of its own, in the order in which it is dropped: views stand on tables.
+/// Kinds with their own DROP statement, in the order of dropping: views depend on tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum RelationKind {
     MaterializedView,
     View,
     ForeignTable,
     Table,
-    /// Tables of MariaDB take their defaults from them.
+    /// Tables of MariaDB take default values from them.
     Sequence,
 }
 
 impl RelationKind {
     const ALL: [Self; 5] = [Self::MaterializedView, Self::View, Self::ForeignTable, Self::Table, Self::Sequence];
 
-    /// By `table_type` of the MySQL family, or `relkind` of PostgreSQL.
+    /// From `table_type` of the MySQL family, or `relkind` of PostgreSQL.
     fn of(name: &str) -> Self {
         match name {
             "m" => Self::MaterializedView,
@@ -44,7 +44,7 @@ pub(crate) struct Relation {
     pub(crate) comment: String,
 }
 
-/// Relations by name, of rows with name, comment and kind.
+/// Relations by name, from rows with name, comment and kind.
 pub(crate) fn of_rows(rows: Vec<Vec<Option<String>>>) -> BTreeMap<String, Relation> {
     let relation = |row: Vec<Option<String>>| {
         let mut cells = row.into_iter();
@@ -54,7 +54,7 @@ pub(crate) fn of_rows(rows: Vec<Vec<Option<String>>>) -> BTreeMap<String, Relati
     rows.into_iter().filter_map(relation).collect()
 }
 
-/// A statement for each kind that there is. Names are written as the server takes them.
+/// One statement for each kind present. Names are quoted for the server.
 pub(crate) fn drop_sql(relations: &[(RelationKind, String)]) -> Vec<String> {
     let statements = RelationKind::ALL.into_iter().filter_map(|kind| {
         let names: Vec<_> = relations.iter().filter(|(of, _)| *of == kind).map(|(_, name)| name.as_str()).collect();

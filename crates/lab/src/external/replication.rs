@@ -1,4 +1,4 @@
-//! Who else gets what is written to a server of the user: replicas, clusters, slots, archives. Only questions are sent.
+//! Who receives what is written to an external server: replicas, clusters, slots, archives. Only reads.
 
 use std::time::Duration;
 
@@ -12,28 +12,28 @@ use super::log_volume::{allowed, number};
 /// "Access denied; you need … privilege".
 const NO_PRIVILEGE: u16 = 1227;
 
-/// Before the load of a program that has to run whatever is found: for the login and for each question.
+/// Time limit of the login and of each query, before the load of a program that must run whatever the result.
 const BRIEF_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// What the user should know before another program's load on a server that truetps did not start: one line. Asked by a
-/// session of its own, which is gone afterwards. `None` also where the server cannot be asked: the load will show why.
+/// A one-line warning before another program's load on a server that truetps did not start. Uses a session of its own
+/// and closes it. `None` also if the server cannot be queried: the load will report the error.
 pub fn replication_warning(target: &Target) -> Option<String> {
     let mut target = Target { setup: Vec::new(), connections: None, ..target.clone() };
     if target.dialect == Dialect::Mysql {
-        // It may not be there yet.
+        // The server may not be up yet.
         target.login.database = None;
     }
     let mut client = Client::connect(&target, BRIEF_TIMEOUT).ok()?;
     let mut found = ask(&mut client).ok()?;
     if found.log_bin == Some(false) {
-        // That the account may not see it is no news where nothing of the load goes anywhere.
+        // A missing privilege does not matter if nothing of the load leaves the server.
         found.is_replica = found.is_replica.or(Some(false));
     }
     let all = warnings(&found, target.dialect);
     (!all.is_empty()).then(|| all.join("; "))
 }
 
-/// What the server says; what the account may not see is `None`.
+/// The server's answers; `None` for what the account may not see.
 pub(crate) fn ask(client: &mut Client) -> Result<Replication, DriverError> {
     match client.dialect() {
         Dialect::Mysql => ask_mysql(client),
@@ -55,10 +55,10 @@ fn ask_mysql(client: &mut Client) -> Result<Replication, DriverError> {
     })
 }
 
-/// `None`: the account may not ask.
+/// `None`: the account has no privilege for it.
 fn is_replica(client: &mut Client) -> Result<Option<bool>, DriverError> {
     let mut is_denied = false;
-    // Of MariaDB, which has several sources; of newer servers; of older ones.
+    // MariaDB, which can have several sources; newer servers; older ones.
     for sql in ["SHOW ALL SLAVES STATUS", "SHOW REPLICA STATUS", "SHOW SLAVE STATUS"] {
         match client.query(sql) {
             Ok(result) => return Ok(Some(!result.rows.is_empty())),
@@ -69,8 +69,8 @@ fn is_replica(client: &mut Client) -> Result<Option<bool>, DriverError> {
     Ok(if is_denied { None } else { Some(false) })
 }
 
-/// MariaDB counts them in a status that every account may read. Elsewhere the threads that send the binlog to them are
-/// counted, which an account sees with PROCESS alone.
+/// MariaDB counts replicas in a status that every account may read. On other servers truetps counts the threads that
+/// send the binlog to them, which requires PROCESS.
 fn replicas(client: &mut Client) -> Result<Option<u64>, DriverError> {
     let counted = shown(client, "STATUS", "Slaves_connected")?.and_then(|text| text.parse::<u64>().ok());
     let sql = "SELECT COUNT(*) FROM information_schema.processlist WHERE command LIKE 'Binlog Dump%'";
@@ -115,7 +115,7 @@ fn ask_postgres(client: &mut Client) -> Result<Replication, DriverError> {
     })
 }
 
-/// What the user should know of it before the load.
+/// The warnings before the load.
 pub(crate) fn warnings(found: &Replication, dialect: Dialect) -> Vec<String> {
     let own = match dialect {
         Dialect::Mysql => of_mysql(found),
@@ -124,20 +124,20 @@ pub(crate) fn warnings(found: &Replication, dialect: Dialect) -> Vec<String> {
     let mut all = Vec::new();
     match found.is_replica {
         Some(true) => all.push(
-            "this server is a replica: it does its source's work beside the load, and what is written here is not in its \
+            "this server is a replica: it applies its source's changes during the load, and what is written here is not in its \
              source"
                 .to_owned(),
         ),
         Some(false) => {}
         None => all.push(
-            "the account is not allowed to see whether this server is a replica (REPLICATION CLIENT, or REPLICA MONITOR)"
+            "the account may not see whether this server is a replica (REPLICATION CLIENT, or REPLICA MONITOR)"
                 .to_owned(),
         ),
     }
     all.extend(own);
     match found.cluster_members {
         Some(members) if members > 1 => all.push(format!(
-            "this server is one of {members} of a cluster (Galera, group replication): each commit waits for others of it"
+            "this server is one of {members} of a cluster (Galera, group replication): each commit waits for other members"
         )),
         Some(_) => {}
         None => all.push(
@@ -155,9 +155,9 @@ fn of_mysql(found: &Replication) -> Vec<String> {
     }
     let gtid = if found.gtid == Some(true) { ", with a GTID for each transaction" } else { "" };
     let replicas = match found.replicas {
-        Some(0) => "no replica is connected now; one that comes later gets it, too".to_owned(),
-        Some(1) => "1 replica follows this server, and gets all of it".to_owned(),
-        Some(n) => format!("{n} replicas follow this server, and get all of it"),
+        Some(0) => "no replica is connected now; one that connects later also receives it".to_owned(),
+        Some(1) => "1 replica follows this server and receives all of it".to_owned(),
+        Some(n) => format!("{n} replicas follow this server and receive all of it"),
         None => "whether replicas follow this server is unknown: the account lacks PROCESS".to_owned(),
     };
     vec![format!("log_bin = ON: the tables and the load are written to the binlog{gtid}; {replicas}")]
@@ -167,14 +167,15 @@ fn of_postgres(found: &Replication) -> Vec<String> {
     let mut all = Vec::new();
     match found.replicas {
         Some(0) => {}
-        Some(1) => all.push("1 standby follows this server, and gets all that is written here".to_owned()),
-        Some(n) => all.push(format!("{n} standbys follow this server, and get all that is written here")),
+        Some(1) => all.push("1 standby follows this server and receives all that is written here".to_owned()),
+        Some(n) => all.push(format!("{n} standbys follow this server and receive all that is written here")),
         None => all.push("whether standbys follow this server is unknown: the account lacks pg_monitor".to_owned()),
     }
     match &found.slots {
         None => {
             all.push(
-                "whether replication slots keep the WAL of the load is unknown: the account may not look".to_owned(),
+                "whether replication slots keep the WAL of the load is unknown: the account lacks the privilege"
+                    .to_owned(),
             );
         }
         Some(slots) => {
@@ -190,12 +191,12 @@ fn of_postgres(found: &Replication) -> Vec<String> {
                 ));
             }
             if !active.is_empty() {
-                all.push(format!("the consumers of replication slots ({active}) get what is written here"));
+                all.push(format!("the consumers of replication slots ({active}) receive what is written here"));
             }
         }
     }
     if found.archives == Some(true) {
-        all.push("archive_mode is on: all WAL of the load goes to the archive, too".to_owned());
+        all.push("archive_mode is on: all WAL of the load is also archived".to_owned());
     }
     all
 }
@@ -221,10 +222,10 @@ mod tests {
              replicas follow this server is unknown: the account lacks PROCESS"
         );
         found.replicas = Some(2);
-        assert!(said(&found, Dialect::Mysql).ends_with("2 replicas follow this server, and get all of it"));
+        assert!(said(&found, Dialect::Mysql).ends_with("2 replicas follow this server and receive all of it"));
         (found.is_replica, found.cluster_members) = (None, Some(3));
         assert!(said(&found, Dialect::Mysql).contains("one of 3 of a cluster"));
-        assert!(said(&found, Dialect::Mysql).contains("not allowed to see whether this server is a replica"));
+        assert!(said(&found, Dialect::Mysql).contains("may not see whether this server is a replica"));
         let none = Replication { log_bin: Some(false), cluster_members: Some(0), is_replica: Some(false), ..found };
         assert_eq!(said(&none, Dialect::Mysql), "");
     }

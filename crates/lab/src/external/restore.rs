@@ -1,4 +1,4 @@
-//! Puts back what a killed run has left in a server.
+//! Restores what a killed run left in a server.
 
 use std::path::Path;
 
@@ -16,18 +16,19 @@ use super::sessions::left_text;
 use super::settings_lease::{CLIENT_TIMEOUT, finish, take_lock};
 use crate::error::LabError;
 
-/// How it is known that a server is the one of the journal.
+/// How a server is proved to be the one of the journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IdentityProof {
     /// By its id alone.
     Id,
-    /// The user has named this journal, and so knows it where nothing in the server proves it.
+    /// The user has named this journal, which decides where nothing in the server proves it.
     Named,
-    /// The user says that it is the same, though it has moved.
+    /// The user states that it is the same server, moved.
     SameServer,
 }
 
-/// Puts back what this journal says, where the server still has what was set. It may be run again at any time.
+/// Restores the settings of this journal where the server still has the value set by the run. It may be repeated at any
+/// time.
 pub fn restore(path: &Path, target: &Target, surety: IdentityProof) -> Result<Restored, LabError> {
     let mut open = OpenJournal::take(path)?;
     check(path, &open.journal, target.dialect)?;
@@ -40,7 +41,7 @@ pub fn restore(path: &Path, target: &Target, surety: IdentityProof) -> Result<Re
             if surety != IdentityProof::SameServer {
                 return Err(ForeignError::OtherOrMoved { was: was.id.clone(), found, path: path.to_owned() }.into());
             }
-            // A run has left its mark before it set anything: without it nothing here is to be put back.
+            // A run leaves its mark before it sets anything: without the mark there is nothing to restore here.
             if !Schema::left(target, &open.journal.schema).is_marked_there(&mut client)? {
                 return Err(
                     ForeignError::NoMark { was: was.id.clone(), schema: open.journal.schema.name.clone() }.into()
@@ -69,7 +70,7 @@ pub fn restore(path: &Path, target: &Target, surety: IdentityProof) -> Result<Re
         take_lock(&mut client)?;
         put_back(&mut client, &mut open, restarted, &mut restored)?;
     }
-    // The settings are everybody's, and are told whatever becomes of the schema.
+    // Global settings affect all users, and are reported whatever happens to the schema.
     if let Err(error) = schema.clean(client, &open.journal.schema, &mut restored) {
         restored.failed.push(format!("the schema `{}` could not be dropped ({})", schema.name(), error.plain()));
     }
@@ -77,12 +78,12 @@ pub fn restore(path: &Path, target: &Target, surety: IdentityProof) -> Result<Re
     Ok(restored)
 }
 
-/// A journal sets what a run may set, and nothing else: somebody may have written into it.
+/// A journal sets only what a run may set: another process may have edited it.
 fn check(path: &Path, journal: &Journal, dialect: Dialect) -> Result<(), ForeignError> {
     let names = journal.settings.iter().try_for_each(|entry| globals::check_name(&entry.name));
     let all = names.and_then(|()| refuse_system_schema(&journal.schema.name, dialect));
     all.map_err(|error| ForeignError::Damaged {
         path: path.to_owned(),
-        problem: format!("it has what no run writes there: {error}"),
+        problem: format!("it has settings that no run makes: {error}"),
     })
 }

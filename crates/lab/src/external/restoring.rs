@@ -1,6 +1,6 @@
-//! Putting back all that a journal has: by the run that has set it, and by who cleans up after one that was killed.
+//! Restores everything in a journal: used by the run itself, and by the restore after a killed run.
 //!
-//! A variable that fails keeps no other one waiting, and one that moves because another one is put back is put back again.
+//! A variable that fails does not stop the others, and one that changes because another is restored is restored again.
 
 use std::collections::BTreeMap;
 
@@ -12,32 +12,32 @@ use super::globals::{self, RestoreOutcome};
 use super::journal::JournalEntry;
 use super::journal_file::OpenJournal;
 
-/// Variables that move each other need no more; two that will not agree would go on for ever.
+/// Variables that affect each other need no more rounds; two that conflict would go on for ever.
 const ROUNDS_MAX: u32 = 3;
 
-/// What was done, one line each.
+/// Restored items, one line each.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Restored {
     pub done: Vec<String>,
-    /// What stays as it is, and why.
+    /// Items left unchanged, and why.
     pub left: Vec<String>,
-    /// What is not as it was and should be: the journal stays.
+    /// Items that should have been restored and were not: the journal stays.
     pub failed: Vec<String>,
-    /// Where it is kept what the variables that were left had been.
+    /// Where the original values of the unrestored variables are kept.
     pub kept: Option<std::path::PathBuf>,
-    /// What else its user should know.
+    /// Further notes for the user.
     pub notes: Vec<String>,
 }
 
-/// What is known of a variable after a round.
+/// State of a variable after a round.
 #[derive(Debug)]
 enum Known {
     Is(RestoreOutcome),
     Failed(String),
 }
 
-/// Puts everything back that is ours, the last one first. Entries that are as before leave the journal, which is yet to be
-/// written; an error is one of the connection or of the journal, and leaves them all.
+/// Restores everything set by the run, in reverse order. Restored entries leave the journal, which the caller writes;
+/// an error of the connection or the journal leaves all entries.
 pub(crate) fn put_back(
     client: &mut Client,
     open: &mut OpenJournal,
@@ -55,12 +55,12 @@ pub(crate) fn put_back(
             }
             Known::Is(RestoreOutcome::Left { found }) => {
                 restored.left.push(left_text(entry, found, restarted));
-                // Where something else keeps the journal, it is the only one that knows what this was.
+                // Unless another file keeps the journal, it is the only record of the original value.
                 remaining.push(entry.clone());
             }
             Known::Is(RestoreOutcome::Adjusted { found }) => {
                 let JournalEntry { name, original, .. } = entry;
-                restored.failed.push(format!("the server made {found} of {name} = {original}"));
+                restored.failed.push(format!("the server adjusted {name} = {original} to {found}"));
                 remaining.push(entry.clone());
             }
             Known::Failed(error) => {
@@ -76,11 +76,11 @@ pub(crate) fn put_back(
     Ok(())
 }
 
-/// What is about to be put back is written down as such: on the way the server may make another value of it.
+/// The value about to be restored is journalled as pending: the server may adjust it.
 fn announce(client: &mut Client, open: &mut OpenJournal, restarted: bool) -> Result<(), ForeignError> {
     let mut is_news = false;
     for entry in &mut open.journal.settings {
-        // One that cannot be asked is told of when it is put back.
+        // A variable that cannot be read is reported when it is restored.
         let Ok(found) = globals::value(client, &entry.name) else { continue };
         let is_due = !restarted && !same_setting(&entry.original, &found) && globals::is_ours(entry, &found);
         is_news |= is_due && !entry.pending;
@@ -98,7 +98,7 @@ fn rounds(
     for _ in 0..ROUNDS_MAX {
         let mut is_changed = false;
         for (n, entry) in entries.iter().enumerate().rev() {
-            // What was right a moment ago has moved with another one.
+            // A variable that was right before may have changed with another one.
             let was_right = match known.get(&n) {
                 Some(Known::Is(
                     RestoreOutcome::AsBefore | RestoreOutcome::PutBack { .. } | RestoreOutcome::Adjusted { .. },
@@ -124,12 +124,12 @@ fn rounds(
     Ok(known)
 }
 
-/// The session is of no more use, and so nothing else can be put back by it.
+/// The session is unusable, so it can restore nothing else.
 fn is_of_connection(error: &ForeignError) -> bool {
     matches!(error, ForeignError::Ask(error) if !matches!(error, DriverError::Server(_)))
 }
 
-/// Variables that the run did not set, as far as it knows, and that have another value than before it.
+/// Variables that the run did not set, as far as it knows, and whose value differs from the original one.
 fn still_differing(client: &mut Client, open: &OpenJournal) -> Result<Vec<String>, ForeignError> {
     let journal = &open.journal;
     if journal.before.is_empty() {
@@ -139,7 +139,7 @@ fn still_differing(client: &mut Client, open: &OpenJournal) -> Result<Vec<String
     let is_entry = |name: &String| journal.settings.iter().any(|entry| entry.name.eq_ignore_ascii_case(name));
     let differing = journal.before.iter().filter_map(|(name, was)| {
         let is = now.get(name).filter(|is| !same_setting(was, is) && !is_entry(name))?;
-        Some(format!("{name} is {is} and was {was} before the run, which has not set it"))
+        Some(format!("{name} is {is} and was {was} before the run, which did not set it"))
     });
     Ok(differing.collect())
 }
@@ -148,7 +148,7 @@ fn left_text(entry: &JournalEntry, found: &str, restarted: bool) -> String {
     let JournalEntry { name, original, .. } = entry;
     if restarted {
         let is_ours = entry.ours.iter().any(|ours| same_setting(ours, found));
-        let as_set = if is_ours { ", a value that the run had set, too, but that no restart keeps" } else { "" };
+        let as_set = if is_ours { ", a value that the run had also set, but that no restart keeps" } else { "" };
         return format!(
             "{name} is {found} since the server was restarted{as_set}; left unchanged; before the run it was {original}"
         );

@@ -1,4 +1,5 @@
-//! Whether the clients of a run have room on a server that others use, too. One that they fill lets nobody else in.
+//! Whether a shared server has enough sessions for the clients of a run. If they used all, no other session could log
+//! in.
 
 use truetps_driver::{Client, ConnectionIds, Dialect, DriverError, Target};
 use truetps_record::Plan;
@@ -8,7 +9,7 @@ use super::grants;
 use super::settings_lease::CLIENT_TIMEOUT;
 use crate::error::LabError;
 
-/// Sessions that stay free, beside those that are kept for administrators: for what others open meanwhile.
+/// Sessions that stay free, besides those reserved for administrators: for connections opened by others during the run.
 const KEPT_FREE: u64 = 3;
 
 /// Sessions of one server.
@@ -19,21 +20,21 @@ struct Room {
 }
 
 impl Room {
-    /// Clients that a run may have.
+    /// Number of clients that a run may have.
     fn free(self) -> u64 {
         self.max.saturating_sub(self.in_use).saturating_sub(KEPT_FREE)
     }
 }
 
-/// Refuses a run that would take every session that the server has. The first of several servers stands for all.
+/// Refuses a run that would use every session of the server. Of several servers only the first is checked.
 pub(crate) fn check(client: &mut Client, target: &Target, plan: &Plan) -> Result<(), LabError> {
     let clients = u64::from(plan.connections_max()).div_ceil(target.endpoints.len() as u64);
-    // An account that may not see the numbers finds out with the first trial.
+    // An account that may not read the numbers fails in the first trial at the latest.
     if let Some(Room { max, in_use }) = room(client)?.filter(|room| clients > room.free())
         && is_the_server(client, target)?
     {
         return Err(match (Room { max, in_use }).free() {
-            // One more than there are: an administrator's.
+            // One more than max_connections: reserved for an administrator.
             0 => LabError::Full { max, in_use: in_use.min(max) },
             free => LabError::NoRoom { clients, max, in_use, free },
         });
@@ -46,17 +47,17 @@ pub(crate) fn check(client: &mut Client, target: &Target, plan: &Plan) -> Result
     }
 }
 
-/// Sessions that the account may have, where it has a limit that the server holds it to.
+/// Sessions that the account may have, if it has a limit that the server enforces.
 fn room_of_account(client: &mut Client) -> Result<Option<Room>, DriverError> {
     if client.dialect() != Dialect::Mysql {
         return Ok(None);
     }
-    // The session's value is the account's own limit, or everybody's where it has none.
+    // The session's value is the account's own limit, or the global one if it has none.
     let sql = "SELECT @@SESSION.max_user_connections, (SELECT COUNT(*) FROM information_schema.processlist \
                WHERE user = SUBSTRING_INDEX(USER(), '@', 1))";
     let row = match client.query(sql) {
         Ok(result) => result.rows.into_iter().next().unwrap_or_default(),
-        // The first trial tells.
+        // The first trial decides.
         Err(DriverError::Server(_)) => return Ok(None),
         Err(error) => return Err(error),
     };
@@ -69,7 +70,8 @@ fn room_of_account(client: &mut Client) -> Result<Option<Room>, DriverError> {
 }
 
 fn room(client: &mut Client) -> Result<Option<Room>, DriverError> {
-    // Of PostgreSQL's workers, which are in no database or take no place of a client's. Those of other accounts show less.
+    // PostgreSQL background workers have no database, or do not count as client sessions. An account without the
+    // privilege sees less of the workers of other accounts.
     let sql = match client.dialect() {
         Dialect::Mysql => {
             let number = |client: &mut Client, sql: &str| -> Result<Option<u64>, DriverError> {
@@ -92,15 +94,16 @@ fn room(client: &mut Client) -> Result<Option<Room>, DriverError> {
     Ok(if let [max, in_use] = numbers[..] { Some(Room { max, in_use }) } else { None })
 }
 
-/// Whether this is the server itself. Behind a proxy clients may share sessions, and it decides how many there are.
+/// Whether this is the server itself. Behind a proxy clients may share sessions, and the proxy decides how many there
+/// are.
 fn is_the_server(client: &mut Client, target: &Target) -> Result<bool, DriverError> {
     let ids = ConnectionIds::default();
     let one = Target { endpoints: target.endpoints[..1].to_vec(), connections: Some(ids.clone()), ..control(target) };
-    // No second session: there is no room, whoever says so.
+    // A second session is refused: there is no room, whether the server or a proxy refuses it.
     let Ok(mut second) = Client::connect(&one, CLIENT_TIMEOUT) else { return Ok(true) };
     match client.dialect() {
         Dialect::Mysql => {
-            // As with settings: a proxy has given us a number that the server does not know.
+            // As with settings: a proxy reports a connection number that the server does not know.
             let threads = second.query("SELECT id FROM information_schema.processlist")?.rows;
             let mut numbers = threads.into_iter().filter_map(|row| row.into_iter().next()??.parse::<u64>().ok());
             Ok(numbers.any(|number| ids.contains(number as u32)))

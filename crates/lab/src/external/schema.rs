@@ -1,5 +1,5 @@
-//! The schema that a guest works in: one that it makes and drops, or one of the user's in which it makes tables and drops
-//! those.
+//! The schema of an external run: one that it creates and drops, or a user's schema in which it creates tables and
+//! drops them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -26,31 +26,31 @@ use crate::tables::{Ownership, Tables, pristine_name};
 /// Errors "database exists" of MySQL and of PostgreSQL.
 const DATABASE_EXISTS: u16 = 1007;
 const DUPLICATE_DATABASE: &str = "42P04";
-/// MySQL, and MariaDB before 10.5, have no comments of schemas.
+/// MySQL, and MariaDB before 10.5, have no schema comments.
 const NO_SUCH_COLUMN: u16 = 1054;
 
-/// What has happened in the schema, to be written down.
+/// A change to the schema, for the journal.
 #[derive(Debug)]
 pub(crate) enum MadeSchema<'n> {
-    /// These tables are about to be made.
+    /// These tables are about to be created.
     Begins(&'n [String]),
-    /// They are there.
+    /// They exist.
     Ends(&'n [String]),
 }
 
 pub(crate) struct Schema {
-    /// As the user named it; the schema is made and dropped from there.
+    /// As named by the user; sessions outside create and drop the schema.
     outside: Target,
     /// Inside the schema.
     inside: Target,
     name: String,
     mark: Mark,
     is_theirs: bool,
-    /// Where PostgreSQL makes tables in the user's database.
+    /// The PostgreSQL schema for tables in the user's database.
     namespace: Option<String>,
-    /// All that are to be made.
+    /// All tables to be created.
     tables: Vec<String>,
-    /// What the statements that make them make beside them: views, and tables without rows.
+    /// What the creating statements create besides them: views, and tables without rows.
     others: Vec<String>,
 }
 
@@ -69,7 +69,7 @@ impl Schema {
         Self { tables, others: others.collect(), ..Self::named(target, name, Mark::new(), is_theirs) }
     }
 
-    /// What a killed run has left.
+    /// The leftovers of a killed run.
     pub(crate) fn left(target: &Target, left: &LeftSchema) -> Self {
         let namespace = left.namespace.clone();
         Self { namespace, ..Self::named(target, &left.name, Mark::of(&left.mark), left.is_theirs) }
@@ -97,7 +97,7 @@ impl Schema {
         }
     }
 
-    /// Lists the sessions that connect from now on; returns what they are known by.
+    /// Lists the sessions that connect from now on; returns what identifies them.
     pub(crate) fn own_sessions(&mut self, ids: &ConnectionIds) -> OwnSessions {
         for target in [&mut self.outside, &mut self.inside] {
             target.connections = Some(ids.clone());
@@ -105,7 +105,7 @@ impl Schema {
         self.sessions_of(ids, None)
     }
 
-    /// What sessions with these numbers are known by; `control` as in [`OwnSessions`].
+    /// What identifies sessions with these numbers; `control` as in [`OwnSessions`].
     pub(crate) fn sessions_of(&self, ids: &ConnectionIds, control: Option<u64>) -> OwnSessions {
         let is_proof = match self.outside.endpoints[..] {
             [Endpoint::Unix(_)] => true,
@@ -115,7 +115,7 @@ impl Schema {
         OwnSessions { ids: ids.clone(), name: self.sessions_name(), schema: self.name.clone(), is_proof, control }
     }
 
-    /// What PostgreSQL knows sessions of the run by.
+    /// What identifies sessions of the run in PostgreSQL.
     pub(crate) fn sessions_name(&self) -> String {
         self.mark.signature()
     }
@@ -132,20 +132,20 @@ impl Schema {
         &self.inside
     }
 
-    /// The tables of a workload, as they are made here.
+    /// The tables of a workload, as they are created here.
     pub(crate) fn tables_of(&self, workload: &dyn Workload) -> Tables {
         let signature = self.is_theirs.then(|| self.mark.signature());
         let tables = Tables::new(workload, true, Ownership::Guest(self.outside.dialect));
         tables.in_namespace(&self.prefix()).signed(signature)
     }
 
-    /// `"public".`, where tables of the user's database are emptied by their whole names.
+    /// `"public".`, where tables of the user's database are emptied by their qualified names.
     fn prefix(&self) -> String {
         self.namespace.as_ref().map_or_else(String::new, |name| format!("\"{}\".", name.replace('"', "\"\"")))
     }
 
-    /// Refuses a schema that is there, or is not there, or has tables of our names, however they are written. Nothing is
-    /// made.
+    /// Refuses a schema that exists, or is missing, or has tables of the workload's names in any letter case. Only
+    /// reads.
     pub(crate) fn check(&mut self, client: &mut Client, workload: &dyn Workload) -> Result<(), LabError> {
         let exists = self.exists(client)?;
         let schema = self.name.clone();
@@ -171,8 +171,8 @@ impl Schema {
         }
     }
 
-    /// The journal of the run that has made the schema that is there, where that knows the server by what may change: the
-    /// mark is one that no other run has. What cannot be asked is not known.
+    /// The journal of the run that created the existing schema, if that journal identifies the server by properties
+    /// that may change: the mark is unique to a run. `None` if it cannot be read.
     pub(crate) fn journal_of(&self, client: &mut Client, folder: &Path) -> Option<PathBuf> {
         let is_its = |path: &PathBuf, client: &mut Client| {
             let journal = Journal::read(path).ok()?;
@@ -200,12 +200,12 @@ impl Schema {
         Ok(client.query_value(&sql)?.is_some())
     }
 
-    /// Names of tables and views in it, as the server writes them.
+    /// Names of tables and views in it, in the server's spelling.
     fn tables_there(&self, client: &mut Client) -> Result<BTreeSet<String>, DriverError> {
         Ok(self.relations_there(client)?.into_keys().collect())
     }
 
-    /// The same with what they are.
+    /// The same with their kinds.
     fn relations_there(&self, client: &mut Client) -> Result<BTreeMap<String, Relation>, DriverError> {
         match self.outside.dialect {
             Dialect::Mysql => self.relations_in(client),
@@ -213,7 +213,7 @@ impl Schema {
         }
     }
 
-    /// The same, asked by a session that sees them: one of PostgreSQL in the database.
+    /// The same, read by a session that sees them: on PostgreSQL one in the database.
     fn relations_in(&self, inside: &mut Client) -> Result<BTreeMap<String, Relation>, DriverError> {
         let sql = match self.outside.dialect {
             Dialect::Mysql => {
@@ -225,7 +225,7 @@ impl Schema {
         Ok(relations::of_rows(inside.query(&sql)?.rows))
     }
 
-    /// Refuses to empty a table of the user's that has taken the place of one of ours: a name alone proves nothing.
+    /// Refuses to empty a user's table that replaced a table of the run: a name alone proves nothing.
     pub(crate) fn check_signatures(&self, client: &mut Client) -> Result<(), LabError> {
         if !self.is_theirs {
             return Ok(());
@@ -239,11 +239,12 @@ impl Schema {
         }
     }
 
-    /// `information_schema.tables` of PostgreSQL shows only what the account may see, and a database goes with all of it.
+    /// PostgreSQL's `information_schema.tables` shows only what the account may see, and dropping a database drops
+    /// everything.
     fn relations_sql(&self) -> String {
         let (name, of) = match &self.namespace {
             Some(namespace) => ("relname::text", format!("= '{}'", namespace.replace('\'', "''"))),
-            // A table of the name of ours in another schema is not ours.
+            // A table of the same name in another schema is not the run's.
             None => (
                 "CASE WHEN nspname = current_schema() THEN relname::text ELSE relname || ' in ' || nspname END",
                 "NOT IN ('pg_catalog', 'information_schema')".to_owned(),
@@ -255,7 +256,7 @@ impl Schema {
         )
     }
 
-    /// Makes it, and leaves our mark in it, on this server and no other.
+    /// Creates it and writes the run's mark into it, on this server and no other.
     pub(crate) fn make(
         &self,
         client: &mut Client,
@@ -263,21 +264,21 @@ impl Schema {
         ledger: &mut dyn FnMut(&MadeSchema<'_>) -> Result<(), ForeignError>,
     ) -> Result<(), LabError> {
         if !self.is_theirs {
-            // Without a mark of its own an empty schema is known by this alone.
+            // Without a mark of its own an empty schema is recognised by this alone.
             ledger(&MadeSchema::Begins(&[TABLE.to_owned()]))?;
             self.create(client)?;
         }
         self.mark_all(server, ledger)
     }
 
-    /// What [`Self::make`] sends.
+    /// The statements of [`Self::make`].
     pub(crate) fn make_sql(&self) -> Vec<String> {
         let create = (!self.is_theirs).then(|| self.create_sql());
         let seen = (self.inside.endpoints.len() > 1).then(|| Mark::question(TABLE));
         self.outside.setup.iter().cloned().chain(create).chain(self.mark.leave_sql()).chain(seen).collect()
     }
 
-    /// With a mark that it has from its first moment on, where the server knows one: MariaDB from 10.5 on, PostgreSQL.
+    /// With a mark from its creation on, where the server supports one: MariaDB 10.5 and later, PostgreSQL.
     fn create_sql(&self) -> String {
         let mark = match self.outside.dialect {
             Dialect::Mysql => format!("/*M!100500 COMMENT '{}' */", self.mark.signature()),
@@ -306,7 +307,7 @@ impl Schema {
         }
     }
 
-    /// Whether the run ended between its CREATE DATABASE and its mark, and no procedure or event is in the schema.
+    /// Whether the run ended between CREATE DATABASE and its mark, and the schema has no procedures or events.
     fn was_being_created(&self, client: &mut Client, made: &LeftSchema) -> Result<bool, DriverError> {
         if self.outside.dialect != Dialect::Mysql || made.making != [TABLE] {
             return Ok(false);
@@ -332,8 +333,8 @@ impl Schema {
         }
     }
 
-    /// Leaves the mark in the schema, and makes sure that it is seen through every endpoint: several addresses must lead
-    /// to one server, or to servers that follow each other.
+    /// Writes the mark into the schema, and checks that it is visible through every endpoint: several addresses must
+    /// lead to one server, or to its replicas.
     fn mark_all(
         &self,
         server: &Identity,
@@ -355,20 +356,21 @@ impl Schema {
         Ok(())
     }
 
-    /// Whether the mark is in the schema that this session is in.
+    /// Whether the mark is in the session's current schema.
     pub(crate) fn is_marked_here(&self, client: &mut Client) -> Result<bool, DriverError> {
         self.mark.is_in(client, TABLE)
     }
 
-    /// The same for a session that is in another schema, or in none. One of PostgreSQL must be in the database.
+    /// The same for a session in another schema, or in none. On PostgreSQL it must be in the database.
     pub(crate) fn is_marked_there(&self, client: &mut Client) -> Result<bool, DriverError> {
         self.mark.is_in(client, &self.whole(TABLE))
     }
 
-    /// Drops what is ours, by our mark and by what was written down. What cannot be told is left, and told.
+    /// Drops what belongs to the run, according to its mark and its journal. What cannot be proved is left and
+    /// reported.
     pub(crate) fn clean(&self, mut client: Client, made: &LeftSchema, restored: &mut Restored) -> Result<(), LabError> {
-        // An account without rights to a schema is not shown that it exists: then the mark's question fails, or is answered by
-        // rights that the session still has.
+        // A schema is hidden from an account without privileges on it: then the query for the mark fails, or is
+        // answered with privileges that the session still has.
         let is_there = self.exists(&mut client)?
             || (self.outside.dialect == Dialect::Mysql && self.is_marked_there(&mut client)?);
         if !is_there {
@@ -377,7 +379,7 @@ impl Schema {
         let mut own = self.session_inside(&mut client)?;
         let inside = own.as_mut().unwrap_or(&mut client);
         let is_marked = self.is_marked_there(inside)?;
-        // After all other questions: what another user makes before it is seen.
+        // After all other queries: tables that another user created before it are seen.
         let relations = self.relations_in(inside)?;
         if is_marked && !relations.contains_key(TABLE) {
             return Err(ForeignError::Hidden { schema: self.name.clone() }.into());
@@ -386,7 +388,7 @@ impl Schema {
             return self.clean_theirs(inside, made, &relations, is_marked, restored);
         }
         if !is_marked {
-            // A run that was killed between the schema and its mark.
+            // A run that was killed between creating the schema and its mark.
             let is_bare = relations.is_empty() || (relations.keys().eq([TABLE]) && self.is_empty(inside, TABLE)?);
             let is_ours = is_bare && (self.is_created_by_us(inside)? || self.was_being_created(inside, made)?);
             if !is_ours {
@@ -405,12 +407,12 @@ impl Schema {
         self.drop_schema(&mut client, restored)
     }
 
-    /// A session in a database of PostgreSQL: its servers show nothing of other databases.
+    /// A session in a PostgreSQL database: the server shows no other database's tables.
     fn session_inside(&self, outside: &mut Client) -> Result<Option<Client>, LabError> {
         if self.outside.dialect == Dialect::Mysql {
             return Ok(None);
         }
-        // A run that was killed before it had dropped what it had closed.
+        // A run that was killed between closing and dropping the database.
         let sql = format!("SELECT datallowconn::text FROM pg_database WHERE datname = {}", self.literal());
         let is_closed = outside.query_value(&sql)?.as_deref() == Some("false");
         if is_closed && !self.is_theirs && self.is_created_by_us(outside)? {
@@ -419,7 +421,8 @@ impl Schema {
         Ok(Some(Client::connect(&self.inside, CLIENT_TIMEOUT)?))
     }
 
-    /// Of PostgreSQL: closed, looked at once more, and dropped. Where the account may not close it, it is dropped as it is.
+    /// On PostgreSQL: closes the database, checks it once more, and drops it. If the account may not close it, it is
+    /// dropped while open.
     fn drop_database(
         &self,
         outside: &mut Client,
@@ -448,19 +451,19 @@ impl Schema {
         dropped
     }
 
-    /// A schema of the name that we would have made, without our mark.
+    /// A schema of the run's name without the run's mark.
     fn unmarked_text<'n>(&self, there: impl Iterator<Item = &'n String>, is_bare: bool) -> String {
         let name = &self.name;
         if is_bare {
             format!(
-                "the schema `{name}` is empty and may have been made by the run: if it is not yours, DROP DATABASE {name}"
+                "the schema `{name}` is empty and may have been created by the run: if it is not yours, run DROP DATABASE {name}"
             )
         } else {
-            format!("the schema `{name}` has not the mark of the run, and is left with its tables: {}", listed(there))
+            format!("the schema `{name}` lacks the mark of the run; left unchanged, with its tables: {}", listed(there))
         }
     }
 
-    /// In a schema of ours that somebody else works in, too.
+    /// In a schema of the run that other users use, too.
     fn drop_beside(
         &self,
         inside: &mut Client,
@@ -469,16 +472,16 @@ impl Schema {
         restored: &mut Restored,
     ) -> Result<(), LabError> {
         let name = &self.name;
-        // As the server writes them, and so as they are between quotes.
+        // In the server's spelling, as they must be quoted.
         let mine =
             ours.iter().map(|(kind, table)| (*kind, if table == TABLE { table.clone() } else { self.quote(table) }));
         self.drop_relations(inside, &mine.collect::<Vec<_>>())?;
         restored.done.push(format!("the tables of truetps in `{name}` were dropped"));
-        restored.left.push(format!("the schema `{name}` has tables that somebody else made: {}", listed(others)));
+        restored.left.push(format!("the schema `{name}` has tables not created by truetps: {}", listed(others)));
         Ok(())
     }
 
-    /// In a schema of the user's: tables that were made, and those that were being made and are empty.
+    /// In a user's schema: tables that were created, and those in creation that are empty.
     fn clean_theirs(
         &self,
         inside: &mut Client,
@@ -489,33 +492,34 @@ impl Schema {
     ) -> Result<(), LabError> {
         let there: BTreeMap<_, _> = there.iter().map(|(table, relation)| (plain(table), &relation.comment)).collect();
         let is_there = |table: &&String| there.contains_key(&plain(table));
-        // A name proves nothing: somebody may have renamed ours, and made one of his own.
+        // A name proves nothing: the user may have renamed the run's table and created another one.
         let signature = self.mark.signature();
         let is_signed =
             |table: &String| table == TABLE || there.get(&plain(table)).is_some_and(|has| **has == signature);
         let (mut mine, others): (Vec<_>, Vec<_>) = made.made.iter().filter(is_there).cloned().partition(is_signed);
         if is_marked && !others.is_empty() {
-            let text = "tables of names that the run has made, which are not those of the run, and are left";
+            let text = "tables with names used by the run, but not created by it; left unchanged";
             restored.left.push(format!("the schema `{}` has {text}: {}", self.name, listed(&others)));
         }
         if !is_marked {
             mine.extend(others);
         }
         if !is_marked && !mine.is_empty() {
-            // Somebody has made them anew, or has taken the mark away.
-            let text = "tables of the names that the run has made, and not its mark, which are left";
+            // Another session has created them anew, or removed the mark.
+            let text = "tables with names used by the run, without its mark; left unchanged";
             restored.left.push(format!("the schema `{}` has {text}: {}", self.name, listed(&mine)));
             mine.clear();
         }
         for table in made.making.iter().filter(is_there) {
-            // The mark's own table has the row that says so, or nothing yet.
+            // The mark's own table has the row that proves it, or is still empty.
             let is_mark = table == TABLE;
             if (is_mark && is_marked) || ((is_mark || is_marked) && self.is_empty(inside, table)?) {
                 mine.push(table.clone());
             } else {
-                restored
-                    .left
-                    .push(format!("the table `{}`.`{table}` may have been made by the run, and has rows", self.name));
+                restored.left.push(format!(
+                    "the table `{}`.`{table}` may have been created by the run, and has rows",
+                    self.name
+                ));
             }
         }
         if mine.is_empty() {
@@ -530,7 +534,7 @@ impl Schema {
         Ok(inside.query(&format!("SELECT 1 FROM {} LIMIT 1", self.whole(table)))?.rows.is_empty())
     }
 
-    /// What drops it in the end.
+    /// The statement that drops it at the end.
     pub(crate) fn drop_sql(&self) -> Vec<String> {
         if self.is_theirs {
             return self.drop_relations_sql(&tables(&self.tables));
@@ -541,14 +545,14 @@ impl Schema {
     }
 
     fn drop_schema_sql(&self) -> String {
-        // Sessions of the load may still be on their way out.
+        // Sessions of the load may still be ending.
         let force = if self.outside.dialect == Dialect::Postgres { " WITH (FORCE)" } else { "" };
         format!("DROP DATABASE {}{force}", self.quoted())
     }
 
     fn drop_schema(&self, client: &mut Client, restored: &mut Restored) -> Result<(), LabError> {
         match client.execute(&self.drop_schema_sql()) {
-            // Servers of PostgreSQL before 13 do not know the word.
+            // PostgreSQL before 13 does not know the option.
             Err(DriverError::Server(_)) if self.outside.dialect == Dialect::Postgres => {
                 client.execute(&format!("DROP DATABASE {}", self.quoted()))?;
             }
@@ -558,7 +562,7 @@ impl Schema {
         Ok(())
     }
 
-    /// The mark goes last: without it nobody would know that the rest is ours.
+    /// The mark is dropped last: without it nothing would prove that the rest belongs to the run.
     fn drop_relations_sql(&self, relations: &[(RelationKind, String)]) -> Vec<String> {
         let others = relations.iter().filter(|(_, name)| *name != TABLE).map(|(kind, name)| (*kind, self.whole(name)));
         let others = relations::drop_sql(&others.collect::<Vec<_>>());
@@ -571,7 +575,7 @@ impl Schema {
         self.drop_relations_sql(relations).iter().try_for_each(|sql| inside.execute(sql).map(drop))
     }
 
-    /// A table by a name that means no other one, whatever the session's database or search path is.
+    /// A table by a qualified name, whatever the session's database or search path is.
     fn whole(&self, table: &str) -> String {
         match self.outside.dialect {
             Dialect::Mysql => format!("{}.{table}", self.quoted()),
@@ -591,7 +595,7 @@ impl Schema {
         }
     }
 
-    /// The name as a text.
+    /// The name as a string literal.
     fn literal(&self) -> String {
         match self.outside.dialect {
             Dialect::Mysql => quoted(&self.name),
@@ -600,7 +604,7 @@ impl Schema {
     }
 }
 
-/// Refuses the schemas that a server has for itself. What is made in a template is in each database that is made of it.
+/// Refuses the server's own schemas. Tables created in a template are copied into each database made from it.
 pub fn refuse_system_schema(name: &str, dialect: Dialect) -> Result<(), ForeignError> {
     const MYSQL: [&str; 5] = ["information_schema", "mysql", "ndbinfo", "performance_schema", "sys"];
     const POSTGRES: [&str; 3] = ["information_schema", "template0", "template1"];
@@ -612,8 +616,8 @@ pub fn refuse_system_schema(name: &str, dialect: Dialect) -> Result<(), ForeignE
     if is_system { Err(ForeignError::SystemSchema { schema: name.to_owned() }) } else { Ok(()) }
 }
 
-/// What a run planned to make, and what other users have made. Of names that differ in nothing but case one is not the run's,
-/// and none of them is dropped.
+/// Splits relations into those planned by the run and those of other users. Of names that differ only in letter case at
+/// most one is the run's, and none of them is dropped.
 fn parted(
     relations: BTreeMap<String, Relation>,
     planned: &BTreeSet<String>,
@@ -630,7 +634,7 @@ fn parted(
     )
 }
 
-/// In a schema of the user's a run makes nothing but tables.
+/// In a user's schema a run creates only tables.
 fn tables(names: &[String]) -> Vec<(RelationKind, String)> {
     names.iter().map(|name| (RelationKind::Table, name.clone())).collect()
 }
@@ -639,7 +643,7 @@ fn listed<'n>(names: impl IntoIterator<Item = &'n String>) -> String {
     names.into_iter().map(String::as_str).collect::<Vec<_>>().join(", ")
 }
 
-/// A table's name without quotes and in small letters: servers that fold names take `Orders` and `orders` for one.
+/// A table's name without quotes and in lower case: servers that fold names take `Orders` and `orders` for one.
 fn plain(table: &str) -> String {
     table.trim_matches(['`', '"']).to_lowercase()
 }

@@ -1,5 +1,5 @@
-//! A server of the user: a guest makes a schema there, or tables in one that it is given, sets what the plan says, and
-//! leaves both as they were.
+//! A run on an external server: creates a schema there, or tables in an existing one, sets the plan's settings, and
+//! restores both.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -24,17 +24,17 @@ use crate::schedule::schedule;
 use crate::server_provider::{ExternalServer, TrialServer};
 use crate::tables::Tables;
 
-/// A server that is being restarted is back within this time, or is not waited for: InnoDB may have much to recover, and
-/// what is set in it stays set if nobody waits.
+/// A restarting server must be back within this time: InnoDB may have much to recover, and settings stay changed unless
+/// truetps waits.
 const RETURN_WAIT: Duration = Duration::from_mins(10);
 
-/// What is known of a server that may be restarted at any time.
+/// State of a server that may be restarted at any time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ServerPresence {
     There,
-    /// A trial has had trouble: it may be on its way down, or up.
+    /// A trial had trouble: the server may be shutting down, or starting.
     Lost,
-    /// It was waited for, and has not come back: trials do not wait again.
+    /// It did not come back in time: trials do not wait again.
     Away,
 }
 
@@ -42,26 +42,26 @@ pub(crate) struct ExternalSession<'a> {
     plan: &'a Plan,
     scopes: Scopes,
     schema: Schema,
-    /// Where the load connects to, with what its sessions set for themselves.
+    /// Where the load connects to, with the settings of its sessions.
     inside: Target,
     tables: Tables,
     stop: &'a AtomicBool,
-    /// Makes and sets things.
+    /// Creates and sets things.
     client: Option<Client>,
     is_loaded: bool,
-    /// `None` when everything is put back.
+    /// `None` once everything is restored.
     hold: Option<SettingsLease>,
     is_made: bool,
     presence: ServerPresence,
     facts: GuestFacts,
     /// `None`: nothing was written yet.
     log: Option<LogReader>,
-    /// What was odd since the last trial, to be said with the next one.
+    /// Oddities since the last trial, reported with the next one.
     notes: Vec<String>,
 }
 
 impl<'a> ExternalSession<'a> {
-    /// Asks the server whether it takes all that the plan asks for, writes the journal, makes the schema, and tries the
+    /// Checks that the server accepts everything in the plan, writes the journal, creates the schema, and tries the
     /// levels of settings.
     pub(crate) fn enter(
         request: &ExperimentRequest<'a>,
@@ -116,7 +116,7 @@ impl<'a> ExternalSession<'a> {
         }
         let server = hold.server().clone();
         let made = self.schema.make(client, &server, &mut |made| hold.note(made));
-        // Also where the making fails half-way: what has our mark is ours.
+        // Also after a failure half-way: what has the run's mark belongs to the run.
         self.is_made = !matches!(
             made,
             Err(LabError::SchemaExists { .. } | LabError::Schema { source: DriverError::Server(_), .. })
@@ -127,7 +127,7 @@ impl<'a> ExternalSession<'a> {
         session_settings::try_levels(self.schema.inside(), &self.scopes, self.plan)
     }
 
-    /// The session goes into the schema; one of PostgreSQL cannot, and is followed by another.
+    /// Moves the session into the schema; a PostgreSQL session cannot move, and is replaced by another.
     fn turn_inside(&mut self) -> Result<(), LabError> {
         if let (Dialect::Mysql, Some(client)) = (self.inside.dialect, &mut self.client) {
             client.execute(&format!("USE {}", self.schema.quoted()))?;
@@ -137,7 +137,7 @@ impl<'a> ExternalSession<'a> {
         Ok(())
     }
 
-    /// Connects to the schema and fills its tables, if that has not been done.
+    /// Connects to the schema and fills its tables, unless already done.
     pub(crate) fn prepare(&mut self, listener: &mut dyn Listener) -> Result<(), LabError> {
         if self.client.is_none() {
             self.client = Some(self.come_back(listener)?);
@@ -171,7 +171,7 @@ impl<'a> ExternalSession<'a> {
         }
         for name in tables.refilled_whole(client)? {
             listener.event(&ExperimentEvent::Warning(format!(
-                "the table `{name}` has no primary key that its rows could be copied by in parts: before each trial it is \
+                "the table `{name}` has no primary key by which its rows can be copied in parts: before each trial it is \
                  refilled in one transaction"
             )));
         }
@@ -179,11 +179,11 @@ impl<'a> ExternalSession<'a> {
         Ok(())
     }
 
-    /// A new session, in the schema that is ours. A server that was lost is waited for, as it may be restarting.
+    /// A new session, in the run's schema. If the connection was lost, waits for the server, which may be restarting.
     fn come_back(&mut self, listener: &mut dyn Listener) -> Result<Client, LabError> {
         let mut client = self.connect_again(self.presence == ServerPresence::Lost, listener)?;
         if let Some(hold) = &mut self.hold {
-            // Whatever it has forgotten is set again by the trial.
+            // The trial sets again what the server has forgotten.
             self.notes.extend(hold.sure_of(&mut client)?);
         }
         if !self.schema.is_marked_here(&mut client)? {
@@ -208,7 +208,7 @@ impl<'a> ExternalSession<'a> {
         hold.apply(client, plan, configuration)?;
         let own = session_settings::try_out(inside, scopes, plan, configuration)?;
         inside.setup = [&schema.inside().setup[..], &own.setup].concat();
-        // Their locks would be in the way.
+        // Their locks would block the trial.
         notes.extend(hold.end_sessions(client)?);
         schema.check_signatures(client)?;
         notes.extend(tables.refill(client)?);
@@ -228,12 +228,12 @@ impl<'a> ExternalSession<'a> {
         })
     }
 
-    /// Why the trial that has just ended is no evidence. A server that cannot be asked whether it has stayed the same gives
-    /// none either.
+    /// Why the trial that just ended is invalid. If the server cannot be asked whether it stayed the same, the trial is
+    /// invalid, too.
     pub(crate) fn trouble(&mut self, configuration: &Configuration, listener: &mut dyn Listener) -> Option<String> {
         let told = match self.check_server(configuration, listener) {
             Ok(told) => told?,
-            Err(error) => format!("whether the server has stayed the same cannot be asked: {error}"),
+            Err(error) => format!("cannot check whether the server stayed the same: {error}"),
         };
         self.discard();
         Some(told)
@@ -252,7 +252,7 @@ impl<'a> ExternalSession<'a> {
         match asked {
             Ok(told) => Ok(told),
             Err(LabError::Foreign(error @ super::ForeignError::OtherServer { .. })) => Err(error.into()),
-            // The session may have been closed by a server that is well, or is on its way up.
+            // A healthy server may have closed the session, or the server may be starting.
             Err(_) => {
                 self.client = None;
                 let mut client = self.connect_again(self.presence != ServerPresence::Away, listener)?;
@@ -283,7 +283,8 @@ impl<'a> ExternalSession<'a> {
         }
     }
 
-    /// Puts back and drops what is ours. An error says why that cannot be: a server that has become read-only, or is gone.
+    /// Restores the settings and drops what belongs to the run. An error says why that failed: the server has become
+    /// read-only, or is gone.
     pub(crate) fn leave(&mut self, listener: &mut dyn Listener) -> Option<LabError> {
         let hold = self.hold.take()?;
         let journal = hold.path().to_owned();
@@ -296,7 +297,7 @@ impl<'a> ExternalSession<'a> {
                     .chain(restored.notes)
                     .for_each(|text| listener.event(&ExperimentEvent::Warning(text)));
                 if let Some(kept) = restored.kept {
-                    let text = format!("what the variables were before is kept in {}", kept.display());
+                    let text = format!("the original values of the variables are kept in {}", kept.display());
                     listener.event(&ExperimentEvent::Warning(text));
                 }
                 None
@@ -305,17 +306,17 @@ impl<'a> ExternalSession<'a> {
         }
     }
 
-    /// The settings first: they are everybody's. The journal stays until all of it is done. The session that has set them
-    /// puts them back; where it is gone, another one does.
+    /// Global settings are restored first: they affect all users. The journal stays until everything is done. The
+    /// session that set them restores them; if it is gone, another one does.
     fn clean_up(&mut self, mut hold: SettingsLease, listener: &mut dyn Listener) -> Result<Restored, LabError> {
         let mut restored = Restored::default();
         hold.begin_leaving();
         if !self.is_made && hold.has_set_nothing() {
-            // The server is as it was, whoever may have it now: there is nothing that it would have to be asked.
+            // Everything is restored: there is nothing left to check in the server.
             return finished(hold, restored);
         }
         let mut client = match self.client.take() {
-            // A session inside a database of PostgreSQL keeps it from being dropped.
+            // A PostgreSQL database cannot be dropped while a session is in it.
             Some(client) if self.inside.dialect == Dialect::Mysql => Some(client),
             _ => None,
         };
@@ -333,7 +334,7 @@ impl<'a> ExternalSession<'a> {
                 drop(gone);
                 let is_awaited = self.presence == ServerPresence::Lost || hold.sets_anything();
                 let outside = access::control(self.schema.outside());
-                // Whoever has had enough of this ends the program, and is told of the journal.
+                // A user who does not want to wait ends the program; its last message names the journal.
                 let mut client = connect_patiently(&outside, is_awaited, &AtomicBool::new(false), listener)?;
                 hold.sure_of(&mut client)?;
                 restored = Restored::default();
@@ -344,7 +345,7 @@ impl<'a> ExternalSession<'a> {
         client.set_timeout(CLIENT_TIMEOUT)?;
         match hold.end_sessions(&mut client) {
             Ok(left) => restored.failed.extend(left),
-            Err(error) => restored.failed.push(format!("sessions of the run could not be looked for: {error}")),
+            Err(error) => restored.failed.push(format!("cannot list the sessions of the run: {error}")),
         }
         if self.is_made
             && let Err(error) = self.schema.clean(client, hold.schema(), &mut restored)
@@ -359,7 +360,7 @@ impl<'a> ExternalSession<'a> {
     }
 }
 
-/// What is not as before is an error, be it in the server or in the journal.
+/// Anything not restored, in the server or in the journal, is an error.
 fn finished(hold: SettingsLease, mut restored: Restored) -> Result<Restored, LabError> {
     hold.finish(&mut restored);
     if restored.failed.is_empty() {
@@ -369,7 +370,7 @@ fn finished(hold: SettingsLease, mut restored: Restored) -> Result<Restored, Lab
 }
 
 impl Drop for ExternalSession<'_> {
-    /// The server is left as it was, also where nobody listens any more: the next run says what to do about the rest.
+    /// Restores the server also if the listener is gone: the next run reports what remains.
     fn drop(&mut self) {
         if let Some(hold) = self.hold.take() {
             let _ = self.clean_up(hold, &mut Nobody);
@@ -395,15 +396,15 @@ fn look_with(
     Ok(hold.trouble(client, plan, configuration)?)
 }
 
-/// A server that refuses the account, or that has no such schema, is there: it may be another one. Where it has only too many
-/// sessions of the account, those of the load are on their way out.
+/// A server that refuses the account, or that has no such schema, is reachable: it may be another one. If it has only
+/// too many sessions of the account, the sessions of the load are ending.
 fn is_there(refused: &ServerError) -> bool {
     const TOO_MANY: [u16; 2] = [1203, 1226];
     let state = refused.sqlstate.as_str();
     (state.starts_with("28") || state == "42000" || state == "3D000") && !TOO_MANY.contains(&refused.code)
 }
 
-/// Connects; where it `is_awaited`, a server that cannot be reached is tried again for a while, which is told.
+/// Connects; if it `is_awaited`, retries an unreachable server for a while and reports that.
 fn connect_patiently(
     target: &Target,
     is_awaited: bool,

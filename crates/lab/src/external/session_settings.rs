@@ -1,5 +1,5 @@
-//! Settings that a session sets for itself, on a server that is somebody's: they are set on the sessions of the load alone.
-//! Nobody else sees them, and nothing has to be put back.
+//! Session settings on an external server: they are set in the sessions of the load alone. Other sessions are not
+//! affected, and nothing has to be restored.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use super::settings_lease::CLIENT_TIMEOUT;
 use crate::error::LabError;
 use crate::setting::{SettingError, literal};
 
-/// Refuses a setting that is not a session's own, by the word of a PostgreSQL.
+/// Refuses a setting that PostgreSQL says a session cannot change.
 pub(crate) fn check_postgres(client: &mut Client, name: &str) -> Result<(), LabError> {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
     let unknown = || LabError::from(ForeignError::unknown(name));
@@ -31,7 +31,7 @@ pub(crate) fn check_postgres(client: &mut Client, name: &str) -> Result<(), LabE
     Err(LabError::NotOfSession { name: name.to_owned(), reason: reason.to_owned() })
 }
 
-/// Refuses a parameter that the role may not set, with the statement that lets it.
+/// Refuses a parameter that the role may not set; names the statement that grants it.
 fn check_right_postgres(client: &mut Client, name: &str) -> Result<(), LabError> {
     /// From this version on a right to one parameter can be granted.
     const PARAMETER_RIGHTS: u32 = 150_000;
@@ -54,7 +54,7 @@ fn check_right_postgres(client: &mut Client, name: &str) -> Result<(), LabError>
     Err(ForeignError::Privilege { what: format!("set {name}"), grant }.into())
 }
 
-/// What the sessions of the load send for these levels.
+/// The statements that sessions of the load send for these levels.
 pub(crate) fn setup_sql<'l>(
     dialect: Dialect,
     levels: impl Iterator<Item = (&'l str, &'l SettingValue)>,
@@ -66,13 +66,13 @@ pub(crate) fn setup_sql<'l>(
     sql.collect()
 }
 
-/// What a configuration sets for the sessions of the load, as such a session sees it.
+/// The settings of a configuration for the sessions of the load, as such a session shows them.
 pub(crate) struct SessionSettings {
     pub(crate) setup: Vec<String>,
     pub(crate) found: BTreeMap<String, String>,
 }
 
-/// Tries on a session of its own what those of the load are to send, and reads it back.
+/// Tries the load's SET statements in a session of its own, and reads the values.
 pub(crate) fn try_out(
     inside: &Target,
     scopes: &Scopes,
@@ -93,7 +93,7 @@ pub(crate) fn try_out(
     Ok(SessionSettings { setup, found })
 }
 
-/// Each level once, before tables are filled: what a session is refused is better known then.
+/// Tries each level once, before tables are filled, so that refusals are found early.
 pub(crate) fn try_levels(target: &Target, scopes: &Scopes, plan: &Plan) -> Result<(), LabError> {
     let levels = globals::levels(plan).into_iter();
     let levels: Vec<_> = levels.filter(|(name, _)| scopes.has(name, Scope::Session)).collect();
@@ -107,7 +107,7 @@ pub(crate) fn try_levels(target: &Target, scopes: &Scopes, plan: &Plan) -> Resul
     Ok(())
 }
 
-/// Sets one for this session, and returns what it is then.
+/// Sets one for this session, and returns the resulting value.
 fn set(client: &mut Client, name: &str, level: &SettingValue) -> Result<String, LabError> {
     let value = level.option_text();
     for sql in setup_sql(client.dialect(), [(name, level)].into_iter()) {

@@ -1,6 +1,6 @@
-//! Sessions of a run that are still in its server when a trial, or the run, has ended: their statements would go on, and keep
-//! locks. Only sessions that are proved to be the run's own are ended: on PostgreSQL by a name that no other run has; on the
-//! MySQL family, where sessions have no names, by number, account and schema together. Each server counts its sessions by
+//! Sessions of a run that remain in its server after a trial or the run has ended: their statements would continue and
+//! keep locks. Only sessions proved to be the run's are ended: on PostgreSQL by a name unique to the run; on the MySQL
+//! family, where sessions have no names, by number, account and schema together. Each server numbers its sessions by
 //! itself, so that a number proves nothing where an address may lead to several servers: see [`OwnSessions::is_proof`].
 
 use std::time::{Duration, Instant};
@@ -10,33 +10,33 @@ use truetps_driver::{Client, ConnectionIds, Dialect, DriverError};
 use super::settings_lease::CLIENT_TIMEOUT;
 use crate::ending::ServerSession;
 
-/// A session whose client has closed it leaves by itself within this time.
+/// A session whose client has closed it ends by itself within this time.
 const IDLE_GRACE: Duration = Duration::from_millis(500);
 
-/// What proves that a session is the run's.
+/// What proves that a session belongs to the run.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct OwnSessions {
     pub(crate) ids: ConnectionIds,
     /// On PostgreSQL.
     pub(crate) name: String,
-    /// That sessions of the load are in.
+    /// The schema of the load's sessions.
     pub(crate) schema: String,
-    /// Whether number, account and schema prove a session to be the run's: all sessions are in one server, and no other session
-    /// has a reason to be in the schema. In a schema of the user's other sessions of the account may be, so that only a socket
-    /// of this machine will do.
+    /// Whether number, account and schema prove that a session belongs to the run: all sessions are in one server, and
+    /// no other session has a reason to use the schema. A user's schema may have other sessions of the account, so that
+    /// only a socket of this machine is proof.
     pub(crate) is_proof: bool,
-    /// The session that held the run's settings, as the journal of the same server has it.
+    /// The session that held the run's settings, according to the journal of the same server.
     pub(crate) control: Option<u64>,
 }
 
 impl OwnSessions {
-    /// What a session of PostgreSQL sends first, to be known by.
+    /// The first statement of a PostgreSQL session, which identifies it.
     pub(crate) fn setup_sql(dialect: Dialect, name: &str) -> Option<String> {
         (dialect == Dialect::Postgres).then(|| format!("SET application_name = '{name}'"))
     }
 
-    /// Ends all but the client's own, waits for their end, and returns the numbers of those that stay. The client is
-    /// connected with `ids`.
+    /// Ends all except the client's own, waits for their end, and returns the numbers of those that remain. The client
+    /// is connected with `ids`.
     pub(crate) fn end(&self, client: &mut Client) -> Result<Vec<u64>, DriverError> {
         end_listed(client, IDLE_GRACE, &|client| self.list(client))
     }
@@ -55,14 +55,14 @@ impl OwnSessions {
         Ok(all.into_iter().filter(|session| self.is_ours(session, &user)).collect())
     }
 
-    /// Whether a session of the MySQL family is the run's. `user`: that of the run.
+    /// Whether a MySQL-family session belongs to the run. `user`: the run's account.
     fn is_ours(&self, session: &ServerSession, user: &str) -> bool {
         (session.user == user && self.control == Some(session.id))
             || (self.is_proof && session.is_of(&self.ids, user, &self.schema))
     }
 }
 
-/// Ends one session of the MySQL family; says whether it stays.
+/// Ends one MySQL-family session; returns whether it remains.
 pub(crate) fn end_one(client: &mut Client, id: u64) -> Result<bool, DriverError> {
     let list = |client: &mut Client| -> Result<Vec<ServerSession>, DriverError> {
         Ok(ServerSession::list(client)?.into_iter().filter(|session| session.id == id).collect())
@@ -70,7 +70,8 @@ pub(crate) fn end_one(client: &mut Client, id: u64) -> Result<bool, DriverError>
     Ok(!end_listed(client, Duration::ZERO, &list)?.is_empty())
 }
 
-/// Ends what is listed until nothing is, for a bounded time. What another account may not end is waited for, too.
+/// Ends the listed sessions until none is listed, for a limited time. Also waits for sessions that this account may not
+/// end.
 fn end_listed(
     client: &mut Client,
     idle_grace: Duration,
@@ -96,7 +97,7 @@ fn end_listed(
     }
 }
 
-/// What is to be said of those that stay.
+/// The messages about sessions that remain.
 pub(crate) fn left_text(dialect: Dialect, id: u64) -> String {
     let end = match dialect {
         Dialect::Mysql => format!("KILL {id}"),
@@ -125,7 +126,7 @@ mod tests {
             statement: String::new(),
         };
         assert!(own.is_ours(&session(7, "loader", "truetps"), "loader"));
-        // With lower_case_table_names = 2 the list has the name as it was written.
+        // With lower_case_table_names = 2 the list shows the name as originally written.
         assert!(own.is_ours(&session(8, "loader", "TrueTPS"), "loader"));
         assert!(own.is_ours(&session(5, "loader", ""), "loader"));
         for other in [
@@ -137,7 +138,7 @@ mod tests {
         ] {
             assert!(!own.is_ours(&other, "loader"), "{other:?}");
         }
-        // Several servers, each of which counts by itself.
+        // Several servers, each of which numbers its sessions by itself.
         let own = OwnSessions { is_proof: false, ..own };
         assert!(!own.is_ours(&session(7, "loader", "truetps"), "loader"));
     }

@@ -1,4 +1,4 @@
-//! The settings of a run on somebody's server, from its journal to the last one that is put back.
+//! The settings of a run on an external server, from its journal to the last restored one.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -18,14 +18,14 @@ use super::sessions::{OwnSessions, end_one, left_text};
 use crate::error::LabError;
 use crate::setting::{Changeable, SettingError, set_global};
 
-/// Each read and write of the session that sets variables.
+/// Time limit of each read and write of the session that sets variables.
 pub(crate) const CLIENT_TIMEOUT: Duration = Duration::from_mins(1);
-/// A lock in the server: two runs of two users or hosts do not see each other's journals.
+/// A lock in the server: runs of different users or hosts do not see each other's journals.
 pub(crate) const LOCK_IS_FREE: &str = "SELECT IS_FREE_LOCK('truetps.settings')";
 pub(crate) const TAKE_LOCK: &str = "SELECT GET_LOCK('truetps.settings', 0)";
 
-/// Variables that servers move when another one is set. What else moves is found when the levels are tried; these are
-/// known before the first SET, and so written down before it.
+/// Variables that servers change when another one is set. Others are found when the levels are tried; these are known
+/// before the first SET, and so are journalled before it.
 const MOVES_WITH: [(&str, &str); 2] = [
     ("innodb_io_capacity", "innodb_io_capacity_max"),
     ("innodb_max_dirty_pages_pct", "innodb_max_dirty_pages_pct_lwm"),
@@ -34,7 +34,7 @@ const MOVES_WITH: [(&str, &str); 2] = [
 pub(crate) struct SettingsLease {
     journal: OpenJournal,
     scopes: Scopes,
-    /// What moved when a variable was set.
+    /// What changed when a variable was set.
     companions: BTreeMap<String, Vec<String>>,
     sessions: OwnSessions,
 }
@@ -47,7 +47,7 @@ impl SettingsLease {
         Self { journal, scopes, companions: BTreeMap::new(), sessions }
     }
 
-    /// Ends the sessions of the trials before: see [`OwnSessions::end`]. Returns what is to be said of those that stay.
+    /// Ends the sessions of earlier trials: see [`OwnSessions::end`]. Returns messages about those that remain.
     pub(crate) fn end_sessions(&self, client: &mut Client) -> Result<Vec<String>, DriverError> {
         let left = self.sessions.end(client)?;
         Ok(left.into_iter().map(|id| left_text(client.dialect(), id)).collect())
@@ -57,7 +57,7 @@ impl SettingsLease {
         self.journal.path()
     }
 
-    /// Whether anything is set that others see.
+    /// Whether other sessions see any of the settings.
     pub(crate) fn sets_anything(&self) -> bool {
         self.scopes.has_global()
     }
@@ -66,7 +66,8 @@ impl SettingsLease {
         &mut self.journal.journal
     }
 
-    /// What is made in a schema of the user's, as it is made; of a schema of ours its mark alone, which the schema comes with.
+    /// Journals tables of a user's schema as they are created; of a schema of the run only its mark, which is created
+    /// with the schema.
     pub(crate) fn note(&mut self, made: &MadeSchema<'_>) -> Result<(), ForeignError> {
         let schema: &mut LeftSchema = &mut self.journal().schema;
         let (MadeSchema::Begins(names) | MadeSchema::Ends(names)) = made;
@@ -91,7 +92,7 @@ impl SettingsLease {
         &self.journal.journal.schema
     }
 
-    /// The first session, and each one after it: all that is set is set by this one, and by no other at the same time.
+    /// The first session, and each replacement: one session at a time sets everything.
     pub(crate) fn adopt(&mut self, client: &mut Client) -> Result<(), ForeignError> {
         if self.sets_anything() {
             take_lock(client)?;
@@ -100,12 +101,12 @@ impl SettingsLease {
         self.journal.write()
     }
 
-    /// Whether no variable was set: each is written down before it is.
+    /// Whether no variable was set: each is journalled before it is set.
     pub(crate) fn has_set_nothing(&self) -> bool {
         self.journal.journal.settings.is_empty()
     }
 
-    /// Makes sure that this session is at the server that is being measured. Says why where that was started again since.
+    /// Checks that this session is at the measured server. Returns a note if the server was restarted since.
     ///
     /// The session's number alone proves nothing: another server, or this one after a restart, counts from 1 again.
     pub(crate) fn sure_of(&mut self, client: &mut Client) -> Result<Option<String>, ForeignError> {
@@ -121,7 +122,7 @@ impl SettingsLease {
         }
         if restarted {
             self.after_restart(client, &now)?;
-            // The server counts anew.
+            // The server numbers sessions from 1 again.
             self.sessions.ids.clear();
             session.and_then(|id| u32::try_from(id).ok()).into_iter().for_each(|id| self.sessions.ids.add(id));
         }
@@ -129,9 +130,9 @@ impl SettingsLease {
         Ok(restarted.then(|| "the server was restarted".to_owned()))
     }
 
-    /// A server that was started again has forgotten what was set: what it has now is what it is to have at the end. But
-    /// where that is a value of ours, it may be one that somebody has made permanent by mistake: then what was there
-    /// before the run stays what it was.
+    /// A restarted server has forgotten what was set: its current values are the ones to restore at the end. But a
+    /// current value equal to the run's may have been made permanent by mistake: then the original value before the run
+    /// stays the one to restore.
     fn after_restart(&mut self, client: &mut Client, now: &Identity) -> Result<(), ForeignError> {
         let sets = self.sets_anything();
         let journal = self.journal();
@@ -152,8 +153,8 @@ impl SettingsLease {
         self.journal.write()
     }
 
-    /// Writes down what the server has, asks it whether it would change that, then tries each level once: one that is
-    /// refused, or made another one, is better known before tables are filled.
+    /// Journals the server's values, checks that each can be set, then tries each level once: refused and adjusted
+    /// levels are found before tables are filled.
     pub(crate) fn try_levels(&mut self, client: &mut Client, plan: &Plan, account: &str) -> Result<(), LabError> {
         if !self.sets_anything() {
             return Ok(());
@@ -180,7 +181,7 @@ impl SettingsLease {
         self.put_back_for_now(client)
     }
 
-    /// Back to what was there, until the first trial. What somebody else has set in the meantime is met by that.
+    /// Restores the original values until the first trial. That trial handles changes by other sessions since then.
     fn put_back_for_now(&mut self, client: &mut Client) -> Result<(), LabError> {
         let entries = self.journal.journal.settings.clone();
         let mut restored = Restored::default();
@@ -207,7 +208,7 @@ impl SettingsLease {
         }
     }
 
-    /// Whatever else has changed with the first SET of a level has changed because of it, and is put back with it.
+    /// All other variables changed by the first SET of a level changed because of it, and are restored with it.
     fn note_companions(
         &mut self,
         client: &mut Client,
@@ -218,7 +219,7 @@ impl SettingsLease {
         let mut is_news = false;
         for (other, is) in now {
             let Some(was) = before.get(&other).filter(|was| !same_setting(was, &is)) else { continue };
-            // What no run changes is somebody else's decision, whenever it was made: it is told at the end.
+            // A variable that no run sets was changed by another session: it is reported at the end.
             if other.eq_ignore_ascii_case(name) || globals::check_name(&other).is_err() {
                 continue;
             }
@@ -245,7 +246,7 @@ impl SettingsLease {
         self.journal().settings.iter_mut().find(|entry| entry.name.eq_ignore_ascii_case(name))
     }
 
-    /// Sets what a configuration has. What is about to be set is in the journal before it is.
+    /// Sets the configuration. A value is in the journal before it is set.
     pub(crate) fn apply(
         &mut self,
         client: &mut Client,
@@ -261,7 +262,7 @@ impl SettingsLease {
             self.set(client, name, level)?;
         }
         self.settle()?;
-        // One that was set first may have moved with one that was set later.
+        // A variable set first may have changed with a later one.
         for (name, level) in levels {
             let found = globals::value(client, &name)?;
             if !same_setting(&level.option_text(), &found) {
@@ -284,7 +285,7 @@ impl SettingsLease {
             return Err(LabError::SetByOthers { name: name.to_owned(), found });
         }
         if same_setting(&wanted, &found) {
-            // It may be there by our hand, or have been so before.
+            // The value may have been set by the run, or be the original one.
             return Ok(());
         }
         entry.ours = vec![found, wanted];
@@ -293,7 +294,7 @@ impl SettingsLease {
         for other in &companions {
             let found = globals::value(client, other)?;
             if let Some(entry) = self.entry(other) {
-                // What somebody else has set is not ours because it could move.
+                // A value set by another session does not belong to the run, even if the variable can move.
                 entry.pending |= same_setting(&entry.original, &found) || globals::is_ours(entry, &found);
             }
         }
@@ -304,7 +305,7 @@ impl SettingsLease {
             Err(error) if error.is_of_connection() => return Err(error.into()),
             other => other,
         };
-        // What the server has made of it, and of what moves with it, is by our hand, too.
+        // Adjusted values, of the variable and of those that change with it, belong to the run, too.
         for moved in companions.iter().map(String::as_str).chain([name]) {
             let made = globals::value(client, moved)?;
             if let Some(entry) = self.entry(moved).filter(|entry| entry.pending && !entry.ours.contains(&made)) {
@@ -315,13 +316,13 @@ impl SettingsLease {
             Ok(Changeable::Dynamic) => Ok(()),
             Err(error) => Err(error.into()),
             Ok(Changeable::AtStart) => {
-                let reason = "the server says that it is read-only".to_owned();
+                let reason = "the server reports that it is read-only".to_owned();
                 Err(ForeignError::NotDynamic { name: name.to_owned(), reason }.into())
             }
         }
     }
 
-    /// What was being set is set: from here on another value is somebody else's.
+    /// The pending SET is done: from here on another value belongs to another session.
     fn settle(&mut self) -> Result<(), ForeignError> {
         let pending = self.journal.journal.settings.iter_mut().filter(|entry| entry.pending);
         if pending.map(|entry| entry.pending = false).count() > 0 {
@@ -330,7 +331,7 @@ impl SettingsLease {
         Ok(())
     }
 
-    /// Why a trial that has just ended on this configuration is no evidence: somebody has set what it is about.
+    /// Why the trial that just ended on this configuration is invalid: another session changed one of its settings.
     pub(crate) fn trouble(
         &mut self,
         client: &mut Client,
@@ -340,13 +341,13 @@ impl SettingsLease {
         for (name, level) in self.global_levels(plan, configuration) {
             let found = globals::value(client, &name)?;
             if !same_setting(&level.option_text(), &found) {
-                return Ok(Some(format!("somebody has set {name} to {found} during the trial")));
+                return Ok(Some(format!("`{name}` was changed to {found} by another session during the trial")));
             }
         }
         Ok(None)
     }
 
-    /// Puts everything back. What somebody else has set since stays, and is told.
+    /// Restores everything. Values set by other sessions since stay, and are reported.
     pub(crate) fn put_back(&mut self, client: &mut Client, restored: &mut Restored) -> Result<(), ForeignError> {
         put_back(client, &mut self.journal, false, restored)
     }
@@ -356,14 +357,14 @@ impl SettingsLease {
         self.journal.begin_leaving();
     }
 
-    /// All that could be put back is: the journal goes, or has what could not.
+    /// Restoring is done: the journal is removed, or keeps what could not be restored.
     pub(crate) fn finish(self, restored: &mut Restored) {
         finish(self.journal, restored);
     }
 }
 
-/// The journal goes, or has what could not be put back. A disk that does not take that is a failure, too: the journal says
-/// what is not true any more.
+/// Removes the journal, or writes what could not be restored to it. A journal that cannot be written is a failure, too:
+/// it is no longer true.
 pub(crate) fn finish(mut journal: OpenJournal, restored: &mut Restored) {
     if restored.failed.is_empty() {
         let unwritten = journal.unwritten().map(|error| format!("the journal could not be written: {error}"));
@@ -373,7 +374,7 @@ pub(crate) fn finish(mut journal: OpenJournal, restored: &mut Restored) {
                 restored.notes.extend(unwritten);
             }
             Err(error) => {
-                let text = "the server is as it was, but its journal could not be removed";
+                let text = "the server is restored, but its journal could not be removed";
                 restored.failed.push(format!("{text}: {error}"));
             }
         }
@@ -382,11 +383,11 @@ pub(crate) fn finish(mut journal: OpenJournal, restored: &mut Restored) {
     journal.journal.session = None;
     let written = journal.write();
     if let Some(error) = written.as_ref().err().or(journal.unwritten()) {
-        restored.failed.push(format!("the journal lists more than is left to restore: {error}"));
+        restored.failed.push(format!("the journal still lists settings that are restored: {error}"));
     }
 }
 
-/// The number that the server knows this session by.
+/// The server's number of this session.
 pub(crate) fn session_of(client: &mut Client) -> Result<Option<u64>, DriverError> {
     let sql = match client.dialect() {
         Dialect::Mysql => "SELECT CONNECTION_ID()",
@@ -400,8 +401,8 @@ pub(crate) fn take_lock(client: &mut Client) -> Result<(), ForeignError> {
     if taken.as_deref() == Some("1") { Ok(()) } else { Err(ForeignError::SetElsewhere) }
 }
 
-/// A session that we have given up may still be busy with a SET, which would take effect after all was put back: it is
-/// ended, and its end is waited for.
+/// An abandoned session may still be busy with a SET, which would take effect after everything was restored: it is
+/// ended, and its end is awaited.
 fn end_session(client: &mut Client, session: Option<u64>) -> Result<(), ForeignError> {
     match session {
         Some(session) if end_one(client, session)? => Err(ForeignError::StillBusy { session }),

@@ -1,4 +1,4 @@
-//! All that is asked before anything is made, in one order: by a run, and by the rehearsal of one.
+//! All checks before the first change, in one order: for a run, and for its rehearsal.
 
 use std::collections::BTreeMap;
 
@@ -18,25 +18,25 @@ use crate::error::LabError;
 use crate::event::{ExperimentEvent, Listener};
 use crate::server_provider::ExternalServer;
 
-/// What was found out about the server.
+/// Findings about the server.
 pub(crate) struct Survey {
     pub(crate) facts: ServerFacts,
     pub(crate) scopes: Scopes,
     pub(crate) schema: Schema,
-    /// What the user was warned of, and who else gets what is written.
+    /// Warnings given to the user, and who receives what is written.
     pub(crate) guest: GuestFacts,
-    /// To be begun, if it comes to that.
+    /// The journal to create if the run starts.
     pub(crate) journal: Journal,
 }
 
 impl Survey {
-    /// Whether anything is set that others see.
+    /// Whether other sessions see any of the settings.
     pub(crate) fn sets(&self) -> bool {
         self.scopes.has_global()
     }
 }
 
-/// Refuses what cannot work, and tells what should be known. Sends questions only.
+/// Refuses a run that cannot work, and warns. Only reads.
 pub(crate) fn survey(
     client: &mut Client,
     plan: &Plan,
@@ -58,9 +58,9 @@ pub(crate) fn survey(
     let mut named = Schema::new(target, schema, *schema_is_theirs, workload);
     let identity = Identity::ask(client)?;
     let new = |schema: &Schema, identity| Journal::new(tool_version, identity, target.to_string(), schema.record());
-    // What a killed run has left is told before anything that it may be the reason of.
+    // Leftovers of a killed run are reported before anything that they may have caused.
     refuse_unfinished(journals, &new(&named, identity.clone()), sets)?;
-    // Before rights to it are asked for: nobody should give those for a schema that is refused.
+    // Before privileges on it are requested: no privilege should be granted on a schema that is refused anyway.
     if !schema_is_theirs {
         check_schema(client, &mut named, external, workload)?;
     }
@@ -82,7 +82,7 @@ pub(crate) fn survey(
     Ok(Survey { facts, scopes, schema: named, guest, journal })
 }
 
-/// What a killed run has left there is told as what it is.
+/// Reports a schema left by a killed run as such.
 fn check_schema(
     client: &mut Client,
     named: &mut Schema,
@@ -105,7 +105,7 @@ fn facts(client: &mut Client) -> Result<ServerFacts, DriverError> {
     Ok(ServerFacts::from_version_text(&version_text))
 }
 
-/// Whom each setting is set for; refuses those that cannot be.
+/// The scope of each setting; refuses those that cannot be set.
 fn scopes(client: &mut Client, plan: &Plan, facts: &ServerFacts) -> Result<Scopes, LabError> {
     let mut scopes = Scopes::default();
     for name in globals::names(plan) {
@@ -132,7 +132,7 @@ fn scope(client: &mut Client, name: &str, facts: &ServerFacts) -> Result<Scope, 
     Ok(scope)
 }
 
-/// What the levels mean for the commits of everybody else, while the run lasts: where that is less than what they have.
+/// What the levels mean for the commits of all sessions during the run, if it is less durable than the current setting.
 fn durability(
     client: &mut Client,
     plan: &Plan,
@@ -148,7 +148,7 @@ fn durability(
         let mut words = Vec::new();
         for (name, level) in scopes.levels_of(plan, &configuration, Scope::Global) {
             let value = level.option_text();
-            // A word that nothing is known of: the server says whether it is a level at all.
+            // An unknown word: the server decides whether it is a level.
             if !is_plausible(name, &value) {
                 continue;
             }
@@ -161,7 +161,7 @@ fn durability(
         if is_same || then.power_cut == Loss::Nothing {
             continue;
         }
-        let text = format!("with {}, commits of everybody on this server: {}", words.join(", "), then.sentence);
+        let text = format!("with {}, commits of all sessions on this server: {}", words.join(", "), then.sentence);
         if !said.contains(&text) {
             said.push(text);
         }
@@ -169,7 +169,7 @@ fn durability(
     Ok(said)
 }
 
-/// Numbers and switches have a meaning for the server at least; of words only those that are known.
+/// Numbers and switches always have a meaning for the server; of words only the known ones have.
 fn is_plausible(name: &str, value: &str) -> bool {
     let is_word = setting_number(value).is_none() && !is_switch(value);
     let values = find_setting(&name.to_lowercase()).map(Setting::known_values).unwrap_or_default();
