@@ -235,7 +235,7 @@ fn what_differs_on_purpose_is_said() {
 #[test]
 fn every_row_has_a_state() {
     let with_names = |heading: &str| sections().get(heading).is_some_and(|section| !section.there.is_empty());
-    assert!(with_names("General options") && with_names("Options of our own"));
+    assert!(with_names("General options") && with_names("Options of truetps"));
     let states = [SUPPORTED, DIFFERS, NOT_SUPPORTED];
     let mut in_list = false;
     for line in PAGE.lines() {
