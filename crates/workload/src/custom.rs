@@ -18,7 +18,7 @@ pub(crate) struct Custom {
     script: Arc<[Generators]>,
     statements: Arc<[Statement]>,
     tables: Vec<Table>,
-    /// What all statements but BEGIN and COMMIT write. `None`: they are the user's own.
+    /// What all statements except BEGIN and COMMIT write. `None`: they are the user's own.
     write: Option<Write>,
     seed: u64,
 }
@@ -30,7 +30,7 @@ impl Custom {
         Self::of_parts("custom", &spec.statements, spec.table.custom(), commit, dialect, seed)
     }
 
-    /// `commit`: all statements together are its one.
+    /// `commit`: all statements together are one transaction.
     pub(crate) fn of_parts(
         name: &'static str,
         sent: &[CustomStatement],
@@ -58,7 +58,7 @@ impl Custom {
 }
 
 impl Custom {
-    /// With what its statements are known to write, and what a row of its tables takes.
+    /// Sets the known write of its statements, and the bytes of a row's columns.
     pub(crate) fn with_write(mut self, write: Write, column_bytes: u64) -> Self {
         self.write = Some(write);
         self.tables = self.tables.into_iter().map(|table| table.with_column_bytes(column_bytes)).collect();

@@ -1,9 +1,9 @@
-//! `delete-insert`: a transaction that deletes a row and inserts one, with the key as the only difference: the key just
-//! deleted, a random one, or the next of auto-increment.
+//! `delete-insert`: a transaction that deletes a row and inserts one. Only the new key differs between its variants:
+//! the key just deleted, a random one, or the next of auto-increment.
 //!
-//! The three leave the table's pages alone in three ways: the new row goes into the page that the deleted one was just
-//! read from, into any page, or into new pages at the table's end. So that nothing but the key differs, they share one
-//! table whose loaded keys are far apart: a random key between them is practically never taken.
+//! The variants use the table's pages differently: the new row goes into the page that the deleted one was just read
+//! from, into any page, or into new pages at the table's end. So that only the key differs, they share one table whose
+//! loaded keys are far apart: a random key between them is practically never taken.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::sysbench::SysbenchTables;
 use crate::write::{Write, WriteKind, for_each_table};
 use crate::{ClientStream, NextStatement, Table, Workload, WorkloadError};
 
-/// Distance between the loaded keys: of so many random keys one is taken, and fails with a duplicate-key error.
+/// Distance between the loaded keys: one in this many random keys is taken, and fails with a duplicate-key error.
 pub(crate) const SPACING: u64 = 1 << 20;
 
 const BEGIN: usize = 0;
@@ -83,15 +83,15 @@ struct DeleteInsertClient {
     mode: KeyMode,
     tables: SysbenchTables,
     keys: Keys,
-    /// Statements of the transaction that were given out.
+    /// Number of the transaction's statements so far.
     at: u32,
     table: usize,
     deleted: u64,
 }
 
 impl DeleteInsertClient {
-    /// A key that was loaded or, where keys come from auto-increment and the newest are the popular ones, one that has
-    /// been handed out since: this client alone has had so many of them, spread over the tables.
+    /// A loaded key or, if keys come from auto-increment and the newest are the popular ones, a key assigned since
+    /// then: counting only this client's own inserts, spread over the tables.
     fn draw_deleted(&mut self) -> u64 {
         let rows = self.tables.rows;
         let own = match self.mode {

@@ -1,4 +1,4 @@
-//! Generators at work: the values of one row or one statement of a `custom` workload, without allocating.
+//! Running generators: the values of one row or one statement of a `custom` workload, without allocating.
 
 use std::io::Write as _;
 
@@ -10,18 +10,18 @@ use truetps_record::{
 use crate::RandomStream;
 use crate::keys::Keys;
 
-/// Where a row or a transaction stands among all others.
+/// Position of a row or a transaction among all others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RowPosition {
-    /// A number that no other has: see [`Self::of_transaction`].
+    /// A unique number: see [`Self::of_transaction`].
     position: u64,
-    /// Milliseconds from the start of all time-ordered values.
+    /// Milliseconds since the start of all time-ordered values.
     age_ms: i64,
 }
 
-/// Loaded rows have the positions below this, transactions those from it on.
+/// Loaded rows have positions below this, transactions have it and above.
 const FIRST_TRANSACTION: u64 = 1 << 30;
-/// A plan has fewer connections than two to the power of this.
+/// A plan has fewer connections than two to this power.
 const CLIENT_BITS: u32 = 17;
 
 impl RowPosition {
@@ -29,14 +29,14 @@ impl RowPosition {
         Self { position: row, age_ms: row as i64 - FIRST_TRANSACTION as i64 }
     }
 
-    /// Clients take turns: the first transactions of all clients have the lowest positions, then come all second ones.
-    /// How many clients there are need not be known, and while they keep pace with each other, positions rise in time.
+    /// Clients take turns: the first transactions of all clients have the lowest positions, followed by all second
+    /// ones. The number of clients need not be known, and while they run at the same pace, positions rise in time.
     pub(crate) fn of_transaction(client: u32, number: u64) -> Self {
         Self { position: FIRST_TRANSACTION + (number << CLIENT_BITS | u64::from(client)), age_ms: number as i64 }
     }
 }
 
-/// What `sequence` of `start` and `step` gives for a place.
+/// The value of a `sequence` with `start` and `step` at a position.
 fn sequence(start: i64, step: i64, place: RowPosition) -> i64 {
     start.wrapping_add((place.position as i64).wrapping_mul(step))
 }
@@ -45,7 +45,7 @@ fn sequence(start: i64, step: i64, place: RowPosition) -> i64 {
 #[derive(Debug, Default)]
 pub(crate) struct Generators {
     list: Vec<One>,
-    /// The columns that they fill, where they fill a table.
+    /// The columns that they fill, if they fill a table.
     columns: Vec<String>,
 }
 
@@ -71,7 +71,7 @@ enum ValueGenerator {
         min: f64,
         span: f64,
     },
-    /// `whole` divides a number into what stands before and behind the point.
+    /// `whole` splits a number into the parts before and after the point.
     Decimal {
         below: u64,
         whole: u64,
@@ -117,7 +117,7 @@ pub(crate) struct RepeatedValue {
 }
 
 impl Generators {
-    /// `names` holds the names given so far in the same transaction or row: each is the place of a kept value. The plan
+    /// `names` holds the names given so far in the same transaction or row; each is the index of a kept value. The plan
     /// was checked: every `same` finds its name.
     pub(crate) fn new<'a>(generators: impl Iterator<Item = &'a Generator>, names: &mut Vec<String>) -> Self {
         let list = generators.map(|generator| One::new(generator, names)).collect();
@@ -340,7 +340,7 @@ fn put_letters(alphabet: Alphabet, length: usize, stream: &mut RandomStream, out
 
 /// `12.05`, or `12` where there is no scale.
 fn put_fixed_point(whole: u64, fraction: u64, scale: usize, out: &mut Vec<u8>) {
-    // Writing to memory does not fail.
+    // Writing to memory cannot fail.
     let _ = if scale == 0 { write!(out, "{whole}") } else { write!(out, "{whole}.{fraction:0scale$}") };
 }
 
@@ -352,10 +352,10 @@ fn put_bytes(length: usize, stream: &mut RandomStream, out: &mut Vec<u8>) {
     }
 }
 
-/// 2024-01-01 as milliseconds since 1970: where version 7 begins, whatever day it is.
+/// 2024-01-01 as milliseconds since 1970: the fixed start of version 7.
 const FIRST_MS: i64 = 1_704_067_200_000;
 
-/// The layouts of RFC 9562: 48 bits of time or chance, the version, 12 random bits, the variant, 62 random bits.
+/// The layouts of RFC 9562: 48 bits of time or random bits, the version, 12 random bits, the variant, 62 random bits.
 fn uuid(version: UuidVersion, place: RowPosition, stream: &mut RandomStream) -> u128 {
     const FIRST_48: u128 = !0 << 80;
     const RANDOM: u128 = (0xfff << 64) | ((1 << 62) - 1);
@@ -420,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sequence_never_repeats_whoever_draws_it() {
+    fn a_sequence_never_repeats_in_any_client() {
         let mut seen = BTreeSet::new();
         let two = [(10, 2), (11, 2)];
         for place in (0..1_000).map(RowPosition::of_row) {
@@ -495,7 +495,7 @@ mod tests {
                 assert!(matches!(uuid.as_bytes()[19], b'8' | b'9' | b'a' | b'b'), "{uuid}");
             }
             assert_eq!(uuids.iter().collect::<BTreeSet<_>>().len(), 1_000);
-            assert_eq!(uuids.is_sorted(), version == 7, "only those of version 7 rise");
+            assert_eq!(uuids.is_sorted(), version == 7, "only version 7 rises");
         }
         assert!(
             uuid(UuidVersion::V7, RowPosition::of_row(9), &mut RandomStream::new(1, 1)) < 0x018d << 112,

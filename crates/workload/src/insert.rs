@@ -22,8 +22,8 @@ impl Insert {
         Self::with_name("insert", SysbenchTables { dialect, count: tables, rows: table_rows, spacing: 1, seed }, 1)
     }
 
-    /// As [`Self::new`], with many rows in one statement, which go into one of the tables. 10,000 of them are 2 MB of
-    /// text or values and 30,000 parameters: within the 16 MB and 65,535 of every server.
+    /// Like [`Self::new`], with many rows in one statement, which go into one of the tables. 10,000 of them are 2 MB of
+    /// text or values and 30,000 parameters: within every server's limits of 16 MB and 65,535.
     pub(crate) fn bulk(tables: SysbenchTables, row_count: u32) -> Self {
         Self::with_name("bulk-insert", tables, row_count)
     }

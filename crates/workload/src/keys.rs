@@ -1,4 +1,4 @@
-//! Draws keys as a plan's distribution says. docs/reference/workloads.md has the formulas and what they are good for.
+//! Draws keys by a plan's distribution. docs/reference/workloads.md has the formulas and their uses.
 
 use truetps_record::KeyDistribution;
 
@@ -53,7 +53,7 @@ impl Keys {
     }
 
     /// `newest` is the number that `latest` counts back from, at least `count`: then the newest `count` numbers are
-    /// drawn. The other distributions know of no newer ones.
+    /// drawn. The other distributions ignore it.
     pub(crate) fn draw_with_newest(&self, stream: &mut RandomStream, newest: u64) -> u64 {
         let key = match self.draw {
             Draw::Uniform => stream.below(self.count) + 1,
@@ -74,8 +74,8 @@ impl Keys {
     }
 }
 
-/// A fixed permutation of `0..count`: a Feistel network over the next power of four, walked until it falls into the range
-/// again (Black and Rogaway 2002). Popular keys get places all over the range, and none loses its own share.
+/// A fixed permutation of `0..count`: a Feistel network over the next power of four, repeated until the result is in
+/// the range (Black and Rogaway 2002). Popular keys are spread over the range, and each keeps its share.
 #[derive(Debug, Clone, Copy)]
 struct Scramble {
     count: u64,
@@ -112,9 +112,9 @@ impl Scramble {
     }
 }
 
-/// Draws many, and sets the counts against the expected masses of `1..`: chi-square over the cells that expect at least
-/// 10, the rest thrown together. Returns it with the value that one of a million true samples exceeds (by Wilson and
-/// Hilferty 1931).
+/// Draws many numbers and compares the counts with the expected masses of `1..`: chi-square over the cells that expect
+/// at least 10, with all others merged. Returns it together with the value that one of a million true samples exceeds
+/// (by Wilson and Hilferty 1931).
 #[cfg(test)]
 pub(crate) fn chi_square(masses: &[f64], mut draw: impl FnMut() -> u64) -> (f64, f64) {
     const DRAWS: usize = 100_000;

@@ -1,7 +1,7 @@
-//! WHAT is sent: built-in workloads, the tables that they need, and seeded streams of random values.
+//! WHICH statements are sent: built-in workloads, the tables that they need, and seeded streams of random values.
 //!
-//! A workload knows nothing of time, sessions or servers. One seed gives one stream a client, whatever the number of
-//! worker threads, so that two runs of one seed send the same statements.
+//! A workload knows nothing of time, sessions or servers. A seed determines one stream for each client, independent of
+//! the number of worker threads, so that two runs with the same seed send the same statements.
 
 mod custom;
 mod delete_insert;
@@ -43,38 +43,38 @@ use read_write::ReadWrite;
 use sysbench::SysbenchTables;
 use update::{Column, HotRow, Update};
 
-/// What a client sends next.
+/// The statement that a client sends next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NextStatement {
     /// Index in [`Workload::statements`].
     pub statement: usize,
-    /// The transaction ends with this statement.
+    /// Whether the transaction ends with this statement.
     pub is_last: bool,
 }
 
-/// One client's endless list of transactions, each of one statement (committed by itself) or more (the first of them
+/// One client's endless list of transactions, each of one statement (in autocommit mode) or more (the first of them
 /// BEGIN, the last COMMIT).
 pub trait ClientStream: Send {
-    /// Goes on to the next transaction.
+    /// Advances to the next transaction.
     fn next_transaction(&mut self);
 
     /// Puts the next statement's values into `params` (empty when it is called). Not called again after the last
     /// statement of a transaction.
     fn next_statement(&mut self, params: &mut Params) -> NextStatement;
 
-    /// Goes back to the first statement of the transaction, which is sent again with the same values.
+    /// Returns to the first statement of the transaction, which is sent again with the same values.
     fn rewind(&mut self);
 }
 
-/// When a client commits, where a workload leaves that open.
+/// When a client commits, if the workload does not determine it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Commit {
     /// Each statement by itself.
     #[default]
     Each,
-    /// BEGIN, so many statements, COMMIT.
+    /// BEGIN, this number of statements, COMMIT.
     Every(NonZeroU32),
-    /// So many statements, COMMIT: for sessions that do not commit by themselves.
+    /// This number of statements, COMMIT: for sessions without autocommit.
     EveryWithoutBegin(NonZeroU32),
 }
 
@@ -100,8 +100,8 @@ pub trait Workload: Send + Sync {
     /// Tables that must exist and be filled before a trial.
     fn tables(&self) -> Vec<Table>;
 
-    /// What each of [`Self::statements`] writes, in their order; `None` for one that does not write. `None` as a whole: nobody
-    /// knows, since the SQL is the user's own.
+    /// What each of [`Self::statements`] writes, in order; `None` for one that does not write. `None` as a whole:
+    /// unknown, since the SQL is the user's own.
     fn writes(&self) -> Option<Vec<Option<Write>>> {
         None
     }
@@ -111,9 +111,9 @@ pub trait Workload: Send + Sync {
 pub enum WorkloadError {
     #[error("unknown workload `{name}`: the built-in ones are `{}`", NAMES.join("`, `"))]
     Unknown { name: String },
-    /// The record of a run, made into a plan.
+    /// The record of a run, used as a plan.
     #[error(
-        "`{}` is what scripts are recorded as: `truetps sysbench` runs scripts, a plan does not",
+        "`{}` only records scripts: run them with `truetps sysbench`, not with a plan",
         truetps_record::SCRIPT_WORKLOAD
     )]
     Script,
@@ -128,19 +128,19 @@ pub enum WorkloadError {
     NoKey { sql: String },
     #[error(transparent)]
     Statement(#[from] StatementError),
-    /// SQL of the plan, read as this server reads it.
+    /// SQL of the plan, parsed in this server's dialect.
     #[error(transparent)]
     Plan(#[from] PlanError),
 }
 
-/// Rows of one statement of `bulk-insert` where the plan is silent.
+/// Default rows in one statement of `bulk-insert`.
 const ROWS_PER_INSERT: u32 = 100;
 
 fn commit_of_table(spec: &WorkloadSpec) -> Commit {
     if spec.explicit_commit == Some(true) { Commit::Every(NonZeroU32::MIN) } else { Commit::Each }
 }
 
-/// The workload that a checked plan asks for, for servers of this dialect. `seed` starts all its random streams.
+/// The workload of a checked plan, for servers of this dialect. `seed` starts all its random streams.
 pub fn build(spec: &WorkloadSpec, dialect: Dialect, seed: u64) -> Result<Arc<dyn Workload>, WorkloadError> {
     let tables = SysbenchTables { dialect, count: spec.tables, rows: spec.table_rows, spacing: 1, seed };
     let distribution = spec.distribution.unwrap_or_default();

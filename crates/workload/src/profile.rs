@@ -1,5 +1,5 @@
-//! What a workload does to keys and pages, found by drawing some of its transactions. docs/reference/workloads.md has the
-//! formulas.
+//! What a workload does to keys and pages, measured by drawing some of its transactions. docs/reference/workloads.md
+//! has the formulas.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,19 +11,19 @@ use crate::{ClientStream, Table, Workload};
 
 /// Clients that take turns.
 const CLIENTS: usize = 4;
-/// Transactions of each; values that they draw together, and bytes in those: with these limits no built-in workload takes
-/// longer than some 50 ms.
+/// Transactions of each; values that they draw together, and the bytes of these: with these limits no built-in workload
+/// takes longer than about 50 ms.
 const TRANSACTIONS_MAX: usize = 5_000;
 const VALUES_MAX: usize = 400_000;
 const BYTES_MAX: usize = 10_000_000;
-/// Transactions in which writes to one key, or to one page, belong together.
+/// Number of transactions within which writes to one key, or to one page, are combined.
 const WINDOW: usize = 1_000;
 
 /// A row, by its table and its key.
 type RowId = (usize, u64);
 
-/// Draws transactions from streams of the workload's own. The same workload with the same seed has the same profile.
-/// Nothing is sent; but where clients share a number of statements, those that are drawn are gone.
+/// Draws transactions from separate streams of the workload. The same workload with the same seed has the same profile.
+/// Nothing is sent; but if clients share a number of statements, the drawn ones are used up.
 pub fn profile(workload: &dyn Workload) -> WorkloadProfile {
     let mut sample = Sample::new(workload);
     let mut clients: Vec<_> = (0..CLIENTS as u32).map(|client| workload.client(client)).collect();
@@ -39,9 +39,9 @@ pub fn profile(workload: &dyn Workload) -> WorkloadProfile {
 
 /// What was drawn.
 struct Sample {
-    /// Whether each statement is one that counts: neither BEGIN nor COMMIT.
+    /// Whether each statement is counted: neither BEGIN nor COMMIT.
     counted: Vec<bool>,
-    /// What each statement writes. `None`: nobody knows.
+    /// What each statement writes. `None`: unknown.
     writes: Option<Vec<Option<Write>>>,
     tables: Vec<TableKeys>,
     histories: Vec<History>,
@@ -57,7 +57,7 @@ struct Sample {
     rows: Vec<RowId>,
 }
 
-/// Rows that were inserted: all, those whose key the client has named, and those whose key it had just deleted.
+/// Inserted rows: all, those whose key the client gave, and those whose key it had just deleted.
 #[derive(Debug, Default)]
 struct Inserted {
     all: u64,
@@ -165,7 +165,7 @@ impl Sample {
         profile
     }
 
-    /// Every write of the first half of what a client sends is followed for as long as the second half.
+    /// Every write in the first half of a client's transactions is followed for the length of the second half.
     fn reuse_max(&self) -> usize {
         self.rounds / 2
     }
@@ -175,14 +175,14 @@ impl Sample {
         let followed = self.all_writes().filter(|write| write.at + most < self.rounds);
         let mut distances: Vec<_> = followed.map(|write| write.to_next.filter(|distance| *distance <= most)).collect();
         let half = distances.len().checked_sub(1)? / 2;
-        // Those that are not written again are behind all others.
+        // Rows that are not written again sort after all others.
         let (_, median, _) = distances.select_nth_unstable_by_key(half, |distance| distance.unwrap_or(usize::MAX));
         *median
     }
 
     fn recent_share(&self) -> Option<f64> {
         let window = WINDOW.min(self.reuse_max());
-        // What comes earlier has not as much before it.
+        // Earlier writes have a shorter history.
         let looking_back = || self.all_writes().filter(|write| write.at >= window);
         let recent = looking_back().filter(|write| write.since_last.is_some_and(|distance| distance <= window));
         let all = looking_back().count();
@@ -243,7 +243,7 @@ impl History {
     }
 }
 
-/// Where the keys of a table lie.
+/// Where the keys of a table are.
 #[derive(Debug)]
 struct TableKeys {
     /// Rows that are loaded: the last of them has the key `rows × spacing`.
@@ -266,7 +266,7 @@ impl TableKeys {
         self.rows * self.spacing + self.made
     }
 
-    /// The page of the loaded table that a key belongs on; behind its end, that of a table that goes on like that.
+    /// The page that a key belongs on; beyond the table's end, as if the table continued in the same way.
     fn page_of(&self, key: u64) -> Option<u64> {
         let loaded = self.rows * self.spacing;
         let place = if key <= loaded { key.saturating_sub(1) / self.spacing } else { self.rows + (key - loaded - 1) };
@@ -278,16 +278,16 @@ impl TableKeys {
     }
 }
 
-/// Pages that are written in one window after the other.
+/// Pages written in consecutive windows.
 #[derive(Debug, Default)]
 struct Pages {
-    /// Of the window that is open.
+    /// Of the current window.
     transactions: usize,
     touched: HashSet<(usize, u64)>,
     rows: u64,
-    /// Rows and pages of all windows that are full.
+    /// Rows and pages of all complete windows.
     full: (u64, u64),
-    /// A table's pages are not known.
+    /// Whether a table's pages are unknown.
     is_unknown: bool,
 }
 
@@ -310,7 +310,7 @@ impl Pages {
         }
     }
 
-    /// Of the window that is open, where that is the first.
+    /// Of the current window, if it is the first.
     fn rows_per_page(&self) -> Option<f64> {
         let (rows, pages) = if self.full.1 > 0 { self.full } else { (self.rows, self.touched.len() as u64) };
         (!self.is_unknown && pages > 0).then(|| rows as f64 / pages as f64)

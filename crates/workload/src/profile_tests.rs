@@ -1,4 +1,4 @@
-//! Profiles against truths that can be computed by hand.
+//! Profiles against values computed by hand.
 
 use truetps_driver::Dialect;
 use truetps_record::{KeyMode, ReadWriteMix, WorkloadProfile, WorkloadSpec};
@@ -74,7 +74,7 @@ fn keys_that_come_back_are_found() {
     assert_eq!((update(20_000).key_reuse_tx_p50, update(20_000).key_reuse_tx_max), (None, 2_500));
     near(update(20_000).recent_key_share, recent(2e4), 0.007);
 
-    // The DELETE of 200,000 keys, and the INSERT: of a key of this transaction, of any, of one that nobody has had.
+    // The DELETE of 200,000 keys, and the INSERT: of a key of this transaction, of any key, of a key never used before.
     assert_eq!(delete_insert(KeyMode::Deleted).key_reuse_tx_p50, Some(0.0));
     near(delete_insert(KeyMode::Deleted).recent_key_share, 0.5 + recent(2e5) / 2.0, 0.002);
     for key in [KeyMode::Random, KeyMode::Auto] {

@@ -12,7 +12,7 @@ pub struct RandomStream {
 impl RandomStream {
     /// Stream number `number` of `seed`. Streams of different numbers are independent.
     pub fn new(seed: u64, number: u64) -> Self {
-        // The two are mixed before they seed the generator, so that (1, 2) and (2, 1) have nothing in common.
+        // The two are mixed before they seed the generator, so that (1, 2) and (2, 1) are unrelated.
         Self { generator: Pcg64Mcg::seed_from_u64(mix(seed ^ mix(number.wrapping_add(0x9e37_79b9_7f4a_7c15)))) }
     }
 
@@ -75,8 +75,8 @@ pub(crate) fn mix(value: u64) -> u64 {
     value ^ (value >> 31)
 }
 
-/// The random values of one client. Each transaction has a stream of its own, so that transaction number `n` is the same
-/// whatever was sent of those before it, and can be had again.
+/// The random values of one client. Each transaction has its own stream, so that transaction number `n` does not depend
+/// on the ones before it, and can be repeated.
 #[derive(Debug, Clone)]
 pub(crate) struct ClientRandom {
     starts: RandomStream,

@@ -1,5 +1,5 @@
-//! `read-write`: a transaction of reads and writes, in the shape that sysbench made common. Every statement goes to one of
-//! the tables at random and draws a key of its own.
+//! `read-write`: a transaction of reads and writes, in the mix that sysbench made common. Every statement goes to one
+//! of the tables at random and draws its own key.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ enum StatementValues {
     Inserted,
 }
 
-/// A step of every transaction: one of the statements from `first` on, which differ in the table only.
+/// A step of every transaction: one of the statements from `first` on, which differ only in the table.
 #[derive(Debug, Clone, Copy)]
 struct TransactionStep {
     first: usize,
@@ -71,7 +71,7 @@ impl ReadWrite {
 
 type Sqls = &'static [(&'static str, StatementValues)];
 
-/// Each kind of action in the order in which a transaction has them: how often, and its statements.
+/// Each kind of action in the order of a transaction: how often it occurs, and its statements.
 fn actions(mix: &ReadWriteMix) -> [(u32, Sqls); 8] {
     [
         (mix.point_selects, &[("SELECT c FROM TABLE WHERE id = ?", StatementValues::Id)]),

@@ -1,4 +1,4 @@
-//! `sql`: statements of the user's own, one after the other, and from the first one again.
+//! `sql`: the user's own statements, in order and repeatedly.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -14,15 +14,15 @@ use crate::{ClientStream, Commit, NextStatement, Workload, WorkloadError};
 /// One statement of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SqlStatement {
-    /// Sent as it is: a `?` in it is text.
+    /// Sent unchanged: a `?` in it is text.
     Fixed(String),
     /// With one `?` outside of quotes, for a key.
     Keyed(String),
 }
 
-/// Each client goes through the list from its first statement on, again and again.
+/// Each client sends the list from its first statement on, repeatedly.
 pub struct SqlList {
-    /// The list, and behind it what begins and ends a transaction.
+    /// The list, followed by the statements that begin and end a transaction.
     statements: Arc<[Statement]>,
     script: Arc<StatementList>,
     tables: Vec<Table>,
@@ -30,14 +30,14 @@ pub struct SqlList {
     total: Total,
 }
 
-/// Statements of all clients together.
+/// Total statements of all clients.
 #[derive(Debug, Clone)]
 enum Total {
-    /// There is no end.
+    /// Unlimited.
     Endless,
-    /// Split evenly between so many clients: the first ones have one more where that does not come out.
+    /// Split evenly between this number of clients; the first ones have one more if it does not divide evenly.
     Split { total: u64, clients: u32 },
-    /// Those that are left for whoever is next.
+    /// The rest, from which each client takes its next statements.
     Shared(Arc<AtomicU64>),
 }
 
@@ -51,7 +51,7 @@ struct StatementList {
 }
 
 impl SqlList {
-    /// `keys`: what the `?` of a keyed statement stands for, each as likely as any other, each time anew.
+    /// `keys`: replacements for the `?` of a keyed statement, drawn uniformly each time.
     pub fn new(list: Vec<SqlStatement>, keys: Arc<[String]>, commit: Commit, seed: u64) -> Result<Self, WorkloadError> {
         if list.is_empty() {
             return Err(WorkloadError::NoStatement);
@@ -69,8 +69,8 @@ impl SqlList {
         Ok(Self { statements: statements.into(), script, tables: Vec::new(), seed, total: Total::Endless })
     }
 
-    /// With the tables of these names that these statements make, all of them before the first is filled. Each table's
-    /// content when the statements are through is what it has before each trial.
+    /// Sets the tables of these names, which these statements create, all of them before the first is filled. Each
+    /// trial starts with the content that these statements gave each table.
     fn with_tables(mut self, names: Vec<String>, create: Vec<String>, dialect: Dialect) -> Self {
         let mut create = Some(create);
         for name in names {
@@ -80,15 +80,15 @@ impl SqlList {
         self
     }
 
-    /// Each client's last transaction is as short as its share of so many statements wants it.
+    /// Each client's last transaction is shortened to end at its share of this total.
     #[must_use]
     pub fn with_total(mut self, total: u64, clients: u32) -> Self {
         self.total = Total::Split { total, clients };
         self
     }
 
-    /// The last transaction that any client starts is as short as so many statements of all together want it: for one
-    /// run, in which clients do not have the same number of transactions. Those behind it would be whole ones.
+    /// The last transaction that any client starts is shortened to end at this total of all clients: for one run in
+    /// which clients have different numbers of transactions. Transactions after it would be whole ones.
     #[must_use]
     pub fn with_shared_total(mut self, total: u64) -> Self {
         self.total = Total::Shared(Arc::new(total.into()));
@@ -150,15 +150,15 @@ struct SqlClient {
     random: ClientRandom,
     script: Arc<StatementList>,
     total: ClientTotal,
-    /// Statements of the list that the transaction has.
+    /// Number of statements in the transaction.
     length: u32,
-    /// Those that it has sent.
+    /// Number of them sent so far.
     at: u32,
-    /// BEGIN has been sent, or is not needed.
+    /// Whether BEGIN has been sent, or is not needed.
     is_begun: bool,
 }
 
-/// Statements that are to be sent.
+/// Total of statements to send.
 enum ClientTotal {
     /// By this client.
     Own(u64),
@@ -180,7 +180,7 @@ impl Total {
 }
 
 impl ClientTotal {
-    /// Statements of a client's next transaction, when it has sent so many.
+    /// Number of statements in a client's next transaction, after `sent` statements.
     fn next(&self, sent: u64, batch: u32) -> u32 {
         let left = match self {
             Self::Own(share) => share.saturating_sub(sent),
@@ -189,7 +189,7 @@ impl ClientTotal {
                 left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).unwrap_or_default()
             }
         };
-        // Nobody asks for a transaction when nothing is left, unless it is no limit.
+        // Without statements left, a transaction is requested only if there is no limit.
         if left == 0 { batch } else { u32::try_from(left).unwrap_or(u32::MAX).min(batch) }
     }
 }
@@ -213,7 +213,7 @@ impl ClientStream for SqlClient {
             return NextStatement { statement: length, is_last: true };
         }
         let before = self.random.number().wrapping_mul(commit.batch().into());
-        // A transaction's place in the list follows from its number alone, whatever became of those before it.
+        // A transaction's position in the list depends only on its number.
         let sent = before.wrapping_add(self.at.into());
         let statement = (sent % length as u64) as usize;
         if keyed[statement] {
@@ -251,7 +251,7 @@ mod tests {
         list.iter().map(|key| (*key).to_owned()).collect()
     }
 
-    /// What a client sends: statements, a key behind the colon, `|` behind the last of a transaction.
+    /// What a client sends: statements, a key after the colon, `|` after the last one of a transaction.
     fn sent(list: &SqlList, client: u32, transactions: usize) -> Vec<String> {
         let (statements, mut stream, mut params) = (list.statements(), list.client(client), Params::default());
         let mut texts = Vec::new();
@@ -299,7 +299,7 @@ mod tests {
         let shared = list().with_shared_total(7);
         assert_eq!(sent(&shared, 0, 1), ["a", "b", "a", "COMMIT|"]);
         assert_eq!(sent(&shared, 1, 2), ["a", "b", "a", "COMMIT|", "b", "COMMIT|"], "7 statements of both");
-        assert_eq!(sent(&shared, 0, 1), ["a", "b", "a", "COMMIT|"], "nobody starts what is too many");
+        assert_eq!(sent(&shared, 0, 1), ["a", "b", "a", "COMMIT|"], "nothing is started beyond the total");
         let mut again = list().with_shared_total(4).client(0);
         let mut params = Params::default();
         let mut statements = |client: &mut Box<dyn ClientStream>| {

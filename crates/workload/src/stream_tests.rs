@@ -1,4 +1,4 @@
-//! What holds for the streams of every workload.
+//! Properties of the streams of every workload.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use truetps_record::{KeyMode, Plan, WorkloadSpec};
 
 use crate::{ClientStream, NAMES, NextStatement, Workload, build};
 
-/// Everything that a `custom` workload may have, with a transaction around it.
+/// Everything that a `custom` workload can have, in a transaction.
 pub(crate) const CUSTOM: &str = r#"
 [workload]
 name = "custom"

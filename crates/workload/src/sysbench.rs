@@ -1,4 +1,4 @@
-//! The tables that most workloads work on, in the shape that sysbench made common: a key, an indexed number `k`, and two
+//! The tables that most workloads use, in the shape that sysbench made common: a key, an indexed number `k`, and two
 //! strings of digits, `c` and `pad`.
 
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::{RandomStream, WorkloadError};
 const C_GROUPS: usize = 10;
 const PAD_GROUPS: usize = 5;
 
-/// What `k`, `c` and `pad` take in a row: 4 bytes, and texts filled up with blanks to 120 and 60, each with its length.
+/// Bytes of `k`, `c` and `pad` in a row: 4 bytes, and texts padded with blanks to 120 and 60, each with its length.
 const ROW_REST_BYTES: u64 = 4 + 121 + 61;
 
 /// `count` tables of one shape and size.
@@ -27,12 +27,12 @@ pub(crate) struct SysbenchTables {
 }
 
 impl SysbenchTables {
-    /// One statement for each table, of text that gets the table's name.
+    /// One statement for each table, from text that gets the table's name.
     pub(crate) fn statements(&self, sql: impl Fn(&str) -> String) -> Result<Vec<Statement>, WorkloadError> {
         (1..=self.count).map(|number| Ok(Statement::new(sql(&format!("sbtest{number}")))?)).collect()
     }
 
-    /// As [`Self::statements`], for workloads that have no others.
+    /// Like [`Self::statements`], for workloads without other statements.
     pub(crate) fn only_statements(&self, sql: impl Fn(&str) -> String) -> Result<Arc<[Statement]>, WorkloadError> {
         self.statements(sql).map(Arc::from)
     }
@@ -70,7 +70,7 @@ impl SysbenchTables {
                     format!("CREATE TABLE {name} (id {id} {key}, {rest})"),
                     format!("CREATE INDEX k_{number} ON {name} (k)"),
                 ];
-                // Keys that are given do not move the counter.
+                // Explicit keys do not advance the counter.
                 let next = self.rows * self.spacing + 1;
                 (create, vec![format!("ALTER TABLE {name} ALTER COLUMN id RESTART WITH {next}")])
             }
@@ -88,7 +88,7 @@ pub(crate) fn push_c(stream: &mut RandomStream, params: &mut Params) {
     params.push_text(|out| stream.put_digit_groups(C_GROUPS, out));
 }
 
-/// Appends a row as it is loaded: `(1,42,'…','…')`.
+/// Appends a row for loading: `(1,42,'…','…')`.
 pub(crate) fn put_digits_row(id: u64, rows: u64, stream: &mut RandomStream, text: &mut Vec<u8>) {
     let k = stream.below(rows) + 1;
     text.extend_from_slice(format!("({id},{k},'").as_bytes());

@@ -1,7 +1,7 @@
 //! `table`: a generated table, by its number of columns of each type, and INSERTs into it.
 //!
-//! Names, types and order of the columns, and the values in them, are those of mtls-perf-bench; what that has not comes
-//! behind. It is expanded into what a plan of `custom` could have said, so that there is one machinery for values.
+//! Names, types and order of the columns, and their values, are the same as in mtls-perf-bench; additional columns
+//! follow. It is expanded into an equivalent `custom` plan, so that values have one implementation.
 
 use std::sync::Arc;
 
@@ -27,10 +27,10 @@ const DIGITS_MAX: u32 = 18;
 #[derive(Debug, Clone, PartialEq)]
 struct TableColumn {
     name: String,
-    /// As CREATE TABLE has it: `varchar(128) not null`.
+    /// As in CREATE TABLE: `varchar(128) not null`.
     sql_type: String,
     value: Generator,
-    /// What a value takes in a row of InnoDB, with its length where that varies.
+    /// Bytes of a value in a row of InnoDB, with its length if that varies.
     bytes: u64,
 }
 
@@ -40,27 +40,27 @@ pub struct TableInsert {
     pub name: String,
     /// `create table t (…)`: one statement, without `;`.
     pub create_sql: String,
-    /// All columns but `id`, in the table's order.
+    /// All columns except `id`, in the table's order.
     columns: Vec<TableColumn>,
     /// `insert into t (…) values (?, …), …`, with a `?` for each value.
     pub insert_sql: String,
     rows: u64,
     rows_per_insert: u32,
-    /// What a key takes: InnoDB makes one where the table has none.
+    /// Bytes of a key: InnoDB adds one if the table has none.
     key_bytes: u64,
     after_load: Vec<String>,
     dialect: Dialect,
 }
 
 impl TableInsert {
-    /// Of a table that [can be](GeneratedTable::check).
+    /// `table` must pass its [check](GeneratedTable::check).
     pub fn new(table: &GeneratedTable, rows_per_insert: u32, dialect: Dialect) -> Self {
         let columns = columns(table, dialect);
         let (mut defined, mut after_load) = (Vec::new(), Vec::new());
         if table.auto_primary_key {
             defined.push(format!("id {}", key_type(dialect)));
             if dialect == Dialect::Postgres {
-                // Rows that come from a copy bring their keys, which do not move the counter.
+                // Copied rows have explicit keys, which do not advance the counter.
                 let (name, next) = (&table.name, table.rows + 1);
                 after_load.push(format!("SELECT setval(pg_get_serial_sequence('{name}', 'id'), {next}, false)"));
             }
@@ -87,14 +87,14 @@ impl TableInsert {
         Self::new(&table, spec.rows_per_insert.unwrap_or(1), dialect)
     }
 
-    /// What a plan of `custom` would say.
+    /// The equivalent statement of a `custom` plan.
     fn statement(&self) -> CustomStatement {
         let row = self.columns.iter().map(|column| column.value.clone());
         let params = (0..self.rows_per_insert).flat_map(|_| row.clone()).collect();
         CustomStatement { sql: self.insert_sql.clone(), params }
     }
 
-    /// What a plan of `custom` would say. Without rows there is nothing in `columns`, as there.
+    /// The equivalent table of a `custom` plan. Without rows its `columns` are empty, as in a plan.
     fn table(&self) -> CustomTable {
         let filled = if self.rows > 0 { &self.columns[..] } else { &[] };
         CustomTable {
@@ -106,7 +106,7 @@ impl TableInsert {
         }
     }
 
-    /// Clients that insert. A transaction has one INSERT, whatever number `commit` has.
+    /// Clients that insert. A transaction has one INSERT, regardless of the number in `commit`.
     pub fn workload(&self, commit: Commit, seed: u64) -> Result<Arc<dyn Workload>, WorkloadError> {
         let (statement, table) = (self.statement(), self.table());
         let workload = Custom::of_parts("table", &[statement], &[table], commit, self.dialect, seed)?;
@@ -127,7 +127,7 @@ fn key_type(dialect: Dialect) -> &'static str {
 fn columns(table: &GeneratedTable, dialect: Dialect) -> Vec<TableColumn> {
     let either = |mysql: &str, postgres: &str| (if dialect == Dialect::Mysql { mysql } else { postgres }).to_owned();
     let length = table.value_length.unwrap_or(VALUE_LENGTH);
-    // A text of the silent default is cut to what its column takes.
+    // A text of default length is cut to its column's length.
     let varchar = length.min(table.varchar_length);
     let (precision, scale) = (table.decimal_precision, table.decimal_scale);
     let kinds = [
@@ -185,7 +185,7 @@ fn text(length: u32) -> GeneratorKind {
     GeneratorKind::Text { min_length: length, max_length: length, alphabet: Alphabet::Alphanumeric }
 }
 
-/// As many digits as fit: in front of the point first.
+/// As many digits as fit: first before the point.
 fn decimal(precision: u32, scale: u32) -> GeneratorKind {
     let whole = precision.saturating_sub(scale).min(DIGITS_MAX);
     let scale = scale.min(DIGITS_MAX - whole);
@@ -255,7 +255,7 @@ mod tests {
         check(20, 10, (18, 8));
         check(30, 30, (18, 18));
         check(1, 0, (1, 0));
-        // Such a column cannot be: asking is no panic.
+        // Such a column is invalid, but computing its size must not panic.
         check(1, 2, (2, 2));
     }
 }

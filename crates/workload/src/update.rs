@@ -1,4 +1,4 @@
-//! `update-index`, `update-non-index` and `hot-row`: one UPDATE of one row by its key, committed by itself.
+//! `update-index`, `update-non-index` and `hot-row`: one UPDATE of one row by its key, in autocommit mode.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::table::RowSource;
 use crate::write::{Write, WriteKind, for_each_table};
 use crate::{ClientStream, NextStatement, Table, Workload, WorkloadError};
 
-/// What an UPDATE changes.
+/// The column that an UPDATE changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Column {
     /// `k`, which has an index: the row and its index entry.
@@ -59,7 +59,7 @@ impl Workload for Update {
     }
 
     fn writes(&self) -> Option<Vec<Option<Write>>> {
-        // The new text comes first.
+        // The new text is the first parameter.
         let key = usize::from(self.column == Column::Plain);
         Some(for_each_table(self.tables.count, WriteKind::Update { key }).collect())
     }
@@ -93,8 +93,8 @@ impl ClientStream for UpdateClient {
     }
 }
 
-/// A small table of counters that all clients count up: each row's lock is what they wait for. The sum of the counters
-/// is the number of transactions that were committed.
+/// A small table of counters that all clients increment: they wait for the locks of its rows. The sum of the counters
+/// is the number of committed transactions.
 pub(crate) struct HotRow {
     dialect: Dialect,
     rows: u32,

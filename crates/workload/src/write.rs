@@ -1,4 +1,4 @@
-//! What a statement does to which rows: as much of it as the profile of a workload needs.
+//! Which rows a statement writes, as far as the profile of a workload needs it.
 
 /// A statement that writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,7 +14,7 @@ pub enum WriteKind {
     Insert {
         key: usize,
     },
-    /// Of so many rows, whose keys the server makes.
+    /// Of this number of rows, whose keys the server makes.
     InsertAuto {
         rows: u32,
     },

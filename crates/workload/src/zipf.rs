@@ -2,8 +2,8 @@
 //! generate variates from monotone discrete distributions").
 //!
 //! `r^-theta` is bounded from above by a function whose integral has an inverse. A uniform number is put through the
-//! inverse and rounded to a rank; the few points that lie between the function and the ranks' steps are drawn again. More
-//! than 3 of 4 draws are taken at once, whatever `count` and `theta` are.
+//! inverse and rounded to a rank; the few points between the function and the ranks' steps are drawn again. More than 3
+//! of 4 draws are accepted at once, for any `count` and `theta`.
 
 use crate::RandomStream;
 
@@ -16,7 +16,7 @@ pub(crate) struct Zipf {
     low: f64,
     /// The integral up to half a rank beyond the last.
     high: f64,
-    /// A point this close below its rank is always taken.
+    /// A point this close below its rank is always accepted.
     surely: f64,
 }
 
@@ -54,7 +54,7 @@ impl Zipf {
     }
 
     fn inverse(&self, area: f64) -> f64 {
-        // Above -1 but for rounding, where theta > 1 and the area is the whole.
+        // Above -1 except for rounding, if theta > 1 and the area is the whole.
         let power = ((1.0 - self.theta) * area).max(-1.0);
         if power.abs() > 1e-8 { (power.ln_1p() / power * area).exp() } else { ((1.0 - power / 2.0) * area).exp() }
     }

@@ -83,7 +83,7 @@ impl Server {
         self.client.query_value(sql).unwrap().unwrap_or_else(|| panic!("{sql}: NULL")).parse().unwrap()
     }
 
-    /// A session whose last statement is a ROLLBACK, beyond those of the workload.
+    /// A session whose last statement is a ROLLBACK, after the workload's statements.
     fn connect(&self, workload: &dyn Workload, prepared: bool) -> Connection {
         let mut statements = workload.statements().to_vec();
         statements.push(Statement::text_only("ROLLBACK"));
