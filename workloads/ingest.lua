@@ -1,7 +1,7 @@
--- Readings of devices come in: each event is one INSERT of some rows into a table of this script's own.
+-- Devices send readings: each event is one INSERT of some rows into a table of this script.
 --
--- What it is for: how many rows a second does the server take, and what do indexes, longer rows, and more rows in a
--- statement change about it? `--tables` larger than 1 shows whether the end of one table is the limit.
+-- Purpose: how many rows a second does the server take, and what is the effect of indexes, longer rows, and more rows
+-- in a statement? `--tables` larger than 1 shows whether the end of one table is the limit.
 --
 -- Licence: MIT or Apache-2.0, at your choice.
 

@@ -1,8 +1,8 @@
--- A table as a queue: some clients put jobs into it, the others take the oldest one that nobody else has, and delete
--- it.
+-- A table as a queue: some clients put jobs into it, the others take the oldest job that no other client has locked,
+-- and delete it.
 --
--- What it is for: which rate of jobs does a table carry as a queue? At the end it says how many jobs are left, and how
--- old the oldest is: a queue that grows is too slow. With `--rate` all clients together start so many events a second.
+-- Purpose: which rate of jobs does a table sustain as a queue? At the end it prints the number of remaining jobs and
+-- the age of the oldest: a queue that grows is too slow. `--rate` is the number of events a second of all clients.
 --
 -- It needs SKIP LOCKED: MySQL 8.0, MariaDB 10.6, PostgreSQL 9.5. Run it with two clients or more.
 --

@@ -1,7 +1,7 @@
--- Tables that clients do not share: each has one of its own as long as there are enough. Beside `--shards=1` it shows
--- what sharing costs.
+-- Tables that clients do not share: each client has its own table as long as there are enough. Compared with
+-- `--shards=1` it shows the cost of sharing.
 --
--- All commands but `verify` run in all clients at once, so that eight of them load eight tables in parallel. With
+-- All commands except `verify` run in all clients at once, so that eight of them load eight tables in parallel. With
 -- `--report-interval` reports are lines of CSV under a line of names: `run | grep -E '^(time_s|[0-9])' > run.csv`.
 --
 -- Licence: MIT or Apache-2.0, at your choice.

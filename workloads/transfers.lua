@@ -1,8 +1,8 @@
 -- Money moves between accounts, a few of which are in every other transfer: transactions wait for each other's rows,
 -- and some of them have to be tried again.
 --
--- What it is for: what do hot rows cost, and does the server lose anything over it? `check` says whether the sum of all
--- balances is what it was.
+-- Purpose: what do hot rows cost, and does the server lose data? `check` reports whether the sum of all balances is
+-- unchanged.
 --
 -- Licence: MIT or Apache-2.0, at your choice.
 
