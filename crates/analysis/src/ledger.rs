@@ -252,10 +252,13 @@ impl<'a> LedgerWindow<'a> {
             return Ok((us, source));
         }
         if us >= WAIT_MIN_US * waits {
-            return Ok((us, format!("{source} ({CUT}: at least so much)")));
+            return Ok((us, format!("{source} ({CUT}: a lower bound)")));
         }
         let (us, readings) = self.waiting_us_per_tx("status.Innodb_row_lock_current_waits").ok_or_else(|| {
-            format!("{CUT}, and these were shorter than a few; too few were seen waiting to tell from that")
+            format!(
+                "{CUT}, and these waits were shorter than a few; too few waiting sessions were seen to estimate \
+                them"
+            )
         })?;
         Ok((us, format!("Innodb_row_lock_current_waits at {readings} readings, since {CUT}")))
     }
@@ -501,11 +504,11 @@ mod tests {
         let new = "10.11.19-MariaDB";
         check(lock_waits(6.0, 100.0, 2.0, &[]), "8.0.36", Ok(60.0), "Innodb_row_lock_time");
         check(lock_waits(6.0, 100.0, 2.0, mariadb), "10.5.29-MariaDB", Ok(60.0), "Innodb_row_lock_time");
-        let words = "Innodb_row_lock_time (MariaDB cuts each wait to whole milliseconds: at least so much)";
+        let words = "Innodb_row_lock_time (MariaDB cuts each wait to whole milliseconds: a lower bound)";
         check(lock_waits(400.0, 100.0, 2.0, mariadb), new, Ok(4000.0), words);
         check(lock_waits(0.0, 0.0, 0.0, mariadb), new, Ok(0.0), "Innodb_row_lock_time");
-        let why = "MariaDB cuts each wait to whole milliseconds, and these were shorter than a few; too few were seen waiting to \
-                   tell from that";
+        let why = "MariaDB cuts each wait to whole milliseconds, and these waits were shorter than a few; too few \
+                   waiting sessions were seen to estimate them";
         check(lock_waits(6.0, 100.0, 2.0, mariadb), new, Err(why), "");
         // 200 sessions for 4 s in 400 transactions.
         let words = "Innodb_row_lock_current_waits at 2 readings, since MariaDB cuts each wait to whole milliseconds";

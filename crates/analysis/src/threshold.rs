@@ -107,13 +107,13 @@ impl FromStr for Threshold {
         let number = percent.strip_suffix('%').ok_or(FORM)?.trim();
         let percent: f64 = number.parse().ok().filter(|percent: &f64| percent.is_finite()).ok_or(FORM)?;
         if percent <= -100.0 {
-            return Err(format!("nothing falls by {} % or more", -percent));
+            return Err(format!("no figure can fall by {} % or more", -percent));
         }
         let metric = Metric::all().into_iter().find(|metric| metric.word() == name || metric.short() == Some(name));
         let metric = metric.ok_or_else(|| {
             let words: Vec<_> =
                 Metric::all().into_iter().map(|metric| metric.short().unwrap_or(metric.word())).collect();
-            format!("there is no figure `{name}`: they are {}", words.join(", "))
+            format!("unknown figure `{name}`; known: {}", words.join(", "))
         })?;
         Ok(Self { metric, is_below: text[at..].starts_with('<'), share: percent / 100.0 })
     }
@@ -175,7 +175,7 @@ mod tests {
         wrong("tps", "nor of the form");
         wrong("tps<-5", "nor of the form");
         wrong("tps<x%", "nor of the form");
-        wrong("qps<-5%", "there is no figure `qps`: they are tps, p99, max_gap");
-        wrong("tps<-150%", "nothing falls by 150 %");
+        wrong("qps<-5%", "unknown figure `qps`; known: tps, p99, max_gap");
+        wrong("tps<-150%", "no figure can fall by 150 %");
     }
 }

@@ -419,7 +419,7 @@ fn who_is_setting_it_already_is_waited_for() {
     let ran = place.run(&["server", "restore", "--journal", &journal(&place)]);
     assert!(ran.code == Some(2) && ran.stderr.contains("is using this server"), "{}", ran.stderr);
     let ran = place.run(&["server", "restore"]);
-    assert!(ran.code == Some(2) && ran.stderr.contains("a run that lives"), "{}", ran.stderr);
+    assert!(ran.code == Some(2) && ran.stderr.contains("in use by a live run"), "{}", ran.stderr);
     killed(&place, child);
     assert_eq!(place.run(&["server", "restore"]).code, Some(0));
     assert_eq!(globals(&owned), before);
@@ -432,7 +432,7 @@ fn what_no_set_takes_back_is_refused() {
     let (before, place, dsn) = (globals(&owned), Place::new(), owned.socket_dsn());
     for (set, word) in [
         ("--set=expire_logs_days=1", "does not come back"),
-        ("--set=max_connections=10", "how many others may be connected"),
+        ("--set=max_connections=10", "limits the connections of other clients"),
         ("--set=read_only=1", "refuses work"),
         ("--set=init_connect=x", "who may log in"),
         ("--set=stored_program_cache=300", "whether it can be restored is unknown"),

@@ -93,7 +93,7 @@ fn a_sweep_of_what_a_running_server_takes() {
     }
     assert!(place.server_file("trial-0001", "postgresql.conf").contains("shared_buffers = '32MB'"));
     let report = place.run(&["report"]).stdout.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(report.contains("three times wal_writer_delay"), "what a commit survives: {report}");
+    assert!(report.contains("three times wal_writer_delay"), "durability: {report}");
     assert!(place.at_work().is_empty());
     assert_eq!(fs::read_dir(place.home().join("servers")).unwrap().flatten().filter(|e| e.path().is_dir()).count(), 0);
 }

@@ -46,10 +46,10 @@ fn whatever_was_run_can_be_reported() {
             assert!(text.contains(part), "{args:?}: {text}\nshould contain\n{part}");
         }
     };
-    check(&[select, "--number-of-queries=20"], &["tables that were there; 20 transactions", "1 of 1 valid; 1 block"]);
+    check(&[select, "--number-of-queries=20"], &["existing tables; 20 transactions", "1 of 1 valid; 1 block"]);
     check(
         &[select, "--concurrency=4,4", "--iterations=2"],
-        &["4 of 4 valid; 4 blocks in the order of the command line", "tables that were there; to its end"],
+        &["4 of 4 valid; 4 blocks in the order of the command line", "existing tables; to its end"],
     );
     let transaction = "--query=BEGIN; UPDATE letters SET line = 'uno' WHERE id = 1; COMMIT";
     check(&[transaction, "--delimiter=;", "--concurrency=2"], &["1 of 1 valid"]);
@@ -87,7 +87,7 @@ fn no_experiment_is_made_from_a_record() {
     };
     assert_eq!(mtls("create").code, Some(0));
     let text = bench.report(&mtls("insert"));
-    assert!(text.contains("a table that was there; 40 transactions"), "{text}");
+    assert!(text.contains("an existing table; 40 transactions"), "{text}");
     refused("mtls");
 }
 

@@ -27,7 +27,7 @@ pub(crate) fn variables(
         }
     }
     if let Err(problem) = origins(client, &mut found) {
-        notes.push(format!("where variables were set is not known: {problem}"));
+        notes.push(format!("the origin of variables is unknown: {problem}"));
     }
     Ok(found)
 }
@@ -80,7 +80,7 @@ pub(crate) fn schemas(
     let is_on = |name: &str| variables.get(name).is_some_and(|variable| variable.value == "ON");
     // Each table's statistics would be taken anew, and plans of everybody could change.
     if is_on("innodb_stats_on_metadata") {
-        return Err("looking at them would change their statistics (innodb_stats_on_metadata is ON)".to_owned());
+        return Err("reading them would change their statistics (innodb_stats_on_metadata is ON)".to_owned());
     }
     let is_mariadb = variables.get("version").is_some_and(|version| version.value.to_lowercase().contains("mariadb"));
     let counts_expire = variables.contains_key("information_schema_stats_expiry");

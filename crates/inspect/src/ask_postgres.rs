@@ -20,7 +20,7 @@ pub(crate) fn variables(
     }
     let from_file = |variable: &CapturedVariable| variable.origin.as_deref() == Some("configuration file");
     if found.values().any(|variable| from_file(variable) && variable.path.is_none()) {
-        notes.push("the names of configuration files are for members of pg_read_all_settings alone".to_owned());
+        notes.push("only members of pg_read_all_settings can read the names of configuration files".to_owned());
     }
     Ok(found)
 }

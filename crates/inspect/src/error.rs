@@ -16,7 +16,7 @@ pub enum InspectError {
     Read { path: PathBuf, source: TextError },
     #[error("{}: {source}", path.display())]
     Capture { path: PathBuf, source: CaptureError },
-    #[error("{}: no trial in it has recorded the server's variables", path.display())]
+    #[error("{}: no trial has recorded the server's variables", path.display())]
     NoVariables { path: PathBuf },
     #[error(transparent)]
     Folder(#[from] FolderError),
@@ -29,7 +29,7 @@ pub enum InspectError {
              host"
     )]
     FlushElsewhere,
-    #[error("{}: has no setting of a server, as [mysqld] has{}", path.display(), notes_text(notes))]
+    #[error("{}: has no server settings, such as in [mysqld]{}", path.display(), notes_text(notes))]
     NoSettings { path: PathBuf, notes: Vec<String> },
 }
 
@@ -50,7 +50,7 @@ impl InspectError {
             Self::Options(OptionFileError::Read { .. }) => return None,
             Self::Flush(_) => "name a folder that this user may write to, on the disk of the server's data",
             Self::FlushElsewhere => "name the server by its socket, or leave the folder out",
-            Self::NoSettings { .. } => "settings of a server stand below [mysqld], [mariadb] or [server]",
+            Self::NoSettings { .. } => "server settings belong to [mysqld], [mariadb] or [server]",
             Self::Folder(error) => return error.hint(),
         };
         Some(text.to_owned())

@@ -136,9 +136,9 @@ impl Diff {
 }
 
 const RENAMED: &str = "the other server has the same value under another name";
-const SAME_PLACE: &str = "files of the server: inside both data folders, or outside of both";
-const OWN_DEFAULTS: &str = "nothing is known of it, and each of the two versions has its own default";
-const ONE_SIDED: &str = "nothing is known of it, and only one of the two servers has it";
+const SAME_PLACE: &str = "files of the server: inside both datadirs, or outside both";
+const OWN_DEFAULTS: &str = "unknown setting, and each of the two versions has its own default";
+const ONE_SIDED: &str = "unknown setting, and only one of the two servers has it";
 
 /// Compares two sides.
 pub fn diff(a: &SettingsSide, b: &SettingsSide) -> Diff {
@@ -198,7 +198,7 @@ impl<'a> JudgedSide<'a> {
 
 fn other_family(b: &SettingsSide, a: &SettingsSide) -> Option<String> {
     let (of_b, of_a) = b.family().zip(a.family()).filter(|_| b.is_stranger_to(a))?;
-    Some(format!("B is of {of_b}, and A of {of_a}: a name that is in both need not mean the same"))
+    Some(format!("B is of {of_b}, and A of {of_a}: the same name need not mean the same setting"))
 }
 
 /// Names of an option file that the other side, a server, does not have and nothing is known of: perhaps typos.
@@ -219,8 +219,8 @@ fn unheard_of<'a>(
         let near = is_unheard_of.then(|| near_matches(&one.name, other.settings.keys().map(String::as_str)))?;
         let near = near.first()?;
         Some(format!(
-            "the other server has no setting {}; did you mean {near}? No server starts with a name in its file that it \
-             does not know",
+            "the other server has no setting {}; did you mean {near}? A server does not start with an unknown name in \
+             its file",
             one.name
         ))
     };
@@ -617,7 +617,7 @@ mod tests {
         let file = side(None, "", &[("innodb_flush_log_at_trx_comit", "2")]);
         let found = diff(&file, &mysql);
         assert_eq!(shown(&found), ["innodb_flush_log_at_trx_comit"]);
-        let note = "did you mean innodb_flush_log_at_trx_commit? No server starts with a name";
+        let note = "did you mean innodb_flush_log_at_trx_commit? A server does not start with an unknown name";
         assert!(found.a.notes[0].contains(note), "{:?}", found.a.notes);
         assert_eq!(diff(&mysql, &file).b.notes.len(), 1);
         let mut loose = file;

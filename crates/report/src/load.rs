@@ -35,13 +35,13 @@ pub(crate) fn tables(plan: &Plan) -> String {
     let workload = &plan.workload;
     let tables = format::plural(workload.tables.into(), "table");
     match plan.recorded_from {
-        Some(Personality::Mtls) => return "a table that was there".to_owned(),
-        Some(_) if workload.create.is_empty() => return "tables that were there".to_owned(),
-        Some(_) => return format!("{tables}, made by the run"),
+        Some(Personality::Mtls) => return "an existing table".to_owned(),
+        Some(_) if workload.create.is_empty() => return "existing tables".to_owned(),
+        Some(_) => return format!("{tables}, created by the run"),
         None => {}
     }
     if !workload.sql.is_empty() {
-        return format!("{tables}, made by the plan's SQL");
+        return format!("{tables}, created by the plan's SQL");
     }
     let each = if workload.tables == 1 { "" } else { " each" };
     format!("{tables} of {}{each}", format::plural(workload.table_rows, "row"))
@@ -101,7 +101,7 @@ pub(crate) fn recorded_length(plan: &Plan) -> String {
 
 pub(crate) fn arrivals(spacing: Spacing) -> &'static str {
     match spacing {
-        Spacing::Constant => "starts at equal distances",
+        Spacing::Constant => "starts at equal intervals",
         Spacing::Poisson => "Poisson arrivals",
     }
 }
@@ -109,7 +109,7 @@ pub(crate) fn arrivals(spacing: Spacing) -> &'static str {
 /// `None` where no start is given up.
 pub(crate) fn latency_limit(load: &Load) -> Option<String> {
     let limit = load.latency_limit_ms?;
-    Some(format!("starts that are more than {} late are skipped", format::duration_us(limit * 1e3)))
+    Some(format!("starts more than {} late are skipped", format::duration_us(limit * 1e3)))
 }
 
 pub(crate) fn mode(mode: DriveMode) -> &'static str {
@@ -138,7 +138,7 @@ pub(crate) fn errors(policy: &ErrorPolicy) -> Vec<String> {
         said.push(format!("at most {}", format::retries(policy.retries_max)));
     }
     if policy.reconnect_s > 0.0 {
-        said.push(format!("broken connections are made again for {} s", policy.reconnect_s));
+        said.push(format!("broken connections are retried for {} s", policy.reconnect_s));
     }
     said
 }
@@ -205,11 +205,11 @@ mod tests {
             format!("{}; {}", tables(&plan), recorded_length(&plan))
         };
         let slap = "recorded_from = 'slap'\n[workload]\nsql = 'select 1'\n";
-        assert_eq!(line(&format!("{slap}[load]\nmeasure_s = 0")), "tables that were there; to its end");
+        assert_eq!(line(&format!("{slap}[load]\nmeasure_s = 0")), "existing tables; to its end");
         let made = format!("{slap}create = 'create table t (a int)'\n[load]\nmeasure_s = 0\nmeasure_transactions = 9");
-        assert_eq!(line(&made), "1 table, made by the run; 9 transactions");
+        assert_eq!(line(&made), "1 table, created by the run; 9 transactions");
         let mtls = "recorded_from = 'mtls'\n[workload]\ntable = { ints = 4 }\n[load]\nmeasure_s = 2";
-        assert_eq!(line(mtls), "a table that was there; 2 s");
+        assert_eq!(line(mtls), "an existing table; 2 s");
     }
 
     #[test]
@@ -225,7 +225,7 @@ mod tests {
         assert_eq!(
             errors(&policy).join("; "),
             "nothing is retried; duplicate_key ignored; read_only and other(1114) ends the run; at most 1 retry; broken \
-             connections are made again for 5 s"
+             connections are retried for 5 s"
         );
         assert_eq!((handling(&policy, "duplicate_key"), handling(&policy, "deadlock")), ("ignored", ""));
     }
@@ -233,6 +233,6 @@ mod tests {
     #[test]
     fn the_latency_limit_is_a_time() {
         let plan = plan("rate = 10\nlatency_limit_ms = 50", "");
-        assert_eq!(latency_limit(&plan.load).as_deref(), Some("starts that are more than 50.0 ms late are skipped"));
+        assert_eq!(latency_limit(&plan.load).as_deref(), Some("starts more than 50.0 ms late are skipped"));
     }
 }

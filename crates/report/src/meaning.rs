@@ -62,7 +62,7 @@ pub fn caveats(input: &ReportInput<'_>) -> Vec<String> {
     said.extend(open_loops_compared(input.analysis));
     said.extend(memory_disk(input));
     if input.experiment.quick {
-        said.push("This was a quick run: its trials are short, so take shapes from it and not figures.".to_owned());
+        said.push("This was a quick run: its trials are short, so trust the trends, not the figures.".to_owned());
     }
     said.extend(shared_cores(input));
     said
@@ -74,7 +74,7 @@ fn shared_cores(input: &ReportInput<'_>) -> Option<String> {
     let is_known_apart = shares == Some(false) || (shares.is_none() && !input.trials.is_empty());
     (!is_known_apart).then(|| {
         format!(
-            "Generator and server share the {} of this host: what the client takes, the server does not have.",
+            "Generator and server share the {} of this host: the generator takes CPU time from the server.",
             format::plural(input.experiment.host.cores.into(), "core")
         )
     })
@@ -125,7 +125,7 @@ fn clause(input: &ReportInput<'_>, contrast: &Contrast) -> Option<String> {
         Verdict::Equivalent => {
             format!("{name} makes no difference of {} or more{mark}", format::percent(input.analysis.smallest_effect))
         }
-        Verdict::NotEnoughData { .. } => format!("whether {name} differs is not decided ({times}){mark}"),
+        Verdict::NotEnoughData { .. } => format!("{name} shows no clear difference ({times}){mark}"),
     })
 }
 
@@ -148,13 +148,13 @@ pub(crate) fn knee_sentence(curve: &Curve, name: &str) -> Option<String> {
 
 fn beyond(knee: &Knee) -> String {
     if knee.best_is_last {
-        return "; that is the largest number tried, and it may rise further".to_owned();
+        return "; these are the most connections tried, and it may rise further".to_owned();
     }
     match &knee.last_ratio {
         Some(last) if last.high.is_some_and(|high| high < 1.0) => {
-            format!("; at the largest number tried it has fallen to {}", format::ratio_estimate(last))
+            format!("; at the most connections tried it falls to {} of this", format::ratio_estimate(last))
         }
-        Some(last) => format!("; at the largest number tried it is {}", format::ratio_estimate(last)),
+        Some(last) => format!("; at the most connections tried it is {} of this", format::ratio_estimate(last)),
         None => String::new(),
     }
 }
@@ -181,7 +181,7 @@ fn cheap_flush(input: &ReportInput<'_>) -> Option<String> {
     }
     Some(format!(
         "A flush takes {} here (median): on a disk that needs 10 ms or more for one, {}=1 falls to some tens of tps at \
-         one connection, and such a fall cannot show on this host.",
+         one connection; this host cannot show that.",
         format::duration_us(flush.us_p50),
         risk::FLUSH
     ))
@@ -200,8 +200,8 @@ fn undecided(analysis: &Analysis) -> Option<String> {
         return None;
     }
     let (text, them) = match analysis.contrasts.len() {
-        1 => ("The comparison is not decided".to_owned(), "it"),
-        all => (format!("{} of {all} comparisons are not decided", open.len()), "them all"),
+        1 => ("The comparison is undecided".to_owned(), "it"),
+        all => (format!("{} of {all} comparisons are undecided", open.len()), "them all"),
     };
     let most = open.iter().flatten().max();
     Some(match most {
@@ -224,8 +224,8 @@ fn incomplete(analysis: &Analysis) -> Option<String> {
 fn alarm(analysis: &Analysis) -> Option<String> {
     let noise = analysis.noise.as_ref().filter(|noise| noise.alarm)?;
     Some(format!(
-        "A/A alarm: the same configuration differed from itself by {}; something besides the settings changes the \
-         figures here, and small differences mean nothing.",
+        "A/A alarm: the same configuration differed from itself by {}; something other than the settings changes the \
+         figures here, so small differences mean nothing.",
         format::difference_estimate(&noise.ratio)
     ))
 }
@@ -236,8 +236,8 @@ fn memory_disk(input: &ReportInput<'_>) -> Option<String> {
         return None;
     }
     Some(format!(
-        "The data folder is in memory ({file_system}): a flush costs nothing there, and no durability setting can show \
-         its price."
+        "The datadir is in memory ({file_system}): a flush costs nothing there, so the cost of durability settings \
+         cannot be measured."
     ))
 }
 
@@ -267,16 +267,16 @@ mod tests {
         );
         check(
             &said,
-            "With =1, throughput is highest at 50 connections (2 652 tps); that is the largest number tried, and \
-            it may rise further.",
+            "With =1, throughput is highest at 50 connections (2 652 tps); these are the most connections tried, \
+            and it may rise further.",
         );
         check(
             &said,
-            "With =2, throughput is highest at 8 connections (9 029 tps); at the largest number tried it has \
-            fallen to ×0.664 [0.619, 0.714].",
+            "With =2, throughput is highest at 8 connections (9 029 tps); at the most connections tried it \
+            falls to ×0.664 [0.619, 0.714] of this.",
         );
         check(&said, "gives 5 connections on this host; measured: 50, 8 and 8.");
-        check_absent(&said, "not decided");
+        check_absent(&said, "undecided");
     }
 
     #[test]
@@ -317,8 +317,8 @@ mod tests {
     #[test]
     fn open_comparisons_are_counted() {
         let fixture = Fixture::durability().with(|trials| trials.retain(|trial| trial.block == 0));
-        check(&meaning(&fixture.input()), "6 of 6 comparisons are not decided.");
-        check(&meaning(&fixture.input()), "whether =2 differs is not decided (×2.22 (1 block))");
+        check(&meaning(&fixture.input()), "6 of 6 comparisons are undecided.");
+        check(&meaning(&fixture.input()), "=2 shows no clear difference (×2.22 (1 block))");
     }
 
     #[test]
@@ -327,7 +327,7 @@ mod tests {
             "name = \"b\"\nabout = \"?\"\n[workload]\nname = \"insert\"\n[design]\nblocks = 1\naa_pair = false\n\
              [factors]\nsync_binlog = [1, 0]\nconnections = [1]\n",
         );
-        check(&meaning(&fixture.input()), "The comparison is not decided");
+        check(&meaning(&fixture.input()), "The comparison is undecided");
         let text = crate::text(&fixture.input(), crate::TextScreen::PLAIN);
         assert!(text.contains("passes a t test at 5 %") && !text.contains("all 1 comparisons"), "{text}");
     }
@@ -340,7 +340,7 @@ mod tests {
         check(&said, "Generator and server share the 2 cores of this host");
         fixture.experiment.host.file_system = Some("tmpfs".to_owned());
         fixture.experiment.quick = true;
-        check(&caveats(&fixture.input()), "The data folder is in memory (tmpfs)");
+        check(&caveats(&fixture.input()), "The datadir is in memory (tmpfs)");
         check(&caveats(&fixture.input()), "This was a quick run");
         check(&caveats(&Fixture::troubled().input()), "more than 90 % of the time");
         let empty = Fixture::durability().with(Vec::clear);

@@ -11,9 +11,10 @@ use crate::load::TargetRate;
 use crate::{format, names};
 
 /// How response time, service time, lag and lateness belong together: stands wherever they are shown.
-pub(crate) const TIMES_EXPLAINED: &str = "Response time counts from the scheduled start of a transaction, so that a \
-    wait for a free client or for a stalled server is in it; service time counts from the actual start, which is all that \
-    a closed loop would show. Lag is the actual start minus the scheduled one, and late the generator's own share of it.";
+pub(crate) const TIMES_EXPLAINED: &str = "Response time counts from the scheduled start of a transaction, so it \
+    includes waits for a free client or a stalled server; service time counts from the actual \
+     start, which is all that a closed loop shows. Lag is the actual start minus the scheduled one, \
+     and late the generator's own share of it.";
 /// Stands where open loops are compared with each other.
 pub(crate) const TPS_EXPLAINED: &str = "Where a server keeps up, its tps is the rate, whatever else differs: compare the \
     response times there.";

@@ -72,7 +72,7 @@ fn document(summary: &ProbeSummary, waits: Option<&TopWaits>) -> Document {
 fn facts(summary: &ProbeSummary) -> Vec<(&'static str, String)> {
     let length = seconds(summary.length_ms);
     let samples = format::plural(summary.samples as u64, "sample");
-    let cut = if summary.run.ended_at.is_none() { "; the record was cut off, or still goes on" } else { "" };
+    let cut = if summary.run.ended_at.is_none() { "; the record is cut off or still being written" } else { "" };
     let mut facts =
         vec![("Watched", format!("{length} from {}, {samples} of the server{cut}", summary.run.started_at))];
     if let Some(first) = summary.run.suspensions.first() {
@@ -84,9 +84,7 @@ fn facts(summary: &ProbeSummary) -> Vec<(&'static str, String)> {
         let from = seconds(first.start_ms);
         facts.push((
             "Suspended",
-            format!(
-                "truetps itself did not run for {all} ({times}from {from} on): of the server nothing is known then"
-            ),
+            format!("truetps itself did not run for {all} ({times}from {from} on): the server was not watched then"),
         ));
     }
     let longest = summary.silences.iter().copied().max_by(|a, b| a.length_ms().total_cmp(&b.length_ms()));
@@ -105,8 +103,7 @@ fn facts(summary: &ProbeSummary) -> Vec<(&'static str, String)> {
         facts.push((
             "Restart",
             format!(
-                "counters had fallen at {times}: the server was restarted, or they were set back; what they \
-                                        counted in the step before is left out"
+                "counters fell at {times}: the server was restarted, or they were reset; the step before is left out"
             ),
         ));
     }
@@ -216,8 +213,8 @@ mysql://root@?socket=/s: mysql 8.0.36
 
 Watched   20.0 s from 2026-11-21T20:34:38Z, 3 samples of the server
 Outage    not answering: 15.5 s of 20.0 s (2 times, longest 14.0 s from 6.0 s on)
-Restart   counters had fallen at 3.5 s: the server was restarted, or they were set back; what they
-          counted in the step before is left out
+Restart   counters fell at 3.5 s: the server was restarted, or they were reset; the step before is
+          left out
 Damaged   probe.jsonl: line 5 cannot be understood
 At end    the server did not answer
 

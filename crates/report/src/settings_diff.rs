@@ -118,7 +118,7 @@ fn title(side: &SideFacts) -> String {
 
 /// What an option file is judged by beside what it says.
 fn assumed(side: &SideFacts) -> &'static str {
-    if side.kind == "option file" { " (what the file does not name is taken at its default)" } else { "" }
+    if side.kind == "option file" { " (settings that the file lacks have their defaults)" } else { "" }
 }
 
 fn put_difference(out: &mut String, difference: &Difference) {
@@ -326,16 +326,13 @@ mod tests {
         let found = diff(&file, &side("b.json", "8.0.36", &[("sync_binlog", "1")]));
         let markdown = diff_markdown(&found, false);
         assert!(
-            markdown.contains("- **A** my.cnf  (option file)\n  - durability (what the file does not"),
+            markdown.contains("- **A** my.cnf  (option file)\n  - durability (settings that the file lacks"),
             "{markdown}"
         );
         assert!(markdown.contains("\n  - note: one\n  - note: two\n- **B** b.json"), "{markdown}");
         let text = diff_text(&found, false);
         assert!(text.starts_with("A  my.cnf  (option file)\n   note: one\n   note: two\nB  "), "{text}");
-        assert!(
-            text.contains("Durability A (what the file does not name is taken at its default)  a commit"),
-            "{text}"
-        );
+        assert!(text.contains("Durability A (settings that the file lacks have their defaults)  a commit"), "{text}");
     }
 
     #[test]

@@ -141,8 +141,8 @@ fn blocks(detail: &TrialDetail) -> Vec<Block> {
     if !lines.is_empty() {
         blocks.push(Block::List(lines));
         blocks.push(Block::Paragraph(
-            "Rates and shares are those between the readings around a stall: where it is shorter than that, the time beside it is in \
-             them."
+            "Rates and shares cover the time between the readings around a stall; for a shorter stall they include \
+             time around it."
                 .to_owned(),
         ));
     }

@@ -393,7 +393,7 @@ Verdict   Sustained: no: 2 400 of 80 000 starts were still waiting at the end (3
           a target rate of 8 000 tps with 8 connections; response time p50 90.0 ms, p99 310 ms (one
           trial, so without an interval).
 Load      insert, prepared statements; 1 table of 200 000 rows; 1 s of warm-up, 10 s measured; open
-          loop: 8 000 tps, starts at equal distances
+          loop: 8 000 tps, starts at equal intervals
 Generator 1 worker, blocking, on cores of the server too, busiest worker on a CPU 30 % of the time,
           waiting for one 4.0 %
 
@@ -411,7 +411,7 @@ response time  90.0 ms  250 ms   310 ms   320 ms   330 ms
           lag  89.0 ms       –   309 ms        –   329 ms
          late  11.0 µs       –  60.0 µs        –   900 µs
 
-Response time counts from the scheduled start of a transaction, so that a wait for a free client or
+Response time counts from the scheduled start of a transaction, so it includes waits for a free
 ",
         );
     }

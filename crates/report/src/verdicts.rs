@@ -175,8 +175,8 @@ mod tests {
     fn without_a_setting_the_knee_is_the_verdict() {
         check(
             &Fixture::connections_only(),
-            &["Throughput is highest at 8 connections (819.5 tps); that is the largest number tried, and it may rise \
-             further."],
+            &["Throughput is highest at 8 connections (819.5 tps); these are the most connections tried, and it may \
+             rise further."],
         );
     }
 

@@ -90,8 +90,8 @@ pub(crate) fn explained(views: &[WaitsView]) -> String {
     let rows = || views.iter().flat_map(|view| &view.rows);
     let is_sampled = |row: &&[String; 6]| row[3].ends_with('†');
     let mut said = vec![
-        "Sessions: how many waited at a time, on average. A transaction: these sessions over the throughput, which is how long \
-         a transaction waited."
+        "Sessions: the average number waiting. A transaction: this number divided by the throughput, the time that a \
+         transaction waited."
             .to_owned(),
     ];
     if rows().any(|row| !is_sampled(&row)) {
@@ -107,7 +107,7 @@ pub(crate) fn explained(views: &[WaitsView]) -> String {
 }
 
 const SAMPLED: &str = "†: sessions that were seen in this state when the server was read, and their share of all sessions at work: \
-                       what is short is seen by chance.";
+                       short waits are seen by chance.";
 
 /// Of a server that was watched without a load of truetps's.
 pub(crate) fn watched(waits: &TopWaits) -> DocumentSection {
@@ -159,7 +159,7 @@ pub(crate) fn compared(waits: &ComparedWaits, watched: (bool, bool)) -> Option<D
         (false, _) => Some("A"),
         (true, false) => Some("B"),
     };
-    said.extend(unseen.map(|side| format!("Of {side} no waits are recorded.")));
+    said.extend(unseen.map(|side| format!("{side}: no waits recorded.")));
     let heading = format!("{HEADING}, a transaction");
     Some(DocumentSection { heading, blocks: vec![table, Block::Paragraph(said.join(" "))] })
 }
@@ -202,6 +202,6 @@ mod tests {
         let [Block::Table(table), Block::Paragraph(said)] = &blocks[..] else { panic!("a table and its words") };
         let row: Vec<_> = table.rows[0].iter().map(|entry| entry.text.as_str()).collect();
         assert_eq!(row, ["1", "2.50 ms", NOTHING, WaitClass::RowLock.name(), "Update †"]);
-        assert!(said.ends_with("Of B no waits are recorded."), "{said}");
+        assert!(said.ends_with("B: no waits recorded."), "{said}");
     }
 }

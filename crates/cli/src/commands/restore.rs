@@ -103,7 +103,8 @@ impl Logins<'_> {
         }
         let what = if login.defaults_file.is_some() { "--defaults-file" } else { PASSWORD };
         let addresses: Vec<_> = addresses(journals).into_iter().collect();
-        let message = format!("{what} is for one server, but the journals belong to several: {}", addresses.join(", "));
+        let message =
+            format!("{what} is for one server, but the journals are of several servers: {}", addresses.join(", "));
         let hint = "name the server with --dsn, or one journal with --journal, or use --ask-password";
         Err(CommandFailure::usage(message).hint(hint.to_owned()))
     }

@@ -60,7 +60,7 @@ impl Owned {
     }
 
     pub(crate) fn start_in(home: &Home, binary: &ServerBinary, settings: &[(&str, &str)]) -> Self {
-        // What a data folder must be made with.
+        // Options that the datadir must be created with.
         let mut made_with = Settings::default();
         for (name, value) in settings.iter().filter(|(name, _)| *name == "lower_case_table_names") {
             made_with.set(name, SettingValue::Text((*value).to_owned()));

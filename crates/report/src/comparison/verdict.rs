@@ -80,7 +80,7 @@ pub fn threshold_word(state: ThresholdState) -> &'static str {
         ThresholdState::Unsure => "not enough data",
         ThresholdState::NoFigure => "a side does not have this figure",
         ThresholdState::Bound => "cannot be judged: gaps under 100 ms are not recorded",
-        ThresholdState::DurabilityUnknown => "cannot be judged: it is not known of both sides what a commit survives",
+        ThresholdState::DurabilityUnknown => "cannot be judged: durability is not known on both sides",
     }
 }
 
@@ -101,8 +101,8 @@ fn durability(input: &ComparisonInput<'_>) -> Option<String> {
             sides.iter().filter(|(.., known)| known.is_none()).map(|(letter, ..)| (*letter).to_owned()).collect();
         let whose = if missing.len() == 2 { "A and B".to_owned() } else { missing.concat() };
         return Some(format!(
-            "not known: what a commit survives cannot be judged without the settings of {whose}, which are not recorded or \
-             differ between trials"
+            "not known: durability cannot be judged without the settings of {whose}, which are not recorded or differ \
+             between trials"
         ));
     };
     if a.sentence == b.sentence {
@@ -217,7 +217,7 @@ pub(super) fn notes(input: &ComparisonInput<'_>, inputs: &InputsDiffer) -> Vec<S
         notes.push(
             "The two were not interleaved: any change on the machine between them (another load, a fuller disk, a \
              warmer cache) is in every difference, and in no interval. `truetps sweep` of a plan with both as levels \
-             of a factor runs them in turns, as often as its `blocks` say."
+             of a factor alternates them, once per block."
                 .to_owned(),
         );
     }

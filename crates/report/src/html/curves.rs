@@ -27,10 +27,9 @@ pub(super) struct CurveChart {
 
 impl CurveChart {
     pub(super) fn throughput(input: &ReportInput, lines: &ChartLines) -> Self {
-        let points = "A point is the geometric mean over trials with its 95 % interval, the short strokes beside it are the \
-                      single trials";
-        let knees =
-            "; a circle marks the knee, the fewest connections that are not shown to stay below 95 % of the best";
+        let points = "A point is the geometric mean over trials with its 95 % interval; the short strokes beside it \
+            are single trials";
+        let knees = "; a circle marks the knee, the fewest connections not shown to be below 95 % of the best";
         let pool_rule = ", and the dashed upright line the rule of thumb for pools, to compare the knees with";
         let has_rule = has_knee(input) && input.analysis.rule_connections.is_some();
         let rate = "; on the dotted line throughput is the target rate, and the server keeps up";
@@ -52,11 +51,11 @@ impl CurveChart {
     }
 
     pub(super) fn response(input: &ReportInput, lines: &ChartLines) -> Self {
-        let points = "A point is the time within which 99 of 100 transactions ended (geometric mean over trials, the short strokes \
-                      beside it are the single trials)";
+        let points = "A point is the time within which 99 of 100 transactions ended (geometric mean over trials; the \
+            short strokes beside it are single trials)";
         let knees = ": past the knee of the throughput, which is circled here too, this is what more connections cost";
-        let open = " Response time counts from the scheduled start of a transaction: where the server falls behind, the wait \
-                    is in it.";
+        let open = " Response time counts from the scheduled start of a transaction: if the server falls behind, it \
+            includes the wait.";
         let how_to_read = format!(
             "{points}{}.{}{}",
             if has_knee(input) { knees } else { "" },
@@ -124,7 +123,7 @@ fn marks_explained(input: &ReportInput) -> String {
         said.push_str(" A hollow point was not sustained in all of its trials.");
     }
     if cells.iter().any(generator::is_limited) {
-        said.push_str(" A dashed square stands around figures that the generator limited.");
+        said.push_str(" A dashed square marks figures that the generator limited.");
     }
     said
 }

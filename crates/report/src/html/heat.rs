@@ -98,8 +98,7 @@ fn how_to_read(shown: usize, left_out: usize) -> String {
         return unbroken(reading);
     }
     unbroken(&format!(
-        "{reading} {shown} of {} are here, so that the page stays small; of each of the others latency.hdr has all, under Raw \
-             files.",
+        "{reading} {shown} of {} are shown, to keep the page small; the others are in latency.hdr, under Raw files.",
         format::trials(shown + left_out)
     ))
 }

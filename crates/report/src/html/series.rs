@@ -121,11 +121,12 @@ impl SeriesSection {
 }
 
 fn how_to_read(merged: usize, is_open: bool) -> String {
-    let open = " The thin dotted line is the schedule's rate: where throughput stays below it, starts wait, and the queue of \
-                those without a client grows.";
+    let open = " The thin dotted line is the schedule's rate: where throughput is below it, starts wait and the queue \
+        grows.";
     let open = if is_open { open } else { "" };
-    let reading = "Each line is one trial, each step one interval (those under 100 ms have no rate and are left out): what an average hides (a stall, a slow start, a trial \
-                   unlike its fellows) shows here. The grey part is not counted; a stall is shaded red, a dip yellow.";
+    let reading = "Each line is one trial, each step one interval (intervals under 100 ms have no rate and are left \
+        out). It shows what an average hides: a stall, a slow start, an unusual trial. The grey part is not counted; \
+         a stall is shaded red, a dip yellow.";
     if merged == 1 {
         return format!("{reading}{open}");
     }

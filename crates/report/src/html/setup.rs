@@ -83,8 +83,8 @@ fn server(input: &ReportInput) -> FactGroup {
 }
 
 /// On a server that truetps did not start.
-const BEFORE_GUEST: &str = "tables truncated and refilled from a pristine copy. The server goes on: it writes its changed pages when it \
-    wants to, which may be during a trial, and its logs are not begun anew (refill)";
+const BEFORE_GUEST: &str = "tables truncated and refilled from a pristine copy. The server keeps running: it may \
+    write changed pages during a trial, and its logs are not reset (refill)";
 
 fn before_recorded(personality: Personality) -> &'static str {
     match personality {
@@ -100,7 +100,7 @@ fn datadir(state: DatadirState) -> &'static str {
             "tables truncated, refilled from a pristine copy and flushed; the server goes on, or restarts where a factor needs \
              it (refill)"
         }
-        DatadirState::FreshCopy => "server started anew on a fresh copy of a prepared data folder (fresh_copy)",
+        DatadirState::FreshCopy => "server started anew on a fresh copy of a prepared datadir (fresh_copy)",
     }
 }
 

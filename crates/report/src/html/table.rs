@@ -97,7 +97,8 @@ fn how_to_read(analysis: &Analysis) -> String {
     match &analysis.baseline_label {
         Some(label) if !analysis.contrasts.is_empty() => format!(
             "Ratios are to {label} at the same other levels, paired by block, with a 95 % interval; the picture shows them on \
-             a log scale: the upright line is 1 (no difference), the grey zone what the plan calls too small to matter ({}). {best}{times}",
+             a log scale: the upright line is 1 (no difference), the grey zone shows \
+             differences too small to matter by the plan ({}). {best}{times}",
             format::percent(analysis.smallest_effect),
         ),
         _ => format!("{best}{times}"),
