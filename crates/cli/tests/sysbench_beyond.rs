@@ -289,7 +289,11 @@ fn an_address_names_the_driver() {
     // It never connects to a server that was not named.
     let ran = run(&["--dsn=postgresql://me@nowhere/mine", "--db-driver=mysql"]);
     assert_eq!(ran.code, Some(1));
-    assert!(ran.stdout.contains("FATAL: --dsn is no address for the driver 'mysql': postgresql://"), "{}", ran.stdout);
+    assert!(
+        ran.stdout.contains("FATAL: --dsn is not an address for the driver 'mysql': postgresql://"),
+        "{}",
+        ran.stdout
+    );
 }
 
 #[test]

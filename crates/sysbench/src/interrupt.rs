@@ -1,9 +1,9 @@
-//! The user's wish that the program ends.
+//! The user's request to end the program.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// A wish that a signal makes, and whether the program still listens for it: a script that never gives way does not.
+/// A request made by a signal, and whether the program still handles it: a script that never yields does not.
 #[derive(Debug, Clone)]
 pub struct Interrupt {
     asked: Arc<AtomicBool>,
@@ -11,7 +11,7 @@ pub struct Interrupt {
 }
 
 impl Interrupt {
-    /// `asked` is raised when the user asks for the end.
+    /// `asked` is set when the user requests the end.
     pub fn new(asked: Arc<AtomicBool>) -> Self {
         Self { asked, heard: Arc::default() }
     }
@@ -20,7 +20,7 @@ impl Interrupt {
         self.asked.load(Ordering::Relaxed)
     }
 
-    /// The same, of whoever sees to it that the program ends.
+    /// The same, for the loop that handles the request.
     pub(crate) fn hear(&self) -> bool {
         let is_asked = self.is_asked();
         if is_asked {
@@ -29,7 +29,7 @@ impl Interrupt {
         is_asked
     }
 
-    /// For whoever watches it: how often the wish was heard so far; `None` where there is none.
+    /// For observers: how often the request was read so far; `None` if there is none.
     pub fn heard(&self) -> Option<u64> {
         self.asked.load(Ordering::Relaxed).then(|| self.heard.load(Ordering::Relaxed))
     }

@@ -1,11 +1,11 @@
 //! The sysbench personality: existing scripts and command lines run unmodified.
 //!
-//! - `options`: what was typed, and what scripts declare.
-//! - `lua`: the states that scripts run in, and what they find there.
+//! - - `options`: the command line, and the options that scripts declare.
+//! - - `lua`: the states that scripts run in, and their API.
 //! - `sql`: connections, statements and results of scripts, over the sessions of `truetps_driver`.
 //! - `run`: threads, clients, events, time.
 //! - `rand`: the random numbers of scripts.
-//! - `output`: every line that is printed.
+//! - - `output`: every printed line.
 
 mod interrupt;
 mod lua;

@@ -1,4 +1,4 @@
-//! The life of a command: read the command line, load the script, do what was asked for.
+//! The life of a command: read the command line, load the script, do what the command line requests.
 
 use std::ffi::OsString;
 use std::io::{Read, Write};
@@ -31,22 +31,22 @@ const GOOD: u8 = 0;
 const FAILED: u8 = 1;
 const INTERRUPTED: u8 = 130;
 
-/// How often is looked whether the user has asked for the end.
+/// Interval at which the user's request to end is checked.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Up to so many clients have a thread each: see `docs/decisions/0006-drive-mode.md`.
+/// Up to this number of clients have a thread each: see `docs/decisions/0006-drive-mode.md`.
 const CLIENTS_WITH_THREADS_MAX: u32 = 2;
 
-/// A state has room for so many coroutines that the host holds.
+/// The number of coroutines that the host can hold in one state.
 const CLIENTS_OF_A_STATE_MAX: u32 = 6_000;
 
-/// Threads that record latencies apart from each other; more share the memory for it.
+/// Threads with their own latency records; more than this share them to save memory.
 const SHARES_MAX: u32 = 64;
 
-/// The environment's place for the password of `--dsn`.
+/// The environment variable for the password of `--dsn`.
 const PASSWORD_VARIABLE: &str = "TRUETPS_PASSWORD";
 
-/// The list of processes shows a typed password until it is masked.
+/// The process list shows a typed password until it is masked.
 const TYPED_PASSWORD: &str = "truetps: warning: a password on the command line can be read by other users of this host: put \
                               it in the file of --config-file, or use --dsn with TRUETPS_PASSWORD\n";
 
@@ -54,22 +54,22 @@ const TYPED_PASSWORD: &str = "truetps: warning: a password on the command line c
 const CPU: &str = include_str!("lua/prelude/cpu.lua");
 const NOT_DATABASES: [&str; 4] = ["fileio", "memory", "threads", "mutex"];
 
-/// What the program is run in.
+/// The environment of the program.
 pub struct SysbenchEnv<'a> {
     pub environment: &'a (dyn Fn(&str) -> Option<OsString> + Sync),
     /// Cores that clients may be spread over.
     pub cores: u32,
     pub interrupt: Interrupt,
-    /// What the user should know of a server before it is written to; one line.
+    /// A one-line warning about a server before it is written to.
     pub server_warning: ServerWarning,
 }
 
-/// A line that says why nothing more is done, and the exit status.
+/// The program ends with this exit status; the reason was printed.
 type ProgramExit = u8;
 
 /// Runs a command line of sysbench; the first argument is the program's name. Returns the exit status.
 pub fn run(argv: Vec<OsString>, world: &SysbenchEnv<'_>) -> u8 {
-    // The main state gets as large a stack as those of the workers.
+    // The main state gets a stack as large as the workers'.
     std::thread::scope(|scope| {
         let builder = std::thread::Builder::new().name("sysbench".to_owned()).stack_size(LARGE_STACK_BYTES);
         match builder.spawn_scoped(scope, || run_here(argv, world)) {
@@ -112,11 +112,11 @@ fn run_here(argv: Vec<OsString>, world: &SysbenchEnv<'_>) -> u8 {
     }
 }
 
-/// Messages and lists of options, which may have words of scripts, files and servers.
+/// Messages and lists of options, which may contain text of scripts, files and servers.
 fn write_to(stream: OutputStream, bytes: &[u8]) {
     let text = printable_text(&String::from_utf8_lossy(bytes));
     let bytes = text.as_bytes();
-    // A reader that went away is no failure of ours.
+    // A closed reader is not an error of truetps.
     let _ = match stream {
         OutputStream::Stdout => std::io::stdout().write_all(bytes).and_then(|()| std::io::stdout().flush()),
         OutputStream::Stderr => std::io::stderr().write_all(bytes),
@@ -144,7 +144,7 @@ struct LoadedScript<'a> {
     client: Table,
 }
 
-/// Unbuffered: lines keep their order with what scripts print.
+/// Unbuffered: lines keep their order with output of scripts.
 struct Unbuffered<F>(F);
 
 impl<F: AsFd> Write for Unbuffered<F> {
@@ -167,8 +167,8 @@ fn make_log(settings: &RunSettings) -> Arc<MessageLog> {
     })
 }
 
-/// The standard output for one document alone. What else is printed, by scripts and their C functions too, goes to the
-/// standard error from here on. `None`: the system has no file descriptor left.
+/// Reserves the standard output for one document. All other output, including output of scripts and their C functions,
+/// goes to the standard error from here on. `None`: the system has no file descriptor left.
 fn stdout_of_our_own() -> Option<OwnedFd> {
     const FIRST_FREE: i32 = 3;
     let own = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdout(), FIRST_FREE).ok()?;
@@ -191,7 +191,8 @@ impl<'a> LoadedScript<'a> {
         let preliminary = pass.preliminary().map_err(|refusal| refuse(&refusal))?;
         let drivers = Arc::new(Drivers::new(preliminary, (world.environment)(PASSWORD_VARIABLE)));
         let seed = settings.rand.seed.map_or_else(any_seed, |seed| seed.cast_unsigned().into());
-        // Unique numbers go on from run to run: a seed does not decide them, or rows of the last run would come again.
+        // Unique numbers continue from run to run: they do not depend on the seed, or keys of the last run would be
+        // repeated.
         let mut chance = Xoroshiro::from_seed(any_seed(), 0);
         let unique = Arc::new(Unique::new(chance.next_u64() as u32, chance.next_u64() as u32));
         let run = Arc::new(CommandRun {
@@ -234,7 +235,7 @@ impl<'a> LoadedScript<'a> {
         status
     }
 
-    /// Options that mean nothing to the script: sysbench takes them without a word.
+    /// Reports options that the script does not read: sysbench accepts them silently.
     fn tell_unread(&self, given: &[(String, u32)]) {
         for unread in self.script.sources.unread(given) {
             let option = |name: &str| format!("--{}", name.replace('_', "-"));
@@ -276,7 +277,7 @@ impl<'a> LoadedScript<'a> {
         Ok(has_options)
     }
 
-    /// All values are known, and the command is one.
+    /// Reads all values, and checks that the command exists.
     fn read_options(&self, command: &[u8], has_options: bool) -> Result<SysbenchOptions, ProgramExit> {
         self.pass.check_names(has_options).map_err(|refusal| refuse(&refusal))?;
         self.check_command(command, has_options)?;
@@ -287,8 +288,8 @@ impl<'a> LoadedScript<'a> {
         Ok(options)
     }
 
-    /// The script may have taken a name of ours, or given an option of a driver another default. A driver that its body
-    /// has used stays as it is.
+    /// The script may have taken a truetps name, or given a driver's option another default. A driver that its body has
+    /// already used stays unchanged.
     fn renew_drivers(&mut self, options: &SysbenchOptions) {
         if !self.drivers.are_used() {
             let password = (self.world.environment)(PASSWORD_VARIABLE);
@@ -313,7 +314,7 @@ impl<'a> LoadedScript<'a> {
         self.lua(function.call(name))
     }
 
-    /// Whether there is such a command; `help` is answered here where the script does not.
+    /// Checks that the command exists; answers `help` if the script does not.
     fn check_command(&self, command: &[u8], has_options: bool) -> Result<(), ProgramExit> {
         let name = String::from_utf8_lossy(command).into_owned();
         if self.cmdline_says("command_defined", &name)? || name == "run" {
@@ -340,7 +341,7 @@ impl<'a> LoadedScript<'a> {
     fn call(&mut self, name: &str) -> Result<u8, ProgramExit> {
         match call_function(&mut self.host, 0, &self.client, name) {
             Ok(()) => Ok(GOOD),
-            // As in sysbench, where help that fails is no failure.
+            // In sysbench, too, a failing help is not an error.
             Err(failure) => {
                 Err(if name == "help" { self.fatal(&failure.line()) - FAILED } else { self.fatal(&failure.line()) })
             }
@@ -390,7 +391,7 @@ impl<'a> LoadedScript<'a> {
         }
     }
 
-    /// How many threads the clients are spread over.
+    /// Number of threads for the clients.
     fn threads(&self, options: &SysbenchOptions) -> Result<(u32, Option<String>), ProgramExit> {
         let settings = options.settings();
         let clients = settings.threads;
@@ -406,7 +407,7 @@ impl<'a> LoadedScript<'a> {
         })
     }
 
-    /// A command that each client runs by itself.
+    /// A command that each client runs separately.
     fn run_parallel(&mut self, options: SysbenchOptions) -> u8 {
         let threads = options.settings().threads;
         self.log.text(MessageLevel::Notice, lines::INITIALIZING_THREADS);
@@ -425,7 +426,7 @@ impl<'a> LoadedScript<'a> {
             started += 1;
         }
         let mut is_interrupted = false;
-        // Not before the clients have had time to connect: a limit of sessions may be as many as they are.
+        // Not before the clients have had time to connect: the session limit may equal their number.
         let mut warning = writes_at_once(&self.script).then_some(self.world.server_warning);
         while started > 0 {
             match news.recv_timeout(LOOK) {
@@ -480,7 +481,7 @@ impl<'a> LoadedScript<'a> {
         Ok(load.run())
     }
 
-    /// The state that intermediate reports are made in, where there are some.
+    /// The state for intermediate reports, if there are any.
     fn reporter(&self, crew: &WorkerContext) -> Result<Option<(LuaThread, Table)>, ProgramExit> {
         let settings = &crew.run.settings;
         if settings.report_interval.is_none() && settings.checkpoints.is_empty() {
@@ -496,8 +497,8 @@ impl<'a> LoadedScript<'a> {
     }
 }
 
-/// Whether the first connection of the command is followed by what it writes: `prepare` and commands of a script's own. The
-/// clients of `run` connect first, and `cleanup` and `help` add nothing to the server.
+/// Whether the first connection of the command is followed by its writes: true for `prepare` and a script's own
+/// commands. The clients of `run` connect first, and `cleanup` and `help` add nothing to the server.
 fn writes_at_once(script: &LuaScript) -> bool {
     let command = script.command.as_deref();
     command.is_some_and(|command| ![&b"run"[..], b"cleanup", b"help"].contains(&command))
@@ -520,7 +521,8 @@ fn make_host(
     made().map_err(|error| lua_error_text(&error))
 }
 
-/// LuaJIT's last numbered version: programs look for it in the first line. What is built in is later, of the same branch.
+/// LuaJIT's last numbered version: programs look for it in the first line. The built-in one is later, of the same
+/// branch.
 const LUAJIT_VERSION: &str = "2.1.0-beta3";
 
 fn find_script(
@@ -539,14 +541,14 @@ fn find_script(
         None => {
             command = None;
             let mut text = Vec::new();
-            // What cannot be read is not there.
+            // Input that cannot be read is ignored.
             let _ = std::io::stdin().read_to_end(&mut text);
             ScriptSource::Text { name: "=stdin", text }
         }
         Some(name) if name == b"cpu" => ScriptSource::Text { name: "=cpu", text: CPU.as_bytes().to_vec() },
         Some(name) if NOT_DATABASES.contains(&&*text_of(name)) => {
             let text = format!(
-                "the built-in test '{}' is not part of truetps, which measures databases: use sysbench for it",
+                "the built-in test '{}' is not part of truetps, which measures databases; use sysbench for it",
                 text_of(name)
             );
             log.text(MessageLevel::Fatal, &text);
@@ -577,8 +579,8 @@ fn find_script(
     })
 }
 
-/// What a state may have where nobody says: half of what the system has, so that a script that wants all of it gets an
-/// error of its own. Without a limit the whole process would end.
+/// Default memory limit of a state: half of the system's memory, so that a script that exceeds it gets a Lua error.
+/// Without a limit the whole process would be killed.
 fn memory_limit() -> usize {
     const LIMIT_MIN: u64 = 256 << 20;
     let may_have = rustix::process::getrlimit(rustix::process::Resource::As).current.unwrap_or(u64::MAX);

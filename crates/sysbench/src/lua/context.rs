@@ -1,4 +1,4 @@
-//! Which client runs on this thread just now: what C functions that scripts call cannot be told by an argument.
+//! The client that is running on this thread: C functions called by scripts cannot receive it as an argument.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -8,22 +8,22 @@ use crate::output::{MessageLevel, lines};
 use crate::rand::{RandomDistributions, Xoroshiro};
 use crate::run::{CommandRun, NextEvent, StopReason, UNCLAIMED};
 
-/// One client, as far as C functions are concerned.
+/// One client, as seen by C functions.
 pub(crate) struct Context {
     pub(crate) run: Arc<CommandRun>,
     pub(crate) tid: u32,
-    /// Number of the share of the board that its thread writes to.
+    /// Index of the shard of counters that its thread writes to.
     pub(crate) share: usize,
     pub(crate) random: RefCell<Xoroshiro>,
-    /// One for all clients of a thread.
+    /// Shared by all clients of a thread.
     pub(crate) distribution: Rc<RandomDistributions>,
     /// The start that it has claimed; see [`crate::run::Control::next`].
     pub(crate) claimed_ns: Cell<u64>,
-    /// When the start that C code asked for was to be; 0: nobody asked.
+    /// Scheduled time of the start that C code requested; 0: none was requested.
     pub(crate) start_ns: Cell<u64>,
-    /// Others wait for the thread.
+    /// Whether other clients wait for the thread.
     pub(crate) has_neighbours: bool,
-    /// It was resumed and has started no event since.
+    /// Whether it was resumed and has started no event since.
     pub(crate) has_turn: Cell<bool>,
 }
 
@@ -31,27 +31,27 @@ thread_local! {
     static CURRENT: RefCell<Option<Rc<Context>>> = const { RefCell::new(None) };
 }
 
-/// The client that runs from now on; `None`: nobody. Returns who ran before.
+/// The client that runs from now on; `None`: no client. Returns the client that ran before.
 pub(crate) fn enter(context: Option<Rc<Context>>) -> Option<Rc<Context>> {
     CURRENT.replace(context)
 }
 
-/// Calls `f` with the client that runs; `None` where there is none, as in a thread that a script's library started.
+/// Calls `f` with the running client; `None` if there is none, as in a thread that a script's library started.
 pub(crate) fn with<R>(f: impl FnOnce(&Context) -> R) -> Option<R> {
     CURRENT.with_borrow(|current| current.as_deref().map(f))
 }
 
-/// What a client is told that asks for its next event.
+/// The answer to a client that requests its next event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum EventTurn {
     Stop,
     /// The event has begun.
     Go,
-    /// Later, when this moment has come.
+    /// Try again at this time.
     Wait {
         due_ns: u64,
     },
-    /// Later, when others on its thread have had their turn.
+    /// Try again after the other clients of its thread have had their turn.
     Pass,
 }
 
@@ -77,7 +77,7 @@ impl Context {
         }
     }
 
-    /// Asks for the next event; where it is time, it begins.
+    /// Requests the next event, which begins if it is due.
     pub(crate) fn next_event(&self) -> EventTurn {
         // A script that waits for nothing must not keep its neighbours from running.
         if self.has_neighbours && !self.has_turn.replace(false) {

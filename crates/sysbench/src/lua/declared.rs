@@ -7,7 +7,7 @@ use crate::options::{OptionSpec, OptionType, option_lines};
 /// One option of a script.
 pub(crate) type Declaration = OptionSpec;
 
-/// Reads the list that `cmdline.lua` makes of the script's table.
+/// Reads the list that `cmdline.lua` makes from the script's table.
 pub(crate) fn read_declared(list: &Table) -> mlua::Result<Vec<Declaration>> {
     let mut options = Vec::new();
     for entry in list.sequence_values::<Table>() {

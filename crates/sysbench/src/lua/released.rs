@@ -1,7 +1,7 @@
-//! What scripts have forgotten: finalisers of LuaJIT put it here, and the host fetches it when it is safe to.
+//! Objects that scripts have dropped: finalisers of LuaJIT add them, and the host releases them when it is safe.
 //!
-//! A thread may have several states, and with them several stores; each has a number, so that the handles of one are
-//! never taken for those of another.
+//! A thread may have several states, each with its own store. Each store has a number, so that handles of different
+//! stores are not confused.
 
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -24,16 +24,16 @@ pub(crate) fn next_store() -> u32 {
 }
 
 pub(super) fn put(store: u32, what: Released) {
-    // At the end of a thread there is nobody left to tell, and no need to.
+    // At the end of a thread the list is gone, and not needed.
     let _ = RELEASED.try_with(|released| released.borrow_mut().push((store, what)));
 }
 
-/// Whether there is anything to fetch on this thread.
+/// Whether this thread has objects to release.
 pub(crate) fn has_released() -> bool {
     RELEASED.with_borrow(|released| !released.is_empty())
 }
 
-/// Takes what belongs to this store.
+/// Takes the objects of this store.
 pub(crate) fn take_released(store: u32) -> Vec<Released> {
     RELEASED.with_borrow_mut(|released| {
         let mine = released.iter().filter(|(of, _)| *of == store).map(|(_, what)| *what).collect();

@@ -1,4 +1,4 @@
-//! What scripts ask their host for.
+//! The requests of scripts to their host.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -9,11 +9,11 @@ use super::context;
 use super::symbols;
 use crate::sql::{Answer, RequestProgress, Store};
 
-/// The first value that a coroutine of a client yields. The numbers are such as no script yields by chance.
+/// The first value that a client's coroutine yields: numbers that no script yields by chance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(i32)]
 pub(crate) enum ScriptRequest {
-    /// The procedure has ended; the next value is 1 where it ended well.
+    /// The procedure has ended; the next value is 1 if it succeeded.
     Ended = Self::FIRST,
     Connect,
     Reconnect,
@@ -24,7 +24,7 @@ pub(crate) enum ScriptRequest {
     NextResult,
     Flush,
     NextEvent,
-    /// All is prepared for events.
+    /// The client is prepared for events.
     Ready,
 }
 
@@ -53,8 +53,8 @@ impl ScriptRequest {
     }
 }
 
-/// Begins what a client asks of its database. Returns the connection that it is about, and how far it is; `None`: it
-/// asks for something else.
+/// Begins a client's database request. Returns its connection and progress; `None`: the request is about something
+/// else.
 pub(crate) fn begin(
     store: &mut Store,
     request: ScriptRequest,
@@ -77,7 +77,7 @@ pub(crate) fn begin(
     })
 }
 
-/// Answers a request while the whole thread waits: where a script cannot yield.
+/// Answers a request while the whole thread waits: for callers that cannot yield.
 pub(crate) fn answer_now(store: &Rc<RefCell<Store>>, what: i32, handle: u32, text: Option<&LuaString>) -> Answer {
     let tid = context::with(|context| context.tid).unwrap_or(0);
     let Some(request) = ScriptRequest::of(what) else { return Answer::MISUSE };

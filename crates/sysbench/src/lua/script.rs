@@ -1,4 +1,4 @@
-//! The script of a run: what all its states have in common.
+//! The script of a run: data that all its states share.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -7,16 +7,16 @@ use std::sync::Arc;
 
 use super::sources::LoadedSources;
 
-/// Where sysbench's packages have their scripts.
+/// The scripts' folder in sysbench's packages.
 const DATA_DIR: &str = "/usr/share/sysbench";
 
-/// Where a script's text comes from.
+/// The source of a script's text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ScriptSource {
     File(Vec<u8>),
     /// Found in `package.path`.
     Module(Vec<u8>),
-    /// The standard input, or a text of ours.
+    /// The standard input, or a built-in text.
     Text {
         name: &'static str,
         text: Vec<u8>,
@@ -26,20 +26,20 @@ pub(crate) enum ScriptSource {
 #[derive(Debug, Clone)]
 pub(crate) struct LuaScript {
     pub(crate) source: ScriptSource,
-    /// As it was typed.
+    /// As typed.
     pub(crate) name: Vec<u8>,
     pub(crate) command: Option<Vec<u8>>,
     pub(crate) argv: Vec<Vec<u8>>,
-    /// What the script is told that it runs in: `1.0.20`.
+    /// The sysbench version shown to the script: `1.0.20`.
     pub(crate) version: &'static str,
-    /// Whether the API of 0.5 is there.
+    /// Whether the API of 0.5 is available.
     pub(crate) has_legacy: bool,
     pub(crate) package_path: Vec<u8>,
     pub(crate) package_cpath: Vec<u8>,
-    /// Of one state.
+    /// Limit of one state.
     pub(crate) memory_limit_bytes: Option<usize>,
     pub(crate) luajit_command: Vec<u8>,
-    /// The texts that its states have loaded.
+    /// The texts loaded by its states.
     pub(crate) sources: Arc<LoadedSources>,
 }
 

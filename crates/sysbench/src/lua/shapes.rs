@@ -1,8 +1,9 @@
-//! What scripts see of connections, statements and results: C structures at fixed places, which LuaJIT reads directly.
+//! Connections, statements and results as scripts see them: C structures at fixed addresses, which LuaJIT reads
+//! directly.
 //!
-//! The layouts are those of `prelude/declarations.h`. A place is given out again after its object is gone, and memory is
-//! freed only with the whole [`Shapes`]: a script that keeps a pointer for too long reads the object that came after
-//! it, never memory that is somebody else's.
+//! `prelude/declarations.h` has the same layouts. An address is reused after its object is gone, and memory is freed
+//! only with the whole [`Shapes`]: a script that keeps a pointer for too long reads the next object, never freed
+//! memory.
 #![allow(unsafe_code, reason = "the one place where memory is shared with LuaJIT; see the types' documentation")]
 
 use std::cell::{Cell, UnsafeCell};
@@ -33,12 +34,12 @@ pub(crate) struct ConnectionShape {
     pub(crate) statement: *mut StatementShape,
     /// The store that it belongs to; see `released.rs`.
     pub(crate) store: u32,
-    /// What the two texts above point to: scripts may keep the pointers. Zeros end them.
+    /// Storage of the two texts above: scripts may keep the pointers. The texts are zero-terminated.
     pub(crate) state_text: [u8; STATE_BYTES],
     pub(crate) message_text: [u8; MESSAGE_BYTES],
 }
 
-/// An SQLSTATE, and as much of a message as servers send, each with its end.
+/// Sizes of an SQLSTATE, and of a message as servers send it, each with its terminator.
 pub(crate) const STATE_BYTES: usize = 8;
 pub(crate) const MESSAGE_BYTES: usize = 512;
 
@@ -89,8 +90,8 @@ macro_rules! zeroed {
 }
 zeroed!(DriverShape, ConnectionShape, StatementShape, ResultShape);
 
-/// The place of one structure, which is there as long as anybody knows it. It is written and read by the thread that owns
-/// the Lua state alone.
+/// The memory of one structure, which lives as long as any handle to it. Only the thread that owns the Lua state reads
+/// and writes it.
 pub(crate) struct LuaStructure<T>(Rc<StructurePlace<T>>);
 
 struct StructurePlace<T> {
@@ -113,20 +114,20 @@ impl<T> LuaStructure<T> {
     ///
     /// # Panics
     ///
-    /// Inside of another change of the same structure.
+    /// If called inside another change of the same structure.
     pub(crate) fn with<R>(&self, change: impl FnOnce(&mut T) -> R) -> R {
         assert!(!self.0.is_in_use.replace(true), "a structure is changed by one at a time");
-        // SAFETY: the memory lives as long as this handle; no other handle gives a reference out meanwhile; Lua code, the
-        // only other reader and writer, does not run while `change` does.
+        // SAFETY: the memory lives as long as this handle; no other handle gives out a reference during the call; Lua
+        // code, the only other reader and writer, does not run while `change` does.
         let result = unsafe { change(&mut *self.0.structure.get()) };
         self.0.is_in_use.set(false);
         result
     }
 }
 
-/// Places for structures of one kind.
+/// Memory for structures of one kind.
 pub(crate) struct Shapes<T> {
-    /// Scripts may have the address of each.
+    /// Scripts may hold the address of each.
     all: Vec<LuaStructure<T>>,
     free: Vec<LuaStructure<T>>,
 }
@@ -148,7 +149,7 @@ impl<T: Default> Shapes<T> {
         shape
     }
 
-    /// The object is gone: its place may be taken by the next one.
+    /// The object is gone: its memory may be reused by the next one.
     pub(crate) fn give_back(&mut self, shape: LuaStructure<T>) {
         self.free.push(shape);
     }

@@ -1,7 +1,7 @@
-//! The texts that a script consists of: its own file and what it loads from others.
+//! The texts of a script: its own file and the files that it loads.
 //!
-//! The script and the modules that it requires are read once, whatever the number of states: all clients run the same text,
-//! also where a file is changed meanwhile, and the run folder has the text that ran.
+//! The script and the modules that it requires are read once for all states: all clients run the same text, even if a
+//! file is changed during the run, and the run folder has the text that ran.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -15,9 +15,9 @@ use truetps_record::ScriptText;
 
 use super::words::{ScriptWords, UnreadOption};
 
-/// Texts that are recorded besides the script's own; generated ones have no end.
+/// Limit of recorded texts besides the script's own: a script may generate texts endlessly.
 const MODULES_MAX: usize = 200;
-/// Bytes that are recorded of one text, and of all together. Scripts in the wild have some kilobytes.
+/// Recorded bytes of one text, and of all together. Typical scripts have some kilobytes.
 const TEXT_BYTES_MAX: usize = 256 << 10;
 const TEXTS_BYTES_MAX: usize = 2 << 20;
 /// First byte of LuaJIT's byte code.
@@ -28,7 +28,7 @@ pub(crate) struct LoadedSources(Mutex<Loaded>);
 
 #[derive(Debug, Default)]
 struct Loaded {
-    /// What was read once for all, by path.
+    /// Texts that were read once for all states, by path.
     kept: HashMap<Vec<u8>, Arc<[u8]>>,
     script: Option<ScriptText>,
     modules: Vec<ScriptText>,
@@ -38,11 +38,11 @@ struct Loaded {
 }
 
 impl LoadedSources {
-    /// The text of a file. One with a name is read once: the script, or a module. The first of all is the script.
+    /// The text of a file. A named text is read once: the script, or a module. The first of all is the script.
     ///
     /// # Errors
     ///
-    /// What is wrong with it, in Lua's words.
+    /// The error, in Lua's words.
     pub(crate) fn read(&self, path: &[u8], name: Option<&[u8]>) -> Result<Arc<[u8]>, String> {
         let mut loaded = self.lock();
         if let Some(text) = loaded.kept.get(path).filter(|_| name.is_some()) {
@@ -56,12 +56,12 @@ impl LoadedSources {
         Ok(text)
     }
 
-    /// A script that is in no file.
+    /// A script that is not in a file.
     pub(crate) fn add_script(&self, name: &str, text: &[u8]) {
         self.lock().add(name.as_bytes(), None, Some(text));
     }
 
-    /// A module that a script finds in a library, or in `package.preload`: then it has no path.
+    /// A module that a script finds in a library, or in `package.preload`: the latter has no path.
     pub(crate) fn add_module(&self, name: &[u8], path: Option<&[u8]>) {
         let mut loaded = self.lock();
         if loaded.modules.iter().any(|module| module.name.as_bytes() == name) {
@@ -71,13 +71,13 @@ impl LoadedSources {
         loaded.add(name, path, bytes.as_deref());
     }
 
-    /// The script, what it has loaded so far, and how many more texts than are kept.
+    /// The script, its loaded texts so far, and the number of texts beyond the limit.
     pub(crate) fn recorded(&self) -> (ScriptText, Vec<ScriptText>, u64) {
         let loaded = self.lock();
         (loaded.script.clone().unwrap_or_default(), loaded.modules.clone(), loaded.modules_left_out)
     }
 
-    /// Of options that were given, those that no text reads: see [`ScriptWords::unread`].
+    /// The given options that no text reads: see [`ScriptWords::unread`].
     pub(crate) fn unread(&self, given: &[(String, u32)]) -> Vec<UnreadOption> {
         self.lock().words.unread(given)
     }
@@ -103,7 +103,7 @@ impl Loaded {
             return;
         }
         let is_script = self.script.is_none();
-        // What is in `package.preload` is in a text that was loaded.
+        // The content of `package.preload` is in a text that was loaded.
         if path.is_some() || bytes.is_some() {
             self.words.add(bytes.filter(|bytes| is_text(bytes)));
         }
@@ -125,7 +125,7 @@ impl Loaded {
     }
 }
 
-/// As much as there is room for, in whole lines where there are some.
+/// The beginning that fits, cut at a line end if possible.
 fn beginning(bytes: &[u8], room: usize) -> &[u8] {
     if bytes.len() <= room {
         return bytes;
@@ -155,7 +155,7 @@ fn read_file(path: &[u8]) -> Result<Arc<[u8]>, String> {
     Ok(bytes.into())
 }
 
-/// The system's words alone, as C prints them.
+/// Only the system's message, as C prints it.
 fn reason(error: &io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or_default().to_owned()

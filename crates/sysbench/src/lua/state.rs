@@ -1,4 +1,4 @@
-//! One Lua state: what scripts find in it, and the way from a script's request to the host.
+//! One Lua state: the environment of scripts, and the path of a script's request to the host.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -34,18 +34,18 @@ const PARTS: [(&str, &str, &str); 11] = [
 const INSPECTION: &str = include_str!("prelude/inspection.lua");
 const DECLARATIONS: &str = include_str!("prelude/declarations.h");
 
-/// In percent of what is alive: so large is the heap when a collection begins. Thousands of clients are prepared with a
-/// small one, which takes a little longer and leaves no hole of the same size again.
+/// Heap size at which a collection begins, in percent of the live data. Thousands of clients are prepared with a small
+/// value, which takes a little longer and leaves less fragmentation.
 const PAUSE_IN_PREPARATION: i32 = 125;
-/// Far below LuaJIT's own of 200: most of the heap are thousands of clients, which no collection makes smaller.
+/// Far below LuaJIT's default of 200: most of the heap is thousands of clients, which no collection shrinks.
 const PAUSE_IN_EVENTS: i32 = 120;
-/// Twice LuaJIT's own: a collection that takes its time lets the heap grow meanwhile.
+/// Twice LuaJIT's default: a slow collection lets the heap grow in between.
 const STEPS_IN_EVENTS: i32 = 400;
 
-/// What a state is for.
+/// The purpose of a state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
-    /// The state of the main thread, which looks at what the script does.
+    /// The state of the main thread, which inspects the script.
     Main,
     /// It has one client.
     Single,
@@ -53,7 +53,7 @@ pub(crate) enum Role {
     Shared,
 }
 
-/// Shows what was declared: the main state alone has somebody who listens.
+/// Receives the declared options: used only by the main state.
 pub(crate) type DeclarationLog = Rc<RefCell<Vec<Declaration>>>;
 
 // Fields are dropped in this order: the state before the store, whose structures its finalisers read.
@@ -69,12 +69,12 @@ pub(crate) struct LuaState {
 }
 
 impl LuaState {
-    /// A state with all that scripts find in theirs, and none of the script yet.
+    /// A state with the complete environment of scripts; the script is not loaded yet.
     #[expect(unsafe_code, reason = "scripts use ffi and debug, which mlua calls unsafe")]
     pub(crate) fn new(script: &LuaScript, store: Store, log: &Arc<MessageLog>, role: Role) -> mlua::Result<Self> {
         symbols::keep();
-        // `catch_rust_panics` leaves pcall as LuaJIT has it: clients yield through it.
-        // SAFETY: scripts are the user's own programs, as any other program that they run.
+        // `catch_rust_panics` leaves LuaJIT's pcall unchanged: clients yield through it.
+        // SAFETY: scripts are the user's own programs, like any other program that the user runs.
         let lua = unsafe { Lua::unsafe_new_with(StdLib::ALL, LuaOptions::new().catch_rust_panics(true)) };
         if let Some(limit) = script.memory_limit_bytes {
             lua.set_memory_limit(limit)?;
@@ -101,7 +101,7 @@ impl LuaState {
         Ok(Self { api, host, new_client, start, lua, declared, findings, store })
     }
 
-    /// A client's globals; nothing of the script has run.
+    /// A client's globals; the script has not run yet.
     pub(crate) fn client(&self, tid: u32, facts: &Table) -> mlua::Result<Table> {
         self.new_client.call((tid, facts))
     }
@@ -111,7 +111,7 @@ impl LuaState {
         self.start.call((client, procedure))
     }
 
-    /// What scripts are told about themselves.
+    /// Facts that scripts can read about their environment.
     pub(crate) fn facts(&self, script: &LuaScript) -> mlua::Result<Table> {
         let facts = self.lua.create_table()?;
         facts.set("version", script.version)?;
@@ -160,17 +160,17 @@ impl LuaState {
     ///
     /// # Errors
     ///
-    /// What the script says is wrong, as a text.
+    /// The script's error, as text.
     pub(crate) fn call_hook(&self, hook: &Function, stat: Table) -> mlua::Result<Option<String>> {
         self.api.get::<Function>("call_hook")?.call((hook, stat))
     }
 
-    /// The state keeps this client: there are too many for a handle each.
+    /// Stores this client in the state: there are too many for one handle each.
     pub(crate) fn keep_client(&self, client: &Table) -> mlua::Result<()> {
         self.api.get::<Function>("keep")?.call(client)
     }
 
-    /// A client that the state keeps.
+    /// A client stored in the state.
     pub(crate) fn kept_client(&self, tid: u32) -> mlua::Result<Table> {
         self.api.get::<Function>("of")?.call(tid)
     }
@@ -190,9 +190,10 @@ impl LuaState {
         self.api.get::<Function>("hook").and_then(|hook| hook.call((client, name))).ok()
     }
 
-    /// The clients are ready. What their preparation left goes now, so that no collection of it falls into the events.
+    /// The clients are ready. Garbage of their preparation is collected now, so that no collection of it falls into the
+    /// events.
     pub(crate) fn end_of_preparation(&self) {
-        // A finaliser of a script that fails has been told to nobody by sysbench, too.
+        // Errors in a script's finalisers are ignored, as in sysbench.
         let _ = self.lua.gc_collect();
         self.lua.gc_set_mode(mlua::state::GcMode::Incremental(
             mlua::state::GcIncParams::default().pause(PAUSE_IN_EVENTS).step_multiplier(STEPS_IN_EVENTS),
@@ -203,13 +204,13 @@ impl LuaState {
         &self.lua
     }
 
-    /// Begins to look at what the script's body does to what all clients share.
+    /// Begins to inspect the effects of the script's body on shared tables.
     pub(crate) fn begin_inspection(&self, client: &Table) -> mlua::Result<()> {
         let inspection: Table = self.api.get("inspection")?;
         inspection.get::<Function>("begin")?.call(client.get::<Table>("environment")?)
     }
 
-    /// Why the script's clients need states of their own.
+    /// Why the script's clients need separate states.
     pub(crate) fn finding(&self, client: &Table) -> mlua::Result<Option<String>> {
         if let Some(found) = self.findings.borrow().clone() {
             return Ok(Some(found));
@@ -324,7 +325,7 @@ fn add_functions(lua: &Lua, host: &Table, store: &SharedStore) -> mlua::Result<(
     host.set("answer_now", lua.create_function(now)?)
 }
 
-/// `read_source(path, name)`: the text of a file, or nil and what is wrong; `note_module(name, path)`.
+/// `read_source(path, name)`: the text of a file, or nil and the error; `note_module(name, path)`.
 fn add_sources(lua: &Lua, host: &Table, sources: &Arc<LoadedSources>) -> mlua::Result<()> {
     let of = Arc::clone(sources);
     let read = move |lua: &Lua, (path, name): (LuaString, Option<LuaString>)| match of
@@ -344,7 +345,7 @@ fn add_sources(lua: &Lua, host: &Table, sources: &Arc<LoadedSources>) -> mlua::R
 
 #[expect(unsafe_code, reason = "the address of an array that sql.lua has made for this call")]
 fn bind(store: &SharedStore, number: u32, address: f64, count: usize) -> mlua::Result<bool> {
-    // SAFETY: `sql.lua` gives the address of an array of `count` descriptions, and keeps the buffers alive as long as
+    // SAFETY: `sql.lua` passes the address of an array of `count` descriptions, and keeps the buffers alive as long as
     // the statement or until it binds it again.
     let binds = unsafe { Binds::read(address as usize, count) };
     Ok(free(store)?.bind(number, binds))
@@ -387,7 +388,7 @@ fn add_declarations(lua: &Lua, host: &Table, declared: &DeclarationLog, log: &Ar
     host.set("complain", lua.create_function(complain)?)
 }
 
-/// `shared_by`: the run of a state that clients share already. What is found there comes too late, and is told.
+/// `shared_by`: the run of a state that clients already share. Findings there come too late, and are only reported.
 fn add_findings(
     lua: &Lua,
     host: &Table,
@@ -410,8 +411,8 @@ fn add_findings(
     host.set("found", lua.create_function(move |_, ()| Ok(found.borrow().clone()))?)
 }
 
-/// Clients share a state that would have had one each, had the script's body done this. Who has asked for shared states
-/// gets them without a word.
+/// Reports that clients share a state although this action in the script's body would have given them separate ones. A
+/// user who requested shared states gets no such note.
 fn tell_late(run: &CommandRun, found: &str) {
     if run.settings.ours.lua_isolation != LuaIsolation::Auto {
         return;
@@ -425,7 +426,7 @@ fn tell_late(run: &CommandRun, found: &str) {
     }
 }
 
-/// An error of Lua as sysbench would print it: the message alone, without a traceback.
+/// A Lua error as sysbench prints it: only the message, without a traceback.
 pub(crate) fn lua_error_text(error: &mlua::Error) -> String {
     match error {
         mlua::Error::RuntimeError(text)

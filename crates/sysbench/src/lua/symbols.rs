@@ -1,4 +1,4 @@
-//! The C functions that scripts find with `ffi.C`: their names and types are those of sysbench.
+//! The C functions that scripts find with `ffi.C`, with sysbench's names and types.
 //!
 //! They are called by LuaJIT, on the thread of the client that runs. None of them may panic or unwind. The program
 //! exports them: see the build script of the `cli` crate.
@@ -60,7 +60,7 @@ pub(crate) extern "C" fn sb_rand_uniform_uint64() -> u64 {
     context::with(|context| context.random.borrow_mut().next_u64()).unwrap_or(0)
 }
 
-/// Fills `out` after the model of `format`, without an end.
+/// Fills `out` by the pattern `format`, without a terminator.
 ///
 /// # Safety
 /// `format` is a C string, and `out` has room for as many bytes as it has.
@@ -69,23 +69,23 @@ pub(crate) unsafe extern "C" fn sb_rand_str(format: *const c_char, out: *mut c_c
     if format.is_null() || out.is_null() {
         return;
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     let format = unsafe { CStr::from_ptr(format) }.to_bytes();
     let (begin, other) = (format.as_ptr().addr(), out.addr());
     if begin < other.saturating_add(format.len()) && other < begin.saturating_add(format.len()) {
-        // A script may fill the model itself: no two references to one memory.
+        // A script may pass the pattern itself as `out`: two references to one memory are not allowed.
         let model = format.to_owned();
         // SAFETY: `out` has room for the bytes of `format`, which is not read any more.
         let out = unsafe { std::slice::from_raw_parts_mut(out.cast::<u8>(), model.len()) };
         context::with(|context| rand::string(&mut context.random.borrow_mut(), &model, out));
         return;
     }
-    // SAFETY: the caller's promise; the two do not overlap.
+    // SAFETY: guaranteed by the caller; the two do not overlap.
     let out = unsafe { std::slice::from_raw_parts_mut(out.cast::<u8>(), format.len()) };
     context::with(|context| rand::string(&mut context.random.borrow_mut(), format, out));
 }
 
-/// Fills `out` with a text of random length, and returns that.
+/// Fills `out` with a text of random length, and returns the length.
 ///
 /// # Safety
 /// `out` has room for `length_max` bytes.
@@ -94,14 +94,14 @@ pub(crate) unsafe extern "C" fn sb_rand_varstr(out: *mut c_char, length_min: u32
     if out.is_null() || length_min > length_max || length_max > TEXT_BYTES_MAX {
         return 0;
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     let out = unsafe { std::slice::from_raw_parts_mut(out.cast::<u8>(), length_max as usize) };
     let length =
         context::with(|context| rand::varstring(&mut context.random.borrow_mut(), length_min, length_max, out) as u32);
     length.unwrap_or(0)
 }
 
-/// Whether there is another event, for scripts with a `thread_run` of their own. It waits until the event is due.
+/// Whether there is another event, for scripts with their own `thread_run`. Waits until the event is due.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn sb_more_events(_tid: c_int) -> bool {
     let turn = || context::with(Context::next).unwrap_or(NextEvent::Stop(crate::run::StopReason::Ended));
@@ -114,7 +114,7 @@ pub(crate) extern "C" fn sb_more_events(_tid: c_int) -> bool {
             }
             NextEvent::Wait { due_ns } => {
                 let now_ns = context::with(|context| context.run.control.now_ns()).unwrap_or(due_ns);
-                // In pieces, so that the end of the run is seen.
+                // In short steps, so that the end of the run is noticed.
                 let wait = Duration::from_nanos(due_ns.saturating_sub(now_ns)).min(Duration::from_millis(50));
                 std::thread::sleep(wait);
             }
@@ -157,10 +157,10 @@ pub(crate) extern "C" fn sb_counter_val(tid: c_int, counter: c_int) -> u64 {
     with_slot(tid, |slot| slot.value(counter)).unwrap_or(0)
 }
 
-/// A histogram of a script's own, which it may hand to other threads.
+/// A script's own histogram, which it may pass to other threads.
 type ScriptHistogram = Mutex<LogHistogram>;
 
-/// Null where the range is none.
+/// Null if the range is invalid.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn sb_histogram_new(
     size: usize,
@@ -185,7 +185,7 @@ fn lock(histogram: &ScriptHistogram) -> MutexGuard<'_, LogHistogram> {
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn sb_histogram_delete(histogram: *mut ScriptHistogram) {
     if !histogram.is_null() {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         drop(unsafe { Box::from_raw(histogram) });
     }
 }
@@ -194,7 +194,7 @@ pub(crate) unsafe extern "C" fn sb_histogram_delete(histogram: *mut ScriptHistog
 /// As of [`sb_histogram_delete`].
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn sb_histogram_update(histogram: *mut ScriptHistogram, value: c_double) {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     if let Some(histogram) = unsafe { histogram.as_ref() } {
         lock(histogram).update(value);
     }
@@ -204,13 +204,13 @@ pub(crate) unsafe extern "C" fn sb_histogram_update(histogram: *mut ScriptHistog
 /// As of [`sb_histogram_delete`].
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn sb_histogram_print(histogram: *mut ScriptHistogram) {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     if let Some(histogram) = unsafe { histogram.as_ref() } {
         context::with(|context| context.run.log.script(lock(histogram).text().as_bytes()));
     }
 }
 
-/// Asks for the next event, which begins: [`STOP`], [`GO`], or [`LATER`], where the caller has to yield first.
+/// Requests the next event, which begins: [`STOP`], [`GO`], or [`LATER`] if the caller has to yield first.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn truetps_next_event(_tid: c_int) -> c_int {
     match context::with(Context::next_event) {
@@ -220,43 +220,43 @@ pub(crate) extern "C" fn truetps_next_event(_tid: c_int) -> c_int {
     }
 }
 
-/// Whether an event that failed may be tried again: not after the run has been ended.
+/// Whether a failed event may be retried: not after the run has ended.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn truetps_may_restart(_tid: c_int) -> c_int {
     context::with(|context| c_int::from(context.run.control.may_restart())).unwrap_or(0)
 }
 
-/// The event that runs is not counted.
+/// The running event is not counted.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn truetps_abandon_event(_tid: c_int) {
     context::with(|context| context.run.board.slot(context.tid).abandon_event());
 }
 
-/// A script has forgotten this connection.
+/// A script has dropped this connection.
 ///
 /// # Safety
-/// `connection` is null or a place that lives as long as its Lua state.
+/// `connection` is null or memory that lives as long as its Lua state.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn truetps_release_connection(connection: *const ConnectionShape) {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     if let Some(connection) = unsafe { connection.as_ref() } {
         released::put(connection.store, Released::Connection(connection.handle));
     }
 }
 
-/// A script has forgotten this statement.
+/// A script has dropped this statement.
 ///
 /// # Safety
-/// `statement` is null or a place that lives as long as its Lua state.
+/// `statement` is null or memory that lives as long as its Lua state.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn truetps_release_statement(statement: *const StatementShape) {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     if let Some(statement) = unsafe { statement.as_ref() } {
         released::put(statement.store, Released::Statement(statement.handle));
     }
 }
 
-/// Makes sure that all of them are in the program: the linker leaves out what no Rust code mentions.
+/// Keeps all of them in the program: the linker drops functions that no Rust code mentions.
 pub(crate) fn keep() {
     let all: [*const (); 25] = [
         sb_rand_default as *const (),

@@ -1,10 +1,10 @@
-//! A Lua text as words, literals and signs: enough to see by which ways it reaches a name.
+//! A Lua text as words, literals and signs: enough to see how it reaches a name.
 
-/// One part of a text. Comments and blanks are none.
+/// One part of a text. Comments and blanks are skipped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Token<'a> {
     Word(&'a [u8]),
-    /// What is between the quotation marks or the brackets.
+    /// The content of quotation marks or brackets.
     Literal(&'a [u8]),
     /// Any other byte.
     Sign(u8),
@@ -42,7 +42,7 @@ impl<'a> Iterator for LuaTokens<'a> {
                 [quote @ (b'"' | b'\''), rest @ ..] => {
                     let bytes = quoted_bytes(rest, *quote);
                     let inner = &self.take(1 + bytes)[1..];
-                    // One that its line ends has no quotation mark there.
+                    // A literal that ends with its line has no closing quotation mark.
                     return Some(Token::Literal(inner.strip_suffix(&[*quote]).unwrap_or(inner)));
                 }
                 _ => {
@@ -72,7 +72,7 @@ fn line_bytes(text: &[u8]) -> usize {
     text.iter().position(|byte| *byte == b'\n').unwrap_or(text.len())
 }
 
-/// To behind the quotation mark, or to the end of the line.
+/// Length up to and including the closing quotation mark, or to the end of the line.
 fn quoted_bytes(text: &[u8], quote: u8) -> usize {
     let mut bytes = 0;
     while let Some(byte) = text.get(bytes) {
@@ -86,7 +86,7 @@ fn quoted_bytes(text: &[u8], quote: u8) -> usize {
     text.len()
 }
 
-/// `[[…]]` or `[=[…]=]`: its bytes, and what is in it. `None` where the text begins otherwise.
+/// `[[…]]` or `[=[…]=]`: its length, and its content. `None` if the text begins otherwise.
 fn long_bracket(text: &[u8]) -> Option<(usize, &[u8])> {
     let level = text.strip_prefix(b"[")?.iter().take_while(|byte| **byte == b'=').count();
     let begin = level + 2;

@@ -1,4 +1,4 @@
-//! The names that a script's texts have, to tell which options it can never read.
+//! The names in a script's texts, which show options that it can never read.
 
 use std::collections::BTreeMap;
 
@@ -6,9 +6,9 @@ use truetps_record::near_matches;
 
 use super::tokens::{LuaTokens, Token, words};
 
-/// A text beyond this is not looked at.
+/// A longer text is not inspected.
 const TEXT_BYTES_MAX: usize = 1 << 20;
-/// Functions and tables by which a script reaches a global whose name it makes as it runs, or runs a text of its own making.
+/// Functions and tables by which a script can reach a global whose name it computes, or run a generated text.
 const WAYS_TO_ANY_NAME: [&[u8]; 10] = [
     b"getfenv",
     b"setfenv",
@@ -29,15 +29,15 @@ pub(super) struct ScriptWords {
     counts: BTreeMap<String, u32>,
     /// Names that are called or defined as functions.
     functions: Vec<String>,
-    /// Something was loaded that has other ways to options than their names.
+    /// Whether a loaded text can reach options without their names.
     is_opaque: bool,
 }
 
-/// An option that was given, and that the script never reads.
+/// A given option that the script never reads.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct UnreadOption {
     pub(crate) name: String,
-    /// A name in the script that is like it.
+    /// A similar name in the script.
     pub(crate) near: Option<String>,
 }
 
@@ -49,7 +49,7 @@ impl ScriptWords {
             return;
         };
         let mut tokens = LuaTokens::of(text);
-        // The two before: `opt` and `.` in `sysbench.opt.debug`.
+        // The two tokens before: `opt` and `.` in `sysbench.opt.debug`.
         let mut before = [None, None];
         while let Some(token) = tokens.next() {
             match token {
@@ -72,20 +72,20 @@ impl ScriptWords {
         *self.counts.entry(word).or_default() += 1;
     }
 
-    /// Of options that were given, those that are never read. `occurs` says how often a name occurs without being read:
-    /// once, where the script declares it.
+    /// The given options that are never read. `occurs` is how often a name occurs without being read: once if the
+    /// script declares it.
     pub(super) fn unread(&self, given: &[(String, u32)]) -> Vec<UnreadOption> {
         if self.is_opaque {
             return Vec::new();
         }
         let count = |name: &str| self.counts.get(name).copied().unwrap_or(0);
         let unread = given.iter().filter(|(name, declared)| count(name) <= *declared);
-        // One that the script declares is spelled as it should be.
+        // An option that the script declares is spelled correctly.
         let near = |name: &str, declared: u32| if declared == 0 { self.near(name) } else { None };
         unread.map(|(name, declared)| UnreadOption { name: name.clone(), near: near(name, *declared) }).collect()
     }
 
-    /// A name that has this one in it, `oltp_table_size` for `table_size`, or else one that is spelled alike.
+    /// A name that contains this one, `oltp_table_size` for `table_size`, or else one that is spelled similarly.
     fn near(&self, name: &str) -> Option<String> {
         const LETTERS_MIN: usize = 4;
         if name.len() < LETTERS_MIN {
@@ -102,8 +102,8 @@ impl ScriptWords {
     }
 }
 
-/// Whether a word gives a script options by names that are not in its text: `sysbench.opt`, `sysbench` and `_G` do where
-/// no field follows.
+/// Whether a word gives access to options whose names are not in the text: `sysbench.opt`, `sysbench` and `_G` do if no
+/// field follows.
 fn is_way_to_any_name(word: &[u8], before: [Option<Token<'_>>; 2], after: &LuaTokens<'_>) -> bool {
     let is_field = |after: &mut LuaTokens<'_>| {
         after.next() == Some(Token::Sign(b'.')) && matches!(after.next(), Some(Token::Word(_)))
@@ -183,7 +183,7 @@ mod tests {
         let text =
             "-- sysbench.opt[k]\nprint('sysbench', sysbench.opt.debug, sysbench.opt.load, _G.rows, sysbench.tid)";
         assert_eq!(unread(text, &[("x", 0), ("rows", 0)]), [("x".to_owned(), None)]);
-        // What stands behind two dashes in a text is no comment.
+        // Two dashes inside a text literal do not start a comment.
         assert_eq!(unread("con:query('DELETE -- all' .. sysbench.opt.rows)", &[("rows", 0)]), []);
     }
 }

@@ -1,11 +1,11 @@
-//! Which sysbench is followed where the two differ.
+//! Which sysbench version is followed where versions differ.
 
-/// `--compat=1.0|1.1`. Options of both are known in either, the old names that 1.1 has dropped among them; it decides
-/// defaults and what is done with unknown names.
+/// `--compat=1.0|1.1`. Options of both are known in either, including the old names that 1.1 has dropped; the version
+/// decides defaults and the handling of unknown names.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum SysbenchRelease {
     /// 1.0.20, the last release: `--rand-type` is `special`, `--mysql-ssl` a switch, and a script that declares no
-    /// options gets unknown ones as texts.
+    /// options receives unknown ones as texts.
     #[default]
     V1_0,
     /// The head of development: `--rand-type` is `uniform`, `--mysql-ssl` names a mode, unknown options are refused.
@@ -22,7 +22,7 @@ impl SysbenchRelease {
         }
     }
 
-    /// The version that scripts are told (`sysbench.version`).
+    /// The version that scripts see (`sysbench.version`).
     pub(crate) fn version(self) -> &'static str {
         match self {
             Self::V1_0 => "1.0.20",

@@ -6,12 +6,12 @@ use super::given::{GivenOption, GivenOptions, Origin};
 
 /// Reads lines of `name = value`.
 ///
-/// `#` starts a comment at the start of a line or behind a blank; a value may be in quotes of either kind, and so may
-/// each part of a list; a name without `=` is an option without a value; `--` before a name is taken off.
+/// `#` starts a comment at the start of a line or after a blank; a value may be in quotes of either kind, and so may
+/// each part of a list; a name without `=` is an option without a value; a leading `--` of a name is ignored.
 ///
-/// This is wider than sysbench, which keeps the blanks around `=` in names and values and loses what a test declares
-/// later (its issues 228 and 498): here every option can stand in the file, the test's own among them, and what is on
-/// the command line goes first, wherever `--config-file` stands there.
+/// This accepts more than sysbench, which keeps the blanks around `=` in names and values and loses options that a test
+/// declares later (its issues 228 and 498): here the file may contain every option, including the test's own, and the
+/// command line takes precedence, wherever `--config-file` is on it.
 pub(super) fn read(file: &[u8]) -> GivenOptions {
     let mut given = GivenOptions::default();
     for line in file.split(|byte| *byte == b'\n') {
@@ -27,7 +27,7 @@ pub(super) fn read(file: &[u8]) -> GivenOptions {
     given
 }
 
-/// What is wrong with the file, in the words of the C library.
+/// The error for the file, in the words of the C library.
 pub(super) fn problem(path: &[u8], error: &io::Error) -> Vec<u8> {
     let text = error.to_string();
     let cause = text.split(" (os error").next().unwrap_or_default();
@@ -52,7 +52,7 @@ fn without_comment(line: &[u8]) -> &[u8] {
     line
 }
 
-/// The value without its quotes. Where a part between commas is in quotes, each part is looked at for itself.
+/// The value without its quotes. If a part between commas is quoted, each part is unquoted separately.
 fn unquoted(text: &[u8]) -> Vec<u8> {
     if let Some(inner) = in_quotes(text) {
         return inner.to_vec();

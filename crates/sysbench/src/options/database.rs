@@ -9,15 +9,15 @@ use super::{OptionRefusal, SysbenchRelease, key, number, value};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PsMode {
-    /// Prepared by the server where it can.
+    /// Prepared by the server if it can.
     Auto,
-    /// Never: the client puts values into the text.
+    /// Never: the client writes the values into the text.
     Disable,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct DatabaseSettings {
-    /// As typed; `sysbench.sql.driver()` refuses what is no driver.
+    /// As typed; `sysbench.sql.driver()` refuses an unknown driver.
     pub(crate) driver: Vec<u8>,
     pub(crate) ps_mode: PsMode,
 }
@@ -33,16 +33,16 @@ impl DatabaseSettings {
     }
 }
 
-/// How much of TLS is wanted, in the words of MySQL.
+/// The TLS mode, in MySQL's terms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SslMode {
     Disabled,
-    /// Where the server has it.
+    /// If the server supports it.
     Preferred,
     Required,
     /// The server's certificate is signed by a known authority.
     VerifyCa,
-    /// And it is for the host that was asked for.
+    /// Also, it is for the requested host.
     VerifyIdentity,
 }
 
@@ -61,7 +61,7 @@ impl SslMode {
     }
 }
 
-/// How much of TLS is wanted, in the words of PostgreSQL.
+/// The TLS mode, in PostgreSQL's terms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PgSslMode {
     Disable,
@@ -72,7 +72,7 @@ pub(crate) enum PgSslMode {
     VerifyFull,
 }
 
-/// Errors after which an event is started again.
+/// Errors after which an event is restarted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum IgnoredErrors<T> {
     All,
@@ -85,18 +85,18 @@ pub(crate) struct SslFiles {
     pub(crate) key: Option<PathBuf>,
     pub(crate) cert: Option<PathBuf>,
     pub(crate) ca: Option<PathBuf>,
-    /// Nobody named them: they are those that 1.0 takes from the folder it runs in with `--mysql-ssl=on`, to be used
-    /// where they exist.
+    /// Whether the files are the ones that 1.0 takes from its working directory with `--mysql-ssl=on`: they are used if
+    /// they exist.
     pub(crate) are_assumed: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct MysqlSettings {
-    /// At least one. Connections take hosts in turn, and of each host its ports first.
+    /// At least one. Connections use hosts in turn, with all ports of a host first.
     pub(crate) hosts: Vec<String>,
     /// At least one.
     pub(crate) ports: Vec<u16>,
-    /// Where there is one, hosts and ports are not used.
+    /// If given, hosts and ports are not used.
     pub(crate) sockets: Vec<PathBuf>,
     pub(crate) user: Vec<u8>,
     pub(crate) password: Vec<u8>,
@@ -106,7 +106,7 @@ pub(crate) struct MysqlSettings {
     /// Empty: the library chooses.
     pub(crate) ssl_cipher: Vec<u8>,
     pub(crate) compression: bool,
-    /// Numbers of errors.
+    /// Error numbers.
     pub(crate) ignore_errors: IgnoredErrors<u16>,
     pub(crate) dry_run: bool,
 }

@@ -13,8 +13,8 @@ use super::{
 
 /// Every option with its value.
 ///
-/// Getters find names with `-` and with `_`. Each is None where there is no such option, or it is of a type that has no
-/// such value.
+/// Getters find names with `-` and with `_`. Each returns None if there is no such option, or its type has no such
+/// value.
 #[derive(Debug, Clone)]
 pub(crate) struct SysbenchOptions {
     compat: SysbenchRelease,
@@ -23,12 +23,12 @@ pub(crate) struct SysbenchOptions {
     values: BTreeMap<Vec<u8>, OptionValue>,
     settings: RunSettings,
     notices: Vec<Notice>,
-    /// The script declares none: it is of the old kind, and sees whatever was typed.
+    /// Whether the script declares none: it is of the old kind, and sees all typed options.
     script_has_none: bool,
 }
 
 impl SysbenchOptions {
-    /// `strict`: wrong values of our own options are refused, and not passed over.
+    /// `strict`: wrong values of truetps's own options are refused instead of ignored.
     pub(super) fn new(
         compat: SysbenchRelease,
         registry: Registry,
@@ -48,12 +48,12 @@ impl SysbenchOptions {
         self.compat
     }
 
-    /// What the host runs by, with defaults of the script in it.
+    /// The settings of the host, including defaults of the script.
     pub(crate) fn settings(&self) -> &RunSettings {
         &self.settings
     }
 
-    /// What is to be said now, beyond the notices of the first pass.
+    /// Notices to print now, besides the notices of the first pass.
     pub(crate) fn notices(&self) -> &[Notice] {
         &self.notices
     }
@@ -62,7 +62,7 @@ impl SysbenchOptions {
     ///
     /// # Errors
     ///
-    /// A driver or a mode that is none. To be asked for when a script wants a driver: others never name one.
+    /// An unknown driver or mode. Call it when a script requests a driver: other scripts never name one.
     pub(crate) fn database(&self) -> Result<DatabaseSettings, OptionRefusal> {
         DatabaseSettings::read(&self.lookup())
     }
@@ -71,7 +71,7 @@ impl SysbenchOptions {
     ///
     /// # Errors
     ///
-    /// A port or a mode of TLS that is none.
+    /// An invalid port or TLS mode.
     pub(crate) fn mysql(&self) -> Result<MysqlSettings, OptionRefusal> {
         MysqlSettings::read(&self.lookup(), self.compat)
     }
@@ -80,7 +80,7 @@ impl SysbenchOptions {
     ///
     /// # Errors
     ///
-    /// A port or a mode of TLS that is none.
+    /// An invalid port or TLS mode.
     pub(crate) fn pgsql(&self) -> Result<PgsqlSettings, OptionRefusal> {
         PgsqlSettings::read(&self.lookup())
     }
@@ -93,10 +93,10 @@ impl SysbenchOptions {
         if let OptionValue::Text(text) = self.value(name)? { Some(text) } else { None }
     }
 
-    /// What stands in `sysbench.opt`: names with `_`, in order, with their values.
+    /// The content of `sysbench.opt`: names with `_`, in order, with their values.
     ///
-    /// Our own options are not in it: sysbench has none of these names, and scripts that declare none get all options
-    /// as globals, where `format` or `runs` may be something else. Such a script sees one that was typed, as a text.
+    /// truetps's own options are not included: sysbench has none of these names, and scripts that declare none get all
+    /// options as globals, where `format` or `runs` may have another meaning. Such a script sees a typed one as text.
     pub(crate) fn export(&self) -> impl Iterator<Item = (&[u8], Cow<'_, OptionValue>)> {
         self.values.iter().filter_map(|(name, value)| {
             if self.registry.get(name)?.group != OptionGroup::Ours {
@@ -113,8 +113,8 @@ impl SysbenchOptions {
         self.lookup().is_given(name)
     }
 
-    /// Options for the script that the user gave, with `_` in their names, and how often the script has named each by
-    /// declaring it.
+    /// The options that the user gave for the script, with `_` in their names, and how often the script has named each
+    /// by declaring it.
     pub(crate) fn given_to_script(&self) -> Vec<(String, u32)> {
         let group = |name: &Vec<u8>| self.registry.get(name).map(|spec| spec.group);
         let given = self.values.keys().filter(|name| self.given.get(name).is_some());
@@ -131,14 +131,14 @@ impl SysbenchOptions {
     }
 }
 
-/// What tests look at.
+/// For tests.
 #[cfg(test)]
 impl SysbenchOptions {
     pub(crate) fn registry(&self) -> &Registry {
         &self.registry
     }
 
-    /// Our own options that the script has declared as its own; their settings are defaults.
+    /// truetps's own options that the script has declared as its own; their settings are defaults.
     pub(crate) fn redeclared_options(&self) -> impl Iterator<Item = &OptionSpec> {
         self.registry.group(OptionGroup::Script).filter(|spec| self.registry.is_taken(&spec.name))
     }
@@ -162,7 +162,7 @@ impl SysbenchOptions {
         if let OptionValue::Number(number) = self.value(name)? { Some(*number) } else { None }
     }
 
-    /// A text; bytes that are no UTF-8 are replaced.
+    /// A text; bytes that are not UTF-8 are replaced.
     pub(crate) fn string(&self, name: &str) -> Option<Cow<'_, str>> {
         self.bytes(name).map(String::from_utf8_lossy)
     }
@@ -171,7 +171,7 @@ impl SysbenchOptions {
         if let OptionValue::List(list) = self.value(name)? { Some(list) } else { None }
     }
 
-    /// The text that the value was read from, of any type: what was given, or the default. Empty where there is none.
+    /// The text that the value was read from, for any type: the given one, or the default. Empty if there is none.
     pub(crate) fn text(&self, name: &str) -> Option<Vec<u8>> {
         let spec = &self.registry.get(name.as_bytes())?.spec;
         Some(text_of(spec, &self.given).unwrap_or_default().to_vec())
@@ -187,8 +187,8 @@ impl SysbenchOptions {
     }
 }
 
-/// Values in sysbench's order, for the first refusal to be the same: what is known from the start, then the script's by
-/// name. Unless `strict`, a wrong value of an option of ours leaves it out: the script may declare that name.
+/// Values in sysbench's order, so that the first refusal is the same: built-in options first, then the script's by
+/// name. Unless `strict`, a wrong value of a truetps option is skipped: the script may declare that name.
 fn read_all(
     registry: &Registry,
     given: &GivenOptions,

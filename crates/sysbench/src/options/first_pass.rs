@@ -1,4 +1,4 @@
-//! What is known before a script is read, and what it may add.
+//! Options known before a script is read, and what the script may add.
 
 use std::ffi::OsString;
 use std::io;
@@ -13,33 +13,33 @@ use super::{
     SysbenchOptions, SysbenchRelease, config_file, settings,
 };
 
-/// What the first pass reads of the world.
+/// The parts of the environment that the first pass reads.
 pub(crate) struct Surroundings<'a> {
     pub(crate) environment: &'a dyn Fn(&str) -> Option<OsString>,
     /// For `--config-file`.
     pub(crate) read_file: &'a dyn Fn(&Path) -> io::Result<Vec<u8>>,
 }
 
-/// What the command line asks for before anything else.
+/// What the command line requests first of all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FirstRequest {
     /// The script, and its command where there is one.
     Script,
-    /// The help page. No value was looked at.
+    /// The help page. No value was checked.
     Help,
-    /// The line with the version. No value was looked at.
+    /// The line with the version. No value was checked.
     Version,
 }
 
-/// The environment's place for `--runs`.
+/// The environment variable for `--runs`.
 const RUNS_VARIABLE: &str = "TRUETPS_RUNS";
 
-/// The test that is built in.
+/// The built-in test.
 const BUILT_IN: &str = "cpu";
 
-/// Options before the script is read. With a command, the host goes on: [`FirstPass::declare`] each option of the
-/// script, [`FirstPass::check_names`], whether the command is there, and [`FirstPass::finish`]. Without one only the
-/// script's body runs, and unknown options are never looked at.
+/// Options before the script is read. With a command, the host continues: [`FirstPass::declare`] each option of the
+/// script, [`FirstPass::check_names`], whether the command exists, and [`FirstPass::finish`]. Without one, only the
+/// script's body runs, and unknown options are never checked.
 #[derive(Debug, Clone)]
 pub(crate) struct FirstPass {
     command_line: CommandLine,
@@ -53,9 +53,9 @@ pub(crate) struct FirstPass {
 
 /// Reads a command line; the first argument is the program's name.
 ///
-/// sysbench's general options are read and checked here, before the line with the version is printed; what belongs to
-/// databases, to the script and to us is only taken apart. Values of our own options that are wrong count as not given
-/// until [`FirstPass::finish`] refuses them, as a script may take their names.
+/// sysbench's general options are read and checked here, before the line with the version is printed; options of
+/// databases, of the script and of truetps are only parsed. Wrong values of truetps's own options count as not given
+/// until [`FirstPass::finish`] refuses them, since a script may take their names.
 ///
 /// # Errors
 ///
@@ -65,7 +65,7 @@ pub(crate) fn first_pass(argv: Vec<OsString>, surroundings: &Surroundings<'_>) -
     if let Some(path) = given.get(b"config-file").and_then(|entry| entry.text.clone()).filter(|path| !path.is_empty()) {
         match (surroundings.read_file)(Path::new(&OsString::from_vec(path.clone()))) {
             Ok(file) => given.put_below(config_file::read(&file)),
-            // sysbench goes on without the file.
+            // sysbench continues without the file.
             Err(error) => notices.push(Notice::usage(config_file::problem(&path, &error))),
         }
     }
@@ -102,7 +102,7 @@ pub(crate) fn first_pass(argv: Vec<OsString>, surroundings: &Surroundings<'_>) -
         };
         notices.extend(more);
         pass.settings = Some(settings);
-        // Scripts see what is in force under the name of today as well.
+        // Scripts also see the effective value under the current name.
         for (name, text) in settings::decided(&pass.lookup(false)) {
             pass.given.put(GivenOption { name: name.into(), text: Some(text), origin: Origin::CommandLine });
         }
@@ -124,13 +124,13 @@ impl FirstPass {
         self.compat
     }
 
-    /// None where help or the version is wished for. They are read anew by [`FirstPass::finish`], when defaults of the
-    /// script are known.
+    /// None if help or the version is requested. [`FirstPass::finish`] reads them again, when the script's defaults are
+    /// known.
     pub(crate) fn settings(&self) -> Option<&RunSettings> {
         self.settings.as_ref()
     }
 
-    /// What to say at once, before the line with the version, whatever the verbosity.
+    /// Notices to print at once, before the line with the version, at any verbosity.
     pub(crate) fn notices(&self) -> &[Notice] {
         &self.notices
     }
@@ -140,11 +140,11 @@ impl FirstPass {
         &self.registry
     }
 
-    /// An option of the script, or of a built-in test. Its default is looked at by [`FirstPass::finish`].
+    /// Declares an option of the script, or of a built-in test. [`FirstPass::finish`] checks its default.
     ///
-    /// sysbench gives a declaration of one of its own names the script's default even where the user gave a value, and
-    /// has used the old default itself by then (its issue 151). Here the user's value stays the value, and the script's
-    /// default is what the host uses where there is none.
+    /// If a script declares one of sysbench's own names, sysbench applies the script's default even if the user gave a
+    /// value, and has already used the old default itself by then (its issue 151). Here the user's value stays in
+    /// force, and the host uses the script's default if the user gave none.
     pub(crate) fn declare(&mut self, spec: OptionSpec) -> DeclarationOutcome {
         self.registry.declare(spec)
     }
@@ -154,7 +154,7 @@ impl FirstPass {
     ///
     /// # Errors
     ///
-    /// `invalid option: --name=text` of the first that is not. 1.0 knows every name where the script declares none.
+    /// `invalid option: --name=text` of the first unknown one. 1.0 accepts every name if the script declares none.
     pub(crate) fn check_names(&self, script_has_options: bool) -> Result<(), OptionRefusal> {
         let refused = |entry: &&GivenOption| match self.registry.get(&entry.name) {
             None => !self.takes_unknown(script_has_options),
@@ -166,12 +166,14 @@ impl FirstPass {
         }
     }
 
-    /// All values, when everything is declared. `script_has_options` as in [`FirstPass::check_names`], which this
+    /// All values, after all declarations. `script_has_options` as in [`FirstPass::check_names`], which is called
+    /// first.
     /// begins with.
     ///
     /// # Errors
     ///
-    /// Unknown names, wrong numbers of any option, wrong values of our own, and what the script's defaults make wrong.
+    /// Unknown names, wrong numbers of any option, wrong values of truetps's own options, and errors caused by the
+    /// script's defaults.
     pub(crate) fn finish(mut self, script_has_options: bool) -> Result<SysbenchOptions, OptionRefusal> {
         self.check_names(script_has_options)?;
         let unknown: Vec<_> = self.given.iter().map(|entry| entry.name.clone()).collect();
@@ -184,13 +186,11 @@ impl FirstPass {
         SysbenchOptions::new(self.compat, self.registry, self.given, &self.notices, without_options, true)
     }
 
-    /// Values as they are before the script is known: what its body finds that opens connections. Unknown names are
-    /// texts.
+    /// Values before the script is known: used by a script's body that opens connections. Unknown names are texts.
     ///
     /// # Errors
     ///
-    /// Wrong numbers of options that are known by now, and a built-in test without a command, which has no body that
-    /// could be all that is wanted.
+    /// Wrong numbers of options known so far, and a built-in test without a command, which has no body to run.
     pub(crate) fn preliminary(&self) -> Result<SysbenchOptions, OptionRefusal> {
         let line = &self.command_line;
         if let (Some(test), None) = (line.test.as_ref().filter(|test| *test == BUILT_IN), &line.command) {

@@ -1,4 +1,4 @@
-//! What was typed: arguments taken apart, before anyone knows what they mean.
+//! Parsed arguments, before their meaning is known.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -6,10 +6,10 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 use super::{Notice, OptionRefusal, key};
 
-/// Who gave a value.
+/// The source of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Origin {
-    /// Nobody: what is declared.
+    /// The declaration's default.
     #[cfg(test)]
     Default,
     Environment,
@@ -37,7 +37,7 @@ impl GivenOption {
     }
 }
 
-/// Options as they were given, one after the other. The last of equal names gives the value.
+/// Options in the order given. The last of equal names gives the value.
 #[derive(Debug, Clone, Default)]
 pub(super) struct GivenOptions {
     entries: Vec<GivenOption>,
@@ -49,7 +49,7 @@ impl GivenOptions {
         self.last.get(&key(name)).map(|place| &self.entries[*place])
     }
 
-    /// All of them, also those whose name comes again.
+    /// All of them, including repeated names.
     pub(super) fn iter(&self) -> impl Iterator<Item = &GivenOption> {
         self.entries.iter()
     }
@@ -59,7 +59,7 @@ impl GivenOptions {
         self.entries.push(entry);
     }
 
-    /// Takes what is not there yet.
+    /// Adds the options that are missing here.
     pub(super) fn put_below(&mut self, lower: Self) {
         let mut new = lower.entries;
         new.retain(|entry| self.get(&entry.name).is_none());
@@ -69,12 +69,12 @@ impl GivenOptions {
     }
 }
 
-/// The words of a command line that are no options, and all of it as scripts see it.
+/// The words of a command line that are not options, and the whole line as scripts see it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct CommandLine {
     /// Every argument, the program's name among them: `sysbench.cmdline.argv`, from index 0.
     pub(crate) argv: Vec<OsString>,
-    /// A built-in test, a path, a module; `-` or nothing is a script on the standard input.
+    /// A built-in test, a path, a module; `-` or nothing means a script on the standard input.
     pub(crate) test: Option<OsString>,
     /// `sysbench.cmdline.command`.
     pub(crate) command: Option<OsString>,
@@ -83,10 +83,10 @@ pub(crate) struct CommandLine {
 const TEST_WARNING: &str = "WARNING: the --test option is deprecated. You can pass a script name or path on the \
                             command line without any options.";
 
-/// Takes arguments apart; the first is the program.
+/// Parses arguments; the first is the program.
 ///
-/// Whatever starts with `--` is an option; the rest are the test, then the command. `--test=x` names the test at once:
-/// the next word is the command. No script can have an option `test`.
+/// Each argument that starts with `--` is an option; the others are the test, then the command. `--test=x` names the
+/// test directly: the next word is the command. No script can have an option `test`.
 ///
 /// # Errors
 ///
@@ -122,7 +122,7 @@ pub(super) fn take_apart(argv: Vec<OsString>) -> Result<(CommandLine, GivenOptio
     Ok((line, given, notices))
 }
 
-/// What is before the first `=`, and what is behind it.
+/// The parts before and after the first `=`.
 pub(super) fn name_and_text(option: &[u8]) -> (&[u8], Option<&[u8]>) {
     match option.iter().position(|byte| *byte == b'=') {
         None => (option, None),
@@ -174,7 +174,7 @@ mod tests {
             assert!(refusal.notices.is_empty());
         }
         let refusal = apart(&["--test=a", "b", "c"]).unwrap_err();
-        assert_eq!(refusal.notices.len(), 1, "the warning is said before");
+        assert_eq!(refusal.notices.len(), 1, "the warning comes first");
     }
 
     #[test]

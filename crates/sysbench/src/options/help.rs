@@ -10,7 +10,7 @@ pub(crate) struct BuiltInTest {
     pub(crate) title: &'static str,
 }
 
-/// The page of `--help`, for the standard output. `program` is what people type before the options.
+/// The page of `--help`, for the standard output. `program` is the command before the options.
 pub(crate) fn help_page(registry: &Registry, program: &str, tests: &[BuiltInTest]) -> Vec<u8> {
     let mut page = format!(
         "Usage:\n  {program} [options]... [testname] [command]\n\n\
@@ -40,12 +40,12 @@ pub(crate) fn help_page(registry: &Registry, program: &str, tests: &[BuiltInTest
     page
 }
 
-/// What `<test> help` prints where the test has no `help` of its own: its options under its name.
+/// The output of `<test> help` if the test has no `help` of its own: its options under its name.
 pub(crate) fn test_help(registry: &Registry, test: &[u8]) -> Vec<u8> {
     [test, b" options:\n", &print_test_options(registry)].concat()
 }
 
-/// What `sysbench.cmdline.print_test_options()` prints: the script's options by name, and an empty line.
+/// The output of `sysbench.cmdline.print_test_options()`: the script's options by name, and an empty line.
 pub(crate) fn print_test_options(registry: &Registry) -> Vec<u8> {
     let mut specs: Vec<_> = registry.group(OptionGroup::Script).collect();
     specs.sort_by(|a, b| a.name.cmp(&b.name));
@@ -59,7 +59,7 @@ pub(crate) fn version_line(compat: SysbenchRelease) -> String {
     format!("sysbench {}\n", compat.version())
 }
 
-/// What `sysbench.cmdline.print_test_options()` prints of options in this order: a line for each, and an empty one.
+/// The output of `sysbench.cmdline.print_test_options()` for options in this order: a line for each, and an empty one.
 pub(crate) fn option_lines(specs: &[OptionSpec]) -> Vec<u8> {
     let mut text = lines(&specs.iter().collect::<Vec<_>>());
     text.push(b'\n');

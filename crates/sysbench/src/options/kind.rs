@@ -1,4 +1,4 @@
-//! Types of options, and what is registered under a name.
+//! Types of options, and the entry registered under a name.
 
 /// The type of an option, with the number that scripts know it by (`sysbench.cmdline.ARG_*`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,13 +57,13 @@ impl OptionType {
     }
 }
 
-/// One option as it is declared, by us or by a script. Names and texts of scripts are bytes, as Lua's strings are.
+/// One option as declared, by truetps or by a script. Names and texts of scripts are bytes, like Lua's strings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct OptionSpec {
-    /// As declared: `-` and `_` are kept for help, and are the same wherever names are compared.
+    /// As declared: `-` and `_` are kept for help, but are equal when names are compared.
     pub(crate) name: Vec<u8>,
     pub(crate) description: Vec<u8>,
-    /// The text that stands for the value where nobody gave one. None is an empty value that help does not show.
+    /// The text of the default value. None is an empty value that help does not show.
     pub(crate) default: Option<Vec<u8>>,
     pub(crate) kind: OptionType,
 }

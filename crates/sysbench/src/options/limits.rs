@@ -1,4 +1,4 @@
-//! Values with a form of their own: when a run is given up, and where counting starts anew.
+//! Values with their own syntax: when a run is aborted, and when counters are reset.
 
 use std::time::Duration;
 
@@ -6,10 +6,10 @@ use super::{OptionRefusal, number};
 
 const CHECKPOINTS_MAX: usize = 256;
 
-/// When events that still run are given up, counted from the start of the run. None: never.
+/// When events that are still running are aborted, from the start of the run. None: never.
 ///
-/// `off` is never; a number is so many seconds after `time`, `N%` so much of it, and nothing 5 %. Parts of a second are
-/// cut off. Without a limit of time there is nothing to count from, and the text is not looked at.
+/// `off` means never; a number is that many seconds after `time`, `N%` that share of it, and empty means 5 %. Fractions
+/// of a second are cut off. Without a time limit there is no base, and the text is not checked.
 ///
 /// # Errors
 ///
@@ -23,7 +23,7 @@ pub(super) fn forced_shutdown(text: &[u8], time: Option<Duration>) -> Result<Opt
     let refusal = || OptionRefusal::fatal([b"Invalid value for --forced-shutdown: '", text, b"'"].concat());
     let after = match text.iter().position(|byte| *byte == b'%') {
         _ if text.is_empty() => time * 5 / 100,
-        // What is behind the first `%` is not looked at.
+        // Text after the first `%` is ignored.
         Some(0) => 0,
         Some(place) => time * i64::from(number::int(&text[..place]).ok_or_else(refusal)?) / 100,
         None => number::int(text).ok_or_else(refusal)?.into(),
@@ -31,11 +31,11 @@ pub(super) fn forced_shutdown(text: &[u8], time: Option<Duration>) -> Result<Opt
     Ok(Some(Duration::from_secs((time + after).max(0) as u64)))
 }
 
-/// Seconds after the start, in order. Equal ones are kept, as sysbench prints each of them.
+/// Seconds after the start, in order. Equal ones are kept, since sysbench prints each of them.
 ///
 /// # Errors
 ///
-/// A part that is no whole number, or a negative one, and more than 256 parts.
+/// A part that is not a whole number, a negative one, and more than 256 parts.
 pub(super) fn checkpoints(parts: &[Vec<u8>]) -> Result<Vec<u32>, OptionRefusal> {
     if parts.len() > CHECKPOINTS_MAX {
         let text = format!("Too many checkpoints in --report-checkpoints (up to {CHECKPOINTS_MAX} can be defined)");

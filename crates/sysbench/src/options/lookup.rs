@@ -1,19 +1,19 @@
-//! Values of our own and of sysbench's options by name, whoever gave them.
+//! Values of truetps's and of sysbench's options by name, from any source.
 
 use super::given::{GivenOptions, Origin};
 use super::{OptionRefusal, Registry, key, number, value};
 
-/// Texts of known options, read as the host needs them: also where a script has declared the name with another type.
+/// Texts of known options, read with the host's types: even if a script has declared the name with another type.
 #[derive(Clone, Copy)]
 pub(super) struct Lookup<'a> {
     pub(super) registry: &'a Registry,
     pub(super) given: &'a GivenOptions,
-    /// Whether wrong values of our own options are refused. They are not before the script is read: it may take a name.
+    /// Whether wrong values of truetps's own options are refused. Not before the script is read: it may take a name.
     pub(super) strict: bool,
 }
 
 impl<'a> Lookup<'a> {
-    /// The text of an option: what was given, or the default, a script's before ours. None is no text.
+    /// The text of an option: the given one, or the default, with a script's default first. None means no text.
     pub(super) fn text(&self, name: &str) -> Option<&'a [u8]> {
         let name = name.as_bytes();
         if self.registry.is_taken(name) {
@@ -25,7 +25,7 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    /// The text, empty where there is none.
+    /// The text, empty if there is none.
     pub(super) fn bytes(&self, name: &str) -> &'a [u8] {
         self.text(name).unwrap_or_default()
     }
@@ -39,14 +39,14 @@ impl<'a> Lookup<'a> {
         number::int(text).ok_or_else(|| OptionRefusal::invalid_value(&key(name.as_bytes()), text))
     }
 
-    /// A wrong text is the default: as an option without a meaning it is refused where names are.
+    /// A wrong text gives the default: it is refused where names are checked.
     pub(super) fn switch(&self, name: &str) -> bool {
         let Some(text) = self.text(name) else { return true };
         let default = || self.registry.original(name.as_bytes()).and_then(|spec| spec.default.as_deref());
         value::switch(text).or_else(|| value::switch(default()?)).unwrap_or(false)
     }
 
-    /// The text as one of some words, for options of our own.
+    /// The text as one of some words, for truetps's own options.
     pub(super) fn choice<T>(
         &self,
         name: &str,
@@ -64,7 +64,7 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    /// Whether somebody gave a value, on the command line or in a file.
+    /// Whether a value was given, on the command line or in a file.
     pub(super) fn is_given(&self, name: &str) -> bool {
         let by_user = |origin| matches!(origin, Origin::CommandLine | Origin::ConfigFile);
         self.given.get(name.as_bytes()).is_some_and(|entry| by_user(entry.origin))

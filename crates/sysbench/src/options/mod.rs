@@ -1,10 +1,10 @@
-//! What was typed, and what scripts declare.
+//! The command line, and the options that scripts declare.
 //!
-//! A command line is read twice, as sysbench does it. [`first_pass()`] knows sysbench's own options and checks the
-//! general ones; a script is then loaded and declares its options ([`FirstPass::declare`]); [`FirstPass::finish`] reads
-//! the rest of the command line and makes [`SysbenchOptions`]. Nothing here prints or leaves the process: texts come back with
-//! the stream they belong to ([`Notice`], [`OptionRefusal`]), and the only file, `--config-file`, is read by a function of the
-//! caller.
+//! A command line is read twice, as in sysbench. [`first_pass()`] knows sysbench's own options and checks the general
+//! ones; a script is then loaded and declares its options ([`FirstPass::declare`]); [`FirstPass::finish`] reads the
+//! rest of the command line and makes [`SysbenchOptions`]. Nothing here prints or exits: texts are returned with the
+//! stream they belong to ([`Notice`], [`OptionRefusal`]), and the only file, `--config-file`, is read by a function of
+//! the caller.
 
 mod builtin;
 mod compat;

@@ -1,7 +1,7 @@
-//! Numbers as sysbench reads them: where C's functions stop reading, so does this.
+//! Numbers as sysbench reads them: parsing stops where C's functions stop.
 
-/// A whole number of 32 bits, all of it: blanks before it and a `+` are fine, hexadecimal is not, and an empty text is
-/// 0. None for anything else.
+/// A whole number of 32 bits: leading blanks and a `+` are accepted, hexadecimal and trailing text are not, and an
+/// empty text is 0. None for anything else.
 pub(crate) fn int(text: &[u8]) -> Option<i32> {
     if text.is_empty() {
         return Some(0);
@@ -14,8 +14,8 @@ pub(crate) fn int(text: &[u8]) -> Option<i32> {
     std::str::from_utf8(text).ok()?.parse().ok()
 }
 
-/// Bytes: digits, and perhaps one of K, M, G, T in either case; what is behind the suffix is not looked at. A text that
-/// is no size is 0, as with sysbench, and one that is too large is the largest.
+/// Bytes: digits, optionally followed by K, M, G or T in either case; text after the suffix is ignored. A text that is
+/// not a size is 0, as in sysbench, and one that is too large is the maximum.
 pub(crate) fn size(text: &[u8]) -> u64 {
     let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
     if digits == 0 {
@@ -34,8 +34,8 @@ pub(crate) fn size(text: &[u8]) -> u64 {
     number.saturating_mul(1 << shift)
 }
 
-/// The number that the text starts with, as C's `strtod` reads it: hexadecimal, `inf` and `nan` are numbers, and a text
-/// that starts with none is 0.
+/// The number at the start of the text, as C's `strtod` reads it: hexadecimal, `inf` and `nan` are numbers, and a text
+/// without a number is 0.
 pub(crate) fn double(text: &[u8]) -> f64 {
     let text = after_blanks(text);
     let (negative, text) = match text.first() {
@@ -43,7 +43,7 @@ pub(crate) fn double(text: &[u8]) -> f64 {
         Some(b'+') => (false, &text[1..]),
         _ => (false, text),
     };
-    // A sign with no number behind it is no number: 0 without its minus.
+    // A sign without a number gives 0, without its minus.
     match magnitude(text) {
         Some(magnitude) if negative => -magnitude,
         Some(magnitude) => magnitude,
@@ -51,7 +51,7 @@ pub(crate) fn double(text: &[u8]) -> f64 {
     }
 }
 
-/// A number of our own options: all of the text, finite.
+/// A number of truetps's own options: the whole text, finite.
 pub(crate) fn strict_double(text: &[u8]) -> Option<f64> {
     let text = std::str::from_utf8(text).ok()?;
     let plain = text.bytes().all(|byte| byte.is_ascii_digit() || b"+-.eE".contains(&byte));
@@ -96,7 +96,7 @@ fn digits(text: &[u8]) -> usize {
     text.iter().take_while(|byte| byte.is_ascii_digit()).count()
 }
 
-/// Bytes of an exponent such as `e-3`; 0 where there are no digits behind the letter.
+/// Length of an exponent such as `e-3`; 0 if no digits follow the letter.
 fn exponent_length(text: &[u8], letter: u8) -> usize {
     if !text.first().is_some_and(|byte| byte.eq_ignore_ascii_case(&letter)) {
         return 0;

@@ -8,52 +8,52 @@ use std::time::Duration;
 use super::lookup::Lookup;
 use super::{OptionRefusal, SysbenchRelease, number, value};
 
-/// What a Lua state belongs to.
+/// The scope of a Lua state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LuaIsolation {
     /// The host chooses.
     Auto,
-    /// A thread of the system, which carries several clients.
+    /// An OS thread, which runs several clients.
     Worker,
     /// One client, as in sysbench.
     Client,
 }
 
-/// What is printed.
+/// The output format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SysbenchFormat {
     Text,
-    /// One JSON document on the standard output, and nothing else there.
+    /// One JSON document, which is the only content of the standard output.
     Json,
 }
 
-/// Values of our own options. A script that declares one of their names leaves the default here
+/// Values of truetps's own options. If a script declares one of their names, the value here is the default
 /// ([`SysbenchOptions::taken`](super::SysbenchOptions::taken)).
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Ours {
     pub(crate) compat: SysbenchRelease,
     pub(crate) lua_isolation: LuaIsolation,
-    /// Threads of the system. None: the host chooses.
+    /// OS threads. None: the host chooses.
     pub(crate) workers: Option<u32>,
-    /// Each over 0 and under 100, as given.
+    /// Each above 0 and below 100, in the order given.
     pub(crate) percentiles: Vec<f64>,
     /// Whether latency is reported of each statement.
     pub(crate) latency_by_statement: bool,
     pub(crate) errors_by_class: bool,
     pub(crate) format: SysbenchFormat,
-    /// How long the end of events is awaited after `--time`. None: for ever.
+    /// How long to wait for the end of events after `--time`. None: for ever.
     pub(crate) drain_timeout: Option<Duration>,
     /// None: for ever.
     pub(crate) connect_timeout: Option<Duration>,
-    /// Folder of runs. None: the run is not kept.
+    /// Folder of runs. None: the run is not recorded.
     pub(crate) runs: Option<PathBuf>,
-    /// A server in one text. It may hold a password: do not print it.
+    /// The DSN of a server. It may contain a password: do not print it.
     pub(crate) dsn: Option<Vec<u8>>,
     /// Bytes of one Lua state. None: half of the machine's memory.
     pub(crate) lua_memory_limit: Option<u64>,
 }
 
-/// Options that say which server, each of which `--dsn` stands for.
+/// Options that name the server; `--dsn` replaces all of them.
 const SERVER_OPTIONS: [&str; 11] = [
     "mysql-host",
     "mysql-port",
@@ -68,7 +68,7 @@ const SERVER_OPTIONS: [&str; 11] = [
     "pgsql-db",
 ];
 
-/// A year, so that sums of times stay times.
+/// A year, so that sums of times cannot overflow.
 const SECONDS_MAX: f64 = 31_536_000.0;
 const WORKERS_MAX: u32 = 1024;
 const PERCENTILES_MAX: usize = 32;
@@ -139,7 +139,7 @@ fn seconds(text: &[u8]) -> Option<Duration> {
     Some(Duration::from_secs_f64(seconds))
 }
 
-/// Bytes. Other sizes are taken as far as they can be read; this one limits a run, and is read to the end.
+/// Bytes. Other sizes are read as far as possible; this one limits a run, and must be complete.
 fn memory(text: &[u8]) -> Option<u64> {
     let digits = match text {
         [digits @ .., b'K' | b'M' | b'G' | b'T' | b'k' | b'm' | b'g' | b't'] => digits,

@@ -20,7 +20,7 @@ pub(crate) struct RandSettings {
     pub(crate) kind: RandType,
     /// None: the time of day.
     pub(crate) seed: Option<i32>,
-    /// Uniform numbers that a gaussian or special one is the mean of.
+    /// Number of uniform numbers whose mean is one gaussian or special number.
     pub(crate) spec_iter: i32,
     /// Percentage of the range.
     pub(crate) spec_pct: i32,

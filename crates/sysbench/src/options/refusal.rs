@@ -1,15 +1,15 @@
-//! What is said in place of a run, or before it: texts with the stream that they go to.
+//! Messages before a run, or instead of it, with their output stream.
 
 use std::fmt;
 
-/// Where a text is written.
+/// The output stream of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum OutputStream {
     Stdout,
     Stderr,
 }
 
-/// Something to say before the run goes on.
+/// A message before the run continues.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Notice {
     /// With the end of its line.
@@ -18,12 +18,12 @@ pub(crate) struct Notice {
 }
 
 impl Notice {
-    /// A line of the log. sysbench says these before it knows the verbosity, so that they are always printed.
+    /// A line of the log. sysbench prints these before it knows the verbosity, so they are always printed.
     pub(super) fn warning(text: &str) -> Self {
         Self { text: format!("WARNING: {text}\n").into_bytes(), stream: OutputStream::Stdout }
     }
 
-    /// A line of the usage, which is no log.
+    /// A line about usage, which is not part of the log.
     pub(super) fn usage(text: impl AsRef<[u8]>) -> Self {
         Self { text: line(text.as_ref()), stream: OutputStream::Stderr }
     }
@@ -32,9 +32,9 @@ impl Notice {
 /// Why nothing is run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct OptionRefusal {
-    /// What was to be said before, in order.
+    /// Notices to print before it, in order.
     pub(crate) notices: Vec<Notice>,
-    /// Exactly what is written, with the ends of its lines. Names that were typed are in it as bytes.
+    /// The exact output, with line ends. Typed names are included as bytes.
     pub(crate) text: Vec<u8>,
     pub(crate) stream: OutputStream,
     /// Status of the process.
@@ -52,23 +52,23 @@ impl OptionRefusal {
         Self::logged([b"FATAL: ", text.as_ref()].concat())
     }
 
-    /// A line of the log without the word before it.
+    /// A line of the log without its prefix.
     pub(super) fn logged(text: impl AsRef<[u8]>) -> Self {
         Self { notices: Vec::new(), text: line(text.as_ref()), stream: OutputStream::Stdout, exit: 1 }
     }
 
-    /// An empty line follows: sysbench has one after some of its texts.
+    /// Adds an empty line: sysbench has one after some of its texts.
     pub(super) fn and_empty_line(mut self) -> Self {
         self.text.push(b'\n');
         self
     }
 
-    /// A number that is none.
+    /// An invalid number.
     pub(super) fn invalid_value(key: &[u8], text: &[u8]) -> Self {
         Self::usage([b"Invalid value for the '", key, b"' option: '", text, b"'"].concat())
     }
 
-    /// A value of one of our own options, with what would be right.
+    /// An invalid value of one of truetps's own options, with the valid ones.
     pub(super) fn invalid_choice(key: &[u8], text: &[u8], right: &str) -> Self {
         let start = [b"Invalid value for the '", key, b"' option: '", text, b"' ("].concat();
         Self::usage([start.as_slice(), right.as_bytes(), b")"].concat())

@@ -1,16 +1,16 @@
-//! Everything that is an option: ours from the start, a script's as it declares them.
+//! All options: the built-in ones from the start, a script's as it declares them.
 
 use std::collections::BTreeMap;
 
 use super::{OptionSpec, OptionType, SysbenchRelease, builtin, key};
 
-/// Who an option belongs to; the help page has a part for each.
+/// The owner of an option; the help page has a section for each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum OptionGroup {
     General,
     Rand,
     Log,
-    /// Shown with the log's, apart from them.
+    /// Shown together with the log's options, but kept separate.
     Latency,
     Database,
     Mysql,
@@ -18,7 +18,7 @@ pub(crate) enum OptionGroup {
     /// Options that sysbench does not have. Scripts do not see them in `sysbench.opt`, and may take their names.
     Ours,
     Script,
-    /// Nobody declared it: what an option-less script of old was given.
+    /// Undeclared: given to a script of the old kind, which declares no options.
     Unknown,
 }
 
@@ -26,18 +26,18 @@ pub(crate) enum OptionGroup {
 pub(crate) struct Registered {
     pub(crate) spec: OptionSpec,
     pub(crate) group: OptionGroup,
-    /// What the script's declaration hides.
+    /// The declaration that the script's one hides.
     pub(crate) hidden: Option<(OptionGroup, OptionSpec)>,
 }
 
-/// What a declaration of a script has met.
+/// The result of a script's declaration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DeclarationOutcome {
     /// A name of its own.
     New,
-    /// A name of sysbench: type and default are the script's now. Where the user gave a value, that is the value.
+    /// One of sysbench's names: type and default are now the script's. A value that the user gave stays in force.
     Redefined,
-    /// A name of ours: the option is the script's from here on, and ours has its default.
+    /// One of truetps's names: the option is now the script's, and truetps's own has its default.
     TookOurs,
 }
 
@@ -49,7 +49,7 @@ pub(crate) struct Registry {
 }
 
 impl Registry {
-    /// What is known before a script is read.
+    /// The options known before a script is read.
     pub(crate) fn new(compat: SysbenchRelease) -> Self {
         let all: Vec<_> =
             builtin::options(compat).map(|(group, spec)| Registered { spec, group, hidden: None }).collect();
@@ -70,7 +70,7 @@ impl Registry {
         self.all.iter().filter(move |one| one.group == group).map(|one| &one.spec)
     }
 
-    /// A script's option. A name that is declared twice keeps the second declaration.
+    /// Declares a script's option. If a name is declared twice, the second declaration applies.
     pub(crate) fn declare(&mut self, spec: OptionSpec) -> DeclarationOutcome {
         let Some(place) = self.places.get(&spec.key()) else {
             self.add(OptionGroup::Script, spec);
@@ -89,7 +89,7 @@ impl Registry {
         }
     }
 
-    /// What nobody declared: a text.
+    /// Adds an undeclared option, as text.
     pub(super) fn add_unknown(&mut self, name: &[u8]) {
         self.add(OptionGroup::Unknown, OptionSpec::new(name, "", None, OptionType::String));
     }
@@ -100,13 +100,13 @@ impl Registry {
         }
     }
 
-    /// The declaration that is ours or sysbench's, also where a script has hidden it.
+    /// truetps's or sysbench's declaration, even if a script has hidden it.
     pub(super) fn original(&self, name: &[u8]) -> Option<&OptionSpec> {
         let one = self.get(name)?;
         Some(one.hidden.as_ref().map_or(&one.spec, |(_, spec)| spec))
     }
 
-    /// Whether a script has taken one of our names.
+    /// Whether a script has taken one of truetps's names.
     pub(crate) fn is_taken(&self, name: &[u8]) -> bool {
         self.get(name).is_some_and(|one| matches!(one.hidden, Some((OptionGroup::Ours, _))))
     }

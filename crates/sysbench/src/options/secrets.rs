@@ -1,4 +1,4 @@
-//! What is kept from records: passwords, wherever they were typed.
+//! Passwords on the command line are kept out of records.
 
 use std::ffi::OsString;
 use std::fmt::Write;
@@ -18,7 +18,7 @@ pub(crate) fn is_secret(name: &str) -> bool {
         || is_called(&["pass", "pw", "pswd", "psw"])
 }
 
-/// What the list of processes shows in place of each argument, where that is something else.
+/// The replacement of each argument in the process list, if it differs.
 pub fn masked(arguments: &[OsString]) -> Vec<Option<OsString>> {
     let mask = |argument: &OsString| {
         let word = argument.to_string_lossy();
@@ -28,7 +28,7 @@ pub fn masked(arguments: &[OsString]) -> Vec<Option<OsString>> {
     arguments.iter().map(mask).collect()
 }
 
-/// Whether a password was typed, by one of sysbench's options or one of the script's.
+/// Whether a password was typed, in one of sysbench's options or one of the script's.
 pub(crate) fn has_typed_password(arguments: &[OsString]) -> bool {
     arguments.iter().any(|argument| {
         let word = argument.to_string_lossy();
@@ -50,7 +50,7 @@ pub(crate) fn words_without_secrets<'a>(words: impl IntoIterator<Item = &'a Vec<
 fn without_secret(word: &str) -> String {
     let option = word.strip_prefix("--").and_then(|option| option.split_once('='));
     let Some((name, value)) = option.filter(|(name, _)| is_secret(name)) else { return without_user_info(word) };
-    // A server in one text is worth reading without its password.
+    // A DSN is shown without its password.
     let shown = if name.eq_ignore_ascii_case(DSN) { Target::parse(value).ok() } else { None };
     let mut text = format!("--{name}=");
     match shown {
@@ -60,7 +60,7 @@ fn without_secret(word: &str) -> String {
     text
 }
 
-/// `scheme://user:password@place` without the password.
+/// `scheme://user:password@place` without user and password.
 fn without_user_info(word: &str) -> String {
     let Some((scheme, rest)) = word.split_once("://") else { return word.to_owned() };
     let Some((user_info, place)) = rest.rsplit_once('@') else { return word.to_owned() };

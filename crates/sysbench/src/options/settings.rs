@@ -1,22 +1,22 @@
-//! What the host needs to know of the options: values read, checked and put together.
+//! The options that the host needs: read, checked and combined.
 
 use std::time::Duration;
 
 use super::lookup::Lookup;
 use super::{Notice, OptionRefusal, Ours, RandSettings, limits, number};
 
-/// More would be no measurement of a server, whatever carries them.
+/// With more, a run would not measure the server any more.
 const THREADS_MAX: i32 = 1_000_000;
-/// Reports more often than this would be most of the work.
+/// More frequent reports would be most of the work.
 const REPORT_INTERVAL_MIN: f64 = 0.01;
 const REPORT_INTERVAL_MAX: f64 = 31_536_000.0;
 const VERBOSITY_MAX: u8 = 5;
 
-/// Names of 0.5, and what took their place.
+/// Names of 0.5, and their replacements.
 const OLD_NAMES: [(&str, &str); 4] =
     [("num-threads", "threads"), ("max-requests", "events"), ("max-time", "time"), ("tx-rate", "rate")];
 
-/// Everything of a run that is no server and no script.
+/// All settings of a run except servers and the script.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct RunSettings {
     /// Clients: 1 to 1 000 000.
@@ -33,7 +33,7 @@ pub(crate) struct RunSettings {
     pub(crate) thread_init_timeout: Duration,
     /// Events a second of all clients together. None: as many as possible.
     pub(crate) rate: Option<u32>,
-    /// None: no reports between.
+    /// None: no intermediate reports.
     pub(crate) report_interval: Option<Duration>,
     /// Seconds after the start, ascending.
     pub(crate) checkpoints: Vec<u32>,
@@ -42,20 +42,20 @@ pub(crate) struct RunSettings {
     /// None: none is reported.
     pub(crate) percentile: Option<u8>,
     pub(crate) histogram: bool,
-    /// 0 (what is fatal) to 5 (everything); `--debug` makes it 5.
+    /// 0 (only fatal messages) to 5 (everything); `--debug` makes it 5.
     pub(crate) verbosity: u8,
-    /// What `luajit -j` takes; empty is nothing to do.
+    /// The argument of `luajit -j`; empty for none.
     pub(crate) luajit_cmd: Vec<u8>,
     pub(crate) rand: RandSettings,
     pub(crate) ours: Ours,
 }
 
 impl RunSettings {
-    /// Reads and checks all of them, in sysbench's order, and says what is to be warned of before.
+    /// Reads and checks all of them, in sysbench's order, and returns the warnings to print first.
     ///
     /// # Errors
     ///
-    /// The first value that is wrong; warnings that came before it are in the refusal.
+    /// The first wrong value; the refusal contains earlier warnings.
     pub(super) fn read(lookup: &Lookup<'_>) -> Result<(Self, Vec<Notice>), OptionRefusal> {
         let mut notices = Vec::new();
         match Self::read_noting(lookup, &mut notices) {
@@ -121,9 +121,8 @@ impl RunSettings {
     }
 }
 
-/// The value of an option that had another name, which is warned of where it is used. The old name goes first where
-/// both are given, and 0 under the old name (1 of threads, and a
-/// negative time) is as if it were not there.
+/// The value of a renamed option; using the old name gives a warning. If both are given, the old name takes precedence.
+/// 0 under the old name (1 for threads, and a negative time) counts as not given.
 fn renamed(lookup: &Lookup<'_>, notices: &mut Vec<Notice>, old: &str, new: &str) -> Result<i32, OptionRefusal> {
     let number = lookup.int(old)?;
     if !is_used(old, number) {
@@ -141,7 +140,7 @@ fn is_used(old: &str, number: i32) -> bool {
     }
 }
 
-/// Options that decide the value of another one: its name and the text that scripts see there.
+/// Options that determine the value of another one: its name and the text that scripts see there.
 pub(super) fn decided(lookup: &Lookup<'_>) -> Vec<(&'static str, Vec<u8>)> {
     let old = OLD_NAMES.into_iter().filter(|(old, _)| lookup.int(old).is_ok_and(|number| is_used(old, number)));
     let mut decided: Vec<_> = old.map(|(old, new)| (new, lookup.bytes(old).to_vec())).collect();
@@ -151,12 +150,12 @@ pub(super) fn decided(lookup: &Lookup<'_>) -> Vec<(&'static str, Vec<u8>)> {
     decided
 }
 
-/// None for 0 and, as sysbench has it, for negative numbers.
+/// None for 0 and, as in sysbench, for negative numbers.
 fn seconds(number: i32) -> Option<Duration> {
     (number > 0).then(|| Duration::from_secs(number as u64))
 }
 
-/// sysbench takes whole seconds only, and negative ones, which make no sense.
+/// sysbench accepts only whole seconds, including meaningless negative ones.
 fn report_interval(lookup: &Lookup<'_>) -> Result<Option<Duration>, OptionRefusal> {
     let text = lookup.bytes("report-interval");
     let number = number::int(text).map(f64::from).or_else(|| number::strict_double(text));

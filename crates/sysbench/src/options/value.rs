@@ -14,7 +14,7 @@ pub(crate) enum OptionValue {
     Nil,
 }
 
-/// What is wrong with a text: which of two refusals it gets.
+/// How a text is wrong: determines the refusal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum BadText {
     /// `invalid option: --name=text`
@@ -23,8 +23,8 @@ pub(crate) enum BadText {
     Number,
 }
 
-/// The value of a text. None is an option without `=`, and an option without a default that nobody gave: true, 0 or
-/// empty. Sizes and numbers with a fraction are never refused: sysbench takes what it can read of them.
+/// The value of a text. None means an option without `=`, or without a default and a given value: true, 0 or empty.
+/// Sizes and numbers with a fraction are never refused: like sysbench, it uses what can be read.
 pub(crate) fn read(kind: OptionType, text: Option<&[u8]>) -> Result<OptionValue, BadText> {
     Ok(match (kind, text) {
         (OptionType::Bool, None) => OptionValue::Bool(true),
@@ -49,7 +49,7 @@ pub(crate) fn switch(text: &[u8]) -> Option<bool> {
     }
 }
 
-/// What is between the commas; nothing between two of them is no element.
+/// The parts between commas; an empty part is no element.
 pub(crate) fn list(text: &[u8]) -> Vec<Vec<u8>> {
     text.split(|byte| *byte == b',').filter(|part| !part.is_empty()).map(<[u8]>::to_vec).collect()
 }

@@ -1,5 +1,5 @@
-//! Blocks of text that sysbench does not have, in its manner. They are printed only when they were asked for, after the
-//! report or in front of it, so that programs that read sysbench's lines are not disturbed.
+//! Blocks of text that sysbench does not have, in its style. They are printed only on request, after the report or
+//! before it, so that programs that parse sysbench's lines are not disturbed.
 
 use std::fmt::Write as _;
 
@@ -30,12 +30,12 @@ pub(crate) struct StatementLatency {
     pub(crate) percentiles: Vec<Percentile>,
 }
 
-/// Errors of one class that were ignored or ended something.
+/// Errors of one class that were ignored or fatal.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct ScriptErrorCount {
     /// A word of the glossary: `deadlock`, `connection_lost`, `other(1114)`.
     pub(crate) class: String,
-    /// The server's error number or its SQLSTATE, whichever it tells errors apart by; empty where the error is not the
+    /// The server's error number or its SQLSTATE, whichever identifies its errors; empty if the error is not the
     /// server's.
     pub(crate) code: String,
     pub(crate) count: u64,
@@ -75,8 +75,8 @@ pub(crate) fn statement_latency(kinds: &[StatementLatency]) -> String {
     text
 }
 
-/// A row for each class of errors, in the columns of the report's `ignored errors`; an empty line at the end. Nothing
-/// without errors. `interval_s` is what rates are divided by.
+/// A row for each class of errors, in the columns of the report's `ignored errors`; an empty line at the end. Empty
+/// without errors. Rates are counts divided by `interval_s`.
 pub(crate) fn errors_by_class(errors: &[ScriptErrorCount], interval_s: f64) -> String {
     if errors.is_empty() {
         return String::new();

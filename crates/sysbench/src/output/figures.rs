@@ -1,11 +1,11 @@
-//! What was counted, and how it is to be shown.
+//! The counts, and how to show them.
 
-/// What the reports are made of: of the time since the last report (intermediate), or since the last checkpoint or the
-/// start (cumulative). Fields are those of the tables that scripts get.
+/// Input of the reports: the time since the last report (intermediate), or since the last checkpoint or the start
+/// (cumulative). The fields are the same as in the tables that scripts get.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Figures {
     pub(crate) threads_running: u32,
-    /// What rates are divided by.
+    /// Divisor of the rates.
     pub(crate) time_interval_s: f64,
     /// Since the start of the run; warm-up does not count.
     pub(crate) time_total_s: f64,
@@ -20,9 +20,9 @@ pub(crate) struct Figures {
     pub(crate) other: u64,
     pub(crate) errors: u64,
     pub(crate) reconnects: u64,
-    /// Events that nobody has taken yet; with a rate only.
+    /// Events that no client has taken yet; with a rate only.
     pub(crate) queue_length: u64,
-    /// Events that are being worked on; with a rate only.
+    /// Running events; with a rate only.
     pub(crate) concurrency: u64,
 }
 
@@ -38,7 +38,7 @@ impl Figures {
     }
 }
 
-/// Which sysbench the final report is that of.
+/// Whose format the final report has.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum ReportRelease {
     #[default]
@@ -49,12 +49,12 @@ pub(crate) enum ReportRelease {
 /// How figures are shown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct FigureStyle {
-    /// A database driver was used: statements and transactions, not just events.
+    /// Whether a database driver was used: reports show statements and transactions, not just events.
     pub(crate) is_sql: bool,
     pub(crate) compat: ReportRelease,
     /// Which percentile `latency_pct_s` is; 0 for none.
     pub(crate) percentile: u32,
-    /// Events come at a rate, so there is a queue to show.
+    /// Whether events come at a rate, so that there is a queue to show.
     pub(crate) has_rate: bool,
     /// Decimals of the time stamps: 0, as in sysbench, unless the report interval has a fraction.
     pub(crate) stamp_decimals: usize,
@@ -67,7 +67,7 @@ impl FigureStyle {
     }
 }
 
-/// How evenly work is spread over clients. All of them count, also those that did nothing.
+/// How evenly work is spread over clients, including idle ones.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Fairness {
     pub(crate) events_avg: f64,
@@ -77,7 +77,7 @@ pub(crate) struct Fairness {
 }
 
 impl Fairness {
-    /// From each client's events and its seconds within events. Zeros where there are no clients.
+    /// From each client's events and its seconds within events. Zeros without clients.
     pub(crate) fn of(events_per_thread: &[u64], seconds_per_thread: &[f64]) -> Self {
         let events: Vec<f64> = events_per_thread.iter().map(|&events| events as f64).collect();
         let (events_avg, events_stddev) = mean_and_deviation(&events);
@@ -86,7 +86,7 @@ impl Fairness {
     }
 }
 
-/// The standard deviation is that of the population: these are all clients, not a sample of them.
+/// The population's standard deviation: these are all clients, not a sample of them.
 fn mean_and_deviation(values: &[f64]) -> (f64, f64) {
     if values.is_empty() {
         return (0.0, 0.0);
@@ -107,7 +107,7 @@ pub(crate) struct ClientFigures {
 }
 
 impl ClientFigures {
-    /// Seconds; 0 where there was no event.
+    /// Seconds; 0 without events.
     pub(crate) fn latency_avg_s(&self) -> f64 {
         if self.events == 0 { 0.0 } else { self.busy_s / self.events as f64 }
     }

@@ -1,15 +1,15 @@
 //! Latency in buckets whose widths grow with the value, as sysbench has them.
 //!
-//! Bucket `i` of `size` stands for min * (max / min)^(i / (size - 1)); a value goes to the bucket that is nearest on the
-//! logarithmic scale, and one outside the range to the bucket at that end.
+//! Bucket `i` of `size` has the value min * (max / min)^(i / (size - 1)); a value goes to the nearest bucket on the
+//! logarithmic scale, and a value outside the range to the bucket at that end.
 
 use std::fmt::Write as _;
 
 /// Stars of the longest row.
 const STARS: u64 = 40;
 
-/// `sysbench.histogram.new(size, min, max)`, and the histogram of a run. Milliseconds, though scripts may count
-/// whatever they like.
+/// `sysbench.histogram.new(size, min, max)`, and the histogram of a run. Values are milliseconds, though scripts may
+/// use any unit.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct LogHistogram {
     counts: Vec<u64>,
@@ -59,8 +59,8 @@ impl LogHistogram {
         counts.map(|(bucket, &count)| (self.value_ms(bucket), count))
     }
 
-    /// Header and rows; nothing, without a header, where nothing was counted. `histogram:print()` of scripts prints it.
-    /// Unlike other texts it has all of its line ends.
+    /// Header and rows; empty, without a header, if nothing was counted. `histogram:print()` of scripts prints it.
+    /// Unlike other texts it includes all its line ends.
     pub(crate) fn text(&self) -> String {
         let Some(most) = self.counts.iter().max().filter(|&&most| most > 0) else { return String::new() };
         let mut text = String::from("       value  ------------- distribution ------------- count\n");

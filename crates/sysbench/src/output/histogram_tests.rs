@@ -50,7 +50,7 @@ fn half_a_star_is_a_star() {
 }
 
 #[test]
-fn what_nobody_should_ask_for_does_no_harm() {
+fn senseless_arguments_do_no_harm() {
     let header = "       value  ------------- distribution ------------- count\n";
     let stars = "*".repeat(40);
     assert_eq!(filled(10, 100.0, 1.0, [3.0]).text(), format!("{header}       2.783 |{stars} 1\n"));

@@ -11,25 +11,25 @@ use crate::options::is_secret;
 /// Of the document. Fields may be added under the same version.
 const SCHEMA_VERSION: u32 = 1;
 
-/// Everything that is known when a run has ended.
+/// All facts of a finished run.
 pub(crate) struct FinishedRun<'a> {
     pub(crate) tool_version: &'a str,
-    /// As it was typed: a file, or a module's name.
+    /// As typed: a file, or a module's name.
     pub(crate) script: &'a str,
     /// RFC 3339, UTC.
     pub(crate) started_at: &'a str,
     pub(crate) validity: &'a Validity,
-    /// What was odd but does not make the figures untrue.
+    /// Peculiarities that do not invalidate the figures.
     pub(crate) notes: &'a [String],
-    /// All options with their values; passwords are left out here.
+    /// All options with their values, except passwords.
     pub(crate) options: &'a Map<String, Value>,
-    /// `None` where it was taken from the clock.
+    /// `None` if it was taken from the clock.
     pub(crate) seed: Option<u64>,
     pub(crate) style: FigureStyle,
     pub(crate) intervals: &'a [Figures],
     pub(crate) checkpoints: &'a [Figures],
     pub(crate) totals: &'a Figures,
-    /// Of the totals. The report's own percentile is among them.
+    /// Of the totals, including the report's own percentile.
     pub(crate) percentiles: &'a [Percentile],
     pub(crate) histogram: &'a LogHistogram,
     pub(crate) errors: &'a [ScriptErrorCount],
@@ -135,7 +135,7 @@ fn report(figures: &Figures, percentiles: &[Percentile]) -> Value {
     Value::Object(fields)
 }
 
-/// The percentile that the report's lines show; none with `--percentile=0`.
+/// The percentile in the report's lines; none with `--percentile=0`.
 fn own_percentile(figures: &Figures, style: FigureStyle) -> Vec<Percentile> {
     let percentile = Percentile { percent: f64::from(style.percentile), latency_s: figures.latency_pct_s };
     if style.percentile == 0 { Vec::new() } else { vec![percentile] }
@@ -143,7 +143,7 @@ fn own_percentile(figures: &Figures, style: FigureStyle) -> Vec<Percentile> {
 
 fn insert_percentiles(fields: &mut Map<String, Value>, of: &str, percentiles: &[Percentile]) {
     for percentile in percentiles {
-        // 9.5 is not to be taken for 95.
+        // 9.5 must not look like 95.
         let point = if percentile.percent < 10.0 { "_" } else { "" };
         let digits = percentile.percent.to_string().replace('.', point);
         fields.insert(format!("{of}_us_p{digits}"), us(percentile.latency_s));
@@ -187,7 +187,7 @@ fn client(client: &ClientFigures) -> Value {
     })
 }
 
-/// Microseconds, to the nanosecond: what is beyond is no measurement.
+/// Microseconds, to the nanosecond: more digits have no meaning.
 fn us(seconds: f64) -> Value {
     json!((seconds * 1e9).round() / 1e3)
 }

@@ -1,6 +1,6 @@
-//! Banner, version, and the fixed lines of a run, in the order in which they come.
+//! Banner, version, and the fixed lines of a run, in order.
 //!
-//! Levels are noted where they are not NOTICE. What `init()` prints comes between [`version`] and [`banner`].
+//! Levels are noted unless they are NOTICE. Output of `init()` comes between [`version`] and [`banner`].
 
 use std::fmt::Write as _;
 
@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 pub(crate) const INITIALIZING_THREADS: &str = "Initializing worker threads...\n";
 /// When all threads are ready; an empty line follows.
 pub(crate) const THREADS_STARTED: &str = "Threads started!\n";
-/// What DEBUG says of a thread.
+/// The state of a thread in a DEBUG message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ThreadIs {
     Started,
@@ -35,26 +35,26 @@ pub(crate) const DONE: &str = "Done.\n";
 /// FATAL, before the report ([`super::cumulative_forced`]).
 pub(crate) const FORCED_SHUTDOWN: &str = "The --max-time limit has expired, forcing shutdown...";
 
-/// What is known before a run starts. Times in seconds.
+/// Facts known before a run starts. Times in seconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Banner<'a> {
     pub(crate) threads: u32,
     /// 0 for none.
     pub(crate) warmup_s: u32,
-    /// Events a second; 0 for as fast as they go.
+    /// Events a second; 0 for no limit.
     pub(crate) rate: u32,
-    /// 0 for no reports; a fraction is ours.
+    /// 0 for no reports; sysbench accepts no fractions.
     pub(crate) report_interval_s: f64,
     pub(crate) checkpoints_s: &'a [u32],
     pub(crate) debug: bool,
     pub(crate) validate: bool,
-    /// `None` where it is taken from the clock.
+    /// `None` if it is taken from the clock.
     pub(crate) seed: Option<i32>,
-    /// From the start of the run: `--time` and what is waited beyond it.
+    /// From the start of the run: `--time` and the grace period after it.
     pub(crate) forced_shutdown_s: Option<u32>,
 }
 
-/// The first line, of every command; an empty line follows. The version is a sysbench's: scripts and parsers ask for
+/// The first line, of every command; an empty line follows. It names a sysbench version: scripts and parsers look for
 /// `sysbench 1.0.20 (…)`.
 pub(crate) fn version(sysbench: &str, luajit: &str) -> String {
     format!("sysbench {sysbench} (using bundled LuaJIT {luajit})\n")
@@ -95,7 +95,7 @@ pub(crate) fn warming_up(seconds: u32) -> String {
     format!("Warming up for {seconds} seconds...\n")
 }
 
-/// FATAL: the time to connect and to run `thread_init` is over.
+/// FATAL: the time limit for connecting and running `thread_init` has passed.
 pub(crate) fn no_initialization(seconds: u32) -> String {
     format!("Worker threads failed to initialize within {seconds} seconds!")
 }

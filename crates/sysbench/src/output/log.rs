@@ -1,8 +1,8 @@
-//! Where lines go: levels, prefixes, and the collapse of repeated messages.
+//! Log output: levels, prefixes, and the collapsing of repeated messages.
 //!
-//! A message that equals the one before it, whatever their levels, is only counted. The count is printed as a line of its
-//! own before the next message that differs. Lines with a time stamp and what scripts print neither count nor end a
-//! series, and a count that is still open at the end of the process is never printed. So it is in sysbench.
+//! A message that equals the one before it, at any level, is only counted. The count is printed on a separate line
+//! before the next different message. Lines with a time stamp and output of scripts neither count nor end a series, and
+//! a count that is still open at the end of the process is never printed. This is sysbench's behaviour.
 
 use std::io::{self, Write};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -39,14 +39,14 @@ impl MessageLevel {
 /// Which of its two writers a log sends messages to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum MessagesTo {
-    /// With the results, as sysbench has it.
+    /// Together with the results, as in sysbench.
     Results,
-    /// Apart from them, so that the results are one document: `--report-format=json`.
+    /// Apart from the results, so that these are one document: `--report-format=json`.
     Aside,
 }
 
-/// All threads' lines. Each call writes whole lines by one `write`, unbuffered, so that they keep their order with what
-/// others write to the same file.
+/// Lines of all threads. Each call writes complete lines with one `write`, unbuffered, so that they keep their order
+/// with other writers to the same file.
 pub(crate) struct MessageLog {
     verbosity: MessageLevel,
     messages_to: MessagesTo,
@@ -72,7 +72,7 @@ impl MessageLog {
         Self { verbosity, messages_to, state }
     }
 
-    /// Whether messages of a level are shown: saves making them.
+    /// Whether messages of a level are shown: avoids formatting others.
     pub(crate) fn shows(&self, level: MessageLevel) -> bool {
         level <= self.verbosity
     }
@@ -87,14 +87,14 @@ impl MessageLog {
             state.repeats += 1;
             return;
         }
-        // Messages of servers and scripts: the terminal must not obey them.
+        // Messages come from servers and scripts: the terminal must not interpret them.
         let line = format!("{}{}{}\n", state.take_repeats(), level.prefix(), printable_text(message));
         state.last = Some(message.to_owned());
         self.write_message(&mut state, line.as_bytes());
     }
 
-    /// A line with a time stamp, `[ 2s ] …`, and such as belong to it: shown however often it comes, and a series of
-    /// repeats goes on behind it.
+    /// A line with a time stamp, `[ 2s ] …`, or a line that belongs to one: always shown, even if repeated. A series of
+    /// repeats continues after it.
     pub(crate) fn stamped(&self, level: MessageLevel, line: &str) {
         if self.shows(level) {
             let line = format!("{}{}\n", level.prefix(), printable_text(line));
@@ -102,8 +102,8 @@ impl MessageLog {
         }
     }
 
-    /// A report of many lines. To sysbench each line is a message: where the report before this one ended in an empty
-    /// line, and this one begins with one, that is a repeat.
+    /// A report of many lines. To sysbench each line is a message: if the previous report ended in an empty line, and
+    /// this one begins with one, that is a repeat.
     pub(crate) fn report(&self, text: &str) {
         if self.shows(MessageLevel::Notice) {
             let mut state = self.lock();
@@ -115,16 +115,16 @@ impl MessageLog {
         }
     }
 
-    /// What a script prints, as it is and at every verbosity.
+    /// Output of a script, unchanged and at every verbosity.
     pub(crate) fn script(&self, bytes: &[u8]) {
         self.write_message(&mut self.lock(), bytes);
     }
 
-    /// A document, to the results whatever becomes of messages, with a line end.
+    /// Writes a document to the results, wherever messages go, with a line end.
     ///
     /// # Errors
     ///
-    /// It could not be written; a reader that went away is none.
+    /// It could not be written; a closed reader is no error.
     pub(crate) fn document(&self, text: &str) -> io::Result<()> {
         match self.lock().results.write_all(format!("{}\n", printable_json(text)).as_bytes()) {
             Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error),
@@ -137,11 +137,11 @@ impl MessageLog {
             MessagesTo::Results => &mut state.results,
             MessagesTo::Aside => &mut state.aside,
         };
-        // What cannot be written is lost: there is no better place to say so.
+        // A failed write is ignored: there is no better place to report it.
         let _ = writer.write_all(bytes);
     }
 
-    /// A thread that panicked while it wrote left nothing half done that matters.
+    /// A thread that panicked during a write left no important state half done.
     fn lock(&self) -> MutexGuard<'_, LogState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

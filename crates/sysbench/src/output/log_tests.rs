@@ -3,7 +3,7 @@ use std::io::ErrorKind;
 use super::*;
 use crate::output::memory::Memory;
 
-/// A pipe that nobody reads.
+/// A pipe without a reader.
 struct Closed;
 
 impl Write for Closed {
@@ -150,7 +150,7 @@ fn json_has_its_results_for_itself() {
 #[test]
 fn a_closed_pipe_is_no_failure() {
     let log = MessageLog::new(MessageLevel::Notice, MessagesTo::Results, Box::new(Closed), Box::new(Closed));
-    log.text(MessageLevel::Notice, "nobody hears it");
+    log.text(MessageLevel::Notice, "nothing reads it");
     log.document("{}").unwrap();
 }
 

@@ -1,4 +1,4 @@
-//! Where tests read what a log wrote.
+//! Lets tests read the output of a log.
 
 use std::io::Write;
 use std::sync::{Arc, Mutex};

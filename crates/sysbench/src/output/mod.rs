@@ -1,15 +1,15 @@
-//! Every line that is printed.
+//! Every printed line.
 //!
-//! The texts are sysbench's own to the byte, because programs read them; what sysbench has no line for is printed only
-//! when it was asked for. Functions that make text leave out its last line end, which [`MessageLog`] adds: a text that ends in
-//! `\n` is followed by an empty line.
+//! The texts are byte for byte sysbench's own, because programs parse them; lines that sysbench does not have are
+//! printed only on request. Functions that return text omit its last line end, which [`MessageLog`] adds: a text that
+//! ends in `\n` is followed by an empty line.
 //!
 //! - `log`: levels, repeats, and where lines go.
 //! - `lines`: banner, version, and the fixed lines of a run.
-//! - `figures`: what was counted, and how it is shown.
-//! - `report`: the lines while a run goes on and the report at its end.
+//! - - `figures`: the counts, and how they are shown.
+//! - - `report`: the lines during a run and the report at its end.
 //! - `histogram`: sysbench's buckets of latency.
-//! - `extra`: our own blocks of text.
+//! - - `extra`: truetps's own blocks of text.
 //! - `json`: a whole run as one document.
 
 mod extra;

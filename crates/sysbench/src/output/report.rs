@@ -1,4 +1,4 @@
-//! The lines while a run goes on, and the report at its end.
+//! The lines during a run, and the report at its end.
 
 use std::fmt::Write as _;
 
@@ -50,7 +50,7 @@ pub(crate) fn cumulative_forced(
     whole(figures, fairness, style, &line)
 }
 
-/// `forced` comes between statements and general figures.
+/// `forced` is inserted between statements and general figures.
 fn whole(figures: &Figures, fairness: &Fairness, style: &FigureStyle, forced: &str) -> String {
     let statements = if style.is_sql { statements(figures) } else { String::new() };
     let (general, latency) = (general(figures, style.compat), latency(figures, style.percentile));

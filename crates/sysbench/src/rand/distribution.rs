@@ -1,7 +1,7 @@
 //! Numbers of a range, as `sysbench.rand` draws them.
 //!
-//! The ends of a range are 32-bit numbers without a sign and all arithmetic on them wraps, as scripts know it from C: a
-//! range from 5 to 3 has 2^32 - 1 numbers, and one from 0 to 2^32 - 1 has none, so that only its first number comes.
+//! The ends of a range are unsigned 32-bit numbers and all arithmetic wraps, as in C: a range from 5 to 3 has 2^32 - 1
+//! numbers, and one from 0 to 2^32 - 1 has none, so that only its first number is drawn.
 
 use super::Xoroshiro;
 use super::zipf::SysbenchZipf;
@@ -27,7 +27,7 @@ pub(crate) struct Parameters {
     pub(crate) res: u32,
     /// 1 - h of the draws go to a share h of the range: `--rand-pareto-h`.
     pub(crate) pareto_h: f64,
-    /// Rank r comes in proportion to r^-exp: `--rand-zipfian-exp`. Negative exponents are taken as 0, uniform.
+    /// Rank r is drawn in proportion to r^-exp: `--rand-zipfian-exp`. Negative exponents count as 0, uniform.
     pub(crate) zipfian_exp: f64,
 }
 
@@ -37,12 +37,12 @@ impl Default for Parameters {
     }
 }
 
-/// The default of `--rand-spec-iter`. It also stands in for 0, which would make every bell curve its lowest number.
+/// The default of `--rand-spec-iter`. It also replaces 0, with which every bell curve would be its lowest number.
 const ITER: u32 = 12;
 
 /// All distributions with their parameters, and the chosen one.
 ///
-/// The zipfian one remembers its last range, in a `Cell`: each thread has a copy of its own.
+/// The zipfian one remembers its last range, in a `Cell`: each thread has its own copy.
 #[derive(Debug, Clone)]
 pub(crate) struct RandomDistributions {
     kind: DistributionName,
@@ -94,8 +94,8 @@ impl RandomDistributions {
     /// `res` percent of the draws in a window of `pct` percent at the middle of the range, the others on a bell curve
     /// over all of it.
     ///
-    /// The number that decides between the two also chooses the place in the window, and it is never below
-    /// 1 - `res` / 100 then: with the defaults it is the upper three quarters of the window that are used.
+    /// The number that decides between the two also determines the position in the window, and is then never below 1 -
+    /// `res` / 100: with the defaults only the upper three quarters of the window are used.
     #[inline]
     pub(crate) fn special(&self, random: &mut Xoroshiro, a: u32, b: u32) -> u32 {
         let span = f64::from(b.wrapping_sub(a));
@@ -139,7 +139,7 @@ fn numbers(a: u32, b: u32) -> f64 {
     f64::from(b.wrapping_sub(a).wrapping_add(1))
 }
 
-/// Cut to a whole number, modulo 2^32: what C makes of it on 64-bit machines.
+/// Truncated to a whole number, modulo 2^32: as C does on 64-bit machines.
 #[inline]
 fn whole(value: f64) -> u32 {
     value as i64 as u32

@@ -89,7 +89,7 @@ fn gaussian_has_the_width_of_a_mean_even_with_no_iterations() {
         let mean = numbers.iter().sum::<f64>() / 20_000.0;
         let variance = numbers.iter().map(|number| (number - mean).powi(2)).sum::<f64>() / 20_000.0;
         assert!((mean - 0.5).abs() < 0.003, "{mean}");
-        // The variance of a uniform number is 1/12, that of the mean of 12 is 1/144.
+        // The variance of a uniform number is 1/12, and of the mean of 12 it is 1/144.
         assert!((variance.sqrt() - 1.0 / 12.0).abs() < 0.002, "{variance}");
     }
 }

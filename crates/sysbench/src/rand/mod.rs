@@ -1,12 +1,12 @@
 //! The random numbers of scripts: `sysbench.rand`.
 //!
 //! Scripts call these some ten million times a second, so everything here is a plain function on the caller's own
-//! generator: no lock, no allocation, nothing shared but the counter of [`Unique`].
+//! generator: no lock, no allocation, nothing shared except the counter of [`Unique`].
 //!
 //! - `xoroshiro`: the generator, and how it is seeded.
 //! - `distribution`: numbers of a range, by the distribution that was chosen or by name.
 //! - `zipf`: the distribution that takes more than a line.
-//! - `unique`: numbers that never come twice.
+//! - - `unique`: numbers that never repeat.
 //! - `text`: strings.
 
 mod distribution;

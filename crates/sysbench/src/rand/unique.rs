@@ -1,4 +1,4 @@
-//! Numbers that never come twice: a counter, put through a permutation of the 32-bit numbers.
+//! Numbers that never repeat: a counter, mapped by a permutation of the 32-bit numbers.
 //!
 //! The idea is Jeff Preshing's ("How to generate a sequence of unique random integers", 2012): for a prime p = 3 modulo 4,
 //! squares modulo p of the numbers up to p/2 are all different, and so are their distances to p for the numbers above.
@@ -23,10 +23,10 @@ impl Unique {
         Self { next: AtomicU32::new(permuted(start)), offset: permuted(sequence) }
     }
 
-    /// The next number; the first one comes again after 2^32 others. One atomic addition.
+    /// The next number; it repeats only after 2^32 numbers. One atomic addition.
     #[inline]
     pub(crate) fn next(&self) -> u32 {
-        // Nothing else is read by the order of these additions.
+        // No other memory access depends on the order of these additions.
         let index = self.next.fetch_add(1, Ordering::Relaxed);
         permuted(permuted(index).wrapping_add(self.offset) ^ BETWEEN)
     }
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_comes_twice_whoever_asks() {
+    fn no_number_repeats_in_any_thread() {
         let unique = Unique::new(1, 2);
         let parts: Vec<Vec<u32>> = std::thread::scope(|scope| {
             let threads: Vec<_> =

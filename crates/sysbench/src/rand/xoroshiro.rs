@@ -1,5 +1,5 @@
 //! xoroshiro128+ (Blackman and Vigna, "Scrambled linear pseudorandom number generators", 2018), with the rotations of
-//! its first version, 55, 14 and 36: those that sysbench has.
+//! its first version, 55, 14 and 36, as in sysbench.
 
 /// Two words of state, small enough for a `Cell`: [`Xoroshiro::state`] and [`Xoroshiro::from_state`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,14 +23,14 @@ impl Xoroshiro {
     }
 
     /// The generator of client number `client` under a seed. It depends on nothing else, so a seed gives the same
-    /// numbers however many threads there are and whichever of them starts first.
+    /// numbers with any number of threads, in any order of their starts.
     pub(crate) fn from_seed(seed: u64, client: u64) -> Self {
         // The start is mixed twice: streams of splitmix64 that start a few steps apart would overlap.
         let start = splitmix(splitmix(seed).wrapping_add(client));
         Self::from_state([splitmix(start), splitmix(start.wrapping_add(GOLDEN))])
     }
 
-    /// Goes on from this state.
+    /// Continues from this state.
     pub(crate) fn from_state(state: [u64; 2]) -> Self {
         Self { state: if state == [0, 0] { INSTEAD_OF_ZEROS } else { state } }
     }

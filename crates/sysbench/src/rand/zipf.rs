@@ -1,9 +1,9 @@
 //! Zipfian numbers, exactly and without a table: rejection-inversion (Hörmann and Derflinger 1996, "Rejection-inversion to
 //! generate variates from monotone discrete distributions").
 //!
-//! r^-exp is bounded from above by a function whose integral has an inverse. A uniform number is put through the inverse
-//! and rounded to a rank; the few points that lie between the function and the ranks' steps are drawn again. More than
-//! 3 of 4 draws are taken at once, whatever range and exponent are.
+//! r^-exp is bounded from above by a function whose integral has an inverse. A uniform number is put through the
+//! inverse and rounded to a rank; the few points between the function and the ranks' steps are drawn again. More than 3
+//! of 4 draws are accepted at once, for any range and exponent.
 
 use std::cell::Cell;
 
@@ -15,10 +15,10 @@ pub(crate) struct SysbenchZipf {
     exponent: f64,
     /// The integral up to half a rank beyond the first, less the first rank's whole mass.
     low: f64,
-    /// A point this close below its rank is always taken.
+    /// A point this close below its rank is always accepted.
     surely: f64,
-    /// The last rank (less 1), and the integral up to half a rank beyond it: the only constant that depends on the range.
-    /// A script draws from the same one or two ranges all the time, and working it out anew is one power.
+    /// The last rank (less 1), and the integral up to half a rank beyond it: the only constant that depends on the
+    /// range. A script usually draws from one or two ranges, and computing it again takes one power.
     high: Cell<(u32, f64)>,
 }
 

@@ -1,4 +1,4 @@
-//! The document of a run: what `--report-format=json` prints, and the run folder keeps.
+//! The document of a run: printed with `--report-format=json`, and stored in the run folder.
 
 use serde_json::{Map, Value};
 use truetps_record::{Trial, Validity};
@@ -11,10 +11,10 @@ use crate::run::{EventsEnding, LatencyShard, WorkerContext, log_histogram, perce
 
 pub(super) const TOOL_VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// Percentiles of the document, beside those that were asked for.
+/// Percentiles of the document, besides the requested ones.
 const PERCENTILES: [f64; 4] = [50.0, 95.0, 99.0, 99.9];
 
-/// Errors of a stretch, most frequent first.
+/// Errors of a period, most frequent first.
 pub(crate) fn errors(share: &LatencyShard) -> Vec<ScriptErrorCount> {
     let of = |error: truetps_record::ErrorCount| ScriptErrorCount {
         class: error.class,
@@ -25,7 +25,7 @@ pub(crate) fn errors(share: &LatencyShard) -> Vec<ScriptErrorCount> {
     share.errors.clone().into_sorted().into_iter().map(of).collect()
 }
 
-/// What the ending says of the figures.
+/// The validity of the figures after this ending.
 pub(super) fn validity(ending: EventsEnding) -> Validity {
     match ending {
         EventsEnding::Complete => Validity::Valid,
@@ -56,8 +56,8 @@ pub(crate) fn document(end: &RecordedEnd<'_>, crew: &WorkerContext) -> String {
     text(fields(end, crew, &validity(end.ending)))
 }
 
-/// The same as it is kept, with what a reader of the folder cannot see on a command line of its own. Ends with a line
-/// end.
+/// The same document for the run folder, with facts that a reader of the folder cannot see on the command line. Ends
+/// with a line end.
 pub(super) fn with_circumstances(end: &RecordedEnd<'_>, crew: &WorkerContext, trial: &Trial) -> String {
     let mut fields = fields(end, crew, &trial.validity);
     let isolation = if crew.threads == crew.run.settings.threads { "client" } else { "worker" };

@@ -1,4 +1,4 @@
-//! A script's run in the words of plans and experiments, and what came out of it.
+//! A script's run as a plan and an experiment, with its results.
 
 use std::time::Duration;
 
@@ -19,11 +19,11 @@ use crate::options::{IgnoredErrors, words_without_secrets};
 use crate::output::ClientFigures;
 use crate::run::{LatencyShard, ServerSeen, WorkerContext, fairness};
 
-/// Letters of a plan's name: it becomes the name of a folder.
+/// Characters of a plan's name: it becomes the name of a folder.
 const NAME_MAX: usize = 64;
 const TRIAL: &str = "trial-0001";
 
-/// `sysbench-oltp_read_write`, of a script's file or module.
+/// `sysbench-oltp_read_write`, from a script's file or module.
 fn plan_name(base_name: &str) -> String {
     let script = base_name.strip_suffix(".lua").unwrap_or(base_name);
     let fine = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' };
@@ -33,13 +33,13 @@ fn plan_name(base_name: &str) -> String {
     format!("{SCRIPT_WORKLOAD}-{name}").chars().take(NAME_MAX).collect()
 }
 
-/// The script as it was named; one from the standard input has no name.
+/// The script's name as given; empty for the standard input.
 fn script_name(crew: &WorkerContext) -> String {
     let name = String::from_utf8_lossy(&crew.script.name).into_owned();
     if name.is_empty() { "a script".to_owned() } else { name }
 }
 
-/// What the run was to do.
+/// The plan of the run.
 pub(super) fn plan(crew: &WorkerContext) -> Plan {
     let settings = &crew.run.settings;
     let protocol = if crew.drivers.emulates_prepared() { Protocol::Text } else { Protocol::Prepared };
@@ -70,7 +70,7 @@ pub(super) fn plan(crew: &WorkerContext) -> Plan {
     }
 }
 
-/// Classes of the errors after which an event is started again, as often as it takes. `all` has no list.
+/// Classes of the errors after which an event is restarted, without limit. `all` has no list.
 fn error_policy(crew: &WorkerContext) -> ErrorPolicy {
     let is_postgres = crew.run.server.get().is_some_and(|server| server.target.dialect == Dialect::Postgres);
     let classes: Vec<String> = if is_postgres {
@@ -102,7 +102,7 @@ fn configuration(crew: &WorkerContext) -> Configuration {
     Configuration { levels: IndexMap::from([(CONNECTIONS.to_owned(), clients)]) }
 }
 
-/// What the server said when a client logged in. `None`: nobody did.
+/// The server's facts from a client's login. `None`: no client logged in.
 pub(super) fn server(crew: &WorkerContext) -> Option<ServerFacts> {
     crew.run.server.get().map(server_facts)
 }
@@ -111,12 +111,12 @@ fn server_facts(seen: &ServerSeen) -> ServerFacts {
     let facts = ServerFacts::from_version_text(&seen.version);
     match seen.target.dialect {
         Dialect::Mysql => facts,
-        // It says its number alone at the login.
+        // At the login it reports only its number.
         Dialect::Postgres => ServerFacts { flavour: Flavour::Postgresql, ..facts },
     }
 }
 
-/// `truetps sysbench` and what was typed behind it, without passwords.
+/// `truetps sysbench` and its typed arguments, without passwords.
 pub(super) fn command(crew: &WorkerContext) -> Vec<String> {
     let own = ["truetps", SCRIPT_WORKLOAD].map(str::to_owned);
     own.into_iter().chain(words_without_secrets(crew.script.argv.iter().skip(1))).collect()
@@ -130,7 +130,7 @@ pub(super) fn experiment(crew: &WorkerContext, plan: &Plan) -> Experiment {
         role: TrialRole::Cell,
         configuration: configuration(crew),
     };
-    // The disk of this host says nothing of a server that may be anywhere.
+    // This host's disk says nothing about a server that may run elsewhere.
     let mut host = host_facts(std::path::Path::new("/"), None);
     (host.file_system, host.device, host.rotational) = (None, None, None);
     Experiment {
@@ -155,18 +155,18 @@ pub(super) fn experiment(crew: &WorkerContext, plan: &Plan) -> Experiment {
     }
 }
 
-/// Where the server was; empty where there was none.
+/// The server's address; empty if there was none.
 pub(super) fn place(crew: &WorkerContext) -> String {
     crew.run.server.get().map(|server| server.target.endpoint(0).to_string()).unwrap_or_default()
 }
 
-/// What the script's texts are, and what they sent.
+/// The script's texts, and the statements that they sent.
 pub(super) fn script_record(crew: &WorkerContext, statements: Option<SentStatements>) -> ScriptRecord {
     let (script, modules, modules_left_out) = crew.script.sources.recorded();
     ScriptRecord { schema_version: SCHEMA_VERSION, script, modules, modules_left_out, statements }
 }
 
-/// What the measured time has of the script alone.
+/// Figures of the measured time that only a script's run has.
 pub(super) fn script_run(crew: &WorkerContext, step: &SnapshotDelta, clients: &[ClientFigures]) -> ScriptRun {
     let (script, ..) = crew.script.sources.recorded();
     let fair = fairness(clients);
@@ -184,7 +184,7 @@ pub(super) fn script_run(crew: &WorkerContext, step: &SnapshotDelta, clients: &[
     }
 }
 
-/// The trial as it begins.
+/// The trial at its start.
 pub(super) fn trial(crew: &WorkerContext) -> Trial {
     Trial {
         schema_version: SCHEMA_VERSION,
@@ -230,14 +230,14 @@ pub(super) fn engine(crew: &WorkerContext, connect_ms: f64, clients_failed: u32,
     }
 }
 
-/// What the host has done in the measured time.
+/// The host's activity in the measured time.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct HostReadings {
     pub(super) at_start: Option<HostCpu>,
     pub(super) at_end: Option<HostCpu>,
 }
 
-/// The figures of the measured time. `whole` is what was recorded in it.
+/// The figures of the measured time, from its whole recording.
 pub(super) fn measured(
     crew: &WorkerContext,
     step: &SnapshotDelta,
@@ -280,12 +280,13 @@ pub(super) fn measured(
     }
 }
 
-/// What a rate adds to an interval. Response times run from the scheduled start; the other times are not kept apart.
+/// Figures of an interval with a rate. Response times start at the scheduled start; the other times are not recorded
+/// separately.
 pub(super) fn open_loop(step: &SnapshotDelta) -> OpenLoop {
     OpenLoop { starts: step.starts, ..OpenLoop::default() }
 }
 
-/// Errors of statements: after those that are ignored an event is started again, and any other one ends the run.
+/// Errors of statements: ignored ones restart their event, and any other error ends the run.
 fn retried_errors(whole: &LatencyShard) -> Vec<ErrorCount> {
     let retried = |error: ErrorCount| ErrorCount { retried: error.count, count: 0, ..error };
     whole.errors.clone().into_sorted().into_iter().map(retried).collect()

@@ -1,4 +1,4 @@
-//! The run folder of one run, written as it goes on.
+//! The run folder of one run, written during the run.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -17,7 +17,7 @@ use super::series::{Series, Snapshot, SnapshotDelta};
 use crate::output::{ClientFigures, FigureStyle, Figures, MessageLevel};
 use crate::run::{Count, EventsEnding, LatencyShard, SlotCounts, WorkerContext};
 
-/// For logging in, and for each of the questions what a server is set to.
+/// Time limit of the login, and of each query of the server's settings.
 const SETTINGS_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// How a run ended, and the figures of its report.
@@ -48,12 +48,12 @@ pub(crate) struct ScriptRecording {
     /// Clients that failed, and the first one's reason.
     failed: u32,
     reason: Option<String>,
-    /// Why nothing more is written.
+    /// Why writing was stopped.
     broken: Option<String>,
 }
 
 impl ScriptRecording {
-    /// Makes the folder. The user is told where that is not possible; the run goes on without it.
+    /// Creates the folder. If that fails, the user is warned, and the run continues without it.
     pub(crate) fn begin(crew: &WorkerContext, connect_ms: f64) -> Option<Self> {
         let runs = crew.run.settings.ours.runs.as_deref()?;
         match Self::create(runs, crew, connect_ms) {
@@ -108,7 +108,7 @@ impl ScriptRecording {
         }
     }
 
-    /// The last interval of the warm-up ends: starts that nobody has taken so far are given up.
+    /// The last interval of the warm-up ends: starts that no client has taken so far are dropped.
     pub(crate) fn end_warm_up(&mut self, share: &LatencyShard, counts: SlotCounts, queued: u64, now_ns: u64) {
         let now = Snapshot { counts, queued, drops_queue: true, ..Snapshot::take(&self.crew.run, now_ns) };
         self.count_usage();
@@ -116,13 +116,13 @@ impl ScriptRecording {
         self.phase = Phase::Measure;
     }
 
-    /// What is used from now on counts.
+    /// Counts the use of resources from now on.
     fn count_usage(&mut self) {
         self.crew.run.usage.next_round();
         self.host_at_start = HostCpu::read();
     }
 
-    /// An interval ends. `share` is what was recorded in it.
+    /// An interval ends. `share` has its recorded events.
     pub(crate) fn interval(&mut self, share: &LatencyShard, now_ns: u64) {
         self.write(share, Snapshot::take(&self.crew.run, now_ns));
     }
@@ -133,7 +133,7 @@ impl ScriptRecording {
             return;
         }
         if self.phase == Phase::Measure {
-            // Threads that never end have told what they used up to here.
+            // Threads that never end have reported their use up to here.
             self.crew.run.usage.next_round();
             match &mut self.measured {
                 Some(measured) => measured.append(&step),
@@ -159,7 +159,7 @@ impl ScriptRecording {
         }
     }
 
-    /// Said once: what follows would fail in the same way.
+    /// Reported once: further writes would fail in the same way.
     fn break_off(&mut self, error: &FolderError) {
         if self.broken.is_none() {
             self.crew.run.log.text(MessageLevel::Alert, &format!("this run is recorded no further: {error}"));
@@ -167,7 +167,7 @@ impl ScriptRecording {
         }
     }
 
-    /// Other runs of truetps put load on this host meanwhile.
+    /// Other runs of truetps put load on this host during the run.
     pub(crate) fn ran_beside(&mut self, others: &[OtherRun]) {
         self.trial.beside = others.to_vec();
     }
@@ -177,7 +177,7 @@ impl ScriptRecording {
         self.reason.get_or_insert_with(|| line.to_owned());
     }
 
-    /// Writes what came out, and says whether the folder has the whole run.
+    /// Writes the results, and returns whether the folder has the whole run.
     pub(crate) fn finish(&mut self, end: &RecordedEnd<'_>) -> bool {
         let suspensions = self.suspension_watch.since(self.zero);
         self.trial.validity = self.validity(end.ending, &suspensions);
@@ -197,7 +197,7 @@ impl ScriptRecording {
             self.measured.map(|step| facts::measured(&self.crew, &step, &end.count.whole.share, host));
         let clients = end.count.whole.clients(&self.crew.run.board);
         self.trial.script = self.measured.map(|step| facts::script_run(&self.crew, &step, &clients));
-        // The figures matter most: they are written first, also where the series could not be.
+        // The figures matter most: they are written first, even if the series could not be.
         if let Err(error) = self.writer.write_trial(&self.trial).and_then(|()| self.write_rest(end)) {
             self.break_off(&error);
         }
@@ -206,7 +206,7 @@ impl ScriptRecording {
 
     fn write_rest(&mut self, end: &RecordedEnd<'_>) -> Result<(), FolderError> {
         if self.experiment.server != self.trial.server {
-            // Somebody has connected since the folder was made.
+            // A client has connected since the folder was made.
             self.experiment.server.clone_from(&self.trial.server);
             self.experiment.sandbox_dir = facts::place(&self.crew);
             self.folder.write_experiment(&self.experiment)?;
@@ -217,7 +217,8 @@ impl ScriptRecording {
         self.writer.write_sysbench(&text)
     }
 
-    /// Keeps what the server is set to, when all else is done. One that is gone, or has no connection left, says nothing.
+    /// Stores the server's settings, after everything else. Nothing is stored if the server is gone or has no free
+    /// connection.
     pub(crate) fn keep_settings(&self) {
         let Some(server) = self.crew.run.server.get() else { return };
         let asked =
@@ -229,7 +230,7 @@ impl ScriptRecording {
         }
     }
 
-    /// What the ending says of the figures.
+    /// The validity of the figures after this ending.
     fn validity(&self, ending: EventsEnding, suspensions: &[Suspension]) -> Validity {
         if let Some(error) = &self.broken {
             return Validity::Invalid(format!("not recorded to the end: {error}"));
@@ -250,7 +251,7 @@ impl ScriptRecording {
     }
 }
 
-/// Events were under way, and none ended.
+/// Whether events were running, and none ended.
 fn nothing_ended(counts: &Counts) -> bool {
     counts.ok + counts.failed == 0 && counts.in_flight > 0
 }

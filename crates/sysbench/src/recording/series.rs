@@ -1,18 +1,18 @@
-//! Intervals, from what was counted so far.
+//! Intervals, from the counts so far.
 
 use truetps_record::{Counts, StartCounts};
 
 use crate::run::{CommandRun, SlotCounts};
 
-/// What was counted up to a moment.
+/// The counts up to a moment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Snapshot {
     pub(super) now_ns: u64,
     pub(super) counts: SlotCounts,
     pub(super) in_flight: u64,
-    /// Starts that are due and that nobody has taken.
+    /// Starts that are due and that no client has taken.
     pub(super) queued: u64,
-    /// These starts are given up now, as those of a warm-up are.
+    /// Whether these starts are dropped now, like a warm-up's.
     pub(super) drops_queue: bool,
 }
 
@@ -36,7 +36,7 @@ pub(super) struct SnapshotDelta {
     pub(super) reconnects: u64,
 }
 
-/// Makes steps that follow each other.
+/// Makes consecutive steps.
 #[derive(Debug, Default)]
 pub(super) struct Series {
     last: Snapshot,
@@ -49,9 +49,9 @@ impl Series {
 
     /// The step from the last snapshot to this one.
     ///
-    /// Clients go on while their counters are read one after the other, so that an event may be seen both as ended and
-    /// as running, or as neither. What is in flight is set right then, and the next step makes up for it: the equations
-    /// hold for each step, and what ended is counted once.
+    /// Clients continue while their counters are read one after the other, so that an event may appear both as ended
+    /// and as running, or as neither. The number in flight is corrected immediately, and the next step compensates: the
+    /// equations hold for each step, and each ended event is counted once.
     pub(super) fn step(&mut self, mut now: Snapshot) -> SnapshotDelta {
         let (last, seen) = (self.last, now.counts.since(self.last.counts));
         let (ok, failed) = (seen.events, seen.failed + seen.given_up);
@@ -146,13 +146,13 @@ mod tests {
     fn what_was_seen_at_a_wrong_moment_is_made_up_for() {
         let mut series = Series::default();
         series.begin(at(0, 0, 0, 0));
-        // Counted as ended and seen as running.
+        // Counted as ended and as running.
         assert_eq!(series.step(at(1, 1, 1, 0)).counts.started, 2);
         let next = series.step(at(2, 1, 0, 0));
         assert_eq!((next.counts.started, next.counts.in_flight), (0, 1));
         let last = series.step(at(3, 2, 0, 0));
         assert_eq!((last.counts.started, last.counts.ok, last.counts.in_flight), (0, 1, 0));
-        // A queue that goes faster than events start.
+        // A queue that shrinks faster than events start.
         series.begin(at(0, 0, 0, 5));
         assert_eq!(
             series.step(at(1, 2, 0, 0)).starts,

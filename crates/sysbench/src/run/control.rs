@@ -1,4 +1,4 @@
-//! When events may start, and when they must not any more: what all clients of a run look at.
+//! When events may start and when they must stop: state that all clients of a run read.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -9,11 +9,11 @@ use super::pace::RatePace;
 /// What a client does next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NextEvent {
-    /// An event, which began at this moment, or was to begin.
+    /// An event, with its actual or scheduled start.
     Go {
         start_ns: u64,
     },
-    /// Nothing until then: it has claimed the start of that moment.
+    /// Nothing until then: it has claimed the start at that time.
     Wait {
         due_ns: u64,
     },
@@ -24,7 +24,7 @@ pub(crate) enum NextEvent {
 pub(crate) enum StopReason {
     Time,
     Events,
-    /// Something failed, or the user has had enough.
+    /// An error occurred, or the user interrupted the run.
     Ended,
 }
 
@@ -32,19 +32,19 @@ pub(crate) enum StopReason {
 pub(crate) struct Control {
     zero: Instant,
     ended: AtomicBool,
-    /// Nobody waits for clients that have not ended by now.
+    /// The run no longer waits for clients that are still running.
     abandoned: AtomicBool,
-    /// Threads that have been told to go.
+    /// Threads that were allowed to start.
     awake: AtomicU32,
     /// Clients that have not ended.
     running: AtomicU32,
-    /// u64::MAX: there is none.
+    /// u64::MAX: none.
     deadline_ns: AtomicU64,
-    /// When nobody waits any longer for what has not ended; u64::MAX: never.
+    /// When the run stops waiting for unfinished events; u64::MAX: never.
     gives_up_ns: AtomicU64,
-    /// 0: as many as there is time for.
+    /// 0: no limit.
     events_max: u64,
-    /// Events that were started and count against the limit.
+    /// Started events that count against the limit.
     events_started: AtomicU64,
     /// A warm-up is not limited.
     is_warming_up: AtomicBool,
@@ -82,7 +82,7 @@ impl Control {
         self.zero.elapsed().as_nanos() as u64 + 1
     }
 
-    /// Whether an event that failed may be tried again: not for long after the time is over.
+    /// Whether a failed event may be retried: only for a limited time after the run's end.
     pub(crate) fn may_restart(&self) -> bool {
         const LONGER_NS: u64 = 1_000_000_000;
         !self.has_ended() && self.now_ns() < self.deadline_ns().saturating_add(LONGER_NS)
@@ -105,8 +105,8 @@ impl Control {
         self.abandoned.load(Ordering::Relaxed)
     }
 
-    /// Waits until so many threads have come here, so that none has run all events before the others are awake. One
-    /// that does not come is waited for for a moment only.
+    /// Waits until all these threads have arrived, so that none has run all events before the others are awake. The
+    /// wait for a missing thread is short.
     pub(crate) fn start_together(&self, threads: u32) {
         const PATIENCE: Duration = Duration::from_millis(20);
         let began = Instant::now();
@@ -136,7 +136,7 @@ impl Control {
         self.gives_up_ns.store(gives_up_ns, Ordering::Relaxed);
     }
 
-    /// Whether what has not ended by now is given up.
+    /// Whether unfinished events are abandoned now.
     pub(crate) fn gives_up(&self) -> bool {
         self.is_abandoned() || self.now_ns() >= self.gives_up_ns.load(Ordering::Relaxed)
     }
@@ -171,8 +171,8 @@ impl Control {
         Some(f(&mut pace.lock().unwrap_or_else(std::sync::PoisonError::into_inner)))
     }
 
-    /// What a client that is free does. `claimed_ns` is the start that it has claimed, or [`UNCLAIMED`]; it is kept
-    /// from one call to the next.
+    /// The next action of a free client. `claimed_ns` is the start that it has claimed, or [`UNCLAIMED`]; it is kept
+    /// between calls.
     pub(crate) fn next(&self, claimed_ns: &mut u64) -> NextEvent {
         if self.has_ended() {
             return NextEvent::Stop(StopReason::Ended);
@@ -180,12 +180,12 @@ impl Control {
         let (now_ns, deadline_ns) = (self.now_ns(), self.deadline_ns());
         if now_ns >= deadline_ns {
             if std::mem::replace(claimed_ns, UNCLAIMED) < deadline_ns {
-                // It was due, and came to nobody.
+                // It was due, but no client will make it.
                 self.with_pace_of(RatePace::give_back);
             }
             return NextEvent::Stop(StopReason::Time);
         }
-        // With a schedule an event counts from its claim on: nobody waits for a start that would not be made.
+        // With a schedule, a claimed event counts: no client waits for a start that would not be made.
         let is_claimed = *claimed_ns != UNCLAIMED;
         if !is_claimed && !self.takes_one() {
             return NextEvent::Stop(StopReason::Events);

@@ -1,4 +1,4 @@
-//! The stretches of time that a run reports on.
+//! The periods that a run reports on.
 
 use super::counters::{Counters, LatencyShard};
 use super::latency_windows::LatencyWindow;
@@ -13,11 +13,11 @@ pub(crate) struct Count {
     pub(crate) total: LatencyWindow,
     /// Since the last interval of the run folder.
     pub(crate) second: LatencyWindow,
-    /// Since the start; where there were checkpoints, that is more than the final report.
+    /// Since the start; with checkpoints, more than the final report.
     pub(crate) whole: LatencyWindow,
     /// Of `total`.
     pub(crate) statements: StatementTimes,
-    /// Of the measured time, without what `thread_init` sent.
+    /// Of the measured time, without the statements of `thread_init`.
     pub(crate) sent: SentCounts,
     fresh: LatencyShard,
     pub(crate) intervals: Vec<Figures>,
@@ -44,7 +44,7 @@ impl Count {
         }
     }
 
-    /// Takes what the clients have recorded since the last call.
+    /// Takes the clients' records since the last call.
     pub(crate) fn collect(&mut self, board: &Counters) {
         board.drain(&mut self.fresh, &mut self.statements, &mut self.sent);
         for stretch in [&mut self.interval, &mut self.total, &mut self.second, &mut self.whole] {
@@ -53,15 +53,15 @@ impl Count {
         self.fresh.clear();
     }
 
-    /// The final report is to have what comes from now on.
+    /// The final report starts here.
     pub(crate) fn begin_total(&mut self, board: &Counters, now_ns: u64) {
         self.total.restart(board, now_ns);
         self.statements.clear();
         board.forget_ranges();
     }
 
-    /// What was counted so far was the warm-up. `begin` tells the clients that it is over: nothing slow is between that
-    /// and the new counts. Returns what its last second has.
+    /// The counts so far were the warm-up. `begin` informs the clients that it is over: nothing slow happens between
+    /// that and the new counts. Returns the counts of its last second.
     pub(crate) fn end_warm_up(&mut self, board: &Counters, now_ns: u64, begin: impl FnOnce()) -> LatencyShard {
         board.forget_ranges();
         let mut last = std::mem::replace(&mut self.second.share, LatencyShard::new());
@@ -71,7 +71,7 @@ impl Count {
         }
         self.statements.clear();
         self.sent.clear();
-        // Last, so that no event that counts against a limit is lost: those that run now may be counted beyond it.
+        // Last, so that no event that counts against a limit is lost: events running now may be counted beyond it.
         begin();
         self.zero_ns = now_ns;
         last.add(&self.fresh);

@@ -1,4 +1,4 @@
-//! What clients count, where everybody can read it at any time.
+//! The clients' counters, which all threads can read at any time.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -8,7 +8,7 @@ use truetps_record::{ErrorTally, Histogram, new_histogram};
 use super::sent::{KnownShapes, SentCounts, ShapeNumber};
 use super::statements::StatementTimes;
 
-/// The outcome of a statement, by the numbers of `sb_counter_type`.
+/// The outcome of a statement, with the numbers of `sb_counter_type`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(usize)]
 pub(crate) enum Counter {
@@ -22,7 +22,7 @@ pub(crate) enum Counter {
 
 const COUNTERS: usize = 6;
 
-/// Of each client. A client's own thread writes; all may read.
+/// Counters of one client. Only the client's own thread writes; all may read.
 #[derive(Debug, Default)]
 pub(crate) struct ClientCounters {
     counters: [AtomicU64; COUNTERS],
@@ -31,11 +31,11 @@ pub(crate) struct ClientCounters {
     /// Shortest and longest event, in nanoseconds; 0: there was none.
     min_ns: AtomicU64,
     max_ns: AtomicU64,
-    /// When the event that runs began (or was to begin); 0: none runs.
+    /// Actual or scheduled start of the running event; 0: none runs.
     event_start_ns: AtomicU64,
     /// Events that ended with the failure of their client.
     failed: AtomicU64,
-    /// Events that ended without one, and are not counted as events.
+    /// Events that ended without failure, and are not counted as events.
     given_up: AtomicU64,
 }
 
@@ -44,7 +44,7 @@ impl ClientCounters {
         bump(&self.counters[counter as usize], n);
     }
 
-    /// A counter by its number in C; what is none is not counted.
+    /// Adds to a counter by its number in C; unknown numbers are ignored.
     pub(crate) fn count_number(&self, number: i32, n: u64) {
         if let Some(counter) = usize::try_from(number).ok().and_then(|number| self.counters.get(number)) {
             bump(counter, n);
@@ -60,7 +60,7 @@ impl ClientCounters {
         self.event_start_ns.store(start_ns.max(1), Ordering::Relaxed);
     }
 
-    /// Ends the event that runs; its length in nanoseconds. `None` where none runs.
+    /// Ends the running event; returns its length in nanoseconds. `None` if none runs.
     pub(crate) fn end_event(&self, now_ns: u64) -> Option<u64> {
         let start_ns = self.event_start_ns.load(Ordering::Relaxed);
         if start_ns == 0 {
@@ -80,12 +80,12 @@ impl ClientCounters {
         Some(length_ns)
     }
 
-    /// The event that runs, if one does, is not counted.
+    /// The running event, if any, is not counted.
     pub(crate) fn abandon_event(&self) {
         self.end_uncounted(&self.given_up);
     }
 
-    /// The event that runs, if one does, ends the client.
+    /// The running event, if any, ends the client.
     pub(crate) fn fail_event(&self) {
         self.end_uncounted(&self.failed);
     }
@@ -160,13 +160,13 @@ impl SlotCounts {
         self.zip(other, |a, b| a + b)
     }
 
-    /// What was counted since `then`.
+    /// The counts since `then`.
     pub(crate) fn since(self, then: Self) -> Self {
         self.zip(then, u64::saturating_sub)
     }
 }
 
-/// Latencies and errors of the clients of one thread, or of several, since they were taken away last.
+/// Latencies and errors of the clients of one thread, or of several, since they were last drained.
 #[derive(Debug)]
 pub(crate) struct LatencyShard {
     /// Lengths of events, in nanoseconds.
@@ -189,7 +189,7 @@ impl LatencyShard {
         self.max_ns = self.max_ns.max(length_ns);
     }
 
-    /// Adds what is in `other`.
+    /// Adds the contents of `other`.
     pub(crate) fn add(&mut self, other: &Self) {
         self.events.add(&other.events).expect("all histograms have the same bounds");
         self.sum_ns += other.sum_ns;
@@ -198,7 +198,7 @@ impl LatencyShard {
         self.errors.merge(&other.errors);
     }
 
-    /// Moves everything that is in `other` here.
+    /// Moves the contents of `other` here.
     pub(crate) fn take(&mut self, other: &mut Self) {
         if other.max_ns == 0 && other.events.is_empty() && other.errors.is_empty() {
             return;
@@ -214,18 +214,18 @@ impl LatencyShard {
     }
 }
 
-/// The counters of all clients, and their latencies in as many shares as there are threads to write them.
+/// The counters of all clients, and their latencies in one shard for each writing thread.
 #[derive(Debug)]
 pub(crate) struct Counters {
-    /// One for each client, and one behind them for the states that only report: what they do is not counted.
+    /// One for each client, and an extra one for states that only report: it is not counted.
     slots: Box<[ClientCounters]>,
     shares: Box<[Mutex<LatencyShard>]>,
-    /// Apart from the shares: each is large, and there is one stretch of time only that wants them.
+    /// Separate from the shards: each is large, and only one period needs them.
     statements: Box<[Mutex<Statements>]>,
     pub(crate) shapes: KnownShapes,
 }
 
-/// What a thread knows of its statements.
+/// A thread's statements.
 #[derive(Debug, Default)]
 struct Statements {
     times: StatementTimes,
@@ -252,7 +252,7 @@ impl Counters {
         }
     }
 
-    /// The slot of a client, or of whoever is none.
+    /// The slot of a client; the extra slot for others.
     pub(crate) fn slot(&self, tid: u32) -> &ClientCounters {
         self.slots.get(tid as usize).unwrap_or(&self.slots[self.slots.len() - 1])
     }
@@ -261,7 +261,7 @@ impl Counters {
         &self.slots[..self.slots.len() - 1]
     }
 
-    /// Uses the share of this number; several threads may have the same one.
+    /// Uses the shard of this number; several threads may share one.
     pub(crate) fn with_share<R>(&self, number: usize, f: impl FnOnce(&mut LatencyShard) -> R) -> R {
         f(&mut lock(&self.shares[number % self.shares.len()]))
     }
@@ -273,12 +273,12 @@ impl Counters {
         statements.sent.record(answered.shape, answered.outcome, answered.length_ns);
     }
 
-    /// A statement that would have been sent, and was not.
+    /// A statement that was not sent because of a dry run.
     pub(crate) fn record_unsent(&self, share: usize, shape: ShapeNumber) {
         lock(&self.statements[share % self.statements.len()]).sent.record(shape, Counter::Other, 0);
     }
 
-    /// Moves what all shares have to where it is added up.
+    /// Moves the contents of all shards to the totals.
     pub(crate) fn drain(&self, into: &mut LatencyShard, times: &mut StatementTimes, sent: &mut SentCounts) {
         self.shares.iter().for_each(|share| into.take(&mut lock(share)));
         for statements in &self.statements {
@@ -288,12 +288,12 @@ impl Counters {
         }
     }
 
-    /// Statements from now on are counted by shape, and no earlier ones.
+    /// Counts statements by shape from now on, without earlier ones.
     pub(crate) fn forget_sent(&self) {
         self.statements.iter().for_each(|statements| lock(statements).sent.clear());
     }
 
-    /// The range of each client's events begins anew.
+    /// Resets the range of each client's events.
     pub(crate) fn forget_ranges(&self) {
         for slot in self.clients() {
             slot.min_ns.store(0, Ordering::Relaxed);
@@ -338,7 +338,7 @@ mod tests {
         slot.fail_event();
         let counts = board.totals();
         assert_eq!((counts.given_up, counts.failed), (1, 1), "of events that ran");
-        // Whoever is no client has a slot that is not added up.
+        // A state that is no client has a slot that is not added up.
         board.slot(2).count(Counter::Read, 5);
         board.slot(99).count(Counter::Read, 5);
         assert_eq!(board.totals().reads, 0);

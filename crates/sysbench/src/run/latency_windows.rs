@@ -1,10 +1,10 @@
-//! Figures of stretches of time, from what the board has counted.
+//! Figures of periods, from the counters.
 
 use super::counters::{Counters, LatencyShard, SlotCounts};
 use super::statements::StatementTimes;
 use crate::output::{ClientFigures, Fairness, Figures, LogHistogram, Percentile, StatementLatency};
 
-/// What happened since a moment.
+/// The events since a moment.
 pub(crate) struct LatencyWindow {
     began_ns: u64,
     counts: SlotCounts,
@@ -13,7 +13,7 @@ pub(crate) struct LatencyWindow {
 }
 
 impl LatencyWindow {
-    /// Begins now. `by_client`: what each client did is wanted, too.
+    /// Begins now. `by_client`: figures of each client are needed, too.
     pub(crate) fn begin(board: &Counters, now_ns: u64, by_client: bool) -> Self {
         Self {
             began_ns: now_ns,
@@ -27,12 +27,12 @@ impl LatencyWindow {
         }
     }
 
-    /// What had been counted when it began.
+    /// The counts at its beginning.
     pub(crate) fn began_with(&self) -> SlotCounts {
         self.counts
     }
 
-    /// Counts everything since the threads started: statements of `thread_init` are among them, as in sysbench.
+    /// Counts everything since the threads started: this includes statements of `thread_init`, as in sysbench.
     #[must_use]
     pub(crate) fn since_the_start(mut self) -> Self {
         self.counts = SlotCounts::default();
@@ -82,7 +82,7 @@ impl LatencyWindow {
         }
     }
 
-    /// What each client did in the stretch, which was begun with `by_client`.
+    /// Figures of each client in the period, which was begun with `by_client`.
     pub(crate) fn clients(&self, board: &Counters) -> Vec<ClientFigures> {
         let pairs = board.clients().iter().zip(&self.clients);
         pairs
@@ -106,7 +106,7 @@ pub(crate) fn fairness(clients: &[ClientFigures]) -> Fairness {
     Fairness::of(&events, &seconds)
 }
 
-/// A percentile of the lengths of events, in seconds. Never outside of what was seen.
+/// A percentile of the lengths of events, in seconds. Never outside of the observed range.
 fn percentile_s(share: &LatencyShard, percentile: f64) -> f64 {
     if share.events.is_empty() || percentile <= 0.0 {
         return 0.0;

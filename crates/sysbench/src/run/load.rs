@@ -1,4 +1,4 @@
-//! The command `run`: threads start, clients get ready, events run, reports are printed, all ends.
+//! The command `run`: threads start, clients get ready, events run, reports are printed, the run ends.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -20,10 +20,10 @@ pub(crate) const FAILED: u8 = 1;
 pub(crate) const UNFINISHED: u8 = 2;
 pub(crate) const INTERRUPTED: u8 = 130;
 
-/// At most so long between two looks at what the user wants.
+/// Maximum interval between two checks for an interrupt.
 const LOOK: Duration = Duration::from_millis(50);
-/// Address space of a thread, of which only what is used takes memory. Scripts recurse through C functions of Lua such as
-/// gsub, and are to meet Lua's own limit before the end of the stack; with very many threads there is less for each.
+/// Address space of a thread; only used pages take memory. Scripts may recurse through Lua's C functions such as gsub,
+/// and should reach Lua's own limit before the end of the stack; with very many threads each gets less.
 pub(crate) fn stack_bytes(threads: u32) -> usize {
     const FEW: u32 = 64;
     if threads <= FEW { LARGE_STACK_BYTES } else { 8 << 20 }
@@ -37,14 +37,14 @@ pub(crate) struct LoadRun<'a> {
     pub(crate) crew: WorkerContext,
     /// Threads that clients are spread over.
     pub(crate) threads: u32,
-    /// The state of the main thread, with the script loaded, and the client that stands for it.
+    /// The main thread's state, with the script loaded, and its client.
     pub(crate) main: &'a mut LuaThread,
     pub(crate) main_client: Table,
-    /// The state that intermediate reports are made in.
+    /// The state for intermediate reports.
     pub(crate) reporter: Option<(LuaThread, Table)>,
-    /// `None`: the run is not kept, or has not begun.
+    /// `None`: the run is not recorded, or has not begun.
     pub(crate) recording: Option<ScriptRecording>,
-    /// Where other runs of truetps are seen, and those that were.
+    /// Detects other runs of truetps, with those detected so far.
     pub(crate) presence: RunPresence,
     pub(crate) server_warning: ServerWarning,
     pub(crate) beside: Vec<OtherRun>,
@@ -55,7 +55,7 @@ pub(crate) struct LoadRun<'a> {
 pub(crate) enum EventsEnding {
     /// All clients have ended.
     Complete,
-    /// A client failed: there are no figures to speak of.
+    /// A client failed: the figures are meaningless.
     Failed,
     /// `--forced-shutdown`.
     Forced,
@@ -64,7 +64,7 @@ pub(crate) enum EventsEnding {
     Interrupted,
 }
 
-/// Moments of a run, in nanoseconds of its clock; u64::MAX: never.
+/// Times of a run, in nanoseconds of its clock; u64::MAX: never.
 struct Moments {
     warm_up_ends_ns: u64,
     forced_ns: u64,
@@ -86,7 +86,7 @@ impl LoadRun<'_> {
             return status;
         }
         let connect_ms = self.crew.run.control.now_ns().saturating_sub(began_ns) as f64 / 1e6;
-        // Before anything is measured: a slow disk costs no event its time.
+        // Before the measurement: a slow disk must not delay any event.
         self.recording = ScriptRecording::begin(&self.crew, connect_ms);
         self.crew.run.warn_of_server(self.server_warning);
         self.meet(self.presence.others());
@@ -94,18 +94,18 @@ impl LoadRun<'_> {
         self.crew.run.log.text(MessageLevel::Notice, lines::THREADS_STARTED);
         self.say_warm_up();
         for one in &go {
-            // A thread that is gone has said why.
+            // A thread that is gone has reported why.
             let _ = one.send(true);
         }
         let ending = self.watch(&news, go.len(), &mut moments, &mut count);
         self.finish(ending, &mut count)
     }
 
-    /// A warning on stderr for each that is new: the standard output is sysbench's.
+    /// A warning on stderr for each new one: the standard output is sysbench's.
     pub(super) fn meet(&mut self, runs: Vec<OtherRun>) {
         for other in self.presence.meet(runs, &mut self.beside) {
             let line = format!("truetps: {other} puts load on this host, too\n");
-            // Nobody has to listen.
+            // A failed write is ignored.
             let _ = rustix::io::write(rustix::stdio::stderr(), line.as_bytes());
         }
     }
@@ -138,7 +138,7 @@ impl LoadRun<'_> {
     ///
     /// # Errors
     ///
-    /// The exit status where they will not be.
+    /// The exit status, if they do not become ready.
     fn wait_for_clients(&self, news: &Receiver<WorkerEvent>, threads: usize) -> Result<(), u8> {
         let run = &self.crew.run;
         let timeout = run.settings.thread_init_timeout;
@@ -158,7 +158,7 @@ impl LoadRun<'_> {
                     run.log.text(MessageLevel::Fatal, "Thread initialization failed!");
                     return Err(FAILED);
                 }
-                // A thread may end well before the first event.
+                // A thread may end successfully before the first event.
                 Ok(WorkerEvent::Ready | WorkerEvent::Ended) => ready += 1,
                 Err(_) if left.is_zero() => {
                     run.log.text(MessageLevel::Fatal, &lines::no_initialization(timeout.as_secs() as u32));
@@ -204,7 +204,7 @@ impl LoadRun<'_> {
                 .checkpoints
                 .iter()
                 .rev()
-                // There is nothing to report when the run begins.
+                // At the start of the run there is nothing to report.
                 .filter(|at| **at > 0)
                 .map(|at| in_run(Duration::from_secs((*at).into())))
                 .collect(),
@@ -267,7 +267,7 @@ impl LoadRun<'_> {
         }
     }
 
-    /// Does what is due by now.
+    /// Performs the actions that are due.
     fn tick(&mut self, moments: &mut Moments, count: &mut Count) {
         let run = Arc::clone(&self.crew.run);
         let now_ns = run.control.now_ns();
@@ -283,7 +283,7 @@ impl LoadRun<'_> {
         if moments.warm_up_ends_ns == u64::MAX {
             self.report_what_is_due(moments, count, now_ns);
         }
-        // Behind the reports: a slow disk keeps none of them waiting.
+        // After the reports: a slow disk must not delay them.
         if moments.seconds.take(now_ns) {
             self.record_second(count, run.control.now_ns());
             self.meet(self.presence.arrivals());
@@ -303,7 +303,7 @@ impl LoadRun<'_> {
 
 /// Length of an interval of the run folder.
 const SECOND_NS: u64 = 1_000_000_000;
-/// After an interrupt, events that run get so long to end.
+/// Time limit for running events to end after an interrupt.
 const INTERRUPT_PATIENCE_NS: u64 = 5_000_000_000;
 
 impl Moments {

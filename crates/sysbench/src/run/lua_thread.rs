@@ -18,19 +18,19 @@ use crate::output::lines::{ThreadIs, thread};
 use crate::rand::RandomDistributions;
 use crate::sql::{Answer, RequestProgress, Store};
 
-/// A thread looks at least this often whether it should give up.
+/// A thread checks at least this often whether it should stop.
 const LOOK: Duration = Duration::from_millis(50);
 const EVENTS_MAX: usize = 256;
-/// A client may hold its thread for so long without a word in the run folder.
+/// A client that holds its thread for longer is noted in the run folder.
 const HOLDS_NS_MAX: u64 = 100_000_000;
 
-/// What a procedure of the main state fails with where the user has had enough.
+/// The error of an interrupted procedure in the main state.
 pub(crate) const INTERRUPTED: &str = "interrupted";
 
 /// What a client waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Waiting {
-    /// Its turn, or an answer that is there.
+    /// Its turn, or an answer that has arrived.
     Nothing,
     Connection(u32),
     /// The next event.
@@ -49,10 +49,10 @@ pub(crate) struct ProcedureFailure {
 }
 
 impl ProcedureFailure {
-    /// The line that says so.
+    /// The message for it.
     pub(crate) fn line(&self) -> String {
         let Self { function, problem } = self;
-        // LuaJIT converts the arguments of C functions before they are called, and no texts among them.
+        // LuaJIT converts the arguments of C functions before the call, and does not convert text to numbers.
         let is_text_for_number = problem.contains("(cannot convert 'string' to '");
         let hint = if is_text_for_number { "; a C function takes no text as a number: use tonumber()" } else { "" };
         let named = if function.is_empty() { String::new() } else { format!("`{function}' function failed: ") };
@@ -61,7 +61,7 @@ impl ProcedureFailure {
 }
 
 struct LuaClient {
-    /// `None`: the state keeps it, as one of many.
+    /// `None`: the state stores it, as one of many.
     table: Option<Table>,
     thread: Thread,
     context: Rc<Context>,
@@ -86,7 +86,7 @@ pub(crate) struct LuaThread {
     ended: usize,
     failures: Vec<(u32, ProcedureFailure)>,
     share: usize,
-    /// The run is over: what is left to do is done, interrupted or not.
+    /// The run is over: remaining work is done even if interrupted.
     pub(crate) is_at_the_end: bool,
     kept_context: RefCell<Option<Rc<Context>>>,
     distribution: Rc<RandomDistributions>,
@@ -116,7 +116,7 @@ impl LuaThread {
         }
     }
 
-    /// A client that runs a procedure of `client.lua`, from the next turn on.
+    /// Starts a procedure of `client.lua` in a client, from the next turn on.
     pub(crate) fn start(
         &mut self,
         tid: u32,
@@ -138,7 +138,7 @@ impl LuaThread {
         Ok(place)
     }
 
-    /// Runs a procedure of this client to its end, with nobody else.
+    /// Runs a procedure of this client to its end, without other clients.
     pub(crate) fn run_to_end(&mut self, tid: u32, table: &Table, procedure: &str) -> Result<(), ProcedureFailure> {
         let failed = |error: &mlua::Error| ProcedureFailure { function: String::new(), problem: lua_error_text(error) };
         let place = self.start(tid, table.clone(), procedure, false).map_err(|error| failed(&error))?;
@@ -156,8 +156,8 @@ impl LuaThread {
         client.failure.map_or(Ok(()), Err)
     }
 
-    /// The context of a client. A client that is alone in its state keeps it from one procedure to the next, and with it
-    /// its random numbers.
+    /// The context of a client. A client that is alone in its state keeps it between procedures, including its random
+    /// numbers.
     fn context(&self, tid: u32, has_neighbours: bool) -> Rc<Context> {
         let mut kept = self.kept_context.borrow_mut();
         if let Some(context) = kept.as_ref().filter(|context| !has_neighbours && context.tid == tid) {
@@ -169,7 +169,7 @@ impl LuaThread {
         context
     }
 
-    /// Calls `f` in the name of a client.
+    /// Calls `f` in the context of a client.
     pub(crate) fn in_the_name_of<R>(&self, tid: u32, f: impl FnOnce() -> R) -> R {
         let context =
             Rc::new(Context::new(Arc::clone(&self.run), tid, self.share, Rc::clone(&self.distribution), false));
@@ -180,7 +180,7 @@ impl LuaThread {
         result
     }
 
-    /// Whether no client can go on before it is told to.
+    /// Whether all clients wait at the barrier.
     pub(crate) fn all_at_barrier(&self) -> bool {
         self.at_barrier + self.ended == self.clients.len()
     }
@@ -194,7 +194,7 @@ impl LuaThread {
         std::mem::take(&mut self.failures)
     }
 
-    /// Lets the clients at the barrier go on, or end.
+    /// Lets the clients at the barrier continue, or ends them.
     pub(crate) fn open_barrier(&mut self, goes: bool) {
         let answer = Answer::of(if goes { GO } else { STOP });
         self.at_barrier = 0;
@@ -206,7 +206,7 @@ impl LuaThread {
         }
     }
 
-    /// Runs clients that can go on, and waits where none can.
+    /// Runs the clients that are ready, and waits if there are none.
     pub(crate) fn turn(&mut self) {
         for _ in 0..self.ready.len() {
             if let Some((place, answer)) = self.ready.pop_front() {
@@ -225,11 +225,12 @@ impl LuaThread {
         self.fire_timers();
     }
 
-    /// One client that waits for one connection: no need to ask which.
+    /// One client waits for one connection: a direct wait suffices.
     fn wait_for_the_only(&mut self, handle: u32) {
         let step = {
             let mut store = self.store.borrow_mut();
-            // As in the engine: the answer is often there already, and a thread that has not slept need not be woken.
+            // As in the engine: the answer has often arrived already, and a thread that has not slept need not be
+            // woken.
             match store.on_ready(handle) {
                 RequestProgress::Wait => {
                     let until_ns = self.run.control.now_ns().saturating_add(LOOK.as_nanos() as u64);
@@ -287,7 +288,7 @@ impl LuaThread {
         }
     }
 
-    /// What a connection has come to, for the client that waits for it.
+    /// Passes a connection's progress to the client that waits for it.
     fn advance(&mut self, place: usize, handle: u32, step: RequestProgress) {
         let Some(client) = self.clients.get_mut(place) else { return };
         if client.waiting != Waiting::Connection(handle) {
@@ -295,13 +296,13 @@ impl LuaThread {
         }
         match step {
             RequestProgress::Done(answer) => self.resume(place, answer),
-            // One client is not waited for with timers.
+            // A single client needs no timers.
             RequestProgress::Wait if self.clients.len() > 1 => self.set_timer_of(handle),
             RequestProgress::Wait => {}
         }
     }
 
-    /// The run has been ended: those who wait for their next event are told.
+    /// The run has ended: wakes the clients that wait for their next event.
     pub(crate) fn end_waits(&mut self) {
         for place in 0..self.clients.len() {
             if self.clients[place].waiting == Waiting::Event {
@@ -347,7 +348,7 @@ impl LuaThread {
         );
     }
 
-    /// Does what a client asks for. `None`: it has to wait, or has ended.
+    /// Handles a client's request. `None`: it has to wait, or has ended.
     fn serve(
         &mut self,
         place: usize,
@@ -408,7 +409,7 @@ impl LuaThread {
         }
     }
 
-    /// The client asks for its next event. `None`: it waits for it.
+    /// The client requests its next event. `None`: it has to wait.
     fn next_event_of(&mut self, place: usize) -> Option<i32> {
         let client = &mut self.clients[place];
         match client.context.next_event() {

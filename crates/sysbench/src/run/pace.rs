@@ -1,13 +1,12 @@
-//! The schedule of `--rate`: when which event is to start, for all clients together.
+//! The schedule of `--rate`: the start times of events, for all clients together.
 //!
-//! A client that is free claims the next start of the schedule, due or not: so no start waits while a client is free,
-//! a start that comes late counts its delay as latency, and overload is a queue that grows, never an error. Nothing is
-//! stored for starts that wait: the same stream of random numbers is drawn twice, by those who claim and by the one who
-//! counts what is due.
+//! A free client claims the next start of the schedule, due or not. So no start waits while a client is free, a late
+//! start counts its delay as latency, and overload is a growing queue, never an error. Waiting starts are not stored:
+//! the same stream of random numbers is drawn twice, for claims and for the count of due starts.
 
 use crate::rand::Xoroshiro;
 
-/// More starts than that are passed over at once: drawing each would hold up those who claim.
+/// More starts than this are skipped at once: drawing each would delay the clients.
 const DRAWN_MAX: f64 = 1e6;
 
 #[derive(Debug, Clone)]
@@ -27,7 +26,7 @@ impl Starts {
         self.passed += 1;
     }
 
-    /// Goes on to the first start after a moment. Of very many starts the number is the mean one.
+    /// Advances to the first start after a moment. For very many starts, their mean number is used.
     fn pass_to(&mut self, now_ns: u64) {
         let now_ns = now_ns as f64;
         let missed = (now_ns - self.next_ns) / self.gap_ns_mean;
@@ -57,7 +56,7 @@ impl RatePace {
         Self { due: claims.clone(), claims, given_back: 0 }
     }
 
-    /// When the next start that nobody has claimed is due, in nanoseconds. It is the caller's now.
+    /// Claims the next start; returns when it is due, in nanoseconds.
     pub(crate) fn claim(&mut self) -> u64 {
         let due_ns = self.claims.next_ns as u64;
         self.claims.advance();
@@ -79,7 +78,7 @@ impl RatePace {
         self.due.passed.saturating_sub(self.claims.passed) + self.given_back
     }
 
-    /// Forgets the starts that nobody has claimed so far: the queue of a warm-up is not the run's.
+    /// Drops the unclaimed starts so far: the queue of a warm-up does not belong to the run.
     pub(crate) fn skip_to(&mut self, now_ns: u64) {
         self.claims.pass_to(now_ns);
         self.due = self.claims.clone();
@@ -95,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_that_nobody_can_keep_is_counted_at_once() {
+    fn a_rate_that_no_client_can_keep_is_counted_at_once() {
         let mut pace = pace(2e9);
         let queued = pace.queued(3_600_000_000_000);
         assert!((7_199_000_000_000..=7_201_000_000_000).contains(&queued), "{queued}");
@@ -125,7 +124,7 @@ mod tests {
         pace.skip_to(second);
         assert_eq!(pace.queued(second), 0);
         assert!(pace.claim() > second);
-        // Claimed before it was due: it is in no queue.
+        // Claimed before it was due: it is not in the queue.
         assert_eq!(pace.queued(second), 0);
     }
 }

@@ -1,4 +1,4 @@
-//! The reports of a run: by the script's hooks where it has them, or else in sysbench's lines.
+//! The reports of a run: by the script's hooks, or by default in sysbench's lines.
 
 use std::path::Path;
 
@@ -109,7 +109,7 @@ impl LoadRun<'_> {
             recording.ran_beside(&self.beside);
         }
         let end = RecordedEnd { ending, count, totals: &figures, clients: &clients, style: self.style() };
-        // Saved first: whoever reads the report may keep it waiting.
+        // Saved first: a reader of the report may block.
         let is_recorded = self.recording.as_mut().is_some_and(|recording| recording.finish(&end));
         if matches!(ending, EventsEnding::Complete | EventsEnding::Failed) {
             run.log.text(MessageLevel::Info, lines::DONE);
@@ -119,7 +119,7 @@ impl LoadRun<'_> {
             EventsEnding::Hanging => run.log.text(MessageLevel::Fatal, &self.hanging_text(unfinished)),
             _ => {}
         }
-        // Its state ends before the last report: what its hooks have begun to print ends with it.
+        // Its state ends before the last report, so that output begun by its hooks is completed first.
         self.reporter = None;
         let is_told = ending == EventsEnding::Failed || self.report_end(&end, unfinished);
         if let Some(recording) = self.recording.as_ref().filter(|_| is_recorded) {
@@ -129,7 +129,7 @@ impl LoadRun<'_> {
         if !is_cut && let Err(failure) = self.call_done() {
             run.log.text(MessageLevel::Fatal, &failure.line());
         }
-        // After all that sysbench does. A server that hangs, or a user who waits, is not asked.
+        // After all of sysbench's own actions. Skipped if the server hangs or the user waits.
         let is_over = matches!(ending, EventsEnding::Complete | EventsEnding::Failed);
         if let Some(recording) = self.recording.as_ref().filter(|_| is_recorded && is_over) {
             recording.keep_settings();
@@ -145,11 +145,11 @@ impl LoadRun<'_> {
     fn hanging_text(&self, unfinished: u64) -> String {
         let seconds = self.crew.run.settings.ours.drain_timeout.map_or(0.0, |time| time.as_secs_f64());
         format!(
-            "{unfinished} events have not ended {seconds} seconds after --time: they are given up (--drain-timeout)"
+            "{unfinished} events were still running {seconds} seconds after --time and were abandoned (--drain-timeout)"
         )
     }
 
-    /// Whether the report is where it was wanted.
+    /// Whether the report was written where requested.
     fn report_end(&mut self, end: &RecordedEnd<'_>, unfinished: u64) -> bool {
         let run = &self.crew.run;
         let settings = &run.settings;
@@ -186,7 +186,7 @@ impl LoadRun<'_> {
         true
     }
 
-    /// What was asked for beyond sysbench's report.
+    /// Reports requested besides sysbench's own.
     fn report_extras(&self, count: &Count, seconds: f64) {
         let run = &self.crew.run;
         let ours = &run.settings.ours;
@@ -214,16 +214,16 @@ impl LoadRun<'_> {
     }
 }
 
-/// One line for somebody who sits before it; what programs read stays as sysbench has it.
+/// One line for an interactive user; the output that programs parse stays as in sysbench.
 fn say_where(path: &Path) {
     let stderr = rustix::stdio::stderr();
     if rustix::termios::isatty(stderr) {
-        // Nobody has to listen.
+        // A failed write is ignored.
         let _ = rustix::io::write(stderr, format!("truetps: recorded in {}\n", path.display()).as_bytes());
     }
 }
 
-/// Calls a global function of the script's, without arguments.
+/// Calls a global function of the script, without arguments.
 pub(crate) fn call_function(
     host: &mut LuaThread,
     tid: u32,

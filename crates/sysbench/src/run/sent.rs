@@ -1,4 +1,4 @@
-//! Statements by shape: how many of each were sent, what they did, and how long they took.
+//! Statements by shape: the number sent of each, their outcomes, and how long they took.
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -9,7 +9,7 @@ use truetps_record::{SentShape, SentStatements};
 use super::counters::Counter;
 use super::shape_text::put_shape;
 
-/// Shapes that are told apart in a run; statements of further ones are counted together.
+/// Shapes that are distinguished in a run; statements of further ones are counted together.
 const SHAPES_MAX: usize = 500;
 
 /// Number of a shape in this run.
@@ -53,7 +53,7 @@ impl KnownShapes {
 #[derive(Debug, Default)]
 pub(crate) struct ShapeFinder {
     shape: Vec<u8>,
-    /// Those that this thread has seen: no other thread is asked for them.
+    /// Shapes that this thread has seen: looked up without other threads.
     seen: Numbers,
 }
 
@@ -103,7 +103,7 @@ impl SentCounts {
         &mut self.0[number]
     }
 
-    /// Moves everything that is in `other` here.
+    /// Moves the contents of `other` here.
     pub(crate) fn take(&mut self, other: &mut Self) {
         for (number, theirs) in other.0.drain(..).enumerate() {
             let ours = self.place(number);

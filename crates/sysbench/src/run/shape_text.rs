@@ -1,18 +1,18 @@
-//! The shape of a statement: its text with literals replaced by `?`, so that statements that differ in their values alone
-//! are one. It runs for each statement of a text, and reads every byte at most once.
+//! The shape of a statement: its text with literals replaced by `?`, so that statements that differ only in their
+//! values have the same shape. It runs for each statement in a text, and reads every byte at most once.
 //!
-//! - A number behind the name of a table becomes `N`: `sbtest1` and `sbtest2` are one shape.
-//! - Equal lists that follow each other, as the rows of an INSERT, are written once, and so are the values of IN.
-//! - Comments are left out, but for those that a server reads (`/*!`, `/*+`).
-//! - White space is left out where nothing depends on it.
+//! - - A number after the name of a table becomes `N`: `sbtest1` and `sbtest2` have the same shape.
+//! - - Equal consecutive lists, like the rows of an INSERT, are written once, and so are the values of IN.
+//! - - Comments are omitted, except those that a server reads (`/*!`, `/*+`).
+//! - - White space is omitted if it has no effect.
 
 use truetps_driver::Dialect;
 
-/// Longest shape in bytes: what is behind it is not looked at.
+/// Longest shape in bytes: the rest is ignored.
 const SHAPE_BYTES_MAX: usize = 1000;
-/// So much of a statement is read: a bulk INSERT of half a megabyte has shown its shape by then.
+/// Bytes of a statement that are read: they suffice for the shape of a bulk INSERT of half a megabyte.
 const READ_BYTES_MAX: usize = 16 << 10;
-/// Lists inside of lists that are told apart.
+/// Nested lists that are distinguished.
 const DEPTH_MAX: usize = 16;
 const MORE: &str = "…";
 
@@ -33,7 +33,7 @@ pub(crate) fn put_shape(sql: &[u8], dialect: Dialect, out: &mut Vec<u8>) {
     writer.end(is_cut);
 }
 
-/// A list that has ended: where it begins and ends, and where what stands for its repetitions ends.
+/// A list that has ended: its beginning and end, and the end of the text that stands for its repetitions.
 #[derive(Clone, Copy)]
 struct List {
     begin: usize,
@@ -105,7 +105,7 @@ impl Writer<'_> {
         self.dialect == Dialect::Postgres || rest.get(2).is_none_or(u8::is_ascii_whitespace)
     }
 
-    /// One blank, where the byte before it does not stand for itself.
+    /// One blank, unless the byte before it needs none.
     fn space(&mut self) {
         if self.out.last().is_some_and(|last| !b" (=<>!+-%".contains(last)) {
             self.out.push(b' ');
@@ -122,7 +122,7 @@ impl Writer<'_> {
         self.out.last().is_some_and(|byte| is_name_byte(*byte) || b"`\"".contains(byte))
     }
 
-    /// A sign here belongs to the number behind it.
+    /// Whether a sign here belongs to the number after it.
     fn awaits_value(&self) -> bool {
         let mut before = self.out.iter().rev().filter(|byte| **byte != b' ');
         before.next().is_none_or(|byte| b"(,=<>+-*/%".contains(byte))
@@ -186,14 +186,14 @@ impl Writer<'_> {
         self.names_table = match bytes {
             4 => is(b"from") || is(b"into") || is(b"join"),
             5 => is(b"table"),
-            // Not that of ON DUPLICATE KEY UPDATE, or of FOR UPDATE.
+            // Excludes ON DUPLICATE KEY UPDATE and FOR UPDATE.
             6 => is_first && is(b"update"),
             _ => false,
         };
         bytes
     }
 
-    /// A name, or a word of SQL. A number at the end of a table's name is left out.
+    /// A name or an SQL keyword. A number at the end of a table's name is omitted.
     fn name(&mut self, name: &[u8]) {
         self.after_table = std::mem::take(&mut self.names_table);
         if !self.after_table {
@@ -251,7 +251,7 @@ impl Writer<'_> {
         1
     }
 
-    /// Whether the list that begins there is the last one again, with a comma between them.
+    /// Whether the list that begins there repeats the last one, after a comma.
     fn repeats(&self, last: List, begin: usize) -> bool {
         begin > last.end_of_all
             && self.out[last.end_of_all..begin] == *b", "

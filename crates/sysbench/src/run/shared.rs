@@ -1,4 +1,4 @@
-//! What all threads of a run know.
+//! The data that all threads of a run share.
 
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -13,7 +13,7 @@ use super::control::Control;
 use super::counters::Counters;
 use super::usage::Usage;
 
-/// One command at work: `run`, or any other one.
+/// A running command: `run`, or any other one.
 pub(crate) struct CommandRun {
     pub(crate) settings: RunSettings,
     /// Of all random numbers.
@@ -23,35 +23,35 @@ pub(crate) struct CommandRun {
     pub(crate) board: Counters,
     pub(crate) control: Control,
     pub(crate) unique: Arc<Unique>,
-    /// What is worth a line in the run folder.
+    /// Notes for the run folder.
     pub(crate) notes: Mutex<Vec<String>>,
-    /// What the threads use.
+    /// Resource use of the threads.
     pub(crate) usage: Usage,
     /// The server of the first login that succeeded.
     pub(crate) server: OnceLock<ServerSeen>,
-    /// Asked as soon as the server is known; `None`: later, or not at all.
+    /// Called as soon as the server is known; `None`: later, or not at all.
     pub(crate) server_warning: Option<ServerWarning>,
     /// RFC 3339, UTC.
     pub(crate) started_at: String,
 }
 
-/// What a server said of itself, and where it was.
+/// Facts that a server reported, and its address.
 #[derive(Debug, Clone)]
 pub(crate) struct ServerSeen {
     pub(crate) version: String,
-    /// With its own endpoint alone.
+    /// With only its own endpoint.
     pub(crate) target: Target,
 }
 
-/// Asks a server what the user should know before it is written to. `None`: nothing, or it cannot be asked.
+/// Queries a server for a warning to the user before it is written to. `None`: no warning, or it cannot be queried.
 pub type ServerWarning = fn(&Target) -> Option<String>;
 
 impl CommandRun {
-    /// One line on stderr: the standard output is sysbench's. No server: nothing has connected.
+    /// One line on stderr: the standard output is sysbench's. Skipped if no client has connected.
     pub(crate) fn warn_of_server(&self, ask: ServerWarning) {
         if let Some(warning) = self.server.get().and_then(|server| ask(&server.target)) {
             let line = format!("truetps: {}\n", truetps_record::printable(&warning));
-            // Nobody has to listen.
+            // A failed write is ignored.
             let _ = rustix::io::write(rustix::stdio::stderr(), line.as_bytes());
         }
     }

@@ -1,4 +1,4 @@
-//! Moments that come again: when reports are due.
+//! Periodic times: when reports are due.
 
 /// Moments at equal distances, in nanoseconds.
 #[derive(Debug, Clone, Copy)]
@@ -23,7 +23,7 @@ impl Ticks {
         }
     }
 
-    /// Whether one is due. Those that were missed are one.
+    /// Whether one is due. Several missed ones count as one.
     pub(crate) fn take(&mut self, now_ns: u64) -> bool {
         if now_ns < self.next_ns() {
             return false;

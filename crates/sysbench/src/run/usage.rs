@@ -1,7 +1,7 @@
-//! What the threads of a run use while it is measured: CPU time, and time that they wait for a core.
+//! The threads' resource use in the measured time: CPU time, and time waiting for a core.
 //!
-//! A thread can only ask for its own. The one that watches the run says when something new begins, by a number; the
-//! others look at it between events, and add what they have used since they looked last.
+//! A thread can only read its own use. The watching thread announces each new period by a number; the others check it
+//! between events, and add their use since their last check.
 
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -20,7 +20,7 @@ struct WorkerUsage {
 #[derive(Debug)]
 pub(crate) struct Usage {
     workers: Box<[WorkerUsage]>,
-    /// [`NOT_MEASURED`], or a number that grows while it is.
+    /// [`NOT_MEASURED`], or a number that grows during the measured time.
     round: AtomicU32,
 }
 
@@ -40,7 +40,7 @@ impl Usage {
         Self { workers: (0..workers).map(|_| WorkerUsage::default()).collect(), round: AtomicU32::new(NOT_MEASURED) }
     }
 
-    /// What is used from now on counts, or a further part of it begins.
+    /// Begins the measured time, or a further period of it.
     pub(crate) fn next_round(&self) {
         self.round.fetch_add(1, Ordering::Relaxed);
     }
@@ -51,7 +51,7 @@ impl Usage {
         METER.set(Some(ThreadMeter { usage: ThreadUse::new(), worker, round }));
     }
 
-    /// Adds what the calling thread has used, if something new has begun. Costs next to nothing if not.
+    /// Adds the calling thread's use, if a new period has begun. Its cost is close to zero otherwise.
     pub(crate) fn add_if_asked(&self) {
         let round = self.round.load(Ordering::Relaxed);
         METER.with_borrow_mut(|meter| {
@@ -62,7 +62,7 @@ impl Usage {
         });
     }
 
-    /// The calling thread is at its end.
+    /// The calling thread ends.
     pub(crate) fn leave(&self) {
         if let Some(mut meter) = METER.take() {
             self.add(&mut meter);
@@ -114,7 +114,7 @@ mod tests {
         usage.leave();
         let used = usage.read();
         assert!(used[0] == (0, 0) && used[1].0 > 0, "{used:?}");
-        // Whoever is no worker is not counted.
+        // A thread that is not a worker is not counted.
         usage.add_if_asked();
         usage.leave();
         assert_eq!(usage.read(), used);

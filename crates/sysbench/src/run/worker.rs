@@ -13,7 +13,7 @@ use crate::sql::{Drivers, Store, files_advice};
 /// The procedure of `client.lua` that runs events.
 pub(crate) const RUN: &str = "run";
 
-/// What all threads are given.
+/// Data that all threads receive.
 #[derive(Clone)]
 pub(crate) struct WorkerContext {
     pub(crate) run: Arc<CommandRun>,
@@ -25,14 +25,14 @@ pub(crate) struct WorkerContext {
     pub(crate) procedure: &'static str,
 }
 
-/// What a thread tells the one that started it.
+/// An event that a worker reports to its starter.
 #[derive(Debug)]
 pub(crate) enum WorkerEvent {
     /// All its clients are ready for events.
     Ready,
-    /// A client failed; `None`: the thread did before it had any.
+    /// A client failed; `None`: the thread failed before it had any client.
     Failed(Option<u32>, ProcedureFailure),
-    /// The thread is at its end.
+    /// The thread has ended.
     Ended,
 }
 
@@ -52,10 +52,10 @@ pub(crate) fn groups(clients: u32, threads: u32) -> Vec<ThreadClients> {
     (0..threads).map(group).collect()
 }
 
-/// The life of a thread. `go` says whether events may begin; where it is closed, they may not.
+/// The life of a thread. `go` says whether events may begin; if it is closed, they may not.
 pub(crate) fn work(crew: &WorkerContext, group: &ThreadClients, news: &Sender<WorkerEvent>, go: &Receiver<bool>) {
     let _last_words = LastWords(news);
-    // Nobody listens any more only where the run is over.
+    // The receiver is gone only if the run is over.
     let tell = |what| drop(news.send(what));
     crew.run.usage.enter(group.number);
     match prepare(crew, group) {
@@ -65,13 +65,13 @@ pub(crate) fn work(crew: &WorkerContext, group: &ThreadClients, news: &Sender<Wo
     crew.run.usage.leave();
 }
 
-/// Says that the thread has ended, however it ends: the main thread waits for that.
+/// Reports the end of the thread, on any path: the main thread waits for it.
 struct LastWords<'a>(&'a Sender<WorkerEvent>);
 
 impl Drop for LastWords<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            let problem = "a worker thread broke down: that is a bug of truetps".to_owned();
+            let problem = "a worker thread panicked: this is a bug in truetps".to_owned();
             let _ = self.0.send(WorkerEvent::Failed(None, ProcedureFailure { function: String::new(), problem }));
         }
         let _ = self.0.send(WorkerEvent::Ended);

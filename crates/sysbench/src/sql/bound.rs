@@ -1,4 +1,4 @@
-//! Values that a script has bound to a statement: they lie in memory of LuaJIT, and are read at each execution.
+//! Values that a script has bound to a statement: they are in LuaJIT's memory, and are read at each execution.
 #![allow(unsafe_code, reason = "reads buffers that LuaJIT owns; `sql.lua` keeps them alive as long as the statement")]
 
 use std::io::Write;
@@ -29,14 +29,14 @@ impl Binds {
     /// Copies the descriptions of `count` parameters.
     ///
     /// # Safety
-    /// `address` is that of an array of as many `sql_bind`, whose buffers stay where they are until the statement is
-    /// closed, or bound again.
+    /// `address` points to an array of as many `sql_bind`, whose buffers do not move until the statement is closed, or
+    /// bound again.
     pub(crate) unsafe fn read(address: usize, count: usize) -> Self {
         if address == 0 || count == 0 {
             return Self::default();
         }
         let first = std::ptr::with_exposed_provenance::<BindShape>(address);
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         Self { shapes: unsafe { std::slice::from_raw_parts(first, count) }.to_vec() }
     }
 
@@ -53,22 +53,22 @@ impl Binds {
         self.shapes.iter().map(of).collect()
     }
 
-    /// Puts the first `count` values as they are now into `params`, in place of what is there.
+    /// Replaces `params` by the current first `count` values.
     pub(crate) fn fill(&self, count: usize, params: &mut Params) {
         params.clear();
         for shape in self.shapes.iter().take(count) {
             match value(shape) {
                 BoundValue::Int(value) => params.push_int(value),
                 BoundValue::Double(value) if value.is_finite() => params.push_double(value),
-                // SQL has no word for the other doubles.
+                // SQL cannot express the other doubles.
                 BoundValue::Null | BoundValue::Double(_) => params.push_null(),
                 BoundValue::Text(text) => params.push_text(|out| out.extend_from_slice(text)),
             }
         }
     }
 
-    /// Appends the value of parameter number `n` to an SQL text, as sysbench prints it: texts in quotes and otherwise as
-    /// they are.
+    /// Appends the value of parameter number `n` to an SQL text, as sysbench prints it: texts are quoted but not
+    /// escaped.
     pub(crate) fn print(&self, n: usize, out: &mut Vec<u8>) {
         let printed = match self.shapes.get(n).map_or(BoundValue::Null, value) {
             BoundValue::Null => out.write_all(b"NULL"),

@@ -1,21 +1,21 @@
 //! Rows that are gathered into one INSERT.
 
-/// Longest statement, in bytes: that of sysbench.
+/// Longest statement, in bytes, as in sysbench.
 const BYTES_MAX: usize = 512 << 10;
 
-/// An INSERT that grows: its head, and the rows behind it with commas between them.
+/// A growing INSERT: its head, and rows after it, separated by commas.
 pub(crate) struct Bulk {
     text: Vec<u8>,
     head_bytes: usize,
 }
 
-/// What became of a row.
+/// The result of adding a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Added {
     Yes,
-    /// There is no room: the statement has to be sent first.
+    /// There is no room: the statement must be sent first.
     Full,
-    /// It would not even fit alone.
+    /// It does not fit even alone.
     TooLong,
 }
 

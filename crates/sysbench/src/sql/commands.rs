@@ -16,10 +16,10 @@ use super::store::{Answer, RequestProgress, Store};
 use crate::output::MessageLevel;
 use crate::run::{Counter, ShapeNumber, statement_kind};
 
-/// The statement cannot be prepared: MySQL's number for it.
+/// MySQL's error number for a statement that cannot be prepared.
 const UNSUPPORTED: u16 = 1295;
 
-/// What a statement counts as, by what came of it.
+/// The counter of a statement, by its result.
 fn counter_of(has_rows: bool, affected_rows: u64) -> Counter {
     match (has_rows, affected_rows) {
         (true, _) => Counter::Read,
@@ -40,14 +40,14 @@ impl Store {
             _ => return self.closed_already(),
         }
         self.forget_results(handle);
-        if let Some(step) = self.lost_meanwhile(handle, text, ConnectionWait::Query) {
+        if let Some(step) = self.lost_while_idle(handle, text, ConnectionWait::Query) {
             return step;
         }
         let shape = self.shape_of(handle, text);
         self.send_text(handle, text, statement_kind(text), shape)
     }
 
-    /// Where nothing is sent, every statement has gone well and has done nothing.
+    /// In a dry run, every statement succeeds without an effect.
     fn dry(&mut self, handle: u32, shape: ShapeNumber) -> RequestProgress {
         self.record_unsent(shape);
         if let Some(connection) = self.connections.get(handle) {
@@ -62,8 +62,8 @@ impl Store {
         RequestProgress::Done(Answer::MISUSE)
     }
 
-    /// Where the connection broke while nothing was in flight, this command fails with that.
-    fn lost_meanwhile(&mut self, handle: u32, text: &[u8], doing: ConnectionWait) -> Option<RequestProgress> {
+    /// If the connection broke while nothing was in flight, this command fails with that error.
+    fn lost_while_idle(&mut self, handle: u32, text: &[u8], doing: ConnectionWait) -> Option<RequestProgress> {
         let connection = self.connections.get_mut(handle)?;
         let error = connection.lost.take()?;
         connection.text.clear();
@@ -92,7 +92,7 @@ impl Store {
         match sent {
             Ok(true) => self.watch(handle, false),
             Ok(false) => {}
-            // Nothing was sent, and the session goes on.
+            // Nothing was sent, and the session remains usable.
             Err(DriverError::Misuse(problem)) => {
                 self.idle(handle);
                 self.run.log.text(MessageLevel::Fatal, problem);
@@ -110,7 +110,7 @@ impl Store {
             return RequestProgress::Done(Answer::CLOSED);
         };
         let (is_mysql, is_dry) = (self.driver_of(connection).dialect == Dialect::Mysql, connection.is_dry);
-        if let Some(step) = self.lost_meanwhile(handle, text, ConnectionWait::Query) {
+        if let Some(step) = self.lost_while_idle(handle, text, ConnectionWait::Query) {
             return step;
         }
         let is_emulated = is_dry || self.drivers.emulates_prepared();
@@ -129,7 +129,7 @@ impl Store {
         if let Some(connection) = self.connections.get_mut(handle) {
             connection.statements.push(number);
         }
-        // PostgreSQL is told when the types of the values are known.
+        // PostgreSQL prepares it later, when the types of the values are known.
         if is_emulated || waits_for_types {
             RequestProgress::Done(Answer::NONE)
         } else {
@@ -150,7 +150,7 @@ impl Store {
         self.send_prepare(handle, number, Goal::Bound)
     }
 
-    /// The text, as all statements of this state have it.
+    /// The text, shared by all statements of this state.
     fn shared_text(&mut self, text: &[u8]) -> Rc<[u8]> {
         const TEXTS_MAX: usize = 10_000;
         if let Some(known) = self.texts.get(text) {
@@ -219,7 +219,7 @@ impl Store {
         RequestProgress::Done(Answer::MISUSE)
     }
 
-    /// `stmt:bind_param()`. What was bound before stays where the number of values is wrong.
+    /// `stmt:bind_param()`. If the number of values is wrong, earlier values stay bound.
     pub(crate) fn bind(&mut self, number: u32, binds: Binds) -> bool {
         if let Some((level, problem)) = self.wrong_number(number, binds.len()) {
             self.run.log.text(level, problem);
@@ -229,7 +229,7 @@ impl Store {
             Some(statement) if !statement.is_closed => {
                 let (had, has) = (statement.binds.types(), binds.types());
                 statement.binds = binds;
-                // PostgreSQL has been told other types.
+                // PostgreSQL has prepared it with other types.
                 let (connection, is_stale) = (statement.connection, had != has);
                 if is_stale && self.dialect_of(connection) == Some(Dialect::Postgres) {
                     self.forget_prepared(number);
@@ -240,8 +240,8 @@ impl Store {
         }
     }
 
-    /// What is said where a statement does not have as many parameters. Of PostgreSQL's, sysbench looks at those alone
-    /// that the server does not know yet.
+    /// The message for a wrong number of parameters. For PostgreSQL, sysbench only checks statements that the server
+    /// does not know yet.
     fn wrong_number(&self, number: u32, values: usize) -> Option<(MessageLevel, &'static str)> {
         let statement = self.statements.get(number).filter(|one| !one.is_closed && !one.is_emulated)?;
         if self.dialect_of(statement.connection) == Some(Dialect::Postgres) {
@@ -256,7 +256,7 @@ impl Store {
         let Some(statement) = self.statements.get_mut(number) else { return };
         let link = self.connections.get_mut(statement.connection).and_then(|connection| connection.link.as_mut());
         if let (Some(prepared), Some(link)) = (statement.handle.take(), link) {
-            // Of a connection that is gone, the next command says so.
+            // If the connection is gone, the next command reports it.
             let _ = link.close_statement(prepared, &mut self.scratch);
         }
     }
@@ -276,7 +276,7 @@ impl Store {
         }
         self.forget_results(handle);
         let text = self.statements.get(number).map(|statement| Rc::clone(&statement.text)).unwrap_or_default();
-        if let Some(step) = self.lost_meanwhile(handle, &text, ConnectionWait::Execute { statement: number }) {
+        if let Some(step) = self.lost_while_idle(handle, &text, ConnectionWait::Execute { statement: number }) {
             return step;
         }
         match prepared {
@@ -322,7 +322,7 @@ impl Store {
         self.after_sending(handle, sent)
     }
 
-    /// `stmt:close()`. 0: it went well.
+    /// `stmt:close()`. 0: success.
     pub(crate) fn close_statement(&mut self, number: u32) -> i32 {
         let is_open = self.statements.get(number).is_some_and(|statement| !statement.is_closed);
         if !is_open {
@@ -339,7 +339,7 @@ impl Store {
         0
     }
 
-    /// The script has forgotten the statement.
+    /// The script has dropped the statement.
     pub(super) fn release_statement(&mut self, number: u32) {
         self.forget_prepared(number);
         let Some(statement) = self.statements.remove(number) else { return };
@@ -371,7 +371,7 @@ impl Store {
         let Some(connection) = self.connections.get_mut(handle) else { return RequestProgress::Done(Answer::MISUSE) };
         connection.show_success();
         connection.sets = reply.sets;
-        // Of several statements in one text MySQL's clients see all results one after the other, PostgreSQL's the last.
+        // For several statements in one text, MySQL's clients see all results in turn, and PostgreSQL's only the last.
         let sets = connection.sets.as_deref().map_or(0, ResultSets::len);
         let shown = if dialect == Some(Dialect::Postgres) { sets.saturating_sub(1) } else { 0 };
         let has_rows = connection.open_set(shown);
@@ -382,7 +382,7 @@ impl Store {
         self.run.board.slot(connection.tid).count(counter, 1);
         self.record(handle, counter);
         let Some(connection) = self.connections.get_mut(handle) else { return RequestProgress::Done(Answer::MISUSE) };
-        // A prepared statement always has a result of its own, which may have no rows.
+        // A prepared statement always has its own result, which may have no rows.
         let is_object = has_rows || prepared.is_some();
         if !connection.has_more_sets() && !has_rows {
             self.forget_results(handle);
@@ -390,7 +390,7 @@ impl Store {
         RequestProgress::Done(if is_object { Answer::RESULT } else { Answer::NONE })
     }
 
-    /// PostgreSQL has an answer of its own to a text without a statement, which libpq's users take for an error.
+    /// PostgreSQL has a special answer to a text without a statement, which users of libpq treat as an error.
     fn nothing_asked(&mut self, handle: u32) -> RequestProgress {
         self.record(handle, Counter::Error);
         if let Some(connection) = self.connections.get(handle) {
@@ -432,7 +432,7 @@ impl Store {
         if dialect == Dialect::Postgres { self.send_rollback(handle) } else { RequestProgress::Done(Answer::FAILED) }
     }
 
-    /// PostgreSQL takes nothing else after an error inside of a transaction.
+    /// After an error inside a transaction, PostgreSQL accepts only this.
     fn send_rollback(&mut self, handle: u32) -> RequestProgress {
         let Some(connection) = self.connections.get_mut(handle) else { return RequestProgress::Done(Answer::MISUSE) };
         let Some(link) = &mut connection.link else { return RequestProgress::Done(Answer::FAILED) };
@@ -491,7 +491,7 @@ impl Store {
     // Rows gathered into one INSERT
     //
 
-    /// On a connection that is closed it is told here, and the first row is the error.
+    /// On a closed connection the misuse is reported here, and the first row fails.
     pub(crate) fn bulk_begin(&mut self, handle: u32, head: &[u8]) {
         match self.connections.get_mut(handle).filter(|connection| connection.is_open()) {
             Some(connection) => connection.bulk = Some(Bulk::new(head)),
@@ -501,7 +501,7 @@ impl Store {
         }
     }
 
-    /// `None`: there is no place for the row, ever.
+    /// `None`: the row can never fit.
     pub(crate) fn bulk_row(&mut self, handle: u32, row: &[u8]) -> Option<bool> {
         let Some(bulk) = self.connections.get_mut(handle).and_then(|connection| connection.bulk.as_mut()) else {
             self.run.log.text(MessageLevel::Alert, "attempt to call bulk_insert_next() before bulk_insert_init()");

@@ -10,9 +10,9 @@ use crate::run::ShapeNumber;
 /// What a connection waits for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ConnectionWait {
-    /// Nothing: it takes a command.
+    /// Nothing: it accepts a command.
     Nothing,
-    /// The server's answer to the login; or, where there is no link, the time to try again.
+    /// The server's answer to the login; or, without a link, the time of the next attempt.
     Connecting(ConnectReason),
     /// The reply to a text.
     Query,
@@ -28,7 +28,7 @@ pub(crate) enum ConnectionWait {
     RollBack,
 }
 
-/// What a statement is prepared for.
+/// Why a statement is prepared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Goal {
     /// `con:prepare()`: the script gets an object for it.
@@ -39,34 +39,34 @@ pub(crate) enum Goal {
     Execute,
 }
 
-/// Why a connection is made.
+/// Why a connection is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ConnectReason {
     /// `drv:connect()`.
     First,
     /// `con:reconnect()`.
     Asked,
-    /// It broke, with an error that the user ignores: it is made again until that succeeds.
+    /// It broke, with an error that the user ignores: it is reopened until that succeeds.
     Broken,
 }
 
 pub(crate) struct Connection {
     pub(crate) driver: usize,
-    /// Number among all connections, which says to which of the servers it belongs.
+    /// Number among all connections, which selects its server.
     pub(crate) number: u32,
     pub(crate) tid: u32,
     pub(crate) shape: LuaStructure<ConnectionShape>,
     pub(crate) result: LuaStructure<ResultShape>,
     /// `None`: closed, or not open yet.
     pub(crate) link: Option<Link>,
-    /// Why the link is gone, where it broke while nothing was in flight: the next command fails with it.
+    /// Why the link is gone, if it broke while nothing was in flight: the next command fails with it.
     pub(crate) lost: Option<DriverError>,
-    /// Between two attempts to make it again.
+    /// Pause between two attempts to reopen it.
     pub(crate) back_off_ns: u64,
-    /// A connection that needs none: `--mysql-dry-run`.
+    /// A dry connection, without a link: `--mysql-dry-run`.
     pub(crate) is_dry: bool,
     pub(crate) doing: ConnectionWait,
-    /// A statement is in flight, and no memory has been lent for its results.
+    /// A statement is in flight, and no buffer has been lent for its results.
     pub(crate) awaits_sets: bool,
     /// When the command was sent.
     pub(crate) sent_ns: u64,
@@ -76,13 +76,13 @@ pub(crate) struct Connection {
     pub(crate) shape_number: ShapeNumber,
     /// Text of the statement in flight, for messages.
     pub(crate) text: Vec<u8>,
-    /// When something is to be done even if the server stays silent; u64::MAX: never.
+    /// Time of the next action even without an answer; u64::MAX: never.
     pub(crate) wakes_ns: u64,
     /// When the attempts to connect end.
     pub(crate) gives_up_ns: u64,
     pub(crate) statements: Vec<u32>,
     pub(crate) sets: Option<Box<ResultSets>>,
-    /// The result that is read: its number, how far its values have been read, and rows that are left.
+    /// The result that is being read: its number, the position in its values, and the remaining rows.
     pub(crate) set: usize,
     pub(crate) offset: usize,
     pub(crate) rows_left: u64,
@@ -128,7 +128,7 @@ impl Connection {
         self.link.is_some() || self.lost.is_some() || self.is_dry
     }
 
-    /// Shows the script that a statement went well.
+    /// Shows the script that a statement succeeded.
     pub(crate) fn show_success(&self) {
         self.shape.with(|shape| {
             (shape.error, shape.sql_errno) = (0, 0);
@@ -136,7 +136,7 @@ impl Connection {
         });
     }
 
-    /// Shows the script an error of which the server has said nothing.
+    /// Shows the script an error that the server did not report.
     pub(crate) fn show_failure(&self) {
         self.show_success();
         self.shape.with(|shape| shape.error = 2);
@@ -181,7 +181,7 @@ impl Connection {
     }
 }
 
-/// Copies as much of a text as there is room for, and ends it.
+/// Copies as much of a text as fits, and terminates it.
 fn put_text(place: &mut [u8], text: &str) {
     place.fill(0);
     let end = text.floor_char_boundary(place.len() - 1);

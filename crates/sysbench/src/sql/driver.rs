@@ -1,4 +1,4 @@
-//! What the two drivers of scripts have of their own: their servers, their words, and which errors are forgiven.
+//! Differences between the two drivers of scripts: their servers, their messages, and which errors are ignored.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -7,15 +7,15 @@ use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit};
 use truetps_driver::{Dialect, DriverError, Endpoint, ServerError, Target};
 
-/// The number of an error that no server reports, as client libraries have it.
+/// The number that client libraries use for an error that no server reports.
 const SERVER_LOST: i32 = 2013;
 /// ETIMEDOUT.
 const TIMED_OUT: i32 = 110;
 
-/// Errors after which a connection is made again.
+/// Errors after which a connection is reopened.
 const LOST: [i32; 4] = [2006, 2011, 2013, 2055];
 
-/// How an error looks to a script.
+/// An error as a script sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SqlError {
     pub(crate) number: i32,
@@ -28,7 +28,7 @@ impl SqlError {
         Self { number: error.code.into(), state: error.sqlstate.clone(), message: primary(error).to_owned() }
     }
 
-    /// The connection is gone; `dialect` says in whose words.
+    /// The connection is lost; `dialect` selects the message.
     pub(crate) fn of_driver(error: &DriverError, dialect: Dialect) -> Self {
         if let DriverError::Server(error) = error {
             return Self::of_server(error);
@@ -42,13 +42,13 @@ impl SqlError {
         }
     }
 
-    /// The connection is gone, and not only the statement.
+    /// Whether the connection is lost, and not only the statement.
     pub(crate) fn is_loss(&self) -> bool {
         LOST.contains(&self.number) || self.state.starts_with("08") || self.state == "57P01"
     }
 }
 
-/// The message without what PostgreSQL adds to it, which scripts have never seen.
+/// The message without the parts that truetps appends for PostgreSQL, which scripts do not expect.
 fn primary(error: &ServerError) -> &str {
     let message = &error.message;
     if error.code != 0 {
@@ -84,10 +84,10 @@ pub(crate) struct Driver {
     pub(crate) is_dry_run: bool,
 }
 
-/// Open files beside those of clients: records, and what the script itself opens.
+/// Open files besides those of clients: records, and files that the script opens.
 const FILES_SPARE: u64 = 128;
 
-/// Where distributions put the socket of a server that is called `localhost`.
+/// Where distributions put the socket of a server called `localhost`.
 const SOCKETS: [&str; 4] =
     ["/run/mysqld/mysqld.sock", "/var/lib/mysql/mysql.sock", "/tmp/mysql.sock", "/var/run/mysql/mysql.sock"];
 
@@ -96,7 +96,7 @@ pub(crate) fn local_socket() -> PathBuf {
     found.unwrap_or(Path::new(SOCKETS[0])).to_owned()
 }
 
-/// Why a connection was not made, in the lines that sysbench prints.
+/// Why a connection failed, in the lines that sysbench prints.
 pub(crate) fn connect_failure(dialect: Dialect, endpoint: &Endpoint, error: &DriverError) -> Vec<String> {
     match dialect {
         Dialect::Mysql => {
@@ -113,15 +113,15 @@ pub(crate) fn connect_failure(dialect: Dialect, endpoint: &Endpoint, error: &Dri
     }
 }
 
-/// The process may open no more files.
+/// Whether the process may open no more files.
 pub(crate) fn is_out_of_files(error: &DriverError) -> bool {
     matches!(error, DriverError::Connect { source, .. } if Errno::from_io_error(source) == Some(Errno::MFILE))
 }
 
-/// What to do about it where so many clients are asked for. The soft limit has been raised before.
+/// The hint for a large number of clients. The soft limit has already been raised.
 pub(crate) fn files_advice(clients: u32) -> String {
     let limit = getrlimit(Resource::Nofile).current.map_or_else(|| "unlimited".to_owned(), |limit| limit.to_string());
-    // A client may have a thread of its own, which watches its socket by a file of its own.
+    // A client may have its own thread, which watches its socket through a file of its own.
     let needed = u64::from(clients) * 2 + FILES_SPARE;
     format!(
         "the limit of open files (`ulimit -n`) is {limit}, and {clients} clients need up to {needed}; hint: run `ulimit -n \
@@ -129,7 +129,7 @@ pub(crate) fn files_advice(clients: u32) -> String {
     )
 }
 
-/// Nobody answers at the place: the first write to a socket may be what tells it.
+/// No server answers at the address: the first write to a socket may report it.
 fn unreachable(error: &DriverError) -> Option<&io::Error> {
     use io::ErrorKind::{ConnectionRefused, HostUnreachable, NetworkUnreachable, TimedOut};
     match error {
@@ -156,7 +156,7 @@ fn mysql_reason(endpoint: &Endpoint, error: &DriverError) -> String {
                 None if source.kind() == std::io::ErrorKind::TimedOut => {
                     format!("2002: Can't connect to server on '{host}' (110)")
                 }
-                // The system's number for a name that nobody knows, which the standard library keeps to itself.
+                // The system's number for an unknown name, which the standard library does not expose.
                 None => format!("2005: Unknown server host '{host}' (-2)"),
             };
         }

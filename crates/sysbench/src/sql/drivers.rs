@@ -1,4 +1,4 @@
-//! The drivers of a run: made ready when a script asks for them, and not before.
+//! The drivers of a run: prepared only when a script requests them.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use truetps_driver::{Connector, Dialect, DriverError, Endpoint, Login, Password,
 use super::driver::{Driver, RestartErrors, local_socket};
 use crate::options::{self, MysqlSettings, PgSslMode, PgsqlSettings, PsMode, SslMode, SysbenchOptions};
 
-/// A driver with its way to connect, which looks host names up and is made when the first connection is.
+/// A driver and its connector, which resolves host names and is made with the first connection.
 pub(crate) struct ReadyDriver {
     pub(crate) driver: Driver,
     connector: OnceLock<Connector>,
@@ -29,12 +29,12 @@ impl ReadyDriver {
 /// Names of the drivers, in the order of their handles.
 const NAMES: [&str; 2] = ["mysql", "pgsql"];
 
-/// `--db-driver=`, with nothing.
+/// For `--db-driver=`, without a value.
 const NO_NAME: &str = "Multiple DB drivers are available. Use --db-driver=name to specify which one to use";
 
 pub(crate) struct Drivers {
     options: SysbenchOptions,
-    /// For an address that has none.
+    /// For a DSN without a password.
     dsn_password: Option<Password>,
     ready: [OnceLock<Result<ReadyDriver, String>>; 2],
     is_used: AtomicBool,
@@ -55,18 +55,18 @@ impl Drivers {
         }
     }
 
-    /// Whether a script has asked for a driver: its reports are about statements, then.
+    /// Whether a script has requested a driver: its reports then show statements.
     pub(crate) fn are_used(&self) -> bool {
         self.is_used.load(Ordering::Relaxed)
     }
 
-    /// Whether values are put into the text of statements that scripts prepare. `--db-ps-mode` is looked at when the
-    /// first driver is asked for.
+    /// Whether values are written into the text of statements that scripts prepare. `--db-ps-mode` is checked when the
+    /// first driver is requested.
     pub(crate) fn emulates_prepared(&self) -> bool {
         self.options.database().is_ok_and(|database| database.ps_mode == PsMode::Disable)
     }
 
-    /// A number for the next connection, which says to which of several servers it goes.
+    /// A number for the next connection, which selects one of several servers.
     pub(crate) fn next_connection(&self) -> u32 {
         self.connections.fetch_add(1, Ordering::Relaxed)
     }
@@ -75,11 +75,11 @@ impl Drivers {
         NAMES[number]
     }
 
-    /// The number of the driver of this name; without a name, of the one of the command line.
+    /// The number of the driver of this name; without a name, of the driver on the command line.
     ///
     /// # Errors
     ///
-    /// The line that says why there is none.
+    /// The message why there is none.
     pub(crate) fn find(&self, name: Option<&str>) -> Result<usize, String> {
         self.options.database().map_err(|refusal| plain(&refusal))?;
         let given = self.options.bytes("db-driver").map(String::from_utf8_lossy).unwrap_or_default().into_owned();
@@ -116,7 +116,7 @@ impl Drivers {
                 target.login.password.clone_from(&self.dsn_password);
             }
             if target.dialect != driver.dialect {
-                return Err(format!("--dsn is no address for the driver '{}': {target}", NAMES[number]));
+                return Err(format!("--dsn is not an address for the driver '{}': {target}", NAMES[number]));
             }
             driver.target = target;
         }
@@ -124,7 +124,7 @@ impl Drivers {
     }
 }
 
-/// The line without the word before it, which the log adds.
+/// The line without the prefix, which the log adds.
 fn plain(refusal: &options::OptionRefusal) -> String {
     refusal.to_string().trim_start_matches("FATAL: ").to_owned()
 }
@@ -137,11 +137,10 @@ fn password(bytes: &[u8]) -> Option<Password> {
     (!bytes.is_empty()).then(|| Password::new(text(bytes)))
 }
 
-/// The MySQL servers of the command line: each socket, or else each host with each port, the ports of a host one after
-/// the other.
+/// The MySQL servers of the command line: each socket, or else each host with each port, all ports of a host in turn.
 fn mysql(settings: &MysqlSettings) -> Result<Driver, String> {
     if settings.compression {
-        return Err("--mysql-compression is not supported: truetps sends packets as they are".to_owned());
+        return Err("--mysql-compression is not supported: truetps sends packets uncompressed".to_owned());
     }
     let mut endpoints: Vec<Endpoint> = settings.sockets.iter().map(|path| Endpoint::Unix(path.clone())).collect();
     if endpoints.is_empty() {
@@ -163,7 +162,7 @@ fn mysql(settings: &MysqlSettings) -> Result<Driver, String> {
         SslMode::VerifyCa => TlsMode::VerifyCa,
         SslMode::VerifyIdentity => TlsMode::VerifyIdentity,
     };
-    // As the client library of Debian's sysbench does; there is no option for it.
+    // Like the client library of Debian's sysbench; there is no option for it.
     let takes_server_key = true;
     let tls = Tls { mode, ca: exists(&files.ca), cert: exists(&files.cert), key: exists(&files.key), takes_server_key };
     let database = (!settings.db.is_empty()).then(|| text(&settings.db));

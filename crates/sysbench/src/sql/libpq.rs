@@ -1,10 +1,10 @@
-//! An error of PostgreSQL in the words of its client library: with the line of the statement that it is about.
+//! An error of PostgreSQL in the format of its client library: with the line of the statement that it is about.
 
 use std::fmt::Write;
 
 use truetps_driver::ServerError;
 
-/// Of a long line so many columns are shown, and so many of them from the marked place on.
+/// Columns shown of a long line, and how many of them follow the marked position.
 const COLUMNS: usize = 60;
 const COLUMNS_BEHIND: usize = 10;
 
@@ -28,7 +28,7 @@ fn split<'a>(message: &'a str, mark: &str) -> (&'a str, Option<&'a str>) {
     message.split_once(mark).map_or((message, None), |(before, after)| (before, Some(after)))
 }
 
-/// The line with the character number `place`, and a second one which points to it. `None`: it has no such place.
+/// The line with character number `place`, and a second one that points to it. `None`: there is no such character.
 fn marked_line(statement: &[u8], place: usize) -> Option<String> {
     let chars: Vec<char> = String::from_utf8_lossy(statement).chars().collect();
     let (before, behind) = chars.split_at_checked(place)?;
@@ -52,7 +52,7 @@ fn marked_line(statement: &[u8], place: usize) -> Option<String> {
     Some(format!("{head}{shown}{}\n{mark}^\n", dots(end < line_end)))
 }
 
-/// How many of these characters there is room for.
+/// How many of these characters fit.
 fn fitting<'a>(chars: impl Iterator<Item = &'a char>, room: usize) -> usize {
     let used = chars.scan(0, |used, c| {
         *used += width(*c);
@@ -65,7 +65,7 @@ fn columns(chars: &[char]) -> usize {
     chars.iter().map(|c| width(*c)).sum()
 }
 
-/// Columns of a terminal: the scripts of East Asia take two a character.
+/// Columns in a terminal: East Asian characters take two each.
 fn width(c: char) -> usize {
     let is_wide = matches!(c as u32,
         0x1100..=0x115f | 0x2e80..=0xa4cf | 0xac00..=0xd7a3 | 0xf900..=0xfaff | 0xfe30..=0xfe6f | 0xff00..=0xff60

@@ -1,6 +1,6 @@
-//! Things by number, where numbers are used again.
+//! A container by number that reuses numbers.
 
-/// Things by handle. The handle of a thing that is gone may be the next one's.
+/// Items by handle. The handle of a removed item may be reused.
 pub(crate) struct Slab<T> {
     places: Vec<Option<T>>,
     free: Vec<u32>,
@@ -11,7 +11,7 @@ impl<T> Slab<T> {
         Self { places: Vec::new(), free: Vec::new() }
     }
 
-    /// The handle that the next thing gets.
+    /// The handle of the next item.
     pub(crate) fn next_handle(&self) -> u32 {
         self.free.last().copied().unwrap_or(self.places.len() as u32)
     }

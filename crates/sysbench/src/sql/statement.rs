@@ -16,9 +16,9 @@ pub(crate) struct ScriptStatement {
     /// Place in the list of statement kinds.
     pub(crate) kind: usize,
     pub(crate) shape_number: ShapeNumber,
-    /// The text has the values written into it in place of `?`: the server prepares nothing.
+    /// Whether values are written into the text in place of `?`: the server prepares nothing.
     pub(crate) is_emulated: bool,
-    /// What the server knows it by; `None`: it has to be prepared first.
+    /// The server's handle; `None`: it has to be prepared first.
     pub(crate) handle: Option<u32>,
     pub(crate) params: u16,
     pub(crate) binds: Binds,
@@ -47,13 +47,13 @@ impl ScriptStatement {
         }
     }
 
-    /// It is closed, or its connection is gone: nothing of it is needed any more but its place.
+    /// It is closed, or its connection is gone: only its handle is still needed.
     pub(crate) fn forget(&mut self) {
         (self.is_closed, self.handle) = (true, None);
         self.binds = Binds::default();
     }
 
-    /// The text with the values in it: each `?` is one, even inside quotes, as in sysbench.
+    /// The text with the values in it: each `?` is a parameter, even inside quotes, as in sysbench.
     pub(crate) fn emulated(&self, out: &mut Vec<u8>) {
         let mut number = 0;
         for byte in self.text.iter() {
@@ -66,7 +66,7 @@ impl ScriptStatement {
         }
     }
 
-    /// The values for an execution; `false` where a parameter has none. What is bound beyond them is not looked at.
+    /// The values for an execution; `false` if a parameter has none. Additional bound values are ignored.
     pub(crate) fn fill(&self, params: &mut Params) -> bool {
         let count = usize::from(self.params);
         self.binds.fill(count, params);

@@ -1,4 +1,4 @@
-//! The connections and statements of one Lua state: begins what scripts ask for, and says when the answer is there.
+//! The connections and statements of one Lua state: begins the requests of scripts, and returns their answers.
 
 use std::collections::HashSet;
 use std::io;
@@ -22,11 +22,11 @@ use crate::lua::{
 use crate::output::MessageLevel;
 use crate::run::{Answered, CommandRun, Counter, ServerSeen, ShapeFinder, ShapeNumber};
 
-/// What a script is told.
+/// The answer to a script.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Answer {
     pub(crate) code: i32,
-    /// An address, where it is asked for one.
+    /// An address, if one was requested.
     pub(crate) value: f64,
 }
 
@@ -34,9 +34,9 @@ impl Answer {
     pub(crate) const RESULT: Self = Self::of(1);
     pub(crate) const NONE: Self = Self::of(2);
     pub(crate) const FAILED: Self = Self::of(3);
-    /// The call was wrong, whatever the server would say.
+    /// The call was wrong, whatever the server would answer.
     pub(crate) const MISUSE: Self = Self::of(4);
-    /// There is no connection any more, and nothing is to be raised for it.
+    /// The connection is closed, and no error is raised for it.
     pub(crate) const CLOSED: Self = Self::of(5);
 
     pub(crate) const fn of(code: i32) -> Self {
@@ -44,23 +44,23 @@ impl Answer {
     }
 }
 
-/// How far a request has come.
+/// The progress of a request.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum RequestProgress {
     Done(Answer),
-    /// Something has to come from this connection's server, or its time has to come.
+    /// The server of this connection has to answer, or a timer has to expire.
     Wait,
 }
 
 /// Between two attempts to connect.
 const AGAIN_NS: u64 = 1_000_000;
-/// … where it fails again and again.
+/// … after repeated failures.
 const AGAIN_NS_MAX: u64 = 200_000_000;
-/// Buffers for results that are kept for later use, and the size in bytes of the largest.
+/// Number of result buffers that are kept for reuse, and the size in bytes of the largest.
 const POOL_MAX: usize = 64;
 const POOL_BYTES_MAX: usize = 1 << 20;
 
-/// A driver that a script has been given.
+/// A driver that was given to a script.
 fn ready(drivers: &Drivers, number: usize) -> &ReadyDriver {
     drivers.get(number).expect("a connection's driver was made ready when the script asked for it")
 }
@@ -70,17 +70,17 @@ pub(crate) struct Store {
     number: u32,
     pub(super) run: Arc<CommandRun>,
     pub(super) drivers: Arc<Drivers>,
-    /// Number of the share of the board that this thread writes to.
+    /// Index of the shard of counters that this thread writes to.
     share: usize,
     pub(super) connections: Slab<Connection>,
     pub(super) statements: Slab<ScriptStatement>,
     pub(super) scratch: Scratch,
     #[expect(clippy::vec_box, reason = "the boxes go to sessions and come back")]
     pool: Vec<Box<ResultSets>>,
-    /// Places without memory.
+    /// Result buffers without memory.
     #[expect(clippy::vec_box, reason = "the boxes go to sessions and come back")]
     tokens: Vec<Box<ResultSets>>,
-    /// Where sockets are watched. `None`: nobody waits for several at once.
+    /// Watches sockets. `None`: the thread never waits for several at once.
     epoll: Option<OwnedFd>,
     driver_shapes: Shapes<DriverShape>,
     driver_places: Vec<LuaStructure<DriverShape>>,
@@ -88,9 +88,9 @@ pub(crate) struct Store {
     connection_shapes: Shapes<ConnectionShape>,
     result_shapes: Shapes<ResultShape>,
     pub(super) statement_shapes: Shapes<StatementShape>,
-    /// Memory for the text of a statement with values in it.
+    /// Buffer for the text of a statement with values in it.
     pub(super) text: Vec<u8>,
-    /// Texts of statements that were prepared.
+    /// Texts of prepared statements.
     pub(super) texts: HashSet<Rc<[u8]>>,
     shapes: ShapeFinder,
 }
@@ -135,7 +135,7 @@ impl Store {
         Arc::clone(&self.run)
     }
 
-    /// Before any of them is used.
+    /// Called before any of them is used.
     pub(crate) fn set_drivers(&mut self, drivers: Arc<Drivers>) {
         self.drivers = drivers;
     }
@@ -176,7 +176,7 @@ impl Store {
     // Connecting
     //
 
-    /// `drv:connect()`: the handle of the connection that is being made, and how far it is.
+    /// `drv:connect()`: the handle of the connection that is being opened, and its progress.
     pub(crate) fn connect(&mut self, driver: u32, tid: u32) -> (u32, RequestProgress) {
         let driver = driver as usize;
         if driver >= Drivers::COUNT || self.drivers.get(driver).is_err() {
@@ -230,7 +230,7 @@ impl Store {
         connection.doing = ConnectionWait::Connecting(why);
         connection.gives_up_ns = now_ns.saturating_add(timeout_ns);
         for statement in connection.statements.clone() {
-            // The server that comes knows nothing of it.
+            // The next server does not know it.
             if let Some(statement) = self.statements.get_mut(statement) {
                 statement.handle = None;
             }
@@ -257,7 +257,7 @@ impl Store {
                 RequestProgress::Wait
             }
             Ok(Err(error)) => self.not_connected(handle, &error),
-            // The server has not come to accept those before: it will.
+            // The server's queue is full for the moment.
             Err(error) if error.kind() == io::ErrorKind::WouldBlock && now_ns < connection.gives_up_ns => {
                 connection.wakes_ns = now_ns + AGAIN_NS;
                 RequestProgress::Wait
@@ -272,7 +272,7 @@ impl Store {
     fn not_connected(&mut self, handle: u32, error: &DriverError) -> RequestProgress {
         let timeout_ns = self.connect_timeout_ns();
         let now_ns = self.run.control.now_ns();
-        // As long as its event may be tried again, somebody needs the connection.
+        // Until its event can no longer be retried, the connection is needed.
         let has_ended = !self.run.control.may_restart();
         let Some(connection) = self.connections.get_mut(handle) else { return RequestProgress::Done(Answer::MISUSE) };
         connection.link = None;
@@ -284,7 +284,7 @@ impl Store {
             return RequestProgress::Wait;
         }
         (connection.doing, connection.wakes_ns) = (ConnectionWait::Nothing, u64::MAX);
-        // The error that broke the connection is there still, and restarts no event any more.
+        // The error that broke the connection is still set, and no longer restarts an event.
         if why == ConnectReason::Broken {
             return RequestProgress::Done(Answer::FAILED);
         }
@@ -292,7 +292,7 @@ impl Store {
         let error_class = error.class().to_string();
         let sql_error = SqlError::of_driver(error, driver.dialect);
         connection.show_error(2, &sql_error);
-        // One line says it for all clients: none of them can do anything about it.
+        // One line suffices for all clients: the cause is a limit of the process.
         let limit = is_out_of_files(error).then(|| files_advice(self.run.settings.threads));
         if limit.as_ref().is_none_or(|advice| self.run.note(advice.clone())) {
             let lines = connect_failure(driver.dialect, driver.target.endpoint(connection.number), error);
@@ -339,7 +339,7 @@ impl Store {
                 self.run.board.slot(tid).count(Counter::Reconnect, 1);
                 RequestProgress::Done(Answer::NONE)
             }
-            // The error that broke it is still there, and restarts the event.
+            // The error that broke it is still set, and restarts the event.
             ConnectReason::Broken => {
                 self.run.board.slot(tid).count(Counter::Reconnect, 1);
                 RequestProgress::Done(Answer::FAILED)
@@ -354,8 +354,8 @@ impl Store {
         let data = epoll::EventData::new_u64(handle.into());
         let for_room = epoll::EventFlags::IN | epoll::EventFlags::OUT | epoll::EventFlags::ET;
         let flags = if link.wants_to_write() { for_room } else { epoll::EventFlags::IN };
-        // Adding a socket fails where the system has no memory for it: nothing would ever come from it then, and the
-        // time to connect ends the wait.
+        // Adding a socket fails if the system has no memory for it: then no event ever arrives, and the connect timeout
+        // ends the wait.
         let _ = if is_new { epoll::add(epoll, link, data, flags) } else { epoll::modify(epoll, link, data, flags) };
     }
 
@@ -363,14 +363,14 @@ impl Store {
     // Replies
     //
 
-    /// Something has come from the server of this connection, or it may have.
+    /// The server of this connection may have answered.
     pub(crate) fn on_ready(&mut self, handle: u32) -> RequestProgress {
         self.lend(handle);
         let Some(connection) = self.connections.get_mut(handle) else { return RequestProgress::Done(Answer::MISUSE) };
         let Some(link) = &mut connection.link else { return RequestProgress::Wait };
         let received = link.receive(&mut self.scratch);
         if connection.doing == ConnectionWait::Nothing {
-            // Nobody waits for it: the next command fails.
+            // No client waits for it: the next command fails.
             if let Err(error) = received {
                 (connection.link, connection.lost) = (None, Some(error));
             }
@@ -379,7 +379,7 @@ impl Store {
         match received {
             Ok(None) => {
                 if link.has_more() {
-                    // Its edge has been seen: the wait is armed anew.
+                    // Its edge was consumed: the wait must be armed again.
                     self.watch(handle, false);
                 }
                 RequestProgress::Wait
@@ -389,7 +389,7 @@ impl Store {
         }
     }
 
-    /// Waits for the server of this connection, and answers what has come of it.
+    /// Waits for the server of this connection, and returns the result.
     pub(crate) fn wait(&mut self, handle: u32, until_ns: u64) -> RequestProgress {
         self.lend(handle);
         let now_ns = self.run.control.now_ns();
@@ -413,18 +413,18 @@ impl Store {
         self.wait(handle, self.run.control.now_ns().saturating_add(LOOK_NS))
     }
 
-    /// Whether nobody waits any longer.
+    /// Whether the run no longer waits.
     pub(crate) fn gives_up(&self) -> bool {
         self.run.is_interrupted() || self.run.control.gives_up()
     }
 
-    /// When the connection has something to do by itself; u64::MAX: never.
+    /// Time of the connection's next action; u64::MAX: never.
     pub(crate) fn wakes_ns(&self, handle: u32) -> u64 {
         let connecting = self.connections.get(handle).filter(|one| matches!(one.doing, ConnectionWait::Connecting(_)));
         connecting.map_or(u64::MAX, |connection| connection.wakes_ns)
     }
 
-    /// The time of a connection may have come.
+    /// The timer of a connection may have expired.
     pub(crate) fn on_time(&mut self, handle: u32) -> RequestProgress {
         let now_ns = self.run.control.now_ns();
         let Some(connection) = self.connections.get_mut(handle) else { return RequestProgress::Done(Answer::MISUSE) };
@@ -504,7 +504,7 @@ impl Store {
         self.shapes.find(sql, dialect, &self.run.board.shapes)
     }
 
-    /// A statement was not sent, as nothing is in a dry run.
+    /// A statement was not sent because of a dry run.
     pub(super) fn record_unsent(&self, shape: ShapeNumber) {
         self.run.board.record_unsent(self.share, shape);
     }
@@ -517,14 +517,14 @@ impl Store {
     // Buffers for results
     //
 
-    /// A place without memory, for a statement that is sent: see [`Self::lend`].
+    /// A buffer without memory, for a statement that is sent: see [`Self::lend`].
     #[expect(clippy::unnecessary_box_returns, reason = "sessions take boxes")]
     pub(super) fn token(&mut self) -> Box<ResultSets> {
         self.tokens.pop().unwrap_or_default()
     }
 
-    /// Lends a place with memory to a statement whose reply begins to come. Of thousands of statements in flight only
-    /// those that are being read have one.
+    /// Lends a buffer with memory to a statement whose reply begins to arrive. Of thousands of statements in flight,
+    /// only the replies being read have one.
     fn lend(&mut self, handle: u32) {
         let Some(connection) = self.connections.get_mut(handle).filter(|connection| connection.awaits_sets) else {
             return;
@@ -603,14 +603,14 @@ impl Store {
         was_open
     }
 
-    /// The script has forgotten the connection.
+    /// The script has dropped the connection.
     pub(crate) fn release(&mut self, handle: u32) {
         self.forget_results(handle);
         let Some(mut connection) = self.connections.remove(handle) else { return };
         if let Some(link) = connection.link.take() {
             link.quit(&mut self.scratch);
         }
-        // Their places are given back when the script has forgotten them, too.
+        // Their handles are freed when the script has dropped them, too.
         for statement in connection.statements {
             if let Some(statement) = self.statements.get_mut(statement) {
                 statement.forget();
@@ -620,7 +620,7 @@ impl Store {
         self.result_shapes.give_back(connection.result);
     }
 
-    /// Lets go of what the script has forgotten.
+    /// Frees the objects that the script has dropped.
     pub(crate) fn release_forgotten(&mut self) {
         if !has_released() {
             return;
@@ -635,7 +635,7 @@ impl Store {
 }
 
 impl Drop for Store {
-    /// The state is closed: its finalisers have put in what nobody will fetch.
+    /// The state is closed: its finalisers have added objects that will never be fetched.
     fn drop(&mut self) {
         take_released(self.number);
     }

@@ -1,16 +1,16 @@
--- Scripts as functions. A state that serves thousands of clients compiles each file once, and makes each client its own
+-- Scripts as functions. A state that serves thousands of clients compiles each file once, and gives each client its own
 -- closure of it.
 local host = ...
--- `functions` is the code that the inspection looks at; `has_run` has the globals of clients whose body is done.
+-- `functions` is the code that the inspection reads; `has_run` has the globals of clients whose body has run.
 local chunks = { functions = {}, has_run = setmetatable({}, { __mode = "k" }) }
 local makers = {}
 
--- Is told of all code that the script loads.
+-- Called for all code that the script loads.
 function chunks.loaded(chunk)
   if host.inspects then chunks.functions[#chunks.functions + 1] = chunk end
 end
 
--- A first line that begins with `#` is for the shell; its line number stays.
+-- A first line that begins with `#` is for the shell; it keeps its line number.
 local function without_shell_line(source)
   if source:sub(1, 1) == "#" then return (source:gsub("^[^\n]*", "", 1)) end
   return source
@@ -24,7 +24,7 @@ local function maker_of(source, name)
   return function() return (loadstring(source, name)) end
 end
 
--- The function of a source text, with the globals `environment`; or nil and what is wrong with it.
+-- The function of a source text, with the globals `environment`; or nil and the error.
 function chunks.of_text(source, name, environment)
   local key = name .. "\0" .. source
   local maker = makers[key]
@@ -42,8 +42,8 @@ end
 
 local files = {}
 
--- The function of a file. Each file is read once, so that all clients run the same text: that of the script and those of
--- modules, which have a name, once for all states.
+-- The function of a file. Each named file (the script, and the modules) is read only once for all states, so that all
+-- clients run the same text.
 function chunks.of_file(path, environment, name)
   local source = files[path]
   if not source then

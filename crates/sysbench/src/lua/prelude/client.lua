@@ -1,5 +1,5 @@
--- What a client does, from loading the script to its last line. Each procedure runs in a coroutine of its own; it ends
--- with `ENDED` and whether all went well, and leaves what went wrong in the client's table.
+-- The life of a client, from loading the script to its last line. Each procedure runs in its own coroutine; it ends
+-- with `ENDED` and whether it succeeded, and leaves the error in the client's table.
 local host, request, chunks, environments, legacy = ...
 local ffi = require("ffi")
 local C = ffi.C
@@ -19,7 +19,7 @@ local function ended(client, where, ok, problem)
   return ENDED, 0
 end
 
--- Events until the host says that it is enough. Retries are part of the event that they retry.
+-- Runs events until the host ends the loop. Retries are part of the event that they retry.
 local function run_events(tid)
   local environment = getfenv(0)
   while true do
@@ -87,14 +87,14 @@ function procedures.load(client)
   return ended(client, "", pcall(run_body, client))
 end
 
--- Everything but events: for the states of reports.
+-- Everything except events: for the states of reports.
 function procedures.load_with_options(client)
   local ok, problem = pcall(run_body, client)
   if ok then set_options(client) end
   return ended(client, "", ok, problem)
 end
 
--- One global function. What it returns is left in the client's table.
+-- One global function. Its result is left in the client's table.
 function procedures.call(client)
   local f = client.environment[client.called]
   local ok, result = pcall(f, client.argument)
@@ -109,7 +109,7 @@ function procedures.command(client)
   return ended(client, "sysbench.cmdline.call_command", ok, result)
 end
 
--- The same by a client of many.
+-- The same, run by one of many clients.
 function procedures.parallel_command(client)
   local ok, problem = pcall(run_body, client)
   if not ok then return ended(client, "", ok, problem) end
@@ -133,7 +133,7 @@ function procedures.run(client)
   if not ok then return ended(client, "thread_run", ok, problem) end
   if environment.thread_done then
     ok, problem = pcall(environment.thread_done, tid)
-    -- The events were good: what comes after them is told, and does not change that.
+    -- The events succeeded: a later error is reported, and does not change that.
     if not ok then host.complain("thread_done", text_of(problem)) end
   end
   return ENDED, 1
@@ -152,19 +152,19 @@ function clients.set_options(client) set_options(client) end
 
 function clients.has(client, name)
   local value = client.environment[name]
-  -- Whatever these are, they are called.
+  -- Values of any type count here, since they are called.
   if name == "init" or name == "done" then return type(value) ~= "nil" end
   local metatable = debug.getmetatable(value)
   return type(value) == "function" or (type(metatable) == "table" and metatable.__call ~= nil)
 end
 
--- Calls a hook of reports; what is wrong is returned as text.
+-- Calls a hook of reports; an error is returned as text.
 function clients.call_hook(hook, stat)
   local ok, problem = pcall(hook, stat)
   if not ok then return text_of(problem) end
 end
 
--- The clients of a state that has many, by their numbers: the host keeps no hold of each.
+-- The clients of a state with many, by their numbers: the host holds no reference to each.
 local by_tid = {}
 function clients.keep(client) by_tid[client.tid] = client end
 function clients.of(tid) return by_tid[tid] end

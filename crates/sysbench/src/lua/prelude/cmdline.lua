@@ -42,7 +42,7 @@ local function command_of(name)
   local commands = current().commands
   if type(commands) ~= "table" then return nil end
   local command = commands[name]
-  -- Anything with a first element is one; whether that can be called is seen when it is.
+  -- Any table with a first element is a command; whether that can be called shows when it is called.
   if command == nil or command[1] == nil then return nil end
   return command
 end
@@ -87,7 +87,7 @@ function cmdline.new(environment, facts)
   return made
 end
 
--- Options are declared alike by all clients of a state, which need one such table only.
+-- All clients of a state declare the same options, and need only one such table.
 local declared_before
 function cmdline.share_options(environment)
   local own = of_environment[environment]

@@ -1,6 +1,6 @@
 -- For trying options without a database: an event looks for prime numbers.
 sysbench.cmdline.options = {
-  ["cpu-max-prime"] = { "Largest number that is looked at", 10000 },
+  ["cpu-max-prime"] = { "Largest number that is tested", 10000 },
 }
 
 function event()

@@ -1,4 +1,5 @@
--- The globals of one client. A state has one such table a client: what a script makes global is seen by no other.
+-- The globals of one client. A state has one such table for each client: a script's globals are invisible to other
+-- clients.
 local host, request, chunks, layers, parts = ...
 local ffi = require("ffi")
 
@@ -9,17 +10,17 @@ for name, value in pairs(layers.base) do base[name] = value end
 base._G, base.package = nil, nil
 base.coroutine = request.coroutine
 
--- What belongs to a client beside its globals: its `package`.
+-- A client's data besides its globals: its `package`.
 local packages = setmetatable({}, { __mode = "k" })
 
--- dofile of the library is a C function, through which nothing can yield.
+-- The library's dofile is a C function, through which no coroutine can yield.
 function base.dofile(path)
   local chunk, problem = base.loadfile(path)
   if not chunk then error(problem, 0) end
   return chunk()
 end
 
--- Files are read and compiled once for all clients of a state, and looked into like the script itself.
+-- Files are read and compiled once for all clients of a state, and inspected like the script itself.
 function base.loadfile(path)
   if path == nil then return loadfile() end
   return chunks.of_file(path, getfenv(0))
@@ -34,7 +35,7 @@ if host.inspects or host.is_shared then
   function base.load(...) return looked_into(load(...)) end
 end
 
--- Declarations belong to a state. Where clients share one, each runs the same script, and only the first declares.
+-- Declarations belong to a state. If clients share one, each runs the same script, and only the first declares.
 local shared_ffi = {}
 for name, value in pairs(ffi) do shared_ffi[name] = value end
 local declared, types = {}, {}
@@ -157,7 +158,7 @@ end
 
 local options_before, over_options
 
--- Fills sysbench.opt. Scripts that declare no options are of the older kind, and find all of them among their globals.
+-- Fills sysbench.opt. Scripts that declare no options are of the older kind, and find all options among their globals.
 function environments.set_options(environment, options, exports)
   if options ~= options_before then
     options_before, over_options = options, layers.over(options)

@@ -1,6 +1,6 @@
--- Whether clients of a script can share one state: what the script does that only a state, or a thread, of its own can
--- give it. Looked at once, in the state of the main thread, after the script's body has run. Code that a client loads
--- later is looked at then, and what is found is told: it is too late for states of their own.
+-- Decides whether clients of a script can share one state: searches for actions of the script that need a separate
+-- state or thread. Runs once, in the state of the main thread, after the script's body. Code that a client loads later
+-- is inspected then, and findings are only reported: it is too late for separate states.
 local host, request, chunks, clients = ...
 local bit = require("bit")
 local util = require("jit.util")
@@ -8,21 +8,21 @@ local band, rshift = bit.band, bit.rshift
 
 local LIBRARIES = { "string", "table", "math", "os", "io", "debug", "bit", "jit", "coroutine", "ffi" }
 
--- Functions that stop a thread, wherever a script has them from.
+-- Functions that block a thread, from any source.
 local WAITS = {}
 for name in ([[usleep nanosleep sleep clock_nanosleep system ppoll pselect epoll_wait epoll_pwait recvfrom recvmsg waitpid
     wait4 waitid lockf sem_wait sem_timedwait sigwait sigwaitinfo sigtimedwait sigsuspend pthread_mutex_lock
     pthread_cond_wait pthread_cond_timedwait pthread_join]]):gmatch("%S+") do
   WAITS[name] = true
 end
--- … those whose names are fields of scripts as well: they are meant where the script declares them to C.
+-- … whose names are common as fields in scripts: they count only if the script declares them to C.
 local WAITS_IN_C = { "poll", "select", "accept", "recv", "wait", "pause", "flock", "connect" }
 local WAITS_OF = { os = { execute = true }, io = { popen = true } }
--- Functions whose effect is one for all of a state.
+-- Functions whose effect applies to a whole state.
 local SETS_OF = { math = { randomseed = true }, io = { input = true, output = true } }
 
--- Tables that clients share, with their names and what was in them; and how a script comes to them: by a global, by a
--- field of a table, by a local of a function around.
+-- Tables that clients share, with their names and their former contents; and how a script reaches them: by a global, by
+-- a field of a table, by a local of an enclosing function.
 local shared, tables, before = {}, {}, {}
 local globals, fields, locals = {}, {}, {}
 
@@ -75,7 +75,7 @@ local function changed_library()
   end
 end
 
--- Finds the locals through which the script's functions come to shared tables. The same name is taken for the same
+-- Finds the locals through which the script's functions reach shared tables. The same name is assumed to be the same
 -- table everywhere.
 local function look_for_locals(environment)
   local seen = {}
@@ -97,7 +97,7 @@ local function look_for_locals(environment)
   end
 end
 
--- Numbers of the instructions that are looked for.
+-- Numbers of the relevant instructions.
 local GGET, UGET, MOV, TGETS, TSETS, TSETV
 do
   local function operation(f, pc) return band(util.funcbc(f, pc), 0xff) end
@@ -105,13 +105,13 @@ do
   UGET, MOV = operation(function() return host end, 1), operation(function(a) local b = a return b end, 1)
   TSETS, TSETV = operation(function(a) a.b = a end, 1), operation(function(a) a[a] = a end, 1)
 end
--- What an instruction does with its first register.
+-- How an instruction uses its first register.
 local WRITES, WRITES_FROM = 1, 2
 
--- Goes through the code of a function and of those inside of it, as it is written. Returns what is found first; names
--- that wait only if they are declared to C are gathered in `read` and `declared`.
+-- Scans the code of a function and of its inner functions, in order. Returns the first finding; names that wait only if
+-- they are declared to C are collected in `read` and `declared`.
 local function look_at(f, environment, read, declared)
-  -- What of all this a register has.
+  -- The relevant content of each register.
   local registers = {}
   local moved_to, moved_from
   for pc = 1, 1e9 do
@@ -187,7 +187,7 @@ local function found_in(functions, environment)
   end
 end
 
--- Why the script's clients need states of their own; nil where they do not.
+-- Why the script's clients need separate states; nil if they do not.
 function inspection.finding(client)
   local found = host.found() or changed_library()
   if found then return found end
@@ -196,8 +196,8 @@ function inspection.finding(client)
   return found_in(chunks.functions, client.environment)
 end
 
--- Code that clients load when the script's body has run. A script that makes code all the time is not looked at for
--- ever.
+-- Code that clients load after the script's body has run. The limit ends the inspection of a script that generates code
+-- endlessly.
 local LATE_MAX = 1000
 local late = 0
 

@@ -1,8 +1,8 @@
--- Tables that clients of a state have in common until one of them changes its own.
+-- Tables that clients of a state share until one of them changes its own.
 --
--- A layer is a table that reads what it does not have from the shared one below it. To a script it looks like a plain
--- table: whatever could tell the difference (pairs, next, rawget, getmetatable, setmetatable) copies the shared part in
--- first.
+-- A layer is a table that reads missing fields from the shared table below it. To a script it looks like a plain table:
+-- every function that could show the difference (pairs, next, rawget, getmetatable, setmetatable) first copies the
+-- shared part into it.
 local layers = {}
 local below = {}
 
@@ -17,11 +17,11 @@ local function flatten(layer)
   return layer
 end
 
--- A function that makes layers over this table, or makes a table one.
+-- A function that makes layers over this table, or turns a table into one.
 function layers.over(shared)
   local metatable = { __index = shared }
   function metatable.__newindex(layer, name, value)
-    -- A null pointer equals nil, and is a value.
+    -- A null pointer equals nil, but is a value.
     if type(value) == "nil" then
       flatten(layer)[name] = nil
     else
@@ -32,7 +32,7 @@ function layers.over(shared)
   return function(layer) return setmetatable(layer or {}, metatable) end
 end
 
--- The functions of the base library that could tell the difference.
+-- The functions of the base library that could show the difference.
 layers.base = {}
 
 function layers.base.pairs(t)
@@ -61,7 +61,7 @@ function layers.base.getmetatable(t)
   return metatable
 end
 
--- Whether two tables of plain values and such tables have the same content.
+-- Whether two tables of plain values and nested tables have the same content.
 local function same(a, b)
   if a == b then return true end
   if type(a) ~= "table" or type(b) ~= "table" or getmetatable(a) or getmetatable(b) then return false end

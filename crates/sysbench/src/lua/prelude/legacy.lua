@@ -1,4 +1,4 @@
--- The API of sysbench 0.5, which 1.0 still had: one connection a state, opened by the first statement.
+-- The API of sysbench 0.5, which 1.0 still had: one connection for each state, opened by the first statement.
 local host, request, sql, rand = ...
 local api = sql.api
 local legacy = {}
@@ -96,10 +96,10 @@ function functions.db_bind_result(handle) of(handle, "db_bind_result") end
 
 function functions.db_execute(handle)
   local found = of(handle, "db_execute")
-  -- The table that was bound is read again at each execution.
+  -- The bound table is read again at each execution.
   for i, parameter in ipairs(found.parameters or {}) do parameter:set(found.values[i]) end
   try("db_execute", found.statement.execute, found.statement)
-  -- Results can be given to two functions alone, which do nothing.
+  -- Results are accepted by only two functions, which do nothing.
   return handle
 end
 
@@ -111,7 +111,7 @@ function functions.db_close(handle)
   statements[handle] = nil
 end
 
--- Scripts of 0.5 pass options as the texts that were typed.
+-- Scripts of 0.5 pass options as text.
 local function number_of(value)
   if type(value) == "string" then return tonumber(value) or value end
   return value
@@ -136,7 +136,7 @@ function functions.sb_rand_uniq(a, b)
   return drawn
 end
 
--- `sysbench.db` has the same functions and constants, without the beginning of their names.
+-- `sysbench.db` has the same functions and constants, without their prefix.
 local db = {}
 for name, value in pairs(CONSTANTS) do db[name] = value end
 for name, value in pairs(functions) do
@@ -144,7 +144,7 @@ for name, value in pairs(functions) do
   if short then db[short] = value end
 end
 
--- What all clients have in common goes into `base`.
+-- Installs the parts that all clients share in `base`.
 function legacy.install_in(base)
   if not host.has_legacy then return end
   for name, value in pairs(CONSTANTS) do base[name] = value end

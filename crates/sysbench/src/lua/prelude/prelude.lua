@@ -1,4 +1,4 @@
--- What every state begins with. The host gives each part its text; `host` is the table of what it offers.
+-- The start of every state. The host gives each part its text; `host` is the table of the host's functions.
 local host, part = ...
 local ffi = require("ffi")
 ffi.cdef(part("declarations"))

@@ -13,7 +13,7 @@ function rand.unique() return C.sb_rand_unique() end
 function rand.uniform_double() return C.sb_rand_uniform_double() end
 function rand.uniform_uint64() return C.sb_rand_uniform_uint64() end
 
--- Most texts are short: one buffer serves them all, as nothing else runs between filling and reading it.
+-- Most texts are short: one buffer serves them all, since no other code runs between filling and reading it.
 local BUFFER_BYTES = 4096
 local buffer = ffi.new("char[?]", BUFFER_BYTES)
 
@@ -25,7 +25,7 @@ end
 function rand.string(fmt)
   local length = #fmt
   local text = room(length)
-  -- Filling stops there, and what was in the buffer before is nobody's business.
+  -- Filling stops at this byte; the buffer's old content must not show.
   if fmt:find("\0", 1, true) then ffi.fill(text, length) end
   C.sb_rand_str(fmt, text)
   return ffi.string(text, length)

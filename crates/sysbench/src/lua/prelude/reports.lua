@@ -37,7 +37,7 @@ local JSON = [[
     "reconnects": %4.2f
   }]]
 
--- The array is opened by the first report of a state and closed when the state is.
+-- The array is opened by the first report of a state and closed together with the state.
 local closes_the_array
 
 function reports.report_json(stat)

@@ -1,10 +1,10 @@
--- How a script asks its host for something that takes time: it yields, and the host resumes it with the answer.
--- Where it cannot yield (inside a comparison of table.sort, a replacement of string.gsub), the host answers at once and
--- all clients of the thread wait.
+-- How a script sends its host a request that takes time: it yields, and the host resumes it with the answer. If it
+-- cannot yield (inside a comparison of table.sort, a replacement of string.gsub), the host answers at once and all
+-- clients of the thread wait.
 local host = ...
 local yield, isyieldable = coroutine.yield, coroutine.isyieldable
 
--- Numbers that no script yields by chance, so that requests can pass through coroutines of the script's own.
+-- Numbers that no script yields by chance, so that requests can pass through the script's own coroutines.
 local FIRST, LAST = host.first_request, host.last_request
 
 local request = {}
@@ -24,7 +24,7 @@ local function pass_up(thread, ok, what, ...)
   return ok, what, ...
 end
 
--- Each coroutine inside of another one takes some of the thread's stack.
+-- Each nested coroutine uses some of the thread's stack.
 local NESTED_MAX = 190
 local nested = setmetatable({}, { __mode = "k" })
 local running = coroutine.running
@@ -42,7 +42,7 @@ local function or_raise(ok, ...)
   error((...), 0)
 end
 
--- The library for scripts: a coroutine of theirs may ask, too.
+-- The library for scripts: their coroutines may send requests, too.
 request.coroutine = {}
 for name, value in pairs(coroutine) do request.coroutine[name] = value end
 request.coroutine.resume = resume_and_pass_up
@@ -51,7 +51,7 @@ function request.coroutine.wrap(f)
   return function(...) return or_raise(resume_and_pass_up(thread, ...)) end
 end
 
--- The coroutine of a client is not the script's to yield from.
+-- Scripts may not resume a client's own coroutine.
 local of_clients = setmetatable({}, { __mode = "k" })
 function request.is_of_a_client(thread) of_clients[thread] = true end
 

@@ -5,15 +5,15 @@ local C = ffi.C
 local ask = request.ask
 local CONNECT, RECONNECT, QUERY, PREPARE = request.CONNECT, request.RECONNECT, request.QUERY, request.PREPARE
 local EXECUTE, NEXT_RESULT, PREPARE_BOUND = request.EXECUTE, request.NEXT_RESULT, request.PREPARE_BOUND
--- What the host answers: there is a result; there is none; the statement failed; the call was wrong.
+-- The host's answers: a result; no result; the statement failed; the call was wrong.
 local RESULT, NONE, FAILED = host.answers.RESULT, host.answers.NONE, host.answers.FAILED
 local CLOSED = host.answers.CLOSED
 
 local RESTART_EVENT = 1
--- What statements without rows return: equal to nil, as in sysbench, and yet an object.
+-- The result of statements without rows: equal to nil, as in sysbench, but an object.
 local NO_RESULT = ffi.cast("sql_result *", nil)
 -- The handle of no connection.
-local NOBODY = 0xffffffff
+local NO_CONNECTION = 0xffffffff
 
 local sql = {
   type = {
@@ -24,7 +24,7 @@ local sql = {
 }
 local TYPE = sql.type
 
--- The table `sysbench` of each client, by its number: connections know whose they are.
+-- The table `sysbench` of each client, by its number: connections know their client.
 local sysbench_of = {}
 
 local function text_or_nil(pointer)
@@ -32,8 +32,7 @@ local function text_or_nil(pointer)
   return ffi.string(pointer)
 end
 
--- Raises what a statement that failed has to raise: an error of the script's line that called into this file, which is
--- `level` functions above.
+-- Raises the error of a failed statement: at the script's line that called into this file, `level` functions above.
 local function raise(connection, query, level)
   level = level or 3
   local description = {
@@ -66,8 +65,8 @@ end
 -- Values bound to statements
 --
 
--- A parameter is a small table with one piece of memory, which the host reads when the statement is executed. Numbers,
--- and no enumeration or array, are what costs no object when it is read or written.
+-- A parameter is a small table with one block of memory, which the host reads when the statement is executed. Numbers
+-- (not enumerations or arrays) can be read and written without allocating an object.
 ffi.cdef([[
 typedef struct truetps_parameter {
   unsigned long data_len; uint32_t max_len; int32_t type; char is_null;
@@ -81,7 +80,7 @@ local methods = {}
 
 local function is_null_of(memory) return ffi.cast("char *", memory) + IS_NULL_OFFSET end
 
--- Scripts that look into a parameter find these fields.
+-- Fields that scripts may read from a parameter.
 local fields = {
   type = function(memory) return memory.type end,
   max_len = function(memory) return memory.max_len end,
@@ -135,9 +134,9 @@ end
 -- Statements
 --
 local statement = {}
--- Of each statement its connection, which must live as long as it does.
+-- The connection of each statement, which must live as long as the statement.
 local kept_alive = setmetatable({}, { __mode = "k" })
--- The memory that a statement points to, by its handle: the host may read it as long as there is that handle.
+-- The memory that a statement points to, by its handle: the host may read it while the handle exists.
 local bound = {}
 
 local INTEGERS = { [TYPE.TINYINT] = true, [TYPE.SMALLINT] = true, [TYPE.INT] = true, [TYPE.BIGINT] = true }
@@ -172,7 +171,7 @@ function statement:bind_param(...)
     local memory, bind = kept[i][1], binds[i - 1]
     bind.type, bind.buffer, bind.max_len = memory.type, memory.text, memory.max_len
     bind.data_len, bind.is_null = ffi.cast("unsigned long *", memory), is_null_of(memory)
-    -- The table may lose its memory to a script; the statement does not.
+    -- A script may clear the table's memory; the statement keeps its own.
     kept[i] = memory
   end
   local before = bound[self.handle]
@@ -209,7 +208,7 @@ function statement:close()
   return host.close_statement(self.handle)
 end
 
--- What a connection that is closed prepares: equal to nil, as in sysbench, where using it is a crash.
+-- The result of preparing on a closed connection: equal to nil, as in sysbench, where using it is a crash.
 ffi.cdef("typedef struct truetps_no_statement { int unused; } truetps_no_statement;")
 local no_statement = { bind_create = statement.bind_create }
 for _, name in ipairs({ "bind_param", "execute", "next_result", "close" }) do
@@ -229,7 +228,7 @@ function result:fetch_row() return host.fetch_row(self.serial) end
 
 function result:free() return assert(host.free_result(self.serial), "db_free_results() failed") end
 
--- Fields are read through here, so that reading one of no result is no crash.
+-- Fields are read through here, so that reading a field of no result does not crash.
 local result_fields = {
   nrows = function(self) return self.rows_ end,
   nfields = function(self) return self.fields_ end,
@@ -244,7 +243,7 @@ local function result_index(self, name)
   if not field then error("'sql_result' has no member named '" .. tostring(name) .. "'", 2) end
   if self == nil then
     if name == "nrows" or name == "nfields" then return 0 end
-    if name == "serial" then return NOBODY end
+    if name == "serial" then return NO_CONNECTION end
     return nil
   end
   return field(self)
@@ -255,7 +254,7 @@ end
 --
 local connection = {}
 
--- What is misused is reported at the caller of the function that calls this one, as in sysbench.
+-- Misuse is reported at the caller of the function that calls this one, as in sysbench.
 function connection:query(text)
   if type(text) ~= "string" then text = as_text(text, "db_query") end
   local answer = ask(QUERY, self.handle, text)
@@ -274,7 +273,7 @@ function connection:query_row(text)
     return unpack(rows:fetch_row(), 1, rows.nfields)
   end
   if answer == NONE then return nil end
-  -- In sysbench this function is one that calls query(), which blames its caller.
+  -- In sysbench this function calls query(), which reports errors at its caller.
   if answer == FAILED then raise(self, text, 2) end
   error("SQL API error", 2)
 end
@@ -296,14 +295,14 @@ function connection:bulk_insert_init(query)
   return true
 end
 
--- Sends the rows that were gathered. An error that the user ignores restarts the event.
+-- Sends the gathered rows. An error that the user ignores restarts the event.
 local function flush(self)
   local answer = ask(request.FLUSH, self.handle)
   if answer == FAILED and self.error == C.DB_ERROR_IGNORABLE then raise(self, "", 4) end
   return answer == NONE or answer == RESULT
 end
 
--- A buffer that is full is sent before the row that has no room in it.
+-- A full buffer is sent before the row that does not fit.
 function connection:bulk_insert_next(val)
   if type(val) ~= "string" then val = as_text(val, "db_bulk_insert_next") end
   local taken = host.bulk_row(self.handle, val)
@@ -335,7 +334,7 @@ function connection:next_result()
   return rows
 end
 
--- What to make of a result that may be nil, for scripts that call it themselves.
+-- Handles a result that may be nil, for scripts that call it themselves.
 function connection:check_error(rows, query)
   if rows ~= nil or self.error == C.DB_ERROR_NONE then return rows end
   raise(self, query, 4)

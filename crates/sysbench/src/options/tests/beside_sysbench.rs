@@ -1,4 +1,4 @@
-//! The same command lines to a `sysbench` of the machine, where there is one: refusals and every exported value.
+//! The same command lines with an installed `sysbench`, if there is one: refusals and every exported value.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -77,7 +77,7 @@ impl Sysbench {
     }
 }
 
-/// What ours says and leaves with, with lines for its values in the form of the script.
+/// The output and exit status of truetps, with lines for its values in the script's format.
 fn ours(words: &[Vec<u8>], is_new: bool) -> Answer {
     let pass = match World::default().pass_bytes(words) {
         Ok(pass) => pass,
@@ -155,7 +155,7 @@ fn normal(value: &str) -> String {
 #[test]
 fn ours_says_what_sysbench_says() {
     let Some(sysbench) = Sysbench::find() else {
-        // Not there: the tables of the other tests hold what was seen.
+        // Not installed: the tables of the other tests contain its observed output.
         _ = writeln!(std::io::stderr(), "SKIPPED: there is no sysbench 1.0.20 to compare with");
         return;
     };

@@ -1,4 +1,4 @@
-//! Command lines as a whole: what is refused, with which words, and what comes out where nothing is.
+//! Whole command lines: which are refused, with which words, and the result of the others.
 
 mod beside_sysbench;
 mod config;
