@@ -101,7 +101,7 @@ fn a_server_started_by_hand_is_left_alone(place: &Place) {
         let mut args = vec!["server", words[0], "maria"];
         args.extend(&words[1..]);
         args.extend((words[0] == "sql").then_some("SELECT 1"));
-        place.refused(&args, &[&held, "holds the data folder", "kill "]);
+        place.refused(&args, &[&held, "holds the datadir", "kill "]);
     }
     assert!(hand.0.try_wait().unwrap().is_none(), "it was signalled");
     signal(hand.0.id(), Signal::TERM);
@@ -130,7 +130,7 @@ fn the_life_of_a_named_server() {
     let place = Place::new();
     let _ends = Ends(&place);
     place.good(&["server", "add", "maria"]);
-    place.refused(&["server", "add", "maria"], &["there is a server `maria` already", "--replace"]);
+    place.refused(&["server", "add", "maria"], &["a server `maria` already exists", "--replace"]);
     place.good(&["server", "add", "maria", "--replace"]);
     place.refused(&["server", "start", "mariia"], &["no server `mariia`", "did you mean `maria`?"]);
     place.refused(&["server", "add", "No Name"], &["cannot be a server's name"]);
@@ -447,8 +447,8 @@ fn the_server_is_a_factor() {
     let child = command.spawn().unwrap();
     wait_until("a second experiment", || place.latest() != before);
     place.wait_for_interval("trial-0001");
-    place.refused(&["server", "remove", "old", "--force"], &["a run measures with server `old`"]);
-    place.refused(&["server", "add", "old", "--replace"], &["a run measures with server `old`"]);
+    place.refused(&["server", "remove", "old", "--force"], &["server `old` is in use by a run"]);
+    place.refused(&["server", "add", "old", "--replace"], &["server `old` is in use by a run"]);
     let ran: Ran = child.wait_with_output().unwrap().into();
     assert!(ran.code == Some(0) && ran.stdout.contains("old (mysql"), "{}{}", ran.stdout, ran.stderr);
 }

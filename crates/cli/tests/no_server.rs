@@ -114,7 +114,7 @@ fn a_folder_of_the_user_is_no_place_for_private_servers() {
     for words in [&["server", "list"][..], &["server", "clean"], &["server", "add", "a"], &["sweep", "--quick"]] {
         let ran: Ran = place.command(words).env("TRUETPS_SANDBOX_DIR", &disk).output().unwrap().into();
         assert_eq!(ran.code, Some(2), "{words:?}: {}", ran.stderr);
-        for expect in ["has not made", "servers/prod", "hint: ", "--sandbox-dir", "disk/truetps"] {
+        for expect in ["has not created", "servers/prod", "hint: ", "--sandbox-dir", "disk/truetps"] {
             assert!(ran.stderr.contains(expect), "{words:?}: {}\nshould contain {expect}", ran.stderr);
         }
     }

@@ -1,8 +1,8 @@
-//! Unpacks the archive of a server: a tree that may come from anywhere.
+//! Unpacks the archive of a server; the archive is untrusted.
 //!
-//! Files are only ever made new, inside folders that were made here. Links are made last, and none below another one, so
-//! that no name is ever made through one; where each leads is looked at when all are there. Bytes are bounded by the
-//! disk's free space, memory by constants. What fails leaves the caller a folder to remove.
+//! Files are only created new, in folders created here. Links are created last, and none below another link, so that
+//! nothing is created through one; their targets are checked when all exist. The disk's free space limits the bytes,
+//! constants limit the memory. After a failure the caller removes the folder.
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -27,19 +27,19 @@ use crate::server_user::ServerUser;
 
 /// The largest server trees have 20,000.
 const ENTRIES_MAX: usize = 200_000;
-/// What may stand between the bytes of two files: headers with long names. All of it is kept in memory.
+/// Limit of bytes between the contents of two files: headers with long names. All of it is kept in memory.
 const HEADER_BYTES_MAX: u64 = 1 << 20;
-/// Of the unpacker; `xz -9` needs 65 MB.
+/// Memory limit of the decompressor; `xz -9` needs 65 MB.
 const XZ_MEMORY_KIB: u32 = 128 << 10;
-/// What may follow the last entry: padding.
+/// Limit of bytes after the last entry: padding.
 const PADDING_BYTES_MAX: u64 = 64 << 20;
-/// Blocks of a tar file; two of zeros end it.
+/// Block size of a tar file; two blocks of zeros end it.
 const BLOCK: usize = 512;
 /// Folders above the tree of the server: `mysql-8.0.36-linux/`, `mysql-8.0/usr/`.
 const DEPTH_MAX: usize = 3;
 
 const READ: [&str; 5] = [".tar", ".tar.gz", ".tgz", ".tar.xz", ".txz"];
-/// Known for what they are, so that they are refused as archives and not as programs.
+/// Suffixes of other archives, which are refused as archives and not as programs.
 const NOT_READ: [&str; 8] = [".zip", ".jar", ".zst", ".bz2", ".deb", ".rpm", ".7z", ".gz"];
 
 fn ends_with_any(path: &Path, endings: &[&str]) -> bool {
@@ -47,19 +47,19 @@ fn ends_with_any(path: &Path, endings: &[&str]) -> bool {
     endings.iter().any(|ending| name.ends_with(ending))
 }
 
-/// Whether the file's name is one of an archive.
+/// Whether the file has the suffix of an archive.
 pub(crate) fn is_archive(path: &Path) -> bool {
     ends_with_any(path, &READ) || ends_with_any(path, &NOT_READ)
 }
 
-/// How much may be unpacked.
+/// Limits of unpacking.
 #[derive(Debug, Clone, Copy)]
 struct Limits {
     entries: usize,
     bytes: u64,
 }
 
-/// Unpacks into `tree`, which must not be there yet. `stop`, when it is raised, ends it with an error of some kind.
+/// Unpacks into `tree`, which must not exist. Setting `stop` ends it with an error.
 pub(crate) fn unpack(path: &Path, tree: &Path, stop: &AtomicBool) -> Result<(), SandboxError> {
     let free = free_bytes(tree.parent().unwrap_or(tree))?;
     unpack_within(path, tree, Limits { entries: ENTRIES_MAX, bytes: free.saturating_sub(SPARE_BYTES) }, stop)
@@ -98,16 +98,16 @@ fn unpack_within(path: &Path, tree: &Path, limits: Limits, stop: &AtomicBool) ->
     unpacking.between.set(PADDING_BYTES_MAX);
     let mut rest = archive.into_inner();
     let has_end = rest.zeros >= BLOCK;
-    // To its end: only there does a compressed file say whether it is whole.
+    // Reads to the end: only there a compressed file shows whether it is complete.
     io::copy(&mut rest, &mut io::sink()).map_err(|error| refused(path, broken(&error)))?;
     if rest.zeros < BLOCK {
-        let problem = if has_end { "something follows its end" } else { "it is truncated: its end is missing" };
+        let problem = if has_end { "it has data after its end" } else { "it is truncated: the end is missing" };
         return Err(refused(path, problem));
     }
     unpacking.make_links()
 }
 
-/// A name of an entry, for people: one may hold what a terminal obeys.
+/// An entry's name for messages, without control characters.
 fn shown(name: &Path) -> String {
     let name = name.to_string_lossy();
     name.chars().map(|c| if c.is_control() { c.escape_default().to_string() } else { c.to_string() }).collect()
@@ -121,10 +121,10 @@ fn broken(error: &io::Error) -> String {
     if error.kind() == io::ErrorKind::UnexpectedEof {
         return "it is truncated".to_owned();
     }
-    format!("it is truncated, damaged or no archive of its name's kind ({error})")
+    format!("it is truncated, damaged, or not an archive of the kind in its name ({error})")
 }
 
-/// Counts the zeros that a stream ends with, and bounds what is read of it for anything but the bytes of files.
+/// Counts the zeros at the end of a stream, and limits the bytes read outside file contents.
 struct BoundedReader<R> {
     inner: R,
     zeros: usize,
@@ -136,7 +136,7 @@ impl<R: Read> Read for BoundedReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let n = self.inner.read(buffer)?;
         let Some(left) = self.between.get().checked_sub(n as u64) else {
-            return Err(io::Error::other("what stands between its files is too long"));
+            return Err(io::Error::other("the headers between its files are too long"));
         };
         self.between.set(left);
         let zeros = buffer[..n].iter().rev().take_while(|byte| **byte == 0).count();
@@ -145,7 +145,7 @@ impl<R: Read> Read for BoundedReader<R> {
     }
 }
 
-/// Ends with an error when `stop` is raised.
+/// Returns an error once `stop` is set.
 struct Stoppable<'a, R> {
     inner: R,
     stop: &'a AtomicBool,
@@ -163,11 +163,11 @@ impl<R: Read> Read for Stoppable<'_, R> {
 struct Unpacking<'a> {
     path: &'a Path,
     tree: &'a Path,
-    /// Made when all files are there, so that none can be written through one.
+    /// Created after all files, so that no file is written through one.
     links: Vec<(PathBuf, PathBuf)>,
     /// Bytes that may still be written.
     left: u64,
-    /// Of [`BoundedReader`]: not bounded while a file is written, which `left` bounds.
+    /// Of [`BoundedReader`]: unlimited while a file is written, which `left` limits.
     between: Rc<Cell<u64>>,
     stop: &'a AtomicBool,
 }
@@ -208,14 +208,14 @@ impl Unpacking<'_> {
         target.map(std::borrow::Cow::into_owned).ok_or_else(|| self.leads_out(name, Path::new("")))
     }
 
-    /// What the archive itself is to blame for is told of it, by the entry's name.
+    /// Errors caused by the archive itself are reported with the entry's name.
     fn cannot_be(&self, name: &Path, error: SandboxError) -> SandboxError {
         use io::ErrorKind::{AlreadyExists, InvalidFilename, IsADirectory, NotADirectory, NotFound};
         let SandboxError::Io { source, .. } = &error else { return error };
         let problem = match source.kind() {
-            AlreadyExists | IsADirectory | NotADirectory => "is there twice, or lies below a file",
+            AlreadyExists | IsADirectory | NotADirectory => "occurs twice, or is below a file",
             InvalidFilename => "has a name that is too long",
-            NotFound => "is a link to what is not there",
+            NotFound => "is a link to a missing file",
             _ => return error,
         };
         refused(self.path, format!("`{}` {problem}", shown(name)))
@@ -237,9 +237,9 @@ impl Unpacking<'_> {
         let mode = if is_program { 0o755 } else { 0o644 };
         let file = OpenOptions::new().write(true).create_new(true).mode(mode).open(to);
         let mut file = file.map_err(SandboxError::io("make", to)).map_err(|error| self.cannot_be(name, error))?;
-        // The umask may have closed it to the server's user.
+        // The umask may have removed permissions that the server's user needs.
         file.set_permissions(Permissions::from_mode(mode)).map_err(SandboxError::io("open", to))?;
-        // Holes are read from no file: nothing else would notice the end of the wait for them.
+        // The holes of a sparse file are not read from the archive: nothing else would check `stop` during a long hole.
         let mut content = Stoppable { inner: entry.take(needed), stop: self.stop };
         let copied = io::copy(&mut content, &mut file).map_err(|error| match error.kind() {
             io::ErrorKind::StorageFull => SandboxError::io("write", to)(error),
@@ -252,8 +252,8 @@ impl Unpacking<'_> {
         Ok(())
     }
 
-    /// A link to a link may lead elsewhere than its text says: each is followed when all are there. One below another
-    /// one would be made where that leads, which is not known yet.
+    /// A link to a link may resolve outside the tree: each is resolved when all exist. A link below another one would
+    /// be created at its target, which is unknown until then.
     fn make_links(self) -> Result<(), SandboxError> {
         let all: BTreeSet<&Path> = self.links.iter().map(|(link, _)| link.as_path()).collect();
         for (link, _) in &self.links {
@@ -271,7 +271,7 @@ impl Unpacking<'_> {
             match link.canonicalize() {
                 Ok(found) if found.starts_with(&tree) => {}
                 Ok(_) => return Err(self.leads_out(link.strip_prefix(self.tree).unwrap_or(link), target)),
-                // It leads nowhere now, and must not lead anywhere later.
+                // It has no target now, and must not get one later.
                 Err(_) => fs::remove_file(link).map_err(SandboxError::io("remove", link))?,
             }
         }
@@ -279,7 +279,7 @@ impl Unpacking<'_> {
     }
 }
 
-/// The path below the tree; `None`: it is none.
+/// The path below the tree; `None` if it is not below it.
 fn inside(path: &Path) -> Option<PathBuf> {
     let mut below = PathBuf::new();
     for part in path.components() {
@@ -292,7 +292,7 @@ fn inside(path: &Path) -> Option<PathBuf> {
     Some(below)
 }
 
-/// Whether a path with `..` in it stays below where it begins.
+/// Whether a path with `..` in it stays below its start.
 fn stays_inside(path: &Path) -> bool {
     let mut depth = 0_usize;
     path.components().all(|part| match part {
@@ -309,7 +309,7 @@ fn stays_inside(path: &Path) -> bool {
     })
 }
 
-/// The server's own user must read it.
+/// Makes it readable for the server's own user.
 fn make_folder(path: &Path) -> Result<(), SandboxError> {
     make_all(path, 0o755).map_err(SandboxError::io("make", path))
 }
@@ -318,7 +318,7 @@ fn make_parent(path: &Path) -> Result<(), SandboxError> {
     path.parent().map_or(Ok(()), make_folder)
 }
 
-/// The server in an unpacked tree: archives have a folder or two above it.
+/// Finds the server in an unpacked tree: archives have a folder or two above it.
 pub(crate) fn find_server(archive: &Path, tree: &Path, user: &ServerUser) -> Result<ServerBinary, SandboxError> {
     let mut level = vec![tree.to_owned()];
     for _ in 0..=DEPTH_MAX {
@@ -334,14 +334,14 @@ pub(crate) fn find_server(archive: &Path, tree: &Path, user: &ServerUser) -> Res
         level = folders.map(|entry| entry.path()).collect();
         level.sort();
     }
-    Err(refused(archive, "it has no server in it (bin/mysqld, sbin/mysqld, bin/mariadbd, bin/postgres)"))
+    Err(refused(archive, "it contains no server (bin/mysqld, sbin/mysqld, bin/mariadbd, bin/postgres)"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// A header with any name, which the builder would refuse to write.
+    /// A header with any name, also one that the builder refuses to write.
     fn header(name: &str, kind: EntryType, size: u64) -> tar::Header {
         let mut header = tar::Header::new_gnu();
         header.as_old_mut().name[..name.len()].copy_from_slice(name.as_bytes());
@@ -423,14 +423,14 @@ mod tests {
         check(&[("a", Symlink, "../x")], "leads out");
         check(&[("a", Link, "/etc/passwd")], "leads out");
         check(&[("a", Fifo, "")], "neither a file");
-        // Each stays inside by its text, and together they do not.
+        // Each link stays inside by its text, but together they do not.
         check(&[("a/b/e", Symlink, "../.."), ("x/y", Symlink, "../a/b/e/../..")], "leads out");
-        // Nothing is written through a link, and no link is made through one.
-        check(&[("a", Symlink, "b"), ("a/x", Regular, "x")], "`a` is there twice");
-        // What the archive is to blame for is told of its entries; what a terminal would obey is not printed.
-        check(&[("a", Regular, "1"), ("a", Regular, "2")], "s.tar: `a` is there twice");
-        check(&[("a", Regular, "1"), ("a/b", Regular, "2")], "`a/b` is there twice, or lies below a file");
-        check(&[("a", Link, "b")], "`a` is a link to what is not there");
+        // Nothing is written or created through a link.
+        check(&[("a", Symlink, "b"), ("a/x", Regular, "x")], "`a` occurs twice");
+        // Errors of the archive name the entry; control characters are not printed.
+        check(&[("a", Regular, "1"), ("a", Regular, "2")], "s.tar: `a` occurs twice");
+        check(&[("a", Regular, "1"), ("a/b", Regular, "2")], "`a/b` occurs twice, or is below a file");
+        check(&[("a", Link, "b")], "`a` is a link to a missing file");
         check(&[("\x1b[31mred\nx", Fifo, "")], "`\\u{1b}[31mred\\nx` is neither");
         let two = [("a/b/e", Symlink, "../.."), ("x/y", Symlink, "../a/b/e/../..")];
         let through = |name| [two.as_slice(), &[(name, Symlink, "anything")]].concat();
@@ -455,7 +455,7 @@ mod tests {
         let problem = within(&files, Limits { entries: 2, bytes: 9 }).unwrap_err();
         assert!(problem.contains("not enough disk space"), "{problem}");
 
-        // A name that would fill the memory, and one that is merely long.
+        // A name that would fill the memory, and one that is only long.
         let long = |bytes: usize| {
             let mut builder = tar::Builder::new(Vec::new());
             let mut name = header("././@LongLink", GNULongName, bytes as u64);
@@ -468,7 +468,7 @@ mod tests {
         };
         assert_eq!(long(200), Ok(()));
         let problem = long(2 << 20).unwrap_err();
-        assert!(problem.contains("between its files is too long"), "{problem}");
+        assert!(problem.contains("between its files are too long"), "{problem}");
     }
 
     #[test]
@@ -480,7 +480,7 @@ mod tests {
         header.set_mode(0o644);
         header.set_size(BLOCK as u64);
         let gnu = header.as_gnu_mut().unwrap();
-        // All of it but for its last block.
+        // Everything except its last block.
         let octal = |field: &mut [u8; 12], number: u64| field.copy_from_slice(format!("{number:011o}\0").as_bytes());
         octal(&mut gnu.sparse[0].offset, HOLE);
         octal(&mut gnu.sparse[0].numbytes, BLOCK as u64);
@@ -514,12 +514,13 @@ mod tests {
         }
         let more = [bytes.as_slice(), b"and more"].concat();
         let problem = unpacked(&more, "s.tar").1.unwrap_err().to_string();
-        assert!(problem.contains("something follows its end"), "{problem}");
+        assert!(problem.contains("it has data after its end"), "{problem}");
         let (dir, stop) = (tempfile::tempdir().unwrap(), AtomicBool::new(true));
         let path = dir.path().join("s.tar");
         fs::write(&path, &bytes).unwrap();
         unpack(&path, &dir.path().join("tree"), &stop).unwrap_err();
-        for (name, expect) in [("s.zip", "does not read"), ("s.tar.xz", "no archive of"), ("s.tar.gz", "no archive of")]
+        for (name, expect) in
+            [("s.zip", "does not read"), ("s.tar.xz", "not an archive of"), ("s.tar.gz", "not an archive of")]
         {
             let problem = unpacked(&bytes, name).1.unwrap_err().to_string();
             assert!(problem.contains(expect), "{problem}");

@@ -1,4 +1,4 @@
-//! One server program: which family and version it is, and where its own files are.
+//! A server program: its family, its version, and the folder of its own files.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -25,7 +25,7 @@ pub struct ServerVersion {
     pub major: u32,
     pub minor: u32,
     pub patch: u32,
-    /// PostgreSQL has numbers of two parts.
+    /// PostgreSQL versions have two parts.
     has_patch: bool,
 }
 
@@ -46,7 +46,7 @@ impl fmt::Display for ServerVersion {
     }
 }
 
-/// A server program that ran and said what it is.
+/// A server program that ran and printed its version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerBinary {
     /// The program itself, links resolved.
@@ -55,11 +55,11 @@ pub struct ServerBinary {
     pub version: ServerVersion,
     /// The line that `--version` prints.
     pub version_text: String,
-    /// Where the tree of this server begins: `bin/` or `sbin/` and `share/` are below it.
+    /// Root of the server's tree: `bin/` or `sbin/` and `share/` are below it.
     pub basedir: PathBuf,
-    /// Folder of its messages, and of the SQL that MariaDB is bootstrapped with; PostgreSQL is told of none.
+    /// Folder of its error messages, and of MariaDB's bootstrap SQL; not used for PostgreSQL.
     pub share_dir: PathBuf,
-    /// Named only where the server is not where its packager put it: a server elsewhere would look in the wrong place.
+    /// Set only if the server is not at its packaged location: it would search the wrong folder.
     pub plugin_dir: Option<PathBuf>,
 }
 
@@ -71,9 +71,9 @@ pub enum BinaryError {
     CannotRun { path: PathBuf, problem: String },
     #[error("{} is not a MySQL, MariaDB or PostgreSQL server: `--version` printed `{printed}`", path.display())]
     NotAServer { path: PathBuf, printed: String },
-    #[error("{}: its messages are not found; looked in {}", path.display(), folders(looked))]
+    #[error("{}: error-message files (share/) not found in {}", path.display(), folders(looked))]
     NoShareDir { path: PathBuf, looked: Vec<PathBuf> },
-    #[error("{}: there is no initdb beside it, which a data folder is made with", path.display())]
+    #[error("{}: no initdb beside it, which is needed to create a datadir", path.display())]
     NoInitdb { path: PathBuf },
 }
 
@@ -82,7 +82,7 @@ impl BinaryError {
         Some(self.hint_by("with --basedir"))
     }
 
-    /// The same where a server is named in another way.
+    /// The hint for commands that name a server in another way.
     pub(crate) fn hint_by(&self, way: &str) -> String {
         let install = |package: &str| {
             format!("install one (Debian, Ubuntu: `apt-get install {package}`), or name its folder {way}")
@@ -101,7 +101,7 @@ impl BinaryError {
     }
 }
 
-/// Debian's packages of libraries that old servers need and new systems lack.
+/// Debian packages of libraries that old servers need and new systems lack.
 const LIBRARY_PACKAGES: [(&str, &str); 6] = [
     ("libaio.so", "libaio1, from Debian 13 and Ubuntu 24.04 on libaio1t64"),
     ("libnuma.so", "libnuma1"),
@@ -111,11 +111,11 @@ const LIBRARY_PACKAGES: [(&str, &str); 6] = [
     ("libcrypt.so", "libcrypt1"),
 ];
 
-/// The loader names the library; its package is known for those that are often missing.
+/// The loader names the library; packages are known for those that are often missing.
 fn library_hint(problem: &str, way: &str) -> String {
     let package = LIBRARY_PACKAGES.iter().find(|(library, _)| problem.contains(library));
     let where_from = package.map(|(_, package)| format!(" (Debian, Ubuntu: {package})")).unwrap_or_default();
-    format!("install the library that is missing{where_from}, or name another server {way}")
+    format!("install the missing library{where_from}, or name another server {way}")
 }
 
 fn passed_over(others: &[Other]) -> String {
@@ -123,7 +123,7 @@ fn passed_over(others: &[Other]) -> String {
         return String::new();
     }
     let words: Vec<_> = others.iter().map(ToString::to_string).collect();
-    format!("; passed over {}", words.join(", "))
+    format!("; skipped {}", words.join(", "))
 }
 
 fn folders(paths: &[PathBuf]) -> String {
@@ -132,8 +132,8 @@ fn folders(paths: &[PathBuf]) -> String {
 }
 
 impl ServerBinary {
-    /// Asks a program what it is. It runs as `user`, as the server will, so one that this user may not run is found
-    /// out here.
+    /// Asks a program for its version. It runs as `user`, as the server will, so that a program which this user cannot
+    /// run is refused here.
     pub fn examine(path: &Path, user: &ServerUser) -> Result<Self, BinaryError> {
         let fail = |problem: String| BinaryError::CannotRun { path: path.to_owned(), problem };
         let path = path.canonicalize().map_err(|error| fail(error.to_string()))?;
@@ -153,7 +153,7 @@ impl ServerBinary {
         Ok(Self { path, flavour, version, version_text, basedir, share_dir, plugin_dir })
     }
 
-    /// It knows itself where its own files are.
+    /// PostgreSQL finds its own files.
     fn examine_postgres(path: PathBuf, user: &ServerUser) -> Result<Self, BinaryError> {
         let output = version_of(&path, &["--version".into()], user)?;
         let (version_text, version) = postgres::parse_version(&output)
@@ -179,21 +179,21 @@ impl ServerBinary {
         is_of_mysql(self.flavour)
     }
 
-    /// Its data folder is made with `--bootstrap`: only MySQL, from 5.7.6 on, has `--initialize-insecure`.
+    /// Its datadir is created with `--bootstrap`: only MySQL, from 5.7.6 on, has `--initialize-insecure`.
     pub(crate) fn is_bootstrapped(&self) -> bool {
         self.is_mariadb() || self.version < ServerVersion::new(5, 7, 6)
     }
 
-    /// It refuses to start where its redo log has another size than it is set to; MySQL from 5.6.8 on and MariaDB make a
+    /// It does not start if its redo log has another size than configured; MySQL 5.6.8 and later, and MariaDB, create a
     /// new one.
     pub(crate) fn keeps_redo_size(&self) -> bool {
         old_redo::keeps_size(self.flavour, &self.version.to_string())
     }
 
-    /// A setting of a plan, in words that this version understands.
+    /// A setting of a plan in the syntax of this version.
     pub(crate) fn setting_line(&self, name: &str, value: &SettingValue) -> CommandOption {
         match value {
-            // InnoDB of MySQL 5.5 takes neither ON nor OFF: it warns, and goes on with its default.
+            // InnoDB of MySQL 5.5 accepts neither ON nor OFF: it warns and uses its default.
             SettingValue::Bool(on) if !self.is_mariadb() && self.version < ServerVersion::new(5, 6, 0) => {
                 CommandOption::of_setting(name, &SettingValue::Int(i64::from(*on)))
             }
@@ -201,18 +201,18 @@ impl ServerBinary {
         }
     }
 
-    /// Where the files of its tree are, and what it would make or listen on by itself.
+    /// Options for the folders of its tree, and against files or sockets that it would create by default.
     pub(crate) fn tree_lines(&self) -> Vec<CommandOption> {
         let mut lines =
             vec![CommandOption::new("basedir", &self.basedir), CommandOption::new("lc-messages-dir", &self.share_dir)];
         lines.extend(self.plugin_dir.iter().map(|path| CommandOption::new("plugin-dir", path)));
         if self.is_mariadb() {
-            // From 11.4 on a server makes a key at every start, which takes seconds; nobody listens on this socket.
+            // MariaDB 11.4 and later creates a key at every start, which takes seconds; this socket has no TLS clients.
             lines.push(CommandOption::flag("skip-ssl"));
             return lines;
         }
         if self.version >= ServerVersion::new(5, 7, 5) {
-            // The same for MySQL, which makes its keys at the first start.
+            // The same for MySQL, which creates its keys at the first start.
             lines.extend([
                 CommandOption::new("loose-auto-generate-certs", "OFF"),
                 CommandOption::new("loose-sha256-password-auto-generate-rsa-keys", "OFF"),
@@ -220,7 +220,7 @@ impl ServerBinary {
         }
         if self.version >= ServerVersion::new(8, 0, 11) {
             lines.push(CommandOption::new("loose-caching-sha2-password-auto-generate-rsa-keys", "OFF"));
-            // A second protocol, which would listen on a port and a socket of its own.
+            // The X protocol, which would listen on a port and a socket of its own.
             lines.push(CommandOption::new("mysqlx", "OFF"));
         }
         lines
@@ -233,7 +233,7 @@ impl fmt::Display for ServerBinary {
     }
 }
 
-/// What a program prints of itself, where it ends well.
+/// Output of a program that exits successfully.
 fn version_of(path: &Path, arguments: &[OsString], user: &ServerUser) -> Result<ProgramOutput, BinaryError> {
     let fail = |problem: String| BinaryError::CannotRun { path: path.to_owned(), problem };
     let output = run_to_end(path, arguments, None, user, VERSION_TIME_LIMIT)
@@ -244,16 +244,16 @@ fn version_of(path: &Path, arguments: &[OsString], user: &ServerUser) -> Result<
     Err(fail(format!("{}: {}", output.status, output.last_words())))
 }
 
-/// The system's word for it, and what it means for a file that is there.
+/// The operating system's error, and its meaning for a file that exists.
 fn explain_spawn(error: &io::Error, user: &ServerUser) -> String {
     match error.kind() {
-        io::ErrorKind::PermissionDenied => format!("{error} (as the user `{}`, whom it would run as)", user.name),
+        io::ErrorKind::PermissionDenied => format!("{error} (as the user `{}`, as which it would run)", user.name),
         io::ErrorKind::NotFound => format!("{error} (the file exists: its loader or interpreter is missing)"),
         _ => error.to_string(),
     }
 }
 
-/// A program of another architecture would be handed to the shell, whose words about it help nobody.
+/// A program of another architecture would be run by the shell, whose error message does not help.
 fn is_for_another_processor(path: &Path) -> bool {
     let ours = elf_machine(Path::new("/proc/self/exe"));
     let its = elf_machine(path);
@@ -278,7 +278,7 @@ fn parse_version(output: &ProgramOutput) -> Option<(String, ServerVersion)> {
     Some((line.trim().to_owned(), version))
 }
 
-/// Folders that may hold the messages of the server at `path`, nearest first.
+/// Folders that may contain the error messages of the server at `path`, nearest first.
 fn share_dirs(path: &Path) -> Vec<PathBuf> {
     bases(path).flat_map(|base| shares(&base)).collect()
 }
@@ -306,7 +306,7 @@ pub(crate) fn bootstrap_file(share: &Path, name: &str) -> Option<PathBuf> {
     candidates.into_iter().map(|name| share.join(name)).find(|path| path.is_file())
 }
 
-/// A server below /usr knows its plugins itself; one that was unpacked elsewhere is told.
+/// A server below /usr knows its plugin folder; one unpacked elsewhere needs the option.
 fn find_plugin_dir(basedir: &Path) -> Option<PathBuf> {
     if basedir == Path::new("/usr") {
         return None;
@@ -360,7 +360,7 @@ mod tests {
         };
         check("libaio.so.1", "libaio1t64");
         check("libtinfo.so.5", "libtinfo5");
-        check("libzzz.so.1", "is missing, or");
+        check("libzzz.so.1", "missing library, or");
     }
 
     #[test]
@@ -376,7 +376,7 @@ mod tests {
         check("no-interpreter", "#!/no/such/loader\n", "its loader or interpreter is missing");
         check("wrong-architecture", "\x7fELF\x01\x01\x01 of no machine", "another processor");
         check("not-a-server", "#!/bin/sh\necho 1.0\n", "is not a MySQL, MariaDB or PostgreSQL server");
-        check("no-share", "#!/bin/sh\necho 'mysqld  Ver 8.0.1'\n", "its messages are not found");
+        check("no-share", "#!/bin/sh\necho 'mysqld  Ver 8.0.1'\n", "error-message files (share/) not found in ");
         let gone = problem(&dir.path().join("gone"));
         assert!(gone.contains("No such file"), "{gone}");
     }

@@ -1,4 +1,4 @@
-//! Where server programs are looked for.
+//! Search for server programs.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -10,7 +10,7 @@ use crate::binary::{BinaryError, ServerBinary};
 use crate::postgres::version_folders;
 use crate::server_user::ServerUser;
 
-/// `mysqld` is a link to `mariadbd` on many systems; which of the two it is, only the program itself can tell.
+/// `mysqld` is a link to `mariadbd` on many systems; only the program itself can tell which it is.
 const NAMES: [&str; 2] = ["mariadbd", "mysqld"];
 const POSTGRES: &str = "postgres";
 const USUAL_PLACES: [&str; 8] = [
@@ -26,7 +26,7 @@ const USUAL_PLACES: [&str; 8] = [
 /// Folders of a server's own tree that may hold the program.
 const BELOW_BASEDIR: [&str; 4] = ["bin", "sbin", "libexec", ""];
 
-/// A program that has a server's name and was not taken.
+/// A program with a server's name that was skipped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Other {
     pub path: PathBuf,
@@ -40,15 +40,15 @@ impl fmt::Display for Other {
     }
 }
 
-/// The first server that can be used, of the family that is `wanted`. With a `basedir` (the folder of an unpacked
-/// server, or the program itself) no other place is looked at.
+/// The first usable server of the `wanted` family. With a `basedir` (the folder of an unpacked server, or the program
+/// itself) only that is searched.
 pub fn find(basedir: Option<&Path>, wanted: Option<Flavour>, user: &ServerUser) -> Result<ServerBinary, BinaryError> {
     let mut others = Vec::new();
     for path in programs(basedir, wanted) {
         let why = match ServerBinary::examine(&path, user) {
             Ok(binary) if wanted.is_none_or(|flavour| flavour == binary.flavour) => return Ok(binary),
             Ok(binary) => format!("{} {}", binary.flavour, binary.version),
-            // A server that was named: its own trouble is the answer.
+            // A server named by the user: its own error is reported.
             Err(error) if basedir.is_some() => return Err(error),
             Err(error) => error.to_string(),
         };
@@ -58,12 +58,12 @@ pub fn find(basedir: Option<&Path>, wanted: Option<Flavour>, user: &ServerUser) 
     Err(BinaryError::NotFound { places: places(basedir, &wanted), wanted, others })
 }
 
-/// Every server that can be used on this machine, in the order of search; each program once.
+/// Every usable server on this machine, in search order; each program once.
 pub fn find_all(basedir: Option<&Path>, user: &ServerUser) -> Vec<ServerBinary> {
     programs(basedir, None).iter().filter_map(|path| ServerBinary::examine(path, user).ok()).collect()
 }
 
-/// What is looked for where no family is wanted. A PostgreSQL is never taken by chance: it is named.
+/// What is searched if no family is wanted. A PostgreSQL must be named: it is never chosen by default.
 fn any_of(basedir: Option<&Path>) -> &'static str {
     if basedir.is_some() { "MySQL, MariaDB or PostgreSQL" } else { "MySQL or MariaDB" }
 }
@@ -75,7 +75,7 @@ fn programs(basedir: Option<&Path>, wanted: Option<Flavour>) -> Vec<PathBuf> {
     there.filter(|path| path.is_file() && seen.insert(path.clone())).collect()
 }
 
-/// What `candidates` goes through, in few words.
+/// The places that `candidates` searches, in short.
 fn places(basedir: Option<&Path>, wanted: &str) -> Vec<String> {
     match basedir {
         Some(basedir) => BELOW_BASEDIR.map(|name| basedir.join(name).display().to_string()).to_vec(),

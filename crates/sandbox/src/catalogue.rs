@@ -1,4 +1,4 @@
-//! Which settings a server knows and which values it takes, asked of the program itself without starting a server.
+//! The settings that a server knows and the values that it accepts, read from the program without starting a server.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -19,20 +19,20 @@ use crate::server_user::ServerUser;
 use crate::settings::reserved_reason;
 
 const HELP_TIME_LIMIT: Duration = Duration::from_secs(30);
-/// The server's own description of a setting is shown up to here.
+/// Maximum length of the server's description of a setting.
 const DESCRIPTION_CHARS_MAX: usize = 300;
-/// Prefixes that turn an option on or off, or soften it.
+/// Prefixes that turn an option on or off, or make it optional.
 const PREFIXES: [&str; 5] = ["skip_", "disable_", "enable_", "loose_", "maximum_"];
 
-/// The same thing in two families, or in two versions of one: a few of those that the settings knowledge has, which a test
-/// there compares with it.
+/// Names of one setting in two families or versions: a few of those in the settings knowledge, which a test there
+/// compares with it.
 pub const COUNTERPARTS: [(&str, &str); 3] = [
     ("innodb_log_file_size", "innodb_redo_log_capacity"),
     ("binlog_commit_wait_usec", "binlog_group_commit_sync_delay"),
     ("binlog_commit_wait_count", "binlog_group_commit_sync_no_delay_count"),
 ];
 
-/// Of all versions of MySQL, and of Percona's.
+/// In all versions of MySQL, and of Percona Server.
 const FLUSH_METHODS: [&str; 8] =
     ["fsync", "fdatasync", "littlesync", "nosync", "O_DSYNC", "O_DIRECT", "O_DIRECT_NO_FSYNC", "ALL_O_DIRECT"];
 
@@ -42,16 +42,14 @@ pub enum CatalogueError {
     Reserved { name: String, reason: &'static str },
     #[error("{server} has no setting `{name}`{}", did_you_mean(near))]
     Unknown { name: String, server: String, near: Vec<String> },
-    /// What only the other family has.
+    /// A setting that only the other family has.
     #[error("{server} has no setting `{name}`: it is one of {whose}")]
     OtherFamily { name: String, server: String, whose: &'static str, hint: &'static str },
-    #[error(
-        "`{name}` cannot be set here: it is an option of {server} that no variable shows, so that nobody could read it back"
-    )]
+    #[error("`{name}` of {server} has no matching variable, so its value cannot be verified")]
     NoVariable { name: String, server: String },
     #[error("`{name} = {value}`: {problem}")]
     Value { name: String, value: String, problem: String, description: Option<String> },
-    #[error("cannot ask {} for its settings: {problem}", binary.display())]
+    #[error("cannot read the settings of {}: {problem}", binary.display())]
     Ask { binary: PathBuf, problem: String },
 }
 
@@ -64,7 +62,7 @@ impl CatalogueError {
             }
             Self::OtherFamily { hint, .. } => Some((*hint).to_owned()),
             Self::Value { name, description: Some(description), .. } => {
-                Some(format!("the server says of `{name}`: {description}"))
+                Some(format!("the server's description of `{name}`: {description}"))
             }
             Self::Unknown { .. } | Self::Value { .. } | Self::Ask { .. } => None,
         }
@@ -87,7 +85,7 @@ pub struct Catalogue {
     user: ServerUser,
     defaults: BTreeMap<String, String>,
     descriptions: BTreeMap<String, String>,
-    /// What it complains about anyway, with no setting at all.
+    /// Messages that it prints without any setting.
     usual: BTreeSet<(LogSeverity, String)>,
 }
 
@@ -113,7 +111,7 @@ impl Catalogue {
         })
     }
 
-    /// The value that the program says it would use; for a few settings the running server uses another.
+    /// The program's default; for a few settings the running server uses another value.
     pub fn default_value(&self, name: &str) -> Option<&str> {
         self.defaults.get(&canonical_name(name)).map(String::as_str)
     }
@@ -128,12 +126,12 @@ impl Catalogue {
         Some(shortened(text))
     }
 
-    /// Leaves out what this program does not know: our own choices are made for many versions.
+    /// Removes settings that this program does not know: the defaults of truetps cover many versions.
     pub fn keep_known(&self, chosen: Vec<(String, String)>) -> Vec<(String, String)> {
         chosen.into_iter().filter(|(name, _)| self.default_value(name).is_some()).collect()
     }
 
-    /// Whether the server knows the setting and takes the value as it stands.
+    /// Whether the server knows the setting and accepts the value unchanged.
     pub fn check(&self, name: &str, value: &SettingValue) -> Result<(), CatalogueError> {
         self.check_name(name)?;
         self.check_shape(name, value)?;
@@ -142,7 +140,7 @@ impl Catalogue {
             return refusal.map_or(Ok(()), |problem| Err(self.bad_value(name, value, problem)));
         }
         if canonical_name(name) == "log_bin" && self.binary.is_bootstrapped() && !self.binary.is_mariadb() {
-            // MySQL 5.5 and 5.6 open a binlog in their usual folder before they print anything.
+            // MySQL 5.5 and 5.6 open a binlog in their default folder before they print anything.
             return Ok(());
         }
         let line = self.binary.setting_line(name, value);
@@ -174,7 +172,7 @@ impl Catalogue {
         Err(CatalogueError::Unknown { name: name.to_owned(), server, near })
     }
 
-    /// What a program would take silently, or for something else.
+    /// Values that a program would accept silently, or take for something else.
     fn check_shape(&self, name: &str, value: &SettingValue) -> Result<(), CatalogueError> {
         let text = value.option_text();
         let problem = if text.chars().any(char::is_control) {
@@ -202,8 +200,8 @@ impl Catalogue {
         CatalogueError::Value { name: name.to_owned(), value: value.to_string(), problem, description }
     }
 
-    /// What the server said against the value. A program whose InnoDB refuses a value still ends well, so the exit
-    /// code alone says little.
+    /// The server's messages about the value. A program whose InnoDB refuses a value still exits successfully, so the
+    /// exit code alone is not enough.
     fn refusal(&self, output: &ProgramOutput) -> Option<String> {
         let news: Vec<_> =
             messages(&output.stderr).into_iter().filter(|message| !self.usual.contains(message)).collect();
@@ -224,14 +222,14 @@ impl Catalogue {
         }
     }
 
-    /// Some versions adjust a value without a word when they are asked this way, so what they would take is compared.
+    /// Some versions adjust a value silently in this mode, so the resulting values are compared.
     fn adjustment(&self, name: &str, value: &SettingValue, output: &ProgramOutput) -> Option<String> {
         let name = canonical_name(name);
         let (wanted, default) = (value.option_text(), self.defaults.get(&name)?);
         let taken = parse_values(&output.stdout).remove(&name)?;
         let comparable =
             (setting_number(&wanted).is_some() && setting_number(&taken).is_some()) || self.is_switch(&name);
-        // 0 and -1 mean "choose yourself" for some settings, and then the answer is the default.
+        // 0 and -1 mean "choose automatically" for some settings; the resulting value is then the default.
         let left_to_the_server = ["0", "-1"].contains(&wanted.trim()) && taken == *default;
         if name == "log_bin" || !comparable || left_to_the_server || same_setting(&wanted, &taken) {
             return None;
@@ -240,9 +238,9 @@ impl Catalogue {
     }
 }
 
-/// MySQL before 8.0 takes any word when it is asked this way, and ends at its start.
+/// MySQL before 8.0 accepts any word in this mode, and fails at start.
 fn unknown_flush_method(text: &str) -> Option<String> {
-    // A number is the word's place among them, which 8.0 knows and checks.
+    // A number is an index into the words, which 8.0 checks.
     if setting_number(text).is_some() || FLUSH_METHODS.iter().any(|known| known.eq_ignore_ascii_case(text)) {
         return None;
     }
@@ -260,11 +258,12 @@ fn help(
     option: Option<&CommandOption>,
 ) -> Result<ProgramOutput, CatalogueError> {
     let mut lines = vec![CommandOption::flag("no-defaults")];
-    // MySQL gives no help at all where its usual folder for `secure-file-priv` is missing, so it is told none here.
+    // MySQL prints no help at all if its default folder for `secure-file-priv` is missing, so the option is set to
+    // none.
     lines.extend(binary.tree_lines());
     lines.push(CommandOption::new("secure-file-priv", ""));
     if !binary.is_mariadb() {
-        // Without the first it adjusts values silently, without the second 5.7 refuses `log_bin`.
+        // Without the first it adjusts values silently; without the second 5.7 refuses `log_bin`.
         lines.extend([CommandOption::new("loose-log-error-verbosity", "2"), CommandOption::new("server-id", "1")]);
     }
     lines.extend(option.cloned());
@@ -274,7 +273,7 @@ fn help(
     run_to_end(&binary.path, &arguments, None, user, HELP_TIME_LIMIT).map_err(fail)
 }
 
-/// At most [`DESCRIPTION_CHARS_MAX`], up to the end of a sentence or of a word.
+/// At most [`DESCRIPTION_CHARS_MAX`], cut at the end of a sentence or of a word.
 fn shortened(text: &str) -> String {
     let Some((end, _)) = text.char_indices().nth(DESCRIPTION_CHARS_MAX) else { return text.to_owned() };
     match (text[..end].rfind(". "), text[..end].rfind(' ')) {

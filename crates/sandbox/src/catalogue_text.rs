@@ -1,4 +1,4 @@
-//! Reads what `--verbose --help` prints.
+//! Parses the output of `--verbose --help`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,7 +27,7 @@ pub(crate) fn parse_descriptions(stdout: &str) -> BTreeMap<String, String> {
                 current = Some(name);
                 rest
             }
-            // Descriptions are indented by 22; anything else ends one.
+            // Descriptions are indented by 22 columns; anything else ends one.
             None if line.starts_with("          ") => line.trim(),
             None => {
                 current = None;
@@ -53,7 +53,7 @@ fn option_head(line: &str) -> Option<(String, &str)> {
     Some((canonical_name(&long[..name_end]), rest))
 }
 
-/// How loud a line of the server's log is.
+/// Severity of a line of the server's log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum LogSeverity {
     Warning,

@@ -1,6 +1,6 @@
-//! Processes that a server has started: PostgreSQL has one for each session. They are in groups of their own, so that no
-//! signal to the server's group reaches them. When the server is killed they notice it and end, one that computes when it
-//! next waits; here nothing is left to chance.
+//! Processes started by a server: PostgreSQL has one for each session. Each is in a process group of its own, so that a
+//! signal to the server's group does not reach it. When the server is killed, a child ends as soon as it notices, which
+//! for a busy one is its next wait; therefore truetps kills them.
 
 use std::fs;
 use std::process::Child;
@@ -11,21 +11,21 @@ use rustix::process::Signal;
 
 use crate::processes::{has_ended, processes, signal_if, start_ticks};
 
-/// Process numbers with their start ticks.
+/// Process ids with their start ticks.
 #[derive(Debug, Default)]
 pub(crate) struct Children(Vec<(u32, u64)>);
 
 impl Children {
-    /// To be asked while the server lives: afterwards nobody knows whose they were. None where it has ended meanwhile and
-    /// another process has its number.
+    /// The list must be read while the server lives: afterwards the parent is unknown. Empty if the server ended and
+    /// another process has its pid.
     pub(crate) fn of(pid: u32, ticks: u64) -> Self {
         let children = Self::of_number(pid);
-        // Read after them: a number that is another's by then may have been so before.
+        // Read after the list: if the pid belongs to another process now, the list may be that process's.
         let is_another = start_ticks(pid).is_some_and(|found| found != ticks);
         if is_another { Self::default() } else { children }
     }
 
-    /// Those of a process that we have started: its number is its own until it has been waited for.
+    /// Children of a process started by truetps: its pid is not reused until it has been waited for.
     pub(crate) fn of_child(child: &mut Child) -> Self {
         if matches!(child.try_wait(), Ok(None)) { Self::of_number(child.id()) } else { Self::default() }
     }
@@ -38,8 +38,8 @@ impl Children {
         Self(processes().filter(is_child).filter_map(|pid| Some((pid, start_ticks(pid)?))).collect())
     }
 
-    /// Kills those that are left and waits until they are gone, for a bounded time: a server that starts on data which one
-    /// of them still holds says so itself.
+    /// Kills the remaining ones and waits until they are gone, for a limited time: a server that starts on data which a
+    /// process still holds reports that itself.
     pub(crate) fn kill(&self, time_limit: Duration) {
         for (pid, ticks) in &self.0 {
             let _ = signal_if(*pid, Signal::KILL, || start_ticks(*pid) == Some(*ticks));
@@ -70,7 +70,7 @@ mod tests {
         assert!(Children::of(us, ticks + 1).0.is_empty(), "of another process that had this number");
         let children = Children::of(us, ticks);
         assert!(children.0.iter().any(|(pid, _)| *pid == child.id()), "{children:?}");
-        // Others of this process are those of other tests.
+        // Other children of this process belong to other tests.
         let ours = Children(children.0.into_iter().filter(|(pid, _)| *pid == child.id()).collect());
         ours.kill(Duration::from_secs(10));
         assert!(!child.wait().unwrap().success());
@@ -79,7 +79,7 @@ mod tests {
     fn a_child_that_was_waited_for_has_no_number_any_more() {
         #[allow(clippy::disallowed_methods, reason = "this crate is where processes start")]
         let shell = |script: &str| std::process::Command::new("sh").args(["-c", script]).spawn().unwrap();
-        // Waiting for the end of a child of its own, it cannot become that one.
+        // A child that it has not waited for keeps its pid, so that no other process can have it.
         let mut child = shell("sleep 60; :");
         let began = Instant::now();
         while Children::of_child(&mut child).0.is_empty() && began.elapsed() < Duration::from_mins(1) {

@@ -1,8 +1,8 @@
-//! Copies a data folder so that the copy costs nothing later.
+//! Copies a datadir in a way that has no cost during a measurement.
 //!
-//! Every byte is really written: no holes and no blocks shared with the original, either of which would make the
-//! server's first write to a place dearer than its second. The file system is synced at the end, so that the kernel
-//! does not write the copy back behind a measurement.
+//! Every byte is written: no holes, and no blocks shared with the original, because either makes the server's first
+//! write to a block slower than its second. The file system is synced at the end, so that the kernel does not write the
+//! copy during a measurement.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -18,10 +18,10 @@ use crate::server_user::ServerUser;
 use crate::tree::{OpenFolder, kind_of, walk};
 
 const BLOCK_BYTES: usize = 1 << 20;
-/// Left free beside what is needed: the server's own temporary files, logs, and a margin.
+/// Disk space left free in addition: the server's own temporary files, logs, and a margin.
 pub(crate) const SPARE_BYTES: u64 = 128 << 20;
 
-/// What an unprivileged user may still write on the file system of `path`.
+/// Bytes that an unprivileged user may still write on the file system of `path`.
 pub fn free_bytes(path: &Path) -> Result<u64, SandboxError> {
     let facts = statvfs(path).map_err(|error| SandboxError::io("look at", path)(error.into()))?;
     Ok(facts.f_bavail.saturating_mul(facts.f_frsize))
@@ -42,18 +42,19 @@ pub(crate) fn tree_bytes(path: &Path) -> Result<u64, SandboxError> {
     Ok(bytes)
 }
 
-/// Copies a folder to a place where nothing is yet, and gives it to the server's user. Returns the bytes written.
+/// Copies a folder to a new path, and changes its owner to the server's user. Returns the bytes written.
 ///
-/// The copy is ours alone until all below is written: nothing can be put in its way. The original may be the user's.
+/// Only truetps can access the copy until everything in it is written: no other user can insert anything. The original
+/// may belong to the user.
 pub(crate) fn copy_datadir(from: &Path, to: &Path, user: &ServerUser) -> Result<u64, SandboxError> {
     let parent = to.parent().unwrap_or(to);
-    check_free(parent, "a copy of the data folder", tree_bytes(from)?)?;
+    check_free(parent, "a copy of the datadir", tree_bytes(from)?)?;
     let source = OpenFolder::open(from).map_err(SandboxError::io("open", from))?;
     make_own(to)?;
     let target = OpenFolder::open(to).map_err(SandboxError::io("open", to))?;
     let mut copying = Copying { user, buffer: vec![0; BLOCK_BYTES], bytes: 0 };
     copying.tree(&source, from, &target)?;
-    // One sync for all: a sync a file would cost a journal commit for each of some 300 files.
+    // One sync for all files: a sync for each would cost a journal commit for each of about 300 files.
     syncfs(target.fd()).map_err(|error| SandboxError::io("sync", to)(error.into()))?;
     Ok(copying.bytes)
 }
@@ -65,7 +66,7 @@ struct Copying<'a> {
 }
 
 impl Copying<'_> {
-    /// `path`: of the original, for messages. The folder is given away after all that is in it.
+    /// `path`: in the original, for messages. The owner of a folder is changed after everything in it.
     fn tree(&mut self, from: &OpenFolder, path: &Path, to: &OpenFolder) -> Result<(), SandboxError> {
         for (name, stat) in from.entries().map_err(SandboxError::io("read", path))? {
             let source = path.join(&name);
@@ -80,7 +81,7 @@ impl Copying<'_> {
                     copied.map_err(SandboxError::io("copy", &source))?;
                 }
                 _ => {
-                    let problem = "is neither a file nor a folder, and a data folder has nothing else".to_owned();
+                    let problem = "is neither a file nor a folder; a datadir contains nothing else".to_owned();
                     return Err(SandboxError::Content { path: source, problem });
                 }
             }
@@ -146,7 +147,7 @@ mod tests {
             assert_eq!((metadata.uid(), metadata.gid()), (4711, 4712), "{}", path.display());
             assert_eq!(metadata.mode() & 0o077, 0, "{}", path.display());
         }
-        // One that ends before: the user, who might put links in the way, could not enter it.
+        // An error before the end: the user, who could create links in the way, cannot enter the folder.
         fs::remove_dir_all(&to).unwrap();
         symlink("/etc/passwd", from.join("link")).unwrap();
         copy_datadir(&from, &to, &user).unwrap_err();
@@ -154,7 +155,7 @@ mod tests {
         assert_eq!((metadata.uid(), metadata.mode() & 0o777), (0, 0o700));
     }
 
-    /// One that the server's user has made, to a file that he may not read.
+    /// A hard link created by the server's user to a file that this user may not read.
     #[test]
     fn a_hard_link_to_a_file_of_another_user_is_not_copied() {
         if !rustix::process::geteuid().is_root() {

@@ -1,4 +1,4 @@
-//! What can go wrong with a private server, and what the user can do about it.
+//! Errors of private servers, with hints for the user.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ pub enum SandboxError {
     #[error("the folder for private servers, {}, cannot be used: {problem}", path.display())]
     Home { path: PathBuf, problem: String },
     #[error(
-        "{} is no folder of private servers: it has no file `truetps-home`, and truetps has not made {}",
+        "{} is not a folder of private servers: it has no file `truetps-home`, and truetps has not created {}",
         path.display(), found.display()
     )]
     ForeignHome { path: PathBuf, found: PathBuf },
@@ -32,9 +32,9 @@ pub enum SandboxError {
         megabytes(*needed), path.display(), megabytes(*free)
     )]
     DiskFull { what: &'static str, path: PathBuf, needed: u64, free: u64 },
-    #[error("{version_text} is too old: private servers need MySQL 5.5, MariaDB 10.4 or PostgreSQL 13 at least")]
+    #[error("{version_text} is too old: private servers need at least MySQL 5.5, MariaDB 10.4 or PostgreSQL 13")]
     TooOld { version_text: String },
-    #[error("{} could not initialise a data folder ({how}):\n{log}", binary.display())]
+    #[error("{} could not initialise a datadir ({how}):\n{log}", binary.display())]
     Initialise { binary: PathBuf, how: String, log: String },
     #[error("{} did not start ({how}):\n{log}", binary.display())]
     Start { binary: PathBuf, how: String, log: String },
@@ -44,11 +44,11 @@ pub enum SandboxError {
         "{} listens on {}, not the server that was started (process {started})", process(*found), socket.display()
     )]
     OtherServer { socket: PathBuf, started: u32, found: Option<u32> },
-    #[error("a server runs on {} already", path.display())]
+    #[error("a server already runs on {}", path.display())]
     Running { path: PathBuf },
-    #[error("process {pid} holds the data folder {}: it runs a server there", path.display())]
+    #[error("process {pid} holds the datadir {}: it runs a server there", path.display())]
     Held { path: PathBuf, pid: u32 },
-    #[error("another truetps has held {} for {} s", path.display(), waited.as_secs())]
+    #[error("another process of truetps has held {} for {} s", path.display(), waited.as_secs())]
     Busy { path: PathBuf, waited: Duration },
     #[error("cannot {action}: {source}")]
     Sql { action: &'static str, source: DriverError },
@@ -68,7 +68,7 @@ impl SandboxError {
         Self::Home { path: path.to_owned(), problem: problem.into() }
     }
 
-    /// What to do about it, as one sentence.
+    /// A hint for the user, as one sentence.
     pub fn hint(&self) -> Option<String> {
         let elsewhere = "name another folder with --sandbox-dir";
         match self {
@@ -82,7 +82,7 @@ impl SandboxError {
             Self::Home { .. } => Some(elsewhere.to_owned()),
             Self::ForeignHome { path, .. } => {
                 let below = path.join("truetps");
-                Some(format!("name a new or an empty folder on that disk: --sandbox-dir {}", below.display()))
+                Some(format!("name a new or empty folder on that disk: --sandbox-dir {}", below.display()))
             }
             Self::DiskFull { .. } => {
                 Some(format!("free some space (`truetps server clean` removes leftovers), or {elsewhere}"))
@@ -93,23 +93,23 @@ impl SandboxError {
                 "run truetps in the pid namespace of the server, or name another folder with --sandbox-dir".to_owned(),
             ),
             Self::OtherServer { .. } => {
-                Some("where the program is a wrapper script, it must `exec` the server".to_owned())
+                Some("if the program is a wrapper script, it must `exec` the server".to_owned())
             }
-            Self::Busy { .. } => Some("see what runs with `truetps server list`".to_owned()),
+            Self::Busy { .. } => Some("`truetps server list` shows the running servers".to_owned()),
             Self::Held { pid, .. } => {
-                Some(format!("truetps has not started it here: `kill {pid}` (SIGTERM) asks it to end"))
+                Some(format!("truetps did not start it here; stop it with `kill {pid}` (SIGTERM)"))
             }
             Self::Io { .. } | Self::Running { .. } | Self::Sql { .. } | Self::Content { .. } => None,
         }
     }
 }
 
-/// Who listens, by its number in our pid namespace.
+/// The listening process, by its pid in the current pid namespace.
 fn process(found: Option<u32>) -> String {
     found.map_or_else(|| "a process of another pid namespace".to_owned(), |pid| format!("process {pid}"))
 }
 
-/// What a server's last words usually mean.
+/// The usual meaning of a server's last log lines.
 fn hint_for_log(log: &str) -> Option<String> {
     let log = log.to_lowercase();
     let knows = |words: &[&str]| words.iter().any(|word| log.contains(word));
@@ -126,9 +126,9 @@ fn hint_for_log(log: &str) -> Option<String> {
         "after a crash, the binlog says which prepared transactions were committed: start once with the log_bin that the \
          server crashed with, stop it, and change log_bin then"
     } else if knows(&["is of different size", "of different sizes"]) {
-        "this version takes a redo log of another size only after a clean stop: start it once with the size that it had"
+        "this version accepts another redo log size only after a clean stop: start it once with the previous size"
     } else if knows(&["unknown variable", "unknown option", "unrecognized configuration parameter"]) {
-        "this version does not know one of the settings: leave it out"
+        "this version does not know one of the settings: remove it"
     } else {
         return None;
     };

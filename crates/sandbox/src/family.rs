@@ -1,5 +1,5 @@
-//! What is done differently for each family of servers: how one is told what to do, reached and ended. Everything else
-//! in this crate is the same for both, or is asked of the program itself.
+//! The differences between the server families: options, login and shutdown. Everything else in this crate is common to
+//! both, or is read from the program itself.
 
 use std::ffi::OsString;
 use std::fs::{self, OpenOptions};
@@ -22,22 +22,23 @@ use crate::run::quiet_command;
 use crate::server_user::ServerUser;
 use crate::settings::Settings;
 
-/// What private servers go without, as it takes a second at the first start; versions that have no such option say nothing.
+/// Features that private servers disable because they take a second at the first start; versions without the option
+/// ignore it.
 const KEYS: [&str; 3] = [
     "loose-auto-generate-certs",
     "loose-sha256-password-auto-generate-rsa-keys",
     "loose-caching-sha2-password-auto-generate-rsa-keys",
 ];
 
-/// Servers that understand the same options and the same protocol.
+/// Servers with the same options and the same protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SandboxFamily {
-    /// MySQL, MariaDB, and what descends from them.
+    /// MySQL, MariaDB and their derivatives.
     Mysql,
     Postgres,
 }
 
-/// Where a server's own files are.
+/// Paths of a server's own files.
 #[derive(Debug, Clone)]
 pub(crate) struct ServerPaths {
     pub(crate) data: PathBuf,
@@ -45,9 +46,9 @@ pub(crate) struct ServerPaths {
     pub(crate) socket: PathBuf,
     pub(crate) pid_file: PathBuf,
     pub(crate) error_log: PathBuf,
-    /// What the program prints.
+    /// The program's output.
     pub(crate) console_log: PathBuf,
-    /// Its settings, where it takes them from a file.
+    /// The settings file, if the family uses one.
     pub(crate) option_file: PathBuf,
 }
 
@@ -71,8 +72,8 @@ impl SandboxFamily {
         }
     }
 
-    /// The owner of a server, who has no password and comes by its socket. `schema`: where his tables are; a private
-    /// PostgreSQL has one database, and they are in that.
+    /// The owner account of a server, which has no password and connects by the socket. `schema`: the schema of its
+    /// tables; a private PostgreSQL has one database, which contains them.
     pub fn owner(self, socket: &Path, schema: Option<&str>) -> Target {
         match self {
             Self::Mysql => Target::mysql_unix(socket, "root", schema),
@@ -80,7 +81,7 @@ impl SandboxFamily {
         }
     }
 
-    /// Name of the socket in its folder. PostgreSQL names it by its port, also where it listens on none.
+    /// Name of the socket in its folder. PostgreSQL names it after its port, even if it listens on none.
     pub(crate) fn socket_name(self, port: Option<u16>) -> String {
         match self {
             Self::Mysql => "sock".to_owned(),
@@ -88,7 +89,8 @@ impl SandboxFamily {
         }
     }
 
-    /// Whether it is worth asking: one that has opened its socket, and not only to say that it is starting.
+    /// Whether a connection attempt makes sense: the server has opened its socket, and not only to report that it is
+    /// starting.
     pub(crate) fn may_answer(self, places: &ServerPaths) -> bool {
         match self {
             Self::Mysql => places.socket.exists(),
@@ -96,7 +98,7 @@ impl SandboxFamily {
         }
     }
 
-    /// Asks a server to end soon and in good order. PostgreSQL would wait for its clients after SIGTERM.
+    /// Asks a server for a quick clean shutdown. PostgreSQL would wait for its clients after SIGTERM.
     pub(crate) fn stop_signal(self) -> Signal {
         match self {
             Self::Mysql => Signal::TERM,
@@ -104,7 +106,7 @@ impl SandboxFamily {
         }
     }
 
-    /// Everything that a server is told, in order: where it lives, how it is closed off, and the settings.
+    /// All options of a server, in order: its paths, its isolation, and the settings.
     pub(crate) fn lines(
         self,
         binary: &ServerBinary,
@@ -131,7 +133,7 @@ impl SandboxFamily {
         }
     }
 
-    /// How a person starts a server with such a file.
+    /// The command with which a user starts a server with such a file.
     pub(crate) fn by_hand(self, program: &Path, places: &ServerPaths) -> String {
         match self {
             Self::Mysql => format!("{} --defaults-file=THIS-FILE", program.display()),
@@ -139,7 +141,7 @@ impl SandboxFamily {
         }
     }
 
-    /// A server's command line; what it prints goes to a log, which is there.
+    /// A server's command line; its output goes to an existing log.
     pub(crate) fn command(
         self,
         program: &Path,
@@ -150,12 +152,12 @@ impl SandboxFamily {
         let mut command = quiet_command(program);
         let log = match self {
             Self::Mysql => {
-                // It must be the first, or the system's option files are read.
+                // It must be the first option, or the system's option files are read.
                 command.arg("--no-defaults").args(lines.iter().map(CommandOption::argument));
                 &places.console_log
             }
             Self::Postgres => {
-                // Not on the command line: what stands there cannot be changed while the server runs.
+                // Not on the command line: options there cannot be changed while the server runs.
                 write_for(user, &places.option_file, &postgres::option_file("", places, lines))?;
                 let mut folder = OsString::from(postgres::DATA_FOLDER);
                 folder.push(&places.data);
@@ -171,8 +173,8 @@ impl SandboxFamily {
         Ok(command)
     }
 
-    /// What a server that died has left on its data, and would keep the next one from starting. To be called when nobody
-    /// holds them.
+    /// Removes what a dead server left in its data and what would stop the next one from starting. Call it only when no
+    /// process holds the data.
     pub(crate) fn forget_dead(self, data: &Path, user: &ServerUser) -> Result<(), SandboxError> {
         match self {
             Self::Mysql => Ok(()),
@@ -180,7 +182,7 @@ impl SandboxFamily {
         }
     }
 
-    /// What a server that was set while it ran would bring to its next start.
+    /// Removes settings changed at run time that the next start would otherwise use.
     pub(crate) fn forget_changes(self, data: &Path) -> Result<(), SandboxError> {
         match self {
             Self::Mysql => Ok(()),
@@ -202,8 +204,7 @@ fn mysql_lines(
         CommandOption::new("socket", &places.socket),
         CommandOption::new("pid-file", &places.pid_file),
         CommandOption::new("log-error", &places.error_log),
-        // For clients it reads and writes files among the temporary ones alone: without a folder they could write its
-        // plugins.
+        // Clients can read and write files only in the temporary folder: without this option they could write plugins.
         CommandOption::new("secure-file-priv", &places.tmp),
     ]);
     match port {
@@ -211,20 +212,20 @@ fn mysql_lines(
         Some(port) => {
             lines.push(CommandOption::new("bind-address", Ipv4Addr::LOCALHOST.to_string()));
             lines.push(CommandOption::new("port", port.to_string()));
-            // 127.0.0.1 is not `localhost` then, so that the owner, who has no password, cannot come this way.
+            // 127.0.0.1 is then not `localhost`, so that the owner, which has no password, cannot log in this way.
             lines.push(CommandOption::flag("skip-name-resolve"));
             if binary.is_of_mysql() {
-                // A password that MySQL 8 has not seen before comes by TLS or with a key of the server's.
+                // MySQL 8 accepts a password for the first time only over TLS or with the server's key.
                 lines.extend(KEYS.map(|name| CommandOption::new(name, "ON")));
             }
         }
     }
-    // Last, as the last of a name counts: what settings may say is decided where they come from.
+    // Last, because the last option of a name counts: settings that may not be changed are refused elsewhere.
     lines.extend(settings.iter().map(|(name, value)| binary.setting_line(name, value)));
     lines
 }
 
-/// Replaces a file of ours that the server's user reads. Its folder is ours, so that no link of his can be there.
+/// Replaces a file that the server's user reads. Its folder belongs to truetps, so that user cannot place a link there.
 fn write_for(user: &ServerUser, path: &Path, text: &str) -> Result<(), SandboxError> {
     remove_if_there(path)?;
     let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
@@ -232,8 +233,8 @@ fn write_for(user: &ServerUser, path: &Path, text: &str) -> Result<(), SandboxEr
     give(path, user)
 }
 
-/// What a server that was killed left: it would not disturb the next one, but its socket would answer our first look, and
-/// a number that another process has by now would stop it.
+/// Leftovers of a killed server. They would not disturb the next one, but its socket would be found at the first check,
+/// and a pid file whose pid another process now has would stop the start.
 pub(crate) fn remove_stale(places: &ServerPaths) -> Result<(), SandboxError> {
     let mut lock = places.socket.clone().into_os_string();
     lock.push(".lock");

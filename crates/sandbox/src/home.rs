@@ -1,4 +1,4 @@
-//! The folder that private servers and their templates live in.
+//! The folder of private servers and their templates.
 //!
 //! ```text
 //! <home>/truetps-home        marker: truetps uses no other folder, but for one that is empty; see `proof.rs`
@@ -7,8 +7,8 @@
 //! <home>/named/<name>/      server.json  instance.json  tree/  data/  run/  tmp/  error.log  console.log; `.<name>.lock`
 //! ```
 //!
-//! As root, the folders that are ours have mode 0711: the server's own user passes through them to what is his, and
-//! nobody can list them. Otherwise they have 0700.
+//! For root, truetps's folders have mode 0711: the server's user can pass through them to its own folders, and other
+//! users cannot list them. Otherwise they have 0700.
 
 use std::fs::{self, DirBuilder, File, Metadata, OpenOptions, Permissions};
 use std::io;
@@ -25,7 +25,7 @@ use crate::registry::HOME_LOCK;
 use crate::server_user::ServerUser;
 
 const ROOT_HOME: &str = "/var/cache/truetps";
-/// Servers keep paths in buffers of 512 bytes, and the longest name below the home folder takes about 150.
+/// Servers keep paths in buffers of 512 bytes, and the longest name below the home folder has about 150.
 const PATH_BYTES_MAX: usize = 350;
 
 #[derive(Debug, Clone)]
@@ -35,13 +35,13 @@ pub struct Home {
 }
 
 impl Home {
-    /// Opens the folder, making it where it is missing: `explicit`, else `/var/cache/truetps` for root, else
-    /// `truetps` in the user's cache folder.
+    /// Opens the folder, creating it if missing: `explicit`, else `/var/cache/truetps` for root, else `truetps` in the
+    /// user's cache folder.
     pub fn open(explicit: Option<&Path>) -> Result<Self, SandboxError> {
         let named = explicit.map_or_else(default_path, |path| Ok(path.to_owned()))?;
         let user = ServerUser::choose();
         if let Some(outer) = outer_home(&named) {
-            return Err(SandboxError::home(&named, format!("it lies in {}, another one", outer.display())));
+            return Err(SandboxError::home(&named, format!("it is inside {}, which is another one", outer.display())));
         }
         make_folder(&named, &user)?;
         let path = named.canonicalize().map_err(|error| SandboxError::home(&named, error.to_string()))?;
@@ -60,7 +60,7 @@ impl Home {
         &self.path
     }
 
-    /// Whom servers run as here.
+    /// The user that servers run as.
     pub fn user(&self) -> &ServerUser {
         &self.user
     }
@@ -73,7 +73,7 @@ impl Home {
         self.path.join("servers")
     }
 
-    /// Servers that the user has given names to; made for the first of them.
+    /// Folder of named servers; created for the first of them.
     pub(crate) fn named(&self) -> PathBuf {
         self.path.join("named")
     }
@@ -84,15 +84,15 @@ impl Home {
         Ok(path)
     }
 
-    /// Held while a server's folder is being made, and while leftovers are looked for: a folder that has no owner yet
-    /// is not a leftover. Opening it for writing also tells a read-only disk early.
+    /// Held while a server's folder is created and while leftovers are searched: a folder that has no owner yet is not
+    /// a leftover. Opening it for writing also detects a read-only disk early.
     pub(crate) fn lock_file(&self) -> Result<File, SandboxError> {
         let path = self.servers().join(HOME_LOCK);
         open_lock(&path).map_err(|error| SandboxError::home(&self.path, error.to_string()))
     }
 }
 
-/// Opens a lock file, making it where it is missing.
+/// Opens a lock file, creating it if missing.
 pub(crate) fn open_lock(path: &Path) -> io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt;
     let mut options = OpenOptions::new();
@@ -110,7 +110,7 @@ fn default_path() -> Result<PathBuf, SandboxError> {
         .ok_or_else(|| SandboxError::home(Path::new("~/.cache/truetps"), "neither XDG_CACHE_HOME nor HOME is set"))
 }
 
-/// Makes a folder of ours, or checks one that is there.
+/// Creates a folder of truetps, or checks an existing one.
 fn make_folder(path: &Path, user: &ServerUser) -> Result<(), SandboxError> {
     let fail = |problem: String| SandboxError::home(path, problem);
     match fs::symlink_metadata(path) {
@@ -144,14 +144,14 @@ fn check_name(path: &Path) -> Result<(), SandboxError> {
     if bytes.len() > PATH_BYTES_MAX {
         return Err(SandboxError::home(path, format!("its path is longer than {PATH_BYTES_MAX} bytes")));
     }
-    // A server takes a list of temporary folders, with colons between them, and option files end lines at newlines.
+    // Servers take a colon-separated list of temporary folders, and a newline ends a line of an option file.
     if bytes.iter().any(|byte| *byte == b':' || byte.is_ascii_control()) {
         return Err(SandboxError::home(path, "its path has a colon or a control character"));
     }
     Ok(())
 }
 
-/// Whether the server's user may pass through every folder on the way. Access lists are not looked at.
+/// Whether the server's user may pass through every parent folder. Access control lists are not checked.
 fn check_passable(path: &Path, user: &ServerUser) -> Result<(), SandboxError> {
     if !user.switch {
         return Ok(());
@@ -167,25 +167,26 @@ fn check_passable(path: &Path, user: &ServerUser) -> Result<(), SandboxError> {
         };
         if metadata.mode() & bit == 0 {
             let (name, mode) = (&user.name, metadata.mode() & 0o7777);
-            let problem = format!("servers run as `{name}`, who may not enter {} (mode {mode:04o})", folder.display());
+            let problem =
+                format!("servers run as `{name}`, which may not enter {} (mode {mode:04o})", folder.display());
             return Err(SandboxError::home(path, problem));
         }
     }
     Ok(())
 }
 
-/// Makes a folder that belongs to the server's user alone.
+/// Creates a folder that only the server's user can access.
 pub(crate) fn make_private(path: &Path, user: &ServerUser) -> Result<(), SandboxError> {
     make_own(path)?;
     give(path, user)
 }
 
-/// Makes a folder that is ours alone.
+/// Creates a folder that only truetps can access.
 pub(crate) fn make_own(path: &Path) -> Result<(), SandboxError> {
     DirBuilder::new().mode(0o700).create(path).map_err(SandboxError::io("make", path))
 }
 
-/// Makes a folder of ours that the server's user may pass through.
+/// Creates a folder of truetps that the server's user may pass through.
 pub(crate) fn make_passable(path: &Path, user: &ServerUser) -> io::Result<()> {
     make_with_mode(path, passable_mode(user))
 }
@@ -194,13 +195,13 @@ fn passable_mode(user: &ServerUser) -> u32 {
     if user.switch { 0o711 } else { 0o700 }
 }
 
-/// Makes a folder with this mode, whatever the umask of our caller is: the server's user must get through.
+/// Creates a folder with this mode, whatever the caller's umask: the server's user must get through.
 fn make_with_mode(path: &Path, mode: u32) -> io::Result<()> {
     DirBuilder::new().mode(mode).create(path)?;
     fs::set_permissions(path, Permissions::from_mode(mode))
 }
 
-/// The same with the folders above it, where they are missing.
+/// The same, creating missing parent folders.
 pub(crate) fn make_all(path: &Path, mode: u32) -> io::Result<()> {
     match (make_with_mode(path, mode), path.parent()) {
         (Err(error), Some(above)) if error.kind() == io::ErrorKind::NotFound && above != Path::new("") => {
@@ -212,7 +213,7 @@ pub(crate) fn make_all(path: &Path, mode: u32) -> io::Result<()> {
     }
 }
 
-/// A folder in a home. One that was made under a closed umask is opened.
+/// A folder in a home. One that was created under a restrictive umask is opened.
 fn make_inner(path: &Path, user: &ServerUser) -> Result<(), SandboxError> {
     make_folder(path, user)?;
     let mode = fs::metadata(path).map_err(SandboxError::io("look at", path))?.mode() & 0o7777;
@@ -222,7 +223,7 @@ fn make_inner(path: &Path, user: &ServerUser) -> Result<(), SandboxError> {
     Ok(())
 }
 
-/// Gives what lies in a folder of ours to the server's user. A link is given itself.
+/// Changes the owner of a path in a folder of truetps to the server's user. The owner of a link itself is changed.
 pub(crate) fn give(path: &Path, user: &ServerUser) -> Result<(), SandboxError> {
     if !user.switch {
         return Ok(());
@@ -249,7 +250,7 @@ mod tests {
         error.to_string()
     }
 
-    /// A folder that the server's user may pass through, as the system's folder for temporary files is.
+    /// A folder that the server's user may pass through, like the system's folder for temporary files.
     fn open_dir() -> tempfile::TempDir {
         let dir = tempfile::tempdir().unwrap();
         fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o711)).unwrap();
@@ -278,7 +279,7 @@ mod tests {
         }
         let home = Home::open(Some(&path)).unwrap();
         assert_eq!([mode(&home.servers()), mode(&home.templates())], [passable_mode(home.user()); 2]);
-        // A file in the way is an error, and a folder that is there is none.
+        // A file at the path is an error, an existing folder is not.
         make_all(&path.join("a/b"), 0o755).unwrap();
         make_all(&path.join("a/b"), 0o755).unwrap();
         assert_eq!([mode(&path.join("a")), mode(&path.join("a/b"))], [0o755; 2]);

@@ -1,22 +1,22 @@
-//! What this host allows, read before anything is started.
+//! Limits of this host, read before anything starts.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use rustix::process::{Resource, Rlimit, geteuid, getrlimit};
 
-/// Limits as they are now. `None` = no limit, or it could not be read.
+/// Current limits. `None` = no limit, or it could not be read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HostLimits {
     pub is_root: bool,
     pub memory_bytes: u64,
-    /// What can be taken without swapping, in this control group and on the host.
+    /// Memory available without swapping, in this control group and on the host.
     pub memory_available_bytes: Option<u64>,
     pub threads_now: u64,
     pub threads_max: Option<u64>,
     pub pid_max: Option<u64>,
     pub max_map_count: Option<u64>,
-    /// Processes and threads that our control groups still allow, with the file that says so.
+    /// Processes and threads that the control groups still allow, and the file with the limit.
     pub control_group_left: Option<(PathBuf, u64)>,
     /// `ulimit -u`, soft and hard.
     pub processes: (Option<u64>, Option<u64>),
@@ -65,7 +65,8 @@ fn threads_now(loadavg: &str) -> u64 {
     threads.and_then(|(_, all)| all.parse().ok()).unwrap_or(0)
 }
 
-/// Folders of our control groups, from our own up to the root: version 2, and the two controllers of version 1.
+/// Folders of the process's control groups, from its own up to the root: version 2, and the two controllers of version
+/// 1.
 fn own_groups() -> Vec<PathBuf> {
     let text = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     group_folders(&text).into_iter().filter(|folder| folder.is_dir()).collect()
@@ -82,7 +83,7 @@ fn group_folders(cgroup: &str) -> Vec<PathBuf> {
             _ => continue,
         };
         let own = mount.join(path.trim_start_matches('/'));
-        // A container may see the path of the host: then only the mount itself is there.
+        // A container may show the path of the host: then only the mount itself exists.
         folders.extend(own.ancestors().take_while(|folder| folder.starts_with(&mount)).map(Path::to_owned));
     }
     folders
@@ -94,7 +95,7 @@ fn pids_left(group: &Path) -> Option<(PathBuf, u64)> {
     Some((file, most.saturating_sub(read_number(&group.join("pids.current")).unwrap_or(0))))
 }
 
-/// Memory that a group may still take. Cached files count as free: the kernel drops them first.
+/// Memory that a group may still use. Cached files count as free: the kernel drops them first.
 fn memory_left(group: &Path) -> Option<u64> {
     let version_2 = read_number(&group.join("memory.max")).zip(read_number(&group.join("memory.current")));
     let version_1 =

@@ -1,8 +1,8 @@
-//! A server with a name that runs until it is stopped: it outlives the truetps that started it.
+//! A named server that runs until it is stopped: it outlives the truetps process that started it.
 //!
-//! It has one data folder, made from the template at its first start and kept. Who runs there is noted with pid and
-//! start ticks, and looked up in /proc each time: a process is ours when it was given exactly that data folder. How it is
-//! started and ended is in `instance_start.rs` and `instance_end.rs`.
+//! It has one datadir, created from the template at its first start and kept. Its process is noted with pid and start
+//! ticks, and looked up in /proc each time: a process belongs to the instance if it has exactly that datadir as its
+//! argument. Start and stop are in `instance_start.rs` and `instance_end.rs`.
 
 use std::path::PathBuf;
 use std::thread;
@@ -22,11 +22,11 @@ use crate::processes::{KILL_TIME_LIMIT, holder_of, running_for};
 use crate::readiness::check_listener;
 use crate::registry::disk_bytes;
 
-/// How an instance is started: nothing that is not said here is set.
+/// Options of a start: other settings are not changed.
 #[derive(Debug, Clone)]
 pub struct InstanceOptions {
     pub settings: IndexMap<String, SettingValue>,
-    /// On the loopback address alone; `None`: by its socket only.
+    /// On the loopback address only; `None`: the socket only.
     pub port: Option<u16>,
     pub ready_time_limit: Duration,
 }
@@ -35,44 +35,44 @@ pub struct InstanceOptions {
 pub enum InstanceState {
     NeverStarted,
     Running,
-    /// It was asked to end, and did.
+    /// It was asked to end, and ended.
     Stopped,
     /// It was killed by `stop`.
     Killed,
-    /// The last start of it failed.
+    /// Its last start failed.
     NotStarted,
-    /// It ended in good order, and no `stop` has seen it: somebody else asked it to.
+    /// It ended cleanly, but not by `stop`: another program asked it to.
     Ended,
-    /// It ended, and nobody here asked it to.
+    /// It ended unexpectedly.
     Died,
 }
 
-/// Lines of a log that are looked at for how it ended.
+/// Number of log lines that are searched for how it ended.
 const LAST_WORDS: usize = 8;
 
-/// What there is to say of an instance.
+/// Description of an instance.
 #[derive(Debug, Clone)]
 pub struct Status {
     pub state: InstanceState,
     pub pid: Option<u32>,
-    /// A process that we have not started, and that runs a server on its data.
+    /// A process not started by truetps that runs a server on its data.
     pub held_by: Option<u32>,
     pub uptime: Option<Duration>,
     pub socket: PathBuf,
     pub port: Option<u16>,
     pub settings: IndexMap<String, SettingValue>,
     pub datadir: PathBuf,
-    /// What it takes on the disk.
+    /// Its size on disk.
     pub data_bytes: u64,
     pub error_log: PathBuf,
 }
 
-/// What a look at an instance found.
+/// Result of looking up an instance.
 #[derive(Debug)]
 pub(crate) struct InstanceFinding {
     note: Option<Note>,
     running: Option<Process>,
-    /// The last words of its log say that it ended in good order; asked where nothing else says what became of it.
+    /// Whether its last log lines report a clean shutdown; read only if nothing else is known about its end.
     ended_well: bool,
 }
 
@@ -88,14 +88,14 @@ impl InstanceFinding {
         }
     }
 
-    /// Of the one that runs, where it is the one that the note is about.
+    /// The note of the running process, if the note is about it.
     fn port(&self) -> Option<u16> {
         let (note, running) = (self.note.as_ref()?, self.running?);
         note.port.filter(|_| note.is_of(running))
     }
 }
 
-/// The one place where a named server runs.
+/// A named server's instance.
 #[derive(Debug, Clone)]
 pub struct Instance<'a> {
     pub(crate) named: NamedServers<'a>,
@@ -140,13 +140,13 @@ impl<'a> Instance<'a> {
         self.folder.join("console.log")
     }
 
-    /// The last lines that it logged; of what its program printed, where it came to no log.
+    /// The last lines of its log, or of its program's output if it has no log.
     pub fn log_tail(&self, lines: usize) -> String {
         let log = tail(&self.error_log(), 0, lines);
         if log.is_empty() { tail(&self.console_log(), 0, lines) } else { log }
     }
 
-    /// What is written down of it, and who runs there.
+    /// The note about it, and the running process.
     pub(crate) fn look_at_instance(&self) -> Result<InstanceFinding, SandboxError> {
         let note = self.note()?;
         let running = self.running(note.as_ref());
@@ -154,12 +154,12 @@ impl<'a> Instance<'a> {
         Ok(InstanceFinding { note, running, ended_well: ended_well && self.has_ended_well() })
     }
 
-    /// Whether a server of which nobody has noted the end took its pid file with it, and said so.
+    /// Whether a server whose end was not noted has removed its pid file and logged its shutdown.
     fn has_ended_well(&self) -> bool {
         !self.pid_file().exists() && says_that_it_ended_well(&tail(&self.error_log(), 0, LAST_WORDS))
     }
 
-    /// The process, where it runs; else what is there in its place.
+    /// The process, if it runs; otherwise an error with its state.
     pub(crate) fn check_running(&self, seen: &InstanceFinding) -> Result<Process, SandboxError> {
         if let Some(process) = seen.running {
             return Ok(process);
@@ -194,16 +194,16 @@ impl<'a> Instance<'a> {
         })
     }
 
-    /// How its owner logs in to it while it runs.
+    /// The owner's login while it runs.
     pub fn owner(&self) -> Result<Target, SandboxError> {
         let seen = self.look_at_instance()?;
         self.check_running(&seen)?;
         Ok(self.family().owner(&self.places(seen.port()).socket, None))
     }
 
-    /// A connection as the server's owner, who has no password and comes by the socket.
+    /// A connection as the server's owner, which has no password and uses the socket.
     pub fn connect(&self, time_limit: Duration) -> Result<Client, SandboxError> {
-        // Not its status: how large its data are takes a walk through all of them.
+        // Not its full status: the size of its data requires a walk through all files.
         let seen = self.look_at_instance()?;
         let pid = self.check_running(&seen)?.pid;
         let socket = self.places(seen.port()).socket;
@@ -220,18 +220,19 @@ impl<'a> Instance<'a> {
             return Err(NamedError::Runs { name: self.server.name.clone(), pid: process.pid }.into());
         }
         if let Some(process) = note.and_then(|note| note.process) {
-            // One that is ending holds its files for a moment.
+            // A server that is ending holds its files for a moment.
             let began = Instant::now();
             while !process.has_ended() && began.elapsed() < KILL_TIME_LIMIT {
                 thread::sleep(Duration::from_millis(10));
             }
         }
-        // It would wait for the other's lock on its files, and the other would answer our first look meanwhile.
+        // A new server would wait for the running server's lock on the data files, while the running server answered
+        // the readiness check.
         holder_of(&self.data()).map_or(Ok(()), |pid| Err(SandboxError::Held { path: self.data(), pid }))
     }
 }
 
-/// MySQL from 8.4 on has one more line after it. PostgreSQL says the same of an end without a checkpoint.
+/// MySQL 8.4 and later logs one more line after it. PostgreSQL logs the same after an end without a checkpoint.
 fn says_that_it_ended_well(log: &str) -> bool {
     let last: Vec<_> = log.lines().rev().take(2).collect();
     let has_ended = |line: &&str| line.contains("Shutdown complete") || line.ends_with("database system is shut down");

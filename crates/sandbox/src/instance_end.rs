@@ -1,7 +1,7 @@
-//! How an instance is stopped: asked first, killed where it does not end or where that is wanted.
+//! Stopping an instance: by request first, by a kill if it does not end or on demand.
 //!
-//! The lock of its name is held to decide and to signal, and again to write down what became of it. Nobody holds it while
-//! he waits, so that a server which does not end can be killed by another command.
+//! The lock of its name is held for the decision and the signal, and again for the note about the result. It is not
+//! held during the wait, so that another command can kill a server that does not end.
 
 use std::process::Child;
 use std::thread;
@@ -23,7 +23,7 @@ use crate::run::wait_for;
 #[derive(Debug, Clone, Copy)]
 pub struct Ended {
     pub pid: u32,
-    /// It ended by itself and took its pid file with it.
+    /// It ended by itself and removed its pid file.
     pub clean: bool,
     /// It had to be killed.
     pub killed: bool,
@@ -31,7 +31,7 @@ pub struct Ended {
 }
 
 impl Instance<'_> {
-    /// Asks the server to end, and kills it where it has not after `time_limit`; `kill`: kills it at once.
+    /// Asks the server to end, and kills it if it has not ended after `time_limit`; `kill`: kills it at once.
     pub fn stop(&self, kill: bool, time_limit: Duration) -> Result<Ended, SandboxError> {
         let began = Instant::now();
         let first = if kill { Signal::KILL } else { self.family().stop_signal() };
@@ -52,7 +52,7 @@ impl Instance<'_> {
         Ok(Ended { pid: process.pid, clean, killed, took: began.elapsed() })
     }
 
-    /// With the processes that one which is killed leaves.
+    /// Including the processes that a killed one leaves.
     fn signal_running(&self, signal: Signal) -> Result<(Process, Children), SandboxError> {
         let _lock = self.named.lock_within(&self.server.name, LOCK_TIME_LIMIT)?;
         let process = self.check_running(&self.look_at_instance()?)?;
@@ -61,7 +61,7 @@ impl Instance<'_> {
         Ok((process, children))
     }
 
-    /// Returns whether it ended well. It may have been removed, or started anew, since it ended.
+    /// Returns whether it ended cleanly. It may have been removed, or started again, since then.
     fn note_end(&self, process: Process, killed: bool) -> Result<bool, SandboxError> {
         let clean = !killed && !self.pid_file().exists();
         let Some(_lock) = self.named.lock_existing(&self.server.name)? else { return Ok(clean) };
@@ -77,10 +77,10 @@ impl Instance<'_> {
         Ok(clean)
     }
 
-    /// Ends what did not become the server that was asked for: the child itself, and what it may have sent into the
-    /// background. Another server that was started here meanwhile is left alone.
+    /// Ends a child that did not become the requested server, including background processes that it may have started.
+    /// Another server started here since then is left alone.
     pub(crate) fn give_up(&self, child: &mut Child, process: Process) {
-        // The first error is the one to tell.
+        // The first error is reported.
         let lock = self.named.lock_existing(&self.server.name).ok().flatten();
         let note = self.note().ok().flatten().filter(|note| lock.is_some() && note.is_of(process));
         self.end_child(child, note.is_some());

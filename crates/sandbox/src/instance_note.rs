@@ -1,9 +1,8 @@
-//! What is written down of an instance, and which process it is.
+//! The note about an instance, and the process that it is about.
 //!
-//! A note is written before the process is started and again when its number is known, so that a server is never there
-//! without one. Whoever starts it may be killed in between: where no number is noted, a process that was given this data
-//! folder and what only we tell a server (see [`marks`]) is the instance, too. A server that somebody has started on the
-//! data by hand never is.
+//! A note is written before the process starts and again when its pid is known, so that there is never a server without
+//! a note. truetps may be killed in between: if no pid is noted, a process with this datadir and with arguments that
+//! only truetps uses (see [`marks`]) is the instance, too. A server started on the data by hand never is.
 
 use std::ffi::OsString;
 use std::fs;
@@ -23,32 +22,32 @@ use crate::settings::Settings;
 
 const SCHEMA_VERSION: u32 = 1;
 
-/// `instance.json`: who was started here.
+/// `instance.json`: the process that was started.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Note {
     pub(crate) schema_version: u32,
-    /// `None` from just before its start until its number is known.
+    /// `None` from just before its start until its pid is known.
     pub(crate) process: Option<Process>,
     pub(crate) port: Option<u16>,
     pub(crate) settings: IndexMap<String, SettingValue>,
-    /// `None`: it was not ended by us.
+    /// `None`: not ended by truetps.
     pub(crate) ended: Option<InstanceEnd>,
 }
 
-/// A process for ever: a number alone is used again.
+/// Identifies a process uniquely: a pid alone is reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Process {
     pub(crate) pid: u32,
     pub(crate) start_ticks: u64,
 }
 
-/// How we ended it.
+/// How truetps ended it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum InstanceEnd {
     Stopped,
     Killed,
-    /// It did not become the server that was asked for.
+    /// It did not become the requested server.
     GaveUp,
 }
 
@@ -57,7 +56,7 @@ impl Process {
         has_ended(self.pid, self.start_ticks)
     }
 
-    /// What it has started.
+    /// The processes that it started.
     pub(crate) fn children(self) -> Children {
         Children::of(self.pid, self.start_ticks)
     }
@@ -73,18 +72,18 @@ impl Note {
         Self { schema_version: SCHEMA_VERSION, process: None, port, settings, ended: None }
     }
 
-    /// Of one whose own note is gone.
+    /// For an instance whose own note is gone.
     pub(crate) fn of(process: Process) -> Self {
         let settings = IndexMap::new();
         Self { schema_version: SCHEMA_VERSION, process: Some(process), port: None, settings, ended: None }
     }
 
-    /// Whether it is about this process, which has not been noted as ended.
+    /// Whether it is about this process and notes no end.
     pub(crate) fn is_of(&self, process: Process) -> bool {
         self.ended.is_none() && self.process.is_none_or(|noted| noted == process)
     }
 
-    /// What became of it, where it does not run.
+    /// Its state, if it does not run.
     pub(crate) fn state(&self) -> InstanceState {
         match self.ended {
             Some(InstanceEnd::Stopped) => InstanceState::Stopped,
@@ -106,7 +105,7 @@ impl Instance<'_> {
         let wrong = |problem: String| SandboxError::Content { path: path.clone(), problem };
         let note: Note = serde_json::from_slice(&text).map_err(|error| wrong(error.to_string()))?;
         if note.schema_version > SCHEMA_VERSION {
-            return Err(wrong("was written by a newer truetps".to_owned()));
+            return Err(wrong("was written by a newer version of truetps".to_owned()));
         }
         Ok(Some(note))
     }
@@ -115,7 +114,7 @@ impl Instance<'_> {
         write_json(&self.folder.join("instance.json"), note)
     }
 
-    /// The process of the instance, where it runs.
+    /// The process of the instance, if it runs.
     pub(crate) fn running(&self, note: Option<&Note>) -> Option<Process> {
         let data = self.data();
         match note.and_then(|note| note.process) {
@@ -124,7 +123,7 @@ impl Instance<'_> {
         }
     }
 
-    /// The settings that its data were made with.
+    /// The settings with which its datadir was created.
     pub(crate) fn initial(&self) -> Result<Settings, SandboxError> {
         let path = self.folder.join("initial.json");
         let text = match fs::read(&path) {
@@ -136,14 +135,14 @@ impl Instance<'_> {
         Ok(Settings::default().with(pairs.iter().map(|(name, value)| (name.as_str(), value))))
     }
 
-    /// Before the data are there: data without it would be taken for some that were made with no settings.
+    /// Written before the data exist: data without it would be taken for data created without settings.
     pub(crate) fn write_initial(&self, initial: &Settings) -> Result<(), SandboxError> {
         let pairs: IndexMap<&str, &SettingValue> = initial.iter().collect();
         write_json(&self.folder.join("initial.json"), &pairs)
     }
 }
 
-/// Arguments that servers of this folder are started with, of one family each.
+/// Arguments of servers started in this folder, of one family each.
 pub(crate) fn marks(folder: &Path) -> [OsString; 2] {
     [("--pid-file=", "run/pid"), ("--config-file=", "options")].map(|(option, name)| {
         let mut argument = OsString::from(option);

@@ -1,5 +1,5 @@
-//! How an instance is started: everything that can be refused is refused before; then it must answer, and have the
-//! settings that it was asked for.
+//! Starting an instance: everything that can be refused is checked first; then the server must answer, and have the
+//! requested settings.
 
 use std::fs::{self, OpenOptions};
 use std::io;
@@ -29,31 +29,31 @@ use crate::template::copy_template;
 use crate::unfinished::COPY;
 use crate::variables::taken_differently;
 
-/// Bytes in the path of a unix socket, without the closing zero.
+/// Maximum path length of a unix socket, without the terminating zero.
 const SOCKET_PATH_BYTES_MAX: usize = 107;
 
-/// A server that was started and has not answered yet.
+/// A started server that has not answered yet.
 struct Starting {
     binary: ServerBinary,
     child: Child,
     process: Process,
     settings: Settings,
-    /// Bytes of the error log that were there before.
+    /// Size of the error log before the start.
     log_from: u64,
 }
 
 impl Instance<'_> {
-    /// Starts it and waits until it answers. `stop`, when it is raised, ends what has been started.
+    /// Starts it and waits until it answers. Setting `stop` ends the start.
     pub fn start(&self, options: &InstanceOptions, stop: &AtomicBool) -> Result<Status, SandboxError> {
         let mut starting = self.launch(options, stop)?;
         let ready =
             self.wait_until_ready(&mut starting, options, stop).and_then(|()| self.read_back(&starting.settings));
-        // Whatever is told as an error leaves no server.
+        // After an error no server is left.
         ready.and_then(|()| self.status()).inspect_err(|_| self.give_up(&mut starting.child, starting.process))
     }
 
-    /// Up to the moment when there is a process and a note of it. The lock is given back then: one that does not answer
-    /// can be stopped.
+    /// Runs until there is a process and a note about it. The lock is released then: a server that does not answer can
+    /// be stopped.
     fn launch(&self, options: &InstanceOptions, stop: &AtomicBool) -> Result<Starting, SandboxError> {
         let _lock = self.named.lock(&self.server.name)?;
         self.check_stopped()?;
@@ -70,7 +70,7 @@ impl Instance<'_> {
         let note = Note::starting(options);
         self.write_note(&note)?;
         let mut child = self.spawn_fitting(&binary, &settings, options.port)?;
-        // One that has ended already is found dead at the first look.
+        // A process that has already ended is found at the first check.
         let process = Process { pid: child.id(), start_ticks: start_ticks(child.id()).unwrap_or(0) };
         if let Err(error) = self.write_note(&Note { process: Some(process), ..note }) {
             self.end_child(&mut child, true);
@@ -97,7 +97,7 @@ impl Instance<'_> {
         Ok(())
     }
 
-    /// Makes its folders where they are missing. Returns the settings that its data were made with.
+    /// Creates missing folders. Returns the settings with which the datadir was created.
     fn prepare(
         &self,
         home: &Home,
@@ -133,7 +133,7 @@ impl Instance<'_> {
                 }
             };
         }
-        // Renamed when whole: a copy that was cut short is no data folder.
+        // Renamed when complete: a partial copy is not a datadir.
         let beside = self.folder.join(COPY);
         remove_tree(&beside)?;
         copy_template(home, binary, &wanted, &beside)?;
@@ -142,7 +142,7 @@ impl Instance<'_> {
         Ok(wanted)
     }
 
-    /// Where no process came to be, the data are as they were: a redo log that was not needed still is not.
+    /// If no process was created, the data are unchanged: a redo log that was not needed still is not.
     fn spawn_fitting(
         &self,
         binary: &ServerBinary,
@@ -184,7 +184,7 @@ impl Instance<'_> {
         awaited.wait(options.ready_time_limit, look).map(|_| ())
     }
 
-    /// A setting that was adjusted in silence would make everything that is learned from this server wrong.
+    /// A silently adjusted setting would invalidate everything measured with this server.
     fn read_back(&self, settings: &Settings) -> Result<(), SandboxError> {
         let asked = |source| SandboxError::Sql { action: "read the server's settings back", source };
         let mut client = self.connect(PROBE_TIME_LIMIT)?;
@@ -198,10 +198,10 @@ impl Instance<'_> {
 }
 
 fn check_port(port: u16, user: &ServerUser) -> Result<(), SandboxError> {
-    // What root may take, the server may not.
+    // A port that root may use can be forbidden to the server's user.
     let first = first_free_port();
     if port < first && (user.switch || !geteuid().is_root()) {
-        let problem = format!("those below {first} are root's, and the server runs as `{}`", user.name);
+        let problem = format!("ports below {first} are reserved for root, and the server runs as `{}`", user.name);
         return Err(NamedError::Port { port, problem }.into());
     }
     match TcpListener::bind((Ipv4Addr::LOCALHOST, port)) {
@@ -214,7 +214,7 @@ fn check_port(port: u16, user: &ServerUser) -> Result<(), SandboxError> {
     }
 }
 
-/// The first port that everybody may listen on.
+/// The first port that every user may listen on.
 fn first_free_port() -> u16 {
     let text = fs::read_to_string("/proc/sys/net/ipv4/ip_unprivileged_port_start").ok();
     text.and_then(|text| text.trim().parse().ok()).unwrap_or(1024)
@@ -233,7 +233,7 @@ mod tests {
         if first_free_port() > 80 {
             let nobody = ServerUser { switch: true, ..ServerUser::choose() };
             let error = check_port(80, &nobody).unwrap_err();
-            assert!(error.to_string().contains("are root's, and the server runs as"), "{error}");
+            assert!(error.to_string().contains("are reserved for root, and the server runs as"), "{error}");
         }
     }
 }

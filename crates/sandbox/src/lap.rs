@@ -1,17 +1,17 @@
-//! Takes a running server's redo log once round.
+//! Makes a running server write its whole redo log once.
 //!
-//! MySQL from 8.0.30 on keeps its redo log in 32 files, throws the spare ones away at every start and makes new ones,
-//! so overwriting them while it is stopped (`wear.rs`) is in vain: the first lap after each start is slow again. Here
-//! the server itself writes that lap, into a table of its own that is gone afterwards. Files that were written once are
-//! used again from then on.
+//! MySQL 8.0.30 and later keeps its redo log in 32 files, deletes the spare ones at every start and creates new ones,
+//! so that overwriting them while it is stopped (`wear.rs`) has no effect: the first pass after each start is slow
+//! again. Here the server itself writes that pass, into a table that is dropped afterwards. Files written once are
+//! reused from then on.
 
 use truetps_driver::{Client, DriverError};
 
 use crate::binary::{ServerBinary, ServerVersion};
 
-/// Redo of one INSERT is about its bytes. Less than the smallest default of `max_allowed_packet`, 4 MB.
+/// The redo of one INSERT is about as large as its data. Less than the smallest default of `max_allowed_packet`, 4 MB.
 const ROW_BYTES: u64 = 4_000_000;
-/// Pages of the table stay below this.
+/// Limit of the table's size.
 const ROWS_BETWEEN_TRUNCATES: u64 = 16;
 const SCHEMA: &str = "truetps_lap";
 
@@ -20,12 +20,12 @@ pub(crate) fn needs_lap(binary: &ServerBinary) -> bool {
     binary.is_of_mysql() && binary.version >= ServerVersion::new(8, 0, 30)
 }
 
-/// Writes until the log has gone round. Returns the bytes of redo written.
+/// Writes until the whole log has been written. Returns the bytes of redo written.
 pub(crate) fn lap(client: &mut Client) -> Result<u64, DriverError> {
     client.execute("SET SESSION sql_log_bin = 0")?;
     client.execute(&format!("CREATE DATABASE IF NOT EXISTS {SCHEMA}"))?;
     let written = write_lap(client);
-    // Also after an error: the schema must not be measured with.
+    // Also after an error: the schema must not exist during a measurement.
     let dropped = client.execute(&format!("DROP DATABASE {SCHEMA}"));
     let bytes = written?;
     dropped?;
@@ -36,11 +36,11 @@ fn write_lap(client: &mut Client) -> Result<u64, DriverError> {
     let table = format!("{SCHEMA}.lap");
     client.execute(&format!("CREATE TABLE IF NOT EXISTS {table} (filler LONGBLOB) ENGINE=InnoDB"))?;
     let capacity = status(client, "Innodb_redo_log_capacity_resized")?;
-    // One file more than the whole: the one that is being written was begun before.
+    // One file more than the whole log: the current one was started before.
     let target = capacity + capacity / 16;
     let start = status(client, "Innodb_redo_log_current_lsn")?;
     let mut written = 0;
-    // Where redo logging is switched off the log does not move, and twice the rows are enough to know.
+    // With redo logging disabled the log does not grow; twice the rows are enough to detect that.
     for row in 1..=2 * target / ROW_BYTES + 2 {
         client.execute(&format!("INSERT INTO {table} VALUES (REPEAT('x', {ROW_BYTES}))"))?;
         if row % ROWS_BETWEEN_TRUNCATES == 0 {

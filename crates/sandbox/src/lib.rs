@@ -1,16 +1,15 @@
-//! Private servers: find one, initialise it, choose its settings, start it, know that it is *that* server which
-//! answers, stop it, remove it.
+//! Private servers: find a program, initialise a datadir, choose settings, start the server, verify that the answering
+//! server is the started one, stop it, remove it.
 //!
-//! A [`Sandbox`] is a folder of our own with a data folder in it; a [`RunningServer`] is a server that was started on
-//! it. Two rules hold everywhere:
+//! A [`Sandbox`] is a folder of truetps with a datadir in it; a [`RunningServer`] is a server that was started on it.
+//! Two rules hold everywhere:
 //!
-//! - A server that truetps did not start is never touched: a process is only ever signalled through the handle of its
-//!   start, or, for leftovers of a killed run, when it was started on a data folder that provably is truetps's; see
-//!   `proof.rs`.
-//! - A server never outlives truetps, not even `kill -9` of truetps: see `spawn.rs`. The one exception is what the user
-//!   asks for by name: an [`Instance`] runs until it is stopped.
+//! - Servers not started by truetps are never touched: a process is only signalled through the handle of its start, or,
+//! for leftovers of a killed run, if it was started on a datadir that provably belongs to truetps; see `proof.rs`.
+//! - A server never outlives truetps, not even after `kill -9` of truetps: see `spawn.rs`. The one exception is a named
+//! server: an [`Instance`] runs until it is stopped.
 //!
-//! This crate prints nothing and judges nothing: what went wrong is an error with a [`hint`](SandboxError::hint).
+//! This crate prints nothing and judges nothing: failures are errors with a [`hint`](SandboxError::hint).
 
 mod archive;
 mod binary;

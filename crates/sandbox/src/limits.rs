@@ -1,4 +1,4 @@
-//! Whether this host can carry the load that is asked for, said before anything starts.
+//! Whether this host can carry the requested load, checked before anything starts.
 
 use std::path::PathBuf;
 
@@ -10,9 +10,9 @@ use crate::host_limits::HostLimits;
 use crate::postgres;
 use crate::settings::Settings;
 
-/// Files of a server beside its connections and tables: logs, system tables, libraries.
+/// Open files of a server besides its connections and tables: logs, system tables, libraries.
 const OPEN_FILES_SPARE: u64 = 1024;
-/// Files of truetps beside the sockets of its clients: records, logs, two for each worker.
+/// Open files of truetps besides the sockets of its clients: records, logs, two for each worker.
 const CLIENT_FILES_SPARE: u64 = 128;
 /// MariaDB reserves two files for each table object of each of its eight table caches; with less it shrinks them.
 const FILES_PER_TABLE_OBJECT: u64 = 16;
@@ -21,30 +21,30 @@ const SERVER_BASE_BYTES: u64 = 400 << 20;
 /// Measured growth of the resident size, in kB for each of 1,000 connections that were idle, had run an INSERT, had run
 /// a sorted SELECT: MariaDB 10.11 59, 90, 107 (with 5,000: 61, 92, 105); MySQL 5.7 51, 108, 111; MySQL 9.7 65, 171, 216.
 const BYTES_PER_CONNECTION: u64 = 256 << 10;
-/// The same of PostgreSQL 15, whose sessions are processes: 1.5 MB each of 1,000 under a load of INSERTs, of memory that
-/// no other one has and of its page tables.
+/// The same for PostgreSQL 15, whose sessions are processes: 1.5 MB each of 1,000 under a load of INSERTs, counting
+/// private memory and page tables.
 const BYTES_PER_PROCESS: u64 = 2 << 20;
-/// Threads beside one for each connection: the server's own and ours.
+/// Threads besides one for each connection: of the server and of truetps.
 const THREADS_SPARE: u64 = 256;
 /// A thread's stack and the guard page below it are two mappings of memory.
 const MAPS_PER_THREAD: u64 = 2;
 const MAPS_SPARE: u64 = 4096;
 
-/// What an experiment needs at most at one time.
+/// The maximum that an experiment needs at one time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Needs {
     pub connections: u64,
-    /// Open files beside one for each connection.
+    /// Open files besides one for each connection.
     pub other_files: u64,
-    /// What the server reserves tables for; see `table_open_cache`.
+    /// Number of connections for which the server reserves tables; see `table_open_cache`.
     pub table_objects: u64,
     pub buffer_pool_bytes: u64,
-    /// What a server takes for each.
+    /// Memory of the server for each connection.
     pub connection_bytes: u64,
 }
 
 impl Needs {
-    /// Of a server with these settings.
+    /// For a server with these settings.
     pub fn of(settings: &Settings) -> Self {
         let is_postgres = postgres::shared_buffers_bytes(settings).is_some();
         let number = |name: &str, otherwise: u64| {
@@ -60,7 +60,7 @@ impl Needs {
         }
     }
 
-    /// Of clients alone: their server has limits of its own.
+    /// For clients alone: their server has limits of its own.
     pub fn of_clients(clients: u32) -> Self {
         Self {
             connections: clients.into(),
@@ -76,7 +76,7 @@ impl Needs {
         self.connections + self.other_files
     }
 
-    /// With these, the server does not make its table caches smaller.
+    /// With these, the server does not reduce its table caches.
     fn open_files_best(&self) -> u64 {
         self.open_files_least() + self.table_objects * FILES_PER_TABLE_OBJECT
     }
@@ -136,7 +136,7 @@ impl LimitError {
     }
 }
 
-/// The first limit that would be hit. Open files are [`raise_open_files`]'s business.
+/// The first limit that would be exceeded. Open files are handled by [`raise_open_files`].
 pub fn check_limits(needs: &Needs, host: &HostLimits) -> Result<(), LimitError> {
     let (connections, threads) = (needs.connections, needs.threads());
     let now = host.threads_now;
@@ -149,7 +149,7 @@ pub fn check_limits(needs: &Needs, host: &HostLimits) -> Result<(), LimitError> 
     if let Some((file, left)) = host.control_group_left.clone().filter(|(_, left)| *left < threads) {
         return Err(LimitError::ControlGroup { connections, needed: threads, file, left });
     }
-    // Root's children are held to it too, once they run as another user.
+    // Child processes of root count, too, once they run as another user.
     if let Some(limit) = host.processes.0.filter(|limit| *limit < threads) {
         return Err(LimitError::Processes { connections, needed: threads, limit });
     }
@@ -165,15 +165,15 @@ pub fn check_limits(needs: &Needs, host: &HostLimits) -> Result<(), LimitError> 
     Ok(())
 }
 
-/// Raises this process's soft limit of open files to the hard one, for clients whose number is not known yet.
+/// Raises this process's soft limit of open files to the hard one, for an unknown number of clients.
 pub fn raise_open_files_to_hard() {
     let limit = getrlimit(Resource::Nofile);
-    // Where it is refused, what needs more files says so.
+    // If that is refused, the step that needs more files reports it.
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
 }
 
-/// Raises this process's limit of open files to what clients and server need; servers that are started from now on
-/// inherit it. Returns the limit that holds now.
+/// Raises this process's limit of open files to what clients and server need; servers started later inherit it. Returns
+/// the resulting limit.
 pub fn raise_open_files(needs: &Needs) -> Result<u64, LimitError> {
     let host = HostLimits::read();
     let (soft, hard) = (host.open_files.0.unwrap_or(u64::MAX), host.open_files.1.unwrap_or(u64::MAX));
@@ -185,7 +185,7 @@ pub fn raise_open_files(needs: &Needs) -> Result<u64, LimitError> {
     if soft >= best {
         return Ok(soft);
     }
-    // Only root may raise the hard limit, and in a container often not even he.
+    // Only root may raise the hard limit, and in a container often not even root.
     if best > hard && host.is_root && set(best, best) {
         return Ok(best);
     }

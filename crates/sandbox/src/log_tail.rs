@@ -1,4 +1,4 @@
-//! The end of a server's log, bounded.
+//! The end of a server's log, limited in length.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -6,16 +6,17 @@ use std::path::Path;
 
 use truetps_record::open_no_link;
 
-/// Lines of a log that an error message carries: this many of its errors, and this many of its last lines.
+/// Lines of a log in an error message: this many errors, and this many last lines.
 const EXCERPT_LINES: usize = 6;
 const TAIL_BYTES_MAX: u64 = 64 << 10;
 
-/// The last `lines` lines of a file, of what was written after the first `from` bytes. Empty where there is none.
+/// The last `lines` lines of a file after its first `from` bytes. Empty if there is no file.
 pub(crate) fn tail(path: &Path, from: u64, lines: usize) -> String {
     last_lines(&tail_text(path, from), lines)
 }
 
-/// What an error message shows of a log: a server that shuts down in good order says why before a dozen lines of notes.
+/// The part of a log shown in an error message: a server that shuts down cleanly logs the reason before a dozen lines
+/// of notes.
 pub(crate) fn excerpt(text: &str) -> String {
     let lines: Vec<_> = text.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
     let last = lines.len().saturating_sub(EXCERPT_LINES);
@@ -24,7 +25,7 @@ pub(crate) fn excerpt(text: &str) -> String {
     [errors, &lines[last..]].concat().join("\n")
 }
 
-/// InnoDB of MySQL 5.5 and PostgreSQL have words of their own.
+/// InnoDB of MySQL 5.5 and PostgreSQL use other prefixes.
 fn is_error(line: &str) -> bool {
     ["[ERROR]", "InnoDB: Error", " FATAL:  ", " PANIC:  "].iter().any(|word| line.contains(word))
 }
@@ -34,7 +35,7 @@ pub(crate) fn tail_text(path: &Path, from: u64) -> String {
     let read = || -> std::io::Result<Vec<u8>> {
         let mut file = open_no_link(File::options().read(true), path)?;
         let length = file.metadata()?.len();
-        // A log that became shorter was begun anew.
+        // A log that became shorter was started anew.
         let from = if from > length { 0 } else { from };
         file.seek(SeekFrom::Start(from.max(length.saturating_sub(TAIL_BYTES_MAX))))?;
         let mut bytes = Vec::new();

@@ -1,7 +1,7 @@
-//! Servers that the user has given names to: which program a name means, and where its data will be.
+//! Named servers: the program of each name, and the place of its data.
 //!
-//! A name is a folder of ours with a `server.json` in it. The program is the user's own tree, or one that was unpacked
-//! from an archive into that folder. What runs is `instance.rs`'s business.
+//! A name is a folder of truetps with a `server.json` in it. The program is the user's own tree, or was unpacked from
+//! an archive into that folder. Running servers are in `instance.rs`.
 
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -31,20 +31,20 @@ use crate::template;
 use crate::unfinished::clean_templates;
 
 const SCHEMA_VERSION: u32 = 1;
-/// Part of a socket's path, which may have 107 bytes in all.
+/// Part of a socket path, which has at most 107 bytes.
 const NAME_BYTES_MAX: usize = 40;
 const REGISTRATION: &str = "server.json";
-/// A tree that is being unpacked; see `unfinished.rs`. No name begins with a dot, so it is none.
+/// A tree that is being unpacked; see `unfinished.rs`. Names do not start with a dot, so it is not a name.
 pub(crate) const UNFINISHED: &str = ".adding";
-/// Behind the name in that of its locks.
+/// Suffix of lock files.
 const LOCK: &str = ".lock";
 const USE: &str = ".use";
-/// The tree that a new one takes the place of, until the new one is registered.
+/// The tree that a new one replaces, until the new one is registered.
 const OLD_TREE: &str = "tree.old";
-/// Whoever holds the lock to look and to signal is done in a moment; a start makes data, which takes a few seconds.
+/// A lock for checks and signals is held for a moment; a start creates data, which takes a few seconds.
 pub(crate) const LOCK_TIME_LIMIT: Duration = Duration::from_secs(10);
 
-/// Whoever lists what killed runs left tries the lock for a moment.
+/// Listing leftovers of killed runs tries the lock for a moment.
 const LOOK_TIME_LIMIT: Duration = Duration::from_millis(100);
 
 /// `server.json`.
@@ -57,24 +57,24 @@ pub struct NamedServer {
     pub flavour: Flavour,
     /// Number part: `8.0.15`.
     pub version: String,
-    /// What was named when it was added; `None`: what was installed.
+    /// The path named when it was added; `None`: the installed server.
     pub source: Option<PathBuf>,
-    /// Whether the program's tree was unpacked for it, and goes with it.
+    /// Whether the program's tree was unpacked for it, and is removed with it.
     pub unpacked: bool,
 }
 
-/// What to add.
+/// A server to add.
 #[derive(Debug, Clone, Copy)]
 pub struct Add<'a> {
     pub name: &'a str,
-    /// An archive, an unpacked tree, or a program; `None`: the one that is installed.
+    /// An archive, an unpacked tree, or a program; `None`: the installed server.
     pub source: Option<&'a Path>,
     pub replace: bool,
-    /// Ends it when it is raised; nothing is left then.
+    /// Setting it cancels the operation; nothing is left then.
     pub stop: &'a AtomicBool,
 }
 
-/// A name that is taken.
+/// A registered name.
 #[derive(Debug)]
 pub struct Listed {
     pub name: String,
@@ -82,19 +82,19 @@ pub struct Listed {
     pub server: Result<NamedServer, SandboxError>,
 }
 
-/// While it is there, nobody removes or replaces the server's program.
+/// While it exists, the server's program is neither removed nor replaced.
 #[derive(Debug)]
 pub struct Use {
     _lock: File,
 }
 
-/// All of them.
+/// All named servers.
 #[derive(Debug, Clone, Copy)]
 pub struct NamedServers<'a> {
     home: &'a Home,
 }
 
-/// Whether a server may be called that.
+/// Whether a server may have this name.
 pub fn check_server_name(name: &str) -> Result<(), NamedError> {
     let fine = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || b"._-".contains(&c);
     let begins = name.bytes().next().is_some_and(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
@@ -117,7 +117,7 @@ impl<'a> NamedServers<'a> {
         self.home.named().join(name)
     }
 
-    /// In the order of their names.
+    /// Sorted by name.
     pub fn list(self) -> Result<Vec<Listed>, SandboxError> {
         let folder = self.home.named();
         let entries = match fs::read_dir(&folder) {
@@ -155,31 +155,31 @@ impl<'a> NamedServers<'a> {
         let wrong = |problem: String| SandboxError::Content { path: path.clone(), problem };
         let server: NamedServer = serde_json::from_slice(&text).map_err(|error| wrong(error.to_string()))?;
         if server.schema_version > SCHEMA_VERSION {
-            return Err(wrong("was written by a newer truetps".to_owned()));
+            return Err(wrong("was written by a newer version of truetps".to_owned()));
         }
         Ok(Some(server))
     }
 
-    /// Held by whoever changes a server of that name, and by whoever starts or stops it until it is signalled or noted.
+    /// Held while a server of that name is changed, started or stopped, until it is signalled or noted.
     pub(crate) fn lock(self, name: &str) -> Result<File, SandboxError> {
         self.lock_within(name, LOOK_TIME_LIMIT)
     }
 
-    /// The same; another one who holds it is waited for.
+    /// The same, waiting for another holder.
     pub(crate) fn lock_within(self, name: &str, time_limit: Duration) -> Result<File, SandboxError> {
         let path = self.home.make_named()?.join(format!(".{name}{LOCK}"));
         let lock = open_lock(&path).map_err(SandboxError::io("open", &path))?;
         match wait_for_lock(&lock, time_limit) {
             Ok(()) if is_at(&lock, &path) => Ok(lock),
             Ok(()) | Err(TryLockError::WouldBlock) => {
-                let problem = "another truetps starts, stops or changes this server just now".to_owned();
+                let problem = "another process of truetps is starting, stopping or changing this server".to_owned();
                 Err(SandboxError::Content { path, problem })
             }
             Err(TryLockError::Error(source)) => Err(SandboxError::io("lock", &path)(source)),
         }
     }
 
-    /// The same for what is to be written down of a server; `None`: it was removed, and no lock of it is left or made.
+    /// The same for notes about a server; `None`: it was removed, and no lock of it is left or created.
     pub(crate) fn lock_existing(self, name: &str) -> Result<Option<File>, SandboxError> {
         let is_there = || self.folder(name).is_dir();
         if !is_there() {
@@ -187,7 +187,7 @@ impl<'a> NamedServers<'a> {
         }
         match self.lock_within(name, LOCK_TIME_LIMIT) {
             Ok(lock) if is_there() => Ok(Some(lock)),
-            // Removed since the first look: the lock was made by us.
+            // Removed since the first check: the lock was created here.
             Ok(_lock) => {
                 self.remove_locks(name);
                 Ok(None)
@@ -201,25 +201,25 @@ impl<'a> NamedServers<'a> {
         self.home.named().join(format!(".{name}{USE}"))
     }
 
-    /// For a run that needs the server's program to its end. Starting and stopping the instance goes on meanwhile.
+    /// Held by a run that needs the server's program until its end. The instance can still be started and stopped.
     pub fn use_server(self, name: &str) -> Result<(NamedServer, Use), SandboxError> {
         let server = self.get(name)?;
         let path = self.use_path(name);
         let lock = open_lock(&path).map_err(SandboxError::io("open", &path))?;
         match lock.try_lock_shared() {
-            // The program may be another one since it was read.
+            // The program may have been replaced since it was read.
             Ok(()) if is_at(&lock, &path) && self.read(name)?.as_ref() == Some(&server) => {
                 Ok((server, Use { _lock: lock }))
             }
             Ok(()) | Err(TryLockError::WouldBlock) => {
-                let problem = "another truetps removes or replaces this server just now".to_owned();
+                let problem = "another process of truetps is removing or replacing this server".to_owned();
                 Err(SandboxError::Content { path, problem })
             }
             Err(TryLockError::Error(source)) => Err(SandboxError::io("lock", &path)(source)),
         }
     }
 
-    /// Held by whoever takes the program away.
+    /// Held while the program is removed or replaced.
     fn lock_unused(self, name: &str) -> Result<File, SandboxError> {
         let path = self.use_path(name);
         let lock = open_lock(&path).map_err(SandboxError::io("open", &path))?;
@@ -230,7 +230,7 @@ impl<'a> NamedServers<'a> {
         }
     }
 
-    /// Examines a server's program, unpacking it first where it is in an archive, and gives it the name.
+    /// Examines a server's program, unpacking an archive first, and registers it under the name.
     pub fn register(self, add: &Add<'_>) -> Result<NamedServer, SandboxError> {
         check_server_name(add.name)?;
         self.check_source(add)?;
@@ -250,7 +250,7 @@ impl<'a> NamedServers<'a> {
         let beside = self.home.named().join(format!(".{}{UNFINISHED}", add.name));
         remove_tree(&beside)?;
         let examined = self.examine(add, &beside);
-        // However it took the interruption: what it says about that helps nobody.
+        // After an interruption any further error is of no use.
         let wanted = if add.stop.load(Ordering::Relaxed) {
             Err(NamedError::NotAdded { name: add.name.to_owned() }.into())
         } else {
@@ -258,7 +258,7 @@ impl<'a> NamedServers<'a> {
         };
         let added = wanted.and_then(|server| self.put(before.as_ref(), server, &beside));
         if added.is_err() {
-            // The first error is the one to tell.
+            // The first error is reported.
             let _ = remove_tree(&beside);
             if before.is_none() {
                 self.remove_locks(add.name);
@@ -268,7 +268,7 @@ impl<'a> NamedServers<'a> {
         added
     }
 
-    /// What the name would mean is truetps's own, or not there.
+    /// Refuses a path that belongs to truetps, or does not exist.
     fn check_own(self, name: &str) -> Result<(), SandboxError> {
         let path = self.folder(name);
         if path.symlink_metadata().is_err() || is_empty_folder(&path) || is_ours(&path) {
@@ -277,7 +277,7 @@ impl<'a> NamedServers<'a> {
         Err(NamedError::Foreign { path }.into())
     }
 
-    /// A tree of another name, or of this one, would go with it.
+    /// The tree of another named server, or of this one, would be deleted with it.
     fn check_source(self, add: &Add<'_>) -> Result<(), SandboxError> {
         if let Some(path) = add.source.filter(|path| path.symlink_metadata().is_err()) {
             return Err(NamedError::NoSource { path: path.to_owned() }.into());
@@ -288,7 +288,8 @@ impl<'a> NamedServers<'a> {
         inside.map_or(Ok(()), |path| Err(NamedError::Inside { path }.into()))
     }
 
-    /// What a replacement that was cut short left: the old tree is the one that is registered while there is no new one.
+    /// Removes leftovers of an interrupted replacement: the old tree is the registered one until the new one is in
+    /// place.
     fn mend_tree(self, name: &str) -> Result<(), SandboxError> {
         let (tree, old) = (self.folder(name).join("tree"), self.folder(name).join(OLD_TREE));
         if old.is_dir() && !tree.exists() {
@@ -297,7 +298,7 @@ impl<'a> NamedServers<'a> {
         remove_tree(&old)
     }
 
-    /// What the name will mean; the tree of an archive is in `beside` until all is known to be well.
+    /// What the name will refer to; the tree of an archive is in `beside` until everything is checked.
     fn examine(self, add: &Add<'_>, beside: &Path) -> Result<NamedServer, SandboxError> {
         let user = self.home.user();
         let archive = add.source.filter(|path| path.is_file() && archive::is_archive(path));
@@ -326,7 +327,7 @@ impl<'a> NamedServers<'a> {
         })
     }
 
-    /// Data that are there stay, where the new program is of the same series.
+    /// Existing data stay if the new program is of the same series.
     fn put(
         self,
         before: Option<&NamedServer>,
@@ -357,7 +358,7 @@ impl<'a> NamedServers<'a> {
         Ok(server)
     }
 
-    /// The folder gets its name when the registration stands in it: what is there without one is not ours.
+    /// The folder is renamed once the registration is in it: a folder without one does not belong to truetps.
     fn put_new(self, server: &NamedServer, beside: &Path, folder: &Path) -> Result<(), SandboxError> {
         if !server.unpacked {
             make_passable(beside, self.home.user()).map_err(SandboxError::io("make", beside))?;
@@ -374,8 +375,8 @@ impl<'a> NamedServers<'a> {
         write_json(&self.folder(&server.name).join(REGISTRATION), server)
     }
 
-    /// Removes a server's data and the tree that was unpacked for it, never one of the user's. `force` kills what runs on
-    /// the data, and needs none of the server's own files to be readable.
+    /// Removes a server's data and the tree that was unpacked for it, never a tree of the user. `force` kills the
+    /// server that runs on the data, and needs no readable file of the server.
     pub fn remove(self, name: &str, force: bool) -> Result<(), SandboxError> {
         check_server_name(name)?;
         let folder = self.folder(name);
@@ -404,7 +405,7 @@ impl<'a> NamedServers<'a> {
         }
         forget_shared_memory(&data, self.home.user());
         template::remove_of(self.home, &folder);
-        // One that was begun does not say yet of which program it is.
+        // An unfinished one does not yet name its program.
         clean_templates(self.home);
         remove_proven(&folder, &[REGISTRATION])?;
         self.remove_locks(name);
@@ -412,14 +413,14 @@ impl<'a> NamedServers<'a> {
         Ok(())
     }
 
-    /// For whoever holds the lock of a name that may mean nothing.
+    /// For a holder of the lock of a name that may be unregistered.
     pub(crate) fn forget_unknown(self, name: &str) {
         if !self.folder(name).exists() {
             self.remove_locks(name);
         }
     }
 
-    /// For whoever holds them: a name that means nothing leaves nothing.
+    /// For a holder of both locks: an unregistered name leaves nothing.
     fn remove_locks(self, name: &str) {
         for path in [self.use_path(name), self.home.named().join(format!(".{name}{LOCK}"))] {
             let _ = fs::remove_file(path);
@@ -427,13 +428,13 @@ impl<'a> NamedServers<'a> {
     }
 }
 
-/// Whether truetps has made this folder: by its name and the registration in it, be that readable or not.
+/// Whether truetps created this folder: judged by its name and its registration, readable or not.
 pub(crate) fn is_ours(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_str().unwrap_or_default();
     check_server_name(name).is_ok() && is_folder(path) && is_file(&path.join(REGISTRATION))
 }
 
-/// Whether an entry beside these folders was made by truetps.
+/// Whether an entry beside these folders was created by truetps.
 pub(crate) fn is_known(path: &Path, name: &str) -> bool {
     let of_name = |ending: &str| {
         let name = name.strip_prefix('.').and_then(|rest| rest.strip_suffix(ending));
@@ -444,7 +445,7 @@ pub(crate) fn is_known(path: &Path, name: &str) -> bool {
     is_lock || of_name(UNFINISHED) && is_folder(path) || is_registered
 }
 
-/// The lock of a name that was given up meanwhile is nobody's.
+/// A lock file that was removed in the meantime protects nothing.
 pub(crate) fn is_at(lock: &File, path: &Path) -> bool {
     let number = |metadata: io::Result<fs::Metadata>| metadata.map(|metadata| metadata.ino()).ok();
     number(fs::metadata(path)) == number(lock.metadata())
@@ -460,25 +461,25 @@ impl NamedServer {
         SandboxFamily::of(self.flavour)
     }
 
-    /// Whether it is a MySQL of this version or a later one.
+    /// Whether it is a MySQL of at least this version.
     fn is_mysql_from(&self, version: &str) -> bool {
         is_of_mysql(self.flavour) && Version::parse(&self.version) >= Version::parse(version)
     }
 
-    /// Its redo log can be changed in size after a clean stop only; see `old_redo.rs`.
+    /// Its redo log size can be changed only after a clean stop; see `old_redo.rs`.
     pub(crate) fn keeps_redo_size(&self) -> bool {
         old_redo::keeps_size(self.flavour, &self.version)
     }
 
-    /// Data are alike within a series. MySQL from 8.0 on keeps to the version that they were last used by: it refuses an
-    /// older one.
+    /// Datadirs are compatible within a series. MySQL 8.0 and later records the version that last used the data, and
+    /// refuses to open them with an older one.
     fn takes_data_of(&self, before: &Self) -> bool {
         let kind = |server: &Self| (server.flavour, series(server.flavour, &server.version));
         let goes_back = before.is_mysql_from("8.0") && !self.is_mysql_from(&before.version);
         kind(self) == kind(before) && !goes_back
     }
 
-    /// The program as it is now: it must be the one that was added.
+    /// The current program: it must be the one that was added.
     pub fn binary(&self, home: &Home) -> Result<ServerBinary, SandboxError> {
         let binary = ServerBinary::examine(&self.program, home.user()).map_err(NamedError::Program)?;
         if (binary.flavour, binary.version.to_string()) == (self.flavour, self.version.clone()) {
@@ -489,7 +490,7 @@ impl NamedServer {
     }
 }
 
-/// `8.0` of `8.0.15`, `15` of `15.18`: versions whose data folders are alike.
+/// `8.0` of `8.0.15`, `15` of `15.18`: versions with compatible datadirs.
 fn series(flavour: Flavour, version: &str) -> Option<(u32, Option<u32>)> {
     let (major, minor) = Version::parse(version)?.series();
     Some((major, (flavour != Flavour::Postgresql).then_some(minor)))
@@ -562,7 +563,7 @@ mod tests {
         assert_eq!(named.get("whole").unwrap(), whole);
         assert!(matches!(named.get("wole"), Err(SandboxError::Named(NamedError::Unknown { .. }))));
         let hint = named.remove("broken", false).unwrap_err().hint();
-        assert_eq!(hint.as_deref(), Some("`truetps server remove broken --force` removes it all the same"));
+        assert_eq!(hint.as_deref(), Some("`truetps server remove broken --force` removes it nevertheless"));
         named.remove("broken", true).unwrap();
         fs::write(named.folder("whole").join("instance.json"), "{").unwrap();
         assert!(named.remove("whole", false).unwrap_err().to_string().contains("instance.json"));
@@ -616,7 +617,7 @@ mod tests {
         let process = Process { pid: child.id(), start_ticks: 0 };
         Instance::of(named, &server).give_up(&mut child, process);
         assert!(child.try_wait().unwrap().is_some());
-        assert_eq!(fs::read_dir(home.named()).unwrap().count(), 0, "a lock of nobody's");
+        assert_eq!(fs::read_dir(home.named()).unwrap().count(), 0, "an unused lock");
     }
 
     #[test]
@@ -635,7 +636,7 @@ mod tests {
         make(OLD_TREE);
         named.mend_tree("a").unwrap();
         assert!(folder.join("tree").is_dir() && !folder.join(OLD_TREE).exists());
-        // What cannot be registered leaves the tree that was there: nothing is in the folder that it would come from.
+        // A tree that cannot be registered leaves the old tree: nothing is in its source folder.
         let new = NamedServer { unpacked: true, ..server(Flavour::Mysql, "8.0.37") };
         named.put(None, new, &folder.join("nowhere")).unwrap_err();
         assert_eq!(fs::read_to_string(folder.join("tree/of")).unwrap(), OLD_TREE);

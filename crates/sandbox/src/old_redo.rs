@@ -1,5 +1,5 @@
-//! MySQL before 5.6.8 refuses to start where its redo log has another size than it is set to; all later servers make a
-//! new one. After a clean stop nothing in the log is needed, so there it is removed here, and the server makes another.
+//! MySQL before 5.6.8 does not start if its redo log has another size than configured; later servers create a new one.
+//! After a clean stop the log is not needed, so truetps removes it here, and the server creates another.
 
 use std::fs::{self, OpenOptions};
 use std::io;
@@ -12,13 +12,13 @@ use crate::error::SandboxError;
 use crate::family::is_of_mysql;
 use crate::settings::Settings;
 
-/// Lies in a data folder, and in each copy of it, from a clean stop to the next start. Servers take no notice of it.
+/// A note in a datadir, and in each copy of it, from a clean stop to the next start. Servers ignore it.
 const STOPPED: &str = "truetps-stopped";
-/// Of servers that are told nothing else.
+/// Names of the log files when no option changes them.
 const FILES_DEFAULT: u64 = 2;
 const FILE_BYTES_DEFAULT: u64 = 5 << 20;
 
-/// Whether a server is one of those.
+/// Whether a server is one of these versions.
 pub(crate) fn keeps_size(flavour: Flavour, version: &str) -> bool {
     is_of_mysql(flavour) && Version::parse(version) < Version::parse("5.6.8")
 }
@@ -26,14 +26,14 @@ pub(crate) fn keeps_size(flavour: Flavour, version: &str) -> bool {
 /// Notes that nothing in the log is needed.
 pub(crate) fn note_stopped(data: &Path) -> Result<(), SandboxError> {
     let path = data.join(STOPPED);
-    // Never through a link that the server's user put there.
+    // Never through a link placed by the server's user.
     let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
     made.map(|_| ()).map_err(SandboxError::io("make", &path))
 }
 
-/// Removes the log where the server would refuse it and nothing in it is needed. Returns whether nothing was: the note of
-/// that is gone before a server is started, as one that is killed later needs its log; a caller whose server could not be
-/// started at all makes it again.
+/// Removes the log if the server would refuse it and does not need it. Returns whether it was not needed: the note is
+/// deleted before a server starts, because a server that is killed later needs its log; if the server could not be
+/// started at all, the caller writes the note again.
 pub(crate) fn fit(data: &Path, settings: &Settings) -> Result<bool, SandboxError> {
     let stopped = removed(&data.join(STOPPED))?;
     if stopped && !fits(data, settings) {
@@ -49,7 +49,7 @@ fn fits(data: &Path, settings: &Settings) -> bool {
     lengths().count() as u64 == files && lengths().all(|length| length == size)
 }
 
-/// Removes a log that is not needed: of a server that ended well.
+/// Removes a log that is not needed, after a clean stop.
 pub(crate) fn remove(data: &Path) -> Result<(), SandboxError> {
     let mut n = 0;
     while removed(&log_path(data, n))? {
@@ -62,7 +62,7 @@ fn log_path(data: &Path, n: u32) -> PathBuf {
     data.join(format!("ib_logfile{n}"))
 }
 
-/// Whether it was there.
+/// Whether it existed.
 fn removed(path: &Path) -> Result<bool, SandboxError> {
     match fs::remove_file(path) {
         Ok(()) => Ok(true),
@@ -91,7 +91,7 @@ mod tests {
             assert_eq!(logs(), left, "{settings:?} {stopped}");
             assert!(!data.join(STOPPED).exists());
         };
-        // The server's own size is 5 MB, which these are not.
+        // The server's default is 5 MB, which these files do not have.
         check(&settings, false, 2);
         check(&settings, true, 0);
         (0..2).for_each(|n| fs::File::create(log_path(data, n)).unwrap().set_len(FILE_BYTES_DEFAULT).unwrap());

@@ -1,4 +1,4 @@
-//! How settings are written: as arguments of the server, and as the same option file.
+//! Settings as command-line arguments of the server, and as an equivalent option file.
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -25,7 +25,7 @@ impl CommandOption {
         Self { name: dashed(name), value: Some(value.into()) }
     }
 
-    /// A setting of a plan. `log_bin` is not a switch but a file name, so it is turned on and off by other forms.
+    /// A setting of a plan. `log_bin` is a file name and not a switch, so other forms turn it on and off.
     pub(crate) fn of_setting(name: &str, value: &SettingValue) -> Self {
         if canonical_name(name) != "log_bin" {
             return Self::new(name, value.option_text());
@@ -46,7 +46,7 @@ impl CommandOption {
         text
     }
 
-    /// The name, and the value as text; `on` for one that has none.
+    /// The name, and the value as text; `on` for an option without one.
     pub(crate) fn parts(&self) -> (&str, String) {
         let value = self.value.as_ref().map(|value| value.to_string_lossy().into_owned());
         (&self.name, value.unwrap_or_else(|| "on".to_owned()))
@@ -58,7 +58,7 @@ impl CommandOption {
     }
 }
 
-/// The value as on or off, where it says so.
+/// The value as on or off, if it is one.
 pub(crate) fn switch_of(value: &SettingValue) -> Option<bool> {
     match value {
         SettingValue::Bool(on) => Some(*on),
@@ -73,7 +73,7 @@ pub(crate) fn switch_of(value: &SettingValue) -> Option<bool> {
     }
 }
 
-/// The one spelling that names are compared in: servers take `-` and `_` as the same.
+/// The canonical spelling for comparing names: servers treat `-` and `_` alike.
 pub(crate) fn canonical_name(name: &str) -> String {
     name.trim().to_ascii_lowercase().replace('-', "_")
 }
@@ -96,7 +96,7 @@ pub(crate) fn option_file(comment: &str, lines: &[CommandOption]) -> String {
     text
 }
 
-/// `#` begins a comment in the middle of a line, and backslashes are escapes, unless quoted and doubled.
+/// `#` starts a comment anywhere in a line, and a backslash is an escape, unless quoted and doubled.
 fn quoted(value: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_-./,+%".contains(c);
     if !value.is_empty() && value.chars().all(plain) {

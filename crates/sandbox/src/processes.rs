@@ -1,4 +1,4 @@
-//! Which processes hold a data folder, read from /proc.
+//! Finds the processes that hold a datadir, from /proc.
 
 use std::ffi::OsString;
 use std::fs;
@@ -12,23 +12,22 @@ use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open, pidfd_s
 use crate::children::Children;
 use crate::tree::read_text;
 
-/// After SIGKILL a process ends as soon as its system calls do; a stuck disk may take this long.
+/// After SIGKILL a process ends once its system calls return; with a stuck disk that may take this long.
 pub(crate) const KILL_TIME_LIMIT: Duration = Duration::from_mins(1);
 
-/// When a process started, in ticks since boot. Together with the pid it names a process for ever; the pid alone is
-/// used again. `None` for one that has ended, also where nobody has asked for its exit status yet.
+/// Start time of a process, in ticks since boot. Together with the pid it identifies a process uniquely; the pid alone
+/// is reused. `None` for a process that has ended, also before its exit status was read.
 pub(crate) fn start_ticks(pid: u32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     parse_start_ticks(&stat)
 }
 
-/// State and field 22, counted from the closing bracket of the program's name, which may itself hold blanks and
-/// brackets.
+/// State and field 22, counted from the closing bracket of the program's name, which may contain blanks and brackets.
 fn parse_start_ticks(stat: &str) -> Option<u64> {
     parse_stat(stat).filter(|(is_dead, _)| !is_dead).map(|(_, ticks)| ticks)
 }
 
-/// Whether its first thread has ended, and when it started.
+/// Whether its first thread has ended, and its start time.
 fn parse_stat(stat: &str) -> Option<(bool, u64)> {
     let after_name = &stat[stat.rfind(')')? + 1..];
     let mut fields = after_name.split_ascii_whitespace();
@@ -36,8 +35,8 @@ fn parse_stat(stat: &str) -> Option<(bool, u64)> {
     Some((["Z", "X"].contains(&state), fields.nth(18)?.parse().ok()?))
 }
 
-/// Whether nothing is left of a process that started then. One that is ending has no command line any more, and holds its
-/// files for a moment longer: as long as any of its threads is there.
+/// Whether a process with that start time is completely gone. An ending process has no command line, but holds its
+/// files until its last thread has ended.
 pub(crate) fn has_ended(pid: u32, ticks: u64) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok();
     let Some((is_dead, found)) = stat.as_deref().and_then(parse_stat) else { return true };
@@ -45,14 +44,14 @@ pub(crate) fn has_ended(pid: u32, ticks: u64) -> bool {
     found != ticks || (is_dead && threads() <= 1)
 }
 
-/// Servers that hold `datadir`: processes with exactly the argument that we start them with. Zombies have none.
+/// Servers that hold `datadir`: processes with exactly the argument that truetps uses. Zombies have none.
 pub(crate) fn servers_on(datadir: &Path) -> Vec<u32> {
     processes().filter(|pid| holds(*pid, datadir)).collect()
 }
 
-/// A server that was given the data folder and one of `marks`, with the moment of its start: what we alone tell a server,
-/// so that one which somebody has started on the same data by hand is another one. The moment is read first: what it is,
-/// is asked of the process that started then.
+/// A server with the datadir and one of `marks` as arguments, and its start time. Only truetps uses the marks, so that
+/// a server started by hand on the same data does not match. The start time is read first, so that the arguments belong
+/// to the process with that start time.
 pub(crate) fn server_marked(datadir: &Path, marks: &[OsString]) -> Option<(u32, u64)> {
     processes().filter(|pid| is_marked(*pid, datadir, marks)).find_map(|pid| {
         let ticks = start_ticks(pid)?;
@@ -70,8 +69,8 @@ pub(crate) fn processes() -> impl Iterator<Item = u32> {
     entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
 }
 
-/// A process that runs a server in `datadir`, whoever started it: it was given the folder, or it works there and has
-/// the system tablespace open, or has left its number there.
+/// A process that runs a server in `datadir`, however it was started: it has the folder as an argument, or works there
+/// with the system tablespace open, or its pid is in the pid file there.
 pub(crate) fn holder_of(datadir: &Path) -> Option<u32> {
     let tablespace = datadir.join("ibdata1");
     let noted = read_text(&datadir.join("postmaster.pid")).and_then(|text| text.lines().next()?.parse().ok());
@@ -88,12 +87,12 @@ fn holds(pid: u32, datadir: &Path) -> bool {
     is_told(&arguments(pid), datadir)
 }
 
-/// Of its command line, with zeros between them.
+/// Arguments of its command line, separated by zeros.
 fn arguments(pid: u32) -> Vec<u8> {
     fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default()
 }
 
-/// As the families are told it; processes of a PostgreSQL other than the first show other words.
+/// The argument in each family; child processes of a PostgreSQL show other titles.
 fn is_told(arguments: &[u8], datadir: &Path) -> bool {
     let wanted = ["--datadir=", "-D"].map(|option| {
         let mut argument = OsString::from(option);
@@ -107,13 +106,13 @@ fn has_any(arguments: &[u8], wanted: &[OsString]) -> bool {
     arguments.split(|byte| *byte == 0).any(|argument| wanted.iter().any(|wanted| argument == wanted.as_bytes()))
 }
 
-/// Kills the servers that hold `datadir` and waits until they are gone: one that is ending has no command line any more,
-/// and its files for a moment longer.
+/// Kills the servers that hold `datadir` and waits until they are gone: an ending process has no command line, but
+/// holds its files for a moment longer.
 pub(crate) fn kill_servers_on(datadir: &Path, time_limit: Duration) -> io::Result<u32> {
     kill_where(|pid| holds(pid, datadir), time_limit)
 }
 
-/// The same for those of [`server_marked`] alone.
+/// The same for servers found by [`server_marked`] only.
 pub(crate) fn kill_marked(datadir: &Path, marks: &[OsString], time_limit: Duration) -> io::Result<u32> {
     kill_where(|pid| is_marked(pid, datadir, marks), time_limit)
 }
@@ -125,7 +124,7 @@ fn kill_where(is_one: impl Fn(u32) -> bool, time_limit: Duration) -> io::Result<
     loop {
         let alive: Vec<_> = processes().filter(|pid| is_one(*pid)).collect();
         let is_quiet = alive.is_empty() && killed.iter().all(|(pid, ticks)| has_ended(*pid, *ticks));
-        // Two looks: a process that is just becoming the server has no arguments for a moment.
+        // Two checks: during exec a process has no arguments for a moment.
         if is_quiet && was_quiet {
             return Ok(killed.len() as u32);
         }
@@ -133,8 +132,7 @@ fn kill_where(is_one: impl Fn(u32) -> bool, time_limit: Duration) -> io::Result<
         for pid in alive {
             let Some(ticks) = start_ticks(pid) else { continue };
             let children = Children::of(pid, ticks);
-            // The handle is opened first and the process looked at again after it: a pid that another process got
-            // meanwhile is never signalled.
+            // The process is checked again after its handle is opened: a pid that has been reused is never signalled.
             signal_if(pid, Signal::KILL, || is_one(pid))?;
             children.kill(end.saturating_duration_since(Instant::now()));
             if !killed.contains(&(pid, ticks)) {
@@ -143,24 +141,24 @@ fn kill_where(is_one: impl Fn(u32) -> bool, time_limit: Duration) -> io::Result<
         }
         if Instant::now() >= end {
             let pids: Vec<_> = killed.iter().map(|(pid, _)| pid).collect();
-            return Err(io::Error::new(io::ErrorKind::TimedOut, format!("process {pids:?} does not end")));
+            return Err(io::Error::new(io::ErrorKind::TimedOut, format!("process {pids:?} did not end")));
         }
         std::thread::sleep(Duration::from_millis(5));
     }
 }
 
-/// Whether the process that we started then is alive still, and is a server on this data folder.
+/// Whether the process with that start time is alive, and is a server on this datadir.
 pub(crate) fn is_server(pid: u32, ticks: u64, datadir: &Path) -> bool {
     start_ticks(pid) == Some(ticks) && holds(pid, datadir)
 }
 
-/// Signals the process that [`is_server`] is about, and no other one.
+/// Signals the process checked by [`is_server`], and no other.
 pub(crate) fn signal_server(pid: u32, ticks: u64, datadir: &Path, signal: Signal) -> io::Result<()> {
     signal_if(pid, signal, || is_server(pid, ticks, datadir))
 }
 
 pub(crate) fn signal_if(pid: u32, signal: Signal, is_it: impl Fn() -> bool) -> io::Result<()> {
-    // Who is asked for by a number of /proc is not who gets the signal for that number in another namespace.
+    // In another pid namespace a pid in /proc is not the pid that a signal would reach.
     if fs::read_link("/proc/self").ok() != Some(std::process::id().to_string().into()) {
         return Err(io::Error::other("/proc shows the processes of another pid namespace: nothing is signalled"));
     }
@@ -178,7 +176,7 @@ pub(crate) fn signal_if(pid: u32, signal: Signal, is_it: impl Fn() -> bool) -> i
     }
 }
 
-/// How long a process that began at this tick has run.
+/// Run time of a process that started at this tick.
 pub(crate) fn running_for(ticks: u64) -> Option<Duration> {
     let text = fs::read_to_string("/proc/uptime").ok()?;
     let now: f64 = text.split_whitespace().next()?.parse().ok()?;
@@ -201,8 +199,8 @@ mod tests {
         assert!(start_ticks(std::process::id()).is_some());
     }
 
-    /// A process with the argument of a server. It waits for a line that never comes, and starts no process that would
-    /// look like one, too. It is killed also where an assertion fails.
+    /// A process with the argument of a server. It waits for a line that never comes, and starts no process that also
+    /// matches. It is killed also after a failed assertion.
     struct LooksLikeOne(std::process::Child);
 
     impl LooksLikeOne {
@@ -249,7 +247,7 @@ mod tests {
         signal_server(pid, ticks, data, Signal::KILL).unwrap();
     }
 
-    /// /proc is the one of the outer namespace there: its numbers are other processes' inside.
+    /// /proc there shows the outer namespace: its pids are other processes inside.
     #[test]
     fn no_process_is_signalled_by_the_number_of_another_pid_namespace() {
         if let Some(outer) = inside_pid_namespace() {

@@ -1,8 +1,8 @@
-//! What proves that truetps made a folder: only that is ever removed, and only a server on it is ever ended.
+//! Proof that truetps created a folder: only such folders are removed, and only servers on them are ended.
 //!
-//! A home has a marker file. Below it, a folder is truetps's where its name has the form that truetps gives and where the
-//! file that truetps writes into it can be read; see [`registry::is_ours`], [`template::is_ours`] and [`named::is_ours`].
-//! That file is made before the folder gets its name, and is the last one to be removed.
+//! A home has a marker file. Below it, a folder belongs to truetps if its name has truetps's form and the file that
+//! truetps writes into it can be read; see [`registry::is_ours`], [`template::is_ours`] and [`named::is_ours`]. That
+//! file is created before the folder gets its name, and is removed last.
 
 use std::ffi::OsString;
 use std::fs::{self, DirEntry, File, OpenOptions};
@@ -23,14 +23,14 @@ const MARKER: &str = "truetps-home";
 const MARKER_TEXT: &[u8] = b"truetps keeps private servers in this folder, and removes only what it has made itself.\n\
     Leave this file here: truetps refuses a folder that has other files and no marker.\n";
 
-/// Whether truetps has made this folder, or adopted it, as a home.
+/// Whether truetps created or adopted this folder as a home.
 pub(crate) fn is_marked(home: &Path) -> bool {
     let marker = fs::symlink_metadata(home.join(MARKER));
     marker.is_ok_and(|metadata| metadata.is_file() && metadata.uid() == geteuid().as_raw())
 }
 
-/// Marks a folder as a home. One that has no marker must be empty or hold nothing but what an older truetps has made;
-/// `is_default`: it is the place that belongs to truetps by its name.
+/// Marks a folder as a home. A folder without a marker must be empty or contain only what an older truetps created;
+/// `is_default`: it is truetps's default path.
 pub(crate) fn mark(home: &Path, is_default: bool) -> Result<(), SandboxError> {
     let fail = |error: io::Error| SandboxError::home(home, error.to_string());
     if is_marked(home) {
@@ -41,13 +41,13 @@ pub(crate) fn mark(home: &Path, is_default: bool) -> Result<(), SandboxError> {
     }
     match OpenOptions::new().write(true).create_new(true).mode(0o600).open(home.join(MARKER)) {
         Ok(mut marker) => marker.write_all(MARKER_TEXT).map_err(fail),
-        // Another truetps has marked it meanwhile.
+        // Another process of truetps has marked it first.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists && is_marked(home) => Ok(()),
         Err(error) => Err(fail(error)),
     }
 }
 
-/// The home that a folder lies in, be the folder there or not: a home there would go with what holds it.
+/// The home that contains a folder, existing or not: a nested home would be deleted with the outer one.
 pub(crate) fn outer_home(path: &Path) -> Option<PathBuf> {
     let path = std::path::absolute(path).ok()?;
     let mut above = path.ancestors().skip(1);
@@ -55,7 +55,7 @@ pub(crate) fn outer_home(path: &Path) -> Option<PathBuf> {
     there.ancestors().find(|folder| is_marked(folder)).map(Path::to_owned)
 }
 
-/// An entry of a folder without marker that no truetps has made.
+/// An entry of a folder without marker that truetps did not create.
 fn first_foreign(home: &Path) -> io::Result<Option<PathBuf>> {
     for entry in fs::read_dir(home)? {
         let entry = entry?;
@@ -83,12 +83,12 @@ fn is_own_folder(entry: &DirEntry) -> bool {
     entry.metadata().is_ok_and(|metadata| metadata.is_dir() && metadata.uid() == geteuid().as_raw())
 }
 
-/// Whether a file is there, and no link or folder in its place.
+/// Whether a regular file exists, and not a link or folder.
 pub(crate) fn is_file(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_file())
 }
 
-/// Whether a folder is there, and no link to one.
+/// Whether a folder exists, and not a link to one.
 pub(crate) fn is_folder(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir())
 }
@@ -97,7 +97,8 @@ pub(crate) fn is_empty_folder(path: &Path) -> bool {
     is_folder(path) && fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none())
 }
 
-/// Removes a folder of ours. The files that prove it go last, in this order: what is cut short can be removed again.
+/// Removes a folder of truetps. The files that prove its origin are removed last, in this order: an interrupted removal
+/// can be repeated.
 pub(crate) fn remove_proven(path: &Path, proofs: &[&str]) -> Result<(), SandboxError> {
     let mut names = Vec::new();
     match fs::read_dir(path) {
@@ -128,7 +129,7 @@ fn remove_any(path: &Path) -> Result<(), SandboxError> {
     }
 }
 
-/// A file of ours; `None`: it is not there, or is something else.
+/// A file of truetps; `None`: it does not exist, or is something else.
 pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> Option<T> {
     let file = open_no_link(File::options().read(true), path).ok()?;
     serde_json::from_reader(BufReader::new(file)).ok()
@@ -140,7 +141,7 @@ mod tests {
     use crate::home::Home;
     use std::os::unix::fs::{PermissionsExt, symlink};
 
-    /// Beyond the largest number of a process.
+    /// Larger than any pid.
     const DEAD: u32 = (1 << 22) + 1;
     const KEY: &str = "mariadb-10.11.19-0123456789abcdef";
     const OWNER: &str = r#"{"schema_version":1,"owner_pid":7,"flavour":"mariadb","version":"10.11.19"}"#;
@@ -148,7 +149,7 @@ mod tests {
     const SERVER: &str = r#"{"schema_version":1,"name":"a","program":"/x","flavour":"mariadb","version":"10.11.19",
         "source":null,"unpacked":false}"#;
 
-    /// A folder with these files, and what `Home::open` says of it.
+    /// A folder with these files, and the result of `Home::open`.
     fn opened(files: &[(&str, &str)]) -> (tempfile::TempDir, PathBuf, Result<Home, SandboxError>) {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("home");
@@ -167,7 +168,7 @@ mod tests {
     fn refused(files: &[(&str, &str)], found: &str) {
         let (_dir, path, home) = opened(files);
         let error = home.expect_err(found);
-        let expect = format!("truetps has not made {}", path.canonicalize().unwrap().join(found).display());
+        let expect = format!("truetps has not created {}", path.canonicalize().unwrap().join(found).display());
         assert!(error.to_string().ends_with(&expect), "{error}\nshould end with\n{expect}");
         assert!(error.hint().unwrap().contains("--sandbox-dir"), "{error}");
         assert!(!path.join(MARKER).exists(), "a folder of the user was marked");
@@ -227,7 +228,7 @@ mod tests {
         home.unwrap();
         let inner = path.join("servers/below/home");
         let error = Home::open(Some(&inner)).unwrap_err().to_string();
-        assert!(error.contains("it lies in") && error.ends_with("another one"), "{error}");
+        assert!(error.contains("it is inside") && error.ends_with("another one"), "{error}");
         assert!(!path.join("servers/below").exists());
         fs::remove_file(path.join(MARKER)).unwrap();
         symlink("/etc/passwd", path.join(MARKER)).unwrap();

@@ -1,4 +1,4 @@
-//! Waiting for the first answer of a server that was started: a private one, or one with a name.
+//! Waits for the first answer of a started server: a private or a named one.
 
 use std::path::Path;
 use std::process::ExitStatus;
@@ -12,37 +12,37 @@ use crate::family::{SandboxFamily, ServerPaths};
 use crate::log_tail::{excerpt, tail_text};
 
 pub(crate) const PROBE_TIME_LIMIT: Duration = Duration::from_secs(5);
-/// Between two looks, at first and at most.
+/// Interval between checks, at first and at most.
 const PAUSE_MIN: Duration = Duration::from_millis(2);
 const PAUSE_MAX: Duration = Duration::from_millis(20);
 
-/// A server that refuses each login for as long as this will not take one later.
+/// A server that refuses each login for this long will not accept one later.
 const REFUSED_TIME_LIMIT: Duration = Duration::from_secs(3);
-/// A PostgreSQL that starts or recovers, and a server that has no room for a session just now.
+/// SQLSTATEs of a PostgreSQL that starts or recovers, and of a server without a free session.
 const NOT_YET: [&str; 3] = ["57P03", "53300", "08004"];
-/// The same of the MySQL family, in place of its greeting, where errors have no SQLSTATE.
+/// The same for the MySQL family, whose errors in place of the greeting have no SQLSTATE.
 const TOO_MANY_CONNECTIONS: u16 = 1040;
 
-/// Whether a server that is up refuses its owner, in words that are not about its start.
+/// Whether a started server refuses its owner with an error that is not about its start.
 fn is_refused_for_good(error: &DriverError) -> bool {
     matches!(error, DriverError::Server(refusal)
         if refusal.code != TOO_MANY_CONNECTIONS && !NOT_YET.contains(&refusal.sqlstate.as_str()))
 }
 
-/// A server that was started and has not answered yet.
+/// A started server that has not answered yet.
 #[derive(Debug)]
 pub(crate) struct Awaited<'a> {
     pub(crate) family: SandboxFamily,
     pub(crate) places: &'a ServerPaths,
     pub(crate) program: &'a Path,
     pub(crate) pid: u32,
-    /// Bytes of the error log that were there before.
+    /// Size of the error log before the start.
     pub(crate) log_from: u64,
 }
 
 impl Awaited<'_> {
-    /// Ready is: our child lives, the kernel says that it is the one that listens, and it answers a query. `look` says how
-    /// the child ended, where it did; its error ends the wait. Returns how long it took.
+    /// Ready means: the child lives, the kernel reports it as the listening process, and it answers a query. `look`
+    /// returns how the child ended, if it did; its error ends the wait. Returns the time until ready.
     pub(crate) fn wait(
         &self,
         time_limit: Duration,
@@ -59,7 +59,7 @@ impl Awaited<'_> {
             }
             let is_refused = refused_since.is_some_and(|since: Instant| since.elapsed() >= REFUSED_TIME_LIMIT);
             let is_late = is_refused || began.elapsed() >= time_limit;
-            // The last question is for the words of one that is not ready.
+            // The last query is for the error message of a server that is not ready.
             if is_late || self.family.may_answer(self.places) {
                 match self.probe() {
                     Ok(listener) => {
@@ -83,7 +83,7 @@ impl Awaited<'_> {
         }
     }
 
-    /// Who listens there; the server that was started has also answered.
+    /// The listening process; the started server has also answered.
     fn probe(&self) -> Result<Option<u32>, DriverError> {
         let mut client = Client::connect(&self.family.owner(&self.places.socket, None), PROBE_TIME_LIMIT)?;
         let listener = client.peer_pid();
@@ -93,15 +93,15 @@ impl Awaited<'_> {
         Ok(listener)
     }
 
-    /// What it logged; what its program printed, where it came to no log.
+    /// Its log, or its program's output if it has no log.
     fn log_excerpt(&self) -> String {
         let log = tail_text(&self.places.error_log, self.log_from);
         excerpt(if log.trim().is_empty() { tail_text(&self.places.console_log, 0) } else { log }.as_str())
     }
 }
 
-/// Whether the server that was started is the one that listens. A process without a number in our pid namespace is
-/// another one.
+/// Whether the started server is the listening process. A process without a pid in the current namespace is another
+/// one.
 pub(crate) fn check_listener(socket: &Path, started: u32, found: Option<u32>) -> Result<(), SandboxError> {
     if found == Some(started) {
         return Ok(());
@@ -163,7 +163,7 @@ mod tests {
         assert!(
             matches!(&error, SandboxError::NotReady { log, last, .. } if log == "new" && last.contains("not opened"))
         );
-        // A socket that nobody listens at: what the last try said is told.
+        // A socket without a listener: the error of the last attempt is reported.
         drop(std::os::unix::net::UnixListener::bind(&places.socket).unwrap());
         let error = wait(Duration::ZERO, &mut || Ok(None));
         assert!(matches!(&error, SandboxError::NotReady { last, .. } if last.contains("refused")), "{error}");

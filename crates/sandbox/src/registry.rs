@@ -1,7 +1,7 @@
-//! The folders of private servers: whose they are, which are leftovers of a killed run, and how those go.
+//! The folders of private servers: their owners, the leftovers of killed runs, and their removal.
 //!
-//! The owner of a folder holds the lock file in it for its whole life. The kernel lets go of the lock when the owner
-//! dies in whatever way, so a folder whose lock is free is a leftover.
+//! The owner of a folder holds the lock file in it for its whole life. The kernel releases the lock however the owner
+//! dies, so that a folder whose lock is free is a leftover.
 
 use std::fs::{self, File, Metadata, TryLockError};
 use std::io;
@@ -27,22 +27,22 @@ use crate::unfinished::clean_unfinished;
 const SCHEMA_VERSION: u32 = 1;
 const OWNER: &str = "owner.json";
 const LOCK: &str = "lock";
-/// What is in a folder that was just made.
+/// Contents of a new folder.
 const FIRST_FILES: [&str; 3] = [OWNER, "owner.json.tmp", LOCK];
-/// What proves that a folder is ours is removed last.
+/// Files that prove the origin of a folder; removed last.
 pub(crate) const PROOFS: [&str; 2] = [LOCK, OWNER];
-/// More than this many servers of one process at a time is a mistake of ours.
+/// More servers of one process at a time are a bug of truetps.
 const SERVERS_MAX: u32 = 10_000;
-/// Behind the name of a folder that has no owner yet; a dot is before it.
+/// Suffix of a folder that has no owner yet; its name also starts with a dot.
 const MAKING: &str = ".making";
-/// Of all servers' folders.
+/// For all servers' folders.
 pub(crate) const HOME_LOCK: &str = ".lock";
 const KILL_TIME_LIMIT: Duration = Duration::from_secs(20);
 const LOCK_TIME_LIMIT: Duration = Duration::from_secs(30);
-/// A socket folder of ours outside the home folder starts with this; see `sandbox.rs`.
+/// Prefix of a socket folder outside the home folder; see `sandbox.rs`.
 pub(crate) const SOCKET_DIR_PREFIX: &str = "truetps-";
 
-/// `owner.json`: who made the folder, and what runs in it.
+/// `owner.json`: the process that created the folder, and the process that runs in it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Owner {
     pub(crate) schema_version: u32,
@@ -52,7 +52,7 @@ pub(crate) struct Owner {
     pub(crate) version: String,
     pub(crate) server_pid: Option<u32>,
     pub(crate) server_start_ticks: Option<u64>,
-    /// Folder of the socket, where the path below the home folder would be too long for one.
+    /// Folder of the socket, if the path below the home folder is too long for one.
     pub(crate) socket_dir: Option<PathBuf>,
 }
 
@@ -86,7 +86,7 @@ pub(crate) struct Claim {
     _lock: File,
 }
 
-/// Makes a new folder and takes its lock.
+/// Creates a new folder and takes its lock.
 pub(crate) fn claim(home: &Home, binary: &ServerBinary) -> Result<Claim, SandboxError> {
     let _making = wait_for_lock(home.lock_file()?, &home.servers())?;
     let path = unused_path(home)?;
@@ -100,7 +100,7 @@ pub(crate) fn claim(home: &Home, binary: &ServerBinary) -> Result<Claim, Sandbox
     made
 }
 
-/// The folder gets its name when its owner stands in it: what is there without one is not ours.
+/// The folder is renamed once its owner is written: a folder without one does not belong to truetps.
 fn make_owned(beside: &Path, path: &Path, owner: Owner) -> Result<Claim, SandboxError> {
     let lock_path = beside.join(LOCK);
     let lock = open_lock(&lock_path).map_err(SandboxError::io("make", &lock_path))?;
@@ -110,7 +110,7 @@ fn make_owned(beside: &Path, path: &Path, owner: Owner) -> Result<Claim, Sandbox
     Ok(Claim { path: path.to_owned(), owner, _lock: lock })
 }
 
-/// Names are short, because a socket's path may have 107 bytes in all.
+/// Names are short, because a socket path has at most 107 bytes.
 fn unused_path(home: &Home) -> Result<PathBuf, SandboxError> {
     let us = std::process::id();
     let mut paths = (1..=SERVERS_MAX).map(|n| home.servers().join(format!("{us}-{n}")));
@@ -120,7 +120,7 @@ fn unused_path(home: &Home) -> Result<PathBuf, SandboxError> {
     })
 }
 
-/// Removes a folder that was being made when its owner was killed, with the files that it was given by then.
+/// Removes a folder whose owner was killed while creating it, with its files.
 fn remove_first_files(beside: &Path) {
     for name in FIRST_FILES {
         let _ = fs::remove_file(beside.join(name));
@@ -139,16 +139,16 @@ fn is_in_the_making(name: &str) -> bool {
     name.strip_prefix('.').and_then(|rest| rest.strip_suffix(MAKING)).is_some_and(is_id)
 }
 
-/// Whether truetps has made this folder: by its name and the owner in it, or by its name where it has lost all it had, or
-/// had only a lock.
+/// Whether truetps created this folder: judged by its name and owner, or by its name alone if it is empty or has only a
+/// lock.
 pub(crate) fn is_ours(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_str().unwrap_or_default();
     let is_made = || Owner::read(path).is_some() || is_empty_folder(path) || has_only_a_lock(path, name);
     is_id(name) && is_folder(path) && is_made()
 }
 
-/// An older truetps made the lock first and then named the owner; this one was killed in between. Its process is dead, and
-/// the lock in the folder is an empty file that has no other name; both are ours.
+/// Older versions created the lock before the owner; this one was killed in between. Its process is dead, and the lock
+/// is an empty file without other names; both belong to truetps.
 fn has_only_a_lock(path: &Path, name: &str) -> bool {
     let us = geteuid().as_raw();
     let is_dead = |pid: &str| pid.parse().is_ok_and(|pid| start_ticks(pid).is_none());
@@ -161,7 +161,7 @@ fn has_only_a_lock(path: &Path, name: &str) -> bool {
         && fs::symlink_metadata(path.join(LOCK)).is_ok_and(is_lock)
 }
 
-/// Whether an entry beside these folders was made by truetps.
+/// Whether an entry beside these folders was created by truetps.
 pub(crate) fn is_known(path: &Path, name: &str) -> bool {
     name == HOME_LOCK && is_file(path) || is_in_the_making(name) && is_folder(path) || is_ours(path)
 }
@@ -180,21 +180,21 @@ fn wait_for_lock(lock: File, path: &Path) -> Result<File, SandboxError> {
 pub struct RegistryEntry {
     pub id: String,
     pub path: PathBuf,
-    /// The truetps that made it.
+    /// The process of truetps that created it.
     pub owner_pid: Option<u32>,
     /// `false`: a leftover, which [`clean`] removes.
     pub owner_alive: bool,
-    /// One that runs there now.
+    /// The pid of a server that runs there.
     pub server_pid: Option<u32>,
     pub server_alive: bool,
     pub flavour: Option<Flavour>,
     pub version: Option<String>,
     pub created: Option<SystemTime>,
-    /// What it takes on the disk.
+    /// Its size on disk.
     pub size_bytes: u64,
 }
 
-/// Every server's folder, ours and those of other runs, oldest first.
+/// Every server's folder, of this run and of others, oldest first.
 pub fn list(home: &Home) -> Result<Vec<RegistryEntry>, SandboxError> {
     let mut entries: Vec<_> = folders(home)?.into_iter().map(|path| entry(&path)).collect();
     entries.sort_by(|a, b| a.created.cmp(&b.created).then_with(|| a.id.cmp(&b.id)));
@@ -205,7 +205,7 @@ fn entry(path: &Path) -> RegistryEntry {
     let owner = Owner::read(path);
     let lock = path.join(LOCK);
     let servers = servers_on(&path.join("data"));
-    // The one that was noted, where it is one of them: the number alone may be another process's by now.
+    // The noted process, if it is among them: the pid alone may have been reused.
     let noted = owner.as_ref().and_then(|owner| owner.server_pid).filter(|pid| servers.contains(pid));
     RegistryEntry {
         id: path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
@@ -234,7 +234,7 @@ fn folders(home: &Home) -> Result<Vec<PathBuf>, SandboxError> {
     Ok(found)
 }
 
-/// A lock of our own process counts too: locks belong to the open file, not to the process.
+/// A lock of the same process counts, too: locks belong to the open file, not to the process.
 pub(crate) fn is_held(lock: &Path) -> bool {
     let opened = open_no_link(File::options().read(true), lock);
     opened.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
@@ -242,13 +242,13 @@ pub(crate) fn is_held(lock: &Path) -> bool {
 
 pub(crate) fn disk_bytes(path: &Path) -> u64 {
     let mut blocks = 0;
-    // What can be seen of it.
+    // The size that can be read.
     let _ = walk(path, &mut |_, stat| blocks += stat.st_blocks.cast_unsigned());
-    // A block has 512 bytes here, whatever the file system's own has.
+    // A block has 512 bytes here, whatever the file system's block size.
     blocks * 512
 }
 
-/// A leftover that is gone now.
+/// A removed leftover.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cleaned {
     pub entry: RegistryEntry,
@@ -256,31 +256,31 @@ pub struct Cleaned {
     pub servers_killed: u32,
 }
 
-/// A leftover that stays: a server runs on its data that truetps did not start.
+/// A leftover that stays: a server not started by truetps runs on its data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Kept {
     pub path: PathBuf,
     pub server_pid: u32,
 }
 
-/// What became of the leftovers.
+/// Result of the cleaning.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Cleaning {
     pub removed: Vec<Cleaned>,
     pub kept: Vec<Kept>,
 }
 
-/// Removes what killed runs left: folders whose owner is dead, killing a server that still runs there first.
+/// Removes leftovers of killed runs: folders whose owner is dead; a server that still runs there is killed first.
 pub fn clean(home: &Home) -> Result<Cleaning, SandboxError> {
     let mut cleaning = Cleaning::default();
     let done =
         take_leftovers(home)?.into_iter().try_for_each(|(path, _lock)| remove_leftover(home, &path, &mut cleaning));
-    // What cannot be removed now is in nobody's way: the next one tries again.
+    // What cannot be removed now does no harm: the next cleaning tries again.
     let _ = clean_unfinished(home);
     done.map(|()| cleaning)
 }
 
-/// Folders whose lock was free, with the lock: from here on no other cleaner takes them.
+/// Folders whose lock was free, with the lock, so that no other process cleans them.
 fn take_leftovers(home: &Home) -> Result<Vec<(PathBuf, Option<File>)>, SandboxError> {
     let _looking = wait_for_lock(home.lock_file()?, &home.servers())?;
     remove_unmade(home);
@@ -289,7 +289,7 @@ fn take_leftovers(home: &Home) -> Result<Vec<(PathBuf, Option<File>)>, SandboxEr
         match open_no_link(File::options().read(true), &path.join(LOCK)) {
             Ok(lock) if lock.try_lock().is_ok() => taken.push((path, Some(lock))),
             Ok(_) => {}
-            // Its removal was cut short.
+            // Its removal was interrupted.
             Err(error) if error.kind() == io::ErrorKind::NotFound => taken.push((path, None)),
             Err(error) => return Err(SandboxError::io("open", &path.join(LOCK))(error)),
         }
@@ -297,7 +297,7 @@ fn take_leftovers(home: &Home) -> Result<Vec<(PathBuf, Option<File>)>, SandboxEr
     Ok(taken)
 }
 
-/// Folders that were being made by a process that is dead: all are made under the lock that is held here.
+/// Folders whose creating process is dead: all are created under the lock that is held here.
 fn remove_unmade(home: &Home) {
     for entry in fs::read_dir(home.servers()).into_iter().flatten().flatten() {
         if entry.file_name().to_str().is_some_and(is_in_the_making) {
@@ -324,8 +324,8 @@ fn remove_leftover(home: &Home, path: &Path, cleaning: &mut Cleaning) -> Result<
     Ok(())
 }
 
-/// Removes a socket folder that we made below a folder which is open to everybody: only one that has our name, is no
-/// link, and belongs to the server's user. What is left is harmless, so a failure is not worth an error.
+/// Removes a socket folder below a folder that is open to all users: only if it has truetps's name, is not a link, and
+/// belongs to the server's user. A failure is harmless, and ignored.
 pub(crate) fn remove_socket_dir(path: &Path, home: &Home) {
     let named_by_us = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(SOCKET_DIR_PREFIX));
     let ours = fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir() && metadata.uid() == home.user().uid);

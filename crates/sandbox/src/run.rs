@@ -1,4 +1,4 @@
-//! Runs a program to its end and takes what it printed: bounded in time and in what is kept.
+//! Runs a program to its end and returns its output, with limits of time and size.
 
 use std::ffi::OsString;
 use std::fs::{File, TryLockError};
@@ -14,10 +14,10 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use crate::server_user::ServerUser;
 use crate::spawn::spawn_bound_to_us;
 
-/// `--verbose --help` of the largest server is a quarter of this.
+/// The output of `--verbose --help` of the largest server is a quarter of this.
 const OUTPUT_BYTES_MAX: u64 = 1 << 20;
-/// Variables of our own environment that a program gets: what it needs to run at all. All others could change what is
-/// measured (a preloaded library) or where settings come from (`MYSQL_HOME`).
+/// Environment variables that a program inherits: those that it needs to run. Others could change what is measured (a
+/// preloaded library) or where settings are read from (`MYSQL_HOME`).
 const PASSED_ON: [&str; 3] = ["PATH", "LD_LIBRARY_PATH", "TZ"];
 
 pub(crate) struct ProgramOutput {
@@ -27,14 +27,14 @@ pub(crate) struct ProgramOutput {
 }
 
 impl ProgramOutput {
-    /// The last line that says something, for an error message.
+    /// The last non-empty line, for an error message.
     pub(crate) fn last_words(&self) -> String {
         let lines = self.stdout.lines().chain(self.stderr.lines());
         lines.map(str::trim).rfind(|line| !line.is_empty()).unwrap_or("nothing was printed").to_owned()
     }
 }
 
-/// A command with the small environment that servers are started in.
+/// A command with the minimal environment in which servers are started.
 pub(crate) fn quiet_command(program: &Path) -> Command {
     #[allow(clippy::disallowed_methods, reason = "the one place where a process is described")]
     let mut command = Command::new(program);
@@ -47,7 +47,7 @@ pub(crate) fn quiet_command(program: &Path) -> Command {
     command
 }
 
-/// Runs `program` as `user` and waits for it. `TimedOut` after `time_limit`, when it has been killed.
+/// Runs `program` as `user` and waits for it. `TimedOut` if it was killed after `time_limit`.
 pub(crate) fn run_to_end(
     program: &Path,
     arguments: &[OsString],
@@ -61,11 +61,11 @@ pub(crate) fn run_to_end(
     if let Some(input) = input {
         command.stdin(input);
     }
-    // A folder that every uid may enter: ours may be closed to the server's.
+    // A folder that every uid may enter: the current one may be closed to the server's user.
     command.current_dir("/");
     let mut child = spawn_bound_to_us(command, user)?;
     let Some(status) = wait_for(&mut child, time_limit)? else {
-        // A script may have started the program and wait for it: what is in the child's group ends with it.
+        // A script may have started the program and wait for it: the child's whole process group is killed.
         let _ = kill_process_group(Pid::from_child(&child), Signal::KILL);
         child.kill()?;
         child.wait()?;
@@ -101,7 +101,7 @@ pub(crate) fn wait_for(child: &mut Child, time_limit: Duration) -> io::Result<Op
     }
 }
 
-/// Takes an exclusive lock that somebody else may hold, waiting at most `time_limit`.
+/// Takes an exclusive lock that another process may hold, waiting at most `time_limit`.
 pub(crate) fn wait_for_lock(lock: &File, time_limit: Duration) -> Result<(), TryLockError> {
     let end = Instant::now() + time_limit;
     loop {

@@ -1,4 +1,4 @@
-//! A private server's folder, from its making to its removal.
+//! A private server's folder, from its creation to its removal.
 
 use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt;
@@ -19,22 +19,22 @@ use crate::settings::Settings;
 use crate::template::copy_template;
 use crate::wear::{WornIn, wear_in_redo};
 
-/// Bytes in the path of a unix socket, without the closing zero.
+/// Maximum path length of a unix socket, without the terminating zero.
 const SOCKET_PATH_BYTES_MAX: usize = 107;
-/// Where a socket goes whose path below the home folder would be longer.
+/// Folder of sockets whose path below the home folder would be longer.
 const SHORT_FOLDER: &str = "/tmp";
 
-/// What a sandbox is made for.
+/// Options of a sandbox.
 #[derive(Debug, Clone, Default)]
 pub struct SandboxOptions {
-    /// Those among them that a data folder must be initialised with (`innodb_page_size`, …) choose the template; the
-    /// redo log's size counts for the disk space.
+    /// Initial settings among them (`innodb_page_size`, …) choose the template; the size of the redo log counts for the
+    /// disk space.
     pub settings: Settings,
-    /// What the workload will write: tables, binlog. Checked against the free space before anything is made.
+    /// Bytes that the workload will write: tables, binlog. Checked against the free space first.
     pub data_bytes: u64,
 }
 
-/// What a sandbox and its running server share. The folder goes when both are gone.
+/// Shared by a sandbox and its running server. The folder is removed when both are gone.
 #[derive(Debug)]
 pub(crate) struct Folder {
     pub(crate) home: Home,
@@ -72,7 +72,7 @@ impl Folder {
         }
     }
 
-    /// Removes a data folder, with what a server that was killed has left of it elsewhere.
+    /// Removes a datadir, and what a killed server left of it elsewhere.
     fn remove_data(&self) -> Result<(), SandboxError> {
         forget_shared_memory(&self.data(), self.home.user());
         remove_tree(&self.data())
@@ -86,7 +86,7 @@ impl Folder {
         self.path.join("console.log")
     }
 
-    /// Notes which process runs here, for those who find the folder after we were killed.
+    /// Notes the process that runs here, for a later process that finds the folder after truetps was killed.
     pub(crate) fn note_server(&self, server: Option<(u32, Option<u64>)>) -> Result<(), SandboxError> {
         let mut claim = self.claim.lock().unwrap_or_else(PoisonError::into_inner);
         claim.owner.server_pid = server.map(|(pid, _)| pid);
@@ -94,7 +94,7 @@ impl Folder {
         claim.owner.write(&self.path)
     }
 
-    /// One server a folder.
+    /// One server per folder.
     pub(crate) fn begin_running(&self) -> Result<(), SandboxError> {
         if self.running.swap(true, Ordering::AcqRel) {
             return Err(SandboxError::Running { path: self.path.clone() });
@@ -118,7 +118,7 @@ impl Folder {
         let mut names = wanted.iter().chain(self.initial.iter()).map(|(name, _)| name);
         let changed = names.find(|name| wanted.get(name) != self.initial.get(name));
         changed.map_or(Ok(()), |name| {
-            let problem = format!("was initialised with another `{name}`: make a sandbox for each value of it");
+            let problem = format!("was initialised with another `{name}`: create a sandbox for each value");
             Err(SandboxError::Content { path: self.path.clone(), problem })
         })
     }
@@ -133,20 +133,20 @@ impl Folder {
 impl Drop for Folder {
     fn drop(&mut self) {
         if !*self.keep.get_mut() {
-            // Nobody is left to tell; what stays is a leftover that the next start finds.
+            // An error cannot be reported here; the leftover is found by the next start.
             let _ = self.remove();
         }
     }
 }
 
-/// A private server's folder with a data folder in it. Dropping it removes everything, once its server is gone too.
+/// A private server's folder with a datadir in it. Dropping it removes everything, once its server is gone, too.
 #[derive(Debug)]
 pub struct Sandbox {
     folder: Arc<Folder>,
 }
 
 impl Sandbox {
-    /// Makes a folder with a fresh data folder: a copy of the template, which is made first where there is none.
+    /// Creates a folder with a fresh datadir: a copy of the template, which is created first if missing.
     pub fn create(home: &Home, binary: &ServerBinary, options: &SandboxOptions) -> Result<Self, SandboxError> {
         let needed = options.data_bytes.saturating_add(options.settings.redo_bytes());
         check_free(home.path(), "the private server", needed)?;
@@ -182,7 +182,7 @@ impl Sandbox {
         Ok(folder)
     }
 
-    /// A private folder with a short path. It is noted before it is made, so that one of a killed run is found.
+    /// A private folder with a short path. It is noted before it is created, so that the one of a killed run is found.
     fn make_short_socket_dir(folder: &Folder) -> Result<PathBuf, SandboxError> {
         const TRIES_MAX: u32 = 1000;
         let id = folder.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -197,7 +197,7 @@ impl Sandbox {
             make_private(&path, folder.home.user())?;
             return Ok(path);
         }
-        let problem = format!("its path is too long for a socket, and {SHORT_FOLDER} has no free name for one");
+        let problem = format!("its path is too long for a socket, and {SHORT_FOLDER} has no free name");
         Err(SandboxError::home(folder.home.path(), problem))
     }
 
@@ -213,19 +213,19 @@ impl Sandbox {
         self.folder.socket()
     }
 
-    /// What all servers of this sandbox logged, one after the other.
+    /// The logs of all servers of this sandbox, in order.
     pub fn error_log_path(&self) -> PathBuf {
         self.folder.error_log()
     }
 
-    /// Starts a server on the data folder and waits until it answers.
+    /// Starts a server on the datadir and waits until it answers.
     pub fn start(&self, options: &StartOptions) -> Result<RunningServer, SandboxError> {
         RunningServer::start(&self.folder, options)
     }
 
-    /// Overwrites the redo log with itself; see `wear.rs`. The server must have been started once with the redo size
-    /// that will be measured, and stopped. For MySQL from 8.0.30 on, [`RunningServer::lap_redo`] does it instead;
-    /// for PostgreSQL, [`RunningServer::wear_in_wal`].
+    /// Overwrites the redo log with itself; see `wear.rs`. The server must have been started once with the redo size to
+    /// be measured, and stopped. For MySQL 8.0.30 and later, [`RunningServer::lap_redo`] does it instead; for
+    /// PostgreSQL, [`RunningServer::wear_in_wal`].
     pub fn wear_in_redo(&self) -> Result<WornIn, SandboxError> {
         self.folder.check_stopped()?;
         match self.folder.binary.family() {
@@ -234,8 +234,8 @@ impl Sandbox {
         }
     }
 
-    /// Sets the data folder of the stopped server aside, for [`restore_prepared`](Self::restore_prepared) to copy from.
-    /// The sandbox has no data folder until then.
+    /// Moves the datadir of the stopped server aside, for [`restore_prepared`](Self::restore_prepared) to copy from.
+    /// Until then the sandbox has no datadir.
     pub fn keep_prepared(&self) -> Result<(), SandboxError> {
         self.folder.check_stopped()?;
         let (data, prepared) = (self.folder.data(), self.folder.prepared());
@@ -243,25 +243,25 @@ impl Sandbox {
         std::fs::rename(&data, &prepared).map_err(SandboxError::io("set aside", &data))
     }
 
-    /// Makes the data folder a fresh copy of the prepared one. Returns the bytes written.
+    /// Makes the datadir a fresh copy of the prepared one. Returns the bytes written.
     pub fn restore_prepared(&self) -> Result<u64, SandboxError> {
         self.folder.check_stopped()?;
         let (data, prepared) = (self.folder.data(), self.folder.prepared());
         if !prepared.is_dir() {
-            let problem = "has no prepared data folder: prepare one first".to_owned();
+            let problem = "has no prepared datadir: prepare one first".to_owned();
             return Err(SandboxError::Content { path: self.folder.path.clone(), problem });
         }
         self.folder.remove_data()?;
         copy_datadir(&prepared, &data, self.folder.home.user())
     }
 
-    /// Removes the folder, saying what could not be removed; dropping the sandbox does the same without a word.
+    /// Removes the folder and reports failures; dropping the sandbox does the same silently.
     pub fn remove(self) -> Result<(), SandboxError> {
         self.folder.check_stopped()?;
         self.folder.remove()
     }
 
-    /// Leaves the folder on the disk, to be looked at. It is a leftover from now on, and the next cleaning removes it.
+    /// Leaves the folder on disk for inspection. It is a leftover from now on, and the next cleaning removes it.
     pub fn keep(self) -> PathBuf {
         self.folder.keep.store(true, Ordering::Release);
         self.folder.path.clone()

@@ -26,14 +26,14 @@ use crate::sandbox::Folder;
 use crate::settings::Settings;
 use crate::spawn::spawn_bound_to_us;
 
-/// One INSERT of 4 MB on a slow disk whose log has just filled.
+/// Duration of one INSERT of 4 MB on a slow disk whose log is full.
 const LAP_STATEMENT_TIME_LIMIT: Duration = Duration::from_mins(2);
 
-/// How a server is started.
+/// Options of a server's start.
 #[derive(Debug, Clone)]
 pub struct StartOptions {
     pub settings: Settings,
-    /// Variables of the server's environment, above the few that it gets anyway.
+    /// Environment variables of the server, in addition to the minimal ones.
     pub environment: Vec<(OsString, OsString)>,
     /// A server that recovers from a crash may need long.
     pub ready_time_limit: Duration,
@@ -48,20 +48,20 @@ impl StartOptions {
 /// How a server ended.
 #[derive(Debug, Clone, Copy)]
 pub struct StoppedServer {
-    /// It ended by itself and said that all was well.
+    /// It exited successfully by itself.
     pub clean: bool,
     pub status: ExitStatus,
     pub took: Duration,
 }
 
-/// A server that was started here. Dropping it kills it.
+/// A started server. Dropping it kills it.
 #[derive(Debug)]
 pub struct RunningServer {
     folder: Arc<Folder>,
     child: Mutex<Child>,
     pid: u32,
     options: Vec<CommandOption>,
-    /// Bytes of the error log that were there before.
+    /// Size of the error log before the start.
     log_from: u64,
     /// Zero until it has answered.
     ready_after: Duration,
@@ -77,7 +77,8 @@ impl RunningServer {
 
     fn launch(folder: &Arc<Folder>, options: &StartOptions) -> Result<Self, SandboxError> {
         let data = folder.data();
-        // It would wait for the other's lock on its files, and the other would answer our first look meanwhile.
+        // A new server would wait for the running server's lock on the data files, while the running server answered
+        // the readiness check.
         if let Some(pid) = holder_of(&data) {
             return Err(SandboxError::Held { path: data, pid });
         }
@@ -94,7 +95,7 @@ impl RunningServer {
             spawn_bound_to_us(command, folder.home.user()).map_err(SandboxError::io("start", path))
         };
         let child = command.and_then(spawn).inspect_err(|_| {
-            // No process came to be, so that the log still is not needed.
+            // No process was created, so the log is still not needed.
             if was_stopped {
                 let _ = old_redo::note_stopped(&data);
             }
@@ -109,7 +110,7 @@ impl RunningServer {
             ready_after: Duration::ZERO,
             ended_by_us: false,
         };
-        // From here on, every way out kills it: by `drop`.
+        // From here on every return path kills it: by `drop`.
         folder.note_server(Some((pid, start_ticks(pid))))?;
         Ok(server)
     }
@@ -127,31 +128,32 @@ impl RunningServer {
         Client::connect(&self.folder.binary.family().owner(self.socket(), None), time_limit)
     }
 
-    /// Takes the redo log of a server that makes it anew at each start (MySQL from 8.0.30 on) once round; see `lap.rs`.
-    /// Returns the bytes of redo written: 0 for all other servers, for which [`Sandbox::wear_in_redo`] lasts. Changed
-    /// pages are left to be flushed.
+    /// Makes a server with a new redo log at each start (MySQL 8.0.30 and later) write the whole log once; see
+    /// `lap.rs`. Returns the bytes of redo written: 0 for all other servers, for which one [`Sandbox::wear_in_redo`] is
+    /// enough. Changed pages remain to be flushed.
     ///
     /// [`Sandbox::wear_in_redo`]: crate::Sandbox::wear_in_redo
     pub fn lap_redo(&self) -> Result<u64, SandboxError> {
         if !needs_lap(&self.folder.binary) {
             return Ok(0);
         }
-        let failed = |source| SandboxError::Sql { action: "take the redo log once round", source };
+        let failed = |source| SandboxError::Sql { action: "write the whole redo log once", source };
         let mut client = self.connect(LAP_STATEMENT_TIME_LIMIT).map_err(failed)?;
         lap(&mut client).map_err(failed)
     }
 
-    /// Where a load connects to, whose tables are in `schema`; see [`SandboxFamily::owner`](crate::SandboxFamily::owner).
+    /// The address of a load whose tables are in `schema`; see [`SandboxFamily::owner`](crate::SandboxFamily::owner).
     pub fn target(&self, schema: &str) -> Target {
         self.folder.binary.family().owner(self.socket(), Some(schema))
     }
 
-    /// Wears in the WAL of a PostgreSQL; see `postgres/wal.rs`. Returns the bytes written: 0 for all other servers.
+    /// Fills the WAL of a PostgreSQL with reusable files; see `postgres/wal.rs`. Returns the bytes written: 0 for all
+    /// other servers.
     pub fn wear_in_wal(&self) -> Result<u64, SandboxError> {
         if self.folder.binary.family() != SandboxFamily::Postgres {
             return Ok(0);
         }
-        let failed = |source| SandboxError::Sql { action: "wear in the WAL", source };
+        let failed = |source| SandboxError::Sql { action: "fill the WAL with reusable files", source };
         let mut client = self.connect(LAP_STATEMENT_TIME_LIMIT).map_err(failed)?;
         postgres::wear_in(&mut client).map_err(failed)
     }
@@ -177,7 +179,7 @@ impl RunningServer {
         self.ready_after
     }
 
-    /// The same settings as an option file, for the record of a run: the name that such files have, and its text.
+    /// The same settings as an option file, for the record of a run: the file name, and its text.
     pub fn option_file(&self) -> (&'static str, String) {
         let (family, places) = (self.folder.binary.family(), self.folder.places());
         let comment = format!(
@@ -189,13 +191,13 @@ impl RunningServer {
         family.option_file(&comment, &places, &self.options)
     }
 
-    /// The last lines of what this server logged; of what its program printed, where it came to no log.
+    /// The last lines of this server's log, or of its program's output if it has no log.
     pub fn error_log_tail(&self, lines: usize) -> String {
         let log = tail(&self.folder.error_log(), self.log_from, lines);
         if log.is_empty() { tail(&self.folder.console_log(), 0, lines) } else { log }
     }
 
-    /// How it ended, where it did.
+    /// How it ended, if it did.
     pub fn exit_status_if_dead(&self) -> Option<ExitStatus> {
         self.child().try_wait().ok().flatten()
     }
@@ -204,12 +206,12 @@ impl RunningServer {
         self.child.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Asks the server to stop, and kills it where it has not after `time_limit`.
+    /// Asks the server to stop, and kills it if it has not ended after `time_limit`.
     pub fn stop(self, time_limit: Duration) -> Result<StoppedServer, SandboxError> {
         self.end(|server| server.terminate(time_limit))
     }
 
-    /// Kills the server: what `kill -9` does.
+    /// Kills the server with SIGKILL.
     pub fn kill(self) -> Result<StoppedServer, SandboxError> {
         self.end(|server| server.kill_and_wait().map(|status| (status, false)))
     }
@@ -248,17 +250,17 @@ impl RunningServer {
         }
         let status = wait_for(&mut child, KILL_TIME_LIMIT)?;
         children.kill(KILL_TIME_LIMIT);
-        status.ok_or_else(|| io::Error::new(io::ErrorKind::TimedOut, "it does not end, though it was killed"))
+        status.ok_or_else(|| io::Error::new(io::ErrorKind::TimedOut, "it was killed but has not ended"))
     }
 }
 
 impl Drop for RunningServer {
     fn drop(&mut self) {
         let was_the_server = self.ready_after > Duration::ZERO && self.exit_status_if_dead().is_none();
-        // One that cannot be killed dies with us.
+        // A server that cannot be killed ends with truetps.
         let _ = self.kill_and_wait();
         if !was_the_server && !self.ended_by_us {
-            // It may have been a wrapper that sent the server itself into the background.
+            // It may be a wrapper that started the server in the background.
             let _ = kill_servers_on(&self.folder.data(), KILL_TIME_LIMIT);
         }
         self.folder.end_running();

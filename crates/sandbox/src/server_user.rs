@@ -1,24 +1,25 @@
-//! Whom a server runs as.
+//! The operating-system user of a server.
 
 use std::fs;
 
 use rustix::process::{getegid, geteuid};
 
-/// The OS user of a server: ourselves, or an unprivileged one where we are root.
+/// The user of a server: the current one, or an unprivileged one if the current one is root.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerUser {
     pub name: String,
     pub uid: u32,
     pub gid: u32,
-    /// The server's uid is not ours: change to it before the server's program starts, and give it its files.
+    /// The server's uid differs from the current one: switch to it before the server's program starts, and make it the
+    /// owner of its files.
     pub switch: bool,
 }
 
-/// Takes the place of `nobody` where /etc/passwd has no such line: the kernel's own overflow uid.
+/// Used if /etc/passwd has no line for `nobody`: the kernel's overflow uid.
 const OVERFLOW_ID: u32 = 65_534;
 
 impl ServerUser {
-    /// `mysql`, else `nobody`, where we are root; ourselves otherwise.
+    /// `mysql`, else `nobody`, if the current user is root; otherwise the current user.
     pub fn choose() -> Self {
         if !geteuid().is_root() {
             return Self::ourselves();
@@ -39,7 +40,7 @@ impl ServerUser {
     }
 }
 
-/// Uid and gid of a user in the text of /etc/passwd. A line that gives root's uid is passed over.
+/// Uid and gid of a user in the text of /etc/passwd. A line with root's uid is skipped.
 fn ids_of(passwd: &str, name: &str) -> Option<(u32, u32)> {
     let line = passwd.lines().find(|line| line.split(':').next() == Some(name))?;
     let mut fields = line.split(':').skip(2);

@@ -1,4 +1,4 @@
-//! Which settings a private server gets: those that truetps chooses, and over them the plan's.
+//! The settings of a private server: defaults chosen by truetps, overridden by the plan's.
 
 use truetps_record::{Flavour, SettingValue};
 
@@ -7,21 +7,21 @@ use crate::options::canonical_name;
 use crate::postgres;
 
 pub(crate) const MEBI: u64 = 1 << 20;
-/// Sessions beyond those of the load: control client, probes, the server's own.
+/// Sessions besides the load's: control client, probes, the server's own.
 const CONNECTIONS_SPARE: u32 = 16;
-/// Plans with few connections keep the server's own default, so that it is not one more difference.
+/// Plans with few connections keep the server's own default, which avoids an unnecessary difference.
 const CONNECTIONS_MIN: u32 = 151;
-/// Table objects beside one for each connection: the server's own tables, and a second table of some sessions.
+/// Table objects besides one for each connection: the server's own tables, and a second table of some sessions.
 const TABLE_OBJECTS_SPARE: u32 = 400;
 pub(crate) const BUFFER_POOL_MAX: u64 = 1024 * MEBI;
 pub(crate) const BUFFER_POOL_MIN: u64 = 64 * MEBI;
-/// Enough that the checkpoint does not decide a run of minutes. The servers' defaults of 96 and 100 MB are filled in
-/// seconds by a write load.
+/// Large enough that checkpoints do not decide a run of minutes. A write load fills the servers' defaults of 96 and 100
+/// MB in seconds.
 pub(crate) const REDO_BYTES: u64 = 512 * MEBI;
-/// Prepared statements of one session, with room: the default limit of 16,382 is reached by 2,000 sessions of 8.
+/// Prepared statements per session, with a margin: 2,000 sessions of 8 statements reach the default limit of 16,382.
 const STATEMENTS_PER_CONNECTION: u32 = 16;
 
-/// Settings that would take a private server out of its folder or out of our hands, with the reason.
+/// Settings that would move a private server out of its folder or out of truetps's control, with the reason.
 const RESERVED: [(&str, &[&str]); 5] = [
     (
         "the private server's files stay in its own folder",
@@ -114,7 +114,7 @@ const RESERVED: [(&str, &[&str]); 5] = [
     ),
 ];
 
-/// The same for all settings whose names begin so.
+/// The same for all settings with these prefixes.
 const RESERVED_PREFIXES: [(&str, &[&str]); 3] = [
     ("it would have the private server load or run other code", &["wsrep_"]),
     (
@@ -141,7 +141,7 @@ const RESERVED_PREFIXES: [(&str, &[&str]); 3] = [
     ),
 ];
 
-/// Settings that decide how a data folder is initialised; a template is made for each combination of them.
+/// Settings that decide how a datadir is initialised; a template is created for each combination of them.
 const INITIAL: [&str; 6] = [
     "aria_block_size",
     "innodb_checksum_algorithm",
@@ -151,7 +151,7 @@ const INITIAL: [&str; 6] = [
     "lower_case_table_names",
 ];
 
-/// Why a plan may not set this; `None` where it may.
+/// Why a plan may not set this; `None` if it may.
 pub fn reserved_reason(name: &str) -> Option<&'static str> {
     let name = canonical_name(name);
     let named = RESERVED.into_iter().find(|(_, names)| names.contains(&name.as_str()));
@@ -171,7 +171,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// What truetps chose; see [`chosen_settings`].
+    /// The defaults of truetps; see [`chosen_settings`].
     pub fn new(chosen: &[(String, String)]) -> Self {
         let mut settings = Self::default();
         for (name, value) in chosen {
@@ -180,8 +180,8 @@ impl Settings {
         settings
     }
 
-    /// Sets or replaces. A size of the redo log in old words takes the place of the one in new words, which a server
-    /// that knows both would prefer.
+    /// Sets or replaces a setting. A redo log size under its old names replaces the one under the new name, which a
+    /// server that knows both would prefer.
     pub fn set(&mut self, name: &str, value: SettingValue) {
         let name = canonical_name(name);
         if ["innodb_log_file_size", "innodb_log_files_in_group"].contains(&name.as_str()) {
@@ -193,7 +193,7 @@ impl Settings {
         }
     }
 
-    /// The same with others over them: a plan's fixed settings, a configuration's levels.
+    /// The same with others on top: a plan's fixed settings, a configuration's levels.
     #[must_use]
     pub fn with<'a>(mut self, others: impl IntoIterator<Item = (&'a str, &'a SettingValue)>) -> Self {
         for (name, value) in others {
@@ -211,13 +211,13 @@ impl Settings {
         self.entries.iter().map(|(name, value)| (name.as_str(), value))
     }
 
-    /// Those that a data folder must be initialised with.
+    /// Settings with which a datadir must be initialised.
     pub(crate) fn initial(&self) -> Self {
         let entries = self.entries.iter().filter(|(name, _)| is_initial(name));
         Self { entries: entries.cloned().collect() }
     }
 
-    /// A size in bytes; 0 where it is not set to a number.
+    /// A size in bytes; 0 if it is not set to a number.
     fn bytes(&self, name: &str) -> u64 {
         self.get(name).and_then(SettingValue::as_int).and_then(|bytes| u64::try_from(bytes).ok()).unwrap_or(0)
     }
@@ -226,13 +226,13 @@ impl Settings {
         postgres::shared_buffers_bytes(self).unwrap_or_else(|| self.bytes("innodb_buffer_pool_size"))
     }
 
-    /// Size of a file of the redo log, and how many there are, where they are set; in the words of old servers.
+    /// Size and number of the redo log files, if set; with the names used by old servers.
     pub(crate) fn redo_files(&self) -> (Option<u64>, Option<u64>) {
         let set = |name| Some(self.bytes(name)).filter(|number| *number > 0);
         (set("innodb_log_file_size"), set("innodb_log_files_in_group"))
     }
 
-    /// What the redo log takes on the disk.
+    /// Disk space of the redo log.
     pub fn redo_bytes(&self) -> u64 {
         if let Some(bytes) = postgres::wal_bytes(self) {
             return bytes;
@@ -251,8 +251,8 @@ pub struct ServerLoad {
     pub statements_per_connection: u32,
 }
 
-/// The settings that truetps chooses for a private server, before those of the plan: room for the connections and no
-/// surprises from small defaults. Everything that decides durability stays at the server's own default.
+/// The defaults of truetps for a private server, before the plan's settings: room for the connections, and no small
+/// default that distorts a result. Everything that decides durability stays at the server's own default.
 pub fn chosen_settings(
     host_memory_bytes: u64,
     load: ServerLoad,
@@ -269,17 +269,17 @@ pub fn chosen_settings(
         .clamp(16_382, 1_048_576);
     let mut chosen = vec![
         ("max_connections", connections.to_string()),
-        // A storm of connects waits in the kernel's queue instead of being refused.
+        // Many simultaneous connects wait in the kernel's queue instead of being refused.
         ("back_log", connections.min(65_535).to_string()),
         ("max_prepared_stmt_count", statements.to_string()),
-        // Each session that uses a table holds one table object: fewer than sessions would make them fight for it.
+        // Each session that uses a table holds one table object: with fewer objects than sessions they would contend.
         ("table_open_cache", (connections + TABLE_OBJECTS_SPARE).max(2000).to_string()),
         ("skip_name_resolve", "ON".to_owned()),
         ("performance_schema", "OFF".to_owned()),
         ("innodb_buffer_pool_size", format!("{buffer_pool}M")),
     ];
     if flavour == Flavour::Mariadb || version >= ServerVersion::new(5, 6, 3) {
-        // A restart begins cold, always: what an earlier run touched is not read back behind a measurement.
+        // A restart always begins cold: pages cached by an earlier run are not loaded during a measurement.
         let names = ["innodb_buffer_pool_dump_at_shutdown", "innodb_buffer_pool_load_at_startup"];
         chosen.extend(names.map(|name| (name, "OFF".to_owned())));
     }
@@ -291,8 +291,8 @@ pub fn chosen_settings(
     chosen.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-/// The same for a server that is to say what it waits for: all wait events are timed, and the metrics count that say what
-/// the redo log, flushing and transactions do. What a version does not know is for [`Catalogue::keep_known`] to leave out.
+/// The same for a server with instrumented waits: all wait events are timed, and the metrics about redo log, flushing
+/// and transactions are enabled. [`Catalogue::keep_known`] removes what a version does not know.
 ///
 /// [`Catalogue::keep_known`]: crate::Catalogue::keep_known
 #[must_use]
@@ -301,7 +301,7 @@ pub fn with_waits(mut chosen: Vec<(String, String)>, flavour: Flavour) -> Vec<(S
         Flavour::Postgresql => &[("track_io_timing", "on"), ("track_wal_io_timing", "on")],
         Flavour::Mysql | Flavour::Mariadb | Flavour::Percona => &[
             ("performance_schema", "ON"),
-            // At the start: of what is made before it is asked for, nothing is timed.
+            // At start: objects created before this is enabled are not timed.
             ("performance_schema_instrument", "wait/%=ON"),
             ("innodb_monitor_enable", "log_%,os_log_%,buffer_flush_%,trx_%"),
         ],

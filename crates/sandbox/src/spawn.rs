@@ -1,13 +1,13 @@
-//! Starts a child that dies with us, or, where the user wants a server to keep, one that does not.
+//! Starts a child that dies with truetps, or, for a server that the user wants to keep, one that does not.
 //!
-//! Linux sends the signal of `PR_SET_PDEATHSIG` when the *thread* that made the child ends, not the process. So every
-//! child is made by one keeper thread which never ends while the process lives, and callers may start servers from
-//! threads that come and go. When truetps dies, in whatever way, the keeper dies with it and the kernel kills the
-//! children.
+//! Linux sends the signal of `PR_SET_PDEATHSIG` when the *thread* that created the child ends, not the process. So
+//! every child is created by one keeper thread that never ends while the process lives, and callers may start servers
+//! from short-lived threads. However truetps dies, the keeper dies with it and the kernel kills the children.
 //!
 //! The kernel clears that signal when the child changes its uid, and when it executes a program with the set-user-ID
-//! bit or with file capabilities. The first is why the uid changes here, before the signal is asked for, and never by
-//! the server's own `--user`. The second cannot be helped from here: such a server is cleaned by the next start.
+//! bit or with file capabilities. Because of the first, the uid is changed here, before the signal is requested, and
+//! never by the server's own `--user`. The second cannot be avoided here: such a server is cleaned up by the next
+//! start.
 
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -22,7 +22,7 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use crate::server_user::ServerUser;
 
-/// What to start, on which cores, and whom to tell.
+/// What to start, on which cores, and where to send the result.
 type SpawnRequest = (Command, CpuSet, Sender<io::Result<Child>>);
 
 static KEEPER: Mutex<Option<Sender<SpawnRequest>>> = Mutex::new(None);
@@ -39,7 +39,7 @@ pub(crate) fn spawn_bound_to_us(mut command: Command, user: &ServerUser) -> io::
     child.recv().map_err(|_| gone())?
 }
 
-/// Starts `command` as `user` in a session of its own: neither the end of this process nor that of the terminal ends it.
+/// Starts `command` as `user` in a session of its own: neither the end of this process nor of the terminal ends it.
 pub(crate) fn spawn_detached(mut command: Command, user: &ServerUser) -> io::Result<Child> {
     become_user(&mut command, user);
     before_exec(&mut command, Bond::OwnSession);
@@ -48,7 +48,7 @@ pub(crate) fn spawn_detached(mut command: Command, user: &ServerUser) -> io::Res
 
 fn become_user(command: &mut Command, user: &ServerUser) {
     if user.switch {
-        // The standard library sets gid, clears the other groups, sets uid, and only then runs `pre_exec`.
+        // The standard library sets the gid, clears the other groups, sets the uid, and only then runs `pre_exec`.
         command.gid(user.gid).uid(user.uid);
     }
 }
@@ -60,7 +60,7 @@ fn keeper() -> io::Result<Sender<SpawnRequest>> {
     }
     let (sender, requests) = channel::<SpawnRequest>();
     thread::Builder::new().name("truetps-keeper".to_owned()).spawn(move || {
-        // The slot keeps one sender for ever, so this loop ends with the process.
+        // The static keeps one sender for ever, so this loop ends with the process.
         for (mut command, cores, answer) in requests {
             let child = sched_setaffinity(None, &cores).map_err(Into::into).and_then(|()| command.spawn());
             let _ = answer.send(child);
@@ -70,18 +70,18 @@ fn keeper() -> io::Result<Sender<SpawnRequest>> {
     Ok(sender)
 }
 
-/// What holds a child to us.
+/// What ties a child to truetps.
 #[derive(Debug, Clone, Copy)]
 enum Bond {
-    /// This process is us: a child that finds another parent was orphaned before its request took effect, and gives up.
+    /// The id of this process: a child with another parent was orphaned before its request took effect, and exits.
     DiesWith(Pid),
-    /// Nothing.
+    /// Not tied.
     OwnSession,
 }
 
-// Unsafe, because code between fork and exec may only do what is safe in a signal handler. `tie` makes one or two system
-// calls and builds an error without allocating; it takes no lock and touches no memory of other threads. There is no
-// safe way to ask for the signal on behalf of a child. `a_child_dies_with_its_parent` in the tests holds it to its word.
+// Unsafe, because code between fork and exec may only call what is safe in a signal handler. `tie` makes one or two
+// system calls and builds an error without allocating; it takes no lock and touches no memory of other threads. There
+// is no safe way to request the signal for a child. The test `a_child_dies_with_its_parent` verifies it.
 #[allow(unsafe_code)]
 fn before_exec(command: &mut Command, bond: Bond) {
     // SAFETY: see above.
@@ -122,7 +122,7 @@ mod tests {
         let last = (0..CpuSet::MAX_CPU).rfind(|core| all.is_set(*core)).unwrap();
         let mut one = CpuSet::new();
         one.set(last);
-        // Threads of their own: what they are bound to ends with them.
+        // Threads of their own: their core bindings end with them.
         let cores_of_child = |asker: CpuSet| {
             let ask = move || {
                 sched_setaffinity(None, &asker).unwrap();

@@ -1,7 +1,7 @@
-//! Initialised data folders, kept for the next time: one for each server program and each set of initial settings.
+//! Initialised datadirs, kept for reuse: one for each server program and each set of initial settings.
 //!
-//! A template is made beside its place and renamed into it, and carries a list of its files with their sizes. One that
-//! does not fit its list (a full disk, a cleaner of old files, a power cut) is made again.
+//! A template is created beside its path and renamed, and has a list of its files with their sizes. A template that
+//! does not match its list (a full disk, a cleaner of old files, a power failure) is created again.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, TryLockError};
@@ -25,29 +25,29 @@ use crate::settings::Settings;
 use crate::template_build::build;
 use crate::tree::walk;
 
-/// Grows when templates are made differently.
+/// Increased when templates are created differently.
 const RECIPE: u32 = 1;
 /// Templates are 20 to 100 MB each.
 const TEMPLATES_MAX: usize = 8;
-/// Behind the name of one that is being made.
+/// Suffix of a template that is being created.
 const BUILDING: &str = ".building";
 const MANIFEST: &str = "template.json";
-/// Another truetps may be making the same template: MySQL takes 2 to 5 s, longer on a busy machine.
+/// Another process of truetps may be creating the same template: MySQL takes 2 to 5 s, longer on a busy machine.
 const LOCK_TIME_LIMIT: Duration = Duration::from_mins(3);
 
-/// `template.json`: what must be there.
+/// `template.json`: the expected files.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Manifest {
     recipe: u32,
     version_text: String,
-    /// Made by this program; older templates do not say.
+    /// The program that created it; older templates lack it.
     #[serde(default)]
     program: Option<PathBuf>,
     /// Relative path → bytes.
     files: BTreeMap<String, u64>,
 }
 
-/// Copies the template for this program and these settings to `to`, making it first where it is missing or damaged.
+/// Copies the template for this program and these settings to `to`, creating it first if it is missing or damaged.
 /// Returns the bytes written.
 pub(crate) fn copy_template(
     home: &Home,
@@ -61,7 +61,7 @@ pub(crate) fn copy_template(
     if !is_whole(&path) {
         make(home, binary, initial, &path)?;
     }
-    // The lock file's time says when the template was last used.
+    // The lock file's modification time is the last use of the template.
     let _ = lock.write_at(b"\n", 0);
     remove_old(home, &key);
     copy_datadir(&path.join("data"), to, home.user())
@@ -106,7 +106,7 @@ fn make(home: &Home, binary: &ServerBinary, initial: &Settings, path: &Path) -> 
     remove_tree(&beside)?;
     let made = build(binary, home.user(), initial, &beside).and_then(|()| finish(binary, &beside, path));
     if made.is_err() {
-        // The half-made template is of no use to anybody; the first error is the one to tell.
+        // An unfinished template is useless; the first error is reported.
         let _ = remove_tree(&beside);
     }
     made
@@ -114,7 +114,7 @@ fn make(home: &Home, binary: &ServerBinary, initial: &Settings, path: &Path) -> 
 
 fn finish(binary: &ServerBinary, beside: &Path, path: &Path) -> Result<(), SandboxError> {
     let data = beside.join("data");
-    // Every server that finds none makes a UUID of its own.
+    // A server without this file generates its own UUID.
     let uuid = data.join("auto.cnf");
     match fs::remove_file(&uuid) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(SandboxError::io("remove", &uuid)(error)),
@@ -144,13 +144,13 @@ fn is_key(name: &str) -> bool {
     })
 }
 
-/// Whether truetps has made this folder: by its name and the list in it.
+/// Whether truetps created this folder: judged by its name and the list in it.
 pub(crate) fn is_ours(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_str().unwrap_or_default();
     is_key(name) && is_folder(path) && manifest(path).is_some()
 }
 
-/// Whether an entry beside the templates was made by truetps.
+/// Whether an entry beside the templates was created by truetps.
 pub(crate) fn is_known(path: &Path, name: &str) -> bool {
     let is_lock = name.strip_suffix(".lock").is_some_and(is_key) && is_file(path);
     is_lock || name.strip_suffix(BUILDING).is_some_and(is_key) && is_folder(path) || is_ours(path)
@@ -170,7 +170,7 @@ fn list_files(data: &Path) -> io::Result<BTreeMap<String, u64>> {
     Ok(files)
 }
 
-/// Removes the templates that were not used for the longest time, beyond a few. One that is in use is passed over.
+/// Removes the least recently used templates, beyond a few. A template in use is skipped.
 fn remove_old(home: &Home, in_use: &str) {
     let mut others: Vec<_> =
         names(home).into_iter().filter(|name| name != in_use && is_ours(&home.templates().join(name))).collect();
@@ -181,7 +181,7 @@ fn remove_old(home: &Home, in_use: &str) {
     }
 }
 
-/// Removes the templates of programs below this folder, which are about to go.
+/// Removes the templates of programs below this folder, which are about to be removed.
 pub(crate) fn remove_of(home: &Home, folder: &Path) {
     for name in names(home) {
         let program = manifest(&home.templates().join(&name)).and_then(|manifest| manifest.program);
@@ -191,7 +191,7 @@ pub(crate) fn remove_of(home: &Home, folder: &Path) {
     }
 }
 
-/// Templates that are being made, or were by a killed run, each with its lock.
+/// Templates in creation, also those of killed runs, each with its lock.
 pub(crate) fn unfinished(home: &Home) -> Vec<(PathBuf, PathBuf)> {
     let pair = |folder: String| {
         let key = folder.strip_suffix(BUILDING).filter(|key| is_key(key))?;

@@ -1,4 +1,4 @@
-//! Initialises a data folder with the server's own program: no shell script of the distribution takes part.
+//! Initialises a datadir with the server's own program, without any shell script of the distribution.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -24,7 +24,7 @@ const BUILD_BYTES: u64 = 256 << 20;
 const MARIADB_MIN: ServerVersion = ServerVersion::new(10, 4, 0);
 const MYSQL_MIN: ServerVersion = ServerVersion::new(5, 5, 0);
 
-/// SQL files of a server's own, in order, and whether it is incomplete without.
+/// SQL files of a server's tree, in order, and whether each is required.
 type BootstrapFiles = &'static [(&'static str, bool)];
 /// The last three may be missing in a small package.
 const MARIADB_FILES: BootstrapFiles = &[
@@ -34,11 +34,11 @@ const MARIADB_FILES: BootstrapFiles = &[
     ("maria_add_gis_sp_bootstrap.sql", false),
     ("sys_schema.sql", false),
 ];
-/// What `mysql_install_db` feeds to MySQL 5.5 and 5.6, without the help texts.
+/// The SQL that `mysql_install_db` sends to MySQL 5.5 and 5.6, without the help texts.
 const MYSQL_FILES: BootstrapFiles = &[("system_tables.sql", true), ("system_tables_data.sql", true)];
-/// One statement a line: that is what `--bootstrap` reads.
+/// One statement per line, as `--bootstrap` requires.
 const BEFORE: &str = "create database if not exists mysql;\nuse mysql;\nSET @auth_root_socket=NULL;\n";
-/// Only root@localhost without a password, and the owner of the sys schema, who cannot log in.
+/// Only root@localhost without a password, and the owner of the sys schema, which cannot log in.
 const MARIADB_AFTER: &str = "\nuse mysql;\n\
     DELETE FROM global_priv WHERE NOT (User='mariadb.sys' OR (User='root' AND Host='localhost'));\n\
     DELETE FROM proxies_priv WHERE NOT (User='root' AND Host='localhost');\n\
@@ -49,13 +49,13 @@ const MYSQL_AFTER: &str = "\nuse mysql;\n\
     DELETE FROM proxies_priv WHERE NOT (User='root' AND Host='localhost');\n\
     DELETE FROM db;\n";
 
-/// How a server makes its first data folder.
+/// How a server creates its first datadir.
 enum Way {
-    /// It does so itself.
+    /// The server does it itself.
     Initialize,
-    /// It is fed with the SQL of its own tree.
+    /// The server reads the SQL of its own tree.
     Bootstrap(BootstrapFiles),
-    /// The tree has the tables ready-made, and no SQL to make them with.
+    /// The tree contains ready-made tables, and no SQL to create them.
     Shipped(PathBuf),
 }
 
@@ -73,7 +73,7 @@ impl Way {
         found.map_or(Self::Bootstrap(MYSQL_FILES), Self::Shipped)
     }
 
-    /// What the server is told, beside where things are.
+    /// The server's options, in addition to paths.
     fn lines(&self, binary: &ServerBinary) -> Vec<CommandOption> {
         match self {
             Self::Initialize => mysql_lines(binary.version, "initialize-insecure"),
@@ -83,7 +83,7 @@ impl Way {
     }
 }
 
-/// Makes `folder` with an initialised `data/` in it.
+/// Creates `folder` with an initialised `data/` in it.
 pub(crate) fn build(
     binary: &ServerBinary,
     user: &ServerUser,
@@ -97,7 +97,7 @@ pub(crate) fn build(
     if binary.version < oldest {
         return Err(SandboxError::TooOld { version_text: binary.version_text.clone() });
     }
-    check_free(folder.parent().unwrap_or(folder), "a new data folder", BUILD_BYTES)?;
+    check_free(folder.parent().unwrap_or(folder), "a new datadir", BUILD_BYTES)?;
     make_passable(folder, user).map_err(SandboxError::io("make", folder))?;
     let (data, tmp) = (folder.join("data"), folder.join("tmp"));
     make_private(&tmp, user)?;
@@ -115,7 +115,7 @@ pub(crate) fn build(
     if binary.keeps_redo_size() { old_redo::remove(&data) } else { Ok(()) }
 }
 
-/// Makes `data/` as the server is to find it. Returns the SQL that it is fed with.
+/// Creates `data/` as the server expects it. Returns the SQL that it reads.
 fn prepare(
     way: &Way,
     binary: &ServerBinary,
@@ -129,7 +129,7 @@ fn prepare(
             Ok(None)
         }
         Way::Bootstrap(files) => {
-            // Given away when the folder in it is made: what is below would be the user's to change.
+            // Its owner is changed after the folder in it is created: the user could change what is below.
             make_own(&data)?;
             make_private(&data.join("mysql"), user)?;
             give(&data, user)?;
@@ -137,14 +137,14 @@ fn prepare(
         }
         Way::Shipped(tables) => {
             copy_datadir(tables, &data, user)?;
-            // A database for everybody. The tables themselves may have more users than one.
+            // A database open to all users. Its tables can hold privileges of other users.
             remove_tree(&data.join("test"))?;
             write_script(folder, MYSQL_AFTER.trim_start().as_bytes()).map(Some)
         }
     }
 }
 
-/// A small redo log and buffer pool: the server makes the log that it wants at its first start.
+/// A small redo log and buffer pool: the server creates the log that it wants at its first start.
 fn mariadb_lines() -> Vec<CommandOption> {
     vec![
         CommandOption::flag("bootstrap"),
@@ -181,7 +181,7 @@ fn bootstrap_script(binary: &ServerBinary, files: BootstrapFiles, folder: &Path)
         match found {
             Some(path) => text.extend(fs::read(&path).map_err(SandboxError::io("read", &path))?),
             None if needed => {
-                let problem = format!("has no mysql_{name}, which a new data folder is made with");
+                let problem = format!("has no mysql_{name}, which is needed to create a datadir");
                 return Err(SandboxError::Content { path: binary.share_dir.clone(), problem });
             }
             None => {}
@@ -221,11 +221,11 @@ fn initialise(
     script.map_or(Ok(()), |path| fs::remove_file(&path).map_err(SandboxError::io("remove", &path)))
 }
 
-/// A server that ends well but made nothing is a wrapper that swallowed our options.
+/// A server that exits successfully but created nothing is a wrapper that dropped the options.
 fn check_made(binary: &ServerBinary, data: &Path) -> Result<(), SandboxError> {
     let missing = ["ibdata1", "mysql"].into_iter().find(|name| !data.join(name).exists());
     missing.map_or(Ok(()), |name| {
-        let how = format!("it ended well, but made no `{name}` in {}", data.display());
+        let how = format!("it exited successfully, but created no `{name}` in {}", data.display());
         Err(SandboxError::Initialise { binary: binary.path.clone(), how, log: String::new() })
     })
 }

@@ -1,5 +1,6 @@
-//! Files and folders that another user may have put there: root looks below the data folders of a server's user, who could
-//! put a link, or a pipe, in the way at any moment. Each step goes from an open folder to a name in it, and follows no link.
+//! Files and folders that another user may have created: root works below the datadirs of a server's user, who could
+//! create a link, or a pipe, there at any moment. Each step goes from an open folder to a name in it, and follows no
+//! link.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -13,10 +14,10 @@ use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat, fstat, mkdirat
 use rustix::io::Errno;
 use truetps_record::{open_no_link, regular_file};
 
-/// A server's notes of itself have a hundredth of this.
+/// A server's state files have a hundredth of this.
 const TEXT_BYTES_MAX: u64 = 64 << 10;
 
-/// A small text in a file. `None`: it is not there, or is something else.
+/// The text of a small file. `None`: it does not exist, or is something else.
 pub(crate) fn read_text(path: &Path) -> Option<String> {
     let mut text = String::new();
     let file = open_no_link(File::options().read(true), path).ok()?;
@@ -24,24 +25,24 @@ pub(crate) fn read_text(path: &Path) -> Option<String> {
     Some(text)
 }
 
-/// Refuses a file that has more than one name and belongs to another user than its folder: the owner of the folder may have
-/// made a hard link in it to a file that only root may read or write.
+/// Refuses a file with more than one name and another owner than its folder: the owner of the folder may have created a
+/// hard link in it to a file that only root may read or write.
 pub(crate) fn check_names(file: &File, owner: u32) -> io::Result<()> {
     let metadata = file.metadata()?;
     if metadata.nlink() > 1 && metadata.uid() != owner {
         let problem =
-            format!("it is a hard link to a file of uid {}, and its folder belongs to uid {owner}", metadata.uid());
+            format!("it is a hard link to a file of uid {}; the owner of its folder is uid {owner}", metadata.uid());
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, problem));
     }
     Ok(())
 }
 
-/// A folder that is open.
+/// An open folder.
 #[derive(Debug)]
 pub(crate) struct OpenFolder(OwnedFd);
 
 impl OpenFolder {
-    /// The folders above it are ours, so that no link can be among them.
+    /// The parent folders belong to truetps, so that none of them is a link.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
         Self::open_at(CWD, path.as_os_str())
     }
@@ -63,19 +64,19 @@ impl OpenFolder {
         Ok(file)
     }
 
-    /// Makes a folder that is ours alone.
+    /// Creates a folder that only truetps can access.
     pub(crate) fn make_folder(&self, name: &OsStr) -> io::Result<Self> {
         mkdirat(&self.0, name, Mode::RWXU)?;
         self.folder(name)
     }
 
-    /// Makes a file that is ours alone.
+    /// Creates a file that only truetps can access.
     pub(crate) fn make_file(&self, name: &OsStr) -> io::Result<File> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         Ok(openat(&self.0, name, flags, Mode::RUSR | Mode::WUSR)?.into())
     }
 
-    /// What is in it, but for what was removed meanwhile.
+    /// Its entries, without those removed in the meantime.
     pub(crate) fn entries(&self) -> io::Result<Vec<(OsString, Stat)>> {
         let mut found = Vec::new();
         for entry in Dir::read_from(&self.0)? {
@@ -100,7 +101,7 @@ pub(crate) fn kind_of(stat: &Stat) -> FileType {
     FileType::from_raw_mode(stat.st_mode)
 }
 
-/// Shows `each` what is below a folder, but for folders, with its path from there.
+/// Passes everything below a folder to `each`, except folders, with its relative path.
 pub(crate) fn walk(path: &Path, each: &mut dyn FnMut(PathBuf, &Stat)) -> io::Result<()> {
     walk_below(&OpenFolder::open(path)?, Path::new(""), each)
 }

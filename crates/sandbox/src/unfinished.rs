@@ -1,6 +1,7 @@
-//! What killed runs were making: a template, the tree of an archive, a copy of a data folder.
+//! Unfinished folders of killed runs: a template, the tree of an archive, a copy of a datadir.
 //!
-//! Whoever makes one holds a lock meanwhile, which the kernel lets go of when he dies: one whose lock is free is nobody's.
+//! The creating process holds a lock, which the kernel releases when the process dies: a folder whose lock is free is
+//! abandoned.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,18 +13,18 @@ use crate::proof::is_folder;
 use crate::registry::{disk_bytes, is_held};
 use crate::template;
 
-/// The copy of a template that becomes a data folder of a server with a name.
+/// The copy of a template that becomes the datadir of a named server.
 pub(crate) const COPY: &str = "data.copying";
 
-/// A folder that nobody will finish.
+/// An abandoned folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnfinishedFolder {
     pub path: PathBuf,
-    /// What it takes on the disk.
+    /// Its size on disk.
     pub size_bytes: u64,
 }
 
-/// A folder that is being made, or was, and the lock of who makes it.
+/// A folder in creation, or an abandoned one, and the lock of its creator.
 struct Beside {
     path: PathBuf,
     lock: PathBuf,
@@ -37,32 +38,32 @@ impl Beside {
     }
 }
 
-/// Those that nobody is making just now.
+/// Abandoned folders.
 pub fn unfinished(home: &Home) -> Vec<UnfinishedFolder> {
     let found = all(home).into_iter();
     found.filter(|one| !is_held(&one.lock)).map(|one| one.described()).collect()
 }
 
-/// Removes them. Returns those that are gone.
+/// Removes them. Returns the removed ones.
 pub fn clean_unfinished(home: &Home) -> Result<Vec<UnfinishedFolder>, SandboxError> {
     clean(home, all(home))
 }
 
 /// The same for templates alone.
 pub(crate) fn clean_templates(home: &Home) {
-    // What cannot be removed now is in nobody's way: the next one tries again.
+    // What cannot be removed now does no harm: the next cleaning tries again.
     let _ = clean(home, templates(home));
 }
 
 fn clean(home: &Home, found: Vec<Beside>) -> Result<Vec<UnfinishedFolder>, SandboxError> {
     let mut removed = Vec::new();
     for one in found {
-        // The name may be given up just now, and its lock with it: then nothing is left, either.
+        // The name may just have been unregistered, and its lock removed: then nothing is left, either.
         let Ok(lock) = open_lock(&one.lock) else { continue };
         if lock.try_lock().is_err() || !is_at(&lock, &one.lock) {
             continue;
         }
-        // Its owner may have finished it while we looked.
+        // Its creator may have finished it since the first check.
         if is_folder(&one.path) {
             let described = one.described();
             remove_tree(&one.path)?;
@@ -87,7 +88,7 @@ fn templates(home: &Home) -> Vec<Beside> {
     found.into_iter().map(|(path, lock)| Beside { path, lock, name: None }).collect()
 }
 
-/// `.NAME.adding`, and the copy in the folder of a name.
+/// `.NAME.adding`, and the copy in a name's folder.
 fn of_named(named: &Path) -> Vec<Beside> {
     let entries = fs::read_dir(named).into_iter().flatten().flatten();
     let mut names: Vec<_> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
@@ -124,14 +125,14 @@ mod tests {
             fs::write(folder.join("tree/of"), "a killed run").unwrap();
         }
         fs::write(named.join("b/server.json"), "{").unwrap();
-        // Of the user: names that truetps gives none, and a folder without registration.
+        // Files of the user: names that truetps does not use, and a folder without registration.
         let foreign = [home.templates().join("mine.building"), named.join(".A b.adding"), named.join("c").join(COPY)];
         for folder in &foreign {
             fs::create_dir_all(folder).unwrap();
         }
         let paths = |found: Vec<UnfinishedFolder>| found.into_iter().map(|one| one.path).collect::<Vec<_>>();
         assert_eq!(paths(unfinished(&home)), folders);
-        // One that somebody is making is his.
+        // A folder in creation is not touched.
         let locks = [home.templates().join(format!("{KEY}.lock")), named.join(".a.lock"), named.join(".b.lock")];
         let held = locks.each_ref().map(|lock| open_lock(lock).unwrap());
         for lock in &held {
@@ -143,7 +144,7 @@ mod tests {
         assert!(foreign.iter().all(|folder| folder.is_dir()));
         assert!(folders.iter().all(|folder| !folder.exists()) && named.join("b").is_dir());
         let left: Vec<_> = fs::read_dir(&named).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-        assert!(!left.iter().any(|name| name == ".a.lock"), "a lock of nobody's: {left:?}");
+        assert!(!left.iter().any(|name| name == ".a.lock"), "an unused lock: {left:?}");
         assert!(clean_unfinished(&home).unwrap().is_empty());
     }
 }

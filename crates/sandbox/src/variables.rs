@@ -1,4 +1,4 @@
-//! What a running server is really set to.
+//! The current settings of a running server.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::options::{canonical_name, switch_of};
 use crate::postgres;
 use crate::settings::Settings;
 
-/// All global variables, by name; of PostgreSQL in the settings' own units.
+/// All global variables, by name; for PostgreSQL in the settings' own units.
 pub fn effective_variables(client: &mut Client) -> Result<BTreeMap<String, String>, DriverError> {
     if client.dialect() == Dialect::Postgres {
         return postgres::effective_variables(client);
@@ -22,7 +22,7 @@ pub fn effective_variables(client: &mut Client) -> Result<BTreeMap<String, Strin
     Ok(pairs.collect())
 }
 
-/// A setting that the running server has another value for than was asked.
+/// A setting whose value on the running server differs from the requested one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mismatch {
     pub name: String,
@@ -30,7 +30,7 @@ pub struct Mismatch {
     pub found: String,
 }
 
-/// Settings that the running server took differently, in whatever units it shows them.
+/// Settings that the running server adjusted, in whatever units it shows them.
 pub fn taken_differently(client: &mut Client, settings: &Settings) -> Result<Vec<Mismatch>, DriverError> {
     match client.dialect() {
         Dialect::Mysql => Ok(mismatches(settings, &effective_variables(client)?)),
@@ -38,10 +38,10 @@ pub fn taken_differently(client: &mut Client, settings: &Settings) -> Result<Vec
     }
 }
 
-/// Settings that a server of the MySQL family took differently. One that it shows under no such name, or in words that cannot be
-/// compared (a list that it expanded), is not counted.
+/// Settings that a MySQL-family server adjusted. A setting without a variable of that name, or with a value that cannot
+/// be compared (an expanded list), is not counted.
 pub fn mismatches(settings: &Settings, variables: &BTreeMap<String, String>) -> Vec<Mismatch> {
-    // What was asked for last is shown, and not what is on.
+    // The variable shows the last change, and not everything that is on.
     let compared = settings.iter().filter(|(name, _)| canonical_name(name) != "innodb_monitor_enable");
     let differing = compared.filter_map(|(name, value)| {
         let found = variables.get(&canonical_name(name))?;
@@ -56,7 +56,7 @@ pub fn mismatches(settings: &Settings, variables: &BTreeMap<String, String>) -> 
     differing.collect()
 }
 
-/// The variable `log_bin` says whether there is a binlog, whatever name it was given.
+/// The variable `log_bin` shows whether there is a binlog, whatever name it was given.
 fn wanted_text(name: &str, value: &SettingValue) -> String {
     if canonical_name(name) == "log_bin" {
         return if switch_of(value).unwrap_or(true) { "ON" } else { "OFF" }.to_owned();

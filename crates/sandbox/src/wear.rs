@@ -1,12 +1,12 @@
-//! Wears a redo log in.
+//! Overwrites a redo log once, so that later writes to it cost the same.
 //!
-//! A server makes its redo log with `fallocate`: the blocks are reserved but marked "unwritten", and the first write
-//! to each of them costs a commit of the file system's journal on top of the flush. So a fresh log is slower on its
-//! first lap than ever after, and whichever configuration is measured first looks worse. Overwriting the log with its
-//! own content, while the server is stopped, takes that lap away.
+//! A server creates its redo log with `fallocate`: the blocks are reserved but marked "unwritten", and the first write
+//! to each costs a commit of the file system's journal in addition to the flush. So a fresh log is slower during its
+//! first pass than ever after, and the configuration measured first looks worse. Overwriting the log with its own
+//! content, while the server is stopped, avoids that.
 //!
-//! MySQL from 8.0.30 on makes new files at each start, so there this does nothing, and the running server takes the log
-//! once round instead: see `lap.rs`.
+//! MySQL 8.0.30 and later creates new files at each start, so this has no effect there, and the running server writes
+//! the whole log once instead: see `lap.rs`.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -28,8 +28,8 @@ pub struct WornIn {
     pub bytes: u64,
 }
 
-/// Overwrites the redo log of a *stopped* server with its own content, and makes that durable. Nothing is done, and no
-/// file counted, where the server would throw the files away at its next start.
+/// Overwrites the redo log of a *stopped* server with its own content, and syncs it. Does nothing, and counts no file,
+/// if the server would delete the files at its next start.
 pub fn wear_in_redo(datadir: &Path) -> Result<WornIn, SandboxError> {
     let mut worn = WornIn::default();
     let owner = fs::metadata(datadir).map_err(SandboxError::io("look at", datadir))?.uid();
@@ -73,8 +73,8 @@ fn overwrite(path: &Path, owner: u32) -> io::Result<u64> {
     Ok(length)
 }
 
-/// Servers read and write the log past the page cache; what we put there would only take memory. A file system that
-/// cannot drop it keeps it, and nothing is lost.
+/// Servers read and write the log with direct I/O; the pages written here would only take memory. A file system that
+/// cannot drop them keeps them, which does no harm.
 fn drop_from_cache(file: &File) {
     let _ = fadvise(file, 0, None, Advice::DontNeed);
 }

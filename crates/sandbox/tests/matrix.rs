@@ -1,7 +1,7 @@
-//! A server that was fetched: it boots from a template, takes the settings that it is given, holds its rows through a clean
-//! stop and a crash, and goes without a trace. Prints what it measured; asserts no time.
+//! A fetched server boots from a template, accepts its settings, keeps its rows through a clean stop and a crash, and
+//! leaves nothing behind. Prints its measurements; asserts no time.
 //!
-//! Three of them are taken; `TRUETPS_TEST_SERVERS=all`, or names in its place, takes others.
+//! Three servers by default; `TRUETPS_TEST_SERVERS=all`, or names in its place, selects others.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and this one prints a table")]
 
 mod common;
@@ -22,7 +22,7 @@ use truetps_testkit::mysql_family::{FETCHABLE, FetchedServer, chosen_server};
 
 const SOON: Duration = Duration::from_mins(1);
 const ROWS: u64 = 200;
-/// Most of a commit's time passes while it is in doubt: nearly every kill meets one.
+/// Most of a commit's time passes while it is in doubt: nearly every kill finds one.
 const KILLS_MAX: u32 = 20;
 
 /// What was measured with one server, in milliseconds.
@@ -43,10 +43,10 @@ impl fmt::Display for Row {
     }
 }
 
-/// Without `--initialize`; with it; with a redo log that is made anew at each start. Of MariaDB the newest.
+/// Without `--initialize`; with it; with a new redo log at each start. Of MariaDB the newest.
 const USUAL: [&str; 3] = ["mysql-5.7", "mysql-8.0", "mariadb-11.8"];
 
-/// A test for each, so that they run beside each other.
+/// One test for each, so that they run in parallel.
 macro_rules! lives {
     ($($test:ident of $name:literal;)*) => {
         const TESTED: &[&str] = &[$($name),*];
@@ -108,7 +108,7 @@ fn life(home: &Home, server: &FetchedServer) -> Row {
     assert_eq!(rows(&running), ROWS);
     running.connect(SOON).unwrap().execute("INSERT INTO t.t (c) VALUES ('one more')").unwrap();
     running.kill().unwrap();
-    // With the same binlog settings: it decides what becomes of transactions in doubt.
+    // With the same binlog settings: the binlog decides transactions in doubt.
     let (running, crash_restart) = timed(|| sandbox.start(&options).unwrap());
     assert_eq!(rows(&running), ROWS + 1);
     running.kill().unwrap();
@@ -127,7 +127,7 @@ fn life(home: &Home, server: &FetchedServer) -> Row {
     }
 }
 
-/// The small settings of these tests, and some that every server has and none has by default.
+/// Small settings for these tests, and some that every server supports and none has by default.
 fn asked(binary: &ServerBinary) -> Settings {
     let mut settings = settings(binary);
     settings.set("innodb_flush_log_at_trx_commit", SettingValue::Int(2));
@@ -138,7 +138,7 @@ fn asked(binary: &ServerBinary) -> Settings {
     settings
 }
 
-/// The program itself knows all that truetps chooses, and refuses what is nonsense.
+/// The program itself knows all defaults of truetps, and refuses invalid values.
 fn check_catalogue(home: &Home, binary: &ServerBinary, settings: &Settings) {
     let catalogue = Catalogue::ask(binary, home.user()).unwrap();
     for (name, _) in settings.iter() {
@@ -173,7 +173,7 @@ fn rows(running: &RunningServer) -> u64 {
     running.connect(SOON).unwrap().query_value("SELECT COUNT(*) FROM t.t").unwrap().unwrap().parse().unwrap()
 }
 
-/// Two servers of one template are two: MySQL from 5.6 on tells them apart by a number that it makes up once.
+/// Two servers of one template differ: MySQL 5.6 and later identifies them by a generated UUID.
 fn check_other_uuid(other: &Sandbox, options: &StartOptions, client: &mut Client) {
     let uuid = |client: &mut Client| client.query("SHOW GLOBAL VARIABLES LIKE 'server_uuid'").unwrap().rows;
     let first = uuid(client);
@@ -183,7 +183,7 @@ fn check_other_uuid(other: &Sandbox, options: &StartOptions, client: &mut Client
     }
 }
 
-/// A factor may be the redo log's size: after a clean stop every version takes another.
+/// A factor may be the redo log size: after a clean stop every version accepts another.
 fn check_other_redo_size(sandbox: &Sandbox, options: &StartOptions, binary: &ServerBinary) {
     assert!(sandbox.start(options).unwrap().stop(SOON).unwrap().clean);
     let mut larger = options.clone();
@@ -195,7 +195,7 @@ fn check_other_redo_size(sandbox: &Sandbox, options: &StartOptions, binary: &Ser
     let running = sandbox.start(&larger).unwrap();
     assert_eq!(rows(&running), ROWS + 1);
     assert!(matches!(sandbox.start(&larger), Err(SandboxError::Running { .. })));
-    // After a kill the log is needed: versions that take no other size then say so, with a way out.
+    // After a kill the log is needed: versions that accept no other size then report it, with a hint.
     running.kill().unwrap();
     let takes_another = binary.is_mariadb() || binary.version >= ServerVersion::new(5, 6, 8);
     match sandbox.start(options) {
@@ -208,9 +208,9 @@ fn check_other_redo_size(sandbox: &Sandbox, options: &StartOptions, binary: &Ser
     assert_eq!(rows(&sandbox.start(&larger).unwrap()), ROWS + 1);
 }
 
-/// Killed while clients commit, transactions are in doubt, and the binlog decides. MySQL starts without it all the same;
-/// MariaDB says what to do. A kill that found no transaction at that moment is tried again. With the binlog every server
-/// comes back.
+/// Killed while clients commit: transactions are in doubt, and the binlog decides. MySQL starts without the binlog
+/// anyway; MariaDB reports what to do. A kill that finds no transaction in doubt is repeated. With the binlog every
+/// server starts.
 fn check_other_binlog(sandbox: &Sandbox, options: &StartOptions, binary: &ServerBinary) {
     let mut careful = options.clone();
     careful.settings.set("sync_binlog", SettingValue::Int(1));
@@ -237,7 +237,7 @@ fn check_other_binlog(sandbox: &Sandbox, options: &StartOptions, binary: &Server
     assert!(rows(&sandbox.start(&careful).unwrap()) >= ROWS);
 }
 
-/// Kills it when its clients are well at work.
+/// Kills it once its clients are committing.
 fn kill_while_clients_commit(running: RunningServer) {
     let clients: Vec<_> = (0..4).map(|_| running.connect(SOON).unwrap()).collect();
     let commits = Arc::new(AtomicU64::new(0));

@@ -1,4 +1,4 @@
-//! Several owners: two at once, one that is killed, leftovers.
+//! Several owners: two at once, a killed one, leftovers.
 #![allow(clippy::unwrap_used)]
 
 mod common;
@@ -35,7 +35,7 @@ fn two_at_once_share_a_template_and_nothing_else() {
     assert_eq!(names_in(&home.path().join("templates")).len(), 2, "one template and its lock");
 }
 
-/// Not a test of its own: the process that the tests below kill. It owns a running server until then.
+/// Not a test: the process that the tests below kill. It owns a running server until then.
 #[test]
 fn owner_process() {
     let Some(path) = std::env::var_os(OWNER_HOME).map(PathBuf::from) else { return };
@@ -93,21 +93,21 @@ fn a_server_never_outlives_a_killed_owner() {
     assert_eq!(list(&home).unwrap(), []);
 }
 
-/// With the end of its input, which would wake it.
+/// With the write end of its input, whose closing would wake it.
 struct Stray(Killed, #[allow(dead_code, reason = "its end would be read")] Option<ChildStdin>);
 
-/// A process with the argument that servers on these data have; with this one, too, where truetps has started it.
+/// A process with the argument of servers on these data; with this one, too, if truetps has started it.
 fn stray(datadir: &Path, pid_file: Option<&Path>) -> Stray {
     #[allow(clippy::disallowed_methods, reason = "stands for a server whose owner is dead")]
     let mut command = Command::new("/bin/sh");
-    // It waits for a line that never comes, and starts no process that would be counted too.
+    // It waits for a line that never comes, and starts no process that would be counted, too.
     command.args(["-c", "read line", "mysqld"]).arg(format!("--datadir={}", datadir.display()));
     command.args(pid_file.map(|path| format!("--pid-file={}", path.display())));
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let input = child.stdin.take();
     let pid = child.id();
     let stray = Stray(Killed(child), input);
-    // A new process is there before the kernel tells its arguments, by which it is found.
+    // A new process exists before its arguments, by which it is found, are visible.
     wait_until("the stray's arguments", || !fs::read(format!("/proc/{pid}/cmdline")).unwrap().is_empty());
     stray
 }
@@ -128,7 +128,7 @@ fn cleaning_kills_what_runs_on_a_leftover_and_nothing_else() {
     let entry = list(&home).unwrap().remove(0);
     assert!(entry.server_alive && !entry.owner_alive && entry.version.as_deref() == Some("8.0.36"), "{entry:?}");
 
-    // The stray is our child: somebody must ask for its end.
+    // The stray is a child of this process, which must wait for it.
     let reaper = std::thread::spawn(move || on_leftover.0.0.wait().unwrap());
     let cleaned = clean(&home).unwrap().removed;
     assert_eq!((cleaned.len(), cleaned[0].servers_killed), (1, 1));
@@ -161,16 +161,16 @@ fn only_what_proves_to_be_of_truetps_is_removed_or_ended() {
     }
     std::os::unix::fs::symlink(&foreign[0], servers.join("4711-3")).unwrap();
     let mut theirs = stray(&foreign[0].join("data"), Some(&foreign[0].join("run/pid")));
-    // A server that was started by hand on what a killed run has left.
+    // A server that was started by hand on the leftovers of a killed run.
     let by_hand = servers.join("999999-1");
     own(&by_hand);
     let mut started_by_hand = stray(&by_hand.join("data"), None);
-    // Folders that a killed run was making, or removing.
+    // Folders that a killed run was creating, or removing.
     for folder in [servers.join("999999-2"), servers.join(".999999-3.making")] {
         fs::create_dir(&folder).unwrap();
     }
     fs::write(servers.join(".999999-3.making/owner.json.tmp"), "").unwrap();
-    // One of an older truetps that was killed between its lock and its owner, and three that only look like it.
+    // One of an older version killed between its lock and its owner, and three that only look like it.
     let only_a_lock = ["4194305-1", "4194305-2", "4194305-3", "4194305-4"].map(|name| servers.join(name));
     for (folder, lock) in only_a_lock.iter().zip(["lock", "lock", "lock", "lock2"]) {
         fs::create_dir(folder).unwrap();

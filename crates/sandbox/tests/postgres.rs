@@ -1,4 +1,5 @@
-//! A private PostgreSQL: it boots, is the one that answers, is set, killed and started again, and goes without a trace.
+//! A private PostgreSQL boots, is the one that answers, is configured, killed and started again, and leaves nothing
+//! behind.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 mod common;
@@ -55,7 +56,7 @@ fn children_of(pid: u32) -> Vec<u32> {
     numbers.filter(is_child).collect()
 }
 
-/// Pieces of System V memory that this process has made.
+/// System V shared memory segments created by this process.
 fn memory_of(pid: u32) -> usize {
     let all = fs::read_to_string("/proc/sysvipc/shm").unwrap_or_default();
     all.lines().filter(|line| line.split_whitespace().nth(4) == Some(pid.to_string().as_str())).count()
@@ -105,7 +106,7 @@ fn rows_outlive_kill_stop_and_copy() {
     client.execute("CREATE TABLE t (id int PRIMARY KEY)").unwrap();
     client.execute("INSERT INTO t VALUES (1), (2)").unwrap();
     client.execute("ALTER SYSTEM SET work_mem = '8MB'").unwrap();
-    // A session that computes would not notice the end of its server.
+    // A busy session does not notice the end of its server.
     let socket = server.target("");
     let busy = std::thread::spawn(move || {
         let mut client = Client::connect(&socket, SOON).unwrap();
@@ -195,14 +196,14 @@ fn what_a_data_folder_is_made_with_and_what_a_server_refuses() {
     wrong.set("shared_preload_libraries", text("nosuch"));
     let error = sandbox.start(&StartOptions::new(wrong)).unwrap_err();
     assert!(matches!(&error, SandboxError::Start { log, .. } if log.contains("nosuch")), "{error}");
-    // One that is up and refuses each login is not waited for.
+    // A started server that refuses each login is not waited for.
     let mut refusing = settings(&binary);
     refusing.set("local_preload_libraries", text("nosuch"));
     let began = std::time::Instant::now();
     let error = sandbox.start(&StartOptions::new(refusing)).unwrap_err();
     assert!(matches!(&error, SandboxError::NotReady { last, .. } if last.contains("nosuch")), "{error}");
     assert!(began.elapsed() < SOON, "{:?}", began.elapsed());
-    // The file that it was started with is for people, too.
+    // Users can start a server with the generated file, too.
     let server = sandbox.start(&options(&binary)).unwrap();
     let (name, file) = server.option_file();
     assert!(name == "postgresql.conf" && file.contains("shared_buffers = '32MB'"), "{file}");

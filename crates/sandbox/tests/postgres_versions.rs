@@ -1,4 +1,4 @@
-//! Every PostgreSQL that is there, through its life; with `--nocapture` it says how long each step took.
+//! Every available PostgreSQL, through its life; with `--nocapture` it prints the duration of each step.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 mod common;
@@ -15,7 +15,7 @@ use truetps_testkit::every_postgres;
 const SOON: Duration = Duration::from_mins(1);
 const COMMITS: u32 = 200;
 
-/// What each is given, but for the memory.
+/// Settings of each, except memory.
 fn settings(binary: &ServerBinary) -> Settings {
     let load = ServerLoad { connections_max: 10, statements_per_connection: 1 };
     let mut settings = Settings::new(&chosen_settings(1 << 30, load, binary.flavour, binary.version));
@@ -49,7 +49,7 @@ fn each_version_is_made_set_killed_and_recovered() {
         });
         let (worn, wear) = timed(|| server.wear_in_wal().unwrap());
         assert_eq!(worn, 512 << 20, "{binary}");
-        // Files for what comes, beside the one that is being written.
+        // Reusable files, besides the one that is being written.
         let kept = "SELECT count(*) >= 31 FROM pg_ls_waldir() WHERE name > pg_walfile_name(pg_current_wal_lsn())";
         assert_eq!(client.query_value(kept).unwrap().as_deref(), Some("t"), "{binary}");
         drop(client);

@@ -1,4 +1,4 @@
-//! One private server: it boots, is the one that answers, holds its data through stop, kill and copy, and goes.
+//! One private server boots, is the one that answers, keeps its data through stop, kill and copy, and is removed.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 mod common;
@@ -92,8 +92,8 @@ fn rows_outlive_stop_kill_wear_and_copy() {
     assert_eq!(rows.as_deref(), Some("2"), "a fresh copy again");
 }
 
-/// Asks the file system whether a block of the redo log would cost more at its first write, where its tools are
-/// installed and it can tell.
+/// Checks with file system tools whether a block of the redo log would cost more at its first write, if the tools are
+/// installed and support it.
 fn assert_redo_is_written(datadir: &Path) {
     let files = |folder: &Path, prefix: &str| -> Vec<_> {
         let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
@@ -125,7 +125,7 @@ fn the_option_file_says_the_same_to_a_server_by_hand() {
     let mut command = std::process::Command::new(&binary.path);
     command.arg(format!("--defaults-file={}", path.display())).args(["--verbose", "--help"]);
     if home.user().switch {
-        // MySQL 5.5 says nothing to root.
+        // MySQL 5.5 prints nothing to root.
         command.arg(format!("--user={}", home.user().name));
     }
     let output = command.output();
@@ -151,7 +151,7 @@ fn a_server_that_refuses_to_start_shows_its_last_words() {
     let text = error.to_string();
     assert!(matches!(error, SandboxError::Start { .. }) && text.contains("nonsense"), "{text}");
     assert!(text.lines().count() < 20, "{text}");
-    // The folder is as good as before.
+    // The folder is unchanged.
     sandbox.start(&start_options(&binary)).unwrap();
 }
 
@@ -185,7 +185,7 @@ fn a_damaged_template_is_made_again() {
     let file = templates.join(&key).join("data/ibdata1");
     let whole = fs::metadata(&file).unwrap().len();
     fs::OpenOptions::new().write(true).open(&file).unwrap().set_len(4096).unwrap();
-    // And what a killed run leaves of one in the making.
+    // And a template left unfinished by a killed run.
     fs::create_dir_all(templates.join(format!("{key}.building/data"))).unwrap();
     let sandbox = sandbox(&home, &binary);
     sandbox.start(&start_options(&binary)).unwrap();
@@ -210,12 +210,12 @@ fn a_long_path_still_gets_a_socket() {
 }
 
 #[test]
-fn a_data_folder_that_somebody_holds_is_not_touched() {
-    let Some(binary) = server("a_data_folder_that_somebody_holds_is_not_touched") else { return };
+fn a_datadir_in_use_by_another_server_is_not_touched() {
+    let Some(binary) = server("a_datadir_in_use_by_another_server_is_not_touched") else { return };
     let (_dir, home) = home();
     let sandbox = sandbox(&home, &binary);
     let datadir = format!("--datadir={}", sandbox.datadir().display());
-    #[allow(clippy::disallowed_methods, reason = "stands in for a server of somebody else")]
+    #[allow(clippy::disallowed_methods, reason = "stands in for an external server")]
     let mut command = std::process::Command::new("sh");
     let mut other =
         common::Killed(command.args(["-c", "read line; :", "sh", &datadir]).stdin(Stdio::piped()).spawn().unwrap());
@@ -249,7 +249,7 @@ fn a_wrapper_that_does_not_exec_is_found_out() {
     assert!(error.hint().unwrap().contains("exec"));
     common::wait_until("the wrapped server ends", || is_gone(found.unwrap()));
 
-    // It ends when the server in the background is one, and no `sh` or `setsid` any more.
+    // It ends when the background process has become the server, and is no longer `sh` or `setsid`.
     let becomes = "while case \"$(cat /proc/$!/comm)\" in wrapper|sh|setsid) ;; *) false;; esac; do sleep 0.05; done";
     let script = format!("#!/bin/sh\nsetsid '{}' \"$@\" &\n{becomes}\nsleep 0.2\n", binary.path.display());
     fs::write(&wrapped.path, script).unwrap();

@@ -1,4 +1,4 @@
-//! Settings and levels, asked of a real server program.
+//! Settings and levels, checked by a real server program.
 #![allow(clippy::unwrap_used)]
 
 mod common;
@@ -16,7 +16,7 @@ fn catalogue(test: &str) -> Option<Catalogue> {
     Some(Catalogue::ask(&binary, &ServerUser::choose()).unwrap())
 }
 
-/// MySQL up to 5.6 has whole numbers there.
+/// MySQL up to 5.6 accepts only whole numbers.
 fn takes_parts_of_percents(catalogue: &Catalogue) -> bool {
     catalogue.default_value("innodb_max_dirty_pages_pct").is_some_and(|value| value.contains('.'))
 }

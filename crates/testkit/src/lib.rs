@@ -1,8 +1,8 @@
-//! Servers for tests. Those of the MySQL family are found here and started by the sandbox; PostgreSQL's are private: in a
-//! folder of their own, gone when the value is dropped or the test's process ends in whatever way.
+//! Servers for tests. MySQL-family servers are found here and started by the sandbox; PostgreSQL servers are private:
+//! in a folder of their own, removed when the value is dropped or the test's process ends in any way.
 //!
 //! Used in `[dev-dependencies]` only. A server that this crate did not start is never touched: there is no default
-//! port, and a folder is made anew each time.
+//! port, and each folder is new.
 
 pub mod mysql_family;
 mod os_user;

@@ -1,4 +1,4 @@
-//! Servers of the MySQL family that tests run on: the system's, named ones, or fetched ones. The sandbox starts them.
+//! MySQL-family servers for tests: the system's, named ones, or fetched ones. The sandbox starts them.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -6,23 +6,23 @@ use std::path::{Path, PathBuf};
 use truetps_record::Flavour;
 use truetps_sandbox::{BinaryError, ServerBinary, ServerUser, find};
 
-/// The system's MariaDB, or the one of `TRUETPS_TEST_BASEDIR`.
+/// The system's MariaDB, or the one in `TRUETPS_TEST_BASEDIR`.
 pub fn mariadb(test: &str) -> Option<ServerBinary> {
     let named = std::env::var_os("TRUETPS_TEST_BASEDIR").map(PathBuf::from);
     find_server(test, named.as_deref(), Flavour::Mariadb, "TRUETPS_REQUIRE_SERVER")
 }
 
-/// A MariaDB with its plugins: of `TRUETPS_TEST_MARIADB_BASEDIR`, or what `get-test-servers.sh mariadb-11.8` fetched.
+/// A MariaDB with its plugins: from `TRUETPS_TEST_MARIADB_BASEDIR`, or fetched by `get-test-servers.sh mariadb-11.8`.
 pub fn mariadb_with_plugins(test: &str) -> Option<ServerBinary> {
     named_or_fetched(test, "TRUETPS_TEST_MARIADB_BASEDIR", "mariadb-11.8").map(|(binary, _)| binary)
 }
 
-/// A MySQL and its base folder: of `TRUETPS_TEST_MYSQL_BASEDIR`, or what `get-test-servers.sh mysql-9.7` fetched.
+/// A MySQL and its base folder: from `TRUETPS_TEST_MYSQL_BASEDIR`, or fetched by `get-test-servers.sh mysql-9.7`.
 pub fn mysql(test: &str) -> Option<(ServerBinary, PathBuf)> {
     named_or_fetched(test, "TRUETPS_TEST_MYSQL_BASEDIR", "mysql-9.7")
 }
 
-/// What `get-test-servers.sh` can fetch of this family, oldest first in each branch.
+/// Servers of this family that `get-test-servers.sh` can fetch, oldest first in each branch.
 pub const FETCHABLE: [&str; 9] = [
     "mysql-5.5",
     "mysql-5.6",
@@ -35,36 +35,36 @@ pub const FETCHABLE: [&str; 9] = [
     "mariadb-11.8",
 ];
 
-/// Servers that must be there.
+/// Variable with the servers that must exist.
 const REQUIRED: &str = "TRUETPS_REQUIRE_SERVERS";
-/// Servers that slow tests take.
+/// Variable with the servers that slow tests use.
 const CHOSEN: &str = "TRUETPS_TEST_SERVERS";
 
-/// A server under the name that `get-test-servers.sh` gives it.
+/// A server under its name in `get-test-servers.sh`.
 #[derive(Debug, Clone)]
 pub struct FetchedServer {
     pub name: &'static str,
     pub binary: ServerBinary,
-    /// What `--basedir` takes.
+    /// The value for `--basedir`.
     pub basedir: PathBuf,
 }
 
-/// All that were fetched; the others are named past the harness. The system's own server stands in for the one of its
+/// All fetched servers; the missing ones are named on stderr. The system's own server replaces the fetched one of its
 /// version.
 ///
 /// # Panics
 ///
-/// Where a server was fetched and does not run, and where one that `TRUETPS_REQUIRE_SERVERS` names is not there.
+/// If a fetched server does not run, or one in `TRUETPS_REQUIRE_SERVERS` is missing.
 pub fn fetched(test: &str) -> Vec<FetchedServer> {
     FETCHABLE.into_iter().filter_map(|name| fetched_server(test, name)).collect()
 }
 
-/// The one of that name, as [`fetched`] finds it.
+/// The server of that name, as [`fetched`] finds it.
 ///
 /// # Panics
 ///
-/// As [`fetched`] does.
-#[expect(clippy::panic, reason = "for tests, which have nobody to hand an error to")]
+/// See [`fetched`].
+#[expect(clippy::panic, reason = "a test helper panics instead of returning errors")]
 pub fn fetched_server(test: &str, name: &'static str) -> Option<FetchedServer> {
     let user = ServerUser::choose();
     let basedir = cache_folder().join(name).join("usr");
@@ -82,20 +82,20 @@ pub fn fetched_server(test: &str, name: &'static str) -> Option<FetchedServer> {
     }
 }
 
-/// Says past the harness, which hides what passing tests print, that a test goes without a server; one that
-/// `TRUETPS_REQUIRE_SERVERS` names must be there.
+/// Reports directly to stderr, because the harness hides the output of passing tests, that a test runs without a
+/// server; fails if `TRUETPS_REQUIRE_SERVERS` names it.
 pub(crate) fn say_or_fail(test: &str, name: &str, problem: &str) {
     let how = format!("`scripts/get-test-servers.sh {name}` fetches it");
     assert!(has_word(REQUIRED, name) != Some(true), "{test}: {name}, which {REQUIRED} names: {problem} ({how})");
     let _ = writeln!(std::io::stderr(), "SKIPPED {test} with {name}: not fetched ({how})");
 }
 
-/// For tests that take long with each server: one that is among the `usual` ones, or among those that
-/// `TRUETPS_TEST_SERVERS` names with blanks between; `all` takes all.
+/// For tests that take long with each server: whether it is one of the `usual` ones, or of the blank-separated names in
+/// `TRUETPS_TEST_SERVERS`; `all` selects all.
 ///
 /// # Panics
 ///
-/// As [`fetched`] does.
+/// See [`fetched`].
 pub fn chosen_server(test: &str, name: &'static str, usual: &[&str]) -> Option<FetchedServer> {
     let chosen = has_word(CHOSEN, "all").filter(|all| *all).or_else(|| has_word(CHOSEN, name));
     if chosen.unwrap_or_else(|| usual.contains(&name)) {
@@ -111,7 +111,7 @@ fn has_word(variable: &str, word: &str) -> Option<bool> {
     Some(words.split_whitespace().any(|one| one == word))
 }
 
-/// The system's own server, where it is of the version in `name`.
+/// The system's own server, if it has the version in `name`.
 fn system_server(name: &str, user: &ServerUser) -> Result<ServerBinary, BinaryError> {
     let binary = find(None, Some(flavour_of(name)), user)?;
     if name.ends_with(&format!("-{}.{}", binary.version.major, binary.version.minor)) {
@@ -120,8 +120,8 @@ fn system_server(name: &str, user: &ServerUser) -> Result<ServerBinary, BinaryEr
     Err(BinaryError::NotFound { wanted: name.to_owned(), places: vec!["this system".to_owned()], others: Vec::new() })
 }
 
-/// The server of the folder that `variable` names, else the one that was fetched.
-#[expect(clippy::panic, reason = "for tests, which have nobody to hand an error to")]
+/// The server in the folder that `variable` names, else the fetched one.
+#[expect(clippy::panic, reason = "a test helper panics instead of returning errors")]
 fn named_or_fetched(test: &str, variable: &str, name: &'static str) -> Option<(ServerBinary, PathBuf)> {
     let Some(basedir) = std::env::var_os(variable).map(PathBuf::from) else {
         return fetched_server(test, name).map(|server| (server.binary, server.basedir));
@@ -136,16 +136,16 @@ fn flavour_of(name: &str) -> Flavour {
     if name.starts_with("mysql") { Flavour::Mysql } else { Flavour::Mariadb }
 }
 
-/// Where `get-test-servers.sh` puts servers.
+/// Folder in which `get-test-servers.sh` puts servers.
 pub(crate) fn cache_folder() -> PathBuf {
     let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
     let cache = cache.or_else(|| std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache")));
-    // Servers of root run as another user, who cannot look into root's home.
+    // Servers started by root run as another user, which cannot enter root's home.
     let cache = if rustix::process::geteuid().is_root() { Some(PathBuf::from("/var/cache")) } else { cache };
     cache.unwrap_or_default().join("truetps-test-servers")
 }
 
-/// Says past the harness, which hides what passing tests print, that a test is skipped.
+/// Reports directly to stderr, because the harness hides the output of passing tests, that a test is skipped.
 fn find_server(test: &str, basedir: Option<&Path>, wanted: Flavour, required: &str) -> Option<ServerBinary> {
     match find(basedir, Some(wanted), &ServerUser::choose()) {
         Ok(binary) => Some(binary),
@@ -172,7 +172,7 @@ mod tests {
         std::fs::set_permissions(&uname, std::fs::Permissions::from_mode(0o755)).unwrap();
         let path = std::env::var("PATH").unwrap();
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/get-test-servers.sh");
-        #[expect(clippy::disallowed_methods, reason = "a script of our own, which ends at once")]
+        #[expect(clippy::disallowed_methods, reason = "a script of the test, which ends at once")]
         let mut command = std::process::Command::new(script);
         command.arg("--to").arg(dir.path()).args(["--here", "mysql-5.6", "mysql-5.7", "mariadb-11.8"]);
         command.env("PATH", format!("{}:{path}", dir.path().display())).env("TRUETPS_DEBIAN_URI", "http://nowhere");
@@ -191,7 +191,7 @@ mod tests {
     #[test]
     fn the_script_fetches_what_tests_look_for() {
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/get-test-servers.sh");
-        #[expect(clippy::disallowed_methods, reason = "a script of our own, which ends at once")]
+        #[expect(clippy::disallowed_methods, reason = "a script of the test, which ends at once")]
         let output = std::process::Command::new(script).arg("--list").output().unwrap();
         let text = String::from_utf8(output.stdout).unwrap();
         let names = text.lines().filter_map(|line| line.split_whitespace().next());

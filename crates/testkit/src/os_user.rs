@@ -1,10 +1,10 @@
-//! Whom a server runs as. PostgreSQL refuses to run as root.
+//! The user that a server runs as. PostgreSQL refuses to run as root.
 
 use std::fs;
 
 use rustix::process::geteuid;
 
-/// The unprivileged user that a server of root runs as.
+/// The unprivileged user for servers started by root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct OsUser {
     pub(crate) uid: u32,
@@ -12,8 +12,8 @@ pub(crate) struct OsUser {
 }
 
 impl OsUser {
-    /// `None`: ourselves, since we are not root. Root's servers run as `postgres`, else `nobody`; initdb wants one that
-    /// /etc/passwd has.
+    /// `None`: the current user, which is not root. Servers started by root run as `postgres`, else `nobody`; initdb
+    /// requires a user of /etc/passwd.
     pub(crate) fn choose() -> Option<Self> {
         if !geteuid().is_root() {
             return None;

@@ -1,4 +1,4 @@
-//! A test that runs itself again in a new pid namespace, in which the processes outside have no number.
+//! Runs a test again in a new pid namespace, in which outside processes have no pid.
 
 use std::ffi::OsStr;
 use std::io::Write;
@@ -6,16 +6,16 @@ use std::process::{Command, Stdio};
 
 const INSIDE: &str = "TRUETPS_TEST_IN_PID_NAMESPACE";
 
-/// What the outer run of the test has prepared for the inner one.
+/// The value that the outer run of the test prepared for the inner one.
 pub fn inside_pid_namespace() -> Option<String> {
     std::env::var(INSIDE).ok()
 }
 
 /// Runs the test of this full name again in a new pid namespace, where [`inside_pid_namespace`] returns `prepared`.
-/// `false`, with a line, where this host makes no such namespace.
+/// `false`, with a message, if this host cannot create one.
 ///
 /// # Panics
-/// Where the inner run fails.
+/// If the inner run fails.
 pub fn run_in_pid_namespace(test: &str, prepared: &str) -> bool {
     const WAYS: [&[&str]; 2] = [&["--pid", "--fork"], &["--user", "--map-root-user", "--pid", "--fork"]];
     let program = std::env::current_exe().unwrap_or_default();
@@ -28,7 +28,7 @@ pub fn run_in_pid_namespace(test: &str, prepared: &str) -> bool {
     let Some(ran) = WAYS.iter().find(is_possible).and_then(|way| {
         unshare(way, &[program.as_os_str(), "--exact".as_ref(), test.as_ref(), "--nocapture".as_ref()])
     }) else {
-        // Past the harness, which hides what passing tests print.
+        // Directly to stderr, because the harness hides the output of passing tests.
         let _ = writeln!(std::io::stderr(), "SKIPPED {test}: `unshare --pid` makes no namespace here");
         return false;
     };

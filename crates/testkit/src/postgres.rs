@@ -1,4 +1,4 @@
-//! One private server: make its data, start it, wait until it is ready, end it.
+//! One private server: creates its data, starts it, waits until it is ready, ends it.
 
 use std::fs::{self, File};
 use std::io;
@@ -20,15 +20,15 @@ use crate::spawn::{command, spawn};
 
 /// The superuser of every server here; it needs no password unless the options say so.
 const SUPERUSER: &str = "truetps";
-/// Part of the unix socket's name where nothing listens over TCP.
+/// The port in the unix socket's name if there is no TCP listener.
 const UNIX_PORT: u16 = 5432;
 const READY_TIMEOUT: Duration = Duration::from_mins(1);
 const STOP_TIMEOUT: Duration = Duration::from_secs(20);
 const CLIENT_TIMEOUT: Duration = Duration::from_secs(30);
 const LOOK_EVERY: Duration = Duration::from_millis(20);
-/// The kernel takes 107 bytes for the path of a unix socket; this much of it may be the folder for temporary files.
+/// A unix socket path may have 107 bytes; the folder for temporary files may have this many of them.
 const TEMP_DIR_BYTES_MAX: usize = 60;
-/// A free port can be taken by somebody else between our look and the server's.
+/// Another process can take a free port between the check and the server's start.
 const PORT_TRIES: u32 = 5;
 
 /// A certificate and its key, as PEM text.
@@ -38,16 +38,16 @@ pub struct TlsFiles {
     pub key_pem: String,
 }
 
-/// What a server is to be like.
+/// Options of a server.
 #[derive(Debug, Clone, Default)]
 pub struct PostgresOptions {
-    /// Settings as for `postgres -c`, after our own and stronger than they.
+    /// Settings as for `postgres -c`; they override the built-in ones.
     pub settings: Vec<(String, String)>,
-    /// The lines of pg_hba.conf; everybody is trusted where there are none.
+    /// The lines of pg_hba.conf; without lines all users are trusted.
     pub hba: Vec<String>,
-    /// Listens on 127.0.0.1 too, on a port that is free.
+    /// Also listens on 127.0.0.1, on a free port.
     pub tcp: bool,
-    /// TLS is on, with these.
+    /// TLS with these certificates.
     pub tls: Option<TlsFiles>,
 }
 
@@ -63,7 +63,7 @@ pub enum PostgresError {
     NotReady(String),
 }
 
-/// Names what was being done when an I/O error came.
+/// Adds the failed operation to an I/O error.
 trait ErrorContext<T> {
     fn doing(self, doing: &'static str) -> Result<T, PostgresError>;
 }
@@ -74,7 +74,7 @@ impl<T> ErrorContext<T> for io::Result<T> {
     }
 }
 
-/// A running server. Dropped, it is ended and its folder removed.
+/// A running server. Dropping it ends it and removes its folder.
 #[derive(Debug)]
 pub struct PostgresServer {
     child: Child,
@@ -84,12 +84,12 @@ pub struct PostgresServer {
 }
 
 impl PostgresServer {
-    /// Makes the data and starts the server. `None`: there is no PostgreSQL, and the test is skipped loudly.
+    /// Creates the data and starts the server. `None`: no PostgreSQL was found, and the test is skipped with a message.
     ///
     /// # Panics
     ///
-    /// Where the server cannot be started; and where there is none and `TRUETPS_REQUIRE_POSTGRES` is 1.
-    #[expect(clippy::panic, reason = "for tests, which have nobody to hand an error to")]
+    /// If the server cannot be started; and if there is none and `TRUETPS_REQUIRE_POSTGRES` is 1.
+    #[expect(clippy::panic, reason = "a test helper panics instead of returning errors")]
     pub fn start(test: &str, options: &PostgresOptions) -> Option<Self> {
         let programs = Programs::find_or_skip(test)?;
         match Self::start_with(&programs, options) {
@@ -98,7 +98,7 @@ impl PostgresServer {
         }
     }
 
-    /// As [`Self::start`], with programs that were found before.
+    /// The same as [`Self::start`], with programs that were found before.
     pub fn start_with(programs: &Programs, options: &PostgresOptions) -> Result<Self, PostgresError> {
         let user = OsUser::choose();
         if user.is_none() && rustix::process::geteuid().is_root() {
@@ -126,7 +126,7 @@ impl PostgresServer {
         }
     }
 
-    /// Of the postmaster.
+    /// The pid of the postmaster.
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
@@ -135,7 +135,7 @@ impl PostgresServer {
         self.folder.path().join(format!(".s.PGSQL.{}", self.port.unwrap_or(UNIX_PORT)))
     }
 
-    /// The port on 127.0.0.1, where the options asked for one.
+    /// The port on 127.0.0.1, if the options asked for one.
     pub fn port(&self) -> Option<u16> {
         self.port
     }
@@ -144,12 +144,12 @@ impl PostgresServer {
         fs::read_to_string(self.folder.path().join("log")).unwrap_or_default()
     }
 
-    /// The superuser behind the unix socket, without a password.
+    /// The address of the superuser at the unix socket, without a password.
     pub fn target(&self) -> Target {
         self.target_for(SUPERUSER, None)
     }
 
-    /// A user behind the unix socket.
+    /// The address of a user at the unix socket.
     pub fn target_for(&self, user: &str, password: Option<&str>) -> Target {
         Target {
             dialect: Dialect::Postgres,
@@ -170,7 +170,7 @@ impl PostgresServer {
     ///
     /// # Panics
     ///
-    /// Where the options asked for no TCP.
+    /// If the options asked for no TCP.
     #[expect(clippy::expect_used, reason = "a mistake in the test")]
     pub fn tcp_target_for(&self, host: &str, user: &str, password: Option<&str>) -> Target {
         let port = self.port.expect("PostgresOptions::tcp");
@@ -183,7 +183,7 @@ impl PostgresServer {
         Client::connect(&self.target(), CLIENT_TIMEOUT)
     }
 
-    /// `kill -9` of the postmaster: the other processes see it at once, and end too.
+    /// Kills the postmaster with SIGKILL: the other processes notice it at once, and end, too.
     pub fn kill(&mut self) {
         let memory = shared_memory(self.folder.path());
         end(&mut self.child, Signal::KILL);
@@ -195,12 +195,12 @@ impl PostgresServer {
 
 impl Drop for PostgresServer {
     fn drop(&mut self) {
-        // "Immediate": no checkpoint, which nobody will read; shared memory is given back.
+        // "Immediate" shutdown: no checkpoint, which is not needed; shared memory is released.
         end(&mut self.child, Signal::QUIT);
     }
 }
 
-/// In a short path, since a unix socket lies in it; the server's user must get into it.
+/// In a short path, because it contains a unix socket; the server's user must be able to enter it.
 fn make_folder(user: Option<OsUser>) -> Result<TempDir, PostgresError> {
     let usual = std::env::temp_dir();
     let parent = if usual.as_os_str().len() > TEMP_DIR_BYTES_MAX { Path::new("/tmp") } else { &usual };
@@ -218,7 +218,7 @@ fn make_data(initdb: &Path, folder: &Path, user: Option<OsUser>) -> Result<(), P
     let mut command = command(initdb, user);
     command.arg("-D").arg(folder.join("data")).args(["-U", SUPERUSER, "--auth=trust"]);
     command.args(["--encoding=UTF8", "--locale=C", "--no-sync", "--no-instructions"]);
-    // initdb goes back to the folder that it was started in, which its user may not enter.
+    // initdb returns to its starting folder, which its user may not be able to enter.
     command.current_dir(folder).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let output = spawn(command).and_then(Child::wait_with_output).doing("running initdb")?;
     if output.status.success() {
@@ -235,7 +235,7 @@ fn write_files(folder: &Path, options: &PostgresOptions, user: Option<OsUser>) -
         for (name, text) in [("server.crt", &tls.certificate_pem), ("server.key", &tls.key_pem)] {
             let path = folder.join("data").join(name);
             fs::write(&path, text).doing("writing a certificate")?;
-            // The server refuses a key that others can read.
+            // The server refuses a key that other users can read.
             fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).doing("hiding a key")?;
             give(&path, user)?;
         }
@@ -261,7 +261,7 @@ fn server_command(
         ("port", &port),
         ("ssl", tls),
         ("fsync", "off"),
-        // In files of the data folder, not of /dev/shm: those of a server that is killed would stay.
+        // In files of the datadir, not of /dev/shm: a killed server's would stay.
         ("dynamic_shared_memory_type", "mmap"),
         ("shared_buffers", "16MB"),
         ("max_connections", "50"),
@@ -278,7 +278,7 @@ fn free_port() -> io::Result<u16> {
     Ok(TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port())
 }
 
-/// The server writes its state to a file of its own: no login is needed to see it, which the options may forbid.
+/// The server writes its state to a file: reading it requires no login, which the options may forbid.
 fn wait_until_ready(child: &mut Child, folder: &Path) -> bool {
     let ends = Instant::now() + READY_TIMEOUT;
     while Instant::now() < ends {
@@ -294,21 +294,21 @@ fn wait_until_ready(child: &mut Child, folder: &Path) -> bool {
     false
 }
 
-/// The number of the piece of System V memory by which a server sees that another one uses its data: the second word of
-/// a line of its own state.
+/// The id of the System V shared memory segment by which a server detects another one on its data: the second word of a
+/// line of its state file.
 fn shared_memory(folder: &Path) -> Option<String> {
     let state = fs::read_to_string(folder.join("data/postmaster.pid")).ok()?;
     state.lines().nth(6)?.split_whitespace().nth(1).map(str::to_owned)
 }
 
-/// A server that is killed leaves that memory behind. It goes when the last process has let go of it.
+/// A killed server leaves that segment. It is removed once no process is attached.
 fn remove_shared_memory(id: &str) {
     let mut command = command(Path::new("/usr/bin/ipcrm"), None);
     command.args(["-m", id]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let _ = spawn(command).and_then(|mut child| child.wait());
 }
 
-/// Sends the signal, and the last one when that does not help.
+/// Sends the signal, then SIGKILL if that does not help.
 fn end(child: &mut Child, signal: Signal) {
     let ends = Instant::now() + STOP_TIMEOUT;
     if let Ok(None) = child.try_wait() {

@@ -1,4 +1,4 @@
-//! The PostgreSQLs that private servers of tests are made with.
+//! PostgreSQL programs for private servers of tests.
 
 use std::path::Path;
 
@@ -8,24 +8,24 @@ use truetps_sandbox::{ServerBinary, ServerUser, find};
 use crate::mysql_family::{cache_folder, say_or_fail};
 use crate::programs::Programs;
 
-/// What `get-test-servers.sh` can fetch of PostgreSQL, oldest first.
+/// PostgreSQL versions that `get-test-servers.sh` can fetch, oldest first.
 pub const FETCHABLE_POSTGRES: [&str; 3] = ["postgresql-13", "postgresql-17", "postgresql-18"];
 
-/// The one that [`Programs::find`] finds. `None`: there is none, and `test` is skipped loudly.
+/// The programs that [`Programs::find`] finds. `None`: there are none, and `test` is skipped with a message.
 ///
 /// # Panics
 ///
-/// Where there is one and it does not run, and where there is none and `TRUETPS_REQUIRE_POSTGRES` is 1.
+/// If they do not run, or there are none and `TRUETPS_REQUIRE_POSTGRES` is 1.
 pub fn private_postgres(test: &str) -> Option<ServerBinary> {
     Programs::find_or_skip(test).map(|programs| examined(test, &programs.postgres))
 }
 
-/// The installed one, and all that were fetched; the others are named past the harness. The installed one stands in for
-/// the one of its version.
+/// The installed version, and all fetched ones; the missing ones are named on stderr. The installed one replaces the
+/// fetched one of its version.
 ///
 /// # Panics
 ///
-/// As [`private_postgres`], and where one that `TRUETPS_REQUIRE_SERVERS` names is not there.
+/// See [`private_postgres`]; also if one in `TRUETPS_REQUIRE_SERVERS` is missing.
 pub fn every_postgres(test: &str) -> Vec<ServerBinary> {
     let installed = private_postgres(test);
     let fetched = FETCHABLE_POSTGRES.into_iter().filter_map(|name| fetched_postgres(test, name, installed.as_ref()));
@@ -45,7 +45,7 @@ fn fetched_postgres(test: &str, name: &str, installed: Option<&ServerBinary>) ->
     None
 }
 
-#[expect(clippy::panic, reason = "for tests, which have nobody to hand an error to")]
+#[expect(clippy::panic, reason = "a test helper panics instead of returning errors")]
 fn examined(test: &str, path: &Path) -> ServerBinary {
     match find(Some(path), Some(Flavour::Postgresql), &ServerUser::choose()) {
         Ok(binary) => binary,

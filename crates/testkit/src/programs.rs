@@ -5,11 +5,11 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Names the folder with `initdb` and `postgres`, before all other places.
+/// Variable with the folder of `initdb` and `postgres`; searched first.
 const BINDIR_VARIABLE: &str = "TRUETPS_TEST_POSTGRES_BINDIR";
-/// `1`: a test without PostgreSQL fails and is not skipped.
+/// `1`: a test without PostgreSQL fails instead of being skipped.
 const REQUIRE_VARIABLE: &str = "TRUETPS_REQUIRE_POSTGRES";
-/// Where Debian and its kind have one folder for each version.
+/// Folder in which Debian and its derivatives keep one folder for each version.
 const DEBIAN_DIR: &str = "/usr/lib/postgresql";
 
 /// The programs of one installation.
@@ -30,12 +30,12 @@ impl Programs {
         on_path.or_else(|| Self::newest_below(Path::new(DEBIAN_DIR)))
     }
 
-    /// As [`Self::find`]. Where there is none, `test` says past the harness, which hides what passing tests print, that
-    /// it is skipped.
+    /// The same as [`Self::find`]. If there is none, `test` reports directly to stderr, because the harness hides the
+    /// output of passing tests, that it is skipped.
     ///
     /// # Panics
     ///
-    /// Where there is none and `TRUETPS_REQUIRE_POSTGRES` is 1.
+    /// If there is none and `TRUETPS_REQUIRE_POSTGRES` is 1.
     pub fn find_or_skip(test: &str) -> Option<Self> {
         let found = Self::find();
         if found.is_none() {
@@ -46,7 +46,7 @@ impl Programs {
         found
     }
 
-    /// Both must be in the folder: a `postgres` on the `PATH` alone may be a link into it, which is followed.
+    /// Both must be in the folder: a `postgres` on the `PATH` may be a link into it, which is followed.
     fn in_folder(folder: &Path) -> Option<Self> {
         let postgres = fs::canonicalize(folder.join("postgres")).ok()?;
         let beside = |folder: &Path| Some(folder.join("initdb")).filter(|initdb| initdb.is_file());

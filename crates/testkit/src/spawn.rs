@@ -1,8 +1,8 @@
-//! Starts programs as another user, to end when we do.
+//! Starts programs as another user, which end when the test ends.
 //!
-//! The kernel's parent-death signal is asked for by `setpriv` of util-linux, so that no unsafe code is needed here.
-//! Linux sends it when the *thread* that made the child ends; so one thread that never ends makes all of them, and a
-//! server may be shared by tests that come and go. Where there is no `setpriv`, only dropping the server ends it.
+//! `setpriv` of util-linux requests the kernel's parent-death signal, so that no unsafe code is needed here. Linux
+//! sends it when the *thread* that created the child ends; so one thread that never ends creates all children, and
+//! several tests may share a server. Without `setpriv`, only dropping the server ends it.
 
 use std::ffi::OsStr;
 use std::io;
@@ -15,7 +15,7 @@ use std::thread;
 
 use crate::os_user::OsUser;
 
-/// The server's own signal for "at once": it ends its processes and gives its shared memory back.
+/// The server's signal for an immediate shutdown: it ends its processes and releases its shared memory.
 const DEATH_SIGNAL: &str = "QUIT";
 
 type TestSpawnRequest = (Command, Sender<io::Result<Child>>);
@@ -52,7 +52,7 @@ fn setpriv() -> Option<&'static Path> {
     ["/usr/bin/setpriv", "/bin/setpriv"].into_iter().map(Path::new).find(|path| path.is_file())
 }
 
-/// Starts it in the thread that lives as long as this process.
+/// Starts it in a thread that lives as long as this process.
 pub(crate) fn spawn(command: Command) -> io::Result<Child> {
     let gone = || io::Error::other("the thread that starts servers is gone");
     let (answer, child) = channel();
@@ -67,7 +67,7 @@ fn keeper() -> io::Result<Sender<TestSpawnRequest>> {
     }
     let (sender, requests) = channel::<TestSpawnRequest>();
     thread::Builder::new().name("testkit-keeper".to_owned()).spawn(move || {
-        // The slot keeps one sender for ever, so this loop ends with the process.
+        // The static keeps one sender for ever, so this loop ends with the process.
         for (mut command, answer) in requests {
             let _ = answer.send(command.spawn());
         }

@@ -143,7 +143,7 @@ fn a_foreign_folder_and_a_linked_one_are_refused_and_left_as_they_are() {
     }
     fs::create_dir(place.path().join("empty")).unwrap();
     for (home, target, expect) in [
-        (foreign.clone(), None, "truetps has not made"),
+        (foreign.clone(), None, "truetps has not created"),
         (link.clone(), Some("foreign"), "symbolic link"),
         (place.path().join("link to empty"), Some("empty"), "symbolic link"),
     ] {

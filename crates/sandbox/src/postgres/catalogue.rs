@@ -1,4 +1,5 @@
-//! Which settings a PostgreSQL knows and which values it takes, asked of the program without starting a server.
+//! The settings that a PostgreSQL knows and the values that it accepts, read from the program without starting a
+//! server.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -15,14 +16,14 @@ use crate::run::{ProgramOutput, run_to_end};
 use crate::server_user::ServerUser;
 
 const TIME_LIMIT: Duration = Duration::from_secs(30);
-/// Columns of `--describe-config`: name, context, group, type, default, least, most, description, more of it.
+/// Columns of `--describe-config`: name, context, group, type, default, minimum, maximum, description, details.
 const COLUMNS_MIN: usize = 8;
 
-/// Defaults and descriptions, by name. The program shows what it has before it has set anything, which is no default:
-/// those are empty.
+/// Defaults and descriptions, by name. For some settings the program prints its value before initialisation, which is
+/// not the default: those are empty.
 type Described = (BTreeMap<String, String>, BTreeMap<String, String>);
 
-/// What the program says of its settings. Those that are meant for nobody's file are missing; see [`is_known`].
+/// The program's list of settings. Settings that are not meant for configuration files are missing; see [`is_known`].
 pub(crate) fn describe(binary: &ServerBinary, user: &ServerUser) -> Result<Described, CatalogueError> {
     let output = ask(binary, user, &["--describe-config".into()])?;
     let described = parse(&output.stdout);
@@ -58,7 +59,7 @@ pub(crate) fn is_known(binary: &ServerBinary, user: &ServerUser, name: &str) -> 
         || ask(binary, user, &with_setting(name, None)).is_ok_and(|output| output.status.success())
 }
 
-/// What the program says against a value.
+/// The program's message against a value.
 pub(crate) fn refusal(
     binary: &ServerBinary,
     user: &ServerUser,
@@ -68,7 +69,7 @@ pub(crate) fn refusal(
     if INITIAL.contains(&canonical_name(name).as_str()) {
         let is_number = || value.option_text().trim_end_matches("MB").trim().parse::<u32>().is_ok();
         let is_fine = if canonical_name(name) == "data_checksums" { switch_of(value).is_some() } else { is_number() };
-        return Ok((!is_fine).then(|| "is nothing that initdb takes".to_owned()));
+        return Ok((!is_fine).then(|| "is not accepted by initdb".to_owned()));
     }
     let output = ask(binary, user, &with_setting(name, Some(value)))?;
     if output.status.success() {
@@ -84,7 +85,7 @@ fn message_of_line(line: &str) -> Option<&str> {
     ["FATAL:", "ERROR:", "HINT:", "DETAIL:"].iter().find_map(|level| Some(line.split_once(level)?.1.trim()))
 }
 
-/// Prints one setting, after it was set. No data folder is looked at: any folder and an empty file do.
+/// Prints one setting after setting it. No datadir is read: any folder and an empty file suffice.
 fn with_setting(name: &str, value: Option<&SettingValue>) -> Vec<OsString> {
     let mut arguments: Vec<OsString> = vec!["-D/".into(), "--config-file=/dev/null".into()];
     arguments.extend(value.map(|value| CommandOption::new(name, value.option_text()).argument()));

@@ -1,7 +1,7 @@
-//! PostgreSQL from 13 on, as a private server.
+//! PostgreSQL 13 and later as a private server.
 //!
-//! What it is told stands in a file of settings beside its data folder, which the server reads again when it is asked
-//! to. Its own file, that initdb has made, is read first: what truetps does not name is as a fresh cluster has it.
+//! Its settings are in a file beside its datadir, which the server reloads on request. The file created by initdb is
+//! read first: settings that truetps does not name are as in a fresh cluster.
 
 mod catalogue;
 mod program;
@@ -27,32 +27,32 @@ use crate::family::ServerPaths;
 use crate::options::CommandOption;
 use crate::settings::Settings;
 
-/// Who owns a private server.
+/// The owner of a private server.
 pub(crate) const OWNER: &str = "postgres";
 /// The one database of a private server.
 pub(crate) const DATABASE: &str = "postgres";
-/// Part of the socket's name where nothing listens on a port.
+/// The port in the socket's name if the server does not listen on a port.
 pub(crate) const PORT: u16 = 5432;
 pub(crate) const OPTION_FILE: &str = "postgresql.conf";
-/// What `ALTER SYSTEM` has set.
+/// The file with settings of `ALTER SYSTEM`.
 pub(crate) const CHANGES_FILE: &str = "postgresql.auto.conf";
-/// The data folder follows in the same argument, so that a server is known by it.
+/// The datadir follows in the same argument, which identifies the server.
 pub(crate) const DATA_FOLDER: &str = "-D";
 
-/// Where the server lives, how it is closed off, and the settings.
+/// The server's paths, its isolation, and the settings.
 pub(crate) fn lines(places: &ServerPaths, settings: &Settings, port: Option<u16>) -> Vec<CommandOption> {
     let folder = places.socket.parent().unwrap_or(&places.socket).display().to_string();
     let address = port.map(|_| Ipv4Addr::LOCALHOST.to_string()).unwrap_or_default();
     let mut lines = vec![
         CommandOption::new("listen_addresses", address),
         CommandOption::new("port", port.unwrap_or(PORT).to_string()),
-        // A list: one with a comma or a blank is quoted.
+        // A list: names with a comma or a blank are quoted.
         CommandOption::new("unix_socket_directories", format!("\"{}\"", folder.replace('"', "\"\""))),
         CommandOption::new("unix_socket_permissions", "0700"),
         CommandOption::new("external_pid_file", &places.pid_file),
-        // In files of the data folder: those in /dev/shm would outlive a server that is killed.
+        // In files of the datadir: those in /dev/shm would outlive a killed server.
         CommandOption::new("dynamic_shared_memory_type", "mmap"),
-        // Its log is what it prints.
+        // Its log is its output.
         CommandOption::new("logging_collector", "off"),
         CommandOption::new("log_destination", "stderr"),
     ];

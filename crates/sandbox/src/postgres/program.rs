@@ -1,4 +1,4 @@
-//! The programs of PostgreSQL: what they say they are, and where they are.
+//! The programs of PostgreSQL: their versions and locations.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use crate::binary::ServerVersion;
 use crate::run::ProgramOutput;
 
-/// Where Debian and its kind have one folder for each version.
+/// Folder in which Debian and its derivatives keep one folder for each version.
 const DEBIAN_FOLDER: &str = "/usr/lib/postgresql";
-/// Where nobody's packages are.
+/// The folder of self-built installations.
 const BUILT_FOLDER: &str = "/usr/local/pgsql/bin";
 
-/// Whether a program is to be asked as PostgreSQL is; what it answers decides.
+/// Whether a program is queried like PostgreSQL; its answer decides.
 pub(crate) fn is_named_so(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name == "postgres" || name == "postmaster")
 }
@@ -27,7 +27,7 @@ pub(crate) fn parse_version(output: &ProgramOutput) -> Option<(String, ServerVer
     Some((line.trim().to_owned(), ServerVersion::of_two(major, minor)))
 }
 
-/// What makes data folders; beside the server.
+/// The program that creates datadirs; beside the server.
 pub(crate) fn initdb(program: &Path) -> Option<PathBuf> {
     Some(program.with_file_name("initdb")).filter(|path| path.is_file())
 }

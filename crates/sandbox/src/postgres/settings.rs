@@ -1,21 +1,21 @@
-//! Which settings a private PostgreSQL gets, and which a plan may not set.
+//! The settings of a private PostgreSQL, and those that a plan may not set.
 
 use truetps_record::SettingValue;
 
 use super::values::bytes_of;
 use crate::settings::{BUFFER_POOL_MAX, BUFFER_POOL_MIN, MEBI, ServerLoad, Settings};
 
-/// Settings that decide how a data folder is initialised; a template is made for each combination of them.
+/// Settings that decide how a datadir is initialised; a template is created for each combination of them.
 pub(crate) const INITIAL: [&str; 2] = ["data_checksums", "wal_segment_size"];
 
-/// Sessions beyond those of the load: the control client, those that the server keeps for itself.
+/// Sessions besides the load's: the control client, and those reserved by the server.
 const CONNECTIONS_SPARE: u32 = 16;
 /// The server's own default.
 const CONNECTIONS_MIN: u32 = 100;
-/// Of `shared_buffers` and `max_wal_size`, where they are given as plain numbers.
+/// Units of `shared_buffers` and `max_wal_size` given as plain numbers.
 const PAGE_BYTES: u64 = 8 << 10;
 
-/// Settings that would take a private server out of its folder or out of our hands, with the reason.
+/// Settings that would move a private server out of its folder or out of truetps's control, with the reason.
 const RESERVED: [(&str, &[&str]); 3] = [
     (
         "the private server's files stay in its own folder",
@@ -77,14 +77,14 @@ const RESERVED: [(&str, &[&str]); 3] = [
     ),
 ];
 
-/// Why a plan may not set this; `None` where it may.
+/// Why a plan may not set this; `None` if it may.
 pub(crate) fn reserved_reason(name: &str) -> Option<&'static str> {
     RESERVED.into_iter().find(|(_, names)| names.contains(&name)).map(|(reason, _)| reason)
 }
 
-/// As much memory as servers of the MySQL family get, room for the connections, and a WAL that lets a checkpoint of its
-/// own come no sooner than after minutes of a write load. Everything that decides durability, and autovacuum, stay at the
-/// server's own default.
+/// As much memory as servers of the MySQL family get, room for the connections, and a WAL in which a requested
+/// checkpoint comes only after minutes of a write load. Everything that decides durability, and autovacuum, stay at the
+/// server's default.
 pub(crate) fn chosen_settings(host_memory_bytes: u64, load: ServerLoad) -> Vec<(String, String)> {
     let connections = (load.connections_max + CONNECTIONS_SPARE).max(CONNECTIONS_MIN);
     let buffers = (host_memory_bytes / 4).clamp(BUFFER_POOL_MIN, BUFFER_POOL_MAX) / MEBI;
@@ -92,7 +92,7 @@ pub(crate) fn chosen_settings(host_memory_bytes: u64, load: ServerLoad) -> Vec<(
         ("max_connections", connections.to_string()),
         ("shared_buffers", format!("{buffers}MB")),
         ("max_wal_size", "2GB".to_owned()),
-        // Files that are kept are written over, and cost no more than that; new ones are filled with zeros first.
+        // Recycled files are overwritten, at no further cost; new ones are first filled with zeros.
         ("min_wal_size", "512MB".to_owned()),
     ];
     chosen.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
@@ -102,7 +102,7 @@ pub(crate) fn shared_buffers_bytes(settings: &Settings) -> Option<u64> {
     number(settings, "shared_buffers", PAGE_BYTES)
 }
 
-/// What the WAL takes on the disk, about.
+/// Approximate disk space of the WAL.
 pub(crate) fn wal_bytes(settings: &Settings) -> Option<u64> {
     number(settings, "max_wal_size", MEBI)
 }

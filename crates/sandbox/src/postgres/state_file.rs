@@ -1,8 +1,8 @@
-//! What a server says of itself in its data folder, and what one that was killed leaves.
+//! The state file in a server's datadir, and the leftovers of a killed server.
 //!
-//! A piece of System V memory is how a PostgreSQL sees that another one uses its data. It is some 50 bytes, and the one
-//! thing of a server that lies in no folder: a server that is killed leaves it, and the next one on those data takes it
-//! over. Where the data go, it goes with them.
+//! A PostgreSQL uses a System V shared memory segment to detect another server on its data. It has about 50 bytes, and
+//! is the only part of a server outside its folders: a killed server leaves it, and the next one on those data takes it
+//! over. It is removed together with the data.
 
 use std::fs;
 use std::io;
@@ -14,7 +14,7 @@ use crate::run::run_to_end;
 use crate::server_user::ServerUser;
 use crate::tree::read_text;
 
-/// In the data folder: the first process, and what it holds.
+/// In the datadir: the first process, and what it holds.
 const STATE_FILE: &str = "postmaster.pid";
 const PROGRAM: &str = "/usr/bin/ipcrm";
 const TIME_LIMIT: Duration = Duration::from_secs(5);
@@ -25,8 +25,8 @@ pub(crate) fn says_that_it_is_ready(data: &Path) -> bool {
     state.lines().nth(7).is_some_and(|line| line.trim() == "ready")
 }
 
-/// Gives back what a killed server on these data has left. Only memory that this server has named, that belongs to its
-/// user and that nobody is attached to is removed; what cannot be removed is small, and worth no error.
+/// Removes the segment that a killed server on these data left. Only a segment named by this server, owned by its user,
+/// and with no process attached is removed; a failure leaves a small segment and is ignored.
 pub(crate) fn forget_shared_memory(data: &Path, user: &ServerUser) {
     let Some(state) = read_text(&data.join(STATE_FILE)) else { return };
     let all = fs::read_to_string("/proc/sysvipc/shm").unwrap_or_default();
@@ -36,9 +36,9 @@ pub(crate) fn forget_shared_memory(data: &Path, user: &ServerUser) {
     }
 }
 
-/// Takes away the note of a server that is dead, and its memory. A server would do so itself, but for one whose parent has
-/// not asked yet how it ended: to another PostgreSQL it looks alive, for ever where nobody ever asks. Nothing is touched
-/// while any of its processes is attached to its memory.
+/// Removes the pid file of a dead server, and its segment. The next server would do so itself, unless the dead one's
+/// parent has not waited for it yet: such a process looks alive to a PostgreSQL, possibly for ever. Nothing is removed
+/// while a process is attached to the segment.
 pub(crate) fn forget_dead_server(data: &Path, user: &ServerUser) -> io::Result<()> {
     let path = data.join(STATE_FILE);
     let Some(state) = read_text(&path) else { return Ok(()) };
@@ -67,7 +67,7 @@ fn columns(all: &str) -> impl Iterator<Item = Vec<&str>> {
     all.lines().map(|line| line.split_whitespace().collect::<Vec<_>>()).filter(|columns| columns.len() > 7)
 }
 
-/// Key and number are in line 7 of the server's own state; the kernel's list has key, number, …, attached (7th), uid (8th).
+/// Key and id are in line 7 of the server's own state; the kernel's list has key, id, …, attached (7th), uid (8th).
 fn left_behind(state: &str, all: &str, uid: u32) -> Option<String> {
     let (key, id) = named_memory(state)?;
     let uid = uid.to_string();

@@ -1,4 +1,4 @@
-//! Makes a data folder with `initdb`.
+//! Creates a datadir with `initdb`.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -19,12 +19,12 @@ use crate::settings::Settings;
 
 const TIME_LIMIT: Duration = Duration::from_mins(3);
 const BUILD_BYTES: u64 = 128 << 20;
-/// Older ones have no `include` in the words that are used here, and nobody could try them.
+/// Older versions lack the `include` syntax used here, and could not be tested.
 const OLDEST: u32 = 13;
-/// The first in which pages have checksums by default.
+/// The first version in which pages have checksums by default.
 const CHECKSUMS_SINCE: u32 = 18;
 
-/// Makes `folder` with an initialised `data/` in it.
+/// Creates `folder` with an initialised `data/` in it.
 pub(crate) fn build(
     binary: &ServerBinary,
     user: &ServerUser,
@@ -35,7 +35,7 @@ pub(crate) fn build(
         return Err(SandboxError::TooOld { version_text: binary.version_text.clone() });
     }
     let program = initdb(&binary.path).ok_or_else(|| BinaryError::NoInitdb { path: binary.path.clone() })?;
-    check_free(folder.parent().unwrap_or(folder), "a new data folder", BUILD_BYTES)?;
+    check_free(folder.parent().unwrap_or(folder), "a new datadir", BUILD_BYTES)?;
     make_passable(folder, user).map_err(SandboxError::io("make", folder))?;
     let data = folder.join("data");
     make_private(&data, user)?;
@@ -47,13 +47,13 @@ pub(crate) fn build(
     }
     let missing = ["PG_VERSION", "global/pg_control"].into_iter().find(|name| !data.join(name).exists());
     missing.map_or(Ok(()), |name| {
-        let how = format!("it ended well, but made no `{name}` in {}", data.display());
+        let how = format!("it exited successfully, but created no `{name}` in {}", data.display());
         Err(fail(how, String::new()))
     })
 }
 
-/// By the socket everybody is trusted: it lies in a folder of the server's user. Where an instance listens on a port, too,
-/// only accounts with a password come in by it. What is made is written out once, with the template.
+/// Logins by the socket are trusted: it is in a folder of the server's user. If an instance also listens on a port,
+/// only accounts with a password can log in there. The files are flushed once, with the template.
 fn arguments(binary: &ServerBinary, initial: &Settings, data: &Path) -> Vec<OsString> {
     let fixed = ["--auth-local=trust", "--auth-host=scram-sha-256", "--encoding=UTF8", "--locale=C.UTF-8", "--no-sync"];
     let mut arguments: Vec<OsString> = vec!["-D".into(), data.into(), "-U".into(), OWNER.into()];
@@ -71,7 +71,7 @@ fn arguments(binary: &ServerBinary, initial: &Settings, data: &Path) -> Vec<OsSt
     arguments
 }
 
-/// initdb takes a number alone.
+/// initdb accepts only a number.
 fn megabytes(value: &SettingValue) -> String {
     value.option_text().trim_end_matches("MB").trim().to_owned()
 }

@@ -1,4 +1,4 @@
-//! Values of settings as PostgreSQL writes them, and what a running one is set to.
+//! Values of settings in PostgreSQL's notation, and the settings of a running server.
 
 use std::collections::BTreeMap;
 
@@ -10,15 +10,15 @@ use crate::options::canonical_name;
 use crate::settings::Settings;
 use crate::variables::Mismatch;
 
-/// Shown among the settings, and states of a session.
+/// Listed among the settings, but states of a session.
 const STATES: [&str; 3] = ["transaction_deferrable", "transaction_isolation", "transaction_read_only"];
 
-/// A size as PostgreSQL takes it.
+/// A size in PostgreSQL's notation.
 pub(crate) fn bytes_of(text: &str) -> Option<u64> {
     amount_in(text, "B").filter(|bytes| *bytes >= 0.0).map(|bytes| bytes as u64)
 }
 
-/// Whether a value of a plan is what the server shows in its own unit: `1GB` and 131072 of `8kB`.
+/// Whether a value of a plan equals the server's value in its own unit: `1GB` and 131072 of `8kB`.
 fn same_value(wanted: &str, found: &str, unit: &str) -> bool {
     match (amount_in(wanted, unit), found.parse::<f64>()) {
         (Some(wanted), Ok(found)) => (wanted - found).abs() <= wanted.abs() * 1e-9,
@@ -26,14 +26,14 @@ fn same_value(wanted: &str, found: &str, unit: &str) -> bool {
     }
 }
 
-/// All settings by name, in their own units; secrets stay in the server.
+/// All settings by name, in their own units; secrets are not read.
 pub(crate) fn effective_variables(client: &mut Client) -> Result<BTreeMap<String, String>, DriverError> {
     let mut all = server_settings(client)?;
     all.retain(|name, _| !STATES.contains(&name.as_str()));
     Ok(all)
 }
 
-/// What the server has in place of the value that was asked for, in its own words; `None`: that value.
+/// The value that the server has instead of the requested one, in its notation; `None`: the requested value.
 pub fn found_instead(client: &mut Client, name: &str, wanted: &SettingValue) -> Result<Option<String>, DriverError> {
     let name = canonical_name(name).replace('\'', "''");
     let sql = format!("SELECT setting, unit, current_setting(name) FROM pg_settings WHERE lower(name) = '{name}'");
@@ -46,11 +46,11 @@ pub fn found_instead(client: &mut Client, name: &str, wanted: &SettingValue) -> 
     Ok((!is_same).then_some(shown))
 }
 
-/// Settings that the server took differently.
+/// Settings that the server adjusted.
 pub(crate) fn mismatches(client: &mut Client, settings: &Settings) -> Result<Vec<Mismatch>, DriverError> {
     let mut differing = Vec::new();
     for (name, value) in settings.iter() {
-        // One that is initial is shown in another unit by some versions, and has made its data folder.
+        // Some versions show an initial setting in another unit; its value is fixed in the datadir.
         if INITIAL.contains(&name) {
             continue;
         }

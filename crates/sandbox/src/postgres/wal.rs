@@ -1,20 +1,20 @@
-//! Wears in the WAL of a running server.
+//! Fills the WAL of a running server with reusable files.
 //!
-//! A WAL that grows is made of new files, and each is filled with zeros and flushed before its first record: whichever
-//! trial comes first pays for that. Files of old records are renamed and written over, as many as `min_wal_size` holds. So
-//! that many files are begun here, and a checkpoint turns them into files for what comes. They outlive restarts.
+//! A growing WAL creates new files, each filled with zeros and flushed before its first record: the first trial would
+//! pay for that. Files of old records are renamed and overwritten, as many as `min_wal_size` allows. So that many files
+//! are started here, and a checkpoint makes them reusable. They outlive restarts.
 
 use truetps_driver::{Client, DriverError};
 
-/// Enough for any `min_wal_size` that is not a mistake.
+/// Enough for any reasonable `min_wal_size`.
 const FILES_MAX: u64 = 1024;
 
-/// Returns the bytes of WAL that were written.
+/// Returns the bytes of WAL written.
 pub(crate) fn wear_in(client: &mut Client) -> Result<u64, DriverError> {
     let file = bytes(client, "wal_segment_size")?.max(1);
     let files = (bytes(client, "min_wal_size")? / file).min(FILES_MAX);
     for _ in 0..files {
-        // A file in which nothing was written is not left.
+        // A file is only switched after something was written to it.
         client.execute("SELECT pg_logical_emit_message(false, 'truetps', 'wear in')")?;
         client.execute("SELECT pg_switch_wal()")?;
     }

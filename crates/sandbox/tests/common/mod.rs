@@ -1,5 +1,5 @@
 #![allow(dead_code, reason = "each test program uses a part of it")]
-//! What the tests with a server share: one that is installed, and a home folder of their own.
+//! Shared by the tests with a server: an installed server, and a home folder of their own.
 
 use std::fs::{self, Permissions};
 use std::io::Write;
@@ -14,8 +14,8 @@ use truetps_sandbox::{
     chosen_settings, find,
 };
 
-/// The server to test with; another one than the system's is named in `TRUETPS_TEST_BASEDIR`. `None` where there is
-/// none: the test is skipped, and says so past the harness, which hides what passing tests print.
+/// The server to test with; `TRUETPS_TEST_BASEDIR` names another one than the system's. `None` if there is none: the
+/// test is skipped, and reports that directly to stderr, because the harness hides the output of passing tests.
 pub(crate) fn server(test: &str) -> Option<ServerBinary> {
     let basedir = std::env::var_os("TRUETPS_TEST_BASEDIR").map(PathBuf::from);
     match find(basedir.as_deref(), None, &ServerUser::choose()) {
@@ -28,14 +28,14 @@ pub(crate) fn server(test: &str) -> Option<ServerBinary> {
     }
 }
 
-/// A folder that goes with the value, and a home in it. Its name has a blank and a letter beyond ASCII.
+/// A folder that is removed with the value, and a home in it. Its name has a blank and a non-ASCII letter.
 pub(crate) fn home() -> (TempDir, Home) {
     let dir = passable_dir();
     let home = Home::open(Some(&dir.path().join("a höme"))).unwrap();
     (dir, home)
 }
 
-/// Servers of root run as another user, who must get through.
+/// Servers started by root run as another user, which must be able to enter.
 pub(crate) fn passable_dir() -> TempDir {
     let dir = tempfile::tempdir().unwrap();
     fs::set_permissions(dir.path(), Permissions::from_mode(0o711)).unwrap();
@@ -69,13 +69,13 @@ pub(crate) fn sandbox(home: &Home, binary: &ServerBinary) -> Sandbox {
     Sandbox::create(home, binary, &SandboxOptions::default()).unwrap()
 }
 
-/// Gone, or a zombie that only its parent has not asked for.
+/// Ended, or a zombie whose parent has not waited for it.
 pub(crate) fn is_gone(pid: u32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit_once(')').is_none_or(|(_, rest)| rest.trim_start().starts_with('Z'))
 }
 
-/// Waits for something that must come; a test that waits longer has failed.
+/// Waits for an event; a test that waits longer has failed.
 pub(crate) fn wait_until(what: &str, is_so: impl Fn() -> bool) {
     let end = Instant::now() + Duration::from_mins(1);
     while !is_so() {
@@ -84,7 +84,7 @@ pub(crate) fn wait_until(what: &str, is_so: impl Fn() -> bool) {
     }
 }
 
-/// A process of the test's own: killed and waited for also where an assertion fails.
+/// A process of the test: killed and waited for also after a failed assertion.
 pub(crate) struct Killed(pub(crate) Child);
 
 impl Drop for Killed {
