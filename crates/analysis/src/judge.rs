@@ -24,7 +24,7 @@ pub enum Judgement {
     },
 }
 
-/// Why nothing is claimed of a throughput whose 95 % interval excludes "no difference".
+/// Why there is no verdict on a throughput whose 95 % interval does not include "no difference".
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(tag = "what", rename_all = "snake_case")]
 pub enum Missing {

@@ -1,4 +1,4 @@
-//! Stalls while a run goes on, from what has been seen so far. A record that is whole is judged with hindsight, elsewhere.
+//! Stalls during a run, from the intervals so far. Complete records are judged elsewhere.
 
 use std::collections::VecDeque;
 
@@ -23,7 +23,7 @@ const SEEN_MAX: usize = 8 * 3600;
 pub struct LiveStall {
     /// On the clock of [`Interval::start_ms`].
     pub start_ms: f64,
-    /// So far, where it goes on.
+    /// Length so far, if the stall is not over.
     pub length_ms: f64,
 }
 
@@ -40,7 +40,7 @@ pub struct StallsSoFar {
     pub stalled_ms: f64,
     /// Length so far of the stall that this interval ended in.
     pub going_on_ms: Option<f64>,
-    /// Stalls of this phase, with one that goes on.
+    /// Stalls of this phase, including one that is not over.
     pub count: u32,
     /// The longest of them; 0 where there is none.
     pub longest_ms: f64,

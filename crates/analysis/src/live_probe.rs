@@ -1,4 +1,4 @@
-//! What the last readings of server and host say while a run goes on.
+//! The last readings of server and host, during a run.
 
 use std::collections::BTreeMap;
 

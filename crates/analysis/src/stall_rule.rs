@@ -1,4 +1,4 @@
-//! What a stall is, while a run goes on and with hindsight.
+//! The definition of a stall, during a run and afterwards.
 
 /// A stall has less than this share of its baseline.
 pub(crate) const STALL_SHARE: f64 = 0.3;

@@ -122,7 +122,7 @@ impl JudgedInterval {
     }
 }
 
-/// The same, of what is kept while a run goes on.
+/// The same, for the data kept during a run.
 pub(crate) fn stalls_of(intervals: &[JudgedInterval]) -> Stalls {
     let measured: Vec<_> = intervals.iter().filter(|interval| interval.phase == Phase::Measure).collect();
     let Some((first, last)) = measured.first().zip(measured.last()) else {
@@ -395,7 +395,7 @@ impl SortedWindow {
     }
 }
 
-/// When transactions ended, as far as that is known: in which bucket, and in no gap.
+/// When transactions ended, as precisely as is known: the bucket, outside any gap.
 #[derive(Clone, Copy)]
 struct Ends<'a> {
     buckets: &'a [ThroughputStep],

@@ -153,7 +153,7 @@ pub(crate) struct SandboxPlace {
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct EngineArgs {
-    /// OS threads that drive the clients; default: half of the cores, at least one
+    /// OS threads of the load generator; default: half of the cores, at least one
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) workers: Option<u32>,
     /// How threads drive clients, in place of the plan's
@@ -220,7 +220,7 @@ pub(crate) struct SweepArgs {
     /// Seed of all random choices, in place of the plan's
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(0..=i64::MAX as u64))]
     pub(crate) seed: Option<u64>,
-    /// Start even if it will take hours
+    /// Start even if the run takes hours
     #[arg(long, short)]
     pub(crate) yes: bool,
     #[command(flatten)]
@@ -249,7 +249,7 @@ pub(crate) struct RunArgs {
     pub(crate) connections: u32,
     #[command(flatten)]
     pub(crate) load: LoadArgs,
-    /// A setting of the server; may be given again
+    /// A setting of the server; repeatable
     #[arg(long = "set", value_name = "NAME=VALUE")]
     pub(crate) settings: Vec<String>,
     /// Number of tables; default: 1
@@ -375,10 +375,10 @@ pub(crate) struct CompareArgs {
     pub(crate) a: PathBuf,
     /// What to compare with A
     pub(crate) b: PathBuf,
-    /// Only trials of A with this level; may be given again
+    /// Use only trials of A with this level; repeatable
     #[arg(long, value_name = "FACTOR=LEVEL")]
     pub(crate) a_levels: Vec<String>,
-    /// Only trials of B with this level; may be given again
+    /// Use only trials of B with this level; repeatable
     #[arg(long, value_name = "FACTOR=LEVEL")]
     pub(crate) b_levels: Vec<String>,
     /// Exit with 1 if a figure of B differs from A by more than this, or, with `durability`, if a crash can lose more

@@ -9,69 +9,69 @@ use crate::times::seconds;
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct LoadArgs {
-    /// Time of warm-up, which is not counted: seconds, or with a unit, as in 500ms
+    /// Warm-up time, not counted: seconds, or with a unit, as in 500ms
     #[arg(long, value_name = "TIME", default_value = "1", value_parser = seconds)]
     warm_up: f64,
-    /// Time that is measured: seconds, or with a unit, as in 5m
+    /// Measured time: seconds, or with a unit, as in 5m
     #[arg(long, value_name = "TIME", default_value = "10", value_parser = seconds)]
     measure: f64,
     /// End the measure phase after this many transactions, if that is sooner
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=i64::MAX as u64))]
     transactions: Option<u64>,
-    /// Open loop: transactions that all clients together start, whatever the server does: 500, 500/s, 30/min
+    /// Open loop: rate at which all clients together start transactions: 500, 500/s, 30/min
     #[arg(long, value_name = "N/s", value_parser = parse_rate, conflicts_with = "rate_per_client")]
     pub(crate) rate: Option<f64>,
-    /// Open loop: transactions that each client starts: 1/s, 6/min
+    /// Open loop: rate at which each client starts transactions: 1/s, 6/min
     #[arg(long, value_name = "N/s", value_parser = parse_rate)]
     pub(crate) rate_per_client: Option<f64>,
-    /// Search the highest rate that the server sustains within --slo
+    /// Search for the highest rate that the server sustains within --slo
     #[arg(long, conflicts_with_all = ["rate", "rate_per_client", "ramp_to", "transactions", "latency_limit"])]
     pub(crate) find_max: bool,
-    /// What the response times must keep to in a search: mean, p50, p95, p99, p999, max, failed
+    /// Limits on the response times in a search: mean, p50, p95, p99, p999, max, failed
     #[arg(long, value_name = "FIGURE<LIMIT,…", default_value = "p99<1s", requires = "find_max")]
     pub(crate) slo: Slo,
-    /// Let the rate go evenly to this one during the measure phase
+    /// Change the rate linearly to this one during the measure phase
     #[arg(long, value_name = "N/s", value_parser = parse_rate)]
     ramp_to: Option<f64>,
-    /// Time between the starts of an open loop
+    /// Distribution of the times between starts of an open loop
     #[arg(long, value_enum, default_value = "constant")]
     arrivals: ArrivalArg,
-    /// Skip a transaction that would start later than this after its scheduled start: 100ms, 2s
+    /// Skip a transaction that would start more than this after its scheduled start: 100ms, 2s
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     latency_limit: Option<Duration>,
-    /// Error classes whose transaction is rolled back and sent again as a whole
+    /// Error classes whose transaction is rolled back and retried as a whole
     #[arg(long, value_name = "CLASS,…", value_delimiter = ',', default_values_t = ErrorPolicy::default().retry)]
     retry: Vec<String>,
-    /// Attempts after the first, for each transaction
+    /// Retries of each transaction, at most
     #[arg(long, value_name = "N", default_value_t = ErrorPolicy::default().retries_max)]
     retries_max: u32,
-    /// Error classes that are all right: their transactions fail, and the trial stays valid
+    /// Error classes to ignore: their transactions fail, but the trial stays valid
     #[arg(long, value_name = "CLASS,…", value_delimiter = ',')]
     ignore: Vec<String>,
     /// Error classes that end the run
     #[arg(long, value_name = "CLASS,…", value_delimiter = ',')]
     fatal: Vec<String>,
-    /// Seconds for which a client whose connection broke tries to connect again; 0: it is lost at once
+    /// Seconds for which a client retries a broken connection; 0: the client fails at once
     #[arg(long, value_name = "SECONDS", default_value_t = 0.0)]
     reconnect: f64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum ArrivalArg {
-    /// Always the same time
+    /// Constant times
     Constant,
-    /// Exponentially distributed times, as of many independent users
+    /// Exponentially distributed times, as from many independent users
     Poisson,
 }
 
 /// How threads drive clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Mode {
-    /// Decided by the number of clients
+    /// Chosen by the number of clients
     Auto,
     /// A thread for each client
     Blocking,
-    /// Few threads with many clients each
+    /// Few threads, with many clients each
     Multiplexed,
 }
 

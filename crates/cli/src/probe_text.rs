@@ -84,7 +84,7 @@ impl ProbeLines {
     }
 }
 
-/// A line that is too long goes on below, between two of its parts.
+/// A line that is too long is wrapped between two of its parts.
 fn in_columns(line: &str, columns: Option<usize>) -> String {
     const BETWEEN: &str = "  ";
     let chars = |text: &str| text.chars().count();

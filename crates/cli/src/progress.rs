@@ -176,7 +176,7 @@ impl Listener for Progress {
     }
 }
 
-/// The line about a suspension while the trial goes on.
+/// The line about a suspension during the trial.
 pub(crate) fn suspended(suspension: Suspension) -> String {
     let length = format::duration_us(suspension.length_ms * 1e3);
     format!("the load generator was suspended for {length}: this trial is invalid")

@@ -67,7 +67,7 @@ pub(crate) struct AddArgs {
 pub(crate) struct StartArgs {
     /// Name of a server (`truetps server list`)
     pub(crate) name: String,
-    /// A setting of the server; may be given again
+    /// A setting of the server; repeatable
     #[arg(long = "set", value_name = "NAME=VALUE")]
     pub(crate) settings: Vec<String>,
     /// Also listen on this port of 127.0.0.1, for accounts that you create: root can use the socket only

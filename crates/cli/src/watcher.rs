@@ -1,4 +1,4 @@
-//! Who hears of a run while it goes on, and how it is ended.
+//! Observers of a run in progress, and how a run is ended.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

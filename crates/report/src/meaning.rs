@@ -173,7 +173,7 @@ fn rule(analysis: &Analysis) -> Option<String> {
     ))
 }
 
-/// The honest remark about hosts whose flushes are too cheap to show what the setting costs elsewhere.
+/// A remark about hosts whose flushes are too cheap to show the setting's cost elsewhere.
 fn cheap_flush(input: &ReportInput<'_>) -> Option<String> {
     let flush = input.experiment.host.flush?;
     if flush.us_p50 >= CHEAP_FLUSH_US || !input.plan.factors.contains_key(risk::FLUSH) {

@@ -94,7 +94,7 @@ struct Logins<'a> {
 }
 
 impl Logins<'_> {
-    /// The password of one server is no business of another one, whose address is only in a file.
+    /// A password is never sent to another server, whose address comes only from a file.
     fn refuse_one_for_all(&self, journals: &[PathBuf]) -> Result<(), CommandFailure> {
         let login = &self.args.login;
         let is_said_once = login::is_set(PASSWORD) || login.defaults_file.is_some();

@@ -189,7 +189,7 @@ impl Drop for Ui {
     }
 }
 
-/// What a panic says is to be read: it is written where the picture was.
+/// Prints a panic's message after the picture is closed, so that it stays readable.
 fn leave_on_panic(shared: &Arc<SharedPicture>) {
     let (shared, before) = (Arc::downgrade(shared), std::panic::take_hook());
     std::panic::set_hook(Box::new(move |panic| {

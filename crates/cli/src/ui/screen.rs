@@ -22,7 +22,7 @@ const ENTER: &[u8] = b"\x1b[?1049h\x1b[0m\x1b[2J\x1b[H\x1b[?25l";
 const LEAVE: &[u8] = b"\x1b[0m\x1b[?25h\x1b[?1049l";
 /// A terminal that takes nothing for so long is left as it is.
 const PATIENCE: Duration = Duration::from_millis(500);
-/// How soon it is noticed that the terminal is to be left.
+/// Interval at which a pending exit from the terminal is checked.
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
 const SMALLEST_LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
 
@@ -118,7 +118,7 @@ impl TerminalScreen {
         self.send(bytes, Duration::MAX)
     }
 
-    /// Gives up without an error when the terminal takes nothing for too long, or is to be left.
+    /// Returns without an error when the terminal accepts nothing for too long, or truetps leaves it.
     fn send(&self, mut bytes: &[u8], patience: Duration) -> io::Result<()> {
         let begun = Instant::now();
         while !bytes.is_empty() {

@@ -88,7 +88,7 @@ impl Jobs {
     }
 }
 
-/// Stops the whole program, and comes back when it goes on.
+/// Suspends the whole program, and returns when it resumes.
 pub(crate) fn suspend() {
     // It fails for unknown signals only.
     let _ = emulate_default_handler(SIGTSTP);
