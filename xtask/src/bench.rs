@@ -1,5 +1,5 @@
 //! Benchmarks of truetps itself beside other programs, alternating, on one private server or on one that does nothing.
-//! They are no tests: speed is judged by ratios of neighbours, and the result is kept with its date.
+//! These are not tests: speed is judged by ratios of neighbouring runs, and the result is kept with its date.
 
 mod client;
 mod engine;

@@ -160,7 +160,7 @@ fn numbers_that_cannot_be_are_named() {
         "\"ok\": ",
         "18446744073709551615",
         4,
-        "trial-0001/run.json: measured.ok is 1.8446744073709552e19: nothing",
+        "trial-0001/run.json: measured.ok is 1.8446744073709552e19: no measurement",
     );
     check(run, "\"state\": ", "\"sure\"", 4, "trial-0001/run.json: unknown variant `sure`");
     check(intervals, "\"tps\":", "-1.0", 0, "trial-0001/intervals.jsonl: line 1: tps is -1");

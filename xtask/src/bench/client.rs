@@ -1,4 +1,4 @@
-//! The engine as a process of its own, so that the same outside observer measures it and other programs.
+//! The engine as a separate process, so that the same outside observer measures it and other programs.
 
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -14,13 +14,14 @@ use crate::bench::options::{Words, mode, protocol};
 pub(crate) const SCHEMA: &str = "truetps";
 pub(crate) const TABLE_ROWS: u64 = 200_000;
 
-/// For all clients together: servers with a thread a connection take thousands slowly on a small machine.
+/// Limit for all clients together: servers with a thread for each connection accept thousands of them slowly on a small
+/// machine.
 const CONNECT_TIMEOUT: Duration = Duration::from_mins(10);
 
 const USAGE: &str = "bench-client SOCKET CLIENTS SECONDS [--protocol text|prepared] [--mode auto|blocking|multiplexed] \
                      [--workers N] [--warm-up SECONDS] [--rate STARTS [--of all|each] [--spacing constant|poisson]]";
 
-/// What an open loop says at its end, as one line of JSON.
+/// The figures at the end of an open loop, as one line of JSON.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(crate) struct OpenFigures {
     pub(crate) open_loop: OpenLoop,
@@ -94,7 +95,7 @@ pub(crate) fn spacing_word(spacing: Spacing) -> &'static str {
     }
 }
 
-/// A run with fewer clients than it should have had is no figure.
+/// A run with missing clients gives no figure.
 fn check(outcome: &RunOutcome) -> anyhow::Result<()> {
     if outcome.ending != RunEnding::Complete || outcome.clients_failed > 0 || outcome.clients_lost > 0 {
         let cause = outcome.connect_errors.first().or(outcome.errors.first());

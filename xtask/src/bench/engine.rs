@@ -1,4 +1,4 @@
-//! `bench engine`: our engine beside another program on a private server.
+//! `bench engine`: the engine of truetps beside another program on a private server.
 
 use std::path::Path;
 
@@ -24,7 +24,7 @@ pub(crate) fn run(root: &Path, args: &[&str]) -> anyhow::Result<()> {
     report.end(root, &format!("engine-{}", file_word(&options)), options.keep)
 }
 
-/// Who is beside whom.
+/// The names of the compared programs.
 pub(crate) fn title(what: &str, options: &BenchOptions) -> String {
     match &options.theirs {
         Some(theirs) => format!("{} beside {}: {what}", options.ours.name(), theirs.name()),

@@ -1,4 +1,4 @@
-//! Repeated figures as text: the middle, and the range beside it.
+//! Repeated figures as text: the median, and the range beside it.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 

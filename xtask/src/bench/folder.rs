@@ -1,6 +1,6 @@
 //! `bench report`: how long `truetps report` takes over an hour of measurements, and how large its page is.
 //!
-//! The folders are made up: as many trials and seconds as an hour has, each second with its buckets, a histogram of some
+//! The folders are generated: the trials and seconds of one hour, each second with its buckets, a histogram of some
 //! hundred different response times, and a sample of the probe with the counters of a server.
 
 use std::path::{Path, PathBuf};
@@ -15,11 +15,11 @@ use truetps_record::{
 use crate::bench::figures::spread;
 use crate::bench::programs::new_command;
 
-/// A real run whose host and server the made-up ones have.
+/// A real run, which provides host and server of the generated ones.
 const EXPERIMENT: &str = include_str!("../../../crates/report/testdata/before-probe/experiment.json");
 const TRIAL: &str = include_str!("../../../crates/report/testdata/before-probe/trial-0001/run.json");
 const REPEATS: u32 = 5;
-/// What an experiment of an hour may take, and its page.
+/// Limits for an experiment of one hour, and for its page.
 const SECONDS_MAX: f64 = 2.0;
 const BYTES_MAX: u64 = 600_000;
 
@@ -37,7 +37,7 @@ const SHAPES: [Shape; 3] = [
     Shape { name: "3 trials of an hour", connections: &[50], blocks: 1, seconds: 3600 },
 ];
 
-/// `--truetps PATH` names the program; `--keep DIR` is where the folders stay.
+/// `--truetps PATH` names the program; `--keep DIR` keeps the folders there.
 pub(crate) fn run(root: &Path, words: &[&str]) -> anyhow::Result<()> {
     let mut truetps = root.join("target/release/truetps");
     let mut keep = None;

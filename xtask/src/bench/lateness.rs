@@ -24,12 +24,12 @@ use crate::bench::server::Server;
 
 /// The first transactions of a session are slower: caches, the server's threads.
 const WARM_UP: Duration = Duration::from_secs(2);
-/// Connecting and warming up are over after this, before the window is watched from outside.
+/// Connecting and warm-up are over after this time, before the window is observed from outside.
 const BEFORE_LOOK: Duration = Duration::from_secs(3);
-/// What of the measure phase is before the first look and after the last one.
+/// The parts of the measure phase before the first reading and after the last one.
 const AROUND_LOOKS: Duration = Duration::from_secs(2);
 
-/// A column of the raw figures, and where it comes from.
+/// A column of the raw figures, and its source.
 type LatenessColumn = (&'static str, fn(&OpenLoop) -> Option<f64>);
 
 const COLUMNS: [LatenessColumn; 6] = [
@@ -191,7 +191,7 @@ fn command(options: &LatenessOptions, socket: &Path, of: RateOf, spacing: Spacin
     Ok(command)
 }
 
-/// The engine's own figures of the whole measure phase, and what was seen from outside in most of it.
+/// The engine's own figures of the whole measure phase, and the outside readings in most of it.
 fn watch(
     mut command: Command,
     options: &LatenessOptions,
@@ -201,7 +201,7 @@ fn watch(
     let mut child = command.stdout(Stdio::piped()).spawn().context("starting the engine")?;
     let seen = look(&child, options, server);
     if seen.is_err() {
-        // It may be what has failed.
+        // It may be the cause of the failure.
         let _ = child.kill();
     }
     let output = child.wait_with_output()?;

@@ -1,4 +1,4 @@
-//! `bench lua`: sysbench and `truetps sysbench` on the same unmodified scripts, as neighbours in time.
+//! `bench lua`: sysbench and `truetps sysbench` on the same unmodified scripts, in alternating runs.
 
 mod goals;
 mod options;
@@ -32,7 +32,7 @@ pub(crate) fn run(root: &Path, args: &[&str]) -> anyhow::Result<()> {
     let about = about(&options, &programs, &server);
     println!("{about}");
     let mut report = LuaBenchReport::new(about);
-    // A run takes an hour: what is measured is kept at the end of each cell.
+    // A run takes an hour: results are stored at the end of each cell.
     let folder = if options.is_kept { Some(result_folder(root, "lua")?) } else { None };
     for script in &options.scripts {
         for clients in &options.clients {
@@ -82,7 +82,7 @@ fn cell(
             let taken = match take(command, clients, options.window, server) {
                 Ok(taken) => Ok(taken),
                 Err(error) => {
-                    // Without a server nothing more can be measured. A program that cannot start is not asked again for
+                    // Without a server nothing more can be measured. A program that cannot start is not tried again for
                     // this cell: that may have taken minutes.
                     server.value("Threads_connected")?;
                     gave_up.push(side);

@@ -1,4 +1,4 @@
-//! `bench null`: what a statement costs a client when the server costs nothing. Server and client have a core each.
+//! `bench null`: the client's cost of a statement if the server costs nothing. Server and client have a core each.
 
 use std::path::Path;
 

@@ -1,4 +1,5 @@
-//! The server's side of the protocol as far as load generators go: everything is OK, and nothing is done.
+//! The server's side of the protocol, as far as load generators need it: every command is answered with OK, without any
+//! effect.
 
 const HEADER_BYTES: usize = 4;
 /// OK, one row affected, autocommit; the answer to a command.
@@ -15,10 +16,10 @@ const CLOSE_STATEMENT: u8 = 0x19;
 /// MULTI_STATEMENTS, MULTI_RESULTS, PS_MULTI_RESULTS, PLUGIN_AUTH. Not DEPRECATE_EOF: lists end with an EOF packet.
 const CAPABILITIES: [u16; 2] = [0xa20f, 0x000f];
 
-/// What the observer asks for.
+/// Counters for the observer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct NullCounters {
-    /// Answered statements, the observer's own not among them.
+    /// Answered statements, without the observer's own.
     pub(crate) statements: u64,
     pub(crate) sessions: u64,
 }
@@ -26,12 +27,12 @@ pub(crate) struct NullCounters {
 #[derive(Debug, Default)]
 pub(crate) struct NullSession {
     is_logged_in: bool,
-    /// The beginning of a packet whose end has not come yet.
+    /// The beginning of an incomplete packet.
     partial: Vec<u8>,
 }
 
 impl NullSession {
-    /// Answers all whole packets; `false`: the client has said goodbye.
+    /// Answers all complete packets; `false`: the client has disconnected.
     pub(crate) fn on_bytes(&mut self, bytes: &[u8], counters: &mut NullCounters, out: &mut Vec<u8>) -> bool {
         if self.partial.is_empty() {
             return self.take_packets(bytes, counters, out);
@@ -81,7 +82,7 @@ fn answer(payload: &[u8], counters: &mut NullCounters, out: &mut Vec<u8>) -> boo
     true
 }
 
-/// One row: the counter that the text names, or a number that suits a driver which asks for variables at login.
+/// One row: the counter named in the text, or a number suitable for a driver that reads variables at login.
 fn put_select(sql: &str, counters: NullCounters, out: &mut Vec<u8>) {
     let value = match sql {
         "SELECT statements" => counters.statements,

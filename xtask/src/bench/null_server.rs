@@ -1,5 +1,5 @@
-//! A server that answers OK to everything, as cheaply as one thread can, so that what is left is the client's own cost.
-//! It is a process of its own (`bench-null-server SOCKET`), bound to a core that the client does not use.
+//! A server that answers OK to everything, as cheaply as one thread can, so that only the client's own cost remains. It
+//! is a separate process (`bench-null-server SOCKET`), bound to a core that the client does not use.
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -127,7 +127,7 @@ impl Serving {
             if !session.on_bytes(&self.buffer[..received], &mut self.counters, &mut self.out) {
                 return false;
             }
-            // An answer is far smaller than a socket's buffer: a client that does not take it has gone wrong.
+            // An answer is far smaller than a socket's buffer: a client that does not read it is faulty.
             if !self.out.is_empty() && send(&*socket, &self.out, SendFlags::NOSIGNAL) != Ok(self.out.len()) {
                 return false;
             }

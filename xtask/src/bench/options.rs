@@ -1,4 +1,4 @@
-//! What was typed after `bench engine`, `bench null` and `bench lateness`.
+//! The arguments of `bench engine`, `bench null` and `bench lateness`.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ pub(crate) struct BenchOptions {
     pub(crate) connections: Vec<u32>,
     pub(crate) protocols: Vec<Protocol>,
     pub(crate) ours: Program,
-    /// `None`: our engine alone.
+    /// `None`: only the engine of truetps.
     pub(crate) theirs: Option<Program>,
     pub(crate) settings: Vec<(String, String)>,
     pub(crate) keep: bool,
@@ -34,7 +34,7 @@ impl BenchOptions {
         }
     }
 
-    /// Changes what `args` name.
+    /// Applies `args`.
     pub(crate) fn parse(mut self, args: &[&str]) -> anyhow::Result<Self> {
         let mut drive = DriveChoice::default();
         let mut words = Words::new(args);

@@ -1,4 +1,4 @@
-//! Two programs as neighbours, again and again; who comes first changes from pair to pair.
+//! Alternating runs of two programs; their order changes from pair to pair.
 
 use std::path::Path;
 
@@ -50,8 +50,8 @@ impl Pairs<'_> {
                 let sample = match taken {
                     Ok(sample) => Ok(sample),
                     Err(error) => {
-                        // Where the server is gone there is nothing more to measure. A program that cannot start is not
-                        // asked again: that may have taken minutes.
+                        // If the server is gone there is nothing more to measure. A program that cannot start is not
+                        // tried again: that may have taken minutes.
                         self.server.sessions()?;
                         gave_up.push(side);
                         Err(format!("{error:#}"))

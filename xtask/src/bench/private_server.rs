@@ -24,12 +24,12 @@ pub(crate) struct PrivateServer {
     pub(crate) threading: String,
     /// What the server counts once for each transaction of the load.
     counter: &'static str,
-    // After `running`: the folder goes when nobody uses it any more.
+    // After `running`: the folder is deleted after its last user.
     _sandbox: Sandbox,
 }
 
 impl PrivateServer {
-    /// With the table that our engine's load goes to.
+    /// With the table that the engine writes to.
     pub(crate) fn start(connections_max: u32, extra: &[(String, String)]) -> anyhow::Result<Self> {
         let mut server = Self::start_bare(ServerLoad { connections_max, statements_per_connection: 1 }, extra)?;
         create_tables(&mut server.client)?;

@@ -1,7 +1,7 @@
-//! `bench probe`: what it costs to watch a server. The same load on one server without a probe and with it, and on a second
-//! one that times its waits, as neighbours in time.
+//! `bench probe`: the cost of probing a server. The same load in alternating runs on one server without a probe and
+//! with it, and on a second server that times its waits.
 //!
-//! Both servers run all the time, and one has a load. Figures are those of `truetps run`, from its folder.
+//! Both servers run all the time, and one has a load. Figures are taken from the folder of `truetps run`.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -111,8 +111,8 @@ pub(crate) fn run(root: &Path, args: &[&str]) -> anyhow::Result<()> {
     let timed = start(&waits)?;
     let runs = tempfile::tempdir()?;
     let about = format!(
-        "# What the probe costs\n\n- truetps{}\n{}{}- `{}`, {} rounds of three for each number of clients, who comes first \
-         changes; {} s measured, read every {}\n- {}\n",
+        "# What the probe costs\n\n- truetps{}\n{}{}- `{}`, {} rounds of three for each number of clients, in changing \
+         order; {} s measured, read every {}\n- {}\n",
         commit(root),
         plain.describe(&options.settings),
         host_line(),

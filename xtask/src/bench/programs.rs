@@ -17,7 +17,7 @@ use crate::bench::options::{mode, mode_word, protocol_word};
 /// Long enough for any window, and for the slowest start; a run is ended when its window is over.
 const RUN_SECONDS: &str = "3600";
 
-/// How our engine drives its clients.
+/// How the engine of truetps drives its clients.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct DriveChoice {
     pub(crate) mode: DriveMode,
@@ -92,7 +92,7 @@ impl Program {
             Self::Sysbench => {
                 let version = output("sysbench", "apt-get install --no-install-recommends sysbench")?;
                 format!(
-                    "{version}: `oltp_insert`; for prepared statements a script of ours, `xtask/src/bench/prepared_insert.lua`"
+                    "{version}: `oltp_insert`; for prepared statements the script `xtask/src/bench/prepared_insert.lua`"
                 )
             }
             Self::Mysqlslap => {
@@ -170,7 +170,7 @@ fn mysqlslap_command(load: &BenchLoad<'_>) -> anyhow::Result<Command> {
     Ok(command)
 }
 
-/// Statements of the text that our `insert` sends, with values written out.
+/// The statements of the workload `insert` as text, with values written out.
 fn slap_statements() -> anyhow::Result<String> {
     let workload = truetps_workload::build(&crate::bench::client::workload_spec(Protocol::Text), Dialect::Mysql, 1)?;
     let table = workload.tables().first().context("the workload has a table")?.name.clone();

@@ -39,7 +39,7 @@ impl BenchReport {
     /// `about`: the lines of the head that say what was measured, and on which server.
     pub(crate) fn new(title: &str, about: &str, options: &BenchOptions) -> Self {
         let head = format!(
-            "{title}\n\n{about}{}- {} pairs for each cell, who comes first changes; windows of {} s, seen from outside \
+            "{title}\n\n{about}{}- {} pairs for each cell, in changing order; windows of {} s, observed from outside \
              (/proc and the server's count of statements)\n- figures are medians [min..max]\n- {}\n",
             host_line(),
             options.pairs,
@@ -179,7 +179,7 @@ impl BenchReport {
         self.rows.iter().filter(move |row| row.protocol == protocol && row.connections == connections)
     }
 
-    /// Ours and theirs, where both have a figure.
+    /// Figures of both programs, if both have one.
     fn pairs(&self, protocol: Protocol, connections: u32) -> Vec<(ResourceSample, ResourceSample)> {
         let find = |pair: u32, side: Side| {
             let mut rows = self.cell(protocol, connections);

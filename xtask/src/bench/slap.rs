@@ -1,6 +1,6 @@
 //! `bench slap`: `truetps slap` beside mariadb-slap and `truetps mtls` beside mtls-perf-bench, as neighbours in time.
 //!
-//! Each program runs a fixed number of queries from its start to its end. What is taken is seen from outside: the wall
+//! Each program runs a fixed number of queries from its start to its end. What is taken is observed from outside: the wall
 //! time of the process, and the CPU time of it and of all processes that it has started.
 
 use std::fmt::Write as _;
@@ -123,7 +123,7 @@ pub(crate) fn run(root: &Path, args: &[&str]) -> anyhow::Result<()> {
     server.execute(&format!("GRANT ALL ON tempdb.* TO {MTLS_USER}@'127.0.0.1'"))?;
     let about = format!(
         "# truetps slap and mtls beside mariadb-slap and mtls-perf-bench, on a private server\n\n- truetps{}\n- {}\n{}{}\
-         - {} pairs for each row, who comes first changes; a run is a whole program: wall time, and CPU time of all its \
+         - {} pairs for each row, in changing order; a run is a whole program: wall time, and CPU time of all its \
          processes\n- {}\n",
         commit(root),
         version.lines().next().unwrap_or_default(),

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use anyhow::Context;
 
-/// Which crates of ours a crate may use: the edges of ARCHITECTURE.md. A new edge is a change of its own, with its
-/// reason.
+/// Which crates of the workspace a crate may use: the edges of ARCHITECTURE.md. A new edge needs a separate change with
+/// its reason.
 pub(super) const EDGES: [(&str, &[&str]); 16] = [
     ("record", &[]),
     ("driver", &["record"]),

@@ -1,4 +1,4 @@
-//! What `truetps sysbench` is to reach beside sysbench, for each number of clients.
+//! Goals of `truetps sysbench` beside sysbench, for each number of clients.
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct LuaGoal {
@@ -7,7 +7,7 @@ pub(crate) struct LuaGoal {
     pub(crate) tps: f64,
     /// Ratio of client CPU a transaction, at most.
     pub(crate) cpu: f64,
-    /// Our peak memory in MB, at most.
+    /// Peak memory of truetps in MB, at most.
     pub(crate) memory: Option<f64>,
 }
 
@@ -18,7 +18,7 @@ const GOALS: [LuaGoal; 4] = [
     LuaGoal { clients: 5000, tps: 1.3, cpu: 0.5, memory: Some(150.0) },
 ];
 
-/// `None`: for that number of clients nothing was promised.
+/// `None`: there is no goal for that number of clients.
 pub(crate) fn goal(clients: u32) -> Option<LuaGoal> {
     GOALS.into_iter().find(|goal| goal.clients == clients)
 }
@@ -35,7 +35,7 @@ fn verdict(small: f64, large: f64) -> &'static str {
     if small.is_nan() || large.is_nan() {
         return "no figure";
     }
-    // A mean goes through logarithms: what is equal may differ in the last digit.
+    // A mean goes through logarithms: equal values may differ in the last digit.
     if small <= large + 1e-9 { "met" } else { "**missed**" }
 }
 

@@ -1,4 +1,4 @@
-//! What was typed after `bench lua`.
+//! The arguments of `bench lua`.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -31,7 +31,7 @@ impl Script {
         }
     }
 
-    /// What the server counts once for each transaction, prepared or not.
+    /// The server's counter that grows by one for each transaction, prepared or not.
     pub(crate) fn counter(self) -> &'static str {
         match self {
             Self::Insert => "Com_insert",
@@ -41,12 +41,12 @@ impl Script {
         }
     }
 
-    /// Whether its tables grow: such a script has tables of its own, which are emptied before each run.
+    /// Whether its tables grow: such a script has its own tables, which are emptied before each run.
     pub(crate) fn is_growing(self) -> bool {
         self == Self::Insert
     }
 
-    /// The most that a session prepares: for each table and for all of them.
+    /// The maximum that a session prepares: for each table and for all of them.
     pub(crate) fn prepared_statements(self) -> (u32, u32) {
         match self {
             Self::Insert => (0, 0),
@@ -74,7 +74,7 @@ pub(crate) struct LuaBenchOptions {
     pub(crate) settings: Vec<(String, String)>,
     /// `None`: built from this tree.
     pub(crate) truetps: Option<PathBuf>,
-    /// Options of both programs, and of ours alone, which follow those of the bench and so go before them.
+    /// Options of both programs, and of truetps only. They follow the bench's own options, and so take precedence.
     pub(crate) both: Vec<String>,
     pub(crate) ours: Vec<String>,
     pub(crate) is_dry: bool,
@@ -91,7 +91,7 @@ impl LuaBenchOptions {
             tables: 1,
             table_rows: 100_000,
             prepared: "auto",
-            // With a thread for each connection the server decides the figures of many clients by itself.
+            // With a thread for each connection, the server alone determines the figures of many clients.
             settings: vec![("thread_handling".to_owned(), "pool-of-threads".to_owned())],
             truetps: None,
             both: Vec::new(),
@@ -158,16 +158,16 @@ impl LuaBenchOptions {
         self.scripts.iter().map(of).max().unwrap_or(0)
     }
 
-    /// What both programs get, but for the server and the number of clients.
+    /// Arguments of both programs, except the server and the number of clients.
     pub(crate) fn load(&self) -> Vec<String> {
         let mut load = vec![
             format!("--tables={}", self.tables),
             format!("--table-size={}", self.table_rows),
             format!("--time={}", run_seconds(self.window)),
-            // The default, `special`, meets the same few rows again and again: locks would decide.
+            // The default, `special`, uses the same few rows repeatedly: locks would dominate.
             "--rand-type=uniform".to_owned(),
             format!("--db-ps-mode={}", self.prepared),
-            // A deadlock ends no run; how many there were is shown.
+            // A deadlock ends no run; the number of deadlocks is shown.
             "--mysql-ignore-errors=all".to_owned(),
         ];
         load.extend(self.both.iter().cloned());
@@ -178,8 +178,8 @@ impl LuaBenchOptions {
     pub(crate) fn describe(&self) -> String {
         let ours = if self.ours.is_empty() { String::new() } else { format!("; ours also {}", self.ours.join(" ")) };
         format!(
-            "- both get {}{ours}; `oltp_insert` starts with empty tables\n- {} pairs for each cell, who comes first \
-             changes; windows of {} s in the measured phase, seen from outside (/proc, and the server's count of \
+            "- both get {}{ours}; `oltp_insert` starts with empty tables\n- {} pairs for each cell, in changing \
+             order; windows of {} s in the measured phase, observed from outside (/proc, and the server's count of \
              transactions)\n",
             self.load().join(" "),
             self.pairs,
@@ -188,7 +188,7 @@ impl LuaBenchOptions {
     }
 }
 
-/// Ours, and what follows `--`, which is for both programs.
+/// The bench's own arguments, and those after `--`, which are for both programs.
 fn split<'a, 'b>(args: &'a [&'b str]) -> (&'a [&'b str], Vec<String>) {
     let at = args.iter().position(|word| *word == "--");
     let both = at.map_or(&[][..], |at| &args[at + 1..]);

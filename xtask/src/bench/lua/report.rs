@@ -10,17 +10,17 @@ use crate::bench::report::Side;
 
 const DASH: &str = "–";
 const MEGABYTE: f64 = 1e6;
-/// Where more of the transactions were started again, locks decide and not the programs.
+/// If more of the transactions than this were restarted, locks dominate instead of the programs.
 const ERRORS_MAX: f64 = 0.01;
 
 /// One run.
 pub(crate) struct LuaRow {
     pub(crate) script: Script,
     pub(crate) clients: u32,
-    /// Rows of the same cell and number are neighbours in time.
+    /// Rows of the same cell and number are alternating runs.
     pub(crate) pair: u32,
     pub(crate) side: Side,
-    /// Or why there is nothing.
+    /// The result, or why it is missing.
     pub(crate) taken: Result<LuaRunTime, String>,
 }
 
@@ -93,7 +93,7 @@ impl LuaBenchReport {
             pairs.iter().map(|(ours, theirs)| figure(ours) / figure(theirs)).collect()
         };
         let (tps, cpu) = (ratios(|taken| taken.seen.tps), ratios(|taken| taken.seen.client_us));
-        // Ours alone: also where the other program does not start.
+        // Only of truetps: even if the other program does not start.
         let peak = self.taken(cell, Side::Ours).map(megabytes).fold(f64::NAN, f64::max);
         let goal = goal(cell.1);
         let held = |verdict: Option<String>| verdict.unwrap_or_else(|| DASH.to_owned());
@@ -171,7 +171,7 @@ impl LuaBenchReport {
         self.cell(cell).filter(move |row| row.side == side).filter_map(|row| row.taken.as_ref().ok())
     }
 
-    /// Ours and theirs, where both have a figure.
+    /// Figures of both programs, if both have one.
     fn pairs(&self, cell: LuaFigure) -> Vec<(&LuaRunTime, &LuaRunTime)> {
         let find = |pair: u32, side: Side| {
             self.cell(cell).find(|row| row.pair == pair && row.side == side)?.taken.as_ref().ok()

@@ -1,5 +1,5 @@
-//! One run of one program: watched from outside in the middle of its measured phase, then left to end by itself, so that
-//! it says how many errors it ignored.
+//! One run of one program: observed from outside in the middle of its measured phase, then left to end by itself, so
+//! that it reports how many errors it ignored.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -13,16 +13,16 @@ use crate::bench::private_server::PrivateServer;
 use crate::bench::sample::{ResourceSample, SETTLE, SampleLook, cause, check_alive, start_timeout, wait_until};
 use crate::bench::server::Server;
 
-/// Between the last look and the end that the program was told: a look takes its time beside thousands of sessions.
+/// Time between the last reading and the program's scheduled end: a reading is slow with thousands of sessions.
 const AFTER: Duration = Duration::from_secs(3);
-/// Beyond the time that the program was told.
+/// Time limit beyond the program's scheduled end.
 const END_TIMEOUT: Duration = Duration::from_mins(2);
 
 /// Old versions of rows that are still to be removed when the next program starts, at most.
 const HISTORY_MAX: u64 = 1000;
 const HISTORY_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Both programs say so when the start is over and the measured phase begins.
+/// Printed by both programs when the measured phase begins.
 const STARTED: &str = "Threads started!";
 const ENDED: &str = "SQL statistics:";
 
@@ -31,12 +31,12 @@ pub(crate) struct LuaRunTime {
     /// The largest resident size since the program started.
     pub(crate) peak_bytes: u64,
     pub(crate) said: Said,
-    /// What the server counted from the start of the program to its end.
+    /// The server's count from the start of the program to its end.
     pub(crate) counted: u64,
 }
 
 impl LuaRunTime {
-    /// Whether server and program agree about the transactions: else one of them counts something else.
+    /// Whether server and program agree on the number of transactions: otherwise one of them counts something else.
     pub(crate) fn agrees(&self, clients: u32) -> bool {
         // Each client may be cut off in a transaction that only one of the two counts; so may an ignored error be.
         let slack = u64::from(clients) + self.said.ignored_errors + self.said.transactions / 100;
@@ -44,7 +44,7 @@ impl LuaRunTime {
     }
 }
 
-/// What a program says at its end, of its whole measured phase.
+/// The program's own statistics of its whole measured phase.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Said {
     pub(crate) transactions: u64,
@@ -57,10 +57,10 @@ pub(crate) fn run_seconds(window: Duration) -> u64 {
     (SETTLE + window + AFTER).as_secs_f64().ceil() as u64
 }
 
-/// Waits until the server is done with what the run before has left, so that the next one does not pay for it.
+/// Waits until the server has finished the previous run's work, so that the next run does not pay for it.
 pub(crate) fn settle(server: &mut PrivateServer) {
     let began = Instant::now();
-    // Some servers do not say; a backlog that does not shrink is no reason to end.
+    // Some servers do not report it; a backlog that does not shrink is no reason to stop.
     while server.value("Innodb_history_list_length").is_ok_and(|length| length > HISTORY_MAX) {
         if began.elapsed() > HISTORY_TIMEOUT {
             break;
@@ -77,7 +77,7 @@ pub(crate) fn take(
 ) -> anyhow::Result<LuaRunTime> {
     let files = tempfile::tempdir()?;
     let path = files.path().join("log");
-    // Appended, because it is read meanwhile.
+    // Opened for appending, because it is read during the run.
     let log = File::options().create(true).append(true).open(&path)?;
     let before = server.statements()?;
     let mut child = command.stdout(log.try_clone()?).stderr(log).spawn().context("starting the program")?;
@@ -133,7 +133,7 @@ fn end(child: &mut Child, limit: Duration) -> anyhow::Result<u64> {
     let mut peak = 0;
     let mut ending = None;
     wait_until(limit, "the end of the program", || {
-        // Of a program that has ended nothing is shown.
+        // /proc shows nothing of a program that has ended.
         peak = peak_of(child.id()).unwrap_or(0).max(peak);
         ending = child.try_wait()?;
         Ok(ending.is_some())

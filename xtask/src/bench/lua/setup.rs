@@ -1,4 +1,4 @@
-//! What has to be there before the first run: both programs, their scripts, room on the host, and tables.
+//! Preparations for the first run: both programs, their scripts, memory of the host, and tables.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use crate::bench::server::Server;
 
 const SYSBENCH: &str = "sysbench";
 const INSTALL: &str = "apt-get install --no-install-recommends sysbench";
-/// Where Debian's package has its scripts. Both programs get the path, so that no copy can take their place.
+/// The scripts' folder in Debian's package. Both programs get the path, so that no copy can replace it.
 const SCRIPTS: &str = "/usr/share/sysbench";
 
 /// Filled once; scripts that change rows leave their number as it is.
@@ -25,8 +25,8 @@ const EMPTY: &str = "sbtest_empty";
 
 /// sysbench took 0.34 MB for each of 1,000 clients, 0.28 for each of 5,000; with prepared statements more.
 const BYTES_PER_CLIENT: u64 = 512 << 10;
-/// What the sandbox reckons with: a session of the server, and the server without any, beside its buffer pool of a
-/// quarter of the memory, which is 1 GiB at most.
+/// The sandbox's estimates: a session of the server, and the server without sessions, besides its buffer pool of a
+/// quarter of the memory, at most 1 GiB.
 const BYTES_PER_SESSION: u64 = 256 << 10;
 const SERVER_BYTES: u64 = 400 << 20;
 const BUFFER_POOL_MAX: u64 = 1 << 30;
@@ -40,7 +40,7 @@ pub(crate) struct LuaPrograms {
 }
 
 impl LuaPrograms {
-    /// Builds ours where no other is named, and makes sure of theirs.
+    /// Builds truetps unless another one is named, and checks that sysbench is present.
     pub(crate) fn find(root: &Path, options: &LuaBenchOptions) -> anyhow::Result<Self> {
         let version = output(SYSBENCH, INSTALL)?;
         for script in &options.scripts {
@@ -99,7 +99,7 @@ fn words(
     words.push(format!("--threads={clients}"));
     words.extend(options.load());
     if side == Side::Ours {
-        // A folder for each run would be work that the other program does not have.
+        // A folder for each run would be work that the other program does not do.
         words.push("--runs=none".to_owned());
         words.extend(options.ours.iter().cloned());
     }
@@ -133,7 +133,7 @@ fn build_truetps(root: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Whether the scripts are as the package brought them.
+/// Whether the scripts are unmodified since the package's installation.
 fn scripts_state() -> String {
     let changed = new_command("dpkg").args(["--verify", "sysbench"]).output();
     match changed.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()) {
@@ -143,7 +143,7 @@ fn scripts_state() -> String {
     }
 }
 
-/// Room for all sessions and what they prepare.
+/// Room for all sessions and their prepared statements.
 pub(crate) fn server_load(options: &LuaBenchOptions) -> anyhow::Result<ServerLoad> {
     let (clients, each) = (options.most_clients(), options.statements_per_session());
     let all = u64::from(clients) * u64::from(each);
@@ -172,12 +172,12 @@ pub(crate) fn check_memory(clients: u32) -> anyhow::Result<()> {
 }
 
 fn memory_bytes(clients: u32, host_bytes: u64) -> u64 {
-    // A buffer pool has a tenth of its size around it.
+    // A buffer pool has an overhead of a tenth of its size.
     let buffer_pool = (host_bytes / 4).min(BUFFER_POOL_MAX) / 10 * 11;
     SERVER_BYTES + buffer_pool + u64::from(clients) * (BYTES_PER_CLIENT + BYTES_PER_SESSION)
 }
 
-/// The tables of both schemas, made by sysbench itself.
+/// The tables of both schemas, created by sysbench itself.
 pub(crate) fn prepare(options: &LuaBenchOptions, server: &mut PrivateServer) -> anyhow::Result<()> {
     for (schema, rows) in [(FULL, options.table_rows), (EMPTY, 0)] {
         if !options.scripts.iter().any(|script| self::schema(*script) == schema) {
@@ -196,7 +196,7 @@ pub(crate) fn prepare(options: &LuaBenchOptions, server: &mut PrivateServer) -> 
     Ok(())
 }
 
-/// The same tables for whoever comes next.
+/// The same tables for each program.
 pub(crate) fn same_start(options: &LuaBenchOptions, script: Script, server: &mut PrivateServer) -> anyhow::Result<()> {
     if script.is_growing() {
         for table in 1..=options.tables {
@@ -206,7 +206,7 @@ pub(crate) fn same_start(options: &LuaBenchOptions, script: Script, server: &mut
     Ok(())
 }
 
-/// What would run, for `--dry`.
+/// The planned runs, for `--dry`.
 pub(crate) fn plan(root: &Path, options: &LuaBenchOptions) -> String {
     let truetps = truetps_path(root, options);
     let mut text = options.describe();
