@@ -319,7 +319,7 @@ fn logins_that_fail_say_why_and_keep_the_password() {
     check(&format!("mysql://root@127.0.0.1:{port}?tls=verify-ca&ca=/nowhere.pem"), &["/nowhere.pem"]);
 }
 
-/// They would lock everybody else out.
+/// They would lock out all other users.
 #[test]
 fn clients_that_would_take_every_session_are_refused() {
     let Some(binary) = mariadb("clients_that_would_take_every_session") else { return };

@@ -1,4 +1,4 @@
-//! `--dsn` on a PostgreSQL: every workload, its logins and TLS, and what is left behind, which is nothing.
+//! `--dsn` on a PostgreSQL: every workload, logins and TLS; nothing is left behind.
 
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test may panic, and says loudly what it skips")]
 
@@ -365,7 +365,8 @@ fn a_table_of_somebody_else_s_keeps_the_database() {
     }
 }
 
-/// Settings of sessions are set on those of the load alone: nobody else's are changed, and nothing is to be put back.
+/// Session settings are set in the sessions of the load alone: other sessions are not affected, and nothing has to be
+/// restored.
 #[test]
 fn settings_of_sessions() {
     let Some(server) = server("settings_of_sessions", &PostgresOptions::default()) else { return };

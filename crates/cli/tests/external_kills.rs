@@ -1,5 +1,4 @@
-//! Runs on servers that belong to somebody, killed where it hurts: what each leaves, and that `truetps server restore`
-//! leaves nothing of it.
+//! Runs on external servers, killed at critical moments: `truetps server restore` removes everything that they leave.
 //!
 //! Kills are triggered by what has happened, so that each hits something on any machine. `TRUETPS_KILLS=60` kills at random
 //! moments, too, that many runs in all.
@@ -25,7 +24,7 @@ use truetps_driver::Client;
 use truetps_sandbox::ServerBinary;
 use truetps_testkit::mysql_family::{fetched_server, mariadb};
 
-/// What a run has done so far, as it is seen from outside.
+/// The progress of a run, observed from outside.
 struct Seen<'a> {
     admin: Client,
     place: &'a Place,
@@ -71,7 +70,7 @@ impl Seen<'_> {
     }
 }
 
-/// Waits for what is to be seen, and kills the run there.
+/// Waits for an observable event, and kills the run there.
 fn kill_when(mut child: Child, what: &str, seen: &mut Seen<'_>, is_there: &mut dyn FnMut(&mut Seen<'_>) -> bool) {
     let began = Instant::now();
     while !is_there(seen) {
@@ -90,7 +89,7 @@ fn sessions(owned: &Owned) -> String {
     owned.admin().query_value(sql).unwrap().unwrap()
 }
 
-/// The next run refuses, everything is put back, and a second time there is nothing to do.
+/// The next run refuses, everything is restored, and a second restore has nothing to do.
 fn put_back(owned: &Owned, place: &Place, what: &str, before: &(BTreeMap<String, String>, Vec<String>)) -> String {
     if !journals(place).is_empty() {
         let next = place.run(&["sweep", "./levels.toml", "--dsn", &owned.socket_dsn()]);
@@ -248,8 +247,10 @@ fn runs_that_are_killed_where_it_hurts() {
         put_back(&owned, &place, what, &before);
     }
     assert!(with_settings >= 1 && with_schema >= 4, "{with_settings} with settings, {with_schema} with a schema");
-    // While it is being put back. A lock of somebody else's keeps the run there.
-    for what in ["put back, and the schema is not dropped", "a level is set, and the user has had enough"] {
+    // During the restore. A lock held by another session blocks the run there.
+    for what in
+        ["settings are restored, and the schema is not dropped", "a level is set, and the user interrupts again"]
+    {
         let place = Place::new();
         place.write("levels.toml", &PLAN.replace("measure_s = 0.2", "measure_s = 3").replace("[1, 2, 0]", "[2, 0]"));
         let mut seen = Seen { admin: owned.admin(), place: &place, before: ["3".to_owned(), "1".to_owned()] };
@@ -257,7 +258,7 @@ fn runs_that_are_killed_where_it_hurts() {
         place.wait_for_interval("trial-0001");
         assert!(seen.is_set(), "{what}");
         signal(child.id(), Signal::INT);
-        if what.starts_with("put back") {
+        if what.starts_with("settings are restored") {
             let mut admin = owned.admin();
             admin.execute("FLUSH TABLES WITH READ LOCK").unwrap();
             kill_when(child, what, &mut seen, &mut |seen| seen.journal_says("\"pending\": true") && !seen.is_set());
@@ -309,7 +310,7 @@ fn runs_that_are_killed_at_random() {
         }
     }
     eprintln!(
-        "seed {seed}: {done} runs killed, {with_settings} of them with settings of theirs, {with_schema} with a schema and \
+        "seed {seed}: {done} runs killed, {with_settings} of them with settings, {with_schema} with a schema and \
          {with_sessions} with sessions left; all restored"
     );
     assert!(with_settings > 0 && with_schema > 0, "no kill has hit anything");

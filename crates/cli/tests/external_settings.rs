@@ -1,5 +1,4 @@
-//! Settings of servers that belong to somebody: they are set for trials, and are as before after every end of a run,
-//! `kill -9` among them.
+//! Settings of external servers: they are set for trials, and are restored however a run ends, including `kill -9`.
 
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test may panic, and says loudly what it skips")]
 
@@ -22,7 +21,7 @@ use support::foreign::{PLAN, binaries, globals, journals, schemas, server};
 use support::{ACCOUNT, Owned, PASSWORD, assert_secret, run_with_password, short_run, valid_trial};
 use truetps_testkit::mysql_family::{fetched_server, mariadb};
 
-/// MariaDB has a privilege for each kind of variable: that one is named, and is enough.
+/// MariaDB has a privilege for each kind of variable: the error names the one needed, and it is enough.
 #[test]
 fn the_narrowest_right_to_a_setting_is_named_and_is_enough() {
     let test = "the_narrowest_right_to_a_setting";
@@ -96,7 +95,7 @@ fn levels_are_set_and_put_back() {
             ran.stderr
         );
         assert!(!ran.stderr.contains("commits of all sessions"), "{name}: {}", ran.stderr);
-        // Numbers with a fraction, for everybody and for a session.
+        // Numbers with a fraction, for all sessions and for one.
         let flags = ["--set=innodb_max_dirty_pages_pct=75.5", "--set=long_query_time=0.5", "--table-rows=300"];
         valid_trial(&place, &place.run(&short_run("insert", &dsn, &flags)));
         assert_eq!((globals(&owned), journals(&place).len()), (before, 0), "{name}: a fraction");
@@ -369,7 +368,7 @@ fn an_option_file_says_who_logs_in() {
     let ran = place.run(&short_run("insert", &dsn, &["--table-rows=300", &flag]));
     valid_trial(&place, &ran);
     assert_secret(&place, &ran);
-    // A killed run of that account, put back by it; its journal has no password either.
+    // A killed run of that account, restored by it; its journal contains no password either.
     let place = Place::new();
     let mut child =
         place.start(&["run", "insert", "--dsn", &dsn, "--rate=50", "--measure=60", "--table-rows=300", &flag]);
@@ -398,7 +397,7 @@ fn a_schema_of_its_owner() {
     assert_eq!(tables(), before);
     let ran = place.run(&short_run("insert", &dsn, &["--schema=absent", "--i-own-this-schema"]));
     assert!(ran.code == Some(2) && ran.stderr.contains("`absent` does not exist"), "{}", ran.stderr);
-    // The owner makes a table of the name of one that he has renamed: no trial empties it.
+    // The owner renames a table of the run and creates another of that name: no trial empties it.
     place.write("two.toml", &PLAN.replace("measure_s = 0.2", "measure_s = 2").replace("[1, 2, 0]", "[1]"));
     let child = place.start(&["sweep", "./two.toml", "--dsn", &dsn, flags[0], flags[1]]);
     wait_until("a table with rows", || {

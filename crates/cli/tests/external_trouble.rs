@@ -1,5 +1,5 @@
-//! What can go wrong with a server that belongs to somebody while its settings are ours: another server at its address, a
-//! right that is gone, a variable that moves another one, tables of the owner's beside ours.
+//! Failures on an external server during a run: another server at its address, a revoked privilege, a variable that
+//! changes another one, other tables in the run's schema.
 
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test may panic, and says loudly what it skips")]
 
@@ -66,7 +66,7 @@ fn another_server_at_the_same_address_is_not_touched() {
     assert!(ran.stderr.contains("another server") && ran.stderr.contains("server restore"), "{}", ran.stderr);
     assert_eq!(globals(&other)["sync_binlog"], "0", "{}", ran.stderr);
     assert_eq!(schemas(&other), before.3);
-    // The journal is still that of the first one, which can be put back.
+    // The journal still belongs to the first server, which can be restored.
     let ran = run_with_password(&place, &["server", "restore", "--dsn", &other.tcp_dsn()]);
     assert!(ran.code == Some(2) && ran.stderr.contains("skipped"), "{}", ran.stderr);
     let ran = run_with_password(&place, &["server", "restore", "--dsn", &first.tcp_dsn()]);
@@ -157,7 +157,7 @@ fn who_comes_second_by_a_moment_has_nothing_to_put_back() {
     valid_trial(&place, &run_with_password(&place, &args));
 }
 
-/// What the server does not say is not taken for a no.
+/// A missing answer of the server does not count as a no.
 #[test]
 fn who_may_not_look_does_not_call_it_somebody_else_s() {
     let Some(binary) = mariadb("who_may_not_look_does_not_call_it_somebody_else_s") else { return };
@@ -204,7 +204,7 @@ fn one_password_is_not_shown_to_every_server_of_a_journal() {
     assert!(!ran.stderr.contains(PASSWORD));
     let ran = place.run(&["server", "restore", "--defaults-file=/dev/null"]);
     assert!(ran.code == Some(2) && ran.stderr.contains("--defaults-file is for one server"), "{}", ran.stderr);
-    // Whoever says that another server is the same one is not believed: the run has left nothing there.
+    // --same-server for another server is refused: the run left nothing there.
     let wrong = ["server", "restore", "--journal", &from, "--same-server", "--dsn", &first.tcp_dsn()];
     let ran = run_with_password(place, &wrong);
     assert!(ran.code == Some(2) && ran.stderr.contains("is not here"), "{}", ran.stderr);
@@ -218,7 +218,7 @@ fn one_password_is_not_shown_to_every_server_of_a_journal() {
     let ran = run_with_password(place, &["server", "restore", "--dsn", &first.tcp_dsn()]);
     assert!(ran.code == Some(4) && ran.stderr.contains("0.json"), "{}", ran.stderr);
     assert!(!schemas(&first).contains(&"truetps".to_owned()), "{}", ran.stdout);
-    // Nobody is at the terminal.
+    // There is no terminal.
     let ran = place.run(&["server", "restore", "--ask-password"]);
     assert_ne!(ran.code, Some(0), "{}", ran.stderr);
 }
@@ -229,7 +229,7 @@ fn a_value_of_ours_after_a_restart_is_for_its_owner_to_decide() {
     let place = Place::new();
     let owned = Owned::start(&binary, &[("log_bin", "ON"), ("sync_binlog", "3")]);
     killed(&place, start(&place, &owned.socket_dsn(), &["--set=sync_binlog=7"]));
-    // Somebody has taken the value that he saw for the right one, and has given the server another number.
+    // Another user has made the current value permanent, and has changed the server's number.
     let owned = owned.restarted(&binary, &[("log_bin", "ON"), ("sync_binlog", "7"), ("server_id", "9")]);
     let (dsn, file) = (owned.socket_dsn(), journal(&place));
     let ran = place.run(&["server", "restore"]);
@@ -305,7 +305,7 @@ fn a_right_that_is_gone_leaves_the_rest_put_back_and_ends_with_4() {
     assert_eq!(globals(&owned)["sync_binlog"], "0");
     let left = fs::read_to_string(journal(&place)).unwrap();
     assert!(left.contains("\"name\": \"sync_binlog\""), "{left}");
-    // What somebody else has set stays, and what it was is known for as long as anything is.
+    // A value set by another session stays, and its original value is kept as long as the journal.
     assert!(left.contains("\"name\": \"innodb_flush_log_at_timeout\""), "{left}");
     let ran = run_with_password(&place, &["server", "restore"]);
     assert_eq!(ran.code, Some(4), "{}", ran.stderr);
@@ -340,10 +340,10 @@ fn a_server_that_stays_away_is_waited_for_until_the_user_has_had_enough() {
     let mut child = start(&place, &dsn, &["--set=sync_binlog=0"]);
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
     place.wait_for_interval("trial-0001");
-    // Nobody listens there.
+    // No server listens there.
     relay.lead_to(1);
     wait_for_line(&mut lines, "waiting up to 10 min for the server to come back");
-    // The trial is given up. What is to be put back is not.
+    // The trial is given up; the restore is not.
     signal(child.id(), Signal::INT);
     wait_for_line(&mut lines, "ending, and restoring the original settings");
     wait_for_line(&mut lines, "waiting up to 10 min for the server to come back");
@@ -406,14 +406,14 @@ fn who_is_setting_it_already_is_waited_for() {
     let (before, place, dsn) = (globals(&owned), Place::new(), owned.socket_dsn());
     let child = start(&place, &dsn, &["--set=sync_binlog=0"]);
     place.wait_for_interval("trial-0001");
-    // Of the same user, and of one who sees no journal of the first.
+    // Of the same user, and of a user that sees no journal of the first.
     let set = ["--schema=other", "--set=sync_binlog=1"];
     let ran = place.run(&short_run("insert", &dsn, &set));
     assert!(ran.code == Some(2) && ran.stderr.contains("is using this server"), "{}", ran.stderr);
     let elsewhere = Place::new();
     let ran = elsewhere.run(&short_run("insert", &dsn, &set));
     assert!(ran.code == Some(2) && ran.stderr.contains("of another user or host"), "{}", ran.stderr);
-    // Without settings nobody is in the way.
+    // Without settings the runs do not conflict.
     let without = ["--schema=other", "--table-rows=300"];
     valid_trial(&elsewhere, &elsewhere.run(&short_run("insert", &dsn, &without)));
     let ran = place.run(&["server", "restore", "--journal", &journal(&place)]);
@@ -440,14 +440,14 @@ fn what_no_set_takes_back_is_refused() {
         let ran = place.run(&short_run("insert", &dsn, &[set]));
         assert!(ran.code == Some(2) && ran.stderr.contains(word), "{set}: {}", ran.stderr);
     }
-    // Nor is anything begun without a place for its journal, or for its records.
+    // A run does not start without a folder for its journal, or for its records.
     let mut command = place.command(&short_run("insert", &dsn, &["--set=sync_binlog=0"]));
     let ran: Ran = command.env("XDG_STATE_HOME", "/dev/null/state").output().unwrap().into();
     assert!(ran.code == Some(2) && ran.stderr.contains("XDG_STATE_HOME"), "{}", ran.stderr);
     let ran = place.run(&short_run("insert", &dsn, &["--runs=/dev/null/runs"]));
     assert!(ran.code == Some(2) && ran.stderr.contains("--runs"), "{}", ran.stderr);
     assert_eq!((globals(&owned), journals(&place).len()), (before, 0));
-    // What levels mean for everybody is told before they are set.
+    // The effect of levels on all sessions is reported before they are set.
     let ran = place.run(&short_run("insert", &dsn, &["--set=innodb_flush_log_at_trx_commit=0", "--dry-run"]));
     assert!(ran.code == Some(0) && ran.stderr.contains("commits of all sessions"), "{}", ran.stderr);
 }
@@ -530,7 +530,7 @@ fn a_schema_of_its_owner_after_a_kill() {
         child.wait().unwrap();
         let is_replaced = state == "interval";
         if is_replaced {
-            // The owner keeps what the run has made, and makes one of that name himself.
+            // The owner keeps the run's table, and creates another one of that name.
             owned.execute(&[
                 "RENAME TABLE `app-1`.sbtest1 TO `app-1`.kept",
                 "CREATE TABLE `app-1`.sbtest1 (id INT)",
@@ -638,7 +638,7 @@ fn a_database_of_its_owner_in_postgresql() {
     let place = Place::new();
     killed(&place, start(&place, &dsn, &flags));
     assert_ne!(tables(), before);
-    // Who puts back has another search path; and the owner has made a table of the name of one that he has renamed.
+    // The restore has another search path; and the owner renamed a table and created another of that name.
     for sql in [
         "ALTER ROLE truetps SET search_path = public",
         "ALTER TABLE mine.sbtest1 RENAME TO kept",

@@ -204,7 +204,7 @@ fn defect_1_no_row_is_lost_to_a_remainder() {
     let ran = bench.ours(&["--ints=1", "--rows=803", "--parallel=8", "insert"]);
     assert_eq!((ran.code, bench.rows().as_str()), (Some(0), "803"), "{}", ran.stderr);
     let ran = bench.ours(&["--ints=1", "--rows=803", "--batch=8", "insert"]);
-    assert!(ran.code == Some(2) && ran.stderr.contains("--rows=803 is no multiple of --batch=8"), "{}", ran.stderr);
+    assert!(ran.code == Some(2) && ran.stderr.contains("--rows=803 is not a multiple of --batch=8"), "{}", ran.stderr);
     let ran = bench.ours(&["--ints=1", "--rows=800", "--batch=8", "--parallel=3", "insert"]);
     assert_eq!((ran.code, bench.rows().as_str()), (Some(0), "1603"), "{}", ran.stderr);
 }
@@ -344,7 +344,7 @@ fn ctrl_c_ends_rows_that_wait_for_a_lock() {
         let ran: Ran = running.wait_with_output().unwrap().into();
         assert_eq!(ran.code, Some(130), "{}{}", ran.stdout, ran.stderr);
         assert!(began.elapsed() < std::time::Duration::from_secs(30), "{:?}", began.elapsed());
-        assert!(ran.stderr.contains("mtls-perf-bench: interrupted: rows that are under way"), "{}", ran.stderr);
+        assert!(ran.stderr.contains("mtls-perf-bench: interrupted: running inserts are ended after"), "{}", ran.stderr);
         assert_eq!(bench.value(waiting), "0");
     }
 }
@@ -496,8 +496,8 @@ fn what_cannot_be_done_is_refused_before_a_server_is_asked() {
         (&["--ints=1", "--rows=9223372036854775808", "insert"], "9223372036854775808"),
         (&["--ints=1", "--seed=9223372036854775808", "insert"], "9223372036854775808"),
         (&["--ints=1", "--rows=0", "insert"], "--rows"),
-        (&["--ints=1", "--rows=803", "--batch=8", "insert"], "--rows=803 is no multiple of --batch=8"),
-        (&["--ints=1", "--runs=/proc/nowhere", "insert"], "--runs=none keeps nothing"),
+        (&["--ints=1", "--rows=803", "--batch=8", "insert"], "--rows=803 is not a multiple of --batch=8"),
+        (&["--ints=1", "--runs=/proc/nowhere", "insert"], "--runs=none keeps no run folder"),
     ] {
         // Nothing listens there.
         let ran = place.run(&[&["mtls", "--port=1"], args].concat());

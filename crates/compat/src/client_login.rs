@@ -1,4 +1,5 @@
-//! Who logs in, by an option file of MySQL's programs: the group `[client]`, for whoever has no other use of such a file.
+//! The account in an option file of MySQL's programs: the group `[client]`, for callers that use nothing else of the
+//! file.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -8,7 +9,7 @@ use truetps_driver::Password;
 
 use crate::mysql_words::OptionFiles;
 
-/// What the file says of the account. Where the server is stands in a DSN.
+/// The account in the file. The server's address is in a DSN.
 #[derive(Debug, Default)]
 pub struct ClientLogin {
     pub user: Option<String>,
@@ -16,18 +17,18 @@ pub struct ClientLogin {
     pub warnings: Vec<String>,
 }
 
-/// Why no login is taken from a file.
+/// Why no login can be read from a file.
 #[derive(Debug, Error)]
 pub enum NoLogin {
     #[error("{0}")]
     Unread(String),
-    /// MySQL's programs pass such a file over. Without it somebody else would log in than the one it names.
+    /// MySQL's programs ignore such a file. Ignoring it here would log in as another account than the one it names.
     #[error("'{}' is not read: everybody may write to it", path.display())]
     OpenToAll { path: PathBuf },
 }
 
 impl NoLogin {
-    /// What to do about it.
+    /// A hint for the user.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Unread(_) => None,
@@ -36,7 +37,7 @@ impl NoLogin {
     }
 }
 
-/// Reads `[client]` of this file, and of those that it includes.
+/// Reads `[client]` of this file and of the files that it includes.
 pub fn client_login(path: &Path) -> Result<ClientLogin, NoLogin> {
     let mut words = VecDeque::from([format!("--defaults-file={}", path.display())]);
     let files = OptionFiles::take_options(&mut words, &["client"], &|_| None);

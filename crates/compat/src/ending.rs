@@ -1,4 +1,4 @@
-//! Statements that are ended once the user has asked for the end: by KILL from another connection, as theirs is busy.
+//! Ends statements after Ctrl-C with KILL, sent from another connection because theirs is busy.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -7,24 +7,25 @@ use std::time::{Duration, Instant};
 use truetps_driver::{Client, ConnectionIds, DriverError, Target};
 use truetps_lab::ServerSession;
 
-/// It takes no longer to end a statement.
+/// Time limit for ending a statement.
 const KILL_TIMEOUT: Duration = Duration::from_secs(2);
-/// How long statements of clients go on.
+/// How long statements of clients may continue.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(1);
-/// Statements that go on for so much longer are ended with their connections: some cannot be ended otherwise.
+/// Statements that continue for this much longer are ended with their connections: some cannot be ended otherwise.
 const LONG_PATIENCE: Duration = Duration::from_secs(3);
-/// Between two looks at whether the user has had enough.
+/// Interval between checks for a further interruption.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Clients that are at work, and how they are known.
+/// Busy clients, and what identifies them.
 pub(crate) struct Clients {
     pub(crate) sessions: RunSessions,
-    /// What their statements begin with.
+    /// The beginnings of their statements.
     pub(crate) starts: Vec<String>,
 }
 
 impl Clients {
-    /// Ends what they are at some time after the user has asked for the end, until `is_over`. Whether connections were ended, too.
+    /// Ends running statements some time after the interruption, until `is_over`. Returns whether connections were
+    /// ended, too.
     pub(crate) fn end_when_wanted(&self, stop: &AtomicBool, is_over: &AtomicBool) -> bool {
         let starts: Vec<&str> = self.starts.iter().map(String::as_str).collect();
         let (mut since, mut has_ended_connections) = (None, false);
@@ -35,7 +36,7 @@ impl Clients {
             }
             let waited = since.get_or_insert_with(Instant::now).elapsed();
             if waited >= PATIENCE && !is_over.load(Ordering::Relaxed) {
-                // One that goes on is looked at again.
+                // A statement that continues is checked again.
                 let with_connection = waited >= LONG_PATIENCE;
                 has_ended_connections |= with_connection;
                 let _ = self.sessions.end_statements(&starts, with_connection);
@@ -45,24 +46,25 @@ impl Clients {
     }
 }
 
-/// Sessions whose statements may be ended: by number, account and schema together, and by what their statement begins with.
+/// Sessions whose statements may be ended: identified by number, account and schema together, and by the beginning of
+/// their statement.
 pub(crate) struct RunSessions {
-    /// For connections from which statements are ended; it lists all connections.
+    /// Target of the connections that end statements; it records all connections.
     target: Target,
     connections: ConnectionIds,
-    /// That they may be in; empty: none.
+    /// The schema of the sessions; empty: none.
     schemas: Vec<String>,
 }
 
 impl RunSessions {
-    /// Of connections to this target, which are listed from now on.
+    /// Connections to this target, which are listed from now on.
     pub(crate) fn of(target: &mut Target, schemas: Vec<String>) -> Self {
         let connections = ConnectionIds::default();
         target.connections = Some(connections.clone());
         Self { target: Target { setup: Vec::new(), ..target.clone() }, connections, schemas }
     }
 
-    /// Ends what runs in them, if it begins like that.
+    /// Ends a running statement if it has one of the beginnings.
     pub(crate) fn end_statements(&self, starts: &[&str], with_connection: bool) -> Result<(), DriverError> {
         let mut client = Client::connect(&self.target, KILL_TIMEOUT)?;
         let Some((user, others)) = ServerSession::beside(&mut client, &self.connections)? else { return Ok(()) };
@@ -80,14 +82,14 @@ impl RunSessions {
     }
 }
 
-/// Whether a statement begins like one of these.
+/// Whether a statement has one of these beginnings.
 fn begins(statement: &str, starts: &[&str]) -> bool {
     let text = statement.trim_start();
     starts.iter().any(|start| !start.is_empty() && text.starts_with(start))
 }
 
-/// Enough of a statement to know it by, without letters that some character set turns into others, and without values
-/// that are put in later.
+/// A prefix that identifies a statement, without characters that a character set may convert, and without values that
+/// are inserted later.
 pub(crate) fn start_of(sql: &str) -> &str {
     const CHARS_MAX: usize = 60;
     let sql = sql.trim_start();
@@ -117,7 +119,8 @@ mod tests {
         };
         assert!(is_of(&row("7", Some("INSERT INTO t VALUES ('?')"))));
         assert!(is_of(&row("7", Some("select a from t where id = 5"))));
-        // The same number and statement of another account, or in another schema: another server, or the same one restarted.
+        // The same number and statement of another account, or in another schema: another server, or the same one
+        // restarted.
         for (cell, text) in [(1, "v"), (3, "shop")] {
             let mut other = row("7", Some("INSERT INTO t VALUES ('?')"));
             other[cell] = Some(text.to_owned());

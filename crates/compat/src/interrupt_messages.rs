@@ -1,8 +1,8 @@
-//! What the user is told who asks for the end. Whoever hears the signal says it, while the program is at work.
+//! Text printed on the first and second Ctrl-C, by the thread that receives the signal while the program works.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Texts that the program changes as it goes on.
+/// Texts that the program changes while it runs.
 #[derive(Debug, Default)]
 pub struct InterruptMessages(Mutex<InterruptTexts>);
 
@@ -13,17 +13,17 @@ struct InterruptTexts {
 }
 
 impl InterruptMessages {
-    /// What is done now: empty, or lines. For the first signal.
+    /// What happens now: empty, or lines. Printed on the first signal.
     pub fn first(&self) -> String {
         self.texts().first.clone()
     }
 
-    /// What is left behind: empty, or lines. For the second signal, which ends the program.
+    /// What is left behind: empty, or lines. Printed on the second signal, which ends the program.
     pub fn second(&self) -> String {
         self.texts().second.clone()
     }
 
-    /// Both, from here on.
+    /// Both texts from here on.
     pub fn set(&self, first: String, second: String) {
         *self.texts() = InterruptTexts { first, second };
     }

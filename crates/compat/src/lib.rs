@@ -1,17 +1,17 @@
 //! The command lines and reports of mysqlslap and mtls-perf-bench.
 //!
-//! Names and texts are theirs; what is measured is measured by the engine as everywhere else, and kept in a run folder.
+//! Names and texts are the originals'; the engine measures as for every other run, and the results are in a run folder.
 //!
 //! - `mysql_words`: command lines and option files of MySQL's programs.
 //! - `client_login`: the account of an option file, for `--dsn`.
 //! - `slap`: mysqlslap.
 //! - `mtls`: mtls-perf-bench.
-//! - `run`: what both do alike, from what is asked of a run to what came of it.
-//! - `ssl`: TLS by the options of MySQL's programs, for both.
-//! - `ending` and `farewell`: Ctrl-C, what it ends and what is said.
+//! - `run`: common to both, from the run's options to its results.
+//! - `ssl`: TLS with the options of MySQL's programs, for both.
+//! - `ending` and `interrupt_messages`: what Ctrl-C ends, and the messages about it.
 //! - `mask`: the command line without its passwords.
 //! - `recording`: the run folder of such a run.
-//! - `truth`: the lines that follow the original report, and say what that leaves out.
+//! - `supplement`: the lines after the original report, with what that leaves out.
 
 mod client_login;
 mod ending;
@@ -39,17 +39,17 @@ pub use slap::masked as masked_slap;
 pub use slap::run as run_slap;
 pub use terminal::{NoPassword, ask_password};
 
-/// A variable of the environment with words that the list of processes does not show: no child gets it.
+/// A variable of the environment with the hidden words of the command line; child processes do not inherit it.
 pub const HIDDEN_WORDS: &str = "TRUETPS_HIDDEN_WORDS";
 
-/// What a program is run in.
+/// The environment of a program.
 pub struct CompatEnv<'a> {
     pub environment: &'a dyn Fn(&str) -> Option<OsString>,
-    /// Cores that clients may be spread over.
+    /// Cores that clients may use.
     pub cores: u32,
-    /// The user has asked for the end.
+    /// The user has pressed Ctrl-C.
     pub stop: Arc<AtomicBool>,
-    /// What he is told then.
+    /// The messages printed on Ctrl-C.
     pub farewell: Arc<InterruptMessages>,
     pub out: &'a mut dyn Write,
     pub err: &'a mut dyn Write,

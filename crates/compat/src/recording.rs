@@ -1,4 +1,4 @@
-//! The run folder of such a run: an experiment whose order is the original program's.
+//! The run folder of such a run: an experiment in the original program's order.
 
 use std::path::{Path, PathBuf};
 
@@ -12,21 +12,21 @@ use truetps_record::{
 
 const TOOL_VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// Where runs go.
+/// Where runs are written.
 pub(crate) enum RunsFolder {
     Kept(PathBuf),
-    /// Nobody keeps them: the folder ends with this.
+    /// Not kept: the folder is removed with this value.
     Temporary(TempDir),
 }
 
 impl RunsFolder {
-    /// `runs`: what `--runs` names. Tries whether it can be written, before anything is measured.
+    /// `runs`: the value of `--runs`. Checks that it is writable before anything is measured.
     pub(crate) fn choose(runs: Option<&Path>) -> Result<Self, String> {
         let Some(runs) = runs else {
             return tempdir().map(Self::Temporary).map_err(|error| format!("no temporary folder: {error}"));
         };
         let tried = ExperimentFolder::check_writable(runs);
-        tried.map_err(|error| format!("{error} (--runs=none keeps nothing)"))?;
+        tried.map_err(|error| format!("{error} (--runs=none keeps no run folder)"))?;
         Ok(Self::Kept(runs.to_owned()))
     }
 
@@ -47,16 +47,16 @@ pub(crate) struct CompatRecording {
     presence: RunPresence,
 }
 
-/// One trial among all: when and with what.
+/// The plan of one trial: its time and its settings.
 #[derive(Debug, Clone)]
 pub(crate) struct TrialTurn {
-    /// Which repetition, from 0.
+    /// Number of the repetition, from 0.
     pub(crate) block: u32,
     pub(crate) configuration: Configuration,
 }
 
 impl CompatRecording {
-    /// Makes the folder, with everything that is planned.
+    /// Creates the folder, with everything that is planned.
     pub(crate) fn begin(
         place: &RunsFolder,
         plan: Plan,
@@ -66,7 +66,7 @@ impl CompatRecording {
         command: Vec<String>,
         workers: u32,
     ) -> Result<Self, FolderError> {
-        // The disk of this host says nothing of a server that may be anywhere.
+        // The disk of this host is irrelevant for a server that may be on another.
         let mut host = host_facts(Path::new("/"), None);
         (host.file_system, host.device, host.rotational) = (None, None, None);
         let schedule = turns.iter().zip(1..).map(|(turn, n)| scheduled(turn, n)).collect();
@@ -96,17 +96,17 @@ impl CompatRecording {
         Ok(Self { folder, experiment, plan, server, is_kept: matches!(place, RunsFolder::Kept(_)), presence })
     }
 
-    /// Where it is kept, for the block.
+    /// Its path, for the printed block.
     pub(crate) fn kept_in(&self) -> Option<String> {
         self.path().map(|path| path.display().to_string())
     }
 
-    /// Where other runs of truetps are seen.
+    /// Where other runs of truetps are registered.
     pub(crate) fn presence(&self) -> &RunPresence {
         &self.presence
     }
 
-    /// Where it is kept, if it is.
+    /// Its path, if it is kept.
     pub(crate) fn path(&self) -> Option<&Path> {
         self.is_kept.then(|| self.folder.path())
     }
@@ -151,14 +151,14 @@ fn scheduled(turn: &TrialTurn, number: u32) -> ScheduledTrial {
     }
 }
 
-/// What a server says of itself.
+/// The server's version.
 pub(crate) fn server_facts(client: &mut Client) -> Result<ServerFacts, DriverError> {
-    // A Percona Server says in its comment alone what it is.
+    // Percona Server identifies itself only in its comment.
     let text = client.query_value("SELECT CONCAT(VERSION(), ' ', @@version_comment)")?;
     Ok(ServerFacts::from_version_text(&text.unwrap_or_default()))
 }
 
-/// The server's own words, without our own around them.
+/// The server's own message, without the prefix of truetps.
 pub(crate) fn server_message(error: &DriverError) -> String {
     match error {
         DriverError::Server(error) => error.message.clone(),

@@ -1,4 +1,4 @@
-//! What both programs do alike, from what is asked of a run to what came of it.
+//! Common to both programs, from the options of a run to its results.
 
 use std::collections::BTreeMap;
 use std::panic::resume_unwind;
@@ -16,31 +16,31 @@ use crate::ending::{Clients, RunSessions, start_of};
 use crate::recording::CompatRecording;
 use crate::supplement::{RunResult, Supplement};
 
-/// The server answers the first questions within this time.
+/// Time limit for the server's first answers.
 pub(crate) const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
-/// No statement beside the measured ones takes longer: dropping a large table may take minutes.
+/// Time limit of a statement that is not measured: dropping a large table may take minutes.
 pub(crate) const STATEMENT_TIMEOUT: Duration = Duration::from_hours(24);
-/// A statement that does not end for so long, when all others have, hangs.
+/// A statement that runs this long after all others have ended hangs.
 const DRAIN_TIMEOUT: Duration = Duration::from_mins(1);
 /// In a record: the run ends with its transactions.
 const UNLIMITED_S: f64 = 0.0;
-/// These programs promise so many rows or queries: none may fail.
+/// These programs promise a number of rows or queries: none may fail.
 pub(crate) const FAILED_SHARE_MAX: f64 = 0.0;
-/// For logging in, and for each of the questions what a server is set to.
+/// Time limit of the login, and of each query for the server's settings.
 const SETTINGS_TIMEOUT: Duration = Duration::from_secs(3);
-/// How soon Ctrl-C is noticed where a server is waited for.
+/// How soon Ctrl-C is noticed while waiting for a server.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// What is asked of a run.
+/// The options of a run.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RunRequest {
     pub(crate) clients: u32,
     pub(crate) workers: u32,
-    /// Of all clients together; `None`: as many as there is time for.
+    /// For all clients together; `None`: as many as fit into the time.
     pub(crate) transactions: Option<u64>,
     /// `None`: it ends with its transactions.
     pub(crate) time: Option<Duration>,
-    /// Transactions a second of all clients; `None`: each sends the next one when it has the answer.
+    /// Transactions a second of all clients; `None`: each client sends the next one after the answer.
     pub(crate) rate: Option<f64>,
     pub(crate) seed: u64,
 }
@@ -56,7 +56,7 @@ impl RunRequest {
                 seed: self.seed,
             })
         });
-        // A schedule is everybody's: whoever is free takes the next start.
+        // A schedule is shared: any free client takes the next start.
         let quota = if self.rate.is_some() { Quota::Together } else { Quota::Each };
         LoadSpec {
             pacing,
@@ -68,7 +68,7 @@ impl RunRequest {
         }
     }
 
-    /// The same in the words of plans.
+    /// The same as an entry of a plan.
     pub(crate) fn plan_load(&self) -> Load {
         Load {
             warm_up_s: 0.0,
@@ -81,17 +81,17 @@ impl RunRequest {
     }
 }
 
-/// As the originals do: what failed is not sent again.
+/// As in the originals, failed statements are not repeated.
 fn no_retries() -> ErrorPolicy {
     ErrorPolicy { retry: Vec::new(), ..ErrorPolicy::default() }
 }
 
-/// Threads that carry the clients. `asked`: 0 leaves it to us, and the server gets the other half of the cores.
+/// Threads that run the clients. `asked`: 0 chooses automatically, and leaves half of the cores to the server.
 pub(crate) fn workers(asked: u32, cores: u32) -> u32 {
     if asked > 0 { asked } else { (cores / 2).max(1) }
 }
 
-/// Raises the limit of open files for so many clients. The error has what to do where the host does not allow it.
+/// Raises the limit of open files for this many clients. The error contains the hint if the host does not allow it.
 pub(crate) fn make_room(clients: u32) -> Result<(), String> {
     truetps_lab::make_room_for_clients(clients).map_err(|error| {
         let hint = error.hint().map_or_else(String::new, |hint| format!("\nhint: {hint}"));
@@ -99,26 +99,26 @@ pub(crate) fn make_room(clients: u32) -> Result<(), String> {
     })
 }
 
-/// What came of a run.
+/// The result of a run.
 pub(crate) struct TrialResult {
     pub(crate) trial: Trial,
-    /// `None`: the load could not be driven at all, and `trial` has the reason.
+    /// `None`: the load could not run at all, and `trial` has the reason.
     pub(crate) outcome: Option<RunOutcome>,
-    /// Other runs of truetps that were met for the first time.
+    /// Other runs of truetps seen for the first time.
     pub(crate) others: Vec<OtherRun>,
-    /// The user asked for the end, and connections of clients were ended for it.
+    /// The user interrupted, and connections of clients were ended for it.
     pub(crate) has_ended_connections: bool,
 }
 
 impl TrialResult {
-    /// From the first statement to the end of the last one, as `run.json` has it; 0 where there was none.
+    /// From the first statement to the end of the last one, as in `run.json`; 0 if there was none.
     pub(crate) fn length(&self) -> Duration {
         self.outcome.as_ref().map_or(Duration::ZERO, |outcome| outcome.last_end.unwrap_or(outcome.measure_length))
     }
 }
 
-/// Drives the trial of this number, from 0, keeps it in its folder, and adds what came of it to `truth`.
-/// `transactions`: how many were asked for.
+/// Runs the trial of this number, from 0, keeps it in its folder, and adds its result to `truth`. `transactions`: the
+/// requested number.
 pub(crate) fn drive(
     recording: &CompatRecording,
     number: usize,
@@ -133,7 +133,7 @@ pub(crate) fn drive(
         if let TrialObservation::OtherRun(other) = seen {
             others.push(other.clone());
         }
-        // The figures of `run.json` are those of this phase, too.
+        // The figures of `run.json` cover this phase, too.
         if let TrialObservation::Interval(interval, histogram) = seen
             && interval.phase == Phase::Measure
         {
@@ -143,7 +143,7 @@ pub(crate) fn drive(
     };
     let (outcome, has_ended_connections) =
         run_and_end(context, |context| run_trial(context, &mut trial, &mut writer, add));
-    // Written in any case: where the series has failed, `run.json` may still say so.
+    // Written in any case: if the series failed, `run.json` may still be written.
     writer.write_trial(&trial)?;
     let outcome = outcome?;
     if let Some(variables) = recording.path().and_then(|_| settings_of(context)) {
@@ -153,8 +153,8 @@ pub(crate) fn drive(
     Ok(TrialResult { trial, outcome, others, has_ended_connections })
 }
 
-/// What the server is set to, when all is measured. A server that is gone, or has no connection left, says nothing, and
-/// nobody waits for it who has had enough.
+/// The server's settings after the measurement. Empty if the server is gone or has no connection left; Ctrl-C ends the
+/// wait.
 fn settings_of(context: &TrialContext<'_>) -> Option<BTreeMap<String, String>> {
     if context.stop.load(Ordering::Relaxed) {
         return None;
@@ -164,8 +164,8 @@ fn settings_of(context: &TrialContext<'_>) -> Option<BTreeMap<String, String>> {
     unless_stopped(context.stop, ask)?.ok()
 }
 
-/// Runs a load whose statements are ended soon after the user has asked for the end: nobody waits for a lock, or a long
-/// query, that he wants no more. Says whether connections were ended, too.
+/// Runs a load whose statements are ended soon after Ctrl-C, so that the user does not wait for a lock or a long query.
+/// Returns whether connections were ended, too.
 fn run_and_end<T>(context: &TrialContext<'_>, run: impl FnOnce(&TrialContext<'_>) -> T) -> (T, bool) {
     let mut target = context.target.clone();
     let schema = target.login.database.clone().unwrap_or_default();
@@ -184,7 +184,7 @@ fn run_and_end<T>(context: &TrialContext<'_>, run: impl FnOnce(&TrialContext<'_>
     })
 }
 
-/// The watcher goes, however the run has ended: nobody would come back from a panic otherwise.
+/// Stops the watcher however the run ends: a panic would otherwise wait for it for ever.
 struct Over<'a> {
     is_over: &'a AtomicBool,
     watcher: Thread,
@@ -197,8 +197,7 @@ impl Drop for Over<'_> {
     }
 }
 
-/// Does something that waits for a server, and leaves it alone when the user has had enough: `None`. What was sent may
-/// come to its end at the server.
+/// Performs an operation that waits for a server, and abandons it on Ctrl-C: `None`. The server may still finish it.
 pub(crate) fn unless_stopped<T: Send + 'static>(
     stop: &AtomicBool,
     work: impl FnOnce() -> T + Send + 'static,

@@ -1,4 +1,4 @@
-//! TLS by the options of MySQL's programs, for both command lines.
+//! TLS with the options of MySQL's programs, for both command lines.
 
 use std::path::PathBuf;
 
@@ -12,14 +12,14 @@ const MODES: [(&str, TlsMode); 5] = [
     ("verify_identity", TlsMode::VerifyIdentity),
 ];
 
-/// The value of `--ssl-mode`, in letters of either case.
+/// The value of `--ssl-mode`, in any letter case.
 pub(crate) fn ssl_mode(text: &str) -> Result<TlsMode, String> {
     let found = MODES.iter().find(|(name, _)| text.eq_ignore_ascii_case(name));
     found.map(|(_, mode)| *mode).ok_or_else(|| format!("none of {}", MODES.map(|(name, _)| name).join(", ")))
 }
 
-/// What the options ask for. Without a mode an authority is asked, a certificate needs TLS, and else TLS is used where
-/// the server has it.
+/// The TLS mode of the options. Without a mode, an authority means that the certificate is verified, a client
+/// certificate requires TLS, and otherwise TLS is used if the server has it.
 pub(crate) fn tls(
     mode: Option<TlsMode>,
     [ca, cert, key]: [Option<PathBuf>; 3],
@@ -36,7 +36,7 @@ pub(crate) fn tls(
     Ok(Tls { mode: mode.unwrap_or_else(usual), ca, cert, key, takes_server_key })
 }
 
-/// No listener is on a socket of this machine: TLS that is not required is not used there.
+/// A socket of this machine cannot be tapped: TLS that is not required is not used there.
 pub(crate) fn without_needless_tls(mut target: Target) -> Target {
     if matches!(target.endpoints[0], Endpoint::Unix(_)) && !target.tls.is_required() {
         target.tls.mode = TlsMode::Off;

@@ -1,26 +1,26 @@
-//! What the original report leaves out: a block of lines behind it.
+//! What the original report leaves out: a block of lines after it.
 
 use std::collections::BTreeMap;
 
 use truetps_engine::RunOutcome;
 use truetps_record::{ErrorCount, Histogram, LatencyFigures, Measured, Trial, Validity, new_histogram, printable_text};
 
-/// What came of one run.
+/// The result of one run.
 #[derive(Debug, Clone)]
 pub(crate) struct RunResult {
     pub(crate) validity: Validity,
     /// Transactions a second.
     pub(crate) tps: f64,
-    /// Transactions that were to be made; `None` where time was the limit.
+    /// The requested number of transactions; `None` if time was the limit.
     pub(crate) wanted: Option<u64>,
     pub(crate) acknowledged: u64,
     pub(crate) failed: u64,
-    /// Rows that were changed for good, as the server counts them.
+    /// Committed row changes, as the server counts them.
     pub(crate) rows_changed: u64,
     pub(crate) clients: u32,
     /// Clients that could not connect, or lost their connection.
     pub(crate) clients_failed: u32,
-    /// Of connecting, and of all phases.
+    /// Errors of connecting, and of all phases.
     pub(crate) errors: Vec<ErrorCount>,
     pub(crate) client_cpu_us: Option<f64>,
     pub(crate) server_cpu_us: Option<f64>,
@@ -33,7 +33,7 @@ pub(crate) struct RunResult {
 pub(crate) struct Supplement {
     pub(crate) runs: Vec<RunResult>,
     pub(crate) response: Histogram,
-    /// What a transaction is called here: queries, rows.
+    /// The name of a transaction: queries, rows.
     pub(crate) unit: &'static str,
     pub(crate) seed: u64,
 }
@@ -43,7 +43,7 @@ impl Supplement {
         Self { runs: Vec::new(), response: new_histogram(), unit, seed }
     }
 
-    /// Whether every run is what it claims to be: as `run.json` says, and nobody else judges.
+    /// Whether every run is valid, according to `run.json` alone.
     pub(crate) fn is_valid(&self) -> bool {
         self.runs.iter().all(|run| run.validity.is_valid())
     }
@@ -62,7 +62,7 @@ impl Supplement {
         errors
     }
 
-    /// Lines with a tab before each, under a heading, with an empty line at the end.
+    /// Lines with a tab before each, after a heading, with an empty line at the end.
     pub(crate) fn block(&self, kept_in: Option<&str>) -> String {
         let mut lines = vec![
             ("throughput", self.throughput()),
@@ -116,7 +116,7 @@ impl Supplement {
     }
 
     fn clients(&self) -> String {
-        // Each run has all of them.
+        // All runs have the same number.
         let clients = self.runs.iter().map(|run| run.clients).max().unwrap_or(0);
         let failed = self.runs.iter().map(|run| run.clients_failed).max().unwrap_or(0);
         let connect_ms = self.runs.iter().map(|run| run.connect_ms).fold(0.0, f64::max);
@@ -158,7 +158,7 @@ impl Supplement {
 }
 
 impl RunResult {
-    /// What a trial says of its run.
+    /// The record of a trial as the result of its run.
     pub(crate) fn of(trial: &Trial, outcome: Option<&RunOutcome>, clients: u32, wanted: Option<u64>) -> Self {
         let measured = trial.measured.as_ref();
         let counts = measured.map(|measured| measured.counts).unwrap_or_default();
@@ -182,7 +182,7 @@ impl RunResult {
     }
 }
 
-/// How often an error was met, whether it was the end of a transaction or not.
+/// How often an error occurred, whether it ended the transaction or not.
 pub(crate) fn times(error: &ErrorCount) -> u64 {
     error.count + error.retried
 }
@@ -192,7 +192,7 @@ pub(crate) fn error_text(error: &ErrorCount) -> String {
     format!("{} {} ({})", times(error), error.class, error.first_message)
 }
 
-/// Digits that mean something, in groups of three.
+/// Significant digits, in groups of three.
 fn tps(rate: f64) -> String {
     if rate < 100.0 {
         return format!("{rate:.1}");
@@ -209,7 +209,7 @@ fn tps(rate: f64) -> String {
     text
 }
 
-/// Microseconds, in a unit that suits.
+/// Microseconds, in a suitable unit.
 fn time(us: f64) -> String {
     let (value, unit) = match us {
         us if us < 1e3 => (us, "µs"),

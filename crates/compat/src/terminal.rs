@@ -1,4 +1,4 @@
-//! A password from the terminal.
+//! Asks for a password on the terminal.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -11,14 +11,14 @@ use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios, tc
 /// Why there is no password.
 #[derive(Debug)]
 pub enum NoPassword {
-    /// The user has had enough.
+    /// The user has interrupted.
     Interrupted,
-    /// The program has no terminal: a service, a job of cron, `setsid`.
+    /// The program has no terminal: a service, a cron job, `setsid`.
     NoTerminal(io::Error),
     Problem(io::Error),
 }
 
-/// Where the program's own terminal is, whatever its streams are connected to.
+/// The program's controlling terminal, whatever its streams are connected to.
 const TERMINAL: &str = "/dev/tty";
 
 impl From<io::Error> for NoPassword {
@@ -33,10 +33,10 @@ impl From<Errno> for NoPassword {
     }
 }
 
-/// Asks on the terminal of the program, whatever its streams are connected to. Nothing is shown of what is typed.
+/// Asks on the program's terminal, whatever its streams are connected to. The typed text is not shown.
 ///
-/// Keys that would end or suspend the program in the middle of it, and leave the terminal dumb, are keys like all others
-/// meanwhile; a signal from elsewhere is seen by `stop`.
+/// Keys that would end or suspend the program, and leave the terminal without echo, are ordinary keys during the input;
+/// `stop` is set by a signal from elsewhere.
 pub fn ask_password(stop: &AtomicBool) -> Result<String, NoPassword> {
     let terminal = File::options()
         .read(true)
@@ -55,11 +55,11 @@ pub fn ask_password(stop: &AtomicBool) -> Result<String, NoPassword> {
     let ended = read(&terminal, &mut line, stop);
     let _ = (&terminal).write_all(b"\n");
     ended?;
-    String::from_utf8(line.text).map_err(|_| io::Error::other("what was typed is no UTF-8").into())
+    String::from_utf8(line.text).map_err(|_| io::Error::other("the typed text is not UTF-8").into())
 }
 
 fn read(terminal: &File, line: &mut TerminalLine, stop: &AtomicBool) -> Result<(), NoPassword> {
-    /// How soon a signal is noticed that another thread has got.
+    /// How soon a signal received by another thread is noticed.
     const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
     let mut bytes = [0; 64];
     loop {
@@ -89,7 +89,7 @@ fn read(terminal: &File, line: &mut TerminalLine, stop: &AtomicBool) -> Result<(
     }
 }
 
-/// What a key is to the line.
+/// The meaning of a key.
 #[derive(Debug, PartialEq, Eq)]
 enum KeyEffect {
     Taken,
@@ -97,7 +97,7 @@ enum KeyEffect {
     Interrupt,
 }
 
-/// What is typed, with the keys of the terminal that change or end it.
+/// The typed text, with the terminal's editing and interrupt keys.
 #[derive(Debug, Default)]
 struct TerminalLine {
     text: Vec<u8>,

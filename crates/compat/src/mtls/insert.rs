@@ -1,4 +1,4 @@
-//! The action `insert`: rows from several connections, what the original logs of it, and what that leaves out.
+//! The action `insert`: inserts rows over several connections, prints the original's log, then what that leaves out.
 
 use std::io::Write;
 use std::num::NonZeroU32;
@@ -55,11 +55,11 @@ impl InsertRun<'_> {
         let mut truth = Supplement::new(if options.batch == 1 { "rows" } else { "INSERTs" }, options.seed);
         let driven = self.drive(&insert, &admin, &recording, &mut truth)?;
         for other in &driven.others {
-            log.info(&format!("{other} put load on this host, too"));
+            log.info(&format!("{other} also loaded this host"));
         }
         self.log_end(&driven, &truth, log);
         if !options.classic {
-            // Nobody listening is no reason to fail: what was measured is on disk.
+            // A closed output is no reason to fail: the results are on disk.
             let block = truth.block(recording.kept_in().as_deref());
             let _ = out.write_all(block.as_bytes()).and_then(|()| out.flush());
         }
@@ -75,17 +75,17 @@ impl InsertRun<'_> {
         if time.is_some() || rows.is_multiple_of(u64::from(*batch)) {
             return Ok(());
         }
-        Err(failed(format!("--rows={rows} is no multiple of --batch={batch}: rows would be left over")))
+        Err(failed(format!("--rows={rows} is not a multiple of --batch={batch}: rows would be left over")))
     }
 
-    /// Somebody who asks which server it is, and which process.
+    /// Asks for the server's identity and its process.
     fn connect(&self) -> Result<(Client, ServerFacts), MtlsExit> {
         let (target, columns) = (target(self.options)?, format!("SHOW COLUMNS FROM {}", full_name(self.options)));
         let connected = unless_stopped(self.stop, move || -> Result<_, DriverError> {
             let mut admin = Client::connect(&target, ANSWER_TIMEOUT)?;
             let server = server_facts(&mut admin)?;
             match admin.query(&columns) {
-                // Without its table each row would fail. Whatever else is wrong, the rows say it.
+                // Without its table each row would fail. Other errors are reported by the rows.
                 Err(error) if error.code() == NO_SUCH_TABLE => Err(error),
                 _ => Ok((admin, server)),
             }
@@ -125,7 +125,7 @@ impl InsertRun<'_> {
             stop: self.stop,
             failed_share_max: FAILED_SHARE_MAX,
             presence: recording.presence(),
-            // One more session than the original opens is one that its users have not asked for.
+            // One session more than the original opens would surprise its users.
             probe: None,
         };
         drive(recording, 0, &context, asked.transactions, truth).map_err(failed)
@@ -153,7 +153,7 @@ impl InsertRun<'_> {
         }
     }
 
-    /// Why the run is not what was asked for, if so, and the original's last line behind it.
+    /// Why the run did not do what was requested, if so, followed by the original's last line.
     fn log_end(&self, driven: &TrialResult, truth: &Supplement, log: &mut MtlsLog<'_>) {
         stars(log);
         log.info(&format!("stop time = {}", clock::epoch_s()));
@@ -179,7 +179,7 @@ impl InsertRun<'_> {
         Configuration { levels: IndexMap::from([(CONNECTIONS.to_owned(), clients)]) }
     }
 
-    /// What plans have words for; that each INSERT has its COMMIT, without a BEGIN, is not among it.
+    /// The part that a plan can express; the COMMIT after each INSERT, without a BEGIN, is not.
     fn plan(&self, table: &GeneratedTable) -> Plan {
         let options = self.options;
         let mut workload = WorkloadSpec::new("table");
@@ -208,7 +208,7 @@ fn stars(log: &mut MtlsLog<'_>) {
     log.info("****");
 }
 
-/// The statement as the original shows it: `insert into db.t (i0,i1) values(%s,%s)`.
+/// The statement as the original prints it: `insert into db.t (i0,i1) values(%s,%s)`.
 fn placeholders(sql: &str, table: &str, full_name: &str) -> String {
     let sql = sql.replacen(&format!("into {table} "), &format!("into {full_name} "), 1);
     sql.replace(", ", ",").replace("values (", "values(").replace('?', "%s")

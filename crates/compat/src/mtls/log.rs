@@ -30,7 +30,7 @@ impl MtlsLog<'_> {
                 self.pid,
                 truetps_record::printable(text)
             );
-            // Nobody listening is no reason to fail.
+            // A closed output is no reason to fail.
             let _ = self.out.write_all(line.as_bytes());
         }
     }

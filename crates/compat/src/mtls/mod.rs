@@ -1,4 +1,4 @@
-//! mtls-perf-bench: its options, its log, and the rows of its table by our engine.
+//! mtls-perf-bench: its options, its log, and the inserts into its table by truetps's engine.
 
 mod insert;
 mod log;
@@ -21,10 +21,10 @@ use crate::recording::server_message;
 use crate::run::{ANSWER_TIMEOUT, STATEMENT_TIMEOUT, unless_stopped};
 use crate::{CompatEnv, mask, ssl};
 
-/// The name in messages.
+/// The program's name in messages.
 const NAME: &str = "mtls-perf-bench";
 const GOOD: u8 = 0;
-/// Rows were not acknowledged, or something on this side is wrong.
+/// Rows were not acknowledged, or a local error occurred.
 const FAILED: u8 = 2;
 /// The server refused.
 const REFUSED: u8 = 3;
@@ -33,7 +33,7 @@ const INTERRUPTED: u8 = 130;
 /// Runs a command line of mtls-perf-bench, its name first. Returns the exit status.
 pub fn run(mut arguments: Vec<OsString>, world: &mut CompatEnv<'_>) -> u8 {
     let command = without_secrets(&arguments);
-    // The usage names what was typed: the word of another program, or a link with a name of its own.
+    // The usage shows the typed name: a command of another program, or a link with another name.
     if let Some(name) = arguments.first_mut().filter(|name| *name == "mtls") {
         *name = "truetps mtls".into();
     }
@@ -54,9 +54,8 @@ pub fn run(mut arguments: Vec<OsString>, world: &mut CompatEnv<'_>) -> u8 {
         MtlsAction::Drop => drop_table(&options, &mut log, &world.stop),
         MtlsAction::Insert => {
             let seconds = PATIENCE.as_secs();
-            let first = format!(
-                "{NAME}: interrupted: rows that are under way are ended after {seconds} s; Ctrl-C again leaves"
-            );
+            let first =
+                format!("{NAME}: interrupted: running inserts are ended after {seconds} s; Ctrl-C again exits at once");
             world.farewell.set(format!("{first} at once\n"), String::new());
             let bench = InsertRun { options: &options, cores: world.cores, stop: &world.stop, command };
             bench.insert(&mut log, world.out)
@@ -87,7 +86,7 @@ fn failed(error: impl ToString) -> MtlsExit {
     (FAILED, error.to_string())
 }
 
-/// What is wrong with the table, by the option that says so.
+/// The error of the table, named after the responsible option.
 fn wrong_table(error: PlanError) -> MtlsExit {
     let PlanError::Value { key, problem } = &error else { return failed(error) };
     match key.strip_prefix("workload.table.") {
@@ -118,7 +117,7 @@ fn target(options: &MtlsOptions) -> Result<Target, MtlsExit> {
     }))
 }
 
-/// The table as it is asked for, with so many rows in an INSERT, checked as a plan of it is.
+/// The requested table, with this many rows in an INSERT, checked like the table of a plan.
 fn table(options: &MtlsOptions, rows_per_insert: u32) -> Result<GeneratedTable, MtlsExit> {
     let table = GeneratedTable {
         name: options.table.clone(),
@@ -150,7 +149,7 @@ fn table(options: &MtlsOptions, rows_per_insert: u32) -> Result<GeneratedTable, 
 
 fn create(options: &MtlsOptions, log: &mut MtlsLog<'_>, stop: &AtomicBool) -> Result<u8, MtlsExit> {
     let sql = TableInsert::new(&table(options, 1)?, 1, Dialect::Mysql).create_sql;
-    // The blanks are the original's: they show in its log.
+    // The blanks are the original's: they are printed in its log.
     let (head, full) = (format!("table {} (", options.table), format!("table {} ( ", full_name(options)));
     let sql = sql.replace(", ", ",").replacen(&head, &full, 1);
     log.info(&format!("create table sql statement: {sql};"));
@@ -158,7 +157,7 @@ fn create(options: &MtlsOptions, log: &mut MtlsLog<'_>, stop: &AtomicBool) -> Re
 }
 
 fn drop_table(options: &MtlsOptions, log: &mut MtlsLog<'_>, stop: &AtomicBool) -> Result<u8, MtlsExit> {
-    // Of the table nothing but its name matters here.
+    // Only the table's name matters here.
     let named = GeneratedTable { name: options.table.clone(), ints: 1, ..GeneratedTable::default() };
     named.check(1).map_err(wrong_table)?;
     let sql = format!("drop table {}", full_name(options));
@@ -166,7 +165,7 @@ fn drop_table(options: &MtlsOptions, log: &mut MtlsLog<'_>, stop: &AtomicBool) -
     execute(options, sql, log, stop)
 }
 
-/// Waits as long as the server takes, and no longer than the user.
+/// Waits until the server has finished, or the user interrupts.
 fn execute(options: &MtlsOptions, sql: String, log: &mut MtlsLog<'_>, stop: &AtomicBool) -> Result<u8, MtlsExit> {
     let target = target(options)?;
     let done = unless_stopped(stop, move || {
@@ -182,7 +181,7 @@ fn execute(options: &MtlsOptions, sql: String, log: &mut MtlsLog<'_>, stop: &Ato
     Ok(GOOD)
 }
 
-/// Without quotes where none are needed: as the original shows it.
+/// Without unnecessary quotes, as the original prints it.
 fn full_name(options: &MtlsOptions) -> String {
     let database = &options.database;
     let is_plain = database.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
@@ -190,7 +189,7 @@ fn full_name(options: &MtlsOptions) -> String {
     format!("{database}.{}", options.table)
 }
 
-/// What the list of processes is to show in place of words of a command line, its name first; `None`: the word itself.
+/// What the process list shows instead of the words of a command line, its name first; `None`: the word itself.
 pub fn masked(arguments: &[OsString]) -> Vec<Option<OsString>> {
     let all: Vec<_> = arguments.iter().map(|argument| argument.to_string_lossy().into_owned()).collect();
     mask::masked(&all, &without_secrets(arguments)[..all.len()])

@@ -1,4 +1,4 @@
-//! The command line of mtls-perf-bench, and what it has not.
+//! The command line of mtls-perf-bench, and the options added by truetps.
 
 use std::path::PathBuf;
 
@@ -8,8 +8,8 @@ use truetps_record::{RATE_MAX, RATE_MIN, parse_rate};
 
 use crate::ssl::ssl_mode;
 
-/// Makes a table, fills it from several connections, drops it: the command line of mtls-perf-bench, and behind its log
-/// what that leaves out
+/// Create a table, fill it from several connections, drop it: the command line of mtls-perf-bench; after its log, what
+/// that leaves out
 #[derive(Debug, Clone, Parser)]
 #[command(
     name = "truetps mtls",
@@ -34,7 +34,7 @@ pub(super) struct MtlsOptions {
     /// Password; better in the environment, as TRUETPS_PASSWORD
     #[arg(long, env = "TRUETPS_PASSWORD", hide_env_values = true, default_value = "apps_352")]
     pub(super) password: String,
-    /// Database that the table is in; it must be there
+    /// Database of the table; it must exist
     #[arg(long, default_value = "tempdb")]
     pub(super) database: String,
     #[arg(long, default_value = "t")]
@@ -42,13 +42,13 @@ pub(super) struct MtlsOptions {
     /// Clients
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(super) parallel: u32,
-    /// Rows that all clients insert together
+    /// Rows inserted by all clients together
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..=NUMBER_MAX))]
     pub(super) rows: u64,
-    /// Lines of the log that are printed
+    /// Number of log lines printed
     #[arg(long, value_enum, default_value = "info")]
     pub(super) log_level: LogLevel,
-    /// A key that the server counts
+    /// An auto-increment key
     #[arg(long, default_value = "True", value_parser = truth, action = clap::ArgAction::Set)]
     pub(super) auto_primary_key: bool,
     #[arg(long, value_name = "N", default_value_t = 0)]
@@ -67,7 +67,7 @@ pub(super) struct MtlsOptions {
     pub(super) decimals: u32,
     #[arg(long, value_name = "DIGITS", default_value_t = 12)]
     pub(super) decimal_precision: u32,
-    /// Digits behind the point
+    /// Digits after the point
     #[arg(long, value_name = "DIGITS", default_value_t = 2)]
     pub(super) decimal_scale: u32,
 
@@ -80,17 +80,17 @@ pub(super) struct MtlsOptions {
     /// Columns of this type
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = OURS)]
     pub(super) blobs: u32,
-    /// Letters of a text and bytes of a blob; default 64, as far as that fits
+    /// Characters of a text and bytes of a blob; default 64, or less if that does not fit
     #[arg(long, value_name = "N", help_heading = OURS)]
     pub(super) value_length: Option<u32>,
-    /// Socket of the server, in place of host and port
+    /// Socket of the server, instead of host and port
     #[arg(long, value_name = "PATH", help_heading = OURS)]
     pub(super) socket: Option<PathBuf>,
     /// TLS: 'disabled', 'preferred', 'required', 'verify_ca' or 'verify_identity'; default 'preferred', 'verify_ca' with
     /// --ssl-ca, and 'disabled' for a socket
     #[arg(long, value_name = "MODE", value_parser = ssl_mode, help_heading = OURS)]
     pub(super) ssl_mode: Option<TlsMode>,
-    /// File with the authorities that sign the server's certificate
+    /// File with the certificate authorities that sign the server's certificate
     #[arg(long, value_name = "FILE", help_heading = OURS)]
     pub(super) ssl_ca: Option<PathBuf>,
     /// File with the client's certificate
@@ -102,47 +102,47 @@ pub(super) struct MtlsOptions {
     /// Encrypt the password with the key that a server on another machine sends without TLS; it may be an attacker's
     #[arg(long, help_heading = OURS)]
     pub(super) get_server_public_key: bool,
-    /// Rows of one INSERT; --rows is a multiple of it
+    /// Rows of one INSERT; --rows must be a multiple of it
     #[arg(long, value_name = "ROWS", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000),
           help_heading = OURS)]
     pub(super) batch: u32,
-    /// Ends after so many seconds, in place of --rows
+    /// End after this many seconds, instead of --rows
     #[arg(long, value_name = "SECONDS", conflicts_with = "rows", value_parser = seconds, help_heading = OURS)]
     pub(super) time: Option<f64>,
-    /// Open loop: transactions a second of all clients, whatever the server does
+    /// Open loop: transactions a second of all clients together, independent of the server
     #[arg(long, value_name = "N/s", value_parser = rate, help_heading = OURS)]
     pub(super) rate: Option<f64>,
-    /// Of the random values
+    /// Seed of the random values
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(..=NUMBER_MAX),
           help_heading = OURS)]
     pub(super) seed: u64,
-    /// Statements are prepared, and not sent as text
+    /// Send prepared statements instead of text
     #[arg(long, help_heading = OURS)]
     pub(super) prepared: bool,
-    /// Threads that carry the clients; 0 chooses
+    /// Threads that run the clients; 0 chooses
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=1024),
           help_heading = OURS)]
     pub(super) workers: u32,
-    /// Folder that runs are kept in, or 'none'
+    /// Folder for run folders, or 'none'
     #[arg(long, value_name = "DIR", default_value = "runs", env = "TRUETPS_RUNS", help_heading = OURS)]
     pub(super) runs: String,
-    /// The original's log alone
+    /// Only the original's log
     #[arg(long, help_heading = OURS)]
     pub(super) classic: bool,
 }
 
-/// Plans have no larger numbers: those of TOML have a sign.
+/// Plans have no larger numbers, because TOML's integers are signed.
 const NUMBER_MAX: u64 = i64::MAX as u64;
 
 const OURS: &str = "Options that mtls-perf-bench does not have";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum MtlsAction {
-    /// Make the table
+    /// Create the table
     Create,
-    /// Drop it
+    /// Drop the table
     Drop,
-    /// Insert rows, and say how long that took
+    /// Insert rows, and print how long that took
     Insert,
 }
 
@@ -153,7 +153,7 @@ pub(super) enum LogLevel {
     Error,
 }
 
-/// As the original reads it: whatever is not yes is no.
+/// As in the original: anything that does not mean yes means no.
 #[expect(clippy::unnecessary_wraps, reason = "clap wants a result")]
 fn truth(text: &str) -> Result<bool, String> {
     Ok(["yes", "true", "1", "on"].contains(&text.to_ascii_lowercase().as_str()))

@@ -1,4 +1,4 @@
-//! Option files: `[group]`, `name=value`, `!include`, and which of them are read.
+//! Option files: `[group]`, `name=value`, `!include`, and which files are read.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -10,7 +10,7 @@ use super::WordRefusal;
 
 const NO_FILE: u8 = 1;
 
-/// Which files a command line wants read, and which groups of them.
+/// The option files and groups requested by a command line.
 #[derive(Debug)]
 pub(crate) struct OptionFiles {
     files: Vec<NamedFile>,
@@ -26,17 +26,17 @@ struct NamedFile {
     must_exist: bool,
 }
 
-/// Words of option files, as they would be typed.
+/// Words of option files, in the form of command-line words.
 #[derive(Debug, Default)]
 pub(crate) struct FileWords {
     pub(crate) words: Vec<String>,
     pub(crate) warnings: Vec<String>,
-    /// Files that are not read, as everybody may write to them; each has its warning, too.
+    /// Files that are ignored because every user may write to them; each has its warning, too.
     pub(crate) open_to_all: Vec<PathBuf>,
 }
 
 impl OptionFiles {
-    /// Takes the words away that say which files are read: they are the first ones, or are none.
+    /// Removes the words that choose the files: they count only at the beginning.
     pub(crate) fn take_options(
         words: &mut VecDeque<String>,
         groups: &[&str],
@@ -78,7 +78,7 @@ impl OptionFiles {
         Self { files, groups: all, prints }
     }
 
-    /// What the files say.
+    /// The contents of the files.
     pub(crate) fn read(&self) -> Result<FileWords, WordRefusal> {
         let mut reader = OptionFileReader { groups: &self.groups, read: FileWords::default() };
         for file in &self.files {
@@ -89,8 +89,8 @@ impl OptionFiles {
                 let text = format!("Could not open required defaults file: {} ({source})", file.path.display());
                 return Err(WordRefusal::new(NO_FILE, text));
             }
-            // Of the usual places most are empty. A file that is there was meant to be used: without it somebody else
-            // logs in.
+            // Most of the default paths do not exist. A file that exists is meant to be used: without it the login
+            // would use another account.
             if !source.is_not_found() {
                 reader.read.warnings.push(format!("'{}' is not used: {source}", file.path.display()));
             }

@@ -1,6 +1,6 @@
 //! Command lines and option files of MySQL's programs: `--name=value`, names cut short, `-c5`, `--skip-name`, my.cnf.
 //!
-//! Rules, texts and exit statuses are those of the MySQL family's own client programs, as they were seen to be.
+//! Rules, texts and exit statuses follow the MySQL family's own client programs, as observed.
 
 mod files;
 mod number;
@@ -9,17 +9,17 @@ mod words;
 pub(crate) use files::OptionFiles;
 pub(crate) use words::{GivenValue, HIDDEN, MysqlWords, parse};
 
-/// What a word takes.
+/// The value that a word takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WordKind {
-    /// Nothing, or whether it is on.
+    /// Nothing, or on or off.
     Switch,
-    /// Nothing; given twice is more than once.
+    /// Nothing; the number of occurrences counts.
     Count,
     Text,
-    /// A text behind `=`, or nothing.
+    /// A text after `=`, or nothing.
     OptionalText,
-    /// The same, and nobody may see the text.
+    /// The same, with a secret text.
     Secret,
     /// A whole number of at least 0, with a suffix such as K.
     Number,
@@ -30,7 +30,7 @@ pub(crate) struct Spec {
     pub(crate) name: &'static str,
     pub(crate) short: Option<char>,
     pub(crate) kind: WordKind,
-    /// The original has it: where a name is cut short, such a one is meant before any other.
+    /// The original has it: an abbreviated name prefers such an option.
     pub(crate) is_original: bool,
     /// A line of the help page.
     pub(crate) about: &'static str,
@@ -39,9 +39,9 @@ pub(crate) struct Spec {
 /// Why a command line is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct WordRefusal {
-    /// Lines that stand before the one with the program's name.
+    /// Lines before the one with the program's name.
     pub(crate) before: Option<String>,
-    /// Empty: those lines are all.
+    /// Empty: there are only the lines before it.
     pub(crate) text: String,
     pub(crate) exit: u8,
 }
@@ -51,7 +51,7 @@ impl WordRefusal {
         Self { before: None, text: text.into(), exit }
     }
 
-    /// Lines that the original says without its name.
+    /// Lines that the original prints without its name.
     pub(crate) fn without_name(exit: u8, lines: impl Into<String>) -> Self {
         Self { before: Some(lines.into()), text: String::new(), exit }
     }

@@ -5,7 +5,7 @@ use super::WordRefusal;
 const NO_NUMBER: u8 = 9;
 const NEGATIVE: u8 = 13;
 
-/// `10`, `10K`, `1M`: powers of 1,024. Nothing at all is 0, and so is a suffix alone.
+/// `10`, `10K`, `1M`: powers of 1,024. An empty text is 0, and so is a suffix alone.
 pub(super) fn read(name: &str, text: &str) -> Result<u64, WordRefusal> {
     let wrong = |exit, before: String| WordRefusal {
         before: Some(before),

@@ -1,4 +1,4 @@
-//! The words of a command line, and what they give which option.
+//! The words of a command line, and the options that they set.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -9,14 +9,14 @@ const AMBIGUOUS: u8 = 3;
 const WITH_ARGUMENT: u8 = 4;
 const WITHOUT_ARGUMENT: u8 = 5;
 const UNKNOWN_VARIABLE: u8 = 7;
-/// What stands for a text that nobody may see.
+/// Replacement of a secret text.
 pub(crate) const HIDDEN: &str = "…";
 
-/// What an option has been given last.
+/// The last value of an option.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum GivenValue {
     Switch(bool),
-    /// How often.
+    /// How often it was given.
     Count(u32),
     Text(String),
     /// The name without a value.
@@ -27,16 +27,17 @@ pub(crate) enum GivenValue {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct MysqlWords {
     given: BTreeMap<&'static str, GivenValue>,
-    /// Where on the command line it was given last; nothing for what a file says.
+    /// Its last position on the command line; `None` if it comes from a file.
     typed_at: BTreeMap<&'static str, usize>,
     shown: Vec<String>,
-    /// How many of the shown words are those of files.
+    /// Number of shown words that come from files.
     from_files: usize,
-    /// Words that belong to no option. What they are is not kept: one may be a password behind `-p` and a blank.
+    /// The number of words that belong to no option. The words are not kept: one may be a password after `-p` and a
+    /// blank.
     pub(crate) strays: usize,
-    /// Lines for the user, which stop nothing.
+    /// Warnings, which stop nothing.
     pub(crate) notices: Vec<String>,
-    /// The first thing that is wrong.
+    /// The first error.
     pub(crate) refusal: Option<WordRefusal>,
 }
 
@@ -53,7 +54,7 @@ impl MysqlWords {
         if let Some(GivenValue::Count(count)) = self.get(name) { *count } else { 0 }
     }
 
-    /// A text that was given; an empty one is one.
+    /// A text that was given, including an empty one.
     pub(crate) fn text(&self, name: &str) -> Option<&str> {
         if let Some(GivenValue::Text(text)) = self.get(name) { Some(text) } else { None }
     }
@@ -70,23 +71,23 @@ impl MysqlWords {
         })
     }
 
-    /// The place of the word that gave it, where that was typed.
+    /// The position of the word that set it, if it was typed.
     pub(crate) fn typed_at(&self, name: &str) -> Option<usize> {
         self.typed_at.get(name).copied()
     }
 
-    /// All words without what nobody may see: those of files, and behind them those that were typed.
+    /// All words without secrets: first the words of files, then the typed ones.
     pub(crate) fn shown(&self) -> &[String] {
         &self.shown
     }
 
-    /// The typed words without what nobody may see.
+    /// The typed words without secrets.
     pub(crate) fn shown_typed(&self) -> &[String] {
         &self.shown[self.from_files..]
     }
 }
 
-/// Reads words, those of option files first: what comes later counts. `program`: its name in notices.
+/// Reads words, option files first: later values win. `program`: its name in notices.
 pub(crate) fn parse(
     specs: &'static [Spec],
     program: &'static str,
@@ -110,14 +111,14 @@ struct Parser {
     read: MysqlWords,
 }
 
-/// What may stand before a name.
+/// Prefixes of a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Prefix {
     /// `--skip-`, `--disable-`.
     Off,
     /// `--enable-`.
     On,
-    /// `--loose-`: an unknown name is no error.
+    /// `--loose-`: an unknown name is not an error.
     Loose,
 }
 
@@ -125,7 +126,7 @@ const PREFIXES: [(&str, Prefix); 4] =
     [("skip-", Prefix::Off), ("disable-", Prefix::Off), ("enable-", Prefix::On), ("loose-", Prefix::Loose)];
 
 impl Parser {
-    /// Reads to the end even when something is wrong: all words are to be shown.
+    /// Reads to the end even after an error: all words are needed for display.
     fn all(&mut self) {
         while let Some(word) = self.words.pop_front() {
             let done = if word == "--" {
@@ -157,7 +158,7 @@ impl Parser {
         self.show(HIDDEN);
     }
 
-    /// Nothing more is said once something is wrong.
+    /// Only the first error is reported.
     fn notice(&mut self, line: String) {
         if self.read.refusal.is_none() {
             self.read.notices.push(line);
@@ -173,7 +174,7 @@ impl Parser {
         let named = self.named(typed, value.as_deref());
         let shown = match &named {
             Ok(Some((spec, _))) if spec.kind != WordKind::Secret => word.to_owned(),
-            // The value of a name that nobody knows may be a password, too.
+            // The value of an unknown name may be a password, too.
             _ if value.is_some() => format!("{typed}={HIDDEN}"),
             _ => typed.to_owned(),
         };
@@ -185,8 +186,8 @@ impl Parser {
         }
     }
 
-    /// The option of a name that may be cut short, and whether it is turned on or off by a prefix: the last one counts.
-    /// `None` for one that may be unknown.
+    /// The option of a possibly abbreviated name, and whether a prefix turns it on or off: the last prefix counts.
+    /// `None` for an unknown name that is allowed.
     fn named(
         &mut self,
         typed: &str,
@@ -239,13 +240,13 @@ impl Parser {
         }
     }
 
-    /// `-ac5`: switches, and one with an argument at the end.
+    /// `-ac5`: switches, and one option with an argument at the end.
     fn short(&mut self, letters: &str) -> Result<(), WordRefusal> {
         for (at, letter) in letters.char_indices() {
             let end = at + letter.len_utf8();
             let rest = &letters[end..];
             let Some(spec) = self.specs.iter().find(|spec| spec.short == Some(letter)) else {
-                // What stands behind it may be anything.
+                // The text after it may be anything.
                 let hidden = if rest.is_empty() { "" } else { HIDDEN };
                 self.show(&format!("-{}{hidden}", &letters[..end]));
                 return Err(WordRefusal::new(UNKNOWN, format!("unknown option '-{letter}'")));
@@ -264,7 +265,7 @@ impl Parser {
         Ok(())
     }
 
-    /// An option behind `--skip-` or `--enable-`. One that takes a value gets 0 or 1.
+    /// An option after `--skip-` or `--enable-`. One that takes a value gets 0 or 1.
     fn turned(&mut self, spec: &'static Spec, is_on: bool, value: Option<&str>) -> Result<(), WordRefusal> {
         let given = match spec.kind {
             // `--skip-x=0` turns it on, and `--enable-x=0` off.
@@ -301,12 +302,12 @@ impl Parser {
         Ok(())
     }
 
-    /// The next word. The line of a file has none: the one behind it is another option's.
+    /// The next word. A line of a file has none: the next line is another option.
     fn argument(&mut self, typed: &str) -> Result<String, WordRefusal> {
         let next = if self.is_typed { self.words.pop_front() } else { None };
         let word =
             next.ok_or_else(|| WordRefusal::new(WITHOUT_ARGUMENT, format!("option '{typed}' requires an argument")))?;
-        // `--user --password=…` takes the second for the user.
+        // `--user --password=…` takes the second word as the user.
         self.show(if word.starts_with('-') { HIDDEN } else { &word });
         Ok(word)
     }
@@ -319,7 +320,7 @@ impl Parser {
     }
 }
 
-/// What a switch is set to by a text.
+/// The state of a switch for a text.
 fn switch(text: &str) -> Option<bool> {
     match text.to_ascii_lowercase().as_str() {
         "1" | "on" | "true" => Some(true),
@@ -333,7 +334,7 @@ fn takes_none(spec: &Spec) -> WordRefusal {
 }
 
 fn unknown_long(typed: &str, value: Option<&str>) -> WordRefusal {
-    // A password with its name mistyped is one all the same.
+    // A password with a misspelt option name is still a password.
     let is_like_password = ["pas", "pw"].iter().any(|part| typed.to_ascii_lowercase().contains(part));
     match value {
         None => WordRefusal::new(UNKNOWN, format!("unknown option '--{typed}'")),
@@ -493,11 +494,11 @@ mod tests {
                 Err(refusal) => assert_eq!((refusal.exit, refusal.text.as_str()), (exit, text), "{line:?}"),
             }
         }
-        // What the original has is meant before all else; what it has not may be cut short, too.
+        // An option of the original is preferred; options of truetps can be abbreviated, too.
         assert_eq!(words(&["--ver"]).unwrap().count("verbose"), 1);
         assert!(words(&["--veri"]).unwrap().is_on("verify"));
         assert_eq!(words(&["--auto-o"]).unwrap().get("auto-other"), Some(&GivenValue::Switch(true)));
-        // Exactly a name is that name, whatever begins with it.
+        // An exact name wins over all names that begin with it.
         assert!(words(&["--auto-generate-sql"]).unwrap().is_on("auto-generate-sql"));
     }
 }

@@ -1,4 +1,4 @@
-//! The connection that makes, fills and drops: nothing of it is measured.
+//! The connection that creates, fills and drops; it is not measured.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,9 +10,10 @@ use truetps_driver::{Client, DriverError, QueryResult, Target};
 use crate::ending::{RunSessions, start_of};
 use crate::run::{ANSWER_TIMEOUT, STATEMENT_TIMEOUT};
 
-/// Between two looks at whether the user has had enough.
+/// Interval between checks for Ctrl-C.
 const LOOK: Duration = Duration::from_millis(100);
-/// Looks after which a statement that goes on is ended with its connection: some cannot be ended otherwise.
+/// Number of checks after which a statement that continues is ended with its connection: some cannot be ended
+/// otherwise.
 const PATIENCE_LOOKS: u32 = 5;
 
 pub(super) struct Admin {
@@ -22,10 +23,9 @@ pub(super) struct Admin {
     watcher: Option<JoinHandle<()>>,
 }
 
-/// What the watcher knows.
+/// State shared with the watcher.
 struct StatementWatch {
-    /// The statement that may be ended. Whoever ends one holds the lock meanwhile, so that it is not the next one that is
-    /// hit.
+    /// The statement that may be ended. The lock is held while it is ended, so that the next statement is not hit.
     at_work: Mutex<Option<String>>,
     stop: Arc<AtomicBool>,
     is_over: AtomicBool,
@@ -39,7 +39,7 @@ impl StatementWatch {
 }
 
 impl Admin {
-    /// `schema`: where its statements run once it is there.
+    /// `schema`: the schema of its statements, once it exists.
     pub(super) fn connect(target: &Target, schema: &str, stop: Arc<AtomicBool>) -> Result<Self, DriverError> {
         let mut target = target.clone();
         let sessions = RunSessions::of(&mut target, vec![schema.to_owned(), String::new()]);
@@ -55,12 +55,12 @@ impl Admin {
         &mut self.client
     }
 
-    /// The user has asked for the end.
+    /// The user has pressed Ctrl-C.
     pub(super) fn is_stopped(&self) -> bool {
         self.watch.stop.load(Ordering::Relaxed)
     }
 
-    /// Runs a statement that ends soon after the user has asked for the end.
+    /// Runs a statement that ends soon after Ctrl-C.
     pub(super) fn query(&mut self, sql: &str) -> Result<QueryResult, DriverError> {
         *self.watch.at_work() = Some(sql.to_owned());
         let result = self.client.query(sql);
@@ -73,7 +73,7 @@ impl Admin {
         self.client.query(sql)
     }
 
-    /// Connects anew. What the old connection held, as locks, is free once the server has noticed.
+    /// Reconnects. Locks and other resources of the old connection are free once the server has noticed.
     pub(super) fn renew(&mut self) -> Result<(), DriverError> {
         self.client = connect(&self.target)?;
         Ok(())
@@ -96,8 +96,7 @@ fn connect(target: &Target) -> Result<Client, DriverError> {
     Ok(client)
 }
 
-/// Ends the statement at work once the user has asked for the end: from a connection of its own, as the one at work is
-/// busy.
+/// Ends the running statement after Ctrl-C: from a connection of its own, because the working one is busy.
 fn end_when_wanted(watch: &StatementWatch) {
     let mut looks = 0;
     while !watch.is_over.load(Ordering::Relaxed) {
@@ -108,7 +107,7 @@ fn end_when_wanted(watch: &StatementWatch) {
         let at_work = watch.at_work();
         if let Some(sql) = &*at_work {
             looks += 1;
-            // It may have ended of itself; and one that goes on is looked at again.
+            // It may have ended by itself; one that continues is checked again.
             let _ = watch.sessions.end_statements(&[start_of(sql)], looks > PATIENCE_LOOKS);
         }
     }

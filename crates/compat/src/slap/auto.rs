@@ -2,24 +2,24 @@
 
 use truetps_workload::RandomStream;
 
-/// Letters of each text: with its quotes it has as many as the column.
+/// Length of each text: with its quotes it is as long as the column.
 const TEXT_LENGTH: usize = 126;
 const LETTERS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-/// A table has at most so many columns.
+/// Maximum number of columns of a table.
 const COLUMNS_MAX: u64 = 1_000;
 /// All different statements are kept in memory.
 const UNIQUE_MAX: u64 = 100_000;
 const UNIQUE_BYTES_MAX: u64 = 256 << 20;
-/// What a column takes of a statement at most: its name, a text in quotes, a comma.
+/// Maximum bytes of a column in a statement: its name, a text in quotes, a comma.
 const COLUMN_BYTES: u64 = 160;
 const ROWS_MAX: u64 = 1_000_000_000;
-/// What the driver keeps of one result at most, and what a key takes of that beside its own bytes.
+/// Maximum bytes of a result that the driver keeps, and the bytes of a key in it besides its own.
 const KEYS_BYTES_MAX: u64 = 1 << 30;
 const KEY_PLACE_BYTES: u64 = 25;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LoadType {
-    /// Inserts and selects in turn.
+    /// Inserts and selects alternately.
     Mixed,
     Update,
     Write,
@@ -30,7 +30,7 @@ pub(super) enum LoadType {
 }
 
 impl LoadType {
-    /// By its first letter, as the original does.
+    /// Chosen by the first letter, as in the original.
     pub(super) fn of(text: &str) -> Result<Self, String> {
         match text.as_bytes().first() {
             Some(b'm') => Ok(Self::Mixed),
@@ -79,7 +79,7 @@ pub(super) struct AutoSql {
     pub(super) unique_queries: u64,
 }
 
-/// A query, and whether a key goes behind it.
+/// A query, and whether a key is appended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Query {
     pub(super) sql: String,
@@ -106,7 +106,7 @@ impl AutoSql {
         self.check_keys()
     }
 
-    /// Keys are read once the table is full: it is better to know before that there are too many of them.
+    /// Keys are read once the table is full: too many of them are refused before.
     fn check_keys(&self) -> Result<(), String> {
         let digits = match self.key {
             AutoKey::None => return Ok(()),
@@ -132,7 +132,7 @@ impl AutoSql {
             AutoKey::Guid => columns.push("id varchar(36) primary key".to_owned()),
         }
         columns.extend((0..self.secondary_indexes).map(|n| format!("id{n} varchar(36) unique key")));
-        // The blanks are the original's: they show in its messages.
+        // The blanks are the original's: they are printed in its messages.
         let int = |n| {
             let index = if self.ints.indexed { format!(", INDEX(intcol{n})") } else { " ".to_owned() };
             format!("intcol{n} INT(32){index}")
@@ -146,14 +146,14 @@ impl AutoSql {
         format!("CREATE TABLE `t1` ({})", columns.join(","))
     }
 
-    /// Statements that fill the table: the different ones, again and again.
+    /// Statements that fill the table: the different ones, repeatedly.
     pub(super) fn fill(&self, seed: u64) -> impl Iterator<Item = String> {
         let mut random = RandomStream::new(seed, 0);
         let unique: Vec<String> = (0..self.unique_rows.max(1)).map(|_| self.insert(&mut random)).collect();
         (0..self.rows.saturating_sub(1)).map(move |row| unique[row as usize % unique.len()].clone())
     }
 
-    /// The queries, which each client sends in this order, again and again.
+    /// The queries, which each client sends in this order, repeatedly.
     pub(super) fn queries(&self, seed: u64) -> Vec<Query> {
         let mut random = RandomStream::new(seed, 1);
         let has_key = self.key != AutoKey::None;

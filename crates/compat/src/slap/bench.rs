@@ -1,4 +1,4 @@
-//! The life of a test: for each engine and number of clients, as often as it is wanted: schema, tables, rows, commands,
+//! The course of a test: for each engine and number of clients, and each repetition: schema, tables, rows, commands,
 //! queries, commands, and the schema is dropped.
 
 use std::num::{NonZeroU32, NonZeroU64};
@@ -24,10 +24,10 @@ use crate::run::{FAILED_SHARE_MAX, RunRequest, TrialResult, drive};
 use crate::supplement::Supplement;
 use crate::{CompatEnv, HIDDEN_WORDS};
 
-/// What the server says of a statement that was ended.
+/// The server's error for a statement that was ended.
 const INTERRUPTED: u16 = 1317;
 
-/// Why a test is broken off.
+/// Why a test is aborted.
 #[derive(Debug)]
 pub(super) enum Stop {
     /// A line for the user.
@@ -44,20 +44,20 @@ pub(super) struct SlapRun<'a, 'w> {
     pub(super) recording: CompatRecording,
     pub(super) world: &'a mut CompatEnv<'w>,
     pub(super) workers: u32,
-    /// Trials so far.
+    /// Number of trials so far.
     pub(super) trials: usize,
-    /// The schema is there, and this run has made it.
+    /// The schema exists and was created by this run.
     pub(super) has_made_schema: bool,
     /// Everything was acknowledged so far.
     pub(super) is_good: bool,
 }
 
 impl SlapRun<'_, '_> {
-    /// What the user is told if he asks for the end now.
+    /// Sets the messages for Ctrl-C.
     fn announce_interrupt(&self) {
         let (name, schema, seconds) = (super::NAME, &self.settings.schema, PATIENCE.as_secs());
         let first = format!("{name}: interrupted: running statements are ended after {seconds} s");
-        // A schema that is to stay is no loss.
+        // A schema that is meant to stay is not reported.
         let (first, second) = if self.has_made_schema && !self.settings.keeps_schema {
             let again = format!("and the schema {schema} is dropped; Ctrl-C again leaves it behind");
             let left = format!("{name}: the schema {schema} is left behind; to drop it: DROP SCHEMA `{schema}`\n");
@@ -68,7 +68,7 @@ impl SlapRun<'_, '_> {
         self.world.farewell.set(first, second);
     }
 
-    /// All tests, one after the other.
+    /// All tests in order.
     pub(super) fn run(&mut self) -> Result<(), Stop> {
         self.announce_interrupt();
         if let StatementSource::Generated(auto) = &self.settings.source {
@@ -117,7 +117,7 @@ impl SlapRun<'_, '_> {
         truth: &mut Supplement,
         lengths: &mut Vec<Duration>,
     ) -> Result<(), Stop> {
-        // That of the test before.
+        // The schema of the previous test.
         self.drop_schema()?;
         self.make_schema(engine)?;
         let keys = self.keys(engine)?;
@@ -138,7 +138,7 @@ impl SlapRun<'_, '_> {
         self.shell("post_system", self.settings.post_system.as_deref())
     }
 
-    /// Whether the user has had enough.
+    /// Whether the user has pressed Ctrl-C.
     fn check_stop(&self) -> Result<(), Stop> {
         if self.admin.is_stopped() { Err(Stop::Interrupted) } else { Ok(()) }
     }
@@ -174,7 +174,7 @@ impl SlapRun<'_, '_> {
         self.admin.finish(&format!("USE `{}`", self.settings.schema))
     }
 
-    /// While clients are at work the connection idles, and servers close those that idle for long.
+    /// During the load this connection is idle, and servers close connections that are idle for long.
     fn come_back(&mut self) -> Result<(), Stop> {
         if self.use_schema().is_ok() {
             return Ok(());
@@ -183,7 +183,7 @@ impl SlapRun<'_, '_> {
         again.map(drop).map_err(|error| cannot_use(&self.settings.schema, &error))
     }
 
-    /// Drops what this run has made, and nothing else.
+    /// Drops only what this run has created.
     pub(super) fn drop_schema(&mut self) -> Result<(), Stop> {
         if !self.has_made_schema {
             return Ok(());
@@ -196,7 +196,7 @@ impl SlapRun<'_, '_> {
         if self.settings.output.verbose >= 3 {
             let _ = writeln!(self.world.out, "{sql};");
         }
-        // A statement that was ended may have taken its connection along, and one that waits may hold locks.
+        // A statement that was ended may have lost its connection, and one that waits may hold locks.
         if self.admin.is_stopped() {
             self.admin.renew().map_err(failed)?;
         }
@@ -223,7 +223,7 @@ impl SlapRun<'_, '_> {
         let rows = self.query("SELECT id from t1", server_message)?.rows;
         let keys: Arc<[String]> = rows.into_iter().filter_map(|row| row.into_iter().next().flatten()).collect();
         if keys.is_empty() {
-            return Err(Stop::Failed("there is no row whose key could be looked up".to_owned()));
+            return Err(Stop::Failed("there is no row with a key to look up".to_owned()));
         }
         Ok(keys)
     }
@@ -236,17 +236,17 @@ impl SlapRun<'_, '_> {
         self.execute_as(sql, sql)
     }
 
-    /// `shown`: the statement as messages have it.
+    /// `shown`: the statement as printed in messages.
     fn execute_as(&mut self, sql: &str, shown: &str) -> Result<(), Stop> {
         self.print_verbose(3, &format!("{sql};\n"));
         self.query(sql, |error| format!("Cannot run query {shown} ERROR : {}", server_message(error))).map(drop)
     }
 
-    /// Runs a statement, unless the user has had enough; then it ends soon.
+    /// Runs a statement, unless the user has pressed Ctrl-C; a running one then ends soon.
     fn query(&mut self, sql: &str, failure: impl Fn(&DriverError) -> String) -> Result<QueryResult, Stop> {
         self.check_stop()?;
         let result = self.admin.query(sql);
-        // Whatever it says: it may have been ended.
+        // Its result is ignored: it may have been ended.
         self.check_stop()?;
         result.map_err(|error| Stop::Failed(failure(&error)))
     }
@@ -269,7 +269,7 @@ impl SlapRun<'_, '_> {
         self.check_stop()
     }
 
-    /// Statements of all clients; `None` where time is the limit.
+    /// Statements of all clients; `None` if time is the limit.
     fn total(&self, clients: u32) -> Option<u64> {
         let settings = self.settings;
         if settings.time.is_some() {
@@ -282,14 +282,14 @@ impl SlapRun<'_, '_> {
     fn transactions(&self, clients: u32) -> Option<u64> {
         let batch = self.settings.batch();
         let all = |total: u64| match self.settings.rate {
-            // They are everybody's, so that only the very last one is cut off.
+            // Shared by all clients, so that only the very last one is cut off.
             Some(_) => total.div_ceil(batch),
             None => transactions(total, clients, batch),
         };
         self.total(clients).map(all)
     }
 
-    /// What a transaction is here.
+    /// The unit of a transaction.
     fn unit(&self) -> &'static str {
         if self.settings.commit.is_some() { "transactions" } else { "queries" }
     }
@@ -298,7 +298,7 @@ impl SlapRun<'_, '_> {
         let settings = self.settings;
         let asked =
             RunRequest { transactions: self.transactions(clients), ..run_request(settings, clients, self.workers) };
-        // A connection ends with a transaction.
+        // A connection ends after a transaction.
         let reconnect_every =
             settings.detach.and_then(|statements| NonZeroU64::new(statements.div_ceil(settings.batch())));
         LoadSpec { reconnect_every, ..asked.load() }
@@ -328,7 +328,7 @@ impl SlapRun<'_, '_> {
             stop: &self.world.stop,
             failed_share_max: FAILED_SHARE_MAX,
             presence: self.recording.presence(),
-            // One more session than the original opens is one that its users have not asked for.
+            // One session more than the original opens would surprise its users.
             probe: None,
         };
         let number = self.trials;
@@ -336,12 +336,12 @@ impl SlapRun<'_, '_> {
         let driven = drive(&self.recording, number, &context, self.transactions(clients), truth);
         let driven = driven.map_err(|error| failed(&error))?;
         for other in &driven.others {
-            self.warn(&format!("{other} put load on this host, too"));
+            self.warn(&format!("{other} also loaded this host"));
         }
         Ok(driven)
     }
 
-    /// Errors of clients, in the original's words. What the end that the user asked for has brought about is none.
+    /// Errors of clients, in the original's format. Errors caused by the user's interruption do not count.
     fn complain(&mut self, outcome: &RunOutcome, has_ended_connections: bool) {
         for error in &outcome.connect_errors {
             let is_prepared = self.settings.prepared && is_of_statement(error.code);
@@ -354,7 +354,7 @@ impl SlapRun<'_, '_> {
             |error: &&ErrorCount| is_stopped && (error.code == INTERRUPTED || has_ended_connections && is_lost(error));
         for error in outcome.errors.iter().chain(&outcome.errors_elsewhere).filter(|error| !is_ended(error)) {
             let times = error.count + error.retried;
-            // Where no query failed, it was a new connection that came later than planned.
+            // If no query failed, a new connection came later than planned.
             if error.count == 0 {
                 let text = format!("{} ({times} times, and was tried again)", error.first_message);
                 self.warn(&format!("Error when connecting to server: {text}"));
@@ -379,7 +379,7 @@ impl SlapRun<'_, '_> {
         let engine = engine.map(|engine| engine.name.as_str());
         let test = Test { engine, load_type, lengths, clients, queries_each };
         let mut text = String::new();
-        // Without a client there is no time that anything took.
+        // Without a client there is no duration.
         if !output.silent && clients > 0 && !lengths.is_empty() {
             text += &report::benchmark(&test);
         }
@@ -390,12 +390,12 @@ impl SlapRun<'_, '_> {
         if output.csv == Csv::Stdout && truth.is_valid() {
             text += &csv;
         }
-        // Nobody listening is no reason to fail: what was measured is on disk.
+        // A closed output is no reason to fail: the results are on disk.
         let _ = self.world.out.write_all(text.as_bytes()).and_then(|()| self.world.out.flush());
         self.write_csv(&csv, truth);
     }
 
-    /// A line of CSV has no place for what went wrong.
+    /// A line of CSV has no field for errors.
     fn write_csv(&mut self, line: &str, truth: &Supplement) {
         let csv = &self.settings.output.csv;
         if *csv != Csv::Off && !truth.is_valid() {
@@ -408,13 +408,13 @@ impl SlapRun<'_, '_> {
         }
     }
 
-    /// Clients that ran to the end, and what was acknowledged for each of them. With all of them, and all acknowledged,
-    /// it is what was asked for.
+    /// Clients that ran to the end, and the acknowledged number for each of them. The run is complete if all clients
+    /// ended and everything was acknowledged.
     fn who_ran(&self, clients: u32, truth: &Supplement) -> (u32, u64) {
         let runs = truth.runs.len().max(1) as u64;
         let ran = truth.runs.iter().map(|run| u64::from(run.clients.saturating_sub(run.clients_failed))).sum::<u64>();
         let (batch, most) = (self.settings.batch(), self.total(clients).unwrap_or(u64::MAX));
-        // The last transaction of a client may be a short one: those are told from the sum.
+        // The last transaction of a client may be shorter: the sum shows how many are.
         let queries = truth.runs.iter().map(|run| run.acknowledged.saturating_mul(batch).min(most));
         let queries = queries.fold(0, u64::saturating_add);
         let clients = u32::try_from(ran / runs).unwrap_or(clients);
@@ -428,7 +428,7 @@ impl SlapRun<'_, '_> {
     }
 }
 
-/// What is asked of each run, but how many transactions.
+/// The options of each run, except the number of transactions.
 pub(super) fn run_request(settings: &SlapSettings, clients: u32, workers: u32) -> RunRequest {
     RunRequest {
         clients,
@@ -440,7 +440,7 @@ pub(super) fn run_request(settings: &SlapSettings, clients: u32, workers: u32) -
     }
 }
 
-/// Transactions of so many statements in all, `batch` in each, when each client has its share.
+/// Transactions for this many statements in all, `batch` in each, when each client has its share.
 fn transactions(statements: u64, clients: u32, batch: u64) -> u64 {
     let clients = u64::from(clients);
     let (each, rest) = (statements / clients, statements % clients);
@@ -456,16 +456,16 @@ fn cannot_use(schema: &str, error: &DriverError) -> Stop {
     Stop::Failed(format!("Cannot use schema {schema} : {}", server_message(error)))
 }
 
-/// Whether an error of a client that was to connect is one of the statements that it prepared: the connection that
-/// prepares the test has logged in the same way before. Without a number it is none of the server's.
+/// Whether an error of a connecting client comes from a statement that it prepared: the connection that prepares the
+/// test has logged in the same way before. Without an error number it is not the server's.
 fn is_of_statement(code: u16) -> bool {
-    // Limits of connections, and accounts and databases that were changed meanwhile.
+    // Limits of connections, and accounts and databases that were changed since.
     const LOGIN: [u16; 17] =
         [0, 1040, 1044, 1045, 1049, 1129, 1130, 1158, 1203, 1226, 1251, 1524, 1698, 1820, 1862, 3118, 4151];
     !LOGIN.contains(&code)
 }
 
-/// There is no key in a table that keeps no rows; any will do.
+/// A table without rows has no key; any value will do.
 fn forgets_rows(engine: &Engine) -> bool {
     engine.name.eq_ignore_ascii_case("blackhole")
 }
@@ -473,7 +473,7 @@ fn forgets_rows(engine: &Engine) -> bool {
 fn hint_of_schema(error: &DriverError) -> &'static str {
     const EXISTS: u16 = 1007;
     if error.code() == EXISTS {
-        "\nhint: a schema that is there already is not dropped; name another one with --create-schema, or drop it yourself"
+        "\nhint: an existing schema is not dropped; name another one with --create-schema, or drop it yourself"
     } else {
         ""
     }

@@ -1,4 +1,4 @@
-//! mysqlslap: its options, its report, and the queries of its tests by our engine.
+//! mysqlslap: its options, its report, and the queries of its tests by truetps's engine.
 
 mod admin;
 mod auto;
@@ -35,7 +35,7 @@ use crate::run::{RunRequest, make_room, unless_stopped, workers};
 use crate::terminal::{NoPassword, ask_password};
 use crate::{CompatEnv, mask};
 
-/// The name in messages.
+/// The program's name in messages.
 const NAME: &str = "mysqlslap";
 const GOOD: u8 = 0;
 const FAILED: u8 = 1;
@@ -48,7 +48,7 @@ pub fn run(arguments: Vec<OsString>, world: &mut CompatEnv<'_>) -> u8 {
         match argument.into_string() {
             Ok(word) => typed.push_back(word),
             Err(word) => {
-                let text = format!("an argument is no UTF-8: {}", word.to_string_lossy());
+                let text = format!("an argument is not UTF-8: {}", word.to_string_lossy());
                 return refuse(&WordRefusal::new(FAILED, text), world);
             }
         }
@@ -59,7 +59,7 @@ pub fn run(arguments: Vec<OsString>, world: &mut CompatEnv<'_>) -> u8 {
     }
 }
 
-/// What the list of processes is to show in place of words of a command line, its name first; `None`: the word itself.
+/// What the process list shows instead of the words of a command line, its name first; `None`: the word itself.
 pub fn masked(arguments: &[OsString]) -> Vec<Option<OsString>> {
     let all: Vec<_> = arguments.iter().map(|argument| argument.to_string_lossy().into_owned()).collect();
     let mut typed: VecDeque<_> = all.iter().skip(1).cloned().collect();
@@ -81,7 +81,7 @@ fn refuse(refusal: &WordRefusal, world: &mut CompatEnv<'_>) -> u8 {
 fn run_command(mut typed: VecDeque<String>, world: &mut CompatEnv<'_>) -> Result<u8, WordRefusal> {
     let all = typed.clone();
     let files = OptionFiles::take_options(&mut typed, &specs::GROUPS, world.environment);
-    // Which files are read is no secret.
+    // The names of option files are no secret.
     let about_files = all.iter().take(all.len() - typed.len()).cloned();
     let from_files = files.read()?;
     for warning in &from_files.warnings {
@@ -117,7 +117,7 @@ fn run_command(mut typed: VecDeque<String>, world: &mut CompatEnv<'_>) -> Result
     if settings.only_prints {
         return Ok(match print::all(&settings, &script, world.out, &world.stop) {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => INTERRUPTED,
-            // Nobody reads on.
+            // A closed output.
             _ => GOOD,
         });
     }
@@ -137,7 +137,7 @@ fn run_command(mut typed: VecDeque<String>, world: &mut CompatEnv<'_>) -> Result
     test(&settings, &script, &target, &place, command, world)
 }
 
-/// Where runs go. Whatever is to be written is tried before anything is measured.
+/// Where runs are written. Every output is checked before anything is measured.
 fn place(settings: &SlapSettings) -> Result<RunsFolder, WordRefusal> {
     if let Csv::File(path) = &settings.output.csv {
         bench::append(path, "").map_err(|error| {
@@ -184,7 +184,7 @@ fn test(
         is_good: true,
     };
     let stopped = bench.run();
-    // What was made is taken away, however it went.
+    // What was created is removed, whatever the result.
     let cleaned = if settings.keeps_schema { Ok(()) } else { bench.drop_schema() };
     let is_good = bench.is_good;
     let is_stopped = world.stop.load(Ordering::Relaxed);
@@ -200,7 +200,7 @@ fn test(
 
 const ENGINE: &str = "default_storage_engine";
 
-/// Each run in the order of the original: engines, clients, repetitions.
+/// Each run in the original's order: engines, clients, repetitions.
 fn turns(settings: &SlapSettings) -> Vec<TrialTurn> {
     let engines: Vec<Option<&str>> = match &settings.engines[..] {
         [] => vec![None],
@@ -214,7 +214,7 @@ fn turns(settings: &SlapSettings) -> Vec<TrialTurn> {
                 levels.insert(ENGINE.to_owned(), SettingValue::Text(engine.to_owned()));
             }
             let configuration = Configuration { levels };
-            // What is named twice is one configuration, with twice the repetitions.
+            // A setting named twice is one configuration with twice the repetitions.
             let before = turns.iter().filter(|turn: &&TrialTurn| turn.configuration == configuration).count() as u32;
             let blocks = 0..u32::try_from(settings.iterations).unwrap_or(u32::MAX);
             turns.extend(blocks.map(|n| TrialTurn { block: before + n, configuration: configuration.clone() }));
@@ -223,7 +223,7 @@ fn turns(settings: &SlapSettings) -> Vec<TrialTurn> {
     turns
 }
 
-/// What plans have words for.
+/// The part that a plan can express.
 fn plan(settings: &SlapSettings, script: &SlapScript) -> Plan {
     let turns = turns(settings);
     let mut factors: IndexMap<String, Vec<SettingValue>> = IndexMap::new();
@@ -238,7 +238,7 @@ fn plan(settings: &SlapSettings, script: &SlapScript) -> Plan {
     workload.protocol = if settings.prepared { Protocol::Prepared } else { Protocol::Text };
     workload.sql = script.queries.iter().map(print::query).collect();
     workload.create.clone_from(&script.create);
-    // How many transactions these are depends on the clients, where they have several queries each.
+    // The number of transactions depends on the clients if each has several queries.
     let transactions = settings.queries.filter(|_| settings.commit.is_none());
     workload.commit_every = settings.commit.and_then(|n| u32::try_from(n).ok());
     Plan {

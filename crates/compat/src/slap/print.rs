@@ -7,7 +7,7 @@ use super::auto::Query;
 use super::script::SlapScript;
 use super::settings::{SlapSettings, StatementSource};
 
-/// What stands for a key that only the server knows.
+/// Placeholder of a key that only the server knows.
 pub(super) const SOME_KEY: &str = "796c4422-1d94-102a-9d6d-00e0812d";
 
 /// A query as text.
@@ -15,8 +15,8 @@ pub(super) fn query(query: &Query) -> String {
     if query.takes_key { format!("{} WHERE id = '{SOME_KEY}'", query.sql) } else { query.sql.clone() }
 }
 
-/// Prints all statements, each with `;` and on a line of its own. Of each client's queries those of its first pass through
-/// the list are printed, or as many as it would send.
+/// Prints all statements, each with `;` and on a line of its own. For each client, the queries of its first pass
+/// through the list are printed, or as many as it would send.
 pub(super) fn all(
     settings: &SlapSettings,
     script: &SlapScript,
@@ -60,7 +60,7 @@ impl Printer<'_> {
         self.out.flush()
     }
 
-    /// The original drops before it makes as well: a schema that somebody else has made, too.
+    /// The original also drops before it creates, even a schema created by another user.
     fn drop_schema(&mut self) -> io::Result<()> {
         if self.settings.makes_schema() && !self.settings.keeps_schema {
             self.print_statement(&format!("DROP SCHEMA IF EXISTS `{}`", self.settings.schema))?;
@@ -89,7 +89,7 @@ impl Printer<'_> {
         Ok(())
     }
 
-    /// There may be more to print than anybody waits for.
+    /// The output may be longer than the user wants to wait for.
     fn print_statement(&mut self, sql: &str) -> io::Result<()> {
         if self.stop.load(Ordering::Relaxed) {
             return Err(io::ErrorKind::Interrupted.into());

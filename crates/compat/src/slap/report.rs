@@ -6,9 +6,9 @@ use std::time::Duration;
 #[derive(Debug, Clone)]
 pub(super) struct Test<'a> {
     pub(super) engine: Option<&'a str>,
-    /// The word that CSV has for the queries.
+    /// The load type in the CSV line.
     pub(super) load_type: &'a str,
-    /// How long each run took; never empty.
+    /// Duration of each run; never empty.
     pub(super) lengths: &'a [Duration],
     pub(super) clients: u32,
     /// Queries of a client, rounded down as in the original.

@@ -1,4 +1,4 @@
-//! The statements of a test: from the command line, from files, or made.
+//! The statements of a test: from the command line, from files, or generated.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -18,9 +18,9 @@ const FILE_BYTES_MAX: u64 = 1 << 30;
 pub(super) struct SlapScript {
     /// Make the tables.
     pub(super) create: Vec<String>,
-    /// What clients send, in this order, again and again.
+    /// The statements that clients send, in this order, repeatedly.
     pub(super) queries: Vec<Query>,
-    /// Before and after each run, by the one connection that prepares.
+    /// Before and after each run, over the connection that prepares.
     pub(super) pre: Vec<String>,
     pub(super) post: Vec<String>,
 }
@@ -60,12 +60,12 @@ impl SlapScript {
         Ok(Self { create, queries, pre, post })
     }
 
-    /// The statements that make the tables. The engine goes behind the first one, as in the original: that is the one
-    /// with CREATE TABLE.
+    /// The statements that create the tables. As in the original, the engine is appended to the first one, which has
+    /// the CREATE TABLE.
     pub(super) fn create_with(&self, engine: Option<&Engine>) -> Vec<String> {
         let mut create = self.create.clone();
         if let (Some(first), Some(engine)) = (create.first_mut(), engine) {
-            // A comment may go on to the end of the line.
+            // A comment may extend to the end of the line.
             let last = first.lines().last().unwrap_or_default();
             let gap = if last.contains("--") || last.contains('#') { "\n" } else { " " };
             let words = ["Engine =", &engine.name, &engine.options].join(" ");
@@ -90,13 +90,13 @@ impl SlapScript {
     }
 }
 
-/// What a flag says, or what is in the file of that name.
+/// The value of a flag, or the contents of the file with that name.
 fn text_or_file(flag: &str, text: &str) -> Result<Arc<str>, String> {
     let wrong = |problem: &dyn std::fmt::Display| format!("--{flag}={text}: {problem}");
     let path = Path::new(text);
     match fs::metadata(path) {
-        Ok(facts) if facts.is_dir() => Err(wrong(&"that is a folder, and no file")),
-        // A pipe is as good: a shell makes one of `<(…)`.
+        Ok(facts) if facts.is_dir() => Err(wrong(&"that is a folder, not a file")),
+        // A pipe works, too: a shell makes one of `<(…)`.
         Ok(_) => match read_text(path, FILE_BYTES_MAX) {
             Ok(read) => Ok(read.trim_start_matches('\u{feff}').into()),
             Err(error) => Err(wrong(&error)),
@@ -107,7 +107,7 @@ fn text_or_file(flag: &str, text: &str) -> Result<Arc<str>, String> {
     }
 }
 
-/// No statement is one word with a `/` in it, or with `.sql` behind it.
+/// A single word with a `/` in it, or ending in `.sql`, is not a statement.
 fn looks_like_a_path(text: &str) -> bool {
     let text = text.trim();
     let is_word = !text.is_empty() && !text.contains(char::is_whitespace);

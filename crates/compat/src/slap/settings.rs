@@ -1,4 +1,4 @@
-//! What a command line of mysqlslap asks for, checked.
+//! The options of a mysqlslap command line, checked.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -16,11 +16,11 @@ const WRONG: u8 = 1;
 const CLIENTS_MAX: u32 = 100_000;
 const ITERATIONS_MAX: u64 = 100_000;
 const DEFAULT_PORT: u16 = 3306;
-/// Plans are TOML, whose numbers end here.
+/// The largest number in a plan, which is TOML.
 const NUMBER_MAX: u64 = i64::MAX as u64;
-/// Lengths of a run that a plan may have, in seconds.
+/// Limits of a run's length in a plan, in seconds.
 const TIMES_S: std::ops::RangeInclusive<f64> = 0.1..=86_400.0;
-/// Where distributions put the socket of the server that they ship; the first that is there.
+/// Default socket paths of distributions; the first existing one is used.
 const SOCKETS: [&str; 4] =
     ["/run/mysqld/mysqld.sock", "/var/run/mysqld/mysqld.sock", "/var/lib/mysql/mysql.sock", "/tmp/mysql.sock"];
 
@@ -29,9 +29,9 @@ const SOCKETS: [&str; 4] =
 pub(super) struct SlapSettings {
     pub(super) source: StatementSource,
     pub(super) schema: String,
-    /// Clients of each test, one after the other.
+    /// Numbers of clients, tested in order.
     pub(super) concurrency: Vec<u32>,
-    /// Storage engines with their options; empty: whatever the server takes.
+    /// Storage engines with their options; empty: the server's default.
     pub(super) engines: Vec<Engine>,
     pub(super) iterations: u64,
     /// Of all clients together.
@@ -59,7 +59,7 @@ pub(super) struct SlapSettings {
     pub(super) runs: Option<PathBuf>,
 }
 
-/// Where the statements come from.
+/// The source of the statements.
 #[derive(Debug, Clone)]
 pub(super) enum StatementSource {
     /// `--query`, `--create`: texts, or names of files.
@@ -73,7 +73,7 @@ pub(super) enum StatementSource {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Engine {
     pub(super) name: String,
-    /// What stands behind the name in CREATE TABLE.
+    /// The text after the name in CREATE TABLE.
     pub(super) options: String,
 }
 
@@ -156,13 +156,13 @@ impl SlapSettings {
         self.commit.unwrap_or(1)
     }
 
-    /// Whether the schema is made for the test, and dropped after it.
+    /// Whether the schema is created for the test, and dropped after it.
     pub(super) fn makes_schema(&self) -> bool {
         !matches!(self.source, StatementSource::Given { create: None, .. })
     }
 }
 
-/// The original's own refusals, in its words.
+/// The original's own refusals, with its texts.
 fn check_conflicts(words: &MysqlWords) -> Result<(), WordRefusal> {
     let auto = words.is_on("auto-generate-sql");
     if auto && (words.text("create").is_some() || words.text("query").is_some()) {
@@ -196,7 +196,7 @@ fn check_numbers(words: &MysqlWords) -> Result<(), WordRefusal> {
     Ok(())
 }
 
-/// What each connection begins with.
+/// The first statements of each connection.
 fn setup(words: &MysqlWords) -> Vec<String> {
     let mode = words.text("sql-mode").map(|mode| format!("SET sql_mode='{}'", mode.replace('\'', "''")));
     let init = words.text("init-command").filter(|sql| !sql.is_empty()).map(str::to_owned);

@@ -1,4 +1,4 @@
-//! All options of mysqlslap, MySQL's and MariaDB's, and ours.
+//! All options of mysqlslap: MySQL's, MariaDB's, and truetps's.
 
 use crate::mysql_words::{Spec, WordKind};
 
@@ -6,14 +6,14 @@ const fn spec(name: &'static str, short: Option<char>, kind: WordKind, about: &'
     Spec { name, short, kind, is_original: true, about }
 }
 
-/// One that `mysqlslap` has and `mariadb-slap` has not, or that is ours.
+/// An option that `mysqlslap` has and `mariadb-slap` lacks, or an option of truetps.
 const fn other(name: &'static str, short: Option<char>, kind: WordKind, about: &'static str) -> Spec {
     Spec { is_original: false, ..spec(name, short, kind, about) }
 }
 
 use WordKind::{Count, Number, OptionalText, Secret, Switch, Text};
 
-/// In the order of the help page: those of both programs, those of one of them, those that only truetps has.
+/// In the order of the help page: options of both programs, then of one of them, then of truetps alone.
 pub(super) static SPECS: [Spec; SPEC_COUNT] = [
     spec("help", Some('?'), Count, "this page"),
     spec("version", Some('V'), Count, "the version"),
@@ -93,7 +93,7 @@ pub(super) static SPECS: [Spec; SPEC_COUNT] = [
 
 const SPEC_COUNT: usize = 74;
 
-/// The first option that mysqlslap does not have.
+/// The first option that mysqlslap lacks.
 pub(super) const FIRST_OF_OURS: &str = "classic";
 
 /// Groups of option files that are read.

@@ -1,10 +1,10 @@
-//! Who logs in where nobody is named.
+//! The account if none is named.
 
 use std::fs;
 
 use rustix::process::geteuid;
 
-/// As the original: the user that the process runs as, and what the environment says where that one has no name.
+/// As in the original: the user of the process, or the user in the environment if that one has no name.
 pub(super) fn current(environment: &dyn Fn(&str) -> Option<String>) -> String {
     let uid = geteuid();
     if uid.is_root() {
