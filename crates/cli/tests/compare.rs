@@ -221,7 +221,7 @@ fn two_keys_of_one_experiment_are_compared_block_by_block() {
     assert_eq!(judged("tps<100000000%"), Some(1));
     assert_eq!(judged("tps>100000000%"), Some(0));
     assert_eq!(judged("binlog_syncs_per_tx>5%"), Some(3), "these were not counted");
-    place.refused(&[&levels[..], &["--fail-if=qps<1%"]].concat(), &["--fail-if 'qps<1%'", "no figure `qps`"]);
+    place.refused(&[&levels[..], &["--fail-if=qps<1%"]].concat(), &["--fail-if 'qps<1%'", "unknown figure `qps`"]);
 
     // Connections were not named, and are the same on both sides.
     place.refused(&["compare", "latest", "latest"], &["same trials", "--a-levels"]);
@@ -285,7 +285,7 @@ fn runs_of_different_workloads_are_compared_and_it_is_said() {
         "A side has a single trial",
         "Within these trials",
         "workload",
-        "not interleaved: whatever changed",
+        "not interleaved: any change on the machine",
     ] {
         assert!(flat(&compared).contains(part), "{part}\n{}", compared.stdout);
     }
