@@ -281,7 +281,7 @@ fn what_cannot_be_kept_is_not_watched_any_longer() {
         "{}",
         ran.stderr
     );
-    assert!(ran.stdout.contains("the record was cut off") && ran.stdout.contains("status."), "{}", ran.stdout);
+    assert!(ran.stdout.contains("the record is cut off") && ran.stdout.contains("status."), "{}", ran.stdout);
     assert!(!ran.stdout.contains("did not answer"), "{}", ran.stdout);
 }
 
