@@ -134,7 +134,7 @@ fn addresses_that_cannot_be() {
         (&["--dsn", "mysql://h:65536"], &["--dsn: the port is not a number from 1 to 65535"]),
         (&["--dsn", "mysql://"], &["--dsn: no server is given"]),
         (&["--dsn", "mysql://root@/db"], &["--dsn: no server is given"]),
-        (&["--dsn", "mysql://h?socket=/s"], &["--dsn: a socket and the host `h` are named"]),
+        (&["--dsn", "mysql://h?socket=/s"], &["--dsn: both a socket and the host `h` are given"]),
         (&["--dsn", ""], &["--dsn"]),
         (&["--dsn", "mysql://h", "--schema", "My Data"], &["--schema My Data", "lower-case letters"]),
         (&["--dsn", "mysql://h", "--schema", "a`b"], &["--schema a`b", "lower-case letters"]),
