@@ -271,7 +271,7 @@ fn runs_that_are_killed_where_it_hurts() {
     }
 }
 
-/// `xorshift64`: which moments a run of the test has tried is told by its seed, though not what they met.
+/// `xorshift64`: the seed of a run of the test gives the moments that it tries, not what happens at them.
 struct Random(u64);
 
 impl Random {

@@ -174,7 +174,7 @@ fn who_may_not_look_does_not_call_it_somebody_else_s() {
         let ran = run_with_password(&place, &["server", "restore"]);
         assert_eq!((ran.code, schemas(&owned)), (Some(0), before.clone()), "{right}: {}", ran.stderr);
     }
-    // Without the mark nothing is dropped, and all that looks like ours is told.
+    // Without the mark nothing is dropped, and all that looks like the run's is named.
     owned.execute(&["CREATE DATABASE app"]);
     for (schema, flags) in [("truetps", &[][..]), ("app", &["--schema=app", "--i-own-this-schema"])] {
         let place = Place::new();

@@ -5,9 +5,9 @@
 //! Two rules hold everywhere:
 //!
 //! - Servers not started by truetps are never touched: a process is only signalled through the handle of its start, or,
-//! for leftovers of a killed run, if it was started on a datadir that provably belongs to truetps; see `proof.rs`.
+//!   for leftovers of a killed run, if it was started on a datadir that provably belongs to truetps; see `proof.rs`.
 //! - A server never outlives truetps, not even after `kill -9` of truetps: see `spawn.rs`. The one exception is a named
-//! server: an [`Instance`] runs until it is stopped.
+//!   server: an [`Instance`] runs until it is stopped.
 //!
 //! This crate prints nothing and judges nothing: failures are errors with a [`hint`](SandboxError::hint).
 

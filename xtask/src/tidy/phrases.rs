@@ -3,9 +3,9 @@
 use std::path::Path;
 
 /// In two halves, so that this file does not have them.
-const BANNED: [(&str, &str); 9] = [
+/// (`nobody` is an account of the system.)
+const BANNED: [(&str, &str); 8] = [
     ("some", "body"),
-    ("no", "body"),
     ("who", "ever"),
     ("is ", "told"),
     ("are ", "told"),
@@ -65,10 +65,10 @@ mod tests {
 
     #[test]
     fn whole_words_are_found_in_any_case() {
-        let word = format!("{}{}", BANNED[1].0, BANNED[1].1);
+        let word = format!("{}{}", BANNED[0].0, BANNED[0].1);
         for (line, is_found) in [
             (format!("// {word} waits"), true),
-            (format!("N{} waits.", &word[1..]), true),
+            (format!("S{} waits.", &word[1..]), true),
             (format!("user={word}_else"), false),
             (format!("the account `{word}2`"), false),
         ] {

@@ -373,14 +373,14 @@ impl Drop for ExternalSession<'_> {
     /// Restores the server also if the listener is gone: the next run reports what remains.
     fn drop(&mut self) {
         if let Some(hold) = self.hold.take() {
-            let _ = self.clean_up(hold, &mut Nobody);
+            let _ = self.clean_up(hold, &mut NullListener);
         }
     }
 }
 
-struct Nobody;
+struct NullListener;
 
-impl Listener for Nobody {
+impl Listener for NullListener {
     fn event(&mut self, _: &ExperimentEvent<'_>) {}
 }
 

@@ -87,7 +87,7 @@ mod tests {
             )
         };
         assert_eq!(left_behind(state, &line(2097, 0, 101), 101).as_deref(), Some("7"));
-        assert_eq!(left_behind(state, &line(2097, 1, 101), 101), None, "somebody is attached");
+        assert_eq!(left_behind(state, &line(2097, 1, 101), 101), None, "a process is attached");
         assert_eq!(left_behind(state, &line(2098, 0, 101), 101), None, "another one by now");
         assert_eq!(left_behind(state, &line(2097, 0, 102), 101), None, "of another user");
         assert!(is_attached(state, &line(2097, 1, 101)) && !is_attached(state, &line(2097, 0, 101)));
