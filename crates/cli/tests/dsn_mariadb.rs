@@ -174,7 +174,7 @@ fn a_password_on_the_command_line_is_warned_of_and_goes_no_further() {
         let dsn = format!("mysql://{ACCOUNT}:{PASSWORD_ENCODED}@127.0.0.1:{}", owned.port);
         let joined = format!("--dsn={dsn}");
         let address = if form == "--dsn" { vec!["--dsn", &dsn] } else { vec![joined.as_str()] };
-        let args = [&["run", "insert", "--measure=0.3", "--warm-up=0", "--table-rows=500"][..], &address].concat();
+        let args = [&["run", "insert", "--measure=0.5", "--warm-up=0", "--table-rows=500"][..], &address].concat();
         let ran = place.run(&args);
         valid_trial(&place, &ran);
         assert!(ran.stderr.contains("warning: a password on the command line"), "{}", ran.stderr);

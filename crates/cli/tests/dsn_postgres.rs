@@ -46,7 +46,7 @@ fn belongings(server: &PostgresServer) -> Vec<String> {
 }
 
 const SHORT: &str = "name = 'own'\nabout = 'a test'\n[factors]\nconnections = [2]\n[load]\nwarm_up_s = 0.1\n\
-                     measure_s = 0.2\n[design]\nblocks = 2\naa_pair = false\n";
+                     measure_s = 0.5\n[design]\nblocks = 2\naa_pair = false\n";
 
 const GOODS: &str = "sql = \"UPDATE goods SET note = '?;', cnt = cnt - 1 WHERE id = 1; SELECT '[1]'::jsonb ? 'a' -- ;\"\n\
                      create = 'CREATE TABLE \"goods\" (id int primary key, cnt int, note text); \

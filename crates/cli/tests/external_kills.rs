@@ -252,7 +252,7 @@ fn runs_that_are_killed_where_it_hurts() {
         ["settings are restored, and the schema is not dropped", "a level is set, and the user interrupts again"]
     {
         let place = Place::new();
-        place.write("levels.toml", &PLAN.replace("measure_s = 0.2", "measure_s = 3").replace("[1, 2, 0]", "[2, 0]"));
+        place.write("levels.toml", &PLAN.replace("measure_s = 0.5", "measure_s = 3").replace("[1, 2, 0]", "[2, 0]"));
         let mut seen = Seen { admin: owned.admin(), place: &place, before: ["3".to_owned(), "1".to_owned()] };
         let child = place.start(&["sweep", "./levels.toml", "--dsn", &owned.socket_dsn()]);
         place.wait_for_interval("trial-0001");

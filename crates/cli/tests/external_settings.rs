@@ -283,7 +283,7 @@ fn a_server_that_is_restarted() {
         let settings = [("log_bin", "ON"), ("sync_binlog", "3")];
         let owned = Owned::start(&binary, &settings);
         let (before, place) = (globals(&owned), Place::new());
-        place.write("levels.toml", &PLAN.replace("[1, 2, 0]", "[2, 0]").replace("measure_s = 0.2", "measure_s = 3"));
+        place.write("levels.toml", &PLAN.replace("[1, 2, 0]", "[2, 0]").replace("measure_s = 0.5", "measure_s = 3"));
         // So long that a new start cannot look like the old one.
         sleep(Duration::from_secs(3));
         let child = place.start(&["sweep", "./levels.toml", "--dsn", &owned.socket_dsn()]);
@@ -398,7 +398,7 @@ fn a_schema_of_its_owner() {
     let ran = place.run(&short_run("insert", &dsn, &["--schema=absent", "--i-own-this-schema"]));
     assert!(ran.code == Some(2) && ran.stderr.contains("`absent` does not exist"), "{}", ran.stderr);
     // The owner renames a table of the run and creates another of that name: no trial empties it.
-    place.write("two.toml", &PLAN.replace("measure_s = 0.2", "measure_s = 2").replace("[1, 2, 0]", "[1]"));
+    place.write("two.toml", &PLAN.replace("measure_s = 0.5", "measure_s = 2").replace("[1, 2, 0]", "[1]"));
     let child = place.start(&["sweep", "./two.toml", "--dsn", &dsn, flags[0], flags[1]]);
     wait_until("a table with rows", || {
         owned

@@ -86,7 +86,7 @@ fn a_session_of_the_same_number_proves_nothing() {
     let relay = Relay::to(first.port);
     let place = Place::new();
     let dsn = format!("mysql://{ACCOUNT}@127.0.0.1:{}", relay.port);
-    let plan = PLAN.replace("measure_s = 0.2", "measure_s = 20").replace("[1, 2, 0]", "[1]").replace("[2]", "[1]");
+    let plan = PLAN.replace("measure_s = 0.5", "measure_s = 20").replace("[1, 2, 0]", "[1]").replace("[2]", "[1]");
     place.write("levels.toml", &plan);
     let args = ["sweep", "./levels.toml", "--dsn", &dsn];
     let piped = std::process::Stdio::piped;
@@ -484,7 +484,7 @@ fn a_schema_of_ours_with_a_table_of_somebody_else_s() {
     let place = Place::new();
     let plan = "name = 'view'\nabout = 'a test'\n[workload]\nname = 'sql'\nsql = 'INSERT INTO t VALUES (1)'\n\
                 create = 'CREATE TABLE t (id INT); CREATE VIEW v AS SELECT id FROM t'\n[factors]\nconnections = [1]\n\
-                [load]\nwarm_up_s = 0.1\nmeasure_s = 0.2\n[design]\nblocks = 1\naa_pair = false\n";
+                [load]\nwarm_up_s = 0.1\nmeasure_s = 0.5\n[design]\nblocks = 1\naa_pair = false\n";
     place.write("view.toml", plan);
     let ran = place.run(&["sweep", "./view.toml", "--dsn", &dsn]);
     assert!(!ran.stderr.contains("not created by truetps"), "{}", ran.stderr);
@@ -553,7 +553,7 @@ fn a_schema_of_its_owner_after_a_kill() {
     let plan = |create: &str| {
         format!(
             "name = 'own'\nabout = 'a test'\n[workload]\nname = 'sql'\nsql = 'INSERT INTO GOODS VALUES (1)'\ncreate = '{create}'\n\
-             [factors]\nconnections = [1]\n[load]\nwarm_up_s = 0.1\nmeasure_s = 0.2\n[design]\nblocks = 1\naa_pair = false\n"
+             [factors]\nconnections = [1]\n[load]\nwarm_up_s = 0.1\nmeasure_s = 0.5\n[design]\nblocks = 1\naa_pair = false\n"
         )
     };
     for (create, word) in [
@@ -597,7 +597,7 @@ fn a_schema_of_its_owner_gets_nothing_but_tables() {
                 &format!(
                     "name = 'own'\nabout = 'a test'\n[workload]\nname = 'custom'\n[[workload.table]]\nname = 'orders'\n\
                      create = ['{create}']\nafter_load = ['{after}']\n[[workload.statements]]\nsql = 'SELECT 1'\n\
-                     [factors]\nconnections = [1]\n[load]\nwarm_up_s = 0.1\nmeasure_s = 0.2\n[design]\nblocks = 1\n\
+                     [factors]\nconnections = [1]\n[load]\nwarm_up_s = 0.1\nmeasure_s = 0.5\n[design]\nblocks = 1\n\
                      aa_pair = false\n"
                 ),
             );

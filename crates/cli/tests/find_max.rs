@@ -89,6 +89,10 @@ fn a_search_without_a_beginning_says_why() {
     let ran =
         run_with_password(&place, &[&SEARCH[..3], &["--dsn", &dsn, "--connections=16", "--table-rows=100"]].concat());
     assert_eq!(ran.code, Some(4), "{}", ran.stderr);
-    assert!(ran.stderr.contains("closed-loop trial before the search") && ran.stderr.contains("max_user_connections"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("closed-loop trial before the search") && ran.stderr.contains("max_user_connections"),
+        "{}",
+        ran.stderr
+    );
     assert_eq!(place.run_json("trial-0001")["validity"]["state"], "invalid");
 }

@@ -63,7 +63,7 @@ fn the_user_s_own_option_file() {
         good(&place, &ran);
         assert_eq!(ran.stderr.matches(&notice).count(), 1, "{}", ran.stderr);
     }
-    let ran = run(&["run", "insert", "--dsn", &dsn, "--warm-up=0.1", "--measure=0.2", "--table-rows=100"]);
+    let ran = run(&["run", "insert", "--dsn", &dsn, "--warm-up=0.1", "--measure=0.5", "--table-rows=100"]);
     good(&place, &ran);
     assert!(ran.stderr.contains(&notice), "{}", ran.stderr);
     // Another account is not that one, and has no password.
@@ -91,7 +91,7 @@ fn a_login_file_that_everybody_may_write_to() {
     let file = format!("--defaults-file={}", path.display());
     // Root would get in by the socket, without a password.
     let dsn = owned.socket_dsn().replace("root@", "");
-    let short = ["--warm-up=0.1", "--measure=0.2", "--table-rows=100"];
+    let short = ["--warm-up=0.1", "--measure=0.5", "--table-rows=100"];
     let run = [&["run", "insert", "--dsn", &dsn, &file], &short[..]].concat();
     for args in [&run[..], &["server", "capture", &dsn, &file], &["diff", &dsn, &dsn, &file]] {
         let ran = place.run(args);

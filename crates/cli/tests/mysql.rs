@@ -14,7 +14,7 @@ use truetps_testkit::mysql_family::mysql;
 fn a_private_mysql() {
     let Some((_, basedir)) = mysql("a_private_mysql") else { return };
     let place = Place::new();
-    let args = ["run", "delete-insert", "--key=auto", "--connections=3", "--warm-up=0.1", "--measure=0.3"];
+    let args = ["run", "delete-insert", "--key=auto", "--connections=3", "--warm-up=0.1", "--measure=0.5"];
     let server = ["--basedir", basedir.to_str().unwrap(), "--set", "innodb_flush_log_at_trx_commit=2"];
     let ran: Ran = place.run(&[&args[..], &server, &["--table-rows=2000", "--rate=200"]].concat());
     let trial = valid_trial(&place, &ran);

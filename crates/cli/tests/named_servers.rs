@@ -399,7 +399,7 @@ name = "insert"
 table_rows = 200
 [load]
 warm_up_s = 0.1
-measure_s = 0.3
+measure_s = 0.5
 [factors]
 server = ["maria", "old"]
 innodb_flush_log_at_trx_commit = [1, 2]

@@ -171,7 +171,7 @@ fn modes_are_those_that_were_asked_for() {
     let Some(binary) = mariadb("modes_are_those") else { return };
     let (owned, place) = (Owned::start(&binary, &[]), Place::new());
     let dsn = owned.socket_dsn();
-    let common = ["--dsn", &dsn, "--rate-per-client=30", "--connections=3", "--measure=0.3", "--workers=1", "--mode"];
+    let common = ["--dsn", &dsn, "--rate-per-client=30", "--connections=3", "--measure=0.5", "--workers=1", "--mode"];
     for (mode, workers) in [("blocking", 3), ("multiplexed", 1)] {
         let trial = trial(&place, &[&common[..], &[mode]].concat());
         assert_eq!(trial["engine"]["mode"], mode, "{trial}");
@@ -190,7 +190,7 @@ fn generator_and_private_server_have_cores_of_their_own() {
         return;
     }
     let place = Place::new();
-    let pinned = trial(&place, &["--rate=100", "--connections=3", "--measure=0.3", "--pin"]);
+    let pinned = trial(&place, &["--rate=100", "--connections=3", "--measure=0.5", "--pin"]);
     assert!(!pinned["engine"]["pinned_to"].as_array().unwrap().is_empty(), "{pinned}");
     assert_eq!(pinned["engine"]["shares_cores"], false, "{pinned}");
 }

@@ -25,7 +25,7 @@ name = "insert"
 table_rows = 500
 [load]
 warm_up_s = 0.1
-measure_s = 0.3
+measure_s = 0.5
 [factors]
 synchronous_commit = ["on", "off"]
 connections = [1, 8]
@@ -217,7 +217,7 @@ fn beside_a_server_of_the_other_family() {
     place.write(
         "both.toml",
         "name = 'both'\nabout = 'a test'\n[workload]\nname = 'update-index'\ntable_rows = 500\n[load]\nwarm_up_s = 0.1\n\
-         measure_s = 0.3\n[factors]\nserver = ['maria', 'pg']\nconnections = [2]\n[design]\nblocks = 1\naa_pair = false\n",
+         measure_s = 0.5\n[factors]\nserver = ['maria', 'pg']\nconnections = [2]\n[design]\nblocks = 1\naa_pair = false\n",
     );
     place.measured(&["sweep", "./both.toml"]);
     let mut flavours: Vec<_> = trials(&place).iter().map(|trial| trial["server"]["flavour"].to_string()).collect();

@@ -54,7 +54,7 @@ fn a_private_one(place: &Place, server: &FetchedServer) {
         &format!(
             "name = \"redo\"\nabout = \"a test\"\n\
              [workload]\nname = \"insert\"\ntable_rows = 500\n\
-             [load]\nwarm_up_s = 0.1\nmeasure_s = 0.3\n\
+             [load]\nwarm_up_s = 0.1\nmeasure_s = 0.5\n\
              [server.settings]\nlog_bin = true\nsync_binlog = 1\n\
              [factors]\nconnections = [2]\n{redo} = [\"16M\", \"32M\"]\n\
              [design]\nblocks = 1\naa_pair = false\n"
@@ -130,7 +130,7 @@ fn a_level_that_only_a_start_brings() {
         "pages.toml",
         "name = \"pages\"\nabout = \"a test\"\n\
          [workload]\nname = \"insert\"\ntable_rows = 500\n\
-         [load]\nwarm_up_s = 0.1\nmeasure_s = 0.3\n\
+         [load]\nwarm_up_s = 0.1\nmeasure_s = 0.5\n\
          [factors]\nconnections = [2]\ninnodb_doublewrite = [\"OFF\", \"ON\"]\n\
          [design]\nblocks = 1\naa_pair = false\n",
     );

@@ -17,7 +17,7 @@ fn check(place: &Place, args: &[&str]) {
 }
 
 fn run(place: &Place, flags: &[&str]) {
-    let mut args = vec!["run", "--connections", "3", "--warm-up", "0.1", "--measure", "0.3"];
+    let mut args = vec!["run", "--connections", "3", "--warm-up", "0.1", "--measure", "0.5"];
     args.extend(flags);
     check(place, &args);
 }
@@ -68,7 +68,7 @@ fn a_custom_workload_runs_from_its_plan() {
 fn shortened(plan: &str) -> String {
     let short =
         plan.replace("blocks = 5", "blocks = 1\naa_pair = false").replace("connections = [100]", "connections = [5]");
-    let short = short.replace("measure_s = 10.0", "measure_s = 0.3").replace("warm_up_s = 1.0", "warm_up_s = 0.1");
+    let short = short.replace("measure_s = 10.0", "measure_s = 0.5").replace("warm_up_s = 1.0", "warm_up_s = 0.1");
     short
         .replace("connections = [1, 8, 32]", "connections = [5]")
         .replace("connections = [1, 100]", "connections = [5]")
@@ -172,7 +172,7 @@ commit_every = 3
 protocol = "prepared"
 [load]
 warm_up_s = 0.1
-measure_s = 0.3
+measure_s = 0.5
 [factors]
 connections = [3]
 [design]

@@ -27,7 +27,7 @@ name = "insert"
 table_rows = 500
 [load]
 warm_up_s = 0.1
-measure_s = 0.3
+measure_s = 0.5
 [factors]
 innodb_flush_log_at_trx_commit = [1, 0]
 connections = [1, 4]

@@ -82,7 +82,7 @@ const COMMANDS: [&[&str]; 5] = [
     &["server", "clean"],
     &["server", "add", "a"],
     &["server", "start", "a"],
-    &["run", "insert", "--measure", "0.3", "--warm-up", "0.1", "--table-rows", "100", "--connections", "1"],
+    &["run", "insert", "--measure", "0.5", "--warm-up", "0.1", "--table-rows", "100", "--connections", "1"],
 ];
 
 /// Runs a command with this home; `None`: for want of a server it says nothing about homes.

@@ -18,7 +18,7 @@ name = "insert"
 table_rows = 300
 [load]
 warm_up_s = 0.05
-measure_s = 0.2
+measure_s = 0.5
 [factors]
 innodb_flush_log_at_trx_commit = [1, 2, 0]
 sync_binlog = [1, 0]

@@ -153,7 +153,7 @@ fn start_at(sandbox: &Sandbox, port: u16, settings: &[(&str, &str)]) -> Result<R
 
 /// `truetps run` of a short trial at this address, with more flags.
 pub(crate) fn short_run<'a>(workload: &'a str, dsn: &'a str, flags: &[&'a str]) -> Vec<&'a str> {
-    let mut args = vec!["run", workload, "--dsn", dsn, "--warm-up=0.1", "--measure=0.3"];
+    let mut args = vec!["run", workload, "--dsn", dsn, "--warm-up=0.1", "--measure=0.5"];
     args.extend(flags);
     args
 }
