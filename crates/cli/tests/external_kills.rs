@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 use common::{Place, Ran, signal, wait_until};
 use rustix::mount::{MountFlags, UnmountFlags};
 use rustix::process::Signal;
-use support::foreign::{PLAN, binaries, globals, journals, schemas, server};
+use support::external::{PLAN, binaries, globals, journals, schemas, server};
 use support::{ACCOUNT, Owned, PASSWORD, run_with_password};
 use truetps_driver::Client;
 use truetps_sandbox::ServerBinary;

@@ -17,7 +17,7 @@ use std::time::Duration;
 use common::{Place, Ran, signal, wait_until};
 use rustix::mount::{MountFlags, UnmountFlags};
 use rustix::process::Signal;
-use support::foreign::{PLAN, binaries, globals, journals, schemas, server};
+use support::external::{PLAN, binaries, globals, journals, schemas, server};
 use support::{ACCOUNT, Owned, PASSWORD, assert_secret, run_with_password, short_run, valid_trial};
 use truetps_testkit::mysql_family::{fetched_server, mariadb};
 

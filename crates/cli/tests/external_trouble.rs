@@ -12,7 +12,7 @@ use std::process::Child;
 
 use common::{Place, Ran, signal, wait_until};
 use rustix::process::Signal;
-use support::foreign::{PLAN, globals, journals, schemas, server};
+use support::external::{PLAN, globals, journals, schemas, server};
 use support::relay::Relay;
 use support::{ACCOUNT, Owned, PASSWORD, run_with_password, short_run, valid_trial};
 use truetps_testkit::mysql_family::mariadb;

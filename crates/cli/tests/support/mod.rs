@@ -6,7 +6,7 @@
     reason = "each test program uses a part of it, and a test may panic"
 )]
 
-pub(crate) mod foreign;
+pub(crate) mod external;
 pub(crate) mod relay;
 
 use std::fs;
