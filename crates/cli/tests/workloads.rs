@@ -108,7 +108,7 @@ fn the_plan_hot_row_leaves_out_what_means_nothing() {
     assert!(seen.iter().all(|(levels, _)| levels["log_bin"] == true || levels["sync_binlog"] == 0), "{seen:?}");
     assert!(!place.latest().join("trial-0004").exists());
     let again = place.run(&["report", place.latest().to_str().unwrap()]);
-    assert!(again.stdout.contains("sql, text protocol; 1 table, made by the plan's SQL"), "{}", again.stdout);
+    assert!(again.stdout.contains("sql, text protocol; 1 table, created by the plan's SQL"), "{}", again.stdout);
 }
 
 #[test]
