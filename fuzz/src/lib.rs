@@ -10,7 +10,7 @@ mod tls_sealing;
 use std::sync::Arc;
 
 use truetps_driver::{
-    Dialect, Endpoint, Event, Login, MysqlSession, Params, Password, Session, Statement, Target, Tls, TlsClient,
+    Dialect, Endpoint, Login, MysqlSession, Params, Password, Session, SessionEvent, Statement, Target, Tls, TlsClient,
     TlsMode,
 };
 
@@ -131,7 +131,7 @@ fn bring_to(session: &mut MysqlSession, phase: u8, kind: u8, prepared: bool) {
         feed(&packet(3, EOF));
         event = feed(&packet(1, &[0, 9, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]));
     }
-    assert_eq!(event, Event::Ready);
+    assert_eq!(event, SessionEvent::Ready);
     let mut params = Params::default();
     params.push_int(1);
     match phase {
@@ -147,7 +147,7 @@ fn bring_to(session: &mut MysqlSession, phase: u8, kind: u8, prepared: bool) {
             let described = [packet(1, &[0, 9, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0]), packet(2, b"param"), packet(3, EOF)];
             let event =
                 session.on_bytes(&described.concat(), &mut Vec::new()).expect("a server that is as it should be");
-            assert!(matches!(event, Event::Prepared(_)));
+            assert!(matches!(event, SessionEvent::Prepared(_)));
             session.collect(Box::default());
             session.execute(0, &params, &mut Vec::new()).expect("it was prepared");
         }
@@ -175,7 +175,7 @@ fn outcome(session: &mut MysqlSession, stream: &[u8], piece: usize) -> (String, 
     let mut out = Vec::new();
     for bytes in stream.chunks(piece) {
         match session.on_bytes(bytes, &mut out) {
-            Ok(Event::Pending) => {}
+            Ok(SessionEvent::Pending) => {}
             Ok(event) => return (format!("{event:?}"), out),
             Err(error) => {
                 // It is over; a caller who goes on must not be harmed.

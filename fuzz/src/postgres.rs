@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use truetps_driver::{Dialect, Endpoint, Event, Login, Params, Password, PgSession, Session, Statement, Target, Tls};
+use truetps_driver::{
+    Dialect, Endpoint, Login, Params, Password, PgSession, Session, SessionEvent, Statement, Target, Tls,
+};
 
 const PHASES: u8 = 8;
 
@@ -75,7 +77,7 @@ fn bring_to(session: &mut PgSession, phase: u8, out: &mut Vec<u8>) {
         3 => session.send(0, &params, out),
         4 => {
             let prepared = session.on_bytes(b"1\0\0\0\x041\0\0\0\x04Z\0\0\0\x05I", out);
-            assert!(matches!(prepared, Ok(Event::Ready)));
+            assert!(matches!(prepared, Ok(SessionEvent::Ready)));
             session.send(0, &params, out);
         }
         5 | 6 => {
@@ -83,7 +85,7 @@ fn bring_to(session: &mut PgSession, phase: u8, out: &mut Vec<u8>) {
             session.prepare(b"SELECT 1", &[], out).expect("idle");
             if phase == 6 {
                 let described = b"1\0\0\0\x04t\0\0\0\x06\0\0n\0\0\0\x04Z\0\0\0\x05I";
-                assert!(matches!(session.on_bytes(described, out), Ok(Event::Prepared(_))));
+                assert!(matches!(session.on_bytes(described, out), Ok(SessionEvent::Prepared(_))));
                 session.execute(0, &Params::default(), out).expect("it was prepared");
             }
         }
@@ -101,7 +103,7 @@ fn outcome(mut session: PgSession, stream: &[u8], piece: usize) -> String {
     // The empty piece last brings out what came right behind an event.
     for bytes in stream.chunks(piece).chain([&b""[..]]) {
         match session.on_bytes(bytes, &mut out) {
-            Ok(Event::Pending) => {}
+            Ok(SessionEvent::Pending) => {}
             Ok(event) => outcome = format!("{event:?}"),
             Err(truetps_driver::DriverError::Server(error)) => return error.to_string(),
             Err(_) => {

@@ -126,7 +126,7 @@ fn report(recorded: &Recorded) {
     let analysis = recorded.analyse();
     let input = recorded.input(&analysis);
     truetps_report::html(&input, &recorded.series);
-    truetps_report::text(&input, truetps_report::Screen::PLAIN);
+    truetps_report::text(&input, truetps_report::TextScreen::PLAIN);
     truetps_report::json(&input);
     truetps_report::csv(&input);
     truetps_report::markdown(&input);
@@ -136,7 +136,7 @@ fn report(recorded: &Recorded) {
 
 fn stalls(trials: &[ReadTrial]) {
     let both: Vec<_> = trials.iter().filter_map(|one| one.trial.as_ref().zip(one.detail.as_ref())).collect();
-    truetps_report::stalls_text("a", &both, &[], truetps_report::Screen::PLAIN);
+    truetps_report::stalls_text("a", &both, &[], truetps_report::TextScreen::PLAIN);
     truetps_report::stalls_json(&both, &[]);
     truetps_report::stalls_csv(&both);
     truetps_report::stalls_markdown("a", &both, &[]);
@@ -165,7 +165,7 @@ fn compare_trials(folder: &ExperimentFolder, a: &ReadTrial, b: &ReadTrial) {
             durability: &durability,
             thresholds: &judged,
         };
-        truetps_report::comparison_text(&[input], truetps_report::Screen::PLAIN);
+        truetps_report::comparison_text(&[input], truetps_report::TextScreen::PLAIN);
         truetps_report::comparison_json(&[input]);
         truetps_report::comparison_csv(&[input]);
         truetps_report::comparison_markdown(&[input]);

@@ -7,7 +7,7 @@ use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use rustls::pki_types::PrivateKeyDer;
 use rustls::{ServerConfig, ServerConnection};
 use truetps_driver::{
-    Dialect, Endpoint, Event, Login, MysqlSession, Params, Password, PgSession, Session, Target, Tls, TlsClient,
+    Dialect, Endpoint, Login, MysqlSession, Params, Password, PgSession, Session, SessionEvent, Target, Tls, TlsClient,
     TlsMode,
 };
 
@@ -68,7 +68,7 @@ impl Conversation {
                 (b"S".to_vec(), 0)
             }
         };
-        assert!(matches!(session.on_bytes(&agreement, &mut out), Ok(Event::Pending)));
+        assert!(matches!(session.on_bytes(&agreement, &mut out), Ok(SessionEvent::Pending)));
         let server = ServerConnection::new(Arc::clone(&stage().server)).expect("a configuration that was checked");
         let heard = Vec::new();
         let mut conversation = Self { dialect, session, server, heard, piece: usize::MAX, sequence: 3, is_idle: false };
@@ -168,8 +168,8 @@ impl Conversation {
         for piece in bytes.chunks(self.piece.min(bytes.len().max(1))) {
             let mut out = Vec::new();
             match self.session.on_bytes(piece, &mut out) {
-                Ok(Event::Pending) => {}
-                Ok(Event::Ready | Event::Reply(_) | Event::Prepared(_)) => self.is_idle = true,
+                Ok(SessionEvent::Pending) => {}
+                Ok(SessionEvent::Ready | SessionEvent::Reply(_) | SessionEvent::Prepared(_)) => self.is_idle = true,
                 // A caller who goes on must not be harmed.
                 Err(_) => self.is_idle = false,
             }
