@@ -38,8 +38,8 @@ impl Clients {
             if waited >= PATIENCE && !is_over.load(Ordering::Relaxed) {
                 // A statement that continues is checked again.
                 let with_connection = waited >= LONG_PATIENCE;
-                has_ended_connections |= with_connection;
-                let _ = self.sessions.end_statements(&starts, with_connection);
+                let has_ended = self.sessions.end_statements(&starts, with_connection).unwrap_or(false);
+                has_ended_connections |= with_connection && has_ended;
             }
         }
         has_ended_connections
@@ -64,16 +64,18 @@ impl RunSessions {
         Self { target: Target { setup: Vec::new(), ..target.clone() }, connections, schemas }
     }
 
-    /// Ends a running statement if it has one of the beginnings.
-    pub(crate) fn end_statements(&self, starts: &[&str], with_connection: bool) -> Result<(), DriverError> {
+    /// Ends running statements that have one of the beginnings. Returns whether there were any.
+    pub(crate) fn end_statements(&self, starts: &[&str], with_connection: bool) -> Result<bool, DriverError> {
         let mut client = Client::connect(&self.target, KILL_TIMEOUT)?;
-        let Some((user, others)) = ServerSession::beside(&mut client, &self.connections)? else { return Ok(()) };
+        let Some((user, others)) = ServerSession::beside(&mut client, &self.connections)? else { return Ok(false) };
+        let mut has_ended = false;
         for session in others {
             if self.may_end(&session, &user, starts) {
+                has_ended = true;
                 session.end(&mut client, with_connection)?;
             }
         }
-        Ok(())
+        Ok(has_ended)
     }
 
     fn may_end(&self, session: &ServerSession, user: &str, starts: &[&str]) -> bool {
