@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 /// - `carried_in + started = ok + failed + in_flight`
 /// - `carried_in` of an interval = `in_flight` of the one before it
 ///
-/// *failed* counts transactions that ended with an error of the server or of the connection. `ignored` counts those of
-/// them whose error the plan ignores. A transaction that succeeded after a retry is *ok*: its repeated attempts are
+/// *failed* counts transactions that ended with an error of the server or of the connection. `ignored` counts the
+/// failed ones whose error the plan ignores. A transaction that succeeded after a retry is *ok*: its repeated attempts are
 /// only in `retried`, as statements of an unfinished transaction are only in `statements`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {

@@ -191,7 +191,7 @@ pub(crate) fn remove_of(home: &Home, folder: &Path) {
     }
 }
 
-/// Templates in creation, also those of killed runs, each with its lock.
+/// Templates that are being created, or were when their run was killed, each with its lock.
 pub(crate) fn unfinished(home: &Home) -> Vec<(PathBuf, PathBuf)> {
     let pair = |folder: String| {
         let key = folder.strip_suffix(BUILDING).filter(|key| is_key(key))?;

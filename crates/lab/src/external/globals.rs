@@ -19,7 +19,7 @@ const NO_PRIVILEGE: u16 = 1227;
 /// Variables that sessions show but cannot set.
 const GLOBAL_ALTHOUGH_SHOWN: [&str; 2] = ["max_allowed_packet", "net_buffer_length"];
 
-/// Settings of a configuration: the plan's, then those of its levels.
+/// Settings of a configuration: the plan's first, then its levels'.
 fn planned<'a>(plan: &'a Plan, configuration: &'a Configuration) -> impl Iterator<Item = (&'a str, &'a SettingValue)> {
     let fixed = plan.server.settings.iter().map(|(name, value)| (name.as_str(), value));
     fixed.chain(configuration.settings())

@@ -85,7 +85,7 @@ fn like(pattern: &str, text: &str) -> bool {
     }
 }
 
-/// The account's grants, including those of its active roles.
+/// Grants of the account and of its active roles.
 fn shown_grants(client: &mut Client) -> Result<Vec<String>, DriverError> {
     let lines = |client: &mut Client, sql: &str| -> Result<Vec<String>, DriverError> {
         Ok(client.query(sql)?.rows.into_iter().filter_map(|row| row.into_iter().next().flatten()).collect())

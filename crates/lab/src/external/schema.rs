@@ -616,7 +616,7 @@ pub fn refuse_system_schema(name: &str, dialect: Dialect) -> Result<(), ForeignE
     if is_system { Err(ForeignError::SystemSchema { schema: name.to_owned() }) } else { Ok(()) }
 }
 
-/// Splits relations into those planned by the run and those of other users. Of names that differ only in letter case at
+/// Separates relations that the run planned from relations of other users. Of names that differ only in letter case at
 /// most one is the run's, and none of them is dropped.
 fn parted(
     relations: BTreeMap<String, Relation>,

@@ -84,7 +84,7 @@ pub(crate) struct Driver {
     pub(crate) is_dry_run: bool,
 }
 
-/// Open files besides those of clients: records, and files that the script opens.
+/// Open files besides the clients' connections: records, and files that the script opens.
 const FILES_SPARE: u64 = 128;
 
 /// Where distributions put the socket of a server called `localhost`.
