@@ -4,13 +4,13 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use truetps_record::{Interval, Phase, ProbeSeries, ProbeSource, Trial};
+use truetps_record::{Interval, Phase, ProbeSeries, Trial};
 
+use crate::coincident::{coincident, ordinary};
 use crate::ledger::{Ledger, LedgerInput, LedgerKey, LedgerLine, ledger};
 use crate::order_stats::{largest, mean};
-use crate::signs::{SignalChange, signs};
-use crate::stalls::{Stall, StallKind, Stalls, StallsUnknown, stalls};
-use crate::waits::{TopWaits, Wait, WaitSeries, Waits};
+use crate::stalls::{StallKind, Stalls, StallsUnknown, stalls};
+use crate::waits::{TopWaits, WaitSeries, Waits};
 
 /// A trial and everything that was recorded beside its figures.
 #[derive(Debug, Clone, Copy)]
@@ -29,8 +29,6 @@ pub struct TrialDetail {
     /// `trial-0007`.
     pub name: String,
     pub stalls: Stalls,
-    /// One for each of the stalls and dips, in their order. Empty if the probe was off.
-    pub causes: Vec<Coincident>,
     /// Not in JSON documents: it is as long as the trial.
     #[serde(skip)]
     pub waits: Option<WaitSeries>,
@@ -94,16 +92,6 @@ fn mean_line(trials: &[&TrialDetail], key: LedgerKey) -> Option<LedgerLine> {
     Some(LedgerLine { key, per_tx, source: known.source.clone() })
 }
 
-/// What the server waited on in a stretch of time, and what else was unlike the rest.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct Coincident {
-    /// Readings of the server within the stretch: without any, the activity of its sessions is unknown.
-    pub readings: usize,
-    /// The largest change first.
-    pub waits: Vec<Wait>,
-    pub signs: Vec<SignalChange>,
-}
-
 /// Looks at one trial.
 pub fn detail(record: &TrialRecord<'_>) -> TrialDetail {
     let mut stalls = stalls(record.intervals);
@@ -115,16 +103,16 @@ pub fn detail(record: &TrialRecord<'_>) -> TrialDetail {
     }
     let waits = record.probe.and_then(Waits::of);
     let ordinary = ordinary(record.intervals, &stalls.list);
-    let causes = record.probe.map(|probe| {
-        let of = |stall: &Stall| coincident(probe, waits.as_ref(), stall, &ordinary);
-        stalls.list.iter().map(of).collect()
-    });
+    if let Some(probe) = record.probe {
+        for stall in &mut stalls.list {
+            stall.coincident = Some(coincident(probe, waits.as_ref(), (stall.start_ms, stall.end_ms()), &ordinary));
+        }
+    }
     let ledger = record.trial.measured.as_ref().map(|measured| {
         ledger(&LedgerInput { measured, intervals: record.intervals, probe: record.probe, variables: record.variables })
     });
     TrialDetail {
         name: record.trial.name.clone(),
-        causes: causes.unwrap_or_default(),
         top_waits: record
             .probe
             .zip(waits.as_ref())
@@ -144,91 +132,9 @@ fn has_lost_intervals(record: &TrialRecord<'_>) -> bool {
     was_measured && !record.intervals.iter().any(|interval| interval.phase == Phase::Measure)
 }
 
-/// The measure phase without its stalls and dips.
-fn ordinary(intervals: &[Interval], stalls: &[Stall]) -> Vec<(f64, f64)> {
-    let measured: Vec<_> = intervals.iter().filter(|interval| interval.phase == Phase::Measure).collect();
-    let Some((first, last)) = measured.first().zip(measured.last()) else { return Vec::new() };
-    let mut parts = Vec::new();
-    let mut from_ms = first.start_ms;
-    for stall in stalls {
-        parts.push((from_ms, stall.start_ms));
-        from_ms = stall.end_ms();
-    }
-    parts.push((from_ms, last.start_ms + last.length_ms));
-    parts.retain(|(from, to)| to > from);
-    parts
-}
-
-fn coincident(probe: &ProbeSeries, waits: Option<&Waits<'_>>, stall: &Stall, ordinary: &[(f64, f64)]) -> Coincident {
-    let stretch = (stall.start_ms, stall.end_ms());
-    let times = probe.times(ProbeSource::Server);
-    let readings = times.iter().filter(|at| (stretch.0..=stretch.1).contains(*at)).count();
-    let changes = waits.map(|waits| waits.changes(stretch.0, stretch.1, ordinary));
-    let mut waits = changes.unwrap_or_default();
-    // Sessions that were counted before and after it say nothing of what they did in it; time that was waited does.
-    waits.retain(|wait| readings > 0 || !is_counted(probe, wait));
-    Coincident { readings, waits, signs: signs(probe, stretch, ordinary) }
-}
-
-/// The sessions were counted at each reading: no time was added up.
-fn is_counted(probe: &ProbeSeries, wait: &Wait) -> bool {
-    ["session", "status"].iter().any(|place| !probe.points(&format!("{place}.{}", wait.name)).is_empty())
-        && wait.name != ROW_LOCK_TIME
-}
-
-/// The one wait of the status that is time.
-const ROW_LOCK_TIME: &str = "Innodb_row_lock_time";
-
-/// To the last reading before a stretch and the first one after it: between two readings nothing is known.
-pub(crate) fn widened(times: &[f64], from_ms: f64, to_ms: f64) -> (f64, f64) {
-    let before = times.partition_point(|at| *at <= from_ms).saturating_sub(1);
-    let after = times.partition_point(|at| *at < to_ms).min(times.len().saturating_sub(1));
-    (times.get(before).copied().unwrap_or(from_ms), times.get(after).copied().unwrap_or(to_ms))
-}
-
 #[cfg(test)]
 mod tests {
-    use truetps_record::{Family, ProbeHeader, ProbeSample};
-
     use super::*;
-
-    #[test]
-    fn a_stretch_is_widened_to_the_readings_around_it() {
-        let times = [0.0, 1000.0, 2000.0, 3000.0];
-        assert_eq!(widened(&times, 1200.0, 1900.0), (1000.0, 2000.0));
-        assert_eq!(widened(&times, 1000.0, 2000.0), (1000.0, 2000.0));
-        assert_eq!(widened(&times, -50.0, 9000.0), (0.0, 3000.0));
-        assert_eq!(widened(&[], 5.0, 6.0), (5.0, 6.0));
-    }
-
-    /// From 2 s on one session at a time waits for the redo log, which is timed, and eight in place of two are in their commit.
-    fn probe(times_ms: &[f64]) -> ProbeSeries {
-        let header =
-            ProbeHeader { schema_version: 1, interval_ms: 1e3, family: Some(Family::Mysql), absent: Vec::new() };
-        let sample = |at_ms: &f64| {
-            let redo_us = (at_ms - 2000.0).max(0.0) * 1e3;
-            let commit = if *at_ms >= 2000.0 { 8.0 } else { 2.0 };
-            let values = [("wait.wait/io/file/innodb/innodb_log_file.us", redo_us), ("session.Commit", commit)];
-            let values = values.map(|(name, value)| (name.to_owned(), value)).into();
-            ProbeSample { source: ProbeSource::Server, at_ms: *at_ms, took_ms: 1.0, values, lost: Vec::new() }
-        };
-        ProbeSeries::of(&header, times_ms.iter().map(sample))
-    }
-
-    #[test]
-    fn sessions_that_were_counted_at_its_edges_are_no_cause() {
-        let stall = Stall { kind: StallKind::Stall, start_ms: 2100.0, length_ms: 800.0, depth: 1.0, baseline_tps: 1e3 };
-        let at = |times_ms: &[f64]| {
-            let probe = probe(times_ms);
-            let waits = Waits::of(&probe);
-            let found = coincident(&probe, waits.as_ref(), &stall, &[(0.0, 2000.0)]);
-            (found.readings, found.waits.iter().map(|wait| wait.name.clone()).collect::<Vec<_>>())
-        };
-        let redo = "wait/io/file/innodb/innodb_log_file".to_owned();
-        assert_eq!(at(&[0.0, 1000.0, 2000.0, 3000.0]), (0, vec![redo.clone()]));
-        let (readings, waits) = at(&[0.0, 1000.0, 2000.0, 2500.0, 3000.0]);
-        assert_eq!((readings, waits.len()), (1, 2), "{waits:?}");
-    }
 
     #[test]
     fn a_record_that_is_lost_is_no_short_trial() {

@@ -4,6 +4,7 @@
 //! explained in `docs/method.md`.
 
 mod cells;
+mod coincident;
 mod compare;
 #[cfg(test)]
 mod compare_tests;
@@ -41,8 +42,9 @@ mod synthetic;
 #[cfg(test)]
 mod truth_tests;
 
+pub use coincident::{Coincident, Telling};
 pub use compare::{CompareOptions, CompareSide, ComparedLine, Comparison, Metric, OwnMetric, Pairing, compare};
-pub use detail::{CellDetail, Coincident, TrialDetail, TrialRecord, cell_detail, detail};
+pub use detail::{CellDetail, TrialDetail, TrialRecord, cell_detail, detail};
 pub use judge::{Judgement, Missing};
 pub use ledger::{Ledger, LedgerKey, LedgerLine, LedgerUnit};
 pub use limited::{GeneratorLimited, generator_reason};

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use truetps_record::{ProbeSeries, ProbeSource};
 
-use crate::detail::widened;
+use crate::coincident::widened;
 use crate::redo::RedoAge;
 
 /// What a figure is.
@@ -154,6 +154,15 @@ pub(crate) fn mean_over(stretches: &[(f64, f64)], of: impl Fn((f64, f64)) -> Opt
 }
 
 impl SignalChange {
+    /// The time without an answer is the one sign in seconds.
+    pub fn is_silence(&self) -> bool {
+        self.unit == SignUnit::Seconds
+    }
+
+    pub fn has_risen(&self) -> bool {
+        self.usual.is_none_or(|usual| self.value > usual)
+    }
+
     /// Twice as much or half of it; of shares and cores, a difference that can be seen in a chart.
     fn is_telling(&self) -> bool {
         const SHARE_MIN: f64 = 0.15;

@@ -3,6 +3,7 @@
 use serde::Serialize;
 use truetps_record::{BUCKET_MS, Interval, Phase, TransactionGap};
 
+use crate::coincident::Coincident;
 use crate::order_stats::{largest, median};
 use crate::stall_rule::{EXPECTED_MIN, JOINED, MERGE_MS, STALL_SHARE, STALL_STEPS, STEPS_MIN};
 
@@ -66,7 +67,7 @@ pub enum StallKind {
     Dip,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Stall {
     pub kind: StallKind,
     /// On the trial's clock: 0 is its first transaction.
@@ -76,6 +77,8 @@ pub struct Stall {
     pub depth: f64,
     /// Throughput that was usual around it; 0 where nothing ended before the stall or after it.
     pub baseline_tps: f64,
+    /// `None`: the probe was off.
+    pub coincident: Option<Coincident>,
 }
 
 impl Stall {
@@ -172,7 +175,7 @@ fn standstill(intervals: &[JudgedInterval], buckets: &[ThroughputStep]) -> Optio
     }
     let (start_ms, length_ms) = (first.span.from_ms, last.span.to_ms - first.span.from_ms);
     let baseline_tps = usual_of(in_phase(Phase::WarmUp).map(|interval| interval.tps));
-    Some(Stall { kind: StallKind::Stall, start_ms, length_ms, depth: 1.0, baseline_tps })
+    Some(Stall { kind: StallKind::Stall, start_ms, length_ms, depth: 1.0, baseline_tps, coincident: None })
 }
 
 /// A stretch of time.
@@ -341,6 +344,7 @@ impl UsualThroughput {
             length_ms: span.length_ms(),
             depth: missing.clamp(0.0, 1.0),
             baseline_tps: usual * 1e3,
+            coincident: None,
         }
     }
 }

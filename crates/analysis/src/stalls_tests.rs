@@ -65,7 +65,7 @@ fn poisson(random: &mut Random, length_ms: f64, mut rate: impl FnMut(f64) -> f64
 
 fn only(found: &Stalls) -> Stall {
     assert_eq!(found.list.len(), 1, "{found:?}");
-    found.list[0]
+    found.list[0].clone()
 }
 
 fn check(stall: Stall, kind: StallKind, start_ms: f64, length_ms: f64, depth: f64) {
@@ -256,7 +256,8 @@ fn what_cannot_be_known_is_said() {
     };
     let ends: Vec<_> = (0..100).map(|n| f64::from(n) * 10.0).collect();
     for (warm_up, baseline_tps) in [(&ends[..], 100.0), (&[], 0.0)] {
-        let stall = Stall { kind: StallKind::Stall, start_ms: 1000.0, length_ms: 3000.0, depth: 1.0, baseline_tps };
+        let (kind, coincident) = (StallKind::Stall, None);
+        let stall = Stall { kind, start_ms: 1000.0, length_ms: 3000.0, depth: 1.0, baseline_tps, coincident };
         let found = stands_still(warm_up);
         assert_eq!((found.list.as_slice(), found.unknown, found.stalled_ms), (&[stall][..], None, 3000.0));
     }

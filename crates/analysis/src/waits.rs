@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use truetps_record::{Family, ProbePoint, ProbeSeries, ProbeSource};
 
-use crate::detail::widened;
+use crate::coincident::widened;
 use crate::ledger_sources::is_mariadb;
 use crate::signs::mean_over;
 pub use top::{ComparedWait, ComparedWaits, TopWait, TopWaits, top_waits};

@@ -59,8 +59,7 @@ fn a_server_that_is_stopped_for_two_seconds_is_one_stall_of_two_seconds() {
     assert_eq!(long[0]["kind"], "stall");
     assert!(long[0]["depth"].as_f64().unwrap() > 0.9, "{long:?}");
     // The server used less CPU than else.
-    let at = stalls.iter().position(|stall| std::ptr::eq(stall, long[0])).unwrap();
-    let signs = found["trials"][0]["meanwhile"][at]["signs"].as_array().unwrap();
+    let signs = long[0]["coincident"]["signs"].as_array().unwrap();
     let cpu = signs.iter().find(|sign| sign["name"] == "server CPU").unwrap_or_else(|| panic!("{signs:?}"));
     assert!(cpu["value"].as_f64().unwrap() < cpu["usual"].as_f64().unwrap(), "{cpu}");
 
@@ -87,8 +86,8 @@ fn a_standstill_to_the_end_is_reported_with_the_age_of_what_waited() {
     let trial = &found["trials"][0];
     assert!(is_reported(trial["notes"][0].as_str().unwrap()), "{trial}");
     // Whatever a busy machine has made of the seconds before.
-    let last = trial["causes"].as_array().unwrap().last().unwrap();
-    assert_eq!(last["signs"][0]["name"], "time without an answer to the probe", "{trial}");
+    let last = trial["stalls"]["list"].as_array().unwrap().last().unwrap();
+    assert_eq!(last["coincident"]["signs"][0]["name"], "time without an answer to the probe", "{trial}");
     assert!(is_reported(&place.good(&["report", "--format=md"]).stdout));
     assert!(is_reported(&fs::read_to_string(place.latest().join("report.html")).unwrap()));
     let other = concat!(env!("CARGO_MANIFEST_DIR"), "/../report/testdata/before-probe/trial-0001");

@@ -1,16 +1,16 @@
 //! A report as one JSON document: `docs/reference/report.schema.json` describes it.
 
 use serde::Serialize;
-use truetps_analysis::{Analysis, CellDetail, Coincident, Ledger, Stalls, TopWaits, TrialDetail};
+use truetps_analysis::{Analysis, CellDetail, Ledger, Stalls, TopWaits, TrialDetail};
 use truetps_record::{
-    Configuration, Coupling, DriveMode, GuestFacts, HostFacts, LogVolume, OpenLoop, OtherRun, Plan, SCHEMA_VERSION,
-    ServerFacts, Trial, TrialRole, Validity, printable_json,
+    Configuration, Coupling, DriveMode, GuestFacts, HostFacts, LogVolume, OpenLoop, OtherRun, Plan, ServerFacts, Trial,
+    TrialRole, Validity, printable_json,
 };
 
 use crate::durability::DurabilityPart;
 use crate::meaning::{caveats, meaning};
 use crate::verdicts::verdicts;
-use crate::{ReportInput, durability, guest, stalls};
+use crate::{DOCUMENT_VERSION, ReportInput, durability, guest, stalls};
 
 #[derive(Serialize)]
 struct ReportDocument<'a> {
@@ -85,8 +85,6 @@ struct TrialPart<'a> {
     generator_limited: Option<&'a str>,
     /// `null` where nothing was looked at.
     stalls: Option<&'a Stalls>,
-    /// One for each stall and dip, in their order; empty where nothing is known of the server.
-    causes: &'a [Coincident],
     /// What a transaction cost; `null` where the trial has no figures.
     ledger: Option<&'a Ledger>,
     /// What sessions waited on, longest first; `null` where no wait was seen.
@@ -117,7 +115,7 @@ struct EnginePart<'a> {
 pub fn json(input: &ReportInput<'_>) -> String {
     let experiment = input.experiment;
     let report = ReportDocument {
-        schema_version: SCHEMA_VERSION,
+        schema_version: DOCUMENT_VERSION,
         experiment: ExperimentPart {
             name: &experiment.name,
             tool_version: &experiment.tool_version,
@@ -186,7 +184,6 @@ fn trial_part<'a>(trial: &'a Trial, detail: Option<&'a TrialDetail>) -> TrialPar
         sustained: measured.and_then(|measured| measured.sustained),
         generator_limited: measured.and_then(|measured| measured.generator_limited.as_deref()),
         stalls: detail.map(|detail| &detail.stalls),
-        causes: detail.map_or(&[], |detail| &detail.causes),
         ledger: detail.and_then(|detail| detail.ledger.as_ref()),
         waits: detail.and_then(|detail| Some(detail.top_waits.as_ref()?.bounded())),
         logged: trial.logged,

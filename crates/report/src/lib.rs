@@ -86,6 +86,9 @@ pub struct ReportInput<'a> {
     pub unread: &'a [UnreadFile],
 }
 
+/// Version of the JSON documents of `report`, `compare` and `stalls`: it grows when an old reader would misread one.
+pub(crate) const DOCUMENT_VERSION: u32 = 2;
+
 /// A file that is damaged, of a newer version, or was edited.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnreadFile {

@@ -1,12 +1,12 @@
 //! Where throughput broke down, and what the server waited on at the same time, in every format.
 
 use serde::Serialize;
-use truetps_analysis::{Coincident, Stall, StallKind, Stalls, StallsUnknown, TrialDetail, WaitSource};
-use truetps_record::{Configuration, SCHEMA_VERSION, Trial, TrialRole, Validity, printable_json};
+use truetps_analysis::{Stall, StallKind, Stalls, StallsUnknown, TrialDetail, WaitSource};
+use truetps_record::{Configuration, Trial, TrialRole, Validity, printable_json};
 
 use crate::document::{Block, Document, DocumentSection, DocumentTable, TableEntry, Tone};
-use crate::stalls::{coincident_text, has_risen, kind, seconds};
-use crate::{TextScreen, UnreadFile, csv, format, markdown, text};
+use crate::stalls::{coincident_text, kind, seconds};
+use crate::{DOCUMENT_VERSION, TextScreen, UnreadFile, csv, format, markdown, text};
 
 /// One trial with what happened in it.
 pub type StalledTrial<'a> = (&'a Trial, &'a TrialDetail);
@@ -26,11 +26,10 @@ pub fn stalls_csv(trials: &[StalledTrial<'_>]) -> String {
     let header = ["trial", "kind", "start_ms", "length_ms", "depth", "baseline_tps", "waited_on", "rose"];
     csv::push_row(&mut out, header.into_iter().map(str::to_owned));
     for (trial, detail) in trials {
-        for (index, stall) in detail.stalls.list.iter().enumerate() {
-            let cause = detail.causes.get(index);
-            let waits = cause.iter().flat_map(|cause| &cause.waits).map(|wait| wait.name.as_str());
-            let signs =
-                cause.iter().flat_map(|cause| &cause.signs).filter(|sign| has_risen(sign)).map(|sign| sign.name);
+        for stall in &detail.stalls.list {
+            let beside = || stall.coincident.iter();
+            let waits = beside().flat_map(|beside| &beside.waits).map(|wait| wait.name.as_str());
+            let signs = beside().flat_map(|beside| &beside.signs).filter(|sign| sign.has_risen()).map(|sign| sign.name);
             let fields = [
                 trial.name.clone(),
                 kind(stall.kind).to_owned(),
@@ -60,8 +59,6 @@ struct JsonTrial<'a> {
     name: &'a str,
     configuration: &'a Configuration,
     stalls: &'a Stalls,
-    /// One for each of the stalls and dips; empty if the probe was off.
-    meanwhile: &'a [Coincident],
 }
 
 /// An indented JSON document that ends with a line feed.
@@ -70,10 +67,9 @@ pub fn stalls_json(trials: &[StalledTrial<'_>], unread: &[UnreadFile]) -> String
         name: &trial.name,
         configuration: &trial.configuration,
         stalls: &detail.stalls,
-        meanwhile: &detail.causes,
     });
     let unread = unread.iter().map(|unread| unread.what.as_str()).collect();
-    let document = JsonDocument { schema_version: SCHEMA_VERSION, trials: trials.collect(), unread };
+    let document = JsonDocument { schema_version: DOCUMENT_VERSION, trials: trials.collect(), unread };
     printable_json(&serde_json::to_string_pretty(&document).expect("every field of a stall has a JSON form")) + "\n"
 }
 
@@ -133,9 +129,9 @@ fn blocks(detail: &TrialDetail) -> Vec<Block> {
     let rows = detail.stalls.list.iter().map(row).collect();
     let header = ["", "start", "length", "missing", "usual"].map(str::to_owned).to_vec();
     let mut blocks = vec![Block::Table(DocumentTable { caption: None, header, rows, words_last: false })];
-    let lines = detail.stalls.list.iter().zip(&detail.causes).map(|(stall, cause)| {
-        let text = coincident_text(cause, usize::MAX, usize::MAX);
-        format!("{} at {}: {text}", kind(stall.kind), seconds(stall.start_ms))
+    let lines = detail.stalls.list.iter().filter_map(|stall| {
+        let text = coincident_text(stall.coincident.as_ref()?, usize::MAX, usize::MAX);
+        Some(format!("{} at {}: {text}", kind(stall.kind), seconds(stall.start_ms)))
     });
     let lines: Vec<_> = lines.collect();
     if !lines.is_empty() {

@@ -1,8 +1,8 @@
 //! Stalls and dips in words and tables: when, how long, how deep, and what the server did at the same time.
 
 use truetps_analysis::{
-    CellDetail, Coincident, SignUnit, SignalChange, Stall, StallKind, StallsUnknown, TrialDetail, Wait, WaitClass,
-    cell_detail,
+    CellDetail, Coincident, SignUnit, SignalChange, Stall, StallKind, StallsUnknown, Telling, TrialDetail, Wait,
+    WaitClass, cell_detail,
 };
 
 use crate::ReportInput;
@@ -49,7 +49,7 @@ pub(crate) fn fact(input: &ReportInput<'_>) -> Option<String> {
     let trials =
         if watched.len() == 1 { String::new() } else { format!(" in {with} of {}", format::trials(watched.len())) };
     let place = if watched.len() == 1 { String::new() } else { format!("{}, ", of.name) };
-    let while_ = cause(of, longest).and_then(in_short).map(|cause| format!("; {cause}"));
+    let while_ = longest.coincident.as_ref().and_then(in_short).map(|text| format!("; {text}"));
     Some(format!(
         "{} of {} measured ({}){trials}, longest {} ({place}{} after its first transaction{}){dips}",
         seconds(stalled).trim_end_matches(" s"),
@@ -88,34 +88,16 @@ pub(crate) fn seconds(ms: f64) -> String {
     if seconds >= 99.95 { format!("{} s", format::whole(seconds)) } else { format!("{seconds:.1} s") }
 }
 
-fn cause<'a>(detail: &'a TrialDetail, stall: &Stall) -> Option<&'a Coincident> {
-    let at = detail.stalls.list.iter().position(|one| one == stall)?;
-    detail.causes.get(at)
-}
-
 /// What a stall was, where that is clear: the first thing that a reader hunts.
-fn in_short(cause: &Coincident) -> Option<String> {
-    if let Some(silence) = silence(cause) {
-        return Some(format!("the server did not answer the probe for {}", seconds(silence.value * 1e3)));
-    }
-    let wait = cause.waits.iter().find(|wait| cause.readings > 0 && is_clear(wait))?;
-    // A wait without a class is named by the server's own text.
-    let is_other = wait.class == WaitClass::Other;
-    Some(if is_other { format!("\"{}\"", wait.name) } else { format!("waiting for {}", wait.class.name()) })
-}
-
-/// More by half than usual, and by half a session at least: less is as likely to be chance.
-fn is_clear(wait: &Wait) -> bool {
-    is_more(wait) && wait.usual_sessions.is_some_and(|usual| wait.sessions - usual >= 0.5)
-}
-
-fn is_more(wait: &Wait) -> bool {
-    wait.usual_sessions.is_none_or(|usual| wait.sessions >= 1.5 * usual)
-}
-
-/// The server did not answer the probe: all other readings were taken before and after.
-fn silence(cause: &Coincident) -> Option<&SignalChange> {
-    cause.signs.iter().find(|sign| sign.unit == SignUnit::Seconds)
+fn in_short(coincident: &Coincident) -> Option<String> {
+    Some(match coincident.telling()? {
+        Telling::Silence(silence) => {
+            format!("the server did not answer the probe for {}", seconds(silence.value * 1e3))
+        }
+        // A wait without a class is named by the server's own text.
+        Telling::Wait(wait) if wait.class == WaitClass::Other => format!("\"{}\"", wait.name),
+        Telling::Wait(wait) => format!("waiting for {}", wait.class.name()),
+    })
 }
 
 /// One row of the table of stalls.
@@ -151,22 +133,21 @@ fn row<'a>(detail: &'a TrialDetail, stall: &Stall) -> StallRow<'a> {
         length: seconds(stall.length_ms),
         depth: format::percent(stall.depth),
         usual: if stall.baseline_tps > 0.0 { format::tps(stall.baseline_tps) } else { NOTHING.to_owned() },
-        coincident: cause(detail, stall).map_or_else(
+        coincident: stall.coincident.as_ref().map_or_else(
             || "the server was not watched".to_owned(),
-            |cause| coincident_text(cause, WAITS_MAX, SIGNS_MAX),
+            |coincident| coincident_text(coincident, WAITS_MAX, SIGNS_MAX),
         ),
     }
 }
 
 /// What was waited on and what else rose, the most telling first; what fell comes last, as most things do where nothing runs.
-pub(crate) fn coincident_text(cause: &Coincident, waits_max: usize, signs_max: usize) -> String {
-    let silence = silence(cause);
-    let (risen, fallen): (Vec<_>, Vec<_>) =
-        cause.signs.iter().filter(|sign| sign.unit != SignUnit::Seconds).partition(|sign| has_risen(sign));
-    let waits = cause.waits.iter().filter(|wait| is_more(wait)).take(waits_max).map(wait);
+pub(crate) fn coincident_text(coincident: &Coincident, waits_max: usize, signs_max: usize) -> String {
+    let silence = coincident.silence();
+    let (risen, fallen) = coincident.risen_and_fallen();
+    let waits = coincident.more_waits().take(waits_max).map(wait);
     let risen = risen.into_iter().take(signs_max).map(sign);
     let mut parts: Vec<_> = silence.into_iter().map(sign).chain(waits).chain(risen).collect();
-    if cause.readings == 0 && silence.is_none() {
+    if coincident.readings == 0 && silence.is_none() {
         parts.push("the server was not read during it".to_owned());
     }
     if !fallen.is_empty() {
@@ -174,10 +155,6 @@ pub(crate) fn coincident_text(cause: &Coincident, waits_max: usize, signs_max: u
         parts.push(format!("less than usual: {}", fallen.join(", ")));
     }
     if parts.is_empty() { "no signal stands out".to_owned() } else { parts.join("; ") }
-}
-
-pub(crate) fn has_risen(sign: &SignalChange) -> bool {
-    sign.usual.is_none_or(|usual| sign.value > usual)
 }
 
 /// `redo flush (wait/io/file/innodb/innodb_log_file): 12.3 sessions, usually 0.40`.
@@ -303,30 +280,20 @@ mod tests {
     }
 
     #[test]
-    fn a_headline_names_what_is_clear_and_nothing_else() {
-        let check = |readings, waits: &[Wait], signs: &[SignalChange], expect: Option<&str>| {
-            let cause = Coincident { readings, waits: waits.to_vec(), signs: signs.to_vec() };
-            assert_eq!(in_short(&cause).as_deref(), expect, "{cause:?}");
+    fn a_headline_is_the_class_of_a_wait_or_the_words_of_the_server() {
+        let check = |class, signs: &[SignalChange], expect: &str| {
+            let coincident =
+                Coincident { readings: 3, waits: vec![waited(class, 3.2, Some(0.0))], signs: signs.to_vec() };
+            assert_eq!(in_short(&coincident).as_deref(), Some(expect));
         };
-        let commit = |sessions, usual| waited(WaitClass::Commit, sessions, usual);
-        check(3, &[commit(12.0, Some(2.9))], &[], Some("waiting for commit"));
-        check(0, &[commit(12.0, Some(2.9))], &[], None);
-        // As usual, or next to it.
-        check(3, &[commit(3.3, Some(2.9))], &[], None);
-        check(3, &[commit(4.0, Some(3.8))], &[], None);
-        check(3, &[commit(0.4, Some(0.0))], &[], None);
-        check(3, &[commit(4.0, None)], &[], None);
-        // The server's own text for a wait without a class.
-        check(3, &[waited(WaitClass::Other, 3.2, Some(0.0))], &[], Some("\"Waiting for backup lock\""));
-        let silent = silent(12.2);
-        let said = Some("the server did not answer the probe for 12.2 s");
-        check(3, &[commit(12.0, Some(2.9))], &[silent], said);
-        check(0, &[], &[silent], said);
+        check(WaitClass::Commit, &[], "waiting for commit");
+        check(WaitClass::Other, &[], "\"Waiting for backup lock\"");
+        check(WaitClass::Commit, &[silent(12.2)], "the server did not answer the probe for 12.2 s");
     }
 
     #[test]
     fn consequences_come_last() {
-        let cause = Coincident {
+        let coincident = Coincident {
             readings: 2,
             waits: vec![waited(WaitClass::Other, 3.2, Some(0.0))],
             signs: vec![
@@ -339,7 +306,7 @@ mod tests {
         let all = "time without an answer to the probe: 2.0 s; other (Waiting for backup lock): 3.2 sessions, \
                    usually 0.0; disk busy: 90 %, usually 20 %; less than usual: Innodb_row_lock_waits: 0.070/s, usually 1.800/s, \
                    server CPU: 0.10 cores, usually 0.90 cores";
-        assert_eq!(coincident_text(&cause, usize::MAX, usize::MAX), all);
+        assert_eq!(coincident_text(&coincident, usize::MAX, usize::MAX), all);
         let as_ever =
             Coincident { readings: 1, waits: vec![waited(WaitClass::Commit, 2.0, Some(1.8))], signs: Vec::new() };
         assert_eq!(coincident_text(&as_ever, 2, 2), "no signal stands out");

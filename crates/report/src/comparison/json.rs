@@ -3,11 +3,12 @@
 use serde::Serialize;
 use truetps_analysis::{Comparison, ThresholdState};
 use truetps_knowledge::DurabilityPair;
-use truetps_record::{Configuration, SCHEMA_VERSION, ServerFacts, printable_json};
+use truetps_record::{Configuration, ServerFacts, printable_json};
 
 use super::own_sql::SqlDiffers;
 use super::scripts::ScriptsDiffer;
 use super::{ComparedSide, ComparisonInput, InputsDiffer, conditions, profile, verdict};
+use crate::DOCUMENT_VERSION;
 
 #[derive(Serialize)]
 struct ComparisonDocument<'a> {
@@ -68,7 +69,7 @@ struct SettingPart<'a> {
 /// All comparisons as an indented JSON document that ends with a line feed.
 pub fn comparison_json(inputs: &[ComparisonInput<'_>]) -> String {
     let document =
-        ComparisonDocument { schema_version: SCHEMA_VERSION, comparisons: inputs.iter().map(part).collect() };
+        ComparisonDocument { schema_version: DOCUMENT_VERSION, comparisons: inputs.iter().map(part).collect() };
     printable_json(&serde_json::to_string_pretty(&document).expect("every field of a comparison has a JSON form"))
         + "\n"
 }
