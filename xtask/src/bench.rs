@@ -21,13 +21,83 @@ mod sample;
 mod server;
 mod slap;
 
-pub(crate) use client::run as client;
-pub(crate) use engine::run as engine;
-pub(crate) use folder::run as report;
-pub(crate) use lateness::run as lateness;
-pub(crate) use lua::run as lua;
-pub(crate) use null::run as null;
-pub(crate) use null_server::run as null_server;
-pub(crate) use pin::run as pin;
-pub(crate) use probe::run as probe;
-pub(crate) use slap::run as slap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use clap::Subcommand;
+
+use client::ClientOptions;
+use folder::ReportBenchOptions;
+use lateness::LatenessOptions;
+use lua::LuaBenchOptions;
+use options::BenchOptions;
+use probe::ProbeBenchOptions;
+use slap::SlapBenchOptions;
+
+/// Benchmarks of truetps itself: cargo run --release -p xtask -- bench …
+///
+/// Results are stored under bench/runs. docs/reference/benchmarks.md describes each benchmark.
+#[derive(Subcommand)]
+pub(crate) enum Bench {
+    /// Client CPU, throughput and memory beside another program's, alternating, on a private server
+    Engine(BenchOptions),
+    /// The same against a server that does nothing, client and server on a core each
+    #[command(
+        mut_arg("connections", |arg| arg.default_value("8,64,1000,5000")),
+        mut_arg("protocols", |arg| arg.default_value("text,prepared")),
+        mut_arg("against", |arg| arg.default_value("mysql_async"))
+    )]
+    Null(BenchOptions),
+    /// How late an open loop starts its transactions
+    Lateness(LatenessOptions),
+    /// `truetps sysbench` beside sysbench: the same Lua scripts, alternating, on a private server
+    Lua(LuaBenchOptions),
+    /// `truetps slap` and `mtls` beside mariadb-slap and mtls-perf-bench
+    Slap(SlapBenchOptions),
+    /// What it costs to watch a server: with and without the probe, and with waits timed
+    Probe(ProbeBenchOptions),
+    /// How long `truetps report` takes over an hour of measurements, and how large its page is
+    Report(ReportBenchOptions),
+}
+
+impl Bench {
+    pub(crate) fn run(self, root: &Path) -> anyhow::Result<()> {
+        match self {
+            Self::Engine(options) => engine::run(root, &options),
+            Self::Null(options) => null::run(root, &options),
+            Self::Lateness(options) => lateness::run(root, &options),
+            Self::Lua(options) => lua::run(root, &options),
+            Self::Slap(options) => slap::run(root, &options),
+            Self::Probe(options) => probe::run(root, &options),
+            Self::Report(options) => folder::run(root, options),
+        }
+    }
+}
+
+/// Processes that the benchmarks start.
+#[derive(Subcommand)]
+pub(crate) enum Helper {
+    /// The engine as a process of its own
+    #[command(hide = true, name = "bench-client")]
+    Client(ClientOptions),
+    /// A server that answers OK to everything
+    #[command(hide = true, name = "bench-null-server")]
+    NullServer { socket: PathBuf },
+    /// Becomes another program on one core
+    #[command(hide = true, name = "bench-pin")]
+    Pin {
+        core: u32,
+        #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+        program: Vec<OsString>,
+    },
+}
+
+impl Helper {
+    pub(crate) fn run(self) -> anyhow::Result<()> {
+        match self {
+            Self::Client(options) => client::run(&options),
+            Self::NullServer { socket } => null_server::run(&socket),
+            Self::Pin { core, program } => pin::run(core, &program),
+        }
+    }
+}

@@ -1,15 +1,18 @@
 //! The engine as a separate process, so that the same outside observer measures it and other programs.
 
+use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use anyhow::{Context, bail};
+use anyhow::bail;
+use clap::Parser;
 use serde::{Deserialize, Serialize};
 use truetps_driver::{Connector, Dialect, Target};
 use truetps_engine::{LoadSpec, Observer, OpenPacing, Pacing, Rate, RateOf, RunEnding, RunOutcome, run as run_engine};
 use truetps_record::{Histogram, Interval, OpenLoop, Phase, Protocol, Spacing, WorkloadSpec};
 
-use crate::bench::options::{Words, mode, protocol};
+use crate::bench::options::{by_word, protocol, seconds, spacing};
+use crate::bench::programs::DriveChoice;
 
 pub(crate) const SCHEMA: &str = "truetps";
 pub(crate) const TABLE_ROWS: u64 = 200_000;
@@ -18,8 +21,26 @@ pub(crate) const TABLE_ROWS: u64 = 200_000;
 /// machine.
 const CONNECT_TIMEOUT: Duration = Duration::from_mins(10);
 
-const USAGE: &str = "bench-client SOCKET CLIENTS SECONDS [--protocol text|prepared] [--mode auto|blocking|multiplexed] \
-                     [--workers N] [--warm-up SECONDS] [--rate STARTS [--of all|each] [--spacing constant|poisson]]";
+#[derive(Debug, Parser)]
+pub(crate) struct ClientOptions {
+    socket: PathBuf,
+    clients: u32,
+    #[arg(value_parser = seconds)]
+    measure: Duration,
+    #[arg(long, default_value = "text", value_parser = protocol)]
+    protocol: Protocol,
+    #[command(flatten)]
+    drive: DriveChoice,
+    #[arg(long, default_value = "0", value_parser = warm_up)]
+    warm_up: Duration,
+    /// Starts a second
+    #[arg(long)]
+    rate: Option<f64>,
+    #[arg(long, default_value = "all", value_parser = rate_of)]
+    of: RateOf,
+    #[arg(long, default_value = "constant", value_parser = spacing)]
+    spacing: Spacing,
+}
 
 /// The figures at the end of an open loop, as one line of JSON.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
@@ -32,17 +53,11 @@ pub(crate) struct OpenFigures {
     pub(crate) seconds: f64,
 }
 
-pub(crate) fn run(args: &[&str]) -> anyhow::Result<()> {
-    let [socket, clients, seconds, options @ ..] = args else { bail!(USAGE) };
-    let cores = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
-    let measure = Duration::from_secs_f64(seconds.parse().context("SECONDS")?);
-    let mut load = LoadSpec::closed(clients.parse().context("CLIENTS")?, (cores / 2).max(1), measure);
-    load.connect_timeout = CONNECT_TIMEOUT;
-    let protocol = set_options(&mut load, options)?;
-    let workload = truetps_workload::build(&workload_spec(protocol), Dialect::Mysql, 1)?;
-    let target = Target::mysql_unix(*socket, "root", Some(SCHEMA));
-    let connector = Connector::new(target, workload.statements(), protocol == Protocol::Prepared)?;
-    let outcome = run_engine(&load, &connector, &*workload, &AtomicBool::new(false), &mut Silent)?;
+pub(crate) fn run(options: &ClientOptions) -> anyhow::Result<()> {
+    let workload = truetps_workload::build(&workload_spec(options.protocol), Dialect::Mysql, 1)?;
+    let target = Target::mysql_unix(&options.socket, "root", Some(SCHEMA));
+    let connector = Connector::new(target, workload.statements(), options.protocol == Protocol::Prepared)?;
+    let outcome = run_engine(&options.load(), &connector, &*workload, &AtomicBool::new(false), &mut Silent)?;
     check(&outcome)?;
     if let Some(figures) = open_figures(&outcome) {
         println!("{}", serde_json::to_string(&figures)?);
@@ -50,48 +65,35 @@ pub(crate) fn run(args: &[&str]) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn set_options(load: &mut LoadSpec, options: &[&str]) -> anyhow::Result<Protocol> {
-    let mut chosen = Protocol::Text;
-    let (mut rate, mut of, mut spacing) = (None, RateOf::All, Spacing::Constant);
-    let mut words = Words::new(options);
-    while let Some(word) = words.next() {
-        match word {
-            "--protocol" => chosen = protocol(words.value()?).context("--protocol text|prepared")?,
-            "--mode" => load.mode = mode(words.value()?)?,
-            "--workers" => load.workers = words.number()?,
-            "--warm-up" => load.warm_up = words.seconds()?,
-            "--rate" => rate = Some(words.value()?.parse::<f64>().context("--rate")?),
-            "--of" => of = rate_of(words.value()?).context("--of all|each")?,
-            "--spacing" => spacing = spacing_of(words.value()?).context("--spacing constant|poisson")?,
-            other => bail!("unknown option {other}\n{USAGE}"),
+impl ClientOptions {
+    fn load(&self) -> LoadSpec {
+        let cores = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
+        let workers = self.drive.workers.unwrap_or((cores / 2).max(1));
+        let mut load = LoadSpec::closed(self.clients, workers, self.measure);
+        load.connect_timeout = CONNECT_TIMEOUT;
+        load.mode = self.drive.mode;
+        load.warm_up = self.warm_up;
+        if let Some(rate) = self.rate {
+            let (rate, of, spacing) = (Rate::constant(rate), self.of, self.spacing);
+            load.pacing = Pacing::Open(OpenPacing { rate, of, spacing, latency_limit: None, seed: 1 });
         }
+        load
     }
-    if let Some(rate) = rate {
-        load.pacing =
-            Pacing::Open(OpenPacing { rate: Rate::constant(rate), of, spacing, latency_limit: None, seed: 1 });
-    }
-    Ok(chosen)
 }
 
-pub(crate) fn rate_of(word: &str) -> Option<RateOf> {
-    [RateOf::All, RateOf::EachClient].into_iter().find(|of| rate_of_word(*of) == word)
+/// A time, which may be 0.
+fn warm_up(text: &str) -> Result<Duration, String> {
+    if text == "0" { Ok(Duration::ZERO) } else { seconds(text) }
+}
+
+pub(crate) fn rate_of(text: &str) -> Result<RateOf, String> {
+    by_word(text, &[RateOf::All, RateOf::EachClient], rate_of_word)
 }
 
 pub(crate) fn rate_of_word(of: RateOf) -> &'static str {
     match of {
         RateOf::All => "all",
         RateOf::EachClient => "each",
-    }
-}
-
-pub(crate) fn spacing_of(word: &str) -> Option<Spacing> {
-    [Spacing::Constant, Spacing::Poisson].into_iter().find(|spacing| spacing_word(*spacing) == word)
-}
-
-pub(crate) fn spacing_word(spacing: Spacing) -> &'static str {
-    match spacing {
-        Spacing::Constant => "constant",
-        Spacing::Poisson => "poisson",
     }
 }
 

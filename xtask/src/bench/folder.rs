@@ -6,7 +6,8 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, ensure};
+use clap::Parser;
 use truetps_record::{
     Configuration, Counts, Experiment, ExperimentFolder, Histogram, Interval, LatencyFigures, Phase, Plan, ProbeHeader,
     ProbeSample, ProbeSource, SCHEMA_VERSION, ScheduledTrial, Trial, TrialRole, TrialWriter, new_histogram,
@@ -37,20 +38,21 @@ const SHAPES: [Shape; 3] = [
     Shape { name: "3 trials of an hour", connections: &[50], blocks: 1, seconds: 3600 },
 ];
 
-/// `--truetps PATH` names the program; `--keep DIR` keeps the folders there.
-pub(crate) fn run(root: &Path, words: &[&str]) -> anyhow::Result<()> {
-    let mut truetps = root.join("target/release/truetps");
-    let mut keep = None;
-    for pair in words.chunks(2) {
-        match pair {
-            ["--truetps", path] => truetps = PathBuf::from(path),
-            ["--keep", path] => keep = Some(PathBuf::from(path)),
-            _ => bail!("bench report takes --truetps PATH and --keep DIR, not `{}`", words.join(" ")),
-        }
-    }
+#[derive(Debug, Parser)]
+pub(crate) struct ReportBenchOptions {
+    /// This program [default: target/release/truetps]
+    #[arg(long, value_name = "PATH")]
+    truetps: Option<PathBuf>,
+    /// Keep the generated folders here
+    #[arg(long, value_name = "DIR")]
+    keep: Option<PathBuf>,
+}
+
+pub(crate) fn run(root: &Path, options: ReportBenchOptions) -> anyhow::Result<()> {
+    let truetps = options.truetps.unwrap_or_else(|| root.join("target/release/truetps"));
     ensure!(truetps.is_file(), "{}: not there: cargo build --release, or --truetps PATH", truetps.display());
     let own = tempfile::tempdir()?;
-    let place = keep.unwrap_or_else(|| own.path().to_owned());
+    let place = options.keep.unwrap_or_else(|| own.path().to_owned());
     let mut is_slow = false;
     for shape in SHAPES {
         let folder = shape.make(&place)?;

@@ -7,14 +7,15 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
+use clap::{Parser, value_parser};
 use truetps_engine::RateOf;
 use truetps_probe::clock;
 use truetps_record::{OpenLoop, Spacing};
 
-use crate::bench::client::{OpenFigures, rate_of, rate_of_word, spacing_of, spacing_word};
+use crate::bench::client::{OpenFigures, rate_of, rate_of_word};
 use crate::bench::figures::spread;
 use crate::bench::null::{self, CLIENT_CORE, SERVER_CORE};
-use crate::bench::options::Words;
+use crate::bench::options::{KeptOptions, by_word, seconds, spacing, spacing_word};
 use crate::bench::pin::pinned;
 use crate::bench::private_server::PrivateServer;
 use crate::bench::programs::new_command;
@@ -48,6 +49,10 @@ enum LatenessLoad {
 }
 
 impl LatenessLoad {
+    fn parse(text: &str) -> Result<Self, String> {
+        by_word(text, &[Self::Null, Self::Mariadb], Self::word)
+    }
+
     fn word(self) -> &'static str {
         match self {
             Self::Null => "null",
@@ -56,56 +61,39 @@ impl LatenessLoad {
     }
 }
 
-struct LatenessOptions {
+#[derive(Debug, Parser)]
+pub(crate) struct LatenessOptions {
+    /// Runs of each kind
+    #[arg(long, alias = "pairs", value_name = "N", default_value = "5", value_parser = value_parser!(u32).range(1..))]
     runs: u32,
+    /// Length of the measure phase in seconds, at least 3
+    #[arg(long = "seconds", value_name = "S", default_value = "20", value_parser = window)]
     window: Duration,
+    #[arg(long, value_name = "N", default_value = "1000", value_parser = value_parser!(u32).range(1..))]
     clients: u32,
-    /// Starts a second of all clients together.
+    /// Starts a second of all clients together
+    #[arg(long, default_value = "1000", value_parser = starts_a_second)]
     rate: f64,
+    /// null, mariadb, or both with a comma
+    #[arg(long = "server", value_delimiter = ',', default_value = "null,mariadb", value_parser = LatenessLoad::parse)]
     servers: Vec<LatenessLoad>,
+    /// Whose rate it is: each, all, or both with a comma
+    #[arg(long, value_delimiter = ',', default_value = "each,all", value_parser = rate_of)]
     of: Vec<RateOf>,
+    /// constant, poisson, or both with a comma
+    #[arg(long = "spacing", value_delimiter = ',', default_value = "constant,poisson", value_parser = spacing)]
     spacings: Vec<Spacing>,
-    settings: Vec<(String, String)>,
-    keep: bool,
+    #[command(flatten)]
+    kept: KeptOptions,
 }
 
-impl LatenessOptions {
-    fn parse(args: &[&str]) -> anyhow::Result<Self> {
-        let mut options = Self {
-            runs: 5,
-            window: Duration::from_secs(20),
-            clients: 1000,
-            rate: 1000.0,
-            servers: vec![LatenessLoad::Null, LatenessLoad::Mariadb],
-            of: vec![RateOf::EachClient, RateOf::All],
-            spacings: vec![Spacing::Constant, Spacing::Poisson],
-            settings: Vec::new(),
-            keep: true,
-        };
-        let mut words = Words::new(args);
-        while let Some(word) = words.next() {
-            match word {
-                "--runs" => options.runs = words.number()?,
-                "--seconds" => options.window = words.seconds()?,
-                "--clients" => options.clients = words.number()?,
-                "--rate" => options.rate = words.value()?.parse().context("--rate")?,
-                "--server" => {
-                    let kinds = [LatenessLoad::Null, LatenessLoad::Mariadb];
-                    options.servers = words.list(|word| kinds.into_iter().find(|kind| kind.word() == word))?;
-                }
-                "--of" => options.of = words.list(rate_of)?,
-                "--spacing" => options.spacings = words.list(spacing_of)?,
-                "--set" => options.settings.push(words.setting()?),
-                "--dry" => options.keep = false,
-                other => bail!("unknown option {other}"),
-            }
-        }
-        let is_rate = options.rate.is_finite() && options.rate > 0.0;
-        if options.runs == 0 || options.clients == 0 || !is_rate || options.window < Duration::from_secs(3) {
-            bail!("--runs and --clients are at least 1, --rate is above 0, --seconds is at least 3");
-        }
-        Ok(options)
-    }
+fn window(text: &str) -> Result<Duration, String> {
+    seconds(text).and_then(|time| if time.as_secs() < 3 { Err("less than 3".to_owned()) } else { Ok(time) })
+}
+
+fn starts_a_second(text: &str) -> Result<f64, String> {
+    let rate = text.parse().ok().filter(|rate: &f64| rate.is_finite() && *rate > 0.0);
+    rate.ok_or_else(|| "not a number above 0".to_owned())
 }
 
 /// One run.
@@ -117,8 +105,7 @@ struct LatenessRow {
     seen: ResourceSample,
 }
 
-pub(crate) fn run(root: &Path, args: &[&str]) -> anyhow::Result<()> {
-    let options = LatenessOptions::parse(args)?;
+pub(crate) fn run(root: &Path, options: &LatenessOptions) -> anyhow::Result<()> {
     let mut head = String::from("# Lateness of scheduled starts in an open loop\n\n");
     let mut rows = Vec::new();
     for kind in &options.servers {
@@ -126,12 +113,12 @@ pub(crate) fn run(root: &Path, args: &[&str]) -> anyhow::Result<()> {
             LatenessLoad::Null => {
                 let mut server = null::start(options.clients)?;
                 let _ = writeln!(head, "- null server on core {SERVER_CORE}, the engine on core {CLIENT_CORE}");
-                measure(&options, *kind, &mut server, Some(CLIENT_CORE), &mut rows)?;
+                measure(options, *kind, &mut server, Some(CLIENT_CORE), &mut rows)?;
             }
             LatenessLoad::Mariadb => {
-                let mut server = PrivateServer::start(options.clients, &options.settings)?;
-                head.push_str(&server.describe(&options.settings));
-                measure(&options, *kind, &mut server, None, &mut rows)?;
+                let mut server = PrivateServer::start(options.clients, &options.kept.settings)?;
+                head.push_str(&server.describe(&options.kept.settings));
+                measure(options, *kind, &mut server, None, &mut rows)?;
             }
         }
     }
@@ -149,7 +136,7 @@ pub(crate) fn run(root: &Path, args: &[&str]) -> anyhow::Result<()> {
     );
     let readme = format!("{head}{}", table(&rows));
     println!("\n{readme}");
-    if options.keep {
+    if !options.kept.no_result {
         println!("kept in {}", keep(root, "lateness", &readme, &csv(&rows))?.display());
     }
     Ok(())

@@ -10,7 +10,8 @@ pub(crate) use goals::{at_least, at_most};
 
 use std::path::Path;
 
-use crate::bench::lua::options::{LuaBenchOptions, Script};
+pub(crate) use crate::bench::lua::options::LuaBenchOptions;
+use crate::bench::lua::options::Script;
 use crate::bench::lua::report::{LuaBenchReport, LuaRow};
 use crate::bench::lua::run::{settle, take};
 use crate::bench::lua::setup::{LuaPrograms, check_memory, prepare, server_load};
@@ -18,25 +19,24 @@ use crate::bench::private_server::PrivateServer;
 use crate::bench::report::{Side, host_line, result_folder, write_result};
 use truetps_probe::clock;
 
-pub(crate) fn run(root: &Path, args: &[&str]) -> anyhow::Result<()> {
-    let options = LuaBenchOptions::parse(args)?;
+pub(crate) fn run(root: &Path, options: &LuaBenchOptions) -> anyhow::Result<()> {
     if options.is_dry {
-        print!("{}", setup::plan(root, &options));
+        print!("{}", setup::plan(root, options));
         return Ok(());
     }
-    let load = server_load(&options)?;
+    let load = server_load(options)?;
     check_memory(options.most_clients())?;
-    let programs = LuaPrograms::find(root, &options)?;
-    let mut server = PrivateServer::start_bare(load, &options.settings)?;
-    prepare(&options, &mut server)?;
-    let about = about(&options, &programs, &server);
+    let programs = LuaPrograms::find(root, options)?;
+    let mut server = PrivateServer::start_bare(load, &options.settings())?;
+    prepare(options, &mut server)?;
+    let about = about(options, &programs, &server);
     println!("{about}");
-    let mut report = LuaBenchReport::new(about);
+    let mut report = LuaBenchReport::new(about, options.against.clone());
     // A run takes an hour: results are stored at the end of each cell.
-    let folder = if options.is_kept { Some(result_folder(root, "lua")?) } else { None };
+    let folder = if options.no_result { None } else { Some(result_folder(root, "lua")?) };
     for script in &options.scripts {
         for clients in &options.clients {
-            cell(&options, &programs, *script, *clients, &mut server, &mut report)?;
+            cell(options, &programs, *script, *clients, &mut server, &mut report)?;
             if let Some(folder) = &folder {
                 write_result(folder, &report.text(), &report.csv())?;
             }
@@ -51,9 +51,10 @@ pub(crate) fn run(root: &Path, args: &[&str]) -> anyhow::Result<()> {
 
 fn about(options: &LuaBenchOptions, programs: &LuaPrograms, server: &PrivateServer) -> String {
     format!(
-        "# truetps sysbench beside sysbench: the same Lua scripts, on a private server\n\n{}{}{}{}- {}\n",
+        "# truetps sysbench beside {}: the same Lua scripts, on a private server\n\n{}{}{}{}- {}\n",
+        options.against.name(),
         programs.describe(),
-        server.describe(&options.settings),
+        server.describe(&options.settings()),
         host_line(),
         options.describe(),
         clock::now_rfc3339(),
@@ -70,7 +71,7 @@ fn cell(
 ) -> anyhow::Result<()> {
     server.count_by(script.counter());
     let mut gave_up = Vec::new();
-    for pair in 0..options.pairs {
+    for pair in 0..options.pairs.count {
         let order = if pair.is_multiple_of(2) { [Side::Ours, Side::Theirs] } else { [Side::Theirs, Side::Ours] };
         for side in order {
             if gave_up.contains(&side) {

@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use anyhow::bail;
-use truetps_record::Protocol;
 use truetps_sandbox::{Needs, raise_open_files};
 
 use crate::bench::engine::{describe, file_word, title};
@@ -11,18 +10,14 @@ use crate::bench::null_server::NullServer;
 use crate::bench::options::BenchOptions;
 use crate::bench::pairs::Pairs;
 use crate::bench::private_server::with_hint;
-use crate::bench::programs::Program;
 use crate::bench::report::BenchReport;
-
-const CONNECTIONS: [u32; 4] = [8, 64, 1000, 5000];
 
 pub(crate) const CLIENT_CORE: u32 = 0;
 pub(crate) const SERVER_CORE: u32 = 1;
 
-pub(crate) fn run(root: &Path, args: &[&str]) -> anyhow::Result<()> {
-    let defaults = BenchOptions::new(&CONNECTIONS, &[Protocol::Text, Protocol::Prepared], Program::MysqlAsync);
-    let options = defaults.parse(args)?;
-    if !options.settings.is_empty() {
+pub(crate) fn run(root: &Path, options: &BenchOptions) -> anyhow::Result<()> {
+    options.check()?;
+    if !options.kept.settings.is_empty() {
         bail!("the null server has no settings: --set is for `bench engine`");
     }
     let mut server = start(options.most_connections())?;
@@ -30,12 +25,12 @@ pub(crate) fn run(root: &Path, args: &[&str]) -> anyhow::Result<()> {
         "{}- server: a null server, which answers OK to everything, on core {SERVER_CORE}; clients on core \
          {CLIENT_CORE}\n- threading: one epoll thread\n- statements/s a core of the client are 1,000,000 / client CPU µs; \
          where `client cores` is below 1, the server or other programs were the limit\n",
-        describe(root, &options)?
+        describe(root, options)?
     );
-    let mut report = BenchReport::new(&title("a server that does nothing", &options), &about, &options);
+    let mut report = BenchReport::new(&title("a server that does nothing", options), &about, options);
     println!("{}", report.head());
-    Pairs { root, options: &options, server: &mut server, core: Some(CLIENT_CORE) }.run(&mut report)?;
-    report.end(root, &format!("null-{}", file_word(&options)), options.keep)
+    Pairs { root, options, server: &mut server, core: Some(CLIENT_CORE) }.run(&mut report)?;
+    report.end(root, &format!("null-{}", file_word(options)), !options.kept.no_result)
 }
 
 /// On its core, with room for so many sessions.

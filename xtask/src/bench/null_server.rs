@@ -33,9 +33,8 @@ const LISTENER: u64 = u64::MAX;
 const PARENT: u64 = u64::MAX - 1;
 
 /// The process's whole life. It ends with its parent, which holds the other end of its standard input.
-pub(crate) fn run(args: &[&str]) -> anyhow::Result<()> {
-    let [path] = args else { bail!("bench-null-server SOCKET") };
-    let mut serving = Serving::listen(Path::new(path)).context("listening")?;
+pub(crate) fn run(path: &Path) -> anyhow::Result<()> {
+    let mut serving = Serving::listen(path).context("listening")?;
     let parent = epoll::EventData::new_u64(PARENT);
     epoll::add(&serving.epoll, io::stdin(), parent, epoll::EventFlags::IN).context("standard input is to be a pipe")?;
     let mut events = Vec::with_capacity(EVENTS_MAX);

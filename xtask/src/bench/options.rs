@@ -1,67 +1,66 @@
-//! The arguments of `bench engine`, `bench null` and `bench lateness`.
+//! The options of `bench engine` and `bench null`, and the values that options of several benchmarks have.
 
 use std::time::Duration;
 
-use anyhow::{Context, bail};
-use truetps_record::{DriveMode, Protocol};
+use anyhow::bail;
+use clap::{Args, Parser, value_parser};
+use truetps_record::{DriveMode, Protocol, Spacing};
 
-use crate::bench::programs::{DriveChoice, Program};
+use crate::bench::programs::{Against, DriveChoice, Program};
 
-/// What `bench engine` and `bench null` share.
+#[derive(Debug, Clone, Parser)]
 pub(crate) struct BenchOptions {
-    pub(crate) pairs: u32,
-    pub(crate) window: Duration,
+    /// Numbers of connections, with commas
+    #[arg(long, value_name = "N", value_delimiter = ',', default_value = "8,64,1000", value_parser = value_parser!(u32).range(1..))]
     pub(crate) connections: Vec<u32>,
+    /// text, prepared, or both with a comma
+    #[arg(long = "protocol", value_delimiter = ',', default_value = "text", value_parser = protocol)]
     pub(crate) protocols: Vec<Protocol>,
-    pub(crate) ours: Program,
-    /// `None`: only the engine of truetps.
-    pub(crate) theirs: Option<Program>,
+    #[command(flatten)]
+    pub(crate) drive: DriveChoice,
+    /// sysbench, mysqlslap, mysql_async, self:MODE[:WORKERS], build:PATH or none
+    #[arg(long, value_name = "PROGRAM", default_value = "sysbench", value_parser = Against::parse)]
+    pub(crate) against: Against,
+    #[command(flatten)]
+    pub(crate) pairs: PairOptions,
+    #[command(flatten)]
+    pub(crate) kept: KeptOptions,
+    /// Length of a window in seconds
+    #[arg(long = "seconds", value_name = "S", default_value = "3", value_parser = seconds)]
+    pub(crate) window: Duration,
+}
+
+/// How often two programs are compared.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct PairOptions {
+    /// Pairs of neighbouring runs
+    #[arg(long = "pairs", alias = "runs", value_name = "N", default_value = "5", value_parser = value_parser!(u32).range(1..))]
+    pub(crate) count: u32,
+}
+
+/// What a benchmark's server gets, and whether its result is stored.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct KeptOptions {
+    /// A setting of the private server
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = setting)]
     pub(crate) settings: Vec<(String, String)>,
-    pub(crate) keep: bool,
+    /// Store no result
+    #[arg(long)]
+    pub(crate) no_result: bool,
 }
 
 impl BenchOptions {
-    pub(crate) fn new(connections: &[u32], protocols: &[Protocol], theirs: Program) -> Self {
-        Self {
-            pairs: 5,
-            window: Duration::from_secs(3),
-            connections: connections.to_vec(),
-            protocols: protocols.to_vec(),
-            ours: Program::Truetps(DriveChoice::default()),
-            theirs: Some(theirs),
-            settings: Vec::new(),
-            keep: true,
-        }
+    pub(crate) fn ours(&self) -> Program {
+        Program::Truetps(self.drive)
     }
 
-    /// Applies `args`.
-    pub(crate) fn parse(mut self, args: &[&str]) -> anyhow::Result<Self> {
-        let mut drive = DriveChoice::default();
-        let mut words = Words::new(args);
-        while let Some(word) = words.next() {
-            match word {
-                "--pairs" | "--runs" => self.pairs = words.number()?,
-                "--seconds" => self.window = words.seconds()?,
-                "--connections" => self.connections = words.list(|text| text.parse().ok())?,
-                "--protocol" => self.protocols = words.list(protocol)?,
-                "--mode" => drive.mode = mode(words.value()?)?,
-                "--workers" => drive.workers = Some(words.number()?),
-                "--against" => self.theirs = Program::parse(words.value()?)?,
-                "--set" => self.settings.push(words.setting()?),
-                "--dry" => self.keep = false,
-                other => bail!("unknown option {other}"),
-            }
-        }
-        self.ours = Program::Truetps(drive);
-        self.check()?;
-        Ok(self)
+    /// `None`: only the engine of truetps.
+    pub(crate) fn theirs(&self) -> Option<&Program> {
+        self.against.0.as_ref()
     }
 
-    fn check(&self) -> anyhow::Result<()> {
-        if self.pairs == 0 || self.connections.contains(&0) || self.window.is_zero() {
-            bail!("--pairs, --connections and --seconds are at least 1");
-        }
-        if self.theirs == Some(Program::Mysqlslap) && self.protocols.contains(&Protocol::Prepared) {
+    pub(crate) fn check(&self) -> anyhow::Result<()> {
+        if self.theirs() == Some(&Program::Mysqlslap) && self.protocols.contains(&Protocol::Prepared) {
             bail!("mysqlslap has no prepared statements: --protocol text");
         }
         Ok(())
@@ -72,53 +71,27 @@ impl BenchOptions {
     }
 }
 
-/// The words of a command line, and errors that name the option.
-pub(crate) struct Words<'a> {
-    rest: std::slice::Iter<'a, &'a str>,
-    option: &'a str,
+/// A time above 0.
+pub(crate) fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
+    let time = Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string())?;
+    if time.is_zero() { Err("not above 0".to_owned()) } else { Ok(time) }
 }
 
-impl<'a> Words<'a> {
-    pub(crate) fn new(args: &'a [&'a str]) -> Self {
-        Self { rest: args.iter(), option: "" }
-    }
-
-    /// The next option.
-    pub(crate) fn next(&mut self) -> Option<&'a str> {
-        self.option = self.rest.next()?;
-        Some(self.option)
-    }
-
-    /// The value of the option that was taken last.
-    pub(crate) fn value(&mut self) -> anyhow::Result<&'a str> {
-        self.rest.next().copied().with_context(|| format!("{} needs a value", self.option))
-    }
-
-    pub(crate) fn number(&mut self) -> anyhow::Result<u32> {
-        let option = self.option;
-        self.value()?.parse().with_context(|| format!("{option} needs a whole number"))
-    }
-
-    pub(crate) fn seconds(&mut self) -> anyhow::Result<Duration> {
-        let option = self.option;
-        let seconds = self.value()?.parse().with_context(|| format!("{option} needs a number"))?;
-        Duration::try_from_secs_f64(seconds).with_context(|| option.to_owned())
-    }
-
-    pub(crate) fn list<T>(&mut self, parse: impl Fn(&str) -> Option<T>) -> anyhow::Result<Vec<T>> {
-        let option = self.option;
-        let parts = self.value()?.split(',');
-        parts.map(|part| parse(part).with_context(|| format!("{option}: `{part}` is none of its values"))).collect()
-    }
-
-    pub(crate) fn setting(&mut self) -> anyhow::Result<(String, String)> {
-        let (name, level) = self.value()?.split_once('=').context("--set NAME=VALUE")?;
-        Ok((name.to_owned(), level.to_owned()))
-    }
+/// `NAME=VALUE`
+pub(crate) fn setting(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or("not NAME=VALUE")?;
+    Ok((name.to_owned(), value.to_owned()))
 }
 
-pub(crate) fn protocol(text: &str) -> Option<Protocol> {
-    [Protocol::Text, Protocol::Prepared].into_iter().find(|protocol| protocol_word(*protocol) == text)
+/// The value with this word, or an error with all words.
+pub(crate) fn by_word<T: Copy>(text: &str, all: &[T], word: fn(T) -> &'static str) -> Result<T, String> {
+    let found = all.iter().copied().find(|one| word(*one) == text);
+    found.ok_or_else(|| format!("not one of {}", all.iter().map(|one| word(*one)).collect::<Vec<_>>().join(", ")))
+}
+
+pub(crate) fn protocol(text: &str) -> Result<Protocol, String> {
+    by_word(text, &[Protocol::Text, Protocol::Prepared], protocol_word)
 }
 
 pub(crate) fn protocol_word(protocol: Protocol) -> &'static str {
@@ -128,10 +101,8 @@ pub(crate) fn protocol_word(protocol: Protocol) -> &'static str {
     }
 }
 
-pub(crate) fn mode(text: &str) -> anyhow::Result<DriveMode> {
-    let modes = [DriveMode::Auto, DriveMode::Blocking, DriveMode::Multiplexed];
-    let found = modes.into_iter().find(|mode| mode_word(*mode) == text);
-    found.with_context(|| format!("`{text}` is no drive mode: auto, blocking or multiplexed"))
+pub(crate) fn mode(text: &str) -> Result<DriveMode, String> {
+    by_word(text, &[DriveMode::Auto, DriveMode::Blocking, DriveMode::Multiplexed], mode_word)
 }
 
 pub(crate) fn mode_word(mode: DriveMode) -> &'static str {
@@ -142,12 +113,25 @@ pub(crate) fn mode_word(mode: DriveMode) -> &'static str {
     }
 }
 
+pub(crate) fn spacing(text: &str) -> Result<Spacing, String> {
+    by_word(text, &[Spacing::Constant, Spacing::Poisson], spacing_word)
+}
+
+pub(crate) fn spacing_word(spacing: Spacing) -> &'static str {
+    match spacing {
+        Spacing::Constant => "constant",
+        Spacing::Poisson => "poisson",
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn parse(args: &[&str]) -> anyhow::Result<BenchOptions> {
-        BenchOptions::new(&[8], &[Protocol::Text], Program::Sysbench).parse(args)
+        let options = BenchOptions::try_parse_from([&["engine"], args].concat())?;
+        options.check()?;
+        Ok(options)
     }
 
     #[test]
@@ -155,20 +139,21 @@ mod tests {
         let args = ["--connections", "1,64", "--mode", "blocking", "--against", "self:multiplexed:2", "--set", "a=b"];
         let options = parse(&args).unwrap();
         assert_eq!(options.connections, [1, 64]);
-        assert_eq!(options.ours, Program::Truetps(DriveChoice { mode: DriveMode::Blocking, workers: None }));
+        assert_eq!(options.ours(), Program::Truetps(DriveChoice { mode: DriveMode::Blocking, workers: None }));
         let theirs = DriveChoice { mode: DriveMode::Multiplexed, workers: Some(2) };
-        assert_eq!(options.theirs, Some(Program::Truetps(theirs)));
-        assert_eq!(options.settings, [("a".to_owned(), "b".to_owned())]);
-        assert_eq!(parse(&["--against", "none"]).unwrap().theirs, None);
-        assert_eq!(parse(&[]).unwrap().theirs, Some(Program::Sysbench));
+        assert_eq!(options.theirs(), Some(&Program::Truetps(theirs)));
+        assert_eq!(options.kept.settings, [("a".to_owned(), "b".to_owned())]);
+        assert_eq!(parse(&["--against", "none"]).unwrap().theirs(), None);
+        assert_eq!(parse(&[]).unwrap().theirs(), Some(&Program::Sysbench));
     }
 
     #[test]
     fn wrong_words_are_named() {
-        let cases: [(&[&str], &str); 6] = [
-            (&["--connections", "1,x"], "`x`"),
-            (&["--connections", "0"], "at least 1"),
-            (&["--pairs"], "--pairs needs a value"),
+        let cases: [(&[&str], &str); 7] = [
+            (&["--connections", "1,x"], "'x'"),
+            (&["--connections", "0"], "'0'"),
+            (&["--seconds", "0"], "not above 0"),
+            (&["--pairs"], "--pairs <N>"),
             (&["--against", "wrk"], "wrk"),
             (&["--fast"], "--fast"),
             (&["--against", "mysqlslap", "--protocol", "prepared"], "no prepared"),

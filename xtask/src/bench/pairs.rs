@@ -39,7 +39,7 @@ impl Pairs<'_> {
         report: &mut BenchReport,
     ) -> anyhow::Result<()> {
         let mut gave_up = Vec::new();
-        for pair in 0..self.options.pairs {
+        for pair in 0..self.options.pairs.count {
             let order = if pair.is_multiple_of(2) { [Side::Ours, Side::Theirs] } else { [Side::Theirs, Side::Ours] };
             for side in order {
                 let Some(program) = self.program(side).filter(|_| !gave_up.contains(&side)) else { continue };
@@ -63,10 +63,10 @@ impl Pairs<'_> {
         Ok(())
     }
 
-    fn program(&self, side: Side) -> Option<&Program> {
+    fn program(&self, side: Side) -> Option<Program> {
         match side {
-            Side::Ours => Some(&self.options.ours),
-            Side::Theirs => self.options.theirs.as_ref(),
+            Side::Ours => Some(self.options.ours()),
+            Side::Theirs => self.options.theirs().cloned(),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Becomes another program on one core: `bench-pin CORE PROGRAM [ARGUMENT…]`. The process id stays, so that it can be
 //! watched.
 
+use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
@@ -9,16 +10,16 @@ use rustix::thread::{CpuSet, sched_setaffinity};
 
 use crate::bench::programs::new_command;
 
-pub(crate) fn run(args: &[&str]) -> anyhow::Result<()> {
-    let [core, program, rest @ ..] = args else { bail!("bench-pin CORE PROGRAM [ARGUMENT…]") };
-    let core: usize = core.parse().context("CORE")?;
+pub(crate) fn run(core: u32, program: &[OsString]) -> anyhow::Result<()> {
+    let [program, rest @ ..] = program else { bail!("bench-pin needs a program") };
+    let core = core as usize;
     if core >= CpuSet::MAX_CPU {
         bail!("core {core} is beyond what the kernel knows");
     }
     let mut cores = CpuSet::new();
     cores.set(core);
     sched_setaffinity(None, &cores).with_context(|| format!("core {core}"))?;
-    Err(new_command(program).args(rest).exec()).with_context(|| (*program).to_owned())
+    Err(new_command(program).args(rest).exec()).with_context(|| program.display().to_string())
 }
 
 /// The same command, bound to a core from its first moment; `None`: wherever the kernel puts it.

@@ -9,12 +9,13 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
+use clap::{Parser, value_parser};
 use truetps_probe::clock;
 use truetps_record::{ExperimentFolder, Flavour};
 use truetps_sandbox::{ServerLoad, with_waits};
 
 use crate::bench::figures::{geometric_interval, geometric_spread, spread};
-use crate::bench::options::Words;
+use crate::bench::options::{KeptOptions, seconds};
 use crate::bench::private_server::PrivateServer;
 use crate::bench::programs::{commit, new_command};
 use crate::bench::report::{host_line, result_folder, write_result};
@@ -40,48 +41,30 @@ impl ProbeSetup {
     }
 }
 
-struct ProbeBenchOptions {
+#[derive(Debug, Parser)]
+pub(crate) struct ProbeBenchOptions {
+    /// Rounds of three runs
+    #[arg(long = "pairs", value_name = "N", default_value = "10", value_parser = value_parser!(u32).range(1..))]
     rounds: u32,
+    /// Length of the measure phase in seconds
+    #[arg(long = "seconds", value_name = "S", default_value = "10", value_parser = seconds)]
     window: Duration,
+    /// Time between samples
+    #[arg(long, value_name = "TIME", default_value = "1s")]
     interval: String,
+    /// Numbers of connections, with commas
+    #[arg(long, value_name = "N", value_delimiter = ',', default_value = "8,64", value_parser = value_parser!(u32).range(1..))]
     connections: Vec<u32>,
+    #[arg(long, value_name = "NAME", default_value = "insert")]
     workload: String,
+    /// This program [default: target/release/truetps]
+    #[arg(long, value_name = "PATH")]
     truetps: Option<PathBuf>,
+    /// Another server than the system's
+    #[arg(long, value_name = "DIR")]
     basedir: Option<PathBuf>,
-    settings: Vec<(String, String)>,
-    is_kept: bool,
-}
-
-impl ProbeBenchOptions {
-    fn parse(args: &[&str]) -> anyhow::Result<Self> {
-        let mut options = Self {
-            rounds: 10,
-            window: Duration::from_secs(10),
-            interval: "1s".to_owned(),
-            connections: vec![8, 64],
-            workload: "insert".to_owned(),
-            truetps: None,
-            basedir: None,
-            settings: Vec::new(),
-            is_kept: true,
-        };
-        let mut words = Words::new(args);
-        while let Some(word) = words.next() {
-            match word {
-                "--pairs" => options.rounds = words.number()?.max(1),
-                "--seconds" => options.window = words.seconds()?,
-                "--interval" => words.value()?.clone_into(&mut options.interval),
-                "--connections" => options.connections = words.list(|word| word.parse().ok().filter(|n| *n > 0))?,
-                "--workload" => words.value()?.clone_into(&mut options.workload),
-                "--truetps" => options.truetps = Some(words.value()?.into()),
-                "--basedir" => options.basedir = Some(words.value()?.into()),
-                "--set" => options.settings.push(words.setting()?),
-                "--no-result" => options.is_kept = false,
-                _ => bail!("unknown option {word}"),
-            }
-        }
-        Ok(options)
-    }
+    #[command(flatten)]
+    kept: KeptOptions,
 }
 
 /// One run.
@@ -99,22 +82,21 @@ struct ProbeRow {
     taken: Result<ProbeRunTime, String>,
 }
 
-pub(crate) fn run(root: &Path, args: &[&str]) -> anyhow::Result<()> {
-    let options = ProbeBenchOptions::parse(args)?;
+pub(crate) fn run(root: &Path, options: &ProbeBenchOptions) -> anyhow::Result<()> {
     let truetps = options.truetps.clone().unwrap_or_else(|| root.join("target/release/truetps"));
     let most = options.connections.iter().copied().max().unwrap_or(1);
     let load = ServerLoad { connections_max: most, statements_per_connection: 8 };
     let start = |extra: &[(String, String)]| PrivateServer::start_of(options.basedir.as_deref(), load, extra);
-    let plain = start(&options.settings)?;
+    let plain = start(&options.kept.settings)?;
     // All servers of the family have these in the same words.
-    let waits = with_waits(options.settings.clone(), Flavour::Mariadb);
+    let waits = with_waits(options.kept.settings.clone(), Flavour::Mariadb);
     let timed = start(&waits)?;
     let runs = tempfile::tempdir()?;
     let about = format!(
         "# What the probe costs\n\n- truetps{}\n{}{}- `{}`, {} rounds of three for each number of clients, in changing \
          order; {} s measured, read every {}\n- {}\n",
         commit(root),
-        plain.describe(&options.settings),
+        plain.describe(&options.kept.settings),
         host_line(),
         options.workload,
         options.rounds,
@@ -129,7 +111,7 @@ pub(crate) fn run(root: &Path, args: &[&str]) -> anyhow::Result<()> {
             for turn in 0..KINDS.len() {
                 let kind = KINDS[(turn + round as usize) % KINDS.len()];
                 let server = if kind == ProbeSetup::Waits { &timed } else { &plain };
-                let taken = take(&truetps, &options, connections, kind, server.socket(), runs.path());
+                let taken = take(&truetps, options, connections, kind, server.socket(), runs.path());
                 let row = ProbeRow { connections, round, kind, taken: taken.map_err(|error| format!("{error:#}")) };
                 println!("{}", line(&row));
                 rows.push(row);
@@ -138,7 +120,7 @@ pub(crate) fn run(root: &Path, args: &[&str]) -> anyhow::Result<()> {
     }
     let tables = tables(&options.connections, &rows);
     println!("\n{tables}");
-    if options.is_kept {
+    if !options.kept.no_result {
         let folder = result_folder(root, "probe")?;
         write_result(&folder, &format!("{about}\n{tables}"), &csv(&rows))?;
         println!("kept in {}", folder.display());

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, bail};
+use clap::Args;
 use truetps_driver::Dialect;
 use truetps_record::{DriveMode, Protocol};
 use truetps_workload::RandomStream;
@@ -18,10 +19,13 @@ use crate::bench::options::{mode, mode_word, protocol_word};
 const RUN_SECONDS: &str = "3600";
 
 /// How the engine of truetps drives its clients.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Args)]
 pub(crate) struct DriveChoice {
+    /// auto, blocking or multiplexed
+    #[arg(long, default_value = "auto", value_parser = mode)]
     pub(crate) mode: DriveMode,
-    /// `None`: what `bench-client` takes by itself, half of the cores.
+    /// Worker threads [default: half of the cores]
+    #[arg(long, value_name = "N")]
     pub(crate) workers: Option<u32>,
 }
 
@@ -45,26 +49,33 @@ pub(crate) struct BenchLoad<'a> {
     pub(crate) files: &'a Path,
 }
 
-impl Program {
-    /// `--against`; `None` is `none`.
-    pub(crate) fn parse(text: &str) -> anyhow::Result<Option<Self>> {
-        Ok(Some(match text.split_once(':') {
-            None if text == "none" => return Ok(None),
-            None if text == "sysbench" => Self::Sysbench,
-            None if text == "mysqlslap" => Self::Mysqlslap,
-            None if text == "mysql_async" => Self::MysqlAsync,
-            Some(("build", path)) => Self::Build(path.into()),
+/// The value of `--against`; `None` is `none`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Against(pub(crate) Option<Program>);
+
+impl Against {
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        let program = match text.split_once(':') {
+            None if text == "none" => return Ok(Self(None)),
+            None if text == "sysbench" => Program::Sysbench,
+            None if text == "mysqlslap" => Program::Mysqlslap,
+            None if text == "mysql_async" => Program::MysqlAsync,
+            Some(("build", path)) => Program::Build(path.into()),
             Some(("self", drive)) => {
                 let (word, workers) = drive.split_once(':').map_or((drive, None), |(word, n)| (word, Some(n)));
-                let workers = workers.map(|n| n.parse().context("self:MODE:WORKERS")).transpose()?;
-                Self::Truetps(DriveChoice { mode: mode(word)?, workers })
+                let workers = workers.map(|n| n.parse().map_err(|_| "not self:MODE:WORKERS")).transpose()?;
+                Program::Truetps(DriveChoice { mode: mode(word)?, workers })
             }
-            _ => bail!(
-                "--against `{text}`: sysbench, mysqlslap, mysql_async, self:MODE[:WORKERS], build:PATH or none are known"
-            ),
-        }))
+            _ => {
+                let known = "sysbench, mysqlslap, mysql_async, self:MODE[:WORKERS], build:PATH, none";
+                return Err(format!("not one of {known}"));
+            }
+        };
+        Ok(Self(Some(program)))
     }
+}
 
+impl Program {
     /// A short name, for tables.
     pub(crate) fn name(&self) -> String {
         match self {

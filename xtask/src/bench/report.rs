@@ -42,14 +42,14 @@ impl BenchReport {
             "{title}\n\n{about}{}- {} pairs for each cell, in changing order; windows of {} s, observed from outside \
              (/proc and the server's count of statements)\n- figures are medians [min..max]\n- {}\n",
             host_line(),
-            options.pairs,
+            options.pairs.count,
             options.window.as_secs_f64(),
             clock::now_rfc3339(),
         );
-        let ours = options.ours.name();
+        let ours = options.ours().name();
         // The same against itself shows the noise: the two need names.
         let distinct = |name: String| if name == ours { format!("{name} again") } else { name };
-        let theirs = options.theirs.as_ref().map(|program| distinct(program.name()));
+        let theirs = options.theirs().map(|program| distinct(program.name()));
         Self { head, ours, theirs, rows: Vec::new() }
     }
 
@@ -255,8 +255,9 @@ pub(crate) fn write_result(folder: &Path, readme: &str, csv: &str) -> anyhow::Re
 
 #[cfg(test)]
 mod tests {
+    use clap::Parser;
+
     use super::*;
-    use crate::bench::programs::Program;
 
     fn sample(tps: f64) -> ResourceSample {
         ResourceSample {
@@ -273,7 +274,7 @@ mod tests {
     }
 
     fn report(rows: Vec<(u32, Side, Result<ResourceSample, String>)>) -> BenchReport {
-        let options = BenchOptions::new(&[8], &[Protocol::Text], Program::Sysbench);
+        let options = BenchOptions::try_parse_from(["engine"]).unwrap();
         let mut report = BenchReport::new("title", "", &options);
         for (pair, side, sample) in rows {
             report.add(BenchRow { protocol: Protocol::Text, connections: 8, pair, side, sample });

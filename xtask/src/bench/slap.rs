@@ -11,12 +11,13 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
+use clap::Parser;
 use truetps_probe::clock;
 use truetps_sandbox::ServerLoad;
 
 use crate::bench::figures::{geometric_mean, geometric_spread, spread};
 use crate::bench::lua::{at_least, at_most};
-use crate::bench::options::Words;
+use crate::bench::options::{KeptOptions, PairOptions};
 use crate::bench::private_server::PrivateServer;
 use crate::bench::programs::{commit, new_command, output};
 use crate::bench::report::{Side, host_line, result_folder, write_result};
@@ -65,31 +66,18 @@ impl SlapFigure {
     }
 }
 
-struct SlapBenchOptions {
-    pairs: u32,
+#[derive(Debug, Parser)]
+pub(crate) struct SlapBenchOptions {
+    #[command(flatten)]
+    pairs: PairOptions,
+    /// This program [default: target/release/truetps]
+    #[arg(long, value_name = "PATH")]
     truetps: Option<PathBuf>,
-    /// mtls-perf-bench, which is in no package: without it its row is left out.
+    /// mtls-perf-bench, which is in no package: without it its row is left out
+    #[arg(long, value_name = "PATH")]
     mtls: Option<PathBuf>,
-    settings: Vec<(String, String)>,
-    is_kept: bool,
-}
-
-impl SlapBenchOptions {
-    fn parse(args: &[&str]) -> anyhow::Result<Self> {
-        let mut options = Self { pairs: 5, truetps: None, mtls: None, settings: Vec::new(), is_kept: true };
-        let mut words = Words::new(args);
-        while let Some(word) = words.next() {
-            match word {
-                "--pairs" => options.pairs = words.number()?.max(1),
-                "--truetps" => options.truetps = Some(words.value()?.into()),
-                "--mtls" => options.mtls = Some(words.value()?.into()),
-                "--set" => options.settings.push(words.setting()?),
-                "--no-result" => options.is_kept = false,
-                _ => bail!("unknown option {word}"),
-            }
-        }
-        Ok(options)
-    }
+    #[command(flatten)]
+    kept: KeptOptions,
 }
 
 /// One run of a program.
@@ -107,12 +95,11 @@ struct SlapRow {
     taken: Result<SlapRunTime, String>,
 }
 
-pub(crate) fn run(root: &Path, args: &[&str]) -> anyhow::Result<()> {
-    let options = SlapBenchOptions::parse(args)?;
+pub(crate) fn run(root: &Path, options: &SlapBenchOptions) -> anyhow::Result<()> {
     let truetps = options.truetps.clone().unwrap_or_else(|| root.join("target/release/truetps"));
     let version = output("mariadb-slap", "mariadb-slap is in Debian's package mariadb-client")?;
     let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
-    let mut settings = options.settings.clone();
+    let mut settings = options.kept.settings.clone();
     for (name, value) in [("skip_networking", "OFF"), ("bind_address", "127.0.0.1"), ("port", &port.to_string())] {
         settings.push((name.to_owned(), value.to_owned()));
     }
@@ -127,9 +114,9 @@ pub(crate) fn run(root: &Path, args: &[&str]) -> anyhow::Result<()> {
          processes\n- {}\n",
         commit(root),
         version.lines().next().unwrap_or_default(),
-        server.describe(&options.settings),
+        server.describe(&options.kept.settings),
         host_line(),
-        options.pairs,
+        options.pairs.count,
         clock::now_rfc3339(),
     );
     println!("{about}");
@@ -139,7 +126,7 @@ pub(crate) fn run(root: &Path, args: &[&str]) -> anyhow::Result<()> {
             println!("{}: left out, --mtls names no program", cell.name());
             continue;
         }
-        for pair in 0..options.pairs {
+        for pair in 0..options.pairs.count {
             let order = if pair.is_multiple_of(2) { [Side::Ours, Side::Theirs] } else { [Side::Theirs, Side::Ours] };
             for side in order {
                 let programs = SlapPrograms { truetps: &truetps, mtls: options.mtls.as_deref(), port };
@@ -152,7 +139,7 @@ pub(crate) fn run(root: &Path, args: &[&str]) -> anyhow::Result<()> {
     }
     let tables = tables(&rows);
     println!("\n{tables}");
-    if options.is_kept {
+    if !options.kept.no_result {
         let folder = result_folder(root, "slap")?;
         write_result(&folder, &format!("{about}\n{tables}"), &csv(&rows))?;
         println!("kept in {}", folder.display());

@@ -1,7 +1,10 @@
 //! Goals of `truetps sysbench` beside sysbench, for each number of clients.
 
+use crate::bench::lua::options::LuaRival;
+
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct LuaGoal {
+    /// 0: any number.
     clients: u32,
     /// Ratio of transactions a second, at least.
     pub(crate) tps: f64,
@@ -18,9 +21,15 @@ const GOALS: [LuaGoal; 4] = [
     LuaGoal { clients: 5000, tps: 1.3, cpu: 0.5, memory: Some(150.0) },
 ];
 
+/// A change of truetps costs next to nothing.
+const CHANGE: LuaGoal = LuaGoal { clients: 0, tps: 0.98, cpu: 1.03, memory: None };
+
 /// `None`: there is no goal for that number of clients.
-pub(crate) fn goal(clients: u32) -> Option<LuaGoal> {
-    GOALS.into_iter().find(|goal| goal.clients == clients)
+pub(crate) fn goal(rival: &LuaRival, clients: u32) -> Option<LuaGoal> {
+    match rival {
+        LuaRival::Sysbench => GOALS.into_iter().find(|goal| goal.clients == clients),
+        LuaRival::Build(_) => Some(CHANGE),
+    }
 }
 
 pub(crate) fn at_least(goal: f64, found: f64) -> String {
@@ -45,13 +54,14 @@ mod tests {
 
     #[test]
     fn goals_are_met_from_their_figure_on() {
-        let few = goal(8).unwrap();
+        let few = goal(&LuaRival::Sysbench, 8).unwrap();
         assert_eq!(at_least(few.tps, 1.0), "≥ 1: met");
         assert_eq!(at_least(few.tps, 0.99), "≥ 1: **missed**");
         assert_eq!(at_most(few.cpu, 0.9), "≤ 0.9: met");
         assert_eq!(at_most(few.cpu, f64::midpoint(0.9, 0.91)), "≤ 0.9: **missed**");
         assert_eq!(at_most(few.cpu, f64::NAN), "≤ 0.9: no figure");
-        assert_eq!(goal(1000).unwrap().memory, Some(50.0));
-        assert_eq!(goal(16), None);
+        assert_eq!(goal(&LuaRival::Sysbench, 1000).unwrap().memory, Some(50.0));
+        assert_eq!(goal(&LuaRival::Sysbench, 16), None);
+        assert_eq!(goal(&LuaRival::Build("old".into()), 16), Some(CHANGE));
     }
 }

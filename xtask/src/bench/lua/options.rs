@@ -1,12 +1,13 @@
 //! The arguments of `bench lua`.
 
+use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::bail;
+use clap::{Parser, value_parser};
 
 use crate::bench::lua::run::run_seconds;
-use crate::bench::options::Words;
+use crate::bench::options::{PairOptions, by_word, seconds, setting};
 
 /// A script of sysbench's package.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,94 +57,95 @@ impl Script {
         }
     }
 
-    fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|script| script.name() == text)
+    fn parse(text: &str) -> Result<Self, String> {
+        by_word(text, &Self::ALL, Self::name)
     }
 }
 
-#[derive(Debug, Clone, PartialEq)]
+impl fmt::Display for Script {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// What runs beside `truetps sysbench`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum LuaRival {
+    Sysbench,
+    /// Another build of truetps: the same engine before a change.
+    Build(PathBuf),
+}
+
+impl LuaRival {
+    fn parse(text: &str) -> Result<Self, String> {
+        match text.split_once(':') {
+            None if text == "sysbench" => Ok(Self::Sysbench),
+            Some(("build", path)) => Ok(Self::Build(path.into())),
+            _ => Err("not one of sysbench, build:PATH".to_owned()),
+        }
+    }
+
+    /// A short name, for tables.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::Sysbench => "sysbench",
+            Self::Build(_) => "truetps sysbench, other build",
+        }
+    }
+}
+
+#[derive(Debug, Clone, Parser)]
 pub(crate) struct LuaBenchOptions {
-    pub(crate) pairs: u32,
+    #[command(flatten)]
+    pub(crate) pairs: PairOptions,
+    /// Length of a window in seconds
+    #[arg(long = "seconds", value_name = "S", default_value = "5", value_parser = seconds)]
     pub(crate) window: Duration,
+    /// Numbers of clients, with commas
+    #[arg(long, alias = "connections", value_name = "N", value_delimiter = ',', default_value = "8,64,1000,5000", value_parser = value_parser!(u32).range(1..))]
     pub(crate) clients: Vec<u32>,
+    /// Scripts of sysbench's package, with commas [default: all five]
+    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = Script::parse, default_values_t = Script::ALL, hide_default_value = true)]
     pub(crate) scripts: Vec<Script>,
+    #[arg(long, value_name = "N", default_value = "1", value_parser = value_parser!(u32).range(1..))]
     pub(crate) tables: u32,
+    #[arg(long = "table-size", value_name = "N", default_value = "100000", value_parser = value_parser!(u32).range(1..))]
     pub(crate) table_rows: u32,
-    /// `--db-ps-mode` of both.
-    pub(crate) prepared: &'static str,
-    pub(crate) settings: Vec<(String, String)>,
-    /// `None`: built from this tree.
+    /// --db-ps-mode of both
+    #[arg(long, value_name = "MODE", default_value = "auto", value_parser = ["auto", "disable"])]
+    pub(crate) prepared: String,
+    /// sysbench or build:PATH, another build of truetps
+    #[arg(long, value_name = "PROGRAM", default_value = "sysbench", value_parser = LuaRival::parse)]
+    pub(crate) against: LuaRival,
+    /// This program, in place of a build of this tree
+    #[arg(long, value_name = "PATH")]
     pub(crate) truetps: Option<PathBuf>,
-    /// Options of both programs, and of truetps only. They follow the bench's own options, and so take precedence.
-    pub(crate) both: Vec<String>,
+    /// An option only for `truetps sysbench`
+    #[arg(long, value_name = "OPTION", allow_hyphen_values = true)]
     pub(crate) ours: Vec<String>,
+    /// A setting of the private server, which has thread_handling=pool-of-threads
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = setting)]
+    set: Vec<(String, String)>,
+    /// Print what would run, and run nothing
+    #[arg(long = "dry")]
     pub(crate) is_dry: bool,
-    pub(crate) is_kept: bool,
+    /// Store no result
+    #[arg(long)]
+    pub(crate) no_result: bool,
+    /// Options of both programs
+    #[arg(last = true, value_name = "OPTION")]
+    pub(crate) both: Vec<String>,
 }
 
 impl LuaBenchOptions {
-    pub(crate) fn parse(args: &[&str]) -> anyhow::Result<Self> {
-        let mut options = Self {
-            pairs: 5,
-            window: Duration::from_secs(5),
-            clients: vec![8, 64, 1000, 5000],
-            scripts: Script::ALL.to_vec(),
-            tables: 1,
-            table_rows: 100_000,
-            prepared: "auto",
-            // With a thread for each connection, the server alone determines the figures of many clients.
-            settings: vec![("thread_handling".to_owned(), "pool-of-threads".to_owned())],
-            truetps: None,
-            both: Vec::new(),
-            ours: Vec::new(),
-            is_dry: false,
-            is_kept: true,
-        };
-        let (known, both) = split(args);
-        options.both = both;
-        let mut words = Words::new(known);
-        while let Some(word) = words.next() {
-            options.take(word, &mut words)?;
-        }
-        options.check()?;
-        Ok(options)
-    }
-
-    fn take<'a>(&mut self, word: &'a str, words: &mut Words<'a>) -> anyhow::Result<()> {
-        match word {
-            "--pairs" | "--runs" => self.pairs = words.number()?,
-            "--seconds" => self.window = words.seconds()?,
-            "--clients" | "--connections" => self.clients = words.list(|text| text.parse().ok())?,
-            "--scripts" => self.scripts = words.list(Script::parse)?,
-            "--tables" => self.tables = words.number()?,
-            "--table-size" => self.table_rows = words.number()?,
-            "--prepared" => {
-                self.prepared = match words.value()? {
-                    "auto" => "auto",
-                    "disable" => "disable",
-                    other => bail!("--prepared `{other}`: auto or disable"),
-                }
-            }
-            "--set" => self.settings.push(words.setting()?),
-            "--truetps" => self.truetps = Some(words.value()?.into()),
-            "--ours" => self.ours.push(words.value()?.to_owned()),
-            "--dry" => self.is_dry = true,
-            "--no-result" => self.is_kept = false,
-            other => bail!("unknown option {other}; options of both programs follow `--`"),
-        }
-        Ok(())
-    }
-
-    fn check(&self) -> anyhow::Result<()> {
-        let numbers = [self.pairs, self.tables, self.table_rows];
-        if numbers.contains(&0) || self.clients.contains(&0) || self.window.is_zero() {
-            bail!("--pairs, --clients, --seconds, --tables and --table-size are above 0");
-        }
-        Ok(())
-    }
-
     pub(crate) fn most_clients(&self) -> u32 {
         self.clients.iter().copied().max().unwrap_or(1)
+    }
+
+    /// With a thread for each connection, the server alone would determine the figures of many clients.
+    pub(crate) fn settings(&self) -> Vec<(String, String)> {
+        let threads = ("thread_handling".to_owned(), "pool-of-threads".to_owned());
+        std::iter::once(threads).chain(self.set.iter().cloned()).collect()
     }
 
     /// Prepared at once in a session, by the script that prepares most.
@@ -182,41 +184,39 @@ impl LuaBenchOptions {
              order; windows of {} s in the measured phase, observed from outside (/proc, and the server's count of \
              transactions)\n",
             self.load().join(" "),
-            self.pairs,
+            self.pairs.count,
             self.window.as_secs_f64(),
         )
     }
 }
 
-/// The bench's own arguments, and those after `--`, which are for both programs.
-fn split<'a, 'b>(args: &'a [&'b str]) -> (&'a [&'b str], Vec<String>) {
-    let at = args.iter().position(|word| *word == "--");
-    let both = at.map_or(&[][..], |at| &args[at + 1..]);
-    (&args[..at.unwrap_or(args.len())], both.iter().map(|&word| word.to_owned()).collect())
-}
-
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
+
+    pub(crate) fn parse(text: &str) -> Result<LuaBenchOptions, clap::Error> {
+        LuaBenchOptions::try_parse_from(["lua"].into_iter().chain(text.split_ascii_whitespace()))
+    }
 
     #[test]
     fn without_options_all_scripts_run_with_all_clients() {
-        let options = LuaBenchOptions::parse(&[]).unwrap();
-        assert_eq!((options.pairs, options.clients.as_slice()), (5, &[8, 64, 1000, 5000][..]));
-        assert_eq!(options.scripts.len(), 5);
-        assert_eq!(options.settings, [("thread_handling".to_owned(), "pool-of-threads".to_owned())]);
-        assert!(options.is_kept && !options.is_dry);
+        let options = parse("").unwrap();
+        assert_eq!((options.pairs.count, options.clients.as_slice()), (5, &[8, 64, 1000, 5000][..]));
+        assert_eq!(options.scripts, Script::ALL);
+        assert_eq!(options.settings(), [("thread_handling".to_owned(), "pool-of-threads".to_owned())]);
+        assert!(!options.no_result && !options.is_dry && options.against == LuaRival::Sysbench);
     }
 
     #[test]
     fn options_say_what_runs() {
         let args = "--clients 8,64 --scripts oltp_insert,oltp_read_write --pairs 1 --seconds 1.5 --tables 2 --prepared \
-                    disable --ours --pin=off --dry -- --rand-seed=7 --skip_trx=on";
-        let options = LuaBenchOptions::parse(&args.split_ascii_whitespace().collect::<Vec<_>>()).unwrap();
+                    disable --ours --pin=off --dry --against build:old -- --rand-seed=7 --skip_trx=on";
+        let options = parse(args).unwrap();
         assert_eq!(options.clients, [8, 64]);
         assert_eq!(options.scripts, [Script::Insert, Script::ReadWrite]);
         assert_eq!(options.window, Duration::from_millis(1500));
         assert_eq!(options.ours, ["--pin=off"]);
+        assert_eq!(options.against, LuaRival::Build("old".into()));
         assert!(options.is_dry);
         let load = options.load();
         assert_eq!(load.last().map(String::as_str), Some("--skip_trx=on"));
@@ -226,23 +226,23 @@ mod tests {
 
     #[test]
     fn the_script_that_prepares_most_decides() {
-        let options = LuaBenchOptions::parse(&["--tables", "3"]).unwrap();
-        assert_eq!(options.statements_per_session(), 9 * 3 + 2);
-        assert_eq!(LuaBenchOptions::parse(&["--scripts", "oltp_update_index"]).unwrap().statements_per_session(), 1);
+        assert_eq!(parse("--tables 3").unwrap().statements_per_session(), 9 * 3 + 2);
+        assert_eq!(parse("--scripts oltp_update_index").unwrap().statements_per_session(), 1);
     }
 
     #[test]
     fn wrong_words_are_named() {
-        let cases: [(&[&str], &str); 6] = [
-            (&["--scripts", "oltp_insert,tpcc"], "`tpcc`"),
-            (&["--clients", "0"], "above 0"),
-            (&["--seconds", "0"], "above 0"),
-            (&["--prepared", "often"], "often"),
-            (&["--truetps"], "--truetps needs a value"),
-            (&["--rand-seed=7"], "follow `--`"),
+        let cases = [
+            ("--scripts oltp_insert,tpcc", "'tpcc'"),
+            ("--clients 0", "'0'"),
+            ("--seconds 0", "not above 0"),
+            ("--prepared often", "often"),
+            ("--against wrk", "build:PATH"),
+            ("--truetps", "--truetps <PATH>"),
+            ("--rand-seed=7", "'-- --rand-seed"),
         ];
         for (args, message) in cases {
-            let error = format!("{:#}", LuaBenchOptions::parse(args).err().unwrap());
+            let error = parse(args).err().unwrap().to_string();
             assert!(error.contains(message), "{error} should contain {message}");
         }
     }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use crate::bench::figures::{geometric_mean, geometric_spread, spread};
 use crate::bench::lua::goals::{at_least, at_most, goal};
-use crate::bench::lua::options::Script;
+use crate::bench::lua::options::{LuaRival, Script};
 use crate::bench::lua::run::LuaRunTime;
 use crate::bench::report::Side;
 
@@ -28,17 +28,18 @@ type LuaFigure = (Script, u32);
 
 pub(crate) struct LuaBenchReport {
     head: String,
+    rival: LuaRival,
     rows: Vec<LuaRow>,
 }
 
 impl LuaBenchReport {
-    pub(crate) fn new(head: String) -> Self {
-        Self { head, rows: Vec::new() }
+    pub(crate) fn new(head: String, rival: LuaRival) -> Self {
+        Self { head, rival, rows: Vec::new() }
     }
 
     /// Keeps a run; returns it as a line.
     pub(crate) fn add(&mut self, row: LuaRow) -> String {
-        let what = format!("{} {}, pair {}: {}", row.script.name(), row.clients, row.pair + 1, name(row.side));
+        let what = format!("{} {}, pair {}: {}", row.script.name(), row.clients, row.pair + 1, self.name(row.side));
         let line = match &row.taken {
             Ok(taken) => {
                 let s = &taken.seen;
@@ -67,9 +68,10 @@ impl LuaBenchReport {
 
     pub(crate) fn tables(&self) -> String {
         format!(
-            "truetps sysbench / sysbench: geometric means of the ratios of neighbours [min..max]; goals are held against the \
+            "truetps sysbench / {}: geometric means of the ratios of neighbours [min..max]; goals are held against the \
              means, memory against the largest peak of all runs:\n\n{}\nFigures of each, medians [min..max]; errors of all \
              runs together:\n\n{}",
+            self.rival.name(),
             self.ratios(),
             self.figures()
         )
@@ -95,7 +97,7 @@ impl LuaBenchReport {
         let (tps, cpu) = (ratios(|taken| taken.seen.tps), ratios(|taken| taken.seen.client_us));
         // Only of truetps: even if the other program does not start.
         let peak = self.taken(cell, Side::Ours).map(megabytes).fold(f64::NAN, f64::max);
-        let goal = goal(cell.1);
+        let goal = goal(&self.rival, cell.1);
         let held = |verdict: Option<String>| verdict.unwrap_or_else(|| DASH.to_owned());
         [
             geometric_spread(&tps, 2),
@@ -118,7 +120,7 @@ impl LuaBenchReport {
         );
         for cell in self.cells() {
             for side in [Side::Ours, Side::Theirs] {
-                let start = format!("| {} | {} | {} |", cell.0.name(), cell.1, name(side));
+                let start = format!("| {} | {} | {} |", cell.0.name(), cell.1, self.name(side));
                 let _ = writeln!(text, "{start} {} |", self.figures_of(cell, side));
             }
         }
@@ -154,6 +156,13 @@ impl LuaBenchReport {
             line.push_str(" (server and program counted differently: see raw.csv)");
         }
         line
+    }
+
+    fn name(&self, side: Side) -> &'static str {
+        match side {
+            Side::Ours => "truetps",
+            Side::Theirs => self.rival.name(),
+        }
     }
 
     /// In the order in which they were measured.
@@ -209,17 +218,10 @@ impl LuaBenchReport {
                 }
                 Err(reason) => format!("{}\"{}\"", ",".repeat(14), reason.replace('"', "'").replace('\n', " ")),
             };
-            let (script, program) = (row.script.name(), name(row.side));
+            let (script, program) = (row.script.name(), self.name(row.side));
             let _ = writeln!(csv, "{script},{},{},{program},{figures}", row.clients, row.pair + 1);
         }
         csv
-    }
-}
-
-fn name(side: Side) -> &'static str {
-    match side {
-        Side::Ours => "truetps",
-        Side::Theirs => "sysbench",
     }
 }
 
@@ -256,7 +258,7 @@ mod tests {
     }
 
     fn report(rows: Vec<(u32, Side, Result<LuaRunTime, String>)>) -> LuaBenchReport {
-        let mut report = LuaBenchReport::new("# head\n".to_owned());
+        let mut report = LuaBenchReport::new("# head\n".to_owned(), LuaRival::Sysbench);
         for (pair, side, taken) in rows {
             report.add(LuaRow { script: Script::Insert, clients: 1000, pair, side, taken });
         }

@@ -7,7 +7,7 @@ use std::process::Command;
 use anyhow::{Context, bail};
 use truetps_sandbox::{HostLimits, ServerLoad};
 
-use crate::bench::lua::options::{LuaBenchOptions, Script};
+use crate::bench::lua::options::{LuaBenchOptions, LuaRival, Script};
 use crate::bench::private_server::PrivateServer;
 use crate::bench::programs::{commit, new_command, output};
 use crate::bench::report::Side;
@@ -43,6 +43,11 @@ impl LuaPrograms {
     /// Builds truetps unless another one is named, and checks that sysbench is present.
     pub(crate) fn find(root: &Path, options: &LuaBenchOptions) -> anyhow::Result<Self> {
         let version = output(SYSBENCH, INSTALL)?;
+        let rival = match &options.against {
+            LuaRival::Build(path) if !path.is_file() => bail!("--against build:{}: no such file", path.display()),
+            LuaRival::Build(_) => format!("{}, given with --against; tables of {version}", options.against.name()),
+            LuaRival::Sysbench => version,
+        };
         for script in &options.scripts {
             let path = script_path(*script);
             if !path.is_file() {
@@ -58,7 +63,7 @@ impl LuaPrograms {
                 format!("this tree{}", commit(root))
             }
         };
-        let about = format!("- truetps sysbench: {ours}\n- {version}; scripts of {SCRIPTS}, {}\n", scripts_state());
+        let about = format!("- truetps sysbench: {ours}\n- {rival}; scripts of {SCRIPTS}, {}\n", scripts_state());
         Ok(Self { truetps, about })
     }
 
@@ -91,16 +96,21 @@ fn words(
     socket: &Path,
 ) -> Vec<String> {
     let mut words = match side {
-        Side::Ours => vec![truetps.display().to_string(), "sysbench".to_owned()],
-        Side::Theirs => vec![SYSBENCH.to_owned()],
+        Side::Ours => vec![truetps.display().to_string(), SYSBENCH.to_owned()],
+        Side::Theirs => match &options.against {
+            LuaRival::Sysbench => vec![SYSBENCH.to_owned()],
+            LuaRival::Build(path) => vec![path.display().to_string(), SYSBENCH.to_owned()],
+        },
     };
     words.push(script_path(script).display().to_string());
     words.extend(server_words(socket, schema(script)));
     words.push(format!("--threads={clients}"));
     words.extend(options.load());
-    if side == Side::Ours {
-        // A folder for each run would be work that the other program does not do.
+    if side == Side::Ours || options.against != LuaRival::Sysbench {
+        // A folder for each run would be work that sysbench does not do.
         words.push("--runs=none".to_owned());
+    }
+    if side == Side::Ours {
         words.extend(options.ours.iter().cloned());
     }
     words.push("run".to_owned());
@@ -210,9 +220,9 @@ pub(crate) fn same_start(options: &LuaBenchOptions, script: Script, server: &mut
 pub(crate) fn plan(root: &Path, options: &LuaBenchOptions) -> String {
     let truetps = truetps_path(root, options);
     let mut text = options.describe();
-    let settings: Vec<_> = options.settings.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let settings: Vec<_> = options.settings().iter().map(|(name, value)| format!("{name}={value}")).collect();
     let _ = writeln!(text, "- a private server with {}", settings.join(", "));
-    let runs = options.scripts.len() * options.clients.len() * options.pairs as usize * 2;
+    let runs = options.scripts.len() * options.clients.len() * options.pairs.count as usize * 2;
     let seconds = runs as u64 * super::run::run_seconds(options.window);
     let _ =
         writeln!(text, "- {runs} runs, {} minutes and the time that programs take to start\n", seconds.div_ceil(60));
@@ -232,7 +242,7 @@ mod tests {
     use super::*;
 
     fn options(text: &str) -> LuaBenchOptions {
-        LuaBenchOptions::parse(&text.split_ascii_whitespace().collect::<Vec<_>>()).unwrap()
+        crate::bench::lua::options::tests::parse(text).unwrap()
     }
 
     #[test]
