@@ -1,8 +1,6 @@
 //! One configuration over its valid trials.
 
-use std::collections::BTreeMap;
-
-use truetps_record::{Configuration, ErrorCount, Estimate, Measured};
+use truetps_record::{Configuration, ErrorCount, ErrorTally, Estimate, Measured};
 
 use crate::evidence::{Evidence, tps_sample};
 use crate::order_stats::{largest, mean};
@@ -54,17 +52,7 @@ fn figures(evidence: &[Evidence<'_>], figure: fn(&Measured) -> Option<f64>) -> i
 
 /// Errors by number and class with the first message of the earliest trial, most frequent first.
 fn merge_errors(evidence: &[Evidence<'_>]) -> Vec<ErrorCount> {
-    let mut by_key: BTreeMap<(u16, &str), ErrorCount> = BTreeMap::new();
-    for error in evidence.iter().flat_map(|one| &one.measured.errors) {
-        by_key
-            .entry((error.code, &error.class))
-            .and_modify(|found| {
-                found.count += error.count;
-                found.retried += error.retried;
-            })
-            .or_insert_with(|| error.clone());
-    }
-    let mut list: Vec<_> = by_key.into_values().collect();
-    list.sort_by(|a, b| (b.count, b.retried).cmp(&(a.count, a.retried)).then(a.code.cmp(&b.code)));
-    list
+    let mut tally = ErrorTally::default();
+    tally.append(evidence.iter().flat_map(|one| &one.measured.errors));
+    tally.into_sorted()
 }

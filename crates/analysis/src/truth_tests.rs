@@ -311,7 +311,7 @@ fn small_counts_do_not_look_exact() {
 fn errors_add_up_by_number() {
     let plan = plan("[1]", "[8]", 2);
     let error = |count, message: &str| ErrorCount {
-        class: "deadlock".to_owned(),
+        class: truetps_record::ErrorClass::Deadlock,
         code: 1213,
         count,
         retried: 0,

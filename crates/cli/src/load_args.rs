@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use truetps_record::{DriveMode, ErrorPolicy, Load, Slo, Spacing, parse_rate};
+use truetps_record::{DriveMode, ErrorClass, ErrorPolicy, Load, Slo, Spacing, parse_rate};
 
 use crate::times::seconds;
 
@@ -41,16 +41,16 @@ pub(crate) struct LoadArgs {
     latency_limit: Option<Duration>,
     /// Error classes whose transaction is rolled back and retried as a whole
     #[arg(long, value_name = "CLASS,…", value_delimiter = ',', default_values_t = ErrorPolicy::default().retry)]
-    retry: Vec<String>,
+    retry: Vec<ErrorClass>,
     /// Retries of each transaction, at most
     #[arg(long, value_name = "N", default_value_t = ErrorPolicy::default().retries_max)]
     retries_max: u32,
     /// Error classes to ignore: their transactions fail, but the trial stays valid
     #[arg(long, value_name = "CLASS,…", value_delimiter = ',')]
-    ignore: Vec<String>,
+    ignore: Vec<ErrorClass>,
     /// Error classes that end the run
     #[arg(long, value_name = "CLASS,…", value_delimiter = ',')]
-    fatal: Vec<String>,
+    fatal: Vec<ErrorClass>,
     /// Seconds for which a client retries a broken connection; 0: the client fails at once
     #[arg(long, value_name = "SECONDS", default_value_t = 0.0)]
     reconnect: f64,
@@ -102,7 +102,7 @@ impl LoadArgs {
             latency_limit_ms: self.latency_limit.map(|limit| limit.as_secs_f64() * 1e3),
             mode,
             errors: ErrorPolicy {
-                retry: self.retry.iter().filter(|class| self.is_nowhere_else(class)).cloned().collect(),
+                retry: self.retry.iter().copied().filter(|class| self.is_nowhere_else(*class)).collect(),
                 ignore: self.ignore.clone(),
                 fatal: self.fatal.clone(),
                 retries_max: self.retries_max,
@@ -112,8 +112,8 @@ impl LoadArgs {
     }
 
     /// `--ignore deadlock` takes it from the classes that are retried by default.
-    fn is_nowhere_else(&self, class: &String) -> bool {
-        let is_default = ErrorPolicy::default().retry.contains(class);
-        !(is_default && (self.ignore.contains(class) || self.fatal.contains(class)))
+    fn is_nowhere_else(&self, class: ErrorClass) -> bool {
+        let is_default = ErrorPolicy::default().retry.contains(&class);
+        !(is_default && (self.ignore.contains(&class) || self.fatal.contains(&class)))
     }
 }

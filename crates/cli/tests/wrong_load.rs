@@ -85,9 +85,9 @@ fn cores_and_modes_that_cannot_be() {
 #[test]
 fn error_classes_that_cannot_be() {
     check(&[
-        (&["--retry", "dedlock"], &["`--retry`: `dedlock` is no error class (did you mean `deadlock`?)"]),
-        (&["--ignore", "1062"], &["`--ignore`: `1062` is no error class", "`other(NUMBER)`"]),
-        (&["--fatal", "other(toolong)"], &["`--fatal`", "is no error class"]),
+        (&["--retry", "dedlock"], &["--retry", "`dedlock` is no error class (did you mean `deadlock`?)"]),
+        (&["--ignore", "1062"], &["--ignore", "`1062` is no error class", "`other(NUMBER)`"]),
+        (&["--fatal", "other(toolong)"], &["--fatal", "is no error class"]),
         (&["--retry", "connection_lost"], &["`--retry`", "whether its transaction was committed"]),
         (&["--retry", "deadlock,deadlock"], &["`--retry`", "is in `--retry` already"]),
         (&["--ignore", "read_only", "--fatal", "read_only"], &["`--fatal`", "is in `--ignore` already"]),

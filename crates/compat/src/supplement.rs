@@ -1,9 +1,9 @@
 //! What the original report leaves out: a block of lines after it.
 
-use std::collections::BTreeMap;
-
 use truetps_engine::RunOutcome;
-use truetps_record::{ErrorCount, Histogram, LatencyFigures, Measured, Trial, Validity, new_histogram, printable_text};
+use truetps_record::{
+    ErrorCount, ErrorTally, Histogram, LatencyFigures, Measured, Trial, Validity, new_histogram, printable_text,
+};
 
 /// The result of one run.
 #[derive(Debug, Clone)]
@@ -50,14 +50,9 @@ impl Supplement {
 
     /// Errors of all runs, each class once, the most frequent first.
     pub(crate) fn errors(&self) -> Vec<ErrorCount> {
-        let mut by_class: BTreeMap<(u16, &str), ErrorCount> = BTreeMap::new();
-        for error in self.runs.iter().flat_map(|run| &run.errors) {
-            let none_yet = || ErrorCount { count: 0, retried: 0, ..error.clone() };
-            let sum = by_class.entry((error.code, &error.class)).or_insert_with(none_yet);
-            sum.count += error.count;
-            sum.retried += error.retried;
-        }
-        let mut errors: Vec<_> = by_class.into_values().collect();
+        let mut tally = ErrorTally::default();
+        tally.append(self.runs.iter().flat_map(|run| &run.errors));
+        let mut errors = tally.into_sorted();
         errors.sort_by_key(|error| std::cmp::Reverse(times(error)));
         errors
     }
@@ -187,7 +182,7 @@ pub(crate) fn times(error: &ErrorCount) -> u64 {
     error.count + error.retried
 }
 
-/// `60 too_many_connections (Too many connections)`.
+/// `60 connect_failed (Too many connections)`.
 pub(crate) fn error_text(error: &ErrorCount) -> String {
     format!("{} {} ({})", times(error), error.class, error.first_message)
 }
@@ -279,7 +274,7 @@ mod tests {
     }
 
     fn error(class: &str, code: u16, count: u64, retried: u64) -> ErrorCount {
-        ErrorCount { class: class.to_owned(), code, count, retried, first_message: format!("said {code}") }
+        ErrorCount { class: class.parse().unwrap(), code, count, retried, first_message: format!("said {code}") }
     }
 
     #[test]
@@ -292,16 +287,16 @@ mod tests {
             errors,
             ..ran(1.0)
         };
-        let refused = |count| error("too_many_connections", 1040, count, 0);
+        let refused = |count| error("connect_failed", 1040, count, 0);
         truth.runs = vec![
             bad(6, vec![refused(6)]),
             RunResult { clients: 50, ..ran(1.0) },
-            bad(4, vec![error("lost", 0, 0, 5), refused(4)]),
+            bad(4, vec![error("connection_lost", 0, 0, 5), refused(4)]),
         ];
         let block = truth.block(None);
         for text in [
             "clients: 50, of which at most 6 failed in a run, in 2 of 3 runs\n",
-            "errors: 10 too_many_connections (said 1040); 5 lost (said 0)\n",
+            "errors: 10 connect_failed (said 1040); 5 connection_lost (said 0)\n",
             "validity: INVALID: clients could not connect (2 of 3 runs)\n",
         ] {
             assert!(block.contains(text), "{text}: {block}");

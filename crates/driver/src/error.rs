@@ -4,6 +4,7 @@ use std::fmt;
 use std::io;
 
 use thiserror::Error;
+use truetps_record::ErrorClass;
 
 use crate::dsn::is_socket_of_postgres;
 use crate::postgres::sqlstate;
@@ -259,64 +260,5 @@ fn connect_hint(endpoint: &Endpoint, source: &io::Error) -> Option<&'static str>
         }
         (_, Endpoint::Tcp { .. }) if source.raw_os_error().is_none() => Some("check the host's name"),
         _ => None,
-    }
-}
-
-/// Errors grouped by what a user can do about them; the server's number is kept beside the class.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum ErrorClass {
-    Deadlock,
-    LockWaitTimeout,
-    DuplicateKey,
-    ConnectFailed,
-    ConnectionLost,
-    ReadOnly,
-    /// Concurrent transactions cannot be serialized: in PostgreSQL, and in MariaDB with `innodb_snapshot_isolation`.
-    /// Send this transaction again.
-    SerializationFailure,
-    Protocol,
-    /// Any other error of a server with error numbers.
-    Other(u16),
-    /// Any other error of a server that has only SQLSTATEs.
-    OtherState([u8; 5]),
-}
-
-impl ErrorClass {
-    pub fn of_code(code: u16) -> Self {
-        match code {
-            1213 => Self::Deadlock,
-            1205 => Self::LockWaitTimeout,
-            // ER_CHECKREAD: the row has changed since the transaction's snapshot.
-            1020 => Self::SerializationFailure,
-            1022 | 1062 | 1586 => Self::DuplicateKey,
-            1040 | 1044 | 1045 | 1049 | 1129 | 1130 | 1203 | 1226 | 1251 | 1524 | 1698 | 1820 | 1862 | 3118 | 3159
-            | 4151 => Self::ConnectFailed,
-            1053 | 1152 | 1153 | 1927 | 2006 | 2013 | 4031 => Self::ConnectionLost,
-            1290 | 1792 | 1836 | 3100 => Self::ReadOnly,
-            2068 => Self::Protocol,
-            other => Self::Other(other),
-        }
-    }
-
-    /// The class of an error of PostgreSQL.
-    pub fn of_sqlstate(sqlstate: &str) -> Self {
-        sqlstate::class(sqlstate)
-    }
-}
-
-impl fmt::Display for ErrorClass {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Deadlock => f.write_str("deadlock"),
-            Self::LockWaitTimeout => f.write_str("lock_wait_timeout"),
-            Self::DuplicateKey => f.write_str("duplicate_key"),
-            Self::ConnectFailed => f.write_str("connect_failed"),
-            Self::ConnectionLost => f.write_str("connection_lost"),
-            Self::ReadOnly => f.write_str("read_only"),
-            Self::SerializationFailure => f.write_str("serialization_failure"),
-            Self::Protocol => f.write_str("protocol"),
-            Self::Other(code) => write!(f, "other({code})"),
-            Self::OtherState(state) => write!(f, "other({})", String::from_utf8_lossy(state)),
-        }
     }
 }

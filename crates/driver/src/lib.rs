@@ -23,7 +23,7 @@ mod tls;
 pub use client::{Client, LOGIN_TIMEOUT, QueryResult, Traffic};
 pub use connector::Connector;
 pub use dsn::DsnError;
-pub use error::{DriverError, ErrorClass, LoginError, ServerError};
+pub use error::{DriverError, LoginError, ServerError};
 pub use link::{Link, Scratch};
 pub use mysql::MysqlSession;
 pub use postgres::{PgSession, TransactionStatus, count_parameters, with_numbered_parameters};

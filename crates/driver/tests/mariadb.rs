@@ -6,7 +6,8 @@ mod support;
 use std::time::Duration;
 
 use support::{Prepared, Server, connect, refusal, tls_version};
-use truetps_driver::{DriverError, ErrorClass, LoginError, TlsError};
+use truetps_driver::{DriverError, LoginError, TlsError};
+use truetps_record::ErrorClass;
 use truetps_testkit::mysql_family::{mariadb, mariadb_with_plugins};
 
 const ACCOUNT: &str = "CREATE USER native@'%' IDENTIFIED VIA mysql_native_password USING PASSWORD('s3cret p@ss')";

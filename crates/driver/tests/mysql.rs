@@ -4,7 +4,8 @@
 mod support;
 
 use support::{Prepared, Server, connect, refusal, tls_version};
-use truetps_driver::{DriverError, Endpoint, ErrorClass, Target};
+use truetps_driver::{DriverError, Endpoint, Target};
+use truetps_record::ErrorClass;
 use truetps_sandbox::ServerVersion;
 use truetps_testkit::mysql_family::{fetched, mysql};
 

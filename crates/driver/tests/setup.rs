@@ -7,7 +7,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use support::{SOON, Server, connect, refusal};
-use truetps_driver::{Connector, DriverError, ErrorClass, Scratch, SessionEvent, Statement, Target};
+use truetps_driver::{Connector, DriverError, Scratch, SessionEvent, Statement, Target};
+use truetps_record::ErrorClass;
 use truetps_testkit::mysql_family::mariadb;
 use truetps_testkit::{PostgresOptions, PostgresServer};
 

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use truetps_driver::Link;
+use truetps_record::ErrorClass;
 use truetps_workload::ClientStream;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,7 +27,7 @@ pub(crate) enum ClientState {
 /// An error that ended an attempt.
 #[derive(Debug)]
 pub(crate) struct AttemptFailure {
-    pub(crate) class: String,
+    pub(crate) class: ErrorClass,
     pub(crate) code: u16,
     pub(crate) message: String,
 }

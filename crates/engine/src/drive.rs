@@ -264,8 +264,7 @@ impl<'w, 'a> Drive<'w, 'a> {
                 self.send_next(slot);
             }
             (ClientState::InFlight, Some(error)) => {
-                let failure =
-                    AttemptFailure { class: error.class().to_string(), code: error.code, message: error.message };
+                let failure = AttemptFailure { class: error.class(), code: error.code, message: error.message };
                 self.attempt_failed(slot, failure);
             }
             (ClientState::RollingBack, _) => {
@@ -314,7 +313,7 @@ impl<'w, 'a> Drive<'w, 'a> {
         self.tick(now_ns);
         self.recorder.answered();
         let client = &mut self.worker.clients[slot];
-        let action = self.policy.action(&failure.class, client.retries);
+        let action = self.policy.action(failure.class, client.retries);
         if action == FailureAction::Retry && now_ns < self.timeline.end_ns() {
             self.recorder.retried(failure);
             client.retries += 1;

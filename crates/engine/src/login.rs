@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use truetps_driver::{DriverError, Endpoint, Link, SessionEvent};
-use truetps_record::ErrorTally;
+use truetps_record::{ErrorClass, ErrorTally};
 
 use crate::client::{ClientState, EngineClient};
 use crate::worker::{LOOK, Worker};
@@ -27,7 +27,7 @@ pub(crate) struct Connected {
 impl Connected {
     fn count_failure(&mut self, error: &DriverError) {
         self.failed += 1;
-        self.errors.add(&error.class().to_string(), error.code(), &error.to_string());
+        self.errors.add(error.class(), error.code(), &error.to_string());
     }
 }
 
@@ -121,7 +121,7 @@ impl Worker<'_> {
         let message = format!("no answer to the login within {} s", self.shared.connect_timeout.as_secs());
         for _ in 0..late {
             connected.failed += 1;
-            connected.errors.add("connect_failed", 0, &message);
+            connected.errors.add(ErrorClass::ConnectFailed, 0, &message);
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use truetps_record::ErrorPolicy;
+use truetps_record::{ErrorClass, ErrorPolicy};
 
 /// What happens to a transaction whose statement failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,13 +27,12 @@ impl<'a> Policy<'a> {
     }
 
     /// `retries`: how often the transaction has already been sent again.
-    pub(crate) fn action(&self, class: &str, retries: u32) -> FailureAction {
-        let has = |list: &[String]| list.iter().any(|word| word == class);
-        if has(&self.spec.fatal) {
+    pub(crate) fn action(&self, class: ErrorClass, retries: u32) -> FailureAction {
+        if self.spec.fatal.contains(&class) {
             FailureAction::EndRun
-        } else if has(&self.spec.ignore) {
+        } else if self.spec.ignore.contains(&class) {
             FailureAction::Ignore
-        } else if has(&self.spec.retry) && retries < self.spec.retries_max {
+        } else if self.spec.retry.contains(&class) && retries < self.spec.retries_max {
             FailureAction::Retry
         } else {
             FailureAction::Fail

@@ -5,6 +5,7 @@ use std::io;
 use std::time::Duration;
 
 use truetps_driver::DriverError;
+use truetps_record::ErrorClass;
 
 use crate::client::{Absence, AttemptFailure, ClientState};
 use crate::drive::Drive;
@@ -37,8 +38,7 @@ impl Drive<'_, '_> {
         let client = &mut self.worker.clients[slot];
         let endpoint = self.worker.shared.connector.endpoint(client.number);
         let error = if client.state == ClientState::Connecting { while_connecting(error, endpoint) } else { error };
-        let failure =
-            AttemptFailure { class: error.class().to_string(), code: error.code(), message: error.to_string() };
+        let failure = AttemptFailure { class: error.class(), code: error.code(), message: error.to_string() };
         let (was_busy, was_done) = (client.is_busy(), client.state == ClientState::Done);
         let is_attempt = client.state == ClientState::Connecting;
         if client.state == ClientState::Idle {
@@ -46,7 +46,7 @@ impl Drive<'_, '_> {
         }
         client.link = None;
         client.failure = None;
-        let action = self.policy.action(&failure.class, u32::MAX);
+        let action = self.policy.action(failure.class, u32::MAX);
         if was_busy {
             self.recorder.failed(&failure, action == FailureAction::Ignore);
             self.count_down(slot, now_ns);
@@ -140,7 +140,7 @@ impl Drive<'_, '_> {
                 ClientState::Connecting => {
                     let message = format!("no answer to the login within {} s", ATTEMPT_MAX.as_secs());
                     client.link = None;
-                    self.attempt_failed_to_connect(slot as usize, "connect_failed".to_owned(), message);
+                    self.attempt_failed_to_connect(slot as usize, ErrorClass::ConnectFailed, message);
                 }
                 _ => {}
             }
@@ -165,7 +165,7 @@ impl Drive<'_, '_> {
             Err(source) => {
                 let error =
                     DriverError::Connect { endpoint: self.worker.shared.connector.endpoint(number).clone(), source };
-                self.attempt_failed_to_connect(slot, error.class().to_string(), error.to_string());
+                self.attempt_failed_to_connect(slot, error.class(), error.to_string());
                 Ok(())
             }
         }
@@ -197,10 +197,10 @@ impl Drive<'_, '_> {
     }
 
     /// An attempt to connect failed without a session that could say why.
-    fn attempt_failed_to_connect(&mut self, slot: usize, class: String, message: String) {
+    fn attempt_failed_to_connect(&mut self, slot: usize, class: ErrorClass, message: String) {
         let failure = AttemptFailure { class, code: 0, message };
         self.recorder.note(&failure);
-        self.end_run_if(self.policy.action(&failure.class, u32::MAX), &failure);
+        self.end_run_if(self.policy.action(failure.class, u32::MAX), &failure);
         self.attempt_ended(slot);
     }
 

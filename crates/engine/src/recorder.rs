@@ -169,7 +169,7 @@ impl Recorder {
         self.counts.failed += 1;
         self.counts.ignored += u64::from(is_ignored);
         self.counts.in_flight -= 1;
-        self.errors.add(&failure.class, failure.code, &failure.message);
+        self.errors.add(failure.class, failure.code, &failure.message);
     }
 
     /// An attempt ended with an error and is retried.
@@ -180,7 +180,7 @@ impl Recorder {
 
     /// An operation that is not a transaction failed, and is retried.
     pub(crate) fn note(&mut self, failure: &AttemptFailure) {
-        self.errors.add_retried(&failure.class, failure.code, &failure.message);
+        self.errors.add_retried(failure.class, failure.code, &failure.message);
     }
 
     /// Delivers the last interval, which ends now.

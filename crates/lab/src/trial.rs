@@ -519,7 +519,7 @@ mod tests {
     fn a_limit_of_sessions_is_that_of_truetps_too() {
         let says = |code, message: &str| {
             let error = truetps_record::ErrorCount {
-                class: "connect_failed".to_owned(),
+                class: truetps_record::ErrorClass::ConnectFailed,
                 code,
                 count: 1,
                 retried: 0,

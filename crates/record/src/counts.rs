@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::ErrorClass;
+
 /// Transactions of one period (an interval, or the whole measure phase).
 ///
 /// Equations, asserted by [`Counts::assert_consistent`]:
@@ -79,8 +81,7 @@ impl Counts {
 /// One error class with its count and the first message seen.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ErrorCount {
-    /// A word of the glossary: `deadlock`, `connection_lost`, `other(1114)`.
-    pub class: String,
+    pub class: ErrorClass,
     /// The server's error number; 0 where the error is not the server's.
     pub code: u16,
     /// Transactions that failed with it.
@@ -94,7 +95,7 @@ pub struct ErrorCount {
 /// Errors by class. Bounded by the number of error numbers that exist (a `u16`), one message each.
 #[derive(Debug, Clone, Default)]
 pub struct ErrorTally {
-    by_key: BTreeMap<(u16, String), ErrorCount>,
+    by_key: BTreeMap<(u16, ErrorClass), ErrorCount>,
 }
 
 impl ErrorTally {
@@ -102,34 +103,33 @@ impl ErrorTally {
     const MESSAGE_BYTES_MAX: usize = 512;
 
     /// A transaction failed, or a client could not connect.
-    pub fn add(&mut self, class: &str, code: u16, message: &str) {
+    pub fn add(&mut self, class: ErrorClass, code: u16, message: &str) {
         self.entry(class, code, message).count += 1;
     }
 
     /// An attempt failed and is retried.
-    pub fn add_retried(&mut self, class: &str, code: u16, message: &str) {
+    pub fn add_retried(&mut self, class: ErrorClass, code: u16, message: &str) {
         self.entry(class, code, message).retried += 1;
     }
 
-    fn entry(&mut self, class: &str, code: u16, message: &str) -> &mut ErrorCount {
-        self.by_key.entry((code, class.to_owned())).or_insert_with(|| {
+    fn entry(&mut self, class: ErrorClass, code: u16, message: &str) -> &mut ErrorCount {
+        self.by_key.entry((code, class)).or_insert_with(|| {
             let mut first_message = message.to_owned();
             first_message.truncate(first_message.floor_char_boundary(Self::MESSAGE_BYTES_MAX));
-            ErrorCount { class: class.to_owned(), code, count: 0, retried: 0, first_message }
+            ErrorCount { class, code, count: 0, retried: 0, first_message }
         })
     }
 
     pub fn merge(&mut self, other: &Self) {
-        for (key, theirs) in &other.by_key {
-            match self.by_key.get_mut(key) {
-                Some(ours) => {
-                    ours.count += theirs.count;
-                    ours.retried += theirs.retried;
-                }
-                None => {
-                    self.by_key.insert(key.clone(), theirs.clone());
-                }
-            }
+        self.append(other.by_key.values());
+    }
+
+    /// Adds errors that were counted elsewhere. A class that is already there keeps its first message.
+    pub fn append<'a>(&mut self, errors: impl IntoIterator<Item = &'a ErrorCount>) {
+        for theirs in errors {
+            let ours = self.entry(theirs.class, theirs.code, &theirs.first_message);
+            ours.count += theirs.count;
+            ours.retried += theirs.retried;
         }
     }
 
@@ -175,14 +175,14 @@ mod tests {
     #[test]
     fn tally_keeps_the_first_message_and_sorts_by_count() {
         let mut tally = ErrorTally::default();
-        tally.add("deadlock", 1213, "first");
-        tally.add("other(1114)", 1114, "full");
+        tally.add(ErrorClass::of_code(1213), 1213, "first");
+        tally.add(ErrorClass::of_code(1114), 1114, "full");
         let mut second = ErrorTally::default();
-        second.add("other(1114)", 1114, "again");
-        second.add("other(1114)", 1114, &"é".repeat(600));
+        second.add(ErrorClass::of_code(1114), 1114, "again");
+        second.add(ErrorClass::of_code(1114), 1114, &"é".repeat(600));
         tally.merge(&second);
         let list = tally.into_sorted();
         assert_eq!((list[0].code, list[0].count, list[0].first_message.as_str()), (1114, 3, "full"));
-        assert_eq!(list[1].class, "deadlock");
+        assert_eq!(list[1].class, ErrorClass::Deadlock);
     }
 }

@@ -10,6 +10,7 @@ mod configuration;
 mod counts;
 mod damage;
 mod distribution;
+mod error_class;
 mod estimate;
 mod experiment;
 mod fnv;
@@ -64,6 +65,7 @@ pub use configuration::{CONNECTIONS, Configuration, RATE, SERVER, SettingValue, 
 pub use counts::{Counts, ErrorCount, ErrorTally};
 pub use damage::KeptSeries;
 pub use distribution::KeyDistribution;
+pub use error_class::{ErrorClass, ServerErrorCode, UnknownErrorClass};
 pub use estimate::Estimate;
 pub use experiment::{Coupling, Experiment, Extension, ScheduledTrial, TrialRole};
 pub use fnv::fnv1a;

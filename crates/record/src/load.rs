@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::PlanError;
-use crate::plan_check::{near_matches, value};
+use crate::plan_check::value;
 use crate::rate::{RATE_MAX, RATE_MIN};
 use crate::whole_number::WHOLE_MAX;
+use crate::{ErrorClass, PlanError};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -72,17 +72,17 @@ pub enum DriveMode {
     Multiplexed,
 }
 
-/// What happens when a statement fails, by error class: a word of the glossary, such as `deadlock` or `other(1114)`. A
-/// class that is not listed makes its transaction *failed*, and too many failed transactions make the trial invalid.
+/// What happens when a statement fails, by error class. A class that is not listed makes its transaction *failed*, and
+/// too many failed transactions make the trial invalid.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ErrorPolicy {
     /// The whole transaction is rolled back and sent again.
-    pub retry: Vec<String>,
+    pub retry: Vec<ErrorClass>,
     /// The transaction has failed, which is expected.
-    pub ignore: Vec<String>,
+    pub ignore: Vec<ErrorClass>,
     /// The run ends.
-    pub fatal: Vec<String>,
+    pub fatal: Vec<ErrorClass>,
     /// Attempts after the first, for each transaction.
     pub retries_max: u32,
     /// How long a client whose connection broke tries to reconnect. 0: it is lost at once.
@@ -92,7 +92,7 @@ pub struct ErrorPolicy {
 impl Default for ErrorPolicy {
     fn default() -> Self {
         Self {
-            retry: vec!["deadlock".to_owned(), "serialization_failure".to_owned()],
+            retry: vec![ErrorClass::Deadlock, ErrorClass::SerializationFailure],
             ignore: Vec::new(),
             fatal: Vec::new(),
             retries_max: 10,
@@ -102,16 +102,6 @@ impl Default for ErrorPolicy {
 }
 
 const DAY_S: f64 = 86_400.0;
-const CLASSES: [&str; 8] = [
-    "deadlock",
-    "lock_wait_timeout",
-    "serialization_failure",
-    "duplicate_key",
-    "connect_failed",
-    "connection_lost",
-    "read_only",
-    "protocol",
-];
 
 impl Load {
     pub fn warm_up(&self) -> Duration {
@@ -182,21 +172,17 @@ fn seconds(key: &str, number: f64, least: f64) -> Result<(), PlanError> {
 impl ErrorPolicy {
     fn check(&self) -> Result<(), PlanError> {
         let lists = [("retry", &self.retry), ("ignore", &self.ignore), ("fatal", &self.fatal)];
-        let mut seen: Vec<(&str, &str)> = Vec::new();
+        let mut seen: Vec<(&str, ErrorClass)> = Vec::new();
         for (list, classes) in lists {
             let key = format!("load.errors.{list}");
             for class in classes {
-                if !is_class(class) {
-                    let near = near_matches(class, CLASSES);
-                    return Err(value(key, format!("`{class}` is no error class{}", known_classes(&near))));
-                }
                 if let Some((other, _)) = seen.iter().find(|(_, seen)| seen == class) {
                     return Err(value(key, format!("`{class}` is in `{other}` already")));
                 }
-                seen.push((list, class));
+                seen.push((list, *class));
             }
         }
-        if self.retry.iter().any(|class| class == "connection_lost") {
+        if self.retry.contains(&ErrorClass::ConnectionLost) {
             let why = "`connection_lost` cannot be retried: whether its transaction was committed is not known";
             return Err(value("load.errors.retry", why));
         }
@@ -204,20 +190,5 @@ impl ErrorPolicy {
             return Err(value("load.errors.retries_max", format!("{} is more than 1000000", self.retries_max)));
         }
         seconds("load.errors.reconnect_s", self.reconnect_s, 0.0)
-    }
-}
-
-/// A word of the glossary, or `other(…)` with the server's number or state.
-fn is_class(class: &str) -> bool {
-    let inside = class.strip_prefix("other(").and_then(|rest| rest.strip_suffix(')'));
-    let is_code = |code: &str| !code.is_empty() && code.len() <= 5 && code.bytes().all(|b| b.is_ascii_alphanumeric());
-    CLASSES.contains(&class) || inside.is_some_and(is_code)
-}
-
-fn known_classes(near: &[String]) -> String {
-    if near.is_empty() {
-        format!(": `{}`, or `other(NUMBER)`", CLASSES.join("`, `"))
-    } else {
-        format!(" (did you mean `{}`?)", near.join("` or `"))
     }
 }

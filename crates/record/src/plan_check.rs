@@ -7,7 +7,7 @@ use crate::table_spec::GENERATED_TABLE_KEYS;
 use crate::whole_number::WHOLE_MAX;
 use crate::workload_check::{TABLE_ROWS_MAX, check_workload, check_workload_keys, unused_key};
 use crate::workload_factor::WorkloadFactor;
-use crate::{CONNECTIONS, Configuration, Plan, PlanError, RATE, SERVER, SettingValue};
+use crate::{CONNECTIONS, Configuration, ErrorClass, Plan, PlanError, RATE, SERVER, SettingValue};
 
 const TRIALS_MAX: usize = 20_000;
 /// Configurations have all factors: with the levels' product, this bounds their memory.
@@ -69,6 +69,8 @@ const LOAD_KEYS: [&str; 10] = [
     "errors",
 ];
 
+const ERROR_CLASS_LISTS: [&str; 3] = ["retry", "ignore", "fatal"];
+
 /// Similarity above which a name counts as a misspelling of a known one.
 const MISSPELT_MIN: f64 = 0.9;
 
@@ -99,12 +101,13 @@ pub(crate) fn suggestion(near: &[String], known: &[String]) -> String {
 pub(crate) fn check_keys(table: &toml::Table) -> Result<(), PlanError> {
     let unknown = SECTIONS.iter().flat_map(|(section, known)| unknown_keys(table, section, known));
     let of_workload = table.get("workload").and_then(toml::Value::as_table).map_or(Ok(()), check_workload_keys);
+    let classes = ERROR_CLASS_LISTS.map(|list| check_error_classes(table, list));
     let missing = REQUIRED.iter().filter(|(key, _)| !table.contains_key(*key));
     let missing = missing.map(|(key, what)| Err(value(*key, format!("is missing: {what}"))));
     let factors = [table.get("factors"), table.get("quick").and_then(|quick| quick.get("factors"))];
     let sections = factors.into_iter().zip(["factors", "quick.factors"]);
     let levels = sections.filter_map(|(factors, section)| Some(check_levels(section, factors?.as_table()?)));
-    PlanError::all(unknown.map(Err).chain([of_workload]).chain(missing).chain(levels))
+    PlanError::all(unknown.map(Err).chain([of_workload]).chain(classes).chain(missing).chain(levels))
 }
 
 /// Keys that every plan has, and what they mean.
@@ -126,6 +129,14 @@ fn unknown_keys(table: &toml::Table, section: &str, known: &[&str]) -> Vec<PlanE
         known: known.iter().map(|name| (*name).to_owned()).collect(),
     };
     unknown.map(error).collect()
+}
+
+fn check_error_classes(table: &toml::Table, list: &str) -> Result<(), PlanError> {
+    let lists = table.get("load").and_then(|load| load.get("errors"));
+    let classes = lists.and_then(|lists| lists.get(list)).and_then(toml::Value::as_array);
+    let words = classes.into_iter().flatten().filter_map(toml::Value::as_str);
+    let unknown = words.filter_map(|word| word.parse::<ErrorClass>().err());
+    PlanError::all(unknown.map(|error| Err(value(format!("load.errors.{list}"), error.to_string()))))
 }
 
 /// Each factor has a list of levels.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use truetps_record::ErrorCount;
+use truetps_record::{ErrorClass, ErrorCount};
 
 use crate::document::{DocumentTable, TableEntry};
 use crate::{ReportInput, format, load};
@@ -20,11 +20,11 @@ struct ErrorTotal<'a> {
 
 /// `None` where there was no error.
 pub(crate) fn table(input: &ReportInput<'_>) -> Option<DocumentTable> {
-    let mut by_key: BTreeMap<(u16, &str), ErrorTotal<'_>> = BTreeMap::new();
+    let mut by_key: BTreeMap<(u16, ErrorClass), ErrorTotal<'_>> = BTreeMap::new();
     for cell in &input.analysis.cells {
         for error in &cell.errors {
             let new = || ErrorTotal { first: error, failed: 0, retried: 0, places: Vec::new() };
-            let seen = by_key.entry((error.code, &error.class)).or_insert_with(new);
+            let seen = by_key.entry((error.code, error.class)).or_insert_with(new);
             seen.failed += error.count;
             seen.retried += error.retried;
             seen.places.push(cell.configuration.to_string());
@@ -40,13 +40,13 @@ pub(crate) fn table(input: &ReportInput<'_>) -> Option<DocumentTable> {
 fn row(input: &ReportInput<'_>, seen: &ErrorTotal<'_>) -> Vec<TableEntry> {
     let first = seen.first;
     let none = || format::NOTHING.to_owned();
-    let policy = load::handling(&input.plan.load.errors, &first.class);
+    let policy = load::handling(&input.plan.load.errors, first.class);
     let message = first.first_message.replace(['\n', '\r'], " ");
     let more = seen.places.len().saturating_sub(PLACES_MAX);
     let named = &seen.places[..seen.places.len() - more];
     let more = if more == 0 { String::new() } else { format!("; and {more} more") };
     let fields = [
-        first.class.clone(),
+        first.class.to_string(),
         if first.code == 0 { none() } else { first.code.to_string() },
         format::count(seen.failed),
         format::count(seen.retried),

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use truetps_analysis::{Analysis, TrialDetail, analyse};
 use truetps_record::{
-    Counts, EngineFacts, ErrorCount, Experiment, Flavour, FlushProbe, GuestFacts, HostFacts, LatencyFigures, LogVolume,
-    Measured, Plan, Protocol, Replication, ReplicationSlot, ResourceUse, SCHEMA_VERSION, ScheduledTrial, ServerFacts,
-    SettingValue, Trial, TrialRole, Validity,
+    Counts, EngineFacts, ErrorClass, ErrorCount, Experiment, Flavour, FlushProbe, GuestFacts, HostFacts,
+    LatencyFigures, LogVolume, Measured, Plan, Protocol, Replication, ReplicationSlot, ResourceUse, SCHEMA_VERSION,
+    ScheduledTrial, ServerFacts, SettingValue, Trial, TrialRole, Validity,
 };
 
 use crate::{ReportInput, UnreadFile};
@@ -100,7 +100,7 @@ impl Fixture {
                 measured.counts = Counts { failed: 2, started: measured.counts.started + 2, ..measured.counts };
                 let first_message = "Deadlock found when trying to get lock; try <again> & again".to_owned();
                 measured.errors =
-                    vec![ErrorCount { class: "deadlock".to_owned(), code: 1213, count: 2, retried: 0, first_message }];
+                    vec![ErrorCount { class: ErrorClass::Deadlock, code: 1213, count: 2, retried: 0, first_message }];
             }
             trials.pop();
         })

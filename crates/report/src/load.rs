@@ -1,6 +1,8 @@
 //! What a plan asks of the generator, in words.
 
-use truetps_record::{Configuration, DriveMode, ErrorPolicy, Load, Personality, Plan, RATE, Spacing, Trial};
+use truetps_record::{
+    Configuration, DriveMode, ErrorClass, ErrorPolicy, Load, Personality, Plan, RATE, Spacing, Trial,
+};
 
 use crate::format;
 
@@ -128,11 +130,11 @@ pub(crate) fn errors(policy: &ErrorPolicy) -> Vec<String> {
         said.push(if policy.retry.is_empty() {
             "nothing is retried".to_owned()
         } else {
-            format!("{} retried", format::list(&policy.retry))
+            format!("{} retried", classes(&policy.retry))
         });
     }
     for (list, what) in [(&policy.ignore, "ignored"), (&policy.fatal, "ends the run")] {
-        said.extend((!list.is_empty()).then(|| format!("{} {what}", format::list(list))));
+        said.extend((!list.is_empty()).then(|| format!("{} {what}", classes(list))));
     }
     if policy.retries_max != default.retries_max {
         said.push(format!("at most {}", format::retries(policy.retries_max)));
@@ -143,10 +145,14 @@ pub(crate) fn errors(policy: &ErrorPolicy) -> Vec<String> {
     said
 }
 
+fn classes(classes: &[ErrorClass]) -> String {
+    format::list(&classes.iter().map(ToString::to_string).collect::<Vec<_>>())
+}
+
 /// What the plan does with errors of a class: `retried`, `ignored`, `fatal`; empty where they just fail.
-pub(crate) fn handling(policy: &ErrorPolicy, class: &str) -> &'static str {
+pub(crate) fn handling(policy: &ErrorPolicy, class: ErrorClass) -> &'static str {
     let lists = [(&policy.retry, "retried"), (&policy.ignore, "ignored"), (&policy.fatal, "fatal")];
-    let found = lists.iter().find(|(list, _)| list.iter().any(|known| known == class));
+    let found = lists.iter().find(|(list, _)| list.contains(&class));
     found.map_or("", |(_, what)| what)
 }
 
@@ -217,8 +223,8 @@ mod tests {
         assert_eq!(errors(&ErrorPolicy::default()), Vec::<String>::new());
         let policy = ErrorPolicy {
             retry: Vec::new(),
-            ignore: vec!["duplicate_key".to_owned()],
-            fatal: vec!["read_only".to_owned(), "other(1114)".to_owned()],
+            ignore: vec![ErrorClass::DuplicateKey],
+            fatal: vec![ErrorClass::ReadOnly, ErrorClass::of_code(1114)],
             retries_max: 1,
             reconnect_s: 5.0,
         };
@@ -227,7 +233,10 @@ mod tests {
             "nothing is retried; duplicate_key ignored; read_only and other(1114) ends the run; at most 1 retry; broken \
              connections are retried for 5 s"
         );
-        assert_eq!((handling(&policy, "duplicate_key"), handling(&policy, "deadlock")), ("ignored", ""));
+        assert_eq!(
+            (handling(&policy, ErrorClass::DuplicateKey), handling(&policy, ErrorClass::Deadlock)),
+            ("ignored", "")
+        );
     }
 
     #[test]

@@ -447,7 +447,7 @@ Throughput (tps, 95 % interval) by innodb_flush_log_at_trx_commit
     fn errors_have_their_policy_and_no_control_characters() {
         let fixture = Fixture::rates().with(|trials| {
             let error = |class: &str, code, count, retried, message: &str| truetps_record::ErrorCount {
-                class: class.to_owned(),
+                class: class.parse().unwrap(),
                 code,
                 count,
                 retried,

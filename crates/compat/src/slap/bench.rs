@@ -6,10 +6,10 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-use truetps_driver::{DriverError, ErrorClass, QueryResult, Target};
+use truetps_driver::{DriverError, QueryResult, Target};
 use truetps_engine::{LoadSpec, RunOutcome};
 use truetps_lab::TrialContext;
-use truetps_record::{ErrorCount, Protocol, Validity};
+use truetps_record::{ErrorClass, ErrorCount, Protocol, Validity};
 use truetps_workload::{Commit, SqlList};
 
 use super::admin::Admin;
@@ -349,7 +349,7 @@ impl SlapRun<'_, '_> {
             self.warn(&format!("{what}: {}", error.first_message));
         }
         let is_stopped = self.admin.is_stopped();
-        let is_lost = |error: &ErrorCount| error.class == ErrorClass::ConnectionLost.to_string();
+        let is_lost = |error: &ErrorCount| error.class == ErrorClass::ConnectionLost;
         let is_ended =
             |error: &&ErrorCount| is_stopped && (error.code == INTERRUPTED || has_ended_connections && is_lost(error));
         for error in outcome.errors.iter().chain(&outcome.errors_elsewhere).filter(|error| !is_ended(error)) {

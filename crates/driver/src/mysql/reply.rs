@@ -412,7 +412,7 @@ mod tests {
             assert_eq!(reader.packet(b"\xfb/etc/passwd").unwrap(), PacketOutcome::RefuseFile);
             let error = done(reader.packet(end)).error.unwrap();
             assert!(error.message.contains("refused") && error.message.contains("/etc/passwd"), "{error}");
-            assert_eq!(crate::ErrorClass::of_code(error.code), crate::ErrorClass::Protocol);
+            assert_eq!(truetps_record::ErrorClass::of_code(error.code), truetps_record::ErrorClass::Protocol);
             assert_eq!(done(reader.packet(&OK)).error, None, "the session goes on");
         }
     }

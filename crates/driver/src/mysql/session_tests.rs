@@ -113,7 +113,7 @@ fn setup_statements_come_between_login_and_preparing() {
 
     let mut session = logged_in();
     let error = feed(&mut session, &packet(1, b"\xff\x28\x04#42000no such thing")).unwrap_err();
-    assert_eq!((error.code(), error.class()), (1064, crate::ErrorClass::ConnectFailed), "{error}");
+    assert_eq!((error.code(), error.class()), (1064, truetps_record::ErrorClass::ConnectFailed), "{error}");
     assert!(error.to_string().ends_with("; setup statement: SELECT 1"), "{error}");
     // A local file is refused here too.
     let mut session = logged_in();

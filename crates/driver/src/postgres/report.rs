@@ -56,7 +56,7 @@ fn text(value: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ErrorClass;
+    use truetps_record::ErrorClass;
 
     #[test]
     fn fields_make_one_message() {

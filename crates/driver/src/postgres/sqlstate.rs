@@ -1,28 +1,4 @@
-//! The meaning of PostgreSQL's SQLSTATEs for a user (its manual, appendix A).
-
-use crate::ErrorClass;
-
-pub(crate) fn class(sqlstate: &str) -> ErrorClass {
-    match sqlstate {
-        "40P01" => ErrorClass::Deadlock,
-        // 57014 is not included: more often than a lock, it is `statement_timeout` or a cancelled statement.
-        "55P03" => ErrorClass::LockWaitTimeout,
-        "23505" => ErrorClass::DuplicateKey,
-        "40001" => ErrorClass::SerializationFailure,
-        "25006" => ErrorClass::ReadOnly,
-        "08P01" => ErrorClass::Protocol,
-        // 57P03: the server is starting or stopping, and reports it to a client that connects.
-        "53300" | "3D000" | "57P03" => ErrorClass::ConnectFailed,
-        // Shut down, crash of another session, database dropped; timeouts that end the session.
-        "57P01" | "57P02" | "57P04" | "57P05" | "25P03" => ErrorClass::ConnectionLost,
-        state if state.starts_with("28") => ErrorClass::ConnectFailed,
-        state if state.starts_with("08") => ErrorClass::ConnectionLost,
-        state => match state.as_bytes().try_into() {
-            Ok(state) => ErrorClass::OtherState(state),
-            Err(_) => ErrorClass::Protocol,
-        },
-    }
-}
+//! Advice for PostgreSQL's SQLSTATEs.
 
 /// How to fix it, if that is known.
 pub(crate) fn hint(sqlstate: &str) -> Option<&'static str> {

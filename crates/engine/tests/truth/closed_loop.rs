@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use truetps_engine::{LoadSpec, Quota, RunEnding};
-use truetps_record::{ErrorPolicy, Phase};
+use truetps_record::{ErrorClass, ErrorPolicy, Phase};
 
 use crate::fake_server::{Act, FakeServer, Welcome};
 use crate::support::{Kept, check_equations, drive, drive_simply, load};
@@ -79,7 +79,7 @@ fn clients_that_cannot_connect_are_counted_and_named() {
     let (outcome, kept) = drive_simply(&server, &load(5, 200));
     assert_eq!((outcome.clients_connected, outcome.clients_failed), (3, 2));
     let error = &outcome.connect_errors[0];
-    assert_eq!((error.class.as_str(), error.code, error.count), ("connect_failed", 1040, 2));
+    assert_eq!((error.class, error.code, error.count), (ErrorClass::ConnectFailed, 1040, 2));
     assert!(error.first_message.contains("Too many connections"));
     check_equations(&outcome, &kept);
 }
@@ -157,7 +157,7 @@ fn errors_are_counted_by_class_and_the_session_goes_on() {
     let counts = outcome.measured.unwrap();
     assert!(counts.ok > 10 && counts.failed.abs_diff(counts.ok) <= 4, "{counts:?}");
     assert_eq!(counts.statements, counts.ok + counts.failed, "each statement was answered");
-    let mut classes: Vec<_> = outcome.errors.iter().map(|error| error.class.as_str()).collect();
+    let mut classes: Vec<_> = outcome.errors.iter().map(|error| error.class.to_string()).collect();
     classes.sort_unstable();
     assert_eq!(classes, ["deadlock", "other(1114)"]);
     assert_eq!(outcome.clients_lost, 0);
@@ -181,7 +181,7 @@ fn answers_in_pieces_and_out_of_the_protocol() {
         let (outcome, _) = drive_simply(&server, &load(1, 200));
         assert_eq!(outcome.ending, RunEnding::AllClientsLost, "{expect}");
         let error = outcome.errors.iter().chain(&outcome.errors_elsewhere).next().unwrap();
-        assert_eq!(error.class, "protocol");
+        assert_eq!(error.class, ErrorClass::Protocol);
         assert!(error.first_message.contains(expect), "{}", error.first_message);
     }
 }

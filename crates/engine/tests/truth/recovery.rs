@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use truetps_engine::{LoadSpec, RunEnding};
-use truetps_record::{DriveMode, ErrorPolicy};
+use truetps_record::{DriveMode, ErrorClass, ErrorPolicy};
 
 use crate::fake_server::{Act, FakeServer, Welcome};
 use crate::support::{check_equations, drive_simply, load};
@@ -24,7 +24,7 @@ fn a_client_comes_back_and_its_transaction_is_not_sent_twice() {
         check_equations(&outcome, &kept);
         assert_eq!((outcome.ending.clone(), outcome.reconnects, outcome.clients_lost), (RunEnding::Complete, 2, 0));
         let errors: Vec<_> = outcome.errors.iter().chain(&outcome.errors_elsewhere).collect();
-        let lost: u64 = errors.iter().filter(|e| e.class == "connection_lost").map(|e| e.count).sum();
+        let lost: u64 = errors.iter().filter(|e| e.class == ErrorClass::ConnectionLost).map(|e| e.count).sum();
         assert_eq!(lost, 2, "each is a failed transaction: {errors:?}");
         assert!(outcome.measured.unwrap().ok > 20, "{:?}", outcome.measured);
     }

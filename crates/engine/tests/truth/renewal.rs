@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use truetps_driver::{Connector, Dialect, Target};
 use truetps_engine::{LoadSpec, Quota, RunEnding, RunOutcome, run};
-use truetps_record::{DriveMode, ErrorPolicy};
+use truetps_record::{DriveMode, ErrorClass, ErrorPolicy};
 use truetps_workload::{Insert, Workload};
 
 use crate::fake_server::{Act, FakeServer, Welcome};
@@ -159,7 +159,7 @@ fn a_renewal_that_is_refused_is_a_lost_connection() {
     let outcome = server.drive(&load(1, 10, 5));
     assert_eq!((outcome.ending.clone(), outcome.clients_lost), (RunEnding::AllClientsLost, 1));
     let error = &outcome.errors[0];
-    assert_eq!((error.class.as_str(), error.code, error.retried), ("connect_failed", 1193, 1));
+    assert_eq!((error.class, error.code, error.retried), (ErrorClass::ConnectFailed, 1193, 1));
     assert!(error.first_message.ends_with("setup statement: SET AUTOCOMMIT=0"), "{error:?}");
 }
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use truetps_driver::{Params, Statement, Value};
 use truetps_engine::{LoadSpec, Quota, RunEnding, RunOutcome};
-use truetps_record::ErrorPolicy;
+use truetps_record::{ErrorClass, ErrorPolicy};
 use truetps_workload::{ClientStream, NextStatement, Table, Workload};
 
 use crate::fake_server::{Act, FakeServer, Welcome};
@@ -98,7 +98,7 @@ fn a_deadlock_is_rolled_back_and_sent_again_as_a_whole() {
     let counts = outcome.measured.unwrap();
     assert_eq!((counts.failed, counts.retried), (0, 1));
     let error = &outcome.errors[0];
-    assert_eq!((error.class.as_str(), error.count, error.retried), ("deadlock", 0, 1));
+    assert_eq!((error.class, error.count, error.retried), (ErrorClass::Deadlock, 0, 1));
     assert_eq!(error.first_message, "as the test wants it");
 }
 
@@ -110,7 +110,7 @@ fn an_error_that_is_not_retried_is_rolled_back_and_the_next_transaction_comes() 
     assert_eq!(seen[3..7], ["COMMIT", "ROLLBACK", "BEGIN", "UPDATE t SET n = 2"]);
     let counts = outcome.measured.unwrap();
     assert_eq!((counts.failed, counts.ignored, counts.retried), (1, 0, 0));
-    assert_eq!(outcome.errors[0].class, "duplicate_key");
+    assert_eq!(outcome.errors[0].class, ErrorClass::DuplicateKey);
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn retries_have_a_bound() {
 #[test]
 fn an_ignored_error_is_a_failed_transaction_that_is_forgiven() {
     let (server, _) = failing(1, 1114);
-    let ignore = vec!["other(1114)".to_owned()];
+    let ignore = vec![ErrorClass::of_code(1114)];
     let outcome = drive(&server, ErrorPolicy { ignore, ..ErrorPolicy::default() });
     let counts = outcome.measured.unwrap();
     assert_eq!((counts.failed, counts.ignored), (1, 1));
@@ -142,7 +142,7 @@ fn an_ignored_error_is_a_failed_transaction_that_is_forgiven() {
 #[test]
 fn a_fatal_error_ends_the_run() {
     let (server, _) = failing(1, 1062);
-    let fatal = vec!["duplicate_key".to_owned()];
+    let fatal = vec![ErrorClass::DuplicateKey];
     let outcome = drive(&server, ErrorPolicy { fatal, ..ErrorPolicy::default() });
     assert_eq!(outcome.ending, RunEnding::Fatal("duplicate_key: as the test wants it".to_owned()));
 }

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use truetps_driver::{Client, Dialect, DriverError, ErrorClass};
-use truetps_record::LogVolume;
+use truetps_driver::{Client, Dialect, DriverError};
+use truetps_record::{ErrorClass, LogVolume};
 
 use super::access::{is_on, shown};
 use crate::tables::{Filled, status_value};

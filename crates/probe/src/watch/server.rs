@@ -3,8 +3,8 @@
 use std::fmt;
 use std::time::{Duration, Instant};
 
-use truetps_driver::{Client, Dialect, DriverError, ErrorClass, ServerError, Target, Traffic};
-use truetps_record::{AbsentSignal, Family};
+use truetps_driver::{Client, Dialect, DriverError, ServerError, Target, Traffic};
+use truetps_record::{AbsentSignal, ErrorClass, Family};
 
 use crate::watch::shape::ProbeQuestion;
 use crate::watch::{ProbeReading, ProbeValues, mysql, postgres};

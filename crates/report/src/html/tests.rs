@@ -2,7 +2,7 @@
 //! tests make, to be looked at in a browser.
 
 use truetps_record::{
-    Counts, ErrorCount, Interval, LatencyFigures, LatencyInterval, Phase, StartCounts, Trial, Validity,
+    Counts, ErrorClass, ErrorCount, Interval, LatencyFigures, LatencyInterval, Phase, StartCounts, Trial, Validity,
 };
 
 use super::{TrialSeries, html};
@@ -163,7 +163,7 @@ fn hostile_text_stays_text() {
         trials[0].notes = vec![hostile()];
         trials[1].validity = Validity::Invalid(hostile());
         trials[2].name = hostile();
-        let error = ErrorCount { class: hostile(), code: 1, count: 1, retried: 0, first_message: hostile() };
+        let error = ErrorCount { class: ErrorClass::Protocol, code: 1, count: 1, retried: 0, first_message: hostile() };
         let measured = trials[3].measured.as_mut().unwrap();
         measured.errors = vec![error];
         measured.generator_limited = Some(hostile());

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use truetps_record::{ErrorCount, Trial};
+use truetps_record::{ErrorClass, ErrorCount, Trial};
 
 use super::labels;
 use crate::{ReportInput, format, guest, load, remarks};
@@ -27,7 +27,7 @@ pub(super) struct InvalidRow<'a> {
 }
 
 pub(super) struct ErrorRow<'a> {
-    pub(super) class: &'a str,
+    pub(super) class: ErrorClass,
     /// Empty where the error is not the server's.
     pub(super) code: String,
     pub(super) failed: String,
@@ -89,10 +89,10 @@ struct TroubleTotal<'a> {
 
 /// Most frequent first.
 fn errors<'a>(input: &ReportInput<'a>) -> Vec<ErrorRow<'a>> {
-    let mut by_name: BTreeMap<(u16, &str), TroubleTotal> = BTreeMap::new();
+    let mut by_name: BTreeMap<(u16, ErrorClass), TroubleTotal> = BTreeMap::new();
     let with_trial = |trial| errors_of(trial).iter().map(move |error| (trial, error));
     for (trial, error) in input.trials.iter().flat_map(with_trial) {
-        let seen = by_name.entry((error.code, &error.class));
+        let seen = by_name.entry((error.code, error.class));
         let seen = seen.or_insert(TroubleTotal { first: error, failed: 0, retried: 0, most: 0, most_in: trial });
         seen.failed += error.count;
         seen.retried += error.retried;
@@ -112,11 +112,11 @@ fn errors_of(trial: &Trial) -> &[ErrorCount] {
 
 fn error_row<'a>(input: &ReportInput<'a>, seen: &TroubleTotal<'a>) -> ErrorRow<'a> {
     ErrorRow {
-        class: &seen.first.class,
+        class: seen.first.class,
         code: if seen.first.code == 0 { String::new() } else { seen.first.code.to_string() },
         failed: format::count(seen.failed),
         retried: format::count(seen.retried),
-        policy: load::handling(&input.plan.load.errors, &seen.first.class),
+        policy: load::handling(&input.plan.load.errors, seen.first.class),
         most_in: format!(
             "{}: {} ({})",
             seen.most_in.name,

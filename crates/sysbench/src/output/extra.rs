@@ -3,6 +3,8 @@
 
 use std::fmt::Write as _;
 
+use truetps_record::ErrorClass;
+
 /// One of several percentiles.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Percentile {
@@ -31,10 +33,9 @@ pub(crate) struct StatementLatency {
 }
 
 /// Errors of one class that were ignored or fatal.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ScriptErrorCount {
-    /// A word of the glossary: `deadlock`, `connection_lost`, `other(1114)`.
-    pub(crate) class: String,
+    pub(crate) class: ErrorClass,
     /// The server's error number or its SQLSTATE, whichever identifies its errors; empty if the error is not the
     /// server's.
     pub(crate) code: String,
@@ -131,7 +132,7 @@ Latency by statement kind (ms):
     #[test]
     fn errors_stand_in_the_columns_of_ignored_errors() {
         let error = |class: &str, code: &str, count| ScriptErrorCount {
-            class: class.to_owned(),
+            class: class.parse().expect("a class"),
             code: code.to_owned(),
             count,
             first_message: String::new(),

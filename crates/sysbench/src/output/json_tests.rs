@@ -34,7 +34,7 @@ fn document(style: FigureStyle, latest: &Figures) -> Value {
     options.insert("mysql-host".to_owned(), json!(["one", "two"]));
     let percentiles = [(95.0, 0.002), (99.9, 0.2)].map(|(percent, latency_s)| Percentile { percent, latency_s });
     let errors = [ScriptErrorCount {
-        class: "deadlock".to_owned(),
+        class: truetps_record::ErrorClass::Deadlock,
         code: "1213".to_owned(),
         count: 1,
         first_message: "Deadlock found \"here\"\n".to_owned(),

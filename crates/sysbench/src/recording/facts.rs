@@ -3,14 +3,15 @@
 use std::time::Duration;
 
 use indexmap::IndexMap;
-use truetps_driver::{Dialect, ErrorClass};
+use truetps_driver::Dialect;
 use truetps_engine::{WorkerShares, generator_limited, sustained};
 use truetps_probe::{HostCpu, clock, host_facts};
 use truetps_record::{
-    CONNECTIONS, Configuration, Design, DriveMode, EngineFacts, ErrorCount, ErrorPolicy, Experiment, Flavour,
-    Histogram, LatencyFigures, Load, Measured, OpenLoop, Personality, Plan, ProbeSpec, Protocol, QuickOverrides,
-    ResourceUse, SCHEMA_VERSION, SCRIPT_WORKLOAD, ScheduledTrial, ScriptFairness, ScriptRecord, ScriptRun,
-    SentStatements, ServerFacts, ServerSpec, SettingValue, Spacing, Trial, TrialRole, Validity, WorkloadSpec,
+    CONNECTIONS, Configuration, Design, DriveMode, EngineFacts, ErrorClass, ErrorCount, ErrorPolicy, Experiment,
+    Flavour, Histogram, LatencyFigures, Load, Measured, OpenLoop, Personality, Plan, ProbeSpec, Protocol,
+    QuickOverrides, ResourceUse, SCHEMA_VERSION, SCRIPT_WORKLOAD, ScheduledTrial, ScriptFairness, ScriptRecord,
+    ScriptRun, SentStatements, ServerFacts, ServerSpec, SettingValue, Spacing, Trial, TrialRole, Validity,
+    WorkloadSpec,
 };
 
 use super::document::TOOL_VERSION;
@@ -73,22 +74,18 @@ pub(super) fn plan(crew: &WorkerContext) -> Plan {
 /// Classes of the errors after which an event is restarted, without limit. `all` has no list.
 fn error_policy(crew: &WorkerContext) -> ErrorPolicy {
     let is_postgres = crew.run.server.get().is_some_and(|server| server.target.dialect == Dialect::Postgres);
-    let classes: Vec<String> = if is_postgres {
+    let classes: Vec<ErrorClass> = if is_postgres {
         match crew.options.pgsql().map(|settings| settings.ignore_errors) {
-            Ok(IgnoredErrors::These(states)) => {
-                states.iter().map(|state| ErrorClass::of_sqlstate(state).to_string()).collect()
-            }
+            Ok(IgnoredErrors::These(states)) => states.iter().map(|state| ErrorClass::of_sqlstate(state)).collect(),
             _ => Vec::new(),
         }
     } else {
         match crew.options.mysql().map(|settings| settings.ignore_errors) {
-            Ok(IgnoredErrors::These(codes)) => {
-                codes.iter().map(|code| ErrorClass::of_code(*code).to_string()).collect()
-            }
+            Ok(IgnoredErrors::These(codes)) => codes.iter().map(|code| ErrorClass::of_code(*code)).collect(),
             _ => Vec::new(),
         }
     };
-    let mut retry: Vec<String> = Vec::new();
+    let mut retry: Vec<ErrorClass> = Vec::new();
     for class in classes {
         if !retry.contains(&class) {
             retry.push(class);

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use truetps_driver::{
     Dialect, DriverError, Link, Prepared, Reply, ResultSets, count_parameters, with_numbered_parameters,
 };
+use truetps_record::ErrorClass;
 
 use super::bound::Binds;
 use super::bulk::{Added, Bulk};
@@ -198,9 +199,9 @@ impl Store {
         }
         let sql_error = SqlError::of_server(&error);
         if goal == Goal::Execute {
-            return self.failed(handle, &sql_error, &error.class().to_string(), error.code, true);
+            return self.failed(handle, &sql_error, error.class(), error.code, true);
         }
-        self.tally(&error.class().to_string(), error.code, &error.message);
+        self.tally(error.class(), error.code, &error.message);
         if let Some(connection) = self.connections.get_mut(handle) {
             connection.show_error(2, &sql_error);
         }
@@ -314,7 +315,7 @@ impl Store {
                 state: "HY000".to_owned(),
                 message: "No data supplied for parameters in prepared statement".to_owned(),
             };
-            return self.failed(handle, &error, "other(2031)", 2031, true);
+            return self.failed(handle, &error, ErrorClass::of_code(2031), 2031, true);
         }
         link.collect(token);
         connection.awaits_sets = true;
@@ -358,8 +359,7 @@ impl Store {
         if let Some(error) = reply.error {
             self.record(handle, Counter::Error);
             self.keep_buffer(reply.sets);
-            let class = error.class().to_string();
-            return self.failed(handle, &SqlError::of_server(&error), &class, error.code, prepared.is_some());
+            return self.failed(handle, &SqlError::of_server(&error), error.class(), error.code, prepared.is_some());
         }
         let dialect = self.dialect_of(handle);
         let Some(connection) = self.connections.get_mut(handle) else { return RequestProgress::Done(Answer::MISUSE) };
@@ -405,7 +405,7 @@ impl Store {
         &mut self,
         handle: u32,
         error: &SqlError,
-        class: &str,
+        class: ErrorClass,
         code: u16,
         is_prepared: bool,
     ) -> RequestProgress {

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use rustix::event::epoll;
 use rustix::fd::OwnedFd;
 use truetps_driver::{Dialect, DriverError, Link, ResultSets, RowValues, Scratch, SessionEvent, Target};
+use truetps_record::ErrorClass;
 
 use super::connection::{ConnectReason, Connection, ConnectionWait, Goal};
 use super::driver::{Driver, SqlError, connect_failure, files_advice, is_out_of_files};
@@ -289,7 +290,7 @@ impl Store {
             return RequestProgress::Done(Answer::FAILED);
         }
         let driver = &ready(&self.drivers, connection.driver).driver;
-        let error_class = error.class().to_string();
+        let error_class = error.class();
         let sql_error = SqlError::of_driver(error, driver.dialect);
         connection.show_error(2, &sql_error);
         // One line suffices for all clients: the cause is a limit of the process.
@@ -303,7 +304,7 @@ impl Store {
         if let Some(hint) = error.hint() {
             self.run.note(format!("{error}; hint: {hint}"));
         }
-        self.run.board.with_share(self.share, |share| share.errors.add(&error_class, error.code(), &error.to_string()));
+        self.run.board.with_share(self.share, |share| share.errors.add(error_class, error.code(), &error.to_string()));
         if why == ConnectReason::First {
             self.release(handle);
         }
@@ -481,12 +482,12 @@ impl Store {
             _ => None,
         };
         let dialect = ready(&self.drivers, connection.driver).driver.dialect;
-        let (class, code) = (error.class().to_string(), error.code());
+        let (class, code) = (error.class(), error.code());
         let is_prepared = matches!(connection.doing, ConnectionWait::Prepare { .. } | ConnectionWait::Execute { .. });
         if let Some(statement) = unborn {
             self.release_statement(statement);
         }
-        self.failed(handle, &SqlError::of_driver(error, dialect), &class, code, is_prepared)
+        self.failed(handle, &SqlError::of_driver(error, dialect), class, code, is_prepared)
     }
 
     /// The statement in flight has been answered.
@@ -509,7 +510,7 @@ impl Store {
         self.run.board.record_unsent(self.share, shape);
     }
 
-    pub(super) fn tally(&self, class: &str, code: u16, message: &str) {
+    pub(super) fn tally(&self, class: ErrorClass, code: u16, message: &str) {
         self.run.board.with_share(self.share, |share| share.errors.add(class, code, message));
     }
 

@@ -1,0 +1,184 @@
+//! Error classes: errors grouped by what a user can do about them.
+
+use std::fmt;
+use std::io::Write;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::plan_check::near_matches;
+
+/// The class of an error. Its text (`deadlock`, `other(1114)`) is the word of plans, flags, run folders and reports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum ErrorClass {
+    Deadlock,
+    LockWaitTimeout,
+    /// Concurrent transactions cannot be serialized: in PostgreSQL, and in MariaDB with `innodb_snapshot_isolation`.
+    /// Send this transaction again.
+    SerializationFailure,
+    DuplicateKey,
+    ConnectFailed,
+    ConnectionLost,
+    ReadOnly,
+    Protocol,
+    /// Any other error of a server.
+    Other(ServerErrorCode),
+}
+
+/// A server's name of an error: a number of up to five digits, or an SQLSTATE. Both have the same form in a plan, so
+/// they are compared by their text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ServerErrorCode([u8; 5]);
+
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("`{text}` is no error class{}", known_classes(.text))]
+pub struct UnknownErrorClass {
+    text: String,
+}
+
+const NAMES: [(ErrorClass, &str); 8] = [
+    (ErrorClass::Deadlock, "deadlock"),
+    (ErrorClass::LockWaitTimeout, "lock_wait_timeout"),
+    (ErrorClass::SerializationFailure, "serialization_failure"),
+    (ErrorClass::DuplicateKey, "duplicate_key"),
+    (ErrorClass::ConnectFailed, "connect_failed"),
+    (ErrorClass::ConnectionLost, "connection_lost"),
+    (ErrorClass::ReadOnly, "read_only"),
+    (ErrorClass::Protocol, "protocol"),
+];
+
+impl ErrorClass {
+    /// The class of an error of the MySQL family.
+    pub fn of_code(code: u16) -> Self {
+        match code {
+            1213 => Self::Deadlock,
+            1205 => Self::LockWaitTimeout,
+            // ER_CHECKREAD: the row has changed since the transaction's snapshot.
+            1020 => Self::SerializationFailure,
+            1022 | 1062 | 1586 => Self::DuplicateKey,
+            1040 | 1044 | 1045 | 1049 | 1129 | 1130 | 1203 | 1226 | 1251 | 1524 | 1698 | 1820 | 1862 | 3118 | 3159
+            | 4151 => Self::ConnectFailed,
+            1053 | 1152 | 1153 | 1927 | 2006 | 2013 | 4031 => Self::ConnectionLost,
+            1290 | 1792 | 1836 | 3100 => Self::ReadOnly,
+            2068 => Self::Protocol,
+            other => Self::Other(ServerErrorCode::of_number(other)),
+        }
+    }
+
+    /// The class of an error of PostgreSQL (its manual, appendix A).
+    pub fn of_sqlstate(sqlstate: &str) -> Self {
+        match sqlstate {
+            "40P01" => Self::Deadlock,
+            // 57014 is not included: more often than a lock, it is `statement_timeout` or a cancelled statement.
+            "55P03" => Self::LockWaitTimeout,
+            "23505" => Self::DuplicateKey,
+            "40001" => Self::SerializationFailure,
+            "25006" => Self::ReadOnly,
+            "08P01" => Self::Protocol,
+            // 57P03: the server is starting or stopping, and reports it to a client that connects.
+            "53300" | "3D000" | "57P03" => Self::ConnectFailed,
+            // Shut down, crash of another session, database dropped; timeouts that end the session.
+            "57P01" | "57P02" | "57P04" | "57P05" | "25P03" => Self::ConnectionLost,
+            state if state.starts_with("28") => Self::ConnectFailed,
+            state if state.starts_with("08") => Self::ConnectionLost,
+            state if state.len() == 5 => ServerErrorCode::parse(state).map_or(Self::Protocol, Self::Other),
+            _ => Self::Protocol,
+        }
+    }
+}
+
+impl ServerErrorCode {
+    fn of_number(number: u16) -> Self {
+        let mut bytes = [0; 5];
+        write!(&mut bytes[..], "{number}").expect("a u16 has at most five digits");
+        Self(bytes)
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let is_code = (1..=5).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        let mut bytes = [0; 5];
+        is_code.then(|| bytes[..text.len()].copy_from_slice(text.as_bytes()))?;
+        Some(Self(bytes))
+    }
+}
+
+impl fmt::Display for ServerErrorCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().take_while(|byte| **byte != 0).try_for_each(|byte| write!(f, "{}", char::from(*byte)))
+    }
+}
+
+impl fmt::Display for ErrorClass {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self, NAMES.iter().find(|(class, _)| class == self)) {
+            (_, Some((_, name))) => f.write_str(name),
+            (Self::Other(code), None) => write!(f, "other({code})"),
+            (_, None) => unreachable!("every class but `Other` has a name"),
+        }
+    }
+}
+
+impl FromStr for ErrorClass {
+    type Err = UnknownErrorClass;
+
+    fn from_str(text: &str) -> Result<Self, UnknownErrorClass> {
+        let named = NAMES.iter().find(|(_, name)| *name == text).map(|(class, _)| *class);
+        let code = || text.strip_prefix("other(")?.strip_suffix(')').and_then(ServerErrorCode::parse);
+        named.or_else(|| code().map(Self::Other)).ok_or_else(|| UnknownErrorClass { text: text.to_owned() })
+    }
+}
+
+impl TryFrom<String> for ErrorClass {
+    type Error = UnknownErrorClass;
+
+    fn try_from(text: String) -> Result<Self, UnknownErrorClass> {
+        text.parse()
+    }
+}
+
+impl From<ErrorClass> for String {
+    fn from(class: ErrorClass) -> Self {
+        class.to_string()
+    }
+}
+
+fn known_classes(text: &str) -> String {
+    let names = NAMES.map(|(_, name)| name);
+    let near = near_matches(text, names);
+    if near.is_empty() {
+        format!(": `{}`, or `other(NUMBER)`", names.join("`, `"))
+    } else {
+        format!(" (did you mean `{}`?)", near.join("` or `"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_class_is_read_back_from_its_text() {
+        let others = [ErrorClass::of_code(1114), ErrorClass::of_code(65535), ErrorClass::of_sqlstate("57014")];
+        for class in NAMES.map(|(class, _)| class).into_iter().chain(others) {
+            assert_eq!(class.to_string().parse(), Ok(class));
+        }
+        assert_eq!("other(1114)".parse(), Ok(ErrorClass::of_code(1114)));
+        for text in ["other()", "other(toolong)", "other(1 14)", "other(1114", "Deadlock", "1062", ""] {
+            assert!(text.parse::<ErrorClass>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_number_and_a_state_with_the_same_text_are_equal() {
+        assert_eq!(ErrorClass::of_code(57014), ErrorClass::of_sqlstate("57014"));
+        assert_ne!(ErrorClass::of_code(1000), ErrorClass::of_sqlstate("01000"));
+    }
+
+    #[test]
+    fn hostile_states_have_no_text() {
+        assert_eq!(ErrorClass::of_sqlstate("\u{1b}[2J;"), ErrorClass::Protocol);
+        assert_eq!(ErrorClass::of_sqlstate(""), ErrorClass::Protocol);
+    }
+}
