@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 use truetps_analysis::{LiveProbe, LiveStalls, StallsSoFar};
 use truetps_compat::InterruptMessages;
 use truetps_lab::{ExperimentEvent, Listener};
-use truetps_record::{Interval, ScheduledTrial, Suspension, Trial};
+use truetps_record::{Interval, Suspension, Trial};
+use truetps_recording::{TrialEvent, TrialPlace, other_run_warning};
 use truetps_report::{format, printable};
 
 use crate::answer::terminal_columns;
@@ -83,11 +84,35 @@ impl Progress {
         }
     }
 
-    fn interval(&mut self, trial: &ScheduledTrial, interval: &Interval, index: usize, of: usize, left: Duration) {
+    fn trial_event(&mut self, place: TrialPlace<'_>, event: TrialEvent<'_>) {
+        match event {
+            TrialEvent::Begins => {
+                self.trial_begins();
+                let TrialPlace { trial, index, of, left } = place;
+                let left = format::duration(left.unwrap_or_default());
+                self.draw(&format!("[{}/{of}] {}  starting  left {left}", index + 1, trial.configuration));
+            }
+            TrialEvent::Interval(interval, _) => self.interval(place, interval),
+            TrialEvent::Sample(sample) => self.probe.sample(sample),
+            TrialEvent::OtherRun(other) => self.print_line(&format!("warning: {}", other_run_warning(other))),
+            TrialEvent::Suspended(suspension) => {
+                self.stalls.suspended(suspension);
+                self.print_line(&format!("warning: {}", suspended(suspension)));
+            }
+            TrialEvent::Ends(trial) => self.trial_ends(place, trial),
+        }
+    }
+
+    fn interval(&mut self, place: TrialPlace<'_>, interval: &Interval) {
+        let TrialPlace { trial, index, of, left } = place;
         let stalls = self.stalls.interval(interval);
-        let place = format!("[{}/{of}]", index + 1);
+        let number = format!("[{}/{of}]", index + 1);
         let probe = self.probe.now(interval.start_ms + interval.length_ms);
-        let line = ProgressLine::of(interval, stalls, &probe).placed(&place, &trial.configuration.to_string(), left);
+        let line = ProgressLine::of(interval, stalls, &probe).placed(
+            &number,
+            &trial.configuration.to_string(),
+            left.unwrap_or_default(),
+        );
         self.draw(&line.fitting(columns()));
     }
 
@@ -107,7 +132,8 @@ impl Progress {
         }
     }
 
-    fn trial_ends(&mut self, trial: &Trial, index: usize, of: usize, left: Duration) {
+    fn trial_ends(&mut self, place: TrialPlace<'_>, trial: &Trial) {
+        let TrialPlace { index, of, left, .. } = place;
         let place = format!("[{}/{of}] {} block {} {}", index + 1, trial.name, trial.block + 1, trial.configuration);
         if let Some(reason) = trial.validity.reason() {
             self.print_line(&format!("{place}  NOT VALID: {reason}"));
@@ -119,7 +145,7 @@ impl Progress {
         let Some(measured) = &trial.measured else { return };
         let p99 =
             measured.response.response_us_p99.map_or(String::new(), |us| format!("  p99 {}", format::duration_us(us)));
-        let (tps, left) = (format::tps(measured.tps) + " tps", format::duration(left));
+        let (tps, left) = (format::tps(measured.tps) + " tps", format::duration(left.unwrap_or_default()));
         let sustained =
             measured.sustained.map_or("", |kept_up| if kept_up { "  sustained" } else { "  NOT SUSTAINED" });
         let limited = measured.generator_limited.as_ref().map_or("", |_| "  generator-limited");
@@ -157,20 +183,7 @@ impl Listener for Progress {
                     self.draw(&format!("loading rows: {} of {}", format::count(*rows), format::count(*of)));
                 }
             }
-            ExperimentEvent::TrialBegins { trial, index, of, left } => {
-                self.trial_begins();
-                let left = format::duration(*left);
-                self.draw(&format!("[{}/{of}] {}  starting  left {left}", index + 1, trial.configuration));
-            }
-            ExperimentEvent::Interval { trial, interval, index, of, left } => {
-                self.interval(trial, interval, *index, *of, *left);
-            }
-            ExperimentEvent::Sample { sample, .. } => self.probe.sample(sample),
-            ExperimentEvent::Suspended { suspension, .. } => {
-                self.stalls.suspended(*suspension);
-                self.print_line(&format!("warning: {}", suspended(*suspension)));
-            }
-            ExperimentEvent::TrialEnds { trial, index, of, left } => self.trial_ends(trial, *index, *of, *left),
+            ExperimentEvent::Trial(place, event) => self.trial_event(*place, *event),
             ExperimentEvent::Warning(text) => self.print_line(&format!("warning: {text}")),
         }
     }

@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 
 use tempfile::{TempDir, tempdir};
 use truetps_driver::{Client, DriverError, LoginError};
-use truetps_probe::{RunPresence, clock, host_facts};
+use truetps_probe::{RunPresence, clock};
 use truetps_record::{
-    Configuration, Experiment, ExperimentFolder, FolderError, Plan, SCHEMA_VERSION, ScheduledTrial, ServerFacts, Trial,
-    TrialRole, TrialWriter, Validity,
+    Configuration, Experiment, ExperimentFolder, FolderError, Plan, ScheduledTrial, ServerFacts, Trial, TrialRole,
+    TrialWriter,
 };
+use truetps_recording::{ExperimentStart, host_of_external_server, new_experiment, new_trial};
 
 const TOOL_VERSION: &str = env!("CARGO_PKG_VERSION");
 
@@ -66,30 +67,16 @@ impl CompatRecording {
         command: Vec<String>,
         workers: u32,
     ) -> Result<Self, FolderError> {
-        // The disk of this host is irrelevant for a server that may be on another.
-        let mut host = host_facts(Path::new("/"), None);
-        (host.file_system, host.device, host.rotational) = (None, None, None);
-        let schedule = turns.iter().zip(1..).map(|(turn, n)| scheduled(turn, n)).collect();
-        let experiment = Experiment {
-            schema_version: SCHEMA_VERSION,
-            tool_version: TOOL_VERSION.to_owned(),
-            name: plan.name.clone(),
-            created_at: clock::now_rfc3339(),
-            quick: false,
-            seed: plan.design.seed,
+        let experiment = new_experiment(ExperimentStart {
+            plan: &plan,
+            tool_version: TOOL_VERSION,
             workers,
-            host,
+            host: host_of_external_server(),
             server: Some(server.clone()),
-            servers: Vec::new(),
-            couplings: Vec::new(),
-            sandbox_dir: endpoint,
-            schedule,
-            extensions: Vec::new(),
-            random_order: false,
-            slo: None,
-            guest: None,
+            server_place: endpoint,
+            schedule: turns.iter().zip(1..).map(|(turn, n)| scheduled(turn, n)).collect(),
             command,
-        };
+        });
         let name = format!("{}-{}", plan.name, clock::folder_stamp());
         let folder = ExperimentFolder::create(place.path(), &name, &plan, &experiment)?;
         let presence = RunPresence::announce(&plan.name);
@@ -114,28 +101,7 @@ impl CompatRecording {
     /// Begins the trial of this number, from 0.
     pub(crate) fn begin_trial(&self, number: usize) -> Result<(Trial, TrialWriter), FolderError> {
         let planned = &self.experiment.schedule[number];
-        let trial = Trial {
-            schema_version: SCHEMA_VERSION,
-            tool_version: TOOL_VERSION.to_owned(),
-            name: planned.name.clone(),
-            block: planned.block,
-            position: planned.position,
-            role: planned.role,
-            configuration: planned.configuration.clone(),
-            workload: self.plan.workload.name.clone(),
-            seed: self.plan.design.seed,
-            server: Some(self.server.clone()),
-            started_at: clock::now_rfc3339(),
-            ended_at: None,
-            validity: Validity::Partial("truetps ended before the run did".to_owned()),
-            engine: None,
-            measured: None,
-            profile: None,
-            script: None,
-            logged: None,
-            beside: Vec::new(),
-            notes: Vec::new(),
-        };
+        let trial = new_trial(&self.plan, planned, Some(self.server.clone()), TOOL_VERSION);
         let writer = self.folder.begin_trial(&trial)?;
         Ok((trial, writer))
     }

@@ -9,8 +9,9 @@ use std::time::Duration;
 
 use truetps_driver::{Client, Target, server_settings};
 use truetps_engine::{LoadSpec, OpenPacing, Pacing, Quota, Rate, RateOf, RunOutcome};
-use truetps_lab::{TrialContext, TrialObservation, connect_timeout, run_trial};
+use truetps_lab::{RanTrial, TrialContext, connect_timeout, run_trial};
 use truetps_record::{ErrorPolicy, FolderError, Load, OtherRun, Phase, Spacing, Trial};
+use truetps_recording::TrialEvent;
 
 use crate::ending::{Clients, RunSessions, start_of};
 use crate::recording::CompatRecording;
@@ -126,26 +127,22 @@ pub(crate) fn drive(
     transactions: Option<u64>,
     truth: &mut Supplement,
 ) -> Result<TrialResult, FolderError> {
-    let (mut trial, mut writer) = recording.begin_trial(number)?;
+    let (trial, writer) = recording.begin_trial(number)?;
     let response = &mut truth.response;
     let mut others = Vec::new();
-    let add = &mut |seen: TrialObservation<'_>| {
-        if let TrialObservation::OtherRun(other) = seen {
-            others.push(other.clone());
-        }
-        // The figures of `run.json` cover this phase, too.
-        if let TrialObservation::Interval(interval, histogram) = seen
-            && interval.phase == Phase::Measure
-        {
-            // All have the same bounds.
+    let add = &mut |event: TrialEvent<'_>| match event {
+        TrialEvent::OtherRun(other) => others.push(other.clone()),
+        // The figures of `run.json` cover this phase, too. All histograms have the same bounds.
+        TrialEvent::Interval(interval, histogram) if interval.phase == Phase::Measure => {
             let _ = response.add(histogram);
         }
+        _ => {}
     };
-    let (outcome, has_ended_connections) =
-        run_and_end(context, |context| run_trial(context, &mut trial, &mut writer, add));
+    let (ran, has_ended_connections) = run_and_end(context, |context| run_trial(context, trial, writer, add));
+    let RanTrial { trial, writer, outcome, error } = ran;
     // Written in any case: if the series failed, `run.json` may still be written.
     writer.write_trial(&trial)?;
-    let outcome = outcome?;
+    error.map_or(Ok(()), Err)?;
     if let Some(variables) = recording.path().and_then(|_| settings_of(context)) {
         writer.write_variables(&variables)?;
     }

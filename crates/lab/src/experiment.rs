@@ -10,8 +10,11 @@ use truetps_driver::{Client, Dialect, DriverError, server_settings};
 use truetps_knowledge::find_setting;
 use truetps_probe::{RunPresence, clock};
 use truetps_record::{
-    Experiment, ExperimentFolder, Extension, Family, HostFacts, OtherRun, Plan, Protocol, SCHEMA_VERSION,
-    ScheduledTrial, ServerFacts, Trial, Validity, WorkloadProfile, WorkloadSpec, is_workload_factor, write_atomically,
+    Experiment, ExperimentFolder, Extension, Family, HostFacts, Plan, Protocol, ScheduledTrial, ServerFacts, Trial,
+    Validity, WorkloadProfile, WorkloadSpec, is_workload_factor, write_atomically,
+};
+use truetps_recording::{
+    ExperimentStart, TrialEvent, TrialPlace, new_experiment as started_experiment, new_trial, other_run_warning,
 };
 use truetps_sandbox::{Catalogue, CatalogueError as UnknownSetting, ServerBinary, ServerLoad, ServerUser};
 use truetps_workload::Workload;
@@ -23,7 +26,7 @@ use crate::external::LoadVolume;
 use crate::schedule::schedule;
 use crate::server_provider::{ServerProgram, ServerProvider, ServerSource, TrialServer};
 use crate::setup::{prepare_external_server, private};
-use crate::trial::{FAILED_SHARE_MAX, TrialContext, TrialObservation, load_of, run_trial};
+use crate::trial::{FAILED_SHARE_MAX, TrialContext, load_of, run_trial};
 
 /// After this many invalid trials in a row the experiment ends: the remaining trials would fail, too.
 const FAILURES_IN_A_ROW_MAX: u32 = 5;
@@ -138,24 +141,21 @@ pub(crate) fn new_experiment(
     schedule: Vec<ScheduledTrial>,
 ) -> Experiment {
     Experiment {
-        schema_version: SCHEMA_VERSION,
-        tool_version: request.tool_version.to_owned(),
-        name: request.plan.name.clone(),
-        created_at: clock::now_rfc3339(),
         quick: request.quick,
-        seed: request.plan.design.seed,
-        workers: request.workers,
-        host: bench.host.clone(),
-        server: bench.servers.first().cloned(),
         servers: if bench.servers.len() > 1 { bench.servers.clone() } else { Vec::new() },
         couplings: bench.ground.couplings().to_vec(),
-        sandbox_dir: request.place.data_dir(),
-        schedule,
-        extensions: Vec::new(),
         random_order: true,
-        slo: None,
         guest: bench.ground.guest_facts().cloned(),
-        command: request.command.clone(),
+        ..started_experiment(ExperimentStart {
+            plan: request.plan,
+            tool_version: request.tool_version,
+            workers: request.workers,
+            host: bench.host.clone(),
+            server: bench.servers.first().cloned(),
+            server_place: request.place.data_dir(),
+            schedule,
+            command: request.command.clone(),
+        })
     }
 }
 
@@ -291,7 +291,7 @@ impl<'a> PreparedExperiment<'a> {
         }
         let presence = RunPresence::announce(command_word(request));
         for other in presence.meet(presence.others(), &mut Vec::new()) {
-            listener.event(&ExperimentEvent::Warning(beside(&other)));
+            listener.event(&ExperimentEvent::Warning(other_run_warning(&other)));
         }
         let load = ServerLoad { connections_max: plan.connections_max(), statements_per_connection: statements as u32 };
         let (ground, host, servers) = match request.place {
@@ -330,14 +330,11 @@ impl<'a> PreparedExperiment<'a> {
         scheduled: &ScheduledTrial,
         listener: &mut dyn Listener,
     ) -> Result<Trial, LabError> {
-        let (index, left) = (scheduled.position as usize, Duration::ZERO);
-        let of = index + 1;
-        listener.event(&ExperimentEvent::TrialBegins { trial: scheduled, index, of, left });
-        let mut seen = |seen: TrialObservation<'_>, listener: &mut dyn Listener| {
-            listener.event(&event_of(seen, scheduled, index, of, left));
-        };
-        let trial = self.trial(folder, scheduled, &mut seen, listener)?;
-        listener.event(&ExperimentEvent::TrialEnds { trial: &trial, index, of, left });
+        let index = scheduled.position as usize;
+        let place = || TrialPlace { trial: scheduled, index, of: index + 1, left: None };
+        listener.event(&ExperimentEvent::Trial(place(), TrialEvent::Begins));
+        let trial = self.trial(folder, &place, listener)?;
+        listener.event(&ExperimentEvent::Trial(place(), TrialEvent::Ends(&trial)));
         Ok(trial)
     }
 
@@ -357,13 +354,14 @@ impl<'a> PreparedExperiment<'a> {
             if self.request.stop.load(Ordering::Relaxed) {
                 break;
             }
-            let (index, left, began) = (done + n, remaining.remaining_time(), Instant::now());
-            listener.event(&ExperimentEvent::TrialBegins { trial: scheduled, index, of, left });
+            let (left, began) = (remaining.remaining_time(), Instant::now());
             self.volume.iter_mut().for_each(|volume| volume.expect(todo.len() - n));
-            let mut seen = |seen: TrialObservation<'_>, listener: &mut dyn Listener| {
-                listener.event(&event_of(seen, scheduled, index, of, left.saturating_sub(began.elapsed())));
+            let place = || {
+                let left = left.saturating_sub(began.elapsed());
+                TrialPlace { trial: scheduled, index: done + n, of, left: Some(left) }
             };
-            let trial = match self.trial(folder, scheduled, &mut seen, listener) {
+            listener.event(&ExperimentEvent::Trial(place(), TrialEvent::Begins));
+            let trial = match self.trial(folder, &place, listener) {
                 Ok(trial) => trial,
                 // What was measured so far is on disk and can be reported.
                 Err(error) => {
@@ -372,7 +370,8 @@ impl<'a> PreparedExperiment<'a> {
                 }
             };
             remaining.trial_took(began.elapsed());
-            listener.event(&ExperimentEvent::TrialEnds { trial: &trial, index, of, left: remaining.remaining_time() });
+            let place = TrialPlace { left: Some(remaining.remaining_time()), ..place() };
+            listener.event(&ExperimentEvent::Trial(place, TrialEvent::Ends(&trial)));
             failures_in_a_row = if matches!(trial.validity, Validity::Invalid(_)) { failures_in_a_row + 1 } else { 0 };
             if failures_in_a_row == FAILURES_IN_A_ROW_MAX && n + 1 < todo.len() {
                 let reason = trial.validity.reason().unwrap_or_default();
@@ -384,15 +383,16 @@ impl<'a> PreparedExperiment<'a> {
     }
 
     /// One trial, from its folder to its `run.json`. An error concerns the folder.
-    fn trial(
+    fn trial<'t>(
         &mut self,
         folder: &ExperimentFolder,
-        scheduled: &ScheduledTrial,
-        on_seen: &mut dyn FnMut(TrialObservation<'_>, &mut dyn Listener),
+        place: &dyn Fn() -> TrialPlace<'t>,
         listener: &mut dyn Listener,
     ) -> Result<Trial, LabError> {
+        let scheduled = place().trial;
         let workload = self.workload_of(scheduled)?;
-        let mut trial = self.blank_trial(scheduled);
+        let request = self.request;
+        let mut trial = new_trial(request.plan, scheduled, self.server_of(scheduled).cloned(), request.tool_version);
         trial.profile = Some(self.profile_of(scheduled, &*workload));
         let mut writer = folder.begin_trial(&trial)?;
         let mut health = Health::Gone;
@@ -416,12 +416,13 @@ impl<'a> PreparedExperiment<'a> {
                     presence: &self.presence,
                     probe: Some(&plan.probe),
                 };
-                let kept = run_trial(&context, &mut trial, &mut writer, &mut |seen| {
-                    if let (Some(volume), TrialObservation::Sample(sample)) = (&mut volume, seen) {
+                let ran = run_trial(&context, trial, writer, &mut |event| {
+                    if let (Some(volume), TrialEvent::Sample(sample)) = (&mut volume, event) {
                         warn(volume.sample(sample), listener);
                     }
-                    on_seen(seen, listener);
+                    listener.event(&ExperimentEvent::Trial(place(), event));
                 });
+                (trial, writer) = (ran.trial, ran.writer);
                 health = look_at_server(&mut site, &mut trial);
                 if let Some(log) = site.log.as_mut().filter(|_| health != Health::Gone) {
                     trial.logged = log.volume_since(site.client).ok();
@@ -436,7 +437,7 @@ impl<'a> PreparedExperiment<'a> {
                 writer.write_trial(&trial)?;
                 trial.validity = answer;
                 keep_server_files(&mut site, health, &writer.server_path())?;
-                kept?;
+                ran.error.map_or(Ok(()), Err)?;
             }
         }
         // The server's state during the trial decides whether the trial is valid, whatever the clients measured.
@@ -481,57 +482,12 @@ impl<'a> PreparedExperiment<'a> {
         let name = scheduled.configuration.server();
         self.servers.iter().find(|server| name.is_none() || server.name.as_deref() == name)
     }
-
-    fn blank_trial(&self, scheduled: &ScheduledTrial) -> Trial {
-        Trial {
-            schema_version: SCHEMA_VERSION,
-            tool_version: self.request.tool_version.to_owned(),
-            name: scheduled.name.clone(),
-            block: scheduled.block,
-            position: scheduled.position,
-            role: scheduled.role,
-            configuration: scheduled.configuration.clone(),
-            workload: self.workload.name().to_owned(),
-            seed: self.request.plan.design.seed,
-            server: self.server_of(scheduled).cloned(),
-            started_at: clock::now_rfc3339(),
-            ended_at: None,
-            validity: Validity::Partial("truetps ended before the trial did".to_owned()),
-            engine: None,
-            measured: None,
-            profile: None,
-            script: None,
-            logged: None,
-            beside: Vec::new(),
-            notes: Vec::new(),
-        }
-    }
-}
-
-/// Passes what happens in a trial on to the listener of the experiment.
-fn event_of<'a>(
-    seen: TrialObservation<'a>,
-    trial: &'a ScheduledTrial,
-    index: usize,
-    of: usize,
-    left: Duration,
-) -> ExperimentEvent<'a> {
-    match seen {
-        TrialObservation::Interval(interval, _) => ExperimentEvent::Interval { trial, interval, index, of, left },
-        TrialObservation::Sample(sample) => ExperimentEvent::Sample { trial, sample },
-        TrialObservation::OtherRun(other) => ExperimentEvent::Warning(beside(other)),
-        TrialObservation::Suspended(suspension) => ExperimentEvent::Suspended { trial, suspension },
-    }
 }
 
 fn warn(text: Option<String>, listener: &mut dyn Listener) {
     if let Some(text) = text {
         listener.event(&ExperimentEvent::Warning(text));
     }
-}
-
-fn beside(other: &OtherRun) -> String {
-    format!("{other} also loads this host: the figures of both runs will be lower than alone")
 }
 
 /// The command of truetps that this is, shown to other runs on the host.

@@ -22,7 +22,6 @@ mod setting;
 mod setup;
 mod tables;
 mod trial;
-mod watch;
 
 pub use duration::estimate;
 pub use ending::ServerSession;
@@ -38,6 +37,4 @@ pub use schedule::schedule;
 pub use server_provider::{ExternalServer, ServerProgram, ServerSource};
 pub use setting::SettingError;
 pub use setup::make_room_for_clients;
-pub use trial::{TrialContext, TrialObservation, connect_timeout, run_trial};
-pub use truetps_engine::SuspensionWatch;
-pub use watch::{TrialWatch, WatchedServer};
+pub use trial::{RanTrial, TrialContext, connect_timeout, run_trial};

@@ -4,19 +4,16 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use truetps_driver::{Connector, Target};
-use truetps_engine::{
-    LoadSpec, Observer, Quota, RunEnding, RunOutcome, SuspensionWatch, WorkerShares, generator_limited, sustained,
-    was_suspended,
-};
-use truetps_probe::{HostCpu, RunPresence, ServerUse, clock, cores_of, own_cores, server_use};
+use truetps_engine::{LoadSpec, Observer, Quota, RunEnding, RunOutcome, WorkerShares};
+use truetps_probe::RunPresence;
 use truetps_record::{
-    Configuration, EngineFacts, FolderError, Histogram, Interval, Measured, OtherRun, Phase, Plan, ProbeSample,
-    ProbeSpec, Protocol, ResourceUse, Suspension, Trial, TrialWriter, Validity,
+    Configuration, EngineFacts, FolderError, Histogram, Interval, OtherRun, Phase, Plan, ProbeSpec, Protocol, Trial,
+    TrialWriter, Validity,
 };
+use truetps_recording::{LoadFacts, LoadStart, MeasuredLoad, TrialEvent, TrialRecorder};
 use truetps_workload::Workload;
 
 use crate::pacing::pacing;
-use crate::watch::{TrialWatch, WatchedServer};
 
 /// All clients must be connected within this time.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
@@ -45,19 +42,6 @@ pub struct TrialContext<'a> {
     pub probe: Option<&'a ProbeSpec>,
 }
 
-/// Events of a running trial.
-#[derive(Debug, Clone, Copy)]
-pub enum TrialObservation<'a> {
-    /// An interval has ended.
-    Interval(&'a Interval, &'a Histogram),
-    /// Server or host were read.
-    Sample(&'a ProbeSample),
-    /// Another run of truetps loads this host; each is reported once.
-    OtherRun(&'a OtherRun),
-    /// This process was suspended: the trial is invalid.
-    Suspended(Suspension),
-}
-
 /// The load of one configuration of a plan. `pin`: cores that the workers are bound to; empty: none.
 pub(crate) fn load_of(plan: &Plan, configuration: &Configuration, workers: u32, pin: &[u32]) -> LoadSpec {
     LoadSpec {
@@ -81,177 +65,84 @@ pub fn connect_timeout(clients: u32) -> Duration {
     CONNECT_TIMEOUT + CONNECT_TIMEOUT_A_CLIENT * clients
 }
 
-/// Runs the load and fills in `trial`. The caller has created the folder and writes `run.json` at the end. `None`: the
-/// load could not run at all; `trial` has the reason.
-///
-/// # Errors
-///
-/// Errors of the folder: the figures could not be written.
+/// A trial whose load has run.
+pub struct RanTrial {
+    pub trial: Trial,
+    pub writer: TrialWriter,
+    /// `None`: the load could not run at all; the trial has the reason.
+    pub outcome: Option<RunOutcome>,
+    /// Why the intervals could not be written.
+    pub error: Option<FolderError>,
+}
+
+/// Runs the load and fills in `trial`. The caller has created the folder, and writes `run.json` at the end.
 pub fn run_trial(
     context: &TrialContext<'_>,
-    trial: &mut Trial,
-    writer: &mut TrialWriter,
-    on_seen: &mut dyn FnMut(TrialObservation<'_>),
-) -> Result<Option<RunOutcome>, FolderError> {
-    let watch = begin_watch(context, trial, writer);
-    let mut keeper = Keeper {
-        writer,
-        on_seen,
-        watch,
-        presence: context.presence,
-        beside: Vec::new(),
+    trial: Trial,
+    writer: TrialWriter,
+    on_event: &mut dyn FnMut(TrialEvent<'_>),
+) -> RanTrial {
+    let start = LoadStart {
+        target: context.target,
         server_pid: context.server_pid,
-        at_start: None,
-        at_end: None,
-        error: None,
-        suspension_watch: SuspensionWatch::start(),
-        zero: Instant::now(),
-        suspensions: Vec::new(),
+        sessions: context.load.clients,
+        probe: context.probe,
     };
+    let recorder = TrialRecorder::begin(trial, writer, &start);
+    let mut observer = RecordingObserver { recorder, on_event, presence: context.presence, beside: Vec::new() };
     // Other runs that ended before this trial do not count.
     context.presence.arrivals();
-    keeper.meet(context.presence.others());
+    observer.meet(context.presence.others());
     let prepared = context.protocol == Protocol::Prepared;
     let outcome = Connector::new(context.target.clone(), context.workload.statements(), prepared)
         .map_err(|error| error.to_string());
     let outcome = outcome.and_then(|connector| {
-        truetps_engine::run(&context.load, &connector, context.workload, context.stop, &mut keeper)
+        truetps_engine::run(&context.load, &connector, context.workload, context.stop, &mut observer)
             .map_err(|error| error.to_string())
     });
-    keeper.meet(context.presence.arrivals());
-    trial.beside = std::mem::take(&mut keeper.beside);
-    trial.notes.extend(keeper.end_watch());
-    keeper.look_for_suspensions();
-    let (at_start, at_end, error) = (keeper.at_start, keeper.at_end, keeper.error);
-    let suspensions = keeper.suspensions;
-    trial.ended_at = Some(clock::now_rfc3339());
-    let outcome = match outcome {
-        Err(error) => {
-            trial.validity = Validity::Invalid(error);
-            None
-        }
+    observer.meet(context.presence.arrivals());
+    let RecordingObserver { mut recorder, on_event, beside, .. } = observer;
+    recorder.ran_beside(&beside);
+    let (validity, facts, outcome) = match outcome {
+        Err(error) => (Validity::Invalid(error), None, None),
         Ok(outcome) => {
-            trial.validity = validity(&outcome, &context.load, context.failed_share_max);
-            trial.engine = Some(EngineFacts { suspensions: suspensions.clone(), ..engine_facts(context, &outcome) });
-            trial.measured = measured(&outcome, at_start.zip(at_end));
-            trial.notes.extend(notes(&outcome));
-            Some(outcome)
+            let validity = validity(&outcome, &context.load, context.failed_share_max);
+            (validity, Some(load_facts(context, &outcome)), Some(outcome))
         }
     };
-    if let Some(reason) = was_suspended(&suspensions)
-        && !matches!(trial.validity, Validity::Partial(_))
-    {
-        trial.validity = Validity::Invalid(reason);
-        // Inconclusive: the load generator did not keep the schedule.
-        trial.measured.as_mut().into_iter().for_each(|measured| measured.sustained = None);
-    }
-    error.map_or(Ok(outcome), Err)
+    let error = recorder.finish(validity, facts, on_event);
+    let TrialRecorder { trial, writer, .. } = recorder;
+    RanTrial { trial, writer, outcome, error }
 }
 
-/// A trial whose probe cannot be written is still valid: a note is added, and the server is not watched.
-fn begin_watch(context: &TrialContext<'_>, trial: &mut Trial, writer: &TrialWriter) -> Option<TrialWatch> {
-    let spec = context.probe.filter(|spec| spec.enabled)?;
-    let watched = WatchedServer::beside_load(context.target, context.server_pid, context.load.clients);
-    let begun =
-        TrialWatch::start(watched, Duration::from_secs_f64(spec.interval_s), |header| writer.begin_probe(header));
-    begun.map_err(|error| trial.notes.push(not_kept(&error))).ok()
-}
-
-fn not_kept(error: &FolderError) -> String {
-    format!("the probe's readings could not be written: {error}")
-}
-
-/// Resources used so far by server and host.
-#[derive(Debug, Clone, Copy)]
-struct UsageReading {
-    server: Option<ServerUse>,
-    host: Option<HostCpu>,
-}
-
-impl UsageReading {
-    fn take(server_pid: Option<u32>) -> Self {
-        Self { server: server_pid.and_then(server_use), host: HostCpu::read() }
-    }
-}
-
-/// Writes intervals as they arrive, and reads the server's resource use at the start and end of the measure phase.
-struct Keeper<'a> {
-    writer: &'a mut TrialWriter,
-    on_seen: &'a mut dyn FnMut(TrialObservation<'_>),
-    watch: Option<TrialWatch>,
+/// Passes what the engine reports on to the recorder, and looks for other runs on this host.
+struct RecordingObserver<'a> {
+    recorder: TrialRecorder,
+    on_event: &'a mut dyn FnMut(TrialEvent<'_>),
     presence: &'a RunPresence,
     beside: Vec<OtherRun>,
-    server_pid: Option<u32>,
-    at_start: Option<UsageReading>,
-    at_end: Option<UsageReading>,
-    error: Option<FolderError>,
-    suspension_watch: SuspensionWatch,
-    /// When the first transaction started, or when this began.
-    zero: Instant,
-    suspensions: Vec<Suspension>,
 }
 
-impl Keeper<'_> {
+impl RecordingObserver<'_> {
     fn meet(&mut self, runs: Vec<OtherRun>) {
         for news in self.presence.meet(runs, &mut self.beside) {
-            (self.on_seen)(TrialObservation::OtherRun(&news));
+            (self.on_event)(TrialEvent::OtherRun(&news));
         }
-    }
-
-    fn look_for_suspensions(&mut self) {
-        let all = self.suspension_watch.since(self.zero);
-        for new in &all[self.suspensions.len().min(all.len())..] {
-            (self.on_seen)(TrialObservation::Suspended(*new));
-        }
-        self.suspensions = all;
-    }
-
-    fn show_samples(&mut self) {
-        for sample in self.watch.iter().flat_map(TrialWatch::samples) {
-            (self.on_seen)(TrialObservation::Sample(&sample));
-        }
-    }
-
-    /// Returns the notes for the trial.
-    fn end_watch(&mut self) -> Option<String> {
-        let error = self.watch.as_mut()?.end();
-        self.show_samples();
-        error.as_ref().map(not_kept)
     }
 }
 
-impl Observer for Keeper<'_> {
+impl Observer for RecordingObserver<'_> {
     fn clock(&mut self, zero: Instant) {
-        self.zero = zero;
-        if let Some(watch) = &self.watch {
-            watch.clock(zero);
-        }
+        self.recorder.clock(zero);
     }
 
     fn phase(&mut self, phase: Phase) {
-        if let Some(watch) = self.watch.as_ref().filter(|_| phase != Phase::WarmUp) {
-            watch.mark();
-        }
-        match phase {
-            Phase::WarmUp => {}
-            Phase::Measure => self.at_start = Some(UsageReading::take(self.server_pid)),
-            Phase::Drain => self.at_end = Some(UsageReading::take(self.server_pid)),
-        }
+        self.recorder.phase(phase);
     }
 
     fn interval(&mut self, interval: &Interval, histogram: &Histogram) -> Result<(), String> {
-        self.look_for_suspensions();
-        (self.on_seen)(TrialObservation::Interval(interval, histogram));
         self.meet(self.presence.arrivals());
-        self.show_samples();
-        if self.error.is_some() {
-            return Ok(());
-        }
-        self.writer.append(interval, histogram).map_err(|error| {
-            let message = error.to_string();
-            self.error = Some(error);
-            message
-        })
+        self.recorder.interval(interval, histogram, self.on_event)
     }
 }
 
@@ -342,55 +233,33 @@ fn session_of_ours(errors: &[truetps_record::ErrorCount]) -> &'static str {
     if errors.iter().any(is_limit) { " (truetps needs one more session than the number of clients)" } else { "" }
 }
 
-fn engine_facts(context: &TrialContext<'_>, outcome: &RunOutcome) -> EngineFacts {
-    let pin = &context.load.pin;
-    let own = if pin.is_empty() { own_cores() } else { pin.clone() };
-    let shares_cores = context.server_pid.and_then(cores_of).map(|cores| cores.iter().any(|core| own.contains(core)));
-    EngineFacts {
+fn load_facts(context: &TrialContext<'_>, outcome: &RunOutcome) -> LoadFacts {
+    let engine = EngineFacts {
         workers: outcome.workers,
         clients: outcome.clients_connected + outcome.clients_failed,
         clients_failed: outcome.clients_failed + outcome.clients_lost,
         connect_ms: outcome.connect_ms,
         protocol: context.protocol,
         mode: Some(outcome.mode),
-        pinned_to: pin.clone(),
-        shares_cores,
+        pinned_to: context.load.pin.clone(),
+        shares_cores: None,
         reconnects: outcome.reconnects,
         clients_finished: outcome.measured.map(|_| outcome.clients_finished),
         suspensions: Vec::new(),
-    }
+    };
+    LoadFacts { engine, measured: measured_load(outcome), notes: notes(outcome) }
 }
 
-fn measured(outcome: &RunOutcome, readings: Option<(UsageReading, UsageReading)>) -> Option<Measured> {
-    let counts = outcome.measured?;
-    // If each client has its share, the end of the last one counts.
-    let seconds = outcome.last_end.unwrap_or(outcome.measure_length).as_secs_f64();
-    let a_second = |n: u64| if seconds > 0.0 { n as f64 / seconds } else { 0.0 };
-    let per_tx = |cpu: Duration| (counts.ok > 0).then(|| cpu.as_secs_f64() * 1e6 / counts.ok as f64);
-    let server = readings.and_then(|(start, end)| start.server.zip(end.server));
-    // Another process may have the id of one that has ended.
-    let server = server.filter(|(start, end)| start.started == end.started);
-    let host = readings.and_then(|(start, end)| start.host?.shares_until(&end.host?));
-    let resources = ResourceUse {
-        client_cpu_us_per_tx: per_tx(outcome.client_cpu),
-        server_cpu_us_per_tx: server.and_then(|(start, end)| per_tx(end.cpu.saturating_sub(start.cpu))),
-        worker_busy_max: Some(outcome.worker_busy_max),
-        worker_wait_max: Some(outcome.worker_wait_max),
-        steal: host.map(|host| host.steal),
-        server_rss_bytes: server.and_then(|(_, end)| end.rss_bytes),
-    };
-    let shares =
-        WorkerShares { workers: outcome.workers, busy: outcome.worker_busy_max, wait: outcome.worker_wait_max };
-    Some(Measured {
-        length_ms: seconds * 1e3,
-        tps: a_second(counts.ok),
-        qps: a_second(counts.statements),
-        counts,
+fn measured_load(outcome: &RunOutcome) -> Option<MeasuredLoad> {
+    Some(MeasuredLoad {
+        // If each client has its share, the end of the last one counts.
+        length: outcome.last_end.unwrap_or(outcome.measure_length),
+        schedule_length: outcome.measure_length,
+        counts: outcome.measured?,
         response: outcome.response,
-        resources,
         open_loop: outcome.open_loop,
-        sustained: outcome.open_loop.as_ref().map(|open| sustained(&open.starts, outcome.measure_length)),
-        generator_limited: generator_limited(shares, outcome.open_loop.as_ref(), host.map(|host| host.busy)),
+        client_cpu: outcome.client_cpu,
+        shares: WorkerShares { workers: outcome.workers, busy: outcome.worker_busy_max, wait: outcome.worker_wait_max },
         errors: outcome.errors.clone(),
     })
 }
@@ -511,8 +380,6 @@ mod tests {
             reason.reason().is_some_and(|text| text.starts_with("nothing was scheduled in the measured 0.8 s")),
             "{reason:?}"
         );
-        let measured = measured(&idle, None).unwrap();
-        assert_eq!(measured.sustained, Some(false));
     }
 
     #[test]

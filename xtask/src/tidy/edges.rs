@@ -7,20 +7,21 @@ use anyhow::Context;
 
 /// Which crates of the workspace a crate may use: the edges of ARCHITECTURE.md. A new edge needs a separate change with
 /// its reason.
-pub(super) const EDGES: [(&str, &[&str]); 16] = [
+pub(super) const EDGES: [(&str, &[&str]); 17] = [
     ("record", &[]),
     ("driver", &["record"]),
     ("workload", &["record", "driver"]),
     ("engine", &["record", "driver", "workload"]),
     ("probe", &["record", "driver"]),
     ("knowledge", &["record"]),
+    ("recording", &["record", "driver", "engine", "probe"]),
     ("inspect", &["record", "driver", "probe", "knowledge"]),
-    ("sysbench", &["record", "driver", "engine", "probe"]),
+    ("sysbench", &["record", "driver", "engine", "probe", "recording"]),
     ("sandbox", &["record", "driver"]),
     ("analysis", &["record"]),
     ("report", &["record", "analysis", "knowledge"]),
-    ("lab", &["record", "driver", "workload", "engine", "probe", "sandbox", "knowledge"]),
-    ("compat", &["record", "driver", "workload", "engine", "probe", "lab"]),
+    ("lab", &["record", "driver", "workload", "engine", "probe", "recording", "sandbox", "knowledge"]),
+    ("compat", &["record", "driver", "workload", "engine", "probe", "recording", "lab"]),
     (
         "cli",
         &[
@@ -29,6 +30,7 @@ pub(super) const EDGES: [(&str, &[&str]); 16] = [
             "workload",
             "engine",
             "probe",
+            "recording",
             "sandbox",
             "analysis",
             "report",

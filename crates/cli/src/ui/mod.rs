@@ -26,6 +26,7 @@ use std::time::{Duration, Instant};
 use ratatui::buffer::Buffer;
 use truetps_compat::InterruptMessages;
 use truetps_lab::{ExperimentEvent, Listener};
+use truetps_recording::{TrialEvent, other_run_warning};
 
 use crate::failure::CommandFailure;
 use crate::print_message;
@@ -169,9 +170,13 @@ impl Listener for Ui {
             ExperimentEvent::Journal(path) => self.journal(path),
             ExperimentEvent::PutBack => self.farewell.set(String::new(), String::new()),
             ExperimentEvent::Warning(text) => self.shared.keep(&format!("warning: {text}")),
-            ExperimentEvent::TrialEnds { trial, index, of, .. } => {
+            ExperimentEvent::Trial(_, TrialEvent::OtherRun(other)) => {
+                self.shared.keep(&format!("warning: {}", other_run_warning(other)));
+            }
+            ExperimentEvent::Trial(place, TrialEvent::Ends(trial)) => {
                 if let Some(reason) = trial.validity.reason() {
-                    let place = format!("[{}/{of}] {} block {}", index + 1, trial.name, trial.block + 1);
+                    let (number, of) = (place.index + 1, place.of);
+                    let place = format!("[{number}/{of}] {} block {}", trial.name, trial.block + 1);
                     self.shared.keep(&format!("{place} {}  NOT VALID: {reason}", trial.configuration));
                 }
             }

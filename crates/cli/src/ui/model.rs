@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use truetps_analysis::{LiveProbe, LiveStall, LiveStalls, ProbeNow, StallsSoFar};
 use truetps_lab::ExperimentEvent;
-use truetps_record::{BUCKET_MS, Interval, Phase, ScheduledTrial, Trial, TrialRole};
+use truetps_record::{BUCKET_MS, Interval, Phase, Trial, TrialRole};
+use truetps_recording::{TrialEvent, TrialPlace, other_run_warning};
 use truetps_report::format;
 
 use crate::progress::suspended;
@@ -117,27 +118,34 @@ impl LiveWatch {
             ExperimentEvent::Loading { rows, of } => {
                 self.doing(format!("loading rows: {} of {}", format::count(*rows), format::count(*of)));
             }
-            ExperimentEvent::TrialBegins { trial, index, of, left } => self.begins(trial, *index, *of, *left),
-            ExperimentEvent::Interval { trial, interval, index, of, left } => {
-                if self.model.running.as_ref().is_none_or(|running| running.over || running.index != *index) {
-                    self.begins(trial, *index, *of, *left);
+            ExperimentEvent::Trial(place, event) => self.trial_event(*place, *event),
+            ExperimentEvent::Warning(text) => self.warn(format!("warning: {text}")),
+        }
+    }
+
+    fn trial_event(&mut self, place: TrialPlace<'_>, event: TrialEvent<'_>) {
+        match event {
+            TrialEvent::Begins => self.begins(place),
+            TrialEvent::Interval(interval, _) => {
+                if self.model.running.as_ref().is_none_or(|running| running.over || running.index != place.index) {
+                    self.begins(place);
                 }
                 self.model.doing = None;
-                self.interval(interval, *left);
+                self.interval(interval, place.left.unwrap_or_default());
             }
-            ExperimentEvent::Sample { sample, .. } => {
+            TrialEvent::Sample(sample) => {
                 self.probe.sample(sample);
                 if let Some(running) = &mut self.model.running {
                     let end_ms = running.last.as_ref().map_or(f64::MIN, |last| last.start_ms + last.length_ms);
                     running.probe = self.probe.now(end_ms.max(sample.at_ms));
                 }
             }
-            ExperimentEvent::Suspended { suspension, .. } => {
-                self.stalls.suspended(*suspension);
-                self.warn(format!("warning: {}", suspended(*suspension)));
+            TrialEvent::OtherRun(other) => self.warn(format!("warning: {}", other_run_warning(other))),
+            TrialEvent::Suspended(suspension) => {
+                self.stalls.suspended(suspension);
+                self.warn(format!("warning: {}", suspended(suspension)));
             }
-            ExperimentEvent::TrialEnds { trial, index, left, .. } => self.ends(trial, *index, *left),
-            ExperimentEvent::Warning(text) => self.warn(format!("warning: {text}")),
+            TrialEvent::Ends(trial) => self.ends(place, trial),
         }
     }
 
@@ -154,14 +162,14 @@ impl LiveWatch {
         self.model.doing = Some(Activity { text, since });
     }
 
-    fn begins(&mut self, trial: &ScheduledTrial, index: usize, of: usize, left: Duration) {
+    fn begins(&mut self, place: TrialPlace<'_>) {
         (self.stalls, self.probe) = (LiveStalls::default(), LiveProbe::default());
         self.doing("starting the trial".to_owned());
         self.model.running = Some(Running {
-            configuration: trial.configuration.to_string(),
-            index,
-            of: (!left.is_zero()).then_some(of),
-            left,
+            configuration: place.trial.configuration.to_string(),
+            index: place.index,
+            of: place.left.map(|_| place.of),
+            left: place.left.unwrap_or_default(),
             ..Running::default()
         });
     }
@@ -201,7 +209,8 @@ impl LiveWatch {
         running.last = Some(interval.clone());
     }
 
-    fn ends(&mut self, trial: &Trial, index: usize, left: Duration) {
+    fn ends(&mut self, place: TrialPlace<'_>, trial: &Trial) {
+        let (index, left) = (place.index, place.left.unwrap_or_default());
         self.doing("the trial is over".to_owned());
         let measured = trial.measured.as_ref();
         let running = self.model.running.as_mut().filter(|running| running.index == index);

@@ -15,8 +15,9 @@ use truetps_analysis::StallsSoFar;
 use truetps_lab::ExperimentEvent;
 use truetps_record::{
     Configuration, Counts, Interval, LatencyFigures, Phase, ProbeSample, ProbeSource, ScheduledTrial, SettingValue,
-    Trial, TrialRole,
+    Trial, TrialRole, new_histogram,
 };
+use truetps_recording::{TrialEvent, TrialPlace};
 
 use super::look::Palette;
 use super::model::{FinishedTrial, LiveWatch};
@@ -63,14 +64,15 @@ fn sample(at_ms: f64, values: &[(&str, f64)]) -> ProbeSample {
 /// Two seconds of warm-up, three of 1,000 transactions, a stall of 1.5 s, and a second of what was before.
 fn with_stall() -> LiveWatch {
     let mut watch = LiveWatch::new("sync-sweep");
-    let (trial, left) = (scheduled(), Duration::from_secs(250));
-    watch.event(&ExperimentEvent::TrialBegins { trial: &trial, index: 2, of: 64, left });
+    let trial = scheduled();
+    let place = TrialPlace { trial: &trial, index: 2, of: 64, left: Some(Duration::from_secs(250)) };
+    watch.event(&ExperimentEvent::Trial(place, TrialEvent::Begins));
     for second in 0..8 {
         let interval = interval(second, |bucket| match (second, bucket) {
             (5, 5..) | (6, _) => 0,
             _ => 100,
         });
-        watch.event(&ExperimentEvent::Interval { trial: &trial, interval: &interval, index: 2, of: 64, left });
+        watch.event(&ExperimentEvent::Trial(place, TrialEvent::Interval(&interval, &new_histogram())));
     }
     let values = [
         ("session.Commit", 12.0),
@@ -79,9 +81,9 @@ fn with_stall() -> LiveWatch {
         ("status.Innodb_checkpoint_max_age", 100.0),
         ("wait.wait/io/file/sql/binlog.us", 0.0),
     ];
-    watch.event(&ExperimentEvent::Sample { trial: &trial, sample: &sample(7000.0, &values) });
+    watch.event(&ExperimentEvent::Trial(place, TrialEvent::Sample(&sample(7000.0, &values))));
     let waited = [("wait.wait/io/file/sql/binlog.us", 2.5e6)];
-    watch.event(&ExperimentEvent::Sample { trial: &trial, sample: &sample(8000.0, &waited) });
+    watch.event(&ExperimentEvent::Trial(place, TrialEvent::Sample(&sample(8000.0, &waited))));
     watch.event(&ExperimentEvent::Warning("the disk is nearly full".to_owned()));
     watch
 }
@@ -147,17 +149,18 @@ fn a_large_terminal() {
 #[test]
 fn a_trial_that_ends_has_the_stalls_of_its_report() {
     let mut watch = LiveWatch::new("sync-sweep");
-    let (trial, left) = (scheduled(), Duration::ZERO);
-    watch.event(&ExperimentEvent::TrialBegins { trial: &trial, index: 2, of: 64, left });
+    let trial = scheduled();
+    let place = TrialPlace { trial: &trial, index: 2, of: 64, left: Some(Duration::ZERO) };
+    watch.event(&ExperimentEvent::Trial(place, TrialEvent::Begins));
     // It stands still from the beginning of the measure phase on: there is no level to be below.
     for second in 2..6 {
         let mut interval = interval(second, |_| 0);
         interval.counts.in_flight = 4;
-        watch.event(&ExperimentEvent::Interval { trial: &trial, interval: &interval, index: 2, of: 64, left });
+        watch.event(&ExperimentEvent::Trial(place, TrialEvent::Interval(&interval, &new_histogram())));
     }
     let text = include_str!("../../../report/testdata/before-probe/trial-0001/run.json");
     let ended: Trial = serde_json::from_str(text).unwrap();
-    watch.event(&ExperimentEvent::TrialEnds { trial: &ended, index: 2, of: 64, left });
+    watch.event(&ExperimentEvent::Trial(place, TrialEvent::Ends(&ended)));
     let stalls = watch.model.outcomes.iter().next().unwrap().stalls;
     assert_eq!((stalls.count, stalls.longest_ms), (1, 4000.0));
 }

@@ -1,0 +1,74 @@
+//! The records of an experiment and of a trial, before the load.
+
+use std::path::Path;
+
+use truetps_probe::{clock, host_facts};
+use truetps_record::{Experiment, HostFacts, Plan, SCHEMA_VERSION, ScheduledTrial, ServerFacts, Trial, Validity};
+
+/// The facts that every experiment has before its first trial.
+pub struct ExperimentStart<'a> {
+    pub plan: &'a Plan,
+    pub tool_version: &'a str,
+    pub workers: u32,
+    pub host: HostFacts,
+    pub server: Option<ServerFacts>,
+    /// The folder of private servers, or the address of an external one.
+    pub server_place: String,
+    pub schedule: Vec<ScheduledTrial>,
+    pub command: Vec<String>,
+}
+
+/// An experiment on one server, in the order of its schedule. The caller replaces what differs.
+pub fn new_experiment(start: ExperimentStart<'_>) -> Experiment {
+    Experiment {
+        schema_version: SCHEMA_VERSION,
+        tool_version: start.tool_version.to_owned(),
+        name: start.plan.name.clone(),
+        created_at: clock::now_rfc3339(),
+        quick: false,
+        seed: start.plan.design.seed,
+        workers: start.workers,
+        host: start.host,
+        server: start.server,
+        servers: Vec::new(),
+        couplings: Vec::new(),
+        sandbox_dir: start.server_place,
+        schedule: start.schedule,
+        extensions: Vec::new(),
+        random_order: false,
+        slo: None,
+        guest: None,
+        command: start.command,
+    }
+}
+
+/// A trial that begins now.
+pub fn new_trial(plan: &Plan, scheduled: &ScheduledTrial, server: Option<ServerFacts>, tool_version: &str) -> Trial {
+    Trial {
+        schema_version: SCHEMA_VERSION,
+        tool_version: tool_version.to_owned(),
+        name: scheduled.name.clone(),
+        block: scheduled.block,
+        position: scheduled.position,
+        role: scheduled.role,
+        configuration: scheduled.configuration.clone(),
+        workload: plan.workload.name.clone(),
+        seed: plan.design.seed,
+        server,
+        started_at: clock::now_rfc3339(),
+        ended_at: None,
+        validity: Validity::Partial("truetps ended before the trial did".to_owned()),
+        engine: None,
+        measured: None,
+        profile: None,
+        script: None,
+        logged: None,
+        beside: Vec::new(),
+        notes: Vec::new(),
+    }
+}
+
+/// This host without its disk, which is irrelevant for a server that may be on another.
+pub fn host_of_external_server() -> HostFacts {
+    HostFacts { file_system: None, device: None, rotational: None, ..host_facts(Path::new("/"), None) }
+}

@@ -1,0 +1,23 @@
+//! The record of a trial while it runs, for every program that makes one: experiments, `truetps sysbench`, `slap` and
+//! `mtls`.
+//!
+//! - `experiment`: the records of an experiment and of a trial before the load.
+//! - `recorder`: intervals, resource use and suspensions of a load, and its results.
+//! - `watch`: the threads that read server and host during the load.
+//! - `figures`: from the counts of a load to the figures of `run.json`.
+//! - `event`: what live views receive.
+//!
+//! It judges no figure, and knows neither plans of experiments nor how clients are driven.
+
+mod event;
+mod experiment;
+mod figures;
+mod recorder;
+mod watch;
+
+pub use event::{TrialEvent, TrialListener, TrialPlace, other_run_warning};
+pub use experiment::{ExperimentStart, host_of_external_server, new_experiment, new_trial};
+pub use figures::MeasuredLoad;
+pub use recorder::{LoadFacts, LoadStart, TrialRecorder};
+pub use truetps_engine::SuspensionWatch;
+pub use watch::{TrialWatch, WatchedServer};

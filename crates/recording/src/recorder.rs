@@ -1,0 +1,184 @@
+//! The recorder of one load: it writes intervals as they arrive, reads the resource use of server and host at the edges
+//! of the measured time, and fills in the trial at the end.
+
+use std::time::{Duration, Instant};
+
+use truetps_driver::Target;
+use truetps_engine::{SuspensionWatch, was_suspended};
+use truetps_probe::{clock, cores_of, own_cores};
+use truetps_record::{
+    EngineFacts, FolderError, Histogram, Interval, OtherRun, Phase, ProbeSpec, Suspension, Trial, TrialWriter, Validity,
+};
+
+use crate::event::TrialEvent;
+use crate::figures::{MeasuredLoad, UsageReading, measured};
+use crate::watch::{TrialWatch, WatchedServer};
+
+/// What the probe watches.
+pub struct LoadStart<'a> {
+    pub target: &'a Target,
+    /// Process id of the server's first process; `None` if it is not on this host or unknown.
+    pub server_pid: Option<u32>,
+    /// Sessions that the load still needs.
+    pub sessions: u32,
+    /// `None`: nothing is watched.
+    pub probe: Option<&'a ProbeSpec>,
+}
+
+/// What a load reports of itself at its end.
+pub struct LoadFacts {
+    pub engine: EngineFacts,
+    /// `None`: the measured time was never reached.
+    pub measured: Option<MeasuredLoad>,
+    pub notes: Vec<String>,
+}
+
+/// The record of one trial during its load.
+pub struct TrialRecorder {
+    pub trial: Trial,
+    pub writer: TrialWriter,
+    watch: Option<TrialWatch>,
+    server_pid: Option<u32>,
+    at_start: Option<UsageReading>,
+    at_end: Option<UsageReading>,
+    error: Option<FolderError>,
+    suspension_watch: SuspensionWatch,
+    /// When the first transaction started, or when this began.
+    zero: Instant,
+    suspensions: Vec<Suspension>,
+}
+
+impl TrialRecorder {
+    /// Begins to watch. A trial whose probe cannot be written is still valid: a note is added, and the server is not
+    /// watched.
+    pub fn begin(mut trial: Trial, writer: TrialWriter, start: &LoadStart<'_>) -> Self {
+        let spec = start.probe.filter(|spec| spec.enabled);
+        let watch = spec.and_then(|spec| {
+            let watched = WatchedServer::beside_load(start.target, start.server_pid, start.sessions);
+            let interval = Duration::from_secs_f64(spec.interval_s);
+            let begun = TrialWatch::start(watched, interval, |header| writer.begin_probe(header));
+            begun.map_err(|error| trial.notes.push(not_kept(&error))).ok()
+        });
+        Self {
+            trial,
+            writer,
+            watch,
+            server_pid: start.server_pid,
+            at_start: None,
+            at_end: None,
+            error: None,
+            suspension_watch: SuspensionWatch::start(),
+            zero: Instant::now(),
+            suspensions: Vec::new(),
+        }
+    }
+
+    /// Times count from here.
+    pub fn clock(&mut self, zero: Instant) {
+        self.zero = zero;
+        if let Some(watch) = &self.watch {
+            watch.clock(zero);
+        }
+    }
+
+    /// A phase begins; the measured time is from [`Phase::Measure`] to [`Phase::Drain`].
+    pub fn phase(&mut self, phase: Phase) {
+        if let Some(watch) = self.watch.as_ref().filter(|_| phase != Phase::WarmUp) {
+            watch.mark();
+        }
+        match phase {
+            Phase::WarmUp => {}
+            Phase::Measure => self.at_start = Some(UsageReading::take(self.server_pid)),
+            Phase::Drain => self.at_end = Some(UsageReading::take(self.server_pid)),
+        }
+    }
+
+    /// An interval has ended. After the first error nothing more is written.
+    ///
+    /// # Errors
+    ///
+    /// It could not be written; reported once.
+    pub fn interval(
+        &mut self,
+        interval: &Interval,
+        histogram: &Histogram,
+        on_event: &mut dyn FnMut(TrialEvent<'_>),
+    ) -> Result<(), String> {
+        self.look_for_suspensions(on_event);
+        on_event(TrialEvent::Interval(interval, histogram));
+        self.show_samples(on_event);
+        if self.error.is_some() {
+            return Ok(());
+        }
+        self.writer.append(interval, histogram).map_err(|error| {
+            let message = error.to_string();
+            self.error = Some(error);
+            message
+        })
+    }
+
+    /// Other runs of truetps were on this host during the load.
+    pub fn ran_beside(&mut self, others: &[OtherRun]) {
+        self.trial.beside = others.to_vec();
+    }
+
+    /// Fills in the trial, whose file the caller writes. `load`: `None` if the load could not run at all. Returns why
+    /// the intervals could not be written.
+    pub fn finish(
+        &mut self,
+        validity: Validity,
+        load: Option<LoadFacts>,
+        on_event: &mut dyn FnMut(TrialEvent<'_>),
+    ) -> Option<FolderError> {
+        self.end_watch(on_event);
+        self.look_for_suspensions(on_event);
+        self.trial.ended_at = Some(clock::now_rfc3339());
+        self.trial.validity = validity;
+        if let Some(load) = load {
+            let shares_cores = self.shares_cores(&load.engine.pinned_to);
+            let suspensions = self.suspensions.clone();
+            self.trial.engine = Some(EngineFacts { suspensions, shares_cores, ..load.engine });
+            self.trial.measured = load.measured.map(|load| measured(load, self.at_start.zip(self.at_end)));
+            self.trial.notes.extend(load.notes);
+        }
+        if let Some(reason) = was_suspended(&self.suspensions)
+            && !matches!(self.trial.validity, Validity::Partial(_))
+        {
+            self.trial.validity = Validity::Invalid(reason);
+            // Inconclusive: the load generator did not keep the schedule.
+            self.trial.measured.as_mut().into_iter().for_each(|measured| measured.sustained = None);
+        }
+        self.error.take()
+    }
+
+    /// Whether workers and server may run on the same cores.
+    fn shares_cores(&self, pinned_to: &[u32]) -> Option<bool> {
+        let own = if pinned_to.is_empty() { own_cores() } else { pinned_to.to_vec() };
+        self.server_pid.and_then(cores_of).map(|cores| cores.iter().any(|core| own.contains(core)))
+    }
+
+    fn look_for_suspensions(&mut self, on_event: &mut dyn FnMut(TrialEvent<'_>)) {
+        let all = self.suspension_watch.since(self.zero);
+        for new in &all[self.suspensions.len().min(all.len())..] {
+            on_event(TrialEvent::Suspended(*new));
+        }
+        self.suspensions = all;
+    }
+
+    fn show_samples(&self, on_event: &mut dyn FnMut(TrialEvent<'_>)) {
+        for sample in self.watch.iter().flat_map(TrialWatch::samples) {
+            on_event(TrialEvent::Sample(&sample));
+        }
+    }
+
+    fn end_watch(&mut self, on_event: &mut dyn FnMut(TrialEvent<'_>)) {
+        let Some(watch) = self.watch.as_mut() else { return };
+        let error = watch.end();
+        self.show_samples(on_event);
+        self.trial.notes.extend(error.as_ref().map(not_kept));
+    }
+}
+
+fn not_kept(error: &FolderError) -> String {
+    format!("the probe's readings could not be written: {error}")
+}
