@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use truetps_analysis::{LiveProbe, LiveWait, RedoAge};
 use truetps_record::{AbsentSignal, ProbeSample, ProbeSource, Responsiveness, Steps};
-use truetps_report::format;
+use truetps_report::{display_width, format};
 
 /// Transactions a second, in the server's own words; the first that it has.
 const COMMITS: [(&str, &str); 3] = [
@@ -87,11 +87,10 @@ impl ProbeLines {
 /// A line that is too long is wrapped between two of its parts.
 fn in_columns(line: &str, columns: Option<usize>) -> String {
     const BETWEEN: &str = "  ";
-    let chars = |text: &str| text.chars().count();
     let mut out = String::new();
     let mut used = 0;
     for part in line.split(BETWEEN) {
-        let needed = BETWEEN.len() + chars(part);
+        let needed = BETWEEN.len() + display_width(part);
         match used {
             0 => {}
             used_now if columns.is_some_and(|columns| used_now + needed > columns) => {
@@ -104,7 +103,7 @@ fn in_columns(line: &str, columns: Option<usize>) -> String {
             }
         }
         out.push_str(part);
-        used += chars(part);
+        used += display_width(part);
     }
     out
 }

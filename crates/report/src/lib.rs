@@ -59,6 +59,7 @@ pub use settings_diff::{diff_json, diff_markdown, diff_text};
 pub use stall_list::{StalledTrial, stalls_csv, stalls_json, stalls_markdown, stalls_text};
 pub use sysbench::sysbench;
 pub use text::{TextScreen, text};
+pub use textwrap::core::display_width;
 pub use truetps_record::{escaped_text, printable, printable_lines, printable_text};
 pub use verdicts::verdicts;
 

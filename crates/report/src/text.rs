@@ -2,6 +2,9 @@
 
 use crate::document::{Block, Document, DocumentSection, DocumentTable, TableEntry, Tone, document};
 use crate::{ReportInput, printable};
+use textwrap::WordSeparator;
+use textwrap::core::{Word, display_width};
+use textwrap::wrap_algorithms::wrap_first_fit;
 use truetps_record::is_obeyed;
 
 /// Paragraphs are not wider than this: longer lines are hard to read.
@@ -164,7 +167,7 @@ fn push_row(out: &mut String, row: &[TableEntry], widths: &[usize], words_last: 
         } else {
             style.0.text_width.saturating_sub(indent).max(WORDS_WIDTH_MIN)
         };
-        if chars(&entry.text) <= width {
+        if display_width(&entry.text) <= width {
             return vec![entry.text.clone()];
         }
         let mut lines = String::new();
@@ -187,55 +190,45 @@ fn push_row(out: &mut String, row: &[TableEntry], widths: &[usize], words_last: 
 
 /// A name that is longer than its column: broken behind a slash, where it has one.
 fn pieces(name: &str, width: usize) -> Vec<String> {
-    let mut rest: Vec<char> = name.chars().collect();
+    let mut rest = name;
     let mut pieces = Vec::new();
-    while rest.len() > width {
-        let slash = rest[..width].iter().rposition(|c| *c == '/').map_or(width, |at| at + 1);
-        pieces.push(rest.drain(..slash).collect());
+    while display_width(rest) > width {
+        let Some(fitting) = Word::from(rest).break_apart(width).next().map(|part| part.word.len()) else { break };
+        let (piece, left) = rest.split_at(rest[..fitting].rfind('/').map_or(fitting, |slash| slash + 1));
+        pieces.push(piece.to_owned());
+        rest = left;
     }
-    pieces.push(rest.into_iter().collect());
+    pieces.push(rest.to_owned());
     pieces
 }
 
 fn column_widths(table: &DocumentTable) -> Vec<usize> {
-    let mut widths: Vec<_> = table.header.iter().map(|text| chars(text)).collect();
+    let mut widths: Vec<_> = table.header.iter().map(|text| display_width(text)).collect();
     for row in &table.rows {
         for (width, entry) in widths.iter_mut().zip(row) {
-            *width = chars(&entry.text).max(*width);
+            *width = display_width(&entry.text).max(*width);
         }
     }
     widths
 }
 
-/// Width on a terminal: every character that a report uses is one column wide.
-fn chars(text: &str) -> usize {
-    text.chars().count()
-}
-
-/// Appends `text` broken at spaces, but not between a number and its unit; the first line begins with `first`, the
-/// others with `rest`.
+/// Appends `text` broken at spaces, but not between a number and its unit, and between Chinese or Japanese characters;
+/// the first line begins with `first`, the others with `rest`.
 fn push_wrapped(out: &mut String, text: &str, first: &str, rest: &str, columns: usize) {
-    let mut line = first.to_owned();
-    let mut is_empty = true;
-    for word in unbreakable(text) {
-        if !is_empty && chars(&line) + 1 + chars(&word) > columns {
-            out.push_str(&line);
-            out.push('\n');
-            rest.clone_into(&mut line);
-            is_empty = true;
-        }
-        if !is_empty {
-            line.push(' ');
-        }
-        line.push_str(&word);
-        is_empty = false;
+    let parts = unbreakable(text);
+    let words: Vec<_> = parts.iter().map(|part| Word::from(part)).collect();
+    let left = |indent: &str| columns.saturating_sub(display_width(indent)) as f64;
+    let mut indent = first;
+    for line in wrap_first_fit(&words, &[left(first), left(rest)]) {
+        let line: String = line.iter().flat_map(|word| [word.word, word.whitespace]).collect();
+        out.push_str(format!("{indent}{line}").trim_end());
+        out.push('\n');
+        indent = rest;
     }
-    out.push_str(line.trim_end());
-    out.push('\n');
 }
 
-/// Words, with numbers kept together: `200 000`, `4.2 %`, `2.10 ms`. Control characters, which a server's message may
-/// have, are no words: a terminal would obey them.
+/// Words with the space behind them. Numbers are kept together: `200 000`, `4.2 %`, `2.10 ms`. Control characters, which
+/// a server's message may have, are no words: a terminal would obey them.
 fn unbreakable(text: &str) -> Vec<String> {
     const UNITS: [&str; 8] = ["µs", "ms", "s", "%", "tps", "GiB", "MiB", "KiB"];
     let mut words: Vec<String> = Vec::new();
@@ -244,12 +237,16 @@ fn unbreakable(text: &str) -> Vec<String> {
         // `194`, and `194/s` too.
         let group = bare.split('/').next().unwrap_or(bare);
         let continues = UNITS.contains(&bare) || (group.len() == 3 && group.bytes().all(|byte| byte.is_ascii_digit()));
-        match words.last_mut().filter(|last| continues && last.ends_with(|c: char| c.is_ascii_digit())) {
-            Some(last) => {
-                last.push(' ');
-                last.push_str(word);
+        let is_after_digit = |last: &&mut String| last.trim_end().ends_with(|c: char| c.is_ascii_digit());
+        match words.last_mut().filter(|last| continues && is_after_digit(last)) {
+            Some(last) => last.push_str(word),
+            None if display_width(word) > word.chars().count() => {
+                words.extend(WordSeparator::UnicodeBreakProperties.find_words(word).map(|part| part.word.to_owned()));
             }
             None => words.push(word.to_owned()),
+        }
+        if let Some(last) = words.last_mut() {
+            last.push(' ');
         }
     }
     words
@@ -260,7 +257,7 @@ struct TextStyle(TextScreen);
 
 impl TextStyle {
     fn right(self, entry: &TableEntry, width: usize) -> String {
-        " ".repeat(width.saturating_sub(chars(&entry.text))) + &self.tone(&entry.text, entry.tone)
+        " ".repeat(width.saturating_sub(display_width(&entry.text))) + &self.tone(&entry.text, entry.tone)
     }
 
     fn tone(self, text: &str, tone: Tone) -> String {
@@ -572,7 +569,7 @@ innodb_flush_log_at_trx_commit / sync_binlog  knee  knee to best        best at 
             Fixture::durability().with(Vec::clear),
         ] {
             let text = text(&fixture.input(), TextScreen::PLAIN);
-            let wide: Vec<_> = text.lines().filter(|line| chars(line) > TEXT_WIDTH).collect();
+            let wide: Vec<_> = text.lines().filter(|line| display_width(line) > TEXT_WIDTH).collect();
             assert!(wide.is_empty(), "{wide:?}");
             assert!(!text.contains("NaN") && !text.contains("inf "), "{text}");
         }
@@ -583,12 +580,14 @@ innodb_flush_log_at_trx_commit / sync_binlog  knee  knee to best        best at 
         for fixture in [Fixture::durability(), Fixture::troubled(), Fixture::rates(), Fixture::watched()] {
             for width in [60, 80] {
                 let text = text(&fixture.input(), TextScreen::new(false, Some(width)));
-                let wide: Vec<_> = text.lines().filter(|line| chars(line) > width).collect();
+                let wide: Vec<_> = text.lines().filter(|line| display_width(line) > width).collect();
                 assert!(wide.is_empty(), "{width}: {wide:#?}");
             }
         }
         assert!(
-            text(&Fixture::durability().input(), TextScreen::new(false, Some(20))).lines().any(|line| chars(line) > 40)
+            text(&Fixture::durability().input(), TextScreen::new(false, Some(20)))
+                .lines()
+                .any(|line| display_width(line) > 40)
         );
     }
 
@@ -596,7 +595,29 @@ innodb_flush_log_at_trx_commit / sync_binlog  knee  knee to best        best at 
     fn numbers_are_not_broken() {
         assert_eq!(
             unbreakable("of 200 000 rows, 4.2 % in 2.10 ms; 1 194/s"),
-            ["of", "200 000", "rows,", "4.2 %", "in", "2.10 ms;", "1 194/s"]
+            ["of ", "200 000 ", "rows, ", "4.2 % ", "in ", "2.10 ms; ", "1 194/s "]
         );
+    }
+
+    #[test]
+    fn chinese_text_takes_two_columns_a_character() {
+        let entry = |text: &str| TableEntry::from(text.to_owned());
+        let table = DocumentTable {
+            caption: None,
+            header: vec!["code".to_owned(), "first message".to_owned()],
+            rows: vec![
+                vec![entry("表已满"), entry(&"数据库表已满，无法写入。".repeat(8))],
+                vec![entry("1062"), entry("Duplicate entry")],
+            ],
+            words_last: true,
+        };
+        let mut out = String::new();
+        push_table(&mut out, &table, TextStyle(TextScreen::new(false, Some(60))));
+        let lines: Vec<_> = out.lines().filter(|line| !line.is_empty()).collect();
+        assert!(lines.iter().all(|line| display_width(line) <= 60) && lines.len() > 4, "{out}");
+        assert!(lines.iter().all(|line| !line.trim_start().starts_with(['，', '。'])), "{out}");
+        assert_eq!(lines[0], "  code  first message");
+        assert_eq!(lines.last(), Some(&"  1062  Duplicate entry"));
+        assert!(lines[1].starts_with("表已满  数据库"), "{out}");
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use truetps_driver::{Client, DriverError, QueryResult};
 use truetps_record::SqlDialect;
-use truetps_report::{escaped_text, format, printable};
+use truetps_report::{display_width, escaped_text, format, printable};
 use truetps_sandbox::{Instance, NamedServers, SandboxError, SandboxFamily};
 
 use crate::commands::instance::get;
@@ -213,10 +213,13 @@ fn table(result: &QueryResult) -> String {
     rows.extend(
         result.rows.iter().map(|cells| cells.iter().map(|cell| cut(cell.as_deref().unwrap_or("NULL"))).collect()),
     );
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let width = |column: usize| rows.iter().map(|row| display_width(&row[column])).max().unwrap_or(0);
     let widths: Vec<_> = (0..result.columns.len()).map(width).collect();
     let line = |row: &Vec<String>| {
-        let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}"));
+        let cells = row.iter().zip(&widths).map(|(cell, width)| {
+            let padding = width.saturating_sub(display_width(cell));
+            format!("{cell}{}", " ".repeat(padding))
+        });
         format!("{}\n", cells.collect::<Vec<_>>().join("  ").trim_end())
     };
     let rule = format!("{}\n", widths.iter().map(|width| "-".repeat(*width)).collect::<Vec<_>>().join("  "));
@@ -243,6 +246,9 @@ mod tests {
     fn answers_for_programs_and_for_people() {
         assert_eq!(tabs(&result()), "id\tname\n1\ta\\tb\n22\t\\N\n");
         assert_eq!(table(&result()), "id  name\n--  ----\n1   a b\n22  NULL\n");
+        let mut chinese = result();
+        chinese.rows[0][0] = Some("表已满".to_owned());
+        assert_eq!(table(&chinese), "id      name\n------  ----\n表已满  a b\n22      NULL\n");
     }
 
     #[test]
