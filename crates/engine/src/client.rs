@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use truetps_driver::Link;
-use truetps_record::ErrorClass;
+use truetps_measure::AttemptFailure;
 use truetps_workload::ClientStream;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,14 +22,6 @@ pub(crate) enum ClientState {
     Done,
     /// Permanently without a connection.
     Lost,
-}
-
-/// An error that ended an attempt.
-#[derive(Debug)]
-pub(crate) struct AttemptFailure {
-    pub(crate) class: ErrorClass,
-    pub(crate) code: u16,
-    pub(crate) message: String,
 }
 
 /// The period without a connection: it broke, or is being renewed. How long the client tries to reconnect.

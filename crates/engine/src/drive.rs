@@ -8,13 +8,11 @@ use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
 use truetps_driver::{DriverError, Reply, SessionEvent};
+use truetps_measure::{AttemptFailure, Recorder, Timeline, WorkerInterval, WorkerPace, ns};
 use truetps_record::Phase;
 
-use crate::client::{AttemptFailure, ClientState, EngineClient};
-use crate::pace::WorkerPace;
+use crate::client::{ClientState, EngineClient};
 use crate::policy::{FailureAction, Policy};
-use crate::recorder::{Recorder, WorkerInterval};
-use crate::timeline::{Timeline, ns};
 use crate::worker::{EARLY_RATE_MAX, LOOK, Worker};
 
 /// Time limit for counting the starts up to the very end.

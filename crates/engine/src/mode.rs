@@ -1,8 +1,7 @@
 //! How many threads there are, and how they wait.
 
+use truetps_measure::{Pacing, RateOf};
 use truetps_record::DriveMode;
-
-use crate::pace::{Pacing, RateOf};
 
 /// Up to this many clients of a closed loop get a thread each. Measured beside sysbench,
 /// `docs/decisions/0006-drive-mode.md`.
@@ -40,10 +39,10 @@ impl Threads {
 
 #[cfg(test)]
 mod tests {
+    use truetps_measure::{OpenPacing, Rate};
     use truetps_record::Spacing;
 
     use super::*;
-    use crate::{OpenPacing, Rate, RateOf};
 
     #[test]
     fn few_clients_of_a_closed_loop_block() {

@@ -5,13 +5,13 @@ use std::io;
 use std::time::Duration;
 
 use truetps_driver::DriverError;
+use truetps_measure::{AttemptFailure, ns};
 use truetps_record::ErrorClass;
 
-use crate::client::{Absence, AttemptFailure, ClientState};
+use crate::client::{Absence, ClientState};
 use crate::drive::Drive;
 use crate::login::while_connecting;
 use crate::policy::FailureAction;
-use crate::timeline::ns;
 use crate::worker::Worker;
 
 /// Pause before the first new attempt; each further pause is twice as long, up to the second value.

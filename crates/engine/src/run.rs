@@ -11,19 +11,15 @@ use std::time::{Duration, Instant};
 use rustix::thread::{CpuSet, sched_setaffinity};
 use thiserror::Error;
 use truetps_driver::Connector;
+use truetps_measure::{Collector, Pacing, Quota, Timeline, Totals, WorkerInterval};
 use truetps_record::{
     Counts, DriveMode, ErrorCount, ErrorPolicy, ErrorTally, Histogram, Interval, LatencyFigures, OpenLoop, Phase,
 };
 use truetps_workload::Workload;
 
-use crate::collect::{Collector, Totals};
 use crate::drive::{Drive, WorkerEnd};
 use crate::login::Connected;
 use crate::mode::Threads;
-use crate::pace::Pacing;
-use crate::quota::Quota;
-use crate::recorder::WorkerInterval;
-use crate::timeline::Timeline;
 use crate::worker::{SharedRun, Worker};
 
 /// The load of one trial.

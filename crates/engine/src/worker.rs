@@ -11,12 +11,11 @@ use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
 use rustix::fd::OwnedFd;
 use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, timerfd_create, timerfd_settime};
 use truetps_driver::{Connector, Scratch};
+use truetps_measure::{Pacing, Quota};
 use truetps_record::ErrorPolicy;
 use truetps_workload::Workload;
 
 use crate::client::EngineClient;
-use crate::pace::Pacing;
-use crate::quota::Quota;
 
 /// A worker checks at least this often whether the run was ended early.
 pub(crate) const LOOK: Duration = Duration::from_millis(50);

@@ -4,7 +4,8 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use truetps_driver::{Connector, Target};
-use truetps_engine::{LoadSpec, Observer, Quota, RunEnding, RunOutcome, WorkerShares};
+use truetps_engine::{LoadSpec, Observer, Quota, RunEnding, RunOutcome};
+use truetps_measure::WorkerShares;
 use truetps_probe::RunPresence;
 use truetps_record::{
     Configuration, EngineFacts, FolderError, Histogram, Interval, OtherRun, Phase, Plan, ProbeSpec, Protocol, Trial,

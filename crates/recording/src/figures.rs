@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use truetps_engine::{WorkerShares, generator_limited, sustained};
+use truetps_measure::{WorkerShares, generator_limited, sustained};
 use truetps_probe::{HostCpu, ServerUse, server_use};
 use truetps_record::{Counts, ErrorCount, LatencyFigures, Measured, OpenLoop, ResourceUse};
 

@@ -19,5 +19,5 @@ pub use event::{TrialEvent, TrialListener, TrialPlace, other_run_warning};
 pub use experiment::{ExperimentStart, host_of_external_server, new_experiment, new_trial};
 pub use figures::MeasuredLoad;
 pub use recorder::{LoadFacts, LoadStart, TrialRecorder};
-pub use truetps_engine::SuspensionWatch;
+pub use truetps_measure::SuspensionWatch;
 pub use watch::{TrialWatch, WatchedServer};

@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use truetps_driver::Target;
-use truetps_engine::{SuspensionWatch, was_suspended};
+use truetps_measure::{SuspensionWatch, was_suspended};
 use truetps_probe::{clock, cores_of, own_cores};
 use truetps_record::{
     EngineFacts, FolderError, Histogram, Interval, OtherRun, Phase, ProbeSpec, Suspension, Trial, TrialWriter, Validity,

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use truetps_driver::{Dialect, Params, Statement};
 use truetps_record::{CustomStatement, CustomTable, WorkloadSpec};
 
+use crate::client_random::ClientRandom;
 use crate::generate::{Generators, RepeatedValue, RowPosition};
-use crate::random::ClientRandom;
 use crate::table::{RowSource, Table};
 use crate::write::Write;
 use crate::{ClientStream, Commit, NextStatement, Workload, WorkloadError};

@@ -10,8 +10,8 @@ use std::sync::Arc;
 use truetps_driver::{Params, Statement};
 use truetps_record::{KeyDistribution, KeyMode};
 
+use crate::client_random::ClientRandom;
 use crate::keys::Keys;
-use crate::random::ClientRandom;
 use crate::sysbench::SysbenchTables;
 use crate::write::{Write, WriteKind, for_each_table};
 use crate::{ClientStream, NextStatement, Table, Workload, WorkloadError};

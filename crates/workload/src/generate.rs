@@ -3,11 +3,11 @@
 use std::io::Write as _;
 
 use truetps_driver::{Params, Value};
+use truetps_random::{RandomStream, UnitSource};
 use truetps_record::{
     Alphabet, Generator, GeneratorKind, Scalar, TimeRange, UuidForm, UuidVersion, put_date, put_time,
 };
 
-use crate::RandomStream;
 use crate::keys::Keys;
 
 /// Position of a row or a transaction among all others.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use truetps_driver::{Dialect, Params, Statement};
 
-use crate::random::ClientRandom;
+use crate::client_random::ClientRandom;
 use crate::sysbench::SysbenchTables;
 use crate::write::{Write, WriteKind, for_each_table};
 use crate::{ClientStream, NextStatement, Table, Workload};

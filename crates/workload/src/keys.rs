@@ -1,10 +1,7 @@
 //! Draws keys by a plan's distribution. docs/reference/workloads.md has the formulas and their uses.
 
+use truetps_random::{RandomStream, UnitSource, Zipf, mix};
 use truetps_record::KeyDistribution;
-
-use crate::RandomStream;
-use crate::random::mix;
-use crate::zipf::Zipf;
 
 /// Draws numbers of `1..=count`.
 #[derive(Debug, Clone, Copy)]
@@ -17,7 +14,7 @@ pub(crate) struct Keys {
 #[derive(Debug, Clone, Copy)]
 enum Draw {
     Uniform,
-    Zipf(Zipf),
+    Zipf(ZipfRange),
     /// `count × u^exponent`.
     Power {
         exponent: f64,
@@ -28,7 +25,7 @@ enum Draw {
         accesses: f64,
     },
     /// Back from the newest.
-    Latest(Zipf),
+    Latest(ZipfRange),
 }
 
 impl Keys {
@@ -36,14 +33,14 @@ impl Keys {
     pub(crate) fn new(distribution: KeyDistribution, count: u64) -> Self {
         let (draw, scrambled) = match distribution {
             KeyDistribution::Uniform => (Draw::Uniform, false),
-            KeyDistribution::Zipfian { theta, scrambled } => (Draw::Zipf(Zipf::new(count, theta)), scrambled),
+            KeyDistribution::Zipfian { theta, scrambled } => (Draw::Zipf(ZipfRange::new(count, theta)), scrambled),
             // P(u^e <= h) = h^(1/e), which is 1 - h for this exponent.
             KeyDistribution::Pareto { h, scrambled } => (Draw::Power { exponent: h.ln() / (-h).ln_1p() }, scrambled),
             KeyDistribution::Special { accesses, keys, scrambled } => {
                 let hot = ((keys * count as f64).round() as u64).clamp(1, count);
                 (Draw::Special { hot, accesses }, scrambled)
             }
-            KeyDistribution::Latest { theta } => (Draw::Latest(Zipf::new(count, theta)), false),
+            KeyDistribution::Latest { theta } => (Draw::Latest(ZipfRange::new(count, theta)), false),
         };
         Self { count, draw, scramble: scrambled.then(|| Scramble::new(count)) }
     }
@@ -71,6 +68,26 @@ impl Keys {
             Draw::Latest(zipf) => newest + 1 - zipf.draw(stream),
         };
         self.scramble.map_or(key, |scramble| scramble.permute(key - 1) + 1)
+    }
+}
+
+/// Zipfian ranks of `1..=count`.
+#[derive(Debug, Clone, Copy)]
+struct ZipfRange {
+    zipf: Zipf,
+    count: u64,
+    high: f64,
+}
+
+impl ZipfRange {
+    fn new(count: u64, theta: f64) -> Self {
+        let zipf = Zipf::new(theta);
+        Self { zipf, count, high: zipf.high(count as f64) }
+    }
+
+    fn draw(&self, stream: &mut RandomStream) -> u64 {
+        // The largest counts have no exact double.
+        (self.zipf.draw(stream, self.count as f64, self.high) as u64).min(self.count)
     }
 }
 
@@ -112,43 +129,18 @@ impl Scramble {
     }
 }
 
-/// Draws many numbers and compares the counts with the expected masses of `1..`: chi-square over the cells that expect
-/// at least 10, with all others merged. Returns it together with the value that one of a million true samples exceeds
-/// (by Wilson and Hilferty 1931).
-#[cfg(test)]
-pub(crate) fn chi_square(masses: &[f64], mut draw: impl FnMut() -> u64) -> (f64, f64) {
-    const DRAWS: usize = 100_000;
-    const ONE_IN_A_MILLION: f64 = 4.75;
-    let mut seen = vec![0.0; masses.len()];
-    for _ in 0..DRAWS {
-        seen[draw() as usize - 1] += 1.0;
-    }
-    let cells = masses.iter().map(|mass| mass * DRAWS as f64).zip(seen);
-    let (mut large, small): (Vec<_>, Vec<_>) = cells.partition(|(expected, _)| *expected >= 10.0);
-    let rest = small.iter().fold((0.0, 0.0), |sum, cell| (sum.0 + cell.0, sum.1 + cell.1));
-    if rest.0 >= 10.0 {
-        large.push(rest);
-    }
-    let chi = large.iter().map(|(expected, seen): &(f64, f64)| (seen - expected).powi(2) / expected).sum();
-    let freedom = (large.len() as f64 - 1.0).max(1.0);
-    let spread = 2.0 / (9.0 * freedom);
-    (chi, freedom * (1.0 - spread + ONE_IN_A_MILLION * spread.sqrt()).powi(3))
-}
-
-#[cfg(test)]
-pub(crate) fn assert_fits(what: &str, masses: &[f64], draw: impl FnMut() -> u64) {
-    let (chi, limit) = chi_square(masses, draw);
-    assert!(chi <= limit, "{what}: chi-square {chi} is above {limit}");
-}
-
 #[cfg(test)]
 mod tests {
+    use truetps_random::assert_fits;
+
     use super::*;
 
     fn check(distribution: &str, masses: &[f64]) {
         let keys = Keys::new(distribution.parse().unwrap(), masses.len() as u64);
         let mut stream = RandomStream::new(77, 1);
-        assert_fits(distribution, masses, || keys.draw(&mut stream));
+        let mut seen = vec![0; masses.len()];
+        (0..100_000).for_each(|_| seen[keys.draw(&mut stream) as usize - 1] += 1);
+        assert_fits(distribution, &seen, masses);
     }
 
     #[test]

@@ -3,13 +3,13 @@
 //! A workload knows nothing of time, sessions or servers. A seed determines one stream for each client, independent of
 //! the number of worker threads, so that two runs with the same seed send the same statements.
 
+mod client_random;
 mod custom;
 mod delete_insert;
 mod generate;
 mod insert;
 mod keys;
 mod profile;
-mod random;
 mod read_write;
 mod sql_list;
 mod sql_text;
@@ -18,7 +18,6 @@ mod table;
 mod table_insert;
 mod update;
 mod write;
-mod zipf;
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -29,10 +28,10 @@ use truetps_record::{PlanError, WorkloadSpec};
 
 pub use insert::Insert;
 pub use profile::profile;
-pub use random::RandomStream;
 pub use sql_list::{SqlList, SqlStatement};
 pub use table::Table;
 pub use table_insert::TableInsert;
+pub use truetps_random::RandomStream;
 /// Names of the workloads.
 pub use truetps_record::WORKLOADS as NAMES;
 pub use write::{Write, WriteKind};

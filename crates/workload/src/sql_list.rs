@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use truetps_driver::{Dialect, Params, Statement};
 use truetps_record::{SqlDialect, SqlParts, WorkloadSpec};
 
-use crate::random::ClientRandom;
+use crate::client_random::ClientRandom;
 use crate::table::{RowSource, Table};
 use crate::{ClientStream, Commit, NextStatement, Workload, WorkloadError};
 

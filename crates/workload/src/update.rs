@@ -5,8 +5,8 @@ use std::sync::Arc;
 use truetps_driver::{Dialect, Params, Statement};
 use truetps_record::KeyDistribution;
 
+use crate::client_random::ClientRandom;
 use crate::keys::Keys;
-use crate::random::ClientRandom;
 use crate::sysbench::{SysbenchTables, push_c};
 use crate::table::RowSource;
 use crate::write::{Write, WriteKind, for_each_table};

@@ -7,20 +7,22 @@ use anyhow::Context;
 
 /// Which crates of the workspace a crate may use: the edges of ARCHITECTURE.md. A new edge needs a separate change with
 /// its reason.
-pub(super) const EDGES: [(&str, &[&str]); 17] = [
+pub(super) const EDGES: [(&str, &[&str]); 19] = [
     ("record", &[]),
+    ("random", &[]),
     ("driver", &["record"]),
-    ("workload", &["record", "driver"]),
-    ("engine", &["record", "driver", "workload"]),
+    ("workload", &["record", "driver", "random"]),
+    ("measure", &["record", "random"]),
+    ("engine", &["record", "driver", "workload", "measure"]),
     ("probe", &["record", "driver"]),
     ("knowledge", &["record"]),
-    ("recording", &["record", "driver", "engine", "probe"]),
+    ("recording", &["record", "driver", "measure", "probe"]),
     ("inspect", &["record", "driver", "probe", "knowledge"]),
-    ("sysbench", &["record", "driver", "engine", "probe", "recording"]),
+    ("sysbench", &["record", "driver", "measure", "probe", "random", "recording"]),
     ("sandbox", &["record", "driver"]),
     ("analysis", &["record"]),
     ("report", &["record", "analysis", "knowledge"]),
-    ("lab", &["record", "driver", "workload", "engine", "probe", "recording", "sandbox", "knowledge"]),
+    ("lab", &["record", "driver", "workload", "engine", "measure", "probe", "recording", "sandbox", "knowledge"]),
     ("compat", &["record", "driver", "workload", "engine", "probe", "recording", "lab"]),
     (
         "cli",

@@ -8,6 +8,8 @@ use std::ffi::{CStr, c_char, c_double, c_int};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use truetps_random::UnitSource;
+
 use super::context::{self, Context, EventTurn};
 use super::released::{self, Released};
 use super::shapes::{ConnectionShape, StatementShape};

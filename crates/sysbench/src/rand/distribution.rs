@@ -3,6 +3,8 @@
 //! The ends of a range are unsigned 32-bit numbers and all arithmetic wraps, as in C: a range from 5 to 3 has 2^32 - 1
 //! numbers, and one from 0 to 2^32 - 1 has none, so that only its first number is drawn.
 
+use truetps_random::UnitSource;
+
 use super::Xoroshiro;
 use super::zipf::SysbenchZipf;
 

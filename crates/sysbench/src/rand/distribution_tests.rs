@@ -1,5 +1,6 @@
+use truetps_random::assert_fits;
+
 use super::*;
-use crate::rand::statistics::assert_fits;
 
 /// The generator of sysbench's first thread under `--rand-seed=5`.
 fn seed_5() -> Xoroshiro {
@@ -75,7 +76,7 @@ fn uniform_is_uniform() {
     for _ in 0..100_000 {
         seen[uniform(&mut random, 1, 100) as usize - 1] += 1;
     }
-    assert_fits(&seen, &[0.01; 100]);
+    assert_fits("uniform", &seen, &[0.01; 100]);
 }
 
 #[test]

@@ -5,7 +5,7 @@
 //!
 //! - `xoroshiro`: the generator, and how it is seeded.
 //! - `distribution`: numbers of a range, by the distribution that was chosen or by name.
-//! - `zipf`: the distribution that takes more than a line.
+//! - `zipf`: Zipfian numbers of ranges that differ from draw to draw.
 //! - - `unique`: numbers that never repeat.
 //! - `text`: strings.
 
@@ -14,9 +14,6 @@ mod text;
 mod unique;
 mod xoroshiro;
 mod zipf;
-
-#[cfg(test)]
-mod statistics;
 
 pub(crate) use distribution::{DistributionName, Parameters, RandomDistributions};
 pub(crate) use text::{string, varstring};

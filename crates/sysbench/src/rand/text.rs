@@ -1,5 +1,7 @@
 //! Random strings.
 
+use truetps_random::eight_digits;
+
 use super::Xoroshiro;
 use super::distribution::uniform;
 
@@ -74,22 +76,11 @@ fn take_digit(fraction: &mut u64, count: u64) -> u64 {
     (product >> 64) as u64
 }
 
-/// The decimal digits of a number below 10^8, all at once: halves, quarters and eighths of the number are divided side by
-/// side within one word. 10486 / 2^20 and 103 / 2^10 are a hundredth and a tenth, exact for numbers as small as these.
-#[inline]
-fn eight_digits(number: u64) -> [u8; 8] {
-    let halves = (number / 10_000) | ((number % 10_000) << 32);
-    let hundreds = (halves * 10_486) >> 20 & 0x0000_007f_0000_007f;
-    let quarters = hundreds | (halves - hundreds * 100) << 16;
-    let tens = (quarters * 103) >> 10 & 0x000f_000f_000f_000f;
-    let eighths = tens | (quarters - tens * 10) << 8;
-    (eighths | u64::from_ne_bytes([b'0'; 8])).to_le_bytes()
-}
-
 #[cfg(test)]
 mod tests {
+    use truetps_random::assert_fits;
+
     use super::*;
-    use crate::rand::statistics::assert_fits;
 
     #[test]
     fn patterns_are_filled() {
@@ -111,13 +102,6 @@ mod tests {
             .collect();
         assert_eq!(&kinds[..6], "#-@-##");
         assert!(text.ends_with('x'));
-    }
-
-    #[test]
-    fn eight_digits_are_those_of_the_number() {
-        for number in (0..100_000_000).step_by(997).chain([99, 100, 9_999, 10_000, 99_999_999]) {
-            assert_eq!(eight_digits(number).as_slice(), format!("{number:08}").as_bytes());
-        }
     }
 
     #[test]
@@ -144,8 +128,8 @@ mod tests {
             }
         }
         for (digits, letters) in digits.iter().zip(&letters) {
-            assert_fits(digits, &[0.1; 10]);
-            assert_fits(letters, &[1.0 / 26.0; 26]);
+            assert_fits("digits", digits, &[0.1; 10]);
+            assert_fits("letters", letters, &[1.0 / 26.0; 26]);
         }
     }
 
@@ -160,7 +144,7 @@ mod tests {
                 string(&mut random, &[b'#'; 24], &mut out);
                 pairs[usize::from(out[place] - b'0') * 10 + usize::from(out[place + 1] - b'0')] += 1;
             }
-            assert_fits(&pairs, &[0.01; 100]);
+            assert_fits("pairs", &pairs, &[0.01; 100]);
         }
     }
 
@@ -176,8 +160,8 @@ mod tests {
                 characters[usize::from(character - b'0')] += 1;
             }
         }
-        assert_fits(&lengths, &[1.0 / 11.0; 11]);
-        assert_fits(&characters, &[1.0 / 75.0; 75]);
+        assert_fits("lengths", &lengths, &[1.0 / 11.0; 11]);
+        assert_fits("characters", &characters, &[1.0 / 75.0; 75]);
         assert_eq!(varstring(&mut random, 5, 5, &mut out), 5);
         assert_eq!(varstring(&mut random, 50, 50, &mut out), 20);
     }

@@ -1,6 +1,8 @@
 //! xoroshiro128+ (Blackman and Vigna, "Scrambled linear pseudorandom number generators", 2018), with the rotations of
 //! its first version, 55, 14 and 36, as in sysbench.
 
+use truetps_random::UnitSource;
+
 /// Two words of state, small enough for a `Cell`: [`Xoroshiro::state`] and [`Xoroshiro::from_state`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Xoroshiro {
@@ -48,10 +50,12 @@ impl Xoroshiro {
         self.state = [first.rotate_left(55) ^ mixed ^ mixed << 14, mixed.rotate_left(36)];
         first.wrapping_add(second)
     }
+}
 
-    /// At least 0, less than 1, in steps of 2^-52.
+impl UnitSource for Xoroshiro {
+    /// In steps of 2^-52.
     #[inline]
-    pub(crate) fn unit(&mut self) -> f64 {
+    fn unit(&mut self) -> f64 {
         // Exact: 52 bits fit a double, and the factor is a power of two.
         (self.next_u64() >> 12) as f64 * (1.0 / (1_u64 << 52) as f64)
     }

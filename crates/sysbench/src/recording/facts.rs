@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use indexmap::IndexMap;
 use truetps_driver::Dialect;
-use truetps_engine::{WorkerShares, generator_limited, sustained};
+use truetps_measure::{WorkerShares, generator_limited, sustained};
 use truetps_probe::{HostCpu, clock, host_facts};
 use truetps_record::{
     CONNECTIONS, Configuration, Design, DriveMode, EngineFacts, ErrorClass, ErrorCount, ErrorPolicy, Experiment,

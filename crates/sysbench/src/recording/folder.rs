@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use truetps_driver::{Client, server_settings};
-use truetps_engine::{SuspensionWatch, was_suspended};
+use truetps_measure::{SuspensionWatch, was_suspended};
 use truetps_probe::{HostCpu, clock};
 use truetps_record::{
     Counts, EngineFacts, Experiment, ExperimentFolder, FolderError, Interval, OtherRun, Phase, Suspension, Trial,

@@ -4,6 +4,8 @@
 //! start counts its delay as latency, and overload is a growing queue, never an error. Waiting starts are not stored:
 //! the same stream of random numbers is drawn twice, for claims and for the count of due starts.
 
+use truetps_random::UnitSource;
+
 use crate::rand::Xoroshiro;
 
 /// More starts than this are skipped at once: drawing each would delay the clients.

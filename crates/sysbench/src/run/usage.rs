@@ -6,7 +6,7 @@
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use truetps_engine::ThreadUse;
+use truetps_measure::ThreadUse;
 
 /// Nothing is added before the measured time.
 const NOT_MEASURED: u32 = 0;

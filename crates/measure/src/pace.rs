@@ -4,8 +4,8 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::time::Duration;
 
+use truetps_random::RandomStream;
 use truetps_record::Spacing;
-use truetps_workload::RandomStream;
 
 use crate::arrivals::{ArrivalStream, Rate, StartShare};
 use crate::timeline::ns;
@@ -21,7 +21,7 @@ pub enum Pacing {
 impl Pacing {
     /// The most starts a second that one of `workers` workers, with this number of clients, makes by the clock; zero in
     /// a closed loop.
-    pub(crate) fn starts_of(&self, clients: usize, workers: usize) -> f64 {
+    pub fn starts_of(&self, clients: usize, workers: usize) -> f64 {
         match self {
             Self::Closed => 0.0,
             Self::Open(open) => {
@@ -62,11 +62,11 @@ const POOL_STREAM: u64 = 1 << 62;
 const CLIENT_STREAMS: u64 = 1 << 61;
 /// Starts that are counted at a time: a schedule may be faster than a worker can count, and other work must be done in
 /// between.
-pub(crate) const ARRIVALS_MAX: u64 = 1 << 14;
+pub const ARRIVALS_MAX: u64 = 1 << 14;
 
 /// One schedule. Waiting starts are not stored: the same schedule, read a second time from the last start taken, gives
 /// their times. So a backlog of hours takes no memory.
-pub(crate) struct ScheduleSource {
+pub struct ScheduleSource {
     coming: ArrivalStream,
     waiting: ArrivalStream,
     queued: u64,
@@ -97,7 +97,7 @@ impl ScheduleSource {
 }
 
 /// A worker's share of the pacing.
-pub(crate) enum WorkerPace {
+pub enum WorkerPace {
     Closed,
     Pool {
         source: ScheduleSource,
@@ -116,15 +116,15 @@ pub(crate) enum WorkerPace {
 }
 
 /// The answer to a request for a start.
-pub(crate) struct ClaimedStart {
-    pub(crate) scheduled_ns: Option<u64>,
+pub struct ClaimedStart {
+    pub scheduled_ns: Option<u64>,
     /// Starts that were skipped before it.
-    pub(crate) skipped: u64,
+    pub skipped: u64,
 }
 
 impl WorkerPace {
     /// The pace of worker `worker` of `workers`, which has the clients with these numbers, of `all` clients.
-    pub(crate) fn new(pacing: &Pacing, clients: &[u32], all: u32, worker: usize, workers: usize) -> Self {
+    pub fn new(pacing: &Pacing, clients: &[u32], all: u32, worker: usize, workers: usize) -> Self {
         let Pacing::Open(open) = pacing else { return Self::Closed };
         let limit_ns = open.latency_limit.map_or(u64::MAX, ns);
         match open.of {
@@ -147,12 +147,14 @@ impl WorkerPace {
         }
     }
 
-    pub(crate) fn is_open(&self) -> bool {
+    #[inline]
+    pub fn is_open(&self) -> bool {
         !matches!(self, Self::Closed)
     }
 
     /// When the next start is scheduled.
-    pub(crate) fn next_due_ns(&self) -> u64 {
+    #[inline]
+    pub fn next_due_ns(&self) -> u64 {
         match self {
             Self::Closed => u64::MAX,
             Self::Pool { source, .. } => source.coming.next_ns(),
@@ -162,7 +164,7 @@ impl WorkerPace {
 
     /// Queues the starts that are scheduled before `until_ns`, at most `ARRIVALS_MAX`: then there may be more. Each
     /// needs the permission of `may_start`; if it refuses, the schedule is over. Returns how many were queued.
-    pub(crate) fn arrive(&mut self, until_ns: u64, mut may_start: impl FnMut() -> bool) -> u64 {
+    pub fn arrive(&mut self, until_ns: u64, mut may_start: impl FnMut() -> bool) -> u64 {
         match self {
             Self::Closed => 0,
             Self::Pool { source, .. } => source.arrive(until_ns, ARRIVALS_MAX, &mut may_start),
@@ -187,7 +189,8 @@ impl WorkerPace {
     }
 
     /// A client that may have a start to make: check that it is free, then call [`Self::take`].
-    pub(crate) fn next_candidate(&mut self) -> Option<u32> {
+    #[inline]
+    pub fn next_candidate(&mut self) -> Option<u32> {
         match self {
             Self::Pool { source, free, .. } if source.queued > 0 => free.pop_front(),
             Self::Closed | Self::Pool { .. } => None,
@@ -196,14 +199,15 @@ impl WorkerPace {
     }
 
     /// This client was free and has lost its connection: it is no candidate until it is free again.
-    pub(crate) fn forget(&mut self, slot: usize) {
+    pub fn forget(&mut self, slot: usize) {
         if let Self::Pool { free, .. } = self {
             free.retain(|other| *other as usize != slot);
         }
     }
 
     /// The start that this free client has to make now.
-    pub(crate) fn take(&mut self, slot: usize, now_ns: u64) -> ClaimedStart {
+    #[inline]
+    pub fn take(&mut self, slot: usize, now_ns: u64) -> ClaimedStart {
         let (source, limit_ns) = match self {
             Self::Closed => return ClaimedStart { scheduled_ns: Some(now_ns), skipped: 0 },
             Self::Pool { source, limit_ns, .. } => (source, *limit_ns),

@@ -3,6 +3,8 @@
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
+use crate::{UnitSource, eight_digits};
+
 /// A stream of random numbers: 16 bytes of state, the same on every machine.
 #[derive(Debug, Clone)]
 pub struct RandomStream {
@@ -17,31 +19,30 @@ impl RandomStream {
     }
 
     /// A stream that begins anywhere in the generator's period.
-    fn split(&mut self) -> Self {
+    #[must_use]
+    pub fn split(&mut self) -> Self {
         let state = (u128::from(self.next_u64()) << 64) | u128::from(self.next_u64());
         Self { generator: Pcg64Mcg::new(state) }
     }
 
+    #[inline]
     pub fn next_u64(&mut self) -> u64 {
         self.generator.next_u64()
     }
 
     /// Uniform in `0..below`, by the high half of a product (Lemire 2019, without the rejection: the bias is under
     /// `below / 2^64`). `below` must not be 0.
+    #[inline]
     pub fn below(&mut self, below: u64) -> u64 {
         debug_assert!(below > 0);
         ((u128::from(self.next_u64()) * u128::from(below)) >> 64) as u64
     }
 
     /// Uniform in the open interval (0, 1): 53 bits, never 0 and never 1.
+    #[inline]
     pub fn open_unit(&mut self) -> f64 {
         const STEP: f64 = 1.0 / (1_u64 << 53) as f64;
         ((self.next_u64() >> 11) as f64 + 0.5) * STEP
-    }
-
-    /// Uniform in `0.0..1.0`, in steps of 2^-53.
-    pub fn unit(&mut self) -> f64 {
-        (self.next_u64() >> 11) as f64 * (1.0 / (1_u64 << 53) as f64)
     }
 
     /// Appends groups of 11 random digits joined by `-`: the text of a sysbench-shaped row.
@@ -56,57 +57,19 @@ impl RandomStream {
     }
 }
 
-/// The decimal digits of a number below 10^8, all eight at once: halves, then pairs, then digits, each in a lane of one
-/// word of its own.
-fn eight_digits(number: u64) -> [u8; 8] {
-    let fours = (number / 10_000) | ((number % 10_000) << 32);
-    // Multiplying and shifting divides: by 100 below 10,000, by 10 below 100.
-    let hundreds = ((fours * 10_486) >> 20) & 0x0000_007f_0000_007f;
-    let twos = hundreds | ((fours - hundreds * 100) << 16);
-    let tens = ((twos * 103) >> 10) & 0x000f_000f_000f_000f;
-    let ones = tens | ((twos - tens * 10) << 8);
-    (ones | 0x3030_3030_3030_3030).to_le_bytes()
+impl UnitSource for RandomStream {
+    /// In steps of 2^-53.
+    #[inline]
+    fn unit(&mut self) -> f64 {
+        (self.next_u64() >> 11) as f64 * (1.0 / (1_u64 << 53) as f64)
+    }
 }
 
 /// The finaliser of SplitMix64 (Steele, Lea, Flood 2014).
-pub(crate) fn mix(value: u64) -> u64 {
+pub fn mix(value: u64) -> u64 {
     let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     value ^ (value >> 31)
-}
-
-/// The random values of one client. Each transaction has its own stream, so that transaction number `n` does not depend
-/// on the ones before it, and can be repeated.
-#[derive(Debug, Clone)]
-pub(crate) struct ClientRandom {
-    starts: RandomStream,
-    /// The stream as it was when the transaction began.
-    start: RandomStream,
-    pub(crate) stream: RandomStream,
-    begun: u64,
-}
-
-impl ClientRandom {
-    pub(crate) fn new(seed: u64, client: u32) -> Self {
-        let mut starts = RandomStream::new(seed, u64::from(client));
-        let start = starts.split();
-        Self { starts, stream: start.clone(), start, begun: 0 }
-    }
-
-    pub(crate) fn next_transaction(&mut self) {
-        self.start = self.starts.split();
-        self.stream = self.start.clone();
-        self.begun += 1;
-    }
-
-    pub(crate) fn rewind(&mut self) {
-        self.stream = self.start.clone();
-    }
-
-    /// Transactions that this client began before this one.
-    pub(crate) fn number(&self) -> u64 {
-        self.begun.saturating_sub(1)
-    }
 }
 
 #[cfg(test)]
@@ -119,13 +82,6 @@ mod tests {
         assert_eq!(first(42, 7), first(42, 7));
         assert_ne!(first(42, 7), first(42, 8));
         assert_ne!(first(1, 2), first(2, 1));
-    }
-
-    #[test]
-    fn eight_digits_are_those_of_the_number() {
-        for number in (0..100_000_000).step_by(997).chain([0, 9, 99, 100, 9_999, 10_000, 99_999_999]) {
-            assert_eq!(eight_digits(number), *format!("{number:08}").as_bytes(), "{number}");
-        }
     }
 
     #[test]
@@ -155,20 +111,5 @@ mod tests {
             seen[stream.below(7) as usize] += 1;
         }
         assert!(seen.iter().all(|count| (850..1150).contains(count)), "{seen:?}");
-    }
-
-    #[test]
-    fn a_transaction_does_not_depend_on_how_much_of_the_one_before_was_used() {
-        let (mut all, mut little) = (ClientRandom::new(5, 1), ClientRandom::new(5, 1));
-        for n in 0..100 {
-            all.next_transaction();
-            little.next_transaction();
-            assert_eq!((all.number(), little.number()), (n, n));
-            let first = all.stream.next_u64();
-            assert_eq!(first, little.stream.next_u64());
-            (0..n).for_each(|_| assert_ne!(all.stream.next_u64(), first));
-            all.rewind();
-            assert_eq!(all.stream.next_u64(), first);
-        }
     }
 }

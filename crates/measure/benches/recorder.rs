@@ -1,10 +1,10 @@
-//! What it costs to count one transaction: `cargo bench -p truetps-engine`. The aim is under 50 ns, clock included.
+//! What it costs to count one transaction: `cargo bench -p truetps-measure`. The aim is under 50 ns, clock included.
 
 use std::cell::RefCell;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use truetps_engine::{Recorder, Timeline};
+use truetps_measure::{Recorder, Timeline};
 
 fn main() {
     divan::main();

@@ -3,46 +3,53 @@
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
-use truetps_record::{Counts, ErrorTally, Histogram, Phase, StartCounts, new_histogram};
+use truetps_record::{Counts, ErrorClass, ErrorTally, Histogram, Phase, StartCounts, new_histogram};
 
 use crate::buckets::Buckets;
-use crate::client::AttemptFailure;
 use crate::thread_use::SplitUse;
 use crate::timeline::{Slice, Timeline};
 
+/// An error that ended an attempt.
+#[derive(Debug)]
+pub struct AttemptFailure {
+    pub class: ErrorClass,
+    pub code: u16,
+    pub message: String,
+}
+
 /// One worker's share of one interval.
 #[derive(Debug)]
-pub(crate) struct WorkerInterval {
-    pub(crate) worker: usize,
-    pub(crate) slice: Slice,
-    pub(crate) ended_ns: u64,
-    pub(crate) counts: Counts,
-    pub(crate) histogram: Histogram,
-    pub(crate) buckets: Buckets,
-    pub(crate) open: Option<Box<OpenCell>>,
-    pub(crate) errors: ErrorTally,
+pub struct WorkerInterval {
+    pub worker: usize,
+    pub slice: Slice,
+    pub ended_ns: u64,
+    pub counts: Counts,
+    pub histogram: Histogram,
+    pub buckets: Buckets,
+    pub open: Option<Box<OpenCell>>,
+    pub errors: ErrorTally,
     /// CPU time of the worker's thread in this interval.
-    pub(crate) cpu_ns: u64,
+    pub cpu_ns: u64,
     /// Time that the thread was ready to run and waited for a core; 0 if the kernel does not report it.
-    pub(crate) wait_ns: u64,
+    pub wait_ns: u64,
 }
 
 /// Figures that only an open loop adds.
 #[derive(Debug)]
-pub(crate) struct OpenCell {
-    pub(crate) starts: StartCounts,
-    pub(crate) service: Histogram,
-    pub(crate) lag: Histogram,
-    pub(crate) late: Histogram,
+pub struct OpenCell {
+    pub starts: StartCounts,
+    pub service: Histogram,
+    pub lag: Histogram,
+    pub late: Histogram,
 }
 
 impl OpenCell {
-    pub(crate) fn new(starts: StartCounts) -> Self {
+    pub fn new(starts: StartCounts) -> Self {
         Self { starts, service: new_histogram(), lag: new_histogram(), late: new_histogram() }
     }
 
     /// Adds what another worker, or a later interval, has.
-    pub(crate) fn add_histograms(&mut self, other: &Self) {
+    pub fn add_histograms(&mut self, other: &Self) {
         for (ours, theirs) in
             [(&mut self.service, &other.service), (&mut self.lag, &other.lag), (&mut self.late, &other.late)]
         {
@@ -72,7 +79,7 @@ pub struct IntervalSink(
 );
 
 impl Recorder {
-    pub(crate) fn new(timeline: Arc<Timeline>, worker: usize, is_open: bool, out: Sender<WorkerInterval>) -> Self {
+    pub fn new(timeline: Arc<Timeline>, worker: usize, is_open: bool, out: Sender<WorkerInterval>) -> Self {
         let slice = timeline.first_slice();
         Self {
             slice,
@@ -94,31 +101,35 @@ impl Recorder {
         (Self::new(timeline, 0, false, out), IntervalSink(cells))
     }
 
-    pub(crate) fn phase(&self) -> Phase {
+    #[inline]
+    pub fn phase(&self) -> Phase {
         self.slice.phase
     }
 
-    pub(crate) fn in_flight(&self) -> u64 {
+    #[inline]
+    pub fn in_flight(&self) -> u64 {
         self.counts.in_flight
     }
 
     /// Statements that were answered in the current interval.
-    pub(crate) fn answers(&self) -> u64 {
+    pub fn answers(&self) -> u64 {
         self.counts.statements
     }
 
     /// Waiting starts.
-    pub(crate) fn queued(&self) -> u64 {
+    #[inline]
+    pub fn queued(&self) -> u64 {
         self.open.as_ref().map_or(0, |open| open.starts.queued)
     }
 
     /// When the current interval ends, as known now: the measure phase can be cut short at any time.
-    pub(crate) fn next_end_ns(&self) -> u64 {
+    #[inline]
+    pub fn next_end_ns(&self) -> u64 {
         self.timeline.slice_end_ns(&self.slice)
     }
 
     /// Counts scheduled starts.
-    pub(crate) fn scheduled(&mut self, starts: u64) {
+    pub fn scheduled(&mut self, starts: u64) {
         if let Some(open) = &mut self.open {
             open.starts.scheduled += starts;
             open.starts.queued += starts;
@@ -126,20 +137,23 @@ impl Recorder {
     }
 
     /// Counts skipped starts.
-    pub(crate) fn skipped(&mut self, starts: u64) {
+    #[inline]
+    pub fn skipped(&mut self, starts: u64) {
         if let Some(open) = &mut self.open {
             open.starts.skipped += starts;
             open.starts.queued -= starts;
         }
     }
 
+    #[inline]
     pub fn started(&mut self) {
         self.counts.started += 1;
         self.counts.in_flight += 1;
     }
 
     /// A scheduled start of an open loop was made at `now_ns`, by a client that was free since `free_since_ns`.
-    pub(crate) fn started_late(&mut self, scheduled_ns: u64, free_since_ns: u64, now_ns: u64) {
+    #[inline]
+    pub fn started_late(&mut self, scheduled_ns: u64, free_since_ns: u64, now_ns: u64) {
         if let Some(open) = &mut self.open {
             open.starts.queued -= 1;
             open.lag.saturating_record(now_ns.saturating_sub(scheduled_ns));
@@ -148,11 +162,13 @@ impl Recorder {
     }
 
     /// A statement was answered.
+    #[inline]
     pub fn answered(&mut self) {
         self.counts.statements += 1;
     }
 
     /// A transaction succeeded at `now_ns`. It was scheduled for `scheduled_ns` and started at `started_ns`.
+    #[inline]
     pub fn ok(&mut self, scheduled_ns: u64, started_ns: u64, now_ns: u64, rows_changed: u64) {
         self.counts.ok += 1;
         self.counts.rows_changed += rows_changed;
@@ -165,7 +181,7 @@ impl Recorder {
     }
 
     /// A transaction ended with an error.
-    pub(crate) fn failed(&mut self, failure: &AttemptFailure, is_ignored: bool) {
+    pub fn failed(&mut self, failure: &AttemptFailure, is_ignored: bool) {
         self.counts.failed += 1;
         self.counts.ignored += u64::from(is_ignored);
         self.counts.in_flight -= 1;
@@ -173,18 +189,18 @@ impl Recorder {
     }
 
     /// An attempt ended with an error and is retried.
-    pub(crate) fn retried(&mut self, failure: &AttemptFailure) {
+    pub fn retried(&mut self, failure: &AttemptFailure) {
         self.counts.retried += 1;
         self.note(failure);
     }
 
     /// An operation that is not a transaction failed, and is retried.
-    pub(crate) fn note(&mut self, failure: &AttemptFailure) {
+    pub fn note(&mut self, failure: &AttemptFailure) {
         self.errors.add_retried(failure.class, failure.code, &failure.message);
     }
 
     /// Delivers the last interval, which ends now.
-    pub(crate) fn finish(mut self, now_ns: u64) {
+    pub fn finish(mut self, now_ns: u64) {
         let ended_ns = now_ns.max(self.slice.start_ns);
         self.rotate(ended_ns, ended_ns);
     }

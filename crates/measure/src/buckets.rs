@@ -15,7 +15,7 @@ struct Bucket {
 
 /// The buckets of one interval, from its start.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Buckets {
+pub struct Buckets {
     start_ns: u64,
     /// End of the last bucket.
     end_ns: u64,
@@ -23,12 +23,13 @@ pub(crate) struct Buckets {
 }
 
 impl Buckets {
-    pub(crate) fn new(start_ns: u64) -> Self {
+    pub fn new(start_ns: u64) -> Self {
         Self { start_ns, end_ns: start_ns, list: Vec::with_capacity(BUCKETS_USUAL) }
     }
 
     /// A transaction succeeded.
-    pub(crate) fn ok(&mut self, now_ns: u64) {
+    #[inline]
+    pub fn ok(&mut self, now_ns: u64) {
         if now_ns >= self.end_ns {
             self.open(now_ns);
         }
@@ -47,7 +48,7 @@ impl Buckets {
     }
 
     /// Adds what another worker has counted in the same interval.
-    pub(crate) fn merge(&mut self, other: &Self) {
+    pub fn merge(&mut self, other: &Self) {
         if self.list.len() < other.list.len() {
             self.list.resize(other.list.len(), Bucket::default());
             self.end_ns = other.end_ns;
@@ -66,7 +67,7 @@ impl Buckets {
 
     /// The counts of an interval of this length. Its last bucket is shortened to fit, and includes the counts of a
     /// worker that saw the end late.
-    pub(crate) fn counts(&self, length_ns: u64) -> Vec<u32> {
+    pub fn counts(&self, length_ns: u64) -> Vec<u32> {
         let wanted = (length_ns.div_ceil(BUCKET_NS) as usize).max(1);
         let mut counts: Vec<_> = self.list.iter().map(|bucket| bucket.ok).collect();
         let late: u32 = counts.get(wanted..).unwrap_or_default().iter().sum();

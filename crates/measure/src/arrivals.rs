@@ -4,8 +4,8 @@
 //! equally spaced or with exponential gaps of mean 1 (the time change theorem: Daley and Vere-Jones, *An Introduction
 //! to the Theory of Point Processes*, section 7.4). So a ramp needs no separate mechanism.
 
+use truetps_random::RandomStream;
 use truetps_record::Spacing;
-use truetps_workload::RandomStream;
 
 /// λ(t), in starts a second: `from` until `ramp_start_s`, then linearly to `to` at `ramp_end_s`, then `to`.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -45,9 +45,9 @@ impl Rate {
 /// workers.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct StartShare {
-    pub(crate) clients: u64,
-    pub(crate) workers: u64,
-    pub(crate) worker: u64,
+    pub clients: u64,
+    pub workers: u64,
+    pub worker: u64,
 }
 
 impl StartShare {

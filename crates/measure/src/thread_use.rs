@@ -32,7 +32,7 @@ impl ThreadUse {
     }
 
     /// Whether the kernel reports how long the thread waits for a core.
-    pub(crate) fn sees_waits(&self) -> bool {
+    pub fn sees_waits(&self) -> bool {
         self.schedstat.is_some()
     }
 

@@ -14,40 +14,40 @@ use crate::recorder::{OpenCell, WorkerInterval};
 type IntervalKey = (u64, Phase);
 
 /// One interval of all workers together.
-pub(crate) struct MergedInterval {
+pub struct MergedInterval {
     ended_ns: u64,
     counts: Counts,
-    pub(crate) histogram: Histogram,
+    pub histogram: Histogram,
     buckets: Buckets,
     open: Option<OpenCell>,
     errors: ErrorTally,
 }
 
 /// Sums of the measure phase.
-pub(crate) struct Totals {
-    pub(crate) counts: Option<Counts>,
-    pub(crate) histogram: Histogram,
+pub struct Totals {
+    pub counts: Option<Counts>,
+    pub histogram: Histogram,
     open: Option<OpenCell>,
-    pub(crate) errors: ErrorTally,
-    pub(crate) length_ns: u64,
+    pub errors: ErrorTally,
+    pub length_ns: u64,
     /// CPU time of each worker.
-    pub(crate) cpu_ns: Vec<u64>,
+    pub cpu_ns: Vec<u64>,
     /// Time that each worker was ready to run and waited for a core.
-    pub(crate) wait_ns: Vec<u64>,
+    pub wait_ns: Vec<u64>,
     /// Errors outside the measure phase.
-    pub(crate) errors_elsewhere: ErrorTally,
+    pub errors_elsewhere: ErrorTally,
 }
 
-pub(crate) struct Collector {
+pub struct Collector {
     open: BTreeMap<IntervalKey, MergedInterval>,
     /// The last interval that each worker has delivered; `None` before its first.
     last: Vec<Option<IntervalKey>>,
     gaps: Gaps,
-    pub(crate) totals: Totals,
+    pub totals: Totals,
 }
 
 impl Collector {
-    pub(crate) fn new(workers: usize) -> Self {
+    pub fn new(workers: usize) -> Self {
         let totals = Totals {
             counts: None,
             histogram: new_histogram(),
@@ -61,7 +61,7 @@ impl Collector {
         Self { open: BTreeMap::new(), last: vec![None; workers], gaps: Gaps::default(), totals }
     }
 
-    pub(crate) fn add(&mut self, cell: &WorkerInterval) {
+    pub fn add(&mut self, cell: &WorkerInterval) {
         let key = (cell.slice.start_ns, cell.slice.phase);
         self.last[cell.worker] = Some(key);
         if cell.slice.phase == Phase::Measure {
@@ -88,7 +88,7 @@ impl Collector {
     }
 
     /// The next interval that every worker has delivered.
-    pub(crate) fn take_complete(&mut self) -> Option<(Interval, MergedInterval)> {
+    pub fn take_complete(&mut self) -> Option<(Interval, MergedInterval)> {
         let (key, _) = self.open.first_key_value()?;
         if self.last.iter().any(|last| last.is_none_or(|last| last < *key)) {
             return None;
@@ -97,7 +97,7 @@ impl Collector {
     }
 
     /// The next interval, even if some workers have not delivered it: for the end of a run.
-    pub(crate) fn take_first(&mut self) -> Option<(Interval, MergedInterval)> {
+    pub fn take_first(&mut self) -> Option<(Interval, MergedInterval)> {
         let ((start_ns, phase), whole) = self.open.pop_first()?;
         let length_ns = whole.ended_ns.saturating_sub(start_ns);
         if phase == Phase::Measure {
@@ -142,7 +142,7 @@ impl Totals {
     }
 
     /// Figures of an open loop; `None` in a closed one.
-    pub(crate) fn open_loop(&self) -> Option<OpenLoop> {
+    pub fn open_loop(&self) -> Option<OpenLoop> {
         self.open.as_ref().map(OpenCell::figures)
     }
 }

@@ -37,15 +37,15 @@ struct Opened {
 
 /// One period with one set of counters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Slice {
-    pub(crate) phase: Phase,
-    pub(crate) start_ns: u64,
+pub struct Slice {
+    pub phase: Phase,
+    pub start_ns: u64,
     /// The planned end; `u64::MAX` for the drain, which ends when nothing is in flight.
-    pub(crate) end_ns: u64,
+    pub end_ns: u64,
 }
 
 /// Nanoseconds of a duration. More than 584 years mean never.
-pub(crate) fn ns(duration: Duration) -> u64 {
+pub fn ns(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
@@ -57,35 +57,38 @@ impl Timeline {
         Self { start, warm_up_ns, end_ns, opened: Mutex::default() }
     }
 
-    pub(crate) fn start(&self) -> Instant {
+    pub fn start(&self) -> Instant {
         self.start
     }
 
     /// Nanoseconds since the first transaction; 0 before it.
+    #[inline]
     pub fn now_ns(&self) -> u64 {
         Instant::now().saturating_duration_since(self.start).as_nanos() as u64
     }
 
     /// End of the measure phase.
-    pub(crate) fn end_ns(&self) -> u64 {
+    #[inline]
+    pub fn end_ns(&self) -> u64 {
         self.end_ns.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn measure_start_ns(&self) -> u64 {
+    #[inline]
+    pub fn measure_start_ns(&self) -> u64 {
         self.warm_up_ns.min(self.end_ns())
     }
 
     /// Ends the measure phase (and the warm-up before it) now, if it is not over yet.
-    pub(crate) fn end_now(&self) {
+    pub fn end_now(&self) {
         self.end_ns.fetch_min(self.now_ns() + END_LEAD_NS, Ordering::Relaxed);
     }
 
-    pub(crate) fn first_slice(&self) -> Slice {
+    pub fn first_slice(&self) -> Slice {
         self.slice_from(0, 0)
     }
 
     /// The slice after one that ended at `ended_ns`, opened at `now_ns`.
-    pub(crate) fn next_slice(&self, ended_ns: u64, now_ns: u64) -> Slice {
+    pub fn next_slice(&self, ended_ns: u64, now_ns: u64) -> Slice {
         self.slice_from(ended_ns, now_ns)
     }
 
@@ -114,7 +117,8 @@ impl Timeline {
     }
 
     /// The current end of this slice: the measure phase may have been cut short since it was made.
-    pub(crate) fn slice_end_ns(&self, slice: &Slice) -> u64 {
+    #[inline]
+    pub fn slice_end_ns(&self, slice: &Slice) -> u64 {
         if slice.phase == Phase::Drain { u64::MAX } else { slice.end_ns.min(self.end_ns()).max(slice.start_ns) }
     }
 }
