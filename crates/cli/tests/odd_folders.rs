@@ -8,7 +8,7 @@ mod common;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use common::{Place, Ran};
+use common::{Place, Ran, copy_folder};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 
 /// A run of a version before the probe: two trials, without buckets, gaps and profile.
@@ -24,7 +24,7 @@ impl Copied {
     fn new() -> Self {
         let place = Place::new();
         let folder = place.path().join("a run");
-        copy(Path::new(BEFORE_PROBE), &folder);
+        copy_folder(Path::new(BEFORE_PROBE), &folder);
         Self { place, folder }
     }
 
@@ -77,18 +77,6 @@ impl Copied {
             assert!(ran.stderr.contains(part), "{}\nshould contain {part}", ran.stderr);
         }
         assert!(ran.stderr.contains("hint: "), "{}", ran.stderr);
-    }
-}
-
-fn copy(from: &Path, to: &Path) {
-    fs::create_dir(to).unwrap();
-    for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
-        let target = to.join(entry.file_name());
-        if entry.path().is_dir() {
-            copy(&entry.path(), &target);
-        } else {
-            fs::copy(entry.path(), target).unwrap();
-        }
     }
 }
 
@@ -333,7 +321,7 @@ impl Copied {
     fn damaged(&self, said: &str) {
         self.shown(0, &[&format!("not read: {said}")]);
         let whole = self.place.path().join("whole");
-        copy(Path::new(BEFORE_PROBE), &whole);
+        copy_folder(Path::new(BEFORE_PROBE), &whole);
         let check = |args: &[&str], formats: &[&str], code: i32| {
             for format in formats {
                 let ran = self.place.run(&[args, &["--format", format]].concat());

@@ -188,6 +188,19 @@ impl Drop for Ends<'_> {
     }
 }
 
+/// Copies a folder with all that is in it.
+pub(crate) fn copy_folder(from: &Path, to: &Path) {
+    fs::create_dir(to).unwrap();
+    for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
+        let target = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy_folder(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}
+
 /// Waits for something that must come; a test that waits longer has failed.
 pub(crate) fn wait_until(what: &str, mut is_there: impl FnMut() -> bool) {
     let began = Instant::now();
