@@ -10,12 +10,12 @@ use truetps_sandbox::{
 };
 
 use crate::args::SandboxPlace;
+use crate::args::server::{LogArgs, NameArgs, StartArgs, StopArgs};
 use crate::commands::run::settings;
 use crate::commands::server::{open, refused};
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::login::{LoginArgs, LoginSources, target};
-use crate::server_args::{LogArgs, NameArgs, StartArgs, StopArgs};
 use crate::{print_message, print_out, signals};
 
 pub(crate) fn get(home: &Home, name: &str) -> Result<NamedServer, CommandFailure> {

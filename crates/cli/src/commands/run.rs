@@ -8,11 +8,11 @@ use truetps_record::{
 use truetps_workload as workload;
 
 use crate::args::RunArgs;
+use crate::args::load::Mode;
 use crate::commands::sweep::measure;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::flags::by_flag;
-use crate::load_args::Mode;
 use crate::site;
 
 pub(crate) fn run(args: &RunArgs) -> Result<Exit, CommandFailure> {

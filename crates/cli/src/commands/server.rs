@@ -9,10 +9,10 @@ use truetps_sandbox::{
 };
 
 use crate::args::SandboxPlace;
+use crate::args::server::{AddArgs, RemoveArgs, ServerCommand};
 use crate::commands::{capture, instance, restore, sql};
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
-use crate::server_args::{AddArgs, RemoveArgs, ServerCommand};
 use crate::{print_message, print_out, signals};
 
 pub(crate) fn run(command: &ServerCommand) -> Result<Exit, CommandFailure> {

@@ -10,12 +10,12 @@ use truetps_record::SqlDialect;
 use truetps_report::{display_width, escaped_text, format, printable};
 use truetps_sandbox::{Instance, NamedServers, SandboxError, SandboxFamily};
 
+use crate::args::server::SqlArgs;
 use crate::commands::instance::get;
 use crate::commands::server::{open, refused};
 use crate::commands::sql_text::{SplitStatement, split};
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
-use crate::server_args::SqlArgs;
 use crate::{print_made, print_message, signals};
 
 /// Cells wider than this are cut at a terminal.

@@ -8,13 +8,13 @@ use truetps_lab::{ExperimentRequest, Finished, LabError, estimate, find_max, res
 use truetps_record::{ExperimentFolder, Plan, Slo};
 
 use crate::answer::{give, open_folder, shown};
+use crate::args::load::Mode;
 use crate::args::{EngineArgs, FolderArgs, SweepArgs};
 use crate::commands::again;
 use crate::commands::plan::size;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::flags::by_flag;
-use crate::load_args::Mode;
 use crate::plans;
 use crate::print_message;
 use crate::site::{RunSite, choose_server};

@@ -1,0 +1,52 @@
+//! `truetps diff`
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use crate::args::SandboxPlace;
+use crate::login::LoginArgs;
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    truetps diff prod.json test.json                   two captures (truetps server capture)\n  \
+    truetps diff prod.json 'mysql://root@?socket=/run/mysqld/mysqld.sock'\n  \
+    truetps diff old new                               two servers of `truetps server start`\n  \
+    truetps diff /etc/mysql/my.cnf prod.json           does the server have the settings of its file?\n  \
+    truetps diff runs/first/trial-0001 runs/latest --format md\n  \
+    TRUETPS_PASSWORD_A=… TRUETPS_PASSWORD_B=… truetps diff mysql://me@db1 mysql://me@db2\n\n\
+    TRUETPS_PASSWORD is for the one server without its own password; it is never sent to the other server.\n\
+    Exit code: 0 whether or not something differs. docs/reference/settings.md")]
+pub(crate) struct DiffArgs {
+    /// A capture, an option file, a run folder, a server as mysql://… or postgresql://…, or the name of a running
+    /// server (`truetps server list`); a file or folder of that name has precedence
+    pub(crate) a: String,
+    /// The same, to compare with
+    pub(crate) b: String,
+    #[command(flatten)]
+    pub(crate) login: LoginArgs,
+    #[command(flatten)]
+    pub(crate) sandbox: SandboxPlace,
+    /// The option file of --defaults-file, for A only
+    #[arg(long, value_name = "FILE")]
+    pub(crate) defaults_file_a: Option<PathBuf>,
+    /// The option file of --defaults-file, for B only
+    #[arg(long, value_name = "FILE")]
+    pub(crate) defaults_file_b: Option<PathBuf>,
+    /// Format of the answer on stdout
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: DiffFormat,
+    /// Also show what is folded away: identities, positions, and unknown variables of only one version
+    #[arg(long)]
+    pub(crate) all: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DiffFormat {
+    /// For the terminal
+    Text,
+    /// One JSON document, with all that is folded away
+    Json,
+    /// Markdown
+    Md,
+}

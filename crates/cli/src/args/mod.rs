@@ -1,0 +1,98 @@
+//! What was typed. Each command turns it into what it means before anything starts.
+
+mod capture;
+mod compare;
+mod diff;
+pub(crate) mod load;
+mod plan;
+mod probe;
+mod report;
+mod restore;
+mod run;
+pub(crate) mod server;
+mod shared;
+mod stalls;
+mod sweep;
+
+pub(crate) use capture::CaptureArgs;
+pub(crate) use compare::CompareArgs;
+pub(crate) use diff::{DiffArgs, DiffFormat};
+pub(crate) use plan::PlanCommand;
+pub(crate) use probe::WatchArgs;
+pub(crate) use report::ReportArgs;
+pub(crate) use restore::RestoreArgs;
+pub(crate) use run::RunArgs;
+pub(crate) use shared::{EngineArgs, FolderArgs, OutputFormat, ProbeArgs, SandboxPlace, TableFormat};
+pub(crate) use stalls::StallsArgs;
+pub(crate) use sweep::SweepArgs;
+
+use std::ffi::OsString;
+
+use clap::{Parser, Subcommand};
+
+use crate::args::server::ServerCommand;
+
+#[derive(Debug, Parser)]
+#[command(
+    name = "truetps",
+    version,
+    about = "How many writes a second does a MySQL database really take, and what decides it?",
+    after_help = "Start with:  truetps sweep --quick\n\n\
+        Results go to stdout, progress and warnings to stderr. Exit codes: 0 good; 1 a threshold was crossed; 2 wrong usage or plan; \
+        3 no comparison could be decided; 4 a trial failed (server died, clients failed); 130 interrupted, what was \
+        measured is kept.",
+    propagate_version = true
+)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: TruetpsCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum TruetpsCommand {
+    /// Measure all configurations of a plan in randomised blocks, on a private or an external server (--dsn)
+    Sweep(SweepArgs),
+    /// Measure one configuration once: a single trial, on a private or an external server (--dsn)
+    Run(Box<RunArgs>),
+    /// List, show and check plans
+    Plan {
+        #[command(subcommand)]
+        command: PlanCommand,
+    },
+    /// Watch a server without load: status, waits, sessions and the host, every second
+    Probe(WatchArgs),
+    /// Show an experiment's report again, from its folder
+    Report(ReportArgs),
+    /// Compare two runs or experiments: which figures differ, by how much, and which conditions differed
+    Compare(CompareArgs),
+    /// Show where throughput broke down in a run, and what the server waited on at that time
+    Stalls(StallsArgs),
+    /// Compare the settings of two servers: what differs, most likely to matter first
+    Diff(DiffArgs),
+    /// Manage named servers: add, start, query, stop; clean up after killed runs; capture a server's settings
+    Server {
+        #[command(subcommand)]
+        command: ServerCommand,
+    },
+    /// Run sysbench's scripts and command lines, unmodified: `truetps sysbench --help`
+    #[command(disable_help_flag = true, disable_version_flag = true)]
+    Sysbench {
+        /// Options, script and command, as sysbench takes them
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<OsString>,
+    },
+    /// Run mysqlslap's command lines: `truetps slap --help`
+    #[command(disable_help_flag = true, disable_version_flag = true)]
+    Slap {
+        /// Options, as mysqlslap takes them
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<OsString>,
+    },
+    /// Run mtls-perf-bench's command lines: `truetps mtls --help`
+    #[command(disable_help_flag = true, disable_version_flag = true)]
+    Mtls {
+        /// Options and action, as mtls-perf-bench takes them
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<OsString>,
+    },
+}

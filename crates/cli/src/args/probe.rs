@@ -1,0 +1,43 @@
+//! `truetps probe`
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+
+use crate::args::{SandboxPlace, TableFormat};
+use crate::login::LoginArgs;
+use crate::times;
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    truetps probe 'mysql://root@?socket=/run/mysqld/mysqld.sock'        until Ctrl-C, once a second\n  \
+    TRUETPS_PASSWORD=… truetps probe mysql://monitor@db1 --interval 250ms --duration 1m\n  \
+    truetps probe 'postgresql://postgres@/app?socket=/run/postgresql' --format csv > signals.csv\n\n\
+    One session queries the server and changes nothing. One line per sample goes to stderr, the summary to stdout. \
+    While the server does not answer, stderr says so.\n\
+    Exit codes: 0 also after Ctrl-C; 2 wrong usage or login; 4 the server cannot be reached, or does not answer at the end. \
+    docs/reference/probe.md")]
+pub(crate) struct WatchArgs {
+    /// The server: mysql://user@host:port or postgresql://user@host/database, or the name of a running server
+    /// (`truetps server list`), as its owner. The password for a DSN comes from TRUETPS_PASSWORD, ~/.my.cnf or the
+    /// terminal
+    #[arg(value_name = "DSN|NAME")]
+    pub(crate) server: String,
+    #[command(flatten)]
+    pub(crate) login: LoginArgs,
+    #[command(flatten)]
+    pub(crate) sandbox: SandboxPlace,
+    /// Interval between readings of server and host, from 50ms to 60s
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = times::time)]
+    pub(crate) interval: Duration,
+    /// Time from the first reading to the last: 30s, 5m, at least one interval; default: until Ctrl-C
+    #[arg(long, value_name = "TIME", value_parser = times::time)]
+    pub(crate) duration: Option<Duration>,
+    /// Folder to record the probe in
+    #[arg(long, value_name = "DIR", default_value = "runs", env = "TRUETPS_RUNS")]
+    pub(crate) runs: PathBuf,
+    /// Format of the summary on stdout
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: TableFormat,
+}

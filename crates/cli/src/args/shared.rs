@@ -1,0 +1,129 @@
+//! Arguments of several commands.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use truetps_record::ProbeSpec;
+
+use crate::args::load::Mode;
+use crate::times;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OutputFormat {
+    /// For the terminal
+    Text,
+    /// One valid JSON document (docs/reference/report.schema.json)
+    Json,
+    /// One row a configuration
+    Csv,
+    /// Markdown
+    Md,
+    /// One JSON object a trial, each on a line of its own
+    Jsonl,
+    /// The block of lines at the end of a sysbench run, for each trial
+    Sysbench,
+}
+
+/// Of answers that are no whole report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TableFormat {
+    /// For the terminal
+    Text,
+    /// One valid JSON document
+    Json,
+    /// One row a figure, or a stall
+    Csv,
+    /// Markdown
+    Md,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct FolderArgs {
+    /// Folder of recorded experiments
+    #[arg(long, value_name = "DIR", default_value = "runs", env = "TRUETPS_RUNS")]
+    pub(crate) runs: PathBuf,
+    #[command(flatten)]
+    pub(crate) sandbox: SandboxPlace,
+    /// Folder of an unpacked server; default: TRUETPS_BASEDIR, else the server in PATH or in the usual places
+    #[arg(long, value_name = "DIR")]
+    pub(crate) basedir: Option<PathBuf>,
+    /// A server with a name (`truetps server add`), in place of the plan's
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["basedir", "dsn"])]
+    pub(crate) server: Option<String>,
+    /// Measure a running, external server in place of a private one: mysql://user@host:port, or
+    /// postgresql://user@/database?socket=/path. Default: TRUETPS_DSN, if no other server is named. The password
+    /// comes from TRUETPS_PASSWORD, ~/.my.cnf or the terminal
+    #[arg(long, value_name = "DSN", conflicts_with = "basedir")]
+    pub(crate) dsn: Option<String>,
+    /// Schema to create in the server of --dsn, and to drop at the end; default: truetps
+    #[arg(long, value_name = "NAME")]
+    pub(crate) schema: Option<String>,
+    /// Use the existing schema named by --schema: the run creates tables under unused names and drops only these
+    /// tables
+    #[arg(long, requires = "schema")]
+    pub(crate) i_own_this_schema: bool,
+    /// Show every statement that would be sent to the server of --dsn; send only queries that change nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Option file of MySQL's programs: user and password of its group [client], if --dsn and TRUETPS_PASSWORD have
+    /// none
+    #[arg(long, value_name = "FILE")]
+    pub(crate) defaults_file: Option<PathBuf>,
+    /// Ask for the account's password on the terminal
+    #[arg(long)]
+    pub(crate) ask_password: bool,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct SandboxPlace {
+    /// Folder for private servers; its disk is the one measured. Default:
+    /// /var/cache/truetps for root, else truetps in the user's cache folder
+    #[arg(long, value_name = "DIR", env = "TRUETPS_SANDBOX_DIR")]
+    pub(crate) sandbox_dir: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct EngineArgs {
+    /// OS threads of the load generator; default: half of the cores, at least one
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub(crate) workers: Option<u32>,
+    /// How threads drive clients, in place of the plan's
+    #[arg(long, value_enum)]
+    pub(crate) mode: Option<Mode>,
+    /// Bind generator and private server to separate cores: a list for the generator, such as 3 or 0-1,4, or auto
+    #[arg(long, value_name = "CORES", num_args = 0..=1, default_missing_value = "auto")]
+    pub(crate) pin: Option<String>,
+    /// Show the run live on the whole terminal: throughput, latency, waits, stalls, results (? for keys)
+    #[arg(long)]
+    pub(crate) ui: bool,
+    /// Format of the answer on stdout
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: OutputFormat,
+}
+
+/// How the probe reads server and host during a trial, in place of the plan's.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ProbeArgs {
+    /// Interval between readings of server and host during the load: 250ms, 1s; default: the plan's, which is 1s
+    #[arg(long, value_name = "TIME", value_parser = times::time)]
+    probe_interval: Option<Duration>,
+    /// Turn the probe off: read neither server nor host during the load
+    #[arg(long, conflicts_with_all = ["probe_interval", "waits"])]
+    no_probe: bool,
+    /// Start private servers with wait events on: performance_schema with all wait events, and more metrics of
+    /// InnoDB. This costs throughput
+    #[arg(long)]
+    waits: bool,
+}
+
+impl ProbeArgs {
+    /// The section of a plan that means the same. It is checked with the plan.
+    pub(crate) fn over(&self, planned: &ProbeSpec) -> ProbeSpec {
+        ProbeSpec {
+            enabled: !self.no_probe && (planned.enabled || self.probe_interval.is_some() || self.waits),
+            interval_s: self.probe_interval.map_or(planned.interval_s, |interval| interval.as_secs_f64()),
+            waits: planned.waits && !self.no_probe || self.waits,
+        }
+    }
+}

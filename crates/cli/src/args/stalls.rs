@@ -1,0 +1,24 @@
+//! `truetps stalls`
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::args::TableFormat;
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    truetps stalls                               the newest experiment\n  \
+    truetps stalls runs/run-insert-1/trial-0001  one trial\n\n\
+    A stall is a period of 200 ms or more with less than 30 % of the usual throughput around it; a dip has less \
+    than 70 %. docs/method.md")]
+pub(crate) struct StallsArgs {
+    /// An experiment's folder, or a trial's; default: the newest experiment
+    pub(crate) folder: Option<PathBuf>,
+    /// Folder of recorded experiments
+    #[arg(long, value_name = "DIR", default_value = "runs", env = "TRUETPS_RUNS")]
+    pub(crate) runs: PathBuf,
+    /// Format of the answer on stdout
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: TableFormat,
+}
