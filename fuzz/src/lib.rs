@@ -10,9 +10,9 @@ mod tls_sealing;
 use std::sync::Arc;
 
 use truetps_driver::{
-    Dialect, Endpoint, Login, MysqlSession, Params, Password, Session, SessionEvent, Statement, Target, Tls, TlsClient,
-    TlsMode,
+    Endpoint, Login, MysqlSession, Params, Password, Session, SessionEvent, Statement, Target, Tls, TlsClient, TlsMode,
 };
+use truetps_record::SqlDialect;
 
 pub use postgres::postgres_session;
 pub use run_folder::{run_folder, whole_files};
@@ -83,7 +83,7 @@ fn stream(mut data: &[u8], is_raw: bool, mut sequence: u8) -> Vec<u8> {
 fn session(phase: u8, kind: u8) -> MysqlSession {
     let mode = if kind & 4 != 0 { TlsMode::Preferred } else { TlsMode::Off };
     let target = Target {
-        dialect: Dialect::Mysql,
+        dialect: SqlDialect::Mysql,
         endpoints: vec![if kind & 8 != 0 {
             Endpoint::Unix("/s".into())
         } else {

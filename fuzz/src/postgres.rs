@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use truetps_driver::{
-    Dialect, Endpoint, Login, Params, Password, PgSession, Session, SessionEvent, Statement, Target, Tls,
-};
+use truetps_driver::{Endpoint, Login, Params, Password, PgSession, Session, SessionEvent, Statement, Target, Tls};
+use truetps_record::SqlDialect;
 
 const PHASES: u8 = 8;
 
@@ -42,7 +41,7 @@ pub(crate) fn message(bytes: &[u8]) -> Vec<u8> {
 fn session(phase: u8, kind: u8) -> PgSession {
     let phase = phase % PHASES;
     let target = Target {
-        dialect: Dialect::Postgres,
+        dialect: SqlDialect::Postgres,
         endpoints: vec![Endpoint::Tcp { host: "db.example".to_owned(), port: 1 }],
         login: Login {
             user: "me".to_owned(),

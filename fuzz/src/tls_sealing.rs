@@ -7,9 +7,9 @@ use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use rustls::pki_types::PrivateKeyDer;
 use rustls::{ServerConfig, ServerConnection};
 use truetps_driver::{
-    Dialect, Endpoint, Login, MysqlSession, Params, Password, PgSession, Session, SessionEvent, Target, Tls, TlsClient,
-    TlsMode,
+    Endpoint, Login, MysqlSession, Params, Password, PgSession, Session, SessionEvent, Target, Tls, TlsClient, TlsMode,
 };
+use truetps_record::SqlDialect;
 
 use crate::{PLUGINS, greeting, packet, postgres};
 
@@ -36,7 +36,7 @@ pub fn tls_sealing(data: &[u8]) {
 }
 
 struct Conversation {
-    dialect: Dialect,
+    dialect: SqlDialect,
     session: Box<dyn Session>,
     server: ServerConnection,
     /// What the server has heard.
@@ -51,7 +51,7 @@ struct Conversation {
 impl Conversation {
     /// Up to the login, which the server has not answered.
     fn begin(kind: u8, cut: usize) -> Self {
-        let dialect = if kind & 1 == 0 { Dialect::Mysql } else { Dialect::Postgres };
+        let dialect = if kind & 1 == 0 { SqlDialect::Mysql } else { SqlDialect::Postgres };
         let mut session = session(dialect);
         if kind & 4 != 0 {
             session.keep_rows();
@@ -59,11 +59,11 @@ impl Conversation {
         let mut out = Vec::new();
         session.begin(&mut out);
         let (agreement, request_bytes) = match dialect {
-            Dialect::Mysql => {
+            SqlDialect::Mysql => {
                 assert!(out.is_empty());
                 (packet(0, &greeting(PLUGINS[usize::from(kind >> 4 & 3)], true)), TLS_REQUEST_OF_MYSQL_BYTES)
             }
-            Dialect::Postgres => {
+            SqlDialect::Postgres => {
                 assert_eq!(out.split_off(0), [0, 0, 0, 8, 4, 210, 22, 47]);
                 (b"S".to_vec(), 0)
             }
@@ -81,11 +81,11 @@ impl Conversation {
 
     fn log_in(&mut self) {
         match self.dialect {
-            Dialect::Mysql => {
+            SqlDialect::Mysql => {
                 self.server_says(&packet(3, crate::OK));
                 self.server_says(&packet(1, crate::OK));
             }
-            Dialect::Postgres => {
+            SqlDialect::Postgres => {
                 self.server_says(b"R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I");
                 self.server_says(b"C\0\0\0\x08SET\0Z\0\0\0\x05I");
             }
@@ -107,11 +107,11 @@ impl Conversation {
             rest = behind;
             match self.dialect {
                 _ if what & 0x10 != 0 => plain.extend_from_slice(message),
-                Dialect::Mysql => {
+                SqlDialect::Mysql => {
                     plain.extend_from_slice(&packet(self.sequence, message));
                     self.sequence = self.sequence.wrapping_add(1);
                 }
-                Dialect::Postgres => plain.extend_from_slice(&postgres::message(message)),
+                SqlDialect::Postgres => plain.extend_from_slice(&postgres::message(message)),
             }
         }
         if what & 0x40 != 0 {
@@ -201,7 +201,7 @@ fn has_mark(bytes: &[u8]) -> bool {
     bytes.windows(MARK.len()).any(|window| window == MARK.as_bytes())
 }
 
-fn session(dialect: Dialect) -> Box<dyn Session> {
+fn session(dialect: SqlDialect) -> Box<dyn Session> {
     let target = Arc::new(Target {
         dialect,
         endpoints: vec![Endpoint::Tcp { host: HOST.to_owned(), port: 1 }],
@@ -213,8 +213,8 @@ fn session(dialect: Dialect) -> Box<dyn Session> {
     });
     let tls = Some(stage().client.clone());
     match dialect {
-        Dialect::Mysql => Box::new(MysqlSession::new(target, Arc::new([]), false).for_client(0, tls)),
-        Dialect::Postgres => Box::new(PgSession::new(target, Arc::new([]), false, tls, 0)),
+        SqlDialect::Mysql => Box::new(MysqlSession::new(target, Arc::new([]), false).for_client(0, tls)),
+        SqlDialect::Postgres => Box::new(PgSession::new(target, Arc::new([]), false, tls, 0)),
     }
 }
 

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use clap::Args;
 use truetps_compat::{ClientLogin, NoPassword, client_login};
-use truetps_driver::{Client, Dialect, Target};
+use truetps_driver::{Client, Target};
+use truetps_record::SqlDialect;
 
 use crate::failure::CommandFailure;
 use crate::{print_message, signals};
@@ -117,7 +118,7 @@ fn names_user(dsn: &str) -> bool {
 
 /// As MySQL's programs do: `~/.my.cnf`, for an account that the DSN does not name, or names as the file does.
 pub(crate) fn own_file_of(target: &Target, dsn: &str) -> Option<OwnFile> {
-    let home = std::env::var_os("HOME").filter(|_| target.dialect == Dialect::Mysql)?;
+    let home = std::env::var_os("HOME").filter(|_| target.dialect == SqlDialect::Mysql)?;
     let path = Path::new(&home).join(OWN_FILE);
     if !path.is_file() {
         return None;

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use truetps_driver::{Dialect, Target};
+use truetps_driver::Target;
 use truetps_lab::{ExternalServer, LabError, Pin, ServerProgram, refuse_system_schema};
-use truetps_record::{Plan, SERVER};
+use truetps_record::{Plan, SERVER, SqlDialect};
 use truetps_sandbox::{Home, NamedServers, Use, find};
 
 use crate::args::{EngineArgs, FolderArgs};
@@ -178,12 +178,12 @@ pub(crate) fn journals(runs: &Path) -> PathBuf {
 
 /// A name that both families take without folding and without surprise, where the schema is made; one that is there has
 /// the name that it has. A longer one is cut by PostgreSQL, in silence, and would not be found again.
-fn schema(name: &str, is_theirs: bool, dialect: Dialect) -> Result<String, CommandFailure> {
+fn schema(name: &str, is_theirs: bool, dialect: SqlDialect) -> Result<String, CommandFailure> {
     const LENGTH_MAX: usize = 63;
     let fine = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
     let (length, most, unit) = match dialect {
-        Dialect::Mysql => (name.chars().count(), 64, "characters"),
-        Dialect::Postgres => (name.len(), LENGTH_MAX, "bytes"),
+        SqlDialect::Mysql => (name.chars().count(), 64, "characters"),
+        SqlDialect::Postgres => (name.len(), LENGTH_MAX, "bytes"),
     };
     refuse_system_schema(name, dialect).map_err(LabError::from)?;
     if length == 0 || length > most || name.contains('\0') {
@@ -197,11 +197,11 @@ fn schema(name: &str, is_theirs: bool, dialect: Dialect) -> Result<String, Comma
 }
 
 /// The SQL of the place that a command measures at; `None`: the server's program is yet to be asked what it is.
-pub(crate) fn dialect(place: &FolderArgs) -> Result<Option<Dialect>, CommandFailure> {
+pub(crate) fn dialect(place: &FolderArgs) -> Result<Option<SqlDialect>, CommandFailure> {
     match usual_dsn(place, place.server.is_some()) {
         Some(dsn) => parse(&dsn, DSN).map(|target| Some(target.dialect)),
         None if usual_basedir(place.basedir.as_deref()).is_some() || place.server.is_some() => Ok(None),
-        None => Ok(Some(Dialect::Mysql)),
+        None => Ok(Some(SqlDialect::Mysql)),
     }
 }
 

@@ -7,10 +7,11 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::retry_on_intr;
+use truetps_record::SqlDialect;
 
 use crate::postgres::put_ssl_request;
 use crate::session::{Reply, Session, SessionEvent};
-use crate::{Address, Connector, Dialect, DriverError, Socket, Target};
+use crate::{Address, Connector, DriverError, Socket, Target};
 
 /// How long a client waits for a connection, and then for the end of its login. A server whose reverse DNS lookup of
 /// the client fails needs ten seconds for it.
@@ -30,7 +31,7 @@ pub struct QueryResult {
 }
 
 pub struct Client {
-    dialect: Dialect,
+    dialect: SqlDialect,
     socket: Socket,
     session: Box<dyn Session>,
     out: Vec<u8>,
@@ -64,7 +65,7 @@ impl Client {
         let failed = |source| DriverError::Connect { endpoint: connector.endpoint(0).clone(), source };
         let limit = target.connect_timeout.unwrap_or(LOGIN_TIMEOUT).min(timeout);
         let socket = Socket::connect(connector.address(0), limit).map_err(failed)?;
-        let other_family = (target.dialect == Dialect::Mysql).then(|| connector.address(0).clone());
+        let other_family = (target.dialect == SqlDialect::Mysql).then(|| connector.address(0).clone());
         let mut session = connector.session(0);
         session.keep_rows();
         let mut client = Self {
@@ -104,7 +105,7 @@ impl Client {
         Self::connect(&Target::mysql_unix(socket, user, database), timeout)
     }
 
-    pub fn dialect(&self) -> Dialect {
+    pub fn dialect(&self) -> SqlDialect {
         self.dialect
     }
 
@@ -182,8 +183,8 @@ impl Client {
     /// The error of a login that timed out.
     fn login_took_too_long(&self, limit: Duration) -> io::Error {
         let waited_for = match (self.traffic.received_bytes, self.dialect) {
-            (0, Dialect::Mysql) => "it accepts connections but sends no greeting",
-            (0, Dialect::Postgres) => "it accepts connections but does not answer",
+            (0, SqlDialect::Mysql) => "it accepts connections but sends no greeting",
+            (0, SqlDialect::Postgres) => "it accepts connections but does not answer",
             _ => "it answered, but the login did not finish",
         };
         let message = format!("no login within {} s: {waited_for}", limit.as_secs_f64());
@@ -207,7 +208,7 @@ impl Client {
         let Some(login) = &mut self.login else { return Ok(false) };
         let other_family = login.other_family.take().filter(|_| self.traffic.received_bytes == 0);
         if other_family.is_some_and(|address| is_postgres(&address, &self.socket, login.ends)) {
-            return Err(DriverError::OtherFamily { is: Dialect::Postgres });
+            return Err(DriverError::OtherFamily { is: SqlDialect::Postgres });
         }
         Ok(Instant::now() < login.ends)
     }
@@ -319,7 +320,7 @@ mod tests {
 
     /// The result of a login at a server that answers each of its connections with `serve`.
     fn failed_login(
-        dialect: Dialect,
+        dialect: SqlDialect,
         timeout: Duration,
         serve: impl Fn(std::net::TcpStream) + Send + Sync + Copy + 'static,
     ) -> (String, Duration) {
@@ -339,7 +340,7 @@ mod tests {
 
     #[test]
     fn a_postgresql_where_a_mysql_was_meant_is_recognised_also_when_it_is_busy() {
-        let (text, took) = failed_login(Dialect::Mysql, Duration::from_mins(1), |mut stream| {
+        let (text, took) = failed_login(SqlDialect::Mysql, Duration::from_mins(1), |mut stream| {
             let mut request = [0; 8];
             // As it waits for its client, the first connection gets nothing.
             if stream.read_exact(&mut request).is_ok() && request[4..] == [4, 210, 22, 47] {
@@ -354,7 +355,7 @@ mod tests {
     #[test]
     fn a_login_ends_in_time_whatever_comes_of_it() {
         let limit = Duration::from_secs(2);
-        for dialect in [Dialect::Mysql, Dialect::Postgres] {
+        for dialect in [SqlDialect::Mysql, SqlDialect::Postgres] {
             let (text, took) = failed_login(dialect, limit, |stream| {
                 std::thread::sleep(Duration::from_secs(30));
                 drop(stream);
@@ -363,7 +364,7 @@ mod tests {
             assert!(took < Duration::from_secs(15), "{took:?}");
             // One long message, a byte at a time.
             let (text, took) = failed_login(dialect, limit, move |mut stream| {
-                let begin = if dialect == Dialect::Mysql { [0, 16, 0, 0] } else { [b'N', 0, 0, 16] };
+                let begin = if dialect == SqlDialect::Mysql { [0, 16, 0, 0] } else { [b'N', 0, 0, 16] };
                 stream.write_all(&begin).unwrap();
                 while stream.write_all(&[0]).is_ok() {
                     std::thread::sleep(Duration::from_millis(300));

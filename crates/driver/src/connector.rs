@@ -4,11 +4,12 @@ use std::io;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
+use truetps_record::SqlDialect;
 
 use crate::mysql::MysqlSession;
 use crate::postgres::PgSession;
 use crate::{
-    Address, Dialect, DriverError, Endpoint, Link, Scratch, Session, SessionEvent, Socket, Statement, Target, TlsClient,
+    Address, DriverError, Endpoint, Link, Scratch, Session, SessionEvent, Socket, Statement, Target, TlsClient,
 };
 
 /// Pause if a server's queue of new connections is full.
@@ -37,7 +38,7 @@ impl Connector {
         Self::new(target, Arc::new([]), false)
     }
 
-    pub fn dialect(&self) -> Dialect {
+    pub fn dialect(&self) -> SqlDialect {
         self.target.dialect
     }
 
@@ -81,11 +82,11 @@ impl Connector {
     /// A session for a socket of client number `client`.
     pub fn session(&self, client: u32) -> Box<dyn Session> {
         match self.target.dialect {
-            Dialect::Mysql => {
+            SqlDialect::Mysql => {
                 let (target, statements) = (Arc::clone(&self.target), Arc::clone(&self.statements));
                 Box::new(MysqlSession::new(target, statements, self.prepared).for_client(client, self.tls.clone()))
             }
-            Dialect::Postgres => {
+            SqlDialect::Postgres => {
                 let (target, statements) = (Arc::clone(&self.target), Arc::clone(&self.statements));
                 Box::new(PgSession::new(target, statements, self.prepared, self.tls.clone(), client))
             }

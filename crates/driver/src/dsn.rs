@@ -6,15 +6,15 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use thiserror::Error;
-use truetps_record::near_matches;
+use truetps_record::{SqlDialect, near_matches};
 
-use crate::{Dialect, Endpoint, Login, Password, Target, Tls, TlsMode};
+use crate::{Endpoint, Login, Password, Target, Tls, TlsMode};
 
-const SCHEMES: [(&str, Dialect); 4] = [
-    ("mysql", Dialect::Mysql),
-    ("mariadb", Dialect::Mysql),
-    ("postgresql", Dialect::Postgres),
-    ("postgres", Dialect::Postgres),
+const SCHEMES: [(&str, SqlDialect); 4] = [
+    ("mysql", SqlDialect::Mysql),
+    ("mariadb", SqlDialect::Mysql),
+    ("postgresql", SqlDialect::Postgres),
+    ("postgres", SqlDialect::Postgres),
 ];
 const OPTIONS: [&str; 7] = ["socket", "tls", "ca", "cert", "key", "get_server_public_key", "connect_timeout"];
 /// The longest timeout of a control connection.
@@ -103,7 +103,7 @@ impl Target {
         let endpoints = endpoints(hosts, options.socket.as_deref(), dialect)?;
         let connect_timeout = options.connect_timeout()?;
         let tls = options.tls(&endpoints)?;
-        if tls.takes_server_key && dialect == Dialect::Postgres {
+        if tls.takes_server_key && dialect == SqlDialect::Postgres {
             return Err(DsnError::NoServerKey);
         }
         Ok(Self { dialect, endpoints, login, tls, setup: Vec::new(), connections: None, connect_timeout })
@@ -129,8 +129,8 @@ impl FromStr for Target {
 impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let scheme = match self.dialect {
-            Dialect::Mysql => "mysql",
-            Dialect::Postgres => "postgresql",
+            SqlDialect::Mysql => "mysql",
+            SqlDialect::Postgres => "postgresql",
         };
         write!(f, "{scheme}://{}@", encoded(&self.login.user))?;
         let mut socket = None;
@@ -161,7 +161,7 @@ impl fmt::Display for Target {
     }
 }
 
-fn dialect(scheme: &str) -> Result<Dialect, DsnError> {
+fn dialect(scheme: &str) -> Result<SqlDialect, DsnError> {
     if scheme.is_empty() || !scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-._".contains(c)) {
         return Err(DsnError::NotADsn);
     }
@@ -172,34 +172,32 @@ fn dialect(scheme: &str) -> Result<Dialect, DsnError> {
         .ok_or_else(|| DsnError::UnknownScheme { near: near_matches(&scheme, SCHEMES.map(|(name, _)| name)), scheme })
 }
 
-fn login(text: &str, dialect: Dialect) -> Result<Login, DsnError> {
+fn login(text: &str, dialect: SqlDialect) -> Result<Login, DsnError> {
     let (user, password) = text.split_once(':').map_or((text, None), |(user, password)| (user, Some(password)));
     let mut user = decoded(user, "user")?;
     if user.is_empty() {
-        dialect.usual_user().clone_into(&mut user);
+        usual_user(dialect).clone_into(&mut user);
     }
     let password = password.map(|password| decoded(password, "password")).transpose()?.map(Password::new);
     Ok(Login { user, password, database: None })
 }
 
-impl Dialect {
-    /// The usual administrator account of a new server.
-    fn usual_user(self) -> &'static str {
-        match self {
-            Self::Mysql => "root",
-            Self::Postgres => "postgres",
-        }
-    }
-
-    fn usual_port(self) -> u16 {
-        match self {
-            Self::Mysql => 3306,
-            Self::Postgres => 5432,
-        }
+/// The usual administrator account of a new server.
+fn usual_user(dialect: SqlDialect) -> &'static str {
+    match dialect {
+        SqlDialect::Mysql => "root",
+        SqlDialect::Postgres => "postgres",
     }
 }
 
-fn endpoints(hosts: &str, socket: Option<&str>, dialect: Dialect) -> Result<Vec<Endpoint>, DsnError> {
+fn usual_port(dialect: SqlDialect) -> u16 {
+    match dialect {
+        SqlDialect::Mysql => 3306,
+        SqlDialect::Postgres => 5432,
+    }
+}
+
+fn endpoints(hosts: &str, socket: Option<&str>, dialect: SqlDialect) -> Result<Vec<Endpoint>, DsnError> {
     if let Some(socket) = socket {
         // Clients of both families take localhost for the socket.
         let (host, port) = split_port(hosts, dialect)?;
@@ -217,7 +215,7 @@ fn endpoints(hosts: &str, socket: Option<&str>, dialect: Dialect) -> Result<Vec<
     hosts.split(',').map(|host| endpoint(host, dialect)).collect()
 }
 
-fn endpoint(text: &str, dialect: Dialect) -> Result<Endpoint, DsnError> {
+fn endpoint(text: &str, dialect: SqlDialect) -> Result<Endpoint, DsnError> {
     let (host, port) = split_port(text, dialect)?;
     let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
     let host = decoded(bare, "host")?;
@@ -231,11 +229,11 @@ fn endpoint(text: &str, dialect: Dialect) -> Result<Endpoint, DsnError> {
 }
 
 /// PostgreSQL configures the folder; the file's name contains the port.
-fn unix(path: &str, port: u16, dialect: Dialect) -> Endpoint {
+fn unix(path: &str, port: u16, dialect: SqlDialect) -> Endpoint {
     let path = PathBuf::from(path);
     match dialect {
-        Dialect::Postgres if !is_socket_of_postgres(&path) => Endpoint::Unix(path.join(format!(".s.PGSQL.{port}"))),
-        Dialect::Postgres | Dialect::Mysql => Endpoint::Unix(path),
+        SqlDialect::Postgres if !is_socket_of_postgres(&path) => Endpoint::Unix(path.join(format!(".s.PGSQL.{port}"))),
+        SqlDialect::Postgres | SqlDialect::Mysql => Endpoint::Unix(path),
     }
 }
 
@@ -244,9 +242,9 @@ pub(crate) fn is_socket_of_postgres(path: &Path) -> bool {
 }
 
 /// Host and port of `host`, `host:port`, `[address]` and `[address]:port`.
-fn split_port(text: &str, dialect: Dialect) -> Result<(&str, u16), DsnError> {
+fn split_port(text: &str, dialect: SqlDialect) -> Result<(&str, u16), DsnError> {
     let after_address = text.rfind(']').map_or(0, |at| at + 1);
-    let Some(colon) = text[after_address..].find(':') else { return Ok((text, dialect.usual_port())) };
+    let Some(colon) = text[after_address..].find(':') else { return Ok((text, usual_port(dialect))) };
     let (host, port) = (&text[..after_address + colon], &text[after_address + colon + 1..]);
     match port.parse() {
         Ok(port @ 1..) => Ok((host, port)),

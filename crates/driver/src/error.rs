@@ -4,11 +4,11 @@ use std::fmt;
 use std::io;
 
 use thiserror::Error;
-use truetps_record::ErrorClass;
+use truetps_record::{ErrorClass, SqlDialect};
 
 use crate::dsn::is_socket_of_postgres;
 use crate::postgres::sqlstate;
-use crate::{Dialect, Endpoint, TlsError};
+use crate::{Endpoint, TlsError};
 
 /// An error that the server reports.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -146,7 +146,7 @@ pub enum DriverError {
     #[error("{0}")]
     Misuse(&'static str),
     #[error("the server is {}", family(*.is))]
-    OtherFamily { is: Dialect },
+    OtherFamily { is: SqlDialect },
     /// The login lacks what a PostgreSQL server requires.
     #[error("the server asks for {asks_for}")]
     Authentication { asks_for: String, hint: &'static str },
@@ -214,8 +214,8 @@ impl DriverError {
             Self::LostSending { .. } => {
                 "the server's max_allowed_packet may be smaller (SHOW VARIABLES LIKE 'max_allowed_packet')"
             }
-            Self::OtherFamily { is: Dialect::Mysql } => "give its address as mysql://…",
-            Self::OtherFamily { is: Dialect::Postgres } => "give its address as postgresql://…",
+            Self::OtherFamily { is: SqlDialect::Mysql } => "give its address as mysql://…",
+            Self::OtherFamily { is: SqlDialect::Postgres } => "give its address as postgresql://…",
             Self::TooOld { .. } => "truetps needs MySQL 4.1 or newer",
             Self::Io(_) | Self::Closed | Self::Protocol(_) | Self::Misuse(_) => return None,
         };
@@ -232,10 +232,10 @@ impl DriverError {
     }
 }
 
-fn family(dialect: Dialect) -> &'static str {
+fn family(dialect: SqlDialect) -> &'static str {
     match dialect {
-        Dialect::Mysql => "of the MySQL family, not PostgreSQL",
-        Dialect::Postgres => "PostgreSQL, not of the MySQL family",
+        SqlDialect::Mysql => "of the MySQL family, not PostgreSQL",
+        SqlDialect::Postgres => "PostgreSQL, not of the MySQL family",
     }
 }
 

@@ -31,6 +31,6 @@ pub use result_sets::{COLLECTED_BYTES_MAX, ResultSet, ResultSets, RowValues};
 pub use session::{ParamType, Prepared, Reply, Session, SessionEvent};
 pub use settings::{DURABILITY_STATUS, server_settings};
 pub use socket::{Address, Socket};
-pub use statement::{Dialect, Params, Statement, StatementError, Value};
+pub use statement::{Params, Statement, StatementError, Value};
 pub use target::{ConnectionIds, Endpoint, Login, Password, Target, Tls, TlsMode};
 pub use tls::{TlsClient, TlsError, TlsLayer};

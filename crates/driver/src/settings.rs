@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use truetps_record::is_secret;
+use truetps_record::{SqlDialect, is_secret};
 
 use crate::client::Client;
 use crate::error::DriverError;
-use crate::statement::Dialect;
 
 /// Facts about a server's durability that no variable shows: whether the redo log is enabled (without it nothing is
 /// durable), and whether commits wait for a replica at the moment.
@@ -17,8 +16,8 @@ pub const DURABILITY_STATUS: &str = "SHOW GLOBAL STATUS WHERE Variable_name IN (
 /// meaning. Values that may be secrets are left out.
 pub fn server_settings(client: &mut Client) -> Result<BTreeMap<String, String>, DriverError> {
     let mut found = match client.dialect() {
-        Dialect::Postgres => pairs(client, "SELECT name, setting FROM pg_settings")?,
-        Dialect::Mysql => {
+        SqlDialect::Postgres => pairs(client, "SELECT name, setting FROM pg_settings")?,
+        SqlDialect::Mysql => {
             let mut found = pairs(client, "SHOW GLOBAL VARIABLES")?;
             found.append(&mut pairs(client, DURABILITY_STATUS)?);
             found

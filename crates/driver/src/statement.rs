@@ -2,14 +2,6 @@
 
 use thiserror::Error;
 
-/// The SQL dialect of a server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Dialect {
-    /// MySQL, MariaDB, Percona Server.
-    Mysql,
-    Postgres,
-}
-
 /// One SQL statement with `?` for each parameter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Statement {

@@ -8,8 +8,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-
-use crate::Dialect;
+use truetps_record::SqlDialect;
 
 /// One place to connect to.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -166,7 +165,7 @@ impl Eq for ConnectionIds {}
 /// A server (or several equal ones) and a login.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
-    pub dialect: Dialect,
+    pub dialect: SqlDialect,
     /// Never empty. Client number n uses endpoint n modulo their number.
     pub endpoints: Vec<Endpoint>,
     pub login: Login,
@@ -186,7 +185,7 @@ impl Target {
     /// A server of the MySQL family behind a unix socket, without a password.
     pub fn mysql_unix(socket: impl Into<PathBuf>, user: &str, database: Option<&str>) -> Self {
         Self {
-            dialect: Dialect::Mysql,
+            dialect: SqlDialect::Mysql,
             endpoints: vec![Endpoint::Unix(socket.into())],
             login: Login { user: user.to_owned(), password: None, database: database.map(str::to_owned) },
             tls: Tls::default(),
@@ -198,7 +197,7 @@ impl Target {
 
     /// A PostgreSQL behind a unix socket, without a password.
     pub fn postgres_unix(socket: impl Into<PathBuf>, user: &str, database: &str) -> Self {
-        Self { dialect: Dialect::Postgres, ..Self::mysql_unix(socket, user, Some(database)) }
+        Self { dialect: SqlDialect::Postgres, ..Self::mysql_unix(socket, user, Some(database)) }
     }
 
     /// The same target, whose sessions first send this statement; see [`Target::setup`].

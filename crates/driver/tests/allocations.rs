@@ -6,15 +6,15 @@
 use std::sync::Arc;
 
 use truetps_driver::{
-    Dialect, Endpoint, Login, MysqlSession, Params, PgSession, ResultSets, Session, SessionEvent, Statement, Target,
-    Tls,
+    Endpoint, Login, MysqlSession, Params, PgSession, ResultSets, Session, SessionEvent, Statement, Target, Tls,
 };
+use truetps_record::SqlDialect;
 
 const ROWS: usize = 100;
 
 fn ready(prepared: bool, out: &mut Vec<u8>) -> PgSession {
     let target = Target {
-        dialect: Dialect::Postgres,
+        dialect: SqlDialect::Postgres,
         endpoints: vec![Endpoint::Unix("/s".into())],
         login: Login { user: "u".to_owned(), password: None, database: None },
         tls: Tls::default(),

@@ -7,9 +7,10 @@ use std::sync::Arc;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use truetps_driver::{
-    Dialect, Endpoint, Login, Params, Password, PgSession, Prepared, Reply, Session, SessionEvent, Statement, Target,
-    Tls, TlsClient, TlsMode,
+    Endpoint, Login, Params, Password, PgSession, Prepared, Reply, Session, SessionEvent, Statement, Target, Tls,
+    TlsClient, TlsMode,
 };
+use truetps_record::SqlDialect;
 
 /// How far a session is before the bytes come.
 #[derive(Debug, Clone, Copy)]
@@ -29,7 +30,7 @@ enum Start {
 
 fn target() -> Target {
     Target {
-        dialect: Dialect::Postgres,
+        dialect: SqlDialect::Postgres,
         endpoints: vec![Endpoint::Tcp { host: "localhost".to_owned(), port: 5432 }],
         login: Login { user: "u".to_owned(), password: Some(Password::new("p")), database: None },
         tls: Tls::default(),

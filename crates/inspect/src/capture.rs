@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use truetps_driver::{Client, Dialect, Target};
+use truetps_driver::{Client, Target};
 use truetps_knowledge::judge_text;
 use truetps_probe::{clock, host_facts, probe_flush};
-use truetps_record::{CAPTURE_KIND, Capture, FlushProbe, HostFacts, SCHEMA_VERSION, ServerFacts};
+use truetps_record::{CAPTURE_KIND, Capture, FlushProbe, HostFacts, SCHEMA_VERSION, ServerFacts, SqlDialect};
 
 use crate::error::InspectError;
 use crate::{ask_mysql, ask_postgres};
@@ -33,7 +33,7 @@ pub fn capture(target: &Target, options: &CaptureOptions) -> Result<Capture, Ins
     let mut client = Client::connect(target, TIMEOUT).map_err(failed)?;
     let flush = flush(&client, options.flush_dir.as_deref())?;
     let mut notes = Vec::new();
-    let is_mysql = target.dialect == Dialect::Mysql;
+    let is_mysql = target.dialect == SqlDialect::Mysql;
     let version = if is_mysql { "SELECT CONCAT(@@version, ' ', @@version_comment)" } else { "SELECT version()" };
     let server = ServerFacts::from_version_text(&client.query_value(version).map_err(failed)?.unwrap_or_default());
     let variables = if is_mysql {
@@ -82,7 +82,7 @@ fn durability(captured: &Capture) -> Option<String> {
 /// Plugins, tables and host. Unreadable parts are reported, and are no failure.
 fn surroundings(client: &mut Client, capture: &mut Capture, flush: Option<FlushProbe>) {
     let mut notes = std::mem::take(&mut capture.notes);
-    let is_mysql = client.dialect() == Dialect::Mysql;
+    let is_mysql = client.dialect() == SqlDialect::Mysql;
     capture.host = host(client, capture, flush, &mut notes);
     let plugins = if is_mysql { ask_mysql::plugins(client) } else { ask_postgres::plugins(client) };
     capture.plugins = noted(plugins, "plugins", &mut notes);

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use truetps_driver::{Client, Dialect, DriverError, server_settings};
+use truetps_driver::{Client, DriverError, server_settings};
 use truetps_knowledge::find_setting;
 use truetps_probe::{RunPresence, clock};
 use truetps_record::{
-    Experiment, ExperimentFolder, Extension, Family, HostFacts, Plan, Protocol, ScheduledTrial, ServerFacts, Trial,
-    Validity, WorkloadProfile, WorkloadSpec, is_workload_factor, write_atomically,
+    Experiment, ExperimentFolder, Extension, Family, HostFacts, Plan, Protocol, ScheduledTrial, ServerFacts,
+    SqlDialect, Trial, Validity, WorkloadProfile, WorkloadSpec, is_workload_factor, write_atomically,
 };
 use truetps_recording::{
     ExperimentStart, TrialEvent, TrialPlace, new_experiment as started_experiment, new_trial, other_run_warning,
@@ -99,9 +99,10 @@ fn check_settings_of(plan: &Plan, binary: &ServerBinary, user: &ServerUser) -> R
 fn of_other_family(error: UnknownSetting, binary: &ServerBinary) -> UnknownSetting {
     let UnknownSetting::Unknown { name, server, near } = error else { return error };
     let of = |family| find_setting(&name.to_lowercase()).is_some_and(|setting| setting.is_of(family));
-    let is_postgres = binary.family() == truetps_sandbox::SandboxFamily::Postgres;
-    let (own, other) =
-        if is_postgres { (Family::Postgresql, Family::Mysql) } else { (Family::Mysql, Family::Postgresql) };
+    let (own, other) = match binary.family() {
+        Family::Mysql => (Family::Mysql, Family::Postgresql),
+        Family::Postgresql => (Family::Postgresql, Family::Mysql),
+    };
     if of(own) || !of(other) {
         return UnknownSetting::Unknown { name, server, near };
     }
@@ -270,7 +271,7 @@ pub(crate) struct PreparedExperiment<'a> {
     /// Only for an external server.
     volume: Option<LoadVolume>,
     /// Each workload that a trial has used so far.
-    profiles: Vec<(WorkloadSpec, Dialect, WorkloadProfile)>,
+    profiles: Vec<(WorkloadSpec, SqlDialect, WorkloadProfile)>,
 }
 
 impl<'a> PreparedExperiment<'a> {

@@ -1,7 +1,8 @@
 //! Copies rows of a table to another in transactions of bounded size. On an external server, replicas, clusters and the
 //! undo log would otherwise have to process one transaction as large as the table.
 
-use truetps_driver::{Client, Dialect, DriverError};
+use truetps_driver::{Client, DriverError};
+use truetps_record::SqlDialect;
 use truetps_workload::Table;
 
 /// Limits of one transaction that fills a table.
@@ -43,7 +44,7 @@ pub(crate) enum TableParts {
 impl TableParts {
     /// Asks the server how the rows of `from` can be divided.
     pub(crate) fn of(client: &mut Client, table: &Table, from: &str) -> Result<Self, DriverError> {
-        if client.dialect() == Dialect::Postgres {
+        if client.dialect() == SqlDialect::Postgres {
             let version = client.query_value("SHOW server_version_num")?.and_then(|text| text.parse::<u32>().ok());
             return Ok(Self::Pages { has_tid_ranges: version.is_none_or(|version| version >= TID_RANGES_SINCE) });
         }

@@ -3,8 +3,8 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use truetps_driver::{Client, Dialect};
-use truetps_record::SettingValue;
+use truetps_driver::Client;
+use truetps_record::{SettingValue, SqlDialect};
 use truetps_sandbox::found_instead;
 
 use crate::setting::{Changeable, SettingError, set_global, verify};
@@ -16,16 +16,16 @@ const RELOAD_PAUSE: Duration = Duration::from_millis(2);
 /// Sets a variable for all existing and new sessions. [`Changeable::AtStart`]: it can only be given at server start.
 pub(crate) fn set(client: &mut Client, name: &str, value: &SettingValue) -> Result<Changeable, SettingError> {
     match client.dialect() {
-        Dialect::Mysql => set_global(client, name, value),
-        Dialect::Postgres => alter_system(client, name, value),
+        SqlDialect::Mysql => set_global(client, name, value),
+        SqlDialect::Postgres => alter_system(client, name, value),
     }
 }
 
 /// Checks that the private server has the requested value.
 pub(crate) fn check(client: &mut Client, name: &str, value: &SettingValue) -> Result<(), SettingError> {
     match client.dialect() {
-        Dialect::Mysql => verify(client, name, value),
-        Dialect::Postgres => match instead(client, name, value)? {
+        SqlDialect::Mysql => verify(client, name, value),
+        SqlDialect::Postgres => match instead(client, name, value)? {
             None => Ok(()),
             Some(found) => Err(changed(name, value, found)),
         },

@@ -2,9 +2,8 @@
 
 use std::path::Path;
 
-use truetps_driver::Dialect;
 use truetps_probe::{host_facts, probe_flush};
-use truetps_record::{DatadirState, ExperimentFolder, HostFacts, Plan, ServerFacts};
+use truetps_record::{DatadirState, ExperimentFolder, HostFacts, Plan, ServerFacts, SqlDialect};
 use truetps_sandbox::{
     Cleaning, Home, HostLimits, Needs, ServerLoad, Settings, chosen_settings, clean, raise_open_files, with_waits,
 };
@@ -122,11 +121,11 @@ fn warn_of_leftovers(home: &Home, listener: &mut dyn Listener) -> Result<(), Lab
 
 impl ServerSource<'_> {
     /// The server with this name; the first one if a plan names none.
-    pub(crate) fn dialect(&self, server: Option<&str>) -> Dialect {
+    pub(crate) fn dialect(&self, server: Option<&str>) -> SqlDialect {
         match self {
             Self::Private { programs, .. } => {
                 let named = programs.iter().find(|program| server.is_some() && program.name.as_deref() == server);
-                named.or(programs.first()).map_or(Dialect::Mysql, |program| program.binary.family().dialect())
+                named.or(programs.first()).map_or(SqlDialect::Mysql, |program| program.binary.family().dialect())
             }
             Self::Given(external) => external.target.dialect,
         }

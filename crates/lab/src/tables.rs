@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use truetps_driver::{Client, Dialect, DriverError};
+use truetps_driver::{Client, DriverError};
+use truetps_record::SqlDialect;
 use truetps_workload::{Table, Workload};
 
 use crate::error::LabError;
@@ -25,9 +26,9 @@ const SESSIONS_WAIT: Duration = Duration::from_secs(10);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ownership {
     /// Private: pages are written and binlogs restarted before each trial.
-    Private(Dialect),
+    Private(SqlDialect),
     /// External: truetps touches only the schema that it created for the load.
-    Guest(Dialect),
+    Guest(SqlDialect),
 }
 
 /// Progress of filling the tables.
@@ -79,7 +80,7 @@ impl Tables {
         ledger: &mut dyn FnMut(&MadeSchema<'_>) -> Result<(), LabError>,
     ) -> Result<bool, LabError> {
         client.set_timeout(self.patience())?;
-        if self.ownership == Ownership::Private(Dialect::Mysql) {
+        if self.ownership == Ownership::Private(SqlDialect::Mysql) {
             client.execute(&format!("CREATE DATABASE IF NOT EXISTS {SCHEMA}"))?;
         }
         self.enter(client)?;
@@ -191,7 +192,7 @@ impl Tables {
             // With statistics of the emptied table, the optimiser would read the whole refilled one.
             client.execute(&self.analyze_sql(table))?;
         }
-        if self.ownership == Ownership::Private(Dialect::Mysql) {
+        if self.ownership == Ownership::Private(SqlDialect::Mysql) {
             restart_binlog(client)?;
         }
         self.flush(client)
@@ -232,8 +233,8 @@ impl Tables {
 
     fn copy_outline(&self, table: &Table, from: &str, to: &str) -> String {
         let parts = match self.dialect() {
-            Dialect::Mysql => format!("the primary key, of at most {} rows", portions::rows_max(table)),
-            Dialect::Postgres => format!("ctid, of at most {} pages", portions::PAGES_MAX),
+            SqlDialect::Mysql => format!("the primary key, of at most {} rows", portions::rows_max(table)),
+            SqlDialect::Postgres => format!("ctid, of at most {} pages", portions::PAGES_MAX),
         };
         format!("{} -- in transactions by ranges of {parts}", portions::whole_sql(from, to))
     }
@@ -243,7 +244,7 @@ impl Tables {
     pub(crate) fn flush(&self, client: &mut Client) -> Result<Option<String>, DriverError> {
         let Ownership::Private(dialect) = self.ownership else { return Ok(None) };
         client.set_timeout(self.patience())?;
-        if dialect == Dialect::Postgres {
+        if dialect == SqlDialect::Postgres {
             return client.execute("CHECKPOINT").map(|_| None);
         }
         // MariaDB writes all pages and a checkpoint on request.
@@ -259,7 +260,7 @@ impl Tables {
         self.list.iter().map(Table::data_bytes).sum::<u64>().saturating_mul(COPIES)
     }
 
-    fn dialect(&self) -> Dialect {
+    fn dialect(&self) -> SqlDialect {
         match self.ownership {
             Ownership::Private(dialect) | Ownership::Guest(dialect) => dialect,
         }
@@ -278,7 +279,7 @@ impl Tables {
     /// supports it, and nothing is written to the binlog. On an external server the session is in its schema already;
     /// tables may refer to each other there, too, and the MySQL family truncates such tables only without that check.
     fn enter(&self, client: &mut Client) -> Result<(), DriverError> {
-        if self.ownership == Ownership::Private(Dialect::Mysql) {
+        if self.ownership == Ownership::Private(SqlDialect::Mysql) {
             client.execute(&format!("USE {SCHEMA}"))?;
         }
         self.enter_sql().into_iter().try_for_each(|sql| client.execute(sql).map(drop))
@@ -286,11 +287,11 @@ impl Tables {
 
     fn enter_sql(&self) -> Option<&'static str> {
         match self.ownership {
-            Ownership::Private(Dialect::Mysql) => {
+            Ownership::Private(SqlDialect::Mysql) => {
                 Some("SET SESSION unique_checks = 0, foreign_key_checks = 0, sql_log_bin = 0")
             }
-            Ownership::Guest(Dialect::Mysql) => Some("SET SESSION foreign_key_checks = 0"),
-            Ownership::Private(Dialect::Postgres) | Ownership::Guest(Dialect::Postgres) => None,
+            Ownership::Guest(SqlDialect::Mysql) => Some("SET SESSION foreign_key_checks = 0"),
+            Ownership::Private(SqlDialect::Postgres) | Ownership::Guest(SqlDialect::Postgres) => None,
         }
     }
 
@@ -299,8 +300,8 @@ impl Tables {
     fn truncate_sql(&self) -> Vec<String> {
         let names: Vec<_> = self.list.iter().map(|table| format!("{}{}", self.prefix, table.name)).collect();
         match self.dialect() {
-            Dialect::Postgres => vec![format!("TRUNCATE TABLE {}", names.join(", "))],
-            Dialect::Mysql => names.iter().map(|name| format!("TRUNCATE TABLE {name}")).collect(),
+            SqlDialect::Postgres => vec![format!("TRUNCATE TABLE {}", names.join(", "))],
+            SqlDialect::Mysql => names.iter().map(|name| format!("TRUNCATE TABLE {name}")).collect(),
         }
     }
 
@@ -308,28 +309,28 @@ impl Tables {
     fn sign_sql(&self, names: &[String]) -> Vec<String> {
         let Some(signature) = &self.signature else { return Vec::new() };
         let sql = names.iter().map(|name| match self.dialect() {
-            Dialect::Mysql => format!("ALTER TABLE {name} COMMENT = '{signature}'"),
-            Dialect::Postgres => format!("COMMENT ON TABLE {}{name} IS '{signature}'", self.prefix),
+            SqlDialect::Mysql => format!("ALTER TABLE {name} COMMENT = '{signature}'"),
+            SqlDialect::Postgres => format!("COMMENT ON TABLE {}{name} IS '{signature}'", self.prefix),
         });
         sql.collect()
     }
 
     fn analyze_sql(&self, table: &Table) -> String {
         match self.ownership {
-            Ownership::Private(Dialect::Mysql) | Ownership::Guest(Dialect::Mysql) => {
+            Ownership::Private(SqlDialect::Mysql) | Ownership::Guest(SqlDialect::Mysql) => {
                 format!("ANALYZE LOCAL TABLE {}", table.name)
             }
             // Without it, autovacuum would process the refilled table in the middle of some trial.
-            Ownership::Private(Dialect::Postgres) => format!("VACUUM (ANALYZE) {}", table.name),
-            Ownership::Guest(Dialect::Postgres) => format!("ANALYZE {}", table.name),
+            Ownership::Private(SqlDialect::Postgres) => format!("VACUUM (ANALYZE) {}", table.name),
+            Ownership::Guest(SqlDialect::Postgres) => format!("ANALYZE {}", table.name),
         }
     }
 
     fn copy_sql(&self, table: &Table) -> String {
         let (copy, of) = (pristine(table), &table.name);
         match self.dialect() {
-            Dialect::Mysql => format!("CREATE TABLE {copy} LIKE {of}"),
-            Dialect::Postgres => format!("CREATE TABLE {copy} (LIKE {of} INCLUDING DEFAULTS)"),
+            SqlDialect::Mysql => format!("CREATE TABLE {copy} LIKE {of}"),
+            SqlDialect::Postgres => format!("CREATE TABLE {copy} (LIKE {of} INCLUDING DEFAULTS)"),
         }
     }
 }
@@ -355,7 +356,7 @@ pub(crate) fn wait_for_quiet(client: &mut Client) -> Result<Option<String>, Driv
 
 /// Number of sessions, this one included.
 fn sessions(client: &mut Client) -> Result<Option<u64>, DriverError> {
-    if client.dialect() == Dialect::Mysql {
+    if client.dialect() == SqlDialect::Mysql {
         return status_value(client, "Threads_connected");
     }
     let sql = "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'";

@@ -34,32 +34,6 @@ impl Flavour {
     }
 }
 
-/// Servers whose settings have names and meanings in common.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Family {
-    Mysql,
-    Postgresql,
-}
-
-impl From<Flavour> for Family {
-    fn from(flavour: Flavour) -> Self {
-        match flavour {
-            Flavour::Mysql | Flavour::Mariadb | Flavour::Percona => Self::Mysql,
-            Flavour::Postgresql => Self::Postgresql,
-        }
-    }
-}
-
-impl fmt::Display for Family {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Mysql => "the MySQL family",
-            Self::Postgresql => "PostgreSQL",
-        })
-    }
-}
-
 impl fmt::Display for Flavour {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

@@ -6,14 +6,7 @@
 
 use thiserror::Error;
 
-/// Whose quotes and comments a text has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SqlDialect {
-    /// Backslashes in strings, names in backticks, `#` and `-- ` before comments, `/*! … */` that the server reads.
-    Mysql,
-    /// Backslashes in `E'…'` alone, `$tag$…$tag$`, `--` before comments, `/* /* */ */` inside one another.
-    Postgres,
-}
+use crate::SqlDialect;
 
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum SqlScriptError {

@@ -40,7 +40,7 @@ impl WatchedServer {
     pub fn log_in(target: &Target, pid: Option<u32>) -> Result<Self, DriverError> {
         let (server, absent) = ServerWatch::begin(target)?;
         let host = HostWatch::new(pid.or(server.pid()));
-        Ok(Self { family: ServerWatch::family(target.dialect), server: Some(server), host, absent })
+        Ok(Self { family: target.dialect.into(), server: Some(server), host, absent })
     }
 
     /// The same during a load of this many clients: a server without a free session is absent, and the host is watched.
@@ -62,7 +62,7 @@ impl WatchedServer {
             }
         };
         let absent = ServerWatch::all_absent(target.dialect, &why);
-        Self { family: ServerWatch::family(target.dialect), server: None, host: HostWatch::new(pid), absent }
+        Self { family: target.dialect.into(), server: None, host: HostWatch::new(pid), absent }
     }
 
     /// The server's version text; `None` if the server is not watched.

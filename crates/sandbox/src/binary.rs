@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use thiserror::Error;
-use truetps_record::{Flavour, SettingValue};
+use truetps_record::{Family, Flavour, SettingValue};
 
 use crate::binary_search::Other;
-use crate::family::{SandboxFamily, is_of_mysql};
+use crate::family::is_of_mysql;
 use crate::old_redo;
 use crate::options::CommandOption;
 use crate::postgres;
@@ -166,8 +166,8 @@ impl ServerBinary {
         Ok(Self { path, flavour, version, version_text, basedir, share_dir, plugin_dir: None })
     }
 
-    pub fn family(&self) -> SandboxFamily {
-        SandboxFamily::of(self.flavour)
+    pub fn family(&self) -> Family {
+        Family::from(self.flavour)
     }
 
     pub fn is_mariadb(&self) -> bool {

@@ -7,11 +7,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use thiserror::Error;
-use truetps_record::{SettingValue, near_matches, same_setting, setting_number};
+use truetps_record::{Family, SettingValue, near_matches, same_setting, setting_number};
 
 use crate::binary::ServerBinary;
 use crate::catalogue_text::{LogSeverity, messages, parse_descriptions, parse_values};
-use crate::family::SandboxFamily;
 use crate::options::{CommandOption, canonical_name, switch_of};
 use crate::postgres;
 use crate::run::{ProgramOutput, run_to_end};
@@ -91,7 +90,7 @@ pub struct Catalogue {
 
 impl Catalogue {
     pub fn ask(binary: &ServerBinary, user: &ServerUser) -> Result<Self, CatalogueError> {
-        if binary.family() == SandboxFamily::Postgres {
+        if binary.family() == Family::Postgresql {
             let (defaults, descriptions) = postgres::describe(binary, user)?;
             let (binary, user) = (binary.clone(), user.clone());
             return Ok(Self { binary, user, defaults, descriptions, usual: BTreeSet::new() });
@@ -135,7 +134,7 @@ impl Catalogue {
     pub fn check(&self, name: &str, value: &SettingValue) -> Result<(), CatalogueError> {
         self.check_name(name)?;
         self.check_shape(name, value)?;
-        if self.binary.family() == SandboxFamily::Postgres {
+        if self.binary.family() == Family::Postgresql {
             let refusal = postgres::refusal(&self.binary, &self.user, name, value)?;
             return refusal.map_or(Ok(()), |problem| Err(self.bad_value(name, value, problem)));
         }
@@ -151,7 +150,7 @@ impl Catalogue {
 
     pub fn check_name(&self, name: &str) -> Result<(), CatalogueError> {
         let canonical = canonical_name(name);
-        let is_postgres = self.binary.family() == SandboxFamily::Postgres;
+        let is_postgres = self.binary.family() == Family::Postgresql;
         let reason = if is_postgres { postgres::reserved_reason(&canonical) } else { reserved_reason(name) };
         if let Some(reason) = reason {
             return Err(CatalogueError::Reserved { name: name.to_owned(), reason });

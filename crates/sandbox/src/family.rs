@@ -10,13 +10,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use rustix::process::Signal;
-use truetps_driver::{Dialect, Target};
-use truetps_record::Flavour;
+use truetps_driver::Target;
+use truetps_record::{Family, Flavour};
 
 use crate::binary::ServerBinary;
 use crate::error::SandboxError;
 use crate::home::give;
-use crate::options::{CommandOption, option_file};
+use crate::options::{self, CommandOption};
 use crate::postgres;
 use crate::run::quiet_command;
 use crate::server_user::ServerUser;
@@ -29,14 +29,6 @@ const KEYS: [&str; 3] = [
     "loose-sha256-password-auto-generate-rsa-keys",
     "loose-caching-sha2-password-auto-generate-rsa-keys",
 ];
-
-/// Servers with the same options and the same protocol.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SandboxFamily {
-    /// MySQL, MariaDB and their derivatives.
-    Mysql,
-    Postgres,
-}
 
 /// Paths of a server's own files.
 #[derive(Debug, Clone)]
@@ -57,140 +49,123 @@ pub(crate) fn is_of_mysql(flavour: Flavour) -> bool {
     matches!(flavour, Flavour::Mysql | Flavour::Percona)
 }
 
-impl SandboxFamily {
-    pub fn of(flavour: Flavour) -> Self {
-        match flavour {
-            Flavour::Postgresql => Self::Postgres,
-            Flavour::Mysql | Flavour::Mariadb | Flavour::Percona => Self::Mysql,
-        }
-    }
-
-    pub fn dialect(self) -> Dialect {
-        match self {
-            Self::Mysql => Dialect::Mysql,
-            Self::Postgres => Dialect::Postgres,
-        }
-    }
-
-    /// The owner account of a server, which has no password and connects by the socket. `schema`: the schema of its
-    /// tables; a private PostgreSQL has one database, which contains them.
-    pub fn owner(self, socket: &Path, schema: Option<&str>) -> Target {
-        match self {
-            Self::Mysql => Target::mysql_unix(socket, "root", schema),
-            Self::Postgres => Target::postgres_unix(socket, postgres::OWNER, postgres::DATABASE),
-        }
-    }
-
-    /// Name of the socket in its folder. PostgreSQL names it after its port, even if it listens on none.
-    pub(crate) fn socket_name(self, port: Option<u16>) -> String {
-        match self {
-            Self::Mysql => "sock".to_owned(),
-            Self::Postgres => format!(".s.PGSQL.{}", port.unwrap_or(postgres::PORT)),
-        }
-    }
-
-    /// Whether a connection attempt makes sense: the server has opened its socket, and not only to report that it is
-    /// starting.
-    pub(crate) fn may_answer(self, places: &ServerPaths) -> bool {
-        match self {
-            Self::Mysql => places.socket.exists(),
-            Self::Postgres => places.socket.exists() && postgres::says_that_it_is_ready(&places.data),
-        }
-    }
-
-    /// Asks a server for a quick clean shutdown. PostgreSQL would wait for its clients after SIGTERM.
-    pub(crate) fn stop_signal(self) -> Signal {
-        match self {
-            Self::Mysql => Signal::TERM,
-            Self::Postgres => Signal::INT,
-        }
-    }
-
-    /// All options of a server, in order: its paths, its isolation, and the settings.
-    pub(crate) fn lines(
-        self,
-        binary: &ServerBinary,
-        places: &ServerPaths,
-        settings: &Settings,
-        port: Option<u16>,
-    ) -> Vec<CommandOption> {
-        match self {
-            Self::Mysql => mysql_lines(binary, places, settings, port),
-            Self::Postgres => postgres::lines(places, settings, port),
-        }
-    }
-
-    /// Name and text of a file with these lines.
-    pub(crate) fn option_file(
-        self,
-        comment: &str,
-        places: &ServerPaths,
-        lines: &[CommandOption],
-    ) -> (&'static str, String) {
-        match self {
-            Self::Mysql => ("my.cnf", option_file(comment, lines)),
-            Self::Postgres => (postgres::OPTION_FILE, postgres::option_file(comment, places, lines)),
-        }
-    }
-
-    /// The command with which a user starts a server with such a file.
-    pub(crate) fn by_hand(self, program: &Path, places: &ServerPaths) -> String {
-        match self {
-            Self::Mysql => format!("{} --defaults-file=THIS-FILE", program.display()),
-            Self::Postgres => format!("{} -D {} --config-file=THIS-FILE", program.display(), places.data.display()),
-        }
-    }
-
-    /// A server's command line; its output goes to an existing log.
-    pub(crate) fn command(
-        self,
-        program: &Path,
-        places: &ServerPaths,
-        lines: &[CommandOption],
-        user: &ServerUser,
-    ) -> Result<Command, SandboxError> {
-        let mut command = quiet_command(program);
-        let log = match self {
-            Self::Mysql => {
-                // It must be the first option, or the system's option files are read.
-                command.arg("--no-defaults").args(lines.iter().map(CommandOption::argument));
-                &places.console_log
-            }
-            Self::Postgres => {
-                // Not on the command line: options there cannot be changed while the server runs.
-                write_for(user, &places.option_file, &postgres::option_file("", places, lines))?;
-                let mut folder = OsString::from(postgres::DATA_FOLDER);
-                folder.push(&places.data);
-                let mut file = OsString::from("--config-file=");
-                file.push(&places.option_file);
-                command.args([folder, file]);
-                &places.error_log
-            }
-        };
-        let printed = OpenOptions::new().append(true).open(log).and_then(|log| Ok((log.try_clone()?, log)));
-        let (stdout, stderr) = printed.map_err(SandboxError::io("open", log))?;
-        command.stdout(stdout).stderr(stderr).current_dir(&places.data);
-        Ok(command)
-    }
-
-    /// Removes what a dead server left in its data and what would stop the next one from starting. Call it only when no
-    /// process holds the data.
-    pub(crate) fn forget_dead(self, data: &Path, user: &ServerUser) -> Result<(), SandboxError> {
-        match self {
-            Self::Mysql => Ok(()),
-            Self::Postgres => postgres::forget_dead_server(data, user).map_err(SandboxError::io("clear", data)),
-        }
-    }
-
-    /// Removes settings changed at run time that the next start would otherwise use.
-    pub(crate) fn forget_changes(self, data: &Path) -> Result<(), SandboxError> {
-        match self {
-            Self::Mysql => Ok(()),
-            Self::Postgres => remove_if_there(&data.join(postgres::CHANGES_FILE)),
-        }
+/// The owner account of a server, which has no password and connects by the socket. `schema`: the schema of its
+/// tables; a private PostgreSQL has one database, which contains them.
+pub(crate) fn owner(family: Family, socket: &Path, schema: Option<&str>) -> Target {
+    match family {
+        Family::Mysql => Target::mysql_unix(socket, "root", schema),
+        Family::Postgresql => Target::postgres_unix(socket, postgres::OWNER, postgres::DATABASE),
     }
 }
 
+/// Name of the socket in its folder. PostgreSQL names it after its port, even if it listens on none.
+pub(crate) fn socket_name(family: Family, port: Option<u16>) -> String {
+    match family {
+        Family::Mysql => "sock".to_owned(),
+        Family::Postgresql => format!(".s.PGSQL.{}", port.unwrap_or(postgres::PORT)),
+    }
+}
+
+/// Whether a connection attempt makes sense: the server has opened its socket, and not only to report that it is
+/// starting.
+pub(crate) fn may_answer(family: Family, places: &ServerPaths) -> bool {
+    match family {
+        Family::Mysql => places.socket.exists(),
+        Family::Postgresql => places.socket.exists() && postgres::says_that_it_is_ready(&places.data),
+    }
+}
+
+/// Asks a server for a quick clean shutdown. PostgreSQL would wait for its clients after SIGTERM.
+pub(crate) fn stop_signal(family: Family) -> Signal {
+    match family {
+        Family::Mysql => Signal::TERM,
+        Family::Postgresql => Signal::INT,
+    }
+}
+
+/// All options of a server, in order: its paths, its isolation, and the settings.
+pub(crate) fn lines(
+    family: Family,
+    binary: &ServerBinary,
+    places: &ServerPaths,
+    settings: &Settings,
+    port: Option<u16>,
+) -> Vec<CommandOption> {
+    match family {
+        Family::Mysql => mysql_lines(binary, places, settings, port),
+        Family::Postgresql => postgres::lines(places, settings, port),
+    }
+}
+
+/// Name and text of a file with these lines.
+pub(crate) fn option_file(
+    family: Family,
+    comment: &str,
+    places: &ServerPaths,
+    lines: &[CommandOption],
+) -> (&'static str, String) {
+    match family {
+        Family::Mysql => ("my.cnf", options::option_file(comment, lines)),
+        Family::Postgresql => (postgres::OPTION_FILE, postgres::option_file(comment, places, lines)),
+    }
+}
+
+/// The command with which a user starts a server with such a file.
+pub(crate) fn by_hand(family: Family, program: &Path, places: &ServerPaths) -> String {
+    match family {
+        Family::Mysql => format!("{} --defaults-file=THIS-FILE", program.display()),
+        Family::Postgresql => format!("{} -D {} --config-file=THIS-FILE", program.display(), places.data.display()),
+    }
+}
+
+/// A server's command line; its output goes to an existing log.
+pub(crate) fn command(
+    family: Family,
+    program: &Path,
+    places: &ServerPaths,
+    lines: &[CommandOption],
+    user: &ServerUser,
+) -> Result<Command, SandboxError> {
+    let mut command = quiet_command(program);
+    let log = match family {
+        Family::Mysql => {
+            // It must be the first option, or the system's option files are read.
+            command.arg("--no-defaults").args(lines.iter().map(CommandOption::argument));
+            &places.console_log
+        }
+        Family::Postgresql => {
+            // Not on the command line: options there cannot be changed while the server runs.
+            write_for(user, &places.option_file, &postgres::option_file("", places, lines))?;
+            let mut folder = OsString::from(postgres::DATA_FOLDER);
+            folder.push(&places.data);
+            let mut file = OsString::from("--config-file=");
+            file.push(&places.option_file);
+            command.args([folder, file]);
+            &places.error_log
+        }
+    };
+    let printed = OpenOptions::new().append(true).open(log).and_then(|log| Ok((log.try_clone()?, log)));
+    let (stdout, stderr) = printed.map_err(SandboxError::io("open", log))?;
+    command.stdout(stdout).stderr(stderr).current_dir(&places.data);
+    Ok(command)
+}
+
+/// Removes what a dead server left in its data and what would stop the next one from starting. Call it only when no
+/// process holds the data.
+pub(crate) fn forget_dead(family: Family, data: &Path, user: &ServerUser) -> Result<(), SandboxError> {
+    match family {
+        Family::Mysql => Ok(()),
+        Family::Postgresql => postgres::forget_dead_server(data, user).map_err(SandboxError::io("clear", data)),
+    }
+}
+
+/// Removes settings changed at run time that the next start would otherwise use.
+pub(crate) fn forget_changes(family: Family, data: &Path) -> Result<(), SandboxError> {
+    match family {
+        Family::Mysql => Ok(()),
+        Family::Postgresql => remove_if_there(&data.join(postgres::CHANGES_FILE)),
+    }
+}
 fn mysql_lines(
     binary: &ServerBinary,
     places: &ServerPaths,

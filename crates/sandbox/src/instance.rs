@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 
 use indexmap::IndexMap;
 use truetps_driver::{Client, Target};
-use truetps_record::SettingValue;
+use truetps_record::{Family, SettingValue};
 
 use crate::error::SandboxError;
-use crate::family::{SandboxFamily, ServerPaths};
+use crate::family::{self, ServerPaths};
 use crate::instance_note::{Note, Process};
 use crate::log_tail::tail;
 use crate::named::{NamedServer, NamedServers};
@@ -112,7 +112,7 @@ impl<'a> Instance<'a> {
         self.folder.join("data")
     }
 
-    pub(crate) fn family(&self) -> SandboxFamily {
+    pub(crate) fn family(&self) -> Family {
         self.server.family()
     }
 
@@ -120,7 +120,7 @@ impl<'a> Instance<'a> {
         ServerPaths {
             data: self.data(),
             tmp: self.folder.join("tmp"),
-            socket: self.folder.join("run").join(self.family().socket_name(port)),
+            socket: self.folder.join("run").join(family::socket_name(self.family(), port)),
             pid_file: self.pid_file(),
             error_log: self.error_log(),
             console_log: self.console_log(),
@@ -198,7 +198,7 @@ impl<'a> Instance<'a> {
     pub fn owner(&self) -> Result<Target, SandboxError> {
         let seen = self.look_at_instance()?;
         self.check_running(&seen)?;
-        Ok(self.family().owner(&self.places(seen.port()).socket, None))
+        Ok(family::owner(self.family(), &self.places(seen.port()).socket, None))
     }
 
     /// A connection as the server's owner, which has no password and uses the socket.
@@ -208,7 +208,7 @@ impl<'a> Instance<'a> {
         let pid = self.check_running(&seen)?.pid;
         let socket = self.places(seen.port()).socket;
         let failed = |source| SandboxError::Sql { action: "log in to the server", source };
-        let owner = self.family().owner(&socket, None);
+        let owner = family::owner(self.family(), &socket, None);
         let client = Client::connect(&owner, time_limit).map_err(failed)?;
         check_listener(&socket, pid, client.peer_pid())?;
         Ok(client)

@@ -11,6 +11,7 @@ use rustix::process::Signal;
 
 use crate::children::Children;
 use crate::error::SandboxError;
+use crate::family;
 use crate::instance::Instance;
 use crate::instance_note::{InstanceEnd, Note, Process, marks};
 use crate::named::LOCK_TIME_LIMIT;
@@ -34,7 +35,7 @@ impl Instance<'_> {
     /// Asks the server to end, and kills it if it has not ended after `time_limit`; `kill`: kills it at once.
     pub fn stop(&self, kill: bool, time_limit: Duration) -> Result<Ended, SandboxError> {
         let began = Instant::now();
-        let first = if kill { Signal::KILL } else { self.family().stop_signal() };
+        let first = if kill { Signal::KILL } else { family::stop_signal(self.family()) };
         let (process, mut children) = self.signal_running(first)?;
         let mut killed = kill;
         let mut gone = wait_for_end(process, if kill { KILL_TIME_LIMIT } else { time_limit });

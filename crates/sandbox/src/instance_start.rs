@@ -14,6 +14,7 @@ use rustix::process::geteuid;
 use crate::binary::ServerBinary;
 use crate::catalogue::Catalogue;
 use crate::error::SandboxError;
+use crate::family;
 use crate::home::{Home, give, make_private, remove_tree};
 use crate::instance::{Instance, InstanceOptions, Status};
 use crate::instance_note::{Note, Process};
@@ -65,7 +66,7 @@ impl Instance<'_> {
         let initial = self.prepare(self.named.home(), &binary, &settings, &self.places(options.port).socket)?;
         let settings = initial.with(settings.iter());
         self.check_wanted(stop)?;
-        self.family().forget_dead(&self.data(), self.named.home().user())?;
+        family::forget_dead(self.family(), &self.data(), self.named.home().user())?;
         let log_from = fs::metadata(self.error_log()).map_or(0, |metadata| metadata.len());
         let note = Note::starting(options);
         self.write_note(&note)?;
@@ -159,12 +160,12 @@ impl Instance<'_> {
 
     fn spawn(&self, binary: &ServerBinary, settings: &Settings, port: Option<u16>) -> Result<Child, SandboxError> {
         let (user, places) = (self.named.home().user(), self.places(port));
-        let mut lines = self.family().lines(binary, &places, settings, port);
+        let mut lines = family::lines(self.family(), binary, &places, settings, port);
         if binary.is_of_mysql() && settings.get("server_id").is_none() {
             // MySQL 5.7 writes no binlog without it.
             lines.push(CommandOption::new("server-id", "1"));
         }
-        let command = self.family().command(&binary.path, &places, &lines, user)?;
+        let command = family::command(self.family(), &binary.path, &places, &lines, user)?;
         spawn_detached(command, user).map_err(SandboxError::io("start", &binary.path))
     }
 

@@ -56,7 +56,6 @@ pub use binary_search::{Other, find, find_all};
 pub use catalogue::{COUNTERPARTS, Catalogue, CatalogueError};
 pub use copy::free_bytes;
 pub use error::SandboxError;
-pub use family::SandboxFamily;
 pub use home::Home;
 pub use host_limits::HostLimits;
 pub use instance::{Instance, InstanceOptions, InstanceState, Status};

@@ -11,13 +11,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use truetps_record::{Flavour, Version, near_matches};
+use truetps_record::{Family, Flavour, Version, near_matches};
 
 use crate::archive;
 use crate::binary::ServerBinary;
 use crate::binary_search::find;
 use crate::error::SandboxError;
-use crate::family::{SandboxFamily, is_of_mysql};
+use crate::family::is_of_mysql;
 use crate::home::{Home, make_passable, open_lock, remove_tree};
 use crate::instance::Instance;
 use crate::instance_note::{marks, write_json};
@@ -457,8 +457,8 @@ impl NamedServer {
         format!("{} {}", self.flavour, self.version)
     }
 
-    pub fn family(&self) -> SandboxFamily {
-        SandboxFamily::of(self.flavour)
+    pub fn family(&self) -> Family {
+        Family::from(self.flavour)
     }
 
     /// Whether it is a MySQL of at least this version.

@@ -6,9 +6,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use truetps_driver::{Client, DriverError};
+use truetps_record::Family;
 
 use crate::error::SandboxError;
-use crate::family::{SandboxFamily, ServerPaths};
+use crate::family::{self, ServerPaths};
 use crate::log_tail::{excerpt, tail_text};
 
 pub(crate) const PROBE_TIME_LIMIT: Duration = Duration::from_secs(5);
@@ -32,7 +33,7 @@ fn is_refused_for_good(error: &DriverError) -> bool {
 /// A started server that has not answered yet.
 #[derive(Debug)]
 pub(crate) struct Awaited<'a> {
-    pub(crate) family: SandboxFamily,
+    pub(crate) family: Family,
     pub(crate) places: &'a ServerPaths,
     pub(crate) program: &'a Path,
     pub(crate) pid: u32,
@@ -60,7 +61,7 @@ impl Awaited<'_> {
             let is_refused = refused_since.is_some_and(|since: Instant| since.elapsed() >= REFUSED_TIME_LIMIT);
             let is_late = is_refused || began.elapsed() >= time_limit;
             // The last query is for the error message of a server that is not ready.
-            if is_late || self.family.may_answer(self.places) {
+            if is_late || family::may_answer(self.family, self.places) {
                 match self.probe() {
                     Ok(listener) => {
                         check_listener(&self.places.socket, self.pid, listener)?;
@@ -85,7 +86,7 @@ impl Awaited<'_> {
 
     /// The listening process; the started server has also answered.
     fn probe(&self) -> Result<Option<u32>, DriverError> {
-        let mut client = Client::connect(&self.family.owner(&self.places.socket, None), PROBE_TIME_LIMIT)?;
+        let mut client = Client::connect(&family::owner(self.family, &self.places.socket, None), PROBE_TIME_LIMIT)?;
         let listener = client.peer_pid();
         if listener == Some(self.pid) {
             client.query("SELECT 1")?;
@@ -145,13 +146,8 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let places = places(dir.path());
         let program = PathBuf::from("/x/mysqld");
-        let awaited = Awaited {
-            family: SandboxFamily::Mysql,
-            places: &places,
-            program: &program,
-            pid: std::process::id(),
-            log_from: 4,
-        };
+        let awaited =
+            Awaited { family: Family::Mysql, places: &places, program: &program, pid: std::process::id(), log_from: 4 };
         let wait = |limit, look: &mut dyn FnMut() -> Result<Option<ExitStatus>, SandboxError>| {
             awaited.wait(limit, look).unwrap_err()
         };

@@ -5,11 +5,12 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use truetps_record::Family;
 
 use crate::binary::ServerBinary;
 use crate::copy::{check_free, copy_datadir};
 use crate::error::SandboxError;
-use crate::family::{SandboxFamily, ServerPaths};
+use crate::family::{self, ServerPaths};
 use crate::home::{Home, give, make_private, remove_tree};
 use crate::postgres::forget_shared_memory;
 use crate::proof::remove_proven;
@@ -162,7 +163,7 @@ impl Sandbox {
             home: home.clone(),
             binary: binary.clone(),
             claim: Mutex::new(claim),
-            socket: path.join("run").join(binary.family().socket_name(None)),
+            socket: path.join("run").join(family::socket_name(binary.family(), None)),
             path,
             initial,
             running: AtomicBool::new(false),
@@ -177,7 +178,7 @@ impl Sandbox {
             give(&log, user)?;
         }
         if folder.socket.as_os_str().len() > SOCKET_PATH_BYTES_MAX {
-            folder.socket = Self::make_short_socket_dir(&folder)?.join(binary.family().socket_name(None));
+            folder.socket = Self::make_short_socket_dir(&folder)?.join(family::socket_name(binary.family(), None));
         }
         Ok(folder)
     }
@@ -229,8 +230,8 @@ impl Sandbox {
     pub fn wear_in_redo(&self) -> Result<WornIn, SandboxError> {
         self.folder.check_stopped()?;
         match self.folder.binary.family() {
-            SandboxFamily::Mysql => wear_in_redo(&self.folder.data()),
-            SandboxFamily::Postgres => Ok(WornIn::default()),
+            Family::Mysql => wear_in_redo(&self.folder.data()),
+            Family::Postgresql => Ok(WornIn::default()),
         }
     }
 

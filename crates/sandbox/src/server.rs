@@ -10,10 +10,11 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use truetps_driver::{Client, DriverError, Target};
+use truetps_record::Family;
 
 use crate::children::Children;
 use crate::error::SandboxError;
-use crate::family::{SandboxFamily, remove_stale};
+use crate::family::{self, remove_stale};
 use crate::lap::{lap, needs_lap};
 use crate::log_tail::tail;
 use crate::old_redo;
@@ -83,13 +84,13 @@ impl RunningServer {
             return Err(SandboxError::Held { path: data, pid });
         }
         remove_stale(&folder.places())?;
-        folder.binary.family().forget_dead(&data, folder.home.user())?;
-        folder.binary.family().forget_changes(&data)?;
+        family::forget_dead(folder.binary.family(), &data, folder.home.user())?;
+        family::forget_changes(folder.binary.family(), &data)?;
         let was_stopped = folder.binary.keeps_redo_size() && old_redo::fit(&data, &options.settings)?;
         let log_from = fs::metadata(folder.error_log()).map_or(0, |metadata| metadata.len());
         let (path, places, family) = (&folder.binary.path, folder.places(), folder.binary.family());
-        let lines = family.lines(&folder.binary, &places, &options.settings, None);
-        let command = family.command(path, &places, &lines, folder.home.user());
+        let lines = family::lines(family, &folder.binary, &places, &options.settings, None);
+        let command = family::command(family, path, &places, &lines, folder.home.user());
         let spawn = |mut command: Command| {
             command.envs(options.environment.iter().map(|(name, value)| (name, value)));
             spawn_bound_to_us(command, folder.home.user()).map_err(SandboxError::io("start", path))
@@ -125,7 +126,7 @@ impl RunningServer {
 
     /// A control connection as the server's owner.
     pub fn connect(&self, time_limit: Duration) -> Result<Client, DriverError> {
-        Client::connect(&self.folder.binary.family().owner(self.socket(), None), time_limit)
+        Client::connect(&family::owner(self.folder.binary.family(), self.socket(), None), time_limit)
     }
 
     /// Makes a server with a new redo log at each start (MySQL 8.0.30 and later) write the whole log once; see
@@ -142,15 +143,15 @@ impl RunningServer {
         lap(&mut client).map_err(failed)
     }
 
-    /// The address of a load whose tables are in `schema`; see [`SandboxFamily::owner`](crate::SandboxFamily::owner).
+    /// The address of a load whose tables are in `schema`; see `family::owner`.
     pub fn target(&self, schema: &str) -> Target {
-        self.folder.binary.family().owner(self.socket(), Some(schema))
+        family::owner(self.folder.binary.family(), self.socket(), Some(schema))
     }
 
     /// Fills the WAL of a PostgreSQL with reusable files; see `postgres/wal.rs`. Returns the bytes written: 0 for all
     /// other servers.
     pub fn wear_in_wal(&self) -> Result<u64, SandboxError> {
-        if self.folder.binary.family() != SandboxFamily::Postgres {
+        if self.folder.binary.family() != Family::Postgresql {
             return Ok(0);
         }
         let failed = |source| SandboxError::Sql { action: "fill the WAL with reusable files", source };
@@ -186,9 +187,9 @@ impl RunningServer {
             "Settings of a private server that truetps started: {}\nThe folders are those of that run. To try the \
              settings by hand, change them and start\n  {}",
             self.folder.binary.version_text,
-            family.by_hand(&self.folder.binary.path, &places),
+            family::by_hand(family, &self.folder.binary.path, &places),
         );
-        family.option_file(&comment, &places, &self.options)
+        family::option_file(family, &comment, &places, &self.options)
     }
 
     /// The last lines of this server's log, or of its program's output if it has no log.
@@ -232,7 +233,7 @@ impl RunningServer {
     fn terminate(&self, time_limit: Duration) -> io::Result<(ExitStatus, bool)> {
         let mut child = self.child();
         if child.try_wait()?.is_none() {
-            kill_process(pid_of(&child)?, self.folder.binary.family().stop_signal())?;
+            kill_process(pid_of(&child)?, family::stop_signal(self.folder.binary.family()))?;
         }
         if let Some(status) = wait_for(&mut child, time_limit)? {
             return Ok((status, true));

@@ -5,11 +5,11 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use truetps_record::Family;
 
 use crate::binary::{ServerBinary, ServerVersion, bootstrap_file};
 use crate::copy::{check_free, copy_datadir};
 use crate::error::SandboxError;
-use crate::family::SandboxFamily;
 use crate::home::{give, make_own, make_passable, make_private, remove_tree};
 use crate::log_tail::excerpt;
 use crate::old_redo;
@@ -90,7 +90,7 @@ pub(crate) fn build(
     initial: &Settings,
     folder: &Path,
 ) -> Result<(), SandboxError> {
-    if binary.family() == SandboxFamily::Postgres {
+    if binary.family() == Family::Postgresql {
         return postgres::build(binary, user, initial, folder);
     }
     let oldest = if binary.is_mariadb() { MARIADB_MIN } else { MYSQL_MIN };

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use truetps_driver::{Client, Dialect, DriverError};
-use truetps_record::{SettingValue, same_setting};
+use truetps_driver::{Client, DriverError};
+use truetps_record::{SettingValue, SqlDialect, same_setting};
 
 use crate::options::{canonical_name, switch_of};
 use crate::postgres;
@@ -11,7 +11,7 @@ use crate::settings::Settings;
 
 /// All global variables, by name; for PostgreSQL in the settings' own units.
 pub fn effective_variables(client: &mut Client) -> Result<BTreeMap<String, String>, DriverError> {
-    if client.dialect() == Dialect::Postgres {
+    if client.dialect() == SqlDialect::Postgres {
         return postgres::effective_variables(client);
     }
     let rows = client.query("SHOW GLOBAL VARIABLES")?.rows;
@@ -33,8 +33,8 @@ pub struct Mismatch {
 /// Settings that the running server adjusted, in whatever units it shows them.
 pub fn taken_differently(client: &mut Client, settings: &Settings) -> Result<Vec<Mismatch>, DriverError> {
     match client.dialect() {
-        Dialect::Mysql => Ok(mismatches(settings, &effective_variables(client)?)),
-        Dialect::Postgres => postgres::mismatches(client, settings),
+        SqlDialect::Mysql => Ok(mismatches(settings, &effective_variables(client)?)),
+        SqlDialect::Postgres => postgres::mismatches(client, settings),
     }
 }
 

@@ -12,7 +12,8 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 use thiserror::Error;
-use truetps_driver::{Client, Dialect, DriverError, Endpoint, Login, Password, Target, Tls};
+use truetps_driver::{Client, DriverError, Endpoint, Login, Password, Target, Tls};
+use truetps_record::SqlDialect;
 
 use crate::os_user::OsUser;
 use crate::programs::Programs;
@@ -152,7 +153,7 @@ impl PostgresServer {
     /// The address of a user at the unix socket.
     pub fn target_for(&self, user: &str, password: Option<&str>) -> Target {
         Target {
-            dialect: Dialect::Postgres,
+            dialect: SqlDialect::Postgres,
             endpoints: vec![Endpoint::Unix(self.socket())],
             login: Login {
                 user: user.to_owned(),

@@ -4,8 +4,8 @@
 use std::cell::RefCell;
 
 use divan::AllocProfiler;
-use truetps_driver::{Dialect, Params};
-use truetps_record::{KeyDistribution, Plan, WorkloadProfile, WorkloadSpec};
+use truetps_driver::Params;
+use truetps_record::{KeyDistribution, Plan, SqlDialect, WorkloadProfile, WorkloadSpec};
 use truetps_workload::{ClientStream, NAMES, build, profile};
 
 /// Counts allocations: none is the aim, once the buffers have grown.
@@ -47,7 +47,7 @@ fn spec(name: &str) -> WorkloadSpec {
 }
 
 fn measure(bencher: divan::Bencher<'_, '_>, spec: &WorkloadSpec) {
-    let workload = build(spec, Dialect::Mysql, 42).expect("a workload");
+    let workload = build(spec, SqlDialect::Mysql, 42).expect("a workload");
     let state: RefCell<(Box<dyn ClientStream>, Params)> = RefCell::new((workload.client(0), Params::default()));
     let transaction = || {
         let (stream, params) = &mut *state.borrow_mut();
@@ -80,5 +80,5 @@ fn one_key(bencher: divan::Bencher<'_, '_>, distribution: &str) {
 /// What comes before the first trial: under 50 ms is the aim.
 #[divan::bench(args = ["insert", "bulk-insert", "update-non-index", "delete-insert", "read-write"], sample_count = 10)]
 fn one_profile(name: &str) -> WorkloadProfile {
-    profile(&*build(&spec(name), Dialect::Mysql, 42).expect("a workload"))
+    profile(&*build(&spec(name), SqlDialect::Mysql, 42).expect("a workload"))
 }

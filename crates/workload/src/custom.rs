@@ -3,8 +3,8 @@
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use truetps_driver::{Dialect, Params, Statement};
-use truetps_record::{CustomStatement, CustomTable, WorkloadSpec};
+use truetps_driver::{Params, Statement};
+use truetps_record::{CustomStatement, CustomTable, SqlDialect, WorkloadSpec};
 
 use crate::client_random::ClientRandom;
 use crate::generate::{Generators, RepeatedValue, RowPosition};
@@ -24,7 +24,7 @@ pub(crate) struct Custom {
 }
 
 impl Custom {
-    pub(crate) fn new(spec: &WorkloadSpec, dialect: Dialect, seed: u64) -> Result<Self, WorkloadError> {
+    pub(crate) fn new(spec: &WorkloadSpec, dialect: SqlDialect, seed: u64) -> Result<Self, WorkloadError> {
         let is_transaction = spec.transaction.unwrap_or(spec.statements.len() > 1);
         let commit = if is_transaction { Commit::Every(NonZeroU32::MIN) } else { Commit::Each };
         Self::of_parts("custom", &spec.statements, spec.table.custom(), commit, dialect, seed)
@@ -36,7 +36,7 @@ impl Custom {
         sent: &[CustomStatement],
         tables: &[CustomTable],
         commit: Commit,
-        dialect: Dialect,
+        dialect: SqlDialect,
         seed: u64,
     ) -> Result<Self, WorkloadError> {
         let (mut statements, mut script, mut names) = (Vec::new(), Vec::new(), Vec::new());
@@ -87,7 +87,7 @@ fn parse(n: usize, custom: &CustomStatement) -> Result<Statement, WorkloadError>
     problem.map_or(Ok(statement), |problem| Err(WorkloadError::Sql { key: key(), problem }))
 }
 
-fn table(number: u64, custom: &CustomTable, dialect: Dialect, seed: u64) -> Table {
+fn table(number: u64, custom: &CustomTable, dialect: SqlDialect, seed: u64) -> Table {
     let generators = Generators::new(custom.columns.values(), &mut Vec::new()).with_columns(custom.columns.keys());
     let source = RowSource::Generated(Arc::new(generators));
     let table = Table::new(dialect, custom.name.clone(), custom.rows, source, seed ^ number << 32);

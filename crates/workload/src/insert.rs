@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use truetps_driver::{Dialect, Params, Statement};
+use truetps_driver::{Params, Statement};
+use truetps_record::SqlDialect;
 
 use crate::client_random::ClientRandom;
 use crate::sysbench::SysbenchTables;
@@ -18,7 +19,7 @@ pub struct Insert {
 
 impl Insert {
     /// Each client inserts a row into one of the tables at random; `k` is uniform over `1..=table_rows`.
-    pub fn new(dialect: Dialect, tables: u32, table_rows: u64, seed: u64) -> Self {
+    pub fn new(dialect: SqlDialect, tables: u32, table_rows: u64, seed: u64) -> Self {
         Self::with_name("insert", SysbenchTables { dialect, count: tables, rows: table_rows, spacing: 1, seed }, 1)
     }
 

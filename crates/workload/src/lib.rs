@@ -23,8 +23,8 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use thiserror::Error;
-use truetps_driver::{Dialect, Params, Statement, StatementError};
-use truetps_record::{PlanError, WorkloadSpec};
+use truetps_driver::{Params, Statement, StatementError};
+use truetps_record::{PlanError, SqlDialect, WorkloadSpec};
 
 pub use insert::Insert;
 pub use profile::profile;
@@ -140,7 +140,7 @@ fn commit_of_table(spec: &WorkloadSpec) -> Commit {
 }
 
 /// The workload of a checked plan, for servers of this dialect. `seed` starts all its random streams.
-pub fn build(spec: &WorkloadSpec, dialect: Dialect, seed: u64) -> Result<Arc<dyn Workload>, WorkloadError> {
+pub fn build(spec: &WorkloadSpec, dialect: SqlDialect, seed: u64) -> Result<Arc<dyn Workload>, WorkloadError> {
     let tables = SysbenchTables { dialect, count: spec.tables, rows: spec.table_rows, spacing: 1, seed };
     let distribution = spec.distribution.unwrap_or_default();
     Ok(match spec.name.as_str() {

@@ -1,13 +1,12 @@
 //! Profiles against values computed by hand.
 
-use truetps_driver::Dialect;
-use truetps_record::{KeyMode, ReadWriteMix, WorkloadProfile, WorkloadSpec};
+use truetps_record::{KeyMode, ReadWriteMix, SqlDialect, WorkloadProfile, WorkloadSpec};
 
 use crate::stream_tests::{CUSTOM, SQL_BATCHES, custom, specs};
 use crate::{build, profile};
 
 fn of(spec: &WorkloadSpec) -> WorkloadProfile {
-    profile(&*build(spec, Dialect::Mysql, 42).unwrap())
+    profile(&*build(spec, SqlDialect::Mysql, 42).unwrap())
 }
 
 fn delete_insert(key: KeyMode) -> WorkloadProfile {
@@ -131,7 +130,7 @@ fn what_is_not_known_is_absent() {
     let custom = of(&custom(CUSTOM));
     assert_eq!((custom.statements_per_tx, custom.writes_per_tx, custom.rows_per_page), (2.0, None, None));
     // PostgreSQL keeps rows in a heap.
-    let postgres = profile(&*build(&WorkloadSpec::new("delete-insert"), Dialect::Postgres, 42).unwrap());
+    let postgres = profile(&*build(&WorkloadSpec::new("delete-insert"), SqlDialect::Postgres, 42).unwrap());
     let mysql = delete_insert(KeyMode::Deleted);
     assert_eq!(postgres, WorkloadProfile { rows_per_page: None, new_pages_per_1000_tx: None, ..mysql });
 }
@@ -184,7 +183,7 @@ fn one_seed_has_one_profile() {
     for spec in specs() {
         assert_eq!(of(&spec), of(&spec), "{}", spec.name);
     }
-    let other = |seed| profile(&*build(&WorkloadSpec::new("update-index"), Dialect::Mysql, seed).unwrap());
+    let other = |seed| profile(&*build(&WorkloadSpec::new("update-index"), SqlDialect::Mysql, seed).unwrap());
     assert_ne!(other(1), other(2));
 }
 

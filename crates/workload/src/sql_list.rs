@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use truetps_driver::{Dialect, Params, Statement};
+use truetps_driver::{Params, Statement};
 use truetps_record::{SqlDialect, SqlParts, WorkloadSpec};
 
 use crate::client_random::ClientRandom;
@@ -71,7 +71,7 @@ impl SqlList {
 
     /// Sets the tables of these names, which these statements create, all of them before the first is filled. Each
     /// trial starts with the content that these statements gave each table.
-    fn with_tables(mut self, names: Vec<String>, create: Vec<String>, dialect: Dialect) -> Self {
+    fn with_tables(mut self, names: Vec<String>, create: Vec<String>, dialect: SqlDialect) -> Self {
         let mut create = Some(create);
         for name in names {
             let table = Table::new(dialect, name, 0, RowSource::Zeros, self.seed);
@@ -95,12 +95,8 @@ impl SqlList {
         self
     }
 
-    pub(crate) fn of_plan(spec: &WorkloadSpec, dialect: Dialect, seed: u64) -> Result<Self, WorkloadError> {
-        let quotes = match dialect {
-            Dialect::Mysql => SqlDialect::Mysql,
-            Dialect::Postgres => SqlDialect::Postgres,
-        };
-        let SqlParts { statements, create, tables } = spec.sql_parts(quotes)?;
+    pub(crate) fn of_plan(spec: &WorkloadSpec, dialect: SqlDialect, seed: u64) -> Result<Self, WorkloadError> {
+        let SqlParts { statements, create, tables } = spec.sql_parts(dialect)?;
         let commit = spec.commit_every.and_then(NonZeroU32::new).map_or(Commit::Each, Commit::Every);
         let list = statements.into_iter().map(SqlStatement::Fixed).collect();
         Ok(Self::new(list, Arc::new([]), commit, seed)?.with_tables(tables, create, dialect))
@@ -331,13 +327,13 @@ mod tests {
             create: vec!["CREATE TABLE t (v INT); DO $$ BEGIN; END $$".to_owned()],
             ..WorkloadSpec::new("sql")
         };
-        let postgres = SqlList::of_plan(&spec, Dialect::Postgres, 1).unwrap();
+        let postgres = SqlList::of_plan(&spec, SqlDialect::Postgres, 1).unwrap();
         assert_eq!(sent(&postgres, 0, 2), ["/* group=1 */ UPDATE t SET v = v # 5|", "x|"]);
         assert_eq!(postgres.tables()[0].create_sql(), ["CREATE TABLE t (v INT)", "DO $$ BEGIN; END $$"]);
-        let mysql = SqlList::of_plan(&spec, Dialect::Mysql, 1).unwrap();
+        let mysql = SqlList::of_plan(&spec, SqlDialect::Mysql, 1).unwrap();
         assert_eq!(sent(&mysql, 0, 1), ["/* group=1 */ UPDATE t SET v = v # 5; x|"]);
         let quote = WorkloadSpec { sql: vec![r"SELECT '\'".to_owned()], ..spec };
-        let error = SqlList::of_plan(&quote, Dialect::Mysql, 1).err().unwrap().to_string();
+        let error = SqlList::of_plan(&quote, SqlDialect::Mysql, 1).err().unwrap().to_string();
         assert!(error.contains("`workload.sql`: the quote ' is not closed"), "{error}");
     }
 
@@ -358,7 +354,7 @@ mod tests {
         let create: Vec<_> =
             ["CREATE TABLE a (i INT)", "CREATE TABLE b (i INT)", "INSERT INTO b SELECT 1"].map(str::to_owned).to_vec();
         let names = ["a", "b"].map(str::to_owned).to_vec();
-        let tables = list.with_tables(names, create.clone(), Dialect::Mysql).tables();
+        let tables = list.with_tables(names, create.clone(), SqlDialect::Mysql).tables();
         assert_eq!(tables.iter().map(|table| &*table.name).collect::<Vec<_>>(), ["a", "b"]);
         assert_eq!((tables[0].create_sql(), tables[1].create_sql()), (&create[..], &[][..]));
     }

@@ -1,17 +1,18 @@
 //! Values as SQL text, for the statements that load tables.
 
-use truetps_driver::{Dialect, Params, Value};
+use truetps_driver::{Params, Value};
+use truetps_record::SqlDialect;
 
 /// Appends a literal. Servers of the MySQL family must run without `NO_BACKSLASH_ESCAPES`, PostgreSQL with
 /// `standard_conforming_strings`: both are their defaults.
-pub(crate) fn put_value(dialect: Dialect, params: &Params, value: Value, out: &mut Vec<u8>) {
+pub(crate) fn put_value(dialect: SqlDialect, params: &Params, value: Value, out: &mut Vec<u8>) {
     match value {
         Value::Null => out.extend_from_slice(b"NULL"),
         Value::Int(number) => out.extend_from_slice(number.to_string().as_bytes()),
         Value::Double(number) => out.extend_from_slice(format!("{number:?}").as_bytes()),
         Value::Text { start, end } => put_quoted(dialect, params.text(start, end), out),
         Value::Bytes { start, end } => {
-            out.extend_from_slice(if dialect == Dialect::Mysql { b"x'" } else { b"'\\x" });
+            out.extend_from_slice(if dialect == SqlDialect::Mysql { b"x'" } else { b"'\\x" });
             for byte in params.text(start, end) {
                 out.extend_from_slice(format!("{byte:02x}").as_bytes());
             }
@@ -20,10 +21,10 @@ pub(crate) fn put_value(dialect: Dialect, params: &Params, value: Value, out: &m
     }
 }
 
-fn put_quoted(dialect: Dialect, text: &[u8], out: &mut Vec<u8>) {
+fn put_quoted(dialect: SqlDialect, text: &[u8], out: &mut Vec<u8>) {
     out.push(b'\'');
     for byte in text {
-        if *byte == b'\'' || (*byte == b'\\' && dialect == Dialect::Mysql) {
+        if *byte == b'\'' || (*byte == b'\\' && dialect == SqlDialect::Mysql) {
             out.push(*byte);
         }
         out.push(*byte);
@@ -50,7 +51,7 @@ mod tests {
                 assert_eq!(String::from_utf8(out).unwrap(), *expect);
             }
         };
-        check(Dialect::Mysql, &["-5", "1e300", "NULL", r"'it''s \\'", "x'00ff'"]);
-        check(Dialect::Postgres, &["-5", "1e300", "NULL", r"'it''s \'", r"'\x00ff'"]);
+        check(SqlDialect::Mysql, &["-5", "1e300", "NULL", r"'it''s \\'", "x'00ff'"]);
+        check(SqlDialect::Postgres, &["-5", "1e300", "NULL", r"'it''s \'", r"'\x00ff'"]);
     }
 }

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use truetps_driver::{Dialect, Params, Value};
-use truetps_record::{KeyMode, Plan, WorkloadSpec};
+use truetps_driver::{Params, Value};
+use truetps_record::{KeyMode, Plan, SqlDialect, WorkloadSpec};
 
 use crate::{ClientStream, NAMES, NextStatement, Workload, build};
 
@@ -120,10 +120,10 @@ fn transactions(workload: &dyn Workload, client: u32, count: usize) -> Vec<Vec<S
 #[test]
 fn one_seed_gives_one_stream_a_client_whatever_the_others_do() {
     for spec in specs() {
-        let workload = build(&spec, Dialect::Mysql, 9).unwrap();
+        let workload = build(&spec, SqlDialect::Mysql, 9).unwrap();
         let alone = transactions(&*workload, 5, 60);
         // Many clients of another object, in turns.
-        let again = build(&spec, Dialect::Mysql, 9).unwrap();
+        let again = build(&spec, SqlDialect::Mysql, 9).unwrap();
         let mut streams: Vec<_> = (0..8).map(|client| again.client(client)).collect();
         for expected in &alone {
             for (client, stream) in streams.iter_mut().enumerate() {
@@ -135,7 +135,7 @@ fn one_seed_gives_one_stream_a_client_whatever_the_others_do() {
         let draws_nothing = spec.name == "sql" || (spec.name == "hot-row" && spec.hot_rows.is_none());
         if !draws_nothing {
             assert_ne!(alone, transactions(&*workload, 6, 60), "{}: another client", spec.name);
-            let other = build(&spec, Dialect::Mysql, 10).unwrap();
+            let other = build(&spec, SqlDialect::Mysql, 10).unwrap();
             assert_ne!(alone, transactions(&*other, 5, 60), "{}: another seed", spec.name);
         }
     }
@@ -144,7 +144,7 @@ fn one_seed_gives_one_stream_a_client_whatever_the_others_do() {
 #[test]
 fn a_transaction_can_be_sent_again_from_any_point_and_left_at_any_point() {
     for spec in specs() {
-        let workload = build(&spec, Dialect::Mysql, 9).unwrap();
+        let workload = build(&spec, SqlDialect::Mysql, 9).unwrap();
         let all = transactions(&*workload, 2, 40);
         let mut stream = workload.client(2);
         for (n, expected) in all.iter().enumerate() {
@@ -165,7 +165,7 @@ fn a_transaction_can_be_sent_again_from_any_point_and_left_at_any_point() {
 #[test]
 fn statements_get_as_many_values_as_they_have_parameters() {
     for spec in specs() {
-        for dialect in [Dialect::Mysql, Dialect::Postgres] {
+        for dialect in [SqlDialect::Mysql, SqlDialect::Postgres] {
             let workload = build(&spec, dialect, 9).unwrap();
             assert_eq!(workload.name(), spec.name);
             let statements = workload.statements();
@@ -192,7 +192,7 @@ fn delete_insert_keys_are_those_of_their_mode() {
     let spacing = 1 << 20;
     let spec = |key| WorkloadSpec { key: Some(key), table_rows: ROWS, ..WorkloadSpec::new("delete-insert") };
     for mode in [KeyMode::Deleted, KeyMode::Random, KeyMode::Auto] {
-        let workload = build(&spec(mode), Dialect::Mysql, 9).unwrap();
+        let workload = build(&spec(mode), SqlDialect::Mysql, 9).unwrap();
         let mut taken = 0;
         for transaction in transactions(&*workload, 0, 5_000) {
             let Value::Int(deleted) = transaction[1].1[0] else { panic!("a key") };
@@ -216,21 +216,21 @@ fn delete_insert_keys_are_those_of_their_mode() {
 fn wrong_sql_of_a_custom_workload_is_named() {
     let check = |from: &str, to: &str, expect: &str| {
         let spec = custom(&CUSTOM.replace(from, to));
-        let error = build(&spec, Dialect::Mysql, 1).err().expect("wrong SQL").to_string();
+        let error = build(&spec, SqlDialect::Mysql, 1).err().expect("wrong SQL").to_string();
         assert!(error.contains(expect), "{error}\nshould contain\n{expect}");
     };
     check("'?')", "?)", "`workload.statements[0]`: 4 `?` and 3 `params` in: INSERT");
     check("WHERE id = ?", "WHERE id = 1", "`workload.statements[1]`: 1 `?` and 2 `params`");
     check("'?')", "'?)", "a quote is not closed");
     check("UPDATE t SET a = ? WHERE id = ?", "BEGIN -- ? ?", "`BEGIN` is not for a statement");
-    let error = build(&WorkloadSpec::new("other"), Dialect::Mysql, 1).err().unwrap().to_string();
+    let error = build(&WorkloadSpec::new("other"), SqlDialect::Mysql, 1).err().unwrap().to_string();
     assert!(error.contains("unknown workload `other`") && error.contains("`bulk-insert`"), "{error}");
 }
 
 #[test]
 fn the_largest_bulk_insert_is_within_the_limits_of_servers() {
     let spec = WorkloadSpec { rows_per_insert: Some(10_000), ..WorkloadSpec::new("bulk-insert") };
-    let workload = build(&spec, Dialect::Mysql, 1).unwrap();
+    let workload = build(&spec, SqlDialect::Mysql, 1).unwrap();
     let sent = transactions(&*workload, 0, 1).remove(0).remove(0);
     let sql_bytes = workload.statements()[0].sql().len();
     // As text each number has at most 9 digits and each text two quotes.
@@ -241,7 +241,7 @@ fn the_largest_bulk_insert_is_within_the_limits_of_servers() {
 #[test]
 fn tables_say_how_they_are_made_and_filled() {
     for spec in specs() {
-        for dialect in [Dialect::Mysql, Dialect::Postgres] {
+        for dialect in [SqlDialect::Mysql, SqlDialect::Postgres] {
             for table in build(&spec, dialect, 9).unwrap().tables() {
                 assert!(table.data_bytes() > table.rows);
                 let loads: Vec<_> = table.load_sql().collect();
@@ -251,11 +251,11 @@ fn tables_say_how_they_are_made_and_filled() {
                 assert!(create.to_uppercase().starts_with("CREATE TABLE"));
                 let is_mysql = create.contains("ENGINE=InnoDB");
                 let is_ours = !["custom", "sql", "table"].contains(&&*spec.name);
-                assert!(!is_ours || is_mysql == (dialect == Dialect::Mysql));
+                assert!(!is_ours || is_mysql == (dialect == SqlDialect::Mysql));
             }
         }
     }
-    let table = build(&custom(CUSTOM), Dialect::Mysql, 9).unwrap().tables().remove(0);
+    let table = build(&custom(CUSTOM), SqlDialect::Mysql, 9).unwrap().tables().remove(0);
     let load: Vec<_> = table.load_sql().collect();
     assert_eq!(load, ["INSERT INTO t (id, a) VALUES (1,'it''s'),(2,'it''s'),(3,'it''s')"]);
 }

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use truetps_driver::{Dialect, Params};
+use truetps_driver::Params;
+use truetps_record::SqlDialect;
 
 use crate::RandomStream;
 use crate::generate::{Generators, RowPosition};
@@ -24,7 +25,7 @@ pub struct Table {
     row_bytes: u64,
     /// Bytes of a row's columns in InnoDB's clustered index. `None`: its columns are the user's own.
     column_bytes: Option<u64>,
-    dialect: Dialect,
+    dialect: SqlDialect,
     seed: u64,
 }
 
@@ -57,7 +58,7 @@ const ROW_BYTES_MAX: u64 = PAGE_BYTES / 2;
 const EMPTY_TABLE_BYTES: u64 = 128 << 10;
 
 impl Table {
-    pub(crate) fn new(dialect: Dialect, name: String, rows: u64, source: RowSource, seed: u64) -> Self {
+    pub(crate) fn new(dialect: SqlDialect, name: String, rows: u64, source: RowSource, seed: u64) -> Self {
         let (columns, row_bytes) = match &source {
             // With a primary and a secondary index.
             RowSource::Digits { .. } => ("id, k, c, pad".to_owned(), 240),
@@ -103,7 +104,7 @@ impl Table {
     /// unknown, or tables are not ordered by their key.
     pub fn rows_per_page(&self) -> Option<u64> {
         let row = self.column_bytes? + ROW_HEADER_BYTES;
-        let is_clustered = self.dialect == Dialect::Mysql && row <= ROW_BYTES_MAX;
+        let is_clustered = self.dialect == SqlDialect::Mysql && row <= ROW_BYTES_MAX;
         is_clustered.then(|| (PAGE_BYTES - PAGE_FREE_BYTES - PAGE_FRAME_BYTES) / row)
     }
 
@@ -160,7 +161,7 @@ mod tests {
     fn load_covers_every_row_once() {
         for spacing in [1, 1 << 20] {
             let table =
-                &SysbenchTables { dialect: Dialect::Mysql, count: 1, rows: 2_500, spacing, seed: 42 }.tables()[0];
+                &SysbenchTables { dialect: SqlDialect::Mysql, count: 1, rows: 2_500, spacing, seed: 42 }.tables()[0];
             let inserts: Vec<_> = table.load_sql().collect();
             assert_eq!(inserts.len(), 3);
             let rows: usize = inserts.iter().map(|sql| sql.matches("')").count()).sum();
@@ -177,14 +178,14 @@ mod tests {
             SysbenchTables { dialect, count: 1, rows: 1, spacing, seed: 1 }.tables()[0].rows_per_page()
         };
         // 15,232 bytes for rows of 4 + 4 + 121 + 61 + 18, and with an id of 8 bytes.
-        assert_eq!(rows_per_page(Dialect::Mysql, 1), Some(15_232 / 208));
-        assert_eq!(rows_per_page(Dialect::Mysql, 1 << 20), Some(15_232 / 212));
-        assert_eq!(rows_per_page(Dialect::Postgres, 1), None);
+        assert_eq!(rows_per_page(SqlDialect::Mysql, 1), Some(15_232 / 208));
+        assert_eq!(rows_per_page(SqlDialect::Mysql, 1 << 20), Some(15_232 / 212));
+        assert_eq!(rows_per_page(SqlDialect::Postgres, 1), None);
     }
 
     #[test]
     fn an_empty_table_has_no_rows_to_load() {
-        let table = Table::new(Dialect::Mysql, "t".to_owned(), 0, RowSource::Zeros, 1);
+        let table = Table::new(SqlDialect::Mysql, "t".to_owned(), 0, RowSource::Zeros, 1);
         assert_eq!(table.load_sql().count(), 0);
         assert!(table.data_bytes() > 0);
     }

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use truetps_driver::{Dialect, Params, Statement};
-use truetps_record::KeyDistribution;
+use truetps_driver::{Params, Statement};
+use truetps_record::{KeyDistribution, SqlDialect};
 
 use crate::client_random::ClientRandom;
 use crate::keys::Keys;
@@ -96,7 +96,7 @@ impl ClientStream for UpdateClient {
 /// A small table of counters that all clients increment: they wait for the locks of its rows. The sum of the counters
 /// is the number of committed transactions.
 pub(crate) struct HotRow {
-    dialect: Dialect,
+    dialect: SqlDialect,
     rows: u32,
     keys: Keys,
     seed: u64,
@@ -105,7 +105,7 @@ pub(crate) struct HotRow {
 
 impl HotRow {
     pub(crate) fn new(
-        dialect: Dialect,
+        dialect: SqlDialect,
         rows: u32,
         distribution: KeyDistribution,
         seed: u64,
@@ -130,7 +130,7 @@ impl Workload for HotRow {
     }
 
     fn tables(&self) -> Vec<Table> {
-        let engine = if self.dialect == Dialect::Mysql { " ENGINE=InnoDB" } else { "" };
+        let engine = if self.dialect == SqlDialect::Mysql { " ENGINE=InnoDB" } else { "" };
         let create = format!("CREATE TABLE hot_counter (id INT NOT NULL PRIMARY KEY, cnt BIGINT NOT NULL){engine}");
         let table = Table::new(self.dialect, "hot_counter".to_owned(), self.rows.into(), RowSource::Zeros, self.seed);
         // 4 of `id` and 8 of `cnt`.

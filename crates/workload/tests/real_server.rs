@@ -9,8 +9,8 @@ use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use truetps_driver::{Client, Connector, Dialect, Params, Reply, Session, SessionEvent, Statement, Target};
-use truetps_record::{KeyMode, Plan, ReadWriteMix, SettingValue, WorkloadSpec};
+use truetps_driver::{Client, Connector, Params, Reply, Session, SessionEvent, Statement, Target};
+use truetps_record::{KeyMode, Plan, ReadWriteMix, SettingValue, SqlDialect, WorkloadSpec};
 use truetps_sandbox::{
     Home, HostLimits, RunningServer, Sandbox, SandboxOptions, ServerLoad, ServerUser, Settings, StartOptions,
     chosen_settings, find,
@@ -177,7 +177,7 @@ fn small(name: &str) -> WorkloadSpec {
 
 /// Loads, drives and checks, with values in binary and as text: both leave the same tables.
 fn run(server: &mut Server, spec: &WorkloadSpec, check: impl Fn(&mut Server, Done)) {
-    let workload = build(spec, Dialect::Mysql, SEED).unwrap();
+    let workload = build(spec, SqlDialect::Mysql, SEED).unwrap();
     let mut sums = Vec::new();
     for prepared in [true, false] {
         server.load(&*workload);
@@ -261,7 +261,7 @@ fn pages_have_as_many_rows_as_tables_say(server: &mut Server) {
     let hot = WorkloadSpec { hot_rows: Some(100_000), ..WorkloadSpec::new("hot-row") };
     let own = [many("insert"), many("delete-insert"), hot];
     for spec in own.into_iter().chain(generated.iter().map(|text| of_plan(text))) {
-        let table = build(&spec, Dialect::Mysql, SEED).unwrap().tables().remove(0);
+        let table = build(&spec, SqlDialect::Mysql, SEED).unwrap().tables().remove(0);
         server.execute(&format!("DROP TABLE IF EXISTS {}", table.name));
         table
             .create_sql()

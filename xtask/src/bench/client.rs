@@ -7,9 +7,9 @@ use std::time::Duration;
 use anyhow::bail;
 use clap::Parser;
 use serde::{Deserialize, Serialize};
-use truetps_driver::{Connector, Dialect, Target};
+use truetps_driver::{Connector, Target};
 use truetps_engine::{LoadSpec, Observer, OpenPacing, Pacing, Rate, RateOf, RunEnding, RunOutcome, run as run_engine};
-use truetps_record::{Histogram, Interval, OpenLoop, Phase, Protocol, Spacing, WorkloadSpec};
+use truetps_record::{Histogram, Interval, OpenLoop, Phase, Protocol, Spacing, SqlDialect, WorkloadSpec};
 
 use crate::bench::options::{by_word, protocol, seconds, spacing};
 use crate::bench::programs::DriveChoice;
@@ -54,7 +54,7 @@ pub(crate) struct OpenFigures {
 }
 
 pub(crate) fn run(options: &ClientOptions) -> anyhow::Result<()> {
-    let workload = truetps_workload::build(&workload_spec(options.protocol), Dialect::Mysql, 1)?;
+    let workload = truetps_workload::build(&workload_spec(options.protocol), SqlDialect::Mysql, 1)?;
     let target = Target::mysql_unix(&options.socket, "root", Some(SCHEMA));
     let connector = Connector::new(target, workload.statements(), options.protocol == Protocol::Prepared)?;
     let outcome = run_engine(&options.load(), &connector, &*workload, &AtomicBool::new(false), &mut Silent)?;

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use truetps_driver::{Client, Dialect};
-use truetps_record::{Protocol, SettingValue};
+use truetps_driver::Client;
+use truetps_record::{Protocol, SettingValue, SqlDialect};
 use truetps_sandbox::{
     Catalogue, Home, HostLimits, LimitError, Needs, RunningServer, Sandbox, SandboxOptions, ServerBinary, ServerLoad,
     Settings, StartOptions, check_limits, chosen_settings, find, raise_open_files,
@@ -148,7 +148,7 @@ fn check_room(client: &mut Client, connections: u32) -> anyhow::Result<()> {
 }
 
 fn create_tables(client: &mut Client) -> anyhow::Result<()> {
-    let workload = truetps_workload::build(&workload_spec(Protocol::Text), Dialect::Mysql, 1)?;
+    let workload = truetps_workload::build(&workload_spec(Protocol::Text), SqlDialect::Mysql, 1)?;
     client.execute(&format!("CREATE DATABASE {SCHEMA}"))?;
     client.execute(&format!("USE {SCHEMA}"))?;
     for table in workload.tables() {

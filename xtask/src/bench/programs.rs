@@ -8,8 +8,7 @@ use std::process::Command;
 
 use anyhow::{Context, bail};
 use clap::Args;
-use truetps_driver::Dialect;
-use truetps_record::{DriveMode, Protocol};
+use truetps_record::{DriveMode, Protocol, SqlDialect};
 use truetps_workload::RandomStream;
 
 use crate::bench::client::{SCHEMA, TABLE_ROWS};
@@ -183,7 +182,7 @@ fn mysqlslap_command(load: &BenchLoad<'_>) -> anyhow::Result<Command> {
 
 /// The statements of the workload `insert` as text, with values written out.
 fn slap_statements() -> anyhow::Result<String> {
-    let workload = truetps_workload::build(&crate::bench::client::workload_spec(Protocol::Text), Dialect::Mysql, 1)?;
+    let workload = truetps_workload::build(&crate::bench::client::workload_spec(Protocol::Text), SqlDialect::Mysql, 1)?;
     let table = workload.tables().first().context("the workload has a table")?.name.clone();
     let mut random = RandomStream::new(1, 0);
     let mut digits = |groups| {

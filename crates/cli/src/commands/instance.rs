@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use truetps_driver::Target;
+use truetps_record::Family;
 use truetps_report::format;
 use truetps_sandbox::{
-    Home, Instance, InstanceOptions, InstanceState, NamedError, NamedServer, NamedServers, SandboxError, SandboxFamily,
-    Status, check_server_name,
+    Home, Instance, InstanceOptions, InstanceState, NamedError, NamedServer, NamedServers, SandboxError, Status,
+    check_server_name,
 };
 
 use crate::args::SandboxPlace;
@@ -76,8 +77,8 @@ pub(crate) fn start(args: &StartArgs) -> Result<Exit, CommandFailure> {
     let exit = print_out(&described(&server, &status));
     let name = &server.name;
     let (owner, version) = match server.family() {
-        SandboxFamily::Mysql => ("root", "@@version"),
-        SandboxFamily::Postgres => ("postgres", "version()"),
+        Family::Mysql => ("root", "@@version"),
+        Family::Postgresql => ("postgres", "version()"),
     };
     if status.port.is_some() {
         print_message(&format!("\n{owner} comes by the socket alone: make an account with a password for the port\n"));
@@ -160,11 +161,11 @@ fn described(server: &NamedServer, status: &Status) -> String {
 }
 
 /// As `--dsn` and `server capture` take it; no shell may read a pattern in its `?`, so it is shown in quotes.
-fn dsn(family: SandboxFamily, status: &Status) -> String {
+fn dsn(family: Family, status: &Status) -> String {
     let path: String = status.socket.display().to_string().bytes().map(escaped).collect();
     match family {
-        SandboxFamily::Mysql => format!("mysql://root@?socket={path}"),
-        SandboxFamily::Postgres => format!("postgresql://postgres@/postgres?socket={path}"),
+        Family::Mysql => format!("mysql://root@?socket={path}"),
+        Family::Postgresql => format!("postgresql://postgres@/postgres?socket={path}"),
     }
 }
 

@@ -6,9 +6,9 @@ use std::thread;
 use std::time::Duration;
 
 use truetps_driver::{Client, DriverError, QueryResult};
-use truetps_record::SqlDialect;
+use truetps_record::Family;
 use truetps_report::{display_width, escaped_text, format, printable};
-use truetps_sandbox::{Instance, NamedServers, SandboxError, SandboxFamily};
+use truetps_sandbox::{Instance, NamedServers, SandboxError};
 
 use crate::args::server::SqlArgs;
 use crate::commands::instance::get;
@@ -47,19 +47,15 @@ pub(crate) fn run(args: &SqlArgs) -> Result<Exit, CommandFailure> {
     })
 }
 
-fn statements(typed: &[String], family: SandboxFamily) -> Result<Vec<SplitStatement>, CommandFailure> {
+fn statements(typed: &[String], family: Family) -> Result<Vec<SplitStatement>, CommandFailure> {
     let mut text = String::new();
     if typed.is_empty() {
         std::io::stdin().read_to_string(&mut text).map_err(|error| CommandFailure::usage(format!("stdin: {error}")))?;
     }
     let texts = if typed.is_empty() { vec![text] } else { typed.to_vec() };
-    let dialect = match family {
-        SandboxFamily::Mysql => SqlDialect::Mysql,
-        SandboxFamily::Postgres => SqlDialect::Postgres,
-    };
     let mut statements = Vec::new();
     for text in texts {
-        statements.extend(split(&text, dialect).map_err(CommandFailure::usage)?);
+        statements.extend(split(&text, family.dialect()).map_err(CommandFailure::usage)?);
     }
     if statements.is_empty() {
         return Err(CommandFailure::usage("there is no statement, neither on the command line nor on stdin"));
@@ -110,8 +106,8 @@ impl<'a> SqlSession<'a> {
             error => refused(error),
         })?;
         let (ask, before, behind) = match client.dialect() {
-            truetps_driver::Dialect::Mysql => ("SELECT CONNECTION_ID()", "KILL QUERY ", ""),
-            truetps_driver::Dialect::Postgres => ("SELECT pg_backend_pid()", "SELECT pg_cancel_backend(", ")"),
+            truetps_record::SqlDialect::Mysql => ("SELECT CONNECTION_ID()", "KILL QUERY ", ""),
+            truetps_record::SqlDialect::Postgres => ("SELECT pg_backend_pid()", "SELECT pg_cancel_backend(", ")"),
         };
         let id = client.query_value(ask).map_err(CommandFailure::failed)?.unwrap_or_default();
         client.set_timeout(Duration::from_secs(wait_s)).map_err(CommandFailure::failed)?;

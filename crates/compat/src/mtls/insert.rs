@@ -7,12 +7,12 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use indexmap::IndexMap;
-use truetps_driver::{Client, Dialect, DriverError};
+use truetps_driver::{Client, DriverError};
 use truetps_lab::{TrialContext, replication_warning};
 use truetps_probe::clock;
 use truetps_record::{
     CONNECTIONS, Configuration, Design, GeneratedTable, Personality, Plan, ProbeSpec, Protocol, QuickOverrides,
-    ServerFacts, ServerSpec, SettingValue, TableSection, Validity, WorkloadSpec,
+    ServerFacts, ServerSpec, SettingValue, SqlDialect, TableSection, Validity, WorkloadSpec,
 };
 use truetps_workload::{Commit, TableInsert};
 
@@ -41,7 +41,7 @@ impl InsertRun<'_> {
         let table = table(options, options.batch)?;
         self.check_batch()?;
         make_room(options.parallel).map_err(failed)?;
-        let insert = TableInsert::new(&table, options.batch, Dialect::Mysql);
+        let insert = TableInsert::new(&table, options.batch, SqlDialect::Mysql);
         let runs = Some(Path::new(&options.runs)).filter(|runs| *runs != Path::new("none"));
         let place = RunsFolder::choose(runs).map_err(failed)?;
         let (admin, server) = self.connect()?;

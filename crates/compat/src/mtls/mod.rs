@@ -8,9 +8,9 @@ use std::ffi::OsString;
 use std::sync::atomic::AtomicBool;
 
 use clap::Parser;
-use truetps_driver::{Client, Dialect, DriverError, Endpoint, Login, Password, Target};
+use truetps_driver::{Client, DriverError, Endpoint, Login, Password, Target};
 use truetps_probe::clock;
-use truetps_record::{GeneratedTable, PlanError};
+use truetps_record::{GeneratedTable, PlanError, SqlDialect};
 use truetps_workload::TableInsert;
 
 use self::insert::InsertRun;
@@ -107,7 +107,7 @@ fn target(options: &MtlsOptions) -> Result<Target, MtlsExit> {
     let files = [&options.ssl_ca, &options.ssl_cert, &options.ssl_key].map(Clone::clone);
     let tls = ssl::tls(options.ssl_mode, files, options.get_server_public_key).map_err(failed)?;
     Ok(ssl::without_needless_tls(Target {
-        dialect: Dialect::Mysql,
+        dialect: SqlDialect::Mysql,
         endpoints: vec![endpoint],
         login,
         tls,
@@ -148,7 +148,7 @@ fn table(options: &MtlsOptions, rows_per_insert: u32) -> Result<GeneratedTable, 
 }
 
 fn create(options: &MtlsOptions, log: &mut MtlsLog<'_>, stop: &AtomicBool) -> Result<u8, MtlsExit> {
-    let sql = TableInsert::new(&table(options, 1)?, 1, Dialect::Mysql).create_sql;
+    let sql = TableInsert::new(&table(options, 1)?, 1, SqlDialect::Mysql).create_sql;
     // The blanks are the original's: they are printed in its log.
     let (head, full) = (format!("table {} (", options.table), format!("table {} ( ", full_name(options)));
     let sql = sql.replace(", ", ",").replacen(&head, &full, 1);

@@ -4,8 +4,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use truetps_driver::{Dialect, Endpoint, Login, Password, Target, Tls, TlsMode};
-use truetps_record::{RATE_MAX, RATE_MIN, parse_rate};
+use truetps_driver::{Endpoint, Login, Password, Target, Tls, TlsMode};
+use truetps_record::{RATE_MAX, RATE_MIN, SqlDialect, parse_rate};
 
 use super::auto::{AutoKey, AutoSql, GeneratedColumns, LoadType};
 use super::user;
@@ -322,7 +322,7 @@ pub(super) fn target(
     let tls = tls(words)?;
     let endpoints = vec![endpoint(words, &text_of)?];
     Ok(ssl::without_needless_tls(Target {
-        dialect: Dialect::Mysql,
+        dialect: SqlDialect::Mysql,
         endpoints,
         login,
         tls,

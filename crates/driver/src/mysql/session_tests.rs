@@ -1,16 +1,17 @@
 //! Scripted servers, byte for byte.
 
 use proptest::prelude::*;
+use truetps_record::SqlDialect;
 
 use super::*;
-use crate::{Dialect, Login, Password, Prepared, Reply, Tls, TlsMode};
+use crate::{Login, Password, Prepared, Reply, Tls, TlsMode};
 
 const OK: &[u8] = &[0, 1, 0, 2, 0, 0, 0];
 const EOF: &[u8] = &[0xfe, 0, 0, 2, 0];
 
 fn target(mode: TlsMode, password: Option<&str>) -> Target {
     Target {
-        dialect: Dialect::Mysql,
+        dialect: SqlDialect::Mysql,
         endpoints: vec![Endpoint::Tcp { host: "db.example".to_owned(), port: 3306 }],
         login: Login { user: "me".to_owned(), password: password.map(Password::new), database: Some("d".to_owned()) },
         tls: Tls { mode, ..Tls::default() },

@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::sync::Arc;
+use truetps_record::SqlDialect;
 
 use super::command::put_terminate;
 use super::framer::Framer;
@@ -9,7 +10,7 @@ use super::machine::{Machine, TransactionStatus};
 use super::startup::{put_ssl_request, put_startup};
 use crate::tls::say_plain;
 use crate::{
-    Dialect, DriverError, Endpoint, ParamType, Params, ResultSets, Session, SessionEvent, Statement, Target, TlsClient,
+    DriverError, Endpoint, ParamType, Params, ResultSets, Session, SessionEvent, Statement, Target, TlsClient,
     TlsError, TlsLayer,
 };
 
@@ -87,7 +88,7 @@ impl TlsWanted {
             b"S" => TlsLayer::client(&self.client, &self.endpoint, out).map(Some),
             b"N" if self.client.is_required() => Err(TlsError::NotOffered.into()),
             b"N" => Ok(None),
-            _ if is_greeting_of_mysql(bytes) => Err(DriverError::OtherFamily { is: Dialect::Mysql }),
+            _ if is_greeting_of_mysql(bytes) => Err(DriverError::OtherFamily { is: SqlDialect::Mysql }),
             // This includes bytes after the answer: an attacker in the middle may have inserted them, to be taken for
             // the server's own once TLS has begun (CVE-2021-23222).
             _ => Err(DriverError::Protocol("an invalid answer to the request for TLS")),
@@ -113,7 +114,7 @@ impl Session for PgSession {
         let Self { framer, machine, encryption } = self;
         match encryption {
             Encryption::Off if machine.has_heard_nothing() && is_greeting_of_mysql(bytes) => {
-                Err(DriverError::OtherFamily { is: Dialect::Mysql })
+                Err(DriverError::OtherFamily { is: SqlDialect::Mysql })
             }
             Encryption::Off => say_plain(out, |out| machine.on_bytes(framer, bytes, out)),
             Encryption::On(layer) => layer.on_bytes(bytes, out, |plain, said| machine.on_bytes(framer, plain, said)),

@@ -3,13 +3,14 @@
 use std::io::{Read as _, Write as _};
 use std::path::Path;
 use std::time::Duration;
+use truetps_record::SqlDialect;
 
 use crate::tls::test_server::{TestCertificate, answer_in_one_record, made, serve};
-use crate::{Client, Dialect, DriverError, Endpoint, Login, Password, Target, Tls, TlsMode};
+use crate::{Client, DriverError, Endpoint, Login, Password, Target, Tls, TlsMode};
 
 const PASSWORD: &str = "s3cret-of-the-login";
 
-fn target(dialect: Dialect, port: u16, ca: &Path) -> Target {
+fn target(dialect: SqlDialect, port: u16, ca: &Path) -> Target {
     Target {
         dialect,
         endpoints: vec![Endpoint::Tcp { host: "127.0.0.1".to_owned(), port }],
@@ -24,7 +25,7 @@ fn target(dialect: Dialect, port: u16, ca: &Path) -> Target {
 /// Logs in at a server that speaks as `begins` until TLS begins, behind so many bytes of the client, and then answers to
 /// the login with `answer`. Returns the error, and all that the client sent from TLS on.
 fn refusal(
-    dialect: Dialect,
+    dialect: SqlDialect,
     begins: &'static [u8],
     request_bytes: usize,
     server_first: bool,
@@ -68,7 +69,7 @@ fn postgres_says_nothing_beside_tls_when_an_error_follows_the_request() {
     let fatal = b"E\0\0\0\x1dSFATAL\0C57P01\0Mgood bye\0\0";
     for behind in [&fatal[..], b"?\0\0\0\x04", b"Z\0\0\0\x05?", b"R\0\0\0\x00"] {
         let answer = [request, behind].concat();
-        let (error, raw) = refusal(Dialect::Postgres, b"S", 8, false, answer);
+        let (error, raw) = refusal(SqlDialect::Postgres, b"S", 8, false, answer);
         assert_eq!(matches!(error, DriverError::Server(_)), behind == fatal, "{error}");
         check_sealed(&raw);
     }
@@ -82,7 +83,7 @@ fn mysql_says_nothing_beside_tls_when_an_error_follows_the_request() {
     for request in [&b"\x02\0\0\x03\x01\x04"[..], b"\x16\0\0\x03\xfemysql_clear_password\0"] {
         for behind in [&b"\x0d\0\0\x05\xff\xbd\x04#40001gone"[..], b"\x01\0\0\x09\x00", b"\x01\0\0\x05\x33"] {
             let answer = [request, behind].concat();
-            let (_, raw) = refusal(Dialect::Mysql, GREETING, 36, true, answer);
+            let (_, raw) = refusal(SqlDialect::Mysql, GREETING, 36, true, answer);
             check_sealed(&raw);
         }
     }

@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use truetps_driver::{Connector, Dialect, Target};
+use truetps_driver::{Connector, Target};
 use truetps_engine::{EngineError, LoadSpec, OpenPacing, Pacing, Quota, Rate, RateOf, RunEnding, RunOutcome, run};
-use truetps_record::{DriveMode, ErrorPolicy, Spacing};
+use truetps_record::{DriveMode, ErrorPolicy, Spacing, SqlDialect};
 use truetps_workload::{Commit, Insert, SqlList, SqlStatement, Workload};
 
 use crate::fake_server::{Act, FakeServer, Welcome};
@@ -144,7 +144,7 @@ fn time_may_be_over_first() {
 #[test]
 fn an_open_loop_has_no_shares() {
     let server = FakeServer::friendly();
-    let workload = Insert::new(Dialect::Mysql, 1, 1000, 7);
+    let workload = Insert::new(SqlDialect::Mysql, 1, 1000, 7);
     let connector = Connector::new(Target::mysql_unix(server.socket(), "root", None), workload.statements(), true);
     let load = LoadSpec { pacing: open(10.0, RateOf::EachClient), ..each(2, 10) };
     let refused = run(&load, &connector.unwrap(), &workload, &AtomicBool::new(false), &mut Kept::default());

@@ -5,9 +5,9 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use truetps_driver::{Connector, Dialect, Target};
+use truetps_driver::{Connector, Target};
 use truetps_engine::{LoadSpec, Quota, RunEnding, RunOutcome, run};
-use truetps_record::{DriveMode, ErrorClass, ErrorPolicy};
+use truetps_record::{DriveMode, ErrorClass, ErrorPolicy, SqlDialect};
 use truetps_workload::{Insert, Workload};
 
 use crate::fake_server::{Act, FakeServer, Welcome};
@@ -65,7 +65,7 @@ impl Server {
     }
 
     fn drive(&self, load: &LoadSpec) -> RunOutcome {
-        let workload = Insert::new(Dialect::Mysql, 1, 1000, 7);
+        let workload = Insert::new(SqlDialect::Mysql, 1, 1000, 7);
         let target = Target::mysql_unix(self.fake.socket(), "root", None).with_setup([SETUP]);
         let connector = Connector::new(target, workload.statements(), true).unwrap();
         let mut kept = Kept::default();

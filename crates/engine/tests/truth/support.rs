@@ -3,9 +3,9 @@
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use truetps_driver::{Connector, Dialect, Target};
+use truetps_driver::{Connector, Target};
 use truetps_engine::{LoadSpec, Observer, RunOutcome, run};
-use truetps_record::{Counts, Histogram, Interval, Phase};
+use truetps_record::{Counts, Histogram, Interval, Phase, SqlDialect};
 use truetps_workload::{Insert, Workload};
 
 use crate::fake_server::FakeServer;
@@ -45,7 +45,7 @@ pub(crate) fn drive(
     stop: &AtomicBool,
     kept: &mut Kept,
 ) -> RunOutcome {
-    drive_workload(server, load, &Insert::new(Dialect::Mysql, 1, 1000, 7), prepared, stop, kept)
+    drive_workload(server, load, &Insert::new(SqlDialect::Mysql, 1, 1000, 7), prepared, stop, kept)
 }
 
 pub(crate) fn drive_workload(

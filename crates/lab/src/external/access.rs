@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use truetps_driver::{Client, ConnectionIds, Dialect, DriverError, Target};
+use truetps_driver::{Client, ConnectionIds, DriverError, Target};
+use truetps_record::SqlDialect;
 use truetps_workload::Workload;
 
 use super::error::ForeignError;
@@ -28,8 +29,8 @@ pub(crate) const CONTROL_SETUP: [&str; 2] = [
 /// The same target, for a session that creates and sets things.
 pub(crate) fn control(target: &Target) -> Target {
     match target.dialect {
-        Dialect::Mysql => target.clone().with_setup(CONTROL_SETUP),
-        Dialect::Postgres => target.clone(),
+        SqlDialect::Mysql => target.clone().with_setup(CONTROL_SETUP),
+        SqlDialect::Postgres => target.clone(),
     }
 }
 
@@ -43,7 +44,7 @@ pub(crate) fn look_around(
     sets: &[&str],
 ) -> Result<Vec<String>, ForeignError> {
     match client.dialect() {
-        Dialect::Mysql => {
+        SqlDialect::Mysql => {
             writable_mysql(client)?;
             let mut said = grants::check(client, schema, schema_is_theirs, workload, sets)?;
             if !sets.is_empty() {
@@ -53,7 +54,7 @@ pub(crate) fn look_around(
             said.extend(others_mysql(client)?);
             Ok(said)
         }
-        Dialect::Postgres => {
+        SqlDialect::Postgres => {
             writable_postgres(client)?;
             if !schema_is_theirs {
                 create_right_postgres(client)?;
@@ -230,7 +231,7 @@ pub(crate) fn namespace_postgres(inside: &mut Client) -> Result<String, ForeignE
         return Err(denied("create tables here: no schema of its search_path exists", "…"));
     };
     match inside.query_value("SELECT has_schema_privilege(current_schema(), 'CREATE')::text")?.as_deref() {
-        Some("true") => refuse_system_schema(&namespace, Dialect::Postgres).map(|()| namespace),
+        Some("true") => refuse_system_schema(&namespace, SqlDialect::Postgres).map(|()| namespace),
         _ => Err(denied(&format!("create tables in the schema `{namespace}`"), &namespace)),
     }
 }

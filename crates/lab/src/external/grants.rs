@@ -221,7 +221,7 @@ mod tests {
                 "name = 'p'\nabout = 'a'\n[workload]\nname = '{name}'\n[factors]\nconnections = [1]\n"
             ));
             let spec = plan.unwrap().workload;
-            needed(&*truetps_workload::build(&spec, truetps_driver::Dialect::Mysql, 1).unwrap())
+            needed(&*truetps_workload::build(&spec, truetps_record::SqlDialect::Mysql, 1).unwrap())
         };
         assert_eq!(of("insert"), NEEDED);
         assert!(of("update-index").contains(&"UPDATE") && of("read-write").contains(&"DELETE"));

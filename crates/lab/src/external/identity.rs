@@ -1,7 +1,8 @@
 //! The identity of a server, and its start time.
 
 use serde::{Deserialize, Serialize};
-use truetps_driver::{Client, Dialect, DriverError, ServerError};
+use truetps_driver::{Client, DriverError, ServerError};
+use truetps_record::SqlDialect;
 
 use super::error::ForeignError;
 
@@ -22,11 +23,11 @@ const START_TOLERANCE_S: f64 = 0.5;
 impl Identity {
     pub(crate) fn ask(client: &mut Client) -> Result<Self, ForeignError> {
         let (id, is_unique) = match client.dialect() {
-            Dialect::Mysql => match optional(client, "SELECT @@GLOBAL.server_uuid")? {
+            SqlDialect::Mysql => match optional(client, "SELECT @@GLOBAL.server_uuid")? {
                 Some(uuid) => (uuid, true),
                 None => of_parts(client)?,
             },
-            Dialect::Postgres => of_postgres(client)?,
+            SqlDialect::Postgres => of_postgres(client)?,
         };
         Ok(Self { id, is_unique, started_s: started_s(client)? })
     }
@@ -125,7 +126,7 @@ fn started_s(client: &mut Client) -> Result<f64, ForeignError> {
         "SELECT UNIX_TIMESTAMP() - variable_value FROM information_schema.global_status WHERE variable_name = 'UPTIME'",
     ];
     const POSTGRES: [&str; 1] = ["SELECT extract(epoch FROM pg_postmaster_start_time())::text"];
-    let questions = if client.dialect() == Dialect::Mysql { &MYSQL[..] } else { &POSTGRES[..] };
+    let questions = if client.dialect() == SqlDialect::Mysql { &MYSQL[..] } else { &POSTGRES[..] };
     for sql in questions {
         if let Some(number) = optional(client, sql)?.and_then(|text| text.parse().ok()) {
             return Ok(number);

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use truetps_driver::{Client, Dialect, DriverError};
-use truetps_record::{ErrorClass, LogVolume};
+use truetps_driver::{Client, DriverError};
+use truetps_record::{ErrorClass, LogVolume, SqlDialect};
 
 use super::access::{is_on, shown};
 use crate::tables::{Filled, status_value};
@@ -40,7 +40,7 @@ pub(crate) struct LogReader {
 impl LogReader {
     /// Finds out which counters the account may read; later volumes are counted from here.
     pub(crate) fn begin(client: &mut Client) -> Result<Self, DriverError> {
-        let binlog = if client.dialect() == Dialect::Mysql { Binlog::find(client)? } else { Binlog::Off };
+        let binlog = if client.dialect() == SqlDialect::Mysql { Binlog::find(client)? } else { Binlog::Off };
         let mut reader = Self { binlog, last: LogVolume::default() };
         reader.last = reader.counters(client)?;
         Ok(reader)
@@ -61,8 +61,8 @@ impl LogReader {
     fn counters(&mut self, client: &mut Client) -> Result<LogVolume, DriverError> {
         let binlog_bytes = self.binlog.read(client)?;
         let redo_bytes = match client.dialect() {
-            Dialect::Mysql => allowed(status_value(client, "Innodb_os_log_written"))?.flatten(),
-            Dialect::Postgres => number(client, WAL)?,
+            SqlDialect::Mysql => allowed(status_value(client, "Innodb_os_log_written"))?.flatten(),
+            SqlDialect::Postgres => number(client, WAL)?,
         };
         Ok(LogVolume { binlog_bytes, redo_bytes })
     }

@@ -1,7 +1,6 @@
 //! Statements that a workload may send to create and fill its tables in a user's schema: only statements that affect
 //! those tables and nothing else. The statements of the load are not checked: the user wants them measured.
 
-use truetps_driver::Dialect;
 use truetps_record::{SqlDialect, split_sql};
 
 use super::error::ForeignError;
@@ -20,7 +19,7 @@ const BEYOND: [&str; 9] = [
 ];
 
 /// Refuses all but CREATE TABLE, CREATE INDEX, ALTER TABLE and INSERT for tables of these names.
-pub(crate) fn check(statements: &[String], tables: &[String], dialect: Dialect) -> Result<(), ForeignError> {
+pub(crate) fn check(statements: &[String], tables: &[String], dialect: SqlDialect) -> Result<(), ForeignError> {
     match statements.iter().find(|sql| !is_one(sql, dialect) || !is_allowed(sql, tables)) {
         Some(sql) => Err(ForeignError::NotOnlyTables { sql: sql.split_whitespace().collect::<Vec<_>>().join(" ") }),
         None => Ok(()),
@@ -28,11 +27,7 @@ pub(crate) fn check(statements: &[String], tables: &[String], dialect: Dialect) 
 }
 
 /// Servers accept several statements in one text, and only the first would be checked.
-fn is_one(sql: &str, dialect: Dialect) -> bool {
-    let dialect = match dialect {
-        Dialect::Mysql => SqlDialect::Mysql,
-        Dialect::Postgres => SqlDialect::Postgres,
-    };
+fn is_one(sql: &str, dialect: SqlDialect) -> bool {
     split_sql(sql, ";", dialect).is_ok_and(|split| split.len() == 1)
 }
 
@@ -130,8 +125,9 @@ mod tests {
     #[test]
     fn only_own_tables_are_made() {
         let tables = ["orders".to_owned(), "lines".to_owned()];
-        let verdict =
-            |sql: &str| [Dialect::Mysql, Dialect::Postgres].map(|of| check(&[sql.to_owned()], &tables, of).is_ok());
+        let verdict = |sql: &str| {
+            [SqlDialect::Mysql, SqlDialect::Postgres].map(|of| check(&[sql.to_owned()], &tables, of).is_ok())
+        };
         for sql in [
             "CREATE TABLE orders (id INT)",
             "create table \"lines\"(id int)",

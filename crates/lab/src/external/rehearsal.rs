@@ -2,8 +2,8 @@
 //!
 //! Each line comes from the function that a run uses.
 
-use truetps_driver::{Client, Dialect};
-use truetps_record::{Configuration, Plan};
+use truetps_driver::Client;
+use truetps_record::{Configuration, Plan, SqlDialect};
 
 use super::access::CONTROL_SETUP;
 use super::globals::{self, Scope, Scopes};
@@ -48,7 +48,7 @@ pub fn rehearse(plan: &Plan, external: &ExternalServer, listener: &mut dyn Liste
     let workload = truetps_workload::build(&plan.largest_workload(), target.dialect, plan.design.seed)?;
     let mut client = Client::connect(target, CLIENT_TIMEOUT).map_err(LabError::GuestLogin)?;
     let found = survey(&mut client, plan, external, &*workload, "", listener)?;
-    let reads = if target.dialect == Dialect::Mysql { READS_MYSQL } else { READS_POSTGRES };
+    let reads = if target.dialect == SqlDialect::Mysql { READS_MYSQL } else { READS_POSTGRES };
     let mut lines = vec!["Sent now (read-only):".to_owned()];
     lines.extend(reads.iter().map(|line| format!("  {line}")));
     lines
@@ -74,7 +74,7 @@ pub fn rehearse(plan: &Plan, external: &ExternalServer, listener: &mut dyn Liste
     sent.extend(workload.statements().iter().map(|statement| statement.sql().to_owned()));
     if plan.probe.enabled {
         let (seconds, asks) =
-            (plan.probe.interval_s, if target.dialect == Dialect::Mysql { PROBE_MYSQL } else { PROBE_POSTGRES });
+            (plan.probe.interval_s, if target.dialect == SqlDialect::Mysql { PROBE_MYSQL } else { PROBE_POSTGRES });
         sent.push(format!(
             "-- during the load, every {seconds} s in one more session (--no-probe: none), read-only: {asks}"
         ));
@@ -89,7 +89,7 @@ pub fn rehearse(plan: &Plan, external: &ExternalServer, listener: &mut dyn Liste
 /// From the login to the first row.
 fn beginning(client: &mut Client, plan: &Plan, found: &Survey) -> Result<Vec<String>, LabError> {
     let mut sent = Vec::new();
-    if client.dialect() == Dialect::Mysql {
+    if client.dialect() == SqlDialect::Mysql {
         sent.extend(CONTROL_SETUP.map(str::to_owned));
     }
     if found.sets() {
@@ -98,7 +98,7 @@ fn beginning(client: &mut Client, plan: &Plan, found: &Survey) -> Result<Vec<Str
     }
     sent.extend(found.schema.make_sql());
     sent.extend(trial_of_levels(client, plan, &found.scopes)?);
-    if client.dialect() == Dialect::Mysql {
+    if client.dialect() == SqlDialect::Mysql {
         sent.push(format!("USE {}", found.schema.quoted()));
     }
     Ok(sent)
@@ -119,7 +119,7 @@ fn trial_of_levels(client: &mut Client, plan: &Plan, scopes: &Scopes) -> Result<
     Ok(sent)
 }
 
-fn of_configuration(plan: &Plan, configuration: &Configuration, scopes: &Scopes, dialect: Dialect) -> Vec<String> {
+fn of_configuration(plan: &Plan, configuration: &Configuration, scopes: &Scopes, dialect: SqlDialect) -> Vec<String> {
     let of = |scope| scopes.levels_of(plan, configuration, scope);
     let global = of(Scope::Global).map(|(name, level)| set_sql(name, level));
     global.chain(setup_sql(dialect, of(Scope::Session))).collect()

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use truetps_driver::{Client, Dialect, DriverError, Target};
-use truetps_record::{Replication, ReplicationSlot};
+use truetps_driver::{Client, DriverError, Target};
+use truetps_record::{Replication, ReplicationSlot, SqlDialect};
 
 use super::access::{is_on, shown};
 use super::grants;
@@ -19,7 +19,7 @@ const BRIEF_TIMEOUT: Duration = Duration::from_secs(3);
 /// and closes it. `None` also if the server cannot be queried: the load will report the error.
 pub fn replication_warning(target: &Target) -> Option<String> {
     let mut target = Target { setup: Vec::new(), connections: None, ..target.clone() };
-    if target.dialect == Dialect::Mysql {
+    if target.dialect == SqlDialect::Mysql {
         // The server may not be up yet.
         target.login.database = None;
     }
@@ -36,8 +36,8 @@ pub fn replication_warning(target: &Target) -> Option<String> {
 /// The server's answers; `None` for what the account may not see.
 pub(crate) fn ask(client: &mut Client) -> Result<Replication, DriverError> {
     match client.dialect() {
-        Dialect::Mysql => ask_mysql(client),
-        Dialect::Postgres => ask_postgres(client),
+        SqlDialect::Mysql => ask_mysql(client),
+        SqlDialect::Postgres => ask_postgres(client),
     }
 }
 
@@ -116,10 +116,10 @@ fn ask_postgres(client: &mut Client) -> Result<Replication, DriverError> {
 }
 
 /// The warnings before the load.
-pub(crate) fn warnings(found: &Replication, dialect: Dialect) -> Vec<String> {
+pub(crate) fn warnings(found: &Replication, dialect: SqlDialect) -> Vec<String> {
     let own = match dialect {
-        Dialect::Mysql => of_mysql(found),
-        Dialect::Postgres => of_postgres(found),
+        SqlDialect::Mysql => of_mysql(found),
+        SqlDialect::Postgres => of_postgres(found),
     };
     let mut all = Vec::new();
     match found.is_replica {
@@ -217,17 +217,17 @@ mod tests {
         };
         let said = |found: &Replication, dialect| warnings(found, dialect).join("\n");
         assert_eq!(
-            said(&found, Dialect::Mysql),
+            said(&found, SqlDialect::Mysql),
             "log_bin = ON: the tables and the load are written to the binlog, with a GTID for each transaction; whether \
              replicas follow this server is unknown: the account lacks PROCESS"
         );
         found.replicas = Some(2);
-        assert!(said(&found, Dialect::Mysql).ends_with("2 replicas follow this server and receive all of it"));
+        assert!(said(&found, SqlDialect::Mysql).ends_with("2 replicas follow this server and receive all of it"));
         (found.is_replica, found.cluster_members) = (None, Some(3));
-        assert!(said(&found, Dialect::Mysql).contains("one of 3 of a cluster"));
-        assert!(said(&found, Dialect::Mysql).contains("may not see whether this server is a replica"));
+        assert!(said(&found, SqlDialect::Mysql).contains("one of 3 of a cluster"));
+        assert!(said(&found, SqlDialect::Mysql).contains("may not see whether this server is a replica"));
         let none = Replication { log_bin: Some(false), cluster_members: Some(0), is_replica: Some(false), ..found };
-        assert_eq!(said(&none, Dialect::Mysql), "");
+        assert_eq!(said(&none, SqlDialect::Mysql), "");
     }
 
     #[test]
@@ -241,10 +241,10 @@ mod tests {
             archives: Some(true),
             ..Replication::default()
         };
-        let said = warnings(&found, Dialect::Postgres);
+        let said = warnings(&found, SqlDialect::Postgres);
         assert_eq!(said.len(), 3, "{said:#?}");
         assert!(said[0].contains("(`gone`)") && said[1].contains("(`there`)") && said[2].contains("archive"));
         let unseen = Replication { is_replica: Some(false), cluster_members: Some(0), ..Replication::default() };
-        assert_eq!(warnings(&unseen, Dialect::Postgres).iter().filter(|said| said.contains("unknown")).count(), 2);
+        assert_eq!(warnings(&unseen, SqlDialect::Postgres).iter().filter(|said| said.contains("unknown")).count(), 2);
     }
 }

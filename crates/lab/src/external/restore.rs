@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use truetps_driver::{Client, ConnectionIds, Dialect, Target};
+use truetps_driver::{Client, ConnectionIds, Target};
+use truetps_record::SqlDialect;
 
 use super::access;
 use super::error::ForeignError;
@@ -58,7 +59,7 @@ pub fn restore(path: &Path, target: &Target, surety: IdentityProof) -> Result<Re
     let mut restored = Restored::default();
     let schema = Schema::left(target, &open.journal.schema);
     if !restarted {
-        let session = open.journal.session.filter(|_| target.dialect == Dialect::Mysql);
+        let session = open.journal.session.filter(|_| target.dialect == SqlDialect::Mysql);
         open.sessions().into_iter().for_each(|id| ids.add(id));
         let left = schema.sessions_of(&ids, session).end(&mut client).map_err(ForeignError::from)?;
         if let Some(session) = session.filter(|id| left.contains(id) && !open.journal.settings.is_empty()) {
@@ -66,7 +67,7 @@ pub fn restore(path: &Path, target: &Target, surety: IdentityProof) -> Result<Re
         }
         restored.failed.extend(left.into_iter().map(|id| left_text(target.dialect, id)));
     }
-    if target.dialect == Dialect::Mysql && !open.journal.settings.is_empty() {
+    if target.dialect == SqlDialect::Mysql && !open.journal.settings.is_empty() {
         take_lock(&mut client)?;
         put_back(&mut client, &mut open, restarted, &mut restored)?;
     }
@@ -79,7 +80,7 @@ pub fn restore(path: &Path, target: &Target, surety: IdentityProof) -> Result<Re
 }
 
 /// A journal sets only what a run may set: another process may have edited it.
-fn check(path: &Path, journal: &Journal, dialect: Dialect) -> Result<(), ForeignError> {
+fn check(path: &Path, journal: &Journal, dialect: SqlDialect) -> Result<(), ForeignError> {
     let names = journal.settings.iter().try_for_each(|entry| globals::check_name(&entry.name));
     let all = names.and_then(|()| refuse_system_schema(&journal.schema.name, dialect));
     all.map_err(|error| ForeignError::Damaged {

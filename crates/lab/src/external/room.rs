@@ -1,8 +1,8 @@
 //! Whether a shared server has enough sessions for the clients of a run. If they used all, no other session could log
 //! in.
 
-use truetps_driver::{Client, ConnectionIds, Dialect, DriverError, Target};
-use truetps_record::Plan;
+use truetps_driver::{Client, ConnectionIds, DriverError, Target};
+use truetps_record::{Plan, SqlDialect};
 
 use super::access::control;
 use super::grants;
@@ -49,7 +49,7 @@ pub(crate) fn check(client: &mut Client, target: &Target, plan: &Plan) -> Result
 
 /// Sessions that the account may have, if it has a limit that the server enforces.
 fn room_of_account(client: &mut Client) -> Result<Option<Room>, DriverError> {
-    if client.dialect() != Dialect::Mysql {
+    if client.dialect() != SqlDialect::Mysql {
         return Ok(None);
     }
     // The session's value is the account's own limit, or the global one if it has none.
@@ -73,7 +73,7 @@ fn room(client: &mut Client) -> Result<Option<Room>, DriverError> {
     // PostgreSQL background workers have no database, or do not count as client sessions. An account without the
     // privilege sees less of the workers of other accounts.
     let sql = match client.dialect() {
-        Dialect::Mysql => {
+        SqlDialect::Mysql => {
             let number = |client: &mut Client, sql: &str| -> Result<Option<u64>, DriverError> {
                 let rows = client.query(sql)?.rows;
                 Ok(rows.into_iter().next().and_then(|row| row.into_iter().nth(1)??.parse().ok()))
@@ -82,7 +82,7 @@ fn room(client: &mut Client) -> Result<Option<Room>, DriverError> {
             let in_use = number(client, "SHOW GLOBAL STATUS LIKE 'Threads_connected'")?;
             return Ok(max.zip(in_use).map(|(max, in_use)| Room { max, in_use }));
         }
-        Dialect::Postgres => {
+        SqlDialect::Postgres => {
             "SELECT (SELECT sum(CASE name WHEN 'max_connections' THEN setting::int ELSE -setting::int END) \
              FROM pg_settings WHERE name IN ('max_connections', 'superuser_reserved_connections', \
              'reserved_connections'))::text, (SELECT count(*) FROM pg_stat_activity WHERE datid IS NOT NULL \
@@ -102,13 +102,13 @@ fn is_the_server(client: &mut Client, target: &Target) -> Result<bool, DriverErr
     // A second session is refused: there is no room, whether the server or a proxy refuses it.
     let Ok(mut second) = Client::connect(&one, CLIENT_TIMEOUT) else { return Ok(true) };
     match client.dialect() {
-        Dialect::Mysql => {
+        SqlDialect::Mysql => {
             // As with settings: a proxy reports a connection number that the server does not know.
             let threads = second.query("SELECT id FROM information_schema.processlist")?.rows;
             let mut numbers = threads.into_iter().filter_map(|row| row.into_iter().next()??.parse::<u64>().ok());
             Ok(numbers.any(|number| ids.contains(number as u32)))
         }
-        Dialect::Postgres => {
+        SqlDialect::Postgres => {
             const PID: &str = "SELECT pg_backend_pid()::text";
             Ok(client.query_value(PID)? != second.query_value(PID)?)
         }

@@ -4,7 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use truetps_driver::{Client, ConnectionIds, Dialect, DriverError, Endpoint, Target};
+use truetps_driver::{Client, ConnectionIds, DriverError, Endpoint, Target};
+use truetps_record::SqlDialect;
 use truetps_workload::Workload;
 
 use super::access;
@@ -160,7 +161,7 @@ impl Schema {
                 owned_sql::check(statements, &self.tables, self.outside.dialect)?;
             }
         }
-        if self.outside.dialect == Dialect::Postgres {
+        if self.outside.dialect == SqlDialect::Postgres {
             let mut inside = Client::connect(&self.inside, CLIENT_TIMEOUT).map_err(LabError::GuestLogin)?;
             self.namespace = Some(access::namespace_postgres(&mut inside)?);
         }
@@ -181,8 +182,8 @@ impl Schema {
             }
             let left = Self::left(&self.outside, &journal.schema);
             match self.outside.dialect {
-                Dialect::Mysql => left.mark.is_in(client, &left.whole(TABLE)).ok(),
-                Dialect::Postgres => {
+                SqlDialect::Mysql => left.mark.is_in(client, &left.whole(TABLE)).ok(),
+                SqlDialect::Postgres => {
                     let mut inside = Client::connect(&self.inside, CLIENT_TIMEOUT).ok()?;
                     left.mark.is_in(&mut inside, &left.whole(TABLE)).ok()
                 }
@@ -194,8 +195,8 @@ impl Schema {
     fn exists(&self, client: &mut Client) -> Result<bool, DriverError> {
         let name = self.literal();
         let sql = match self.outside.dialect {
-            Dialect::Mysql => format!("SELECT 1 FROM information_schema.schemata WHERE schema_name = {name}"),
-            Dialect::Postgres => format!("SELECT 1 FROM pg_database WHERE datname = {name}"),
+            SqlDialect::Mysql => format!("SELECT 1 FROM information_schema.schemata WHERE schema_name = {name}"),
+            SqlDialect::Postgres => format!("SELECT 1 FROM pg_database WHERE datname = {name}"),
         };
         Ok(client.query_value(&sql)?.is_some())
     }
@@ -208,19 +209,19 @@ impl Schema {
     /// The same with their kinds.
     fn relations_there(&self, client: &mut Client) -> Result<BTreeMap<String, Relation>, DriverError> {
         match self.outside.dialect {
-            Dialect::Mysql => self.relations_in(client),
-            Dialect::Postgres => self.relations_in(&mut Client::connect(&self.inside, CLIENT_TIMEOUT)?),
+            SqlDialect::Mysql => self.relations_in(client),
+            SqlDialect::Postgres => self.relations_in(&mut Client::connect(&self.inside, CLIENT_TIMEOUT)?),
         }
     }
 
     /// The same, read by a session that sees them: on PostgreSQL one in the database.
     fn relations_in(&self, inside: &mut Client) -> Result<BTreeMap<String, Relation>, DriverError> {
         let sql = match self.outside.dialect {
-            Dialect::Mysql => {
+            SqlDialect::Mysql => {
                 let columns = "table_name, table_comment, table_type";
                 format!("SELECT {columns} FROM information_schema.tables WHERE table_schema = {}", self.literal())
             }
-            Dialect::Postgres => self.relations_sql(),
+            SqlDialect::Postgres => self.relations_sql(),
         };
         Ok(relations::of_rows(inside.query(&sql)?.rows))
     }
@@ -281,8 +282,8 @@ impl Schema {
     /// With a mark from its creation on, where the server supports one: MariaDB 10.5 and later, PostgreSQL.
     fn create_sql(&self) -> String {
         let mark = match self.outside.dialect {
-            Dialect::Mysql => format!("/*M!100500 COMMENT '{}' */", self.mark.signature()),
-            Dialect::Postgres => format!("CONNECTION LIMIT {}", self.mark.connection_limit()),
+            SqlDialect::Mysql => format!("/*M!100500 COMMENT '{}' */", self.mark.signature()),
+            SqlDialect::Postgres => format!("CONNECTION LIMIT {}", self.mark.connection_limit()),
         };
         format!("CREATE DATABASE {} {mark}", self.quoted())
     }
@@ -291,11 +292,11 @@ impl Schema {
     fn is_created_by_us(&self, client: &mut Client) -> Result<bool, DriverError> {
         let name = self.literal();
         let (sql, mark) = match self.outside.dialect {
-            Dialect::Mysql => (
+            SqlDialect::Mysql => (
                 format!("SELECT schema_comment FROM information_schema.schemata WHERE schema_name = {name}"),
                 self.mark.signature(),
             ),
-            Dialect::Postgres => (
+            SqlDialect::Postgres => (
                 format!("SELECT datconnlimit::text FROM pg_database WHERE datname = {name}"),
                 self.mark.connection_limit().to_string(),
             ),
@@ -309,7 +310,7 @@ impl Schema {
 
     /// Whether the run ended between CREATE DATABASE and its mark, and the schema has no procedures or events.
     fn was_being_created(&self, client: &mut Client, made: &LeftSchema) -> Result<bool, DriverError> {
-        if self.outside.dialect != Dialect::Mysql || made.making != [TABLE] {
+        if self.outside.dialect != SqlDialect::Mysql || made.making != [TABLE] {
             return Ok(false);
         }
         let name = self.literal();
@@ -372,7 +373,7 @@ impl Schema {
         // A schema is hidden from an account without privileges on it: then the query for the mark fails, or is
         // answered with privileges that the session still has.
         let is_there = self.exists(&mut client)?
-            || (self.outside.dialect == Dialect::Mysql && self.is_marked_there(&mut client)?);
+            || (self.outside.dialect == SqlDialect::Mysql && self.is_marked_there(&mut client)?);
         if !is_there {
             return Ok(());
         }
@@ -409,7 +410,7 @@ impl Schema {
 
     /// A session in a PostgreSQL database: the server shows no other database's tables.
     fn session_inside(&self, outside: &mut Client) -> Result<Option<Client>, LabError> {
-        if self.outside.dialect == Dialect::Mysql {
+        if self.outside.dialect == SqlDialect::Mysql {
             return Ok(None);
         }
         // A run that was killed between closing and dropping the database.
@@ -539,21 +540,21 @@ impl Schema {
         if self.is_theirs {
             return self.drop_relations_sql(&tables(&self.tables));
         }
-        let is_closed = self.outside.dialect == Dialect::Postgres;
+        let is_closed = self.outside.dialect == SqlDialect::Postgres;
         let close = is_closed.then(|| closing::close_sql(&self.quoted()));
         close.into_iter().flatten().chain([self.drop_schema_sql()]).collect()
     }
 
     fn drop_schema_sql(&self) -> String {
         // Sessions of the load may still be ending.
-        let force = if self.outside.dialect == Dialect::Postgres { " WITH (FORCE)" } else { "" };
+        let force = if self.outside.dialect == SqlDialect::Postgres { " WITH (FORCE)" } else { "" };
         format!("DROP DATABASE {}{force}", self.quoted())
     }
 
     fn drop_schema(&self, client: &mut Client, restored: &mut Restored) -> Result<(), LabError> {
         match client.execute(&self.drop_schema_sql()) {
             // PostgreSQL before 13 does not know the option.
-            Err(DriverError::Server(_)) if self.outside.dialect == Dialect::Postgres => {
+            Err(DriverError::Server(_)) if self.outside.dialect == SqlDialect::Postgres => {
                 client.execute(&format!("DROP DATABASE {}", self.quoted()))?;
             }
             other => drop(other?),
@@ -566,7 +567,8 @@ impl Schema {
     fn drop_relations_sql(&self, relations: &[(RelationKind, String)]) -> Vec<String> {
         let others = relations.iter().filter(|(_, name)| *name != TABLE).map(|(kind, name)| (*kind, self.whole(name)));
         let others = relations::drop_sql(&others.collect::<Vec<_>>());
-        let checks = (self.outside.dialect == Dialect::Mysql).then(|| "SET SESSION foreign_key_checks = 0".to_owned());
+        let checks =
+            (self.outside.dialect == SqlDialect::Mysql).then(|| "SET SESSION foreign_key_checks = 0".to_owned());
         let mark = relations.iter().any(|(_, name)| name == TABLE).then(|| format!("DROP TABLE {}", self.whole(TABLE)));
         checks.into_iter().chain(others).chain(mark).collect()
     }
@@ -578,8 +580,8 @@ impl Schema {
     /// A table by a qualified name, whatever the session's database or search path is.
     fn whole(&self, table: &str) -> String {
         match self.outside.dialect {
-            Dialect::Mysql => format!("{}.{table}", self.quoted()),
-            Dialect::Postgres => format!("{}{table}", self.prefix()),
+            SqlDialect::Mysql => format!("{}.{table}", self.quoted()),
+            SqlDialect::Postgres => format!("{}{table}", self.prefix()),
         }
     }
 
@@ -590,28 +592,28 @@ impl Schema {
 
     fn quote(&self, name: &str) -> String {
         match self.outside.dialect {
-            Dialect::Mysql => format!("`{}`", name.replace('`', "``")),
-            Dialect::Postgres => format!("\"{}\"", name.replace('"', "\"\"")),
+            SqlDialect::Mysql => format!("`{}`", name.replace('`', "``")),
+            SqlDialect::Postgres => format!("\"{}\"", name.replace('"', "\"\"")),
         }
     }
 
     /// The name as a string literal.
     fn literal(&self) -> String {
         match self.outside.dialect {
-            Dialect::Mysql => quoted(&self.name),
-            Dialect::Postgres => format!("'{}'", self.name.replace('\'', "''")),
+            SqlDialect::Mysql => quoted(&self.name),
+            SqlDialect::Postgres => format!("'{}'", self.name.replace('\'', "''")),
         }
     }
 }
 
 /// Refuses the server's own schemas. Tables created in a template are copied into each database made from it.
-pub fn refuse_system_schema(name: &str, dialect: Dialect) -> Result<(), ForeignError> {
+pub fn refuse_system_schema(name: &str, dialect: SqlDialect) -> Result<(), ForeignError> {
     const MYSQL: [&str; 5] = ["information_schema", "mysql", "ndbinfo", "performance_schema", "sys"];
     const POSTGRES: [&str; 3] = ["information_schema", "template0", "template1"];
     let plain = name.to_lowercase();
     let is_system = match dialect {
-        Dialect::Mysql => MYSQL.contains(&plain.as_str()),
-        Dialect::Postgres => POSTGRES.contains(&plain.as_str()) || plain.starts_with("pg_"),
+        SqlDialect::Mysql => MYSQL.contains(&plain.as_str()),
+        SqlDialect::Postgres => POSTGRES.contains(&plain.as_str()) || plain.starts_with("pg_"),
     };
     if is_system { Err(ForeignError::SystemSchema { schema: name.to_owned() }) } else { Ok(()) }
 }

@@ -4,8 +4,8 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use truetps_driver::{Client, ConnectionIds, Dialect, DriverError, Endpoint, ServerError, Target};
-use truetps_record::{Configuration, GuestFacts, Plan, ServerFacts};
+use truetps_driver::{Client, ConnectionIds, DriverError, Endpoint, ServerError, Target};
+use truetps_record::{Configuration, GuestFacts, Plan, ServerFacts, SqlDialect};
 use truetps_workload::Workload;
 
 use super::access;
@@ -111,7 +111,7 @@ impl<'a> ExternalSession<'a> {
     fn move_in(&mut self, client: &mut Client) -> Result<(), LabError> {
         let hold = self.hold.as_mut().expect("it has just been entered");
         hold.adopt(client)?;
-        if client.dialect() == Dialect::Postgres {
+        if client.dialect() == SqlDialect::Postgres {
             self.schema.outside().setup.iter().try_for_each(|sql| client.execute(sql).map(drop))?;
         }
         let server = hold.server().clone();
@@ -122,14 +122,14 @@ impl<'a> ExternalSession<'a> {
             Err(LabError::SchemaExists { .. } | LabError::Schema { source: DriverError::Server(_), .. })
         );
         made?;
-        let account = if client.dialect() == Dialect::Mysql { access::account(client)? } else { String::new() };
+        let account = if client.dialect() == SqlDialect::Mysql { access::account(client)? } else { String::new() };
         hold.try_levels(client, self.plan, &account)?;
         session_settings::try_levels(self.schema.inside(), &self.scopes, self.plan)
     }
 
     /// Moves the session into the schema; a PostgreSQL session cannot move, and is replaced by another.
     fn turn_inside(&mut self) -> Result<(), LabError> {
-        if let (Dialect::Mysql, Some(client)) = (self.inside.dialect, &mut self.client) {
+        if let (SqlDialect::Mysql, Some(client)) = (self.inside.dialect, &mut self.client) {
             client.execute(&format!("USE {}", self.schema.quoted()))?;
         } else {
             self.client = None;
@@ -213,7 +213,7 @@ impl<'a> ExternalSession<'a> {
         schema.check_signatures(client)?;
         notes.extend(tables.refill(client)?);
         // One server behind several addresses, or a PostgreSQL with a process for each session, is not one process.
-        let is_one = inside.dialect == Dialect::Mysql && matches!(inside.endpoints[..], [Endpoint::Unix(_)]);
+        let is_one = inside.dialect == SqlDialect::Mysql && matches!(inside.endpoints[..], [Endpoint::Unix(_)]);
         let pid = if is_one { client.peer_pid() } else { None };
         let control = access::control(schema.inside());
         Ok(TrialServer {
@@ -317,7 +317,7 @@ impl<'a> ExternalSession<'a> {
         }
         let mut client = match self.client.take() {
             // A PostgreSQL database cannot be dropped while a session is in it.
-            Some(client) if self.inside.dialect == Dialect::Mysql => Some(client),
+            Some(client) if self.inside.dialect == SqlDialect::Mysql => Some(client),
             _ => None,
         };
         let mut is_put_back = false;

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use truetps_driver::{Client, Dialect, Target};
-use truetps_record::{Configuration, Plan, SettingValue, same_setting};
+use truetps_driver::{Client, Target};
+use truetps_record::{Configuration, Plan, SettingValue, SqlDialect, same_setting};
 
 use super::error::ForeignError;
 use super::globals::{self, Scope, Scopes};
@@ -56,12 +56,12 @@ fn check_right_postgres(client: &mut Client, name: &str) -> Result<(), LabError>
 
 /// The statements that sessions of the load send for these levels.
 pub(crate) fn setup_sql<'l>(
-    dialect: Dialect,
+    dialect: SqlDialect,
     levels: impl Iterator<Item = (&'l str, &'l SettingValue)>,
 ) -> Vec<String> {
     let sql = levels.map(|(name, level)| match dialect {
-        Dialect::Mysql => format!("SET SESSION {name} = {}", literal(level)),
-        Dialect::Postgres => format!("SET SESSION {name} = '{}'", level.option_text().replace('\'', "''")),
+        SqlDialect::Mysql => format!("SET SESSION {name} = {}", literal(level)),
+        SqlDialect::Postgres => format!("SET SESSION {name} = '{}'", level.option_text().replace('\'', "''")),
     });
     sql.collect()
 }
@@ -115,8 +115,8 @@ fn set(client: &mut Client, name: &str, level: &SettingValue) -> Result<String, 
         client.execute(&sql).map_err(refused)?;
     }
     let shown = match client.dialect() {
-        Dialect::Mysql => client.query_value(&format!("SELECT @@SESSION.{name}"))?.unwrap_or_default(),
-        Dialect::Postgres => {
+        SqlDialect::Mysql => client.query_value(&format!("SELECT @@SESSION.{name}"))?.unwrap_or_default(),
+        SqlDialect::Postgres => {
             let sql = format!("SELECT setting FROM pg_settings WHERE name = '{name}'");
             let found = client.query_value(&sql)?.unwrap_or_default();
             if same_setting(&value, &found) {

@@ -5,7 +5,8 @@
 
 use std::time::{Duration, Instant};
 
-use truetps_driver::{Client, ConnectionIds, Dialect, DriverError};
+use truetps_driver::{Client, ConnectionIds, DriverError};
+use truetps_record::SqlDialect;
 
 use super::settings_lease::CLIENT_TIMEOUT;
 use crate::ending::ServerSession;
@@ -31,8 +32,8 @@ pub(crate) struct OwnSessions {
 
 impl OwnSessions {
     /// The first statement of a PostgreSQL session, which identifies it.
-    pub(crate) fn setup_sql(dialect: Dialect, name: &str) -> Option<String> {
-        (dialect == Dialect::Postgres).then(|| format!("SET application_name = '{name}'"))
+    pub(crate) fn setup_sql(dialect: SqlDialect, name: &str) -> Option<String> {
+        (dialect == SqlDialect::Postgres).then(|| format!("SET application_name = '{name}'"))
     }
 
     /// Ends all except the client's own, waits for their end, and returns the numbers of those that remain. The client
@@ -42,7 +43,7 @@ impl OwnSessions {
     }
 
     fn list(&self, client: &mut Client) -> Result<Vec<ServerSession>, DriverError> {
-        if client.dialect() == Dialect::Postgres {
+        if client.dialect() == SqlDialect::Postgres {
             let sql = format!(
                 "SELECT pid::text, '', '', '', CASE state WHEN 'idle' THEN 'Sleep' ELSE state END, '', '', query \
                  FROM pg_stat_activity \
@@ -89,8 +90,8 @@ fn end_listed(
                 continue;
             }
             match client.dialect() {
-                Dialect::Mysql => session.end(client, true)?,
-                Dialect::Postgres => drop(client.query(&format!("SELECT pg_terminate_backend({})", session.id))?),
+                SqlDialect::Mysql => session.end(client, true)?,
+                SqlDialect::Postgres => drop(client.query(&format!("SELECT pg_terminate_backend({})", session.id))?),
             }
         }
         std::thread::sleep(PAUSE.max(began.elapsed() / 10));
@@ -98,10 +99,10 @@ fn end_listed(
 }
 
 /// The messages about sessions that remain.
-pub(crate) fn left_text(dialect: Dialect, id: u64) -> String {
+pub(crate) fn left_text(dialect: SqlDialect, id: u64) -> String {
     let end = match dialect {
-        Dialect::Mysql => format!("KILL {id}"),
-        Dialect::Postgres => format!("SELECT pg_terminate_backend({id})"),
+        SqlDialect::Mysql => format!("KILL {id}"),
+        SqlDialect::Postgres => format!("SELECT pg_terminate_backend({id})"),
     };
     format!("session {id} of the run is still in the server and could not be ended: {end}")
 }

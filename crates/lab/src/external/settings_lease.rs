@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use truetps_driver::{Client, Dialect, DriverError};
-use truetps_record::{Configuration, Plan, SettingValue, same_setting};
+use truetps_driver::{Client, DriverError};
+use truetps_record::{Configuration, Plan, SettingValue, SqlDialect, same_setting};
 
 use super::error::ForeignError;
 use super::globals::{self, Scope, Scopes};
@@ -390,8 +390,8 @@ pub(crate) fn finish(mut journal: OpenJournal, restored: &mut Restored) {
 /// The server's number of this session.
 pub(crate) fn session_of(client: &mut Client) -> Result<Option<u64>, DriverError> {
     let sql = match client.dialect() {
-        Dialect::Mysql => "SELECT CONNECTION_ID()",
-        Dialect::Postgres => "SELECT pg_backend_pid()::text",
+        SqlDialect::Mysql => "SELECT CONNECTION_ID()",
+        SqlDialect::Postgres => "SELECT pg_backend_pid()::text",
     };
     Ok(client.query_value(sql)?.and_then(|text| text.parse().ok()))
 }

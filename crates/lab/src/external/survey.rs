@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use truetps_driver::{Client, Dialect, DriverError, Endpoint};
+use truetps_driver::{Client, DriverError, Endpoint};
 use truetps_knowledge::{Loss, Setting, Version, find_setting, judge};
-use truetps_record::{GuestFacts, Plan, ServerFacts, same_setting, setting_number};
+use truetps_record::{GuestFacts, Plan, ServerFacts, SqlDialect, same_setting, setting_number};
 use truetps_workload::Workload;
 
 use super::error::ForeignError;
@@ -50,7 +50,7 @@ pub(crate) fn survey(
     if plan.server.flavour.is_some_and(|wanted| wanted != facts.flavour) {
         return Err(LabError::OtherFlavour { wanted: plan.server.flavour, found: facts.flavour });
     }
-    if client.dialect() == Dialect::Mysql && client.query_value("SELECT @@autocommit")?.as_deref() != Some("1") {
+    if client.dialect() == SqlDialect::Mysql && client.query_value("SELECT @@autocommit")?.as_deref() != Some("1") {
         return Err(LabError::NoAutocommit);
     }
     let scopes = scopes(client, plan, &facts)?;
@@ -98,8 +98,8 @@ fn check_schema(
 
 fn facts(client: &mut Client) -> Result<ServerFacts, DriverError> {
     let sql = match client.dialect() {
-        Dialect::Mysql => "SELECT CONCAT(@@version, ' ', @@version_comment)",
-        Dialect::Postgres => "SELECT version()",
+        SqlDialect::Mysql => "SELECT CONCAT(@@version, ' ', @@version_comment)",
+        SqlDialect::Postgres => "SELECT version()",
     };
     let version_text = client.query_value(sql)?.unwrap_or_default();
     Ok(ServerFacts::from_version_text(&version_text))
@@ -119,7 +119,7 @@ fn scopes(client: &mut Client, plan: &Plan, facts: &ServerFacts) -> Result<Scope
 }
 
 fn scope(client: &mut Client, name: &str, facts: &ServerFacts) -> Result<Scope, LabError> {
-    if client.dialect() == Dialect::Postgres {
+    if client.dialect() == SqlDialect::Postgres {
         session_settings::check_postgres(client, name)?;
         return Ok(Scope::Session);
     }

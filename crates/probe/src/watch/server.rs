@@ -3,8 +3,8 @@
 use std::fmt;
 use std::time::{Duration, Instant};
 
-use truetps_driver::{Client, Dialect, DriverError, ServerError, Target, Traffic};
-use truetps_record::{AbsentSignal, ErrorClass, Family};
+use truetps_driver::{Client, DriverError, ServerError, Target, Traffic};
+use truetps_record::{AbsentSignal, ErrorClass, SqlDialect};
 
 use crate::watch::shape::ProbeQuestion;
 use crate::watch::{ProbeReading, ProbeValues, mysql, postgres};
@@ -94,14 +94,14 @@ impl ServerWatch {
     /// The login failed, or the server does not answer.
     pub fn begin(target: &Target) -> Result<(Self, Vec<AbsentSignal>), DriverError> {
         let mut target = Target { setup: Vec::new(), connections: None, ..target.clone() };
-        if target.dialect == Dialect::Mysql {
+        if target.dialect == SqlDialect::Mysql {
             // No query needs it, and it may be dropped during the watch.
             target.login.database = None;
         }
         let mut client = Client::connect(&target, LOGIN_TIMEOUT)?;
         let offers = match target.dialect {
-            Dialect::Mysql => mysql::offers(&mut client)?,
-            Dialect::Postgres => postgres::offers(&mut client)?,
+            SqlDialect::Mysql => mysql::offers(&mut client)?,
+            SqlDialect::Postgres => postgres::offers(&mut client)?,
         };
         let (mut asked, mut absent) = (Vec::new(), Vec::new());
         for offer in offers {
@@ -113,8 +113,8 @@ impl ServerWatch {
             }
         }
         let version = match target.dialect {
-            Dialect::Mysql => "SELECT CONCAT(@@version, ' ', @@version_comment)",
-            Dialect::Postgres => "SELECT version()",
+            SqlDialect::Mysql => "SELECT CONCAT(@@version, ' ', @@version_comment)",
+            SqlDialect::Postgres => "SELECT version()",
         };
         let version = server_said(client.query_value(version))?.ok().flatten().unwrap_or_default();
         client.set_timeout(ANSWER_TIMEOUT)?;
@@ -134,19 +134,12 @@ impl ServerWatch {
     }
 
     /// All sources of a server of this kind as absent, for a server that cannot be queried.
-    pub fn all_absent(dialect: Dialect, why: &str) -> Vec<AbsentSignal> {
+    pub fn all_absent(dialect: SqlDialect, why: &str) -> Vec<AbsentSignal> {
         let places = match dialect {
-            Dialect::Mysql => mysql::PLACES,
-            Dialect::Postgres => postgres::PLACES,
+            SqlDialect::Mysql => mysql::PLACES,
+            SqlDialect::Postgres => postgres::PLACES,
         };
         places.iter().map(|what| AbsentSignal { what: (*what).to_owned(), why: why.to_owned() }).collect()
-    }
-
-    pub fn family(dialect: Dialect) -> Family {
-        match dialect {
-            Dialect::Mysql => Family::Mysql,
-            Dialect::Postgres => Family::Postgresql,
-        }
     }
 
     /// The process behind a unix socket.
@@ -163,8 +156,8 @@ impl ServerWatch {
     /// this session. Yes, if the limit is unknown.
     pub fn leaves_room_for(&mut self, clients: u32) -> bool {
         let sql = match self.target.dialect {
-            Dialect::Mysql => mysql::ROOM,
-            Dialect::Postgres => postgres::ROOM,
+            SqlDialect::Mysql => mysql::ROOM,
+            SqlDialect::Postgres => postgres::ROOM,
         };
         let answer = self.client.as_mut().and_then(|client| client.query(sql).ok());
         let row = answer.and_then(|answer| answer.rows.into_iter().next()).unwrap_or_default();

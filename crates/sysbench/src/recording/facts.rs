@@ -3,14 +3,13 @@
 use std::time::Duration;
 
 use indexmap::IndexMap;
-use truetps_driver::Dialect;
 use truetps_measure::{WorkerShares, generator_limited, sustained};
 use truetps_probe::{HostCpu, clock, host_facts};
 use truetps_record::{
     CONNECTIONS, Configuration, Design, DriveMode, EngineFacts, ErrorClass, ErrorCount, ErrorPolicy, Experiment,
     Flavour, Histogram, LatencyFigures, Load, Measured, OpenLoop, Personality, Plan, ProbeSpec, Protocol,
     QuickOverrides, ResourceUse, SCHEMA_VERSION, SCRIPT_WORKLOAD, ScheduledTrial, ScriptFairness, ScriptRecord,
-    ScriptRun, SentStatements, ServerFacts, ServerSpec, SettingValue, Spacing, Trial, TrialRole, Validity,
+    ScriptRun, SentStatements, ServerFacts, ServerSpec, SettingValue, Spacing, SqlDialect, Trial, TrialRole, Validity,
     WorkloadSpec,
 };
 
@@ -73,7 +72,7 @@ pub(super) fn plan(crew: &WorkerContext) -> Plan {
 
 /// Classes of the errors after which an event is restarted, without limit. `all` has no list.
 fn error_policy(crew: &WorkerContext) -> ErrorPolicy {
-    let is_postgres = crew.run.server.get().is_some_and(|server| server.target.dialect == Dialect::Postgres);
+    let is_postgres = crew.run.server.get().is_some_and(|server| server.target.dialect == SqlDialect::Postgres);
     let classes: Vec<ErrorClass> = if is_postgres {
         match crew.options.pgsql().map(|settings| settings.ignore_errors) {
             Ok(IgnoredErrors::These(states)) => states.iter().map(|state| ErrorClass::of_sqlstate(state)).collect(),
@@ -107,9 +106,9 @@ pub(super) fn server(crew: &WorkerContext) -> Option<ServerFacts> {
 fn server_facts(seen: &ServerSeen) -> ServerFacts {
     let facts = ServerFacts::from_version_text(&seen.version);
     match seen.target.dialect {
-        Dialect::Mysql => facts,
+        SqlDialect::Mysql => facts,
         // At the login it reports only its number.
-        Dialect::Postgres => ServerFacts { flavour: Flavour::Postgresql, ..facts },
+        SqlDialect::Postgres => ServerFacts { flavour: Flavour::Postgresql, ..facts },
     }
 }
 
@@ -326,8 +325,8 @@ mod tests {
         let check = |dialect, version, flavour, number: &str| {
             assert_eq!(facts(dialect, version), (flavour, number.to_owned()));
         };
-        check(Dialect::Mysql, "10.11.14-MariaDB-0+deb12u2", Flavour::Mariadb, "10.11.14");
-        check(Dialect::Mysql, "9.7.4", Flavour::Mysql, "9.7.4");
-        check(Dialect::Postgres, "15.8 (Debian 15.8-0+deb12u1)", Flavour::Postgresql, "15.8");
+        check(SqlDialect::Mysql, "10.11.14-MariaDB-0+deb12u2", Flavour::Mariadb, "10.11.14");
+        check(SqlDialect::Mysql, "9.7.4", Flavour::Mysql, "9.7.4");
+        check(SqlDialect::Postgres, "15.8 (Debian 15.8-0+deb12u1)", Flavour::Postgresql, "15.8");
     }
 }

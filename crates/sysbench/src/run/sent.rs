@@ -3,8 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use truetps_driver::Dialect;
-use truetps_record::{SentShape, SentStatements};
+use truetps_record::{SentShape, SentStatements, SqlDialect};
 
 use super::counters::Counter;
 use super::shape_text::put_shape;
@@ -58,7 +57,7 @@ pub(crate) struct ShapeFinder {
 }
 
 impl ShapeFinder {
-    pub(crate) fn find(&mut self, sql: &[u8], dialect: Dialect, known: &KnownShapes) -> ShapeNumber {
+    pub(crate) fn find(&mut self, sql: &[u8], dialect: SqlDialect, known: &KnownShapes) -> ShapeNumber {
         put_shape(sql, dialect, &mut self.shape);
         if let Some(number) = self.seen.get(&self.shape[..]) {
             return *number;
@@ -160,10 +159,10 @@ mod tests {
             (KnownShapes::default(), ShapeFinder::default(), ShapeFinder::default());
         let mut counts = SentCounts::default();
         for (sql, outcome) in [("SELECT 1", Counter::Read), ("UPDATE t SET a=1", Counter::Write)] {
-            counts.record(finder.find(sql.as_bytes(), Dialect::Mysql, &known), outcome, 1_000_000);
+            counts.record(finder.find(sql.as_bytes(), SqlDialect::Mysql, &known), outcome, 1_000_000);
         }
         let mut more = SentCounts::default();
-        let number = other_thread.find(b"UPDATE t SET a=22", Dialect::Mysql, &known);
+        let number = other_thread.find(b"UPDATE t SET a=22", SqlDialect::Mysql, &known);
         more.record(number, Counter::Error, 3_000_000);
         counts.take(&mut more);
         counts.take(&mut more);
@@ -181,7 +180,7 @@ mod tests {
         let (known, mut finder, mut counts) = (KnownShapes::default(), ShapeFinder::default(), SentCounts::default());
         for n in 0..100_000 {
             let sql = format!("SELECT c{n}_ FROM t");
-            counts.record(finder.find(sql.as_bytes(), Dialect::Mysql, &known), Counter::Read, 1);
+            counts.record(finder.find(sql.as_bytes(), SqlDialect::Mysql, &known), Counter::Read, 1);
         }
         let sent = counts.record_of(&known);
         assert_eq!(sent.shapes.len(), SHAPES_MAX);

@@ -6,7 +6,7 @@
 //! - - Comments are omitted, except those that a server reads (`/*!`, `/*+`).
 //! - - White space is omitted if it has no effect.
 
-use truetps_driver::Dialect;
+use truetps_record::SqlDialect;
 
 /// Longest shape in bytes: the rest is ignored.
 const SHAPE_BYTES_MAX: usize = 1000;
@@ -17,7 +17,7 @@ const DEPTH_MAX: usize = 16;
 const MORE: &str = "…";
 
 /// Replaces `out` by the shape of a statement.
-pub(crate) fn put_shape(sql: &[u8], dialect: Dialect, out: &mut Vec<u8>) {
+pub(crate) fn put_shape(sql: &[u8], dialect: SqlDialect, out: &mut Vec<u8>) {
     out.clear();
     let is_cut = sql.len() > READ_BYTES_MAX;
     let mut writer = Writer {
@@ -42,7 +42,7 @@ struct List {
 }
 
 struct Writer<'a> {
-    dialect: Dialect,
+    dialect: SqlDialect,
     out: &'a mut Vec<u8>,
     /// Where the open lists begin.
     lists: [usize; DEPTH_MAX],
@@ -78,16 +78,16 @@ impl Writer<'_> {
             b'0'..=b'9' => self.number(rest),
             b'.' if next.is_ascii_digit() && !self.ends_with_name() => self.number(rest),
             b'-' | b'+' if next.is_ascii_digit() && self.awaits_value() => 1 + self.number(&rest[1..]),
-            b'\'' => self.literal(quoted_bytes(rest, self.dialect == Dialect::Mysql)),
-            b'"' if self.dialect == Dialect::Mysql => self.literal(quoted_bytes(rest, true)),
+            b'\'' => self.literal(quoted_bytes(rest, self.dialect == SqlDialect::Mysql)),
+            b'"' if self.dialect == SqlDialect::Mysql => self.literal(quoted_bytes(rest, true)),
             b'"' | b'`' => {
                 let bytes = quoted_bytes(rest, false);
                 self.name(&rest[..bytes]);
                 bytes
             }
             b'?' => self.literal(1),
-            b'$' if self.dialect == Dialect::Postgres => self.dollar(rest),
-            b'#' if self.dialect == Dialect::Mysql => line_bytes(rest),
+            b'$' if self.dialect == SqlDialect::Postgres => self.dollar(rest),
+            b'#' if self.dialect == SqlDialect::Mysql => line_bytes(rest),
             b'-' if next == b'-' && self.is_dash_comment(rest) => line_bytes(rest),
             b'/' if next == b'*' && !matches!(rest.get(2), Some(b'!' | b'+')) => {
                 self.space();
@@ -102,7 +102,7 @@ impl Writer<'_> {
     }
 
     fn is_dash_comment(&self, rest: &[u8]) -> bool {
-        self.dialect == Dialect::Postgres || rest.get(2).is_none_or(u8::is_ascii_whitespace)
+        self.dialect == SqlDialect::Postgres || rest.get(2).is_none_or(u8::is_ascii_whitespace)
     }
 
     /// One blank, unless the byte before it needs none.
@@ -177,7 +177,7 @@ impl Writer<'_> {
         let bytes = rest.iter().position(|byte| !is_name_byte(*byte)).unwrap_or(rest.len());
         let word = &rest[..bytes];
         if rest.get(bytes) == Some(&b'\'') && bytes == 1 && b"xXbBnNeE".contains(&word[0]) {
-            let has_backslashes = self.dialect == Dialect::Mysql || word.eq_ignore_ascii_case(b"e");
+            let has_backslashes = self.dialect == SqlDialect::Mysql || word.eq_ignore_ascii_case(b"e");
             return self.literal(bytes + quoted_bytes(&rest[bytes..], has_backslashes));
         }
         let is_first = self.out.is_empty();
@@ -308,7 +308,7 @@ fn line_bytes(rest: &[u8]) -> usize {
 mod tests {
     use super::*;
 
-    fn shape(sql: &[u8], dialect: Dialect) -> String {
+    fn shape(sql: &[u8], dialect: SqlDialect) -> String {
         let mut out = b"what was there before".to_vec();
         put_shape(sql, dialect, &mut out);
         String::from_utf8_lossy(&out).into_owned()
@@ -316,7 +316,7 @@ mod tests {
 
     #[test]
     fn literals_are_left_out_and_names_stay() {
-        let check = |sql: &str, expect: &str| assert_eq!(shape(sql.as_bytes(), Dialect::Mysql), expect, "{sql}");
+        let check = |sql: &str, expect: &str| assert_eq!(shape(sql.as_bytes(), SqlDialect::Mysql), expect, "{sql}");
         check("SELECT c FROM sbtest1 WHERE id=5", "SELECT c FROM sbtestN WHERE id=?");
         check("SELECT  c FROM sbtest12\n WHERE id = 4711 ;", "SELECT c FROM sbtestN WHERE id=?");
         check("SELECT c1, c2 FROM d1.t1 a1 JOIN `d2`.`t22` b", "SELECT c1, c2 FROM dN.tN a1 JOIN `dN`.`tN` b");
@@ -337,7 +337,7 @@ mod tests {
 
     #[test]
     fn dialects_have_quotes_of_their_own() {
-        let check = |sql: &str, expect: &str| assert_eq!(shape(sql.as_bytes(), Dialect::Postgres), expect, "{sql}");
+        let check = |sql: &str, expect: &str| assert_eq!(shape(sql.as_bytes(), SqlDialect::Postgres), expect, "{sql}");
         check("SELECT \"a b\", 'x\\', $1 FROM \"t7\" --'\n", "SELECT \"a b\", ?, ? FROM \"tN\"");
         check("SELECT E'a\\'b', $$it's$$, $q$ $$ $q$, a$b", "SELECT ?, ?, ?, a$b");
     }
@@ -345,24 +345,24 @@ mod tests {
     #[test]
     fn rows_of_an_insert_are_one_whatever_their_number() {
         let rows = |n: usize| format!("INSERT INTO t1(a,b) VALUES {}", vec!["(1,NOW(), 'x')"; n].join(","));
-        let one = shape(rows(1).as_bytes(), Dialect::Mysql);
+        let one = shape(rows(1).as_bytes(), SqlDialect::Mysql);
         assert_eq!(one, "INSERT INTO tN(a, b) VALUES(?, NOW(), ?)");
         let many = format!("{one}, …");
         for n in [2, 3, 500, 20_000] {
-            assert_eq!(shape(rows(n).as_bytes(), Dialect::Mysql), many, "{n}");
+            assert_eq!(shape(rows(n).as_bytes(), SqlDialect::Mysql), many, "{n}");
         }
         let then = format!("{} ON DUPLICATE KEY UPDATE a=1", rows(3));
-        assert_eq!(shape(then.as_bytes(), Dialect::Mysql), format!("{many} ON DUPLICATE KEY UPDATE a=?"));
+        assert_eq!(shape(then.as_bytes(), SqlDialect::Mysql), format!("{many} ON DUPLICATE KEY UPDATE a=?"));
     }
 
     #[test]
     fn no_text_is_too_odd() {
         let long = format!("SELECT {}", (0..5000).map(|n| format!("c{n}x")).collect::<Vec<_>>().join(","));
-        assert!(shape(long.as_bytes(), Dialect::Mysql).len() < SHAPE_BYTES_MAX + 10);
-        assert_eq!(shape(b"SELECT '\xff\xfe' AS \xff", Dialect::Mysql), "SELECT ? AS \u{fffd}");
+        assert!(shape(long.as_bytes(), SqlDialect::Mysql).len() < SHAPE_BYTES_MAX + 10);
+        assert_eq!(shape(b"SELECT '\xff\xfe' AS \xff", SqlDialect::Mysql), "SELECT ? AS \u{fffd}");
         // Every beginning of texts with everything in them.
         let odd = b"x/*!1*/ ((\"`'a\\'' -- \n$1 $t$ $ ) )) `t` E'\\' /* 'x 0x.1e+-5 #\n\xc3";
-        for dialect in [Dialect::Mysql, Dialect::Postgres] {
+        for dialect in [SqlDialect::Mysql, SqlDialect::Postgres] {
             for from in 0..odd.len() {
                 for to in from..=odd.len() {
                     shape(&odd[from..to], dialect);
@@ -370,6 +370,6 @@ mod tests {
             }
         }
         let deep = "(".repeat(100) + &")".repeat(120);
-        assert!(shape(deep.as_bytes(), Dialect::Mysql).len() >= 100);
+        assert!(shape(deep.as_bytes(), SqlDialect::Mysql).len() >= 100);
     }
 }

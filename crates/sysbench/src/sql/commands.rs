@@ -2,10 +2,8 @@
 
 use std::rc::Rc;
 
-use truetps_driver::{
-    Dialect, DriverError, Link, Prepared, Reply, ResultSets, count_parameters, with_numbered_parameters,
-};
-use truetps_record::ErrorClass;
+use truetps_driver::{DriverError, Link, Prepared, Reply, ResultSets, count_parameters, with_numbered_parameters};
+use truetps_record::{ErrorClass, SqlDialect};
 
 use super::bound::Binds;
 use super::bulk::{Added, Bulk};
@@ -110,7 +108,7 @@ impl Store {
             self.closed_already();
             return RequestProgress::Done(Answer::CLOSED);
         };
-        let (is_mysql, is_dry) = (self.driver_of(connection).dialect == Dialect::Mysql, connection.is_dry);
+        let (is_mysql, is_dry) = (self.driver_of(connection).dialect == SqlDialect::Mysql, connection.is_dry);
         if let Some(step) = self.lost_while_idle(handle, text, ConnectionWait::Query) {
             return step;
         }
@@ -144,7 +142,7 @@ impl Store {
         let handle = statement.connection;
         let is_due = statement.handle.is_none() && !statement.is_emulated && !statement.is_closed;
         let is_open = self.connections.get(handle).is_some_and(|connection| connection.link.is_some());
-        if !is_due || !is_open || self.dialect_of(handle) != Some(Dialect::Postgres) {
+        if !is_due || !is_open || self.dialect_of(handle) != Some(SqlDialect::Postgres) {
             return RequestProgress::Done(Answer::NONE);
         }
         self.forget_results(handle);
@@ -205,7 +203,7 @@ impl Store {
         if let Some(connection) = self.connections.get_mut(handle) {
             connection.show_error(2, &sql_error);
         }
-        if self.dialect_of(handle) == Some(Dialect::Postgres) {
+        if self.dialect_of(handle) == Some(SqlDialect::Postgres) {
             let text = self.connections.get(handle).map(|connection| with_numbered_parameters(&connection.text));
             let words = libpq::words(&error, &text.unwrap_or_default());
             self.run.log.text(MessageLevel::Fatal, &format!("PQprepare() failed: {words}"));
@@ -232,7 +230,7 @@ impl Store {
                 statement.binds = binds;
                 // PostgreSQL has prepared it with other types.
                 let (connection, is_stale) = (statement.connection, had != has);
-                if is_stale && self.dialect_of(connection) == Some(Dialect::Postgres) {
+                if is_stale && self.dialect_of(connection) == Some(SqlDialect::Postgres) {
                     self.forget_prepared(number);
                 }
                 true
@@ -245,7 +243,7 @@ impl Store {
     /// does not know yet.
     fn wrong_number(&self, number: u32, values: usize) -> Option<(MessageLevel, &'static str)> {
         let statement = self.statements.get(number).filter(|one| !one.is_closed && !one.is_emulated)?;
-        if self.dialect_of(statement.connection) == Some(Dialect::Postgres) {
+        if self.dialect_of(statement.connection) == Some(SqlDialect::Postgres) {
             let is_wrong = statement.handle.is_none() && values != count_parameters(&statement.text);
             return is_wrong.then_some((MessageLevel::Alert, "wrong number of parameters in prepared statement"));
         }
@@ -364,7 +362,7 @@ impl Store {
         let dialect = self.dialect_of(handle);
         let Some(connection) = self.connections.get_mut(handle) else { return RequestProgress::Done(Answer::MISUSE) };
         let asks_nothing = || connection.text.iter().all(|byte| byte.is_ascii_whitespace() || *byte == b';');
-        if dialect == Some(Dialect::Postgres) && asks_nothing() {
+        if dialect == Some(SqlDialect::Postgres) && asks_nothing() {
             self.keep_buffer(reply.sets);
             return self.nothing_asked(handle);
         }
@@ -373,7 +371,7 @@ impl Store {
         connection.sets = reply.sets;
         // For several statements in one text, MySQL's clients see all results in turn, and PostgreSQL's only the last.
         let sets = connection.sets.as_deref().map_or(0, ResultSets::len);
-        let shown = if dialect == Some(Dialect::Postgres) { sets.saturating_sub(1) } else { 0 };
+        let shown = if dialect == Some(SqlDialect::Postgres) { sets.saturating_sub(1) } else { 0 };
         let has_rows = connection.open_set(shown);
         let affected_rows =
             connection.sets.as_deref().and_then(|sets| sets.get(shown)).map_or(0, |set| set.affected_rows);
@@ -429,7 +427,7 @@ impl Store {
             }
             return self.begin_connect(handle, ConnectReason::Broken);
         }
-        if dialect == Dialect::Postgres { self.send_rollback(handle) } else { RequestProgress::Done(Answer::FAILED) }
+        if dialect == SqlDialect::Postgres { self.send_rollback(handle) } else { RequestProgress::Done(Answer::FAILED) }
     }
 
     /// After an error inside a transaction, PostgreSQL accepts only this.
@@ -441,26 +439,26 @@ impl Store {
         self.after_sending(handle, sent)
     }
 
-    fn say_failed(&self, handle: u32, error: &SqlError, dialect: Dialect, is_prepared: bool) {
+    fn say_failed(&self, handle: u32, error: &SqlError, dialect: SqlDialect, is_prepared: bool) {
         let text =
             self.connections.get(handle).map(|connection| String::from_utf8_lossy(&connection.text).into_owned());
         let text = text.unwrap_or_default();
         let SqlError { number, message, .. } = error;
         let log = &self.run.log;
         match (dialect, is_prepared) {
-            (Dialect::Mysql, false) => {
+            (SqlDialect::Mysql, false) => {
                 log.text(
                     MessageLevel::Fatal,
                     &format!("mysql_drv_query() returned error {number} ({message}) for query '{text}'"),
                 );
             }
-            (Dialect::Mysql, true) => {
+            (SqlDialect::Mysql, true) => {
                 log.text(
                     MessageLevel::Fatal,
                     &format!("mysql_stmt_execute() returned error {number} ({message}) for query '{text}'"),
                 );
             }
-            (Dialect::Postgres, _) => {
+            (SqlDialect::Postgres, _) => {
                 let call = if is_prepared { "PQexecPrepared" } else { "PQexec" };
                 log.text(MessageLevel::Fatal, &format!("{call}() failed: 7 {message}"));
                 log.text(MessageLevel::Fatal, &format!("failed query was: {text}"));

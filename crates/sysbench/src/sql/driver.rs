@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit};
-use truetps_driver::{Dialect, DriverError, Endpoint, ServerError, Target};
+use truetps_driver::{DriverError, Endpoint, ServerError, Target};
+use truetps_record::SqlDialect;
 
 /// The number that client libraries use for an error that no server reports.
 const SERVER_LOST: i32 = 2013;
@@ -29,16 +30,16 @@ impl SqlError {
     }
 
     /// The connection is lost; `dialect` selects the message.
-    pub(crate) fn of_driver(error: &DriverError, dialect: Dialect) -> Self {
+    pub(crate) fn of_driver(error: &DriverError, dialect: SqlDialect) -> Self {
         if let DriverError::Server(error) = error {
             return Self::of_server(error);
         }
         match dialect {
-            Dialect::Mysql => {
+            SqlDialect::Mysql => {
                 let state = "HY000".to_owned();
                 Self { number: SERVER_LOST, state, message: "Lost connection to server during query".to_owned() }
             }
-            Dialect::Postgres => Self { number: 0, state: "08006".to_owned(), message: error.to_string() },
+            SqlDialect::Postgres => Self { number: 0, state: "08006".to_owned(), message: error.to_string() },
         }
     }
 
@@ -78,7 +79,7 @@ impl RestartErrors {
 
 /// A driver as scripts see it: `sysbench.sql.driver`.
 pub(crate) struct Driver {
-    pub(crate) dialect: Dialect,
+    pub(crate) dialect: SqlDialect,
     pub(crate) target: Target,
     pub(crate) ignored: RestartErrors,
     pub(crate) is_dry_run: bool,
@@ -97,9 +98,9 @@ pub(crate) fn local_socket() -> PathBuf {
 }
 
 /// Why a connection failed, in the lines that sysbench prints.
-pub(crate) fn connect_failure(dialect: Dialect, endpoint: &Endpoint, error: &DriverError) -> Vec<String> {
+pub(crate) fn connect_failure(dialect: SqlDialect, endpoint: &Endpoint, error: &DriverError) -> Vec<String> {
     match dialect {
-        Dialect::Mysql => {
+        SqlDialect::Mysql => {
             let place = match endpoint {
                 Endpoint::Unix(path) => format!("socket '{}'", path.display()),
                 Endpoint::Tcp { host, port } => format!("host '{host}', port {port}"),
@@ -109,7 +110,7 @@ pub(crate) fn connect_failure(dialect: Dialect, endpoint: &Endpoint, error: &Dri
                 format!("error {}", mysql_reason(endpoint, error)),
             ]
         }
-        Dialect::Postgres => vec![format!("Connection to database failed: {}", pgsql_reason(endpoint, error))],
+        SqlDialect::Postgres => vec![format!("Connection to database failed: {}", pgsql_reason(endpoint, error))],
     }
 }
 

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use truetps_driver::{Connector, Dialect, DriverError, Endpoint, Login, Password, Target, Tls, TlsMode};
+use truetps_driver::{Connector, DriverError, Endpoint, Login, Password, Target, Tls, TlsMode};
+use truetps_record::SqlDialect;
 
 use super::driver::{Driver, RestartErrors, local_socket};
 use crate::options::{self, MysqlSettings, PgSslMode, PgsqlSettings, PsMode, SslMode, SysbenchOptions};
@@ -174,7 +175,7 @@ fn mysql(settings: &MysqlSettings) -> Result<Driver, String> {
         }
     };
     let target = Target {
-        dialect: Dialect::Mysql,
+        dialect: SqlDialect::Mysql,
         endpoints,
         login,
         tls,
@@ -182,7 +183,7 @@ fn mysql(settings: &MysqlSettings) -> Result<Driver, String> {
         connections: None,
         connect_timeout: None,
     };
-    Ok(Driver { dialect: Dialect::Mysql, target, ignored, is_dry_run: settings.dry_run })
+    Ok(Driver { dialect: SqlDialect::Mysql, target, ignored, is_dry_run: settings.dry_run })
 }
 
 /// The PostgreSQL server of the command line; a host that begins with `/` is the folder of its socket.
@@ -211,7 +212,7 @@ fn pgsql(settings: &PgsqlSettings) -> Driver {
     };
     let tls = Tls { mode, ..Tls::default() };
     let target = Target {
-        dialect: Dialect::Postgres,
+        dialect: SqlDialect::Postgres,
         endpoints: vec![endpoint],
         login,
         tls,
@@ -219,5 +220,5 @@ fn pgsql(settings: &PgsqlSettings) -> Driver {
         connections: None,
         connect_timeout: None,
     };
-    Driver { dialect: Dialect::Postgres, target, ignored, is_dry_run: false }
+    Driver { dialect: SqlDialect::Postgres, target, ignored, is_dry_run: false }
 }

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use rustix::event::epoll;
 use rustix::fd::OwnedFd;
-use truetps_driver::{Dialect, DriverError, Link, ResultSets, RowValues, Scratch, SessionEvent, Target};
-use truetps_record::ErrorClass;
+use truetps_driver::{DriverError, Link, ResultSets, RowValues, Scratch, SessionEvent, Target};
+use truetps_record::{ErrorClass, SqlDialect};
 
 use super::connection::{ConnectReason, Connection, ConnectionWait, Goal};
 use super::driver::{Driver, SqlError, connect_failure, files_advice, is_out_of_files};
@@ -164,7 +164,7 @@ impl Store {
         &ready(&self.drivers, connection.driver).driver
     }
 
-    pub(super) fn dialect_of(&self, handle: u32) -> Option<Dialect> {
+    pub(super) fn dialect_of(&self, handle: u32) -> Option<SqlDialect> {
         Some(self.driver_of(self.connections.get(handle)?).dialect)
     }
 
