@@ -1,9 +1,6 @@
 //! What a fuzzer calls with the bytes that it makes up. `src/bin/noise.rs` calls the same with random ones.
 
 mod postgres;
-// The command is a program without a library: its reader is compiled here once more.
-#[path = "../../crates/cli/src/recorded.rs"]
-mod recorded;
 mod run_folder;
 mod tls_sealing;
 

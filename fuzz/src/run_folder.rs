@@ -9,12 +9,10 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
-use truetps_analysis::{CompareOptions, CompareSide, Pairing, TrialDetail, TrialRecord, compare};
+use truetps_analysis::{CompareOptions, CompareSide, Pairing, compare};
+use truetps_archive::{Histograms, Run};
 use truetps_knowledge::DurabilityPair;
-use truetps_record::{Experiment, ExperimentFolder, Plan, ProbeSeries, Trial};
-use truetps_report::{ComparedSide, ComparisonInput, FailIf, durability_of};
-
-use crate::recorded::{Histograms, ReadTrial, Recorded, read_all};
+use truetps_report::{ComparedSide, ComparisonInput, FailIf, ReportInput, TextScreen, durability_of};
 
 /// Ends each file of the input.
 const SEPARATOR: u8 = 0x1e;
@@ -109,63 +107,57 @@ fn histogram_line(plain: &[u8]) -> Vec<u8> {
 }
 
 fn read(path: &Path) {
-    let Ok(folder) = ExperimentFolder::open(path) else { return };
-    if let Ok(recorded) = Recorded::read(&folder) {
-        report(&recorded);
+    if let Ok(run) = Run::open(path, Histograms::Read) {
+        report(&run);
+        stalls(&run);
     }
-    let names = TRIALS.map(str::to_owned);
-    let trials = read_all(&folder, &names, Histograms::LeftOut);
-    stalls(&trials);
-    if let [a, b] = &trials[..] {
-        compare_trials(&folder, a, b);
-        compare_trials(&folder, a, a);
+    let [a, b] = TRIALS.map(|trial| Run::open(&path.join(trial), Histograms::LeftOut).ok());
+    if let (Some(a), Some(b)) = (a, b) {
+        compare_runs(&a, &b);
+        compare_runs(&a, &a);
     }
 }
 
-fn report(recorded: &Recorded) {
-    let analysis = recorded.analyse();
-    let input = recorded.input(&analysis);
-    truetps_report::html(&input, &recorded.series);
-    truetps_report::text(&input, truetps_report::TextScreen::PLAIN);
+fn report(run: &Run) {
+    let analysis = run.analyse();
+    let input = ReportInput { run, analysis: &analysis };
+    truetps_report::html(&input);
+    truetps_report::text(&input, TextScreen::PLAIN);
     truetps_report::json(&input);
     truetps_report::csv(&input);
     truetps_report::markdown(&input);
     truetps_report::jsonl(&input);
-    truetps_report::sysbench(&input, &recorded.series);
+    truetps_report::sysbench(&input);
 }
 
-fn stalls(trials: &[ReadTrial]) {
-    let both: Vec<_> = trials.iter().filter_map(|one| one.trial.as_ref().zip(one.detail.as_ref())).collect();
-    truetps_report::stalls_text("a", &both, &[], truetps_report::TextScreen::PLAIN);
-    truetps_report::stalls_json(&both, &[]);
-    truetps_report::stalls_csv(&both);
-    truetps_report::stalls_markdown("a", &both, &[]);
+fn stalls(run: &Run) {
+    truetps_report::stalls_text("a", run, TextScreen::PLAIN);
+    truetps_report::stalls_json(run);
+    truetps_report::stalls_csv(run);
+    truetps_report::stalls_markdown("a", run);
 }
 
-fn compare_trials(folder: &ExperimentFolder, a: &ReadTrial, b: &ReadTrial) {
-    let (Ok(plan), Ok(experiment)) = (folder.plan(), folder.experiment()) else { return };
-    let probes = [a, b].map(|one| folder.probe(&one.series.name).ok().flatten());
-    let (Some(of_a), Some(of_b)) = (side(a, probes[0].as_ref()), side(b, probes[1].as_ref())) else { return };
-    let variables = folder.variables(&a.series.name).ok().flatten();
-    let survives = |trial| durability_of([(trial, variables.as_ref())]);
-    let durability = DurabilityPair::of(survives(of_a.0.trial), survives(of_b.0.trial));
+fn compare_runs(a: &Run, b: &Run) {
+    let (Some(a), Some(b)) = (side("a", a), side("b", b)) else { return };
+    let durability = DurabilityPair::of(durability_of(a.trials()), durability_of(b.trials()));
     for pairing in [Pairing::Blocks, Pairing::None] {
-        let smallest_effect = plan.design.smallest_effect_percent / 100.0;
+        let smallest_effect = a.run.plan.design.smallest_effect_percent / 100.0;
         let options = CompareOptions { pairing, smallest_effect, of: 1, noise: None };
-        let comparison = compare(&CompareSide { trials: vec![of_a] }, &CompareSide { trials: vec![of_b] }, &options);
+        let [compared_a, compared_b] = [a, b].map(|side| CompareSide { trials: side.trials().collect() });
+        let comparison = compare(&compared_a, &compared_b, &options);
         let judged = ["tps<-5%", "durability"].map(|text| {
             let threshold: FailIf = text.parse().expect("a threshold");
             (threshold, threshold.state(&comparison, &durability, 1))
         });
         let input = ComparisonInput {
-            a: compared("a", &plan, &experiment, of_a.0.trial),
-            b: compared("b", &plan, &experiment, of_b.0.trial),
+            a,
+            b,
             comparison: &comparison,
             settings: None,
             durability: &durability,
             thresholds: &judged,
         };
-        truetps_report::comparison_text(&[input], truetps_report::TextScreen::PLAIN);
+        truetps_report::comparison_text(&[input], TextScreen::PLAIN);
         truetps_report::comparison_json(&[input]);
         truetps_report::comparison_csv(&[input]);
         truetps_report::comparison_markdown(&[input]);
@@ -173,13 +165,7 @@ fn compare_trials(folder: &ExperimentFolder, a: &ReadTrial, b: &ReadTrial) {
 }
 
 /// `None`: no valid trial, which is never compared.
-fn side<'a>(one: &'a ReadTrial, probe: Option<&'a ProbeSeries>) -> Option<(TrialRecord<'a>, &'a TrialDetail)> {
-    let trial = one.trial.as_ref().filter(|trial| trial.validity.is_valid() && trial.measured.is_some())?;
-    let detail = one.detail.as_ref()?;
-    Some((TrialRecord { trial, intervals: &one.series.intervals, probe, variables: None }, detail))
-}
-
-fn compared<'a>(name: &'a str, plan: &'a Plan, experiment: &'a Experiment, trial: &'a Trial) -> ComparedSide<'a> {
-    let configuration = &trial.configuration;
-    ComparedSide { name, plan, experiment, configuration, trial: Some(trial), notes: &[], unread: &[], script: None }
+fn side<'a>(name: &'a str, run: &'a Run) -> Option<ComparedSide<'a>> {
+    let configuration = &run.comparable().next()?.trial.configuration;
+    Some(ComparedSide { name, run, configuration })
 }

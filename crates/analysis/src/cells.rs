@@ -2,6 +2,7 @@
 
 use truetps_record::{Configuration, ErrorCount, ErrorTally, Estimate, Measured};
 
+use crate::detail::cell_detail;
 use crate::evidence::{Evidence, tps_sample};
 use crate::order_stats::{largest, mean};
 use crate::{Cell, InvalidTrial, limited, open_loop};
@@ -34,6 +35,7 @@ pub(crate) fn summarise(configuration: &Configuration, evidence: &[Evidence<'_>]
         steal_max: share_of(|measured| measured.resources.steal),
         open_loop: open_loop::summarise(evidence),
         generator_limited: limited::of_cell(evidence),
+        detail: cell_detail(&evidence.iter().map(|one| one.loaded).collect::<Vec<_>>()),
     }
 }
 

@@ -1,14 +1,15 @@
 //! Two groups of trials side by side: throughput, response time, gaps, and what a transaction cost.
 
 use serde::Serialize;
-use truetps_record::{Estimate, Phase, WorkloadProfile};
+use truetps_record::{Estimate, Interval, Phase, WorkloadProfile};
 
-use crate::detail::{CellDetail, TrialDetail, TrialRecord, all_waits, cell_detail};
+use crate::detail::{CellDetail, TrialDetail, all_waits, cell_detail};
 use crate::effect::{ALPHA, Effect};
 use crate::evidence::Evidence;
 use crate::holm::holm;
 use crate::judge::{Judge, Judgement, Missing};
 use crate::ledger::{LedgerKey, LedgerUnit};
+use crate::loaded::LoadedTrial;
 use crate::order_stats::mean_on;
 use crate::sample::exp;
 use crate::waits::ComparedWaits;
@@ -23,19 +24,12 @@ const BATCHES_MIN: usize = 5;
 /// Valid trials of one configuration.
 #[derive(Debug, Clone)]
 pub struct CompareSide<'a> {
-    /// One and its [`TrialDetail`] each.
-    pub trials: Vec<(TrialRecord<'a>, &'a TrialDetail)>,
+    pub trials: Vec<&'a LoadedTrial>,
 }
 
 impl<'a> CompareSide<'a> {
-    fn details(&self) -> Vec<&'a TrialDetail> {
-        self.trials.iter().map(|(_, detail)| *detail).collect()
-    }
-
     fn evidence(&self) -> impl Iterator<Item = Evidence<'a>> {
-        self.trials
-            .iter()
-            .filter_map(|(TrialRecord { trial, .. }, _)| Some(Evidence { trial, measured: trial.measured.as_ref()? }))
+        self.trials.iter().filter_map(|one| Evidence::of(one))
     }
 }
 
@@ -93,11 +87,12 @@ impl Metric {
         }
     }
 
-    fn of(self, record: &TrialRecord<'_>, detail: &TrialDetail) -> Option<f64> {
-        let measured = record.trial.measured.as_ref()?;
+    fn of(self, one: &LoadedTrial) -> Option<f64> {
+        let evidence = Evidence::of(one)?;
+        let detail = &one.detail;
         let figure = match self {
-            Self::Own(OwnMetric::Tps) => Some(Evidence { trial: record.trial, measured }.tps()),
-            Self::Own(OwnMetric::ResponseUsP99) => measured.response.response_us_p99,
+            Self::Own(OwnMetric::Tps) => Some(evidence.tps()),
+            Self::Own(OwnMetric::ResponseUsP99) => evidence.measured.response.response_us_p99,
             Self::Own(OwnMetric::MaxGapMs) if detail.stalls.unknown.is_some() => None,
             Self::Own(OwnMetric::MaxGapMs) => Some(detail.stalls.max_gap_ms.unwrap_or(0.0).max(GAP_LEAST_MS)),
             Self::Ledger(key) => detail.ledger.as_ref()?.line(key)?.per_tx,
@@ -243,8 +238,7 @@ pub fn compare(a: &CompareSide<'_>, b: &CompareSide<'_>, options: &CompareOption
     });
     let mut lines: Vec<_> = lines.collect();
     lines[0].within_trials = within_trials(a, b);
-    let [details_a, details_b] = [a, b].map(CompareSide::details);
-    let profile = |side: &CompareSide<'_>| side.trials.iter().find_map(|(record, _)| record.trial.profile);
+    let profile = |side: &CompareSide<'_>| side.trials.iter().find_map(|one| one.trial.profile);
     let throughput = compared[0].effect;
     Comparison {
         pairing,
@@ -252,9 +246,9 @@ pub fn compare(a: &CompareSide<'_>, b: &CompareSide<'_>, options: &CompareOption
         trials_b: b.trials.len(),
         pairs: (pairing == Pairing::Blocks).then(|| throughput.map_or(0, |effect| effect.n)),
         lines,
-        a: cell_detail(&details_a),
-        b: cell_detail(&details_b),
-        waits: ComparedWaits::of(all_waits(&details_a).as_ref(), all_waits(&details_b).as_ref()),
+        a: cell_detail(&a.trials),
+        b: cell_detail(&b.trials),
+        waits: ComparedWaits::of(all_waits(&a.trials).as_ref(), all_waits(&b.trials).as_ref()),
         profile_a: profile(a),
         profile_b: profile(b),
         smallest_effect,
@@ -281,9 +275,7 @@ struct ComparedFigure {
 impl ComparedFigure {
     fn of(metric: Metric, a: &CompareSide<'_>, b: &CompareSide<'_>, pairing: Pairing) -> Self {
         let figures = |side: &CompareSide<'_>| {
-            let of = |(record, detail): &(TrialRecord<'_>, &TrialDetail)| {
-                Some((record.trial.block, metric.of(record, detail)?))
-            };
+            let of = |one: &&LoadedTrial| Some((one.trial.block, metric.of(one)?));
             side.trials.iter().filter_map(of).collect::<Vec<(u32, f64)>>()
         };
         let (a, b) = &match pairing {
@@ -319,7 +311,7 @@ impl ComparedFigure {
             let is_nothing = metric == TPS && !list.is_empty() && side.evidence().all(|evidence| evidence.is_zero());
             if is_nothing { Some(0.0) } else { middle(list) }
         };
-        let is_bound = |side: &CompareSide<'_>| side.trials.iter().any(|(_, detail)| metric.is_bound(detail));
+        let is_bound = |side: &CompareSide<'_>| side.trials.iter().any(|one| metric.is_bound(&one.detail));
         Self {
             metric,
             a: shown(a, &of_a),
@@ -400,7 +392,7 @@ fn in_both<'a>(
         return (a.clone(), b.clone());
     }
     let only = |side: &CompareSide<'a>| {
-        let trials = side.trials.iter().filter(|(record, _)| is_shared(&record.trial.block));
+        let trials = side.trials.iter().filter(|one| is_shared(&one.trial.block));
         CompareSide { trials: trials.copied().collect() }
     };
     (only(a), only(b))
@@ -424,15 +416,15 @@ fn within_trials(a: &CompareSide<'_>, b: &CompareSide<'_>) -> Option<Estimate> {
     if a.trials.len() > 1 && b.trials.len() > 1 {
         return None;
     }
-    let (of_a, of_b) = (batches(&a.trials.first()?.0)?, batches(&b.trials.first()?.0)?);
+    let (of_a, of_b) = (batches(&a.trials.first()?.intervals)?, batches(&b.trials.first()?.intervals)?);
     let mean_a = of_a.iter().sum::<f64>() / of_a.len() as f64;
     (mean_a > 0.0).then_some(())?;
     Some(Effect::groups(&of_a, &of_b)?.estimate(|difference| (1.0 + difference / mean_a).max(0.0)))
 }
 
 /// Throughput of stretches of equal length: seconds follow each other's ups and downs, stretches less so.
-fn batches(record: &TrialRecord<'_>) -> Option<Vec<f64>> {
-    let measured: Vec<_> = record.intervals.iter().filter(|one| one.phase == Phase::Measure).collect();
+fn batches(intervals: &[Interval]) -> Option<Vec<f64>> {
+    let measured: Vec<_> = intervals.iter().filter(|one| one.phase == Phase::Measure).collect();
     let size = measured.len().div_ceil(BATCHES).max(1);
     let whole = measured.chunks_exact(size);
     let tps = whole.map(|chunk| {

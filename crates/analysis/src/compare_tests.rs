@@ -1,11 +1,13 @@
 //! Does a comparison find what is there, and nothing where nothing is?
 
-use truetps_record::{Counts, Interval, LatencyFigures, Phase, Trial};
+use truetps_record::{Counts, Interval, LatencyFigures, Phase};
 
 use crate::compare::{CompareOptions, CompareSide, Comparison, Metric, OwnMetric, Pairing, compare};
-use crate::detail::{TrialDetail, TrialRecord, detail};
+use crate::detail::TrialDetail;
+use crate::is_cell;
 use crate::judge::Judgement;
 use crate::ledger::{Ledger, LedgerKey, LedgerLine};
+use crate::loaded::LoadedTrial;
 use crate::stalls::Stalls;
 use crate::synthetic::{Random, plan, run};
 use crate::threshold::{Threshold, ThresholdState};
@@ -18,37 +20,34 @@ const P99: Metric = Metric::Own(OwnMetric::ResponseUsP99);
 
 /// A side whose trials have these throughputs; a trial's response times follow from it.
 struct Made {
-    trials: Vec<Trial>,
-    details: Vec<TrialDetail>,
-    intervals: Vec<Interval>,
+    trials: Vec<LoadedTrial>,
 }
 
 impl Made {
     fn of(tps: &[f64]) -> Self {
         let plan = plan("[1]", "[8]", tps.len().max(1) as u32);
         let (_, mut trials) = run(&plan, |block, _| tps.get(block as usize).copied().unwrap_or_default());
-        trials.retain(|trial| (trial.block as usize) < tps.len());
-        let trials: Vec<_> = trials.into_iter().filter(|trial| trial.role == truetps_record::TrialRole::Cell).collect();
-        let record = |trial| TrialRecord { trial, intervals: &[], probe: None, variables: None };
-        let details = trials.iter().map(|trial| detail(&record(trial))).collect();
-        Self { trials, details, intervals: Vec::new() }
+        trials.retain(|one| (one.trial.block as usize) < tps.len() && is_cell(&one.trial));
+        for one in &mut trials {
+            one.detail = TrialDetail::of(one);
+        }
+        Self { trials }
     }
 
     /// What a transaction costs, by all lines of the ledger: each scatters for itself.
     fn with_costs(mut self, random: &mut Random, noise: f64) -> Self {
-        for detail in &mut self.details {
+        for one in &mut self.trials {
             let mut line = |key: &LedgerKey| {
                 let per_tx = Some(100.0 * (noise * random.normal()).exp());
                 LedgerLine { key: *key, per_tx, source: String::new() }
             };
-            detail.ledger = Some(Ledger { lines: LedgerKey::ALL.iter().map(&mut line).collect() });
+            one.detail.ledger = Some(Ledger { lines: LedgerKey::ALL.iter().map(&mut line).collect() });
         }
         self
     }
 
     fn side(&self) -> CompareSide<'_> {
-        let record = |trial| TrialRecord { trial, intervals: &self.intervals, probe: None, variables: None };
-        CompareSide { trials: self.trials.iter().map(record).zip(&self.details).collect() }
+        CompareSide { trials: self.trials.iter().collect() }
     }
 }
 
@@ -180,8 +179,8 @@ fn two_single_trials_are_held_against_their_own_ups_and_downs() {
         (0..10).map(of).collect()
     };
     let (mut a, mut b) = (Made::of(&[1000.0]), Made::of(&[800.0]));
-    a.intervals = seconds(&|second| 990 + u64::from(second % 3) * 10);
-    b.intervals = seconds(&|second| if (4..6).contains(&second) { 0 } else { 1000 });
+    a.trials[0].intervals = seconds(&|second| 990 + u64::from(second % 3) * 10);
+    b.trials[0].intervals = seconds(&|second| if (4..6).contains(&second) { 0 } else { 1000 });
     let comparison = compare(&a.side(), &b.side(), &options(Pairing::None));
     let within = comparison.line(TPS).unwrap().within_trials.unwrap();
     assert!((within.value - 0.8).abs() < 0.01, "{within:?}");
@@ -224,8 +223,8 @@ fn a_gap_that_is_not_recorded_is_no_figure() {
     const GAP: Metric = Metric::Own(OwnMetric::MaxGapMs);
     let side = |gaps: &[Option<f64>]| {
         let mut made = Made::of(&vec![1000.0; gaps.len()]);
-        for (detail, gap) in made.details.iter_mut().zip(gaps) {
-            detail.stalls = Stalls { max_gap_ms: *gap, watched_ms: 1e4, ..Stalls::default() };
+        for (one, gap) in made.trials.iter_mut().zip(gaps) {
+            one.detail.stalls = Stalls { max_gap_ms: *gap, watched_ms: 1e4, ..Stalls::default() };
         }
         made
     };

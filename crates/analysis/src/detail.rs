@@ -1,39 +1,23 @@
 //! Events within one trial: its stalls with the server's activity during each, its waits, and the cost of a
 //! transaction.
 
-use std::collections::BTreeMap;
-
 use serde::Serialize;
-use truetps_record::{Interval, Phase, ProbeSeries, Trial};
+use truetps_record::{Histogram, Phase, Trial};
 
 use crate::coincident::{coincident, ordinary};
+use crate::latency::together;
 use crate::ledger::{Ledger, LedgerInput, LedgerKey, LedgerLine, ledger};
+use crate::loaded::LoadedTrial;
 use crate::order_stats::{largest, mean};
 use crate::stalls::{StallKind, Stalls, StallsUnknown, stalls};
 use crate::waits::{TopWaits, WaitSeries, Waits};
 
-/// A trial and everything that was recorded beside its figures.
-#[derive(Debug, Clone, Copy)]
-pub struct TrialRecord<'a> {
-    pub trial: &'a Trial,
-    pub intervals: &'a [Interval],
-    /// `None`: the probe was off.
-    pub probe: Option<&'a ProbeSeries>,
-    /// What the server was set to, where that is known.
-    pub variables: Option<&'a BTreeMap<String, String>>,
-}
-
 /// What happened within a trial.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct TrialDetail {
-    /// `trial-0007`.
-    pub name: String,
     pub stalls: Stalls,
-    /// Not in JSON documents: it is as long as the trial.
-    #[serde(skip)]
     pub waits: Option<WaitSeries>,
     /// All waits of the measure phase; documents have the first few.
-    #[serde(skip)]
     pub top_waits: Option<TopWaits>,
     /// `None` where the trial has no figures.
     pub ledger: Option<Ledger>,
@@ -55,11 +39,15 @@ pub struct CellDetail {
     pub ledger: Ledger,
     /// What sessions waited on, longest first; `None` where no trial has seen a wait.
     pub waits: Option<TopWaits>,
+    /// Response times of all trials; `None` where no trial has a histogram.
+    #[serde(skip)]
+    pub latency: Option<Histogram>,
 }
 
 /// What the trials of one configuration have in common.
-pub fn cell_detail(trials: &[&TrialDetail]) -> CellDetail {
-    let watched: Vec<_> = trials.iter().map(|one| &one.stalls).filter(|stalls| stalls.unknown.is_none()).collect();
+pub fn cell_detail(trials: &[&LoadedTrial]) -> CellDetail {
+    let watched: Vec<_> =
+        trials.iter().map(|one| &one.detail.stalls).filter(|stalls| stalls.unknown.is_none()).collect();
     let count = |kind| watched.iter().flat_map(|stalls| &stalls.list).filter(|one| one.kind == kind).count();
     CellDetail {
         trials_watched: watched.len(),
@@ -71,12 +59,13 @@ pub fn cell_detail(trials: &[&TrialDetail]) -> CellDetail {
         max_gap_ms: largest(watched.iter().filter_map(|stalls| stalls.max_gap_ms)),
         ledger: Ledger { lines: LedgerKey::ALL.iter().filter_map(|key| mean_line(trials, *key)).collect() },
         waits: all_waits(trials).map(|waits| waits.bounded()),
+        latency: together(trials.iter().filter_map(|one| one.latency.as_ref())),
     }
 }
 
 /// Means over trials, of all waits that any of them has seen.
-pub(crate) fn all_waits(trials: &[&TrialDetail]) -> Option<TopWaits> {
-    TopWaits::of_trials(trials.iter().filter_map(|one| one.top_waits.as_ref()))
+pub(crate) fn all_waits(trials: &[&LoadedTrial]) -> Option<TopWaits> {
+    TopWaits::of_trials(trials.iter().filter_map(|one| one.detail.top_waits.as_ref()))
 }
 
 /// An empty sum of floating-point numbers is -0.0, and would be shown as that.
@@ -85,41 +74,40 @@ fn sum(watched: &[&Stalls], of: impl Fn(&Stalls) -> f64) -> f64 {
 }
 
 /// `None` where no trial has a ledger.
-fn mean_line(trials: &[&TrialDetail], key: LedgerKey) -> Option<LedgerLine> {
-    let lines: Vec<_> = trials.iter().filter_map(|one| one.ledger.as_ref()?.line(key)).collect();
+fn mean_line(trials: &[&LoadedTrial], key: LedgerKey) -> Option<LedgerLine> {
+    let lines: Vec<_> = trials.iter().filter_map(|one| one.detail.ledger.as_ref()?.line(key)).collect();
     let known = lines.iter().find(|line| line.per_tx.is_some()).or_else(|| lines.first())?;
     let per_tx = mean(lines.iter().filter_map(|line| line.per_tx));
     Some(LedgerLine { key, per_tx, source: known.source.clone() })
 }
 
-/// Looks at one trial.
-pub fn detail(record: &TrialRecord<'_>) -> TrialDetail {
-    let mut stalls = stalls(record.intervals);
-    if has_lost_intervals(record) {
-        stalls.unknown = Some(StallsUnknown::NotRead);
-    }
-    if was_suspended(record.trial) {
-        stalls = Stalls { watched_ms: stalls.watched_ms, unknown: Some(StallsUnknown::Suspended), ..Stalls::default() };
-    }
-    let waits = record.probe.and_then(Waits::of);
-    let ordinary = ordinary(record.intervals, &stalls.list);
-    if let Some(probe) = record.probe {
-        for stall in &mut stalls.list {
-            stall.coincident = Some(coincident(probe, waits.as_ref(), (stall.start_ms, stall.end_ms()), &ordinary));
+impl TrialDetail {
+    /// Looks at everything that was recorded of a trial.
+    pub fn of(loaded: &LoadedTrial) -> Self {
+        let LoadedTrial { trial, intervals, probe, variables, .. } = loaded;
+        let mut stalls = stalls(intervals);
+        if has_lost_intervals(loaded) {
+            stalls.unknown = Some(StallsUnknown::NotRead);
         }
-    }
-    let ledger = record.trial.measured.as_ref().map(|measured| {
-        ledger(&LedgerInput { measured, intervals: record.intervals, probe: record.probe, variables: record.variables })
-    });
-    TrialDetail {
-        name: record.trial.name.clone(),
-        top_waits: record
-            .probe
-            .zip(waits.as_ref())
-            .and_then(|(probe, waits)| waits.of_measured(probe, record.intervals)),
-        waits: waits.map(|waits| waits.series()).filter(|series| !series.classes.is_empty()),
-        ledger,
-        stalls,
+        if was_suspended(trial) {
+            stalls = Stalls { watched_ms: stalls.watched_ms, ..Stalls::unknown(StallsUnknown::Suspended) };
+        }
+        let waits = probe.as_ref().and_then(Waits::of);
+        let ordinary = ordinary(intervals, &stalls.list);
+        if let Some(probe) = probe {
+            for stall in &mut stalls.list {
+                stall.coincident = Some(coincident(probe, waits.as_ref(), (stall.start_ms, stall.end_ms()), &ordinary));
+            }
+        }
+        let measured = probe.as_ref().zip(waits.as_ref());
+        Self {
+            top_waits: measured.and_then(|(probe, waits)| waits.of_measured(probe, intervals)),
+            waits: waits.map(|waits| waits.series()).filter(|series| !series.classes.is_empty()),
+            ledger: trial.measured.as_ref().map(|measured| {
+                ledger(&LedgerInput { measured, intervals, probe: probe.as_ref(), variables: variables.as_ref() })
+            }),
+            stalls,
+        }
     }
 }
 
@@ -127,9 +115,9 @@ fn was_suspended(trial: &Trial) -> bool {
     trial.engine.as_ref().is_some_and(|engine| !engine.suspensions.is_empty())
 }
 
-fn has_lost_intervals(record: &TrialRecord<'_>) -> bool {
-    let was_measured = record.trial.measured.as_ref().is_some_and(|measured| measured.length_ms > 0.0);
-    was_measured && !record.intervals.iter().any(|interval| interval.phase == Phase::Measure)
+fn has_lost_intervals(loaded: &LoadedTrial) -> bool {
+    let was_measured = loaded.trial.measured.as_ref().is_some_and(|measured| measured.length_ms > 0.0);
+    was_measured && !loaded.intervals.iter().any(|interval| interval.phase == Phase::Measure)
 }
 
 #[cfg(test)]
@@ -140,8 +128,9 @@ mod tests {
     fn a_record_that_is_lost_is_no_short_trial() {
         let plan = crate::synthetic::plan("[1]", "[8]", 1);
         let (_, trials) = crate::synthetic::run(&plan, |_, _| 1000.0);
-        let of = |trial| detail(&TrialRecord { trial, intervals: &[], probe: None, variables: None }).stalls.unknown;
+        let of = |loaded: &LoadedTrial| TrialDetail::of(loaded).stalls.unknown;
         assert_eq!(of(&trials[0]), Some(StallsUnknown::NotRead));
-        assert_eq!(of(&Trial { measured: None, ..trials[0].clone() }), Some(StallsUnknown::TooShort));
+        let trial = Trial { measured: None, ..trials[0].trial.clone() };
+        assert_eq!(of(&trial.into()), Some(StallsUnknown::TooShort));
     }
 }

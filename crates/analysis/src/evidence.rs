@@ -2,17 +2,24 @@
 
 use truetps_record::{Configuration, Experiment, Measured, Trial, Validity};
 
+use crate::loaded::LoadedTrial;
 use crate::sample::LogSample;
 use crate::{InvalidTrial, is_cell};
 
 /// A valid trial with figures.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Evidence<'a> {
+    pub(crate) loaded: &'a LoadedTrial,
     pub(crate) trial: &'a Trial,
     pub(crate) measured: &'a Measured,
 }
 
-impl Evidence<'_> {
+impl<'a> Evidence<'a> {
+    /// `None` where it has no figures.
+    pub(crate) fn of(loaded: &'a LoadedTrial) -> Option<Self> {
+        Some(Self { loaded, trial: &loaded.trial, measured: loaded.trial.measured.as_ref()? })
+    }
+
     /// Throughput that has a logarithm.
     ///
     /// A trial in which no transaction ended is evidence too: leaving it out would make the configuration look better
@@ -40,13 +47,17 @@ impl Evidence<'_> {
 }
 
 /// Parts the trials of the schedule into evidence (by block and position) and excluded trials, each with its reason.
-pub(crate) fn sort_out<'a>(experiment: &Experiment, trials: &'a [Trial]) -> (Vec<Evidence<'a>>, Vec<InvalidTrial>) {
+pub(crate) fn sort_out<'a>(
+    experiment: &Experiment,
+    trials: &'a [LoadedTrial],
+) -> (Vec<Evidence<'a>>, Vec<InvalidTrial>) {
     let mut scheduled: Vec<_> =
-        trials.iter().filter(|trial| experiment.schedule.iter().any(|entry| entry.name == trial.name)).collect();
-    scheduled.sort_by_key(|trial| (trial.block, trial.position));
+        trials.iter().filter(|one| experiment.schedule.iter().any(|entry| entry.name == one.trial.name)).collect();
+    scheduled.sort_by_key(|one| (one.trial.block, one.trial.position));
     let (mut valid, mut invalid) = (Vec::new(), Vec::new());
-    for trial in scheduled {
-        match evidence_of(trial) {
+    for loaded in scheduled {
+        let trial = &loaded.trial;
+        match evidence_of(loaded) {
             Ok(evidence) => valid.push(evidence),
             Err(reason) => invalid.push(InvalidTrial {
                 name: trial.name.clone(),
@@ -62,18 +73,19 @@ pub(crate) fn sort_out<'a>(experiment: &Experiment, trials: &'a [Trial]) -> (Vec
 
 /// The trial's figures, or why there are none to use. A trial that calls itself valid is looked at all the same: its
 /// file may come from another version or another hand, and one NaN would spread through every mean.
-fn evidence_of(trial: &Trial) -> Result<Evidence<'_>, String> {
-    if let Some(reason) = trial.validity.reason() {
+pub(crate) fn evidence_of(loaded: &LoadedTrial) -> Result<Evidence<'_>, String> {
+    if let Some(reason) = loaded.trial.validity.reason() {
         return Err(reason.to_owned());
     }
-    let measured = trial.measured.as_ref().ok_or("marked valid, but without figures")?;
+    let evidence = Evidence::of(loaded).ok_or("marked valid, but without figures")?;
+    let measured = evidence.measured;
     if !measured.tps.is_finite() || measured.tps < 0.0 {
         return Err(format!("its tps is no throughput: {}", measured.tps));
     }
     if !measured.length_ms.is_finite() || measured.length_ms <= 0.0 {
         return Err(format!("its measure phase has no length: {} ms", measured.length_ms));
     }
-    Ok(Evidence { trial, measured })
+    Ok(evidence)
 }
 
 /// The evidence for one configuration, in order of blocks. A/A twins are never in it.

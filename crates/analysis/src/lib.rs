@@ -16,11 +16,13 @@ mod evidence;
 mod holm;
 mod judge;
 mod knee;
+mod latency;
 mod ledger;
 mod ledger_sources;
 mod limited;
 mod live;
 mod live_probe;
+mod loaded;
 mod max_rate;
 mod noise;
 mod open_loop;
@@ -44,12 +46,14 @@ mod truth_tests;
 
 pub use coincident::{Coincident, Telling};
 pub use compare::{CompareOptions, CompareSide, ComparedLine, Comparison, Metric, OwnMetric, Pairing, compare};
-pub use detail::{CellDetail, TrialDetail, TrialRecord, cell_detail, detail};
+pub use detail::{CellDetail, TrialDetail, cell_detail};
 pub use judge::{Judgement, Missing};
+pub use latency::{IntervalSteps, TrialLatency, step_start_ns};
 pub use ledger::{Ledger, LedgerKey, LedgerLine, LedgerUnit};
 pub use limited::{GeneratorLimited, generator_reason};
 pub use live::{LiveStall, LiveStalls, StallsSoFar};
 pub use live_probe::{LiveProbe, LiveWait, ProbeNow};
+pub use loaded::{LoadedTrial, RecordedScript, UnreadFile};
 pub use max_rate::{BrokenRate, HeldRate, MaxRate, TriedRate};
 pub use open_loop::{NotSustained, OpenLoopCell, SustainedRange, TrialShare};
 pub use redo::RedoAge;
@@ -67,7 +71,7 @@ use truetps_record::{Configuration, Experiment, Plan, Trial, TrialRole};
 /// `plan` is the plan as it was run (after `Plan::into_quick` where the experiment was a quick one). `trials` are the
 /// trials that exist: valid, invalid and partial ones; trials that have not run yet are missing. A trial that the
 /// schedule does not name belongs to something else and is left out.
-pub fn analyse(plan: &Plan, experiment: &Experiment, trials: &[Trial]) -> Analysis {
+pub fn analyse(plan: &Plan, experiment: &Experiment, trials: &[LoadedTrial]) -> Analysis {
     let (valid, invalid) = evidence::sort_out(experiment, trials);
     let configurations = plan.configurations();
     let by_cell: Vec<_> = configurations.iter().map(|wanted| evidence::of_cell(&valid, wanted)).collect();

@@ -45,7 +45,9 @@ mod tests {
     fn analysis_after(change: impl Fn(&mut Trial)) -> Analysis {
         let plan = plan("[1, 2]", "[8, 50]", 3);
         let (experiment, mut trials) = run(&plan, |_, _| 1000.0);
-        trials.iter_mut().for_each(change);
+        for one in &mut trials {
+            change(&mut one.trial);
+        }
         analyse(&plan, &experiment, &trials)
     }
 

@@ -147,7 +147,7 @@ mod tests {
 
     use super::*;
     use crate::synthetic::run;
-    use crate::{Analysis, Axis, analyse};
+    use crate::{Analysis, Axis, LoadedTrial, analyse};
 
     fn rates(extra: &str) -> Plan {
         let text = format!(
@@ -160,7 +160,7 @@ mod tests {
     /// Keeps up to 1,000 a second; at 2,000 in some blocks; at 4,000 in none, unless `change` says otherwise.
     fn analysis_of(plan: &Plan, change: impl Fn(&mut Trial)) -> Analysis {
         let (experiment, mut trials) = run(plan, |_, configuration| configuration.rate().unwrap_or(700.0).min(1900.0));
-        for trial in &mut trials {
+        for LoadedTrial { trial, .. } in &mut trials {
             let rate = trial.configuration.rate().unwrap_or(700.0);
             let measured = trial.measured.as_mut().unwrap();
             let scheduled = (rate * 10.0) as u64;

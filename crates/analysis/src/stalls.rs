@@ -37,6 +37,10 @@ pub struct Stalls {
 }
 
 impl Stalls {
+    pub(crate) fn unknown(why: StallsUnknown) -> Self {
+        Self { unknown: Some(why), ..Self::default() }
+    }
+
     /// Stalls without dips.
     pub fn stalls(&self) -> impl Iterator<Item = &Stall> {
         self.list.iter().filter(|one| one.kind == StallKind::Stall)
@@ -129,7 +133,7 @@ impl JudgedInterval {
 pub(crate) fn stalls_of(intervals: &[JudgedInterval]) -> Stalls {
     let measured: Vec<_> = intervals.iter().filter(|interval| interval.phase == Phase::Measure).collect();
     let Some((first, last)) = measured.first().zip(measured.last()) else {
-        return Stalls { unknown: Some(StallsUnknown::TooShort), ..Stalls::default() };
+        return Stalls::unknown(StallsUnknown::TooShort);
     };
     let (from_ms, to_ms) = (first.start_ms, last.start_ms + last.length_ms);
     let found = Stalls { watched_ms: to_ms - from_ms, ..Stalls::default() };

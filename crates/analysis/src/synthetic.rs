@@ -6,6 +6,8 @@ use truetps_record::{
     ScheduledTrial, ServerFacts, SettingValue, Trial, TrialRole, Validity,
 };
 
+use crate::LoadedTrial;
+
 /// SplitMix64 (Steele, Lea, Flood 2014): a few lines, and the same numbers on every machine.
 pub(crate) struct Random(pub(crate) u64);
 
@@ -50,7 +52,7 @@ pub(crate) fn flush_and_connections(configuration: &Configuration) -> (i64, u32)
 
 /// Runs the plan in a made-up world: every trial of every block is valid and has the throughput that `tps` gives it.
 /// The A/A twin repeats the first configuration at the end of each block.
-pub(crate) fn run(plan: &Plan, mut tps: impl FnMut(u32, &Configuration) -> f64) -> (Experiment, Vec<Trial>) {
+pub(crate) fn run(plan: &Plan, mut tps: impl FnMut(u32, &Configuration) -> f64) -> (Experiment, Vec<LoadedTrial>) {
     let (mut schedule, mut trials) = (Vec::new(), Vec::new());
     for block in 0..plan.design.blocks {
         let mut configurations: Vec<_> = plan.configurations().into_iter().map(|one| (TrialRole::Cell, one)).collect();
@@ -61,7 +63,7 @@ pub(crate) fn run(plan: &Plan, mut tps: impl FnMut(u32, &Configuration) -> f64) 
             let tps = tps(block, &configuration);
             let name = format!("trial-{:04}", schedule.len() + 1);
             let position = position as u32;
-            trials.push(trial(&name, (block, position, role), &configuration, tps));
+            trials.push(trial(&name, (block, position, role), &configuration, tps).into());
             schedule.push(ScheduledTrial { name, block, position, role, configuration });
         }
     }

@@ -3,7 +3,7 @@
 use truetps_record::{Configuration, Counts, ErrorCount, Plan, Trial, Validity};
 
 use crate::synthetic::{Random, flush_and_connections, plan, run};
-use crate::{Analysis, Verdict, analyse};
+use crate::{Analysis, LoadedTrial, Verdict, analyse};
 
 const REPEATS: u64 = 1000;
 
@@ -14,7 +14,7 @@ fn analysis_of(plan: &Plan, tps: impl FnMut(u32, &Configuration) -> f64) -> Anal
 }
 
 /// Like [`analysis_of`] after a change to the trials.
-fn analysis_after(plan: &Plan, change: impl FnOnce(&mut Vec<Trial>)) -> Analysis {
+fn analysis_after(plan: &Plan, change: impl FnOnce(&mut Vec<LoadedTrial>)) -> Analysis {
     let (experiment, mut trials) = run(plan, |_, _| 1000.0);
     change(&mut trials);
     analyse(plan, &experiment, &trials)
@@ -237,10 +237,10 @@ fn a_missing_baseline_takes_its_pair_away() {
     let without = |trial: &Trial, blocks: u32| {
         trial.block < blocks && flush_and_connections(&trial.configuration).0 == 1 && crate::is_cell(trial)
     };
-    let analysis = analysis_after(&plan, |trials| trials.retain(|trial| !without(trial, 1)));
+    let analysis = analysis_after(&plan, |trials| trials.retain(|trial| !without(&trial.trial, 1)));
     assert_eq!(analysis.contrasts[0].tps_ratio.n, 2);
     assert_eq!(analysis.noise.as_ref().unwrap().pairs.len(), 2);
-    let analysis = analysis_after(&plan, |trials| trials.retain(|trial| !without(trial, 3)));
+    let analysis = analysis_after(&plan, |trials| trials.retain(|trial| !without(&trial.trial, 3)));
     assert!(analysis.contrasts.is_empty() && !analysis.complete());
 }
 
@@ -248,13 +248,13 @@ fn a_missing_baseline_takes_its_pair_away() {
 fn invalid_trials_are_named_and_not_used() {
     let plan = plan("[1]", "[1, 8]", 2);
     let analysis = analysis_after(&plan, |trials| {
-        trials[0].validity = Validity::Invalid("the server died".to_owned());
-        trials[1].validity = Validity::Partial("interrupted".to_owned());
-        trials[1].measured = None;
-        trials[3].measured.as_mut().unwrap().tps = f64::NAN;
+        trials[0].trial.validity = Validity::Invalid("the server died".to_owned());
+        trials[1].trial.validity = Validity::Partial("interrupted".to_owned());
+        trials[1].trial.measured = None;
+        trials[3].trial.measured.as_mut().unwrap().tps = f64::NAN;
         trials.swap(0, 4);
         let mut stranger = trials[2].clone();
-        stranger.name = "trial-9999".to_owned();
+        stranger.trial.name = "trial-9999".to_owned();
         trials.push(stranger);
     });
     let invalid: Vec<_> =
@@ -319,7 +319,7 @@ fn errors_add_up_by_number() {
     };
     let analysis = analysis_after(&plan, |trials| {
         for (at, count, message) in [(0, 2, "first"), (2, 3, "later"), (1, 100, "the twin's")] {
-            let measured = trials[at].measured.as_mut().unwrap();
+            let measured = trials[at].trial.measured.as_mut().unwrap();
             measured.counts = Counts { failed: count, started: measured.counts.started + count, ..measured.counts };
             measured.errors = vec![error(count, message)];
         }

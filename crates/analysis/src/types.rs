@@ -3,6 +3,7 @@
 use serde::Serialize;
 use truetps_record::{CONNECTIONS, Configuration, ErrorCount, Estimate, Plan, RATE};
 
+use crate::detail::CellDetail;
 use crate::limited::GeneratorLimited;
 use crate::max_rate::MaxRate;
 use crate::open_loop::{OpenLoopCell, SustainedRange};
@@ -106,6 +107,9 @@ pub struct Cell {
     pub open_loop: Option<OpenLoopCell>,
     /// `None` where the generator limited no trial. Where it did, no figure of this cell is the server's alone.
     pub generator_limited: Option<GeneratorLimited>,
+    /// What happened within its trials. JSON documents have it in a list of its own.
+    #[serde(skip)]
+    pub detail: CellDetail,
 }
 
 /// The cells of one combination of everything but the axis.

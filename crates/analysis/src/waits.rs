@@ -5,6 +5,7 @@
 //! counted when it is read. A server books a wait when it ends: one that is longer than the time between two readings is all in
 //! the step of its end.
 
+mod joined;
 mod top;
 
 use std::collections::BTreeMap;

@@ -5,14 +5,14 @@ use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
 use truetps_analysis::{Analysis, Contrast, Verdict};
+use truetps_archive::{Histograms, Run};
 use truetps_record::{ExperimentFolder, FolderError, LATEST, write_atomically};
-use truetps_report::{ReportInput, TextScreen, UnreadFile};
+use truetps_report::{ReportInput, TextScreen};
 
 use crate::args::OutputFormat;
 use crate::commands::again;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
-use crate::recorded::Recorded;
 use crate::{print_made, print_message};
 
 /// What to do about an experiment's files.
@@ -39,22 +39,22 @@ pub(crate) fn give(folder: &ExperimentFolder, format: OutputFormat) -> Result<Ex
         let hint = error.hint().unwrap_or_else(|| EDITED.to_owned());
         CommandFailure::failed(&error).hint(hint)
     };
-    let recorded = Recorded::read(folder).map_err(unreadable)?;
-    let analysis = recorded.analyse();
-    let input = recorded.input(&analysis);
+    let run = Run::read(folder, None, Histograms::Read).map_err(unreadable)?;
+    let analysis = run.analyse();
+    let input = ReportInput { run: &run, analysis: &analysis };
     let page = folder.path().join("report.html");
-    let written = write_atomically(&page, truetps_report::html(&input, &recorded.series).as_bytes());
+    let written = write_atomically(&page, truetps_report::html(&input).as_bytes());
     let text = match format {
         OutputFormat::Text => truetps_report::text(&input, screen()),
         OutputFormat::Json => truetps_report::json(&input),
         OutputFormat::Csv => truetps_report::csv(&input),
         OutputFormat::Md => truetps_report::markdown(&input),
         OutputFormat::Jsonl => truetps_report::jsonl(&input),
-        OutputFormat::Sysbench => truetps_report::sysbench(&input, &recorded.series),
+        OutputFormat::Sysbench => truetps_report::sysbench(&input),
     };
     if matches!(format, OutputFormat::Csv | OutputFormat::Jsonl | OutputFormat::Sysbench) {
         // These have no place for it.
-        warn_of(folder, input.unread);
+        warn_of(&run);
     }
     let printed = print_made(&text);
     match written {
@@ -65,14 +65,14 @@ pub(crate) fn give(folder: &ExperimentFolder, format: OutputFormat) -> Result<Ex
                 shown(&page).display()
             ));
             if let Some(blocks) = blocks_that_decide(&input) {
-                let command = again::command(folder, input.experiment);
+                let command = again::command(folder, &run.experiment);
                 print_message(&format!("       {command} --blocks {blocks}   (may decide more)\n"));
             }
         }
         // The answer itself is out: a page that cannot be written is worth a word, no more.
         Err(error) => print_message(&format!("\nwarning: report.html was not written: {error}\n")),
     }
-    if recorded.lost_a_trial() && printed == Exit::Good {
+    if run.has_lost_a_trial() && printed == Exit::Good {
         return Ok(Exit::Failed);
     }
     Ok(if printed == Exit::Good { judge(&analysis) } else { printed })
@@ -87,14 +87,14 @@ fn blocks_that_decide(input: &ReportInput<'_>) -> Option<u32> {
         _ => None,
     };
     let most = input.analysis.contrasts.iter().filter_map(more).max()?;
-    let is_planned = input.experiment.slo.is_none() && input.plan.recorded_from.is_none();
-    is_planned.then(|| input.plan.design.blocks.saturating_add(most))
+    let is_planned = input.run.experiment.slo.is_none() && input.run.plan.recorded_from.is_none();
+    is_planned.then(|| input.run.plan.design.blocks.saturating_add(most))
 }
 
 /// Names what could not be read, where the answer itself does not.
-pub(crate) fn warn_of(folder: &ExperimentFolder, unread: &[UnreadFile]) {
-    for unread in unread {
-        print_message(&format!("warning: {}: cannot be read: {}\n", shown(folder.path()).display(), unread.what));
+pub(crate) fn warn_of(run: &Run) {
+    for unread in run.all_unread() {
+        print_message(&format!("warning: {}: cannot be read: {}\n", shown(&run.path).display(), unread.what));
     }
 }
 

@@ -15,7 +15,6 @@ mod plans;
 mod probe_text;
 mod progress;
 mod progress_line;
-mod recorded;
 mod signals;
 mod site;
 mod times;

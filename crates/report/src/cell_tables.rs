@@ -139,7 +139,7 @@ fn keeping_up<'a>(input: &'a ReportInput<'_>) -> CellColumns<'a> {
     let is_axis = input.analysis.axis == truetps_analysis::Axis::Rate;
     let mut columns: CellColumns<'a> = Vec::new();
     if !is_axis {
-        columns.push(("target rate", Box::new(|cell| open_loop::rate_text(input.plan, cell))));
+        columns.push(("target rate", Box::new(|cell| open_loop::rate_text(&input.run.plan, cell))));
     }
     columns.extend::<CellColumns<'a>>(vec![
         ("started/s", of_open(|open| format::or_nothing(open.started_per_s, format::tps))),

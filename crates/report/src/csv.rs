@@ -6,7 +6,7 @@ use truetps_analysis::{Cell, CellDetail, Contrast, Curve, LedgerKey, OpenLoopCel
 use truetps_record::Estimate;
 
 use crate::load::TargetRate;
-use crate::{ReportInput, printable_text, stalls};
+use crate::{ReportInput, printable_text};
 
 /// Columns after the factors' columns, which have the factors' names.
 const COLUMNS: [&str; 28] = [
@@ -87,11 +87,10 @@ fn ledger_keys() -> impl Iterator<Item = LedgerKey> {
 /// One header row, then one row for each configuration in the plan's order (RFC 4180, lines end with CR LF).
 pub fn csv(input: &ReportInput<'_>) -> String {
     let mut out = String::new();
-    let factors: Vec<_> = input.plan.factors.keys().map(String::as_str).collect();
+    let factors: Vec<_> = input.run.plan.factors.keys().map(String::as_str).collect();
     let names = factors.iter().chain(&COLUMNS).chain(&MORE_COLUMNS).chain(&STALL_COLUMNS);
     let names = names.map(|name| (*name).to_owned());
     push_row(&mut out, names.chain(ledger_keys().map(|key| key.word().to_owned())));
-    let details = stalls::of_cells(input);
     for (index, cell) in input.analysis.cells.iter().enumerate() {
         let levels = factors.iter().map(|name| {
             let level = cell.configuration.levels.get(*name);
@@ -108,7 +107,7 @@ pub fn csv(input: &ReportInput<'_>) -> String {
             target_fields(input, cell),
             open_loop_fields(cell.open_loop.as_ref()),
             range_fields(input, curve),
-            detail_fields(&details[index]),
+            detail_fields(&cell.detail),
         ];
         let figures = figures.into_iter().flatten();
         push_row(&mut out, levels.chain(figures));
@@ -171,7 +170,7 @@ fn generator_fields(cell: &Cell, contrast: Option<&Contrast>, curve: Option<&Cur
 }
 
 fn target_fields(input: &ReportInput<'_>, cell: &Cell) -> Vec<String> {
-    let target = TargetRate::of(input.plan, &cell.configuration);
+    let target = TargetRate::of(&input.run.plan, &cell.configuration);
     vec![figure(target.map(|target| target.from)), figure(target.and_then(|target| target.to))]
 }
 
@@ -283,7 +282,7 @@ mod tests {
             let lines: Vec<_> = text.split_terminator("\r\n").collect();
             assert_eq!(lines.len(), 1 + fixture.analysis.cells.len());
             let own = COLUMNS.len() + MORE_COLUMNS.len() + STALL_COLUMNS.len() + ledger_keys().count();
-            let width = own + fixture.plan.factors.len();
+            let width = own + fixture.run.plan.factors.len();
             assert!(lines.iter().all(|line| line.split(',').count() == width), "{text}");
         }
     }

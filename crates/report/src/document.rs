@@ -72,7 +72,7 @@ pub(crate) fn document(input: &ReportInput<'_>) -> Document {
         sections::words(input),
     ];
     Document {
-        title: format!("{}: {}", input.plan.name, input.plan.about),
+        title: format!("{}: {}", input.run.plan.name, input.run.plan.about),
         facts: facts(input),
         sections: sections.into_iter().flatten().collect(),
     }
@@ -112,7 +112,7 @@ pub(crate) const NO_SERVER: &str = "none: the script had connected to no server"
 
 fn trials_fact(input: &ReportInput<'_>) -> String {
     let analysis = input.analysis;
-    let unread = input.unread.iter().filter(|unread| unread.whole_trial).count();
+    let unread = input.run.unread.iter().filter(|unread| unread.whole_trial).count();
     let not_run = analysis.trials_planned.saturating_sub(analysis.trials_valid + analysis.invalid.len() + unread);
     let partial = analysis.invalid.iter().filter(|trial| trial.partial).count();
     let others = [
@@ -124,14 +124,14 @@ fn trials_fact(input: &ReportInput<'_>) -> String {
     let mut parts = vec![format!("{} of {} valid", analysis.trials_valid, analysis.trials_planned)];
     parts.extend(others.iter().filter(|(number, _)| *number > 0).map(|(number, what)| format!("{number} {what}")));
     let blocks = format::plural(analysis.blocks_planned.into(), "block");
-    let quick = if input.experiment.quick { "; quick" } else { "" };
-    let order = match (input.experiment.random_order, analysis.trials_planned) {
+    let quick = if input.run.experiment.quick { "; quick" } else { "" };
+    let order = match (input.run.experiment.random_order, analysis.trials_planned) {
         (true, _) => " in random order",
         (false, 0 | 1) => "",
         (false, _) => " in the order of the command line",
     };
-    let extended = extended(input.experiment).map(|said| format!("; {said}")).unwrap_or_default();
-    format!("{}; {blocks}{order}, seed {}{quick}{extended}", parts.join(", "), input.experiment.seed)
+    let extended = extended(&input.run.experiment).map(|said| format!("; {said}")).unwrap_or_default();
+    format!("{}; {blocks}{order}, seed {}{quick}{extended}", parts.join(", "), input.run.experiment.seed)
 }
 
 /// What an interval does not know: that more blocks were measured because of what the first ones had shown.
@@ -146,24 +146,25 @@ pub(crate) fn extended(experiment: &Experiment) -> Option<String> {
 }
 
 fn server_fact(input: &ReportInput<'_>) -> String {
-    let servers: Vec<_> = names::servers(input.experiment).iter().map(|server| one_server(input, server)).collect();
+    let servers: Vec<_> =
+        names::servers(&input.run.experiment).iter().map(|server| one_server(input, server)).collect();
     if servers.is_empty() { NO_SERVER.to_owned() } else { servers.join("; ") }
 }
 
 fn one_server(input: &ReportInput<'_>, server: &ServerFacts) -> String {
     let mut parts = vec![names::server(server)];
-    let fixed = &input.plan.server.settings;
+    let fixed = &input.run.plan.server.settings;
     parts.extend(fixed.iter().map(|(name, value)| format!("{name}={}", value.option_text())));
-    let chosen = names::chosen_settings(input.plan, server);
+    let chosen = names::chosen_settings(&input.run.plan, server);
     parts.extend(chosen.map(|(name, value)| if value.is_empty() { name.clone() } else { format!("{name}={value}") }));
     parts.extend(guest::durability_settings(input, server));
     parts.join(", ")
 }
 
 fn load_fact(input: &ReportInput<'_>) -> String {
-    let (workload, load) = (&input.plan.workload, &input.plan.load);
-    if let Some(mut parts) = load::of_script(input.plan) {
-        parts.extend(load::script_hash(input.trials));
+    let (workload, load) = (&input.run.plan.workload, &input.run.plan.load);
+    if let Some(mut parts) = load::of_script(&input.run.plan) {
+        parts.extend(load::script_hash(input));
         return parts.join("; ");
     }
     let protocol = match workload.protocol {
@@ -171,15 +172,15 @@ fn load_fact(input: &ReportInput<'_>) -> String {
         truetps_record::Protocol::Text => "text protocol",
     };
     let most = load.measure_transactions.map(|most| format!(" or {}", format::plural(most, "transaction")));
-    let length = match input.plan.recorded_from {
-        Some(_) => load::recorded_length(input.plan),
+    let length = match input.run.plan.recorded_from {
+        Some(_) => load::recorded_length(&input.run.plan),
         None => format!("{} s of warm-up, {} s{} measured", load.warm_up_s, load.measure_s, most.unwrap_or_default()),
     };
-    let mut parts = vec![format!("{}, {protocol}", workload.name), load::tables(input.plan), length];
+    let mut parts = vec![format!("{}, {protocol}", workload.name), load::tables(&input.run.plan), length];
     if input.analysis.axis == Axis::Rate {
-        parts.push(format::plural(input.plan.connections_max().into(), "connection"));
+        parts.push(format::plural(input.run.plan.connections_max().into(), "connection"));
     }
-    if let Some(rates) = load::rates(input.plan) {
+    if let Some(rates) = load::rates(&input.run.plan) {
         parts.push(format!("open loop: {rates}, {}", load::arrivals(load.arrivals)));
         parts.extend(load::latency_limit(load));
     }
@@ -188,7 +189,7 @@ fn load_fact(input: &ReportInput<'_>) -> String {
 }
 
 fn host_fact(input: &ReportInput<'_>) -> String {
-    let host = &input.experiment.host;
+    let host = &input.run.experiment.host;
     let model = if host.cpu_model.is_empty() { String::new() } else { format!(" ({})", host.cpu_model) };
     let mut parts = vec![format!("{}{model}", format::plural(host.cores.into(), "core"))];
     parts.push(format!("{} of memory", format::bytes(host.memory_bytes)));

@@ -1,11 +1,9 @@
 //! What a commit on the servers of an experiment survives: one line for each distinct verdict on what they were set to.
 
-use std::collections::BTreeMap;
-
 use serde::Serialize;
-use truetps_analysis::Curve;
+use truetps_analysis::{Curve, LoadedTrial};
 use truetps_knowledge::{Durability, DurabilityPair, Survival, judge_text};
-use truetps_record::{Configuration, Trial};
+use truetps_record::Configuration;
 
 use crate::{ReportInput, format, names};
 
@@ -24,12 +22,10 @@ pub(crate) struct DurabilityPart {
 
 /// What commits survive on the server of these trials, each with its settings where they are recorded. `None` where no
 /// trial has them, or where trials of one side do not agree.
-pub fn durability_of<'a>(
-    trials: impl IntoIterator<Item = (&'a Trial, Option<&'a BTreeMap<String, String>>)>,
-) -> Option<Durability> {
-    let judge = |(trial, variables): (&Trial, Option<&BTreeMap<String, String>>)| {
-        let server = trial.server.as_ref()?;
-        let settings = variables?.iter().map(|(name, value)| (name.as_str(), value.as_str(), None));
+pub fn durability_of<'a>(trials: impl IntoIterator<Item = &'a LoadedTrial>) -> Option<Durability> {
+    let judge = |one: &LoadedTrial| {
+        let server = one.trial.server.as_ref()?;
+        let settings = one.variables.as_ref()?.iter().map(|(name, value)| (name.as_str(), value.as_str(), None));
         judge_text(server.flavour, &server.version, settings)
     };
     let mut judged = trials.into_iter().filter_map(judge);
@@ -43,9 +39,9 @@ pub(crate) fn parts(input: &ReportInput<'_>) -> Vec<DurabilityPart> {
     let mut parts: Vec<DurabilityPart> = Vec::new();
     let baseline = input.analysis.curves.iter().find(|curve| curve.is_baseline && input.analysis.curves.len() > 1);
     let baseline = baseline.and_then(|curve| of_curve(input, curve));
-    for trial in input.trials {
-        let Some(durability) = durability_of([(trial, input.variables.get(&trial.name))]) else { continue };
-        let label = trial.configuration.settings_label();
+    for one in &input.run.trials {
+        let Some(durability) = durability_of([one]) else { continue };
+        let label = one.trial.configuration.settings_label();
         match parts.iter_mut().find(|part| part.durability.sentence == durability.sentence) {
             Some(part) if part.configurations.contains(&label) => {}
             Some(part) => part.configurations.push(label),
@@ -64,14 +60,13 @@ fn of_curve(input: &ReportInput<'_>, curve: &Curve) -> Option<Durability> {
     let of_cell = |configuration: &Configuration| {
         curve.cells.iter().any(|cell| input.analysis.cells[*cell].configuration == *configuration)
     };
-    let own = input.trials.iter().filter(|trial| of_cell(&trial.configuration));
-    durability_of(own.map(|trial| (trial, input.variables.get(&trial.name))))
+    durability_of(input.run.trials.iter().filter(|one| of_cell(&one.trial.configuration)))
 }
 
 /// What a combination of settings loses more or less than the baseline does, to stand beside a verdict on its speed.
 pub(crate) fn risk(input: &ReportInput<'_>, curve: &Curve) -> Option<String> {
     let baseline = input.analysis.curves.iter().find(|curve| curve.is_baseline)?;
-    let name = names::short(input.plan, input.analysis.baseline_label.as_ref()?);
+    let name = names::short(&input.run.plan, input.analysis.baseline_label.as_ref()?);
     DurabilityPair::of(of_curve(input, baseline), of_curve(input, curve)).risk(name, "it")
 }
 
@@ -106,13 +101,9 @@ mod tests {
         assert_eq!(survives.iter().filter(|one| **one == Some(Survival::Less)).count(), 2, "{survives:?}");
         // Nothing is known of the baseline: nothing is claimed.
         let mut fixture = fixture;
-        let of_baseline: Vec<_> = fixture
-            .trials
-            .iter()
-            .filter(|trial| trial.configuration.settings_label().ends_with("=1"))
-            .map(|trial| trial.name.clone())
-            .collect();
-        fixture.variables.retain(|name, _| !of_baseline.contains(name));
+        for one in &mut fixture.run.trials {
+            one.variables.take_if(|_| one.trial.configuration.settings_label().ends_with("=1"));
+        }
         assert!(!crate::verdicts(&fixture.input()).concat().contains("cost it"));
     }
 

@@ -40,7 +40,7 @@ pub(crate) fn table(input: &ReportInput<'_>) -> Option<DocumentTable> {
 fn row(input: &ReportInput<'_>, seen: &ErrorTotal<'_>) -> Vec<TableEntry> {
     let first = seen.first;
     let none = || format::NOTHING.to_owned();
-    let policy = load::handling(&input.plan.load.errors, first.class);
+    let policy = load::handling(&input.run.plan.load.errors, first.class);
     let message = first.first_message.replace(['\n', '\r'], " ");
     let more = seen.places.len().saturating_sub(PLACES_MAX);
     let named = &seen.places[..seen.places.len() - more];

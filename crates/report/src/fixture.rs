@@ -1,27 +1,22 @@
 //! A small made-up experiment in the shape of the first field report, for the tests of every format.
 
-use std::collections::BTreeMap;
+use std::path::PathBuf;
 
-use truetps_analysis::{Analysis, TrialDetail, analyse};
+use truetps_analysis::{Analysis, LoadedTrial};
+use truetps_archive::Run;
 use truetps_record::{
     Counts, EngineFacts, ErrorClass, ErrorCount, Experiment, Flavour, FlushProbe, GuestFacts, HostFacts,
     LatencyFigures, LogVolume, Measured, Plan, Protocol, Replication, ReplicationSlot, ResourceUse, SCHEMA_VERSION,
     ScheduledTrial, ServerFacts, SettingValue, Trial, TrialRole, Validity,
 };
 
-use crate::{ReportInput, UnreadFile};
+use crate::ReportInput;
 
 const FLUSH: &str = "innodb_flush_log_at_trx_commit";
 
 pub(crate) struct Fixture {
-    pub(crate) plan: Plan,
-    pub(crate) experiment: Experiment,
-    pub(crate) trials: Vec<Trial>,
-    pub(crate) attempts: Vec<Trial>,
+    pub(crate) run: Run,
     pub(crate) analysis: Analysis,
-    pub(crate) variables: BTreeMap<String, BTreeMap<String, String>>,
-    pub(crate) details: Vec<TrialDetail>,
-    pub(crate) unread: Vec<UnreadFile>,
 }
 
 impl Fixture {
@@ -50,7 +45,7 @@ impl Fixture {
              script = \"cpu\"\n[load]\nwarm_up_s = 0\nmeasure_s = 0\nmeasure_transactions = 10000\n[design]\n\
              blocks = 1\naa_pair = false\n[factors]\nconnections = [8]\n",
         );
-        fixture.experiment.server = None;
+        fixture.run.experiment.server = None;
         fixture.with(|trials| trials[0].server = None)
     }
 
@@ -61,7 +56,7 @@ impl Fixture {
              sql = [\"BEGIN\", \"SELECT 1\", \"COMMIT\"]\n[load]\nwarm_up_s = 0\nmeasure_s = 0\n[design]\n\
              blocks = 3\naa_pair = false\nseed = \"18446744073709551615\"\n[factors]\nconnections = [8]\n",
         );
-        fixture.experiment.random_order = false;
+        fixture.run.experiment.random_order = false;
         fixture
     }
 
@@ -69,9 +64,17 @@ impl Fixture {
         let plan = Plan::parse(text).unwrap();
         let (schedule, trials) = run(&plan);
         let experiment = experiment(&plan, schedule);
-        let analysis = analyse(&plan, &experiment, &trials);
-        let (attempts, details, unread) = (Vec::new(), Vec::new(), Vec::new());
-        Self { plan, experiment, trials, attempts, analysis, variables: BTreeMap::new(), details, unread }
+        let run = Run {
+            path: PathBuf::new(),
+            plan,
+            experiment,
+            trials: trials.into_iter().map(LoadedTrial::from).collect(),
+            siblings: Vec::new(),
+            attempts: Vec::new(),
+            unread: Vec::new(),
+            named_trial: None,
+        };
+        Self { analysis: run.analyse(), run }
     }
 
     /// On a server that truetps did not start.
@@ -80,7 +83,7 @@ impl Fixture {
         let slots = vec![ReplicationSlot { name: "left".to_owned(), is_active: false }];
         let replication = Replication { log_bin: Some(true), slots: Some(slots), ..Replication::default() };
         let warnings = vec!["log_bin = ON: made up".to_owned()];
-        fixture.experiment.guest = Some(GuestFacts { is_on_this_host: false, replication, warnings });
+        fixture.run.experiment.guest = Some(GuestFacts { is_on_this_host: false, replication, warnings });
         let logged = LogVolume { binlog_bytes: None, redo_bytes: Some(1 << 20) };
         fixture.with(|trials| trials.iter_mut().for_each(|trial| trial.logged = Some(logged)))
     }
@@ -106,34 +109,26 @@ impl Fixture {
         })
     }
 
-    /// The same experiment after a change to its trials.
+    /// The same experiment after a change to its trials. What was recorded beside them goes.
     pub(crate) fn with(mut self, change: impl FnOnce(&mut Vec<Trial>)) -> Self {
-        change(&mut self.trials);
-        self.analysis = analyse(&self.plan, &self.experiment, &self.trials);
+        let mut trials = self.run.trials.into_iter().map(|one| one.trial).collect();
+        change(&mut trials);
+        self.run.trials = trials.into_iter().map(LoadedTrial::from).collect();
+        self.analysis = self.run.analyse();
         self
     }
 
     /// Servers without a binlog that had the settings of their configurations.
     pub(crate) fn with_settings(mut self) -> Self {
-        for trial in &self.trials {
+        for LoadedTrial { trial, variables, .. } in &mut self.run.trials {
             let own = trial.configuration.settings().map(|(name, level)| (name.to_owned(), level.option_text()));
-            let all = own.chain([("log_bin".to_owned(), "OFF".to_owned())]);
-            self.variables.insert(trial.name.clone(), all.collect());
+            *variables = Some(own.chain([("log_bin".to_owned(), "OFF".to_owned())]).collect());
         }
         self
     }
 
     pub(crate) fn input(&self) -> ReportInput<'_> {
-        ReportInput {
-            plan: &self.plan,
-            experiment: &self.experiment,
-            analysis: &self.analysis,
-            trials: &self.trials,
-            attempts: &self.attempts,
-            variables: &self.variables,
-            details: &self.details,
-            unread: &self.unread,
-        }
+        ReportInput { run: &self.run, analysis: &self.analysis }
     }
 }
 

@@ -1,9 +1,8 @@
 //! Made-up open loops, and a trial as it was recorded before there were any, for the tests of every format.
 
-use truetps_record::{DriveMode, Experiment, Interval, OpenLoop, StartCounts, Trial};
+use truetps_record::{DriveMode, Experiment, OpenLoop, StartCounts, Trial};
 
 use crate::fixture::Fixture;
-use crate::html::TrialSeries;
 
 /// The reason that limited trials of [`Fixture::rates`] give.
 const LATE: &str = "its own starts were late: p99 2.5 ms";
@@ -44,15 +43,12 @@ impl Fixture {
         let plan = include_str!("../testdata/before-open-loops/plan.toml");
         let mut fixture = Self::of_plan(plan);
         let experiment = include_str!("../testdata/before-open-loops/experiment.json");
-        fixture.experiment = serde_json::from_str::<Experiment>(experiment).unwrap();
+        fixture.run.experiment = serde_json::from_str::<Experiment>(experiment).unwrap();
         let trial = serde_json::from_str(include_str!("../testdata/before-open-loops/run.json")).unwrap();
-        fixture.with(|trials| *trials = vec![trial])
-    }
-
-    pub(crate) fn old_series() -> TrialSeries {
+        fixture = fixture.with(|trials| *trials = vec![trial]);
         let lines = include_str!("../testdata/before-open-loops/intervals.jsonl").lines();
-        let intervals: Vec<Interval> = lines.map(|line| serde_json::from_str(line).unwrap()).collect();
-        TrialSeries { name: "trial-0028".to_owned(), intervals, ..TrialSeries::default() }
+        fixture.run.trials[0].intervals = lines.map(|line| serde_json::from_str(line).unwrap()).collect();
+        fixture
     }
 }
 

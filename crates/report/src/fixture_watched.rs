@@ -1,13 +1,12 @@
 //! Made-up trials that were watched: a stall whose cause is known, waits, and counters for a ledger.
 
-use truetps_analysis::{TrialRecord, detail};
+use truetps_analysis::TrialDetail;
 use truetps_record::{
     AbsentSignal, Counts, Family, Interval, LatencyFigures, Phase, ProbeHeader, ProbeSample, ProbeSeries, ProbeSource,
-    TransactionGap, Trial,
+    TransactionGap,
 };
 
 use crate::fixture::Fixture;
-use crate::html::TrialSeries;
 
 /// Seconds of each trial: one of warm-up, the rest measured.
 const SECONDS: u32 = 31;
@@ -28,23 +27,15 @@ impl Fixture {
             "name = \"watched\"\nabout = \"Which flush level stalls?\"\n[workload]\nname = \"insert\"\n[design]\n\
              blocks = 1\naa_pair = false\n[factors]\ninnodb_flush_log_at_trx_commit = [1, 2]\nconnections = [{connections}]\n"
         ));
-        let series = fixture.watched_series();
-        let of = |(trial, series): (&Trial, &TrialSeries)| {
-            let probe = probe(trial.position == 1);
-            detail(&TrialRecord { trial, intervals: &series.intervals, probe: Some(&probe), variables: None })
-        };
-        fixture.details = fixture.trials.iter().zip(&series).map(of).collect();
+        for one in &mut fixture.run.trials {
+            let stalls = one.trial.position == 1;
+            one.intervals = (0..SECONDS).map(|second| interval(second, stalls)).collect();
+            one.probe = Some(probe(stalls));
+            one.files = vec!["run.json", "intervals.jsonl", "probe.jsonl", "server/my.cnf"];
+            one.detail = TrialDetail::of(one);
+        }
+        fixture.analysis = fixture.run.analyse();
         fixture
-    }
-
-    pub(crate) fn watched_series(&self) -> Vec<TrialSeries> {
-        let of = |trial: &Trial| TrialSeries {
-            name: trial.name.clone(),
-            intervals: (0..SECONDS).map(|second| interval(second, trial.position == 1)).collect(),
-            files: vec!["run.json", "intervals.jsonl", "probe.jsonl", "server/my.cnf"],
-            ..TrialSeries::default()
-        };
-        self.trials.iter().map(of).collect()
     }
 }
 

@@ -86,7 +86,7 @@ pub(crate) struct Facts {
 
 impl Facts {
     pub(crate) fn of(input: &ReportInput<'_>) -> Self {
-        let engines: Vec<_> = input.trials.iter().filter_map(|trial| trial.engine.as_ref()).collect();
+        let engines: Vec<_> = input.trials().filter_map(|trial| trial.engine.as_ref()).collect();
         let largest = |share: fn(&Cell) -> Option<f64>| input.analysis.cells.iter().filter_map(share).reduce(f64::max);
         Self {
             workers: workers(&engines),

@@ -8,7 +8,7 @@ use crate::{ReportInput, format, names};
 
 /// What the user was warned of before the load.
 pub(crate) fn lines(input: &ReportInput<'_>) -> Vec<String> {
-    let warnings = input.experiment.guest.iter().flat_map(|guest| &guest.warnings);
+    let warnings = input.run.experiment.guest.iter().flat_map(|guest| &guest.warnings);
     let warnings = warnings.map(|warning| format!("before the load: {warning}"));
     warnings.chain(logged_fact(input).map(|fact| format!("the server wrote {fact}"))).collect()
 }
@@ -19,7 +19,7 @@ pub(crate) fn logged(input: &ReportInput<'_>) -> Option<LogVolume> {
 }
 
 fn volumes<'a>(input: &ReportInput<'a>) -> impl Iterator<Item = Option<LogVolume>> + use<'a> {
-    input.trials.iter().chain(input.attempts).map(|trial| trial.logged)
+    input.trials().chain(&input.run.attempts).map(|trial| trial.logged)
 }
 
 /// The same in words.
@@ -29,7 +29,7 @@ pub(crate) fn logged_fact(input: &ReportInput<'_>) -> Option<String> {
         Some(bytes) => format!("{} of {what}", format::bytes(bytes)),
         None => format!("an unknown volume of {what} (the account may not see it, or the server was restarted)"),
     };
-    let is_postgres = names::servers(input.experiment).iter().any(|server| server.flavour == Flavour::Postgresql);
+    let is_postgres = names::servers(&input.run.experiment).iter().any(|server| server.flavour == Flavour::Postgresql);
     let mut parts = vec![text(sum.redo_bytes, if is_postgres { "WAL" } else { "redo log" })];
     if sum.binlog_bytes != Some(0) {
         parts.insert(0, text(sum.binlog_bytes, "binlog"));
@@ -54,12 +54,13 @@ const OF_POSTGRES: [&str; 3] = ["fsync", "synchronous_commit", "full_page_writes
 /// `sync_binlog=1` and its like, as the server had them in all trials; those that the plan sets have a place of their own.
 /// Empty for private servers, where the plan and truetps have chosen them.
 pub(crate) fn durability_settings(input: &ReportInput<'_>, server: &ServerFacts) -> Vec<String> {
-    let is_guest = is_guest(input.experiment);
+    let is_guest = is_guest(&input.run.experiment);
     let names = if server.flavour == Flavour::Postgresql { OF_POSTGRES } else { OF_MYSQL };
-    let plan = input.plan;
+    let plan = &input.run.plan;
     let is_free = |name: &&str| !plan.server.settings.contains_key(*name) && !plan.factors.contains_key(*name);
     let found = names.into_iter().filter(|name| is_guest && is_free(name)).filter_map(|name| {
-        let values: BTreeSet<_> = input.variables.values().filter_map(|variables| variables.get(name)).collect();
+        let variables = input.run.trials.iter().filter_map(|one| one.variables.as_ref());
+        let values: BTreeSet<_> = variables.filter_map(|variables| variables.get(name)).collect();
         let value = values.first().filter(|_| values.len() == 1)?;
         Some(format!("{name}={value}"))
     });
@@ -75,13 +76,13 @@ mod tests {
     #[test]
     fn before_a_trial_a_guest_s_tables_are_refilled_and_no_more() {
         let before = |fixture: &Fixture| {
-            let page = html(&fixture.input(), &[]);
+            let page = html(&fixture.input());
             let at = page.find("Before a trial").unwrap();
             page[at..at + 400].split_whitespace().collect::<Vec<_>>().join(" ")
         };
         assert!(before(&Fixture::durability()).contains("refilled from a pristine copy and flushed"));
         let mut old = Fixture::durability();
-        old.experiment.sandbox_dir = "mysql://db:3306".to_owned();
+        old.run.experiment.sandbox_dir = "mysql://db:3306".to_owned();
         for guest in [Fixture::guest(), old] {
             let said = before(&guest);
             assert!(said.contains("it may write changed pages during a trial") && !said.contains("flushed"), "{said}");
@@ -93,12 +94,12 @@ mod tests {
         let mut fixture = Fixture::guest();
         let had = [("sync_binlog", "1"), ("log_bin", "ON"), ("innodb_flush_log_at_trx_commit", "1")];
         let had = had.map(|(name, value)| (name.to_owned(), value.to_owned()));
-        fixture.variables = fixture.trials.iter().map(|trial| (trial.name.clone(), had.clone().into())).collect();
+        fixture.run.trials.iter_mut().for_each(|one| one.variables = Some(had.clone().into()));
         // The plan sets log_bin, and its factor is the flush level.
         let text_of = |fixture: &Fixture| text(&fixture.input(), crate::TextScreen::PLAIN);
         assert!(text_of(&fixture).contains("sync_binlog=1") && !text_of(&fixture).contains("log_bin=ON"));
         assert!(!text_of(&fixture).contains("spindles"), "{}", text_of(&fixture));
-        fixture.experiment.guest.as_mut().unwrap().is_on_this_host = true;
+        fixture.run.experiment.guest.as_mut().unwrap().is_on_this_host = true;
         let there = fixture.with(|_| {});
         assert!(text_of(&there).contains("spindles"), "{}", text_of(&there));
     }
@@ -108,8 +109,8 @@ mod tests {
         let mut fixture = Fixture::guest();
         let redo = |fixture: &Fixture| super::logged(&fixture.input()).unwrap().redo_bytes.unwrap();
         let before = redo(&fixture);
-        fixture.attempts = vec![fixture.trials[0].clone(); 2];
-        fixture.attempts[1].logged = None;
+        fixture.run.attempts = vec![fixture.run.trials[0].trial.clone(); 2];
+        fixture.run.attempts[1].logged = None;
         assert_eq!(redo(&fixture), before + (1 << 20));
         let said = super::logged_fact(&fixture.input()).unwrap();
         assert!(said.ends_with("; not all of 1 trial that ended early is in it"), "{said}");
@@ -122,7 +123,7 @@ mod tests {
         let said = "log_bin = ON: made up";
         let plain = text(&input, crate::TextScreen::PLAIN);
         assert!(plain.contains("unknown volume of binlog"), "{plain}");
-        for report in [plain, json(&input), html(&input, &[])] {
+        for report in [plain, json(&input), html(&input)] {
             assert!(report.contains(said), "{report}");
         }
     }

@@ -1,7 +1,7 @@
 //! A report as one JSON document: `docs/reference/report.schema.json` describes it.
 
 use serde::Serialize;
-use truetps_analysis::{Analysis, CellDetail, Ledger, Stalls, TopWaits, TrialDetail};
+use truetps_analysis::{Analysis, CellDetail, Ledger, LoadedTrial, Stalls, TopWaits};
 use truetps_record::{
     Configuration, Coupling, DriveMode, GuestFacts, HostFacts, LogVolume, OpenLoop, OtherRun, Plan, ServerFacts, Trial,
     TrialRole, Validity, printable_json,
@@ -10,7 +10,7 @@ use truetps_record::{
 use crate::durability::DurabilityPart;
 use crate::meaning::{caveats, meaning};
 use crate::verdicts::verdicts;
-use crate::{DOCUMENT_VERSION, ReportInput, durability, guest, stalls};
+use crate::{DOCUMENT_VERSION, ReportInput, durability, guest};
 
 #[derive(Serialize)]
 struct ReportDocument<'a> {
@@ -24,7 +24,7 @@ struct ReportDocument<'a> {
     servers: &'a [ServerFacts],
     analysis: &'a Analysis,
     /// Stalls and cost of each configuration, in the order of `analysis.cells`.
-    cell_details: Vec<CellDetail>,
+    cell_details: Vec<&'a CellDetail>,
     trials: Vec<TrialPart<'a>>,
     /// Files that could not be read, and why.
     unread: Vec<&'a str>,
@@ -83,8 +83,7 @@ struct TrialPart<'a> {
     sustained: Option<bool>,
     /// Why the figures say more about the generator than about the server; `null` where they do not.
     generator_limited: Option<&'a str>,
-    /// `null` where nothing was looked at.
-    stalls: Option<&'a Stalls>,
+    stalls: &'a Stalls,
     /// What a transaction cost; `null` where the trial has no figures.
     ledger: Option<&'a Ledger>,
     /// What sessions waited on, longest first; `null` where no wait was seen.
@@ -113,7 +112,7 @@ struct EnginePart<'a> {
 
 /// The report as an indented JSON document that ends with a line feed.
 pub fn json(input: &ReportInput<'_>) -> String {
-    let experiment = input.experiment;
+    let experiment = &input.run.experiment;
     let report = ReportDocument {
         schema_version: DOCUMENT_VERSION,
         experiment: ExperimentPart {
@@ -130,14 +129,14 @@ pub fn json(input: &ReportInput<'_>) -> String {
             complete: input.analysis.complete(),
             decided: input.analysis.decided(),
         },
-        plan: input.plan,
+        plan: &input.run.plan,
         host: &experiment.host,
         server: experiment.server.as_ref(),
         servers: &experiment.servers,
         analysis: input.analysis,
-        cell_details: stalls::of_cells(input),
+        cell_details: input.analysis.cells.iter().map(|cell| &cell.detail).collect(),
         trials: trial_parts(input).collect(),
-        unread: input.unread.iter().map(|unread| unread.what.as_str()).collect(),
+        unread: input.run.all_unread().map(|unread| unread.what.as_str()).collect(),
         verdicts: verdicts(input),
         meaning: meaning(input),
         durability: durability::parts(input),
@@ -156,11 +155,11 @@ pub fn jsonl(input: &ReportInput<'_>) -> String {
 }
 
 fn trial_parts<'a>(input: &ReportInput<'a>) -> impl Iterator<Item = TrialPart<'a>> {
-    let details = input.details;
-    input.trials.iter().map(|trial| trial_part(trial, details.iter().find(|detail| detail.name == trial.name)))
+    input.run.trials.iter().map(trial_part)
 }
 
-fn trial_part<'a>(trial: &'a Trial, detail: Option<&'a TrialDetail>) -> TrialPart<'a> {
+fn trial_part(loaded: &LoadedTrial) -> TrialPart<'_> {
+    let LoadedTrial { trial, detail, .. } = loaded;
     let measured = trial.measured.as_ref();
     let response = measured.map(|measured| measured.response).unwrap_or_default();
     TrialPart {
@@ -183,9 +182,9 @@ fn trial_part<'a>(trial: &'a Trial, detail: Option<&'a TrialDetail>) -> TrialPar
         open_loop: measured.and_then(|measured| measured.open_loop),
         sustained: measured.and_then(|measured| measured.sustained),
         generator_limited: measured.and_then(|measured| measured.generator_limited.as_deref()),
-        stalls: detail.map(|detail| &detail.stalls),
-        ledger: detail.and_then(|detail| detail.ledger.as_ref()),
-        waits: detail.and_then(|detail| Some(detail.top_waits.as_ref()?.bounded())),
+        stalls: &detail.stalls,
+        ledger: detail.ledger.as_ref(),
+        waits: detail.top_waits.as_ref().map(TopWaits::bounded),
         logged: trial.logged,
         beside: &trial.beside,
         notes: &trial.notes,

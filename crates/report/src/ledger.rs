@@ -1,10 +1,10 @@
 //! What one transaction cost, by resource: configurations side by side.
 
-use truetps_analysis::{CellDetail, Ledger, LedgerKey, LedgerUnit};
+use truetps_analysis::{Cell, Ledger, LedgerKey, LedgerUnit};
 
 use crate::document::{Block, DocumentSection, DocumentTable, TableEntry};
 use crate::format::{self, NOTHING};
-use crate::{ReportInput, names, stalls};
+use crate::{ReportInput, names};
 
 const ABSENT: &str = "absent";
 /// Configurations beside each other in one table.
@@ -74,7 +74,7 @@ pub(crate) fn shown(input: &ReportInput<'_>) -> Option<(String, Vec<String>, Vec
     };
     let shown = spread(&wanted);
     let column = |index: &usize| match analysis.curves.iter().find(|curve| curve.cells.contains(index)) {
-        Some(curve) if analysis.curves.len() > 1 => names::short(input.plan, &curve.label).to_owned(),
+        Some(curve) if analysis.curves.len() > 1 => names::short(&input.run.plan, &curve.label).to_owned(),
         _ => names::at_levels(analysis.axis, &[level(*index)]),
     };
     Some((at, shown.iter().map(column).collect(), shown))
@@ -83,8 +83,7 @@ pub(crate) fn shown(input: &ReportInput<'_>) -> Option<(String, Vec<String>, Vec
 /// Their ledgers side by side.
 pub(crate) fn view(input: &ReportInput<'_>) -> Option<LedgerView> {
     let (at, columns, shown) = shown(input)?;
-    let cells = stalls::of_cells(input);
-    let ledgers: Vec<_> = shown.iter().map(|index| &cells[*index].ledger).collect();
+    let ledgers: Vec<_> = shown.iter().map(|index| &input.analysis.cells[*index].detail.ledger).collect();
     let lines = lines(&ledgers);
     let left_out = input.analysis.cells.len() - shown.len();
     (!lines.is_empty()).then_some(LedgerView { at, columns, lines, left_out })
@@ -127,10 +126,9 @@ pub(crate) fn lines(ledgers: &[&Ledger]) -> Vec<LedgerRow> {
 /// `61.0 µs server CPU, 1.02 redo log syncs a transaction`; of two configurations, the lines that differ: `redo log syncs
 /// 1.02 → 0.031`. `None` where there is nothing but CPU, or more than two.
 pub(crate) fn fact(input: &ReportInput<'_>) -> Option<String> {
-    let cells = stalls::of_cells(input);
-    let value = |cell: &CellDetail, key: LedgerKey| cell.ledger.line(key).and_then(|line| line.per_tx);
+    let value = |cell: &Cell, key: LedgerKey| cell.detail.ledger.line(key).and_then(|line| line.per_tx);
     let amount_of = |key: LedgerKey, value: f64| amount(key.unit(), value);
-    let figures: Vec<_> = match cells.as_slice() {
+    let figures: Vec<_> = match input.analysis.cells.as_slice() {
         [one] => {
             let figure = |key: LedgerKey| {
                 let figure = value(one, key).filter(|figure| *figure > 0.0)?;

@@ -1,10 +1,8 @@
 //! What a plan asks of the generator, in words.
 
-use truetps_record::{
-    Configuration, DriveMode, ErrorClass, ErrorPolicy, Load, Personality, Plan, RATE, Spacing, Trial,
-};
+use truetps_record::{Configuration, DriveMode, ErrorClass, ErrorPolicy, Load, Personality, Plan, RATE, Spacing};
 
-use crate::format;
+use crate::{ReportInput, format};
 
 /// The rate that a configuration asks for; it goes from one to the other where it is a ramp.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -77,8 +75,8 @@ pub(crate) fn of_script(plan: &Plan) -> Option<Vec<String>> {
 }
 
 /// `sha256 0123456789ab`, of the script's text; `None` where it is not recorded.
-pub(crate) fn script_hash(trials: &[Trial]) -> Option<String> {
-    let hash = trials.iter().find_map(|trial| trial.script.as_ref()?.sha256.as_deref())?;
+pub(crate) fn script_hash(input: &ReportInput<'_>) -> Option<String> {
+    let hash = input.trials().find_map(|trial| trial.script.as_ref()?.sha256.as_deref())?;
     Some(format!("sha256 {}", format::short_hash(hash)))
 }
 

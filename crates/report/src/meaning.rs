@@ -26,7 +26,7 @@ pub fn meaning(input: &ReportInput<'_>) -> Vec<String> {
     let mut said = Vec::new();
     if analysis.curves.len() <= CURVES_SHOWN_MAX {
         said.extend(analysis.curves.iter().filter(|curve| curve.is_baseline).filter_map(|curve| cost(input, curve)));
-        let knee = |curve: &Curve| knee_sentence(curve, names::short(input.plan, &curve.label));
+        let knee = |curve: &Curve| knee_sentence(curve, names::short(&input.run.plan, &curve.label));
         said.extend(analysis.curves.iter().filter_map(knee));
     }
     said.extend(rule(analysis));
@@ -50,7 +50,7 @@ fn couplings(input: &ReportInput<'_>) -> Vec<String> {
                  of that level.")
         })
     };
-    input.experiment.couplings.iter().filter_map(sentence).collect()
+    input.run.experiment.couplings.iter().filter_map(sentence).collect()
 }
 
 /// What limits the figures or makes them doubtful: facts of host, generator and course of the experiment.
@@ -61,7 +61,7 @@ pub fn caveats(input: &ReportInput<'_>) -> Vec<String> {
     said.extend(generator::warning(input.analysis));
     said.extend(open_loops_compared(input.analysis));
     said.extend(memory_disk(input));
-    if input.experiment.quick {
+    if input.run.experiment.quick {
         said.push("This was a quick run: its trials are short, so trust the trends, not the figures.".to_owned());
     }
     said.extend(shared_cores(input));
@@ -71,11 +71,11 @@ pub fn caveats(input: &ReportInput<'_>) -> Vec<String> {
 fn shared_cores(input: &ReportInput<'_>) -> Option<String> {
     let shares = generator::Facts::of(input).shares_cores;
     // Without any trial nothing is known, and the usual place for a sandbox is this host.
-    let is_known_apart = shares == Some(false) || (shares.is_none() && !input.trials.is_empty());
+    let is_known_apart = shares == Some(false) || (shares.is_none() && !input.run.trials.is_empty());
     (!is_known_apart).then(|| {
         format!(
             "Generator and server share the {} of this host: the generator takes CPU time from the server.",
-            format::plural(input.experiment.host.cores.into(), "core")
+            format::plural(input.run.experiment.host.cores.into(), "core")
         )
     })
 }
@@ -116,7 +116,7 @@ fn cost(input: &ReportInput<'_>, baseline: &Curve) -> Option<String> {
 
 fn clause(input: &ReportInput<'_>, contrast: &Contrast) -> Option<String> {
     let curve = input.analysis.curves.iter().find(|curve| curve.cells.contains(&contrast.cell))?;
-    let name = names::short(input.plan, &curve.label);
+    let name = names::short(&input.run.plan, &curve.label);
     let mark = if contrast.generator_limited { format!(" ({LIMITED})") } else { String::new() };
     let times = format::ratio_estimate(&contrast.tps_ratio);
     Some(match contrast.verdict {
@@ -175,8 +175,8 @@ fn rule(analysis: &Analysis) -> Option<String> {
 
 /// A remark about hosts whose flushes are too cheap to show the setting's cost elsewhere.
 fn cheap_flush(input: &ReportInput<'_>) -> Option<String> {
-    let flush = input.experiment.host.flush?;
-    if flush.us_p50 >= CHEAP_FLUSH_US || !input.plan.factors.contains_key(risk::FLUSH) {
+    let flush = input.run.experiment.host.flush?;
+    if flush.us_p50 >= CHEAP_FLUSH_US || !input.run.plan.factors.contains_key(risk::FLUSH) {
         return None;
     }
     Some(format!(
@@ -231,7 +231,7 @@ fn alarm(analysis: &Analysis) -> Option<String> {
 }
 
 fn memory_disk(input: &ReportInput<'_>) -> Option<String> {
-    let file_system = input.experiment.host.file_system.as_deref()?;
+    let file_system = input.run.experiment.host.file_system.as_deref()?;
     if !["tmpfs", "ramfs"].contains(&file_system) {
         return None;
     }
@@ -289,7 +289,7 @@ mod tests {
     fn cheap_flushes_are_reported_and_dear_ones_are_not() {
         let mut fixture = Fixture::durability();
         check(&meaning(&fixture.input()), "A flush takes 310 µs here (median): on a disk that needs 10 ms or more");
-        fixture.experiment.host.flush.as_mut().unwrap().us_p50 = 12_000.0;
+        fixture.run.experiment.host.flush.as_mut().unwrap().us_p50 = 12_000.0;
         check_absent(&meaning(&fixture.input()), "A flush takes");
         check_absent(&meaning(&Fixture::connections_only().input()), "A flush takes");
     }
@@ -305,7 +305,7 @@ mod tests {
             value: value.to_owned(),
             otherwise: "OFF".to_owned(),
         };
-        fixture.experiment.couplings = vec![coupling(1, "OFF"), coupling(2, "ON")];
+        fixture.run.experiment.couplings = vec![coupling(1, "OFF"), coupling(2, "ON")];
         let said = meaning(&fixture.input());
         check(
             &said,
@@ -338,8 +338,8 @@ mod tests {
         let said = caveats(&fixture.input());
         assert_eq!(said.len(), 1, "{said:#?}");
         check(&said, "Generator and server share the 2 cores of this host");
-        fixture.experiment.host.file_system = Some("tmpfs".to_owned());
-        fixture.experiment.quick = true;
+        fixture.run.experiment.host.file_system = Some("tmpfs".to_owned());
+        fixture.run.experiment.quick = true;
         check(&caveats(&fixture.input()), "The datadir is in memory (tmpfs)");
         check(&caveats(&fixture.input()), "This was a quick run");
         check(&caveats(&Fixture::troubled().input()), "more than 90 % of the time");

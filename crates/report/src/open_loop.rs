@@ -98,9 +98,9 @@ fn places_line(input: &ReportInput<'_>, curve: &Curve) -> Option<String> {
         let place = if others.len() > 1 && !why.is_empty() { ", first" } else { "" };
         format!("{word} at {}{place}{why}", at(&others))
     }));
-    let per_client = input.plan.load.rate_per_client;
-    let rate =
-        per_client.map_or_else(|| rate_text(input.plan, first), |rate| format!("{} tps a client", format::rate(rate)));
+    let per_client = input.run.plan.load.rate_per_client;
+    let rate = per_client
+        .map_or_else(|| rate_text(&input.run.plan, first), |rate| format!("{} tps a client", format::rate(rate)));
     let subject = if curve.label.is_empty() { "Target".to_owned() } else { format!("{}, target", curve.label) };
     Some(format!("{subject} rate {rate}: {}.", parts.join("; ")))
 }
@@ -147,7 +147,7 @@ pub(crate) fn held(input: &ReportInput<'_>, cell: &Cell) -> Option<String> {
 /// `Sustained up to a target rate of 1 000 tps (p99 2.10 ms there); not at 2 000 tps: …`.
 fn range_line(input: &ReportInput<'_>, curve: &Curve, range: SustainedRange) -> String {
     let cell = |index: usize| &input.analysis.cells[index];
-    let rate = |cell: &Cell| rate_text(input.plan, cell);
+    let rate = |cell: &Cell| rate_text(&input.run.plan, cell);
     let first_not = range.first_not.map(cell);
     let not = first_not.map_or(String::new(), |cell| {
         let why = cell.open_loop.as_ref().map_or(String::new(), sustained_with_reason);
@@ -186,7 +186,7 @@ fn cell_line(input: &ReportInput<'_>, cell: &Cell) -> Option<String> {
         "{subject}{word}: {}. {} tps of a target rate of {} with {connections}{response} ({}){}.",
         sustained_with_reason(open),
         format::tps(tps.value),
-        rate_text(input.plan, cell),
+        rate_text(&input.run.plan, cell),
         names::certainty(tps),
         limited_words(cell),
     ))
@@ -261,7 +261,7 @@ mod tests {
             "{}",
             crate::text(&input, crate::TextScreen::PLAIN)
         );
-        assert!(crate::html(&input, &[]).contains("in 2 of 3 trials"));
+        assert!(crate::html(&input).contains("in 2 of 3 trials"));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use truetps_record::Trial;
 
 /// What was odd, and who else put load on the host.
-pub fn remarks(trial: &Trial) -> Vec<String> {
+pub(crate) fn remarks(trial: &Trial) -> Vec<String> {
     let beside =
         trial.beside.iter().map(|other| format!("{other} also put load on this host: the figures may be too low"));
     trial.notes.iter().cloned().chain(beside).collect()

@@ -15,7 +15,7 @@ const UNKNOWN_TOGETHER: &str = "The servers' other settings are not recorded, an
 /// Sentences about the levels that the plan tries, in its order.
 pub(crate) fn sentences(input: &ReportInput<'_>) -> Vec<String> {
     let mut said: Vec<String> = Vec::new();
-    for (name, levels) in &input.plan.factors {
+    for (name, levels) in &input.run.plan.factors {
         if [FLUSH, SYNC_BINLOG].contains(&name.as_str()) {
             let of_level = |level| Some(format!("={level}, {}", of_level(name, level)?));
             let losses: Vec<_> = levels.iter().filter_map(SettingValue::as_int).filter_map(of_level).collect();
@@ -57,9 +57,9 @@ mod tests {
     #[test]
     fn nothing_is_reminded_of_where_all_settings_are_known() {
         let mut fixture = Fixture::durability();
-        for trial in &fixture.trials {
+        for one in &mut fixture.run.trials {
             let had = [("log_bin".to_owned(), "ON".to_owned()), ("sync_binlog".to_owned(), "0".to_owned())].into();
-            fixture.variables.insert(trial.name.clone(), had);
+            one.variables = Some(had);
         }
         assert_eq!(sentences(&fixture.input()).len(), 1);
     }

@@ -27,7 +27,7 @@ pub(crate) fn throughput(input: &ReportInput<'_>) -> Option<DocumentSection> {
     let rows = names::levels(analysis).into_iter().map(row).collect();
     let mut blocks = vec![Block::Table(DocumentTable { caption: None, header, rows, words_last: false })];
     blocks.extend(generator::sign_explained(analysis).map(Block::Paragraph));
-    let heading = format!("Throughput (tps, 95 % interval) by {}", names::curve_factors(input.plan, analysis));
+    let heading = format!("Throughput (tps, 95 % interval) by {}", names::curve_factors(&input.run.plan, analysis));
     Some(DocumentSection { heading, blocks })
 }
 
@@ -102,7 +102,7 @@ fn tone(verdict: Verdict) -> Tone {
 
 pub(crate) fn noise(input: &ReportInput<'_>) -> Option<DocumentSection> {
     let noise = input.analysis.noise.as_ref();
-    if noise.is_none() && !input.plan.design.aa_pair {
+    if noise.is_none() && !input.run.plan.design.aa_pair {
         return None;
     }
     let text = noise.map_or_else(
@@ -148,8 +148,8 @@ pub(crate) fn knees(input: &ReportInput<'_>) -> Option<DocumentSection> {
         return None;
     }
     let mut header = ["knee", "knee to best", "best at", "last to best"].map(str::to_owned).to_vec();
-    if !names::setting_names(input.plan).is_empty() {
-        header.insert(0, names::setting_names(input.plan));
+    if !names::setting_names(&input.run.plan).is_empty() {
+        header.insert(0, names::setting_names(&input.run.plan));
     }
     let pool_rule = analysis.rule_connections.map(|number| {
         format!(" The rule \"cores × 2 + spindles\" gives {} on this host.", format::count(number.into()))
@@ -177,11 +177,11 @@ pub(crate) fn troubles(input: &ReportInput<'_>) -> Option<DocumentSection> {
 }
 
 fn unread(input: &ReportInput<'_>) -> Vec<String> {
-    let line = |unread: &crate::UnreadFile| {
+    let line = |unread: &truetps_analysis::UnreadFile| {
         let lost = if unread.whole_trial { "; the trial is left out" } else { "" };
         format!("not read: {}{lost}", unread.what)
     };
-    input.unread.iter().map(line).collect()
+    input.run.all_unread().map(line).collect()
 }
 
 fn invalid(input: &ReportInput<'_>) -> Vec<String> {
@@ -198,12 +198,12 @@ fn failed_clients(input: &ReportInput<'_>) -> Vec<String> {
         let of = format::plural(engine.clients.into(), "client");
         Some(format!("{} ({}): {} of {of} failed", trial.name, trial.configuration, engine.clients_failed))
     };
-    input.trials.iter().filter_map(line).collect()
+    input.trials().filter_map(line).collect()
 }
 
 fn notes(input: &ReportInput<'_>) -> Vec<String> {
     let mut by_text: BTreeMap<String, Vec<&str>> = BTreeMap::new();
-    for trial in input.trials {
+    for trial in input.trials() {
         for note in remarks(trial) {
             by_text.entry(note).or_default().push(&trial.name);
         }

@@ -1,31 +1,29 @@
 //! Where throughput broke down, and what the server waited on at the same time, in every format.
 
 use serde::Serialize;
-use truetps_analysis::{Stall, StallKind, Stalls, StallsUnknown, TrialDetail, WaitSource};
+use truetps_analysis::{LoadedTrial, Stall, StallKind, Stalls, StallsUnknown, TrialDetail, WaitSource};
+use truetps_archive::Run;
 use truetps_record::{Configuration, Trial, TrialRole, Validity, printable_json};
 
 use crate::document::{Block, Document, DocumentSection, DocumentTable, TableEntry, Tone};
 use crate::stalls::{coincident_text, kind, seconds};
-use crate::{DOCUMENT_VERSION, TextScreen, UnreadFile, csv, format, markdown, text};
-
-/// One trial with what happened in it.
-pub type StalledTrial<'a> = (&'a Trial, &'a TrialDetail);
+use crate::{DOCUMENT_VERSION, TextScreen, csv, format, markdown, text};
 
 /// `name`: the folder, as the user named it.
-pub fn stalls_text(name: &str, trials: &[StalledTrial<'_>], unread: &[UnreadFile], screen: TextScreen) -> String {
-    text::draw(document(name, trials, unread), screen)
+pub fn stalls_text(name: &str, run: &Run, screen: TextScreen) -> String {
+    text::draw(document(name, run), screen)
 }
 
-pub fn stalls_markdown(name: &str, trials: &[StalledTrial<'_>], unread: &[UnreadFile]) -> String {
-    markdown::draw(document(name, trials, unread))
+pub fn stalls_markdown(name: &str, run: &Run) -> String {
+    markdown::draw(document(name, run))
 }
 
 /// One line a stall or dip.
-pub fn stalls_csv(trials: &[StalledTrial<'_>]) -> String {
+pub fn stalls_csv(run: &Run) -> String {
     let mut out = String::new();
     let header = ["trial", "kind", "start_ms", "length_ms", "depth", "baseline_tps", "waited_on", "rose"];
     csv::push_row(&mut out, header.into_iter().map(str::to_owned));
-    for (trial, detail) in trials {
+    for LoadedTrial { trial, detail, .. } in &run.trials {
         for stall in &detail.stalls.list {
             let beside = || stall.coincident.iter();
             let waits = beside().flat_map(|beside| &beside.waits).map(|wait| wait.name.as_str());
@@ -62,24 +60,24 @@ struct JsonTrial<'a> {
 }
 
 /// An indented JSON document that ends with a line feed.
-pub fn stalls_json(trials: &[StalledTrial<'_>], unread: &[UnreadFile]) -> String {
-    let trials = trials.iter().map(|(trial, detail)| JsonTrial {
-        name: &trial.name,
-        configuration: &trial.configuration,
-        stalls: &detail.stalls,
+pub fn stalls_json(run: &Run) -> String {
+    let trials = run.trials.iter().map(|one| JsonTrial {
+        name: &one.trial.name,
+        configuration: &one.trial.configuration,
+        stalls: &one.detail.stalls,
     });
-    let unread = unread.iter().map(|unread| unread.what.as_str()).collect();
+    let unread = run.all_unread().map(|unread| unread.what.as_str()).collect();
     let document = JsonDocument { schema_version: DOCUMENT_VERSION, trials: trials.collect(), unread };
     printable_json(&serde_json::to_string_pretty(&document).expect("every field of a stall has a JSON form")) + "\n"
 }
 
-fn document(name: &str, trials: &[StalledTrial<'_>], unread: &[UnreadFile]) -> Document {
-    let sections =
-        trials.iter().filter(|(_, detail)| !detail.stalls.list.is_empty()).map(|(trial, detail)| DocumentSection {
-            heading: format!("{}  {}{}", trial.name, trial.configuration, mark(trial)),
-            blocks: blocks(detail),
-        });
-    Document { title: format!("Stalls of {name}"), facts: facts(trials, unread), sections: sections.collect() }
+fn document(name: &str, run: &Run) -> Document {
+    let stalled = run.trials.iter().filter(|one| !one.detail.stalls.list.is_empty());
+    let sections = stalled.map(|LoadedTrial { trial, detail, .. }| DocumentSection {
+        heading: format!("{}  {}{}", trial.name, trial.configuration, mark(trial)),
+        blocks: blocks(detail),
+    });
+    Document { title: format!("Stalls of {name}"), facts: facts(run), sections: sections.collect() }
 }
 
 /// A trial that is no evidence, or stands for none.
@@ -92,21 +90,22 @@ fn mark(trial: &Trial) -> String {
     }
 }
 
-fn facts(trials: &[StalledTrial<'_>], unread: &[UnreadFile]) -> Vec<(&'static str, String)> {
-    let known: Vec<_> = trials.iter().map(|(_, detail)| *detail).filter(|one| one.stalls.unknown.is_none()).collect();
+fn facts(run: &Run) -> Vec<(&'static str, String)> {
+    let trials = &run.trials;
+    let known: Vec<_> = trials.iter().filter(|one| one.detail.stalls.unknown.is_none()).collect();
     let summary = truetps_analysis::cell_detail(&known);
     let mut facts = vec![("Stalls", crate::comparison::stalls_of(&summary))];
     if summary.dips > 0 {
         facts.push(("Dips", format::plural(summary.dips as u64, "dip")));
     }
-    let no_evidence = trials.iter().filter(|(trial, _)| !trial.validity.is_valid()).count();
+    let no_evidence = trials.iter().filter(|one| !one.trial.validity.is_valid()).count();
     let no_evidence =
         if no_evidence == 0 { String::new() } else { format!(", {no_evidence} of them invalid or partial") };
     facts.push(("Trials", format::trials(trials.len()) + &no_evidence));
     // A trial with a stall has the note in its heading.
-    let without = trials.iter().filter(|(trial, one)| !trial.validity.is_valid() && one.stalls.list.is_empty());
-    facts.extend(without.map(|(trial, _)| ("Note", format!("{}{}", trial.name, mark(trial)))));
-    let unknown = |why: StallsUnknown| trials.iter().filter(|(_, one)| one.stalls.unknown == Some(why)).count();
+    let without = trials.iter().filter(|one| !one.trial.validity.is_valid() && one.detail.stalls.list.is_empty());
+    facts.extend(without.map(|one| ("Note", format!("{}{}", one.trial.name, mark(&one.trial)))));
+    let unknown = |why: StallsUnknown| trials.iter().filter(|one| one.detail.stalls.unknown == Some(why)).count();
     for (why, text) in [
         (StallsUnknown::NoBuckets, "recorded whole seconds only: stalls are unknown"),
         (StallsUnknown::TooFew, "had too few transactions to tell a standstill from chance"),
@@ -117,10 +116,10 @@ fn facts(trials: &[StalledTrial<'_>], unread: &[UnreadFile]) -> Vec<(&'static st
             facts.push(("Note", format!("{} {text}", format::trials(unknown(why)))));
         }
     }
-    if trials.iter().any(|(_, detail)| !detail.stalls.list.is_empty()) {
+    if trials.iter().any(|one| !one.detail.stalls.list.is_empty()) {
         facts.push(("Starts", "count from the first transaction of a trial, its warm-up included".to_owned()));
     }
-    facts.extend(unread.iter().map(|unread| ("Not read", unread.what.clone())));
+    facts.extend(run.all_unread().map(|unread| ("Not read", unread.what.clone())));
     facts
 }
 
@@ -173,6 +172,8 @@ fn usual(stall: &Stall) -> String {
 
 #[cfg(test)]
 mod tests {
+    use truetps_analysis::UnreadFile;
+
     use super::*;
     use crate::fixture::Fixture;
     use crate::schema_check::violations;
@@ -181,16 +182,14 @@ mod tests {
 
     #[test]
     fn stalls_of_a_watched_trial_in_every_format() {
-        let fixture = Fixture::watched();
-        let trial = |name: &str| fixture.trials.iter().find(|trial| trial.name == name).unwrap();
-        let trials: Vec<_> = fixture.details.iter().map(|detail| (trial(&detail.name), detail)).collect();
+        let run = Fixture::watched().run;
         let schema = serde_json::from_str(SCHEMA).unwrap();
-        let document = serde_json::from_str(&stalls_json(&trials, &[])).unwrap();
+        let document = serde_json::from_str(&stalls_json(&run)).unwrap();
         assert_eq!(violations(&schema, &document), Vec::<String>::new());
-        let text = stalls_text("runs/x", &trials, &[], TextScreen::PLAIN);
+        let text = stalls_text("runs/x", &run, TextScreen::PLAIN);
         assert!(text.starts_with("Stalls of runs/x\n") && text.contains("- stall at "), "{text}");
-        assert!(stalls_markdown("runs/x", &trials, &[]).contains("| stall |"));
-        let csv = stalls_csv(&trials);
+        assert!(stalls_markdown("runs/x", &run).contains("| stall |"));
+        let csv = stalls_csv(&run);
         assert!(csv.lines().count() > 1 && csv.starts_with("trial,kind,start_ms,"), "{csv}");
         let cells = csv.lines().skip(1).all(|line| line.split(',').count() == 8);
         assert!(cells && csv.contains(",wait/io/file/innodb/innodb_log_file,"), "{csv}");
@@ -198,23 +197,22 @@ mod tests {
 
     #[test]
     fn a_trial_that_is_no_evidence_says_so_without_a_stall_too() {
-        let fixture = Fixture::watched();
-        let trial = Trial { validity: Validity::Invalid("the server died".to_owned()), ..fixture.trials[0].clone() };
-        let text = stalls_text("runs/x", &[(&trial, &fixture.details[0])], &[], TextScreen::PLAIN);
+        let mut run = Fixture::watched().run;
+        run.trials[0].trial.validity = Validity::Invalid("the server died".to_owned());
+        let text = stalls_text("runs/x", &run, TextScreen::PLAIN);
         assert!(text.contains("Note      trial-0001 (invalid: the server died)\n"), "{text}");
     }
 
     #[test]
     fn what_could_not_be_read_is_said() {
-        let fixture = Fixture::watched();
-        let trials = [(&fixture.trials[0], &fixture.details[0])];
+        let mut run = Fixture::watched().run;
         let what = "trial-0001/probe.jsonl: has not one whole line".to_owned();
-        let unread = [UnreadFile { what, whole_trial: false }];
+        run.trials[0].unread = vec![UnreadFile { path: "probe.jsonl".into(), what, whole_trial: false }];
         let said = "Not read  trial-0001/probe.jsonl: has not one whole line\n";
-        let text = stalls_text("runs/x", &trials, &unread, TextScreen::PLAIN);
+        let text = stalls_text("runs/x", &run, TextScreen::PLAIN);
         assert!(text.contains(said), "{text}");
-        assert!(stalls_markdown("runs/x", &trials, &unread).contains("probe.jsonl: has not one whole line"));
-        let document: serde_json::Value = serde_json::from_str(&stalls_json(&trials, &unread)).unwrap();
+        assert!(stalls_markdown("runs/x", &run).contains("probe.jsonl: has not one whole line"));
+        let document: serde_json::Value = serde_json::from_str(&stalls_json(&run)).unwrap();
         assert_eq!(document["unread"][0], "trial-0001/probe.jsonl: has not one whole line");
     }
 }

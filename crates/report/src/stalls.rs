@@ -1,9 +1,10 @@
 //! Stalls and dips in words and tables: when, how long, how deep, and what the server did at the same time.
 
 use truetps_analysis::{
-    CellDetail, Coincident, SignUnit, SignalChange, Stall, StallKind, StallsUnknown, Telling, TrialDetail, Wait,
-    WaitClass, cell_detail,
+    Cell, CellDetail, Coincident, LoadedTrial, SignUnit, SignalChange, Stall, StallKind, Stalls, StallsUnknown,
+    Telling, Wait, WaitClass,
 };
+use truetps_record::Trial;
 
 use crate::ReportInput;
 use crate::document::{Block, DocumentSection, DocumentTable, TableEntry, Tone};
@@ -21,34 +22,28 @@ pub(crate) const HOW_TO_READ: &str = "A stall is a period with less than 30 % of
      more than in the rest of the trial, by the server's names and with the number of waiting sessions, and other \
      signals that rose (or fell, as most do when nothing runs). None of these is necessarily the cause.";
 
-/// For each configuration of the analysis, its valid trials together.
-pub(crate) fn of_cells(input: &ReportInput<'_>) -> Vec<CellDetail> {
-    let known = |name: &String| input.details.iter().find(|detail| detail.name == *name);
-    let of = |trials: &[String]| cell_detail(&trials.iter().filter_map(known).collect::<Vec<_>>());
-    input.analysis.cells.iter().map(|cell| of(&cell.trials)).collect()
-}
-
 /// `4.1 of 300 s measured (1.3 %) in 2 of 5 trials, longest 1.9 s (trial-0003, 41.2 s after its first transaction; waiting for redo
 /// flush)`; `None` where there is no trial.
 pub(crate) fn fact(input: &ReportInput<'_>) -> Option<String> {
     let valid = valid(input);
-    let watched: Vec<_> = valid.iter().filter(|detail| detail.stalls.unknown.is_none()).collect();
+    let watched: Vec<_> = valid.iter().filter(|one| one.detail.stalls.unknown.is_none()).collect();
     if watched.is_empty() {
         let first = valid.first()?;
-        return Some(format!("not known: {}", first.stalls.unknown.map_or("", unknown)));
+        return Some(format!("not known: {}", first.detail.stalls.unknown.map_or("", unknown)));
     }
-    let sum = |of: fn(&TrialDetail) -> f64| watched.iter().map(|detail| of(detail)).sum::<f64>();
-    let (stalled, all) = (sum(|one| one.stalls.stalled_ms), sum(|one| one.stalls.watched_ms));
-    let dips: usize = watched.iter().map(|one| one.stalls.list.len() - one.stalls.stalls().count()).sum();
+    let sum = |of: fn(&Stalls) -> f64| watched.iter().map(|one| of(&one.detail.stalls)).sum::<f64>();
+    let (stalled, all) = (sum(|stalls| stalls.stalled_ms), sum(|stalls| stalls.watched_ms));
+    let dips: usize =
+        watched.iter().map(|one| &one.detail.stalls).map(|one| one.list.len() - one.stalls().count()).sum();
     let dips = if dips == 0 { String::new() } else { format!("; {}", format::plural(dips as u64, "dip")) };
-    let longest = watched.iter().flat_map(|one| one.stalls.stalls().map(move |stall| (one, stall)));
+    let longest = watched.iter().flat_map(|one| one.detail.stalls.stalls().map(move |stall| (one, stall)));
     let Some((of, longest)) = longest.max_by(|(_, one), (_, other)| one.length_ms.total_cmp(&other.length_ms)) else {
         return Some(format!("none in {}{dips}", seconds(all)));
     };
-    let with = watched.iter().filter(|one| one.stalls.stalls().next().is_some()).count();
+    let with = watched.iter().filter(|one| has_stalled(one)).count();
     let trials =
         if watched.len() == 1 { String::new() } else { format!(" in {with} of {}", format::trials(watched.len())) };
-    let place = if watched.len() == 1 { String::new() } else { format!("{}, ", of.name) };
+    let place = if watched.len() == 1 { String::new() } else { format!("{}, ", of.trial.name) };
     let while_ = longest.coincident.as_ref().and_then(in_short).map(|text| format!("; {text}"));
     Some(format!(
         "{} of {} measured ({}){trials}, longest {} ({place}{} after its first transaction{}){dips}",
@@ -63,13 +58,16 @@ pub(crate) fn fact(input: &ReportInput<'_>) -> Option<String> {
 
 /// Whether throughput broke down in a trial that is evidence.
 pub(crate) fn any(input: &ReportInput<'_>) -> bool {
-    valid(input).iter().any(|detail| detail.stalls.stalls().next().is_some())
+    valid(input).iter().any(|one| has_stalled(one))
 }
 
-/// Details of trials that are evidence.
-fn valid<'a>(input: &ReportInput<'a>) -> Vec<&'a TrialDetail> {
-    let is_valid = |name: &str| input.trials.iter().any(|trial| trial.name == name && trial.validity.is_valid());
-    input.details.iter().filter(|detail| is_valid(&detail.name)).collect()
+fn has_stalled(one: &LoadedTrial) -> bool {
+    one.detail.stalls.stalls().next().is_some()
+}
+
+/// Trials that are evidence.
+fn valid<'a>(input: &ReportInput<'a>) -> Vec<&'a LoadedTrial> {
+    input.run.trials.iter().filter(|one| one.trial.validity.is_valid()).collect()
 }
 
 pub(crate) fn unknown(why: StallsUnknown) -> &'static str {
@@ -113,7 +111,7 @@ pub(crate) struct StallRow<'a> {
 
 /// The longest stalls and dips of all trials in the order of their trials, and how many more there are.
 pub(crate) fn rows<'a>(input: &ReportInput<'a>) -> (Vec<StallRow<'a>>, usize) {
-    let all = input.details.iter().flat_map(|detail| detail.stalls.list.iter().map(move |stall| (detail, stall)));
+    let all = input.run.trials.iter().flat_map(|one| one.detail.stalls.list.iter().map(move |stall| (one, stall)));
     let mut all: Vec<_> = all.enumerate().collect();
     let rank = |stall: &Stall| (stall.kind == StallKind::Dip, -stall.length_ms);
     all.sort_by(|(_, (_, one)), (_, (_, other))| {
@@ -122,12 +120,12 @@ pub(crate) fn rows<'a>(input: &ReportInput<'a>) -> (Vec<StallRow<'a>>, usize) {
     let left_out = all.len().saturating_sub(ROWS_MAX);
     all.truncate(ROWS_MAX);
     all.sort_by_key(|(at, _)| *at);
-    (all.into_iter().map(|(_, (detail, stall))| row(detail, stall)).collect(), left_out)
+    (all.into_iter().map(|(_, (one, stall))| row(&one.trial, stall)).collect(), left_out)
 }
 
-fn row<'a>(detail: &'a TrialDetail, stall: &Stall) -> StallRow<'a> {
+fn row<'a>(trial: &'a Trial, stall: &Stall) -> StallRow<'a> {
     StallRow {
-        trial: &detail.name,
+        trial: &trial.name,
         kind: stall.kind,
         start: seconds(stall.start_ms),
         length: seconds(stall.length_ms),
@@ -196,7 +194,7 @@ pub(crate) fn section(input: &ReportInput<'_>) -> Option<DocumentSection> {
     if input.analysis.cells.len() > 1 {
         blocks.push(Block::Table(cells_table(input)));
     }
-    let several = input.details.len() > 1;
+    let several = input.run.trials.len() > 1;
     let names = ["trial", "", "start", "length", "depth", "usual tps", "at the same time"];
     let header = names.iter().filter(|name| several || **name != "trial").map(|name| (*name).to_owned()).collect();
     let entries = |row: &StallRow<'_>| {
@@ -237,15 +235,14 @@ pub(crate) fn cell_texts(cell: &CellDetail) -> [String; 5] {
 pub(crate) const CELL_COLUMNS: [&str; 5] = ["stalls", "stalled", "longest", "dips", "longest gap"];
 
 fn cells_table(input: &ReportInput<'_>) -> DocumentTable {
-    let cells = of_cells(input);
-    let row = |(cell, detail): (&truetps_analysis::Cell, &CellDetail)| {
-        let texts = cell_texts(detail).into_iter().chain([cell.configuration.to_string()]);
+    let row = |cell: &Cell| {
+        let texts = cell_texts(&cell.detail).into_iter().chain([cell.configuration.to_string()]);
         texts.map(TableEntry::from).collect()
     };
     DocumentTable {
         caption: None,
         header: CELL_COLUMNS.into_iter().chain(["configuration"]).map(str::to_owned).collect(),
-        rows: input.analysis.cells.iter().zip(&cells).map(row).collect(),
+        rows: input.analysis.cells.iter().map(row).collect(),
         words_last: true,
     }
 }

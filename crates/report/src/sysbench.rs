@@ -1,27 +1,27 @@
 //! The block of lines that many scripts read, for each trial: the labels that `truetps sysbench` prints at the end of a run.
 
+use truetps_analysis::{LoadedTrial, TrialLatency};
 use truetps_record::{Measured, ScriptFairness, ScriptRun, Trial};
 
-use crate::html::TrialSeries;
-use crate::{ReportInput, TrialLatency, printable};
+use crate::{ReportInput, printable};
 
 /// Lines of all trials with figures, in the order of the schedule. A line whose figure is not known is left out: only the
 /// runs of scripts record what their statements were (reads, writes) and how evenly their clients were served.
-pub fn sysbench(input: &ReportInput<'_>, series: &[TrialSeries]) -> String {
-    let mut trials: Vec<_> = input.trials.iter().collect();
-    trials.sort_by_key(|trial| (trial.block, trial.position));
-    let latency = |trial: &Trial| series.iter().find(|one| one.name == trial.name).and_then(|one| one.latency.as_ref());
-    let blocks: Vec<_> = trials.into_iter().map(|trial| block(trial, latency(trial))).collect();
-    let unread = input.unread.iter().map(|unread| format!("# not read: {}\n", printable(&unread.what)));
+pub fn sysbench(input: &ReportInput<'_>) -> String {
+    let mut trials: Vec<_> = input.run.trials.iter().collect();
+    trials.sort_by_key(|one| (one.trial.block, one.trial.position));
+    let blocks: Vec<_> = trials.into_iter().map(block).collect();
+    let unread = input.run.all_unread().map(|unread| format!("# not read: {}\n", printable(&unread.what)));
     unread.chain([blocks.join("\n")]).collect()
 }
 
-fn block(trial: &Trial, latency: Option<&TrialLatency>) -> String {
+fn block(loaded: &LoadedTrial) -> String {
+    let trial = &loaded.trial;
     let reason = trial.validity.reason().map_or(String::new(), |reason| format!(", no evidence: {reason}"));
     let mut lines = vec![format!("# {}: {}{reason}", trial.name, trial.configuration)];
     if let Some(measured) = &trial.measured {
         lines.extend(figures(measured, trial));
-        lines.extend(times(measured, latency));
+        lines.extend(times(measured, loaded.latency.as_ref()));
         lines.extend(trial.script.iter().filter_map(|script| script.fairness.as_ref()).flat_map(fairness));
     }
     // A name or a reason has no line of its own to begin.
@@ -100,7 +100,7 @@ mod tests {
     #[test]
     fn each_trial_has_its_block() {
         let fixture = Fixture::connections_only();
-        let text = sysbench(&fixture.input(), &[]);
+        let text = sysbench(&fixture.input());
         assert_eq!(text.matches("SQL statistics:").count(), 2);
         let expect = "    transactions:                        2058   (205.80 per sec.)\n    queries:                             2058";
         assert!(text.contains(expect), "{text}");
@@ -114,7 +114,7 @@ mod tests {
             ScriptFairness { events_mean: 20.5, events_deviation: 0.5, time_s_mean: 1.0, time_s_deviation: 0.25 };
         let script = ScriptRun { reads: 140, writes: 40, other: 20, fairness: Some(fairness), ..ScriptRun::default() };
         let fixture = Fixture::script_without_server().with(|trials| trials[0].script = Some(script));
-        let text = sysbench(&fixture.input(), &[]);
+        let text = sysbench(&fixture.input());
         let read = "    queries performed:\n        read:                            140\n        write:      ";
         let fair = "Threads fairness:\n    events (avg/stddev):           20.5000/0.50\n    \
                     execution time (avg/stddev):   1.0000/0.25\n";
@@ -125,7 +125,7 @@ mod tests {
 
     #[test]
     fn a_trial_without_figures_is_one_line() {
-        let text = sysbench(&Fixture::troubled().input(), &[]);
+        let text = sysbench(&Fixture::troubled().input());
         assert!(text.contains("connections=8, no evidence: the server died: signal 9\n\n#"), "{text}");
     }
 }

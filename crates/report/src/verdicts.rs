@@ -72,7 +72,7 @@ fn figures_of(analysis: &Analysis, curve: &Curve) -> Vec<String> {
 fn against_baseline(input: &ReportInput<'_>, curve: &Curve) -> Option<String> {
     let analysis = input.analysis;
     let contrasts = names::contrasts(analysis, curve);
-    let baseline = names::short(input.plan, analysis.baseline_label.as_ref()?);
+    let baseline = names::short(&input.run.plan, analysis.baseline_label.as_ref()?);
     let parts: Vec<_> =
         VerdictKind::ALL.into_iter().filter_map(|kind| part(analysis, &contrasts, kind, baseline)).collect();
     if parts.is_empty() {

@@ -4,7 +4,7 @@ use truetps_analysis::{ComparedWait, ComparedWaits, TopWait, TopWaits, WaitClass
 
 use crate::document::{Block, DocumentSection, DocumentTable, TableEntry};
 use crate::format::{self, NOTHING};
-use crate::{ReportInput, ledger, stalls};
+use crate::{ReportInput, ledger};
 
 pub(crate) const HEADING: &str = "What sessions waited on";
 const HEADER: [&str; 6] = ["rank", "a transaction", "sessions", "counted", "class", "wait"];
@@ -62,14 +62,15 @@ fn per_tx(us: Option<f64>) -> String {
 /// Those configurations that the ledger shows, each with its longest waits.
 pub(crate) fn views(input: &ReportInput<'_>) -> Vec<WaitsView> {
     let Some((at, columns, shown)) = ledger::shown(input) else { return Vec::new() };
-    let cells = stalls::of_cells(input);
     let is_one = input.analysis.cells.len() == 1;
     let label = |column: &String| match () {
         () if is_one => String::new(),
         () if at.is_empty() => column.clone(),
         () => format!("{column} at {at}"),
     };
-    let of = |(column, index): (&String, &usize)| Some(WaitsView::of(label(column), cells[*index].waits.as_ref()?));
+    let of = |(column, index): (&String, &usize)| {
+        Some(WaitsView::of(label(column), input.analysis.cells[*index].detail.waits.as_ref()?))
+    };
     columns.iter().zip(&shown).filter_map(of).collect()
 }
 

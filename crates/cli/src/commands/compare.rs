@@ -1,16 +1,16 @@
 //! `truetps compare`: two runs side by side.
 
-use std::collections::BTreeMap;
-
 use truetps_analysis::{
-    CompareOptions, CompareSide, Comparison, Judgement, Metric, Noise, OwnMetric, Pairing, ThresholdState, compare,
+    CompareOptions, CompareSide, Comparison, Judgement, LoadedTrial, Metric, Noise, OwnMetric, Pairing, ThresholdState,
+    compare,
 };
+use truetps_archive::Run;
 use truetps_inspect::side_of_path;
-use truetps_knowledge::{Diff, Durability, DurabilityPair, diff};
-use truetps_record::{Configuration, FolderError, SettingValue, Trial, TrialRole};
+use truetps_knowledge::{Diff, DurabilityPair, SettingsSide, diff};
+use truetps_record::{Configuration, SettingValue};
 use truetps_report::{
-    ComparedScript, ComparedSide, ComparisonInput, FailIf, UnreadFile, comparison_csv, comparison_json,
-    comparison_markdown, comparison_text, durability_of, remarks, threshold_word,
+    ComparedSide, ComparisonInput, FailIf, comparison_csv, comparison_json, comparison_markdown, comparison_text,
+    durability_of, threshold_word,
 };
 
 use crate::answer::{screen, warn_of};
@@ -18,7 +18,7 @@ use crate::args::{CompareArgs, TableFormat};
 use crate::commands::probe::refuse_folder;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
-use crate::named_run::{NamedRun, RecordedTrial, configurations};
+use crate::named_run::{name_of, open_named};
 use crate::{print_made, print_message};
 
 pub(crate) fn run(args: &CompareArgs) -> Result<Exit, CommandFailure> {
@@ -36,7 +36,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Exit, CommandFailure> {
             thresholds.iter().map(|threshold| (*threshold, state(threshold))).collect()
         })
         .collect();
-    let inputs: Vec<_> = compared.iter().zip(&judged).map(|(one, judged)| one.input(&a, &b, judged)).collect();
+    let inputs: Vec<_> = compared.iter().zip(&judged).map(|(one, judged)| one.input(judged)).collect();
     if args.format == TableFormat::Csv {
         // It has no place for them.
         tell_thresholds(&compared, &judged);
@@ -50,10 +50,10 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Exit, CommandFailure> {
     Ok(if printed == Exit::Good { judge(&compared, &judged) } else { printed })
 }
 
-fn tell_thresholds(compared: &[ComparedConfigurations], judged: &[Vec<(FailIf, ThresholdState)>]) {
+fn tell_thresholds(compared: &[ComparedConfigurations<'_>], judged: &[Vec<(FailIf, ThresholdState)>]) {
     for (one, judged) in compared.iter().zip(judged) {
         for (threshold, state) in judged {
-            let (name, levels) = (&one.name_b, &one.of_b);
+            let ComparedSide { name, configuration: levels, .. } = one.b;
             print_message(&format!("{name} ({levels}): --fail-if {threshold}: {}\n", threshold_word(*state)));
         }
     }
@@ -67,7 +67,7 @@ fn thresholds(texts: &[String]) -> Result<Vec<FailIf>, CommandFailure> {
 
 /// What the comparison means for a script: a threshold that was crossed, then one that could not be judged, decide. Without
 /// thresholds it is whether throughput could be compared.
-fn judge(compared: &[ComparedConfigurations], judged: &[Vec<(FailIf, ThresholdState)>]) -> Exit {
+fn judge(compared: &[ComparedConfigurations<'_>], judged: &[Vec<(FailIf, ThresholdState)>]) -> Exit {
     let has = |wanted: ThresholdState| judged.iter().flatten().any(|(_, state)| *state == wanted);
     if has(ThresholdState::Crossed) {
         return Exit::No;
@@ -87,96 +87,63 @@ fn judge(compared: &[ComparedConfigurations], judged: &[Vec<(FailIf, ThresholdSt
 
 /// What one of the two arguments names.
 struct SideRun {
-    named: NamedRun,
-    trials: Vec<RecordedTrial>,
-    unread: Vec<UnreadFile>,
+    run: Run,
+    name: String,
     /// Those that were asked for.
     configurations: Vec<Configuration>,
     /// Factors that levels were named of.
     named_factors: Vec<String>,
     /// What the experiment's twins differ by.
     noise: Option<Noise>,
-    /// `None`: it is no run of a script.
-    script: Option<ComparedScript>,
-}
-
-/// What the first trial of a script's run has of the script. What cannot be read is reported.
-fn script_of(named: &NamedRun, trials: &[RecordedTrial], unread: &mut Vec<UnreadFile>) -> Option<ComparedScript> {
-    named.plan.workload.script.as_ref()?;
-    let trial = &trials.first()?.trial.name;
-    let mut tell = |error: FolderError| unread.push(UnreadFile { what: error.to_string(), whole_trial: false });
-    Some(ComparedScript {
-        record: named.folder.script(trial).unwrap_or_else(|error| {
-            tell(error);
-            None
-        }),
-        options: match named.folder.script_options(trial) {
-            Ok(options) => options.unwrap_or_default(),
-            Err(error) => {
-                tell(error);
-                BTreeMap::new()
-            }
-        },
-    })
 }
 
 impl SideRun {
     fn open(args: &CompareArgs, path: &std::path::Path, levels: &[String], flag: &str) -> Result<Self, CommandFailure> {
         let path = if path.as_os_str() == truetps_record::LATEST { args.runs.join(path) } else { path.to_owned() };
         refuse_folder(Some(&path))?;
-        let named = NamedRun::open(Some(&path), &args.runs)?;
-        let (mut trials, mut unread) = named.trials();
-        let begun = trials.len();
-        // A twin would give its configuration one trial too many; one that was named is meant.
-        let is_cell = |trial: &Trial| named.trial.is_some() || trial.role != TrialRole::AaTwin;
-        trials.retain(|one| one.trial.validity.is_valid() && one.trial.measured.is_some() && is_cell(&one.trial));
-        let script = script_of(&named, &trials, &mut unread);
-        if trials.is_empty() || args.format == TableFormat::Csv {
+        let run = open_named(Some(&path), &args.runs)?;
+        let name = name_of(&run);
+        let has_none = run.comparable().next().is_none();
+        if has_none || args.format == TableFormat::Csv {
             // There is no other place for it.
-            warn_of(&named.folder, &unread);
+            warn_of(&run);
         }
-        if trials.is_empty() {
-            let message = format!("{}: has no valid trial that can be read ({begun} read)", named.name());
+        if has_none {
+            let message = format!("{name}: has no valid trial that can be read ({} read)", run.trials.len());
             return Err(
                 CommandFailure::usage(message).hint("`truetps report` says why each trial is not valid".to_owned())
             );
         }
-        let all = configurations(&trials);
+        let all = configurations(&run);
         let mut configurations = all.clone();
         for level in levels {
             configurations.retain(|configuration| has_level(configuration, level));
         }
         if configurations.is_empty() {
             let listed: Vec<_> = all.iter().map(|one| format!("`{one}`")).collect();
-            let message = format!("{flag} {}: {} has no such trial", levels.join(" "), named.name());
+            let message = format!("{flag} {}: {name} has no such trial", levels.join(" "));
             return Err(CommandFailure::usage(message).hint(format!("it has {}", listed.join(", "))));
         }
-        let noise = named.noise();
+        let noise = run.noise();
         let named_factors =
             levels.iter().filter_map(|level| Some(level.split_once('=')?.0.trim().to_owned())).collect();
-        Ok(Self { named, trials, unread, configurations, named_factors, noise, script })
+        Ok(Self { run, name, configurations, named_factors, noise })
     }
 
-    fn side(&self, configuration: &Configuration) -> CompareSide<'_> {
-        let own = self.trials.iter().filter(|one| one.trial.configuration == *configuration);
-        CompareSide { trials: own.map(|one| (one.record(), &one.detail)).collect() }
+    fn side<'a>(&'a self, configuration: &'a Configuration) -> ComparedSide<'a> {
+        ComparedSide { name: &self.name, run: &self.run, configuration }
     }
+}
 
-    /// What commits survive on its server.
-    fn durability(&self, configuration: &Configuration) -> Option<Durability> {
-        let own = self.trials.iter().filter(|one| one.trial.configuration == *configuration);
-        durability_of(own.map(|one| (&one.trial, one.variables.as_ref())))
+/// Configurations that have a comparable trial.
+fn configurations(run: &Run) -> Vec<Configuration> {
+    let mut found: Vec<Configuration> = Vec::new();
+    for one in run.comparable() {
+        if !found.contains(&one.trial.configuration) {
+            found.push(one.trial.configuration.clone());
+        }
     }
-
-    /// Notes on the figures of these trials.
-    fn notes(&self, configuration: &Configuration) -> Vec<String> {
-        let own = self.trials.iter().map(|one| &one.trial).filter(|trial| trial.configuration == *configuration);
-        own.flat_map(|trial| remarks(trial).into_iter().map(|note| format!("{}: {note}", trial.name))).collect()
-    }
-
-    fn first<'a>(&'a self, configuration: &Configuration) -> Option<&'a RecordedTrial> {
-        self.trials.iter().find(|one| one.trial.configuration == *configuration)
-    }
+    found
 }
 
 /// `key=auto`; levels are compared as text.
@@ -188,7 +155,7 @@ fn has_level(configuration: &Configuration, wanted: &str) -> bool {
 
 /// Which configuration of A is compared with which of B: the only ones, or each with its equal.
 fn pairs(a: &SideRun, b: &SideRun) -> Result<Vec<(Configuration, Configuration)>, CommandFailure> {
-    let is_same_folder = a.named.path() == b.named.path() && a.named.trial == b.named.trial;
+    let is_same_folder = a.run.path == b.run.path && a.run.named_trial == b.run.named_trial;
     let pairs: Vec<_> = match (&a.configurations[..], &b.configurations[..]) {
         ([of_a], [of_b]) => vec![(of_a.clone(), of_b.clone())],
         (of_a, of_b) => {
@@ -210,7 +177,7 @@ fn pairs(a: &SideRun, b: &SideRun) -> Result<Vec<(Configuration, Configuration)>
             .hint("name one of each: --a-levels key=deleted --b-levels key=auto".to_owned()));
     }
     if is_same_folder && pairs.iter().any(|(of_a, of_b)| of_a == of_b) {
-        let message = format!("A and B are the same trials: {}", a.named.name());
+        let message = format!("A and B are the same trials: {}", a.name);
         return Err(CommandFailure::usage(message)
             .hint("name two folders, or levels: --a-levels key=deleted --b-levels key=auto".to_owned()));
     }
@@ -218,76 +185,49 @@ fn pairs(a: &SideRun, b: &SideRun) -> Result<Vec<(Configuration, Configuration)>
 }
 
 /// One configuration of each side, compared.
-struct ComparedConfigurations {
-    name_a: String,
-    name_b: String,
-    of_a: Configuration,
-    of_b: Configuration,
-    notes_a: Vec<String>,
-    notes_b: Vec<String>,
+struct ComparedConfigurations<'a> {
+    a: ComparedSide<'a>,
+    b: ComparedSide<'a>,
     comparison: Comparison,
     durability: DurabilityPair,
     settings: Option<Diff>,
 }
 
-impl ComparedConfigurations {
-    fn of((a, of_a): (&SideRun, &Configuration), (b, of_b): (&SideRun, &Configuration), of: usize) -> Self {
+impl<'a> ComparedConfigurations<'a> {
+    fn of((a, of_a): (&'a SideRun, &'a Configuration), (b, of_b): (&'a SideRun, &'a Configuration), of: usize) -> Self {
+        let noise = a.noise.as_ref();
+        let smallest_effect = a.run.plan.design.smallest_effect_percent / 100.0;
+        let (a, b) = (a.side(of_a), b.side(of_b));
         // Two trials of a block are a pair whatever else was run: they were measured one soon after the other.
-        let blocks = |side: &SideRun, of: &Configuration| {
-            let own = side.trials.iter().filter(|one| one.trial.configuration == *of);
-            own.map(|one| one.trial.block).collect::<Vec<_>>()
-        };
-        let of_b_too = |block: &u32| blocks(b, of_b).contains(block);
-        let is_paired = a.named.path() == b.named.path() && blocks(a, of_a).iter().any(of_b_too);
+        let is_in_b = |one: &LoadedTrial| b.trials().any(|other| other.trial.block == one.trial.block);
+        let is_paired = a.run.path == b.run.path && a.trials().any(is_in_b);
         let pairing = if is_paired { Pairing::Blocks } else { Pairing::None };
-        let options = CompareOptions {
-            pairing,
-            smallest_effect: a.named.plan.design.smallest_effect_percent / 100.0,
-            of,
-            noise: a.noise.as_ref().filter(|_| is_paired),
-        };
-        let settings = a.first(of_a).zip(b.first(of_b)).and_then(|(one, other)| {
-            let side = |named: &NamedRun, recorded: &RecordedTrial| {
-                side_of_path(&named.path().join(&recorded.trial.name), None).ok()
-            };
-            Some(diff(&side(&a.named, one)?, &side(&b.named, other)?))
-        });
+        let options = CompareOptions { pairing, smallest_effect, of, noise: noise.filter(|_| is_paired) };
+        let compared = |side: ComparedSide<'a>| CompareSide { trials: side.trials().collect() };
+        let durability = |side: ComparedSide<'a>| durability_of(side.trials());
         Self {
-            name_a: a.named.name(),
-            name_b: b.named.name(),
-            of_a: of_a.clone(),
-            of_b: of_b.clone(),
-            notes_a: a.notes(of_a),
-            notes_b: b.notes(of_b),
-            comparison: compare(&a.side(of_a), &b.side(of_b), &options),
-            durability: DurabilityPair::of(a.durability(of_a), b.durability(of_b)),
-            settings,
+            a,
+            b,
+            comparison: compare(&compared(a), &compared(b), &options),
+            durability: DurabilityPair::of(durability(a), durability(b)),
+            settings: settings_of(a).zip(settings_of(b)).map(|(a, b)| diff(&a, &b)),
         }
     }
 
-    fn input<'a>(
-        &'a self,
-        a: &'a SideRun,
-        b: &'a SideRun,
-        thresholds: &'a [(FailIf, ThresholdState)],
-    ) -> ComparisonInput<'a> {
-        let side = |side: &'a SideRun, name: &'a str, configuration: &'a Configuration| ComparedSide {
-            name,
-            plan: &side.named.plan,
-            experiment: &side.named.experiment,
-            configuration,
-            trial: side.first(configuration).map(|recorded| &recorded.trial),
-            script: side.script.as_ref(),
-            notes: &[],
-            unread: &side.unread,
-        };
+    fn input<'b>(&'b self, thresholds: &'b [(FailIf, ThresholdState)]) -> ComparisonInput<'b> {
         ComparisonInput {
-            a: ComparedSide { notes: &self.notes_a, ..side(a, &self.name_a, &self.of_a) },
-            b: ComparedSide { notes: &self.notes_b, ..side(b, &self.name_b, &self.of_b) },
+            a: self.a,
+            b: self.b,
             comparison: &self.comparison,
             settings: self.settings.as_ref(),
             durability: &self.durability,
             thresholds,
         }
     }
+}
+
+/// Of its first trial.
+fn settings_of(side: ComparedSide<'_>) -> Option<SettingsSide> {
+    let first = side.trials().next()?;
+    side_of_path(&side.run.path.join(&first.trial.name), None).ok()
 }

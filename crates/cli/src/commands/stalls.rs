@@ -7,29 +7,27 @@ use crate::args::{StallsArgs, TableFormat};
 use crate::commands::probe::refuse_folder;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
-use crate::named_run::NamedRun;
+use crate::named_run::{name_of, open_named};
 use crate::print_made;
 
 pub(crate) fn run(args: &StallsArgs) -> Result<Exit, CommandFailure> {
     refuse_folder(args.folder.as_deref())?;
-    let named = NamedRun::open(args.folder.as_deref(), &args.runs)?;
-    let (trials, unread) = named.trials();
-    if trials.is_empty() {
-        warn_of(&named.folder, &unread);
-        let message = format!("{}: has no trial that can be read", named.name());
+    let run = open_named(args.folder.as_deref(), &args.runs)?;
+    if run.trials.is_empty() {
+        warn_of(&run);
+        let message = format!("{}: has no trial that can be read", name_of(&run));
         return Err(
             CommandFailure::usage(message).hint("`truetps report` says what is wrong with each trial".to_owned())
         );
     }
     if args.format == TableFormat::Csv {
         // It has no place for it.
-        warn_of(&named.folder, &unread);
+        warn_of(&run);
     }
-    let borrowed: Vec<_> = trials.iter().map(|one| (&one.trial, &one.detail)).collect();
     Ok(print_made(&match args.format {
-        TableFormat::Text => stalls_text(&named.name(), &borrowed, &unread, screen()),
-        TableFormat::Json => stalls_json(&borrowed, &unread),
-        TableFormat::Csv => stalls_csv(&borrowed),
-        TableFormat::Md => stalls_markdown(&named.name(), &borrowed, &unread),
+        TableFormat::Text => stalls_text(&name_of(&run), &run, screen()),
+        TableFormat::Json => stalls_json(&run),
+        TableFormat::Csv => stalls_csv(&run),
+        TableFormat::Md => stalls_markdown(&name_of(&run), &run),
     }))
 }

@@ -24,8 +24,7 @@ pub(super) struct DifferingCondition {
 
 /// The server that a side was measured on: `mariadb 10.11.6`.
 pub(super) fn server(side: &ComparedSide<'_>) -> Option<String> {
-    let of_trial = side.trial.and_then(|trial| trial.server.as_ref());
-    of_trial.or(side.experiment.server.as_ref()).map(names::server)
+    side.server().map(names::server)
 }
 
 /// Factors that the two have not the same level of, or one of them not at all.
@@ -62,12 +61,11 @@ pub(super) fn section(input: &ComparisonInput<'_>, inputs: &InputsDiffer) -> Opt
 
 /// Whether the two workloads differ: then throughput also compares the workloads.
 pub(super) fn is_other_work(input: &ComparisonInput<'_>, inputs: &InputsDiffer) -> bool {
-    let workload = |side: &ComparedSide<'_>| side.plan.workload_of(side.configuration);
     let scripts_differ = inputs.scripts.as_ref().is_some_and(|differ| {
         let ScriptsDiffer { texts, statements, transaction } = differ;
         !(texts.is_empty() && statements.is_empty() && transaction.is_empty())
     });
-    scripts_differ || workload(&input.a) != workload(&input.b)
+    scripts_differ || input.a.workload() != input.b.workload()
 }
 
 /// Keys of the plans with other values: `workload.key`, `load.measure_s`. The effect of a new
@@ -86,12 +84,12 @@ fn differing_plan_keys(input: &ComparisonInput<'_>) -> Vec<DifferingCondition> {
 /// Every key of a plan that says what a trial of this side does, with the levels of the workload's factors in it. Settings of
 /// the server have a section of their own, unless a side has not recorded them.
 fn plan_keys(side: &ComparedSide<'_>, are_settings_known: bool) -> BTreeMap<String, String> {
-    let plan = side.plan;
+    let plan = &side.run.plan;
     let mut keys = BTreeMap::new();
     let mut add = |name: &str, value: Result<Value, serde_json::Error>| {
         add_leaves(name, &value.expect("every part of a plan has a JSON form"), &mut keys);
     };
-    add("workload", to_value(plan.workload_of(side.configuration)));
+    add("workload", to_value(side.workload()));
     add("load", to_value(&plan.load));
     add("probe", to_value(&plan.probe));
     add("design.datadir", to_value(plan.design.datadir));
@@ -120,7 +118,7 @@ fn add_leaves(name: &str, value: &Value, keys: &mut BTreeMap<String, String>) {
 /// Server, program and machine.
 fn surroundings(input: &ComparisonInput<'_>) -> Vec<DifferingCondition> {
     let known = |text: String| if text.is_empty() { "not known".to_owned() } else { text };
-    let flush = flush(&input.a.experiment.host, &input.b.experiment.host);
+    let flush = flush(&input.a.run.experiment.host, &input.b.run.experiment.host);
     let both = place(&input.a).into_iter().zip(place(&input.b));
     let differing = both.filter(|((_, a), (_, b))| a != b);
     let differing =
@@ -138,13 +136,13 @@ fn flush(a: &HostFacts, b: &HostFacts) -> Option<DifferingCondition> {
 
 /// The same list for each side.
 fn place(side: &ComparedSide<'_>) -> Vec<(&'static str, String)> {
-    let engine = side.trial.and_then(|trial| trial.engine.as_ref());
+    let engine = side.trial().and_then(|trial| trial.engine.as_ref());
     let mut list = vec![
         ("server", server(side).unwrap_or_default()),
         ("driven by", engine.map(|engine| format::plural(engine.workers.into(), "worker")).unwrap_or_default()),
-        ("truetps", side.experiment.tool_version.clone()),
+        ("truetps", side.run.experiment.tool_version.clone()),
     ];
-    list.extend(host(&side.experiment.host));
+    list.extend(host(&side.run.experiment.host));
     list
 }
 
@@ -169,7 +167,7 @@ mod tests {
     #[test]
     fn a_disk_that_was_twice_as_slow_is_reported() {
         let host = |us_p50| {
-            let mut host = crate::fixture::Fixture::durability().experiment.host;
+            let mut host = crate::fixture::Fixture::durability().run.experiment.host;
             host.flush = Some(FlushProbe { writes: 400, us_p50, us_p99: 1e3, us_max: 1e3 });
             host
         };

@@ -105,11 +105,10 @@ fn part<'a>(input: &'a ComparisonInput<'a>) -> ComparisonPart<'a> {
 }
 
 fn side<'a>(side: &ComparedSide<'a>) -> SidePart<'a> {
-    let of_trial = side.trial.and_then(|trial| trial.server.as_ref());
     SidePart {
         name: side.name,
-        experiment: &side.experiment.name,
+        experiment: &side.run.experiment.name,
         configuration: side.configuration,
-        server: of_trial.or(side.experiment.server.as_ref()),
+        server: side.server(),
     }
 }

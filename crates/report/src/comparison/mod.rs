@@ -12,36 +12,52 @@ mod scripts;
 mod tests;
 mod verdict;
 
-use truetps_analysis::{Comparison, ThresholdState};
+use truetps_analysis::{Comparison, LoadedTrial, RecordedScript, ThresholdState};
+use truetps_archive::Run;
 use truetps_knowledge::{Diff, DurabilityPair, Survival};
-use truetps_record::{Configuration, Experiment, Plan, Trial};
+use truetps_record::{Configuration, ServerFacts, Trial, WorkloadSpec};
 
 use crate::csv;
 use crate::document::{Block, Document, DocumentSection};
-use crate::{TextScreen, UnreadFile, markdown, text, waits};
+use crate::{TextScreen, markdown, text, waits};
 
 pub use fail_if::FailIf;
 pub use json::comparison_json;
-pub use scripts::ComparedScript;
 pub(crate) use verdict::stalls_of;
 pub use verdict::threshold_word;
 
-/// One of the two, as it was recorded.
+/// One of the two.
 #[derive(Debug, Clone, Copy)]
 pub struct ComparedSide<'a> {
     /// As the user named it.
     pub name: &'a str,
-    pub plan: &'a Plan,
-    pub experiment: &'a Experiment,
+    pub run: &'a Run,
     pub configuration: &'a Configuration,
-    /// A valid trial of it; `None` where there is none.
-    pub trial: Option<&'a Trial>,
+}
+
+impl<'a> ComparedSide<'a> {
+    /// What is compared of it.
+    pub fn trials(&self) -> impl Iterator<Item = &'a LoadedTrial> + use<'a> {
+        self.run.comparable_of(self.configuration)
+    }
+
+    fn trial(&self) -> Option<&'a Trial> {
+        self.trials().next().map(|one| &one.trial)
+    }
+
     /// `None` where it is no run of a script.
-    pub script: Option<&'a ComparedScript>,
-    /// Notes on the figures of its trials, each with its trial.
-    pub notes: &'a [String],
-    /// What could not be read of its folder.
-    pub unread: &'a [UnreadFile],
+    fn script(&self) -> Option<&'a RecordedScript> {
+        self.trials().next()?.script.as_ref()
+    }
+
+    fn workload(&self) -> WorkloadSpec {
+        self.run.plan.workload_of(self.configuration)
+    }
+
+    /// The server that it was measured on.
+    fn server(&self) -> Option<&'a ServerFacts> {
+        self.trial().and_then(|trial| trial.server.as_ref()).or(self.run.experiment.server.as_ref())
+    }
 }
 
 /// The comparison of two sides.

@@ -18,7 +18,7 @@ pub(super) struct SqlDiffers {
 
 /// Keys that both sides have. What one side alone has is among the keys of the plans.
 pub(super) fn differ(input: &ComparisonInput<'_>) -> Vec<SqlDiffers> {
-    let texts = [&input.a, &input.b].map(|side| texts(&side.plan.workload_of(side.configuration)));
+    let texts = [&input.a, &input.b].map(|side| texts(&side.workload()));
     let [a, b] = texts;
     let both = a.into_iter().zip(b).filter(|((_, a), (_, b))| a != b && !a.is_empty() && !b.is_empty());
     both.map(|((key, a), (_, b))| SqlDiffers { key, diff: line_diff(&a, &b) }).collect()

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use serde_json::Value;
+use truetps_analysis::RecordedScript;
 use truetps_record::{ScriptRecord, ScriptText, SentShape};
 
 use super::conditions::DifferingCondition;
@@ -20,15 +20,6 @@ const DEVIATIONS: f64 = 3.0;
 const SHAPES_SHOWN_MAX: usize = 20;
 /// Options that are compared by the names that plans have for them, and those that only say where a run is recorded.
 const OPTIONS_NOT_SHOWN: [&str; 7] = ["threads", "time", "events", "warmup_time", "rate", "runs", "report_format"];
-
-/// What is recorded of a script's run beside its plan.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct ComparedScript {
-    /// `None`: an older version recorded it.
-    pub record: Option<ScriptRecord>,
-    /// By name, without secrets.
-    pub options: BTreeMap<String, Value>,
-}
 
 /// Everything by which the two differ.
 #[derive(Debug, Default, Serialize)]
@@ -76,7 +67,7 @@ pub(super) struct WorkDiffers {
 
 /// `None` where a side is no run of a script.
 pub(super) fn differ(input: &ComparisonInput<'_>) -> Option<ScriptsDiffer> {
-    let (a, b) = (input.a.script?, input.b.script?);
+    let (a, b) = (input.a.script()?, input.b.script()?);
     let mut differ = ScriptsDiffer { transaction: transaction(input), ..ScriptsDiffer::default() };
     if let (Some(a), Some(b)) = (&a.record, &b.record) {
         differ.texts = texts(a, b);
@@ -87,7 +78,7 @@ pub(super) fn differ(input: &ComparisonInput<'_>) -> Option<ScriptsDiffer> {
 
 /// What `script.json` would have said, where a side does not have it.
 pub(super) fn note(input: &ComparisonInput<'_>) -> Option<String> {
-    let lacks = |side: &ComparedSide<'_>| side.script.is_some_and(|script| script.record.is_none());
+    let lacks = |side: &ComparedSide<'_>| side.script().is_some_and(|script| script.record.is_none());
     let which = match (lacks(&input.a), lacks(&input.b)) {
         (true, true) => "A and B have",
         (true, false) => "A has",
@@ -108,9 +99,9 @@ pub(super) fn conditions(input: &ComparisonInput<'_>, differ: &ScriptsDiffer) ->
         .iter()
         .map(|one| DifferingCondition { what: one.what.clone(), a: text(&one.a), b: text(&one.b) })
         .collect();
-    let (Some(a), Some(b)) = (input.a.script, input.b.script) else { return rows };
+    let (Some(a), Some(b)) = (input.a.script(), input.b.script()) else { return rows };
     if a.record.is_some() != b.record.is_some() {
-        let text = |script: &ComparedScript| {
+        let text = |script: &RecordedScript| {
             let record = script.record.as_ref().map(|record| NamedText::of(&record.script).text());
             record.unwrap_or_else(|| "not recorded by the older version".to_owned())
         };
@@ -120,14 +111,13 @@ pub(super) fn conditions(input: &ComparisonInput<'_>, differ: &ScriptsDiffer) ->
     rows
 }
 
-fn options(a: &ComparedScript, b: &ComparedScript) -> Vec<DifferingCondition> {
+fn options(a: &RecordedScript, b: &RecordedScript) -> Vec<DifferingCondition> {
     let names = a.options.keys().chain(b.options.keys().filter(|name| !a.options.contains_key(*name)));
     let names = names.filter(|name| !OPTIONS_NOT_SHOWN.contains(&&*name.replace('-', "_")));
-    let text = |value: Option<&Value>| match value {
-        None | Some(Value::Null) => "not set".to_owned(),
-        Some(Value::String(text)) if text.is_empty() => "not set".to_owned(),
-        Some(Value::String(text)) => text.clone(),
-        Some(other) => other.to_string(),
+    let text = |value: Option<&String>| match value {
+        None => "not set".to_owned(),
+        Some(text) if text.is_empty() => "not set".to_owned(),
+        Some(text) => text.clone(),
     };
     let both = names.map(|name| (name, text(a.options.get(name)), text(b.options.get(name))));
     both.filter(|(_, a, b)| a != b).map(|(name, a, b)| DifferingCondition { what: format!("--{name}"), a, b }).collect()
@@ -184,7 +174,7 @@ impl TextDiffers {
 }
 
 fn transactions(side: &ComparedSide<'_>) -> u64 {
-    side.trial.and_then(|trial| trial.measured.as_ref()).map_or(0, |measured| measured.counts.ok)
+    side.trial().and_then(|trial| trial.measured.as_ref()).map_or(0, |measured| measured.counts.ok)
 }
 
 /// Shapes of which a transaction of the two sends other numbers, the largest difference first.
@@ -226,7 +216,7 @@ fn is_other_number((a, tx_a): (u64, u64), (b, tx_b): (u64, u64)) -> bool {
 
 fn transaction(input: &ComparisonInput<'_>) -> Vec<WorkDiffers> {
     let of = |side: &ComparedSide<'_>| {
-        let run = side.trial.and_then(|trial| trial.script.as_ref());
+        let run = side.trial().and_then(|trial| trial.script.as_ref());
         run.map(|run| ([run.reads, run.writes, run.other], transactions(side)))
     };
     let Some(((a, tx_a), (b, tx_b))) = of(&input.a).zip(of(&input.b)).filter(|((_, a), (_, b))| *a > 0 && *b > 0)
@@ -283,7 +273,7 @@ fn statement_blocks(input: &ComparisonInput<'_>, differ: &ScriptsDiffer) -> Vec<
         blocks.push(Block::Paragraph(format!("… and {more} more: `--format json` has all.")));
     }
     for (letter, side) in [("A", &input.a), ("B", &input.b)] {
-        let record = side.script.and_then(|script| script.record.as_ref());
+        let record = side.script().and_then(|script| script.record.as_ref());
         let left_out = record.and_then(|record| record.statements.as_ref()?.left_out.as_ref());
         blocks.extend(left_out.map(|left_out| {
             let count = format::plural(left_out.count, "statement");

@@ -1,11 +1,8 @@
 //! Comparisons of made-up experiments, in every format.
 
-use truetps_analysis::{
-    CompareOptions, CompareSide, Comparison, Judgement, Missing, Pairing, ThresholdState, TrialDetail, TrialRecord,
-    compare, detail,
-};
+use truetps_analysis::{CompareOptions, CompareSide, Comparison, Judgement, Missing, Pairing, ThresholdState, compare};
 use truetps_knowledge::DurabilityPair;
-use truetps_record::{Configuration, Trial, TrialRole, WorkloadProfile};
+use truetps_record::{Configuration, WorkloadProfile};
 
 use super::{
     ComparedSide, ComparisonInput, FailIf, comparison_csv, comparison_json, comparison_markdown, comparison_text,
@@ -28,26 +25,16 @@ struct Made {
 
 impl Made {
     fn of(fixture: Fixture, a: usize, b: usize, pairing: Pairing) -> Self {
-        let configurations = fixture.plan.configurations();
+        let configurations = fixture.run.plan.configurations();
         let (of_a, of_b) = (configurations[a].clone(), configurations[b].clone());
-        let record = |trial| TrialRecord { trial, intervals: &[], probe: None, variables: None };
-        let details: Vec<TrialDetail> = fixture.trials.iter().map(|trial| detail(&record(trial))).collect();
-        let side = |configuration: &Configuration| {
-            let is_of = |(trial, _): &(&Trial, _)| {
-                trial.configuration == *configuration && trial.validity.is_valid() && trial.role == TrialRole::Cell
-            };
-            let own = fixture.trials.iter().zip(&details).filter(is_of);
-            CompareSide { trials: own.map(|(trial, detail)| (record(trial), detail)).collect() }
-        };
+        let run = &fixture.run;
+        let side = |of| CompareSide { trials: run.comparable_of(of).collect() };
         let comparison = compare(
             &side(&of_a),
             &side(&of_b),
             &CompareOptions { pairing, smallest_effect: 0.03, of: 1, noise: fixture.analysis.noise.as_ref() },
         );
-        let judged = |configuration: &Configuration| {
-            let own = fixture.trials.iter().filter(|trial| trial.configuration == *configuration);
-            durability_of(own.map(|trial| (trial, fixture.variables.get(&trial.name))))
-        };
+        let judged = |of| durability_of(run.comparable_of(of));
         let durability = DurabilityPair::of(judged(&of_a), judged(&of_b));
         let thresholds = ["tps<-5%", "p99>10%", "durability"].map(|text| text.parse::<FailIf>().unwrap());
         let thresholds = thresholds.map(|one| (one, one.state(&comparison, &durability, 2))).to_vec();
@@ -55,16 +42,7 @@ impl Made {
     }
 
     fn input(&self) -> ComparisonInput<'_> {
-        let side = |name, configuration| ComparedSide {
-            name,
-            plan: &self.fixture.plan,
-            experiment: &self.fixture.experiment,
-            configuration,
-            trial: self.fixture.trials.iter().find(|trial| trial.configuration == *configuration),
-            script: None,
-            notes: &[],
-            unread: &[],
-        };
+        let side = |name, configuration| ComparedSide { name, run: &self.fixture.run, configuration };
         ComparisonInput {
             a: side("runs/before", &self.of_a),
             b: side("runs/after", &self.of_b),
@@ -237,7 +215,7 @@ fn one_line_of_two_plans_with_sql_of_their_own_is_what_was_different() {
         let other = Made::of(Fixture::of_plan(&plan(&inserts[1], 2)), 0, 0, Pairing::None);
         let mut input = made.input();
         assert!(!comparison_text(&[input], TextScreen::PLAIN).contains("What was different"));
-        input.b = ComparedSide { plan: &other.fixture.plan, ..other.input().b };
+        input.b = ComparedSide { run: &other.fixture.run, ..other.input().b };
         let text = comparison_text(&[input], TextScreen::PLAIN);
         let section = text.split("What was different").nth(1).unwrap_or_else(|| panic!("{text}"));
         assert!(section.trim_start().starts_with(&format!("{key}: - A, + B")), "{section}");

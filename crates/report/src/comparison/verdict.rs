@@ -5,17 +5,17 @@ use truetps_analysis::{
 };
 
 use super::{ComparedSide, ComparisonInput, InputsDiffer, conditions, figures, scripts};
-use crate::format;
+use crate::{format, remarks};
 
 pub(super) const TPS: Metric = Metric::Own(OwnMetric::Tps);
 
 /// The name, with the levels where it has several configurations: the levels that differ between the two, and the
 /// levels of factors with several in the plan, so that no two comparisons have the same name.
 pub(super) fn side_name(side: &ComparedSide<'_>, input: &ComparisonInput<'_>) -> String {
-    let several = input.a.plan.configurations().len() > 1 || input.b.plan.configurations().len() > 1;
+    let several = input.a.run.plan.configurations().len() > 1 || input.b.run.plan.configurations().len() > 1;
     let differing = conditions::differing_levels(input);
     let is_several = |name: &str| {
-        [&input.a, &input.b].iter().any(|side| side.plan.factors.get(name).is_some_and(|levels| levels.len() > 1))
+        [&input.a, &input.b].iter().any(|side| side.run.plan.factors.get(name).is_some_and(|levels| levels.len() > 1))
     };
     let levels = side.configuration.levels.iter();
     let own: Vec<_> = levels
@@ -210,8 +210,10 @@ pub(super) fn notes(input: &ComparisonInput<'_>, inputs: &InputsDiffer) -> Vec<S
     let comparison = input.comparison;
     let mut notes = Vec::new();
     for (letter, side) in [("A", &input.a), ("B", &input.b)] {
-        notes.extend(side.unread.iter().map(|unread| format!("{letter}: not read: {}", unread.what)));
-        notes.extend(side.notes.iter().map(|note| format!("{letter}: {note}")));
+        notes.extend(side.run.all_unread().map(|unread| format!("{letter}: not read: {}", unread.what)));
+        let remarked = side.trials().map(|one| &one.trial);
+        let of_trial = |trial| remarks(trial).into_iter().map(move |note| format!("{letter}: {}: {note}", trial.name));
+        notes.extend(remarked.flat_map(of_trial));
     }
     if comparison.pairing == Pairing::None {
         notes.push(

@@ -2,7 +2,7 @@
 
 use truetps_record::{Trial, TrialRole, Validity};
 
-use super::{TrialSeries, labels};
+use super::labels;
 use crate::generator::limited_trial;
 use crate::{ReportInput, format};
 
@@ -23,11 +23,10 @@ pub(super) struct TrialFiles<'a> {
 }
 
 /// In order of blocks and positions, which is the order in which they ran.
-pub(super) fn trial_files<'a>(input: &ReportInput<'a>, series: &[TrialSeries]) -> Vec<TrialFiles<'a>> {
-    let mut trials: Vec<_> = input.trials.iter().collect();
-    trials.sort_by_key(|trial| (trial.block, trial.position));
-    let files = |trial: &Trial| series.iter().find(|one| one.name == trial.name).map_or(&[][..], |one| &one.files);
-    trials.into_iter().map(|trial| describe(trial, files(trial))).collect()
+pub(super) fn trial_files<'a>(input: &ReportInput<'a>) -> Vec<TrialFiles<'a>> {
+    let mut trials: Vec<_> = input.run.trials.iter().collect();
+    trials.sort_by_key(|one| (one.trial.block, one.trial.position));
+    trials.into_iter().map(|one| describe(&one.trial, &one.files)).collect()
 }
 
 fn describe<'a>(trial: &'a Trial, files: &[&'static str]) -> TrialFiles<'a> {

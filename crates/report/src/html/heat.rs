@@ -4,12 +4,12 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use truetps_record::{Phase, Trial};
+use truetps_analysis::{IntervalSteps, LoadedTrial, TrialLatency, step_start_ns};
+use truetps_record::Phase;
 
 use super::labels::{configuration, unbroken};
 use super::script_data::Figure;
 use super::series;
-use crate::latency::{IntervalSteps, TrialLatency, step_start_ns};
 use crate::{ReportInput, format};
 
 /// Size of a picture: more would not be seen on a page, and an hour has 3,600 intervals.
@@ -47,47 +47,44 @@ pub(super) struct Picture {
 
 impl HeatSection {
     /// As many trials as fit: one of each configuration first.
-    pub(super) fn of(input: &ReportInput, latency: &BTreeMap<&str, &TrialLatency>) -> Self {
-        let (mut bytes, mut pictures) = (0, BTreeMap::new());
+    pub(super) fn of(input: &ReportInput) -> Self {
+        let (mut bytes, mut pictures) = (0, Vec::new());
         let mut left_out = 0;
-        for trial in by_turns(input) {
-            let Some(picture) = latency.get(trial.name.as_str()).and_then(|latency| Picture::of(latency)) else {
-                continue;
-            };
+        for (cell, one) in by_turns(input) {
+            let Some(picture) = one.latency.as_ref().and_then(Picture::of) else { continue };
             let size = picture.places.len() + 6 * picture.edges.len() + 120;
             if bytes + size > BYTES_MAX {
                 left_out += 1;
                 continue;
             }
             bytes += size;
-            pictures.insert(trial.name.as_str(), picture);
+            pictures.push((cell, series::name_of(&one.trial), picture));
         }
         let mut section =
             Self { options: Vec::new(), how_to_read: how_to_read(pictures.len(), left_out), data: Vec::new() };
-        for cell in &input.analysis.cells {
-            let own = input.trials.iter().filter(|trial| trial.configuration == cell.configuration);
-            let mut trials = Vec::new();
-            for trial in own {
-                let Some(picture) = pictures.remove(trial.name.as_str()) else { continue };
-                trials.push((section.data.len(), series::name_of(trial)));
-                section.data.push(picture);
+        pictures.sort_by_key(|(cell, ..)| *cell);
+        for (cell, name, picture) in pictures {
+            let label = configuration(&input.analysis.cells[cell].configuration);
+            let picture_of = (section.data.len(), name);
+            match section.options.last_mut() {
+                Some((last, trials)) if *last == label => trials.push(picture_of),
+                _ => section.options.push((label, vec![picture_of])),
             }
-            if !trials.is_empty() {
-                section.options.push((configuration(&cell.configuration), trials));
-            }
+            section.data.push(picture);
         }
         section
     }
 }
 
-/// The first trial of each configuration, then the second of each, and so on.
-fn by_turns<'a>(input: &ReportInput<'a>) -> Vec<&'a Trial> {
-    let trials = input.analysis.cells.iter().map(|cell| {
-        input.trials.iter().filter(|trial| trial.configuration == cell.configuration).enumerate().collect::<Vec<_>>()
-    });
-    let mut turns: Vec<_> = trials.flatten().collect();
-    turns.sort_by_key(|(turn, _)| *turn);
-    turns.into_iter().map(|(_, trial)| trial).collect()
+/// The first trial of each configuration, then the second of each, and so on, each with the index of its cell.
+fn by_turns<'a>(input: &ReportInput<'a>) -> Vec<(usize, &'a LoadedTrial)> {
+    let mut turns = Vec::new();
+    for (index, cell) in input.analysis.cells.iter().enumerate() {
+        let own = input.run.trials.iter().filter(|one| one.trial.configuration == cell.configuration);
+        turns.extend(own.enumerate().map(|(turn, one)| (turn, index, one)));
+    }
+    turns.sort_by_key(|(turn, ..)| *turn);
+    turns.into_iter().map(|(_, index, one)| (index, one)).collect()
 }
 
 fn how_to_read(shown: usize, left_out: usize) -> String {

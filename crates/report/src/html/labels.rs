@@ -15,13 +15,13 @@ pub(super) struct ChartLines {
 
 impl ChartLines {
     pub(super) fn of(input: &ReportInput) -> Self {
-        let title = names::curve_factors(input.plan, input.analysis);
+        let title = names::curve_factors(&input.run.plan, input.analysis);
         if title.is_empty() {
-            let names = vec![input.plan.workload.name.clone(); input.analysis.curves.len()];
+            let names = vec![input.run.plan.workload.name.clone(); input.analysis.curves.len()];
             return Self { title: "workload".to_owned(), names };
         }
         let curves = input.analysis.curves.iter();
-        Self { title, names: curves.map(|curve| names::short(input.plan, &curve.label).to_owned()).collect() }
+        Self { title, names: curves.map(|curve| names::short(&input.run.plan, &curve.label).to_owned()).collect() }
     }
 
     /// `=1 (baseline)`, or the name alone where there is nothing to compare with.

@@ -3,8 +3,8 @@
 use truetps_analysis::Ledger;
 
 use super::labels::{configuration, unbroken};
+use crate::ReportInput;
 use crate::ledger::{LedgerRow, LedgerView, absent, lines, view};
-use crate::{ReportInput, stalls};
 
 pub(super) struct LedgerSection {
     pub(super) view: LedgerView,
@@ -23,8 +23,7 @@ impl LedgerSection {
         view.lines.retain(|line| !line.is_absent());
         let mut section = Self { absent, resources: Vec::new(), all: Vec::new(), view };
         if section.view.left_out > 0 {
-            let cells = stalls::of_cells(input);
-            let ledgers: Vec<&Ledger> = cells.iter().map(|cell| &cell.ledger).collect();
+            let ledgers: Vec<&Ledger> = input.analysis.cells.iter().map(|cell| &cell.detail.ledger).collect();
             let known: Vec<LedgerRow> = lines(&ledgers).into_iter().filter(|line| !line.is_absent()).collect();
             let texts = |index: usize| known.iter().map(|line| line.texts[index].clone()).collect();
             let cells = input.analysis.cells.iter().enumerate();

@@ -27,24 +27,11 @@ mod waits;
 mod tests;
 
 use askama::Template;
-use truetps_record::Interval;
 
-use crate::{ReportInput, TrialLatency};
-
-/// What one trial has left beside its figures.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct TrialSeries {
-    /// `trial-0007`.
-    pub name: String,
-    pub intervals: Vec<Interval>,
-    /// `None` where there are no histograms.
-    pub latency: Option<TrialLatency>,
-    /// Files in its folder, as paths below that: what the page links to.
-    pub files: Vec<&'static str>,
-}
+use crate::ReportInput;
 
 /// The whole page. A trial without a series is in all tables but not in the charts over time.
-pub fn html(input: &ReportInput, series: &[TrialSeries]) -> String {
-    let page = page::Page::new(input, series);
+pub fn html(input: &ReportInput) -> String {
+    let page = page::Page::new(input);
     page.render().expect("templates are checked when they are compiled, and a String takes all that is written")
 }

@@ -85,7 +85,7 @@ fn row(input: &ReportInput, cell: &Cell, open: &OpenLoopCell) -> OpenLoopRow {
     let [p50, p95, p99, p999] = response.map(time);
     OpenLoopRow {
         level: names::level(input.analysis.axis, &cell.configuration),
-        target: open_loop::rate_text(input.plan, cell),
+        target: open_loop::rate_text(&input.run.plan, cell),
         started: format::or_nothing(open.started_per_s, format::tps),
         tps: cell.tps.as_ref().map_or_else(|| format::NOTHING.to_owned(), format::tps_estimate),
         skipped: whole(open.skipped),

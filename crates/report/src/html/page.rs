@@ -9,13 +9,13 @@ use super::ledger::LedgerSection;
 use super::noise::NoiseSection;
 use super::open_loop::OpenLoopSection;
 use super::percentiles::PercentileSection;
+use super::script_data;
 use super::series::SeriesSection;
 use super::setup::Setup;
 use super::stalls::StallSection;
 use super::table::MainTable;
 use super::trouble::Trouble;
 use super::verdict::VerdictSection;
-use super::{TrialSeries, script_data};
 use crate::{ReportInput, waits};
 
 macro_rules! asset {
@@ -102,13 +102,13 @@ pub(super) struct Page<'a> {
 }
 
 impl<'a> Page<'a> {
-    pub(super) fn new(input: &ReportInput<'a>, series: &[TrialSeries]) -> Self {
+    pub(super) fn new(input: &ReportInput<'a>) -> Self {
         let lines = ChartLines::of(input);
-        let percentiles = PercentileSection::of(input, &lines, series);
+        let percentiles = PercentileSection::of(input, &lines);
         let ledger = LedgerSection::of(input);
         let waits = waits::views(input);
-        let files = files::trial_files(input, series);
-        let series = SeriesSection::of(input, series);
+        let files = files::trial_files(input);
+        let series = SeriesSection::of(input);
         let open_loop = OpenLoopSection::of(input, &lines);
         let has_section = |anchor: &str| match anchor {
             OPEN_LOOP => open_loop.is_some(),
@@ -118,8 +118,8 @@ impl<'a> Page<'a> {
             _ => true,
         };
         Self {
-            name: &input.experiment.name,
-            tool_version: &input.experiment.tool_version,
+            name: &input.run.experiment.name,
+            tool_version: &input.run.experiment.tool_version,
             assets: ASSETS,
             sections: SECTIONS.into_iter().filter(|(anchor, _)| has_section(anchor)).collect(),
             verdict: VerdictSection::of(input, &lines),

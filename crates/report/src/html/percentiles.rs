@@ -1,15 +1,12 @@
 //! How response times are spread: percentiles of each configuration, its valid trials together.
 
-use std::collections::BTreeMap;
-
 use serde::Serialize;
 use truetps_analysis::{Axis, Cell};
 use truetps_record::Histogram;
 
+use super::heat::HeatSection;
 use super::labels::{self, ChartLines, unbroken};
 use super::script_data::Figure;
-use super::{TrialSeries, heat::HeatSection};
-use crate::latency::{TrialLatency, together};
 use crate::names::best_cell;
 use crate::{ReportInput, format, names};
 
@@ -65,33 +62,27 @@ struct PercentileLine {
 
 impl PercentileSection {
     /// `None` where no trial has a histogram.
-    pub(super) fn of(input: &ReportInput, lines: &ChartLines, series: &[TrialSeries]) -> Option<Self> {
-        let latency: BTreeMap<&str, &TrialLatency> =
-            series.iter().filter_map(|one| Some((one.name.as_str(), one.latency.as_ref()?))).collect();
-        let histograms: Vec<_> = input.analysis.cells.iter().map(|cell| histogram(cell, &latency)).collect();
-        if histograms.iter().all(Histogram::is_empty) {
+    pub(super) fn of(input: &ReportInput, lines: &ChartLines) -> Option<Self> {
+        let cells = input.analysis.cells.iter();
+        let rows: Vec<_> = cells.filter_map(|cell| Some(row(cell, cell.detail.latency.as_ref()?))).collect();
+        if rows.is_empty() {
             return None;
         }
-        let cells = input.analysis.cells.iter().zip(&histograms).filter(|(_, histogram)| !histogram.is_empty());
-        let (options, groups) = groups(input, lines, &histograms);
+        let (options, groups) = groups(input, lines);
         Some(Self {
             columns: COLUMNS,
-            rows: cells.map(|(cell, histogram)| row(cell, histogram)).collect(),
+            rows,
             how_to_read: unbroken(
                 "Read it from right to left: at 99.9 % stands the time within which all but one of 1 000 transactions \
                  ended, at the end of a line the slowest one. A line that turns up steeply says that few transactions \
                  wait very long, which a mean hides. All valid trials of a configuration are added up; only the measure \
                  phase counts.",
             ),
-            heat: HeatSection::of(input, &latency),
+            heat: HeatSection::of(input),
             data: PercentileData { chosen: chosen(input, groups.len()), groups },
             options,
         })
     }
-}
-
-fn histogram(cell: &Cell, latency: &BTreeMap<&str, &TrialLatency>) -> Histogram {
-    together(cell.trials.iter().filter_map(|name| latency.get(name.as_str()).copied()))
 }
 
 fn row(cell: &Cell, histogram: &Histogram) -> PercentileRow {
@@ -110,10 +101,10 @@ fn row(cell: &Cell, histogram: &Histogram) -> PercentileRow {
 }
 
 /// Several curves: at each place on the axis, one line for each. A single one: a line for each of its places.
-fn groups(input: &ReportInput, lines: &ChartLines, histograms: &[Histogram]) -> (Vec<String>, Vec<PercentileGroup>) {
+fn groups(input: &ReportInput, lines: &ChartLines) -> (Vec<String>, Vec<PercentileGroup>) {
     let analysis = input.analysis;
     let line = |cell: usize, look: usize, baseline: bool, name: String| {
-        let histogram = histograms.get(cell).filter(|histogram| !histogram.is_empty())?;
+        let histogram = analysis.cells[cell].detail.latency.as_ref()?;
         let max = Figure::new(histogram.max() as f64 / 1e3);
         Some(PercentileLine { name, baseline, look, transactions: histogram.len(), us: points(histogram), max })
     };

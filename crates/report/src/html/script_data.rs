@@ -127,15 +127,15 @@ fn curve_data<'a>(input: &ReportInput, curve: &Curve, name: &'a str) -> CurveDat
         level: Figure::exact(input.analysis.axis.level(&cell.configuration)),
         sustained: sustained(cell),
         limited: cell.generator_limited.is_some(),
-        tps: tps(input.trials, cell),
-        p99: p99(input.trials, cell),
+        tps: tps(input, cell),
+        p99: p99(input, cell),
     });
     let knee = curve.knee.as_ref().map(|knee| knee.connections);
     CurveData { name, baseline: curve.is_baseline, knee, cells: cells.collect() }
 }
 
 fn rule(input: &ReportInput) -> Option<u32> {
-    let is_closed = !crate::load::is_open(input.plan);
+    let is_closed = !crate::load::is_open(&input.run.plan);
     input.analysis.rule_connections.filter(|_| input.analysis.axis == Axis::Connections && is_closed)
 }
 
@@ -144,13 +144,13 @@ fn sustained(cell: &Cell) -> Option<bool> {
     (share.of > 0).then(|| share.is_all())
 }
 
-fn tps(trials: &[Trial], cell: &Cell) -> Option<Measure> {
+fn tps(input: &ReportInput, cell: &Cell) -> Option<Measure> {
     let estimate = cell.tps.as_ref()?;
     Some(Measure {
         value: Figure::new(estimate.value),
         range: estimate.low.zip(estimate.high).map(|(low, high)| (Figure::new(low), Figure::new(high))),
         text: tps_text(estimate),
-        trials: trials_of(trials, cell, |trial| Some(trial.measured.as_ref()?.tps)),
+        trials: trials_of(input, cell, |trial| Some(trial.measured.as_ref()?.tps)),
     })
 }
 
@@ -162,19 +162,19 @@ fn tps_text(estimate: &Estimate) -> String {
     }
 }
 
-fn p99(trials: &[Trial], cell: &Cell) -> Option<Measure> {
+fn p99(input: &ReportInput, cell: &Cell) -> Option<Measure> {
     let value = cell.response_us_p99?;
     Some(Measure {
         value: Figure::new(value),
         range: None,
         text: format::duration_us(value),
-        trials: trials_of(trials, cell, |trial| trial.measured.as_ref()?.response.response_us_p99),
+        trials: trials_of(input, cell, |trial| trial.measured.as_ref()?.response.response_us_p99),
     })
 }
 
-fn trials_of(trials: &[Trial], cell: &Cell, figure: impl Fn(&Trial) -> Option<f64>) -> Vec<Figure> {
-    let own = trials.iter().filter(|trial| cell.trials.contains(&trial.name));
-    own.filter_map(figure).map(Figure::new).collect()
+fn trials_of(input: &ReportInput, cell: &Cell, figure: impl Fn(&Trial) -> Option<f64>) -> Vec<Figure> {
+    let own = input.run.trials.iter().filter(|one| one.is_evidence_for(&cell.configuration));
+    own.filter_map(|one| figure(&one.trial)).map(Figure::new).collect()
 }
 
 #[cfg(test)]

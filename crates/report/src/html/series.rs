@@ -1,17 +1,16 @@
 //! Series over time: which trials belong to which configuration, and their intervals for the script.
 
 use serde::Serialize;
-use truetps_analysis::{Stall, StallKind, TrialDetail};
+use truetps_analysis::{LoadedTrial, Stall, StallKind};
 use truetps_record::{BUCKET_MS, Interval, Measured, Phase, Trial, TrialRole, Validity};
 
-use super::TrialSeries;
 use super::labels::{configuration, unbroken};
 use super::script_data::Figure;
 use super::waits::{self, WaitData};
+use crate::ReportInput;
 use crate::format::{self, NOTHING};
 use crate::generator::{LIMITED, limited_trial};
 use crate::names::best_cell;
-use crate::{ReportInput, stalls};
 
 /// Intervals in the page, of all trials together. A usual experiment has about 1,500; one takes about 25 bytes, so
 /// that the largest page has 300 KB of them. Where there are more, neighbours are merged until they fit.
@@ -97,24 +96,20 @@ struct OpenStep {
 }
 
 impl SeriesSection {
-    pub(super) fn of(input: &ReportInput, series: &[TrialSeries]) -> Self {
-        let intervals: usize = series.iter().map(|one| one.intervals.len()).sum();
+    pub(super) fn of(input: &ReportInput) -> Self {
+        let known: Vec<_> = input.run.trials.iter().filter(|one| !one.intervals.is_empty()).collect();
+        let intervals: usize = known.iter().map(|one| one.intervals.len()).sum();
         let merged = intervals.div_ceil(INTERVALS_MAX).max(1);
-        let known: Vec<_> =
-            input.trials.iter().filter_map(|trial| Some((trial, intervals_of(trial, series)?))).collect();
-        let joined_waits = waits::joined(input.details);
-        let data = |(trial, intervals): &(&Trial, &[Interval])| {
-            let detail = input.details.iter().find(|detail| detail.name == trial.name);
-            trial_data(trial, intervals, merged, detail, joined_waits)
-        };
-        let trials: Vec<TrialData> = known.iter().map(data).collect();
+        let waits: Vec<_> = input.run.trials.iter().filter_map(|one| one.detail.waits.as_ref()).collect();
+        let joined_waits = waits::joined(&waits);
+        let trials: Vec<TrialData> = known.iter().map(|one| trial_data(one, merged, joined_waits)).collect();
         let configurations = configurations(input, &known);
         let is_open = trials.iter().any(|trial| trial.open.is_some());
         Self {
             options: configurations.iter().map(|one| one.label.clone()).collect(),
             how_to_read: unbroken(&how_to_read(merged, is_open)),
             is_open,
-            waits_to_read: waits::how_to_read(input.details, joined_waits).map(|text| unbroken(&text)),
+            waits_to_read: waits::how_to_read(&waits, joined_waits).map(|text| unbroken(&text)),
             data: SeriesData { chosen: chosen(input, &configurations), trials, configurations },
         }
     }
@@ -136,14 +131,9 @@ fn how_to_read(merged: usize, is_open: bool) -> String {
     )
 }
 
-fn intervals_of<'a>(trial: &Trial, series: &'a [TrialSeries]) -> Option<&'a [Interval]> {
-    let found = series.iter().find(|one| one.name == trial.name)?;
-    (!found.intervals.is_empty()).then_some(&found.intervals)
-}
-
-fn configurations(input: &ReportInput, known: &[(&Trial, &[Interval])]) -> Vec<ConfigurationData> {
+fn configurations(input: &ReportInput, known: &[&LoadedTrial]) -> Vec<ConfigurationData> {
     let data = input.analysis.cells.iter().map(|cell| {
-        let own = known.iter().enumerate().filter(|(_, (trial, _))| trial.configuration == cell.configuration);
+        let own = known.iter().enumerate().filter(|(_, one)| one.trial.configuration == cell.configuration);
         let label = configuration(&cell.configuration);
         ConfigurationData { label, trials: own.map(|(index, _)| index).collect() }
     });
@@ -152,9 +142,9 @@ fn configurations(input: &ReportInput, known: &[(&Trial, &[Interval])]) -> Vec<C
 
 /// The one that stalled longest; where none did, the baseline where it is fastest: what all others are compared with.
 fn chosen(input: &ReportInput, configurations: &[ConfigurationData]) -> usize {
-    let details = input.analysis.cells.iter().zip(stalls::of_cells(input));
-    let worst = details.max_by(|(_, one), (_, other)| one.stalled_ms.total_cmp(&other.stalled_ms));
-    if let Some((cell, _)) = worst.filter(|(_, detail)| detail.stalled_ms > 0.0) {
+    let cells = input.analysis.cells.iter();
+    let worst = cells.max_by(|one, other| one.detail.stalled_ms.total_cmp(&other.detail.stalled_ms));
+    if let Some(cell) = worst.filter(|cell| cell.detail.stalled_ms > 0.0) {
         let label = configuration(&cell.configuration);
         return configurations.iter().position(|one| one.label == label).unwrap_or(0);
     }
@@ -165,13 +155,8 @@ fn chosen(input: &ReportInput, configurations: &[ConfigurationData]) -> usize {
     configurations.iter().position(|one| Some(&one.label) == label.as_ref()).unwrap_or(0)
 }
 
-fn trial_data(
-    trial: &Trial,
-    intervals: &[Interval],
-    merged: usize,
-    detail: Option<&TrialDetail>,
-    joined_waits: usize,
-) -> TrialData {
+fn trial_data(loaded: &LoadedTrial, merged: usize, joined_waits: usize) -> TrialData {
+    let LoadedTrial { trial, intervals, detail, .. } = loaded;
     let steps = steps(intervals, merged);
     let edge = |step: &SeriesStep| Figure::whole(step.start_ms);
     let end = steps.last().map(|step| Figure::whole(step.start_ms + step.length_ms));
@@ -186,8 +171,8 @@ fn trial_data(
         tps: steps.iter().map(|step| Figure::new(step.ok / step.length_ms.max(1.0) * 1e3)).collect(),
         p99: steps.iter().map(|step| step.p99.map(Figure::new)).collect(),
         max: steps.iter().map(|step| step.max.map(Figure::new)).collect(),
-        stalls: detail.map_or(Vec::new(), |detail| detail.stalls.list.iter().map(span).collect()),
-        waits: detail.and_then(|detail| WaitData::of(detail.waits.as_ref()?, joined_waits)),
+        stalls: detail.stalls.list.iter().map(span).collect(),
+        waits: detail.waits.as_ref().and_then(|waits| WaitData::of(waits, joined_waits)),
     }
 }
 

@@ -39,25 +39,26 @@ impl<'a> Setup<'a> {
     pub(super) fn of(input: &ReportInput<'a>) -> Self {
         Self {
             summary: unbroken(&summary(input)),
-            groups: vec![server(input), host(&input.experiment.host), load(input), generator(input), design(input)],
-            factors: factors(input.plan),
+            groups: vec![server(input), host(&input.run.experiment.host), load(input), generator(input), design(input)],
+            factors: factors(&input.run.plan),
             settings: settings(input),
-            command: command(&input.experiment.command),
-            plan_toml: input.plan.to_toml(),
+            command: command(&input.run.experiment.command),
+            plan_toml: input.run.plan.to_toml(),
         }
     }
 }
 
 fn summary(input: &ReportInput) -> String {
-    let (analysis, plan) = (input.analysis, input.plan);
-    let extended = extended(input.experiment).map(|said| format!(" The experiment was {said}.")).unwrap_or_default();
+    let (analysis, plan) = (input.analysis, &input.run.plan);
+    let extended =
+        extended(&input.run.experiment).map(|said| format!(" The experiment was {said}.")).unwrap_or_default();
     format!(
         "{} of {} in {}, one trial after another; {} of {} are evidence.{extended}",
         format::plural(analysis.trials_planned as u64, "trial"),
         format::plural(analysis.cells.len() as u64, "configuration"),
         format::plural(
             plan.design.blocks.into(),
-            if input.experiment.random_order { "randomised block" } else { "block" }
+            if input.run.experiment.random_order { "randomised block" } else { "block" }
         ),
         analysis.trials_valid,
         analysis.trials_planned,
@@ -65,8 +66,8 @@ fn summary(input: &ReportInput) -> String {
 }
 
 fn server(input: &ReportInput) -> FactGroup {
-    let place = input.experiment.sandbox_dir.clone();
-    let servers = names::servers(input.experiment);
+    let place = input.run.experiment.sandbox_dir.clone();
+    let servers = names::servers(&input.run.experiment);
     if servers.is_empty() {
         return FactGroup { title: "Server", facts: vec![("Server", NO_SERVER.to_owned())] };
     }
@@ -74,10 +75,10 @@ fn server(input: &ReportInput) -> FactGroup {
     for server in servers {
         facts.extend([("Server", names::server(server)), ("Version text", server.version_text.clone())]);
     }
-    facts.extend(match input.plan.recorded_from {
+    facts.extend(match input.run.plan.recorded_from {
         Some(personality) => [("Was at", place), ("Before a run", before_recorded(personality).to_owned())],
-        None if is_guest(input.experiment) => [("Was at", place), ("Before a trial", BEFORE_GUEST.to_owned())],
-        None => [("Data lived in", place), ("Before a trial", datadir(input.plan.design.datadir).to_owned())],
+        None if is_guest(&input.run.experiment) => [("Was at", place), ("Before a trial", BEFORE_GUEST.to_owned())],
+        None => [("Data lived in", place), ("Before a trial", datadir(input.run.plan.design.datadir).to_owned())],
     });
     FactGroup { title: "Server", facts }
 }
@@ -135,30 +136,30 @@ fn device(host: &HostFacts) -> Option<String> {
 }
 
 fn load(input: &ReportInput) -> FactGroup {
-    let (workload, load) = (&input.plan.workload, &input.plan.load);
+    let (workload, load) = (&input.run.plan.workload, &input.run.plan.load);
     let protocol = match workload.protocol {
         Protocol::Prepared => "prepared statements",
         Protocol::Text => "text, a whole SQL statement each time",
     };
     let until = load.measure_transactions.map(|n| format!(", or {} if sooner", format::plural(n, "transaction")));
     let warm_up = format!("{} s, not counted", load.warm_up_s);
-    let length = match input.plan.recorded_from {
-        Some(_) => load::recorded_length(input.plan),
+    let length = match input.run.plan.recorded_from {
+        Some(_) => load::recorded_length(&input.run.plan),
         None => format!("{} s{}", load.measure_s, until.unwrap_or_default()),
     };
     let mut facts = match &workload.script {
         Some(script) => {
-            let hash = script_hash(input.trials).map_or_else(String::new, |hash| format!(", {hash}"));
+            let hash = script_hash(input).map_or_else(String::new, |hash| format!(", {hash}"));
             vec![("Script", format!("{script}, of sysbench{hash}"))]
         }
         None => vec![
             ("Workload", workload.name.clone()),
-            ("Tables", unbroken(&load::tables(input.plan))),
+            ("Tables", unbroken(&load::tables(&input.run.plan))),
             ("Protocol", protocol.to_owned()),
         ],
     };
     facts.extend([("Warm-up", warm_up), ("Measured", unbroken(&length))]);
-    if let Some(rates) = rates(input.plan) {
+    if let Some(rates) = rates(&input.run.plan) {
         facts.push(("Loop", unbroken(&format!("open: starts follow a schedule; {rates}"))));
         facts.push(("Arrivals", arrivals(load.arrivals).to_owned()));
         facts.extend(latency_limit(load).map(|limit| ("Latency limit", unbroken(&limit))));
@@ -176,7 +177,7 @@ fn generator(input: &ReportInput) -> FactGroup {
     let share = |share: Option<f64>, of: &str| {
         share.map_or_else(unknown, |share| unbroken(&format!("{} of {of}", format::percent(share))))
     };
-    let asked = match input.plan.load.mode {
+    let asked = match input.run.plan.load.mode {
         DriveMode::Auto => String::new(),
         mode => format!(", as the plan says ({})", load::mode(mode)),
     };
@@ -194,7 +195,7 @@ fn generator(input: &ReportInput) -> FactGroup {
 }
 
 fn design(input: &ReportInput) -> FactGroup {
-    let (experiment, design) = (input.experiment, &input.plan.design);
+    let (experiment, design) = (&input.run.experiment, &input.run.plan.design);
     let length = if experiment.quick { "quick: short trials, a first look" } else { "full" };
     let facts = vec![
         ("Started", experiment.created_at.clone()),
@@ -221,12 +222,12 @@ fn factors(plan: &Plan) -> Vec<FactorRow<'_>> {
 
 /// The plan's own settings first; what truetps chose follows.
 fn settings<'a>(input: &ReportInput<'a>) -> Vec<SettingRow<'a>> {
-    let plan = &input.plan.server.settings;
+    let plan = &input.run.plan.server.settings;
     let from_plan = plan.iter().map(|(name, value)| (name, value.option_text(), "the plan"));
     // Of several servers each may have others; a line that all have in common is shown once.
     let mut chosen: Vec<_> = Vec::new();
-    let servers = names::servers(input.experiment);
-    for line in servers.iter().flat_map(|server| names::chosen_settings(input.plan, server)) {
+    let servers = names::servers(&input.run.experiment);
+    for line in servers.iter().flat_map(|server| names::chosen_settings(&input.run.plan, server)) {
         if !chosen.contains(&line) {
             chosen.push(line);
         }

@@ -22,9 +22,9 @@ impl<'a> StallSection<'a> {
             0 => String::new(),
             more => format!(" {more} shorter ones are left out of the table: JSON has all."),
         };
-        let cells = input.analysis.cells.iter().zip(stalls::of_cells(input));
         let is_one = input.analysis.cells.len() == 1;
-        let cells = cells.map(|(cell, detail)| (configuration(&cell.configuration), stalls::cell_texts(&detail)));
+        let cells = input.analysis.cells.iter();
+        let cells = cells.map(|cell| (configuration(&cell.configuration), stalls::cell_texts(&cell.detail)));
         Some(Self {
             lead: unbroken(&format!("Stalls: {fact}.")),
             how_to_read: unbroken(&format!("{}{more}", stalls::HOW_TO_READ)),

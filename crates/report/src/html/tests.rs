@@ -1,14 +1,15 @@
 //! The page as a whole. `TRUETPS_KEEP_HTML=/some/folder cargo test -p truetps-report html` keeps the pages that these
 //! tests make, to be looked at in a browser.
 
+use truetps_analysis::{LoadedTrial, TrialLatency, UnreadFile};
 use truetps_record::{
     Counts, ErrorClass, ErrorCount, Interval, LatencyFigures, LatencyInterval, Phase, StartCounts, Trial, Validity,
 };
 
-use super::{TrialSeries, html};
+use super::html;
+use crate::ReportInput;
 use crate::fixture::Fixture;
 use crate::fixture_open::open_loop;
-use crate::{TrialLatency, UnreadFile};
 
 const FILES: [&str; 3] = ["run.json", "intervals.jsonl", "latency.hdr"];
 const HOSTILE: &str = "</script><script>alert(1)</script><img src=x onerror=alert(1)>\"'&";
@@ -49,10 +50,10 @@ fn scatter(trial: &mut Trial) {
     measured.response.response_us_p99 = measured.response.response_us_p99.map(|us| us / factor);
 }
 
-fn series_of(trial: &Trial) -> TrialSeries {
-    let Some(measured) = &trial.measured else {
-        return TrialSeries { name: trial.name.clone(), files: FILES.to_vec(), ..TrialSeries::default() };
-    };
+fn add_series(one: &mut LoadedTrial) {
+    one.files = FILES.to_vec();
+    let trial = &one.trial;
+    let Some(measured) = &trial.measured else { return };
     let interval = |second: u32| {
         let stalled = random(trial, second) > 0.985;
         let tps = if stalled { 0.0 } else { measured.tps * (0.9 + 0.2 * random(trial, second + 50)) };
@@ -77,12 +78,8 @@ fn series_of(trial: &Trial) -> TrialSeries {
             gaps: Vec::new(),
         }
     };
-    TrialSeries {
-        name: trial.name.clone(),
-        intervals: (0..11).map(interval).collect(),
-        latency: Some(latency_of(trial, 11)),
-        files: FILES.to_vec(),
-    }
+    one.intervals = (0..11).map(interval).collect();
+    one.latency = Some(latency_of(trial, 11));
 }
 
 /// Two bands of response times around the trial's median, and a stall now and then.
@@ -113,8 +110,12 @@ fn latency_of(trial: &Trial, seconds: u32) -> TrialLatency {
 }
 
 fn page(name: &str, fixture: &Fixture) -> String {
-    let series: Vec<_> = fixture.trials.iter().map(series_of).collect();
-    let page = html(&fixture.input(), &series);
+    let (mut run, mut analysis) = (fixture.run.clone(), fixture.analysis.clone());
+    run.trials.iter_mut().for_each(add_series);
+    for (cell, with_series) in analysis.cells.iter_mut().zip(run.analyse().cells) {
+        cell.detail = with_series.detail;
+    }
+    let page = html(&ReportInput { run: &run, analysis: &analysis });
     keep(name, &page);
     page
 }
@@ -131,9 +132,9 @@ fn an_ordinary_page_is_small_and_complete() {
     let fixture = ordinary();
     let page = page("ordinary.html", &fixture);
     assert!(!page.contains("broke down</a>"), "stalls were not looked for");
-    assert_eq!(fixture.trials.len(), 140);
+    assert_eq!(fixture.run.trials.len(), 140);
     assert!(page.len() < SIZE_MAX, "{} bytes", page.len());
-    for trial in &fixture.trials {
+    for LoadedTrial { trial, .. } in &fixture.run.trials {
         for file in FILES {
             assert!(page.contains(&format!(r#"href="./{}/{file}""#, trial.name)), "{} {file}", trial.name);
         }
@@ -169,21 +170,21 @@ fn hostile_text_stays_text() {
         measured.generator_limited = Some(hostile());
     });
     let hostile = || HOSTILE.to_owned();
-    fixture.experiment.schedule[2].name = hostile();
-    fixture.experiment.name = hostile();
-    fixture.experiment.tool_version = hostile();
-    fixture.experiment.created_at = hostile();
-    fixture.experiment.sandbox_dir = hostile();
-    fixture.experiment.command.push(hostile());
-    let server = fixture.experiment.server.as_mut().unwrap();
+    fixture.run.experiment.schedule[2].name = hostile();
+    fixture.run.experiment.name = hostile();
+    fixture.run.experiment.tool_version = hostile();
+    fixture.run.experiment.created_at = hostile();
+    fixture.run.experiment.sandbox_dir = hostile();
+    fixture.run.experiment.command.push(hostile());
+    let server = fixture.run.experiment.server.as_mut().unwrap();
     server.version = hostile();
     server.version_text = hostile();
     server.chosen_settings.push((hostile(), hostile()));
-    let host = &mut fixture.experiment.host;
+    let host = &mut fixture.run.experiment.host;
     (host.kernel, host.cpu_model) = (hostile(), hostile());
     (host.virtualisation, host.file_system, host.device) = (Some(hostile()), Some(hostile()), Some(hostile()));
-    fixture.plan.about = hostile();
-    fixture.plan.workload.name = hostile();
+    fixture.run.plan.about = hostile();
+    fixture.run.plan.workload.name = hostile();
     for curve in &mut fixture.analysis.curves {
         curve.label = hostile();
     }
@@ -247,7 +248,7 @@ fn a_closed_loop_has_nothing_of_an_open_one() {
 #[test]
 fn a_record_of_an_older_version_has_a_page() {
     let fixture = Fixture::old();
-    let page = html(&fixture.input(), &[Fixture::old_series()]);
+    let page = html(&fixture.input());
     keep("old.html", &page);
     assert_eq!((fixture.analysis.trials_valid, fixture.analysis.cells[0].open_loop.is_none()), (1, true));
     assert_eq!(script_data(&page)["trials"][0]["name"], "trial-0028");
@@ -275,7 +276,7 @@ fn every_shape_of_experiment_has_a_page() {
 #[test]
 fn a_stall_is_shaded_and_explained_and_costs_stand_side_by_side() {
     let fixture = Fixture::watched();
-    let page = html(&fixture.input(), &fixture.watched_series());
+    let page = html(&fixture.input());
     keep("watched.html", &page);
     for part in [
         "Stalls: 1.8 of 60.0\u{a0}s measured (3.0\u{a0}%) in 1 of 2 trials, longest 1.8\u{a0}s (trial-0002, 20.3\u{a0}s after its first transaction; waiting for redo flush).",
@@ -300,7 +301,7 @@ fn a_stall_is_shaded_and_explained_and_costs_stand_side_by_side() {
 fn configurations_that_do_not_fit_beside_each_other_have_a_ledger_too() {
     for connections in ["4, 8", "1, 2, 4, 8, 16, 32, 64, 128"] {
         let fixture = Fixture::watched_at(connections);
-        let page = html(&fixture.input(), &fixture.watched_series());
+        let page = html(&fixture.input());
         assert!(page.contains("The ledger of all configurations"), "{connections}");
         for cell in &fixture.analysis.cells {
             let name = super::labels::configuration(&cell.configuration);
@@ -312,7 +313,11 @@ fn configurations_that_do_not_fit_beside_each_other_have_a_ledger_too() {
 #[test]
 fn what_could_not_be_read_is_said() {
     let mut fixture = Fixture::connections_only();
-    fixture.unread = vec![UnreadFile { what: format!("trial-0009/run.json: {HOSTILE}"), whole_trial: true }];
+    fixture.run.unread = vec![UnreadFile {
+        path: "run.json".into(),
+        what: format!("trial-0009/run.json: {HOSTILE}"),
+        whole_trial: true,
+    }];
     let page = page("unread.html", &fixture);
     assert!(page.contains("1 trial could not be read.") && page.contains("trial-0009/run.json: &#60;/script"));
 }
@@ -320,20 +325,20 @@ fn what_could_not_be_read_is_said() {
 #[test]
 fn without_series_the_page_says_so() {
     let fixture = Fixture::durability();
-    let page = html(&fixture.input(), &[]);
+    let page = html(&fixture.input());
     assert!(page.contains("No series of this experiment could be read."));
     script_data(&page);
 }
 
 #[test]
 fn an_hour_of_seconds_is_merged() {
-    let fixture = Fixture::connections_only();
-    let mut series: Vec<_> = fixture.trials.iter().map(series_of).collect();
-    for one in &mut series {
+    let mut fixture = Fixture::connections_only();
+    for one in &mut fixture.run.trials {
+        add_series(one);
         let last = one.intervals[10].clone();
         one.intervals.extend((11..30_000).map(|second| Interval { start_ms: f64::from(second) * 1e3, ..last.clone() }));
     }
-    let page = html(&fixture.input(), &series);
+    let page = html(&fixture.input());
     keep("long.html", &page);
     assert!(page.len() < 600_000, "{} bytes", page.len());
     assert!(page.contains("each step joins 5 intervals"));
@@ -352,13 +357,13 @@ fn tables_stand_without_the_script() {
 #[test]
 fn a_search_marks_the_rates_that_broke_its_limits() {
     let mut fixture = Fixture::rates();
-    fixture.experiment.slo = Some("p99<1ms".parse().unwrap());
+    fixture.run.experiment.slo = Some("p99<1ms".parse().unwrap());
     let fixture = fixture.with(|trials| {
         for trial in trials.iter_mut().filter(|trial| trial.configuration.rate() == Some(1000.0)) {
             trial.measured.as_mut().unwrap().response.response_us_p99 = Some(500.0);
         }
     });
-    let page = html(&fixture.input(), &[]);
+    let page = html(&fixture.input());
     let at = page.find("Open loop: did the server keep up?").unwrap();
     let table = &page[at..page[at..].find("</table>").unwrap() + at];
     assert!(table.contains("<th scope=\"col\" class=\"text\">keeps to p99&#60;1ms</th>"), "{table}");

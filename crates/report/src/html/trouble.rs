@@ -49,17 +49,17 @@ impl<'a> Trouble<'a> {
         });
         Self {
             summary: summary(input),
-            unread: input.unread.iter().map(|unread| unread.what.as_str()).collect(),
+            unread: input.run.all_unread().map(|unread| unread.what.as_str()).collect(),
             invalid: invalid.collect(),
             errors: errors(input),
-            notes: [notes(input.trials), guest::lines(input)].concat(),
+            notes: [notes(input), guest::lines(input)].concat(),
         }
     }
 }
 
 fn summary(input: &ReportInput) -> String {
     let analysis = input.analysis;
-    let unread = input.unread.iter().filter(|unread| unread.whole_trial).count();
+    let unread = input.run.unread.iter().filter(|unread| unread.whole_trial).count();
     let ran = analysis.trials_valid + analysis.invalid.len();
     let used = match (ran, analysis.invalid.len()) {
         (0, _) => "No trial has run.".to_owned(),
@@ -91,7 +91,7 @@ struct TroubleTotal<'a> {
 fn errors<'a>(input: &ReportInput<'a>) -> Vec<ErrorRow<'a>> {
     let mut by_name: BTreeMap<(u16, ErrorClass), TroubleTotal> = BTreeMap::new();
     let with_trial = |trial| errors_of(trial).iter().map(move |error| (trial, error));
-    for (trial, error) in input.trials.iter().flat_map(with_trial) {
+    for (trial, error) in input.trials().flat_map(with_trial) {
         let seen = by_name.entry((error.code, error.class));
         let seen = seen.or_insert(TroubleTotal { first: error, failed: 0, retried: 0, most: 0, most_in: trial });
         seen.failed += error.count;
@@ -116,7 +116,7 @@ fn error_row<'a>(input: &ReportInput<'a>, seen: &TroubleTotal<'a>) -> ErrorRow<'
         code: if seen.first.code == 0 { String::new() } else { seen.first.code.to_string() },
         failed: format::count(seen.failed),
         retried: format::count(seen.retried),
-        policy: load::handling(&input.plan.load.errors, seen.first.class),
+        policy: load::handling(&input.run.plan.load.errors, seen.first.class),
         most_in: format!(
             "{}: {} ({})",
             seen.most_in.name,
@@ -128,9 +128,9 @@ fn error_row<'a>(input: &ReportInput<'a>, seen: &TroubleTotal<'a>) -> ErrorRow<'
 }
 
 /// Each note once, with the trials that it was made on.
-fn notes(trials: &[Trial]) -> Vec<String> {
+fn notes(input: &ReportInput) -> Vec<String> {
     let mut by_text: BTreeMap<String, Vec<&str>> = BTreeMap::new();
-    for trial in trials {
+    for trial in input.trials() {
         let clients = trial.engine.as_ref().filter(|engine| engine.clients_failed > 0);
         let failed = clients.map(|engine| format!("{} of {} clients failed", engine.clients_failed, engine.clients));
         for note in remarks(trial).into_iter().chain(failed) {

@@ -35,7 +35,7 @@ impl VerdictSection {
         let tiles = input.analysis.curves.iter().enumerate();
         Self {
             facts: facts(input),
-            question: input.plan.about.clone(),
+            question: input.run.plan.about.clone(),
             verdicts: each(verdicts(input)),
             stalls: stalls::fact(input).filter(|_| stalls::any(input)).map(|fact| unbroken(&fact)),
             meaning: each(meaning::meaning(input)),
@@ -47,7 +47,7 @@ impl VerdictSection {
 
 /// `durability, 2026-01-02, mariadb 10.11.19`.
 fn facts(input: &ReportInput) -> String {
-    let experiment = input.experiment;
+    let experiment = &input.run.experiment;
     let servers: Vec<_> = names::servers(experiment).iter().map(names::server).collect();
     let server = if servers.is_empty() { "no server".to_owned() } else { servers.join(", ") };
     let date = experiment.created_at.split('T').next().unwrap_or_default();
@@ -63,7 +63,11 @@ fn tile(input: &ReportInput, curve: &Curve, label: String) -> Option<Tile> {
     let p99 = best.response_us_p99.map(|us| format!("p99 there {}", format::duration_us(us)));
     let (tps, range) = split_range(&format::tps_estimate(best.tps.as_ref()?));
     let sustained = best.open_loop.as_ref().map(|open| {
-        format!("target rate {}, sustained: {}", open_loop::rate_text(input.plan, best), open_loop::sustained(open))
+        format!(
+            "target rate {}, sustained: {}",
+            open_loop::rate_text(&input.run.plan, best),
+            open_loop::sustained(open)
+        )
     });
     let details = curve.knee.iter().map(knee).chain(sustained).chain(p99);
     Some(Tile {

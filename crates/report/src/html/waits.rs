@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde::Serialize;
-use truetps_analysis::{TrialDetail, WaitSeries, WaitSource};
+use truetps_analysis::{WaitSeries, WaitSource};
 
 use super::script_data::Figure;
 use crate::format;
@@ -20,16 +20,14 @@ pub(super) struct WaitData {
 }
 
 /// How many neighbouring steps are one in the page.
-pub(super) fn joined(details: &[TrialDetail]) -> usize {
-    let figures = details.iter().filter_map(|detail| detail.waits.as_ref());
-    let figures: usize = figures.map(|waits| waits.edges_ms.len() * (waits.classes.len() + 1)).sum();
+pub(super) fn joined(waits: &[&WaitSeries]) -> usize {
+    let figures: usize = waits.iter().map(|waits| waits.edges_ms.len() * (waits.classes.len() + 1)).sum();
     figures.div_ceil(FIGURES_MAX).max(1)
 }
 
 /// `None` where no trial has waits.
-pub(super) fn how_to_read(details: &[TrialDetail], joined: usize) -> Option<String> {
-    let waits: Vec<_> = details.iter().filter_map(|detail| detail.waits.as_ref()).collect();
-    let how = how_counted(&waits)?;
+pub(super) fn how_to_read(waits: &[&WaitSeries], joined: usize) -> Option<String> {
+    let how = how_counted(waits)?;
     let merged = if joined == 1 { String::new() } else { format!(" Each step joins {joined} readings.") };
     Some(format!(
         "The height is how many sessions waited at a time; each colour is a class of waits, in the order of the list. {how}. \
@@ -61,18 +59,11 @@ fn how_counted(all: &[&WaitSeries]) -> Option<String> {
 
 impl WaitData {
     pub(super) fn of(series: &WaitSeries, joined: usize) -> Option<Self> {
-        let edges: Vec<f64> = series.edges_ms.clone();
-        let last = *edges.last()?;
-        let steps: Vec<_> = edges.windows(2).map(|edge| edge[1] - edge[0]).collect();
-        let starts = edges[..edges.len() - 1].iter().step_by(joined).chain([&last]);
-        let mean = |(values, lengths): (&[f64], &[f64])| {
-            let sum: f64 = values.iter().zip(lengths).map(|(value, length)| value * length).sum();
-            Figure::new(sum / lengths.iter().sum::<f64>().max(1e-9))
-        };
-        let of_class = |values: &[f64]| values.chunks(joined).zip(steps.chunks(joined)).map(mean).collect();
+        let series = series.joined(joined)?;
+        let figures = |values: &[f64]| values.iter().map(|value| Figure::new(*value)).collect();
         Some(Self {
-            edges: starts.map(|edge| Figure::whole(*edge)).collect(),
-            classes: series.classes.iter().map(|(class, values)| (class.name(), of_class(values))).collect(),
+            edges: series.edges_ms.iter().map(|edge| Figure::whole(*edge)).collect(),
+            classes: series.classes.iter().map(|(class, values)| (class.name(), figures(values))).collect(),
         })
     }
 }
@@ -82,21 +73,6 @@ mod tests {
     use truetps_analysis::WaitClass;
 
     use super::*;
-
-    #[test]
-    fn joined_steps_are_means_over_time() {
-        let series = WaitSeries {
-            source: WaitSource::Timed,
-            sampled: Vec::new(),
-            edges_ms: vec![0.0, 1000.0, 4000.0, 5000.0],
-            classes: vec![(WaitClass::RedoFlush, vec![4.0, 0.0, 2.0])],
-        };
-        let values = |list: &[Figure]| list.iter().map(|figure| figure.value()).collect::<Vec<_>>();
-        let one = WaitData::of(&series, 1).unwrap();
-        assert_eq!((values(&one.edges), values(&one.classes[0].1)), (series.edges_ms.clone(), vec![4.0, 0.0, 2.0]));
-        let two = WaitData::of(&series, 2).unwrap();
-        assert_eq!((values(&two.edges), values(&two.classes[0].1)), (vec![0.0, 4000.0, 5000.0], vec![1.0, 2.0]));
-    }
 
     #[test]
     fn each_way_of_counting_is_named() {

@@ -1,5 +1,5 @@
-//! The histograms of one trial, made small enough to be drawn: all of its measure phase together, and each interval in
-//! steps of an eighth of a doubling.
+//! The histograms of one trial, made small enough to be kept and drawn: all of its measure phase together, and each
+//! interval in steps of an eighth of a doubling.
 
 use truetps_record::{Histogram, LatencyInterval, Phase, new_histogram};
 
@@ -10,22 +10,22 @@ const FIRST_NS: f64 = 256.0;
 /// As many as histograms reach: 256 ns to an hour are less than 34 doublings.
 const STEPS: u16 = 34 * 8;
 
-/// Response times of one trial, as far as a report shows them.
+/// Response times of one trial.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct TrialLatency {
     /// Of the measure phase: nanoseconds and how many transactions took them, by rising time.
     total: Vec<(u64, u64)>,
-    pub(crate) intervals: Vec<IntervalSteps>,
+    pub intervals: Vec<IntervalSteps>,
 }
 
 /// One interval: which steps have how many transactions.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct IntervalSteps {
-    pub(crate) phase: Phase,
-    pub(crate) start_ms: f64,
-    pub(crate) length_ms: f64,
+pub struct IntervalSteps {
+    pub phase: Phase,
+    pub start_ms: f64,
+    pub length_ms: f64,
     /// By rising step.
-    pub(crate) counts: Vec<(u16, u64)>,
+    pub counts: Vec<(u16, u64)>,
 }
 
 impl TrialLatency {
@@ -47,18 +47,20 @@ impl TrialLatency {
     }
 
     /// Microseconds of the fastest transaction of the measure phase, as exact as the histograms are.
-    pub(crate) fn fastest_us(&self) -> Option<f64> {
+    pub fn fastest_us(&self) -> Option<f64> {
         self.total.first().map(|(ns, _)| *ns as f64 / 1e3)
     }
 }
 
-/// All of these trials as one histogram.
-pub(crate) fn together<'a>(trials: impl IntoIterator<Item = &'a TrialLatency>) -> Histogram {
+/// All of these trials as one histogram; `None` where none has a transaction.
+pub(crate) fn together<'a>(trials: impl IntoIterator<Item = &'a TrialLatency>) -> Option<Histogram> {
+    let mut trials = trials.into_iter().filter(|trial| !trial.total.is_empty()).peekable();
+    trials.peek()?;
     let mut histogram = new_histogram();
     for trial in trials {
         add(&mut histogram, &trial.total);
     }
-    histogram
+    Some(histogram)
 }
 
 fn add(histogram: &mut Histogram, counts: &[(u64, u64)]) {
@@ -83,7 +85,7 @@ fn in_steps(starts: &[u64], counts: &[(u64, u64)]) -> Vec<(u16, u64)> {
 }
 
 /// Where a step begins, nanoseconds.
-pub(crate) fn step_start_ns(step: u16) -> f64 {
+pub fn step_start_ns(step: u16) -> f64 {
     FIRST_NS * (f64::from(step) / STEPS_A_DOUBLING).exp2()
 }
 
@@ -102,11 +104,11 @@ mod tests {
             interval(Phase::Measure, &[(1_000_000, 2), (4_000_000, 1)]),
             interval(Phase::Measure, &[(2_000_000, 3)]),
         ]);
-        let both = together([&trial, &trial]);
+        let both = together([&trial, &trial]).unwrap();
         assert_eq!((both.len(), trial.intervals.len()), (12, 3));
         let fastest = trial.fastest_us().unwrap();
         assert!((fastest - 1000.0).abs() < 1.0, "{fastest}");
-        assert_eq!(TrialLatency::default().fastest_us(), None);
+        assert_eq!((TrialLatency::default().fastest_us(), together([&TrialLatency::default()])), (None, None));
     }
 
     #[test]

@@ -1,0 +1,86 @@
+//! One trial with everything that was recorded of it: what analysis and reports are made from.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use truetps_record::{Configuration, Interval, ProbeSeries, ScriptRecord, Trial, TrialRole, Validity};
+
+use crate::detail::TrialDetail;
+use crate::evidence::evidence_of;
+use crate::is_cell;
+use crate::latency::TrialLatency;
+use crate::stalls::{Stalls, StallsUnknown};
+
+/// A trial, the series that were recorded beside its figures, and what happened within it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LoadedTrial {
+    pub trial: Trial,
+    pub intervals: Vec<Interval>,
+    /// `None`: the probe was off.
+    pub probe: Option<ProbeSeries>,
+    /// `None` where there are no histograms, or where they were not needed.
+    pub latency: Option<TrialLatency>,
+    /// What the server was set to, where that is known.
+    pub variables: Option<BTreeMap<String, String>>,
+    /// `None` where it is no run of a script.
+    pub script: Option<RecordedScript>,
+    /// Files in its folder, as paths below that.
+    pub files: Vec<&'static str>,
+    /// What could not be read of it, or is missing.
+    pub unread: Vec<UnreadFile>,
+    /// Made from everything above by [`TrialDetail::of`].
+    pub detail: TrialDetail,
+}
+
+/// What is recorded of a script's run beside its plan.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct RecordedScript {
+    /// `None`: an older version recorded it.
+    pub record: Option<ScriptRecord>,
+    /// By name, without secrets; an option that was not set is missing.
+    pub options: BTreeMap<String, String>,
+}
+
+/// A file that is damaged, of a newer version, or was edited.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnreadFile {
+    pub path: PathBuf,
+    /// Its path below the experiment's folder, and what is wrong with it.
+    pub what: String,
+    /// The trial itself is left out, not only a part of what it has left.
+    pub whole_trial: bool,
+}
+
+/// Nothing is known of it beside its figures.
+impl From<Trial> for LoadedTrial {
+    fn from(trial: Trial) -> Self {
+        Self {
+            trial,
+            intervals: Vec::new(),
+            probe: None,
+            latency: None,
+            variables: None,
+            script: None,
+            files: Vec::new(),
+            unread: Vec::new(),
+            detail: TrialDetail { stalls: Stalls::unknown(StallsUnknown::NotRead), ..TrialDetail::default() },
+        }
+    }
+}
+
+impl LoadedTrial {
+    /// Whether figures of this configuration are made from this trial.
+    pub fn is_evidence_for(&self, configuration: &Configuration) -> bool {
+        is_cell(&self.trial) && self.trial.configuration == *configuration && evidence_of(self).is_ok()
+    }
+
+    /// The repetition of another trial of its block, which tells the noise and is no evidence.
+    pub fn is_twin(&self) -> bool {
+        self.trial.role == TrialRole::AaTwin
+    }
+
+    /// Whether it is comparable at all: it ended well, and has figures.
+    pub fn is_comparable(&self) -> bool {
+        self.trial.validity == Validity::Valid && self.trial.measured.is_some()
+    }
+}

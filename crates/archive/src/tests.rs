@@ -1,0 +1,66 @@
+//! A recorded run of an older version, as it is and damaged.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use truetps_analysis::StallsUnknown;
+
+use crate::{Histograms, Run};
+
+fn recorded() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../report/testdata/before-probe")
+}
+
+/// A copy that a test may damage.
+fn copy() -> tempfile::TempDir {
+    let copy = tempfile::tempdir().unwrap();
+    let mut folders = vec![PathBuf::new()];
+    while let Some(folder) = folders.pop() {
+        fs::create_dir_all(copy.path().join(&folder)).unwrap();
+        for entry in fs::read_dir(recorded().join(&folder)).unwrap() {
+            let entry = entry.unwrap();
+            let path = folder.join(entry.file_name());
+            if entry.file_type().unwrap().is_dir() {
+                folders.push(path);
+            } else {
+                fs::copy(entry.path(), copy.path().join(path)).unwrap();
+            }
+        }
+    }
+    copy
+}
+
+#[test]
+fn a_run_has_everything_that_its_folder_has() {
+    let run = Run::open(&recorded(), Histograms::Read).unwrap();
+    assert_eq!((run.trials.len(), run.all_unread().count(), run.siblings.len()), (2, 0, 0));
+    for one in &run.trials {
+        assert!(!one.intervals.is_empty() && one.latency.is_some() && one.variables.is_some() && one.probe.is_none());
+        assert_eq!(one.detail.stalls.unknown, Some(StallsUnknown::NoBuckets));
+    }
+    let analysis = run.analyse();
+    assert!(analysis.cells.iter().any(|cell| cell.detail.latency.is_some()));
+}
+
+#[test]
+fn one_trial_is_read_alone_with_the_figures_of_the_others() {
+    let run = Run::open(&recorded().join("trial-0002"), Histograms::LeftOut).unwrap();
+    let names: Vec<_> = run.trials.iter().map(|one| one.trial.name.as_str()).collect();
+    assert_eq!((names, run.siblings.len(), run.trials[0].latency.is_none()), (vec!["trial-0002"], 1, true));
+    assert_eq!(run.noise(), Run::open(&recorded(), Histograms::LeftOut).unwrap().noise());
+}
+
+#[test]
+fn damage_is_named_and_the_rest_is_there() {
+    let copy = copy();
+    fs::write(copy.path().join("trial-0001/run.json"), "{").unwrap();
+    fs::write(copy.path().join("trial-0002/intervals.jsonl"), "").unwrap();
+    let run = Run::open(copy.path(), Histograms::Read).unwrap();
+    assert!(run.has_lost_a_trial());
+    let [lost] = &run.unread[..] else { panic!("{:?}", run.unread) };
+    assert!(lost.what.starts_with("trial-0001/run.json: "), "{lost:?}");
+    let [left] = &run.trials[..] else { panic!("{:?}", run.trials) };
+    assert!(left.unread.iter().any(|file| file.path.ends_with("trial-0002/intervals.jsonl")), "{:?}", left.unread);
+    assert_eq!(left.detail.stalls.unknown, Some(StallsUnknown::NotRead));
+    assert!(left.detail.ledger.is_some() && left.latency.is_some());
+}
