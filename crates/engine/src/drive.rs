@@ -87,7 +87,7 @@ impl<'w, 'a> Drive<'w, 'a> {
             if is_draining {
                 let patience_ns = ns(self.worker.shared.drain_timeout);
                 let ends_ns = *drain_ends_ns.get_or_insert(now_ns.saturating_add(patience_ns));
-                if self.recorder.in_flight() == 0 || now_ns >= ends_ns {
+                if self.recorder.tally.in_flight() == 0 || now_ns >= ends_ns {
                     break;
                 }
             } else {
@@ -104,8 +104,8 @@ impl<'w, 'a> Drive<'w, 'a> {
         let is_away = |client: &&EngineClient| client.absence.as_ref().is_some_and(|absence| !absence.is_planned);
         let away = self.worker.clients.iter().filter(is_away).count();
         self.end.lost += away as u32;
-        self.end.unanswered = self.recorder.in_flight() as u32;
-        self.end.drain_answers = self.recorder.answers();
+        self.end.unanswered = self.recorder.tally.in_flight() as u32;
+        self.end.drain_answers = self.recorder.tally.sums.counts.statements;
         self.recorder.finish(now_ns);
         self.worker.quit();
         Ok(self.end)
@@ -202,12 +202,12 @@ impl<'w, 'a> Drive<'w, 'a> {
 
     fn take_start(&mut self, slot: usize, now_ns: u64) {
         let taken = self.pace.take(slot, now_ns);
-        self.recorder.skipped(taken.skipped);
+        self.recorder.tally.skipped(taken.skipped);
         self.settle_starts(taken.skipped);
         let Some(scheduled_ns) = taken.scheduled_ns else { return };
         let client = &mut self.worker.clients[slot];
-        self.recorder.started();
-        self.recorder.started_late(scheduled_ns, client.free_since_ns, now_ns);
+        self.recorder.tally.dequeued();
+        self.recorder.tally.started(scheduled_ns, client.free_since_ns, now_ns);
         client.scheduled_ns = scheduled_ns;
         client.started_ns = now_ns;
         client.retries = 0;
@@ -258,7 +258,7 @@ impl<'w, 'a> Drive<'w, 'a> {
             (ClientState::InFlight, None) if client.at_last => self.end_well(slot),
             (ClientState::InFlight, None) => {
                 client.at_first = false;
-                self.recorder.answered();
+                self.recorder.tally.answered();
                 self.send_next(slot);
             }
             (ClientState::InFlight, Some(error)) => {
@@ -283,8 +283,8 @@ impl<'w, 'a> Drive<'w, 'a> {
         let now_ns = self.timeline.now_ns();
         self.tick(now_ns);
         let client = &self.worker.clients[slot];
-        self.recorder.answered();
-        self.recorder.ok(client.scheduled_ns, client.started_ns, now_ns, client.rows_changed);
+        self.recorder.tally.answered();
+        self.recorder.tally.ok(client.scheduled_ns, client.started_ns, now_ns, client.rows_changed);
         self.transaction_ended(slot, now_ns);
     }
 
@@ -297,7 +297,7 @@ impl<'w, 'a> Drive<'w, 'a> {
             return;
         }
         let Some(link) = &mut client.link else { return };
-        self.recorder.answered();
+        self.recorder.tally.answered();
         client.failure = Some(Box::new(failure));
         client.state = ClientState::RollingBack;
         if let Err(error) = link.send_sql("ROLLBACK", scratch) {
@@ -309,11 +309,11 @@ impl<'w, 'a> Drive<'w, 'a> {
     fn settle(&mut self, slot: usize, failure: &AttemptFailure) {
         let now_ns = self.timeline.now_ns();
         self.tick(now_ns);
-        self.recorder.answered();
+        self.recorder.tally.answered();
         let client = &mut self.worker.clients[slot];
         let action = self.policy.action(failure.class, client.retries);
         if action == FailureAction::Retry && now_ns < self.timeline.end_ns() {
-            self.recorder.retried(failure);
+            self.recorder.tally.retried(failure);
             client.retries += 1;
             client.at_first = true;
             client.rows_changed = 0;
@@ -321,7 +321,7 @@ impl<'w, 'a> Drive<'w, 'a> {
             self.send_next(slot);
             return;
         }
-        self.recorder.failed(failure, action == FailureAction::Ignore);
+        self.recorder.tally.failed(failure, action == FailureAction::Ignore);
         self.end_run_if(action, failure);
         self.transaction_ended(slot, now_ns);
     }

@@ -36,7 +36,7 @@ impl Drive<'_, '_> {
             (Quota::Together(_), _) if self.pace.is_open() => {
                 self.end.last_end_ns = Some(now_ns - self.timeline.measure_start_ns());
                 self.settle_starts(1);
-                self.schedule_is_over() && self.recorder.queued() == 0
+                self.schedule_is_over() && self.recorder.tally.queued() == 0
             }
             (Quota::Together(all), _) => {
                 let left = self.worker.shared.transactions_left.fetch_sub(1, Ordering::Relaxed);
@@ -69,14 +69,14 @@ impl Drive<'_, '_> {
         let is_limited = matches!(shared.quota, Some(Quota::Together(_))) && self.recorder.phase() == Phase::Measure;
         let until_ns = until_ns.min(self.timeline.end_ns());
         let arrived = self.pace.arrive(until_ns, || !is_limited || take_up_to(&shared.starts_left, 1) == 1);
-        self.recorder.scheduled(arrived);
+        self.recorder.tally.scheduled(arrived);
         arrived < ARRIVALS_MAX
     }
 
     /// The measure phase begins: transactions in flight or waiting are part of its number.
     pub(crate) fn count_carried_in(&self) {
         if self.worker.shared.quota.is_some() && self.pace.is_open() {
-            let carried_in = self.recorder.in_flight() + self.recorder.queued();
+            let carried_in = self.recorder.tally.in_flight() + self.recorder.tally.queued();
             take_up_to(&self.worker.shared.starts_left, carried_in);
         }
     }
@@ -96,12 +96,12 @@ impl Drive<'_, '_> {
     /// Ends the measure phase when the schedule is over and no worker has a start to make or to wait for: starts that
     /// wait for lost clients never end.
     pub(crate) fn end_with_the_schedule(&mut self) {
-        if self.has_left_work || !self.schedule_is_over() || self.recorder.in_flight() > 0 {
+        if self.has_left_work || !self.schedule_is_over() || self.recorder.tally.in_flight() > 0 {
             return;
         }
         // Waiting starts are for clients that reconnect: connected clients have been asked already.
         let may_come_back = |client: &EngineClient| matches!(client.state, ClientState::Connecting | ClientState::Away);
-        if self.recorder.queued() > 0 && self.worker.clients.iter().any(may_come_back) {
+        if self.recorder.tally.queued() > 0 && self.worker.clients.iter().any(may_come_back) {
             return;
         }
         self.has_left_work = true;

@@ -48,10 +48,10 @@ impl Drive<'_, '_> {
         client.failure = None;
         let action = self.policy.action(failure.class, u32::MAX);
         if was_busy {
-            self.recorder.failed(&failure, action == FailureAction::Ignore);
+            self.recorder.tally.failed(&failure, action == FailureAction::Ignore);
             self.count_down(slot, now_ns);
         } else {
-            self.recorder.note(&failure);
+            self.recorder.tally.note(&failure);
         }
         self.end_run_if(action, &failure);
         if was_done {
@@ -199,7 +199,7 @@ impl Drive<'_, '_> {
     /// An attempt to connect failed without a session that could say why.
     fn attempt_failed_to_connect(&mut self, slot: usize, class: ErrorClass, message: String) {
         let failure = AttemptFailure { class, code: 0, message };
-        self.recorder.note(&failure);
+        self.recorder.tally.note(&failure);
         self.end_run_if(self.policy.action(failure.class, u32::MAX), &failure);
         self.attempt_ended(slot);
     }

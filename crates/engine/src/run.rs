@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use rustix::thread::{CpuSet, sched_setaffinity};
 use thiserror::Error;
 use truetps_driver::Connector;
-use truetps_measure::{Collector, Pacing, Quota, Timeline, Totals, WorkerInterval};
+use truetps_measure::{CollectedRun, Collector, Pacing, Quota, Timeline, WorkerInterval};
 use truetps_record::{
     Counts, DriveMode, ErrorCount, ErrorPolicy, ErrorTally, Histogram, Interval, LatencyFigures, OpenLoop, Phase,
 };
@@ -201,7 +201,7 @@ pub fn run(
         let connected = add_up(connected_in.iter());
         let connect_ms = began.elapsed().as_secs_f64() * 1e3;
         shared.clients_at_work.store(connected.ok, Ordering::Relaxed);
-        let mut collector = Collector::new(workers);
+        let mut collector = Collector::new(workers, load.pacing != Pacing::Closed);
         let ending = if stop.load(Ordering::Relaxed) {
             drop(go);
             RunEnding::Interrupted
@@ -218,7 +218,7 @@ pub fn run(
             (RunEnding::Complete, None) if end.lost == connected.ok => RunEnding::AllClientsLost,
             (ending, _) => ending,
         };
-        Ok(outcome(ending, threads, connect_ms, connected, &end, collector.totals))
+        Ok(outcome(ending, threads, connect_ms, connected, &end, collector.finish()))
     })
 }
 
@@ -347,14 +347,16 @@ fn collect(
         }
         let all_done = match cells.recv_timeout(until_next_look(timeline)) {
             Ok(cell) => {
-                collector.add(&cell);
+                collector.add(cell);
                 false
             }
             Err(RecvTimeoutError::Timeout) => false,
             Err(RecvTimeoutError::Disconnected) => true,
         };
-        while let Some((interval, whole)) = if all_done { collector.take_first() } else { collector.take_complete() } {
-            let kept = observer.interval(&interval, &whole.histogram);
+        while let Some((interval, histogram)) =
+            if all_done { collector.take_first() } else { collector.take_complete() }
+        {
+            let kept = observer.interval(&interval, &histogram);
             if let (Err(error), RunEnding::Complete | RunEnding::Interrupted) = (kept, &ending) {
                 ending = RunEnding::ObserverFailed(error);
                 timeline.end_now();
@@ -400,9 +402,10 @@ fn outcome(
     connect_ms: f64,
     connected: Connected,
     end: &WorkerEnd,
-    totals: Totals,
+    run: CollectedRun,
 ) -> RunOutcome {
-    let length_ns = totals.length_ns;
+    let CollectedRun { measured, cpu_ns, wait_ns } = run;
+    let length_ns = measured.length_ns;
     let most = |per_worker: &[u64]| {
         let ns = per_worker.iter().copied().max().unwrap_or(0);
         if length_ns > 0 { (ns as f64 / length_ns as f64).min(1.0) } else { 0.0 }
@@ -424,15 +427,15 @@ fn outcome(
         reconnects: end.reconnects,
         renewed: end.renewed,
         last_end: end.last_end_ns.map(Duration::from_nanos),
-        open_loop: totals.open_loop(),
-        measured: totals.counts,
+        open_loop: measured.sums.open_loop().filter(|_| measured.has_begun),
+        measured: measured.has_begun.then_some(measured.sums.counts),
         oldest_in_flight: end.oldest_ns.map(Duration::from_nanos),
         measure_length: Duration::from_nanos(length_ns),
-        response: LatencyFigures::of(&totals.histogram),
-        errors: sorted(totals.errors),
-        errors_elsewhere: sorted(totals.errors_elsewhere),
-        client_cpu: Duration::from_nanos(totals.cpu_ns.iter().sum()),
-        worker_busy_max: most(&totals.cpu_ns),
-        worker_wait_max: most(&totals.wait_ns),
+        response: LatencyFigures::of(&measured.sums.response),
+        errors: sorted(measured.sums.errors),
+        errors_elsewhere: sorted(measured.errors_elsewhere),
+        client_cpu: Duration::from_nanos(cpu_ns.iter().sum()),
+        worker_busy_max: most(&cpu_ns),
+        worker_wait_max: most(&wait_ns),
     }
 }

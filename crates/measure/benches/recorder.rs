@@ -23,11 +23,11 @@ fn one_transaction(bencher: divan::Bencher<'_, '_>) {
     let started_ns = std::cell::Cell::new(timeline.now_ns());
     bencher.bench_local(|| {
         let mut recorder = recorder.borrow_mut();
-        recorder.started();
         let now_ns = timeline.now_ns();
         let started_ns = started_ns.replace(now_ns);
-        recorder.answered();
-        recorder.ok(started_ns, started_ns, now_ns, 1);
+        recorder.tally.started(now_ns, started_ns, now_ns);
+        recorder.tally.answered();
+        recorder.tally.ok(started_ns, started_ns, now_ns, 1);
     });
 }
 

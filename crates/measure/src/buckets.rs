@@ -15,7 +15,7 @@ struct Bucket {
 
 /// The buckets of one interval, from its start.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Buckets {
+pub(crate) struct Buckets {
     start_ns: u64,
     /// End of the last bucket.
     end_ns: u64,
@@ -23,13 +23,13 @@ pub struct Buckets {
 }
 
 impl Buckets {
-    pub fn new(start_ns: u64) -> Self {
+    pub(crate) fn new(start_ns: u64) -> Self {
         Self { start_ns, end_ns: start_ns, list: Vec::with_capacity(BUCKETS_USUAL) }
     }
 
     /// A transaction succeeded.
     #[inline]
-    pub fn ok(&mut self, now_ns: u64) {
+    pub(crate) fn ok(&mut self, now_ns: u64) {
         if now_ns >= self.end_ns {
             self.open(now_ns);
         }
@@ -48,7 +48,7 @@ impl Buckets {
     }
 
     /// Adds what another worker has counted in the same interval.
-    pub fn merge(&mut self, other: &Self) {
+    pub(crate) fn merge(&mut self, other: &Self) {
         if self.list.len() < other.list.len() {
             self.list.resize(other.list.len(), Bucket::default());
             self.end_ns = other.end_ns;
@@ -67,7 +67,7 @@ impl Buckets {
 
     /// The counts of an interval of this length. Its last bucket is shortened to fit, and includes the counts of a
     /// worker that saw the end late.
-    pub fn counts(&self, length_ns: u64) -> Vec<u32> {
+    pub(crate) fn counts(&self, length_ns: u64) -> Vec<u32> {
         let wanted = (length_ns.div_ceil(BUCKET_NS) as usize).max(1);
         let mut counts: Vec<_> = self.list.iter().map(|bucket| bucket.ok).collect();
         let late: u32 = counts.get(wanted..).unwrap_or_default().iter().sum();
@@ -78,20 +78,25 @@ impl Buckets {
 }
 
 /// Follows intervals in order of time and finds gaps in which no transaction succeeded.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Gaps {
-    /// When the last one succeeded; the first one was started at 0.
+    /// When the last one succeeded, or the first one was started.
     last_ns: u64,
 }
 
 impl Gaps {
-    /// The gaps whose end is in these buckets.
-    pub(crate) fn follow(&mut self, buckets: &Buckets) -> Vec<TransactionGap> {
+    pub(crate) fn after(start_ns: u64) -> Self {
+        Self { last_ns: start_ns }
+    }
+
+    /// The gaps whose end is in these buckets, on a clock that begins at `zero_ns`.
+    pub(crate) fn follow(&mut self, buckets: &Buckets, zero_ns: u64) -> Vec<TransactionGap> {
         let mut gaps = Vec::new();
         for bucket in buckets.list.iter().filter(|bucket| bucket.ok > 0) {
             let length_ns = bucket.first_ns.saturating_sub(self.last_ns);
             if length_ns >= BUCKET_NS {
-                gaps.push(TransactionGap { start_ms: self.last_ns as f64 / 1e6, length_ms: length_ns as f64 / 1e6 });
+                let start_ms = (self.last_ns - zero_ns) as f64 / 1e6;
+                gaps.push(TransactionGap { start_ms, length_ms: length_ns as f64 / 1e6 });
             }
             self.last_ns = self.last_ns.max(bucket.last_ns);
         }
@@ -138,14 +143,14 @@ mod tests {
 
     #[test]
     fn a_gap_is_what_no_worker_fills() {
-        let mut gaps = Gaps::default();
+        let mut gaps = Gaps::after(0);
         let mut first = buckets(0, &[90, 400]);
         first.merge(&buckets(0, &[250]));
         let expect = [(90.0, 160.0), (250.0, 150.0)];
         let found =
             |gaps: Vec<TransactionGap>| gaps.iter().map(|gap| (gap.start_ms, gap.length_ms)).collect::<Vec<_>>();
-        assert_eq!(found(gaps.follow(&first)), expect);
-        assert_eq!(found(gaps.follow(&buckets(1000, &[]))), []);
-        assert_eq!(found(gaps.follow(&buckets(2000, &[2450, 2480]))), [(400.0, 2050.0)]);
+        assert_eq!(found(gaps.follow(&first, 0)), expect);
+        assert_eq!(found(gaps.follow(&buckets(1000, &[]), 0)), []);
+        assert_eq!(found(gaps.follow(&buckets(2000, &[2450, 2480]), 0)), [(400.0, 2050.0)]);
     }
 }
