@@ -2,7 +2,7 @@
 //! transaction.
 
 use serde::Serialize;
-use truetps_record::{Histogram, Phase, Trial};
+use truetps_record::{Histogram, Phase, Suspension, Trial};
 
 use crate::coincident::{coincident, ordinary};
 use crate::latency::together;
@@ -89,14 +89,16 @@ impl TrialDetail {
         if has_lost_intervals(loaded) {
             stalls.unknown = Some(StallsUnknown::NotRead);
         }
-        if was_suspended(trial) {
+        if !suspensions(trial).is_empty() {
             stalls = Stalls { watched_ms: stalls.watched_ms, ..Stalls::unknown(StallsUnknown::Suspended) };
         }
         let waits = probe.as_ref().and_then(Waits::of);
         let ordinary = ordinary(intervals, &stalls.list);
-        if let Some(probe) = probe {
+        if let Some(probe) = probe.as_ref().filter(|_| !stalls.list.is_empty()) {
+            let outages = probe.outages(suspensions(trial));
             for stall in &mut stalls.list {
-                stall.coincident = Some(coincident(probe, waits.as_ref(), (stall.start_ms, stall.end_ms()), &ordinary));
+                let stretch = (stall.start_ms, stall.end_ms());
+                stall.coincident = Some(coincident(probe, &outages, waits.as_ref(), stretch, &ordinary));
             }
         }
         let measured = probe.as_ref().zip(waits.as_ref());
@@ -111,8 +113,8 @@ impl TrialDetail {
     }
 }
 
-fn was_suspended(trial: &Trial) -> bool {
-    trial.engine.as_ref().is_some_and(|engine| !engine.suspensions.is_empty())
+fn suspensions(trial: &Trial) -> &[Suspension] {
+    trial.engine.as_ref().map_or(&[], |engine| &engine.suspensions)
 }
 
 fn has_lost_intervals(loaded: &LoadedTrial) -> bool {

@@ -334,7 +334,7 @@ mod tests {
 
     fn probe(values: &[(&str, f64, f64)], absent: &[(&str, &str)]) -> ProbeSeries {
         let absent = absent.iter().map(|(what, why)| AbsentSignal { what: (*what).into(), why: (*why).into() });
-        let header = ProbeHeader { schema_version: 1, interval_ms: 2e3, family: None, absent: absent.collect() };
+        let header = ProbeHeader { absent: absent.collect(), ..ProbeHeader::of_version_1(2e3, None) };
         let sample = |at_ms: f64, seconds: f64| ProbeSample {
             source: ProbeSource::Server,
             at_ms,
@@ -399,7 +399,7 @@ mod tests {
     fn what_was_not_read_in_time_is_absent() {
         let mut series = probe(&[("disk.flushes", 0.0, 1.0)], &[]);
         check(&series, &[], LedgerKey::DiskFlushes, Ok(0.01), "disk.flushes");
-        let header = ProbeHeader { schema_version: 1, interval_ms: 1e3, family: None, absent: Vec::new() };
+        let header = ProbeHeader::of_version_1(1e3, None);
         series = ProbeSeries::of(&header, []);
         check(&series, &[], LedgerKey::DiskFlushes, Err("the server does not count it"), "");
     }

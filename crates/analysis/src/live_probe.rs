@@ -1,11 +1,9 @@
 //! The last readings of server and host, during a run.
 
-use std::collections::BTreeMap;
-
-use truetps_record::{ProbeSample, ProbeSource};
+use truetps_record::{Family, ProbeDecoder, ProbeHeader, ProbeSample, ProbeSource, SignalKind};
 
 use crate::redo::RedoAge;
-use crate::wait_class::{of_event, of_mysql_state, of_postgres_event};
+use crate::wait_class::{of_event, of_state};
 
 /// Waits reported, largest first.
 const WAITS_MAX: usize = 8;
@@ -43,129 +41,77 @@ pub struct ProbeNow {
 /// Takes the samples of a trial as they come.
 #[derive(Debug, Clone, Default)]
 pub struct LiveProbe {
-    server: LiveSource,
-    host: LiveSource,
-}
-
-/// What one source has said: its values, and what they were at the reading before.
-#[derive(Debug, Clone, Default)]
-struct LiveSource {
-    values: BTreeMap<String, Pair>,
-    at_ms: f64,
-    before_ms: Option<f64>,
-    readings: u32,
-    /// Something could be read before and then not.
-    has_lost: bool,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Pair {
-    now: f64,
-    /// `None`: this is its first reading.
-    before: Option<f64>,
+    /// `None` before the first sample.
+    decoder: Option<ProbeDecoder>,
+    family: Option<Family>,
 }
 
 impl LiveProbe {
-    /// Takes the next sample.
-    pub fn sample(&mut self, sample: &ProbeSample) {
-        match sample.source {
-            ProbeSource::Server => self.server.add_sample(sample),
-            ProbeSource::Host => self.host.add_sample(sample),
-        }
+    /// Takes the next sample of the probe with this header. Whether it is a point of its source.
+    pub fn sample(&mut self, header: &ProbeHeader, sample: &ProbeSample) -> bool {
+        self.family = header.family;
+        self.decoder.get_or_insert_with(|| ProbeDecoder::new(header)).decode(sample)
+    }
+
+    /// All values; `None` before the first sample.
+    pub fn decoder(&self) -> Option<&ProbeDecoder> {
+        self.decoder.as_ref()
     }
 
     /// What is known at this time of the trial's clock.
     pub fn now(&self, at_ms: f64) -> ProbeNow {
         let mut now = ProbeNow::default();
-        if self.server.is_fresh(at_ms) {
-            let status = |name: &str| self.server.values.get(name).map(|pair| pair.now);
-            now.redo_share = RedoAge::of(status).and_then(|age| age.share());
-            now.threads_running = status("status.Threads_running");
-            now.row_lock_waits = status("status.Innodb_row_lock_current_waits");
-            now.timed = self.server.timed_waits();
-            now.states = self.server.waiting_states();
+        let Some(decoder) = &self.decoder else { return now };
+        if is_fresh(decoder, ProbeSource::Server, at_ms) {
+            let value = |name: &str| decoder.value(ProbeSource::Server, name).map(|value| value.now.value);
+            now.redo_share = RedoAge::of(value).and_then(|age| age.share());
+            now.threads_running = value("status.Threads_running");
+            now.row_lock_waits = value("status.Innodb_row_lock_current_waits");
+            now.timed = timed_waits(decoder);
+            now.states = self.waiting_states(decoder);
         }
-        if self.host.is_fresh(at_ms) {
-            let (busy, idle) = (self.host.growth("host.cpu_busy_ms"), self.host.growth("host.cpu_idle_ms"));
+        if is_fresh(decoder, ProbeSource::Host, at_ms) {
+            let growth = |name: &str| decoder.value(ProbeSource::Host, name)?.growth_per_ms();
             let all = |(busy, idle): (f64, f64)| (busy + idle > 0.0).then(|| busy / (busy + idle));
-            now.host_busy = busy.zip(idle).and_then(all);
-            let pressure = self.host.growth("psi.io.some_us").zip(self.host.passed_ms());
-            now.io_pressure = pressure.map(|(us, passed_ms)| (us / 1e3 / passed_ms).min(1.0));
+            now.host_busy = growth("host.cpu_busy_ms").zip(growth("host.cpu_idle_ms")).and_then(all);
+            now.io_pressure = growth("psi.io.some_us").map(|us_per_ms| (us_per_ms / 1e3).min(1.0));
         }
         now
     }
-}
-
-impl LiveSource {
-    fn add_sample(&mut self, sample: &ProbeSample) {
-        self.before_ms = (self.readings > 0).then_some(self.at_ms);
-        self.at_ms = sample.at_ms;
-        self.readings += 1;
-        self.has_lost |= !sample.lost.is_empty();
-        self.values.retain(|name, _| !sample.lost.iter().any(|signal| signal.is_about(name)));
-        // What is not in the sample has not changed.
-        for pair in self.values.values_mut() {
-            pair.before = Some(pair.now);
-        }
-        for (name, value) in &sample.values {
-            if let Some(pair) = self.values.get_mut(name) {
-                pair.now = *value;
-                continue;
-            }
-            // What never happened is not in the first reading; what was lost and is back was more than nothing.
-            let is_new = self.readings > 1 && !self.has_lost && name.starts_with("wait.");
-            self.values.insert(name.clone(), Pair { now: *value, before: is_new.then_some(0.0) });
-        }
-    }
-
-    fn passed_ms(&self) -> Option<f64> {
-        self.before_ms.map(|before_ms| self.at_ms - before_ms).filter(|passed_ms| *passed_ms > 0.0)
-    }
-
-    fn is_fresh(&self, at_ms: f64) -> bool {
-        self.readings > 0 && at_ms - self.at_ms <= FRESH_MS.max(2.0 * self.passed_ms().unwrap_or(0.0))
-    }
-
-    /// `None` where it was read once, or fell: the server was restarted.
-    fn growth(&self, name: &str) -> Option<f64> {
-        let pair = self.values.get(name)?;
-        Some(pair.now - pair.before?).filter(|growth| *growth >= 0.0)
-    }
-
-    fn with_prefix<'a>(&'a self, prefix: &'a str) -> impl Iterator<Item = (&'a str, Pair)> {
-        let from = self.values.range::<str, _>((std::ops::Bound::Included(prefix), std::ops::Bound::Unbounded));
-        from.map(|(name, pair)| (name.as_str(), *pair)).take_while(move |(name, _)| name.starts_with(prefix))
-    }
-
-    /// `None`: the server does not time its waits, or was read once.
-    fn timed_waits(&self) -> Option<Vec<LiveWait>> {
-        let passed_ms = self.passed_ms()?;
-        let mut any = false;
-        let waits = self.with_prefix("wait.").filter_map(|(name, _)| {
-            let event = name.strip_prefix("wait.")?.strip_suffix(".us")?;
-            of_event(event)?;
-            any = true;
-            let sessions = self.growth(name)? / 1e3 / passed_ms;
-            Some(LiveWait { name: event.trim_start_matches("wait/").to_owned(), sessions })
-        });
-        let waits = most_first(waits);
-        any.then_some(waits)
-    }
 
     /// `None`: they are not read.
-    fn waiting_states(&self) -> Option<Vec<LiveWait>> {
+    fn waiting_states(&self, decoder: &ProbeDecoder) -> Option<Vec<LiveWait>> {
         let mut any = false;
-        let waits = self.with_prefix("session.").filter_map(|(name, pair)| {
+        let values = decoder.values(ProbeSource::Server).filter(|(_, value)| value.signal.kind == SignalKind::State);
+        let waits = values.filter_map(|(_, value)| {
             any = true;
-            let state = name.strip_prefix("session.")?;
-            // PostgreSQL's are `type:event`, in one word.
-            let is_postgres = state.contains(':') && !state.contains(' ');
-            if is_postgres { of_postgres_event(state) } else { of_mysql_state(state) }?;
-            Some(LiveWait { name: state.to_owned(), sessions: pair.now })
+            of_state(self.family, &value.subject)?;
+            Some(LiveWait { name: value.subject.clone(), sessions: value.now.value })
         });
         let waits = most_first(waits);
         any.then_some(waits)
     }
+}
+
+fn is_fresh(decoder: &ProbeDecoder, source: ProbeSource, now_ms: f64) -> bool {
+    let limit_ms = FRESH_MS.max(2.0 * decoder.passed_ms(source).unwrap_or(0.0));
+    decoder.at_ms(source).is_some_and(|at_ms| now_ms - at_ms <= limit_ms)
+}
+
+/// `None`: the server does not time its waits, or was read once.
+fn timed_waits(decoder: &ProbeDecoder) -> Option<Vec<LiveWait>> {
+    decoder.passed_ms(ProbeSource::Server)?;
+    let mut any = false;
+    let values = decoder.values(ProbeSource::Server).filter(|(_, value)| value.signal.kind == SignalKind::Wait);
+    let waits = values.filter_map(|(_, value)| {
+        let unit_ms = value.signal.unit.length_ms()?;
+        of_event(&value.subject)?;
+        any = true;
+        let name = value.subject.trim_start_matches("wait/").to_owned();
+        Some(LiveWait { name, sessions: value.growth_per_ms()? * unit_ms })
+    });
+    let waits = most_first(waits);
+    any.then_some(waits)
 }
 
 fn most_first(waits: impl Iterator<Item = LiveWait>) -> Vec<LiveWait> {
@@ -186,12 +132,20 @@ mod tests {
         ProbeSample { source, at_ms, took_ms: 1.0, values, lost: Vec::new() }
     }
 
-    fn probe(source: ProbeSource, samples: &[(f64, &[(&str, f64)])]) -> LiveProbe {
+    fn header(family: Family) -> ProbeHeader {
+        ProbeHeader::of_version_1(1e3, Some(family))
+    }
+
+    fn probe_of(family: Family, source: ProbeSource, samples: &[(f64, &[(&str, f64)])]) -> LiveProbe {
         let mut probe = LiveProbe::default();
         for (at_ms, values) in samples {
-            probe.sample(&sample(source, *at_ms, values));
+            probe.sample(&header(family), &sample(source, *at_ms, values));
         }
         probe
+    }
+
+    fn probe(source: ProbeSource, samples: &[(f64, &[(&str, f64)])]) -> LiveProbe {
+        probe_of(Family::Mysql, source, samples)
     }
 
     fn pairs(waits: Option<&Vec<LiveWait>>) -> Option<Vec<(&str, f64)>> {
@@ -220,10 +174,13 @@ mod tests {
     #[test]
     fn states_that_wait_are_listed_and_states_at_work_are_not() {
         let first: &[_] = &[("session.Commit", 12.0), ("session.Update", 30.0), ("session.(none)", 3.0)];
-        let second: &[_] = &[("session.Commit", 0.0), ("session.IO:WALSync", 4.0), ("session.Client:ClientRead", 9.0)];
+        let second: &[_] = &[("session.Commit", 0.0)];
         let now = probe(ProbeSource::Server, &[(0.0, first)]).now(1.0);
         assert_eq!((pairs(now.states.as_ref()), now.timed), (Some(vec![("Commit", 12.0)]), None));
         let now = probe(ProbeSource::Server, &[(0.0, first), (1000.0, second)]).now(1500.0);
+        assert_eq!(pairs(now.states.as_ref()), Some(vec![]));
+        let postgres: &[_] = &[("session.IO:WALSync", 4.0), ("session.Client:ClientRead", 9.0)];
+        let now = probe_of(Family::Postgresql, ProbeSource::Server, &[(0.0, postgres)]).now(1.0);
         assert_eq!(pairs(now.states.as_ref()), Some(vec![("IO:WALSync", 4.0)]));
     }
 
@@ -249,7 +206,8 @@ mod tests {
         let lost = AbsentSignal { what: "session".to_owned(), why: "refused".to_owned() };
         let mut probe =
             probe(ProbeSource::Server, &[(0.0, &[("session.Commit", 7.0), ("status.Threads_running", 8.0)])]);
-        probe.sample(&ProbeSample { lost: vec![lost], ..sample(ProbeSource::Server, 1000.0, &[]) });
+        let sample = ProbeSample { lost: vec![lost], ..sample(ProbeSource::Server, 1000.0, &[]) };
+        probe.sample(&header(Family::Mysql), &sample);
         assert_eq!((probe.now(1000.0).states, probe.now(1000.0).threads_running), (None, Some(8.0)));
     }
 

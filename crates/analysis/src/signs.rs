@@ -16,7 +16,6 @@ pub enum SignUnit {
     BytesPerSecond,
     /// Cores that were busy.
     Cores,
-    Seconds,
 }
 
 /// One figure within a stretch and in the time that it is compared with.
@@ -32,8 +31,8 @@ pub struct SignalChange {
 enum SignalFormula {
     /// One gauge of another one.
     Of(&'static str, &'static str),
-    /// Growth of a counter in a millisecond, times a factor.
-    Rate(&'static str, f64),
+    /// Growth of a counter: of a time in the time that passed, of other amounts in a second.
+    Rate(&'static str),
     /// Age of the checkpoint, of what the redo log has room for.
     Redo,
 }
@@ -45,69 +44,43 @@ const SIGNS: &[(&str, SignUnit, SignalFormula)] = &[
         SignUnit::Share,
         SignalFormula::Of("status.Innodb_buffer_pool_pages_dirty", "status.Innodb_buffer_pool_pages_total"),
     ),
-    ("Innodb_log_waits", SignUnit::PerSecond, SignalFormula::Rate("status.Innodb_log_waits", 1e3)),
-    (
-        "Innodb_buffer_pool_wait_free",
-        SignUnit::PerSecond,
-        SignalFormula::Rate("status.Innodb_buffer_pool_wait_free", 1e3),
-    ),
-    ("Innodb_row_lock_waits", SignUnit::PerSecond, SignalFormula::Rate("status.Innodb_row_lock_waits", 1e3)),
-    ("Innodb_pages_written", SignUnit::PerSecond, SignalFormula::Rate("status.Innodb_pages_written", 1e3)),
-    ("Innodb_pages_read", SignUnit::PerSecond, SignalFormula::Rate("status.Innodb_pages_read", 1e3)),
-    ("Innodb_data_fsyncs", SignUnit::PerSecond, SignalFormula::Rate("status.Innodb_data_fsyncs", 1e3)),
+    ("Innodb_log_waits", SignUnit::PerSecond, SignalFormula::Rate("status.Innodb_log_waits")),
+    ("Innodb_buffer_pool_wait_free", SignUnit::PerSecond, SignalFormula::Rate("status.Innodb_buffer_pool_wait_free")),
+    ("Innodb_row_lock_waits", SignUnit::PerSecond, SignalFormula::Rate("status.Innodb_row_lock_waits")),
+    ("Innodb_pages_written", SignUnit::PerSecond, SignalFormula::Rate("status.Innodb_pages_written")),
+    ("Innodb_pages_read", SignUnit::PerSecond, SignalFormula::Rate("status.Innodb_pages_read")),
+    ("Innodb_data_fsyncs", SignUnit::PerSecond, SignalFormula::Rate("status.Innodb_data_fsyncs")),
     // Of PostgreSQL: up to 16 and since 17; up to 17 and since 18.
-    ("checkpoints (requested)", SignUnit::PerSecond, SignalFormula::Rate("pg_stat_bgwriter.checkpoints_req", 1e3)),
-    ("checkpoints (requested)", SignUnit::PerSecond, SignalFormula::Rate("pg_stat_checkpointer.num_requested", 1e3)),
-    ("WAL syncs", SignUnit::PerSecond, SignalFormula::Rate("pg_stat_wal.wal_sync", 1e3)),
-    ("WAL syncs", SignUnit::PerSecond, SignalFormula::Rate("pg_stat_io.wal.normal.fsyncs", 1e3)),
-    ("server CPU", SignUnit::Cores, SignalFormula::Rate("server.cpu_us", 1e-3)),
-    ("all processes stopped by the disk", SignUnit::Share, SignalFormula::Rate("psi.io.full_us", 1e-3)),
-    ("some process waited for a core", SignUnit::Share, SignalFormula::Rate("psi.cpu.some_us", 1e-3)),
-    ("disk busy", SignUnit::Share, SignalFormula::Rate("disk.io_ms", 1.0)),
-    ("disk writes", SignUnit::BytesPerSecond, SignalFormula::Rate("disk.write_bytes", 1e3)),
-    ("disk flushes", SignUnit::PerSecond, SignalFormula::Rate("disk.flushes", 1e3)),
+    ("checkpoints (requested)", SignUnit::PerSecond, SignalFormula::Rate("pg_stat_bgwriter.checkpoints_req")),
+    ("checkpoints (requested)", SignUnit::PerSecond, SignalFormula::Rate("pg_stat_checkpointer.num_requested")),
+    ("WAL syncs", SignUnit::PerSecond, SignalFormula::Rate("pg_stat_wal.wal_sync")),
+    ("WAL syncs", SignUnit::PerSecond, SignalFormula::Rate("pg_stat_io.wal.normal.fsyncs")),
+    ("server CPU", SignUnit::Cores, SignalFormula::Rate("server.cpu_us")),
+    ("all processes stopped by the disk", SignUnit::Share, SignalFormula::Rate("psi.io.full_us")),
+    ("some process waited for a core", SignUnit::Share, SignalFormula::Rate("psi.cpu.some_us")),
+    ("disk busy", SignUnit::Share, SignalFormula::Rate("disk.io_ms")),
+    ("disk writes", SignUnit::BytesPerSecond, SignalFormula::Rate("disk.write_bytes")),
+    ("disk flushes", SignUnit::PerSecond, SignalFormula::Rate("disk.flushes")),
 ];
 
 /// Signs that differ between a stretch and others, in the order of the table. The stretch is widened to the readings around it.
 pub(crate) fn signs(probe: &ProbeSeries, (from_ms, to_ms): (f64, f64), elsewhere: &[(f64, f64)]) -> Vec<SignalChange> {
     let read = SIGNS.iter().filter_map(|(name, unit, how)| {
-        let value = how.within(probe, widened(probe.times(how.source()), from_ms, to_ms))?;
+        let value = how.within(probe, widened(probe.times(how.source(probe)?), from_ms, to_ms))?;
         let usual = mean_over(elsewhere, |part| how.within(probe, part));
         let sign = SignalChange { name, unit: *unit, value, usual };
         sign.is_telling().then_some(sign)
     });
-    silence(probe, from_ms, to_ms).into_iter().chain(read).collect()
-}
-
-/// The longest time in which the server did not answer a question of the probe, from when that was due, as `truetps probe` counts
-/// it: it hung, and not one session of it alone.
-fn silence(probe: &ProbeSeries, from_ms: f64, to_ms: f64) -> Option<SignalChange> {
-    /// A machine without a free core reads this much later.
-    const SILENT_MIN_MS: f64 = 500.0;
-    let times = probe.answers(ProbeSource::Server);
-    let before = times.partition_point(|at| *at <= from_ms).saturating_sub(1);
-    let after = times.partition_point(|at| *at < to_ms);
-    let around = times.get(before..times.len().min(after + 1))?;
-    let between = around.windows(2).map(|pair| pair[1] - pair[0]);
-    // Where it never answered again, it was silent to the end of the stretch at least. That it was asked is known from the host,
-    // who was read then: a file may be cut off.
-    let was_asked = probe.times(ProbeSource::Host).last().is_some_and(|last| *last >= to_ms);
-    let open = around.last().filter(|last| was_asked && **last < to_ms).map(|last| to_ms - last);
-    let waited_ms = between.chain(open).reduce(f64::max)? - probe.interval_ms;
-    (waited_ms >= SILENT_MIN_MS).then_some(SignalChange {
-        name: "time without an answer to the probe",
-        unit: SignUnit::Seconds,
-        value: waited_ms / 1e3,
-        usual: None,
-    })
+    read.collect()
 }
 
 impl SignalFormula {
-    /// Who is asked for it: server and host are read at other moments.
-    fn source(&self) -> ProbeSource {
-        let (Self::Of(name, _) | Self::Rate(name, _)) = self else { return ProbeSource::Server };
-        let is_server = name.starts_with("status.") || name.starts_with("pg_");
-        if is_server { ProbeSource::Server } else { ProbeSource::Host }
+    /// What is read for it: server and host are read at different moments. `None` where it is absent.
+    fn source(&self, probe: &ProbeSeries) -> Option<ProbeSource> {
+        match self {
+            Self::Of(name, _) | Self::Rate(name) => Some(probe.signal(name)?.signal.source),
+            Self::Redo => Some(ProbeSource::Server),
+        }
     }
 
     fn within(&self, probe: &ProbeSeries, (from_ms, to_ms): (f64, f64)) -> Option<f64> {
@@ -116,8 +89,12 @@ impl SignalFormula {
                 Some(highest(probe, part, from_ms, to_ms)? / highest(probe, whole, from_ms, to_ms)?)
                     .filter(|share| share.is_finite())
             }
-            Self::Rate(name, factor) => Some(probe.growth(name, from_ms, to_ms, 0.0)? / (to_ms - from_ms) * factor)
-                .filter(|rate| rate.is_finite()),
+            Self::Rate(name) => {
+                const SECOND_MS: f64 = 1e3;
+                let factor = probe.signal(name)?.signal.unit.length_ms().unwrap_or(SECOND_MS);
+                let rate = probe.growth(name, from_ms, to_ms, 0.0)? / (to_ms - from_ms) * factor;
+                rate.is_finite().then_some(rate)
+            }
             Self::Redo => {
                 let times = probe.times(ProbeSource::Server).iter();
                 times
@@ -154,11 +131,6 @@ pub(crate) fn mean_over(stretches: &[(f64, f64)], of: impl Fn((f64, f64)) -> Opt
 }
 
 impl SignalChange {
-    /// The time without an answer is the one sign in seconds.
-    pub fn is_silence(&self) -> bool {
-        self.unit == SignUnit::Seconds
-    }
-
     pub fn has_risen(&self) -> bool {
         self.usual.is_none_or(|usual| self.value > usual)
     }
@@ -172,7 +144,7 @@ impl SignalChange {
         let Some(usual) = self.usual else { return false };
         let (least, most) = (self.value.min(usual), self.value.max(usual));
         match self.unit {
-            SignUnit::Share | SignUnit::Cores | SignUnit::Seconds => most - least >= SHARE_MIN,
+            SignUnit::Share | SignUnit::Cores => most - least >= SHARE_MIN,
             SignUnit::PerSecond | SignUnit::BytesPerSecond => most >= PER_SECOND_MIN && most >= FACTOR_MIN * least,
         }
     }
@@ -185,37 +157,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn silence_begins_when_a_question_was_due() {
-        let header = ProbeHeader { schema_version: 1, interval_ms: 100.0, family: None, absent: Vec::new() };
-        let sample = |at_ms: f64, took_ms: f64| ProbeSample {
-            source: ProbeSource::Server,
-            at_ms,
-            took_ms,
-            lost: Vec::new(),
-            values: std::collections::BTreeMap::new(),
-        };
-        let of = |times: &[f64], more: Option<ProbeSample>, (from_ms, to_ms): (f64, f64)| {
-            let series = ProbeSeries::of(&header, times.iter().map(|at| sample(*at, 1.0)).chain(more));
-            silence(&series, from_ms, to_ms).map(|sign| sign.value)
-        };
-        let silent = |times: &[f64], from_ms: f64, to_ms: f64| of(times, None, (from_ms, to_ms));
-        let answered: Vec<_> = (0..30).map(|tenth| f64::from(tenth) * 100.0).collect();
-        assert_eq!(silent(&answered, 1000.0, 2500.0), None, "it answered all the time");
-        assert_eq!(silent(&[0.0, 900.0, 2600.0, 2700.0], 1000.0, 2500.0), Some(1.6));
-        assert_eq!(silent(&[0.0, 900.0, 1500.0, 2600.0], 1000.0, 2500.0), Some(1.0));
-        let host = ProbeSample { source: ProbeSource::Host, ..sample(3000.0, 1.0) };
-        assert_eq!(of(&[0.0, 900.0], Some(host), (1000.0, 3000.0)), Some(2.0), "it never answered again");
-        assert_eq!(silent(&[0.0, 900.0], 1000.0, 3000.0), None, "it may not have been asked");
-        assert_eq!(silent(&[], 1000.0, 3000.0), None, "it was not asked");
-        // Asked at 1.0 s and answered at 2.4 s: that is the time of the answer; when its values were true is unknown.
-        let samples = [sample(900.0, 1.0), sample(1700.0, 1400.0), sample(2900.0, 1.0)];
-        let series = ProbeSeries::of(&header, samples);
-        assert_eq!(silence(&series, 1000.0, 2500.0).map(|sign| sign.value), Some(1.4));
-    }
-
-    #[test]
     fn only_what_differs_is_reported() {
-        let header = ProbeHeader { schema_version: 1, interval_ms: 1e3, family: None, absent: Vec::new() };
+        let header = ProbeHeader::of_version_1(1e3, None);
         let sample = |second: u32, values: [(&str, f64); 5]| ProbeSample {
             source: ProbeSource::Server,
             at_ms: f64::from(second) * 1e3,
@@ -244,27 +187,8 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_answers_in_time_is_not_silent() {
-        let header = ProbeHeader { schema_version: 1, interval_ms: 1e3, family: None, absent: Vec::new() };
-        let sample = |at_ms: f64| ProbeSample {
-            source: ProbeSource::Server,
-            at_ms,
-            took_ms: 1.0,
-            lost: Vec::new(),
-            values: [("status.x".to_owned(), at_ms)].into(),
-        };
-        let series = ProbeSeries::of(&header, [0.0, 1e3, 2e3, 3e3, 5.5e3].map(sample));
-        let check = |from_ms, to_ms, expect: Option<f64>| {
-            let found = signs(&series, (from_ms, to_ms), &[]);
-            assert_eq!(found.first().map(|sign| sign.value), expect, "{found:?}");
-        };
-        check(900.0, 2100.0, None);
-        check(2900.0, 3100.0, Some(1.5));
-    }
-
-    #[test]
     fn a_redo_log_that_fills_up_is_seen_in_positions_too() {
-        let header = ProbeHeader { schema_version: 1, interval_ms: 1e3, family: None, absent: Vec::new() };
+        let header = ProbeHeader::of_version_1(1e3, None);
         let value = |name: &str, value: f64| (format!("status.Innodb_redo_log_{name}"), value);
         let sample = |second: u32, checkpoint: f64| ProbeSample {
             source: ProbeSource::Server,

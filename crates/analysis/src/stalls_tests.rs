@@ -63,9 +63,9 @@ fn poisson(random: &mut Random, length_ms: f64, mut rate: impl FnMut(f64) -> f64
     }
 }
 
-fn only(found: &Stalls) -> Stall {
+fn only(found: &Stalls) -> &Stall {
     assert_eq!(found.list.len(), 1, "{found:?}");
-    found.list[0].clone()
+    &found.list[0]
 }
 
 fn check(stall: &Stall, kind: StallKind, start_ms: f64, length_ms: f64, depth: f64) {

@@ -1,6 +1,7 @@
 //! What a server calls the things that its sessions wait for, and the few classes that they belong to.
 
 use serde::Serialize;
+use truetps_record::Family;
 
 /// Kinds of waiting. `Ord` is the order in which charts stack them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -86,8 +87,16 @@ pub(crate) fn of_event(event: &str) -> Option<WaitClass> {
     Some(first_that_fits(PARTS, &event).unwrap_or(WaitClass::Other))
 }
 
+/// States of sessions. `None`: at work.
+pub(crate) fn of_state(family: Option<Family>, state: &str) -> Option<WaitClass> {
+    match family {
+        Some(Family::Postgresql) => of_postgres_event(state),
+        _ => of_mysql_state(state),
+    }
+}
+
 /// States of sessions of the MySQL family. `None`: at work.
-pub(crate) fn of_mysql_state(state: &str) -> Option<WaitClass> {
+fn of_mysql_state(state: &str) -> Option<WaitClass> {
     const PARTS: &NameParts = &[
         ("semi-sync", WaitClass::Network),
         ("prior transaction", WaitClass::BinlogSync),
@@ -109,7 +118,7 @@ pub(crate) fn of_mysql_state(state: &str) -> Option<WaitClass> {
 }
 
 /// `type:event` of `pg_stat_activity`. `None`: at work, or waiting for its client.
-pub(crate) fn of_postgres_event(event: &str) -> Option<WaitClass> {
+fn of_postgres_event(event: &str) -> Option<WaitClass> {
     const PARTS: &NameParts = &[
         ("client:", WaitClass::Network),
         ("io:wal", WaitClass::RedoFlush),

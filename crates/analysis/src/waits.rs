@@ -11,14 +11,14 @@ mod top;
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use truetps_record::{Family, ProbePoint, ProbeSeries, ProbeSource};
+use truetps_record::{ProbePoint, ProbeSeries, ProbeSource, Signal, SignalKind, SignalSeries, SignalUnit};
 
 use crate::coincident::widened;
 use crate::ledger_sources::is_mariadb;
 use crate::signs::mean_over;
 pub use top::{ComparedWait, ComparedWaits, TopWait, TopWaits, top_waits};
 
-use crate::wait_class::{WaitClass, of_event, of_mysql_state, of_postgres_event};
+use crate::wait_class::{WaitClass, of_event, of_state};
 
 /// How the numbers came about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -48,6 +48,8 @@ pub struct WaitSeries {
 pub struct Wait {
     pub name: String,
     pub class: WaitClass,
+    #[serde(skip)]
+    pub source: WaitSource,
     /// Sessions that waited on it, on average.
     pub sessions: f64,
     /// The same in the time that it is compared with; `None` where there is none.
@@ -57,11 +59,11 @@ pub struct Wait {
 /// All that is known of waits in a trial.
 pub(crate) struct Waits<'a> {
     source: WaitSource,
-    signals: Vec<Signal<'a>>,
+    signals: Vec<WaitSignal<'a>>,
     times: &'a [f64],
 }
 
-struct Signal<'a> {
+struct WaitSignal<'a> {
     name: String,
     class: WaitClass,
     points: &'a [ProbePoint],
@@ -70,8 +72,6 @@ struct Signal<'a> {
     unfinished: &'a [ProbePoint],
     /// How many waits have ended; empty where they are not counted.
     counted: &'a [ProbePoint],
-    /// What is first seen with a value had been zero until then: waits that never happened are in no list.
-    begins_at_zero: bool,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -80,6 +80,23 @@ enum WaitMeasure {
     Time { unit_ms: f64 },
     /// Sessions at the moment of reading.
     Sessions,
+}
+
+impl WaitMeasure {
+    /// `None`: a counter that is no time.
+    fn of(signal: Signal) -> Option<Self> {
+        if signal.kind.is_gauge() {
+            return Some(Self::Sessions);
+        }
+        signal.unit.length_ms().map(|unit_ms| Self::Time { unit_ms })
+    }
+
+    fn source(self) -> WaitSource {
+        match self {
+            Self::Time { .. } => WaitSource::Timed,
+            Self::Sessions => WaitSource::Sampled,
+        }
+    }
 }
 
 impl<'a> Waits<'a> {
@@ -159,6 +176,7 @@ impl<'a> Waits<'a> {
                 Some(Wait {
                     name: signal.name.clone(),
                     class: signal.class,
+                    source: signal.kind.source(),
                     sessions,
                     usual_sessions: mean_over(&elsewhere, |(from, to)| signal.sessions(from, to)),
                 })
@@ -183,7 +201,7 @@ impl Wait {
     }
 }
 
-impl Signal<'_> {
+impl WaitSignal<'_> {
     /// Sessions that waited from one time to another, on average. `None` where it was not read there.
     fn sessions(&self, from_ms: f64, to_ms: f64) -> Option<f64> {
         if to_ms <= from_ms {
@@ -191,7 +209,7 @@ impl Signal<'_> {
         }
         match self.kind {
             WaitMeasure::Time { unit_ms } => {
-                let growth = growth(self.points, from_ms, to_ms, self.begins_at_zero)?;
+                let growth = growth(self.points, from_ms, to_ms)?;
                 let unfinished = (growth <= 0.0).then(|| mean(self.unfinished, from_ms, to_ms)).flatten();
                 unfinished.or(Some(growth * unit_ms / (to_ms - from_ms)))
             }
@@ -209,10 +227,10 @@ fn mean(points: &[ProbePoint], from_ms: f64, to_ms: f64) -> Option<f64> {
     (!inside.is_empty()).then(|| sum / inside.len() as f64)
 }
 
-/// `None` where it was not read before and after the stretch, but for one that is known to begin at zero.
-fn growth(points: &[ProbePoint], from_ms: f64, to_ms: f64, begins_at_zero: bool) -> Option<f64> {
+/// `None` where it was not read before and after the stretch. What was zero at its first point had been zero until then.
+fn growth(points: &[ProbePoint], from_ms: f64, to_ms: f64) -> Option<f64> {
     let (first, last) = (points.first()?, points.last()?);
-    if last.at_ms < to_ms || (first.at_ms > from_ms && !begins_at_zero) {
+    if last.at_ms < to_ms || (first.at_ms > from_ms && first.value > 0.0) {
         return None;
     }
     let at = |ms: f64| {
@@ -221,9 +239,8 @@ fn growth(points: &[ProbePoint], from_ms: f64, to_ms: f64, begins_at_zero: bool)
             (Some(one), Some(next)) => {
                 one.value + (next.value - one.value) * (ms - one.at_ms) / (next.at_ms - one.at_ms)
             }
-            (Some(last), None) => last.value,
-            (None, Some(first)) if first.at_ms <= ms => first.value,
-            (None, _) => 0.0,
+            (Some(edge), None) => edge.value,
+            (None, edge) => edge.map_or(0.0, |edge| edge.value),
         }
     };
     // A falling counter means that the server was restarted.
@@ -231,63 +248,57 @@ fn growth(points: &[ProbePoint], from_ms: f64, to_ms: f64, begins_at_zero: bool)
 }
 
 /// Waits that the server has timed. Reads and writes of data files are separate.
-fn timed(probe: &ProbeSeries) -> Vec<Signal<'_>> {
+fn timed(probe: &ProbeSeries) -> Vec<WaitSignal<'_>> {
     const DATA_FILE: &str = "wait/io/file/innodb/innodb_data_file";
-    const US: WaitMeasure = WaitMeasure::Time { unit_ms: 1e-3 };
+    let of_file = |value: &str| probe.signal(&format!("file.{DATA_FILE}.{value}"));
     // MySQL 5.5 counts its reads and writes, and does not time them apart.
-    let has_files = !probe.points(&format!("file.{DATA_FILE}.write_us")).is_empty();
-    let waits = probe.with_prefix("wait.").filter_map(|(name, points)| {
-        let event = name.strip_prefix("wait.")?.strip_suffix(".us")?;
-        let class = of_event(event)?;
-        (!has_files || event != DATA_FILE).then(|| Signal {
-            name: event.to_owned(),
-            class,
-            points,
-            kind: US,
+    let has_files = of_file("write_us").is_some();
+    let waits = || probe.of_kind(SignalKind::Wait);
+    let is_count = |wait: &&SignalSeries| wait.signal.unit == SignalUnit::Count;
+    let counts: BTreeMap<_, _> =
+        waits().filter(is_count).map(|wait| (wait.subject.as_str(), wait.points.as_slice())).collect();
+    let timed = waits().filter(|wait| !has_files || wait.subject != DATA_FILE).filter_map(|wait| {
+        Some(WaitSignal {
+            name: wait.subject.clone(),
+            class: of_event(&wait.subject)?,
+            points: &wait.points,
+            kind: WaitMeasure::of(wait.signal)?,
             unfinished: &[],
-            counted: probe.points(&format!("wait.{event}.count")),
-            begins_at_zero: true,
+            counted: counts.get(wait.subject.as_str()).copied().unwrap_or_default(),
         })
     });
-    let mut signals: Vec<_> = waits.collect();
+    let mut signals: Vec<_> = timed.collect();
     let parts = [
         ("write", "writes", WaitClass::PageFlush),
         ("misc", "misc", WaitClass::PageFlush),
         ("read", "reads", WaitClass::BufferPool),
     ];
-    for (part, calls, class) in parts {
-        let points = probe.points(&format!("file.{DATA_FILE}.{part}_us"));
-        if has_files && !points.is_empty() && !signals.is_empty() {
-            signals.push(Signal {
+    for (part, calls, class) in parts.into_iter().filter(|_| has_files && !signals.is_empty()).collect::<Vec<_>>() {
+        let time = of_file(&format!("{part}_us"));
+        signals.extend(time.and_then(|time| {
+            Some(WaitSignal {
                 name: format!("{DATA_FILE} ({part})"),
                 class,
-                points,
-                kind: US,
+                points: &time.points,
+                kind: WaitMeasure::of(time.signal)?,
                 unfinished: &[],
-                counted: probe.points(&format!("file.{DATA_FILE}.{calls}")),
-                begins_at_zero: true,
-            });
-        }
+                counted: of_file(calls).map_or(&[], |calls| &calls.points),
+            })
+        }));
     }
     signals
 }
 
 /// Sessions by their state, where nothing is timed.
-fn sampled(probe: &ProbeSeries) -> Vec<Signal<'_>> {
-    let class_of = |state: &str| match probe.family {
-        Some(Family::Postgresql) => of_postgres_event(state),
-        _ => of_mysql_state(state),
-    };
-    let states = probe.with_prefix("session.").filter_map(|(name, points)| {
-        let state = name.strip_prefix("session.")?;
-        Some(Signal {
-            name: state.to_owned(),
-            class: class_of(state)?,
-            points,
-            kind: WaitMeasure::Sessions,
+fn sampled(probe: &ProbeSeries) -> Vec<WaitSignal<'_>> {
+    let states = probe.of_kind(SignalKind::State).filter_map(|state| {
+        Some(WaitSignal {
+            name: state.subject.clone(),
+            class: of_state(probe.family, &state.subject)?,
+            points: &state.points,
+            kind: WaitMeasure::of(state.signal)?,
             unfinished: &[],
             counted: &[],
-            begins_at_zero: true,
         })
     });
     states.collect()
@@ -295,30 +306,28 @@ fn sampled(probe: &ProbeSeries) -> Vec<Signal<'_>> {
 
 /// Neither wait events nor states of the MySQL family show row locks; InnoDB counts and times them itself. MariaDB cuts each wait
 /// to whole milliseconds: of it sessions are counted.
-fn row_locks(probe: &ProbeSeries, source: WaitSource) -> Option<Signal<'_>> {
-    const WAITING: &str = "status.Innodb_row_lock_current_waits";
-    let (name, kind, unfinished) = match source {
-        WaitSource::Timed if !is_mariadb(probe) => {
-            ("status.Innodb_row_lock_time", WaitMeasure::Time { unit_ms: 1.0 }, probe.points(WAITING))
-        }
-        _ => (WAITING, WaitMeasure::Sessions, [].as_slice()),
+fn row_locks(probe: &ProbeSeries, source: WaitSource) -> Option<WaitSignal<'_>> {
+    const WAITING: &str = "Innodb_row_lock_current_waits";
+    let status = |name: &str| probe.signal(&format!("status.{name}"));
+    let waiting = status(WAITING).map_or(&[][..], |waiting| &waiting.points);
+    let (name, unfinished) = match source {
+        WaitSource::Timed if !is_mariadb(probe) => ("Innodb_row_lock_time", waiting),
+        _ => (WAITING, [].as_slice()),
     };
-    let points = probe.points(name);
-    let label = name.trim_start_matches("status.").to_owned();
-    (!points.is_empty()).then_some(Signal {
-        name: label,
+    let series = status(name)?;
+    Some(WaitSignal {
+        name: name.to_owned(),
         class: WaitClass::RowLock,
-        points,
-        kind,
+        points: &series.points,
+        kind: WaitMeasure::of(series.signal)?,
         unfinished,
-        counted: probe.points("status.Innodb_row_lock_waits"),
-        begins_at_zero: false,
+        counted: status("Innodb_row_lock_waits").map_or(&[], |waits| &waits.points),
     })
 }
 
 #[cfg(test)]
 mod tests {
-    use truetps_record::{ProbeHeader, ProbeSample};
+    use truetps_record::{Family, ProbeHeader, ProbeSample};
 
     use super::*;
 
@@ -327,8 +336,7 @@ mod tests {
     }
 
     pub(super) fn series(samples: &[(f64, &[(&str, f64)])]) -> ProbeSeries {
-        let header =
-            ProbeHeader { schema_version: 1, interval_ms: 1e3, family: Some(Family::Mysql), absent: Vec::new() };
+        let header = ProbeHeader::of_version_1(1e3, Some(Family::Mysql));
         let sample = |(at_ms, values): &(f64, &[(&str, f64)])| ProbeSample {
             source: ProbeSource::Server,
             at_ms: *at_ms,
@@ -371,6 +379,7 @@ mod tests {
         let expect = Wait {
             name: "wait/io/file/sql/binlog".to_owned(),
             class: WaitClass::BinlogSync,
+            source: WaitSource::Timed,
             sessions: 3.0,
             usual_sessions: Some(0.0),
         };

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use truetps_analysis::{LiveProbe, LiveWait, RedoAge};
-use truetps_record::{AbsentSignal, ProbeSample, ProbeSource, Responsiveness, Steps};
+use truetps_record::{ProbeDecoder, ProbeHeader, ProbeSample, ProbeSource, Responsiveness, SignalKind};
 use truetps_report::{display_width, format};
 
 /// Transactions a second, in the server's own words; the first that it has.
@@ -14,8 +14,9 @@ const COMMITS: [(&str, &str); 3] = [
     ("pg_stat_database.xact_commit", "xact_commit"),
 ];
 const REDO: [(&str, &str); 2] = [("status.Innodb_os_log_written", "redo"), ("pg_lsn.insert_bytes", "WAL")];
+/// Absent where the account does not see the sessions of others.
 const SESSIONS: &str = "session";
-/// Silence is reported at most this often.
+/// An outage is reported at most this often.
 const REPORT_AGAIN_MS: f64 = 500.0;
 
 /// With a longer time between looks, truetps was stopped or had no CPU.
@@ -27,7 +28,7 @@ pub(crate) struct ProbeLines {
     meter: ChangeMeter,
     answers: Responsiveness,
     interval_ms: f64,
-    /// When the present silence was last reported.
+    /// When the present outage was last reported.
     told_ms: Option<f64>,
     looked_ms: f64,
     /// Of the terminal that they are shown on.
@@ -35,13 +36,11 @@ pub(crate) struct ProbeLines {
 }
 
 impl ProbeLines {
-    /// `absent`: what the server does not offer from the start.
-    pub(crate) fn new(interval: Duration, absent: &[AbsentSignal], columns: Option<usize>) -> Self {
-        let interval_ms = interval.as_secs_f64() * 1e3;
+    pub(crate) fn new(header: &ProbeHeader, columns: Option<usize>) -> Self {
         Self {
-            meter: ChangeMeter::new(interval_ms, absent),
-            answers: Responsiveness::new(interval_ms),
-            interval_ms,
+            meter: ChangeMeter::new(header.clone()),
+            answers: Responsiveness::new(header.interval_ms),
+            interval_ms: header.interval_ms,
             told_ms: None,
             looked_ms: 0.0,
             columns,
@@ -62,24 +61,25 @@ impl ProbeLines {
         if sample.source != ProbeSource::Server {
             return Vec::new();
         }
-        let silence = self.answers.answered(sample.at_ms, sample.took_ms);
+        let half_ms = sample.took_ms / 2.0;
+        let outage = self.answers.answered(sample.at_ms - half_ms, sample.at_ms + half_ms);
         self.told_ms = None;
-        let again = silence.map(|silence| {
-            let length = silence.length_ms() / 1e3;
-            format!("{}  the server answers again, after {length:.1} s without an answer", time(silence.to_ms))
+        let again = outage.map(|outage| {
+            let length = outage.length_ms() / 1e3;
+            format!("{}  the server answers again, after {length:.1} s without an answer", time(outage.to_ms))
         });
         again.into_iter().chain(self.meter.line(sample)).map(|line| in_columns(&line, self.columns)).collect()
     }
 
     /// While the server does not answer: for how long it has not, once an interval.
-    pub(crate) fn silence(&mut self) -> Option<String> {
-        let silence = self.answers.silence_at(self.looked_ms)?;
+    pub(crate) fn outage(&mut self) -> Option<String> {
+        let outage = self.answers.outage_at(self.looked_ms)?;
         let wait_ms = self.interval_ms.max(REPORT_AGAIN_MS);
         if self.told_ms.is_some_and(|told_ms| self.looked_ms - told_ms < wait_ms) {
             return None;
         }
         self.told_ms = Some(self.looked_ms);
-        let length = silence.length_ms() / 1e3;
+        let length = outage.length_ms() / 1e3;
         Some(format!("{}  no answer from the server for {length:.1} s", time(self.looked_ms)))
     }
 }
@@ -115,80 +115,53 @@ fn time(at_ms: f64) -> String {
 /// The last values, and what they were at the last line.
 #[derive(Debug)]
 struct ChangeMeter {
-    interval_ms: f64,
-    last: BTreeMap<String, f64>,
+    header: ProbeHeader,
+    live: LiveProbe,
     told: BTreeMap<String, f64>,
     told_ms: Option<f64>,
-    /// Of the reading before; `None` if the time of its values is unknown.
-    read_ms: Option<f64>,
     /// Since the last line.
     is_restarted: bool,
-    /// The account is shown what others do.
-    sees_sessions: bool,
-    live: LiveProbe,
 }
 
 impl ChangeMeter {
-    fn new(interval_ms: f64, absent: &[AbsentSignal]) -> Self {
-        Self {
-            interval_ms,
-            last: BTreeMap::new(),
-            told: BTreeMap::new(),
-            told_ms: None,
-            read_ms: None,
-            is_restarted: false,
-            sees_sessions: !absent.iter().any(|signal| signal.is_about(SESSIONS)),
-            live: LiveProbe::default(),
-        }
+    fn new(header: ProbeHeader) -> Self {
+        Self { header, live: LiveProbe::default(), told: BTreeMap::new(), told_ms: None, is_restarted: false }
     }
 
-    /// What has happened since the line before; `None` for the first sample, and for one that comes soon after a line.
+    /// What has happened since the line before; `None` for the first sample, for a late one, and for one that comes soon
+    /// after a line.
     fn line(&mut self, sample: &ProbeSample) -> Option<String> {
-        self.add_sample(sample);
-        let read_ms = self.read_ms.take();
-        if sample.is_late() {
+        if !self.live.sample(&self.header, sample) {
             return None;
         }
-        self.read_ms = Some(sample.at_ms);
+        let decoder = self.live.decoder()?;
+        if decoder.is_reset(ProbeSource::Server) {
+            self.is_restarted = true;
+            self.told.clear();
+        }
         let line = match self.told_ms {
             // A reading of its own where something begins or ends.
-            Some(told_ms) if sample.at_ms - told_ms < self.interval_ms / 2.0 => return None,
-            Some(told_ms) => Some(self.text(sample.at_ms, (sample.at_ms - told_ms) / 1e3, read_ms)),
+            Some(told_ms) if sample.at_ms - told_ms < self.header.interval_ms / 2.0 => return None,
+            Some(told_ms) => Some(self.text(decoder, sample.at_ms, (sample.at_ms - told_ms) / 1e3)),
             None => None,
         };
         self.told_ms = Some(sample.at_ms);
-        self.told.clone_from(&self.last);
+        let values = decoder.values(ProbeSource::Server);
+        self.told = values.map(|(name, value)| (name.to_owned(), value.now.value)).collect();
         self.is_restarted = false;
         line
     }
 
-    fn add_sample(&mut self, sample: &ProbeSample) {
-        self.live.sample(sample);
-        let mut steps = Steps::default();
-        for (name, value) in &sample.values {
-            self.last.get(name).into_iter().for_each(|before| steps.add(name, *before, *value));
-        }
-        if steps.are_reset() {
-            self.is_restarted = true;
-            self.told.clear();
-        }
-        self.last.retain(|name, _| !sample.lost.iter().any(|signal| signal.is_about(name)));
-        self.last.extend(sample.values.iter().map(|(name, value)| (name.clone(), *value)));
-        let is_seen = sample.values.keys().any(|name| is_session(name));
-        self.sees_sessions &= !sample.lost.iter().any(|signal| signal.is_about(SESSIONS));
-        self.sees_sessions |= is_seen;
-    }
-
-    fn text(&self, at_ms: f64, seconds: f64, read_ms: Option<f64>) -> String {
+    fn text(&self, decoder: &ProbeDecoder, at_ms: f64, seconds: f64) -> String {
+        let value = |name: &str| decoder.value(ProbeSource::Server, name).map(|value| value.now.value);
         // A counter that fell was set back.
         let rate = |name: &str| {
-            let growth = self.last.get(name)? - self.told.get(name)?;
+            let growth = value(name)? - self.told.get(name)?;
             (growth >= 0.0).then(|| growth / seconds)
         };
-        let value = |name: &str| self.last.get(name).copied();
         let mut parts = vec![time(at_ms)];
         parts.extend(self.is_restarted.then(|| "counters fell: restarted?".to_owned()));
-        parts.extend(self.running().map(|n| format!("running {n:.0}")));
+        parts.extend(running(decoder).map(|n| format!("running {n:.0}")));
         let commits = COMMITS.iter().filter_map(|(name, word)| Some((rate(name)?, word)));
         // A server without a binlog counts none there.
         let commits = commits.reduce(|best, other| if best.0 > 0.0 { best } else { other });
@@ -198,17 +171,9 @@ impl ChangeMeter {
         parts.extend(RedoAge::of(value).map(checkpoint_age));
         let waiting = value("status.Innodb_row_lock_current_waits").or_else(|| value("pg_locks.waiting"));
         parts.extend(waiting.map(|n| format!("lock waits {n:.0}")));
-        parts.extend(read_ms.and_then(|read_ms| self.top_wait(at_ms, (at_ms - read_ms) / 1e3)));
+        parts
+            .extend(decoder.passed_ms(ProbeSource::Server).and_then(|passed_ms| self.top_wait(at_ms, passed_ms / 1e3)));
         parts.join("  ")
-    }
-
-    /// Sessions at work. Where the account may not see them, the threads that the MySQL family counts: the probe's own is one
-    /// of them, and from MySQL 8.0 on the idle thread of the event scheduler.
-    fn running(&self) -> Option<f64> {
-        if self.sees_sessions {
-            return Some(self.last.iter().filter(|(name, _)| is_session(name)).fold(0.0, |all, (_, n)| all + n));
-        }
-        self.last.get("status.Threads_running").map(|threads| (threads - 1.0).max(0.0))
     }
 
     /// What was waited on for most of the time since the sample before; else what most sessions wait in.
@@ -228,12 +193,21 @@ fn checkpoint_age(age: RedoAge) -> String {
     format!("checkpoint age {}{}", format::bytes(age.bytes as u64), share.unwrap_or_default())
 }
 
-fn is_session(name: &str) -> bool {
-    name.strip_prefix(SESSIONS).is_some_and(|rest| rest.starts_with('.'))
+/// Sessions at work. Where the account may not see them, the threads that the MySQL family counts: the probe's own is one
+/// of them, and from MySQL 8.0 on the idle thread of the event scheduler.
+fn running(decoder: &ProbeDecoder) -> Option<f64> {
+    let source = ProbeSource::Server;
+    if decoder.is_lost(source, SESSIONS) {
+        return decoder.value(source, "status.Threads_running").map(|threads| (threads.now.value - 1.0).max(0.0));
+    }
+    let states = decoder.values(source).filter(|(_, value)| value.signal.kind == SignalKind::State);
+    Some(states.fold(0.0, |all, (_, value)| all + value.now.value))
 }
 
 #[cfg(test)]
 mod tests {
+    use truetps_record::{AbsentSignal, Family};
+
     use super::*;
 
     fn sample(at_ms: f64, values: &[(&str, f64)]) -> ProbeSample {
@@ -245,8 +219,12 @@ mod tests {
         AbsentSignal { what: "session".to_owned(), why: "no right".to_owned() }
     }
 
+    fn header(absent: &[AbsentSignal]) -> ProbeHeader {
+        ProbeHeader { absent: absent.to_vec(), ..ProbeHeader::of_version_1(1e3, None) }
+    }
+
     fn meter(absent: &[AbsentSignal]) -> ChangeMeter {
-        ChangeMeter::new(1e3, absent)
+        ChangeMeter::new(header(absent))
     }
 
     #[test]
@@ -313,7 +291,8 @@ mod tests {
     fn postgres_has_other_words() {
         let first = [("pg_stat_database.xact_commit", 5.0), ("pg_lsn.insert_bytes", 0.0), ("pg_locks.waiting", 1.0)];
         let second = [("pg_stat_database.xact_commit", 9.0)];
-        let mut all = meter(&[]);
+        let family = Some(Family::Postgresql);
+        let mut all = ChangeMeter::new(ProbeHeader { family, ..header(&[]) });
         all.line(&sample(0.0, &first));
         let line = all.line(&sample(1000.0, &second)).unwrap();
         assert_eq!(line, "1.0s  running 0  xact_commit 4.000/s  WAL 0 B/s  lock waits 1", "no session is active");
@@ -326,13 +305,13 @@ mod tests {
     }
 
     #[test]
-    fn silence_is_reported_while_it_lasts() {
-        let mut lines = ProbeLines::new(Duration::from_secs(1), &[no_sessions()], None);
+    fn an_outage_is_reported_while_it_lasts() {
+        let mut lines = ProbeLines::new(&header(&[no_sessions()]), None);
         let mut reported = Vec::new();
         let mut wait = |lines: &mut ProbeLines, from: u64, to: u64| {
             for ms in (from..to).step_by(20) {
                 lines.note_look(Duration::from_millis(ms));
-                reported.extend(lines.silence());
+                reported.extend(lines.outage());
             }
         };
         lines.sample(&sample(1.0, &[("status.Handler_commit", 1.0)]));
@@ -353,7 +332,7 @@ mod tests {
         // truetps itself was stopped.
         lines.note_look(Duration::from_secs(5));
         lines.note_look(Duration::from_mins(1));
-        assert_eq!(lines.silence(), None);
+        assert_eq!(lines.outage(), None);
         assert_eq!(lines.sample(&sample(60_001.0, &[])), ["60.0s  Handler_commit 0/s"]);
     }
 }

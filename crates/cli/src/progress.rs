@@ -93,7 +93,9 @@ impl Progress {
                 self.draw(&format!("[{}/{of}] {}  starting  left {left}", index + 1, trial.configuration));
             }
             TrialEvent::Interval(interval, _) => self.interval(place, interval),
-            TrialEvent::Sample(sample) => self.probe.sample(sample),
+            TrialEvent::Sample(header, sample) => {
+                self.probe.sample(header, sample);
+            }
             TrialEvent::OtherRun(other) => self.print_line(&format!("warning: {}", other_run_warning(other))),
             TrialEvent::Suspended(suspension) => {
                 self.stalls.suspended(suspension);

@@ -270,8 +270,8 @@ fn what_cannot_be_kept_is_not_watched_any_longer() {
     let Some(binary) = mariadb("what_cannot_be_kept_is_not_watched_any_longer") else { return };
     let owned = Owned::start(&binary, &[]);
     let place = Place::new();
-    // Files of 12 KiB at most: the kernel's signal must not end the program.
-    let limited = "ulimit -f 24; exec \"$0\" \"$@\"";
+    // Files of 24 KiB at most: the kernel's signal must not end the program.
+    let limited = "ulimit -f 48; exec \"$0\" \"$@\"";
     let dsn = owned.socket_dsn();
     let words = ["-c", limited, env!("CARGO_BIN_EXE_truetps"), "probe", &dsn, "--interval=50ms", "--duration=1m"];
     let ran: Ran = place.program(Path::new("/bin/sh"), &words).output().unwrap().into();

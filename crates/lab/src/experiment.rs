@@ -418,7 +418,7 @@ impl<'a> PreparedExperiment<'a> {
                     probe: Some(&plan.probe),
                 };
                 let ran = run_trial(&context, trial, writer, &mut |event| {
-                    if let (Some(volume), TrialEvent::Sample(sample)) = (&mut volume, event) {
+                    if let (Some(volume), TrialEvent::Sample(_, sample)) = (&mut volume, event) {
                         warn(volume.sample(sample), listener);
                     }
                     listener.event(&ExperimentEvent::Trial(place(), event));

@@ -1,16 +1,16 @@
 //! `probe.jsonl`: what server and host did during a trial, on the engine's clock.
 //!
 //! The first line is the [`ProbeHeader`]; each further line is a [`ProbeSample`]. Values have the server's own names,
-//! prefixed with their source (`status.Innodb_os_log_written`, `host.context_switches`); readers interpret them.
-//! Counters grow; gauges (`session.…`) go up and down. A sample holds only the values that changed since the previous
-//! sample of the same [`ProbeSource`]; [`ProbeSeries`] fills in the others. A value that could be read before and no
-//! longer can is named in [`ProbeSample::lost`], so that it is not taken for unchanged.
+//! prefixed with their place (`status.Innodb_os_log_written`, `host.context_switches`); the header says what they are.
+//! A sample holds only the values that changed since the previous sample of the same [`ProbeSource`];
+//! [`ProbeDecoder`] fills in the others. A value that could be read before and no longer can is named in
+//! [`ProbeSample::lost`], so that it is not taken for unchanged.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Family, SCHEMA_VERSION};
+use crate::{Family, ProbeDecoder, SCHEMA_VERSION, Signal, SignalKind, SignalRegistry};
 
 /// First line of `probe.jsonl`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -22,6 +22,17 @@ pub struct ProbeHeader {
     /// What this server, this account or this host does not offer, and why.
     #[serde(default)]
     pub absent: Vec<AbsentSignal>,
+    /// All values that samples may have. Version 1 did not list them.
+    #[serde(default = "SignalRegistry::of_version_1")]
+    pub signals: SignalRegistry,
+}
+
+impl ProbeHeader {
+    /// Of a file of version 1.
+    pub fn of_version_1(interval_ms: f64, family: Option<Family>) -> Self {
+        let signals = SignalRegistry::of_version_1();
+        Self { schema_version: 1, interval_ms, family, absent: Vec::new(), signals }
+    }
 }
 
 /// Values that cannot be read. They are absent from all samples, never zero.
@@ -71,9 +82,6 @@ impl ProbeSample {
     }
 }
 
-/// A name that first appears with a value had been zero until then: long lists of zeros are not written.
-const FROM_ZERO: [&str; 2] = ["wait.", "session."];
-
 /// A reading that took longer is not a point of a series.
 pub(crate) const SLOW_MS: f64 = 500.0;
 
@@ -84,18 +92,36 @@ pub struct ProbePoint {
     pub value: f64,
 }
 
+/// When a source was read; an answer may be late.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct ReadingTime {
+    pub(crate) began_ms: f64,
+    pub(crate) ended_ms: f64,
+}
+
+/// All points of one value.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SignalSeries {
+    pub signal: Signal,
+    /// The event or state that the value is about; else its name.
+    pub subject: String,
+    /// A point for each reading of its source that had it.
+    pub points: Vec<ProbePoint>,
+}
+
 /// All samples of a trial, by name.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ProbeSeries {
     pub interval_ms: f64,
     pub family: Option<Family>,
     pub absent: Vec<AbsentSignal>,
-    /// When the samples of a source were taken.
+    /// When the points of a source were read.
     times: BTreeMap<ProbeSource, Vec<f64>>,
-    /// When the readings of a source ended that are not points.
-    slow_ends: BTreeMap<ProbeSource, Vec<f64>>,
-    /// A point for each sample of its source from the first one that had it.
-    values: BTreeMap<String, Vec<ProbePoint>>,
+    /// All readings of a source, late ones included.
+    readings: BTreeMap<ProbeSource, Vec<ReadingTime>>,
+    values: BTreeMap<String, SignalSeries>,
+    /// Readings at which the server's counters had fallen.
+    resets_ms: Vec<f64>,
     first_unread_line: Option<usize>,
     is_cut: bool,
 }
@@ -133,12 +159,12 @@ impl ProbeSeries {
         self.is_cut
     }
 
-    /// Time of the last reading of any source.
+    /// Time of the last point of any source.
     pub(crate) fn last_ms(&self) -> Option<f64> {
         self.times.values().filter_map(|times| times.last().copied()).reduce(f64::max)
     }
 
-    /// Fills in the values that samples omit.
+    /// Keeps all points of the samples.
     pub fn of(header: &ProbeHeader, samples: impl IntoIterator<Item = ProbeSample>) -> Self {
         let mut series = Self {
             interval_ms: header.interval_ms,
@@ -146,71 +172,81 @@ impl ProbeSeries {
             absent: header.absent.clone(),
             ..Self::default()
         };
-        let mut last: BTreeMap<ProbeSource, BTreeMap<String, f64>> = BTreeMap::new();
+        let mut decoder = ProbeDecoder::new(header);
         for sample in samples {
-            let times = series.times.entry(sample.source).or_default();
-            let before = times.last().copied();
-            // Readings follow each other; an edited file may say otherwise.
-            if before.is_some_and(|before| sample.at_ms <= before) {
-                continue;
+            let half_ms = sample.took_ms / 2.0;
+            let reading = ReadingTime { began_ms: sample.at_ms - half_ms, ended_ms: sample.at_ms + half_ms };
+            series.readings.entry(sample.source).or_default().push(reading);
+            if decoder.decode(&sample) {
+                series.add_points(sample.source, sample.at_ms, &decoder);
             }
-            let is_point = !sample.is_late();
-            if is_point {
-                times.push(sample.at_ms);
-            }
-            let known = last.entry(sample.source).or_default();
-            series.lose(sample.lost, known);
-            known.extend(sample.values);
-            if !is_point {
-                series.slow_ends.entry(sample.source).or_default().push(sample.at_ms + sample.took_ms / 2.0);
-                continue;
-            }
-            for (name, value) in known.iter() {
-                let point = ProbePoint { at_ms: sample.at_ms, value: *value };
-                if let Some(points) = series.values.get_mut(name) {
-                    points.push(point);
-                    continue;
+            for signal in sample.lost {
+                if !series.absent.contains(&signal) {
+                    series.absent.push(signal);
                 }
-                let zero = before.filter(|_| FROM_ZERO.iter().any(|place| name.starts_with(place)));
-                let zero = zero.map(|at_ms| ProbePoint { at_ms, value: 0.0 });
-                series.values.insert(name.clone(), zero.into_iter().chain([point]).collect());
             }
         }
         series
     }
 
-    fn lose(&mut self, lost: Vec<AbsentSignal>, known: &mut BTreeMap<String, f64>) {
-        for signal in lost {
-            known.retain(|name, _| !signal.is_about(name));
-            if !self.absent.contains(&signal) {
-                self.absent.push(signal);
+    fn add_points(&mut self, source: ProbeSource, at_ms: f64, decoder: &ProbeDecoder) {
+        self.times.entry(source).or_default().push(at_ms);
+        self.resets_ms.extend(decoder.is_reset(source).then_some(at_ms));
+        for (name, value) in decoder.values(source) {
+            if let Some(series) = self.values.get_mut(name) {
+                series.points.push(value.now);
+                continue;
             }
+            let points = value.before.into_iter().chain([value.now]).collect();
+            let series = SignalSeries { signal: value.signal, subject: value.subject.clone(), points };
+            self.values.insert(name.to_owned(), series);
         }
     }
 
-    /// When a source was read.
+    /// When a source was read in time.
     pub fn times(&self, source: ProbeSource) -> &[f64] {
         self.times.get(&source).map_or(&[], Vec::as_slice)
     }
 
-    /// When a source answered, including answers too late to be a point.
-    pub fn answers(&self, source: ProbeSource) -> Vec<f64> {
-        let slow = self.slow_ends.get(&source).map_or(&[][..], Vec::as_slice);
-        let mut answers = [self.times(source), slow].concat();
-        answers.sort_by(f64::total_cmp);
-        answers
+    /// When a source answered, late answers included.
+    pub fn answers_ms(&self, source: ProbeSource) -> impl Iterator<Item = f64> {
+        self.readings(source).iter().map(|reading| reading.ended_ms)
+    }
+
+    pub(crate) fn readings(&self, source: ProbeSource) -> &[ReadingTime] {
+        self.readings.get(&source).map_or(&[], Vec::as_slice)
+    }
+
+    /// Readings at which the server's counters had fallen: it was restarted, or they were reset.
+    pub(crate) fn resets_ms(&self) -> &[f64] {
+        &self.resets_ms
+    }
+
+    /// `None` where it is absent.
+    pub fn signal(&self, name: &str) -> Option<&SignalSeries> {
+        self.values.get(name)
     }
 
     /// The values of one name in order of time; empty where it is absent.
     pub fn points(&self, name: &str) -> &[ProbePoint] {
-        self.values.get(name).map_or(&[], Vec::as_slice)
+        self.signal(name).map_or(&[], |series| series.points.as_slice())
+    }
+
+    /// All values, by name.
+    pub fn signals(&self) -> impl Iterator<Item = (&str, &SignalSeries)> {
+        self.values.iter().map(|(name, series)| (name.as_str(), series))
     }
 
     /// All names that begin with this, with their values.
     pub fn with_prefix<'a>(&'a self, prefix: &'a str) -> impl Iterator<Item = (&'a str, &'a [ProbePoint])> {
         let from = self.values.range::<str, _>((std::ops::Bound::Included(prefix), std::ops::Bound::Unbounded));
         from.take_while(move |(name, _)| name.starts_with(prefix))
-            .map(|(name, points)| (name.as_str(), points.as_slice()))
+            .map(|(name, series)| (name.as_str(), series.points.as_slice()))
+    }
+
+    /// All values of a kind.
+    pub fn of_kind(&self, kind: SignalKind) -> impl Iterator<Item = &SignalSeries> {
+        self.values.values().filter(move |series| series.signal.kind == kind)
     }
 
     /// Growth of a counter from one time to another, interpolated between samples. `None` if it was not read before (or
@@ -247,8 +283,7 @@ mod tests {
     }
 
     fn text() -> String {
-        let header =
-            ProbeHeader { schema_version: 1, interval_ms: 1e3, family: Some(Family::Mysql), absent: Vec::new() };
+        let header = ProbeHeader::of_version_1(1e3, Some(Family::Mysql));
         [
             serde_json::to_string(&header).unwrap() + "\n",
             sample(ProbeSource::Server, 0.0, &[("status.a", 10.0), ("status.b", 5.0)]),

@@ -5,18 +5,17 @@
 //! runs/probe-<time>/           probe.json  probe.jsonl
 //! ```
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use crate::folder::{PROBE, create_unused, probe_series};
-use crate::responsiveness::Timings;
 use crate::run_file::{LINES_MAX, read_bytes, read_json, write_json};
 use crate::{
     AbsentSignal, FolderError, Outage, ProbeHeader, ProbePoint, ProbeSeries, ProbeSource, ProbeWriter, SCHEMA_VERSION,
-    ServerFacts, Suspension, is_gauge,
+    ServerFacts, SignalSeries, Suspension,
 };
 
 const ABOUT: &str = "probe.json";
@@ -81,26 +80,20 @@ impl ProbeFolder {
 
     /// The samples. A last line that was cut off is ignored.
     pub fn series(&self) -> Result<ProbeSeries, FolderError> {
-        Ok(self.read()?.0)
+        let path = self.path.join(PROBE);
+        let bytes = read_bytes(&path, LINES_MAX)?;
+        probe_series(&path, &String::from_utf8_lossy(&bytes))
     }
 
     /// The samples as rates and values, from the first reading to the last one.
     pub fn summary(&self) -> Result<ProbeSummary, FolderError> {
-        let (series, timings) = self.read()?;
-        Ok(ProbeSummary::of(self.run()?, &series, &timings, self.kept_bytes()?))
+        Ok(ProbeSummary::of(self.run()?, &self.series()?, self.kept_bytes()?))
     }
 
     /// Length of `probe.jsonl`.
     pub fn kept_bytes(&self) -> Result<u64, FolderError> {
         let path = self.path.join(PROBE);
         Ok(fs::metadata(&path).map_err(FolderError::io(&path))?.len())
-    }
-
-    fn read(&self) -> Result<(ProbeSeries, Timings), FolderError> {
-        let path = self.path.join(PROBE);
-        let bytes = read_bytes(&path, LINES_MAX)?;
-        let text = String::from_utf8_lossy(&bytes);
-        Ok((probe_series(&path, &text)?, Timings::parse(&text)))
     }
 }
 
@@ -146,34 +139,31 @@ pub struct GaugeSummary {
 }
 
 impl ProbeSummary {
-    fn of(run: ProbeRun, series: &ProbeSeries, timings: &Timings, has_bytes: u64) -> Self {
-        let silences = timings.silences(series.interval_ms, &run.suspensions);
-        let resets = resets(series);
+    fn of(run: ProbeRun, series: &ProbeSeries, has_bytes: u64) -> Self {
+        let silences = series.outages(&run.suspensions);
         let damage = damage(&run, series, has_bytes);
+        // A probe that was killed did not query once more, and a lost line may have been the answer.
+        let was_asked = run.ended_at.is_some() && damage.is_none();
         let mut summary = Self {
             schema_version: SCHEMA_VERSION,
-            length_ms: timings.length_ms(),
+            length_ms: series.length_ms(),
             samples: series.times(ProbeSource::Server).len(),
             no_answer_ms: silences.iter().fold(0.0, |all, one| all + one.length_ms()),
             silences,
-            resets_ms: resets.iter().map(|at_ms| f64::from_bits(*at_ms)).collect(),
-            // A probe that was killed did not query once more, and a lost line may have been the answer.
-            answers_at_end: timings.answers_at_end(
-                series.interval_ms,
-                &run.suspensions,
-                run.ended_at.is_some() && damage.is_none(),
-            ),
+            resets_ms: series.resets_ms().to_vec(),
+            answers_at_end: series.answers_at_end(&run.suspensions, was_asked),
             damage,
             run,
             counters: BTreeMap::new(),
             gauges: BTreeMap::new(),
             absent: series.absent.clone(),
         };
-        for (name, points) in series.with_prefix("") {
-            if is_gauge(name) {
+        for (name, SignalSeries { signal, points, .. }) in series.signals() {
+            if signal.kind.is_gauge() {
                 summary.gauges.extend(gauge(points).map(|gauge| (name.to_owned(), gauge)));
             } else {
-                summary.counters.extend(counter(points, &resets).map(|counter| (name.to_owned(), counter)));
+                let counter = counter(points, series.resets_ms());
+                summary.counters.extend(counter.map(|counter| (name.to_owned(), counter)));
             }
         }
         summary
@@ -195,44 +185,12 @@ fn damage(run: &ProbeRun, series: &ProbeSeries, has_bytes: u64) -> Option<String
     Some(format!("has {has_bytes} of {kept_bytes} bytes: the rest is missing"))
 }
 
-/// Counters of a server between two readings. If most of them fell, all of them were reset.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Steps {
-    fell: u32,
-    grew: u32,
-}
-
-impl Steps {
-    /// Adds the values of one counter, before and after. Waits and files are ignored: any user may truncate their
-    /// tables.
-    pub fn add(&mut self, name: &str, before: f64, after: f64) {
-        if ["status.", "pg_"].iter().any(|place| name.starts_with(place)) && !is_gauge(name) {
-            self.fell += u32::from(after < before);
-            self.grew += u32::from(after > before);
-        }
-    }
-
-    /// Whether the server was restarted, or its counters were reset.
-    pub fn are_reset(self) -> bool {
-        self.fell > self.grew
-    }
-}
-
-/// The bits of the times at which the server's counters had fallen; no two sources are read at the same time.
-fn resets(series: &ProbeSeries) -> BTreeSet<u64> {
-    let mut steps: BTreeMap<u64, Steps> = BTreeMap::new();
-    for (name, points) in series.with_prefix("") {
-        for pair in points.windows(2) {
-            steps.entry(pair[1].at_ms.to_bits()).or_default().add(name, pair[0].value, pair[1].value);
-        }
-    }
-    steps.into_iter().filter(|(_, steps)| steps.are_reset()).map(|(at_ms, _)| at_ms).collect()
-}
-
 /// `None` if it has not grown, or fell on its own.
-fn counter(points: &[ProbePoint], resets: &BTreeSet<u64>) -> Option<CounterSummary> {
+fn counter(points: &[ProbePoint], resets_ms: &[f64]) -> Option<CounterSummary> {
     let (mut growth, mut seconds) = (0.0, 0.0);
-    for pair in points.windows(2).filter(|pair| !resets.contains(&pair[1].at_ms.to_bits())) {
+    // No two sources are read at the same time.
+    let is_reset = |at_ms: f64| resets_ms.iter().any(|reset_ms| reset_ms.total_cmp(&at_ms).is_eq());
+    for pair in points.windows(2).filter(|pair| !is_reset(pair[1].at_ms)) {
         let step = pair[1].value - pair[0].value;
         if step < 0.0 {
             return None;
@@ -269,8 +227,7 @@ mod tests {
 
     #[test]
     fn counters_have_rates_and_gauges_have_none() {
-        let header =
-            ProbeHeader { schema_version: 1, interval_ms: 1e3, family: Some(Family::Mysql), absent: Vec::new() };
+        let header = ProbeHeader::of_version_1(1e3, Some(Family::Mysql));
         let first = [("status.a", 10.0), ("status.b", 5.0), ("status.c", 7.0), ("session.Update", 3.0)];
         let series = ProbeSeries::of(
             &header,
@@ -280,7 +237,7 @@ mod tests {
                 sample(2000.0, &[("status.a", 50.0), ("status.c", 9.0), ("session.Update", 0.0)]),
             ],
         );
-        let summary = ProbeSummary::of(run(), &series, &Timings::default(), 0);
+        let summary = ProbeSummary::of(run(), &series, 0);
         assert_eq!(summary.counters.keys().collect::<Vec<_>>(), ["status.a"], "c fell, b did not grow");
         assert_eq!(summary.counters["status.a"], CounterSummary { growth: 40.0, per_second: 20.0 });
         assert_eq!(summary.gauges["session.Update"], GaugeSummary { mean: 2.0, max: 3.0, last: 0.0 });
@@ -289,7 +246,7 @@ mod tests {
 
     #[test]
     fn a_restart_is_no_growth_and_hides_none() {
-        let header = ProbeHeader { schema_version: 1, interval_ms: 1e3, family: None, absent: Vec::new() };
+        let header = ProbeHeader::of_version_1(1e3, None);
         let series = ProbeSeries::of(
             &header,
             [
@@ -299,7 +256,7 @@ mod tests {
                 sample(4000.0, &[("status.a", 34.0)]),
             ],
         );
-        let summary = ProbeSummary::of(run(), &series, &Timings::default(), 0);
+        let summary = ProbeSummary::of(run(), &series, 0);
         assert_eq!(summary.resets_ms, [3000.0]);
         assert_eq!(summary.counters.keys().collect::<Vec<_>>(), ["status.a"], "c grew in the step that is left out");
         assert_eq!(summary.counters["status.a"], CounterSummary { growth: 40.0, per_second: 20.0 });
@@ -309,7 +266,7 @@ mod tests {
     fn a_server_that_did_not_answer_is_told() {
         let dir = tempfile::tempdir().unwrap();
         let folder = ProbeFolder::create(dir.path(), "probe-x", &run()).unwrap();
-        let header = ProbeHeader { schema_version: 1, interval_ms: 1e3, family: None, absent: Vec::new() };
+        let header = ProbeHeader::of_version_1(1e3, None);
         let mut writer = folder.begin(&header).unwrap();
         for second in [0, 1, 5] {
             writer.append(&sample(f64::from(second) * 1e3, &[("status.a", 1.0)])).unwrap();
@@ -333,7 +290,7 @@ mod tests {
         let summary = folder.summary().unwrap();
         let lost = format!("has {} of {} bytes: the rest is missing", text.len() - 3, text.len());
         assert_eq!((summary.answers_at_end, summary.damage), (true, Some(lost)));
-        fs::write(&path, text.replacen("\"server\"", "\"sever\"", 1)).unwrap();
+        fs::write(&path, text.replacen("\"server\",\"at_ms\"", "\"sever\",\"at_ms\"", 1)).unwrap();
         assert_eq!(folder.summary().unwrap().damage.as_deref(), Some("line 2 cannot be understood"));
         fs::write(&path, text.replacen("\"schema_version\":1", "\"schema_version\":99", 1)).unwrap();
         assert!(matches!(folder.summary(), Err(FolderError::Newer { found: 99, .. })));
@@ -343,7 +300,7 @@ mod tests {
     fn a_folder_is_read_as_it_was_written() {
         let dir = tempfile::tempdir().unwrap();
         let folder = ProbeFolder::create(dir.path(), "probe-x", &run()).unwrap();
-        let header = ProbeHeader { schema_version: 1, interval_ms: 1e3, family: None, absent: Vec::new() };
+        let header = ProbeHeader::of_version_1(1e3, None);
         folder.begin(&header).unwrap().append(&sample(5.0, &[("host.x", 1.0)])).unwrap();
         let again = ProbeFolder::open(folder.path()).unwrap();
         assert_eq!((again.run().unwrap(), again.series().unwrap().times(ProbeSource::Server)), (run(), &[5.0][..]));

@@ -1,9 +1,10 @@
-//! Whether a watched server answers, decided from the times of its readings, during the probe and afterwards.
+//! Whether a watched server answers, decided from the times of its readings: [`Responsiveness`] while it is watched, and
+//! on its record. Both find the same outages.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::probe::SLOW_MS;
-use crate::{ProbeSource, Suspension};
+use crate::{ProbeSeries, ProbeSource, Suspension};
 
 /// A period in which the server did not answer, on the clock of [`ProbeSample::at_ms`](crate::ProbeSample::at_ms).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -44,15 +45,14 @@ impl Responsiveness {
     }
 
     /// A reading was answered. Returns the outage that it has ended, if any.
-    pub fn answered(&mut self, at_ms: f64, took_ms: f64) -> Option<Outage> {
-        let (began_ms, to_ms) = (at_ms - took_ms / 2.0, at_ms + took_ms / 2.0);
+    pub fn answered(&mut self, began_ms: f64, to_ms: f64) -> Option<Outage> {
         let from_ms = self.due_ms.min(began_ms).max(self.not_asked_ms.min(to_ms));
         self.due_ms = ((to_ms / self.interval_ms).floor() + 1.0) * self.interval_ms;
         Outage { from_ms, to_ms }.if_long()
     }
 
     /// The outage that is under way at this time.
-    pub fn silence_at(&self, now_ms: f64) -> Option<Outage> {
+    pub fn outage_at(&self, now_ms: f64) -> Option<Outage> {
         Outage { from_ms: self.due_ms.max(self.not_asked_ms), to_ms: now_ms }.if_long()
     }
 
@@ -62,184 +62,158 @@ impl Responsiveness {
     }
 }
 
-/// When one source was read.
-#[derive(Debug, Clone, Copy, Deserialize)]
-struct Timing {
-    source: ProbeSource,
-    at_ms: f64,
-    took_ms: f64,
-}
-
-impl Timing {
-    fn began_ms(self) -> f64 {
-        self.at_ms - self.took_ms / 2.0
-    }
-
-    fn ended_ms(self) -> f64 {
-        self.at_ms + self.took_ms / 2.0
-    }
-}
-
-/// All readings of a probe, including late ones.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Timings {
-    server: Vec<Timing>,
-    host: Vec<Timing>,
-}
-
-impl Timings {
-    /// Parses the lines of `probe.jsonl`; malformed lines are ignored.
-    pub(crate) fn parse(text: &str) -> Self {
-        let all = text.lines().filter_map(|line| serde_json::from_str::<Timing>(line).ok());
-        let is_sane = |one: &Timing| one.at_ms.is_finite() && one.took_ms.is_finite() && one.took_ms >= 0.0;
-        let (server, host) = all.filter(is_sane).partition(|one| one.source == ProbeSource::Server);
-        Self { server, host }
-    }
-
+impl ProbeSeries {
     /// From the zero of the clock (or the first reading, if that was sooner) to the end of the last reading.
     pub(crate) fn length_ms(&self) -> f64 {
-        let all = || self.server.iter().chain(&self.host);
-        let first = all().map(|one| one.at_ms).fold(0.0, f64::min);
+        let all = || self.readings(ProbeSource::Server).iter().chain(self.readings(ProbeSource::Host));
+        let first = all().map(|one| f64::midpoint(one.began_ms, one.ended_ms)).fold(0.0, f64::min);
         self.end_ms() - first
     }
 
     /// When the last reading ended.
     fn end_ms(&self) -> f64 {
-        self.server.iter().chain(&self.host).map(|one| one.ended_ms()).fold(0.0, f64::max)
+        let all = self.readings(ProbeSource::Server).iter().chain(self.readings(ProbeSource::Host));
+        all.map(|one| one.ended_ms).fold(0.0, f64::max)
     }
 
     /// When the server did not answer. Its state during a suspension of truetps is unknown. If an older truetps has not
     /// recorded suspensions, they are derived from the host's readings, which are always possible: the host was not
     /// read for longer than a busy host explains.
-    pub(crate) fn silences(&self, interval_ms: f64, suspensions: &[Suspension]) -> Vec<Outage> {
-        let mut answers = Responsiveness::new(interval_ms);
-        let mut silences = Vec::new();
-        let mut pauses = self.pauses(interval_ms, suspensions).into_iter().peekable();
-        for reading in &self.server {
-            while let Some((from, to)) = pauses.next_if(|(from, _)| *from < reading.ended_ms()) {
-                silences.extend(answers.silence_at(from));
+    pub fn outages(&self, suspensions: &[Suspension]) -> Vec<Outage> {
+        let mut answers = Responsiveness::new(self.interval_ms);
+        let mut outages = Vec::new();
+        let mut pauses = self.pauses(suspensions).into_iter().peekable();
+        for reading in self.readings(ProbeSource::Server) {
+            while let Some((from, to)) = pauses.next_if(|(from, _)| *from < reading.ended_ms) {
+                outages.extend(answers.outage_at(from));
                 answers.not_asked_until(to);
             }
-            silences.extend(answers.answered(reading.at_ms, reading.took_ms));
+            outages.extend(answers.answered(reading.began_ms, reading.ended_ms));
         }
         for (from, to) in pauses {
-            silences.extend(answers.silence_at(from));
+            outages.extend(answers.outage_at(from));
             answers.not_asked_until(to);
         }
-        silences.extend(answers.silence_at(self.end_ms()));
-        silences
+        outages.extend(answers.outage_at(self.end_ms()));
+        outages
     }
 
     /// Begin and end of each period without queries, in order.
-    fn pauses(&self, interval_ms: f64, suspensions: &[Suspension]) -> Vec<(f64, f64)> {
-        let unread = self.host.windows(2).map(|pair| (pair[0].ended_ms(), pair[1].began_ms()));
-        let unread = unread.filter(|(from, to)| to - from > interval_ms + SLOW_MS);
+    fn pauses(&self, suspensions: &[Suspension]) -> Vec<(f64, f64)> {
+        let host = self.readings(ProbeSource::Host).windows(2);
+        let unread = host.map(|pair| (pair[0].ended_ms, pair[1].began_ms));
+        let unread = unread.filter(|(from, to)| to - from > self.interval_ms + SLOW_MS);
         let mut pauses: Vec<_> = suspensions.iter().map(|one| (one.start_ms, one.end_ms())).chain(unread).collect();
         pauses.sort_by(|one, other| one.0.total_cmp(&other.0));
         pauses
     }
 
     /// Whether the server answered when the probe ended. `was_asked`: it was queried at that moment.
-    pub(crate) fn answers_at_end(&self, interval_ms: f64, suspensions: &[Suspension], was_asked: bool) -> bool {
+    pub(crate) fn answers_at_end(&self, suspensions: &[Suspension], was_asked: bool) -> bool {
         let end_ms = self.end_ms();
-        if self
-            .silences(interval_ms, suspensions)
-            .last()
-            .is_some_and(|last| last.to_ms >= end_ms && !self.server_ends_at(end_ms))
-        {
+        let server = self.readings(ProbeSource::Server).last();
+        let server_ended_ms = server.map_or(f64::NEG_INFINITY, |reading| reading.ended_ms);
+        if self.outages(suspensions).last().is_some_and(|last| last.to_ms >= end_ms && server_ended_ms < end_ms) {
             return false;
         }
-        let Some(host) = self.host.last().filter(|_| was_asked) else { return true };
+        let Some(host) = self.readings(ProbeSource::Host).last().filter(|_| was_asked) else { return true };
         // Both are read at the end, and one may be read a little later than the other.
-        let slack_ms = (interval_ms / 2.0).max(100.0);
-        self.server.last().is_some_and(|server| server.ended_ms() >= host.began_ms() - slack_ms)
-    }
-
-    fn server_ends_at(&self, end_ms: f64) -> bool {
-        self.server.last().is_some_and(|server| server.ended_ms() >= end_ms)
+        let slack_ms = (self.interval_ms / 2.0).max(100.0);
+        server_ended_ms >= host.began_ms - slack_ms
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use std::collections::BTreeMap;
 
-    fn lines(source: &str, readings: &[(f64, f64)]) -> String {
-        let line = |(began, ended): &(f64, f64)| {
-            let (at, took) = (f64::midpoint(*began, *ended), ended - began);
-            format!("{{\"source\":\"{source}\",\"at_ms\":{at},\"took_ms\":{took},\"values\":{{}}}}\n")
+    use super::*;
+    use crate::{ProbeHeader, ProbeSample};
+
+    fn samples(source: ProbeSource, readings: &[(f64, f64)]) -> impl Iterator<Item = ProbeSample> {
+        let sample = move |(began, ended): &(f64, f64)| ProbeSample {
+            source,
+            at_ms: f64::midpoint(*began, *ended),
+            took_ms: ended - began,
+            values: BTreeMap::new(),
+            lost: Vec::new(),
         };
-        readings.iter().map(line).collect()
+        readings.iter().map(sample).collect::<Vec<_>>().into_iter()
     }
 
     /// Host and server, each read at these seconds; a reading takes a few milliseconds.
-    fn timings(server: &[(f64, f64)], host: impl IntoIterator<Item = u32>) -> Timings {
+    fn series(interval_ms: f64, server: &[(f64, f64)], host: impl IntoIterator<Item = u32>) -> ProbeSeries {
         let host: Vec<_> = host.into_iter().map(|s| (f64::from(s) * 1e3, f64::from(s) * 1e3 + 2.0)).collect();
-        Timings::parse(&(lines("server", server) + "nonsense\n" + &lines("host", &host)))
+        let header = ProbeHeader::of_version_1(interval_ms, None);
+        ProbeSeries::of(&header, samples(ProbeSource::Server, server).chain(samples(ProbeSource::Host, &host)))
     }
 
-    fn spans(silences: &[Outage]) -> Vec<(f64, f64)> {
-        silences.iter().map(|one| (one.from_ms, one.to_ms)).collect()
+    fn timings(server: &[(f64, f64)], host: impl IntoIterator<Item = u32>) -> ProbeSeries {
+        series(1000.0, server, host)
+    }
+
+    fn spans(outages: &[Outage]) -> Vec<(f64, f64)> {
+        outages.iter().map(|one| (one.from_ms, one.to_ms)).collect()
     }
 
     #[test]
     fn a_server_that_answers_is_never_silent() {
         let seen = timings(&[(-3.0, 4.0), (1000.0, 1400.0), (2000.0, 2005.0), (2500.0, 2510.0)], 0..=2);
-        assert_eq!(spans(&seen.silences(1000.0, &[])), []);
-        assert!(seen.answers_at_end(1000.0, &[], true));
+        assert_eq!(spans(&seen.outages(&[])), []);
+        assert!(seen.answers_at_end(&[], true));
         assert!((seen.length_ms() - 2510.0).abs() < 1e-6, "{}", seen.length_ms());
     }
 
     #[test]
     fn a_reading_that_hangs_and_questions_without_an_answer_are_one_silence() {
         let hung = timings(&[(0.0, 4.0), (1000.0, 3500.0), (4000.0, 4005.0)], 0..=4);
-        assert_eq!(spans(&hung.silences(1000.0, &[])), [(1000.0, 3500.0)]);
+        assert_eq!(spans(&hung.outages(&[])), [(1000.0, 3500.0)]);
         // The session was lost after ten seconds, and the server answered in the middle of the next try.
         let lost = timings(&[(0.0, 4.0), (13_000.0, 14_500.0), (15_000.0, 15_004.0)], 0..=15);
-        assert_eq!(spans(&lost.silences(1000.0, &[])), [(1000.0, 14_500.0)]);
-        assert!(lost.answers_at_end(1000.0, &[], true));
+        assert_eq!(spans(&lost.outages(&[])), [(1000.0, 14_500.0)]);
+        assert!(lost.answers_at_end(&[], true));
     }
 
     #[test]
     fn a_server_that_is_gone_is_silent_to_the_end() {
         let gone = timings(&[(0.0, 4.0), (1000.0, 1004.0)], 0..=5);
-        assert_eq!(spans(&gone.silences(1000.0, &[])), [(2000.0, 5002.0)]);
-        assert!(!gone.answers_at_end(1000.0, &[], true) && !gone.answers_at_end(1000.0, &[], false));
+        assert_eq!(spans(&gone.outages(&[])), [(2000.0, 5002.0)]);
+        assert!(!gone.answers_at_end(&[], true) && !gone.answers_at_end(&[], false));
         // Within the last interval: only who asked at the end knows it.
         let at_last = timings(&[(0.0, 4.0), (1000.0, 1004.0)], 0..=2);
-        assert_eq!(spans(&at_last.silences(1000.0, &[])), []);
-        assert!(!at_last.answers_at_end(1000.0, &[], true) && at_last.answers_at_end(1000.0, &[], false));
+        assert_eq!(spans(&at_last.outages(&[])), []);
+        assert!(!at_last.answers_at_end(&[], true) && at_last.answers_at_end(&[], false));
         let never = timings(&[], 0..=3);
-        assert_eq!(spans(&never.silences(1000.0, &[])), [(0.0, 3002.0)]);
-        assert!(!never.answers_at_end(1000.0, &[], true));
+        assert_eq!(spans(&never.outages(&[])), [(0.0, 3002.0)]);
+        assert!(!never.answers_at_end(&[], true));
     }
 
     #[test]
     fn an_answer_after_the_end_is_one() {
         let late = timings(&[(0.0, 4.0), (1000.0, 1004.0), (2000.0, 3500.0)], 0..=2);
-        assert_eq!(spans(&late.silences(1000.0, &[])), [(2000.0, 3500.0)]);
-        assert!(late.answers_at_end(1000.0, &[], true));
+        assert_eq!(spans(&late.outages(&[])), [(2000.0, 3500.0)]);
+        assert!(late.answers_at_end(&[], true));
     }
 
     #[test]
     fn who_does_not_ask_learns_nothing() {
         // From 2.0 to 9.0 s truetps itself was stopped, in the middle of a reading.
         let stopped = timings(&[(0.0, 4.0), (1000.0, 1004.0), (2000.0, 8999.0), (9005.0, 9010.0)], [0, 1, 2, 9]);
-        assert_eq!(spans(&stopped.silences(1000.0, &[])), []);
+        assert_eq!(spans(&stopped.outages(&[])), []);
         // At an interval of ten seconds the host was read in time before and after.
         let suspended = [Suspension { start_ms: 20_002.0, length_ms: 4_000.0 }];
         let readings = [(0.0, 4.0), (10_000.0, 10_004.0), (20_000.0, 24_003.0), (30_000.0, 30_004.0)];
-        let frozen = timings(&readings, [0, 10, 20, 30]);
-        assert_eq!(spans(&frozen.silences(10_000.0, &[])), [(20_000.0, 24_003.0)]);
-        assert_eq!(spans(&frozen.silences(10_000.0, &suspended)), []);
+        let frozen = series(10_000.0, &readings, [0, 10, 20, 30]);
+        assert_eq!(spans(&frozen.outages(&[])), [(20_000.0, 24_003.0)]);
+        assert_eq!(spans(&frozen.outages(&suspended)), []);
         // A server that hung before stays one that hung.
         let hung = timings(&[(0.0, 4.0), (1000.0, 24_003.0)], 0..=24);
-        assert_eq!(spans(&hung.silences(1000.0, &suspended)), [(1000.0, 20_002.0)]);
+        assert_eq!(spans(&hung.outages(&suspended)), [(1000.0, 20_002.0)]);
         let mut answers = Responsiveness::new(1000.0);
-        assert_eq!(answers.answered(5.0, 10.0), None);
-        assert_eq!(answers.silence_at(1400.0), None);
-        assert_eq!(answers.silence_at(3000.0), Some(Outage { from_ms: 1000.0, to_ms: 3000.0 }));
+        assert_eq!(answers.answered(0.0, 10.0), None);
+        assert_eq!(answers.outage_at(1400.0), None);
+        assert_eq!(answers.outage_at(3000.0), Some(Outage { from_ms: 1000.0, to_ms: 3000.0 }));
         answers.not_asked_until(2900.0);
-        assert_eq!((answers.silence_at(3000.0), answers.answered(3000.0, 10.0)), (None, None));
+        assert_eq!((answers.outage_at(3000.0), answers.answered(2995.0, 3005.0)), (None, None));
     }
 }

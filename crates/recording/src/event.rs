@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use truetps_record::{Histogram, Interval, OtherRun, ProbeSample, ScheduledTrial, Suspension, Trial};
+use truetps_record::{Histogram, Interval, OtherRun, ProbeHeader, ProbeSample, ScheduledTrial, Suspension, Trial};
 
 /// What happens in a trial.
 #[derive(Debug, Clone, Copy)]
@@ -11,7 +11,7 @@ pub enum TrialEvent<'a> {
     /// An interval has ended.
     Interval(&'a Interval, &'a Histogram),
     /// Server or host were read; unchanged values are left out, as in `probe.jsonl`.
-    Sample(&'a ProbeSample),
+    Sample(&'a ProbeHeader, &'a ProbeSample),
     /// Another run of truetps loads this host; each is reported once.
     OtherRun(&'a OtherRun),
     /// The load generator itself was suspended: the trial is invalid.

@@ -166,8 +166,9 @@ impl TrialRecorder {
     }
 
     fn show_samples(&self, on_event: &mut dyn FnMut(TrialEvent<'_>)) {
-        for sample in self.watch.iter().flat_map(TrialWatch::samples) {
-            on_event(TrialEvent::Sample(&sample));
+        let Some(watch) = &self.watch else { return };
+        for sample in watch.samples() {
+            on_event(TrialEvent::Sample(watch.header(), &sample));
         }
     }
 

@@ -12,6 +12,7 @@ use truetps_driver::{DriverError, Target};
 use truetps_probe::{Changes, HostWatch, ProbeReading, ProbeValues, ServerWatch};
 use truetps_record::{
     AbsentSignal, Family, FolderError, ProbeHeader, ProbeSample, ProbeSource, ProbeWriter, SCHEMA_VERSION,
+    SignalRegistry,
 };
 
 /// A reading that began this shortly before stands for the requested one.
@@ -93,6 +94,7 @@ struct WatchThread {
 pub struct TrialWatch {
     sink: Arc<Mutex<ProbeSink>>,
     watchers: Vec<WatchThread>,
+    header: ProbeHeader,
     samples: Receiver<ProbeSample>,
 }
 
@@ -109,29 +111,40 @@ impl TrialWatch {
     ) -> Result<Self, FolderError> {
         let WatchedServer { family, server, mut host, mut absent } = watched;
         absent.extend(host.read().absent);
+        let mut signals = SignalRegistry::default();
+        signals.add(host.signals());
+        signals.add(server.iter().flat_map(ServerWatch::signals));
         let header = ProbeHeader {
             schema_version: SCHEMA_VERSION,
             interval_ms: interval.as_secs_f64() * 1e3,
             family: Some(family),
-            absent: absent.clone(),
+            absent,
+            signals,
         };
         let mut readers: Vec<SampleReader> = vec![(ProbeSource::Host, Box::new(move || Some(host.read())))];
         if let Some(mut server) = server {
             readers.push((ProbeSource::Server, Box::new(move || server.read())));
         }
-        Ok(Self::of(readers, &absent, interval, create(&header)?))
+        let writer = create(&header)?;
+        Ok(Self::of(readers, header, interval, writer))
     }
 
     /// A thread for each reader.
-    fn of(readers: Vec<SampleReader>, absent: &[AbsentSignal], interval: Duration, writer: ProbeWriter) -> Self {
+    fn of(readers: Vec<SampleReader>, header: ProbeHeader, interval: Duration, writer: ProbeWriter) -> Self {
         let (samples_out, samples) = channel();
         let sink = ProbeSink { writer: Some(writer), zero: None, held: Vec::new(), samples: samples_out, error: None };
         let sink = Arc::new(Mutex::new(sink));
         let watchers = readers.into_iter().filter_map(|(source, read)| {
-            let (sink, changes) = (Arc::clone(&sink), Changes::new(absent));
+            let (sink, changes) = (Arc::clone(&sink), Changes::new(header.signals.clone(), &header.absent));
             watcher(Loop { source, interval, sink, changes, read, last: None })
         });
-        Self { watchers: watchers.collect(), sink, samples }
+        let watchers = watchers.collect();
+        Self { sink, watchers, header, samples }
+    }
+
+    /// The first line of the file.
+    pub fn header(&self) -> &ProbeHeader {
+        &self.header
     }
 
     /// All times count from here.
@@ -318,6 +331,10 @@ mod tests {
         }
     }
 
+    fn header() -> ProbeHeader {
+        ProbeHeader::of_version_1(50.0, None)
+    }
+
     fn writer(dir: &tempfile::TempDir) -> (ProbeFolder, ProbeWriter) {
         let run = ProbeRun {
             schema_version: SCHEMA_VERSION,
@@ -331,9 +348,7 @@ mod tests {
             suspensions: Vec::new(),
         };
         let folder = ProbeFolder::create(dir.path(), "probe", &run).unwrap();
-        let header =
-            ProbeHeader { schema_version: SCHEMA_VERSION, interval_ms: 50.0, family: None, absent: Vec::new() };
-        let writer = folder.begin(&header).unwrap();
+        let writer = folder.begin(&header()).unwrap();
         (folder, writer)
     }
 
@@ -347,7 +362,7 @@ mod tests {
         };
         let readers: Vec<SampleReader> =
             vec![(ProbeSource::Host, Box::new(counting())), (ProbeSource::Server, Box::new(hangs))];
-        let mut watch = TrialWatch::of(readers, &[], Duration::from_millis(50), writer);
+        let mut watch = TrialWatch::of(readers, header(), Duration::from_millis(50), writer);
         watch.clock(Instant::now());
         thread::sleep(Duration::from_millis(500));
         watch.mark();
@@ -364,7 +379,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let (folder, writer) = writer(&dir);
         let readers: Vec<SampleReader> = vec![(ProbeSource::Host, Box::new(counting()))];
-        let mut watch = TrialWatch::of(readers, &[], Duration::from_mins(1), writer);
+        let mut watch = TrialWatch::of(readers, header(), Duration::from_mins(1), writer);
         thread::sleep(Duration::from_millis(200));
         assert!(folder.series().unwrap().times(ProbeSource::Host).is_empty());
         watch.clock(Instant::now());

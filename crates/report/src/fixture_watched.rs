@@ -65,7 +65,7 @@ fn interval(second: u32, stalls: bool) -> Interval {
 /// Half a session waits for the redo log; while it stalls, all eight do.
 fn probe(stalls: bool) -> ProbeSeries {
     let absent = AbsentSignal { what: "file".to_owned(), why: "performance_schema is OFF".to_owned() };
-    let header = ProbeHeader { schema_version: 1, interval_ms: 1e3, family: Some(Family::Mysql), absent: vec![absent] };
+    let header = ProbeHeader { absent: vec![absent], ..ProbeHeader::of_version_1(1e3, Some(Family::Mysql)) };
     let (mut redo, mut pages) = (0.0, 0.0);
     let samples = (0..=SECONDS).map(|second| {
         let waits = if stalls && (21..=23).contains(&second) { 7.8e6 } else { 0.5e6 };

@@ -6,7 +6,7 @@ use truetps_archive::Run;
 use truetps_record::{Configuration, Trial, TrialRole, Validity, printable_json};
 
 use crate::document::{Block, Document, DocumentSection, DocumentTable, TableEntry, Tone};
-use crate::stalls::{coincident_text, kind, seconds};
+use crate::stalls::{OUTAGE, coincident_text, kind, seconds};
 use crate::{DOCUMENT_VERSION, TextScreen, csv, format, markdown, text};
 
 /// `name`: the folder, as the user named it.
@@ -27,7 +27,8 @@ pub fn stalls_csv(run: &Run) -> String {
         for stall in &detail.stalls.list {
             let beside = || stall.coincident.iter();
             let waits = beside().flat_map(|beside| &beside.waits).map(|wait| wait.name.as_str());
-            let signs = beside().flat_map(|beside| &beside.signs).filter(|sign| sign.has_risen()).map(|sign| sign.name);
+            let risen = beside().flat_map(|beside| beside.risen_and_fallen().0).map(|sign| sign.name);
+            let signs = beside().filter_map(|beside| beside.outage).map(|_| OUTAGE).chain(risen);
             let fields = [
                 trial.name.clone(),
                 kind(stall.kind).to_owned(),

@@ -89,9 +89,7 @@ pub(crate) fn seconds(ms: f64) -> String {
 /// What a stall was, where that is clear: the first thing that a reader hunts.
 fn in_short(coincident: &Coincident) -> Option<String> {
     Some(match coincident.telling()? {
-        Telling::Silence(silence) => {
-            format!("the server did not answer the probe for {}", seconds(silence.value * 1e3))
-        }
+        Telling::Outage(outage) => format!("the server did not answer the probe for {}", seconds(outage.length_ms())),
         // A wait without a class is named by the server's own text.
         Telling::Wait(wait) if wait.class == WaitClass::Other => format!("\"{}\"", wait.name),
         Telling::Wait(wait) => format!("waiting for {}", wait.class.name()),
@@ -138,16 +136,18 @@ fn row<'a>(trial: &'a Trial, stall: &Stall) -> StallRow<'a> {
     }
 }
 
+/// The name of an outage among signs.
+pub(crate) const OUTAGE: &str = "time without an answer to the probe";
+
 /// What was waited on and what else rose, the most telling first; what fell comes last, as most things do where nothing runs.
 pub(crate) fn coincident_text(coincident: &Coincident, waits_max: usize, signs_max: usize) -> String {
-    let silence = coincident.silence();
+    let outage = coincident.outage.map(|outage| format!("{OUTAGE}: {}", seconds(outage.length_ms())));
     let (risen, fallen) = coincident.risen_and_fallen();
     let waits = coincident.more_waits().take(waits_max).map(wait);
     let risen = risen.into_iter().take(signs_max).map(sign);
-    let mut parts: Vec<_> = silence.into_iter().map(sign).chain(waits).chain(risen).collect();
-    if coincident.readings == 0 && silence.is_none() {
-        parts.push("the server was not read during it".to_owned());
-    }
+    let has_none = coincident.readings == 0 && outage.is_none();
+    let unread = has_none.then(|| "the server was not read during it".to_owned());
+    let mut parts: Vec<_> = outage.into_iter().chain(waits).chain(risen).chain(unread).collect();
     if !fallen.is_empty() {
         let fallen: Vec<_> = fallen.into_iter().take(signs_max).map(sign).collect();
         parts.push(format!("less than usual: {}", fallen.join(", ")));
@@ -171,7 +171,6 @@ pub(crate) fn sign(sign: &SignalChange) -> String {
         SignUnit::PerSecond => format!("{}/s", format::tps(value)),
         SignUnit::BytesPerSecond => format!("{}/s", format::bytes(value.max(0.0) as u64)),
         SignUnit::Cores => format!("{value:.2} cores"),
-        SignUnit::Seconds => seconds(value * 1e3),
     };
     let usual = sign.usual.map_or(String::new(), |usual| format!(", usually {}", text(usual)));
     format!("{}: {}{usual}", sign.name, text(sign.value))
@@ -249,6 +248,9 @@ fn cells_table(input: &ReportInput<'_>) -> DocumentTable {
 
 #[cfg(test)]
 mod tests {
+    use truetps_analysis::WaitSource;
+    use truetps_record::Outage;
+
     use super::*;
 
     #[test]
@@ -260,41 +262,37 @@ mod tests {
     }
 
     fn waited(class: WaitClass, sessions: f64, usual: Option<f64>) -> Wait {
-        Wait { name: "Waiting for backup lock".to_owned(), class, sessions, usual_sessions: usual }
+        let (name, source) = ("Waiting for backup lock".to_owned(), WaitSource::Sampled);
+        Wait { name, class, source, sessions, usual_sessions: usual }
     }
 
     fn read(name: &'static str, unit: SignUnit, value: f64, usual: f64) -> SignalChange {
         SignalChange { name, unit, value, usual: Some(usual) }
     }
 
-    fn silent(seconds: f64) -> SignalChange {
-        SignalChange {
-            name: "time without an answer to the probe",
-            unit: SignUnit::Seconds,
-            value: seconds,
-            usual: None,
-        }
+    fn outage(seconds: f64) -> Outage {
+        Outage { from_ms: 1000.0, to_ms: 1000.0 + seconds * 1e3 }
     }
 
     #[test]
     fn a_headline_is_the_class_of_a_wait_or_the_words_of_the_server() {
-        let check = |class, signs: &[SignalChange], expect: &str| {
-            let coincident =
-                Coincident { readings: 3, waits: vec![waited(class, 3.2, Some(0.0))], signs: signs.to_vec() };
+        let check = |class, outage, expect: &str| {
+            let waits = vec![waited(class, 3.2, Some(0.0))];
+            let coincident = Coincident { readings: 3, outage, waits, signs: Vec::new() };
             assert_eq!(in_short(&coincident).as_deref(), Some(expect));
         };
-        check(WaitClass::Commit, &[], "waiting for commit");
-        check(WaitClass::Other, &[], "\"Waiting for backup lock\"");
-        check(WaitClass::Commit, &[silent(12.2)], "the server did not answer the probe for 12.2 s");
+        check(WaitClass::Commit, None, "waiting for commit");
+        check(WaitClass::Other, None, "\"Waiting for backup lock\"");
+        check(WaitClass::Commit, Some(outage(12.2)), "the server did not answer the probe for 12.2 s");
     }
 
     #[test]
     fn consequences_come_last() {
         let coincident = Coincident {
             readings: 2,
+            outage: Some(outage(2.0)),
             waits: vec![waited(WaitClass::Other, 3.2, Some(0.0))],
             signs: vec![
-                silent(2.0),
                 read("Innodb_row_lock_waits", SignUnit::PerSecond, 0.07, 1.8),
                 read("disk busy", SignUnit::Share, 0.9, 0.2),
                 read("server CPU", SignUnit::Cores, 0.1, 0.9),
@@ -304,8 +302,8 @@ mod tests {
                    usually 0.0; disk busy: 90 %, usually 20 %; less than usual: Innodb_row_lock_waits: 0.070/s, usually 1.800/s, \
                    server CPU: 0.10 cores, usually 0.90 cores";
         assert_eq!(coincident_text(&coincident, usize::MAX, usize::MAX), all);
-        let as_ever =
-            Coincident { readings: 1, waits: vec![waited(WaitClass::Commit, 2.0, Some(1.8))], signs: Vec::new() };
+        let waits = vec![waited(WaitClass::Commit, 2.0, Some(1.8))];
+        let as_ever = Coincident { readings: 1, waits, ..Coincident::default() };
         assert_eq!(coincident_text(&as_ever, 2, 2), "no signal stands out");
         let unseen = Coincident { readings: 0, ..Coincident::default() };
         assert_eq!(coincident_text(&unseen, 2, 2), "the server was not read during it");

@@ -10,7 +10,7 @@ use anyhow::{Context, ensure};
 use clap::Parser;
 use truetps_record::{
     Configuration, Counts, Experiment, ExperimentFolder, Histogram, Interval, LatencyFigures, Phase, Plan, ProbeHeader,
-    ProbeSample, ProbeSource, SCHEMA_VERSION, ScheduledTrial, Trial, TrialRole, TrialWriter, new_histogram,
+    ProbeSample, ProbeSource, ScheduledTrial, Trial, TrialRole, TrialWriter, new_histogram,
 };
 
 use crate::bench::figures::spread;
@@ -105,7 +105,7 @@ impl Shape {
     }
 
     fn fill(&self, writer: &mut TrialWriter, seed: u64) -> anyhow::Result<()> {
-        let header = ProbeHeader { schema_version: SCHEMA_VERSION, interval_ms: 1e3, family: None, absent: Vec::new() };
+        let header = ProbeHeader::of_version_1(1e3, None);
         let mut probe = writer.begin_probe(&header)?;
         let mut random = FolderRandom(seed + 1);
         for second in 0..self.seconds {

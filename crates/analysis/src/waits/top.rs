@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use truetps_record::{Interval, Phase, ProbePoint, ProbeSeries, ProbeSource};
+use truetps_record::{Interval, Phase, ProbePoint, ProbeSeries, ProbeSource, SignalKind};
 
-use super::{Signal, WaitMeasure, WaitSource, Waits, growth};
+use super::{WaitMeasure, WaitSignal, WaitSource, Waits, growth};
 use crate::wait_class::WaitClass;
 
 /// Waits of a configuration that a document has.
@@ -135,13 +135,12 @@ impl Waits<'_> {
         let mut edges: Vec<f64> = self.times.iter().copied().filter(|at| *at > stretch.0 && *at < stretch.1).collect();
         edges.insert(0, stretch.0);
         edges.push(stretch.1);
-        let at_work: f64 = probe.with_prefix("session.").map(|(_, points)| sessions_seen(points, stretch)).sum();
-        let wait = |signal: &Signal<'_>| {
+        let at_work: f64 = probe.of_kind(SignalKind::State).map(|state| sessions_seen(&state.points, stretch)).sum();
+        let wait = |signal: &WaitSignal<'_>| {
             let (sessions, share, count) = match signal.kind {
                 WaitMeasure::Time { unit_ms } => {
-                    let grown = grown(signal.points, &edges, signal.begins_at_zero) * unit_ms;
-                    let count = (!signal.counted.is_empty())
-                        .then(|| grown_count(signal.counted, &edges, signal.begins_at_zero));
+                    let grown = grown(signal.points, &edges) * unit_ms;
+                    let count = (!signal.counted.is_empty()).then(|| grown_count(signal.counted, &edges));
                     let sessions = grown / (stretch.1 - stretch.0);
                     let unfinished = super::mean(signal.unfinished, stretch.0, stretch.1).unwrap_or(0.0);
                     (if sessions > 0.0 { sessions } else { unfinished }, None, count)
@@ -155,7 +154,7 @@ impl Waits<'_> {
             (sessions > 0.0).then(|| TopWait {
                 name: signal.name.clone(),
                 class: signal.class,
-                source: signal.source(),
+                source: signal.kind.source(),
                 sessions,
                 share,
                 count,
@@ -167,22 +166,13 @@ impl Waits<'_> {
     }
 }
 
-impl Signal<'_> {
-    fn source(&self) -> WaitSource {
-        match self.kind {
-            WaitMeasure::Time { .. } => WaitSource::Timed,
-            WaitMeasure::Sessions => WaitSource::Sampled,
-        }
-    }
-}
-
 /// Without the steps in which a counter fell, or was not read: a restart is no wait.
-fn grown(points: &[ProbePoint], edges: &[f64], begins_at_zero: bool) -> f64 {
-    edges.windows(2).filter_map(|edge| growth(points, edge[0], edge[1], begins_at_zero)).sum()
+fn grown(points: &[ProbePoint], edges: &[f64]) -> f64 {
+    edges.windows(2).filter_map(|edge| growth(points, edge[0], edge[1])).sum()
 }
 
-fn grown_count(points: &[ProbePoint], edges: &[f64], begins_at_zero: bool) -> f64 {
-    grown(points, edges, begins_at_zero).round()
+fn grown_count(points: &[ProbePoint], edges: &[f64]) -> f64 {
+    grown(points, edges).round()
 }
 
 /// All sessions of all readings.

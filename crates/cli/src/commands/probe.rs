@@ -44,15 +44,11 @@ pub(crate) fn run(args: &WatchArgs) -> Result<Exit, CommandFailure> {
     let name = format!("probe-{}", clock::folder_stamp());
     let folder = ProbeFolder::create(&args.runs, &name, &about)
         .map_err(|error| CommandFailure::usage(&error).hint(room(&error)))?;
-    let mut absent = Vec::new();
-    let watch = TrialWatch::start(watched, args.interval, |header| {
-        absent.clone_from(&header.absent);
-        folder.begin(header)
-    });
+    let watch = TrialWatch::start(watched, args.interval, |header| folder.begin(header));
     let mut watch = watch.map_err(|error| CommandFailure::failed(&error).hint(room(&error)))?;
     let zero = Instant::now();
     let mut suspended = Suspended { watch: SuspensionWatch::start(), zero, reported: 0 };
-    let lines = ProbeLines::new(args.interval, &absent, terminal_columns(std::io::stderr()));
+    let lines = ProbeLines::new(watch.header(), terminal_columns(std::io::stderr()));
     let error = watch_until(&mut watch, args, lines, &mut suspended, &stop);
     let error = error.or_else(|| {
         about.suspensions = suspended.watch.since(zero);
@@ -113,7 +109,7 @@ fn watch_until(
         lines.note_look(now);
         suspended.print_samples();
         tell(watch, &mut lines);
-        lines.silence().iter().for_each(|line| print_message(&format!("{line}\n")));
+        lines.outage().iter().for_each(|line| print_message(&format!("{line}\n")));
         let left = args.duration.map(|duration| duration.saturating_sub(now));
         if stop.load(Ordering::Relaxed) || left == Some(Duration::ZERO) || !watch.is_recording() {
             break;

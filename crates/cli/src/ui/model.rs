@@ -133,8 +133,8 @@ impl LiveWatch {
                 self.model.doing = None;
                 self.interval(interval, place.left.unwrap_or_default());
             }
-            TrialEvent::Sample(sample) => {
-                self.probe.sample(sample);
+            TrialEvent::Sample(header, sample) => {
+                self.probe.sample(header, sample);
                 if let Some(running) = &mut self.model.running {
                     let end_ms = running.last.as_ref().map_or(f64::MIN, |last| last.start_ms + last.length_ms);
                     running.probe = self.probe.now(end_ms.max(sample.at_ms));

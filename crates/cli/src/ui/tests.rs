@@ -14,8 +14,8 @@ use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
 use truetps_analysis::StallsSoFar;
 use truetps_lab::ExperimentEvent;
 use truetps_record::{
-    Configuration, Counts, Interval, LatencyFigures, Phase, ProbeSample, ProbeSource, ScheduledTrial, SettingValue,
-    Trial, TrialRole, new_histogram,
+    Configuration, Counts, Family, Interval, LatencyFigures, Phase, ProbeHeader, ProbeSample, ProbeSource,
+    ScheduledTrial, SettingValue, Trial, TrialRole, new_histogram,
 };
 use truetps_recording::{TrialEvent, TrialPlace};
 
@@ -81,9 +81,10 @@ fn with_stall() -> LiveWatch {
         ("status.Innodb_checkpoint_max_age", 100.0),
         ("wait.wait/io/file/sql/binlog.us", 0.0),
     ];
-    watch.event(&ExperimentEvent::Trial(place, TrialEvent::Sample(&sample(7000.0, &values))));
+    let header = ProbeHeader::of_version_1(1e3, Some(Family::Mysql));
+    watch.event(&ExperimentEvent::Trial(place, TrialEvent::Sample(&header, &sample(7000.0, &values))));
     let waited = [("wait.wait/io/file/sql/binlog.us", 2.5e6)];
-    watch.event(&ExperimentEvent::Trial(place, TrialEvent::Sample(&sample(8000.0, &waited))));
+    watch.event(&ExperimentEvent::Trial(place, TrialEvent::Sample(&header, &sample(8000.0, &waited))));
     watch.event(&ExperimentEvent::Warning("the disk is nearly full".to_owned()));
     watch
 }

@@ -1,10 +1,8 @@
 //! Estimates how much the load writes to the logs of an external server, during its first trial: from the counters that
 //! the probe reads anyway, or at the end of the trial if the probe does not have them.
 
-use std::collections::BTreeMap;
-
 use truetps_driver::Client;
-use truetps_record::{GuestFacts, LogVolume, Plan, ProbeSample, ProbeSource};
+use truetps_record::{GuestFacts, LogVolume, Plan, ProbeDecoder, ProbeSample, ProbeSource};
 
 use super::log_volume::{LogReader, volume_text};
 
@@ -40,7 +38,7 @@ pub(crate) struct LoadVolume {
 struct TrialVolume {
     /// Read by the log reader before the load.
     before: Option<LogVolume>,
-    counters: BTreeMap<String, f64>,
+    probe: ProbeDecoder,
     /// When the load, or its probe, began, and the counters at that time.
     first: Option<(f64, LogVolume)>,
 }
@@ -77,13 +75,8 @@ impl LoadVolume {
 
     /// The probe has read the server during the load.
     pub(crate) fn sample(&mut self, sample: &ProbeSample) -> Option<String> {
-        if sample.source != ProbeSource::Server || sample.is_late() {
+        if !self.trial.probe.decode(sample) || sample.source != ProbeSource::Server {
             return None;
-        }
-        let counters = &mut self.trial.counters;
-        counters.retain(|name, _| !sample.lost.iter().any(|lost| lost.is_about(name)));
-        for name in BINLOG.into_iter().chain([REDO_OF_MYSQL, REDO_OF_POSTGRES]) {
-            counters.extend(sample.values.get(name).map(|value| (name.to_owned(), *value)));
         }
         let now = self.counters();
         let at_ms = sample.at_ms.max(0.0);
@@ -110,7 +103,7 @@ impl LoadVolume {
     }
 
     fn counters(&self) -> LogVolume {
-        let value = |name: &str| self.trial.counters.get(name).map(|value| *value as u64);
+        let value = |name: &str| Some(self.trial.probe.value(ProbeSource::Server, name)?.now.value as u64);
         LogVolume {
             binlog_bytes: if self.log_bin == Some(false) { Some(0) } else { BINLOG.into_iter().find_map(value) },
             redo_bytes: value(REDO_OF_MYSQL).or(value(REDO_OF_POSTGRES)),

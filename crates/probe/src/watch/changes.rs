@@ -2,16 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use truetps_record::AbsentSignal;
+use truetps_record::{AbsentSignal, SignalKind, SignalRegistry};
 
 use crate::watch::{ProbeReading, ProbeValues};
-
-/// Numbers of sessions in a state: a server does not list a state without sessions, so its number is zero.
-const ZERO_WHEN_GONE: &str = "session.";
 
 /// The last values of one source.
 #[derive(Debug, Default)]
 pub struct Changes {
+    signals: SignalRegistry,
     last: ProbeValues,
     /// Sources that were reported as absent.
     told: BTreeSet<String>,
@@ -19,8 +17,9 @@ pub struct Changes {
 
 impl Changes {
     /// `absent`: signals that were already reported as absent.
-    pub fn new(absent: &[AbsentSignal]) -> Self {
-        Self { last: ProbeValues::new(), told: absent.iter().map(|signal| signal.what.clone()).collect() }
+    pub fn new(signals: SignalRegistry, absent: &[AbsentSignal]) -> Self {
+        let told = absent.iter().map(|signal| signal.what.clone()).collect();
+        Self { signals, last: ProbeValues::new(), told }
     }
 
     /// Values that have changed, and signals that could be read before and no longer can.
@@ -37,7 +36,8 @@ impl Changes {
         for name in gone {
             if self.told.iter().any(|what| is_about(what, &name)) {
                 self.last.remove(&name);
-            } else if name.starts_with(ZERO_WHEN_GONE) {
+            } else if self.signals.find(&name).is_some_and(|(signal, _)| signal.kind == SignalKind::State) {
+                // A server does not list a state without sessions.
                 values.insert(name, 0.0);
             } else {
                 self.last.remove(&name);
@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn a_state_without_sessions_is_zero_once() {
-        let mut changes = Changes::default();
+        let mut changes = Changes::new(SignalRegistry::of_version_1(), &[]);
         check(&mut changes, reading(&[("session.Update", 2.0)], &[]), &[("session.Update", 2.0)], &[]);
         check(&mut changes, reading(&[], &[]), &[("session.Update", 0.0)], &[]);
         check(&mut changes, reading(&[], &[]), &[], &[]);
@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_read_is_lost_and_not_unchanged() {
-        let mut changes = Changes::new(&[signal("wait")]);
+        let mut changes = Changes::new(SignalRegistry::of_version_1(), &[signal("wait")]);
         let all = [("metric.a", 1.0), ("session.x", 1.0)];
         check(&mut changes, reading(&all, &["wait"]), &all, &[]);
         check(&mut changes, reading(&[], &["metric", "session"]), &[], &["metric", "session"]);

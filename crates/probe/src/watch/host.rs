@@ -1,9 +1,16 @@
 //! The host and the processes on it.
 
+use truetps_record::{ProbeSource, SignalGroup, SignalKind, SignalUnit};
+
 use crate::HostCpu;
 use crate::watch::disk::Disk;
 use crate::watch::processes::Processes;
-use crate::watch::{ProbeReading, pressure};
+use crate::watch::{ProbeReading, SignalTable, disk, pressure, processes, signal_groups};
+
+const SIGNALS: SignalTable = &[
+    (SignalKind::Counter, SignalUnit::Milliseconds, &["cpu_busy_ms", "cpu_idle_ms", "cpu_steal_ms"]),
+    (SignalKind::Counter, SignalUnit::Count, &["context_switches"]),
+];
 
 /// Reads this host, a server that runs on it, and this process, the load generator.
 #[derive(Debug)]
@@ -17,6 +24,14 @@ impl HostWatch {
     pub fn new(server_pid: Option<u32>) -> Self {
         let server = server_pid.map(|pid| (Processes::of_server(pid), Disk::under_process(pid)));
         Self { server, generator: Processes::of_generator(std::process::id()) }
+    }
+
+    /// All values that readings may have.
+    pub fn signals(&self) -> impl Iterator<Item = SignalGroup> {
+        let own = [("host", SIGNALS), ("psi", pressure::SIGNALS), ("generator", processes::OF_GENERATOR)];
+        let server = [("server", processes::OF_SERVER), ("disk", disk::SIGNALS)];
+        let server = server.into_iter().filter(|_| self.server.is_some());
+        own.into_iter().chain(server).flat_map(|(place, table)| signal_groups(ProbeSource::Host, place, table))
     }
 
     /// Reads everything once, without waiting.
@@ -62,6 +77,8 @@ fn context_switches(stat: &str) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
+    use truetps_record::SignalRegistry;
+
     use super::*;
 
     #[test]
@@ -80,7 +97,15 @@ mod tests {
 
     #[test]
     fn a_process_of_this_user_is_read_as_a_server() {
-        let reading = HostWatch::new(Some(std::process::id())).read();
+        let mut watch = HostWatch::new(Some(std::process::id()));
+        let reading = watch.read();
+        let mut signals = SignalRegistry::default();
+        signals.add(watch.signals());
+        for name in reading.values.keys() {
+            let kind = |registry: &SignalRegistry| registry.find(name).map(|(signal, _)| signal);
+            assert!(kind(&signals).is_some(), "{name} is not listed");
+            assert_eq!(kind(&signals), kind(&SignalRegistry::of_version_1()), "{name}");
+        }
         for name in ["server.cpu_us", "server.rss_bytes", "server.threads", "server.context_switches"] {
             assert!(reading.values.contains_key(name), "{name}: {reading:?}");
         }

@@ -1,7 +1,10 @@
 //! Queries of a server of the MySQL family: this file has all statements.
 
 use truetps_driver::{Client, DriverError};
+use truetps_record::SignalKind::{Counter, Gauge, State, Wait};
+use truetps_record::SignalUnit::{Bytes, Count, Microseconds, Own, Sessions};
 
+use crate::watch::SignalTable;
 use crate::watch::mysql_names::{METRICS, NO_STATE_OF_REPLICA, STATUS};
 use crate::watch::server::{Offer, server_said, why_refused};
 use crate::watch::shape::{AnswerShape, ProbeQuestion};
@@ -15,6 +18,15 @@ const NO_USERS: &str = "('system user', 'event_scheduler')";
 
 /// Instruments of the files that show where bytes and syncs go.
 const FILES: &str = "(NAME LIKE 'wait/io/file/innodb/%' OR NAME LIKE 'wait/io/file/sql/binlog%')";
+
+const OF_FILES: SignalTable = &[
+    (Counter, Count, &["*.writes", "*.reads", "*.misc"]),
+    (Counter, Bytes, &["*.write_bytes", "*.read_bytes"]),
+    (Counter, Microseconds, &["*.write_us", "*.read_us", "*.misc_us"]),
+];
+const OF_WAITS: SignalTable = &[(Wait, Count, &["*.count"]), (Wait, Microseconds, &["*.us"])];
+pub(crate) const OF_SESSIONS: SignalTable = &[(State, Sessions, &["*"])];
+const OF_REPLICA: SignalTable = &[(Gauge, Own, &["*"])];
 
 /// Sources of the values, for a server that cannot be queried at all.
 pub(crate) const PLACES: &[&str] = &["status", "metric", "file", "wait", "session", "session_lock_waits", "replica"];
@@ -36,29 +48,34 @@ pub(crate) fn offers(client: &mut Client) -> Result<Vec<Offer>, DriverError> {
         offers.push(files(client)?);
         offers.push(Offer::ask([waits()]));
     }
-    offers.push(Offer::ask([ProbeQuestion::new("session_lock_waits", LOCK_WAITS, AnswerShape::Single)]));
+    let lock_waits = AnswerShape::Single(Gauge, Sessions);
+    offers.push(Offer::ask([ProbeQuestion::new("session_lock_waits", LOCK_WAITS, lock_waits, &[])]));
     offers.push(sessions(client, schema.is_ok())?);
     offers.push(replica(client, is_mariadb)?);
     Ok(offers)
 }
 
-fn list(names: &[impl AsRef<str>]) -> String {
-    let quoted: Vec<_> = names.iter().map(|name| format!("'{}'", name.as_ref().replace('\'', "''"))).collect();
+fn list(names: impl IntoIterator<Item: AsRef<str>>) -> String {
+    let quoted: Vec<_> = names.into_iter().map(|name| format!("'{}'", name.as_ref().replace('\'', "''"))).collect();
     format!("({})", quoted.join(", "))
 }
 
+fn names_of(table: SignalTable) -> impl Iterator<Item = &'static str> {
+    table.iter().flat_map(|(.., names)| names.iter().copied())
+}
+
 fn status() -> ProbeQuestion {
-    let sql = format!("SHOW GLOBAL STATUS WHERE Variable_name IN {}", list(STATUS));
-    ProbeQuestion::new("status", sql, AnswerShape::Pairs)
+    let sql = format!("SHOW GLOBAL STATUS WHERE Variable_name IN {}", list(names_of(STATUS)));
+    ProbeQuestion::new("status", sql, AnswerShape::Pairs, STATUS)
 }
 
 /// MySQL and old MariaDBs have a column `STATUS`, newer ones `ENABLED`.
 fn metrics() -> [ProbeQuestion; 2] {
     ["STATUS = 'enabled'", "ENABLED = 1"].map(|is_enabled| {
-        let names = list(METRICS);
+        let names = list(names_of(METRICS));
         let sql =
             format!("SELECT NAME, COUNT FROM information_schema.innodb_metrics WHERE {is_enabled} AND NAME IN {names}");
-        ProbeQuestion::new("metric", sql, AnswerShape::Pairs)
+        ProbeQuestion::new("metric", sql, AnswerShape::Pairs, METRICS)
     })
 }
 
@@ -102,7 +119,7 @@ fn files(client: &mut Client) -> Result<Offer, DriverError> {
         let names = list(&names);
         let table = "performance_schema.file_summary_by_event_name";
         let sql = format!("SELECT EVENT_NAME, {columns} FROM {table} WHERE EVENT_NAME IN {names}");
-        ProbeQuestion::new("file", sql, AnswerShape::Named { names: 1 })
+        ProbeQuestion::new("file", sql, AnswerShape::Named { names: 1 }, OF_FILES)
     })))
 }
 
@@ -110,7 +127,7 @@ fn waits() -> ProbeQuestion {
     let sql = "SELECT EVENT_NAME, COUNT_STAR AS count, SUM_TIMER_WAIT / 1000000 AS us \
                FROM performance_schema.events_waits_summary_global_by_event_name \
                WHERE COUNT_STAR > 0 AND SUM_TIMER_WAIT > 0 AND EVENT_NAME <> 'idle'";
-    ProbeQuestion::new("wait", sql, AnswerShape::Named { names: 1 })
+    ProbeQuestion::new("wait", sql, AnswerShape::Named { names: 1 }, OF_WAITS)
 }
 
 /// From `performance_schema.threads`, without any lock, if it is on; otherwise from the process list, in which an
@@ -128,7 +145,7 @@ fn sessions(client: &mut Client, has_schema: bool) -> Result<Offer, DriverError>
     );
     let mut questions = Vec::new();
     if has_schema {
-        questions.push(ProbeQuestion::new("session", threads, shape()));
+        questions.push(ProbeQuestion::new("session", threads, shape(), OF_SESSIONS));
         if server_said(client.query(&questions[0].sql))?.is_ok() {
             return Ok(Offer::ask(questions));
         }
@@ -136,7 +153,7 @@ fn sessions(client: &mut Client, has_schema: bool) -> Result<Offer, DriverError>
     if let Err(why) = server_said(client.query(LOCK_WAITS))? {
         return Ok(Offer::absent("session", &format!("the account sees sessions of its own only: {why}")));
     }
-    questions.push(ProbeQuestion::new("session", processes, shape()));
+    questions.push(ProbeQuestion::new("session", processes, shape(), OF_SESSIONS));
     Ok(Offer::ask(questions))
 }
 
@@ -154,7 +171,7 @@ fn replica(client: &mut Client, is_mariadb: bool) -> Result<Offer, DriverError> 
             Ok(_) => {
                 let channel = ["Channel_Name", "Connection_name"];
                 let shape = AnswerShape::Channels { channel, without: NO_STATE_OF_REPLICA };
-                return Ok(Offer::ask([ProbeQuestion::new("replica", sql, shape)]));
+                return Ok(Offer::ask([ProbeQuestion::new("replica", sql, shape, OF_REPLICA)]));
             }
             Err(refusal) => refusals.push(refusal),
         }

@@ -1,6 +1,10 @@
 //! Pressure on CPU, disk and memory: how long some or all tasks had to wait (PSI).
 
-use crate::watch::ProbeReading;
+use truetps_record::{SignalKind, SignalUnit};
+
+use crate::watch::{ProbeReading, SignalTable};
+
+pub(crate) const SIGNALS: SignalTable = &[(SignalKind::Counter, SignalUnit::Microseconds, &["*_us"])];
 
 const RESOURCES: [&str; 3] = ["cpu", "io", "memory"];
 

@@ -1,16 +1,18 @@
 //! The queries of a server, and how the rows of an answer become values.
 
 use truetps_driver::QueryResult;
+use truetps_record::{ProbeSource, Signal, SignalGroup, SignalKind, SignalUnit};
 
-use crate::watch::ProbeValues;
+use crate::watch::{ProbeValues, SignalTable, signal_groups};
 
-/// A statement, and the form of its answer.
+/// A statement, the form of its answer, and what its values are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ProbeQuestion {
     /// The prefix of its values' names.
     pub(crate) what: &'static str,
     pub(crate) sql: String,
     pub(crate) shape: AnswerShape,
+    signals: SignalTable,
 }
 
 /// How rows become values. Values that are not numbers are ignored.
@@ -26,14 +28,24 @@ pub(crate) enum AnswerShape {
     /// `what.type:event`.
     States { columns: usize, none: &'static str },
     /// One number: its name is `what` itself.
-    Single,
+    Single(SignalKind, SignalUnit),
     /// `what.column`, or `what.channel.column` if there are several rows.
     Channels { channel: [&'static str; 2], without: &'static [&'static str] },
 }
 
 impl ProbeQuestion {
-    pub(crate) fn new(what: &'static str, sql: impl Into<String>, shape: AnswerShape) -> Self {
-        Self { what, sql: sql.into(), shape }
+    pub(crate) fn new(what: &'static str, sql: impl Into<String>, shape: AnswerShape, signals: SignalTable) -> Self {
+        Self { what, sql: sql.into(), shape, signals }
+    }
+
+    /// All values that an answer may have.
+    pub(crate) fn signals(&self) -> impl Iterator<Item = SignalGroup> {
+        let source = ProbeSource::Server;
+        let single = match self.shape {
+            AnswerShape::Single(kind, unit) => Some(SignalGroup::new(Signal { source, kind, unit }, [self.what])),
+            _ => None,
+        };
+        single.into_iter().chain(signal_groups(source, self.what, self.signals))
     }
 
     /// Adds the values of an answer.
@@ -52,7 +64,7 @@ impl ProbeQuestion {
             }
         };
         match &self.shape {
-            AnswerShape::Single => put(what.to_owned(), cell(0).and_then(number)),
+            AnswerShape::Single(..) => put(what.to_owned(), cell(0).and_then(number)),
             AnswerShape::Pairs => put(format!("{what}.{}", cell(0).unwrap_or_default()), cell(1).and_then(number)),
             AnswerShape::States { columns, none } => {
                 let words: Vec<_> =
@@ -104,7 +116,7 @@ mod tests {
             ..QueryResult::default()
         };
         let mut values = ProbeValues::new();
-        ProbeQuestion::new("x", "", shape).read_values(&answer, &mut values);
+        ProbeQuestion::new("x", "", shape, &[]).read_values(&answer, &mut values);
         let expect: ProbeValues = expect.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
         assert_eq!(values, expect);
     }
@@ -114,7 +126,7 @@ mod tests {
         let rows: &[&[_]] =
             &[&[Some("a"), Some("5")], &[Some("b"), Some("ON")], &[Some("c"), None], &[Some("d"), Some("inf")]];
         check(AnswerShape::Pairs, &["n", "v"], rows, &[("x.a", 5.0)]);
-        check(AnswerShape::Single, &["n"], &[&[Some("3")]], &[("x", 3.0)]);
+        check(AnswerShape::Single(SignalKind::Gauge, SignalUnit::Count), &["n"], &[&[Some("3")]], &[("x", 3.0)]);
     }
 
     #[test]
