@@ -30,6 +30,9 @@ const KEYS: [&str; 3] = [
     "loose-caching-sha2-password-auto-generate-rsa-keys",
 ];
 
+/// Maximum path length of a unix socket, without the terminating zero.
+pub(crate) const SOCKET_PATH_BYTES_MAX: usize = 107;
+
 /// Paths of a server's own files.
 #[derive(Debug, Clone)]
 pub(crate) struct ServerPaths {

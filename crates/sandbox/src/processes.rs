@@ -49,6 +49,15 @@ pub(crate) fn servers_on(datadir: &Path) -> Vec<u32> {
     processes().filter(|pid| holds(*pid, datadir)).collect()
 }
 
+/// Arguments of servers started in this folder, of one family each.
+pub(crate) fn marks(folder: &Path) -> [OsString; 2] {
+    [("--pid-file=", "run/pid"), ("--config-file=", "options")].map(|(option, name)| {
+        let mut argument = OsString::from(option);
+        argument.push(folder.join(name));
+        argument
+    })
+}
+
 /// A server with the datadir and one of `marks` as arguments, and its start time. Only truetps uses the marks, so that
 /// a server started by hand on the same data does not match. The start time is read first, so that the arguments belong
 /// to the process with that start time.

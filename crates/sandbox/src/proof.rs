@@ -1,7 +1,7 @@
 //! Proof that truetps created a folder: only such folders are removed, and only servers on them are ended.
 //!
 //! A home has a marker file. Below it, a folder belongs to truetps if its name has truetps's form and the file that
-//! truetps writes into it can be read; see [`registry::is_ours`], [`template::is_ours`] and [`named::is_ours`]. That
+//! truetps writes into it can be read; see [`registry::is_ours`], [`template::is_ours`] and [`named::ServerFolder::is_ours`]. That
 //! file is created before the folder gets its name, and is removed last.
 
 use std::ffi::OsString;

@@ -16,9 +16,9 @@ use truetps_record::{Flavour, open_no_link};
 use crate::binary::ServerBinary;
 use crate::error::SandboxError;
 use crate::home::{Home, make_passable, open_lock};
-use crate::instance_note::{marks, write_json};
+use crate::json_file::write_json_file;
 use crate::postgres::forget_shared_memory;
-use crate::processes::{holder_of, kill_marked, servers_on, start_ticks};
+use crate::processes::{holder_of, kill_marked, marks, servers_on, start_ticks};
 use crate::proof::{is_empty_folder, is_file, is_folder, read_json, remove_proven};
 use crate::run;
 use crate::tree::walk;
@@ -70,7 +70,7 @@ impl Owner {
     }
 
     pub(crate) fn write(&self, folder: &Path) -> Result<(), SandboxError> {
-        write_json(&folder.join(OWNER), self)
+        write_json_file(&folder.join(OWNER), self)
     }
 
     fn read(folder: &Path) -> Option<Self> {

@@ -10,7 +10,7 @@ use truetps_record::Family;
 use crate::binary::ServerBinary;
 use crate::copy::{check_free, copy_datadir};
 use crate::error::SandboxError;
-use crate::family::{self, ServerPaths};
+use crate::family::{self, SOCKET_PATH_BYTES_MAX, ServerPaths};
 use crate::home::{Home, give, make_private, remove_tree};
 use crate::postgres::forget_shared_memory;
 use crate::proof::remove_proven;
@@ -20,8 +20,6 @@ use crate::settings::Settings;
 use crate::template::copy_template;
 use crate::wear::{WornIn, wear_in_redo};
 
-/// Maximum path length of a unix socket, without the terminating zero.
-const SOCKET_PATH_BYTES_MAX: usize = 107;
 /// Folder of sockets whose path below the home folder would be longer.
 const SHORT_FOLDER: &str = "/tmp";
 

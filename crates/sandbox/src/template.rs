@@ -17,7 +17,7 @@ use crate::binary::ServerBinary;
 use crate::copy::copy_datadir;
 use crate::error::SandboxError;
 use crate::home::{Home, open_lock, remove_tree};
-use crate::instance_note::write_json;
+use crate::json_file::write_json_file;
 use crate::options::CommandOption;
 use crate::proof::{is_file, is_folder, read_json, remove_proven};
 use crate::run::wait_for_lock;
@@ -123,7 +123,7 @@ fn finish(binary: &ServerBinary, beside: &Path, path: &Path) -> Result<(), Sandb
     let files = list_files(&data).map_err(SandboxError::io("read", &data))?;
     let program = Some(binary.path.clone());
     let manifest = Manifest { recipe: RECIPE, version_text: binary.version_text.clone(), program, files };
-    write_json(&beside.join(MANIFEST), &manifest)?;
+    write_json_file(&beside.join(MANIFEST), &manifest)?;
     let folder = File::open(beside).map_err(SandboxError::io("open", beside))?;
     rustix::fs::syncfs(&folder).map_err(|error| SandboxError::io("sync", beside)(error.into()))?;
     remove_proven(path, &[MANIFEST])?;

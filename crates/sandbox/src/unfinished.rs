@@ -4,11 +4,11 @@
 //! abandoned.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::error::SandboxError;
 use crate::home::{Home, open_lock, remove_tree};
-use crate::named::{NamedServers, UNFINISHED, check_server_name, is_at, is_ours};
+use crate::named::{NameLocks, ServerFolder, UNFINISHED, is_at, name_of_entry};
 use crate::proof::is_folder;
 use crate::registry::{disk_bytes, is_held};
 use crate::template;
@@ -70,7 +70,7 @@ fn clean(home: &Home, found: Vec<Beside>) -> Result<Vec<UnfinishedFolder>, Sandb
             removed.push(described);
         }
         if let Some(name) = &one.name {
-            NamedServers::of(home).forget_unknown(name);
+            NameLocks::of(home, name).remove_if_unregistered();
         }
     }
     Ok(removed)
@@ -78,7 +78,7 @@ fn clean(home: &Home, found: Vec<Beside>) -> Result<Vec<UnfinishedFolder>, Sandb
 
 fn all(home: &Home) -> Vec<Beside> {
     let mut found = templates(home);
-    found.extend(of_named(&home.named()));
+    found.extend(of_named(home));
     found
 }
 
@@ -89,17 +89,19 @@ fn templates(home: &Home) -> Vec<Beside> {
 }
 
 /// `.NAME.adding`, and the copy in a name's folder.
-fn of_named(named: &Path) -> Vec<Beside> {
-    let entries = fs::read_dir(named).into_iter().flatten().flatten();
+fn of_named(home: &Home) -> Vec<Beside> {
+    let named = home.named();
+    let entries = fs::read_dir(&named).into_iter().flatten().flatten();
     let mut names: Vec<_> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
     names.sort();
     let beside = |entry: String| {
-        let (name, path) = match entry.strip_prefix('.').and_then(|rest| rest.strip_suffix(UNFINISHED)) {
-            Some(name) if check_server_name(name).is_ok() => (name.to_owned(), named.join(&entry)),
-            None if is_ours(&named.join(&entry)) => (entry.clone(), named.join(&entry).join(COPY)),
-            _ => return None,
+        let path = named.join(&entry);
+        let (name, path) = match name_of_entry(&entry, UNFINISHED) {
+            Some(name) => (name.to_owned(), path),
+            None if ServerFolder::new(path.clone()).is_ours() => (entry, path.join(COPY)),
+            None => return None,
         };
-        let lock = named.join(format!(".{name}.lock"));
+        let lock = NameLocks::of(home, &name).change_path();
         is_folder(&path).then_some(Beside { path, lock, name: Some(name) })
     };
     names.into_iter().filter_map(beside).collect()

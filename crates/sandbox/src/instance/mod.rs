@@ -1,0 +1,102 @@
+//! A named server that runs until it is stopped: it outlives the truetps process that started it.
+//!
+//! It has one datadir, created from the template at its first start and kept. Its process is noted with pid and start
+//! ticks, and looked up in /proc each time: a process belongs to the instance if it has exactly that datadir as its
+//! argument.
+
+mod end;
+mod files;
+mod finding;
+mod note;
+mod port;
+mod start;
+
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use truetps_driver::{Client, Target};
+
+use crate::error::SandboxError;
+use crate::family;
+use crate::home::Home;
+use crate::named::{NameLocks, NamedServer, NamedServers};
+use crate::readiness::check_listener;
+
+pub use end::Ended;
+use files::InstanceFiles;
+use finding::InstanceFinding;
+pub use finding::{InstanceState, Status};
+pub use start::InstanceOptions;
+use start::InstanceStart;
+
+/// A named server's instance.
+#[derive(Debug, Clone)]
+pub struct Instance<'a> {
+    home: &'a Home,
+    server: &'a NamedServer,
+    locks: NameLocks<'a>,
+    files: InstanceFiles,
+}
+
+impl<'a> Instance<'a> {
+    pub fn of(named: NamedServers<'a>, server: &'a NamedServer) -> Self {
+        Self {
+            home: named.home(),
+            server,
+            locks: named.locks(&server.name),
+            files: InstanceFiles::new(named.folder(&server.name).path(), server.family()),
+        }
+    }
+
+    /// Starts it and waits until it answers. Setting `stop` ends the start.
+    pub fn start(&self, options: &InstanceOptions, stop: &AtomicBool) -> Result<Status, SandboxError> {
+        InstanceStart::new(self, options, stop).start()
+    }
+
+    /// Asks the server to end, and kills it if it has not ended after `time_limit`; `kill`: kills it at once.
+    pub fn stop(&self, kill: bool, time_limit: Duration) -> Result<Ended, SandboxError> {
+        end::stop_instance(self, kill, time_limit)
+    }
+
+    pub fn status(&self) -> Result<Status, SandboxError> {
+        Ok(self.look()?.status())
+    }
+
+    pub(crate) fn check_stopped(&self) -> Result<(), SandboxError> {
+        self.look()?.check_stopped()
+    }
+
+    /// The owner's login while it runs.
+    pub fn owner(&self) -> Result<Target, SandboxError> {
+        let seen = self.look()?;
+        seen.check_running()?;
+        Ok(family::owner(self.server.family(), &seen.socket(), None))
+    }
+
+    /// A connection as the server's owner, which has no password and uses the socket.
+    pub fn connect(&self, time_limit: Duration) -> Result<Client, SandboxError> {
+        // Not its full status: the size of its data requires a walk through all files.
+        let seen = self.look()?;
+        let pid = seen.check_running()?.pid;
+        let socket = seen.socket();
+        let failed = |source| SandboxError::Sql { action: "log in to the server", source };
+        let owner = family::owner(self.server.family(), &socket, None);
+        let client = Client::connect(&owner, time_limit).map_err(failed)?;
+        check_listener(&socket, pid, client.peer_pid())?;
+        Ok(client)
+    }
+
+    pub fn error_log(&self) -> PathBuf {
+        self.files.error_log()
+    }
+
+    /// The last lines of its log, or of its program's output if it has no log.
+    pub fn log_tail(&self, lines: usize) -> String {
+        self.files.log_tail(lines)
+    }
+
+    fn look(&self) -> Result<InstanceFinding<'_>, SandboxError> {
+        InstanceFinding::look(&self.server.name, &self.files)
+    }
+}

@@ -1,0 +1,147 @@
+//! All named servers: their names, folders and registrations.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use truetps_record::near_matches;
+
+use super::adding::{Add, Adding};
+use super::folder::ServerFolder;
+use super::locks::{NameLocks, Use, is_lock_file};
+use super::removal::remove_server;
+use super::server::{NamedServer, REGISTRATION};
+use crate::error::SandboxError;
+use crate::home::Home;
+use crate::named_error::NamedError;
+use crate::proof::{is_folder, read_json};
+
+/// Part of a socket path, which has at most 107 bytes.
+const NAME_BYTES_MAX: usize = 40;
+/// A tree that is being unpacked; see `unfinished.rs`. Names do not start with a dot, so it is not a name.
+pub(crate) const UNFINISHED: &str = ".adding";
+
+/// A registered name.
+#[derive(Debug)]
+pub struct Listed {
+    pub name: String,
+    /// An error: its registration cannot be read.
+    pub server: Result<NamedServer, SandboxError>,
+}
+
+/// All named servers.
+#[derive(Debug, Clone, Copy)]
+pub struct NamedServers<'a> {
+    home: &'a Home,
+}
+
+impl<'a> NamedServers<'a> {
+    pub fn of(home: &'a Home) -> Self {
+        Self { home }
+    }
+
+    pub(crate) fn home(self) -> &'a Home {
+        self.home
+    }
+
+    pub(crate) fn folder(self, name: &str) -> ServerFolder {
+        ServerFolder::new(self.home.named().join(name))
+    }
+
+    pub(crate) fn locks(self, name: &'a str) -> NameLocks<'a> {
+        NameLocks::of(self.home, name)
+    }
+
+    /// Sorted by name.
+    pub fn list(self) -> Result<Vec<Listed>, SandboxError> {
+        let folder = self.home.named();
+        let entries = match fs::read_dir(&folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            other => other.map_err(SandboxError::io("read", &folder))?,
+        };
+        let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+        let mut names: Vec<_> = names.filter(|name| check_server_name(name).is_ok()).collect();
+        names.sort();
+        let listed = |name: String| Some(Listed { server: self.folder(&name).registration().transpose()?, name });
+        Ok(names.into_iter().filter_map(listed).collect())
+    }
+
+    /// The server of that name.
+    pub fn get(self, name: &str) -> Result<NamedServer, SandboxError> {
+        check_server_name(name)?;
+        self.folder(name).registration()?.ok_or_else(|| self.unknown(name))
+    }
+
+    /// The error for a name that is not registered.
+    pub(super) fn unknown(self, name: &str) -> SandboxError {
+        let known: Vec<_> = match self.list() {
+            Ok(list) => list.into_iter().map(|listed| listed.name).collect(),
+            Err(error) => return error,
+        };
+        let near = near_matches(name, known.iter().map(String::as_str));
+        NamedError::Unknown { name: name.to_owned(), near, known }.into()
+    }
+
+    /// For a run that needs the server's program until its end. The instance can still be started and stopped.
+    pub fn use_server(self, name: &str) -> Result<(NamedServer, Use), SandboxError> {
+        let server = self.get(name)?;
+        let locks = self.locks(name);
+        let used = locks.lock_use()?;
+        // The program may have been replaced since it was read.
+        if self.folder(name).registration()?.as_ref() != Some(&server) {
+            return Err(locks.in_replacement());
+        }
+        Ok((server, used))
+    }
+
+    /// Examines a server's program, unpacking an archive first, and registers it under the name.
+    pub fn register(self, add: &Add<'_>) -> Result<NamedServer, SandboxError> {
+        Adding::new(self.home, add).register()
+    }
+
+    /// Removes a server's data and the tree that was unpacked for it, never a tree of the user. `force` kills the
+    /// server that runs on the data, and needs no readable file of the server.
+    pub fn remove(self, name: &str, force: bool) -> Result<(), SandboxError> {
+        remove_server(self, name, force)
+    }
+}
+
+/// Whether a server may have this name.
+pub fn check_server_name(name: &str) -> Result<(), NamedError> {
+    let fine = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || b"._-".contains(&c);
+    let begins = name.bytes().next().is_some_and(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
+    if begins && name.len() <= NAME_BYTES_MAX && name.bytes().all(fine) {
+        return Ok(());
+    }
+    Err(NamedError::BadName { name: name.to_owned() })
+}
+
+/// The server's name in `.NAME` with this ending: an entry beside the servers' folders.
+pub(crate) fn name_of_entry<'e>(entry: &'e str, ending: &str) -> Option<&'e str> {
+    let name = entry.strip_prefix('.')?.strip_suffix(ending)?;
+    check_server_name(name).is_ok().then_some(name)
+}
+
+/// Whether an entry beside these folders was created by truetps.
+pub(crate) fn is_known(path: &Path, entry: &str) -> bool {
+    let is_unfinished = name_of_entry(entry, UNFINISHED).is_some() && is_folder(path);
+    let is_registered =
+        ServerFolder::new(path.to_owned()).is_ours() && read_json::<NamedServer>(&path.join(REGISTRATION)).is_some();
+    is_lock_file(path, entry) || is_unfinished || is_registered
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names() {
+        for fine in ["mysql-8.0", "a", "5.7", "maria_11"] {
+            assert!(check_server_name(fine).is_ok(), "{fine}");
+        }
+        let long = "a".repeat(41);
+        for wrong in ["", ".", "..", "-x", "a/b", "A", "a b", ".x.lock", &long] {
+            assert!(check_server_name(wrong).is_err(), "{wrong}");
+        }
+    }
+}
