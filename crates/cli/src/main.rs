@@ -7,6 +7,7 @@ mod compat;
 mod exit;
 mod failure;
 mod flags;
+mod live_view;
 mod login;
 mod named_run;
 mod other_programs_words;

@@ -1,42 +1,22 @@
 //! The run folder of such a run: an experiment in the original program's order.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use tempfile::{TempDir, tempdir};
 use truetps_driver::{Client, DriverError, LoginError};
 use truetps_probe::{RunPresence, clock};
 use truetps_record::{
     Configuration, Experiment, ExperimentFolder, FolderError, Plan, ScheduledTrial, ServerFacts, Trial, TrialRole,
     TrialWriter,
 };
-use truetps_recording::{ExperimentStart, host_of_external_server, new_experiment, new_trial};
+use truetps_recording::{ExperimentStart, RunsFolder, host_of_external_server, new_experiment, new_trial};
 
 const TOOL_VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// Where runs are written.
-pub(crate) enum RunsFolder {
-    Kept(PathBuf),
-    /// Not kept: the folder is removed with this value.
-    Temporary(TempDir),
-}
-
-impl RunsFolder {
-    /// `runs`: the value of `--runs`. Checks that it is writable before anything is measured.
-    pub(crate) fn choose(runs: Option<&Path>) -> Result<Self, String> {
-        let Some(runs) = runs else {
-            return tempdir().map(Self::Temporary).map_err(|error| format!("no temporary folder: {error}"));
-        };
-        let tried = ExperimentFolder::check_writable(runs);
-        tried.map_err(|error| format!("{error} (--runs=none keeps no run folder)"))?;
-        Ok(Self::Kept(runs.to_owned()))
-    }
-
-    fn path(&self) -> &Path {
-        match self {
-            Self::Kept(path) => path,
-            Self::Temporary(folder) => folder.path(),
-        }
-    }
+/// `runs`: the value of `--runs`. Checks that it is writable before anything is measured.
+pub(crate) fn choose_runs(runs: Option<&Path>) -> Result<RunsFolder, String> {
+    let tried = runs.map_or(Ok(()), ExperimentFolder::check_writable);
+    tried.map_err(|error| format!("{error} (--runs=none keeps no run folder)"))?;
+    RunsFolder::choose(runs).map_err(|error| format!("no temporary folder: {error}"))
 }
 
 pub(crate) struct CompatRecording {
@@ -80,7 +60,7 @@ impl CompatRecording {
         let name = format!("{}-{}", plan.name, clock::folder_stamp());
         let folder = ExperimentFolder::create(place.path(), &name, &plan, &experiment)?;
         let presence = RunPresence::announce(&plan.name);
-        Ok(Self { folder, experiment, plan, server, is_kept: matches!(place, RunsFolder::Kept(_)), presence })
+        Ok(Self { folder, experiment, plan, server, is_kept: place.is_kept(), presence })
     }
 
     /// Its path, for the printed block.

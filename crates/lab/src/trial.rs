@@ -11,7 +11,7 @@ use truetps_record::{
     Configuration, EngineFacts, FolderError, Histogram, Interval, OtherRun, Phase, Plan, ProbeSpec, Protocol, Trial,
     TrialWriter, Validity,
 };
-use truetps_recording::{LoadFacts, LoadStart, MeasuredLoad, TrialEvent, TrialRecorder};
+use truetps_recording::{LoadFacts, LoadProbe, MeasuredLoad, TrialEvent, TrialRecorder};
 use truetps_workload::Workload;
 
 use crate::pacing::pacing;
@@ -83,13 +83,8 @@ pub fn run_trial(
     writer: TrialWriter,
     on_event: &mut dyn FnMut(TrialEvent<'_>),
 ) -> RanTrial {
-    let start = LoadStart {
-        target: context.target,
-        server_pid: context.server_pid,
-        sessions: context.load.clients,
-        probe: context.probe,
-    };
-    let recorder = TrialRecorder::begin(trial, writer, &start);
+    let probe = context.probe.map(|spec| LoadProbe { target: context.target, sessions: context.load.clients, spec });
+    let recorder = TrialRecorder::begin(trial, writer, context.server_pid, probe.as_ref());
     let mut observer = RecordingObserver { recorder, on_event, presence: context.presence, beside: Vec::new() };
     // Other runs that ended before this trial do not count.
     context.presence.arrivals();

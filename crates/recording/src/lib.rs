@@ -1,6 +1,7 @@
 //! The record of a trial while it runs, for every program that makes one: experiments, `truetps sysbench`, `slap` and
 //! `mtls`.
 //!
+//! - `runs_folder`: where runs are recorded, or kept for as long as they run.
 //! - `experiment`: the records of an experiment and of a trial before the load.
 //! - `recorder`: intervals, resource use and suspensions of a load, and its results.
 //! - `watch`: the threads that read server and host during the load.
@@ -13,11 +14,12 @@ mod event;
 mod experiment;
 mod figures;
 mod recorder;
+mod runs_folder;
 mod watch;
 
 pub use event::{TrialEvent, TrialListener, TrialPlace, other_run_warning};
 pub use experiment::{ExperimentStart, host_of_external_server, new_experiment, new_trial};
 pub use figures::MeasuredLoad;
-pub use recorder::{LoadFacts, LoadStart, TrialRecorder};
-pub use truetps_measure::SuspensionWatch;
+pub use recorder::{LoadFacts, LoadProbe, TrialRecorder};
+pub use runs_folder::RunsFolder;
 pub use watch::{TrialWatch, WatchedServer};

@@ -14,15 +14,12 @@ use crate::event::TrialEvent;
 use crate::figures::{MeasuredLoad, UsageReading, measured};
 use crate::watch::{TrialWatch, WatchedServer};
 
-/// What the probe watches.
-pub struct LoadStart<'a> {
+/// What the probe watches beside a load.
+pub struct LoadProbe<'a> {
     pub target: &'a Target,
-    /// Process id of the server's first process; `None` if it is not on this host or unknown.
-    pub server_pid: Option<u32>,
-    /// Sessions that the load still needs.
+    /// Sessions that the load has still to open.
     pub sessions: u32,
-    /// `None`: nothing is watched.
-    pub probe: Option<&'a ProbeSpec>,
+    pub spec: &'a ProbeSpec,
 }
 
 /// What a load reports of itself at its end.
@@ -50,12 +47,17 @@ pub struct TrialRecorder {
 
 impl TrialRecorder {
     /// Begins to watch. A trial whose probe cannot be written is still valid: a note is added, and the server is not
-    /// watched.
-    pub fn begin(mut trial: Trial, writer: TrialWriter, start: &LoadStart<'_>) -> Self {
-        let spec = start.probe.filter(|spec| spec.enabled);
-        let watch = spec.and_then(|spec| {
-            let watched = WatchedServer::beside_load(start.target, start.server_pid, start.sessions);
-            let interval = Duration::from_secs_f64(spec.interval_s);
+    /// watched. `server_pid`: the server's first process; `None` if it is not on this host or unknown.
+    pub fn begin(
+        mut trial: Trial,
+        writer: TrialWriter,
+        mut server_pid: Option<u32>,
+        probe: Option<&LoadProbe<'_>>,
+    ) -> Self {
+        let watch = probe.filter(|probe| probe.spec.enabled).and_then(|probe| {
+            let watched = WatchedServer::beside_load(probe.target, server_pid, probe.sessions);
+            server_pid = watched.pid();
+            let interval = Duration::from_secs_f64(probe.spec.interval_s);
             let begun = TrialWatch::start(watched, interval, |header| writer.begin_probe(header));
             begun.map_err(|error| trial.notes.push(not_kept(&error))).ok()
         });
@@ -63,7 +65,7 @@ impl TrialRecorder {
             trial,
             writer,
             watch,
-            server_pid: start.server_pid,
+            server_pid,
             at_start: None,
             at_end: None,
             error: None,

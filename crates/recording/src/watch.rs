@@ -28,6 +28,7 @@ pub struct WatchedServer {
     family: Family,
     server: Option<ServerWatch>,
     host: HostWatch,
+    pid: Option<u32>,
     absent: Vec<AbsentSignal>,
 }
 
@@ -40,19 +41,21 @@ impl WatchedServer {
     /// The login fails.
     pub fn log_in(target: &Target, pid: Option<u32>) -> Result<Self, DriverError> {
         let (server, absent) = ServerWatch::begin(target)?;
-        let host = HostWatch::new(pid.or(server.pid()));
-        Ok(Self { family: target.dialect.into(), server: Some(server), host, absent })
+        let pid = pid.or(server.pid());
+        let host = HostWatch::new(pid);
+        Ok(Self { family: target.dialect.into(), server: Some(server), host, pid, absent })
     }
 
-    /// The same during a load of this many clients: a server without a free session is absent, and the host is watched.
-    pub(crate) fn beside_load(target: &Target, pid: Option<u32>, clients: u32) -> Self {
+    /// The same during a load that needs this many further sessions: a server without a free session is absent, and the
+    /// host is watched.
+    pub(crate) fn beside_load(target: &Target, pid: Option<u32>, sessions: u32) -> Self {
         let why = if target.endpoints.len() > 1 {
             "the load goes to several servers".to_owned()
         } else {
             match Self::log_in(target, pid) {
                 Err(error) => error.to_string(),
                 Ok(mut watched) => {
-                    if watched.server.as_mut().is_none_or(|server| server.leaves_room_for(clients)) {
+                    if watched.server.as_mut().is_none_or(|server| server.leaves_room_for(sessions)) {
                         return watched;
                     }
                     drop(watched);
@@ -63,7 +66,12 @@ impl WatchedServer {
             }
         };
         let absent = ServerWatch::all_absent(target.dialect, &why);
-        Self { family: target.dialect.into(), server: None, host: HostWatch::new(pid), absent }
+        Self { family: target.dialect.into(), server: None, host: HostWatch::new(pid), pid, absent }
+    }
+
+    /// The server's first process; `None` if it is not on this host or unknown.
+    pub(crate) fn pid(&self) -> Option<u32> {
+        self.pid
     }
 
     /// The server's version text; `None` if the server is not watched.
@@ -109,7 +117,7 @@ impl TrialWatch {
         interval: Duration,
         create: impl FnOnce(&ProbeHeader) -> Result<ProbeWriter, FolderError>,
     ) -> Result<Self, FolderError> {
-        let WatchedServer { family, server, mut host, mut absent } = watched;
+        let WatchedServer { family, server, mut host, mut absent, .. } = watched;
         absent.extend(host.read().absent);
         let mut signals = SignalRegistry::default();
         signals.add(host.signals());

@@ -21,6 +21,7 @@ use crate::options::{
 };
 use crate::output::{Banner, MessageLevel, MessageLog, MessagesTo, banner, lines};
 use crate::rand::{Unique, Xoroshiro};
+use crate::recording::LiveView;
 use crate::run::{
     CommandRun, Control, Counters, LARGE_STACK_BYTES, LoadRun, LuaThread, ProcedureFailure, RUN, RatePace,
     ServerWarning, Usage, WorkerContext, WorkerEvent, call_function, groups, stack_bytes, work,
@@ -62,6 +63,8 @@ pub struct SysbenchEnv<'a> {
     pub interrupt: Interrupt,
     /// A one-line warning about a server before it is written to.
     pub server_warning: ServerWarning,
+    /// Opens the view of `--ui` for a run with this title, or says why it cannot be opened.
+    pub live_view: &'a (dyn Fn(&str) -> Result<LiveView, String> + Sync),
 }
 
 /// The program ends with this exit status; the reason was printed.
@@ -449,6 +452,7 @@ impl<'a> LoadedScript<'a> {
     }
 
     fn run_load(&mut self, options: SysbenchOptions) -> Result<u8, ProgramExit> {
+        let view = self.open_view(&options)?;
         if self.host.state.has(&self.client, "init") {
             let called = call_function(&mut self.host, 0, &self.client, "init");
             called.map_err(|failure| self.fatal(&failure.line()))?;
@@ -473,12 +477,21 @@ impl<'a> LoadedScript<'a> {
             main: &mut self.host,
             main_client: self.client.clone(),
             reporter,
+            view,
             recording: None,
             presence: RunPresence::announce("sysbench"),
             server_warning: self.world.server_warning,
             beside: Vec::new(),
         };
         Ok(load.run())
+    }
+
+    fn open_view(&self, options: &SysbenchOptions) -> Result<Option<LiveView>, ProgramExit> {
+        if !options.settings().ours.ui {
+            return Ok(None);
+        }
+        let opened = (self.world.live_view)(&self.script.base_name());
+        opened.map(Some).map_err(|problem| self.fatal(&problem))
     }
 
     /// The state for intermediate reports, if there are any.

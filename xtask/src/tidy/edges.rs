@@ -32,6 +32,7 @@ pub(super) const EDGES: [(&str, &[&str]); 20] = [
             "driver",
             "workload",
             "engine",
+            "measure",
             "probe",
             "recording",
             "sandbox",

@@ -7,9 +7,10 @@ use std::time::{Duration, Instant};
 
 use truetps_analysis::top_waits;
 use truetps_driver::{DriverError, Target};
+use truetps_measure::SuspensionWatch;
 use truetps_probe::{clock, host_facts};
 use truetps_record::{FolderError, ProbeFolder, ProbeRun, ProbeSpec, SCHEMA_VERSION, ServerFacts};
-use truetps_recording::{SuspensionWatch, TrialWatch, WatchedServer};
+use truetps_recording::{TrialWatch, WatchedServer};
 use truetps_report::{probe_csv, probe_json, probe_markdown, probe_text};
 
 use crate::answer::{screen, shown, terminal_columns};

@@ -2,16 +2,18 @@
 
 use std::ffi::OsString;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use truetps_sysbench::Interrupt;
 
+use crate::live_view::LiveViewOpener;
 use crate::print_message;
-use crate::signals::{leave_now, stop_flag};
+use crate::signals::leave_now;
 
 pub(super) fn run(arguments: Vec<OsString>) -> ExitCode {
-    let stop = match stop_flag() {
-        Ok(stop) => stop,
+    let views = match LiveViewOpener::listen(Arc::default()) {
+        Ok(views) => views,
         Err(failure) => {
             print_message(&failure.to_string());
             return failure.exit.into();
@@ -20,8 +22,9 @@ pub(super) fn run(arguments: Vec<OsString>) -> ExitCode {
     let world = truetps_sysbench::SysbenchEnv {
         environment: &|name| std::env::var_os(name),
         cores: std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32),
-        interrupt: Interrupt::new(stop),
+        interrupt: Interrupt::new(Arc::clone(&views.stop)),
         server_warning: truetps_lab::replication_warning,
+        live_view: &|title| views.open(title),
     };
     let watched = world.interrupt.clone();
     std::thread::spawn(move || leave_if_interrupt_is_ignored(&watched));

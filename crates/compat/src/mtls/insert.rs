@@ -14,12 +14,13 @@ use truetps_record::{
     CONNECTIONS, Configuration, Design, GeneratedTable, Personality, Plan, ProbeSpec, Protocol, QuickOverrides,
     ServerFacts, ServerSpec, SettingValue, SqlDialect, TableSection, Validity, WorkloadSpec,
 };
+use truetps_recording::RunsFolder;
 use truetps_workload::{Commit, TableInsert};
 
 use super::log::MtlsLog;
 use super::options::MtlsOptions;
 use super::{FAILED, GOOD, INTERRUPTED, MtlsExit, NAME, failed, full_name, refused, table, target};
-use crate::recording::{CompatRecording, RunsFolder, TrialTurn, server_facts};
+use crate::recording::{CompatRecording, TrialTurn, choose_runs, server_facts};
 use crate::run::{
     ANSWER_TIMEOUT, FAILED_SHARE_MAX, RunRequest, TrialResult, drive, make_room, unless_stopped, workers,
 };
@@ -43,7 +44,7 @@ impl InsertRun<'_> {
         make_room(options.parallel).map_err(failed)?;
         let insert = TableInsert::new(&table, options.batch, SqlDialect::Mysql);
         let runs = Some(Path::new(&options.runs)).filter(|runs| *runs != Path::new("none"));
-        let place = RunsFolder::choose(runs).map_err(failed)?;
+        let place = choose_runs(runs).map_err(failed)?;
         let (admin, server) = self.connect()?;
         let asked = target(options)?;
         let warning = unless_stopped(self.stop, move || replication_warning(&asked)).flatten();

@@ -24,13 +24,14 @@ use truetps_record::{
     CONNECTIONS, Configuration, Design, Personality, Plan, ProbeSpec, Protocol, QuickOverrides, ServerSpec,
     SettingValue, WorkloadSpec, printable_text,
 };
+use truetps_recording::RunsFolder;
 
 use self::admin::Admin;
 use self::bench::{SlapRun, Stop};
 use self::script::SlapScript;
 use self::settings::{Csv, SlapSettings};
 use crate::mysql_words::{OptionFiles, WordRefusal, parse};
-use crate::recording::{CompatRecording, RunsFolder, TrialTurn, server_facts, server_message};
+use crate::recording::{CompatRecording, TrialTurn, choose_runs, server_facts, server_message};
 use crate::run::{RunRequest, make_room, unless_stopped, workers};
 use crate::terminal::{NoPassword, ask_password};
 use crate::{CompatEnv, mask};
@@ -144,7 +145,7 @@ fn place(settings: &SlapSettings) -> Result<RunsFolder, WordRefusal> {
             WordRefusal::new(FAILED, format!("Could not open csv file: {} ({error})", path.display()))
         })?;
     }
-    RunsFolder::choose(settings.runs.as_deref()).map_err(|text| WordRefusal::new(FAILED, text))
+    choose_runs(settings.runs.as_deref()).map_err(|text| WordRefusal::new(FAILED, text))
 }
 
 fn test(

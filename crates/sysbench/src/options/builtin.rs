@@ -93,7 +93,7 @@ const PGSQL: [BuiltinOption; 6] = [
     ("pgsql-sslmode", String, Some("prefer"), "TLS {disable, allow, prefer, require, verify-ca, verify-full}"),
 ];
 
-const OURS: [BuiltinOption; 13] = [
+const OURS: [BuiltinOption; 15] = [
     ("compat", String, Some("1.0"), "sysbench version whose defaults apply {1.0, 1.1}"),
     ("lua-isolation", String, Some("auto"), "a Lua state for each {worker, client}; 'auto' chooses"),
     ("workers", Int, Some("0"), "OS threads that run the clients; 0 means automatic"),
@@ -105,6 +105,8 @@ const OURS: [BuiltinOption; 13] = [
     ("connect-timeout", Double, Some("10"), "time limit of a connection attempt in seconds"),
     ("pgsql-ignore-errors", List, Some("40P01,23505,40001"), "SQLSTATEs after which an event is restarted, or 'all'"),
     ("runs", String, Some("runs"), "folder of the run's record, or 'none'; also TRUETPS_RUNS in the environment"),
+    ("probe-interval", Double, Some("1"), "seconds between readings of server and host during 'run'; 0 reads neither"),
+    ("ui", Bool, Some("off"), "show 'run' live on the whole terminal"),
     ("dsn", String, Some(""), "address of a server as one DSN, instead of mysql-* and pgsql-*"),
     ("lua-memory-limit", Size, Some("0"), "memory limit of one Lua state; 0 means half of the machine's memory"),
 ];

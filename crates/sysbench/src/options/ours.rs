@@ -5,6 +5,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use truetps_record::ProbeSpec;
+
 use super::lookup::Lookup;
 use super::{OptionRefusal, SysbenchRelease, number, value};
 
@@ -47,6 +49,10 @@ pub(crate) struct Ours {
     pub(crate) connect_timeout: Option<Duration>,
     /// Folder of runs. None: the run is not recorded.
     pub(crate) runs: Option<PathBuf>,
+    /// How often server and host are read during `run`. None: never.
+    pub(crate) probe_interval: Option<Duration>,
+    /// Whether the run is shown live on the whole terminal.
+    pub(crate) ui: bool,
     /// The DSN of a server. It may contain a password: do not print it.
     pub(crate) dsn: Option<Vec<u8>>,
     /// Bytes of one Lua state. None: half of the machine's memory.
@@ -95,6 +101,7 @@ impl Ours {
         let workers = lookup.choice("workers", "1 to 1024, or 0 to leave it open", workers)?;
         let drain = lookup.choice("drain-timeout", FOR_EVER, seconds)?;
         let connect = lookup.choice("connect-timeout", FOR_EVER, seconds)?;
+        let probe = lookup.choice("probe-interval", "0.05 to 60 seconds, or 0 for no probe", probe_interval)?;
         let memory =
             lookup.choice("lua-memory-limit", "bytes, such as 64M, or 0 for half of the machine's memory", memory)?;
         let runs = lookup.bytes("runs");
@@ -110,6 +117,8 @@ impl Ours {
             drain_timeout: Some(drain).filter(|time| !time.is_zero()),
             connect_timeout: Some(connect).filter(|time| !time.is_zero()),
             runs: (runs != b"none" && !runs.is_empty()).then(|| PathBuf::from(OsStr::from_bytes(runs))),
+            probe_interval: Some(probe).filter(|time| !time.is_zero()),
+            ui: lookup.switch("ui"),
             dsn: (!dsn.is_empty()).then(|| dsn.to_vec()),
             lua_memory_limit: Some(memory).filter(|bytes| *bytes > 0),
         };
@@ -137,6 +146,13 @@ fn percentiles(text: &[u8]) -> Option<Vec<f64>> {
 fn seconds(text: &[u8]) -> Option<Duration> {
     let seconds = number::strict_double(text).filter(|seconds| (0.0..=SECONDS_MAX).contains(seconds))?;
     Some(Duration::from_secs_f64(seconds))
+}
+
+/// Within the limits of all probes.
+fn probe_interval(text: &[u8]) -> Option<Duration> {
+    let interval = seconds(text)?;
+    let spec = ProbeSpec { interval_s: interval.as_secs_f64(), ..ProbeSpec::default() };
+    (interval.is_zero() || spec.check().is_ok()).then_some(interval)
 }
 
 /// Bytes. Other sizes are read as far as possible; this one limits a run, and must be complete.

@@ -3,15 +3,14 @@
 use std::time::Duration;
 
 use indexmap::IndexMap;
-use truetps_measure::{WorkerShares, generator_limited, sustained};
-use truetps_probe::{HostCpu, clock, host_facts};
+use truetps_measure::WorkerShares;
 use truetps_record::{
     CONNECTIONS, Configuration, Design, DriveMode, EngineFacts, ErrorClass, ErrorCount, ErrorPolicy, Experiment,
-    Flavour, Histogram, LatencyFigures, Load, Measured, OpenLoop, Personality, Plan, ProbeSpec, Protocol,
-    QuickOverrides, ResourceUse, SCHEMA_VERSION, SCRIPT_WORKLOAD, ScheduledTrial, ScriptFairness, ScriptRecord,
-    ScriptRun, SentStatements, ServerFacts, ServerSpec, SettingValue, Spacing, SqlDialect, Trial, TrialRole, Validity,
-    WorkloadSpec,
+    Flavour, Histogram, LatencyFigures, Load, OpenLoop, Personality, Plan, ProbeSpec, Protocol, QuickOverrides,
+    SCHEMA_VERSION, SCRIPT_WORKLOAD, ScheduledTrial, ScriptFairness, ScriptRecord, ScriptRun, SentStatements,
+    ServerFacts, ServerSpec, SettingValue, Spacing, SqlDialect, TrialRole, WorkloadSpec,
 };
+use truetps_recording::{ExperimentStart, MeasuredLoad, host_of_external_server, new_experiment};
 
 use super::document::TOOL_VERSION;
 use super::series::SnapshotDelta;
@@ -65,8 +64,19 @@ pub(super) fn plan(crew: &WorkerContext) -> Plan {
         },
         factors: IndexMap::from([(CONNECTIONS.to_owned(), vec![SettingValue::Int(clients.into())])]),
         design: Design { blocks: 1, seed: crew.run.seed, aa_pair: false, ..Design::default() },
-        probe: ProbeSpec { enabled: false, ..ProbeSpec::default() },
+        probe: probe(crew),
         quick: QuickOverrides::default(),
+    }
+}
+
+/// How server and host are watched: not at all if no client has connected.
+fn probe(crew: &WorkerContext) -> ProbeSpec {
+    let interval = crew.run.settings.ours.probe_interval.filter(|_| crew.run.server.get().is_some());
+    let default = ProbeSpec::default();
+    ProbeSpec {
+        enabled: interval.is_some(),
+        interval_s: interval.map_or(default.interval_s, |interval| interval.as_secs_f64()),
+        ..default
     }
 }
 
@@ -126,29 +136,17 @@ pub(super) fn experiment(crew: &WorkerContext, plan: &Plan) -> Experiment {
         role: TrialRole::Cell,
         configuration: configuration(crew),
     };
-    // This host's disk says nothing about a server that may run elsewhere.
-    let mut host = host_facts(std::path::Path::new("/"), None);
-    (host.file_system, host.device, host.rotational) = (None, None, None);
-    Experiment {
-        schema_version: SCHEMA_VERSION,
-        tool_version: TOOL_VERSION.to_owned(),
-        name: plan.name.clone(),
-        created_at: crew.run.started_at.clone(),
-        quick: false,
-        seed: crew.run.seed,
+    let experiment = new_experiment(ExperimentStart {
+        plan,
+        tool_version: TOOL_VERSION,
         workers: crew.threads,
-        host,
+        host: host_of_external_server(),
         server: server(crew),
-        servers: Vec::new(),
-        couplings: Vec::new(),
-        sandbox_dir: place(crew),
+        server_place: place(crew),
         schedule: vec![schedule],
-        extensions: Vec::new(),
-        random_order: false,
-        slo: None,
-        guest: None,
         command: command(crew),
-    }
+    });
+    Experiment { created_at: crew.run.started_at.clone(), ..experiment }
 }
 
 /// The server's address; empty if there was none.
@@ -180,32 +178,6 @@ pub(super) fn script_run(crew: &WorkerContext, step: &SnapshotDelta, clients: &[
     }
 }
 
-/// The trial at its start.
-pub(super) fn trial(crew: &WorkerContext) -> Trial {
-    Trial {
-        schema_version: SCHEMA_VERSION,
-        tool_version: TOOL_VERSION.to_owned(),
-        name: TRIAL.to_owned(),
-        block: 0,
-        position: 0,
-        role: TrialRole::Cell,
-        configuration: configuration(crew),
-        workload: SCRIPT_WORKLOAD.to_owned(),
-        seed: crew.run.seed,
-        server: server(crew),
-        started_at: clock::now_rfc3339(),
-        ended_at: None,
-        validity: Validity::Partial("truetps ended before the run did".to_owned()),
-        engine: None,
-        measured: None,
-        profile: None,
-        script: None,
-        logged: None,
-        beside: Vec::new(),
-        notes: Vec::new(),
-    }
-}
-
 /// How the run was driven.
 pub(super) fn engine(crew: &WorkerContext, connect_ms: f64, clients_failed: u32, reconnects: u64) -> EngineFacts {
     let (workers, clients) = (crew.threads, crew.run.settings.threads);
@@ -226,23 +198,9 @@ pub(super) fn engine(crew: &WorkerContext, connect_ms: f64, clients_failed: u32,
     }
 }
 
-/// The host's activity in the measured time.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct HostReadings {
-    pub(super) at_start: Option<HostCpu>,
-    pub(super) at_end: Option<HostCpu>,
-}
-
-/// The figures of the measured time, from its whole recording.
-pub(super) fn measured(
-    crew: &WorkerContext,
-    step: &SnapshotDelta,
-    whole: &LatencyShard,
-    host: HostReadings,
-) -> Measured {
+/// The measured time, from its whole recording.
+pub(super) fn measured(crew: &WorkerContext, step: &SnapshotDelta, whole: &LatencyShard) -> MeasuredLoad {
     let length = Duration::from_nanos(step.length_ns);
-    let seconds = length.as_secs_f64();
-    let a_second = |n: u64| if seconds > 0.0 { n as f64 / seconds } else { 0.0 };
     let used = crew.run.usage.read();
     let share =
         |ns: Option<u64>| if step.length_ns == 0 { 0.0 } else { ns.unwrap_or(0) as f64 / step.length_ns as f64 };
@@ -251,27 +209,14 @@ pub(super) fn measured(
         busy: share(used.iter().map(|(cpu_ns, _)| *cpu_ns).max()).min(1.0),
         wait: share(used.iter().map(|(_, wait_ns)| *wait_ns).max()).min(1.0),
     };
-    let host = host.at_start.zip(host.at_end).and_then(|(start, end)| start.shares_until(&end));
-    let cpu_ns: u64 = used.iter().map(|(cpu_ns, _)| cpu_ns).sum();
-    let ok = step.counts.ok;
-    let open_loop = crew.run.settings.rate.map(|_| open_loop(step));
-    Measured {
-        length_ms: seconds * 1e3,
-        tps: a_second(ok),
-        qps: a_second(step.counts.statements),
+    MeasuredLoad {
+        length,
+        schedule_length: length,
         counts: step.counts,
         response: LatencyFigures::of(&whole.events),
-        resources: ResourceUse {
-            client_cpu_us_per_tx: (ok > 0).then(|| cpu_ns as f64 / 1e3 / ok as f64),
-            server_cpu_us_per_tx: None,
-            worker_busy_max: Some(shares.busy),
-            worker_wait_max: Some(shares.wait),
-            steal: host.map(|host| host.steal),
-            server_rss_bytes: None,
-        },
-        sustained: open_loop.as_ref().map(|open| sustained(&open.starts, length)),
-        generator_limited: generator_limited(shares, open_loop.as_ref(), host.map(|host| host.busy)),
-        open_loop,
+        open_loop: crew.run.settings.rate.map(|_| open_loop(step)),
+        client_cpu: Duration::from_nanos(used.iter().map(|(cpu_ns, _)| cpu_ns).sum()),
+        shares,
         errors: retried_errors(whole),
     }
 }
@@ -319,7 +264,7 @@ mod tests {
     fn servers_are_what_they_say() {
         let facts = |dialect, version: &str| {
             let target = Target { dialect, ..Target::parse("mysql://here:1").unwrap() };
-            let facts = server_facts(&ServerSeen { version: version.to_owned(), target });
+            let facts = server_facts(&ServerSeen { version: version.to_owned(), load_target: target.clone(), target });
             (facts.flavour, facts.version)
         };
         let check = |dialect, version, flavour, number: &str| {

@@ -4,15 +4,17 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use truetps_driver::{Client, server_settings};
-use truetps_measure::{SuspensionWatch, was_suspended};
-use truetps_probe::{HostCpu, clock};
+use truetps_measure::was_suspended;
+use truetps_probe::clock;
 use truetps_record::{
-    Counts, EngineFacts, Experiment, ExperimentFolder, FolderError, Interval, OtherRun, Phase, Suspension, Trial,
-    TrialWriter, Validity,
+    Counts, EngineFacts, Experiment, ExperimentFolder, FolderError, Interval, OtherRun, Phase, Validity,
+};
+use truetps_recording::{
+    LoadFacts, LoadProbe, RunsFolder, TrialEvent, TrialListener, TrialPlace, TrialRecorder, new_trial,
 };
 
-use super::document;
-use super::facts::{self, HostReadings};
+use super::document::{self, TOOL_VERSION};
+use super::facts;
 use super::series::{Series, Snapshot, SnapshotDelta};
 use crate::output::{ClientFigures, FigureStyle, Figures, MessageLevel};
 use crate::run::{Count, EventsEnding, LatencyShard, SlotCounts, WorkerContext};
@@ -29,22 +31,23 @@ pub(crate) struct RecordedEnd<'a> {
     pub(crate) style: FigureStyle,
 }
 
+/// Shows a run while it runs.
+pub type LiveView = Box<dyn TrialListener>;
+
 pub(crate) struct ScriptRecording {
     crew: WorkerContext,
     /// How long it took until all clients were ready.
     connect_ms: f64,
+    runs: RunsFolder,
     folder: ExperimentFolder,
     experiment: Experiment,
-    trial: Trial,
-    writer: TrialWriter,
+    recorder: TrialRecorder,
+    view: Option<LiveView>,
     phase: Phase,
     /// When the first event began.
     zero_ns: u64,
-    zero: Instant,
-    suspension_watch: SuspensionWatch,
     series: Series,
     measured: Option<SnapshotDelta>,
-    host_at_start: Option<HostCpu>,
     /// Clients that failed, and the first one's reason.
     failed: u32,
     reason: Option<String>,
@@ -53,10 +56,15 @@ pub(crate) struct ScriptRecording {
 }
 
 impl ScriptRecording {
-    /// Creates the folder. If that fails, the user is warned, and the run continues without it.
-    pub(crate) fn begin(crew: &WorkerContext, connect_ms: f64) -> Option<Self> {
-        let runs = crew.run.settings.ours.runs.as_deref()?;
-        match Self::create(runs, crew, connect_ms) {
+    /// Creates the folder, for a run that is kept or shown. If that fails, the user is warned, and the run continues
+    /// without it.
+    pub(crate) fn begin(crew: &WorkerContext, connect_ms: f64, view: Option<LiveView>) -> Option<Self> {
+        let runs = crew.run.settings.ours.runs.as_deref();
+        if runs.is_none() && view.is_none() {
+            return None;
+        }
+        let created = RunsFolder::choose(runs).map_err(|error| error.to_string());
+        match created.and_then(|runs| Self::create(runs, crew, connect_ms, view).map_err(|error| error.to_string())) {
             Ok(recording) => Some(recording),
             Err(error) => {
                 let text = format!("this run is not recorded: {error} (--runs=none records nothing)");
@@ -66,60 +74,77 @@ impl ScriptRecording {
         }
     }
 
-    fn create(runs: &Path, crew: &WorkerContext, connect_ms: f64) -> Result<Self, FolderError> {
+    fn create(
+        runs: RunsFolder,
+        crew: &WorkerContext,
+        connect_ms: f64,
+        view: Option<LiveView>,
+    ) -> Result<Self, FolderError> {
         let plan = facts::plan(crew);
         let experiment = facts::experiment(crew, &plan);
         let name = format!("{}-{}", plan.name, clock::folder_stamp());
-        let folder = ExperimentFolder::create(runs, &name, &plan, &experiment)?;
-        let trial = facts::trial(crew);
+        let folder = ExperimentFolder::create(runs.path(), &name, &plan, &experiment)?;
+        let trial = new_trial(&plan, &experiment.schedule[0], facts::server(crew), TOOL_VERSION);
         let writer = folder.begin_trial(&trial)?;
         writer.write_script(&facts::script_record(crew, None))?;
-        Ok(Self {
+        // The clients have connected.
+        let probe = crew.run.server.get().map(|server| LoadProbe {
+            target: &server.load_target,
+            sessions: 0,
+            spec: &plan.probe,
+        });
+        let recorder = TrialRecorder::begin(trial, writer, None, probe.as_ref());
+        let mut recording = Self {
             crew: crew.clone(),
             connect_ms,
+            runs,
             folder,
             experiment,
-            trial,
-            writer,
+            recorder,
+            view,
             phase: Phase::WarmUp,
             zero_ns: 0,
-            zero: Instant::now(),
-            suspension_watch: SuspensionWatch::start(),
             series: Series::default(),
             measured: None,
-            host_at_start: None,
             failed: 0,
             reason: None,
             broken: None,
-        })
+        };
+        recording.show(TrialEvent::Begins);
+        Ok(recording)
     }
 
-    pub(crate) fn path(&self) -> &Path {
-        self.folder.path()
+    /// `None`: the run is shown and not kept.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        self.runs.is_kept().then(|| self.folder.path())
+    }
+
+    fn show(&mut self, event: TrialEvent<'_>) {
+        show(&mut self.view, &self.crew, &self.experiment, event);
     }
 
     /// The first events begin now.
     pub(crate) fn start(&mut self, now_ns: u64, has_warm_up: bool) {
-        (self.zero_ns, self.zero) = (now_ns, Instant::now());
+        self.zero_ns = now_ns;
+        self.recorder.clock(Instant::now());
         self.series.begin(Snapshot::take(&self.crew.run, now_ns));
         if !has_warm_up {
-            self.count_usage();
-            self.phase = Phase::Measure;
+            self.begin_measured_time();
         }
     }
 
     /// The last interval of the warm-up ends: starts that no client has taken so far are dropped.
     pub(crate) fn end_warm_up(&mut self, share: &LatencyShard, counts: SlotCounts, queued: u64, now_ns: u64) {
         let now = Snapshot { counts, queued, drops_queue: true, ..Snapshot::take(&self.crew.run, now_ns) };
-        self.count_usage();
         self.write(share, now);
-        self.phase = Phase::Measure;
+        self.begin_measured_time();
     }
 
     /// Counts the use of resources from now on.
-    fn count_usage(&mut self) {
+    fn begin_measured_time(&mut self) {
         self.crew.run.usage.next_round();
-        self.host_at_start = HostCpu::read();
+        self.recorder.phase(Phase::Measure);
+        self.phase = Phase::Measure;
     }
 
     /// An interval ends. `share` has its recorded events.
@@ -140,9 +165,6 @@ impl ScriptRecording {
                 None => self.measured = Some(step),
             }
         }
-        if self.broken.is_some() {
-            return;
-        }
         let interval = Interval {
             phase: self.phase,
             start_ms: step.began_ns.saturating_sub(self.zero_ns) as f64 / 1e6,
@@ -154,22 +176,25 @@ impl ScriptRecording {
             buckets: Vec::new(),
             gaps: Vec::new(),
         };
-        if let Err(error) = self.writer.append(&interval, &share.events) {
+        let (view, crew, experiment) = (&mut self.view, &self.crew, &self.experiment);
+        let written =
+            self.recorder.interval(&interval, &share.events, &mut |event| show(view, crew, experiment, event));
+        if let Err(error) = written {
             self.break_off(&error);
         }
     }
 
     /// Reported once: further writes would fail in the same way.
-    fn break_off(&mut self, error: &FolderError) {
+    fn break_off(&mut self, error: &str) {
         if self.broken.is_none() {
             self.crew.run.log.text(MessageLevel::Alert, &format!("this run is recorded no further: {error}"));
-            self.broken = Some(error.to_string());
+            self.broken = Some(error.to_owned());
         }
     }
 
     /// Other runs of truetps put load on this host during the run.
     pub(crate) fn ran_beside(&mut self, others: &[OtherRun]) {
-        self.trial.beside = others.to_vec();
+        self.recorder.ran_beside(others);
     }
 
     pub(crate) fn client_failed(&mut self, line: &str) {
@@ -179,42 +204,49 @@ impl ScriptRecording {
 
     /// Writes the results, and returns whether the folder has the whole run.
     pub(crate) fn finish(&mut self, end: &RecordedEnd<'_>) -> bool {
-        let suspensions = self.suspension_watch.since(self.zero);
-        self.trial.validity = self.validity(end.ending, &suspensions);
-        if let Some(reason) = was_suspended(&suspensions) {
-            self.crew.run.log.text(MessageLevel::Alert, &format!("this run is no evidence: {reason}"));
-        }
-        self.trial.ended_at = Some(clock::now_rfc3339());
-        self.trial.server = facts::server(&self.crew);
-        self.trial.notes = self.crew.run.notes();
-        let host = HostReadings { at_start: self.host_at_start, at_end: HostCpu::read() };
+        self.recorder.phase(Phase::Drain);
         let reconnects = self.measured.map_or(0, |step| step.reconnects);
         let engine = facts::engine(&self.crew, self.connect_ms, self.failed, reconnects);
         let finished = || end.clients.iter().filter(|client| client.events > 0).count() as u32;
         let clients_finished = (!end.clients.is_empty()).then(finished);
-        self.trial.engine = Some(EngineFacts { suspensions, clients_finished, ..engine });
-        self.trial.measured =
-            self.measured.map(|step| facts::measured(&self.crew, &step, &end.count.whole.share, host));
+        let load = LoadFacts {
+            engine: EngineFacts { clients_finished, ..engine },
+            measured: self.measured.map(|step| facts::measured(&self.crew, &step, &end.count.whole.share)),
+            notes: self.crew.run.notes(),
+        };
+        let validity = self.validity(end.ending);
+        let (view, crew, experiment) = (&mut self.view, &self.crew, &self.experiment);
+        // The error of the intervals was reported when it occurred.
+        let _ = self.recorder.finish(validity, Some(load), &mut |event| show(view, crew, experiment, event));
+        self.recorder.trial.server = facts::server(&self.crew);
         let clients = end.count.whole.clients(&self.crew.run.board);
-        self.trial.script = self.measured.map(|step| facts::script_run(&self.crew, &step, &clients));
-        // The figures matter most: they are written first, even if the series could not be.
-        if let Err(error) = self.writer.write_trial(&self.trial).and_then(|()| self.write_rest(end)) {
-            self.break_off(&error);
+        self.recorder.trial.script = self.measured.map(|step| facts::script_run(&self.crew, &step, &clients));
+        let suspensions = self.recorder.trial.engine.as_ref().map_or(&[][..], |engine| &engine.suspensions);
+        if let Some(reason) = was_suspended(suspensions) {
+            self.crew.run.log.text(MessageLevel::Alert, &format!("this run is no evidence: {reason}"));
         }
+        // The figures matter most: they are written first, even if the series could not be.
+        let written = self.recorder.writer.write_trial(&self.recorder.trial).and_then(|()| self.write_rest(end));
+        if let Err(error) = written {
+            self.break_off(&error.to_string());
+        }
+        show(&mut self.view, &self.crew, &self.experiment, TrialEvent::Ends(&self.recorder.trial));
+        // The report is printed where the view was.
+        self.view = None;
         self.broken.is_none()
     }
 
     fn write_rest(&mut self, end: &RecordedEnd<'_>) -> Result<(), FolderError> {
-        if self.experiment.server != self.trial.server {
+        let TrialRecorder { trial, writer, .. } = &self.recorder;
+        if self.experiment.server != trial.server {
             // A client has connected since the folder was made.
-            self.experiment.server.clone_from(&self.trial.server);
+            self.experiment.server.clone_from(&trial.server);
             self.experiment.sandbox_dir = facts::place(&self.crew);
             self.folder.write_experiment(&self.experiment)?;
         }
         let sent = end.count.sent.record_of(&self.crew.run.board.shapes);
-        self.writer.write_script(&facts::script_record(&self.crew, Some(sent)))?;
-        let text = document::with_circumstances(end, &self.crew, &self.trial);
-        self.writer.write_sysbench(&text)
+        writer.write_script(&facts::script_record(&self.crew, Some(sent)))?;
+        writer.write_sysbench(&document::with_circumstances(end, &self.crew, trial))
     }
 
     /// Stores the server's settings, after everything else. Nothing is stored if the server is gone or has no free
@@ -224,21 +256,18 @@ impl ScriptRecording {
         let asked =
             Client::connect(&server.target, SETTINGS_TIMEOUT).and_then(|mut client| server_settings(&mut client));
         if let Ok(variables) = asked
-            && let Err(error) = self.writer.write_variables(&variables)
+            && let Err(error) = self.recorder.writer.write_variables(&variables)
         {
             self.crew.run.log.text(MessageLevel::Alert, &format!("the server's variables are not recorded: {error}"));
         }
     }
 
     /// The validity of the figures after this ending.
-    fn validity(&self, ending: EventsEnding, suspensions: &[Suspension]) -> Validity {
+    fn validity(&self, ending: EventsEnding) -> Validity {
         if let Some(error) = &self.broken {
             return Validity::Invalid(format!("not recorded to the end: {error}"));
         }
         match (document::validity(ending), &self.reason) {
-            (Validity::Valid | Validity::Invalid(_), _) if !suspensions.is_empty() => {
-                Validity::Invalid(was_suspended(suspensions).unwrap_or_default())
-            }
             (Validity::Invalid(_), Some(reason)) => Validity::Invalid(format!("a client failed: {reason}")),
             (Validity::Valid, _) if self.measured.is_none() => {
                 Validity::Invalid("the measured time was never reached".to_owned())
@@ -249,6 +278,17 @@ impl ScriptRecording {
             (validity, _) => validity,
         }
     }
+}
+
+/// Passes an event on to the live view, if there is one.
+fn show(view: &mut Option<LiveView>, crew: &WorkerContext, experiment: &Experiment, event: TrialEvent<'_>) {
+    let Some(view) = view else { return };
+    let control = &crew.run.control;
+    let left = match control.deadline_ns() {
+        u64::MAX => Duration::ZERO,
+        deadline_ns => Duration::from_nanos(deadline_ns.saturating_sub(control.now_ns())),
+    };
+    view.trial_event(TrialPlace { trial: &experiment.schedule[0], index: 0, of: 1, left: Some(left) }, event);
 }
 
 /// Whether events were running, and none ended.

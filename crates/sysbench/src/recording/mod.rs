@@ -11,4 +11,5 @@ mod folder;
 mod series;
 
 pub(crate) use document::{document, errors};
+pub use folder::LiveView;
 pub(crate) use folder::{RecordedEnd, ScriptRecording};

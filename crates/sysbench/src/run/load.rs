@@ -12,7 +12,7 @@ use super::count::Count;
 use super::ticks::Ticks;
 use super::{LuaThread, ProcedureFailure, ServerWarning, WorkerContext, WorkerEvent, groups, work};
 use crate::output::{MessageLevel, lines};
-use crate::recording::ScriptRecording;
+use crate::recording::{LiveView, ScriptRecording};
 
 /// Exit statuses.
 pub(crate) const GOOD: u8 = 0;
@@ -42,7 +42,9 @@ pub(crate) struct LoadRun<'a> {
     pub(crate) main_client: Table,
     /// The state for intermediate reports.
     pub(crate) reporter: Option<(LuaThread, Table)>,
-    /// `None`: the run is not recorded, or has not begun.
+    /// Until the recording takes it.
+    pub(crate) view: Option<LiveView>,
+    /// `None`: the run is neither recorded nor shown, or has not begun.
     pub(crate) recording: Option<ScriptRecording>,
     /// Detects other runs of truetps, with those detected so far.
     pub(crate) presence: RunPresence,
@@ -87,7 +89,7 @@ impl LoadRun<'_> {
         }
         let connect_ms = self.crew.run.control.now_ns().saturating_sub(began_ns) as f64 / 1e6;
         // Before the measurement: a slow disk must not delay any event.
-        self.recording = ScriptRecording::begin(&self.crew, connect_ms);
+        self.recording = ScriptRecording::begin(&self.crew, connect_ms, self.view.take());
         self.crew.run.warn_of_server(self.server_warning);
         self.meet(self.presence.others());
         let (mut moments, mut count) = self.begin();

@@ -11,7 +11,7 @@ use super::{LuaThread, ProcedureFailure};
 use crate::lua::lua_error_text;
 use crate::options::SysbenchFormat;
 use crate::output::{self, FigureStyle, Figures, MessageLevel, lines};
-use crate::recording::RecordedEnd;
+use crate::recording::{RecordedEnd, ScriptRecording};
 
 impl LoadRun<'_> {
     fn style(&self) -> FigureStyle {
@@ -122,18 +122,16 @@ impl LoadRun<'_> {
         // Its state ends before the last report, so that output begun by its hooks is completed first.
         self.reporter = None;
         let is_told = ending == EventsEnding::Failed || self.report_end(&end, unfinished);
-        if let Some(recording) = self.recording.as_ref().filter(|_| is_recorded) {
-            say_where(recording.path());
-        }
+        let kept = self.recording.as_ref().filter(|recording| is_recorded && recording.path().is_some());
+        kept.and_then(ScriptRecording::path).into_iter().for_each(say_where);
         let is_cut = matches!(ending, EventsEnding::Forced | EventsEnding::Hanging);
         if !is_cut && let Err(failure) = self.call_done() {
             run.log.text(MessageLevel::Fatal, &failure.line());
         }
         // After all of sysbench's own actions. Skipped if the server hangs or the user waits.
         let is_over = matches!(ending, EventsEnding::Complete | EventsEnding::Failed);
-        if let Some(recording) = self.recording.as_ref().filter(|_| is_recorded && is_over) {
-            recording.keep_settings();
-        }
+        let kept = self.recording.as_ref().filter(|recording| is_recorded && is_over && recording.path().is_some());
+        kept.into_iter().for_each(ScriptRecording::keep_settings);
         match ending {
             EventsEnding::Complete if is_told => GOOD,
             EventsEnding::Complete | EventsEnding::Failed => FAILED,

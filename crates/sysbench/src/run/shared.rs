@@ -41,6 +41,8 @@ pub(crate) struct ServerSeen {
     pub(crate) version: String,
     /// With only its own endpoint.
     pub(crate) target: Target,
+    /// With the endpoints of all clients.
+    pub(crate) load_target: Target,
 }
 
 /// Queries a server for a warning to the user before it is written to. `None`: no warning, or it cannot be queried.

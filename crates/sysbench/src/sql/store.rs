@@ -318,15 +318,15 @@ impl Store {
         if let Some(link) = &connection.link {
             let driver = &ready(&self.drivers, connection.driver).driver;
             let is_first = self.run.server.get().is_none();
-            self.run.server.get_or_init(|| ServerSeen {
-                version: link.session().server_version().to_owned(),
-                target: Target {
-                    endpoints: vec![driver.target.endpoint(connection.number).clone()],
-                    setup: Vec::new(),
-                    connections: None,
-                    connect_timeout: None,
-                    ..driver.target.clone()
-                },
+            self.run.server.get_or_init(|| {
+                let load_target =
+                    Target { setup: Vec::new(), connections: None, connect_timeout: None, ..driver.target.clone() };
+                let endpoints = vec![driver.target.endpoint(connection.number).clone()];
+                ServerSeen {
+                    version: link.session().server_version().to_owned(),
+                    target: Target { endpoints, ..load_target.clone() },
+                    load_target,
+                }
             });
             self.run.server_warning.filter(|_| is_first).into_iter().for_each(|ask| self.run.warn_of_server(ask));
         }

@@ -20,6 +20,8 @@ fn all_of_them_are_off_until_they_are_given() {
         drain_timeout: Some(Duration::from_mins(1)),
         connect_timeout: Some(Duration::from_secs(10)),
         runs: Some("runs".into()),
+        probe_interval: Some(Duration::from_secs(1)),
+        ui: false,
         dsn: None,
         lua_memory_limit: None,
     };
@@ -41,12 +43,16 @@ fn all_of_them_can_be_given() {
         "--runs=none",
         "--dsn=mysql://u@h/db",
         "--lua-memory-limit=64M",
+        "--probe-interval=0.25",
+        "--ui",
     ]);
     assert_eq!((all.compat, all.lua_isolation, all.workers), (SysbenchRelease::V1_1, LuaIsolation::Client, Some(4)));
     assert_eq!(all.percentiles, [50.0, 95.0, 99.0, 99.9]);
     assert_eq!((all.latency_by_statement, all.errors_by_class, all.format), (true, true, SysbenchFormat::Json));
     assert_eq!((all.drain_timeout, all.connect_timeout), (None, Some(Duration::from_millis(2500))));
     assert_eq!((all.runs, all.dsn, all.lua_memory_limit), (None, Some(b"mysql://u@h/db".to_vec()), Some(64 << 20)));
+    assert_eq!((all.probe_interval, all.ui), (Some(Duration::from_millis(250)), true));
+    assert_eq!(ours(&["--probe-interval=0"]).probe_interval, None);
     assert_eq!(ours(&["--lua-isolation=worker"]).lua_isolation, LuaIsolation::Worker);
 }
 
