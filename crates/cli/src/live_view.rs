@@ -13,7 +13,7 @@ use rustix::stdio::{dup2_stderr, dup2_stdout, stderr, stdout};
 use rustix::termios::isatty;
 use truetps_compat::InterruptMessages;
 use truetps_lab::{ExperimentEvent, Listener};
-use truetps_recording::{TrialEvent, TrialListener, TrialPlace};
+use truetps_recording::{LiveView, TrialEvent, TrialListener, TrialPlace};
 
 use crate::failure::CommandFailure;
 use crate::say_raw;
@@ -59,7 +59,7 @@ impl LiveViewOpener {
     }
 
     /// The view of a run with this title. The error is a message for the user.
-    pub(crate) fn open(&self, title: &str) -> Result<Box<dyn TrialListener>, String> {
+    pub(crate) fn open(&self, title: &str) -> Result<LiveView, String> {
         let text = |failure: CommandFailure| failure.to_string().trim_end().trim_start_matches("error: ").to_owned();
         ui::check().map_err(text)?;
         let picture = ui::prepare(title).map_err(text)?;
@@ -67,7 +67,7 @@ impl LiveViewOpener {
         let view = self.opened.get_or_init(|| OpenedView { picture, output });
         let ui = Ui::start(Arc::clone(&view.picture), Arc::clone(&self.farewell), Arc::clone(&self.stop));
         match ui {
-            Ok(ui) => Ok(Box::new(LiveView { ui: Some(ui), opened: Arc::clone(&self.opened) })),
+            Ok(ui) => Ok(Box::new(ProgramView { ui: Some(ui), opened: Arc::clone(&self.opened) })),
             Err(failure) => {
                 view.leave();
                 Err(text(failure))
@@ -76,18 +76,18 @@ impl LiveViewOpener {
     }
 }
 
-struct LiveView {
+struct ProgramView {
     ui: Option<Ui>,
     opened: Arc<OnceLock<OpenedView>>,
 }
 
-impl TrialListener for LiveView {
+impl TrialListener for ProgramView {
     fn trial_event(&mut self, place: TrialPlace<'_>, event: TrialEvent<'_>) {
         self.ui.iter_mut().for_each(|ui| ui.event(&ExperimentEvent::Trial(place, event)));
     }
 }
 
-impl Drop for LiveView {
+impl Drop for ProgramView {
     fn drop(&mut self) {
         self.ui = None;
         self.opened.get().into_iter().for_each(OpenedView::leave);

@@ -31,6 +31,8 @@ use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use truetps_recording::LiveView;
+
 pub use client_login::{ClientLogin, NoLogin, client_login};
 pub use interrupt_messages::InterruptMessages;
 pub use mtls::masked as masked_mtls;
@@ -51,6 +53,8 @@ pub struct CompatEnv<'a> {
     pub stop: Arc<AtomicBool>,
     /// The messages printed on Ctrl-C.
     pub farewell: Arc<InterruptMessages>,
+    /// Opens the view of `--ui` for a run with this title, or says why it cannot be opened.
+    pub live_view: &'a dyn Fn(&str) -> Result<LiveView, String>,
     pub out: &'a mut dyn Write,
     pub err: &'a mut dyn Write,
 }

@@ -1,14 +1,18 @@
 //! The run folder of such a run: an experiment in the original program's order.
 
+use std::cell::RefCell;
 use std::path::Path;
+use std::time::Duration;
 
 use truetps_driver::{Client, DriverError, LoginError};
 use truetps_probe::{RunPresence, clock};
 use truetps_record::{
-    Configuration, Experiment, ExperimentFolder, FolderError, Plan, ScheduledTrial, ServerFacts, Trial, TrialRole,
-    TrialWriter,
+    Configuration, Experiment, ExperimentFolder, FolderError, Plan, ProbeSpec, ScheduledTrial, ServerFacts, Trial,
+    TrialRole, TrialWriter,
 };
-use truetps_recording::{ExperimentStart, RunsFolder, host_of_external_server, new_experiment, new_trial};
+use truetps_recording::{
+    ExperimentStart, LiveView, RunsFolder, TrialEvent, TrialPlace, host_of_external_server, new_experiment, new_trial,
+};
 
 const TOOL_VERSION: &str = env!("CARGO_PKG_VERSION");
 
@@ -25,6 +29,7 @@ pub(crate) struct CompatRecording {
     plan: Plan,
     server: ServerFacts,
     is_kept: bool,
+    view: RefCell<Option<LiveView>>,
     presence: RunPresence,
 }
 
@@ -60,12 +65,31 @@ impl CompatRecording {
         let name = format!("{}-{}", plan.name, clock::folder_stamp());
         let folder = ExperimentFolder::create(place.path(), &name, &plan, &experiment)?;
         let presence = RunPresence::announce(&plan.name);
-        Ok(Self { folder, experiment, plan, server, is_kept: place.is_kept(), presence })
+        Ok(Self { folder, experiment, plan, server, is_kept: place.is_kept(), view: RefCell::default(), presence })
+    }
+
+    /// Shows the runs in this view.
+    pub(crate) fn show_in(&self, view: Option<LiveView>) {
+        *self.view.borrow_mut() = view;
     }
 
     /// Its path, for the printed block.
     pub(crate) fn kept_in(&self) -> Option<String> {
         self.path().map(|path| path.display().to_string())
+    }
+
+    /// How server and host are watched.
+    pub(crate) fn probe(&self) -> &ProbeSpec {
+        &self.plan.probe
+    }
+
+    /// Passes an event of the trial of this number on to the live view, if there is one.
+    pub(crate) fn show(&self, number: usize, event: TrialEvent<'_>) {
+        let Some(view) = &mut *self.view.borrow_mut() else { return };
+        let schedule = &self.experiment.schedule;
+        // How long the runs will take is unknown.
+        let left = Some(Duration::ZERO);
+        view.trial_event(TrialPlace { trial: &schedule[number], index: number, of: schedule.len(), left }, event);
     }
 
     /// Where other runs of truetps are registered.

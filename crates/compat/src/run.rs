@@ -130,18 +130,23 @@ pub(crate) fn drive(
     let (trial, writer) = recording.begin_trial(number)?;
     let response = &mut truth.response;
     let mut others = Vec::new();
-    let add = &mut |event: TrialEvent<'_>| match event {
-        TrialEvent::OtherRun(other) => others.push(other.clone()),
-        // The figures of `run.json` cover this phase, too. All histograms have the same bounds.
-        TrialEvent::Interval(interval, histogram) if interval.phase == Phase::Measure => {
-            let _ = response.add(histogram);
+    let add = &mut |event: TrialEvent<'_>| {
+        recording.show(number, event);
+        match event {
+            TrialEvent::OtherRun(other) => others.push(other.clone()),
+            // The figures of `run.json` cover this phase, too. All histograms have the same bounds.
+            TrialEvent::Interval(interval, histogram) if interval.phase == Phase::Measure => {
+                let _ = response.add(histogram);
+            }
+            _ => {}
         }
-        _ => {}
     };
+    recording.show(number, TrialEvent::Begins);
     let (ran, has_ended_connections) = run_and_end(context, |context| run_trial(context, trial, writer, add));
     let RanTrial { trial, writer, outcome, error } = ran;
     // Written in any case: if the series failed, `run.json` may still be written.
     writer.write_trial(&trial)?;
+    recording.show(number, TrialEvent::Ends(&trial));
     error.map_or(Ok(()), Err)?;
     if let Some(variables) = recording.path().and_then(|_| settings_of(context)) {
         writer.write_variables(&variables)?;

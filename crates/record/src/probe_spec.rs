@@ -25,6 +25,15 @@ impl Default for ProbeSpec {
 }
 
 impl ProbeSpec {
+    /// `--probe-interval` in seconds: 0 turns the probe off. `None`: the number is not valid.
+    pub fn of_interval(interval_s: f64) -> Option<Self> {
+        if interval_s == 0.0 {
+            return Some(Self { enabled: false, ..Self::default() });
+        }
+        let spec = Self { interval_s, ..Self::default() };
+        spec.check().is_ok().then_some(spec)
+    }
+
     /// Whether the numbers are valid.
     pub fn check(&self) -> Result<(), PlanError> {
         let (least, most) = INTERVAL_S;

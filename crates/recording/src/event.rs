@@ -37,6 +37,9 @@ pub trait TrialListener {
     fn trial_event(&mut self, place: TrialPlace<'_>, event: TrialEvent<'_>);
 }
 
+/// Shows a run while it runs, until it is dropped.
+pub type LiveView = Box<dyn TrialListener>;
+
 /// The warning about another run on this host.
 pub fn other_run_warning(other: &OtherRun) -> String {
     format!("{other} also loads this host: the figures of both runs will be lower than alone")

@@ -17,7 +17,7 @@ mod recorder;
 mod runs_folder;
 mod watch;
 
-pub use event::{TrialEvent, TrialListener, TrialPlace, other_run_warning};
+pub use event::{LiveView, TrialEvent, TrialListener, TrialPlace, other_run_warning};
 pub use experiment::{ExperimentStart, host_of_external_server, new_experiment, new_trial};
 pub use figures::MeasuredLoad;
 pub use recorder::{LoadFacts, LoadProbe, TrialRecorder};

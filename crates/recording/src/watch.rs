@@ -61,7 +61,7 @@ impl WatchedServer {
                     drop(watched);
                     // The server counts a session for a moment after it was closed.
                     thread::sleep(GOODBYE);
-                    "the account has no session left besides the ones of the load".to_owned()
+                    "no session is left besides the ones of the load".to_owned()
                 }
             }
         };

@@ -20,5 +20,4 @@ mod sql;
 pub use interrupt::Interrupt;
 pub use options::masked;
 pub use program::{SysbenchEnv, run as run_program};
-pub use recording::LiveView;
 pub use run::ServerWarning;

@@ -12,6 +12,7 @@ use mlua::Table;
 use truetps_probe::RunPresence;
 use truetps_probe::clock;
 use truetps_record::printable_text;
+use truetps_recording::LiveView;
 
 use crate::interrupt::Interrupt;
 use crate::lua::{self, LoadedSources, LuaScript, LuaState, Role, ScriptSource, lua_error_text};
@@ -21,7 +22,6 @@ use crate::options::{
 };
 use crate::output::{Banner, MessageLevel, MessageLog, MessagesTo, banner, lines};
 use crate::rand::{Unique, Xoroshiro};
-use crate::recording::LiveView;
 use crate::run::{
     CommandRun, Control, Counters, LARGE_STACK_BYTES, LoadRun, LuaThread, ProcedureFailure, RUN, RatePace,
     ServerWarning, Usage, WorkerContext, WorkerEvent, call_function, groups, stack_bytes, work,

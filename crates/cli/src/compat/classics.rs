@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use truetps_compat::{CompatEnv, InterruptMessages};
 
+use crate::live_view::LiveViewOpener;
 use crate::print_message;
-use crate::signals::stop_flag_that_answers;
 
 /// Runs one of the programs; its name is the first argument.
 pub(super) fn run(program: fn(Vec<OsString>, &mut CompatEnv<'_>) -> u8, arguments: Vec<OsString>) -> ExitCode {
     let farewell = Arc::new(InterruptMessages::default());
-    let stop = match stop_flag_that_answers(Arc::clone(&farewell)) {
-        Ok(stop) => stop,
+    let views = match LiveViewOpener::listen(Arc::clone(&farewell)) {
+        Ok(views) => views,
         Err(failure) => {
             print_message(&failure.to_string());
             return failure.exit.into();
@@ -22,8 +22,9 @@ pub(super) fn run(program: fn(Vec<OsString>, &mut CompatEnv<'_>) -> u8, argument
     let mut world = CompatEnv {
         environment: &|name| std::env::var_os(name),
         cores: std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32),
-        stop,
+        stop: Arc::clone(&views.stop),
         farewell,
+        live_view: &|title| views.open(title),
         out: &mut std::io::stdout().lock(),
         err: &mut std::io::stderr(),
     };

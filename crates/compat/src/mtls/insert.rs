@@ -14,7 +14,7 @@ use truetps_record::{
     CONNECTIONS, Configuration, Design, GeneratedTable, Personality, Plan, ProbeSpec, Protocol, QuickOverrides,
     ServerFacts, ServerSpec, SettingValue, SqlDialect, TableSection, Validity, WorkloadSpec,
 };
-use truetps_recording::RunsFolder;
+use truetps_recording::{LiveView, RunsFolder};
 use truetps_workload::{Commit, TableInsert};
 
 use super::log::MtlsLog;
@@ -34,6 +34,7 @@ pub(super) struct InsertRun<'a> {
     pub(super) cores: u32,
     pub(super) stop: &'a AtomicBool,
     pub(super) command: Vec<String>,
+    pub(super) live_view: &'a dyn Fn(&str) -> Result<LiveView, String>,
 }
 
 impl InsertRun<'_> {
@@ -43,8 +44,7 @@ impl InsertRun<'_> {
         self.check_batch()?;
         make_room(options.parallel).map_err(failed)?;
         let insert = TableInsert::new(&table, options.batch, SqlDialect::Mysql);
-        let runs = Some(Path::new(&options.runs)).filter(|runs| *runs != Path::new("none"));
-        let place = choose_runs(runs).map_err(failed)?;
+        let place = choose_runs(self.runs()).map_err(failed)?;
         let (admin, server) = self.connect()?;
         let asked = target(options)?;
         let warning = unless_stopped(self.stop, move || replication_warning(&asked)).flatten();
@@ -52,6 +52,7 @@ impl InsertRun<'_> {
             log.info(&warning);
         }
         let recording = self.begin(&place, &table, server)?;
+        recording.show_in(options.ui.then(|| (self.live_view)(NAME)).transpose().map_err(failed)?);
         self.log_beginning(&insert, log);
         let mut truth = Supplement::new(if options.batch == 1 { "rows" } else { "INSERTs" }, options.seed);
         let driven = self.drive(&insert, &admin, &recording, &mut truth)?;
@@ -126,8 +127,7 @@ impl InsertRun<'_> {
             stop: self.stop,
             failed_share_max: FAILED_SHARE_MAX,
             presence: recording.presence(),
-            // One session more than the original opens would surprise its users.
-            probe: None,
+            probe: Some(recording.probe()),
         };
         drive(recording, 0, &context, asked.transactions, truth).map_err(failed)
     }
@@ -180,6 +180,16 @@ impl InsertRun<'_> {
         Configuration { levels: IndexMap::from([(CONNECTIONS.to_owned(), clients)]) }
     }
 
+    /// Only for a run that is kept or shown.
+    fn probe(&self) -> ProbeSpec {
+        let MtlsOptions { probe_interval: probe, ui, .. } = self.options;
+        ProbeSpec { enabled: probe.enabled && (*ui || self.runs().is_some()), ..probe.clone() }
+    }
+
+    fn runs(&self) -> Option<&Path> {
+        Some(Path::new(&self.options.runs)).filter(|runs| *runs != Path::new("none"))
+    }
+
     /// The part that a plan can express; the COMMIT after each INSERT, without a BEGIN, is not.
     fn plan(&self, table: &GeneratedTable) -> Plan {
         let options = self.options;
@@ -198,7 +208,7 @@ impl InsertRun<'_> {
             load: self.run_request().plan_load(),
             factors: self.configuration().levels.into_iter().map(|(name, level)| (name, vec![level])).collect(),
             design: Design { blocks: 1, seed: options.seed, aa_pair: false, ..Design::default() },
-            probe: ProbeSpec { enabled: false, ..ProbeSpec::default() },
+            probe: self.probe(),
             quick: QuickOverrides::default(),
         }
     }

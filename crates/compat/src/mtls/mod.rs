@@ -57,7 +57,13 @@ pub fn run(mut arguments: Vec<OsString>, world: &mut CompatEnv<'_>) -> u8 {
             let first =
                 format!("{NAME}: interrupted: running inserts are ended after {seconds} s; Ctrl-C again exits at once");
             world.farewell.set(format!("{first} at once\n"), String::new());
-            let bench = InsertRun { options: &options, cores: world.cores, stop: &world.stop, command };
+            let bench = InsertRun {
+                options: &options,
+                cores: world.cores,
+                stop: &world.stop,
+                command,
+                live_view: world.live_view,
+            };
             bench.insert(&mut log, world.out)
         }
     };

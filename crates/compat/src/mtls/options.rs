@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, ValueEnum};
 use truetps_driver::TlsMode;
-use truetps_record::{RATE_MAX, RATE_MIN, parse_rate};
+use truetps_record::{ProbeSpec, RATE_MAX, RATE_MIN, parse_rate};
 
 use crate::ssl::ssl_mode;
 
@@ -126,6 +126,12 @@ pub(super) struct MtlsOptions {
     /// Folder for run folders, or 'none'
     #[arg(long, value_name = "DIR", default_value = "runs", env = "TRUETPS_RUNS", help_heading = OURS)]
     pub(super) runs: String,
+    /// Seconds between readings of server and host during the run; 0 reads neither
+    #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = probe, help_heading = OURS)]
+    pub(super) probe_interval: ProbeSpec,
+    /// Show the run live on the whole terminal
+    #[arg(long, help_heading = OURS)]
+    pub(super) ui: bool,
     /// Only the original's log
     #[arg(long, help_heading = OURS)]
     pub(super) classic: bool,
@@ -162,6 +168,11 @@ fn truth(text: &str) -> Result<bool, String> {
 fn seconds(text: &str) -> Result<f64, String> {
     const MAX: f64 = 1e7;
     text.parse().ok().filter(|seconds| *seconds > 0.0 && *seconds <= MAX).ok_or_else(|| "not a time in seconds".into())
+}
+
+fn probe(text: &str) -> Result<ProbeSpec, String> {
+    let spec = text.parse().ok().and_then(ProbeSpec::of_interval);
+    spec.ok_or_else(|| "neither 0 nor between 0.05 and 60 seconds".to_owned())
 }
 
 fn rate(text: &str) -> Result<f64, String> {

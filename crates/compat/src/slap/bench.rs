@@ -328,8 +328,7 @@ impl SlapRun<'_, '_> {
             stop: &self.world.stop,
             failed_share_max: FAILED_SHARE_MAX,
             presence: self.recording.presence(),
-            // One session more than the original opens would surprise its users.
-            probe: None,
+            probe: Some(self.recording.probe()),
         };
         let number = self.trials;
         self.trials += 1;

@@ -172,6 +172,7 @@ fn test(
     let recording =
         CompatRecording::begin(place, plan(settings, script), &turns(settings), server, endpoint, command, workers);
     let recording = recording.map_err(|error| failed(error.to_string()))?;
+    recording.show_in(settings.ui.then(|| (world.live_view)(NAME)).transpose().map_err(failed)?);
     let mut bench = SlapRun {
         settings,
         script,
@@ -251,7 +252,11 @@ fn plan(settings: &SlapSettings, script: &SlapScript) -> Plan {
         load: RunRequest { transactions, ..bench::run_request(settings, 1, 1) }.plan_load(),
         factors,
         design: Design { blocks, seed: settings.seed, aa_pair: false, ..Design::default() },
-        probe: ProbeSpec { enabled: false, ..ProbeSpec::default() },
+        // Only for runs that are kept or shown.
+        probe: ProbeSpec {
+            enabled: settings.probe.enabled && (settings.ui || settings.runs.is_some()),
+            ..settings.probe.clone()
+        },
         quick: QuickOverrides::default(),
     }
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use truetps_driver::{Endpoint, Login, Password, Target, Tls, TlsMode};
-use truetps_record::{RATE_MAX, RATE_MIN, SqlDialect, parse_rate};
+use truetps_record::{ProbeSpec, RATE_MAX, RATE_MIN, SqlDialect, parse_rate};
 
 use super::auto::{AutoKey, AutoSql, GeneratedColumns, LoadType};
 use super::user;
@@ -57,6 +57,9 @@ pub(super) struct SlapSettings {
     pub(super) time: Option<Duration>,
     pub(super) workers: u32,
     pub(super) runs: Option<PathBuf>,
+    pub(super) probe: ProbeSpec,
+    /// Whether the runs are shown live.
+    pub(super) ui: bool,
 }
 
 /// The source of the statements.
@@ -148,6 +151,8 @@ impl SlapSettings {
                 "none" => None,
                 folder => Some(folder.into()),
             },
+            probe: words.text("probe-interval").map_or_else(|| Ok(ProbeSpec::default()), probe)?,
+            ui: words.is_on("ui"),
         })
     }
 
@@ -301,6 +306,11 @@ fn time(text: &str) -> Result<Duration, WordRefusal> {
             refuse(format!("--time={text} is no number of seconds between {least} and {most}"))
         }
     }
+}
+
+fn probe(text: &str) -> Result<ProbeSpec, WordRefusal> {
+    let spec = text.parse().ok().and_then(ProbeSpec::of_interval);
+    spec.map_or_else(|| refuse(format!("--probe-interval={text} is neither 0 nor between 0.05 and 60 seconds")), Ok)
 }
 
 /// The server that is meant, and who logs in. `ask`: gets a password from the terminal.

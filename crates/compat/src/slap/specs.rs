@@ -89,9 +89,11 @@ pub(super) static SPECS: [Spec; SPEC_COUNT] = [
     other("time", None, Text, "seconds after which a run ends, in place of a number of queries"),
     other("workers", None, Number, "threads that carry the clients; 0 chooses"),
     other("runs", None, Text, "folder that runs are kept in, or 'none'; default runs"),
+    other("probe-interval", None, Text, "seconds between readings of server and host; 0 reads neither; default 1"),
+    other("ui", None, Switch, "show the runs live on the whole terminal"),
 ];
 
-const SPEC_COUNT: usize = 74;
+const SPEC_COUNT: usize = 76;
 
 /// The first option that mysqlslap lacks.
 pub(super) const FIRST_OF_OURS: &str = "classic";

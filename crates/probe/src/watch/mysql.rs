@@ -35,6 +35,10 @@ pub(crate) const PLACES: &[&str] = &["status", "metric", "file", "wait", "sessio
 pub(crate) const ROOM: &str = "SELECT IF(@@SESSION.max_user_connections = 0, -1, @@SESSION.max_user_connections), \
                                (SELECT COUNT(*) FROM information_schema.processlist \
                                WHERE user = SUBSTRING_INDEX(USER(), '@', 1))";
+/// The same of the server; an account without PROCESS sees only its own sessions.
+pub(crate) const SERVER_ROOM: &str = "SELECT @@GLOBAL.max_connections, \
+                                      (SELECT COUNT(*) FROM information_schema.processlist \
+                                      WHERE user NOT IN ('system user', 'event_scheduler'))";
 
 /// What to query. An error is a connection's; signals that the server refuses are absent.
 pub(crate) fn offers(client: &mut Client) -> Result<Vec<Offer>, DriverError> {

@@ -62,6 +62,11 @@ const LSN: &str = "SELECT pg_current_wal_insert_lsn() - '0/0'::pg_lsn AS insert_
 pub(crate) const ROOM: &str = "SELECT CASE WHEN rolsuper THEN -1 ELSE rolconnlimit END, \
                                (SELECT count(*) FROM pg_stat_activity WHERE usename = current_user) FROM pg_roles \
                                WHERE rolname = current_user";
+/// The same of the server.
+pub(crate) const SERVER_ROOM: &str = "SELECT current_setting('max_connections')::int \
+     - CASE WHEN rolsuper THEN 0 ELSE current_setting('superuser_reserved_connections')::int END, \
+     (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend') FROM pg_roles \
+     WHERE rolname = current_user";
 
 /// What to query. An error is a connection's; signals that the server refuses are absent.
 pub(crate) fn offers(client: &mut Client) -> Result<Vec<Offer>, DriverError> {

@@ -161,18 +161,20 @@ impl ServerWatch {
         &self.version
     }
 
-    /// Whether the account's session limit allows this many further sessions besides its current ones, which include
-    /// this session. Yes, if the limit is unknown.
+    /// Whether the session limits of the account and of the server allow this many further sessions besides the current
+    /// ones, which include this session. Yes, if the limits are unknown.
     pub fn leaves_room_for(&mut self, clients: u32) -> bool {
-        let sql = match self.target.dialect {
-            SqlDialect::Mysql => mysql::ROOM,
-            SqlDialect::Postgres => postgres::ROOM,
+        let questions = match self.target.dialect {
+            SqlDialect::Mysql => [mysql::ROOM, mysql::SERVER_ROOM],
+            SqlDialect::Postgres => [postgres::ROOM, postgres::SERVER_ROOM],
         };
-        let answer = self.client.as_mut().and_then(|client| client.query(sql).ok());
-        let row = answer.and_then(|answer| answer.rows.into_iter().next()).unwrap_or_default();
-        let numbers: Vec<i64> = row.into_iter().filter_map(|cell| cell?.parse().ok()).collect();
-        let [limit, in_use] = numbers[..] else { return true };
-        limit < 0 || i64::from(clients) <= limit - in_use
+        questions.into_iter().all(|sql| {
+            let answer = self.client.as_mut().and_then(|client| client.query(sql).ok());
+            let row = answer.and_then(|answer| answer.rows.into_iter().next()).unwrap_or_default();
+            let numbers: Vec<i64> = row.into_iter().filter_map(|cell| cell?.parse().ok()).collect();
+            let [limit, in_use] = numbers[..] else { return true };
+            limit < 0 || i64::from(clients) <= limit - in_use
+        })
     }
 
     /// Queries everything once, in a new session if the last one was ended. `None`: the server has not answered; a

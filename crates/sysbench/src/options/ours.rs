@@ -49,8 +49,8 @@ pub(crate) struct Ours {
     pub(crate) connect_timeout: Option<Duration>,
     /// Folder of runs. None: the run is not recorded.
     pub(crate) runs: Option<PathBuf>,
-    /// How often server and host are read during `run`. None: never.
-    pub(crate) probe_interval: Option<Duration>,
+    /// How server and host are read during `run`.
+    pub(crate) probe: ProbeSpec,
     /// Whether the run is shown live on the whole terminal.
     pub(crate) ui: bool,
     /// The DSN of a server. It may contain a password: do not print it.
@@ -101,7 +101,7 @@ impl Ours {
         let workers = lookup.choice("workers", "1 to 1024, or 0 to leave it open", workers)?;
         let drain = lookup.choice("drain-timeout", FOR_EVER, seconds)?;
         let connect = lookup.choice("connect-timeout", FOR_EVER, seconds)?;
-        let probe = lookup.choice("probe-interval", "0.05 to 60 seconds, or 0 for no probe", probe_interval)?;
+        let probe = lookup.choice("probe-interval", "0.05 to 60 seconds, or 0 for no probe", probe)?;
         let memory =
             lookup.choice("lua-memory-limit", "bytes, such as 64M, or 0 for half of the machine's memory", memory)?;
         let runs = lookup.bytes("runs");
@@ -117,7 +117,7 @@ impl Ours {
             drain_timeout: Some(drain).filter(|time| !time.is_zero()),
             connect_timeout: Some(connect).filter(|time| !time.is_zero()),
             runs: (runs != b"none" && !runs.is_empty()).then(|| PathBuf::from(OsStr::from_bytes(runs))),
-            probe_interval: Some(probe).filter(|time| !time.is_zero()),
+            probe,
             ui: lookup.switch("ui"),
             dsn: (!dsn.is_empty()).then(|| dsn.to_vec()),
             lua_memory_limit: Some(memory).filter(|bytes| *bytes > 0),
@@ -148,11 +148,8 @@ fn seconds(text: &[u8]) -> Option<Duration> {
     Some(Duration::from_secs_f64(seconds))
 }
 
-/// Within the limits of all probes.
-fn probe_interval(text: &[u8]) -> Option<Duration> {
-    let interval = seconds(text)?;
-    let spec = ProbeSpec { interval_s: interval.as_secs_f64(), ..ProbeSpec::default() };
-    (interval.is_zero() || spec.check().is_ok()).then_some(interval)
+fn probe(text: &[u8]) -> Option<ProbeSpec> {
+    number::strict_double(text).and_then(ProbeSpec::of_interval)
 }
 
 /// Bytes. Other sizes are read as far as possible; this one limits a run, and must be complete.

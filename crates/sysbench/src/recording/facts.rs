@@ -64,19 +64,12 @@ pub(super) fn plan(crew: &WorkerContext) -> Plan {
         },
         factors: IndexMap::from([(CONNECTIONS.to_owned(), vec![SettingValue::Int(clients.into())])]),
         design: Design { blocks: 1, seed: crew.run.seed, aa_pair: false, ..Design::default() },
-        probe: probe(crew),
+        // Before a client has connected, no server is known.
+        probe: ProbeSpec {
+            enabled: settings.ours.probe.enabled && crew.run.server.get().is_some(),
+            ..settings.ours.probe.clone()
+        },
         quick: QuickOverrides::default(),
-    }
-}
-
-/// How server and host are watched: not at all if no client has connected.
-fn probe(crew: &WorkerContext) -> ProbeSpec {
-    let interval = crew.run.settings.ours.probe_interval.filter(|_| crew.run.server.get().is_some());
-    let default = ProbeSpec::default();
-    ProbeSpec {
-        enabled: interval.is_some(),
-        interval_s: interval.map_or(default.interval_s, |interval| interval.as_secs_f64()),
-        ..default
     }
 }
 

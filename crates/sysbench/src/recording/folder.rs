@@ -9,9 +9,7 @@ use truetps_probe::clock;
 use truetps_record::{
     Counts, EngineFacts, Experiment, ExperimentFolder, FolderError, Interval, OtherRun, Phase, Validity,
 };
-use truetps_recording::{
-    LoadFacts, LoadProbe, RunsFolder, TrialEvent, TrialListener, TrialPlace, TrialRecorder, new_trial,
-};
+use truetps_recording::{LiveView, LoadFacts, LoadProbe, RunsFolder, TrialEvent, TrialPlace, TrialRecorder, new_trial};
 
 use super::document::{self, TOOL_VERSION};
 use super::facts;
@@ -30,9 +28,6 @@ pub(crate) struct RecordedEnd<'a> {
     pub(crate) clients: &'a [ClientFigures],
     pub(crate) style: FigureStyle,
 }
-
-/// Shows a run while it runs.
-pub type LiveView = Box<dyn TrialListener>;
 
 pub(crate) struct ScriptRecording {
     crew: WorkerContext,

@@ -11,5 +11,4 @@ mod folder;
 mod series;
 
 pub(crate) use document::{document, errors};
-pub use folder::LiveView;
 pub(crate) use folder::{RecordedEnd, ScriptRecording};

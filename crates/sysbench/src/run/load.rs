@@ -7,12 +7,13 @@ use std::time::Duration;
 use mlua::Table;
 use truetps_probe::RunPresence;
 use truetps_record::OtherRun;
+use truetps_recording::LiveView;
 
 use super::count::Count;
 use super::ticks::Ticks;
 use super::{LuaThread, ProcedureFailure, ServerWarning, WorkerContext, WorkerEvent, groups, work};
 use crate::output::{MessageLevel, lines};
-use crate::recording::{LiveView, ScriptRecording};
+use crate::recording::ScriptRecording;
 
 /// Exit statuses.
 pub(crate) const GOOD: u8 = 0;

@@ -1,6 +1,8 @@
 use std::path::Path;
 use std::time::Duration;
 
+use truetps_record::ProbeSpec;
+
 use super::*;
 
 fn ours(words: &[&str]) -> Ours {
@@ -20,7 +22,7 @@ fn all_of_them_are_off_until_they_are_given() {
         drain_timeout: Some(Duration::from_mins(1)),
         connect_timeout: Some(Duration::from_secs(10)),
         runs: Some("runs".into()),
-        probe_interval: Some(Duration::from_secs(1)),
+        probe: ProbeSpec::default(),
         ui: false,
         dsn: None,
         lua_memory_limit: None,
@@ -51,8 +53,8 @@ fn all_of_them_can_be_given() {
     assert_eq!((all.latency_by_statement, all.errors_by_class, all.format), (true, true, SysbenchFormat::Json));
     assert_eq!((all.drain_timeout, all.connect_timeout), (None, Some(Duration::from_millis(2500))));
     assert_eq!((all.runs, all.dsn, all.lua_memory_limit), (None, Some(b"mysql://u@h/db".to_vec()), Some(64 << 20)));
-    assert_eq!((all.probe_interval, all.ui), (Some(Duration::from_millis(250)), true));
-    assert_eq!(ours(&["--probe-interval=0"]).probe_interval, None);
+    assert_eq!((all.probe.interval_s, all.ui), (0.25, true));
+    assert!(!ours(&["--probe-interval=0"]).probe.enabled);
     assert_eq!(ours(&["--lua-isolation=worker"]).lua_isolation, LuaIsolation::Worker);
 }
 
