@@ -95,7 +95,7 @@ impl Metric {
             Self::Own(OwnMetric::ResponseUsP99) => evidence.measured.response.response_us_p99,
             Self::Own(OwnMetric::MaxGapMs) if detail.stalls.unknown.is_some() => None,
             Self::Own(OwnMetric::MaxGapMs) => Some(detail.stalls.max_gap_ms.unwrap_or(0.0).max(GAP_LEAST_MS)),
-            Self::Ledger(key) => detail.ledger.as_ref()?.line(key)?.per_tx,
+            Self::Ledger(key) => detail.ledger.as_ref()?.line(key)?.per_tx(),
         };
         figure.filter(|figure| figure.is_finite() && *figure >= 0.0)
     }

@@ -6,7 +6,7 @@ use crate::compare::{CompareOptions, CompareSide, Comparison, Metric, OwnMetric,
 use crate::detail::TrialDetail;
 use crate::is_cell;
 use crate::judge::Judgement;
-use crate::ledger::{Ledger, LedgerKey, LedgerLine};
+use crate::ledger::{Ledger, LedgerFigure, LedgerKey, LedgerLine};
 use crate::loaded::LoadedTrial;
 use crate::stalls::Stalls;
 use crate::synthetic::{Random, plan, run};
@@ -38,8 +38,8 @@ impl Made {
     fn with_costs(mut self, random: &mut Random, noise: f64) -> Self {
         for one in &mut self.trials {
             let mut line = |key: &LedgerKey| {
-                let per_tx = Some(100.0 * (noise * random.normal()).exp());
-                LedgerLine { key: *key, per_tx, source: String::new() }
+                let per_tx = 100.0 * (noise * random.normal()).exp();
+                LedgerLine { key: *key, figure: Ok(LedgerFigure { per_tx, source: String::new() }) }
             };
             one.detail.ledger = Some(Ledger { lines: LedgerKey::ALL.iter().map(&mut line).collect() });
         }

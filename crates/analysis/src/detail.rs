@@ -2,11 +2,12 @@
 //! transaction.
 
 use serde::Serialize;
-use truetps_record::{Histogram, Phase, Suspension, Trial};
+use truetps_record::{Histogram, Phase, ProbeSource, Suspension, Trial};
 
+use crate::absence::Absent;
 use crate::coincident::{coincident, ordinary};
 use crate::latency::together;
-use crate::ledger::{Ledger, LedgerInput, LedgerKey, LedgerLine, ledger};
+use crate::ledger::{Ledger, LedgerFigure, LedgerInput, LedgerKey, LedgerLine, ledger};
 use crate::loaded::LoadedTrial;
 use crate::order_stats::{largest, mean};
 use crate::stalls::{StallKind, Stalls, StallsUnknown, stalls};
@@ -76,9 +77,12 @@ fn sum(watched: &[&Stalls], of: impl Fn(&Stalls) -> f64) -> f64 {
 /// `None` where no trial has a ledger.
 fn mean_line(trials: &[&LoadedTrial], key: LedgerKey) -> Option<LedgerLine> {
     let lines: Vec<_> = trials.iter().filter_map(|one| one.detail.ledger.as_ref()?.line(key)).collect();
-    let known = lines.iter().find(|line| line.per_tx.is_some()).or_else(|| lines.first())?;
-    let per_tx = mean(lines.iter().filter_map(|line| line.per_tx));
-    Some(LedgerLine { key, per_tx, source: known.source.clone() })
+    let first = lines.first()?;
+    let source = lines.iter().find_map(|line| Some(&line.figure.as_ref().ok()?.source));
+    let figure = mean(lines.iter().filter_map(|line| line.per_tx())).zip(source);
+    let figure = figure.map(|(per_tx, source)| LedgerFigure { per_tx, source: source.clone() });
+    let why = || first.figure.as_ref().err().cloned().unwrap_or(Absent::NotCounted);
+    Some(LedgerLine { key, figure: figure.ok_or_else(why) })
 }
 
 impl TrialDetail {
@@ -106,10 +110,23 @@ impl TrialDetail {
             top_waits: measured.and_then(|(probe, waits)| waits.of_measured(probe, intervals)),
             waits: waits.map(|waits| waits.series()).filter(|series| !series.classes.is_empty()),
             ledger: trial.measured.as_ref().map(|measured| {
-                ledger(&LedgerInput { measured, intervals, probe: probe.as_ref(), variables: variables.as_ref() })
+                let (probe, variables, damaged) = (probe.as_ref(), variables.as_ref(), damaged(loaded));
+                ledger(&LedgerInput { measured, intervals, probe, variables, damaged })
             }),
             stalls,
         }
+    }
+}
+
+/// The file whose damage leaves nothing to know of counters.
+fn damaged(loaded: &LoadedTrial) -> Option<&'static str> {
+    const PROBE: &str = "probe.jsonl";
+    let has_server = loaded.probe.as_ref().is_some_and(|probe| !probe.times(ProbeSource::Server).is_empty());
+    let is_unread = loaded.unread.iter().any(|file| file.path.ends_with(PROBE));
+    match (is_unread && !has_server, loaded.intervals.is_empty()) {
+        (true, _) => Some(PROBE),
+        (false, true) => Some("intervals.jsonl"),
+        (false, false) => None,
     }
 }
 

@@ -1,8 +1,10 @@
 //! What one transaction cost: the cost ledger.
 
-use serde::Serialize;
+use serde::ser::SerializeStruct;
+use serde::{Serialize, Serializer};
 use truetps_record::{BUCKET_MS, CPU_MIN_US, Interval, Measured, Phase, ProbePoint, ProbeSeries};
 
+use crate::absence::{Absent, TooFewOf};
 use crate::ledger_sources::{IO_WRITTEN, KnownVariables, cuts_lock_waits, sources, why_not_counted};
 
 /// Readings must be so near to the beginning and the end of the measure phase, as a share of its length.
@@ -22,13 +24,37 @@ impl Ledger {
 }
 
 /// One resource.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct LedgerLine {
     pub key: LedgerKey,
-    /// In [`LedgerKey::unit`]; `None` if it is not known.
-    pub per_tx: Option<f64>,
-    /// The counters that it was made from, in the server's words; where there is no figure, why.
+    pub figure: Result<LedgerFigure, Absent>,
+}
+
+/// What a transaction took of a resource.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LedgerFigure {
+    /// In [`LedgerKey::unit`].
+    pub per_tx: f64,
+    /// The counters that it was made from, in the server's words.
     pub source: String,
+}
+
+impl LedgerLine {
+    pub fn per_tx(&self) -> Option<f64> {
+        self.figure.as_ref().ok().map(|figure| figure.per_tx)
+    }
+}
+
+/// `per_tx` and `source`, or `absent`; the others are `null`.
+impl Serialize for LedgerLine {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut line = serializer.serialize_struct("LedgerLine", 4)?;
+        line.serialize_field("key", &self.key)?;
+        line.serialize_field("per_tx", &self.per_tx())?;
+        line.serialize_field("source", &self.figure.as_ref().ok().map(|figure| &figure.source))?;
+        line.serialize_field("absent", &self.figure.as_ref().err())?;
+        line.end()
+    }
 }
 
 /// Unit of a line, per transaction.
@@ -101,48 +127,43 @@ pub(crate) struct LedgerInput<'a> {
     /// `None`: the probe was off.
     pub(crate) probe: Option<&'a ProbeSeries>,
     pub(crate) variables: KnownVariables<'a>,
+    /// A file of the trial that is damaged so far that nothing is known of its counters.
+    pub(crate) damaged: Option<&'static str>,
 }
 
 /// What a transaction of this trial cost.
 pub(crate) fn ledger(input: &LedgerInput<'_>) -> Ledger {
     let window = input.probe.and_then(|probe| LedgerWindow::of(input, probe));
-    let lines = LedgerKey::ALL.iter().map(|key| {
-        let (per_tx, source) = match figure(input, window.as_ref(), *key) {
-            Ok((figure, source)) => (Some(figure), source),
-            Err(why) => (None, why),
-        };
-        LedgerLine { key: *key, per_tx, source }
-    });
+    let lines = LedgerKey::ALL.iter().map(|key| LedgerLine { key: *key, figure: figure(input, window.as_ref(), *key) });
     Ledger { lines: lines.collect() }
 }
 
 /// A figure and what it was made from, or why there is none.
-fn figure(input: &LedgerInput<'_>, window: Option<&LedgerWindow<'_>>, key: LedgerKey) -> Result<(f64, String), String> {
+fn figure(input: &LedgerInput<'_>, window: Option<&LedgerWindow<'_>>, key: LedgerKey) -> Result<LedgerFigure, Absent> {
     let own = own_figure(input, key);
     let found = own.or_else(|| window?.figure(key, input));
-    let (figure, source) = found.ok_or_else(|| why_absent(input, window, key))?;
+    let figure = found.ok_or_else(|| why_absent(input, window, key))?;
     if let Some(why) = why_not_counted(key, input.variables) {
         return Err(why);
     }
     match (key, window) {
-        (LedgerKey::ServerCpu, _) if figure * (input.measured.counts.ok as f64) < CPU_MIN_US => {
-            Err("too little CPU time: less than ten of the server's 10 ms ticks".to_owned())
+        (LedgerKey::ServerCpu, _) if figure.per_tx * (input.measured.counts.ok as f64) < CPU_MIN_US => {
+            Err(Absent::TooFew { of: TooFewOf::CpuTicks })
         }
         (LedgerKey::PagesWritten, Some(window)) if window.is_too_coarse(input.variables) => {
-            Err("this version reports pages written by sessions in steps of half of shared_buffers: too few steps"
-                .to_owned())
+            Err(Absent::TooFew { of: TooFewOf::PageSteps })
         }
         (LedgerKey::RowLockTime, Some(window)) if cuts_lock_waits(window.probe, input.variables) => {
-            window.row_lock_time(figure, source)
+            window.row_lock_time(figure)
         }
-        _ => Ok((figure, source)),
+        _ => Ok(figure),
     }
 }
 
 /// What every trial knows of itself, probe or not.
-fn own_figure(input: &LedgerInput<'_>, key: LedgerKey) -> Option<(f64, String)> {
+fn own_figure(input: &LedgerInput<'_>, key: LedgerKey) -> Option<LedgerFigure> {
     let Measured { resources, counts, .. } = input.measured;
-    let (figure, source) = match key {
+    let (per_tx, source) = match key {
         // What is not counted, as in a script's run, is not written either.
         LedgerKey::RowsChanged => {
             let rows =
@@ -153,16 +174,19 @@ fn own_figure(input: &LedgerInput<'_>, key: LedgerKey) -> Option<(f64, String)> 
         LedgerKey::ServerCpu => (resources.server_cpu_us_per_tx, "CPU time of the server"),
         _ => return None,
     };
-    figure.map(|figure| (figure, source.to_owned()))
+    per_tx.map(|per_tx| LedgerFigure { per_tx, source: source.to_owned() })
 }
 
-fn why_absent(input: &LedgerInput<'_>, window: Option<&LedgerWindow<'_>>, key: LedgerKey) -> String {
+fn why_absent(input: &LedgerInput<'_>, window: Option<&LedgerWindow<'_>>, key: LedgerKey) -> Absent {
     if key == LedgerKey::RowsChanged {
-        return "no rows changed, or not counted".to_owned();
+        return Absent::NoRowsChanged;
     }
-    let Some(probe) = input.probe else { return "probe was off".to_owned() };
+    if let Some(file) = input.damaged {
+        return Absent::Damaged { file };
+    }
+    let Some(probe) = input.probe else { return Absent::NotWatched };
     if input.measured.counts.ok == 0 {
-        return "no transaction ended".to_owned();
+        return Absent::NoTransaction;
     }
     let names = || {
         let known = sources(key).filter(|source| source.holds(input.variables));
@@ -170,11 +194,10 @@ fn why_absent(input: &LedgerInput<'_>, window: Option<&LedgerWindow<'_>>, key: L
     };
     let said = names().find_map(|name| probe.absent.iter().find(|absent| absent.is_about(name)));
     if let Some(absent) = said {
-        return absent.why.clone();
+        return Absent::Refused { answer: absent.why.clone() };
     }
-    // Read now and then, but not for long enough; or the counter fell, since the server was restarted.
     let is_read = window.is_some() && names().any(|name| all_of(probe, name).next().is_some());
-    if is_read { "not read for all of the measure phase" } else { "the server does not count it" }.to_owned()
+    if is_read { Absent::NotReadThroughout } else { Absent::NotCounted }
 }
 
 /// The points of all names that this one stands for.
@@ -204,14 +227,14 @@ impl<'a> LedgerWindow<'a> {
         Some(Self { probe, from_ms: first.start_ms, to_ms: last.start_ms + last.length_ms, intervals: input.intervals })
     }
 
-    fn figure(&self, key: LedgerKey, input: &LedgerInput<'_>) -> Option<(f64, String)> {
+    fn figure(&self, key: LedgerKey, input: &LedgerInput<'_>) -> Option<LedgerFigure> {
         sources(key).filter(|source| source.holds(input.variables)).find_map(|source| {
             let mut sum = 0.0;
             for (factor, name) in source.names {
                 sum += factor * self.per_tx(name)?;
             }
             // Two counters that do not fit each other are no figure.
-            (sum >= 0.0).then(|| (sum, source.words()))
+            (sum >= 0.0).then(|| LedgerFigure { per_tx: sum, source: source.words() })
         })
     }
 
@@ -242,25 +265,23 @@ impl<'a> LedgerWindow<'a> {
         !is_counted_elsewhere && !is_fine
     }
 
-    /// Of a server that cuts each wait to whole milliseconds. `us`: per transaction, so cut.
-    fn row_lock_time(&self, us: f64, source: String) -> Result<(f64, String), String> {
+    /// Of a server that cuts each wait to whole milliseconds, of whose times `cut` is the sum.
+    fn row_lock_time(&self, cut: LedgerFigure) -> Result<LedgerFigure, Absent> {
         /// From here on at most a quarter is missing.
         const WAIT_MIN_US: f64 = 3000.0;
         const CUT: &str = "MariaDB cuts each wait to whole milliseconds";
+        let LedgerFigure { per_tx, source } = cut;
         let waits = self.per_tx("status.Innodb_row_lock_waits").unwrap_or(0.0);
-        if waits == 0.0 && us == 0.0 {
-            return Ok((us, source));
+        if waits == 0.0 && per_tx == 0.0 {
+            return Ok(LedgerFigure { per_tx, source });
         }
-        if us >= WAIT_MIN_US * waits {
-            return Ok((us, format!("{source} ({CUT}: a lower bound)")));
+        if per_tx >= WAIT_MIN_US * waits {
+            return Ok(LedgerFigure { per_tx, source: format!("{source} ({CUT}: a lower bound)") });
         }
-        let (us, readings) = self.waiting_us_per_tx("status.Innodb_row_lock_current_waits").ok_or_else(|| {
-            format!(
-                "{CUT}, and these waits were shorter than a few; too few waiting sessions were seen to estimate \
-                them"
-            )
-        })?;
-        Ok((us, format!("Innodb_row_lock_current_waits at {readings} readings, since {CUT}")))
+        let seen = self.waiting_us_per_tx("status.Innodb_row_lock_current_waits");
+        let (per_tx, readings) = seen.ok_or(Absent::TooFew { of: TooFewOf::WaitingSessions })?;
+        let source = format!("Innodb_row_lock_current_waits at {readings} readings, since {CUT}");
+        Ok(LedgerFigure { per_tx, source })
     }
 
     /// Time that sessions waited, per transaction, from how many did at each reading, with the number of readings. `None` where
@@ -348,20 +369,25 @@ mod tests {
         ProbeSeries::of(&header, [sample(1010.0, 1.01), sample(3000.0, 3.0), sample(5020.0, 5.02)])
     }
 
-    fn check(probe: &ProbeSeries, variables: &[(&str, &str)], key: LedgerKey, expect: Result<f64, &str>, source: &str) {
+    fn check(
+        probe: &ProbeSeries,
+        variables: &[(&str, &str)],
+        key: LedgerKey,
+        expect: Result<f64, Absent>,
+        source: &str,
+    ) {
         let measured = Measured { counts: Counts { ok: 400, ..Counts::default() }, ..Measured::default() };
         let variables = variables.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
         let intervals = intervals();
-        let input =
-            LedgerInput { measured: &measured, intervals: &intervals, probe: Some(probe), variables: Some(&variables) };
+        let (probe, variables) = (Some(probe), Some(&variables));
+        let input = LedgerInput { measured: &measured, intervals: &intervals, probe, variables, damaged: None };
         let ledger = ledger(&input);
-        let line = ledger.line(key).unwrap();
-        match expect {
-            Ok(figure) => {
-                assert!(line.per_tx.is_some_and(|per_tx| (per_tx - figure).abs() < 1e-9), "{line:?}");
-                assert_eq!(line.source, source);
+        match (&ledger.line(key).unwrap().figure, expect) {
+            (Ok(found), Ok(figure)) => {
+                assert!((found.per_tx - figure).abs() < 1e-9, "{found:?}");
+                assert_eq!(found.source, source);
             }
-            Err(why) => assert_eq!((line.per_tx, line.source.as_str()), (None, why)),
+            (found, expect) => assert_eq!(found.as_ref().err(), expect.as_ref().err(), "{found:?}"),
         }
     }
 
@@ -369,8 +395,8 @@ mod tests {
     fn growth_over_the_measure_phase_per_transaction() {
         let series = probe(&[("status.Innodb_os_log_written", 7e9, 50_000.0)], &[]);
         check(&series, &[], LedgerKey::RedoBytes, Ok(500.0), "Innodb_os_log_written");
-        check(&series, &[], LedgerKey::BinlogBytes, Err("the server does not count it"), "");
-        check(&series, &[], LedgerKey::ServerCpu, Err("the server does not count it"), "");
+        check(&series, &[], LedgerKey::BinlogBytes, Err(Absent::NotCounted), "");
+        check(&series, &[], LedgerKey::ServerCpu, Err(Absent::NotCounted), "");
     }
 
     #[test]
@@ -383,7 +409,8 @@ mod tests {
                      syncs)";
         check(&probe(&[syncs, data], &[]), &[], LedgerKey::RedoSyncs, Ok(1.0), words);
         let why = "performance_schema is OFF";
-        check(&probe(&[syncs], &[("file", why)]), &[], LedgerKey::RedoSyncs, Err(why), "");
+        let refused = Absent::Refused { answer: why.to_owned() };
+        check(&probe(&[syncs], &[("file", why)]), &[], LedgerKey::RedoSyncs, Err(refused), "");
     }
 
     #[test]
@@ -391,8 +418,7 @@ mod tests {
         let series = probe(&[("status.Binlog_group_commits", 0.0, 40.0)], &[]);
         let source = "Binlog_group_commits (one for each group, as sync_binlog is 1)";
         check(&series, &[("sync_binlog", "1")], LedgerKey::BinlogSyncs, Ok(0.4), source);
-        let why = "the server does not count it";
-        check(&series, &[("sync_binlog", "0")], LedgerKey::BinlogSyncs, Err(why), "");
+        check(&series, &[("sync_binlog", "0")], LedgerKey::BinlogSyncs, Err(Absent::NotCounted), "");
     }
 
     #[test]
@@ -401,7 +427,7 @@ mod tests {
         check(&series, &[], LedgerKey::DiskFlushes, Ok(0.01), "disk.flushes");
         let header = ProbeHeader::of_version_1(1e3, None);
         series = ProbeSeries::of(&header, []);
-        check(&series, &[], LedgerKey::DiskFlushes, Err("the server does not count it"), "");
+        check(&series, &[], LedgerKey::DiskFlushes, Err(Absent::NotCounted), "");
     }
 
     /// The same load on 13, 16, 17 and 18: contexts that a version does not have, or that nothing happens in, are no reason for
@@ -419,10 +445,10 @@ mod tests {
         let no_view = "relation \"pg_stat_io\" does not exist";
         let thirteen = probe(&old, &[("pg_stat_io", no_view)]);
         check(&thirteen, &[("shared_buffers", "48")], written, Ok(1.1), words);
-        let why = "this version reports pages written by sessions in steps of half of shared_buffers: too few steps";
-        check(&thirteen, &[("shared_buffers", "49")], written, Err(why), "");
-        check(&thirteen, &[], written, Err(why), "");
-        check(&thirteen, &[], created, Err(no_view), "");
+        let too_few = || Err(Absent::TooFew { of: TooFewOf::PageSteps });
+        check(&thirteen, &[("shared_buffers", "49")], written, too_few(), "");
+        check(&thirteen, &[], written, too_few(), "");
+        check(&thirteen, &[], created, Err(Absent::Refused { answer: no_view.to_owned() }), "");
         let io = [
             ("pg_stat_io.relation.normal.write_pages", 7.0, 90.0),
             ("pg_stat_io.relation.vacuum.write_pages", 7.0, 0.0),
@@ -454,15 +480,16 @@ mod tests {
         );
         let (redo, engine) = (LedgerKey::RedoSyncs, LedgerKey::EngineSyncs);
         check(&series, &[("innodb_flush_method", "O_DIRECT")], redo, Ok(0.01), "Innodb_os_log_fsyncs");
-        let why = "with innodb_flush_method=O_DSYNC each write is a sync, without a call that could be counted";
-        check(&series, &[("innodb_flush_method", "O_DSYNC")], redo, Err(why), "");
-        check(&series, &[("innodb_flush_method", "O_DSYNC")], engine, Err(why), "");
-        let why = "with innodb_data_file_write_through=ON each write is a sync, without a call that could be counted";
-        check(&series, &[("innodb_data_file_write_through", "ON")], engine, Err(why), "");
+        let no_call = |setting, value: &str| Err(Absent::SyncWithoutCall { setting, value: value.to_owned() });
+        let method = "innodb_flush_method";
+        check(&series, &[(method, "O_DSYNC")], redo, no_call(method, "O_DSYNC"), "");
+        check(&series, &[(method, "O_DSYNC")], engine, no_call(method, "O_DSYNC"), "");
+        let through = "innodb_data_file_write_through";
+        check(&series, &[(through, "ON")], engine, no_call(through, "ON"), "");
         let postgres = probe(&[("pg_stat_wal.wal_sync", 0.0, 0.0)], &[]);
         check(&postgres, &[("wal_sync_method", "fdatasync")], redo, Ok(0.0), "pg_stat_wal.wal_sync");
-        let why = "with wal_sync_method=open_datasync each write is a sync, without a call that could be counted";
-        check(&postgres, &[("wal_sync_method", "open_datasync")], redo, Err(why), "");
+        let method = "wal_sync_method";
+        check(&postgres, &[(method, "open_datasync")], redo, no_call(method, "open_datasync"), "");
     }
 
     #[test]
@@ -470,18 +497,18 @@ mod tests {
         let line = |rows_changed| {
             let counts = Counts { ok: 400, rows_changed, ..Counts::default() };
             let measured = Measured { counts, ..Measured::default() };
-            let ledger = ledger(&LedgerInput { measured: &measured, intervals: &[], probe: None, variables: None });
+            let (probe, variables, damaged) = (None, None, None);
+            let ledger = ledger(&LedgerInput { measured: &measured, intervals: &[], probe, variables, damaged });
             ledger.line(LedgerKey::RowsChanged).unwrap().clone()
         };
-        assert_eq!(line(500).per_tx, Some(1.25));
-        let none = line(0);
-        assert_eq!((none.per_tx, none.source.as_str()), (None, "no rows changed, or not counted"));
+        assert_eq!(line(500).per_tx(), Some(1.25));
+        assert_eq!(line(0).figure, Err(Absent::NoRowsChanged));
     }
 
     #[test]
     fn a_few_ticks_of_cpu_are_no_figure() {
-        let why = "too little CPU time: less than ten of the server's 10 ms ticks";
-        check(&probe(&[("server.cpu_us", 5e6, 24e3)], &[]), &[], LedgerKey::ServerCpu, Err(why), "");
+        let too_few = Absent::TooFew { of: TooFewOf::CpuTicks };
+        check(&probe(&[("server.cpu_us", 5e6, 24e3)], &[]), &[], LedgerKey::ServerCpu, Err(too_few), "");
         check(&probe(&[("server.cpu_us", 5e6, 26e3)], &[]), &[], LedgerKey::ServerCpu, Ok(260.0), "server.cpu_us");
     }
 
@@ -507,9 +534,8 @@ mod tests {
         let words = "Innodb_row_lock_time (MariaDB cuts each wait to whole milliseconds: a lower bound)";
         check(lock_waits(400.0, 100.0, 2.0, mariadb), new, Ok(4000.0), words);
         check(lock_waits(0.0, 0.0, 0.0, mariadb), new, Ok(0.0), "Innodb_row_lock_time");
-        let why = "MariaDB cuts each wait to whole milliseconds, and these waits were shorter than a few; too few \
-                   waiting sessions were seen to estimate them";
-        check(lock_waits(6.0, 100.0, 2.0, mariadb), new, Err(why), "");
+        let too_few = Absent::TooFew { of: TooFewOf::WaitingSessions };
+        check(lock_waits(6.0, 100.0, 2.0, mariadb), new, Err(too_few), "");
         // 200 sessions for 4 s in 400 transactions.
         let words = "Innodb_row_lock_current_waits at 2 readings, since MariaDB cuts each wait to whole milliseconds";
         check(lock_waits(6.0, 100.0, 200.0, mariadb), new, Ok(2e6), words);

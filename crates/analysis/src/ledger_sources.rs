@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use truetps_record::ProbeSeries;
 
+use crate::absence::Absent;
 use crate::ledger::LedgerKey;
 
 /// One way to know a line: a sum of counters, with their factors.
@@ -144,14 +145,14 @@ const NO_CALLS: &[(&[LedgerKey], &str, &[&str])] = &[
 ];
 
 /// Why the counters of a line miss what it is about, where they do.
-pub(crate) fn why_not_counted(key: LedgerKey, variables: KnownVariables<'_>) -> Option<String> {
+pub(crate) fn why_not_counted(key: LedgerKey, variables: KnownVariables<'_>) -> Option<Absent> {
     let found = NO_CALLS.iter().find(|(keys, name, values)| {
         let is_set = |set: &str| values.iter().any(|value| value.eq_ignore_ascii_case(set));
         keys.contains(&key) && setting(variables, name).is_some_and(is_set)
     });
     found.map(|(_, name, _)| {
-        let value = setting(variables, name).unwrap_or_default();
-        format!("with {name}={value} each write is a sync, without a call that could be counted")
+        let value = setting(variables, name).unwrap_or_default().to_owned();
+        Absent::SyncWithoutCall { setting: name, value }
     })
 }
 

@@ -3,6 +3,7 @@
 //! Nothing here reads a clock, a file or the network: the same records always give the same analysis. The formulas are
 //! explained in `docs/method.md`.
 
+mod absence;
 mod cells;
 mod coincident;
 mod compare;
@@ -44,12 +45,13 @@ mod synthetic;
 #[cfg(test)]
 mod truth_tests;
 
+pub use absence::{Absent, TooFewOf};
 pub use coincident::{Coincident, Telling};
 pub use compare::{CompareOptions, CompareSide, ComparedLine, Comparison, Metric, OwnMetric, Pairing, compare};
 pub use detail::{CellDetail, TrialDetail, cell_detail};
 pub use judge::{Judgement, Missing};
 pub use latency::{IntervalSteps, TrialLatency, step_start_ns};
-pub use ledger::{Ledger, LedgerKey, LedgerLine, LedgerUnit};
+pub use ledger::{Ledger, LedgerFigure, LedgerKey, LedgerLine, LedgerUnit};
 pub use limited::{GeneratorLimited, generator_reason};
 pub use live::{LiveStall, LiveStalls, StallsSoFar};
 pub use live_probe::{LiveProbe, LiveWait, ProbeNow};

@@ -81,7 +81,7 @@ fn two_seconds_of_nothing_are_one_stall_of_two_seconds() {
         let stopped = |at: f64| if (20_130.0..22_130.0).contains(&at) { 0.0 } else { rate };
         let ends = poisson(&mut Random(seed), 60_000.0, stopped);
         let found = stalls(&intervals(2000, 55_000, &ends));
-        check(&only(&found), StallKind::Stall, 20_130.0, 2000.0, 1.0);
+        check(only(&found), StallKind::Stall, 20_130.0, 2000.0, 1.0);
         assert_eq!(found.longest_ms, Some(found.stalled_ms));
         assert!((found.max_gap_ms.unwrap() - 2000.0).abs() < 400.0);
         assert!((found.watched_ms - 55_000.0).abs() < 1e-9);
@@ -92,17 +92,17 @@ fn two_seconds_of_nothing_are_one_stall_of_two_seconds() {
 fn a_stall_that_is_not_complete_and_one_at_each_edge() {
     let slow = |at: f64| if (10_000.0..11_000.0).contains(&at) { 200.0 } else { 1000.0 };
     let found = stalls(&intervals(1000, 30_000, &poisson(&mut Random(4), 40_000.0, slow)));
-    check(&only(&found), StallKind::Stall, 10_000.0, 1000.0, 0.8);
+    check(only(&found), StallKind::Stall, 10_000.0, 1000.0, 0.8);
 
     // It began in the warm-up: only what is measured counts.
     let early = |at: f64| if (500.0..1800.0).contains(&at) { 0.0 } else { 1000.0 };
     let found = stalls(&intervals(1000, 30_000, &poisson(&mut Random(5), 40_000.0, early)));
-    check(&only(&found), StallKind::Stall, 1000.0, 800.0, 1.0);
+    check(only(&found), StallKind::Stall, 1000.0, 800.0, 1.0);
 
     // It went on for longer than was measured.
     let late = |at: f64| if (29_500.0..35_000.0).contains(&at) { 0.0 } else { 1000.0 };
     let found = stalls(&intervals(1000, 30_000, &poisson(&mut Random(6), 31_000.0, late)));
-    check(&only(&found), StallKind::Stall, 29_500.0, 1500.0, 1.0);
+    check(only(&found), StallKind::Stall, 29_500.0, 1500.0, 1.0);
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn long_and_frequent_stalls() {
     // A third of the run at a stretch: longer than the baseline's window.
     let long = |at: f64| if (40_000.0..65_000.0).contains(&at) { 0.0 } else { 1000.0 };
     let found = stalls(&intervals(0, 120_000, &poisson(&mut Random(7), 121_000.0, long)));
-    check(&only(&found), StallKind::Stall, 40_000.0, 25_000.0, 1.0);
+    check(only(&found), StallKind::Stall, 40_000.0, 25_000.0, 1.0);
 
     // Case 4: to zero every few seconds, here for more than half of the time.
     let often = |at: f64| if at % 5000.0 < 2800.0 { 0.0 } else { 2000.0 };
@@ -123,7 +123,7 @@ fn long_and_frequent_stalls() {
 fn a_dip_is_no_stall_and_another_level_is_neither() {
     let dip = |at: f64| if (10_000.0..12_000.0).contains(&at) { 500.0 } else { 1000.0 };
     let found = stalls(&intervals(0, 40_000, &poisson(&mut Random(9), 41_000.0, dip)));
-    check(&only(&found), StallKind::Dip, 10_000.0, 2000.0, 0.5);
+    check(only(&found), StallKind::Dip, 10_000.0, 2000.0, 0.5);
     assert_eq!((found.stalled_ms, found.longest_ms), (0.0, None));
 
     // From one level to another, for good.
@@ -148,7 +148,7 @@ fn a_schedule_that_slows_down_is_no_stall() {
     let stopped = |at: f64| if (10_000.0..11_000.0).contains(&at) { 0.0 } else { rate(at) };
     let mut ramp = intervals(0, 20_000, &poisson(&mut Random(13), 21_000.0, stopped));
     scheduled(&mut ramp);
-    check(&only(&stalls(&ramp)), StallKind::Stall, 10_000.0, 1000.0, 1.0);
+    check(only(&stalls(&ramp)), StallKind::Stall, 10_000.0, 1000.0, 1.0);
 }
 
 /// Throughput that scatters by a quarter from step to step and wanders besides, as on a busy disk; and one that comes by

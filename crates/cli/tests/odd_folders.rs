@@ -347,11 +347,14 @@ impl Copied {
     }
 }
 
-/// The ledger's line of the pages written, and why it is absent.
-fn pages(trial: &serde_json::Value) -> (bool, &str) {
+/// The ledger's line of the pages written: whether it is absent, and its source, or the damaged file.
+fn pages(trial: &serde_json::Value) -> (bool, Option<&str>) {
     let lines = trial["ledger"]["lines"].as_array().unwrap();
     let line = lines.iter().find(|line| line["key"] == "pages_written_per_tx").unwrap();
-    (line["per_tx"].is_null(), line["source"].as_str().unwrap())
+    let is_damaged = line["absent"]["reason"] == "damaged";
+    let said = if is_damaged { &line["absent"]["file"] } else { &line["source"] };
+    assert!(is_damaged || line["source"].is_string() == line["absent"].is_null(), "{line}");
+    (line["per_tx"].is_null(), said.as_str())
 }
 
 #[test]
@@ -359,7 +362,7 @@ fn damage_of_the_probe_is_named_and_what_is_left_is_used() {
     let whole = watched();
     assert_eq!(whole.report().code, Some(0));
     let trial = whole.trial_json();
-    assert_eq!(pages(&trial), (false, "Innodb_pages_written"));
+    assert_eq!(pages(&trial), (false, Some("Innodb_pages_written")));
     assert!(!whole.place.run(&["report", "a run"]).stdout.contains("not read"), "nothing is damaged");
     let damage = |said: &str, change: &dyn Fn(&Path)| {
         let copied = watched();
@@ -372,7 +375,7 @@ fn damage_of_the_probe_is_named_and_what_is_left_is_used() {
         );
         trial
     };
-    let lost = (true, "probe.jsonl is damaged");
+    let lost = (true, Some("probe.jsonl"));
     let cut = |to: usize| move |path: &Path| fs::write(path, &fs::read(path).unwrap()[..to]).unwrap();
     assert_eq!(pages(&damage("is missing, although the plan says", &|path| fs::remove_file(path).unwrap())), lost);
     assert_eq!(pages(&damage("has not one whole line", &cut(0))), lost);
@@ -380,7 +383,7 @@ fn damage_of_the_probe_is_named_and_what_is_left_is_used() {
     assert_eq!(pages(&damage("has no reading", &cut(80))), lost);
     assert!(pages(&damage("its readings end 2.0 s before the measure phase does", &cut(400))).0);
     let last = |path: &Path| cut(fs::read(path).unwrap().len() - 9)(path);
-    assert_eq!(pages(&damage("its last line is cut off", &last)), (false, "Innodb_pages_written"));
+    assert_eq!(pages(&damage("its last line is cut off", &last)), (false, Some("Innodb_pages_written")));
     let binary = |path: &Path| fs::write(path, b"\x7fELF\x00\xff\n\x00\xff").unwrap();
     assert_eq!(pages(&damage("its first line is not the header of a probe", &binary)), lost);
     let newer = |path: &Path| {
@@ -420,7 +423,7 @@ fn damage_of_the_series_is_named_and_what_is_left_is_used() {
         }),
     ] {
         assert_eq!(trial["stalls"]["unknown"], "not_read");
-        assert_eq!(pages(&trial), (true, "intervals.jsonl is damaged"));
+        assert_eq!(pages(&trial), (true, Some("intervals.jsonl")));
     }
     damage("has 2 of 4 intervals: the rest is missing", "latency.hdr", &|path| {
         let bytes = fs::read(path).unwrap();

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use truetps_analysis::{Cell, CellDetail, Contrast, Curve, LedgerKey, OpenLoopCell, Verdict};
+use truetps_analysis::{Cell, CellDetail, Contrast, Curve, LedgerKey, LedgerLine, OpenLoopCell, Verdict};
 use truetps_record::Estimate;
 
 use crate::load::TargetRate;
@@ -226,7 +226,7 @@ fn detail_fields(detail: &CellDetail) -> Vec<String> {
         detail.max_gap_ms,
     ];
     let stalls = stalls.map(|value| value.filter(|_| detail.trials_watched > 0));
-    let ledger = ledger_keys().map(|key| detail.ledger.line(key).and_then(|line| line.per_tx));
+    let ledger = ledger_keys().map(|key| detail.ledger.line(key).and_then(LedgerLine::per_tx));
     stalls.into_iter().chain(ledger).map(figure).collect()
 }
 

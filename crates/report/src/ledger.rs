@@ -1,7 +1,8 @@
 //! What one transaction cost, by resource: configurations side by side.
 
-use truetps_analysis::{Cell, Ledger, LedgerKey, LedgerUnit};
+use truetps_analysis::{Cell, Ledger, LedgerKey, LedgerLine, LedgerUnit};
 
+use crate::absence::absence;
 use crate::document::{Block, DocumentSection, DocumentTable, TableEntry};
 use crate::format::{self, NOTHING};
 use crate::{ReportInput, names};
@@ -110,13 +111,17 @@ fn best_level(input: &ReportInput<'_>) -> Option<f64> {
 pub(crate) fn lines(ledgers: &[&Ledger]) -> Vec<LedgerRow> {
     let line = |key: &LedgerKey| {
         let found: Vec<_> = ledgers.iter().map(|ledger| ledger.line(*key)).collect();
-        let known = found.iter().flatten().find(|line| line.per_tx.is_some());
-        let source = known.or_else(|| found.iter().flatten().next())?.source.clone();
+        let mut figures = found.iter().flatten().map(|line| &line.figure);
+        let known = figures.clone().find_map(|figure| figure.as_ref().ok());
+        let source = match known {
+            Some(figure) => figure.source.clone(),
+            None => absence(figures.next()?.as_ref().err()?),
+        };
         let absent = if known.is_some() { NOTHING } else { ABSENT };
         let text = |per_tx: Option<f64>| per_tx.map_or_else(|| absent.to_owned(), |value| amount(key.unit(), value));
         Some(LedgerRow {
             key: *key,
-            texts: found.iter().map(|line| text(line.and_then(|line| line.per_tx))).collect(),
+            texts: found.iter().map(|line| text(line.and_then(LedgerLine::per_tx))).collect(),
             source,
         })
     };
@@ -126,7 +131,7 @@ pub(crate) fn lines(ledgers: &[&Ledger]) -> Vec<LedgerRow> {
 /// `61.0 µs server CPU, 1.02 redo log syncs a transaction`; of two configurations, the lines that differ: `redo log syncs
 /// 1.02 → 0.031`. `None` where there is nothing but CPU, or more than two.
 pub(crate) fn fact(input: &ReportInput<'_>) -> Option<String> {
-    let value = |cell: &Cell, key: LedgerKey| cell.detail.ledger.line(key).and_then(|line| line.per_tx);
+    let value = |cell: &Cell, key: LedgerKey| cell.detail.ledger.line(key).and_then(LedgerLine::per_tx);
     let amount_of = |key: LedgerKey, value: f64| amount(key.unit(), value);
     let figures: Vec<_> = match input.analysis.cells.as_slice() {
         [one] => {

@@ -6,6 +6,7 @@
 pub mod format;
 pub mod meaning;
 
+mod absence;
 mod cell_tables;
 mod comparison;
 mod csv;

@@ -70,6 +70,7 @@ fn documents_match_the_schema() {
     flushes(Pairing::Blocks).check();
     flushes(Pairing::None).check();
     Made::of(Fixture::connections_only(), 0, 1, Pairing::None).check();
+    Made::of(Fixture::watched(), 0, 1, Pairing::Blocks).check();
     Made::of(Fixture::troubled(), 0, 3, Pairing::Blocks).check();
     Made::of(Fixture::script_without_server(), 0, 0, Pairing::None).check();
     Made::of(Fixture::durability().with(Vec::clear), 0, 3, Pairing::Blocks).check();

@@ -1,0 +1,39 @@
+//! Why a figure is not known. Reports have the words.
+
+use serde::Serialize;
+
+/// Why a line of the ledger has no figure.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "reason", rename_all = "snake_case")]
+pub enum Absent {
+    /// A file of the trial is damaged or lost: no other reason would be known to be true.
+    Damaged { file: &'static str },
+    /// The probe was off.
+    NotWatched,
+    /// The server has no such counter, or not with these settings.
+    NotCounted,
+    /// No statement changed a row, or changed rows were not counted: the records of both are the same.
+    NoRowsChanged,
+    /// What the server or the system answered when it was asked for the counter.
+    Refused { answer: String },
+    /// With this setting each write is a sync, without a call that could be counted.
+    SyncWithoutCall { setting: &'static str, value: String },
+    /// It was read, but not near both ends of the measure phase, or the counter fell.
+    NotReadThroughout,
+    /// No transaction ended that could share the cost.
+    NoTransaction,
+    /// Too few events to tell the figure from the steps that it is counted in.
+    TooFew { of: TooFewOf },
+}
+
+/// Events that were too few.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TooFewOf {
+    /// Ticks of 10 ms in which a server's CPU time is counted.
+    CpuTicks,
+    /// Steps in which `PostgreSQL` up to 15 reports pages that its sessions wrote.
+    PageSteps,
+    /// Sessions that were seen waiting for a row lock, where the server cuts each wait to whole milliseconds.
+    WaitingSessions,
+}

@@ -1,0 +1,33 @@
+//! Why a figure is absent, in words.
+
+use truetps_analysis::{Absent, TooFewOf};
+
+pub(crate) fn absence(absent: &Absent) -> String {
+    match absent {
+        Absent::Damaged { file } => return format!("{file} is damaged"),
+        Absent::Refused { answer } => return answer.clone(),
+        Absent::SyncWithoutCall { setting, value } => {
+            return format!("with {setting}={value} each write is a sync, without a call that could be counted");
+        }
+        Absent::NotWatched => "probe was off",
+        Absent::NotCounted => "the server does not count it",
+        Absent::NoRowsChanged => "no rows changed, or not counted",
+        Absent::NotReadThroughout => "not read for all of the measure phase",
+        Absent::NoTransaction => "no transaction ended",
+        Absent::TooFew { of } => too_few(*of),
+    }
+    .to_owned()
+}
+
+fn too_few(of: TooFewOf) -> &'static str {
+    match of {
+        TooFewOf::CpuTicks => "too little CPU time: less than ten of the server's 10 ms ticks",
+        TooFewOf::PageSteps => {
+            "this version reports pages written by sessions in steps of half of shared_buffers: too few steps"
+        }
+        TooFewOf::WaitingSessions => {
+            "MariaDB cuts each wait to whole milliseconds, and these waits were shorter than a few; too few waiting \
+             sessions were seen to estimate them"
+        }
+    }
+}
