@@ -18,25 +18,25 @@ const FAILURES_IN_A_ROW_MAX: u32 = 3;
 /// Searches the highest rate at which `slo` holds, with the plan's number of connections. Each trial is recorded; each
 /// tried rate is added to the plan in the folder.
 pub fn find_max(request: &ExperimentRequest<'_>, slo: &Slo, listener: &mut dyn Listener) -> Result<Finished, LabError> {
-    let mut bench = PreparedExperiment::set_up(request, request.runs, listener)?;
-    let finished = find_max_on(&mut bench, request, slo, listener);
-    bench.end(finished, listener)
+    let mut prepared = PreparedExperiment::set_up(request, request.runs, listener)?;
+    let finished = find_max_on(&mut prepared, request, slo, listener);
+    prepared.end(finished, listener)
 }
 
 fn find_max_on(
-    bench: &mut PreparedExperiment<'_>,
+    prepared: &mut PreparedExperiment<'_>,
     request: &ExperimentRequest<'_>,
     slo: &Slo,
     listener: &mut dyn Listener,
 ) -> Result<Finished, LabError> {
     let mut plan = request.plan.clone();
     plan.factors.insert(RATE.to_owned(), Vec::new());
-    let mut experiment = new_experiment(request, bench, Vec::new());
+    let mut experiment = new_experiment(request, prepared, Vec::new());
     experiment.slo = Some(slo.clone());
-    let folder = bench.create_folder(request.plan, &experiment)?;
+    let folder = prepared.create_folder(request.plan, &experiment)?;
     let _lock = folder.lock()?;
     let mut records = Records { folder, plan, experiment };
-    let gave_up = search(bench, &mut records, slo, listener).err();
+    let gave_up = search(prepared, &mut records, slo, listener).err();
     let gave_up = gave_up.filter(|error| !matches!(error, LabError::Interrupted)).map(|error| error.to_string());
     Ok(Finished { folder: records.folder, gave_up, not_left: None })
 }
@@ -48,12 +48,12 @@ struct Records {
 }
 
 fn search(
-    bench: &mut PreparedExperiment<'_>,
+    prepared: &mut PreparedExperiment<'_>,
     records: &mut Records,
     slo: &Slo,
     listener: &mut dyn Listener,
 ) -> Result<(), LabError> {
-    let pilot = records.run(bench, None, listener)?;
+    let pilot = records.run(prepared, None, listener)?;
     let most = pilot.measured.as_ref().map_or(0.0, |measured| measured.tps);
     if !pilot.validity.is_valid() || most <= 0.0 {
         let reason = pilot.validity.reason().unwrap_or("no transaction ended").to_owned();
@@ -64,7 +64,7 @@ fn search(
     loop {
         match search.next() {
             SearchStep::Try(rate) => {
-                let trial = records.run(bench, Some(rate), listener)?;
+                let trial = records.run(prepared, Some(rate), listener)?;
                 if let Some(reason) = failure(&trial) {
                     failures_in_a_row += 1;
                     if failures_in_a_row == FAILURES_IN_A_ROW_MAX {
@@ -113,7 +113,7 @@ impl Records {
     /// One more trial: a closed loop if there is no rate.
     fn run(
         &mut self,
-        bench: &mut PreparedExperiment<'_>,
+        prepared: &mut PreparedExperiment<'_>,
         rate: Option<f64>,
         listener: &mut dyn Listener,
     ) -> Result<Trial, LabError> {
@@ -128,7 +128,7 @@ impl Records {
             self.folder.write_plan(&self.plan)?;
         }
         self.folder.write_experiment(&self.experiment)?;
-        let trial = bench.one_more(&self.folder, &scheduled, listener)?;
+        let trial = prepared.one_more(&self.folder, &scheduled, listener)?;
         // Interrupted requests were not answered.
         if matches!(trial.validity, Validity::Partial(_)) {
             return Err(LabError::Interrupted);

@@ -3,18 +3,24 @@
 //! The lab decides the order of steps and uses no formula: it judges whether a trial is valid, never what its figures
 //! mean.
 
+mod check_settings;
 mod coupling;
 mod duration;
 mod ending;
 mod error;
 mod event;
+mod evidence;
 mod experiment;
+#[cfg(test)]
+mod experiment_tests;
 mod external;
 mod find_max;
 mod pacing;
 mod portions;
 mod private_servers;
 mod private_setting;
+mod ready_server;
+mod resume;
 mod schedule;
 mod search;
 mod server_provider;
@@ -23,16 +29,18 @@ mod setup;
 mod tables;
 mod trial;
 
+pub use check_settings::check_settings;
 pub use duration::estimate;
 pub use ending::ServerSession;
 pub use error::LabError;
 pub use event::{ExperimentEvent, Listener};
-pub use experiment::{ExperimentRequest, Finished, Pin, check_settings, resume, start};
+pub use experiment::{ExperimentRequest, Finished, Pin, start};
 pub use external::{
     ForeignError, IdentityProof, Journal, LeftJournals, Restored, refuse_system_schema, rehearse, replication_warning,
     restore, unfinished,
 };
 pub use find_max::find_max;
+pub use resume::resume;
 pub use schedule::schedule;
 pub use server_provider::{ExternalServer, ServerProgram, ServerSource};
 pub use setting::SettingError;

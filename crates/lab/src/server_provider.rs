@@ -3,14 +3,15 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use truetps_driver::{Client, Target};
+use truetps_driver::Target;
 use truetps_record::{Configuration, Coupling, GuestFacts};
-use truetps_sandbox::{Home, RunningServer, ServerBinary};
+use truetps_sandbox::{Home, ServerBinary};
 
 use crate::error::LabError;
 use crate::event::Listener;
-use crate::external::{ExternalSession, LogReader};
+use crate::external::ExternalSession;
 use crate::private_servers::PrivateServers;
+use crate::ready_server::{ReadyServer, TrialServer};
 
 /// A server's program and the name given to it by the user.
 #[derive(Debug, Clone)]
@@ -47,95 +48,91 @@ pub struct ExternalServer {
     pub journals: PathBuf,
 }
 
-pub(crate) enum ServerProvider<'a> {
-    Private(Box<PrivateServers<'a>>),
-    Guest(Box<ExternalSession<'a>>),
-}
-
-/// A server that is ready for a trial.
-pub(crate) struct TrialServer<'l> {
-    /// For everything that is not measured.
-    pub(crate) client: &'l mut Client,
-    /// Only for an external server: reads how much it writes to its logs.
-    pub(crate) log: Option<&'l mut LogReader>,
-    /// The address that the load connects to.
-    pub(crate) target: &'l Target,
-    /// The address that `client` connects to, for a reconnect.
-    pub(crate) control: Target,
-    /// Settings of the load's sessions that replace the server's.
-    pub(crate) session: BTreeMap<String, String>,
-    /// The process, if truetps started it.
-    pub(crate) server: Option<&'l mut RunningServer>,
-    /// Its process id, if it is one process of this host.
-    pub(crate) pid: Option<u32>,
-    /// Oddities of its start, reported with the trial.
-    pub(crate) notes: Vec<String>,
-}
-
-impl ServerProvider<'_> {
+/// Gives each trial a server in its initial state: a private one, the external one, or a script's in tests.
+pub(crate) trait ServerProvider {
     /// Settings derived from the levels of dynamic factors.
-    pub(crate) fn couplings(&self) -> &[Coupling] {
-        match self {
-            Self::Private(stands) => stands.couplings(),
-            Self::Guest(_) => &[],
-        }
+    fn couplings(&self) -> &[Coupling] {
+        &[]
     }
 
     /// What was found on an external server before the load.
-    pub(crate) fn guest_facts(&self) -> Option<&GuestFacts> {
-        match self {
-            Self::Private(_) => None,
-            Self::Guest(guest) => Some(guest.facts()),
-        }
+    fn guest_facts(&self) -> Option<&GuestFacts> {
+        None
     }
 
-    /// A server for this configuration, in its initial state.
-    pub(crate) fn ready(
-        &mut self,
+    /// A server for this configuration.
+    fn ready<'s>(
+        &'s mut self,
         configuration: &Configuration,
         listener: &mut dyn Listener,
-    ) -> Result<TrialServer<'_>, LabError> {
-        match self {
-            Self::Private(stands) => {
-                let live = stands.ready(configuration, listener)?;
-                Ok(TrialServer {
-                    client: &mut live.client,
-                    log: None,
-                    target: &live.target,
-                    control: live.target.clone(),
-                    session: BTreeMap::new(),
-                    pid: Some(live.server.pid()),
-                    server: Some(&mut live.server),
-                    notes: std::mem::take(&mut live.notes),
-                })
-            }
-            Self::Guest(guest) => guest.ready(configuration, listener),
-        }
-    }
-
-    /// The experiment is over: restores and cleans up an external server. Returns why that failed.
-    pub(crate) fn leave(&mut self, listener: &mut dyn Listener) -> Option<LabError> {
-        match self {
-            Self::Private(_) => None,
-            Self::Guest(guest) => guest.leave(listener),
-        }
-    }
+    ) -> Result<Box<dyn ReadyServer<'s> + 's>, LabError>;
 
     /// Why the trial that just ended is invalid: an external server was restarted, or another session changed a
     /// setting.
-    pub(crate) fn trouble(&mut self, configuration: &Configuration, listener: &mut dyn Listener) -> Option<String> {
-        match self {
-            Self::Private(_) => None,
-            Self::Guest(guest) => guest.trouble(configuration, listener),
-        }
+    fn trouble(&mut self, _configuration: &Configuration, _listener: &mut dyn Listener) -> Option<String> {
+        None
     }
 
     /// The server died, hangs, or ran an invalid trial: the next trial gets another server, or at least a new
     /// connection.
-    pub(crate) fn discard(&mut self) {
-        match self {
-            Self::Private(stands) => stands.discard(),
-            Self::Guest(guest) => guest.discard(),
-        }
+    fn discard(&mut self);
+
+    /// The experiment is over: restores and cleans up an external server. Returns why that failed.
+    fn leave(&mut self, _listener: &mut dyn Listener) -> Option<LabError> {
+        None
+    }
+}
+
+impl ServerProvider for PrivateServers<'_> {
+    fn couplings(&self) -> &[Coupling] {
+        self.couplings()
+    }
+
+    fn ready<'s>(
+        &'s mut self,
+        configuration: &Configuration,
+        listener: &mut dyn Listener,
+    ) -> Result<Box<dyn ReadyServer<'s> + 's>, LabError> {
+        let live = self.ready(configuration, listener)?;
+        Ok(Box::new(TrialServer {
+            client: &mut live.client,
+            log: None,
+            target: &live.target,
+            control: live.target.clone(),
+            session: BTreeMap::new(),
+            pid: Some(live.server.pid()),
+            server: Some(&mut live.server),
+            notes: std::mem::take(&mut live.notes),
+        }))
+    }
+
+    fn discard(&mut self) {
+        self.discard();
+    }
+}
+
+impl ServerProvider for ExternalSession<'_> {
+    fn guest_facts(&self) -> Option<&GuestFacts> {
+        Some(self.facts())
+    }
+
+    fn ready<'s>(
+        &'s mut self,
+        configuration: &Configuration,
+        listener: &mut dyn Listener,
+    ) -> Result<Box<dyn ReadyServer<'s> + 's>, LabError> {
+        Ok(Box::new(self.ready(configuration, listener)?))
+    }
+
+    fn trouble(&mut self, configuration: &Configuration, listener: &mut dyn Listener) -> Option<String> {
+        self.trouble(configuration, listener)
+    }
+
+    fn discard(&mut self) {
+        self.discard();
+    }
+
+    fn leave(&mut self, listener: &mut dyn Listener) -> Option<LabError> {
+        self.leave(listener)
     }
 }

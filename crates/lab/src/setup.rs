@@ -9,16 +9,22 @@ use truetps_sandbox::{
 };
 use truetps_workload::Workload;
 
+use crate::check_settings::check_settings;
 use crate::error::LabError;
 use crate::event::{ExperimentEvent, Listener};
-use crate::experiment::{ExperimentRequest, check_settings};
+use crate::experiment::ExperimentRequest;
 use crate::external::ExternalSession;
 use crate::private_servers::{PrivateServers, ServerUnderTest};
 use crate::server_provider::{ExternalServer, ServerProgram, ServerProvider, ServerSource};
 use crate::tables::{Ownership, Tables};
 
-/// The source of the servers, the host, and the servers: at least one.
-type ReadyServers<'a> = (ServerProvider<'a>, HostFacts, Vec<ServerFacts>);
+/// The servers of an experiment, prepared.
+pub(crate) struct PreparedServers<'a> {
+    pub(crate) provider: Box<dyn ServerProvider + 'a>,
+    pub(crate) host: HostFacts,
+    /// At least one; more if the server is a factor.
+    pub(crate) servers: Vec<ServerFacts>,
+}
 
 /// Prepares private servers; records go below `records`. After an error nothing has been measured.
 pub(crate) fn private<'a>(
@@ -28,7 +34,7 @@ pub(crate) fn private<'a>(
     records: &Path,
     load: ServerLoad,
     listener: &mut dyn Listener,
-) -> Result<ReadyServers<'a>, LabError> {
+) -> Result<PreparedServers<'a>, LabError> {
     let plan = request.plan;
     let catalogues = check_settings(plan, programs, home.user())?;
     ExperimentFolder::check_writable(records).map_err(LabError::NoRecords)?;
@@ -59,7 +65,7 @@ pub(crate) fn private<'a>(
     }
     let mut stands = PrivateServers::new(request, home, kinds);
     stands.prepare(listener)?;
-    Ok((ServerProvider::Private(Box::new(stands)), host, facts))
+    Ok(PreparedServers { provider: Box::new(stands), host, servers: facts })
 }
 
 /// Creates a schema in an external server and fills it.
@@ -70,7 +76,7 @@ pub(crate) fn prepare_external_server<'a>(
     load: ServerLoad,
     workload: &dyn Workload,
     listener: &mut dyn Listener,
-) -> Result<ReadyServers<'a>, LabError> {
+) -> Result<PreparedServers<'a>, LabError> {
     ExperimentFolder::check_writable(records).map_err(LabError::NoRecords)?;
     make_room_for_clients(load.connections_max)?;
     if request.plan.probe.waits {
@@ -83,7 +89,7 @@ pub(crate) fn prepare_external_server<'a>(
     if let Err(error) = guest.prepare(listener) {
         return Err(error.and_not_left(guest.leave(listener)));
     }
-    Ok((ServerProvider::Guest(Box::new(guest)), host_facts(records, None), vec![server]))
+    Ok(PreparedServers { provider: Box::new(guest), host: host_facts(records, None), servers: vec![server] })
 }
 
 /// Raises the limit of open files for this many clients.

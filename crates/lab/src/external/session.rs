@@ -20,8 +20,9 @@ use super::survey::survey;
 use crate::error::LabError;
 use crate::event::{ExperimentEvent, Listener};
 use crate::experiment::ExperimentRequest;
+use crate::ready_server::TrialServer;
 use crate::schedule::schedule;
-use crate::server_provider::{ExternalServer, TrialServer};
+use crate::server_provider::ExternalServer;
 use crate::tables::Tables;
 
 /// A restarting server must be back within this time: InnoDB may have much to recover, and settings stay changed unless

@@ -1,0 +1,361 @@
+//! The order of steps of an experiment, on servers that follow a script.
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use truetps_driver::Target;
+use truetps_probe::{RunPresence, host_facts};
+use truetps_record::{
+    Configuration, Counts, ExperimentFolder, LatencyFigures, LogVolume, Measured, Plan, ResourceUse, ServerFacts,
+    SqlDialect, Trial, TrialWriter, Validity,
+};
+
+use crate::error::LabError;
+use crate::event::{ExperimentEvent, Listener};
+use crate::evidence::ServerState;
+use crate::experiment::{ExperimentRequest, Finished, Pin, PreparedExperiment, start_on};
+use crate::external::LoadVolume;
+use crate::ready_server::{LoadNews, ReadyServer};
+use crate::resume::resume_on;
+use crate::server_provider::{ExternalServer, ServerProvider, ServerSource};
+use crate::setup::PreparedServers;
+use crate::trial::{RanTrial, TrialContext};
+
+const PLAN: &str = r#"
+name = "scripted"
+about = "What happens in which order?"
+
+[workload]
+name = "insert"
+
+[factors]
+connections = [1, 2]
+
+[design]
+blocks = 4
+aa_pair = false
+"#;
+
+/// What the server does in one trial.
+#[derive(Clone)]
+enum Turn {
+    Works,
+    NotReady,
+    LoadFails,
+    Dies,
+    /// The load succeeds, and another session has changed a setting.
+    Trouble,
+    /// The user has pressed Ctrl-C during the load.
+    Interrupted,
+    FullDisk,
+}
+
+/// The script of an experiment, and what was done.
+#[derive(Default)]
+struct Script {
+    turns: RefCell<VecDeque<Turn>>,
+    discarded: Cell<u32>,
+    left: Cell<u32>,
+    /// Validity on disk while an external server is still unchecked.
+    before_check: RefCell<Vec<Validity>>,
+    cannot_leave: bool,
+    version: &'static str,
+}
+
+struct ScriptedServers<'a> {
+    script: &'a Script,
+    stop: &'a AtomicBool,
+    target: Target,
+    turn: Turn,
+}
+
+impl ServerProvider for ScriptedServers<'_> {
+    fn ready<'s>(
+        &'s mut self,
+        _: &Configuration,
+        _: &mut dyn Listener,
+    ) -> Result<Box<dyn ReadyServer<'s> + 's>, LabError> {
+        self.turn = self.script.turns.borrow_mut().pop_front().unwrap_or(Turn::Works);
+        if matches!(self.turn, Turn::NotReady) {
+            return Err(LabError::OtherConditions);
+        }
+        Ok(Box::new(ScriptedServer {
+            script: self.script,
+            stop: self.stop,
+            target: &self.target,
+            turn: self.turn.clone(),
+        }))
+    }
+
+    fn trouble(&mut self, _: &Configuration, _: &mut dyn Listener) -> Option<String> {
+        matches!(self.turn, Turn::Trouble).then(|| "a setting was changed".to_owned())
+    }
+
+    fn discard(&mut self) {
+        self.script.discarded.update(|n| n + 1);
+    }
+
+    fn leave(&mut self, _: &mut dyn Listener) -> Option<LabError> {
+        self.script.left.update(|n| n + 1);
+        self.script.cannot_leave.then_some(LabError::OtherSchedule)
+    }
+}
+
+struct ScriptedServer<'l> {
+    script: &'l Script,
+    stop: &'l AtomicBool,
+    target: &'l Target,
+    turn: Turn,
+}
+
+impl<'l> ReadyServer<'l> for ScriptedServer<'l> {
+    fn address(&self) -> (&'l Target, Option<u32>) {
+        (self.target, None)
+    }
+
+    fn take_notes(&mut self) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn run(
+        &mut self,
+        _: &TrialContext<'_>,
+        _: Option<&mut LoadVolume>,
+        mut trial: Trial,
+        writer: TrialWriter,
+        _: &mut dyn FnMut(LoadNews<'_>),
+    ) -> RanTrial {
+        trial.measured = Some(measured());
+        trial.validity = match self.turn {
+            Turn::LoadFails => Validity::Invalid("the load failed".to_owned()),
+            Turn::Interrupted => {
+                self.stop.store(true, Ordering::Relaxed);
+                Validity::Partial("interrupted".to_owned())
+            }
+            _ => Validity::Valid,
+        };
+        RanTrial { trial, writer, outcome: None, error: None }
+    }
+
+    fn state(&mut self) -> ServerState {
+        match self.turn {
+            Turn::Dies => ServerState::Gone("the server died".to_owned()),
+            _ => ServerState::Answers,
+        }
+    }
+
+    fn logged(&mut self) -> Option<LogVolume> {
+        None
+    }
+
+    fn is_external(&self) -> bool {
+        true
+    }
+
+    fn write_files(&mut self, _: &ServerState, path: &Path) -> Result<(), LabError> {
+        let trial_folder = path.parent().expect("it is in the trial's folder");
+        let (folder, name) = (trial_folder.parent().unwrap(), trial_folder.file_name().unwrap().to_str().unwrap());
+        let trial = ExperimentFolder::open(folder).unwrap().trial(name).unwrap().expect("it was written before");
+        self.script.before_check.borrow_mut().push(trial.validity);
+        if matches!(self.turn, Turn::FullDisk) { Err(LabError::OtherSchedule) } else { Ok(()) }
+    }
+}
+
+fn measured() -> Measured {
+    Measured {
+        length_ms: 1000.0,
+        tps: 1.0,
+        qps: 1.0,
+        counts: Counts::default(),
+        response: LatencyFigures::default(),
+        resources: ResourceUse::default(),
+        open_loop: None,
+        sustained: None,
+        generator_limited: None,
+        errors: Vec::new(),
+    }
+}
+
+struct Silent;
+
+impl Listener for Silent {
+    fn event(&mut self, _: &ExperimentEvent<'_>) {}
+}
+
+/// The folder of experiments, and what every experiment needs.
+struct Bench {
+    runs: tempfile::TempDir,
+    plan: Plan,
+    stop: AtomicBool,
+    pin: Pin,
+    external: ExternalServer,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let target = Target::mysql_unix("/nowhere", "root", None);
+        let external =
+            ExternalServer { target, schema: String::new(), schema_is_theirs: false, journals: "/nowhere".into() };
+        Self {
+            runs: tempfile::tempdir().unwrap(),
+            plan: Plan::parse(PLAN).unwrap(),
+            stop: AtomicBool::new(false),
+            pin: Pin::default(),
+            external,
+        }
+    }
+
+    fn request(&self) -> ExperimentRequest<'_> {
+        ExperimentRequest {
+            plan: &self.plan,
+            quick: false,
+            runs: self.runs.path(),
+            place: ServerSource::Given(&self.external),
+            workers: 1,
+            pin: &self.pin,
+            tool_version: "1",
+            command: Vec::new(),
+            stop: &self.stop,
+        }
+    }
+
+    fn start(&self, script: &Script) -> Result<Finished, LabError> {
+        let request = self.request();
+        let mut prepared = prepared(&request, script);
+        let finished = start_on(&mut prepared, &request, &mut Silent);
+        prepared.end(finished, &mut Silent)
+    }
+
+    fn resume(&self, folder: &ExperimentFolder, script: &'static Script) -> Result<Finished, LabError> {
+        self.stop.store(false, Ordering::Relaxed);
+        resume_on(&self.request(), folder, &mut Silent, |request, _, _| Ok(prepared(request, script)))
+    }
+}
+
+fn prepared<'a>(request: &'a ExperimentRequest<'a>, script: &'a Script) -> PreparedExperiment<'a> {
+    let target = Target::mysql_unix("/nowhere", "root", None);
+    let provider = Box::new(ScriptedServers { script, stop: request.stop, target, turn: Turn::Works });
+    let servers = vec![ServerFacts::from_version_text(script.version)];
+    let host = host_facts(Path::new("/"), None);
+    let workload = truetps_workload::build(&request.plan.workload, SqlDialect::Mysql, 1).unwrap();
+    PreparedExperiment::on(
+        PreparedServers { provider, host, servers },
+        request,
+        workload,
+        RunPresence::announce("test"),
+    )
+}
+
+/// Lives until the end of the process: a resumed experiment may have any lifetime.
+fn script(turns: &[Turn]) -> &'static Script {
+    kept(scripted(turns))
+}
+
+fn scripted(turns: &[Turn]) -> Script {
+    Script { turns: RefCell::new(turns.iter().cloned().collect()), version: "10.11.6-MariaDB", ..Script::default() }
+}
+
+fn kept(script: Script) -> &'static Script {
+    Box::leak(Box::new(script))
+}
+
+/// The reasons of all trials in order; empty for a valid one, `-` for one that has not run.
+fn reasons(folder: &ExperimentFolder) -> Vec<String> {
+    let experiment = folder.experiment().unwrap();
+    let reason = |name: &str| match folder.trial(name).unwrap() {
+        None => "-".to_owned(),
+        Some(trial) => trial.validity.reason().unwrap_or_default().to_owned(),
+    };
+    experiment.schedule.iter().map(|scheduled| reason(&scheduled.name)).collect()
+}
+
+#[test]
+fn each_kind_of_trouble_has_its_reason_and_costs_one_trial() {
+    let bench = Bench::new();
+    let script = script(&[Turn::NotReady, Turn::Works, Turn::Dies, Turn::LoadFails, Turn::Works, Turn::Trouble]);
+    let finished = bench.start(script).unwrap();
+    assert_eq!((finished.gave_up, finished.not_left.is_none()), (None, true));
+    let reasons = reasons(&finished.folder);
+    assert!(reasons[0].starts_with("the server could not be prepared"), "{reasons:?}");
+    assert_eq!(reasons[1..], ["", "the server died", "the load failed", "", "a setting was changed", "", ""]);
+    assert_eq!((script.discarded.get(), script.left.get()), (3, 1));
+}
+
+#[test]
+fn figures_of_an_unchecked_server_are_not_valid_on_disk() {
+    let bench = Bench::new();
+    let script = script(&[Turn::Works, Turn::Dies]);
+    bench.start(script).unwrap();
+    let before = script.before_check.borrow();
+    assert_eq!(before[0].reason(), Some("truetps ended before it had checked the server"));
+    assert_eq!(before[1].reason(), Some("the server died"));
+}
+
+#[test]
+fn five_failures_in_a_row_end_an_experiment_and_four_do_not() {
+    let bench = Bench::new();
+    let fails = |n: usize| vec![Turn::LoadFails; n];
+    let four = bench.start(script(&[fails(4), vec![Turn::Works], fails(3)].concat())).unwrap();
+    assert_eq!(four.gave_up, None);
+    let six = script(&fails(6));
+    let five = bench.start(six).unwrap();
+    let why = five.gave_up.unwrap();
+    assert!(why.contains("5 trials in a row were invalid") && why.contains("the load failed"), "{why}");
+    assert_eq!(reasons(&five.folder)[4..], ["the load failed", "-", "-", "-"]);
+    assert_eq!(six.left.get(), 1, "the server is left in any case");
+}
+
+#[test]
+fn an_interrupted_experiment_ends_and_is_resumed_with_what_is_missing() {
+    let bench = Bench::new();
+    let first = script(&[Turn::Works, Turn::LoadFails, Turn::Interrupted]);
+    let folder = bench.start(first).unwrap().folder;
+    assert_eq!(reasons(&folder)[..4], ["", "the load failed", "interrupted", "-"]);
+    let seven = script(&vec![Turn::Works; 7]);
+    let resumed = bench.resume(&folder, seven).unwrap();
+    assert_eq!(resumed.gave_up, None);
+    assert_eq!(reasons(&folder), [""; 8]);
+    assert_eq!(seven.turns.borrow().len(), 0, "the valid trial is not repeated");
+    let none = script(&[Turn::Dies]);
+    bench.resume(&folder, none).unwrap();
+    assert_eq!((none.turns.borrow().len(), none.left.get()), (1, 0), "nothing is prepared for nothing");
+}
+
+#[test]
+fn only_the_same_server_continues_an_experiment() {
+    let bench = Bench::new();
+    let folder = bench.start(script(&[Turn::Interrupted])).unwrap().folder;
+    let other = kept(Script { version: "8.0.36", ..scripted(&[]) });
+    let error = bench.resume(&folder, other).unwrap_err();
+    assert!(matches!(error, LabError::BegunWithAnother { .. }), "{error}");
+    assert_eq!(other.left.get(), 1);
+}
+
+#[test]
+fn more_blocks_keep_the_trials_that_are_there() {
+    let mut bench = Bench::new();
+    let folder = bench.start(script(&[])).unwrap().folder;
+    let before = folder.experiment().unwrap().schedule;
+    bench.plan.design.blocks = 5;
+    let two = script(&[Turn::Works, Turn::Works, Turn::Dies]);
+    bench.resume(&folder, two).unwrap();
+    let experiment = folder.experiment().unwrap();
+    assert!(experiment.schedule.starts_with(&before) && experiment.schedule.len() == before.len() + 2);
+    assert_eq!((experiment.extensions[0].blocks_before, two.turns.borrow().len()), (4, 1));
+    bench.plan.design.seed += 1;
+    bench.plan.design.blocks = 6;
+    let error = bench.resume(&folder, script(&[])).unwrap_err();
+    assert!(matches!(error, LabError::OtherSchedule), "{error}");
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_ends_the_experiment_and_not_the_restoring() {
+    let bench = Bench::new();
+    let full = Script { cannot_leave: true, ..scripted(&[Turn::Works, Turn::FullDisk]) };
+    let finished = bench.start(&full).unwrap();
+    assert!(finished.gave_up.is_some_and(|why| why.starts_with("trial-0002: ")));
+    assert!(finished.not_left.is_some() && full.left.get() == 1);
+    assert_eq!(reasons(&finished.folder)[..3], ["", "truetps ended before it had checked the server", "-"]);
+}

@@ -1,0 +1,179 @@
+//! A server during one trial: the load, its state afterwards, and its files.
+
+use std::collections::BTreeMap;
+use std::io::ErrorKind;
+use std::path::Path;
+use std::time::Duration;
+
+use truetps_driver::{Client, DriverError, Target, server_settings};
+use truetps_record::{LogVolume, Trial, TrialWriter, write_atomically};
+use truetps_recording::TrialEvent;
+use truetps_sandbox::RunningServer;
+
+use crate::error::LabError;
+use crate::evidence::ServerState;
+use crate::external::{LoadVolume, LogReader};
+use crate::trial::{RanTrial, TrialContext, run_trial};
+
+/// A server that does not answer a trivial query for this long hangs.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
+/// Number of log lines of the server that are kept with a trial and quoted in a reason.
+const LOG_LINES_KEPT: usize = 200;
+const LOG_LINES_QUOTED: usize = 3;
+
+/// What a load reports while it runs: a warning, or an event of the trial.
+pub(crate) enum LoadNews<'a> {
+    Warning(String),
+    Trial(TrialEvent<'a>),
+}
+
+/// A server in its initial state, for one trial.
+pub(crate) trait ReadyServer<'l> {
+    /// The address that the load connects to, and the process id of the server if it is one process of this host.
+    fn address(&self) -> (&'l Target, Option<u32>);
+
+    /// Oddities of its start, reported with the trial.
+    fn take_notes(&mut self) -> Vec<String>;
+
+    /// Runs and records the load. `volume` estimates how much an external server writes to its logs.
+    fn run(
+        &mut self,
+        context: &TrialContext<'_>,
+        volume: Option<&mut LoadVolume>,
+        trial: Trial,
+        writer: TrialWriter,
+        on_news: &mut dyn FnMut(LoadNews<'_>),
+    ) -> RanTrial;
+
+    /// Its state after the load.
+    fn state(&mut self) -> ServerState;
+
+    /// What it has written to its logs for the load, where that is read.
+    fn logged(&mut self) -> Option<LogVolume>;
+
+    /// Whether other sessions may have changed or restarted it: [`crate::server_provider::ServerProvider::trouble`]
+    /// checks that.
+    fn is_external(&self) -> bool;
+
+    /// Writes its option file, log and variables.
+    fn write_files(&mut self, state: &ServerState, path: &Path) -> Result<(), LabError>;
+}
+
+/// A running server, private or external.
+pub(crate) struct TrialServer<'l> {
+    /// For everything that is not measured.
+    pub(crate) client: &'l mut Client,
+    /// Only for an external server: reads how much it writes to its logs.
+    pub(crate) log: Option<&'l mut LogReader>,
+    /// The address that the load connects to.
+    pub(crate) target: &'l Target,
+    /// The address that `client` connects to, for a reconnect.
+    pub(crate) control: Target,
+    /// Settings of the load's sessions that replace the server's.
+    pub(crate) session: BTreeMap<String, String>,
+    /// The process, if truetps started it.
+    pub(crate) server: Option<&'l mut RunningServer>,
+    /// Its process id, if it is one process of this host.
+    pub(crate) pid: Option<u32>,
+    pub(crate) notes: Vec<String>,
+}
+
+impl<'l> ReadyServer<'l> for TrialServer<'l> {
+    fn address(&self) -> (&'l Target, Option<u32>) {
+        (self.target, self.pid)
+    }
+
+    fn take_notes(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.notes)
+    }
+
+    fn run(
+        &mut self,
+        context: &TrialContext<'_>,
+        mut volume: Option<&mut LoadVolume>,
+        trial: Trial,
+        writer: TrialWriter,
+        on_news: &mut dyn FnMut(LoadNews<'_>),
+    ) -> RanTrial {
+        let begun = volume.as_mut().and_then(|volume| volume.begin(self.log.as_deref_mut(), self.client));
+        if let Some(text) = begun {
+            on_news(LoadNews::Warning(text));
+        }
+        run_trial(context, trial, writer, &mut |event| {
+            if let (Some(volume), TrialEvent::Sample(_, sample)) = (&mut volume, event) {
+                let estimate = volume.sample(sample);
+                estimate.map(LoadNews::Warning).into_iter().for_each(&mut *on_news);
+            }
+            on_news(LoadNews::Trial(event));
+        })
+    }
+
+    fn state(&mut self) -> ServerState {
+        // If the client's time limit cannot be set, the server is lost: the query below reports it.
+        let _ = self.client.set_timeout(ANSWER_TIMEOUT);
+        if let Some(status) = self.server.as_mut().and_then(|server| server.exit_status_if_dead()) {
+            return ServerState::Gone(format!("the server died ({status}){}", self.last_words()));
+        }
+        match self.ask() {
+            Ok(()) => ServerState::Answers,
+            Err(error) => ServerState::Gone(format!("the server no longer answers ({error}){}", self.last_words())),
+        }
+    }
+
+    fn logged(&mut self) -> Option<LogVolume> {
+        self.log.as_mut()?.volume_since(self.client).ok()
+    }
+
+    fn is_external(&self) -> bool {
+        self.server.is_none()
+    }
+
+    fn write_files(&mut self, state: &ServerState, path: &Path) -> Result<(), LabError> {
+        if let Some(server) = &self.server {
+            let (name, text) = server.option_file();
+            write_atomically(&path.join(name), text.as_bytes())?;
+            write_atomically(&path.join("error.log"), server.error_log_tail(LOG_LINES_KEPT).as_bytes())?;
+        }
+        // A server that is gone cannot be queried; its option file has the settings of its start.
+        let answers = *state == ServerState::Answers;
+        let variables = if answers { server_settings(self.client).ok() } else { None };
+        if let Some(mut variables) = variables {
+            variables.append(&mut self.session);
+            let text = serde_json::to_vec_pretty(&variables).expect("a map of texts has a JSON form");
+            write_atomically(&path.join("variables.json"), &text)?;
+        }
+        Ok(())
+    }
+}
+
+impl TrialServer<'_> {
+    /// The end of the log of a private server.
+    fn last_words(&self) -> String {
+        match &self.server {
+            None => String::new(),
+            Some(server) => match server.error_log_tail(LOG_LINES_QUOTED) {
+                tail if tail.is_empty() => "; its log is empty".to_owned(),
+                tail => format!("; last log lines: {tail}"),
+            },
+        }
+    }
+
+    /// A trivial query. A healthy server may have closed a session that was idle for a whole trial: a new session asks
+    /// once more.
+    fn ask(&mut self) -> Result<(), DriverError> {
+        let is_closed = |error: &DriverError| match error {
+            DriverError::Io(error) => {
+                matches!(error.kind(), ErrorKind::ConnectionReset | ErrorKind::BrokenPipe | ErrorKind::UnexpectedEof)
+            }
+            DriverError::Closed | DriverError::Server(_) => true,
+            _ => false,
+        };
+        match self.client.query_value("SELECT 1") {
+            Err(error) if is_closed(&error) => {
+                *self.client = Client::connect(&self.control, ANSWER_TIMEOUT)?;
+                self.client.query_value("SELECT 1").map(drop)
+            }
+            other => other.map(drop),
+        }
+    }
+}
