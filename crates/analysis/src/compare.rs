@@ -6,9 +6,9 @@ use truetps_record::{Estimate, Interval, Phase, WorkloadProfile};
 use crate::detail::{CellDetail, TrialDetail, all_waits, cell_detail};
 use crate::effect::{ALPHA, Effect};
 use crate::evidence::Evidence;
+use crate::figure::{Figure, FigureUnit};
 use crate::holm::holm;
 use crate::judge::{Judge, Judgement, Missing};
-use crate::ledger::{LedgerKey, LedgerUnit};
 use crate::loaded::LoadedTrial;
 use crate::order_stats::mean_on;
 use crate::sample::exp;
@@ -43,87 +43,39 @@ pub enum Pairing {
     None,
 }
 
-/// A figure that is compared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(untagged)]
-pub enum Metric {
-    Own(OwnMetric),
-    Ledger(LedgerKey),
+/// Of one trial, as it is compared.
+fn of_trial(figure: Figure, one: &LoadedTrial) -> Option<f64> {
+    let evidence = Evidence::of(one)?;
+    let value = match figure {
+        TPS => Some(evidence.tps()),
+        Figure::MaxGap if one.detail.stalls.unknown.is_some() => None,
+        Figure::MaxGap => Some(one.detail.stalls.max_gap_ms.unwrap_or(0.0).max(GAP_LEAST_MS)),
+        _ => figure.of_trial(one),
+    };
+    value.filter(|value| value.is_finite() && *value >= 0.0)
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum OwnMetric {
-    /// Transactions that ended well, a second: the one that decides.
-    Tps,
-    ResponseUsP99,
-    /// Longest stretch without a transaction that ended well, of each trial.
-    MaxGapMs,
+/// Of the figure it is known only that it is under the one that [`of_trial`] gives.
+fn is_bound(figure: Figure, detail: &TrialDetail) -> bool {
+    figure == Figure::MaxGap
+        && detail.stalls.unknown.is_none()
+        && detail.stalls.max_gap_ms.is_none_or(|gap| gap < GAP_LEAST_MS)
 }
 
-impl Metric {
-    /// All of them, in the order of a comparison.
-    pub fn all() -> Vec<Self> {
-        let own = [OwnMetric::Tps, OwnMetric::ResponseUsP99, OwnMetric::MaxGapMs].map(Self::Own);
-        own.into_iter().chain(LedgerKey::ALL.iter().copied().map(Self::Ledger)).collect()
-    }
-
-    /// As JSON and `--fail-if` have it.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Own(OwnMetric::Tps) => "tps",
-            Self::Own(OwnMetric::ResponseUsP99) => "response_us_p99",
-            Self::Own(OwnMetric::MaxGapMs) => "max_gap_ms",
-            Self::Ledger(key) => key.word(),
-        }
-    }
-
-    /// As people say it.
-    pub(crate) fn short(self) -> Option<&'static str> {
-        match self {
-            Self::Own(OwnMetric::ResponseUsP99) => Some("p99"),
-            Self::Own(OwnMetric::MaxGapMs) => Some("max_gap"),
-            _ => None,
-        }
-    }
-
-    fn of(self, one: &LoadedTrial) -> Option<f64> {
-        let evidence = Evidence::of(one)?;
-        let detail = &one.detail;
-        let figure = match self {
-            Self::Own(OwnMetric::Tps) => Some(evidence.tps()),
-            Self::Own(OwnMetric::ResponseUsP99) => evidence.measured.response.response_us_p99,
-            Self::Own(OwnMetric::MaxGapMs) if detail.stalls.unknown.is_some() => None,
-            Self::Own(OwnMetric::MaxGapMs) => Some(detail.stalls.max_gap_ms.unwrap_or(0.0).max(GAP_LEAST_MS)),
-            Self::Ledger(key) => detail.ledger.as_ref()?.line(key)?.per_tx(),
-        };
-        figure.filter(|figure| figure.is_finite() && *figure >= 0.0)
-    }
-
-    /// Of the figure it is known only that it is under the one that [`Self::of`] gives.
-    fn is_bound(self, detail: &TrialDetail) -> bool {
-        self == Self::Own(OwnMetric::MaxGapMs)
-            && detail.stalls.unknown.is_none()
-            && detail.stalls.max_gap_ms.is_none_or(|gap| gap < GAP_LEAST_MS)
-    }
-
-    /// Differences that are smaller than this mean nothing to anybody, whatever they are relative to.
-    fn least(self) -> f64 {
-        match self {
-            Self::Own(_) => 0.0,
-            Self::Ledger(key) => match key.unit() {
-                LedgerUnit::Count => 0.005,
-                LedgerUnit::Bytes => 1.0,
-                LedgerUnit::Us => 0.05,
-            },
-        }
+/// Differences that are smaller than this mean nothing to anybody, whatever they are relative to.
+fn least(figure: Figure) -> f64 {
+    match figure.unit() {
+        _ if !figure.is_cost() => 0.0,
+        FigureUnit::Bytes => 1.0,
+        FigureUnit::Us => 0.05,
+        _ => 0.005,
     }
 }
 
 /// One figure of both sides.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ComparedLine {
-    pub metric: Metric,
+    pub figure: Figure,
     /// Geometric mean over the trials of a side, the mean where a figure is zero; `None` where no trial has it, or where it is
     /// known of one only that it is under a bound.
     pub a: Option<f64>,
@@ -199,8 +151,8 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    pub fn line(&self, metric: Metric) -> Option<&ComparedLine> {
-        self.lines.iter().find(|line| line.metric == metric)
+    pub fn line(&self, figure: Figure) -> Option<&ComparedLine> {
+        self.lines.iter().find(|line| line.figure == figure)
     }
 }
 
@@ -220,8 +172,7 @@ pub struct CompareOptions<'a> {
 pub fn compare(a: &CompareSide<'_>, b: &CompareSide<'_>, options: &CompareOptions<'_>) -> Comparison {
     let CompareOptions { pairing, smallest_effect, .. } = *options;
     let alpha = ALPHA / options.of.max(1) as f64;
-    let metrics = Metric::all();
-    let compared: Vec<_> = metrics.iter().map(|metric| ComparedFigure::of(*metric, a, b, pairing)).collect();
+    let compared: Vec<_> = Figure::compared().map(|figure| ComparedFigure::of(figure, a, b, pairing)).collect();
     let others: Vec<_> = compared.iter().skip(1).filter_map(|one| one.effect).collect();
     let shared = alpha / others.len().max(1) as f64;
     let others: Vec<_> = others.iter().map(|effect| effect.p_value(shared)).collect();
@@ -233,7 +184,7 @@ pub fn compare(a: &CompareSide<'_>, b: &CompareSide<'_>, options: &CompareOption
             (0, Some(effect)) => (effect.p_value(alpha) <= alpha, alpha),
             (_, Some(_)) => (rejected.next().unwrap_or(false), family.next_alpha),
         };
-        let noise = options.noise.filter(|_| one.metric == TPS);
+        let noise = options.noise.filter(|_| one.figure == TPS);
         one.line(&Judge { passes, alpha, margin: one.margin(smallest_effect), noise })
     });
     let mut lines: Vec<_> = lines.collect();
@@ -257,11 +208,11 @@ pub fn compare(a: &CompareSide<'_>, b: &CompareSide<'_>, options: &CompareOption
     }
 }
 
-const TPS: Metric = Metric::Own(OwnMetric::Tps);
+const TPS: Figure = Figure::Tps;
 
 /// A figure of both sides, not yet judged.
 struct ComparedFigure {
-    metric: Metric,
+    figure: Figure,
     a: Option<f64>,
     b: Option<f64>,
     /// Whether a trial of the side has a bound for its figure only, which then stands for it.
@@ -273,9 +224,9 @@ struct ComparedFigure {
 }
 
 impl ComparedFigure {
-    fn of(metric: Metric, a: &CompareSide<'_>, b: &CompareSide<'_>, pairing: Pairing) -> Self {
+    fn of(figure: Figure, a: &CompareSide<'_>, b: &CompareSide<'_>, pairing: Pairing) -> Self {
         let figures = |side: &CompareSide<'_>| {
-            let of = |one: &&LoadedTrial| Some((one.trial.block, metric.of(one)?));
+            let of = |one: &&LoadedTrial| Some((one.trial.block, of_trial(figure, one)?));
             side.trials.iter().filter_map(of).collect::<Vec<(u32, f64)>>()
         };
         let (a, b) = &match pairing {
@@ -289,7 +240,7 @@ impl ComparedFigure {
             Pairing::Blocks => {
                 let partner = |block: u32| of_a.iter().find(|(other, _)| *other == block);
                 // Neither has finished a transaction: that says nothing of their ratio.
-                let is_void = |block: u32| metric == TPS && has_nothing(a, block) && has_nothing(b, block);
+                let is_void = |block: u32| figure == TPS && has_nothing(a, block) && has_nothing(b, block);
                 let both = of_b.iter().filter(|(block, _)| !is_void(*block));
                 let pairs = both.filter_map(|(block, b)| Some(scale(*b) - scale(partner(*block)?.1)));
                 Effect::paired(&pairs.collect::<Vec<_>>())
@@ -300,7 +251,7 @@ impl ComparedFigure {
             }
         };
         let effect =
-            effect.map(|effect| effect.with_variance_at_least(if metric == TPS { resolution(a, b) } else { 0.0 }));
+            effect.map(|effect| effect.with_variance_at_least(if figure == TPS { resolution(a, b) } else { 0.0 }));
         // The mean whose ratio is the one that is shown.
         let middle = |list: &[(u32, f64)]| {
             let figures: Vec<_> = list.iter().map(|(_, figure)| *figure).collect();
@@ -308,12 +259,12 @@ impl ComparedFigure {
         };
         // Half a transaction stands in for none where there must be a logarithm, and nowhere else.
         let shown = |side: &CompareSide<'_>, list: &[(u32, f64)]| {
-            let is_nothing = metric == TPS && !list.is_empty() && side.evidence().all(|evidence| evidence.is_zero());
+            let is_nothing = figure == TPS && !list.is_empty() && side.evidence().all(|evidence| evidence.is_zero());
             if is_nothing { Some(0.0) } else { middle(list) }
         };
-        let is_bound = |side: &CompareSide<'_>| side.trials.iter().any(|one| metric.is_bound(&one.detail));
+        let is_bound = |side: &CompareSide<'_>| side.trials.iter().any(|one| is_bound(figure, &one.detail));
         Self {
-            metric,
+            figure,
             a: shown(a, &of_a),
             b: shown(b, &of_b),
             a_is_bound: is_bound(a),
@@ -338,7 +289,7 @@ impl ComparedFigure {
         let apart = (self.a.unwrap_or(0.0) - self.b.unwrap_or(0.0)).abs();
         let change = match self.effect {
             // Too small to be of interest, however large it is relative to next to nothing.
-            Some(effect) if effect.n >= 2 && larger > 0.0 && apart < self.metric.least() => Judgement::Equivalent,
+            Some(effect) if effect.n >= 2 && larger > 0.0 && apart < least(self.figure) => Judgement::Equivalent,
             Some(effect) if effect.n >= 2 && larger == 0.0 => Judgement::Equivalent,
             Some(effect) => judge.change(&effect),
             None => Judgement::NotEnoughData { more_trials: None },
@@ -353,7 +304,7 @@ impl ComparedFigure {
         let is_whole = !self.a_is_bound && !self.b_is_bound;
         let effect = self.effect.filter(|_| is_whole);
         ComparedLine {
-            metric: self.metric,
+            figure: self.figure,
             a: self.a.filter(|_| !self.a_is_bound),
             b: self.b.filter(|_| !self.b_is_bound),
             a_under: bound(self.a, self.a_is_bound),
@@ -363,7 +314,7 @@ impl ComparedFigure {
                 .map(|effect| effect.ratio()),
             difference: effect.filter(|_| !self.is_ratio).map(|effect| effect.estimate(|x| x)),
             missing: match (change, self.effect) {
-                (Judgement::NotEnoughData { .. }, Some(effect)) if self.metric == TPS => judge.missing(&effect),
+                (Judgement::NotEnoughData { .. }, Some(effect)) if self.figure == TPS => judge.missing(&effect),
                 _ => None,
             },
             change: if is_sure { change } else { Judgement::NotEnoughData { more_trials: None } },

@@ -2,11 +2,12 @@
 
 use truetps_record::{Counts, Interval, LatencyFigures, Phase};
 
-use crate::compare::{CompareOptions, CompareSide, Comparison, Metric, OwnMetric, Pairing, compare};
+use crate::compare::{CompareOptions, CompareSide, Comparison, Pairing, compare};
 use crate::detail::TrialDetail;
+use crate::figure::Figure;
 use crate::is_cell;
 use crate::judge::Judgement;
-use crate::ledger::{Ledger, LedgerFigure, LedgerKey, LedgerLine};
+use crate::ledger::{Ledger, LedgerFigure, LedgerLine};
 use crate::loaded::LoadedTrial;
 use crate::stalls::Stalls;
 use crate::synthetic::{Random, plan, run};
@@ -15,8 +16,8 @@ use crate::threshold::{Threshold, ThresholdState};
 const REPEATS: u64 = 1000;
 /// Standard deviation of ln(tps) of a trial.
 const NOISE: f64 = 0.05;
-const TPS: Metric = Metric::Own(OwnMetric::Tps);
-const P99: Metric = Metric::Own(OwnMetric::ResponseUsP99);
+const TPS: Figure = Figure::Tps;
+const P99: Figure = Figure::ResponseP99;
 
 /// A side whose trials have these throughputs; a trial's response times follow from it.
 struct Made {
@@ -37,11 +38,11 @@ impl Made {
     /// What a transaction costs, by all lines of the ledger: each scatters for itself.
     fn with_costs(mut self, random: &mut Random, noise: f64) -> Self {
         for one in &mut self.trials {
-            let mut line = |key: &LedgerKey| {
+            let mut line = |key: Figure| {
                 let per_tx = 100.0 * (noise * random.normal()).exp();
-                LedgerLine { key: *key, figure: Ok(LedgerFigure { per_tx, source: String::new() }) }
+                LedgerLine { key, figure: Ok(LedgerFigure { per_tx, source: String::new() }) }
             };
-            one.detail.ledger = Some(Ledger { lines: LedgerKey::ALL.iter().map(&mut line).collect() });
+            one.detail.ledger = Some(Ledger { lines: Figure::costs().map(&mut line).collect() });
         }
         self
     }
@@ -59,8 +60,8 @@ fn options(pairing: Pairing) -> CompareOptions<'static> {
     CompareOptions { pairing, smallest_effect: 0.03, of: 1, noise: None }
 }
 
-fn change_of(comparison: &Comparison, metric: Metric) -> Judgement {
-    comparison.line(metric).unwrap().change
+fn change_of(comparison: &Comparison, figure: Figure) -> Judgement {
+    comparison.line(figure).unwrap().change
 }
 
 fn is_claim(change: Judgement) -> bool {
@@ -82,7 +83,7 @@ fn noisy_trials(random: &mut Random, tps: f64, drifts: &[f64], noise: f64) -> Ve
 #[test]
 fn nothing_is_found_where_nothing_is() {
     let mut thresholds = vec!["tps<-1%".to_owned(), "p99>1%".to_owned()];
-    thresholds.extend(LedgerKey::ALL.iter().take(6).map(|key| format!("{}>1%", key.word())));
+    thresholds.extend(Figure::costs().take(6).map(|key| format!("{}>1%", key.key())));
     let thresholds: Vec<Threshold> = thresholds.iter().map(|text| text.parse().unwrap()).collect();
     let noisier = 3.0 * NOISE;
     for (seed, n_a, n_b, noise_a, pairing) in [
@@ -220,7 +221,7 @@ fn a_trial_without_a_transaction_has_its_say() {
 /// Gaps under 100 ms are not recorded: of such a side a bound is known, and no figure.
 #[test]
 fn a_gap_that_is_not_recorded_is_no_figure() {
-    const GAP: Metric = Metric::Own(OwnMetric::MaxGapMs);
+    const GAP: Figure = Figure::MaxGap;
     let side = |gaps: &[Option<f64>]| {
         let mut made = Made::of(&vec![1000.0; gaps.len()]);
         for (one, gap) in made.trials.iter_mut().zip(gaps) {

@@ -6,11 +6,11 @@ use truetps_record::{Histogram, Phase, ProbeSource, Suspension, Trial};
 
 use crate::absence::Absent;
 use crate::coincident::{coincident, ordinary};
+use crate::figure::{Figure, FigureGroup, FigureValues};
 use crate::latency::together;
-use crate::ledger::{Ledger, LedgerFigure, LedgerInput, LedgerKey, LedgerLine, ledger};
+use crate::ledger::{Ledger, LedgerFigure, LedgerInput, LedgerLine, ledger};
 use crate::loaded::LoadedTrial;
-use crate::order_stats::{largest, mean};
-use crate::stalls::{StallKind, Stalls, StallsUnknown, stalls};
+use crate::stalls::{Stalls, StallsUnknown, stalls};
 use crate::waits::{TopWaits, WaitSeries, Waits};
 
 /// What happened within a trial.
@@ -29,13 +29,9 @@ pub struct TrialDetail {
 pub struct CellDetail {
     /// Trials whose stalls are known; the others say why not.
     pub trials_watched: usize,
-    pub stalls: usize,
-    pub dips: usize,
-    pub stalled_ms: f64,
-    pub watched_ms: f64,
-    pub longest_ms: Option<f64>,
-    /// Longest of all trials; `None`: none was as long as 100 ms.
-    pub max_gap_ms: Option<f64>,
+    /// Of the trials whose stalls are known: sums, and the longest of all.
+    #[serde(flatten)]
+    pub stalls: FigureValues,
     /// Geometric means over trials (means where one is zero); the source is named by the first trial that has the line.
     pub ledger: Ledger,
     /// What sessions waited on, longest first; `None` where no trial has seen a wait.
@@ -47,20 +43,30 @@ pub struct CellDetail {
 
 /// What the trials of one configuration have in common.
 pub fn cell_detail(trials: &[&LoadedTrial]) -> CellDetail {
-    let watched: Vec<_> =
-        trials.iter().map(|one| &one.detail.stalls).filter(|stalls| stalls.unknown.is_none()).collect();
-    let count = |kind| watched.iter().flat_map(|stalls| &stalls.list).filter(|one| one.kind == kind).count();
+    let over_trials =
+        |figure: Figure| figure.over_trials().combine(trials.iter().filter_map(|one| figure.of_trial(one)));
     CellDetail {
-        trials_watched: watched.len(),
-        stalls: count(StallKind::Stall),
-        dips: count(StallKind::Dip),
-        stalled_ms: sum(&watched, |stalls| stalls.stalled_ms),
-        watched_ms: sum(&watched, |stalls| stalls.watched_ms),
-        longest_ms: largest(watched.iter().filter_map(|stalls| stalls.longest_ms)),
-        max_gap_ms: largest(watched.iter().filter_map(|stalls| stalls.max_gap_ms)),
-        ledger: Ledger { lines: LedgerKey::ALL.iter().filter_map(|key| mean_line(trials, *key)).collect() },
+        trials_watched: trials.iter().filter(|one| one.detail.stalls.unknown.is_none()).count(),
+        stalls: FigureValues::new(|figure| figure.group() == FigureGroup::Stalls, over_trials),
+        ledger: Ledger { lines: Figure::costs().filter_map(|figure| mean_line(trials, figure)).collect() },
         waits: all_waits(trials).map(|waits| waits.bounded()),
         latency: together(trials.iter().filter_map(|one| one.latency.as_ref())),
+    }
+}
+
+impl CellDetail {
+    /// `None` where no trial has it.
+    pub fn get(&self, figure: Figure) -> Option<f64> {
+        match figure.group() {
+            FigureGroup::Stalls => self.stalls.get(figure).filter(|_| self.trials_watched > 0),
+            _ => self.ledger.line(figure)?.per_tx(),
+        }
+    }
+
+    /// Part of the measured time that is in stalls, 0 to 1.
+    pub fn stalled_share(&self) -> f64 {
+        let of = |figure| self.get(figure).unwrap_or(0.0);
+        of(Figure::Stalled) / of(Figure::Watched).max(1.0)
     }
 }
 
@@ -69,17 +75,12 @@ pub(crate) fn all_waits(trials: &[&LoadedTrial]) -> Option<TopWaits> {
     TopWaits::of_trials(trials.iter().filter_map(|one| one.detail.top_waits.as_ref()))
 }
 
-/// An empty sum of floating-point numbers is -0.0, and would be shown as that.
-fn sum(watched: &[&Stalls], of: impl Fn(&Stalls) -> f64) -> f64 {
-    watched.iter().fold(0.0, |sum, one| sum + of(one))
-}
-
 /// `None` where no trial has a ledger.
-fn mean_line(trials: &[&LoadedTrial], key: LedgerKey) -> Option<LedgerLine> {
+fn mean_line(trials: &[&LoadedTrial], key: Figure) -> Option<LedgerLine> {
     let lines: Vec<_> = trials.iter().filter_map(|one| one.detail.ledger.as_ref()?.line(key)).collect();
     let first = lines.first()?;
     let source = lines.iter().find_map(|line| Some(&line.figure.as_ref().ok()?.source));
-    let figure = mean(lines.iter().filter_map(|line| line.per_tx())).zip(source);
+    let figure = key.over_trials().combine(lines.iter().filter_map(|line| line.per_tx())).zip(source);
     let figure = figure.map(|(per_tx, source)| LedgerFigure { per_tx, source: source.clone() });
     let why = || first.figure.as_ref().err().cloned().unwrap_or(Absent::NotCounted);
     Some(LedgerLine { key, figure: figure.ok_or_else(why) })

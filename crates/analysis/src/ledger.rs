@@ -5,6 +5,7 @@ use serde::{Serialize, Serializer};
 use truetps_record::{BUCKET_MS, CPU_MIN_US, Interval, Measured, Phase, ProbePoint, ProbeSeries};
 
 use crate::absence::{Absent, TooFewOf};
+use crate::figure::Figure;
 use crate::ledger_sources::{IO_WRITTEN, KnownVariables, cuts_lock_waits, sources, why_not_counted};
 
 /// Readings must be so near to the beginning and the end of the measure phase, as a share of its length.
@@ -18,7 +19,7 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    pub fn line(&self, key: LedgerKey) -> Option<&LedgerLine> {
+    pub fn line(&self, key: Figure) -> Option<&LedgerLine> {
         self.lines.iter().find(|line| line.key == key)
     }
 }
@@ -26,14 +27,14 @@ impl Ledger {
 /// One resource.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LedgerLine {
-    pub key: LedgerKey,
+    pub key: Figure,
     pub figure: Result<LedgerFigure, Absent>,
 }
 
 /// What a transaction took of a resource.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LedgerFigure {
-    /// In [`LedgerKey::unit`].
+    /// In [`Figure::unit`].
     pub per_tx: f64,
     /// The counters that it was made from, in the server's words.
     pub source: String,
@@ -57,68 +58,6 @@ impl Serialize for LedgerLine {
     }
 }
 
-/// Unit of a line, per transaction.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum LedgerUnit {
-    Count,
-    Bytes,
-    Us,
-}
-
-macro_rules! ledger_keys {
-    ($($key:ident $word:literal $unit:ident $name:literal,)*) => {
-        /// The resources, in the order of the ledger.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-        pub enum LedgerKey {
-            $(#[doc = $name] #[serde(rename = $word)] $key,)*
-        }
-
-        impl LedgerKey {
-            pub const ALL: &[Self] = &[$(Self::$key),*];
-
-            /// As JSON and CSV have it: with its unit last.
-            pub fn word(self) -> &'static str {
-                match self { $(Self::$key => $word,)* }
-            }
-
-            pub fn unit(self) -> LedgerUnit {
-                match self { $(Self::$key => LedgerUnit::$unit,)* }
-            }
-
-            /// For people.
-            pub fn name(self) -> &'static str {
-                match self { $(Self::$key => $name,)* }
-            }
-        }
-    };
-}
-
-ledger_keys! {
-    RowsChanged "rows_changed_per_tx" Count "rows changed",
-    ClientCpu "client_cpu_us_per_tx" Us "client CPU",
-    ServerCpu "server_cpu_us_per_tx" Us "server CPU",
-    ClientSwitches "client_context_switches_per_tx" Count "client context switches",
-    ServerSwitches "server_context_switches_per_tx" Count "server context switches",
-    RedoBytes "redo_bytes_per_tx" Bytes "redo log",
-    RedoWrites "redo_writes_per_tx" Count "redo log writes",
-    RedoSyncs "redo_syncs_per_tx" Count "redo log syncs",
-    EngineSyncs "engine_syncs_per_tx" Count "redo log and data file syncs",
-    BinlogBytes "binlog_bytes_per_tx" Bytes "binlog",
-    BinlogSyncs "binlog_syncs_per_tx" Count "binlog syncs",
-    PagesWritten "pages_written_per_tx" Count "pages written",
-    PagesCreated "pages_created_per_tx" Count "pages created",
-    PagesRead "pages_read_per_tx" Count "pages read",
-    DoublewritePages "doublewrite_pages_per_tx" Count "doublewrite pages",
-    RowLockWaits "row_lock_waits_per_tx" Count "row-lock waits",
-    RowLockTime "row_lock_us_per_tx" Us "row-lock wait time",
-    NetworkIn "network_received_bytes_per_tx" Bytes "received by the server",
-    NetworkOut "network_sent_bytes_per_tx" Bytes "sent by the server",
-    DiskWrites "disk_writes_per_tx" Count "disk writes (whole device)",
-    DiskBytes "disk_write_bytes_per_tx" Bytes "bytes written (whole device)",
-    DiskFlushes "disk_flushes_per_tx" Count "disk flushes (whole device)",
-}
-
 /// Everything that a ledger is made from.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LedgerInput<'a> {
@@ -134,12 +73,12 @@ pub(crate) struct LedgerInput<'a> {
 /// What a transaction of this trial cost.
 pub(crate) fn ledger(input: &LedgerInput<'_>) -> Ledger {
     let window = input.probe.and_then(|probe| LedgerWindow::of(input, probe));
-    let lines = LedgerKey::ALL.iter().map(|key| LedgerLine { key: *key, figure: figure(input, window.as_ref(), *key) });
+    let lines = Figure::costs().map(|key| LedgerLine { key, figure: figure(input, window.as_ref(), key) });
     Ledger { lines: lines.collect() }
 }
 
 /// A figure and what it was made from, or why there is none.
-fn figure(input: &LedgerInput<'_>, window: Option<&LedgerWindow<'_>>, key: LedgerKey) -> Result<LedgerFigure, Absent> {
+fn figure(input: &LedgerInput<'_>, window: Option<&LedgerWindow<'_>>, key: Figure) -> Result<LedgerFigure, Absent> {
     let own = own_figure(input, key);
     let found = own.or_else(|| window?.figure(key, input));
     let figure = found.ok_or_else(|| why_absent(input, window, key))?;
@@ -147,13 +86,13 @@ fn figure(input: &LedgerInput<'_>, window: Option<&LedgerWindow<'_>>, key: Ledge
         return Err(why);
     }
     match (key, window) {
-        (LedgerKey::ServerCpu, _) if figure.per_tx * (input.measured.counts.ok as f64) < CPU_MIN_US => {
+        (Figure::ServerCpu, _) if figure.per_tx * (input.measured.counts.ok as f64) < CPU_MIN_US => {
             Err(Absent::TooFew { of: TooFewOf::CpuTicks })
         }
-        (LedgerKey::PagesWritten, Some(window)) if window.is_too_coarse(input.variables) => {
+        (Figure::PagesWritten, Some(window)) if window.is_too_coarse(input.variables) => {
             Err(Absent::TooFew { of: TooFewOf::PageSteps })
         }
-        (LedgerKey::RowLockTime, Some(window)) if cuts_lock_waits(window.probe, input.variables) => {
+        (Figure::RowLockTime, Some(window)) if cuts_lock_waits(window.probe, input.variables) => {
             window.row_lock_time(figure)
         }
         _ => Ok(figure),
@@ -161,24 +100,24 @@ fn figure(input: &LedgerInput<'_>, window: Option<&LedgerWindow<'_>>, key: Ledge
 }
 
 /// What every trial knows of itself, probe or not.
-fn own_figure(input: &LedgerInput<'_>, key: LedgerKey) -> Option<LedgerFigure> {
+fn own_figure(input: &LedgerInput<'_>, key: Figure) -> Option<LedgerFigure> {
     let Measured { resources, counts, .. } = input.measured;
     let (per_tx, source) = match key {
         // What is not counted, as in a script's run, is not written either.
-        LedgerKey::RowsChanged => {
+        Figure::RowsChanged => {
             let rows =
                 (counts.rows_changed > 0 && counts.ok > 0).then(|| counts.rows_changed as f64 / counts.ok as f64);
             (rows, "the server's answers")
         }
-        LedgerKey::ClientCpu => (resources.client_cpu_us_per_tx, "CPU time of the engine's threads"),
-        LedgerKey::ServerCpu => (resources.server_cpu_us_per_tx, "CPU time of the server"),
+        Figure::ClientCpu => (resources.client_cpu_us_per_tx, "CPU time of the engine's threads"),
+        Figure::ServerCpu => (resources.server_cpu_us_per_tx, "CPU time of the server"),
         _ => return None,
     };
     per_tx.map(|per_tx| LedgerFigure { per_tx, source: source.to_owned() })
 }
 
-fn why_absent(input: &LedgerInput<'_>, window: Option<&LedgerWindow<'_>>, key: LedgerKey) -> Absent {
-    if key == LedgerKey::RowsChanged {
+fn why_absent(input: &LedgerInput<'_>, window: Option<&LedgerWindow<'_>>, key: Figure) -> Absent {
+    if key == Figure::RowsChanged {
         return Absent::NoRowsChanged;
     }
     if let Some(file) = input.damaged {
@@ -227,7 +166,7 @@ impl<'a> LedgerWindow<'a> {
         Some(Self { probe, from_ms: first.start_ms, to_ms: last.start_ms + last.length_ms, intervals: input.intervals })
     }
 
-    fn figure(&self, key: LedgerKey, input: &LedgerInput<'_>) -> Option<LedgerFigure> {
+    fn figure(&self, key: Figure, input: &LedgerInput<'_>) -> Option<LedgerFigure> {
         sources(key).filter(|source| source.holds(input.variables)).find_map(|source| {
             let mut sum = 0.0;
             for (factor, name) in source.names {
@@ -369,13 +308,7 @@ mod tests {
         ProbeSeries::of(&header, [sample(1010.0, 1.01), sample(3000.0, 3.0), sample(5020.0, 5.02)])
     }
 
-    fn check(
-        probe: &ProbeSeries,
-        variables: &[(&str, &str)],
-        key: LedgerKey,
-        expect: Result<f64, Absent>,
-        source: &str,
-    ) {
+    fn check(probe: &ProbeSeries, variables: &[(&str, &str)], key: Figure, expect: Result<f64, Absent>, source: &str) {
         let measured = Measured { counts: Counts { ok: 400, ..Counts::default() }, ..Measured::default() };
         let variables = variables.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
         let intervals = intervals();
@@ -394,9 +327,9 @@ mod tests {
     #[test]
     fn growth_over_the_measure_phase_per_transaction() {
         let series = probe(&[("status.Innodb_os_log_written", 7e9, 50_000.0)], &[]);
-        check(&series, &[], LedgerKey::RedoBytes, Ok(500.0), "Innodb_os_log_written");
-        check(&series, &[], LedgerKey::BinlogBytes, Err(Absent::NotCounted), "");
-        check(&series, &[], LedgerKey::ServerCpu, Err(Absent::NotCounted), "");
+        check(&series, &[], Figure::RedoBytes, Ok(500.0), "Innodb_os_log_written");
+        check(&series, &[], Figure::BinlogBytes, Err(Absent::NotCounted), "");
+        check(&series, &[], Figure::ServerCpu, Err(Absent::NotCounted), "");
     }
 
     #[test]
@@ -404,37 +337,37 @@ mod tests {
         let syncs = ("status.Innodb_data_fsyncs", 5.0, 110.0);
         let data = ("file.wait/io/file/innodb/innodb_data_file.misc", 3.0, 10.0);
         let own = ("status.Innodb_os_log_fsyncs", 0.0, 101.0);
-        check(&probe(&[syncs, data, own], &[]), &[], LedgerKey::RedoSyncs, Ok(1.01), "Innodb_os_log_fsyncs");
+        check(&probe(&[syncs, data, own], &[]), &[], Figure::RedoSyncs, Ok(1.01), "Innodb_os_log_fsyncs");
         let words = "Innodb_data_fsyncs - file.wait/io/file/innodb/innodb_data_file.misc (all syncs except data file \
                      syncs)";
-        check(&probe(&[syncs, data], &[]), &[], LedgerKey::RedoSyncs, Ok(1.0), words);
+        check(&probe(&[syncs, data], &[]), &[], Figure::RedoSyncs, Ok(1.0), words);
         let why = "performance_schema is OFF";
         let refused = Absent::Refused { answer: why.to_owned() };
-        check(&probe(&[syncs], &[("file", why)]), &[], LedgerKey::RedoSyncs, Err(refused), "");
+        check(&probe(&[syncs], &[("file", why)]), &[], Figure::RedoSyncs, Err(refused), "");
     }
 
     #[test]
     fn groups_are_syncs_only_where_each_is_flushed() {
         let series = probe(&[("status.Binlog_group_commits", 0.0, 40.0)], &[]);
         let source = "Binlog_group_commits (one for each group, as sync_binlog is 1)";
-        check(&series, &[("sync_binlog", "1")], LedgerKey::BinlogSyncs, Ok(0.4), source);
-        check(&series, &[("sync_binlog", "0")], LedgerKey::BinlogSyncs, Err(Absent::NotCounted), "");
+        check(&series, &[("sync_binlog", "1")], Figure::BinlogSyncs, Ok(0.4), source);
+        check(&series, &[("sync_binlog", "0")], Figure::BinlogSyncs, Err(Absent::NotCounted), "");
     }
 
     #[test]
     fn what_was_not_read_in_time_is_absent() {
         let mut series = probe(&[("disk.flushes", 0.0, 1.0)], &[]);
-        check(&series, &[], LedgerKey::DiskFlushes, Ok(0.01), "disk.flushes");
+        check(&series, &[], Figure::DiskFlushes, Ok(0.01), "disk.flushes");
         let header = ProbeHeader::of_version_1(1e3, None);
         series = ProbeSeries::of(&header, []);
-        check(&series, &[], LedgerKey::DiskFlushes, Err(Absent::NotCounted), "");
+        check(&series, &[], Figure::DiskFlushes, Err(Absent::NotCounted), "");
     }
 
     /// The same load on 13, 16, 17 and 18: contexts that a version does not have, or that nothing happens in, are no reason for
     /// an absent line.
     #[test]
     fn pages_of_postgres_mean_the_same_in_every_version() {
-        let (written, created) = (LedgerKey::PagesWritten, LedgerKey::PagesCreated);
+        let (written, created) = (Figure::PagesWritten, Figure::PagesCreated);
         let old = [
             ("pg_stat_bgwriter.buffers_checkpoint", 5.0, 30.0),
             ("pg_stat_bgwriter.buffers_clean", 0.0, 20.0),
@@ -478,7 +411,7 @@ mod tests {
             ],
             &[],
         );
-        let (redo, engine) = (LedgerKey::RedoSyncs, LedgerKey::EngineSyncs);
+        let (redo, engine) = (Figure::RedoSyncs, Figure::EngineSyncs);
         check(&series, &[("innodb_flush_method", "O_DIRECT")], redo, Ok(0.01), "Innodb_os_log_fsyncs");
         let no_call = |setting, value: &str| Err(Absent::SyncWithoutCall { setting, value: value.to_owned() });
         let method = "innodb_flush_method";
@@ -499,7 +432,7 @@ mod tests {
             let measured = Measured { counts, ..Measured::default() };
             let (probe, variables, damaged) = (None, None, None);
             let ledger = ledger(&LedgerInput { measured: &measured, intervals: &[], probe, variables, damaged });
-            ledger.line(LedgerKey::RowsChanged).unwrap().clone()
+            ledger.line(Figure::RowsChanged).unwrap().clone()
         };
         assert_eq!(line(500).per_tx(), Some(1.25));
         assert_eq!(line(0).figure, Err(Absent::NoRowsChanged));
@@ -508,8 +441,8 @@ mod tests {
     #[test]
     fn a_few_ticks_of_cpu_are_no_figure() {
         let too_few = Absent::TooFew { of: TooFewOf::CpuTicks };
-        check(&probe(&[("server.cpu_us", 5e6, 24e3)], &[]), &[], LedgerKey::ServerCpu, Err(too_few), "");
-        check(&probe(&[("server.cpu_us", 5e6, 26e3)], &[]), &[], LedgerKey::ServerCpu, Ok(260.0), "server.cpu_us");
+        check(&probe(&[("server.cpu_us", 5e6, 24e3)], &[]), &[], Figure::ServerCpu, Err(too_few), "");
+        check(&probe(&[("server.cpu_us", 5e6, 26e3)], &[]), &[], Figure::ServerCpu, Ok(260.0), "server.cpu_us");
     }
 
     /// Time in milliseconds, waits, and sessions that wait at each reading.
@@ -526,7 +459,7 @@ mod tests {
     fn short_waits_of_a_mariadb_are_not_timed() {
         let mariadb = &[("status.Binlog_group_commit_trigger_count", 0.0, 0.0)];
         let check = |series, version, expect, source| {
-            check(&series, &[("version", version)], LedgerKey::RowLockTime, expect, source);
+            check(&series, &[("version", version)], Figure::RowLockTime, expect, source);
         };
         let new = "10.11.19-MariaDB";
         check(lock_waits(6.0, 100.0, 2.0, &[]), "8.0.36", Ok(60.0), "Innodb_row_lock_time");

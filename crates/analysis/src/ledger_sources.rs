@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use truetps_record::ProbeSeries;
 
 use crate::absence::Absent;
-use crate::ledger::LedgerKey;
+use crate::figure::Figure;
 
 /// One way to know a line: a sum of counters, with their factors.
 pub(crate) struct LedgerSource {
@@ -43,11 +43,11 @@ fn setting<'a>(variables: KnownVariables<'a>, name: &str) -> Option<&'a str> {
 /// Factors and counters. A `*` stands for whatever is there: what a server does not have is no part of the sum.
 type Names = &'static [(f64, &'static str)];
 
-const fn plain(key: LedgerKey, names: Names) -> (LedgerKey, LedgerSource) {
+const fn plain(key: Figure, names: Names) -> (Figure, LedgerSource) {
     noted(key, names, "")
 }
 
-const fn noted(key: LedgerKey, names: Names, note: &'static str) -> (LedgerKey, LedgerSource) {
+const fn noted(key: Figure, names: Names, note: &'static str) -> (Figure, LedgerSource) {
     (key, LedgerSource { names, note, needs_sync_binlog: false })
 }
 
@@ -60,43 +60,43 @@ const IO_EXTENDED: &str = "pg_stat_io.relation.*.extend_pages";
 const WITH_GROWTH: &str = "including writes that extended files";
 
 /// The ways to know each line, the best one first. Where a server does not have the counters of one, the next is tried.
-const SOURCES: &[(LedgerKey, LedgerSource)] = &[
-    plain(LedgerKey::ClientCpu, &[(1.0, "generator.cpu_us")]),
-    plain(LedgerKey::ServerCpu, &[(1.0, "server.cpu_us")]),
-    plain(LedgerKey::ClientSwitches, &[(1.0, "generator.context_switches")]),
-    plain(LedgerKey::ServerSwitches, &[(1.0, "server.context_switches")]),
-    plain(LedgerKey::RedoBytes, &[(1.0, "status.Innodb_os_log_written")]),
-    plain(LedgerKey::RedoBytes, &[(1.0, "pg_stat_wal.wal_bytes")]),
-    plain(LedgerKey::RedoBytes, &[(1.0, "pg_lsn.insert_bytes")]),
-    plain(LedgerKey::RedoWrites, &[(1.0, "status.Innodb_log_writes")]),
-    plain(LedgerKey::RedoWrites, &[(1.0, "pg_stat_wal.wal_write")]),
-    plain(LedgerKey::RedoWrites, &[(1.0, "pg_stat_io.wal.normal.writes")]),
-    plain(LedgerKey::RedoSyncs, &[(1.0, "status.Innodb_os_log_fsyncs")]),
-    noted(LedgerKey::RedoSyncs, &[(1.0, LOG_FILE_MISC)], "performance_schema"),
+const SOURCES: &[(Figure, LedgerSource)] = &[
+    plain(Figure::ClientCpu, &[(1.0, "generator.cpu_us")]),
+    plain(Figure::ServerCpu, &[(1.0, "server.cpu_us")]),
+    plain(Figure::ClientSwitches, &[(1.0, "generator.context_switches")]),
+    plain(Figure::ServerSwitches, &[(1.0, "server.context_switches")]),
+    plain(Figure::RedoBytes, &[(1.0, "status.Innodb_os_log_written")]),
+    plain(Figure::RedoBytes, &[(1.0, "pg_stat_wal.wal_bytes")]),
+    plain(Figure::RedoBytes, &[(1.0, "pg_lsn.insert_bytes")]),
+    plain(Figure::RedoWrites, &[(1.0, "status.Innodb_log_writes")]),
+    plain(Figure::RedoWrites, &[(1.0, "pg_stat_wal.wal_write")]),
+    plain(Figure::RedoWrites, &[(1.0, "pg_stat_io.wal.normal.writes")]),
+    plain(Figure::RedoSyncs, &[(1.0, "status.Innodb_os_log_fsyncs")]),
+    noted(Figure::RedoSyncs, &[(1.0, LOG_FILE_MISC)], "performance_schema"),
     noted(
-        LedgerKey::RedoSyncs,
+        Figure::RedoSyncs,
         &[(1.0, "status.Innodb_data_fsyncs"), (-1.0, DATA_FILE_MISC)],
         "all syncs except data file syncs",
     ),
-    plain(LedgerKey::RedoSyncs, &[(1.0, "pg_stat_wal.wal_sync")]),
-    plain(LedgerKey::RedoSyncs, &[(1.0, "pg_stat_io.wal.normal.fsyncs")]),
-    plain(LedgerKey::EngineSyncs, &[(1.0, "status.Innodb_data_fsyncs")]),
-    plain(LedgerKey::BinlogBytes, &[(1.0, "status.Binlog_bytes_written")]),
-    noted(LedgerKey::BinlogBytes, &[(1.0, "file.wait/io/file/sql/binlog.write_bytes")], "performance_schema"),
-    noted(LedgerKey::BinlogSyncs, &[(1.0, BINLOG_MISC)], "performance_schema"),
+    plain(Figure::RedoSyncs, &[(1.0, "pg_stat_wal.wal_sync")]),
+    plain(Figure::RedoSyncs, &[(1.0, "pg_stat_io.wal.normal.fsyncs")]),
+    plain(Figure::EngineSyncs, &[(1.0, "status.Innodb_data_fsyncs")]),
+    plain(Figure::BinlogBytes, &[(1.0, "status.Binlog_bytes_written")]),
+    noted(Figure::BinlogBytes, &[(1.0, "file.wait/io/file/sql/binlog.write_bytes")], "performance_schema"),
+    noted(Figure::BinlogSyncs, &[(1.0, BINLOG_MISC)], "performance_schema"),
     (
-        LedgerKey::BinlogSyncs,
+        Figure::BinlogSyncs,
         LedgerSource {
             names: &[(1.0, "status.Binlog_group_commits")],
             note: "one for each group, as sync_binlog is 1",
             needs_sync_binlog: true,
         },
     ),
-    plain(LedgerKey::PagesWritten, &[(1.0, "status.Innodb_pages_written")]),
+    plain(Figure::PagesWritten, &[(1.0, "status.Innodb_pages_written")]),
     // From 16 on; `buffers_backend` has both of these in it, too, and cannot be parted.
-    noted(LedgerKey::PagesWritten, &[(1.0, IO_WRITTEN), (1.0, IO_EXTENDED)], WITH_GROWTH),
+    noted(Figure::PagesWritten, &[(1.0, IO_WRITTEN), (1.0, IO_EXTENDED)], WITH_GROWTH),
     noted(
-        LedgerKey::PagesWritten,
+        Figure::PagesWritten,
         &[
             (1.0, "pg_stat_bgwriter.buffers_checkpoint"),
             (1.0, "pg_stat_bgwriter.buffers_clean"),
@@ -106,46 +106,38 @@ const SOURCES: &[(LedgerKey, LedgerSource)] = &[
     ),
     // Of runs that were recorded before the probe read pages in `pg_stat_io`.
     noted(
-        LedgerKey::PagesWritten,
+        Figure::PagesWritten,
         &[(1.0, "pg_stat_checkpointer.buffers_written"), (1.0, "pg_stat_bgwriter.buffers_clean")],
         "without pages written by sessions",
     ),
-    plain(LedgerKey::PagesCreated, &[(1.0, "status.Innodb_pages_created")]),
-    plain(LedgerKey::PagesCreated, &[(1.0, IO_EXTENDED)]),
-    plain(LedgerKey::PagesRead, &[(1.0, "status.Innodb_pages_read")]),
-    plain(LedgerKey::PagesRead, &[(1.0, "pg_stat_database.blks_read")]),
-    plain(LedgerKey::DoublewritePages, &[(1.0, "status.Innodb_dblwr_pages_written")]),
-    plain(LedgerKey::RowLockWaits, &[(1.0, "status.Innodb_row_lock_waits")]),
-    plain(LedgerKey::RowLockTime, &[(1000.0, "status.Innodb_row_lock_time")]),
-    noted(
-        LedgerKey::NetworkIn,
-        &[(1.0, "status.Bytes_received"), (-1.0, "probe.sent_bytes")],
-        "without the probe's own",
-    ),
-    noted(
-        LedgerKey::NetworkOut,
-        &[(1.0, "status.Bytes_sent"), (-1.0, "probe.received_bytes")],
-        "without the probe's own",
-    ),
-    plain(LedgerKey::DiskWrites, &[(1.0, "disk.writes")]),
-    plain(LedgerKey::DiskBytes, &[(1.0, "disk.write_bytes")]),
-    plain(LedgerKey::DiskFlushes, &[(1.0, "disk.flushes")]),
+    plain(Figure::PagesCreated, &[(1.0, "status.Innodb_pages_created")]),
+    plain(Figure::PagesCreated, &[(1.0, IO_EXTENDED)]),
+    plain(Figure::PagesRead, &[(1.0, "status.Innodb_pages_read")]),
+    plain(Figure::PagesRead, &[(1.0, "pg_stat_database.blks_read")]),
+    plain(Figure::DoublewritePages, &[(1.0, "status.Innodb_dblwr_pages_written")]),
+    plain(Figure::RowLockWaits, &[(1.0, "status.Innodb_row_lock_waits")]),
+    plain(Figure::RowLockTime, &[(1000.0, "status.Innodb_row_lock_time")]),
+    noted(Figure::NetworkIn, &[(1.0, "status.Bytes_received"), (-1.0, "probe.sent_bytes")], "without the probe's own"),
+    noted(Figure::NetworkOut, &[(1.0, "status.Bytes_sent"), (-1.0, "probe.received_bytes")], "without the probe's own"),
+    plain(Figure::DiskWrites, &[(1.0, "disk.writes")]),
+    plain(Figure::DiskBytes, &[(1.0, "disk.write_bytes")]),
+    plain(Figure::DiskFlushes, &[(1.0, "disk.flushes")]),
 ];
 
-pub(crate) fn sources(key: LedgerKey) -> impl Iterator<Item = &'static LedgerSource> {
+pub(crate) fn sources(key: Figure) -> impl Iterator<Item = &'static LedgerSource> {
     SOURCES.iter().filter(move |(of, _)| *of == key).map(|(_, source)| source)
 }
 
 /// Settings with which writes of a log or of data files are synchronous: no sync is called, and none counted.
-const NO_CALLS: &[(&[LedgerKey], &str, &[&str])] = &[
-    (&[LedgerKey::RedoSyncs], "wal_sync_method", &["open_sync", "open_datasync"]),
-    (&[LedgerKey::RedoSyncs, LedgerKey::EngineSyncs], "innodb_flush_method", &["O_DSYNC"]),
-    (&[LedgerKey::RedoSyncs, LedgerKey::EngineSyncs], "innodb_log_file_write_through", &["ON"]),
-    (&[LedgerKey::EngineSyncs], "innodb_data_file_write_through", &["ON"]),
+const NO_CALLS: &[(&[Figure], &str, &[&str])] = &[
+    (&[Figure::RedoSyncs], "wal_sync_method", &["open_sync", "open_datasync"]),
+    (&[Figure::RedoSyncs, Figure::EngineSyncs], "innodb_flush_method", &["O_DSYNC"]),
+    (&[Figure::RedoSyncs, Figure::EngineSyncs], "innodb_log_file_write_through", &["ON"]),
+    (&[Figure::EngineSyncs], "innodb_data_file_write_through", &["ON"]),
 ];
 
 /// Why the counters of a line miss what it is about, where they do.
-pub(crate) fn why_not_counted(key: LedgerKey, variables: KnownVariables<'_>) -> Option<Absent> {
+pub(crate) fn why_not_counted(key: Figure, variables: KnownVariables<'_>) -> Option<Absent> {
     let found = NO_CALLS.iter().find(|(keys, name, values)| {
         let is_set = |set: &str| values.iter().any(|value| value.eq_ignore_ascii_case(set));
         keys.contains(&key) && setting(variables, name).is_some_and(is_set)

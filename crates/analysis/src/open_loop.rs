@@ -1,11 +1,12 @@
 //! An open loop over the valid trials of one configuration: whether the server kept up with the schedule.
 
 use serde::Serialize;
-use truetps_record::{Measured, OpenLoop};
+use truetps_record::OpenLoop;
 
 use crate::Cell;
+use crate::cells::over_trials;
 use crate::evidence::Evidence;
-use crate::order_stats::{largest, median};
+use crate::figure::{FigureGroup, FigureValues};
 
 /// So many trials of so many.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
@@ -26,35 +27,15 @@ impl TrialShare {
     }
 }
 
-/// What an open loop adds to a cell. Microseconds; figures are medians over trials of each trial's own, and each `max` is
-/// the largest of all trials.
+/// What an open loop adds to a cell.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct OpenLoopCell {
     /// Trials whose server kept up with the schedule, of those that were judged.
     pub sustained: TrialShare,
     /// The first trial whose server did not.
     pub not_sustained: Option<NotSustained>,
-    /// Starts that the schedule had, a second.
-    pub scheduled_per_s: Option<f64>,
-    /// Transactions that were started, a second.
-    pub started_per_s: Option<f64>,
-    /// Starts of the whole measure phase.
-    pub scheduled: Option<f64>,
-    pub skipped: Option<f64>,
-    /// Starts that waited for a client when the measure phase ended.
-    pub queued: Option<f64>,
-    pub service_us_p50: Option<f64>,
-    pub service_us_p95: Option<f64>,
-    pub service_us_p99: Option<f64>,
-    pub service_us_p999: Option<f64>,
-    pub service_us_max: Option<f64>,
-    pub lag_us_p50: Option<f64>,
-    pub lag_us_p99: Option<f64>,
-    pub lag_us_max: Option<f64>,
-    /// The generator's own share of the lag.
-    pub late_us_p50: Option<f64>,
-    pub late_us_p99: Option<f64>,
-    pub late_us_max: Option<f64>,
+    #[serde(flatten)]
+    pub figures: FigureValues,
 }
 
 /// A trial whose server did not keep up, with the counts that show it.
@@ -77,41 +58,20 @@ pub struct SustainedRange {
 
 /// `None` where no trial was an open loop.
 pub(crate) fn summarise(evidence: &[Evidence<'_>]) -> Option<OpenLoopCell> {
-    let open: Vec<_> =
-        evidence.iter().filter_map(|one| Some((one, one.measured, one.measured.open_loop.as_ref()?))).collect();
+    let open: Vec<_> = evidence.iter().filter_map(|one| Some((one, one.measured.open_loop.as_ref()?))).collect();
     if open.is_empty() {
         return None;
     }
-    let median_of = |figure: fn(&Measured, &OpenLoop) -> Option<f64>| {
-        median(open.iter().filter_map(|(_, measured, open)| figure(measured, open)))
-    };
-    let largest_of =
-        |figure: fn(&OpenLoop) -> Option<f64>| largest(open.iter().filter_map(|(_, _, open)| figure(open)));
-    let judged = open.iter().filter_map(|(_, measured, _)| measured.sustained);
+    let judged = open.iter().filter_map(|(one, _)| one.measured.sustained);
+    let failed = open.iter().find(|(one, _)| one.measured.sustained == Some(false));
     Some(OpenLoopCell {
         sustained: TrialShare { trials: judged.clone().filter(|kept_up| *kept_up).count(), of: judged.count() },
-        not_sustained: open.iter().find(|one| one.1.sustained == Some(false)).map(|one| not_sustained(one.0, one.2)),
-        scheduled_per_s: median_of(|measured, open| Some(per_second(open.starts.scheduled, measured))),
-        started_per_s: median_of(|measured, _| Some(per_second(measured.counts.started, measured))),
-        scheduled: median_of(|_, open| Some(open.starts.scheduled as f64)),
-        skipped: median_of(|_, open| Some(open.starts.skipped as f64)),
-        queued: median_of(|_, open| Some(open.starts.queued as f64)),
-        service_us_p50: median_of(|_, open| open.service_us_p50),
-        service_us_p95: median_of(|_, open| open.service_us_p95),
-        service_us_p99: median_of(|_, open| open.service_us_p99),
-        service_us_p999: median_of(|_, open| open.service_us_p999),
-        service_us_max: largest_of(|open| open.service_us_max),
-        lag_us_p50: median_of(|_, open| open.lag_us_p50),
-        lag_us_p99: median_of(|_, open| open.lag_us_p99),
-        lag_us_max: largest_of(|open| open.lag_us_max),
-        late_us_p50: median_of(|_, open| open.late_us_p50),
-        late_us_p99: median_of(|_, open| open.late_us_p99),
-        late_us_max: largest_of(|open| open.late_us_max),
+        not_sustained: failed.map(|(one, open)| not_sustained(one, open)),
+        figures: FigureValues::new(
+            |figure| figure.group() == FigureGroup::OpenLoop,
+            |figure| over_trials(figure, evidence),
+        ),
     })
-}
-
-fn per_second(starts: u64, measured: &Measured) -> f64 {
-    starts as f64 / (measured.length_ms / 1e3)
 }
 
 fn not_sustained(one: &Evidence<'_>, open: &OpenLoop) -> NotSustained {
@@ -146,6 +106,7 @@ mod tests {
     use truetps_record::{Plan, StartCounts, Trial};
 
     use super::*;
+    use crate::figure::Figure;
     use crate::synthetic::run;
     use crate::{Analysis, Axis, LoadedTrial, analyse};
 
@@ -182,8 +143,11 @@ mod tests {
         let analysis = analysis_of(&rates("connections = [8]\n"), |_| ());
         let open = |index: usize| analysis.cells[index].open_loop.as_ref().unwrap();
         assert_eq!(open(0).sustained, TrialShare { trials: 3, of: 3 });
-        assert_eq!((open(0).lag_us_p99, open(0).lag_us_max), (Some(200.0), Some(3000.0)));
-        assert_eq!((open(0).scheduled_per_s, open(0).queued), (Some(1000.0), Some(0.0)));
+        let check = |figure, expect| assert_eq!(analysis.cells[0].get(figure), Some(expect), "{figure:?}");
+        check(Figure::LagP99, 200.0);
+        check(Figure::LagMax, 3000.0);
+        check(Figure::ScheduledRate, 1000.0);
+        check(Figure::Queued, 0.0);
         assert_eq!(open(2).sustained, TrialShare { trials: 2, of: 3 });
         let first = open(2).not_sustained.as_ref().unwrap();
         assert_eq!((first.scheduled, first.queued), (20_000, 1000));

@@ -29,6 +29,7 @@ pub struct Stalls {
     /// All stalls together; dips are not in it.
     pub stalled_ms: f64,
     /// `None` where there was no stall.
+    #[serde(rename = "longest_stall_ms")]
     pub longest_ms: Option<f64>,
     /// Longest stretch in which no transaction ended well. `None`: none was as long as 100 ms.
     pub max_gap_ms: Option<f64>,

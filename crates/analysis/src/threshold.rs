@@ -6,14 +6,15 @@ use std::str::FromStr;
 use serde::Serialize;
 use truetps_record::Estimate;
 
-use crate::compare::{ComparedLine, Comparison, Metric};
+use crate::compare::{ComparedLine, Comparison};
 use crate::effect::ALPHA;
+use crate::figure::Figure;
 use crate::judge::Judgement;
 
 /// A relative change of a figure, b over a, that is too much.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Threshold {
-    metric: Metric,
+    figure: Figure,
     is_below: bool,
     /// -0.05: five percent less.
     share: f64,
@@ -43,7 +44,7 @@ impl Threshold {
     /// chance each (Bonferroni), nothing that did not change crosses any of them more often than once in 20. "All are kept" needs
     /// no share: it is wrong only where each of the broken ones is wrong.
     pub fn state(&self, comparison: &Comparison, of: usize) -> ThresholdState {
-        let Some(line) = comparison.line(self.metric) else { return ThresholdState::NoFigure };
+        let Some(line) = comparison.line(self.figure) else { return ThresholdState::NoFigure };
         if line.is_bound() {
             return self.judge_bound(line);
         }
@@ -109,13 +110,12 @@ impl FromStr for Threshold {
         if percent <= -100.0 {
             return Err(format!("no figure can fall by {} % or more", -percent));
         }
-        let metric = Metric::all().into_iter().find(|metric| metric.word() == name || metric.short() == Some(name));
-        let metric = metric.ok_or_else(|| {
-            let words: Vec<_> =
-                Metric::all().into_iter().map(|metric| metric.short().unwrap_or(metric.word())).collect();
+        let figure = Figure::compared().find(|figure| figure.key() == name || figure.short_key() == Some(name));
+        let figure = figure.ok_or_else(|| {
+            let words: Vec<_> = Figure::compared().map(|figure| figure.short_key().unwrap_or(figure.key())).collect();
             format!("unknown figure `{name}`; known: {}", words.join(", "))
         })?;
-        Ok(Self { metric, is_below: text[at..].starts_with('<'), share: percent / 100.0 })
+        Ok(Self { figure, is_below: text[at..].starts_with('<'), share: percent / 100.0 })
     }
 }
 
@@ -124,7 +124,7 @@ impl fmt::Display for Threshold {
         let sign = if self.is_below { '<' } else { '>' };
         // Percent as they were typed: 0.07 * 100 is not quite 7.
         let percent = (self.share * 1e8).round() / 1e6;
-        write!(f, "{}{sign}{percent}%", self.metric.word())
+        write!(f, "{}{sign}{percent}%", self.figure.key())
     }
 }
 

@@ -2,6 +2,7 @@
 
 use truetps_record::{Configuration, Counts, ErrorCount, Plan, Trial, Validity};
 
+use crate::figure::Figure;
 use crate::synthetic::{Random, flush_and_connections, plan, run};
 use crate::{Analysis, LoadedTrial, Verdict, analyse};
 
@@ -197,7 +198,7 @@ fn no_trials_at_all() {
     let plan = plan("[1, 2]", "[1, 8]", 3);
     let analysis = analysis_after(&plan, Vec::clear);
     assert_eq!((analysis.trials_planned, analysis.trials_valid, analysis.blocks_planned), (15, 0, 3));
-    assert!(analysis.cells.iter().all(|cell| cell.tps.is_none() && cell.response_us_p50.is_none()));
+    assert!(analysis.cells.iter().all(|cell| cell.tps.is_none() && cell.get(Figure::ResponseP50).is_none()));
     assert!(analysis.contrasts.is_empty() && analysis.noise.is_none() && analysis.curves[0].knee.is_none());
     assert!(!analysis.complete());
 }
@@ -325,5 +326,5 @@ fn errors_add_up_by_number() {
         }
     });
     assert_eq!(analysis.cells[0].errors, [error(5, "first")]);
-    assert_eq!(analysis.cells[0].failed, 5);
+    assert_eq!(analysis.cells[0].get(Figure::Failed), Some(5.0));
 }

@@ -4,6 +4,7 @@ use serde::Serialize;
 use truetps_record::{CONNECTIONS, Configuration, ErrorCount, Estimate, Plan, RATE};
 
 use crate::detail::CellDetail;
+use crate::figure::{Figure, FigureGroup, FigureValues};
 use crate::limited::GeneratorLimited;
 use crate::max_rate::MaxRate;
 use crate::open_loop::{OpenLoopCell, SustainedRange};
@@ -80,29 +81,10 @@ pub struct Cell {
     pub invalid_trials: usize,
     /// Geometric mean over trials with the t interval of log tps.
     pub tps: Option<Estimate>,
-    /// Medians over trials of each trial's own figure, microseconds of response time; `max` is the largest of all.
-    pub response_us_p50: Option<f64>,
-    pub response_us_p95: Option<f64>,
-    pub response_us_p99: Option<f64>,
-    pub response_us_p999: Option<f64>,
-    pub response_us_max: Option<f64>,
-    /// Failed transactions over all valid trials.
-    pub failed: u64,
-    /// Failed transactions whose error the plan ignores.
-    pub ignored: u64,
-    /// Attempts that failed and were made again.
-    pub retried: u64,
-    /// Connections that broke and were made again.
-    pub reconnects: u64,
+    /// All other figures of a configuration; those of an open loop are in `open_loop`.
+    #[serde(flatten)]
+    pub figures: FigureValues,
     pub errors: Vec<ErrorCount>,
-    /// Medians over trials.
-    pub client_cpu_us_per_tx: Option<f64>,
-    pub server_cpu_us_per_tx: Option<f64>,
-    /// Largest of all trials: shares of the measure phase, 0 to 1, that a worker was on a CPU, and waited for one.
-    pub worker_busy_max: Option<f64>,
-    pub worker_wait_max: Option<f64>,
-    /// Largest of all trials: share of the host's CPU time that other guests of its machine took.
-    pub steal_max: Option<f64>,
     /// `None` in a closed loop.
     pub open_loop: Option<OpenLoopCell>,
     /// `None` where the generator limited no trial. Where it did, no figure of this cell is the server's alone.
@@ -110,6 +92,18 @@ pub struct Cell {
     /// What happened within its trials. JSON documents have it in a list of its own.
     #[serde(skip)]
     pub detail: CellDetail,
+}
+
+impl Cell {
+    /// `None` where no trial has it.
+    pub fn get(&self, figure: Figure) -> Option<f64> {
+        match figure {
+            Figure::Tps => Some(self.tps?.value),
+            _ if figure.is_of_cell() => self.figures.get(figure),
+            _ if figure.group() == FigureGroup::OpenLoop => self.open_loop.as_ref()?.figures.get(figure),
+            _ => self.detail.get(figure),
+        }
+    }
 }
 
 /// The cells of one combination of everything but the axis.

@@ -1,13 +1,20 @@
 //! Tables with a row for each configuration: all that was measured of it.
 
-use truetps_analysis::{Cell, Curve, OpenLoopCell};
+use truetps_analysis::{Cell, Curve, Figure, FigurePlace, OpenLoopCell};
 
 use crate::ReportInput;
 use crate::document::{Block, DocumentSection, DocumentTable, TableEntry};
-use crate::format::{self, NOTHING, duration_us};
+use crate::format::{self, NOTHING};
 use crate::generator::{self, SIGN};
 use crate::sections::{COLUMNS_MAX, tps_entry};
 use crate::{names, open_loop};
+
+/// Times of open loops, in tables of their own.
+pub(crate) const RESPONSE: [Figure; 5] =
+    [Figure::ResponseP50, Figure::ResponseP95, Figure::ResponseP99, Figure::ResponseP999, Figure::ResponseMax];
+pub(crate) const SERVICE: [Figure; 4] =
+    [Figure::ServiceP50, Figure::ServiceP95, Figure::ServiceP99, Figure::ServiceMax];
+pub(crate) const LAG: [Figure; 3] = [Figure::LagP50, Figure::LagP99, Figure::LagMax];
 
 /// Columns of a table, each with its name and its text of a cell.
 type CellColumns<'a> = Vec<(&'a str, Box<dyn Fn(&Cell) -> String + 'a>)>;
@@ -43,23 +50,14 @@ fn figure_columns<'a>(input: &'a ReportInput<'_>, curve: &Curve, with_tps: bool,
         columns.push(("tps", Box::new(|cell| tps_entry(Some(cell)))));
     }
     columns.push(("trials", Box::new(|cell| cell.trials.len().to_string())));
-    if !is_open {
-        columns.extend([
-            ("p50", time(|cell| cell.response_us_p50)),
-            ("p95", time(|cell| cell.response_us_p95)),
-            ("p99", time(|cell| cell.response_us_p99)),
-            ("max", time(|cell| cell.response_us_max)),
-        ]);
-    }
-    columns.push(("failed", Box::new(|cell| format::count(cell.failed))));
-    if cells.iter().any(|cell| cell.retried > 0) {
-        columns.push(("retried", Box::new(|cell| format::count(cell.retried))));
-    }
-    if cells.iter().any(|cell| cell.reconnects > 0) {
-        columns.push(("reconnects", Box::new(|cell| format::count(cell.reconnects))));
-    }
-    columns.push(("client CPU", time(|cell| cell.client_cpu_us_per_tx)));
-    columns.push(("server CPU", time(|cell| cell.server_cpu_us_per_tx)));
+    let is_any = |figure| cells.iter().any(|cell| cell.get(figure).is_some_and(|value| value > 0.0));
+    let is_shown = |figure: &Figure| {
+        (figure.is_shown(FigurePlace::Main) && !(is_open && RESPONSE.contains(figure)))
+            || figure.is_shown(FigurePlace::Text)
+            || (figure.is_shown(FigurePlace::TextIfAny) && is_any(*figure))
+    };
+    let shown = Figure::ALL.iter().copied().filter(is_shown);
+    columns.extend(shown.map(|figure| (format::main_head(figure), text_of(figure))));
     with_mark(columns, &cells)
 }
 
@@ -74,8 +72,8 @@ fn with_mark<'a>(mut columns: CellColumns<'a>, cells: &[&Cell]) -> CellColumns<'
 const MARK: &str = "mark";
 const SUSTAINED: &str = "sustained";
 
-fn time<'a>(figure: impl Fn(&Cell) -> Option<f64> + 'a) -> Box<dyn Fn(&Cell) -> String + 'a> {
-    Box::new(move |cell| format::or_nothing(figure(cell), duration_us))
+fn text_of<'a>(figure: Figure) -> Box<dyn Fn(&Cell) -> String + 'a> {
+    Box::new(move |cell| format::figure_or_nothing(figure, cell.get(figure)))
 }
 
 fn mark(cell: &Cell) -> String {
@@ -117,11 +115,12 @@ pub(crate) fn open_loop(input: &ReportInput<'_>) -> Option<DocumentSection> {
     let table = |curve: &Curve, columns: CellColumns<'_>| Block::Table(curve_table(input, curve, &columns));
     let mut blocks: Vec<_> = analysis.curves.iter().map(|curve| table(curve, keeping_up(input))).collect();
     if let [only] = &analysis.cells[..] {
-        blocks.extend(only.open_loop.as_ref().map(|open| Block::Table(times_of_one(only, open))));
+        blocks.extend(only.open_loop.as_ref().map(|_| Block::Table(times_of_one(only))));
     } else {
-        let marked = |curve: &Curve, columns| with_mark(columns, &names::cells(analysis, curve));
-        blocks.extend(analysis.curves.iter().map(|curve| table(curve, marked(curve, response()))));
-        blocks.extend(analysis.curves.iter().map(|curve| table(curve, marked(curve, service_and_lag()))));
+        let service_and_lag = [&SERVICE[..], &LAG, &[Figure::LateP99]].concat();
+        let marked = |curve: &Curve, figures: &[Figure]| with_mark(columns_of(figures), &names::cells(analysis, curve));
+        blocks.extend(analysis.curves.iter().map(|curve| table(curve, marked(curve, &RESPONSE))));
+        blocks.extend(analysis.curves.iter().map(|curve| table(curve, marked(curve, &service_and_lag))));
     }
     blocks.push(Block::Paragraph(open_loop::TIMES_EXPLAINED.to_owned()));
     Some(DocumentSection { heading: "Open loop: did the server keep up with the rate?".to_owned(), blocks })
@@ -131,10 +130,6 @@ fn of_open<'a>(text: impl Fn(&OpenLoopCell) -> String + 'a) -> Box<dyn Fn(&Cell)
     Box::new(move |cell| cell.open_loop.as_ref().map_or_else(|| NOTHING.to_owned(), &text))
 }
 
-fn whole(number: Option<f64>) -> String {
-    format::or_nothing(number, format::whole)
-}
-
 fn keeping_up<'a>(input: &'a ReportInput<'_>) -> CellColumns<'a> {
     let is_axis = input.analysis.axis == truetps_analysis::Axis::Rate;
     let mut columns: CellColumns<'a> = Vec::new();
@@ -142,10 +137,10 @@ fn keeping_up<'a>(input: &'a ReportInput<'_>) -> CellColumns<'a> {
         columns.push(("target rate", Box::new(|cell| open_loop::rate_text(&input.run.plan, cell))));
     }
     columns.extend::<CellColumns<'a>>(vec![
-        ("started/s", of_open(|open| format::or_nothing(open.started_per_s, format::tps))),
+        (Figure::StartedRate.name(), text_of(Figure::StartedRate)),
         ("tps", Box::new(|cell| tps_entry(Some(cell)))),
-        ("skipped", of_open(|open| whole(open.skipped))),
-        ("queue at end", of_open(|open| whole(open.queued))),
+        (Figure::Skipped.name(), text_of(Figure::Skipped)),
+        (Figure::Queued.name(), text_of(Figure::Queued)),
         (SUSTAINED, of_open(open_loop::sustained_with_reason)),
     ]);
     if let Some(found) = &input.analysis.max_rate {
@@ -155,53 +150,32 @@ fn keeping_up<'a>(input: &'a ReportInput<'_>) -> CellColumns<'a> {
     columns
 }
 
-fn response<'a>() -> CellColumns<'a> {
-    vec![
-        ("response p50", time(|cell| cell.response_us_p50)),
-        ("p95", time(|cell| cell.response_us_p95)),
-        ("p99", time(|cell| cell.response_us_p99)),
-        ("p99.9", time(|cell| cell.response_us_p999)),
-        ("max", time(|cell| cell.response_us_max)),
-    ]
-}
-
-fn service_and_lag<'a>() -> CellColumns<'a> {
-    let open = |figure: fn(&OpenLoopCell) -> Option<f64>| time(move |cell| figure(cell.open_loop.as_ref()?));
-    vec![
-        ("service p50", open(|open| open.service_us_p50)),
-        ("p95", open(|open| open.service_us_p95)),
-        ("p99", open(|open| open.service_us_p99)),
-        ("max", open(|open| open.service_us_max)),
-        ("lag p50", open(|open| open.lag_us_p50)),
-        ("p99", open(|open| open.lag_us_p99)),
-        ("max", open(|open| open.lag_us_max)),
-        ("late p99", open(|open| open.late_us_p99)),
-    ]
+fn columns_of<'a>(figures: &[Figure]) -> CellColumns<'a> {
+    format::column_heads(figures).into_iter().zip(figures.iter().map(|figure| text_of(*figure))).collect()
 }
 
 /// One configuration has room for a row a kind of time.
-fn times_of_one(cell: &Cell, open: &OpenLoopCell) -> DocumentTable {
-    let row = |name: &str, times: [Option<f64>; 5]| {
-        let times = times.map(|us| format::or_nothing(us, duration_us));
-        std::iter::once(name.to_owned()).chain(times).map(TableEntry::from).collect()
+fn times_of_one(cell: &Cell) -> DocumentTable {
+    const HEADS: [&str; 5] = ["p50", "p95", "p99", "p99.9", "max"];
+    let times = |kind: &str| {
+        HEADS.map(|head| {
+            let figure = Figure::ALL.iter().find(|figure| figure.name().split_once(' ') == Some((kind, head)))?;
+            Some(format::figure(*figure, cell.get(*figure)?))
+        })
     };
-    let response =
-        [cell.response_us_p50, cell.response_us_p95, cell.response_us_p99, cell.response_us_p999, cell.response_us_max];
-    let service =
-        [open.service_us_p50, open.service_us_p95, open.service_us_p99, open.service_us_p999, open.service_us_max];
-    let times = [
-        ("response time", response),
-        ("service time", service),
-        ("lag", [open.lag_us_p50, None, open.lag_us_p99, None, open.lag_us_max]),
-        ("late", [open.late_us_p50, None, open.late_us_p99, None, open.late_us_max]),
-    ];
+    let kinds = [("response", "response time"), ("service", "service time"), ("lag", "lag"), ("late", "late")];
+    let rows = kinds.map(|(kind, name)| (name, times(kind)));
     // A script's run has but the first of them.
     let is_known =
-        |(name, times): &(&str, [Option<f64>; 5])| *name == "response time" || times.iter().any(Option::is_some);
+        |(name, times): &(&str, [Option<String>; 5])| *name == "response time" || times.iter().any(Option::is_some);
+    let row = |(name, times): (&str, [Option<String>; 5])| {
+        let times = times.map(|time| time.unwrap_or_else(|| NOTHING.to_owned()));
+        std::iter::once(name.to_owned()).chain(times).map(TableEntry::from).collect()
+    };
     DocumentTable {
         caption: None,
-        header: ["", "p50", "p95", "p99", "p99.9", "max"].map(str::to_owned).to_vec(),
-        rows: times.into_iter().filter(is_known).map(|(name, times)| row(name, times)).collect(),
+        header: std::iter::once("").chain(HEADS).map(str::to_owned).collect(),
+        rows: rows.into_iter().filter(is_known).map(row).collect(),
         words_last: false,
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use truetps_analysis::Verdict;
+use truetps_analysis::{Figure, FigureUnit, Verdict};
 use truetps_record::Estimate;
 
 /// What is shown where there is nothing to show.
@@ -117,9 +117,44 @@ pub fn duration(time: Duration) -> String {
     }
 }
 
-/// Microseconds of CPU a transaction: `84.0 µs`.
-pub fn cpu_us(us: f64) -> String {
-    duration_us(us)
+/// A figure of the table with its unit: `4.12 ms`, `512 B`, `0.0102`.
+pub fn figure(figure: Figure, value: f64) -> String {
+    match figure.unit() {
+        FigureUnit::Us if figure.is_cost() && value == 0.0 => "0 µs".to_owned(),
+        FigureUnit::Us => duration_us(value),
+        FigureUnit::Ms => duration_us(value * 1e3),
+        FigureUnit::Bytes if value < 99.5 => format!("{value:.1} B"),
+        FigureUnit::Bytes => bytes(value.round() as u64),
+        FigureUnit::Count if !figure.is_cost() => whole(value),
+        FigureUnit::Count if value > 0.0 && value < 0.001 => format!("{value:.1e}"),
+        FigureUnit::Count | FigureUnit::PerSecond => tps(value),
+        FigureUnit::Share => percent(value),
+    }
+}
+
+/// The same, or the sign for none.
+pub fn figure_or_nothing(of: Figure, value: Option<f64>) -> String {
+    value.map_or_else(|| NOTHING.to_owned(), |value| figure(of, value))
+}
+
+/// Heads of columns beside each other: a kind of time (`response`, `service`) is named once.
+pub(crate) fn column_heads(figures: &[Figure]) -> Vec<&'static str> {
+    let kind = |figure: &Figure| figure.name().split_once(' ').map(|(kind, _)| kind);
+    let head = |(index, figure): (usize, &Figure)| {
+        let before = index.checked_sub(1).and_then(|before| kind(&figures[before]));
+        if before.is_some() && before == kind(figure) { short_name(*figure) } else { figure.name() }
+    };
+    figures.iter().enumerate().map(head).collect()
+}
+
+/// Head of a column of the main table, where a time is a response time.
+pub(crate) fn main_head(figure: Figure) -> &'static str {
+    figure.name().strip_prefix("response ").unwrap_or(figure.name())
+}
+
+/// The name without its first word: `p99` of `response p99`.
+pub(crate) fn short_name(figure: Figure) -> &'static str {
+    figure.name().split_once(' ').map_or(figure.name(), |(_, name)| name)
 }
 
 /// Larger values are shown as more than this: an interval of two trials may have any end.
@@ -394,5 +429,26 @@ mod tests {
         assert_eq!(verdict(Verdict::NotEnoughData { more_blocks: Some(4) }), "not enough data (about 4 more blocks)");
         assert_eq!(more_blocks(486), "more than 100 more blocks");
         assert_eq!(list(&["1", "8", "50"]), "1, 8 and 50");
+    }
+
+    #[test]
+    fn figures_have_their_unit() {
+        let check = |of, value, expect: &str| assert_eq!(figure(of, value), expect);
+        check(Figure::RowLockTime, 61.0, "61.0 µs");
+        check(Figure::RowLockTime, 0.0, "0 µs");
+        check(Figure::RedoBytes, 512.3, "512 B");
+        check(Figure::RedoBytes, 3.25, "3.2 B");
+        check(Figure::RedoSyncs, 1.0213, "1.021");
+        check(Figure::RedoSyncs, 0.0, "0");
+        check(Figure::RedoSyncs, 0.000_12, "1.2e-4");
+        check(Figure::Queued, 1200.0, "1 200");
+        check(Figure::MaxGap, 1800.0, "1.80 s");
+        check(Figure::Steal, 0.042, "4.2 %");
+    }
+
+    #[test]
+    fn a_kind_of_time_is_named_once() {
+        let heads = column_heads(&[Figure::ServiceP50, Figure::ServiceMax, Figure::LagP50, Figure::Skipped]);
+        assert_eq!(heads, ["service p50", "max", "lag p50", "skipped"]);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use truetps_analysis::{Analysis, Cell, generator_reason};
+use truetps_analysis::{Analysis, Cell, Figure, generator_reason};
 use truetps_record::{DriveMode, EngineFacts, Trial};
 
 use crate::{ReportInput, format};
@@ -87,15 +87,15 @@ pub(crate) struct Facts {
 impl Facts {
     pub(crate) fn of(input: &ReportInput<'_>) -> Self {
         let engines: Vec<_> = input.trials().filter_map(|trial| trial.engine.as_ref()).collect();
-        let largest = |share: fn(&Cell) -> Option<f64>| input.analysis.cells.iter().filter_map(share).reduce(f64::max);
+        let largest = |share| input.analysis.cells.iter().filter_map(|cell: &Cell| cell.get(share)).reduce(f64::max);
         Self {
             workers: workers(&engines),
             mode: mode(&engines),
             pinned_to: pinned_to(&engines),
             shares_cores: shares_cores(&engines),
-            busy: largest(|cell| cell.worker_busy_max),
-            wait: largest(|cell| cell.worker_wait_max),
-            steal: largest(|cell| cell.steal_max),
+            busy: largest(Figure::WorkerBusy),
+            wait: largest(Figure::WorkerWait),
+            steal: largest(Figure::Steal),
             reconnects: engines.iter().map(|engine| engine.reconnects).sum(),
         }
     }

@@ -1,9 +1,9 @@
 //! A report as one JSON document: `docs/reference/report.schema.json` describes it.
 
 use serde::Serialize;
-use truetps_analysis::{Analysis, CellDetail, Ledger, LoadedTrial, Stalls, TopWaits};
+use truetps_analysis::{Analysis, CellDetail, FigureGroup, FigureValues, Ledger, LoadedTrial, Stalls, TopWaits};
 use truetps_record::{
-    Configuration, Coupling, DriveMode, GuestFacts, HostFacts, LogVolume, OpenLoop, OtherRun, Plan, ServerFacts, Trial,
+    Configuration, Coupling, DriveMode, GuestFacts, HostFacts, LogVolume, OpenLoop, OtherRun, Plan, ServerFacts,
     TrialRole, Validity, printable_json,
 };
 
@@ -68,15 +68,8 @@ struct TrialPart<'a> {
     role: TrialRole,
     configuration: &'a Configuration,
     validity: &'a Validity,
-    tps: Option<f64>,
-    response_us_p50: Option<f64>,
-    response_us_p95: Option<f64>,
-    response_us_p99: Option<f64>,
-    response_us_p999: Option<f64>,
-    response_us_max: Option<f64>,
-    failed: Option<u64>,
-    ignored: Option<u64>,
-    retried: Option<u64>,
+    #[serde(flatten)]
+    figures: FigureValues,
     engine: Option<EnginePart<'a>>,
     /// `null` in a closed loop.
     open_loop: Option<OpenLoop>,
@@ -102,12 +95,10 @@ struct EnginePart<'a> {
     workers: u32,
     clients: u32,
     clients_failed: u32,
-    reconnects: u64,
     pinned_to: &'a [u32],
     shares_cores: Option<bool>,
-    worker_busy_max: Option<f64>,
-    worker_wait_max: Option<f64>,
-    steal: Option<f64>,
+    #[serde(flatten)]
+    figures: FigureValues,
 }
 
 /// The report as an indented JSON document that ends with a line feed.
@@ -161,7 +152,6 @@ fn trial_parts<'a>(input: &ReportInput<'a>) -> impl Iterator<Item = TrialPart<'a
 fn trial_part(loaded: &LoadedTrial) -> TrialPart<'_> {
     let LoadedTrial { trial, detail, .. } = loaded;
     let measured = trial.measured.as_ref();
-    let response = measured.map(|measured| measured.response).unwrap_or_default();
     TrialPart {
         name: &trial.name,
         block: trial.block,
@@ -169,16 +159,8 @@ fn trial_part(loaded: &LoadedTrial) -> TrialPart<'_> {
         role: trial.role,
         configuration: &trial.configuration,
         validity: &trial.validity,
-        tps: measured.map(|measured| measured.tps),
-        response_us_p50: response.response_us_p50,
-        response_us_p95: response.response_us_p95,
-        response_us_p99: response.response_us_p99,
-        response_us_p999: response.response_us_p999,
-        response_us_max: response.response_us_max,
-        failed: measured.map(|measured| measured.counts.failed),
-        ignored: measured.map(|measured| measured.counts.ignored),
-        retried: measured.map(|measured| measured.counts.retried),
-        engine: engine_part(trial),
+        figures: figures(loaded, FigureGroup::Own),
+        engine: engine_part(loaded),
         open_loop: measured.and_then(|measured| measured.open_loop),
         sustained: measured.and_then(|measured| measured.sustained),
         generator_limited: measured.and_then(|measured| measured.generator_limited.as_deref()),
@@ -191,21 +173,21 @@ fn trial_part(loaded: &LoadedTrial) -> TrialPart<'_> {
     }
 }
 
-fn engine_part(trial: &Trial) -> Option<EnginePart<'_>> {
-    let engine = trial.engine.as_ref()?;
-    let resources = trial.measured.as_ref().map(|measured| measured.resources).unwrap_or_default();
+fn engine_part(loaded: &LoadedTrial) -> Option<EnginePart<'_>> {
+    let engine = loaded.trial.engine.as_ref()?;
     Some(EnginePart {
         mode: engine.mode,
         workers: engine.workers,
         clients: engine.clients,
         clients_failed: engine.clients_failed,
-        reconnects: engine.reconnects,
         pinned_to: &engine.pinned_to,
         shares_cores: engine.shares_cores,
-        worker_busy_max: resources.worker_busy_max.map(|share| share.min(1.0)),
-        worker_wait_max: resources.worker_wait_max.map(|share| share.min(1.0)),
-        steal: resources.steal,
+        figures: figures(loaded, FigureGroup::Engine),
     })
+}
+
+fn figures(loaded: &LoadedTrial, group: FigureGroup) -> FigureValues {
+    FigureValues::new(|figure| figure.group() == group, |figure| figure.of_trial(loaded))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! What one transaction cost, by resource: configurations side by side.
 
-use truetps_analysis::{Cell, Ledger, LedgerKey, LedgerLine, LedgerUnit};
+use truetps_analysis::{Cell, Figure, Ledger, LedgerLine};
 
 use crate::absence::absence;
 use crate::document::{Block, DocumentSection, DocumentTable, TableEntry};
@@ -13,13 +13,13 @@ const COLUMNS_MAX: usize = 6;
 /// Absent lines that are named one by one.
 const NAMED_MAX: usize = 12;
 /// Lines that the summary names, the most telling first.
-const SUMMARY: [LedgerKey; 6] = [
-    LedgerKey::ServerCpu,
-    LedgerKey::RedoSyncs,
-    LedgerKey::BinlogSyncs,
-    LedgerKey::RedoBytes,
-    LedgerKey::PagesWritten,
-    LedgerKey::RowLockTime,
+const SUMMARY: [Figure; 6] = [
+    Figure::ServerCpu,
+    Figure::RedoSyncs,
+    Figure::BinlogSyncs,
+    Figure::RedoBytes,
+    Figure::PagesWritten,
+    Figure::RowLockTime,
 ];
 
 /// Configurations beside each other, with what each line was made from.
@@ -33,7 +33,7 @@ pub(crate) struct LedgerView {
 }
 
 pub(crate) struct LedgerRow {
-    pub(crate) key: LedgerKey,
+    pub(crate) key: Figure,
     pub(crate) texts: Vec<String>,
     /// Counters, or why there is no figure.
     pub(crate) source: String,
@@ -43,18 +43,6 @@ impl LedgerRow {
     /// It is unknown for all of these configurations.
     pub(crate) fn is_absent(&self) -> bool {
         self.texts.iter().all(|text| text == ABSENT)
-    }
-}
-
-/// A figure with its unit: `61.0 µs`, `512 B`, `0.0102`.
-pub(crate) fn amount(unit: LedgerUnit, value: f64) -> String {
-    match unit {
-        LedgerUnit::Us if value == 0.0 => "0 µs".to_owned(),
-        LedgerUnit::Us => format::duration_us(value),
-        LedgerUnit::Bytes if value < 99.5 => format!("{value:.1} B"),
-        LedgerUnit::Bytes => format::bytes(value.round() as u64),
-        LedgerUnit::Count if value > 0.0 && value < 0.001 => format!("{value:.1e}"),
-        LedgerUnit::Count => format::tps(value),
     }
 }
 
@@ -109,8 +97,8 @@ fn best_level(input: &ReportInput<'_>) -> Option<f64> {
 
 /// All lines of these ledgers side by side; a line that none of them knows says why.
 pub(crate) fn lines(ledgers: &[&Ledger]) -> Vec<LedgerRow> {
-    let line = |key: &LedgerKey| {
-        let found: Vec<_> = ledgers.iter().map(|ledger| ledger.line(*key)).collect();
+    let line = |key: Figure| {
+        let found: Vec<_> = ledgers.iter().map(|ledger| ledger.line(key)).collect();
         let mut figures = found.iter().flatten().map(|line| &line.figure);
         let known = figures.clone().find_map(|figure| figure.as_ref().ok());
         let source = match known {
@@ -118,34 +106,33 @@ pub(crate) fn lines(ledgers: &[&Ledger]) -> Vec<LedgerRow> {
             None => absence(figures.next()?.as_ref().err()?),
         };
         let absent = if known.is_some() { NOTHING } else { ABSENT };
-        let text = |per_tx: Option<f64>| per_tx.map_or_else(|| absent.to_owned(), |value| amount(key.unit(), value));
+        let text = |per_tx: Option<f64>| per_tx.map_or_else(|| absent.to_owned(), |value| format::figure(key, value));
         Some(LedgerRow {
-            key: *key,
+            key,
             texts: found.iter().map(|line| text(line.and_then(LedgerLine::per_tx))).collect(),
             source,
         })
     };
-    LedgerKey::ALL.iter().filter_map(line).collect()
+    Figure::costs().filter_map(line).collect()
 }
 
 /// `61.0 µs server CPU, 1.02 redo log syncs a transaction`; of two configurations, the lines that differ: `redo log syncs
 /// 1.02 → 0.031`. `None` where there is nothing but CPU, or more than two.
 pub(crate) fn fact(input: &ReportInput<'_>) -> Option<String> {
-    let value = |cell: &Cell, key: LedgerKey| cell.detail.ledger.line(key).and_then(LedgerLine::per_tx);
-    let amount_of = |key: LedgerKey, value: f64| amount(key.unit(), value);
+    let value = |cell: &Cell, figure: Figure| cell.detail.get(figure);
     let figures: Vec<_> = match input.analysis.cells.as_slice() {
         [one] => {
-            let figure = |key: LedgerKey| {
+            let figure = |key: Figure| {
                 let figure = value(one, key).filter(|figure| *figure > 0.0)?;
-                Some(format!("{} {}", key.name(), amount_of(key, figure)))
+                Some(format!("{} {}", key.name(), format::figure(key, figure)))
             };
             SUMMARY.into_iter().filter_map(figure).collect()
         }
         [one, other] => {
-            let figure = |key: LedgerKey| {
+            let figure = |key: Figure| {
                 let (from, to) = (value(one, key)?, value(other, key)?);
                 (from > 0.0 || to > 0.0)
-                    .then(|| format!("{} {} → {}", key.name(), amount_of(key, from), amount_of(key, to)))
+                    .then(|| format!("{} {} → {}", key.name(), format::figure(key, from), format::figure(key, to)))
             };
             SUMMARY.into_iter().filter_map(figure).collect()
         }
@@ -156,7 +143,7 @@ pub(crate) fn fact(input: &ReportInput<'_>) -> Option<String> {
 
 /// `None` if the probe was off: a trial's own counts are no ledger, and CPU has its own place in these formats.
 pub(crate) fn section(input: &ReportInput<'_>) -> Option<DocumentSection> {
-    let own = [LedgerKey::RowsChanged, LedgerKey::ClientCpu, LedgerKey::ServerCpu];
+    let own = [Figure::RowsChanged, Figure::ClientCpu, Figure::ServerCpu];
     let view = view(input)?;
     view.lines.iter().find(|line| !own.contains(&line.key) && !line.is_absent())?;
     let row = |line: &LedgerRow| {
@@ -220,18 +207,6 @@ mod tests {
         let (one, other) = ("key=deleted innodb_buffer_pool_size=64M", "key=auto innodb_buffer_pool_size=64M");
         let expect = (names(&["A", "B"]), vec![format!("A: {one}"), format!("B: {other}")]);
         assert_eq!(headed(&names(&[one, other])), expect);
-    }
-
-    #[test]
-    fn amounts_have_their_unit() {
-        let check = |unit, value, expect: &str| assert_eq!(amount(unit, value), expect);
-        check(LedgerUnit::Us, 61.0, "61.0 µs");
-        check(LedgerUnit::Us, 0.0, "0 µs");
-        check(LedgerUnit::Bytes, 512.3, "512 B");
-        check(LedgerUnit::Bytes, 3.25, "3.2 B");
-        check(LedgerUnit::Count, 1.0213, "1.021");
-        check(LedgerUnit::Count, 0.0, "0");
-        check(LedgerUnit::Count, 0.000_12, "1.2e-4");
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod absence;
 mod cell_tables;
 mod comparison;
 mod csv;
+mod csv_rows;
 mod document;
 mod durability;
 mod errors;
@@ -43,11 +44,11 @@ mod fixture_watched;
 #[cfg(test)]
 mod schema_check;
 
+pub use self::csv::csv;
 pub use comparison::{
     ComparedSide, ComparisonInput, FailIf, comparison_csv, comparison_json, comparison_markdown, comparison_text,
     threshold_word,
 };
-pub use csv::csv;
 pub use durability::durability_of;
 pub use html::html;
 pub use json::{json, jsonl};

@@ -1,7 +1,7 @@
 //! Open loops in words: whether the server kept up with the schedule, and why not.
 
 use truetps_analysis::{
-    Analysis, BrokenRate, Cell, Curve, MaxRate, NotSustained, OpenLoopCell, SustainedRange, TriedRate,
+    Analysis, BrokenRate, Cell, Curve, Figure, MaxRate, NotSustained, OpenLoopCell, SustainedRange, TriedRate,
 };
 use truetps_record::Plan;
 
@@ -155,7 +155,7 @@ fn range_line(input: &ReportInput<'_>, curve: &Curve, range: SustainedRange) -> 
         format!("{}: {why}{}", rate(cell), limited_words(cell))
     });
     let there = |cell: &Cell| {
-        let p99 = cell.response_us_p99.map(|us| format!("p99 {} there", format::duration_us(us)));
+        let p99 = cell.get(Figure::ResponseP99).map(|us| format!("p99 {} there", format::duration_us(us)));
         let marks = generator::is_limited(cell).then(|| LIMITED.to_owned());
         let parts: Vec<_> = p99.into_iter().chain(marks).collect();
         if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) }
@@ -176,9 +176,9 @@ fn cell_line(input: &ReportInput<'_>, cell: &Cell) -> Option<String> {
     let connections = names::connections(cell.configuration.connections());
     let settings = cell.configuration.settings_label();
     let subject = if settings.is_empty() { String::new() } else { format!("{settings}: ") };
-    let times: Vec<_> = [("p50", cell.response_us_p50), ("p99", cell.response_us_p99)]
-        .iter()
-        .filter_map(|(name, us)| Some(format!("{name} {}", format::duration_us((*us)?))))
+    let times: Vec<_> = [Figure::ResponseP50, Figure::ResponseP99]
+        .into_iter()
+        .filter_map(|of| Some(format!("{} {}", format::short_name(of), format::figure(of, cell.get(of)?))))
         .collect();
     let response = if times.is_empty() { String::new() } else { format!("; response time {}", times.join(", ")) };
     let word = if subject.is_empty() { "Sustained" } else { "sustained" };
@@ -198,7 +198,7 @@ fn limited_words(cell: &Cell) -> String {
 
 /// `1 000 tps`; what the schedule had, where the plan does not say.
 pub(crate) fn rate_text(plan: &Plan, cell: &Cell) -> String {
-    let scheduled = || cell.open_loop.as_ref().and_then(|open| open.scheduled_per_s);
+    let scheduled = || cell.get(Figure::ScheduledRate);
     match (TargetRate::of(plan, &cell.configuration), scheduled()) {
         (Some(target), _) => target.text(),
         (None, Some(rate)) => format!("{} tps", format::tps(rate)),

@@ -4,8 +4,9 @@ use serde::Serialize;
 use truetps_analysis::TopWaits;
 use truetps_record::{ProbeSummary, printable_json};
 
+use crate::csv_rows::{self, CsvRows};
 use crate::document::{Block, Document, DocumentSection, DocumentTable, TableEntry};
-use crate::{TextScreen, csv, format, markdown, text, waits};
+use crate::{TextScreen, format, markdown, text, waits};
 
 pub fn probe_text(summary: &ProbeSummary, waits: Option<&TopWaits>, screen: TextScreen) -> String {
     text::draw(document(summary, waits), screen)
@@ -29,26 +30,23 @@ pub fn probe_json(summary: &ProbeSummary, waits: Option<&TopWaits>) -> String {
 
 /// One line a signal, and one for how long the server did not answer.
 pub fn probe_csv(summary: &ProbeSummary) -> String {
-    let mut out = String::new();
     let fields = |name: &str, kind: &str, figures: [Option<f64>; 5]| {
         let words = [name.to_owned(), kind.to_owned()];
-        words.into_iter().chain(figures.map(csv::figure)).collect::<Vec<_>>()
+        words.into_iter().chain(figures.map(csv_rows::number)).collect::<Vec<_>>()
     };
-    let header = ["signal", "kind", "growth", "per_second", "mean", "max", "last"].map(str::to_owned);
-    csv::push_row(&mut out, header.into_iter());
+    let mut rows = CsvRows::new(["signal", "kind", "growth", "per_second", "mean", "max", "last"]);
     let silent_ms = summary.no_answer_ms;
     let share = (summary.length_ms > 0.0).then(|| silent_ms / (summary.length_ms / 1e3));
-    let silence = fields("probe.no_answer_ms", "counter", [Some(silent_ms), share, None, None, None]);
-    csv::push_row(&mut out, silence.into_iter());
+    rows.push(fields("probe.no_answer_ms", "counter", [Some(silent_ms), share, None, None, None]));
     for (name, counter) in &summary.counters {
         let figures = [Some(counter.growth), Some(counter.per_second), None, None, None];
-        csv::push_row(&mut out, fields(name, "counter", figures).into_iter());
+        rows.push(fields(name, "counter", figures));
     }
     for (name, gauge) in &summary.gauges {
         let figures = [None, None, Some(gauge.mean), Some(gauge.max), Some(gauge.last)];
-        csv::push_row(&mut out, fields(name, "gauge", figures).into_iter());
+        rows.push(fields(name, "gauge", figures));
     }
-    out
+    rows.into_text()
 }
 
 fn document(summary: &ProbeSummary, waits: Option<&TopWaits>) -> Document {

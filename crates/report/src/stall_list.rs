@@ -1,13 +1,14 @@
 //! Where throughput broke down, and what the server waited on at the same time, in every format.
 
 use serde::Serialize;
-use truetps_analysis::{LoadedTrial, Stall, StallKind, Stalls, StallsUnknown, TrialDetail, WaitSource};
+use truetps_analysis::{Figure, LoadedTrial, Stall, StallKind, Stalls, StallsUnknown, TrialDetail, WaitSource};
 use truetps_archive::Run;
 use truetps_record::{Configuration, Trial, TrialRole, Validity, printable_json};
 
+use crate::csv_rows::CsvRows;
 use crate::document::{Block, Document, DocumentSection, DocumentTable, TableEntry, Tone};
 use crate::stalls::{OUTAGE, coincident_text, kind, seconds};
-use crate::{DOCUMENT_VERSION, TextScreen, csv, format, markdown, text};
+use crate::{DOCUMENT_VERSION, TextScreen, format, markdown, text};
 
 /// `name`: the folder, as the user named it.
 pub fn stalls_text(name: &str, run: &Run, screen: TextScreen) -> String {
@@ -20,9 +21,8 @@ pub fn stalls_markdown(name: &str, run: &Run) -> String {
 
 /// One line a stall or dip.
 pub fn stalls_csv(run: &Run) -> String {
-    let mut out = String::new();
     let header = ["trial", "kind", "start_ms", "length_ms", "depth", "baseline_tps", "waited_on", "rose"];
-    csv::push_row(&mut out, header.into_iter().map(str::to_owned));
+    let mut rows = CsvRows::new(header);
     for LoadedTrial { trial, detail, .. } in &run.trials {
         for stall in &detail.stalls.list {
             let beside = || stall.coincident.iter();
@@ -39,10 +39,10 @@ pub fn stalls_csv(run: &Run) -> String {
                 waits.collect::<Vec<_>>().join("; "),
                 signs.collect::<Vec<_>>().join("; "),
             ];
-            csv::push_row(&mut out, fields.into_iter());
+            rows.push(fields);
         }
     }
-    out
+    rows.into_text()
 }
 
 #[derive(Serialize)]
@@ -96,8 +96,9 @@ fn facts(run: &Run) -> Vec<(&'static str, String)> {
     let known: Vec<_> = trials.iter().filter(|one| one.detail.stalls.unknown.is_none()).collect();
     let summary = truetps_analysis::cell_detail(&known);
     let mut facts = vec![("Stalls", crate::comparison::stalls_of(&summary))];
-    if summary.dips > 0 {
-        facts.push(("Dips", format::plural(summary.dips as u64, "dip")));
+    let dips = summary.get(Figure::Dips).unwrap_or(0.0);
+    if dips > 0.0 {
+        facts.push(("Dips", format::plural(dips as u64, "dip")));
     }
     let no_evidence = trials.iter().filter(|one| !one.trial.validity.is_valid()).count();
     let no_evidence =

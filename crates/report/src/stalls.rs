@@ -1,7 +1,7 @@
 //! Stalls and dips in words and tables: when, how long, how deep, and what the server did at the same time.
 
 use truetps_analysis::{
-    Cell, CellDetail, Coincident, LoadedTrial, SignUnit, SignalChange, Stall, StallKind, Stalls, StallsUnknown,
+    Cell, CellDetail, Coincident, Figure, LoadedTrial, SignUnit, SignalChange, Stall, StallKind, Stalls, StallsUnknown,
     Telling, Wait, WaitClass,
 };
 use truetps_record::Trial;
@@ -220,14 +220,13 @@ pub(crate) fn cell_texts(cell: &CellDetail) -> [String; 5] {
     if cell.trials_watched == 0 {
         return [NOTHING; 5].map(str::to_owned);
     }
-    let time = |ms: Option<f64>| format::or_nothing(ms, seconds);
+    let text = |figure| format::figure_or_nothing(figure, cell.get(figure));
     [
-        cell.stalls.to_string(),
-        // An empty sum of floating-point numbers is -0.
-        format::percent(cell.stalled_ms / cell.watched_ms.max(1.0) + 0.0),
-        time(cell.longest_ms),
-        cell.dips.to_string(),
-        cell.max_gap_ms.map_or_else(|| "< 100 ms".to_owned(), |ms| format::duration_us(ms * 1e3)),
+        text(Figure::Stalls),
+        format::percent(cell.stalled_share()),
+        format::or_nothing(cell.get(Figure::LongestStall), seconds),
+        text(Figure::Dips),
+        cell.get(Figure::MaxGap).map_or_else(|| "< 100 ms".to_owned(), |ms| format::figure(Figure::MaxGap, ms)),
     ]
 }
 

@@ -1,6 +1,6 @@
 //! The first lines of every report: one sentence for each combination of settings.
 
-use truetps_analysis::{Analysis, Cell, Contrast, Curve, Verdict};
+use truetps_analysis::{Analysis, Cell, Contrast, Curve, Figure, Verdict};
 
 use crate::ReportInput;
 use crate::generator::{self, LIMITED};
@@ -60,7 +60,8 @@ pub fn verdicts(input: &ReportInput<'_>) -> Vec<String> {
 fn figures_of(analysis: &Analysis, curve: &Curve) -> Vec<String> {
     let figure = |cell: &&Cell| {
         let estimate = cell.tps.as_ref()?;
-        let p99 = cell.response_us_p99.map_or(String::new(), |us| format!(", p99 {}", format::duration_us(us)));
+        let p99 =
+            cell.get(Figure::ResponseP99).map_or(String::new(), |us| format!(", p99 {}", format::duration_us(us)));
         let mark = if generator::is_limited(cell) { format!("; {LIMITED}") } else { String::new() };
         let (tps, place) = (format::tps(estimate.value), names::connections(cell.configuration.connections()));
         let certainty = names::certainty(estimate);

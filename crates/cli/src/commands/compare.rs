@@ -1,8 +1,7 @@
 //! `truetps compare`: two runs side by side.
 
 use truetps_analysis::{
-    CompareOptions, CompareSide, Comparison, Judgement, LoadedTrial, Metric, Noise, OwnMetric, Pairing, ThresholdState,
-    compare,
+    CompareOptions, CompareSide, Comparison, Figure, Judgement, LoadedTrial, Noise, Pairing, ThresholdState, compare,
 };
 use truetps_archive::Run;
 use truetps_inspect::side_of_path;
@@ -73,7 +72,7 @@ fn judge(compared: &[ComparedConfigurations<'_>], judged: &[Vec<(FailIf, Thresho
         return Exit::No;
     }
     let is_open = |one: &ComparedConfigurations| {
-        let line = one.comparison.line(Metric::Own(OwnMetric::Tps));
+        let line = one.comparison.line(Figure::Tps);
         line.is_none_or(|line| matches!(line.change, Judgement::NotEnoughData { .. }))
     };
     let unsure =

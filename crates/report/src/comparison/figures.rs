@@ -1,6 +1,6 @@
 //! The tables of a comparison: throughput, response time and gaps, and the cost ledger.
 
-use truetps_analysis::{ComparedLine, Judgement, Metric, OwnMetric};
+use truetps_analysis::{Better, ComparedLine, Figure, Judgement};
 use truetps_record::Estimate;
 
 use super::{ComparisonInput, verdict};
@@ -10,13 +10,13 @@ use crate::ledger;
 
 /// Throughput, p99 and the longest gap.
 pub(super) fn own(input: &ComparisonInput<'_>) -> DocumentSection {
-    let rows = input.comparison.lines.iter().filter(|line| matches!(line.metric, Metric::Own(_))).map(row);
+    let rows = input.comparison.lines.iter().filter(|line| !line.figure.is_cost()).map(row);
     DocumentSection { heading: "Figures".to_owned(), blocks: vec![table("", rows.collect())] }
 }
 
 /// What a transaction cost; `None` where neither side knows anything.
 pub(super) fn ledger(input: &ComparisonInput<'_>) -> Option<DocumentSection> {
-    let lines = || input.comparison.lines.iter().filter(|line| matches!(line.metric, Metric::Ledger(_)));
+    let lines = || input.comparison.lines.iter().filter(|line| line.figure.is_cost());
     let rows: Vec<_> = lines().filter(|line| line.a.is_some() || line.b.is_some()).map(row).collect();
     if rows.is_empty() {
         return None;
@@ -41,35 +41,18 @@ fn table(first: &str, rows: Vec<Vec<TableEntry>>) -> Block {
 
 fn row(line: &ComparedLine) -> Vec<TableEntry> {
     let figure = |value: Option<f64>, under: Option<f64>| {
-        let under = under.map(|under| format!("under {}", text(line.metric, under)));
-        TableEntry::from(value.map(|value| text(line.metric, value)).or(under).unwrap_or_else(|| NOTHING.to_owned()))
+        let under = under.map(|under| format!("under {}", format::figure(line.figure, under)));
+        TableEntry::from(
+            value.map(|value| format::figure(line.figure, value)).or(under).unwrap_or_else(|| NOTHING.to_owned()),
+        )
     };
     vec![
-        TableEntry::from(name(line)),
+        TableEntry::from(line.figure.name().to_owned()),
         figure(line.a, line.a_under),
         figure(line.b, line.b_under),
         TableEntry::from(change(line)),
         TableEntry { text: words(line), tone: tone(line) },
     ]
-}
-
-fn name(line: &ComparedLine) -> String {
-    match line.metric {
-        Metric::Own(OwnMetric::Tps) => "tps".to_owned(),
-        Metric::Own(OwnMetric::ResponseUsP99) => "response p99".to_owned(),
-        Metric::Own(OwnMetric::MaxGapMs) => "longest gap".to_owned(),
-        Metric::Ledger(key) => key.name().to_owned(),
-    }
-}
-
-/// A figure with its unit.
-pub(super) fn text(metric: Metric, value: f64) -> String {
-    match metric {
-        Metric::Own(OwnMetric::Tps) => format::tps(value),
-        Metric::Own(OwnMetric::ResponseUsP99) => format::duration_us(value),
-        Metric::Own(OwnMetric::MaxGapMs) => format::duration_us(value * 1e3),
-        Metric::Ledger(key) => ledger::amount(key.unit(), value),
-    }
 }
 
 pub(super) fn change(line: &ComparedLine) -> String {
@@ -78,7 +61,7 @@ pub(super) fn change(line: &ComparedLine) -> String {
         (Some(ratio), _) => format::difference_estimate(ratio),
         (None, Some(difference)) if line.a.is_some() && line.b.is_some() => {
             let sign = if difference.value < 0.0 { "-" } else { "+" };
-            format!("{sign}{}", text(line.metric, difference.value.abs()))
+            format!("{sign}{}", format::figure(line.figure, difference.value.abs()))
         }
         _ => {
             let least = line.ratio_at_least().map(|ratio| format!("at least {}", format::ratio(ratio)));
@@ -96,41 +79,27 @@ fn is_factor(ratio: &Estimate) -> bool {
 fn words(line: &ComparedLine) -> String {
     match line.change {
         // Of the one measure that decides: a table that says it of each cost is noise.
-        Judgement::NotEnoughData { more_trials: Some(more) } if line.metric == verdict::TPS && line.a.is_some() => {
+        Judgement::NotEnoughData { more_trials: Some(more) } if line.figure == Figure::Tps && line.a.is_some() => {
             format!("{} (about {})", verdict::word(line), format::plural(more.into(), "more trial"))
         }
         _ => verdict::word(line).to_owned(),
     }
 }
 
-/// Only throughput is good or bad by itself; a cost that rises may be what makes it faster.
+/// A cost that rises may be what makes it faster.
 fn tone(line: &ComparedLine) -> Tone {
-    let more_is_better = line.metric == verdict::TPS;
-    match (line.metric, line.change) {
-        (Metric::Own(_), Judgement::Higher) => {
-            if more_is_better {
-                Tone::Good
-            } else {
-                Tone::Bad
-            }
-        }
-        (Metric::Own(_), Judgement::Lower) => {
-            if more_is_better {
-                Tone::Bad
-            } else {
-                Tone::Good
-            }
-        }
-        (Metric::Own(_), Judgement::NotEnoughData { .. }) => Tone::Unsure,
-        _ => Tone::Plain,
+    match (line.change, line.figure.better()) {
+        (_, Better::Neither) | (Judgement::Equivalent, _) => Tone::Plain,
+        (Judgement::Higher, Better::Higher) | (Judgement::Lower, Better::Lower) => Tone::Good,
+        (Judgement::Higher, Better::Lower) | (Judgement::Lower, Better::Higher) => Tone::Bad,
+        (Judgement::NotEnoughData { .. }, _) => Tone::Unsure,
     }
 }
 
 /// Lines of the ledger that are shown to differ, the largest factor first: `redo log syncs 1.00 -> 0.03`.
 pub(super) fn changed(input: &ComparisonInput<'_>) -> Vec<String> {
-    let is_shown = |line: &&ComparedLine| {
-        matches!(line.metric, Metric::Ledger(_)) && matches!(line.change, Judgement::Higher | Judgement::Lower)
-    };
+    let is_shown =
+        |line: &&ComparedLine| line.figure.is_cost() && matches!(line.change, Judgement::Higher | Judgement::Lower);
     let mut lines: Vec<_> = input.comparison.lines.iter().filter(is_shown).collect();
     // From nothing to something is the largest factor of all.
     let size = |line: &ComparedLine| line.ratio.map_or(f64::MAX, |ratio| ratio.value.ln().abs());
@@ -138,7 +107,7 @@ pub(super) fn changed(input: &ComparisonInput<'_>) -> Vec<String> {
     let both = |line: &&ComparedLine| Some((line.a?, line.b?));
     let said = lines.iter().filter_map(|line| {
         let (a, b) = both(line)?;
-        Some(format!("{} {} -> {}", name(line), text(line.metric, a), text(line.metric, b)))
+        Some(format!("{} {} -> {}", line.figure.name(), format::figure(line.figure, a), format::figure(line.figure, b)))
     });
     said.collect()
 }

@@ -17,7 +17,7 @@ use truetps_archive::Run;
 use truetps_knowledge::{Diff, DurabilityPair, Survival};
 use truetps_record::{Configuration, ServerFacts, Trial, WorkloadSpec};
 
-use crate::csv;
+use crate::csv_rows::{self, CsvRows};
 use crate::document::{Block, Document, DocumentSection};
 use crate::{TextScreen, markdown, text, waits};
 
@@ -98,9 +98,8 @@ pub fn comparison_markdown(inputs: &[ComparisonInput<'_>]) -> String {
 
 /// One line a figure: RFC 4180, in the units that the names end with.
 pub fn comparison_csv(inputs: &[ComparisonInput<'_>]) -> String {
-    let mut out = String::new();
     let header = ["a", "b", "figure", "value_a", "value_b", "ratio", "ratio_low", "ratio_high", "verdict"];
-    csv::push_row(&mut out, header.into_iter().map(str::to_owned));
+    let mut rows = CsvRows::new(header);
     for input in inputs {
         let names = [&input.a, &input.b].map(|side| verdict::side_name(side, input));
         for line in &input.comparison.lines {
@@ -112,15 +111,15 @@ pub fn comparison_csv(inputs: &[ComparisonInput<'_>]) -> String {
                 ratio.and_then(|ratio| ratio.low),
                 ratio.and_then(|ratio| ratio.high),
             ];
-            let fields = names.iter().cloned().chain([line.metric.word().to_owned()]);
-            let fields = fields.chain(figures.map(csv::figure)).chain([verdict::word(line).to_owned()]);
-            csv::push_row(&mut out, fields);
+            let fields = names.iter().cloned().chain([line.figure.key().to_owned()]);
+            let fields = fields.chain(figures.map(csv_rows::number)).chain([verdict::word(line).to_owned()]);
+            rows.push(fields);
         }
         let none = std::iter::repeat_n(String::new(), 5);
         let verdict = survival_word(input.durability.b_survives).to_owned();
-        csv::push_row(&mut out, names.into_iter().chain(["durability".to_owned()]).chain(none).chain([verdict]));
+        rows.push(names.into_iter().chain(["durability".to_owned()]).chain(none).chain([verdict]));
     }
-    out
+    rows.into_text()
 }
 
 /// Commits on B, compared with commits on A.

@@ -1,13 +1,9 @@
 //! The answer of a comparison in sentences.
 
-use truetps_analysis::{
-    CellDetail, ComparedLine, Judgement, LedgerKey, Metric, Missing, OwnMetric, Pairing, ThresholdState,
-};
+use truetps_analysis::{CellDetail, ComparedLine, Figure, Judgement, Missing, Pairing, ThresholdState};
 
 use super::{ComparedSide, ComparisonInput, InputsDiffer, conditions, figures, scripts};
 use crate::{format, remarks};
-
-pub(super) const TPS: Metric = Metric::Own(OwnMetric::Tps);
 
 /// The name, with the levels where it has several configurations: the levels that differ between the two, and the
 /// levels of factors with several in the plan, so that no two comparisons have the same name.
@@ -113,7 +109,7 @@ fn durability(input: &ComparisonInput<'_>) -> Option<String> {
 
 fn speed(input: &ComparisonInput<'_>) -> String {
     let comparison = input.comparison;
-    let Some(line) = comparison.line(TPS) else { return "no throughput was measured".to_owned() };
+    let Some(line) = comparison.line(Figure::Tps) else { return "no throughput was measured".to_owned() };
     let difference = match (line.ratio, line.a, line.b) {
         (Some(_), _, _) => figures::change(line),
         (None, Some(a), Some(b)) if a == 0.0 || b == 0.0 => format!("{} -> {}", format::tps(a), format::tps(b)),
@@ -177,27 +173,26 @@ pub(crate) fn stalls_of(side: &CellDetail) -> String {
     if side.trials_watched == 0 {
         return "not known".to_owned();
     }
-    let all = format::duration_us(side.watched_ms * 1e3);
-    match side.longest_ms {
-        None => format!("none in {all}"),
-        Some(longest) => {
-            let (count, share) = (side.stalls, format::percent(side.stalled_ms / side.watched_ms.max(1.0)));
-            format!(
-                "{} in {all} ({share} of it), longest {}",
-                format::plural(count as u64, "stall"),
-                format::duration_us(longest * 1e3)
-            )
-        }
+    let text = |figure| format::figure_or_nothing(figure, side.get(figure));
+    let all = text(Figure::Watched);
+    if side.get(Figure::LongestStall).is_none() {
+        return format!("none in {all}");
     }
+    let count = format::plural(side.get(Figure::Stalls).unwrap_or(0.0) as u64, "stall");
+    format!(
+        "{count} in {all} ({} of it), longest {}",
+        format::percent(side.stalled_share()),
+        text(Figure::LongestStall)
+    )
 }
 
 /// Transactions that changed fewer rows are faster on any server.
 fn other_work(input: &ComparisonInput<'_>) -> Option<String> {
-    let line = input.comparison.line(Metric::Ledger(LedgerKey::RowsChanged))?;
+    let line = input.comparison.line(Figure::RowsChanged)?;
     let (a, b) = line.a.zip(line.b)?;
     let is_same = (a / b).ln().abs() < input.comparison.smallest_effect.ln_1p();
     (!is_same).then(|| {
-        let rows = |figure| figures::text(line.metric, figure);
+        let rows = |figure| format::figure(line.figure, figure);
         format!(
             "A transaction changed {} rows on A and {} on B: a side that did less work is not faster for it.",
             rows(a),
@@ -223,7 +218,7 @@ pub(super) fn notes(input: &ComparisonInput<'_>, inputs: &InputsDiffer) -> Vec<S
                 .to_owned(),
         );
     }
-    if let Some(within) = comparison.line(TPS).and_then(|line| line.within_trials) {
+    if let Some(within) = comparison.line(Figure::Tps).and_then(|line| line.within_trials) {
         notes.push(format!(
             "A side has a single trial, so the variation between trials is unknown. Within these trials throughput \
              differs by {}; the interval covers the variation within them only.",

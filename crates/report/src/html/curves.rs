@@ -1,6 +1,6 @@
 //! Figures against connections or rates: what a chart says in words, and its table.
 
-use truetps_analysis::{Axis, Cell};
+use truetps_analysis::{Axis, Cell, Figure};
 
 use super::labels::{ChartLines, unbroken};
 use crate::generator::{self, LIMITED};
@@ -68,7 +68,7 @@ impl CurveChart {
             heading: format!("Response time against {}", against(input.analysis.axis)),
             rest: "lowest",
             how_to_read: unbroken(&how_to_read),
-            ..Self::base(input, lines, |cell| Some(marked(cell, format::duration_us(cell.response_us_p99?))))
+            ..Self::base(input, lines, |cell| Some(marked(cell, format::duration_us(cell.get(Figure::ResponseP99)?))))
         }
     }
 

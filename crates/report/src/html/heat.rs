@@ -8,7 +8,7 @@ use truetps_analysis::{IntervalSteps, LoadedTrial, TrialLatency, step_start_ns};
 use truetps_record::Phase;
 
 use super::labels::{configuration, unbroken};
-use super::script_data::Figure;
+use super::script_data::ChartNumber;
 use super::series;
 use crate::{ReportInput, format};
 
@@ -34,7 +34,7 @@ pub(super) struct HeatSection {
 #[derive(Serialize)]
 pub(super) struct Picture {
     /// Start of each column and end of the last, milliseconds.
-    edges: Vec<Figure>,
+    edges: Vec<ChartNumber>,
     /// `w`, `m` or `d` for each column.
     phases: String,
     /// Microseconds: where the lowest row begins and by which factor each row is higher.
@@ -108,8 +108,8 @@ impl Picture {
         let (lowest, highest) = (steps().min()?, steps().max()?);
         let joined = (highest - lowest + 1).div_ceil(ROWS_MAX);
         let rows = (highest - lowest) / joined + 1;
-        let edge = |column: &IntervalSteps| Figure::whole(column.start_ms);
-        let end = columns.last().map(|column| Figure::whole(column.start_ms + column.length_ms));
+        let edge = |column: &IntervalSteps| ChartNumber::whole(column.start_ms);
+        let end = columns.last().map(|column| ChartNumber::whole(column.start_ms + column.length_ms));
         let from = step_start_ns(lowest) / 1e3;
         let mut places = String::new();
         for column in &columns {

@@ -1,8 +1,9 @@
 //! Open loops: whether each configuration kept up with its schedule, and where its time went.
 
-use truetps_analysis::{Analysis, Axis, Cell, Curve, OpenLoopCell};
+use truetps_analysis::{Analysis, Axis, Cell, Curve, Figure, OpenLoopCell};
 
 use super::labels::{ChartLines, unbroken};
+use crate::cell_tables::{LAG, RESPONSE, SERVICE};
 use crate::generator::{self, LIMITED};
 use crate::{ReportInput, format, names, open_loop};
 
@@ -35,13 +36,8 @@ pub(super) struct OpenLoopRow {
     pub(super) sustained: String,
     pub(super) why_not: Option<String>,
     pub(super) mark: Option<&'static str>,
-    /// p50, p95, p99, p99.9 and max.
-    pub(super) response: [String; 5],
-    /// p50, p95, p99 and max.
-    pub(super) service: [String; 4],
-    /// p50, p99 and max.
-    pub(super) lag: [String; 3],
-    pub(super) late_p99: String,
+    /// Response time, service time, lag and late.
+    pub(super) times: Vec<String>,
 }
 
 impl OpenLoopSection {
@@ -79,25 +75,19 @@ fn group(input: &ReportInput, curve: &Curve, label: String) -> OpenLoopGroup {
 }
 
 fn row(input: &ReportInput, cell: &Cell, open: &OpenLoopCell) -> OpenLoopRow {
-    let time = |us: Option<f64>| format::or_nothing(us, format::duration_us);
-    let whole = |number: Option<f64>| format::or_nothing(number, format::whole);
-    let response = [cell.response_us_p50, cell.response_us_p95, cell.response_us_p99, cell.response_us_p999];
-    let [p50, p95, p99, p999] = response.map(time);
+    let text = |figure| format::figure_or_nothing(figure, cell.get(figure));
     OpenLoopRow {
         level: names::level(input.analysis.axis, &cell.configuration),
         target: open_loop::rate_text(&input.run.plan, cell),
-        started: format::or_nothing(open.started_per_s, format::tps),
+        started: text(Figure::StartedRate),
         tps: cell.tps.as_ref().map_or_else(|| format::NOTHING.to_owned(), format::tps_estimate),
-        skipped: whole(open.skipped),
-        queued: whole(open.queued),
+        skipped: text(Figure::Skipped),
+        queued: text(Figure::Queued),
         symbol: symbol(input, cell, open),
         sustained: open_loop::held(input, cell).map_or_else(|| open_loop::sustained(open), |held| unbroken(&held)),
         why_not: open_loop::why_not(open).map(|why| unbroken(&why)),
         mark: generator::is_limited(cell).then_some(LIMITED),
-        response: [p50, p95, p99, p999, time(cell.response_us_max)],
-        service: [open.service_us_p50, open.service_us_p95, open.service_us_p99, open.service_us_max].map(time),
-        lag: [open.lag_us_p50, open.lag_us_p99, open.lag_us_max].map(time),
-        late_p99: time(open.late_us_p99),
+        times: RESPONSE.into_iter().chain(SERVICE).chain(LAG).chain([Figure::LateP99]).map(text).collect(),
     }
 }
 

@@ -6,7 +6,7 @@ use truetps_record::Histogram;
 
 use super::heat::HeatSection;
 use super::labels::{self, ChartLines, unbroken};
-use super::script_data::Figure;
+use super::script_data::ChartNumber;
 use crate::names::best_cell;
 use crate::{ReportInput, format, names};
 
@@ -55,9 +55,9 @@ struct PercentileLine {
     look: usize,
     transactions: u64,
     /// Microseconds at 0, 1, 2 … tenths of a nine.
-    us: Vec<Figure>,
+    us: Vec<ChartNumber>,
     /// Of the slowest transaction.
-    max: Figure,
+    max: ChartNumber,
 }
 
 impl PercentileSection {
@@ -105,7 +105,7 @@ fn groups(input: &ReportInput, lines: &ChartLines) -> (Vec<String>, Vec<Percenti
     let analysis = input.analysis;
     let line = |cell: usize, look: usize, baseline: bool, name: String| {
         let histogram = analysis.cells[cell].detail.latency.as_ref()?;
-        let max = Figure::new(histogram.max() as f64 / 1e3);
+        let max = ChartNumber::new(histogram.max() as f64 / 1e3);
         Some(PercentileLine { name, baseline, look, transactions: histogram.len(), us: points(histogram), max })
     };
     let level = |cell: &usize| analysis.axis.level(&analysis.cells[*cell].configuration);
@@ -145,7 +145,7 @@ fn chosen(input: &ReportInput, groups: usize) -> usize {
 }
 
 /// Times at 0, 1, 2 … tenths of a nine, as far as there are transactions.
-fn points(histogram: &Histogram) -> Vec<Figure> {
+fn points(histogram: &Histogram) -> Vec<ChartNumber> {
     let transactions = histogram.len() as f64;
     let mut steps = histogram.iter_recorded();
     let (mut counted, mut value) = (0.0, 0);
@@ -161,7 +161,7 @@ fn points(histogram: &Histogram) -> Vec<Figure> {
             counted += step.count_since_last_iteration() as f64;
             value = step.value_iterated_to();
         }
-        points.push(Figure::new(value as f64 / 1e3));
+        points.push(ChartNumber::new(value as f64 / 1e3));
     }
     points
 }

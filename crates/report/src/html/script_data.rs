@@ -1,7 +1,7 @@
 //! The block of data that the script draws the charts from: as small as it can be, and never the end of its element.
 
 use serde::{Serialize, Serializer};
-use truetps_analysis::{Axis, Cell, Curve};
+use truetps_analysis::{Axis, Cell, Curve, Figure};
 use truetps_record::{Estimate, Trial};
 
 use super::heat::Picture;
@@ -13,9 +13,9 @@ use crate::{format, names};
 
 /// A number with four significant digits, without a point where it is whole: charts and their texts show no more.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Figure(f64);
+pub(super) struct ChartNumber(f64);
 
-impl Figure {
+impl ChartNumber {
     pub(super) fn new(value: f64) -> Self {
         const DIGITS: i32 = 4;
         if value == 0.0 || !value.is_finite() {
@@ -48,7 +48,7 @@ impl Figure {
     }
 }
 
-impl Serialize for Figure {
+impl Serialize for ChartNumber {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         if self.0.fract() == 0.0 && self.0.abs() < 9e15 {
             serializer.serialize_i64(self.0 as i64)
@@ -83,7 +83,7 @@ struct CurveData<'a> {
 #[derive(Serialize)]
 struct CellData {
     /// Connections or rate.
-    level: Figure,
+    level: ChartNumber,
     /// `false` where a trial was not sustained.
     sustained: Option<bool>,
     /// By the generator.
@@ -95,10 +95,10 @@ struct CellData {
 /// One figure of a cell: for the chart, as text, and of the single trials.
 #[derive(Serialize)]
 struct Measure {
-    value: Figure,
-    range: Option<(Figure, Figure)>,
+    value: ChartNumber,
+    range: Option<(ChartNumber, ChartNumber)>,
     text: String,
-    trials: Vec<Figure>,
+    trials: Vec<ChartNumber>,
 }
 
 pub(super) fn json(
@@ -124,7 +124,7 @@ pub(super) fn json(
 
 fn curve_data<'a>(input: &ReportInput, curve: &Curve, name: &'a str) -> CurveData<'a> {
     let cells = names::cells(input.analysis, curve).into_iter().map(|cell| CellData {
-        level: Figure::exact(input.analysis.axis.level(&cell.configuration)),
+        level: ChartNumber::exact(input.analysis.axis.level(&cell.configuration)),
         sustained: sustained(cell),
         limited: cell.generator_limited.is_some(),
         tps: tps(input, cell),
@@ -147,8 +147,8 @@ fn sustained(cell: &Cell) -> Option<bool> {
 fn tps(input: &ReportInput, cell: &Cell) -> Option<Measure> {
     let estimate = cell.tps.as_ref()?;
     Some(Measure {
-        value: Figure::new(estimate.value),
-        range: estimate.low.zip(estimate.high).map(|(low, high)| (Figure::new(low), Figure::new(high))),
+        value: ChartNumber::new(estimate.value),
+        range: estimate.low.zip(estimate.high).map(|(low, high)| (ChartNumber::new(low), ChartNumber::new(high))),
         text: tps_text(estimate),
         trials: trials_of(input, cell, |trial| Some(trial.measured.as_ref()?.tps)),
     })
@@ -163,18 +163,18 @@ fn tps_text(estimate: &Estimate) -> String {
 }
 
 fn p99(input: &ReportInput, cell: &Cell) -> Option<Measure> {
-    let value = cell.response_us_p99?;
+    let value = cell.get(Figure::ResponseP99)?;
     Some(Measure {
-        value: Figure::new(value),
+        value: ChartNumber::new(value),
         range: None,
         text: format::duration_us(value),
         trials: trials_of(input, cell, |trial| trial.measured.as_ref()?.response.response_us_p99),
     })
 }
 
-fn trials_of(input: &ReportInput, cell: &Cell, figure: impl Fn(&Trial) -> Option<f64>) -> Vec<Figure> {
+fn trials_of(input: &ReportInput, cell: &Cell, figure: impl Fn(&Trial) -> Option<f64>) -> Vec<ChartNumber> {
     let own = input.run.trials.iter().filter(|one| one.is_evidence_for(&cell.configuration));
-    own.filter_map(|one| figure(&one.trial)).map(Figure::new).collect()
+    own.filter_map(|one| figure(&one.trial)).map(ChartNumber::new).collect()
 }
 
 #[cfg(test)]
@@ -183,13 +183,13 @@ mod tests {
 
     #[test]
     fn figures_are_short() {
-        let check = |value, expect: &str| assert_eq!(serde_json::to_string(&Figure::new(value)).unwrap(), expect);
+        let check = |value, expect: &str| assert_eq!(serde_json::to_string(&ChartNumber::new(value)).unwrap(), expect);
         check(0.0, "0");
         check(17.6149, "17.61");
         check(12_345.6, "12350");
         check(0.123_456, "0.1235");
         check(5.0, "5");
         check(f64::NAN, "0");
-        assert_eq!(serde_json::to_string(&Figure::whole(123_456.4)).unwrap(), "123456");
+        assert_eq!(serde_json::to_string(&ChartNumber::whole(123_456.4)).unwrap(), "123456");
     }
 }

@@ -1,11 +1,11 @@
 //! Series over time: which trials belong to which configuration, and their intervals for the script.
 
 use serde::Serialize;
-use truetps_analysis::{LoadedTrial, Stall, StallKind};
+use truetps_analysis::{Cell, Figure, LoadedTrial, Stall, StallKind};
 use truetps_record::{BUCKET_MS, Interval, Measured, Phase, Trial, TrialRole, Validity};
 
 use super::labels::{configuration, unbroken};
-use super::script_data::Figure;
+use super::script_data::ChartNumber;
 use super::waits::{self, WaitData};
 use crate::ReportInput;
 use crate::format::{self, NOTHING};
@@ -56,24 +56,24 @@ struct TrialData {
     #[serde(skip_serializing_if = "Option::is_none")]
     open: Option<OpenData>,
     /// Start of each interval and end of the last, in milliseconds.
-    edges: Vec<Figure>,
+    edges: Vec<ChartNumber>,
     /// `w`, `m` or `d` for each interval.
     phases: String,
-    tps: Vec<Figure>,
-    p99: Vec<Option<Figure>>,
-    max: Vec<Option<Figure>>,
+    tps: Vec<ChartNumber>,
+    p99: Vec<Option<ChartNumber>>,
+    max: Vec<Option<ChartNumber>>,
     /// Start and length of each stall and dip in milliseconds, and whether it is a dip.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    stalls: Vec<(Figure, Figure, bool)>,
+    stalls: Vec<(ChartNumber, ChartNumber, bool)>,
     #[serde(skip_serializing_if = "Option::is_none")]
     waits: Option<WaitData>,
 }
 
 #[derive(Serialize)]
 struct OpenData {
-    scheduled: Vec<Figure>,
-    queue: Vec<Figure>,
-    lag: Vec<Option<Figure>>,
+    scheduled: Vec<ChartNumber>,
+    queue: Vec<ChartNumber>,
+    lag: Vec<Option<ChartNumber>>,
 }
 
 /// What is drawn of one interval, or of several neighbours.
@@ -143,8 +143,9 @@ fn configurations(input: &ReportInput, known: &[&LoadedTrial]) -> Vec<Configurat
 /// The one that stalled longest; where none did, the baseline where it is fastest: what all others are compared with.
 fn chosen(input: &ReportInput, configurations: &[ConfigurationData]) -> usize {
     let cells = input.analysis.cells.iter();
-    let worst = cells.max_by(|one, other| one.detail.stalled_ms.total_cmp(&other.detail.stalled_ms));
-    if let Some(cell) = worst.filter(|cell| cell.detail.stalled_ms > 0.0) {
+    let stalled = |cell: &Cell| cell.get(Figure::Stalled).unwrap_or(0.0);
+    let worst = cells.max_by(|one, other| stalled(one).total_cmp(&stalled(other)));
+    if let Some(cell) = worst.filter(|cell| stalled(cell) > 0.0) {
         let label = configuration(&cell.configuration);
         return configurations.iter().position(|one| one.label == label).unwrap_or(0);
     }
@@ -158,8 +159,8 @@ fn chosen(input: &ReportInput, configurations: &[ConfigurationData]) -> usize {
 fn trial_data(loaded: &LoadedTrial, merged: usize, joined_waits: usize) -> TrialData {
     let LoadedTrial { trial, intervals, detail, .. } = loaded;
     let steps = steps(intervals, merged);
-    let edge = |step: &SeriesStep| Figure::whole(step.start_ms);
-    let end = steps.last().map(|step| Figure::whole(step.start_ms + step.length_ms));
+    let edge = |step: &SeriesStep| ChartNumber::whole(step.start_ms);
+    let end = steps.last().map(|step| ChartNumber::whole(step.start_ms + step.length_ms));
     TrialData {
         name: trial.name.clone(),
         block: trial.block.saturating_add(1),
@@ -168,16 +169,16 @@ fn trial_data(loaded: &LoadedTrial, merged: usize, joined_waits: usize) -> Trial
         open: open_data(&steps),
         edges: steps.iter().map(edge).chain(end).collect(),
         phases: steps.iter().map(|step| letter(step.phase)).collect(),
-        tps: steps.iter().map(|step| Figure::new(step.ok / step.length_ms.max(1.0) * 1e3)).collect(),
-        p99: steps.iter().map(|step| step.p99.map(Figure::new)).collect(),
-        max: steps.iter().map(|step| step.max.map(Figure::new)).collect(),
+        tps: steps.iter().map(|step| ChartNumber::new(step.ok / step.length_ms.max(1.0) * 1e3)).collect(),
+        p99: steps.iter().map(|step| step.p99.map(ChartNumber::new)).collect(),
+        max: steps.iter().map(|step| step.max.map(ChartNumber::new)).collect(),
         stalls: detail.stalls.list.iter().map(span).collect(),
         waits: detail.waits.as_ref().and_then(|waits| WaitData::of(waits, joined_waits)),
     }
 }
 
-fn span(stall: &Stall) -> (Figure, Figure, bool) {
-    (Figure::whole(stall.start_ms), Figure::whole(stall.length_ms), stall.kind == StallKind::Dip)
+fn span(stall: &Stall) -> (ChartNumber, ChartNumber, bool) {
+    (ChartNumber::whole(stall.start_ms), ChartNumber::whole(stall.length_ms), stall.kind == StallKind::Dip)
 }
 
 /// `None` for a closed loop.
@@ -185,9 +186,9 @@ fn open_data(steps: &[SeriesStep]) -> Option<OpenData> {
     let open: Option<Vec<_>> = steps.iter().map(|step| Some((step.length_ms, step.open?))).collect();
     let open = open.filter(|open| !open.is_empty())?;
     Some(OpenData {
-        scheduled: open.iter().map(|(length, step)| Figure::new(step.scheduled / length.max(1.0) * 1e3)).collect(),
-        queue: open.iter().map(|(_, step)| Figure::new(step.queue)).collect(),
-        lag: open.iter().map(|(_, step)| step.lag_p99.map(Figure::new)).collect(),
+        scheduled: open.iter().map(|(length, step)| ChartNumber::new(step.scheduled / length.max(1.0) * 1e3)).collect(),
+        queue: open.iter().map(|(_, step)| ChartNumber::new(step.queue)).collect(),
+        lag: open.iter().map(|(_, step)| step.lag_p99.map(ChartNumber::new)).collect(),
     })
 }
 

@@ -1,6 +1,6 @@
 //! The main table: each configuration with its throughput, its ratio to the baseline, and its response times.
 
-use truetps_analysis::{Analysis, Cell, Contrast, Curve, Verdict};
+use truetps_analysis::{Analysis, Cell, Contrast, Curve, Figure, FigurePlace, Verdict};
 
 use super::forest::{Forest, Scale};
 use super::labels::{ChartLines, split_range, unbroken};
@@ -8,9 +8,19 @@ use crate::generator::{self, LIMITED};
 use crate::names::best_cell;
 use crate::{ReportInput, format, names, open_loop};
 
-/// Columns besides the comparison's: axis, tps, four times, failed, trials.
-const COLUMNS_ALONE: usize = 8;
+/// Columns besides the comparison's and the figures': axis, tps, trials.
+const COLUMNS_ALONE: usize = 3;
 const COLUMNS_OF_COMPARISON: usize = 3;
+const COSTS: [(Figure, &str); 4] = [
+    (Figure::ServerCpu, "server CPU / tx"),
+    (Figure::ClientCpu, "generator CPU / tx"),
+    (Figure::WorkerBusy, "busiest worker"),
+    (Figure::WorkerWait, "waited for a CPU"),
+];
+
+fn shown() -> impl Iterator<Item = Figure> {
+    Figure::ALL.iter().copied().filter(|figure| figure.is_shown(FigurePlace::Main))
+}
 
 pub(super) struct MainTable {
     pub(super) how_to_read: String,
@@ -18,14 +28,16 @@ pub(super) struct MainTable {
     pub(super) has_baseline: bool,
     pub(super) columns: usize,
     pub(super) forest_ends: (String, String),
-    pub(super) groups: Vec<FigureGroup>,
+    pub(super) heads: Vec<&'static str>,
+    pub(super) groups: Vec<FigureRows>,
+    pub(super) cost_heads: [&'static str; COSTS.len()],
     pub(super) costs: Vec<Cost>,
     /// Whether any figure was limited by the generator.
     pub(super) limited: bool,
 }
 
 /// One combination of settings.
-pub(super) struct FigureGroup {
+pub(super) struct FigureRows {
     pub(super) label: String,
     pub(super) rows: Vec<FigureRow>,
 }
@@ -40,11 +52,8 @@ pub(super) struct FigureRow {
     pub(super) marks: Vec<&'static str>,
     pub(super) contrast: Option<ContrastCells>,
     pub(super) no_contrast: &'static str,
-    pub(super) p50: String,
-    pub(super) p95: String,
-    pub(super) p99: String,
-    pub(super) max: String,
-    pub(super) failed: String,
+    /// Below [`MainTable::heads`].
+    pub(super) figures: Vec<String>,
     /// Valid of planned: `4/5`.
     pub(super) trials: String,
 }
@@ -63,10 +72,7 @@ pub(super) struct ContrastCells {
 pub(super) struct Cost {
     pub(super) label: String,
     pub(super) level: String,
-    pub(super) server_cpu: String,
-    pub(super) client_cpu: String,
-    pub(super) worker_busy: String,
-    pub(super) worker_wait: String,
+    pub(super) figures: [String; COSTS.len()],
     /// Why the generator limited the figures; empty where it did not.
     pub(super) limited: String,
 }
@@ -81,8 +87,10 @@ impl MainTable {
             how_to_read: unbroken(&how_to_read(analysis)),
             factor: analysis.axis.factor(),
             has_baseline,
-            columns: COLUMNS_ALONE + if has_baseline { COLUMNS_OF_COMPARISON } else { 0 },
+            columns: COLUMNS_ALONE + shown().count() + if has_baseline { COLUMNS_OF_COMPARISON } else { 0 },
             forest_ends: scale.ends(),
+            heads: shown().map(format::main_head).collect(),
+            cost_heads: COSTS.map(|(_, head)| head),
             groups: curves.map(|(index, curve)| group(analysis, curve, lines.full(index, curve), &scale)).collect(),
             costs: analysis.cells.iter().map(|cell| cost(analysis, cell)).collect(),
             limited: analysis.cells.iter().any(generator::is_limited),
@@ -105,7 +113,7 @@ fn how_to_read(analysis: &Analysis) -> String {
     }
 }
 
-fn group(analysis: &Analysis, curve: &Curve, label: String, scale: &Scale) -> FigureGroup {
+fn group(analysis: &Analysis, curve: &Curve, label: String, scale: &Scale) -> FigureRows {
     let has_best = curve.cells.len() > 1 && !open_loop::has_figures(analysis);
     let best = best_cell(analysis, curve).filter(|_| has_best);
     let rows = curve.cells.iter().map(|&index| {
@@ -119,11 +127,10 @@ fn group(analysis: &Analysis, curve: &Curve, label: String, scale: &Scale) -> Fi
             ..row(analysis, cell)
         }
     });
-    FigureGroup { label, rows: rows.collect() }
+    FigureRows { label, rows: rows.collect() }
 }
 
 fn row(analysis: &Analysis, cell: &Cell) -> FigureRow {
-    let time = |figure| format::or_nothing(figure, format::duration_us);
     let tps = cell.tps.as_ref().map_or_else(|| format::NOTHING.to_owned(), format::tps_estimate);
     let (tps, range) = split_range(&tps);
     FigureRow {
@@ -135,11 +142,7 @@ fn row(analysis: &Analysis, cell: &Cell) -> FigureRow {
         marks: marks(cell),
         contrast: None,
         no_contrast: "",
-        p50: time(cell.response_us_p50),
-        p95: time(cell.response_us_p95),
-        p99: time(cell.response_us_p99),
-        max: time(cell.response_us_max),
-        failed: format::count(cell.failed),
+        figures: shown().map(|figure| format::figure_or_nothing(figure, cell.get(figure))).collect(),
         trials: format!("{}/{}", cell.trials.len(), analysis.blocks_planned),
     }
 }
@@ -185,10 +188,7 @@ fn cost(analysis: &Analysis, cell: &Cell) -> Cost {
     Cost {
         label: cell.configuration.settings_label(),
         level: names::level(analysis.axis, &cell.configuration),
-        server_cpu: format::or_nothing(cell.server_cpu_us_per_tx, format::cpu_us),
-        client_cpu: format::or_nothing(cell.client_cpu_us_per_tx, format::cpu_us),
-        worker_busy: format::or_nothing(cell.worker_busy_max, format::percent),
-        worker_wait: format::or_nothing(cell.worker_wait_max, format::percent),
+        figures: COSTS.map(|(figure, _)| format::figure_or_nothing(figure, cell.get(figure))),
         limited: generator::reason(cell).unwrap_or_default(),
     }
 }

@@ -1,6 +1,6 @@
 //! The top of the page: the question, the verdict, what it means, and what to be careful with.
 
-use truetps_analysis::{Cell, Curve, Knee, SustainedRange};
+use truetps_analysis::{Cell, Curve, Figure, Knee, SustainedRange};
 
 use super::labels::{ChartLines, split_range, unbroken};
 use crate::generator::{self, LIMITED};
@@ -60,7 +60,7 @@ fn tile(input: &ReportInput, curve: &Curve, label: String) -> Option<Tile> {
         return Some(rate_tile(input, range, label));
     }
     let best = best_cell(input.analysis, curve)?;
-    let p99 = best.response_us_p99.map(|us| format!("p99 there {}", format::duration_us(us)));
+    let p99 = best.get(Figure::ResponseP99).map(|us| format!("p99 there {}", format::duration_us(us)));
     let (tps, range) = split_range(&format::tps_estimate(best.tps.as_ref()?));
     let sustained = best.open_loop.as_ref().map(|open| {
         format!(
@@ -84,7 +84,9 @@ fn rate_tile(input: &ReportInput, range: SustainedRange, label: String) -> Tile 
     let cell = |index: usize| &input.analysis.cells[index];
     let rate = |cell: &Cell| format::rate(input.analysis.axis.level(&cell.configuration));
     let highest = range.highest.map(cell);
-    let p99 = highest.and_then(|cell| cell.response_us_p99).map(|us| format!("p99 there {}", format::duration_us(us)));
+    let p99 = highest
+        .and_then(|cell| cell.get(Figure::ResponseP99))
+        .map(|us| format!("p99 there {}", format::duration_us(us)));
     let not = range.first_not.map(cell).map(|cell| {
         let mark = if generator::is_limited(cell) { format!(" ({LIMITED})") } else { String::new() };
         format!("not at {} tps{mark}", rate(cell))

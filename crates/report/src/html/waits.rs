@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 use truetps_analysis::{WaitSeries, WaitSource};
 
-use super::script_data::Figure;
+use super::script_data::ChartNumber;
 use crate::format;
 
 /// Figures of waits in the page, of all trials and classes together: 80 KB. Where there are more, neighbours are joined.
@@ -14,9 +14,9 @@ const FIGURES_MAX: usize = 16_000;
 #[derive(Serialize)]
 pub(super) struct WaitData {
     /// Milliseconds: starts of the steps and the end of the last one.
-    edges: Vec<Figure>,
+    edges: Vec<ChartNumber>,
     /// By the order in which they are stacked: name, and sessions in each step.
-    classes: Vec<(&'static str, Vec<Figure>)>,
+    classes: Vec<(&'static str, Vec<ChartNumber>)>,
 }
 
 /// How many neighbouring steps are one in the page.
@@ -60,9 +60,9 @@ fn how_counted(all: &[&WaitSeries]) -> Option<String> {
 impl WaitData {
     pub(super) fn of(series: &WaitSeries, joined: usize) -> Option<Self> {
         let series = series.joined(joined)?;
-        let figures = |values: &[f64]| values.iter().map(|value| Figure::new(*value)).collect();
+        let figures = |values: &[f64]| values.iter().map(|value| ChartNumber::new(*value)).collect();
         Some(Self {
-            edges: series.edges_ms.iter().map(|edge| Figure::whole(*edge)).collect(),
+            edges: series.edges_ms.iter().map(|edge| ChartNumber::whole(*edge)).collect(),
             classes: series.classes.iter().map(|(class, values)| (class.name(), figures(values))).collect(),
         })
     }
