@@ -7,6 +7,7 @@
 //! - `rand`: the random numbers of scripts.
 //! - - `output`: every printed line.
 
+mod exit_code;
 mod interrupt;
 mod lua;
 mod options;

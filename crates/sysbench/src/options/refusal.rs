@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::exit_code::FAILED;
+
 /// The output stream of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum OutputStream {
@@ -44,7 +46,7 @@ pub(crate) struct OptionRefusal {
 impl OptionRefusal {
     /// A line on the standard error: the command line is wrong.
     pub(super) fn usage(text: impl AsRef<[u8]>) -> Self {
-        Self { notices: Vec::new(), text: line(text.as_ref()), stream: OutputStream::Stderr, exit: 1 }
+        Self { notices: Vec::new(), text: line(text.as_ref()), stream: OutputStream::Stderr, exit: FAILED }
     }
 
     /// A line of the log: a value or a combination is wrong.
@@ -54,7 +56,7 @@ impl OptionRefusal {
 
     /// A line of the log without its prefix.
     pub(super) fn logged(text: impl AsRef<[u8]>) -> Self {
-        Self { notices: Vec::new(), text: line(text.as_ref()), stream: OutputStream::Stdout, exit: 1 }
+        Self { notices: Vec::new(), text: line(text.as_ref()), stream: OutputStream::Stdout, exit: FAILED }
     }
 
     /// Adds an empty line: sysbench has one after some of its texts.

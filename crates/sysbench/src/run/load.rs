@@ -12,14 +12,9 @@ use truetps_recording::LiveView;
 use super::count::Count;
 use super::ticks::Ticks;
 use super::{LuaThread, ProcedureFailure, ServerWarning, WorkerContext, WorkerEvent, groups, work};
+use crate::exit_code::{FAILED, INTERRUPTED, ProgramExit, UNFINISHED};
 use crate::output::{MessageLevel, lines};
 use crate::recording::ScriptRecording;
-
-/// Exit statuses.
-pub(crate) const GOOD: u8 = 0;
-pub(crate) const FAILED: u8 = 1;
-pub(crate) const UNFINISHED: u8 = 2;
-pub(crate) const INTERRUPTED: u8 = 130;
 
 /// Maximum interval between two checks for an interrupt.
 const LOOK: Duration = Duration::from_millis(50);
@@ -142,7 +137,7 @@ impl LoadRun<'_> {
     /// # Errors
     ///
     /// The exit status, if they do not become ready.
-    fn wait_for_clients(&self, news: &Receiver<WorkerEvent>, threads: usize) -> Result<(), u8> {
+    fn wait_for_clients(&self, news: &Receiver<WorkerEvent>, threads: usize) -> Result<(), ProgramExit> {
         let run = &self.crew.run;
         let timeout = run.settings.thread_init_timeout;
         let until_ns = run.control.now_ns().saturating_add(timeout.as_nanos() as u64);

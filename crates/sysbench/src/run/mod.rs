@@ -1,5 +1,6 @@
 //! Threads, clients, events, time.
 
+mod command_shared;
 mod control;
 mod count;
 mod counters;
@@ -16,17 +17,16 @@ mod ticks;
 mod usage;
 mod worker;
 
-pub(crate) use control::{Control, NextEvent, StopReason, UNCLAIMED};
+pub(crate) use command_shared::CommandShared;
+pub(crate) use control::{NextEvent, StopReason, UNCLAIMED};
 pub(crate) use count::Count;
-pub(crate) use counters::{Answered, ClientCounters, Counter, Counters, LatencyShard, SlotCounts};
+pub(crate) use counters::{Answered, ClientCounters, Counter, LatencyShard, SlotCounts};
 pub(crate) use latency_windows::{fairness, log_histogram, percentiles, statement_latencies};
 pub(crate) use load::{EventsEnding, LARGE_STACK_BYTES, LoadRun, stack_bytes};
 pub(crate) use lua_thread::{LuaThread, ProcedureFailure};
-pub(crate) use pace::RatePace;
 pub(crate) use reports::call_function;
 pub(crate) use sent::{ShapeFinder, ShapeNumber};
 pub use shared::ServerWarning;
 pub(crate) use shared::{CommandRun, ServerSeen};
 pub(crate) use statements::statement_kind;
-pub(crate) use usage::Usage;
 pub(crate) use worker::{RUN, WorkerContext, WorkerEvent, groups, work};

@@ -6,8 +6,9 @@ use mlua::{Function, Table};
 
 use super::count::Count;
 use super::latency_windows::{fairness, log_histogram, percentiles, statement_latencies};
-use super::load::{EventsEnding, FAILED, GOOD, INTERRUPTED, LoadRun, UNFINISHED};
+use super::load::{EventsEnding, LoadRun};
 use super::{LuaThread, ProcedureFailure};
+use crate::exit_code::{FAILED, GOOD, INTERRUPTED, UNFINISHED};
 use crate::lua::lua_error_text;
 use crate::options::SysbenchFormat;
 use crate::output::{self, FigureStyle, Figures, MessageLevel, lines};

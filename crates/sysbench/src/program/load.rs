@@ -1,0 +1,106 @@
+//! The command `run`: what is decided before its threads start.
+
+use truetps_probe::RunPresence;
+use truetps_recording::LiveView;
+
+use crate::exit_code::ProgramExit;
+use crate::lua::Role;
+use crate::options::{LuaIsolation, OutputStream, RunSettings};
+use crate::output::{Banner, MessageLevel, banner};
+use crate::run::{LoadRun, RUN, WorkerContext};
+
+use super::main_state::MainState;
+use super::script_command::ScriptCommand;
+use super::streams::write_to;
+
+/// Up to this number of clients have a thread each: see `docs/decisions/0006-drive-mode.md`.
+const CLIENTS_WITH_THREADS_MAX: u32 = 2;
+
+/// The number of coroutines that the host can hold in one state.
+const CLIENTS_OF_A_STATE_MAX: u32 = 6_000;
+
+/// Returns the exit status.
+pub(super) fn run_load(command: &mut ScriptCommand<'_>) -> Result<u8, ProgramExit> {
+    let view = open_view(command)?;
+    if command.main.has("init") {
+        command.main.call("init")?;
+    }
+    if !command.main.has("event") {
+        let script = command.script.base_name();
+        return Err(command.main.fatal(&format!("cannot find the event() function in {script}")));
+    }
+    let finding = command.main.finding()?;
+    let (threads, reason) = threads_for_clients(command.options.settings(), command.world.cores, finding);
+    let crew = command.workers(threads, RUN);
+    if let Some(reason) = reason.filter(|_| crew.run.settings.threads > CLIENTS_WITH_THREADS_MAX) {
+        let text = format!("each client has a Lua state and a thread of its own: the script {reason}");
+        if rustix::termios::isatty(rustix::stdio::stderr()) {
+            write_to(OutputStream::Stderr, format!("truetps: {text}\n").as_bytes());
+        }
+        crew.run.note(text);
+    }
+    crew.run.log.text(MessageLevel::Notice, &banner(&banner_of(&crew.run.settings)));
+    let reporter = reporter(&crew)?.map(MainState::into_parts);
+    let (main, main_client) = command.main.parts();
+    let load = LoadRun {
+        crew,
+        threads,
+        main,
+        main_client,
+        reporter,
+        view,
+        recording: None,
+        presence: RunPresence::announce("sysbench"),
+        server_warning: command.world.server_warning,
+        beside: Vec::new(),
+    };
+    Ok(load.run())
+}
+
+fn open_view(command: &ScriptCommand<'_>) -> Result<Option<LiveView>, ProgramExit> {
+    if !command.options.settings().ours.ui {
+        return Ok(None);
+    }
+    let opened = (command.world.live_view)(&command.script.base_name());
+    opened.map(Some).map_err(|problem| command.main.fatal(&problem))
+}
+
+/// Number of threads for the clients. `finding`: why each client needs a state of its own; it is returned if it counts.
+fn threads_for_clients(settings: &RunSettings, cores: u32, finding: Option<String>) -> (u32, Option<String>) {
+    let clients = settings.threads;
+    let enough = clients.div_ceil(CLIENTS_OF_A_STATE_MAX);
+    let shared = settings.ours.workers.unwrap_or_else(|| (cores / 2).max(1)).max(enough).min(clients);
+    let has_few = clients <= CLIENTS_WITH_THREADS_MAX;
+    match settings.ours.lua_isolation {
+        LuaIsolation::Auto if finding.is_some() => (clients, finding),
+        LuaIsolation::Client => (clients, None),
+        LuaIsolation::Auto if has_few && settings.ours.workers.is_none() => (clients, None),
+        LuaIsolation::Worker | LuaIsolation::Auto => (shared, None),
+    }
+}
+
+/// The state for intermediate reports, if there are any.
+fn reporter(crew: &WorkerContext) -> Result<Option<MainState>, ProgramExit> {
+    let settings = &crew.run.settings;
+    if settings.report_interval.is_none() && settings.checkpoints.is_empty() {
+        return Ok(None);
+    }
+    let mut state = MainState::new(&crew.run, &crew.script, &crew.drivers, Role::Single, settings.threads)?;
+    state.set_options(&crew.options)?;
+    state.run_procedure("load_with_options")?;
+    Ok(Some(state))
+}
+
+fn banner_of(settings: &RunSettings) -> Banner<'_> {
+    Banner {
+        threads: settings.threads,
+        warmup_s: settings.warmup.as_secs() as u32,
+        rate: settings.rate.unwrap_or(0),
+        report_interval_s: settings.report_interval.map_or(0.0, |time| time.as_secs_f64()),
+        checkpoints_s: &settings.checkpoints,
+        debug: settings.debug,
+        validate: settings.validate,
+        seed: settings.rand.seed,
+        forced_shutdown_s: settings.forced_shutdown.map(|time| time.as_secs() as u32),
+    }
+}

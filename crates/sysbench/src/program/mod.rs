@@ -1,0 +1,91 @@
+//! The life of a command: read the command line, load the script, do what the command line requests.
+
+mod load;
+mod main_state;
+mod parallel;
+mod script_command;
+mod script_lookup;
+mod script_options;
+mod streams;
+
+use std::ffi::OsString;
+
+use truetps_recording::LiveView;
+
+use crate::exit_code::{FAILED, GOOD};
+use crate::interrupt::Interrupt;
+use crate::options::{self, FirstRequest, OptionRefusal, OutputStream, Surroundings};
+use crate::run::{LARGE_STACK_BYTES, ServerWarning};
+
+use script_options::LoadedScript;
+use streams::write_to;
+
+/// The process list shows a typed password until it is masked.
+const TYPED_PASSWORD: &str = "truetps: warning: a password on the command line can be read by other users of this host: put \
+                              it in the file of --config-file, or use --dsn with TRUETPS_PASSWORD\n";
+
+/// The environment of the program.
+pub struct SysbenchEnv<'a> {
+    pub environment: &'a (dyn Fn(&str) -> Option<OsString> + Sync),
+    /// Cores that clients may be spread over.
+    pub cores: u32,
+    pub interrupt: Interrupt,
+    /// A one-line warning about a server before it is written to.
+    pub server_warning: ServerWarning,
+    /// Opens the view of `--ui` for a run with this title, or says why it cannot be opened.
+    pub live_view: &'a (dyn Fn(&str) -> Result<LiveView, String> + Sync),
+}
+
+/// Runs a command line of sysbench; the first argument is the program's name. Returns the exit status.
+pub fn run(argv: Vec<OsString>, world: &SysbenchEnv<'_>) -> u8 {
+    // The main state gets a stack as large as the workers'.
+    std::thread::scope(|scope| {
+        let builder = std::thread::Builder::new().name("sysbench".to_owned()).stack_size(LARGE_STACK_BYTES);
+        match builder.spawn_scoped(scope, || run_here(argv, world)) {
+            Ok(thread) => thread.join().unwrap_or(FAILED),
+            Err(error) => {
+                write_to(OutputStream::Stderr, format!("truetps: no thread can be started: {error}\n").as_bytes());
+                FAILED
+            }
+        }
+    })
+}
+
+fn run_here(argv: Vec<OsString>, world: &SysbenchEnv<'_>) -> u8 {
+    let read_file = |path: &std::path::Path| std::fs::read(path);
+    let surroundings = Surroundings { environment: world.environment, read_file: &read_file };
+    let has_typed_password = options::has_typed_password(&argv);
+    let pass = match options::first_pass(argv, &surroundings) {
+        Ok(pass) => pass,
+        Err(refusal) => return refuse(&refusal),
+    };
+    for notice in pass.notices() {
+        write_to(notice.stream, &notice.text);
+    }
+    match pass.wish() {
+        FirstRequest::Help => {
+            let tests = [options::BuiltInTest { name: "cpu", title: "a few prime numbers: for trying options" }];
+            write_to(OutputStream::Stdout, &options::help_page(pass.registry(), "sysbench", &tests));
+            GOOD
+        }
+        FirstRequest::Version => {
+            write_to(OutputStream::Stdout, options::version_line(pass.compat()).as_bytes());
+            GOOD
+        }
+        FirstRequest::Script => {
+            if has_typed_password {
+                write_to(OutputStream::Stderr, TYPED_PASSWORD.as_bytes());
+            }
+            LoadedScript::begin(pass, world).and_then(LoadedScript::run).unwrap_or_else(|status| status)
+        }
+    }
+}
+
+/// Prints why nothing is run. Returns the exit status.
+fn refuse(refusal: &OptionRefusal) -> u8 {
+    for notice in &refusal.notices {
+        write_to(notice.stream, &notice.text);
+    }
+    write_to(refusal.stream, &refusal.text);
+    refusal.exit
+}

@@ -1,0 +1,62 @@
+//! A command that each client runs separately.
+
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::Duration;
+
+use crate::exit_code::{GOOD, INTERRUPTED};
+use crate::output::{MessageLevel, lines};
+use crate::run::{WorkerContext, WorkerEvent, groups, stack_bytes, work};
+
+use super::script_command::{ScriptCommand, writes_at_once};
+
+/// Interval at which the user's request to end is checked.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Returns the exit status.
+pub(super) fn run_parallel(command: &ScriptCommand<'_>) -> u8 {
+    let threads = command.options.settings().threads;
+    command.shared.log().text(MessageLevel::Notice, lines::INITIALIZING_THREADS);
+    let crew = command.workers(threads, "parallel_command");
+    let (news_out, news) = channel();
+    let mut started = 0;
+    for group in groups(threads, threads) {
+        let (crew, news_out) = (crew.clone(), news_out.clone());
+        let (_go, go) = channel();
+        let body = move || work(&crew, &group, &news_out, &go);
+        let builder = std::thread::Builder::new().name("worker".to_owned()).stack_size(stack_bytes(threads));
+        if let Err(error) = builder.spawn(body) {
+            return command.main.fatal(&format!("a worker thread could not be started: {error}"));
+        }
+        started += 1;
+    }
+    wait_for_ends(command, &crew, &news, started)
+}
+
+fn wait_for_ends(
+    command: &ScriptCommand<'_>,
+    crew: &WorkerContext,
+    news: &Receiver<WorkerEvent>,
+    mut running: u32,
+) -> u8 {
+    let mut is_interrupted = false;
+    // Not before the clients have had time to connect: the session limit may equal their number.
+    let mut warning = writes_at_once(&command.script).then_some(command.world.server_warning);
+    while running > 0 {
+        match news.recv_timeout(LOOK) {
+            Ok(WorkerEvent::Failed(_, failure)) => {
+                command.main.fatal(&failure.line());
+            }
+            Ok(WorkerEvent::Ended) => running -= 1,
+            Err(RecvTimeoutError::Timeout) if crew.run.server.get().is_some() => {
+                warning.take().into_iter().for_each(|warning| crew.run.warn_of_server(warning));
+            }
+            Ok(WorkerEvent::Ready) | Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => break,
+        }
+        if !is_interrupted && command.world.interrupt.hear() {
+            is_interrupted = true;
+            crew.run.control.abandon();
+        }
+    }
+    if is_interrupted { INTERRUPTED } else { GOOD }
+}

@@ -1,0 +1,53 @@
+//! Where the program's output goes.
+
+use std::io::Write;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+
+use truetps_record::printable_text;
+
+use crate::options::{OutputStream, RunSettings, SysbenchFormat};
+use crate::output::{MessageLevel, MessageLog, MessagesTo};
+
+/// Messages and lists of options, which may contain text of scripts, files and servers.
+pub(super) fn write_to(stream: OutputStream, bytes: &[u8]) {
+    let text = printable_text(&String::from_utf8_lossy(bytes));
+    let bytes = text.as_bytes();
+    // A closed reader is not an error of truetps.
+    let _ = match stream {
+        OutputStream::Stdout => std::io::stdout().write_all(bytes).and_then(|()| std::io::stdout().flush()),
+        OutputStream::Stderr => std::io::stderr().write_all(bytes),
+    };
+}
+
+/// Unbuffered: lines keep their order with output of scripts.
+struct Unbuffered<F>(F);
+
+impl<F: AsFd> Write for Unbuffered<F> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        Ok(rustix::io::write(&self.0, bytes)?)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+pub(super) fn make_log(settings: &RunSettings) -> Arc<MessageLog> {
+    let level = MessageLevel::from_number(settings.verbosity.into()).unwrap_or(MessageLevel::Debug);
+    let aside = Box::new(Unbuffered(rustix::stdio::stderr()));
+    let document = if settings.ours.format == SysbenchFormat::Json { stdout_of_our_own() } else { None };
+    Arc::new(match document {
+        Some(document) => MessageLog::new(level, MessagesTo::Aside, Box::new(Unbuffered(document)), aside),
+        None => MessageLog::new(level, MessagesTo::Results, Box::new(Unbuffered(rustix::stdio::stdout())), aside),
+    })
+}
+
+/// Reserves the standard output for one document. All other output, including output of scripts and their C functions,
+/// goes to the standard error from here on. `None`: the system has no file descriptor left.
+fn stdout_of_our_own() -> Option<OwnedFd> {
+    const FIRST_FREE: i32 = 3;
+    let own = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdout(), FIRST_FREE).ok()?;
+    rustix::stdio::dup2_stdout(rustix::stdio::stderr()).ok()?;
+    Some(own)
+}
