@@ -4,87 +4,17 @@
 
 mod common;
 
-use std::fs::File;
-use std::io::{Read, Write};
 use std::path::Path;
 use std::process::{Child, Output, Stdio};
-use std::sync::{Arc, Mutex};
-use std::thread;
 
-use common::{Place, has_server, open_terminal, signal, signal_taken, wait_until};
+use common::terminal::{ENTER, Terminal};
+use common::{Place, has_server, signal, signal_taken, wait_until};
 use rustix::process::Signal;
-use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
 
-const ENTER: &str = "\x1b[?1049h";
-const LEAVE: &str = "\x1b[?1049l";
 const SHORT: [&str; 8] =
     ["run", "insert", "--connections=2", "--warm-up=0.2", "--measure=1", "--table-rows=500", "--ui", "--seed=1"];
 const LONG: [&str; 8] =
     ["run", "insert", "--connections=2", "--warm-up=0.2", "--measure=60", "--table-rows=500", "--ui", "--seed=1"];
-
-/// A terminal with a run on it.
-struct Terminal {
-    person: File,
-    program: File,
-    seen: Arc<Mutex<Vec<u8>>>,
-}
-
-impl Terminal {
-    fn new() -> Self {
-        let (person, program) = open_terminal();
-        tcsetwinsize(&program, Winsize { ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 }).unwrap();
-        let (person, seen) = (File::from(person), Arc::new(Mutex::new(Vec::new())));
-        let (mut reads, keeps) = (person.try_clone().unwrap(), Arc::clone(&seen));
-        thread::spawn(move || {
-            let mut bytes = [0; 4096];
-            while let Ok(count) = reads.read(&mut bytes) {
-                keeps.lock().unwrap().extend(&bytes[..count]);
-            }
-        });
-        Self { person, program: program.into(), seen }
-    }
-
-    /// Its own session has this terminal, so that its keys are signals.
-    fn start(&self, place: &Place, words: &[&str]) -> Child {
-        let all = [&["--ctty", env!("CARGO_BIN_EXE_truetps")], words].concat();
-        let mut command = place.program(Path::new("setsid"), &all);
-        command.stdin(self.program.try_clone().unwrap()).stderr(self.program.try_clone().unwrap());
-        command.stdout(Stdio::piped()).env("TERM", "xterm");
-        command.spawn().unwrap()
-    }
-
-    fn types(&self, keys: &str) {
-        (&self.person).write_all(keys.as_bytes()).unwrap();
-    }
-
-    fn text(&self) -> String {
-        String::from_utf8_lossy(&self.seen.lock().unwrap()).into_owned()
-    }
-
-    fn is_raw(&self) -> bool {
-        !tcgetattr(&self.program).unwrap().local_modes.contains(LocalModes::ICANON | LocalModes::ECHO)
-    }
-
-    /// Waits until the run measures.
-    fn wait_for_measuring(&self) {
-        wait_until("the picture of a run that measures", || self.text().contains("measuring"));
-        assert!(self.is_raw());
-    }
-
-    /// The terminal is what it was; what was said since the picture went away.
-    fn is_left(&self, what: &str) -> String {
-        wait_until("the last letters", || self.text().contains(LEAVE));
-        let text = self.text();
-        assert!(!self.is_raw(), "{what}");
-        assert_eq!(text.matches(ENTER).count(), text.matches(LEAVE).count(), "{what}: {text:?}");
-        let hidden = text.rfind("\x1b[?25l").unwrap();
-        let (shown, left) = (text.rfind("\x1b[?25h").unwrap(), text.rfind(LEAVE).unwrap());
-        assert!(hidden < shown && shown < left, "{what}: {text:?}");
-        let rest = text[left + LEAVE.len()..].to_owned();
-        assert!(!rest.contains('\x1b'), "{what}: {rest:?}");
-        rest
-    }
-}
 
 fn ended(child: Child) -> Output {
     child.wait_with_output().unwrap()

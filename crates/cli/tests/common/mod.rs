@@ -6,6 +6,8 @@
     reason = "each test program uses a part of it, and a test may panic"
 )]
 
+pub(crate) mod terminal;
+
 use std::fs;
 use std::net::TcpListener;
 use std::os::fd::OwnedFd;

@@ -67,9 +67,9 @@ fn defect_3_clients_connect_again_after_as_many_statements_as_asked_for() {
     let args = ["--query=select 1", "--create=create table t (a int)", "-c2", "--number-of-queries=40", "--detach=5"];
     let seen = bench.ours(&args);
     assert_eq!(seen.ran.code, Some(0), "{}", seen.ran.stderr);
-    // 20 statements of each client on 4 connections, the one that prepares, and those that ask for the variables and for
-    // replicas.
-    assert_eq!(seen.connections, 2 * 4 + 3);
+    // 20 statements of each client on 4 connections, the one that prepares, those that ask for the variables and for
+    // replicas, and the probe's.
+    assert_eq!(seen.connections, 2 * 4 + 4);
 }
 
 #[test]

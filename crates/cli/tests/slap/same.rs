@@ -24,7 +24,8 @@ fn generated_tests_match_the_original() {
             let load = format!("--auto-generate-sql-load-type={kind}");
             let rest = ["--number-of-queries=40", "-c4", "--no-drop", "--auto-generate-sql-write-number=20"];
             let args = [&["-a", &load], flags, &rest[..]].concat();
-            let (ours, theirs) = (bench.ours(&[&args[..], &["--classic"]].concat()), bench.original(&args));
+            let (ours, theirs) =
+                (bench.ours(&[&args[..], &["--classic", "--probe-interval=0"]].concat()), bench.original(&args));
             assert_eq!(ours.ran.code, Some(0), "{args:?}: {}{}", ours.ran.stdout, ours.ran.stderr);
             assert_eq!(lines(&ours.ran.stdout), lines(&theirs.ran.stdout), "{args:?}");
             assert_eq!(ours.rows, theirs.rows, "{args:?}");
@@ -71,7 +72,8 @@ fn tests_of_the_users_own_match_the_original() {
         ),
     ] {
         let args = [&[create, "--delimiter=;"], flags].concat();
-        let (ours, theirs) = (bench.ours(&[&args[..], &["--classic"]].concat()), bench.original(&args));
+        let (ours, theirs) =
+            (bench.ours(&[&args[..], &["--classic", "--probe-interval=0"]].concat()), bench.original(&args));
         assert_eq!(ours.ran.code, Some(0), "{args:?}: {}", ours.ran.stderr);
         assert_eq!(lines(&ours.ran.stdout), lines(&theirs.ran.stdout), "{args:?}");
         let common = |seen: &Seen| {

@@ -204,6 +204,9 @@ impl ScriptRecording {
         let engine = facts::engine(&self.crew, self.connect_ms, self.failed, reconnects);
         let finished = || end.clients.iter().filter(|client| client.events > 0).count() as u32;
         let clients_finished = (!end.clients.is_empty()).then(finished);
+        if self.experiment.server.is_none() && self.crew.run.server.get().is_some() {
+            self.crew.run.note("not watched: no client had connected before the first event".to_owned());
+        }
         let load = LoadFacts {
             engine: EngineFacts { clients_finished, ..engine },
             measured: self.measured.map(|step| facts::measured(&self.crew, &step, &end.count.whole.share)),
