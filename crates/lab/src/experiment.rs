@@ -10,9 +10,7 @@ use truetps_record::{
     Experiment, ExperimentFolder, HostFacts, Plan, Protocol, ScheduledTrial, ServerFacts, SqlDialect, Trial, Validity,
     WorkloadProfile, WorkloadSpec, is_workload_factor,
 };
-use truetps_recording::{
-    ExperimentStart, TrialEvent, TrialPlace, new_experiment as started_experiment, new_trial, other_run_warning,
-};
+use truetps_recording::{ExperimentStart, TrialEvent, TrialPlace, new_experiment, new_trial, other_run_warning};
 use truetps_sandbox::ServerLoad;
 use truetps_workload::Workload;
 
@@ -76,7 +74,7 @@ pub(crate) fn start_on(
     request: &ExperimentRequest<'_>,
     listener: &mut dyn Listener,
 ) -> Result<Finished, LabError> {
-    let experiment = new_experiment(request, prepared, schedule(request.plan));
+    let experiment = planned_experiment(request, prepared, schedule(request.plan));
     let folder = prepared.create_folder(request.plan, &experiment)?;
     let _lock = folder.lock()?;
     let todo: Vec<_> = experiment.schedule.iter().collect();
@@ -84,7 +82,7 @@ pub(crate) fn start_on(
 }
 
 /// What is recorded before the first trial.
-pub(crate) fn new_experiment(
+pub(crate) fn planned_experiment(
     request: &ExperimentRequest<'_>,
     prepared: &PreparedExperiment<'_>,
     schedule: Vec<ScheduledTrial>,
@@ -95,7 +93,7 @@ pub(crate) fn new_experiment(
         couplings: prepared.provider.couplings().to_vec(),
         random_order: true,
         guest: prepared.provider.guest_facts().cloned(),
-        ..started_experiment(ExperimentStart {
+        ..new_experiment(ExperimentStart {
             plan: request.plan,
             tool_version: request.tool_version,
             workers: request.workers,

@@ -7,7 +7,7 @@ use truetps_record::{
 
 use crate::error::LabError;
 use crate::event::{ExperimentEvent, Listener};
-use crate::experiment::{ExperimentRequest, Finished, PreparedExperiment, new_experiment};
+use crate::experiment::{ExperimentRequest, Finished, PreparedExperiment, planned_experiment};
 use crate::search::{Search, SearchStep};
 
 /// A closed loop measures the server's maximum; an open loop at that rate has a queue that never empties.
@@ -31,7 +31,7 @@ fn find_max_on(
 ) -> Result<Finished, LabError> {
     let mut plan = request.plan.clone();
     plan.factors.insert(RATE.to_owned(), Vec::new());
-    let mut experiment = new_experiment(request, prepared, Vec::new());
+    let mut experiment = planned_experiment(request, prepared, Vec::new());
     experiment.slo = Some(slo.clone());
     let folder = prepared.create_folder(request.plan, &experiment)?;
     let _lock = folder.lock()?;
