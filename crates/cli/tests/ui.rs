@@ -30,7 +30,7 @@ fn a_run_gives_its_answer_after_the_picture() {
     let output = ended(child);
     let rest = terminal.is_left("a good end");
     assert!(matches!(output.status.code(), Some(0 | 3)), "{:?}: {rest}", output.status);
-    assert_eq!(serde_json::from_slice::<serde_json::Value>(&output.stdout).unwrap()["schema_version"], 1);
+    assert_eq!(serde_json::from_slice::<serde_json::Value>(&output.stdout).unwrap()["schema_version"], 2);
     wait_until("the last line", || terminal.text().contains("Next   open"));
     let text = terminal.text();
     assert!(text.contains("run-insert") && text.contains("\x1b[0;32m"), "{text:?}");
