@@ -2,7 +2,7 @@
 //! transaction.
 
 use serde::Serialize;
-use truetps_record::{Histogram, Phase, ProbeSource, Suspension, Trial};
+use truetps_record::{Histogram, Phase, Suspension, Trial};
 
 use crate::absence::Absent;
 use crate::coincident::{coincident, ordinary};
@@ -111,23 +111,11 @@ impl TrialDetail {
             top_waits: measured.and_then(|(probe, waits)| waits.of_measured(probe, intervals)),
             waits: waits.map(|waits| waits.series()).filter(|series| !series.classes.is_empty()),
             ledger: trial.measured.as_ref().map(|measured| {
-                let (probe, variables, damaged) = (probe.as_ref(), variables.as_ref(), damaged(loaded));
+                let (probe, variables, damaged) = (probe.as_ref(), variables.as_ref(), loaded.damaged_file());
                 ledger(&LedgerInput { measured, intervals, probe, variables, damaged })
             }),
             stalls,
         }
-    }
-}
-
-/// The file whose damage leaves nothing to know of counters.
-fn damaged(loaded: &LoadedTrial) -> Option<&'static str> {
-    const PROBE: &str = "probe.jsonl";
-    let has_server = loaded.probe.as_ref().is_some_and(|probe| !probe.times(ProbeSource::Server).is_empty());
-    let is_unread = loaded.unread.iter().any(|file| file.path.ends_with(PROBE));
-    match (is_unread && !has_server, loaded.intervals.is_empty()) {
-        (true, _) => Some(PROBE),
-        (false, true) => Some("intervals.jsonl"),
-        (false, false) => None,
     }
 }
 

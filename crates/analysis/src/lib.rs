@@ -31,6 +31,7 @@ mod open_loop;
 mod order_stats;
 mod redo;
 mod sample;
+mod sent;
 mod signs;
 mod stall_rule;
 mod stalls;
@@ -61,6 +62,7 @@ pub use loaded::{LoadedTrial, RecordedScript, UnreadFile};
 pub use max_rate::{BrokenRate, HeldRate, MaxRate, TriedRate};
 pub use open_loop::{NotSustained, OpenLoopCell, SustainedRange, TrialShare};
 pub use redo::RedoAge;
+pub use sent::{ShapeDiffers, WorkDiffers, differing_shapes, differing_work, is_same_figure};
 pub use signs::{SignUnit, SignalChange};
 pub use stalls::{Stall, StallKind, Stalls, StallsUnknown};
 pub use threshold::{Threshold, ThresholdState};
@@ -134,6 +136,22 @@ fn rule_connections(cores: u32) -> u32 {
 }
 
 impl Analysis {
+    /// The curve that all others are compared with.
+    pub fn baseline(&self) -> Option<&Curve> {
+        self.curves.iter().find(|curve| curve.is_baseline)
+    }
+
+    /// The cell of a curve with the highest throughput; `None` where none has evidence.
+    pub fn best_cell(&self, curve: &Curve) -> Option<usize> {
+        let known = curve.cells.iter().filter_map(|index| Some((*index, self.cells[*index].tps?.value)));
+        known.max_by(|(_, one), (_, other)| one.total_cmp(other)).map(|(index, _)| index)
+    }
+
+    /// Where the baseline is fastest, or the first curve where there is no baseline.
+    pub fn best_of_baseline(&self) -> Option<usize> {
+        self.best_cell(self.baseline().or_else(|| self.curves.first())?)
+    }
+
     /// Every configuration has at least one valid trial: the question of the plan has an answer, however wide.
     pub fn complete(&self) -> bool {
         !self.cells.is_empty() && self.cells.iter().all(|cell| cell.tps.is_some())

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use truetps_record::{Configuration, Interval, ProbeSeries, ScriptRecord, Trial, TrialRole, Validity};
+use truetps_record::{Configuration, Interval, ProbeSeries, ProbeSource, ScriptRecord, Trial, TrialRole};
 
 use crate::detail::TrialDetail;
 use crate::evidence::evidence_of;
@@ -69,18 +69,30 @@ impl From<Trial> for LoadedTrial {
 }
 
 impl LoadedTrial {
+    /// Whether it is valid, and its figures are numbers.
+    pub fn is_evidence(&self) -> bool {
+        evidence_of(self).is_ok()
+    }
+
     /// Whether figures of this configuration are made from this trial.
     pub fn is_evidence_for(&self, configuration: &Configuration) -> bool {
-        is_cell(&self.trial) && self.trial.configuration == *configuration && evidence_of(self).is_ok()
+        is_cell(&self.trial) && self.trial.configuration == *configuration && self.is_evidence()
+    }
+
+    /// The file whose damage leaves nothing to know of what the server did.
+    pub fn damaged_file(&self) -> Option<&'static str> {
+        const PROBE: &str = "probe.jsonl";
+        let has_server = self.probe.as_ref().is_some_and(|probe| !probe.times(ProbeSource::Server).is_empty());
+        let is_unread = self.unread.iter().any(|file| file.path.ends_with(PROBE));
+        match (is_unread && !has_server, self.intervals.is_empty()) {
+            (true, _) => Some(PROBE),
+            (false, true) => Some("intervals.jsonl"),
+            (false, false) => None,
+        }
     }
 
     /// The repetition of another trial of its block, which tells the noise and is no evidence.
     pub fn is_twin(&self) -> bool {
         self.trial.role == TrialRole::AaTwin
-    }
-
-    /// Whether it is comparable at all: it ended well, and has figures.
-    pub fn is_comparable(&self) -> bool {
-        self.trial.validity == Validity::Valid && self.trial.measured.is_some()
     }
 }

@@ -113,7 +113,7 @@ impl Run {
     /// Trials that a comparison may use. A twin would give its configuration one trial too many; one that was named is meant.
     pub fn comparable(&self) -> impl Iterator<Item = &LoadedTrial> {
         let is_meant = |one: &LoadedTrial| self.named_trial.is_some() || !one.is_twin();
-        self.trials.iter().filter(move |one| one.is_comparable() && is_meant(one))
+        self.trials.iter().filter(move |one| one.is_evidence() && is_meant(one))
     }
 
     /// Comparable trials of a configuration.

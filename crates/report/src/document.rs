@@ -4,7 +4,6 @@ use truetps_analysis::Axis;
 use truetps_record::{Experiment, ServerFacts};
 
 use crate::generator::{self, Facts, LIMITED};
-use crate::names::best_cell;
 use crate::verdicts::verdicts;
 use crate::{ReportInput, cell_tables, format, guest, ledger, load, names, sections, stalls, waits};
 
@@ -97,8 +96,8 @@ fn answer(input: &ReportInput<'_>) -> Option<String> {
     if analysis.contrasts.is_empty() || analysis.axis == Axis::Rate {
         return None;
     }
-    let baseline = analysis.curves.iter().find(|curve| curve.is_baseline)?;
-    let cell = best_cell(analysis, baseline)?;
+    let baseline = analysis.baseline()?;
+    let cell = &analysis.cells[analysis.best_cell(baseline)?];
     let tps = cell.tps.as_ref()?;
     let place = names::connections(cell.configuration.connections());
     let best = if baseline.cells.len() > 1 { ", where it is fastest" } else { "" };

@@ -37,7 +37,7 @@ pub fn durability_of<'a>(trials: impl IntoIterator<Item = &'a LoadedTrial>) -> O
 /// In the order in which the trials were to be run first. Trials whose server could not be asked are left out.
 pub(crate) fn parts(input: &ReportInput<'_>) -> Vec<DurabilityPart> {
     let mut parts: Vec<DurabilityPart> = Vec::new();
-    let baseline = input.analysis.curves.iter().find(|curve| curve.is_baseline && input.analysis.curves.len() > 1);
+    let baseline = input.analysis.baseline().filter(|_| input.analysis.curves.len() > 1);
     let baseline = baseline.and_then(|curve| of_curve(input, curve));
     for one in &input.run.trials {
         let Some(durability) = durability_of([one]) else { continue };
@@ -65,7 +65,7 @@ fn of_curve(input: &ReportInput<'_>, curve: &Curve) -> Option<Durability> {
 
 /// What a combination of settings loses more or less than the baseline does, to stand beside a verdict on its speed.
 pub(crate) fn risk(input: &ReportInput<'_>, curve: &Curve) -> Option<String> {
-    let baseline = input.analysis.curves.iter().find(|curve| curve.is_baseline)?;
+    let baseline = input.analysis.baseline()?;
     let name = names::short(&input.run.plan, input.analysis.baseline_label.as_ref()?);
     DurabilityPair::of(of_curve(input, baseline), of_curve(input, curve)).risk(name, "it")
 }

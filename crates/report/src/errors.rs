@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use truetps_record::{ErrorClass, ErrorCount};
+use truetps_record::{Configuration, ErrorClass, ErrorCount};
 
 use crate::document::{DocumentTable, TableEntry};
 use crate::{ReportInput, format, load};
@@ -10,40 +10,46 @@ use crate::{ReportInput, format, load};
 /// Configurations named with an error.
 const PLACES_MAX: usize = 3;
 
-/// One error over all configurations.
-struct ErrorTotal<'a> {
-    first: &'a ErrorCount,
-    failed: u64,
-    retried: u64,
-    places: Vec<String>,
+/// One error wherever it happened: in configurations, or in trials.
+pub(crate) struct ErrorTotal<'a, P> {
+    pub(crate) first: &'a ErrorCount,
+    pub(crate) failed: u64,
+    pub(crate) retried: u64,
+    /// Where it happened, and how often there.
+    pub(crate) places: Vec<(P, u64)>,
+}
+
+/// Errors by number and class, most frequent first.
+pub(crate) fn totals<'a, P>(errors: impl Iterator<Item = (P, &'a ErrorCount)>) -> Vec<ErrorTotal<'a, P>> {
+    let mut by_key: BTreeMap<(u16, ErrorClass), ErrorTotal<'a, P>> = BTreeMap::new();
+    for (place, error) in errors {
+        let new = || ErrorTotal { first: error, failed: 0, retried: 0, places: Vec::new() };
+        let total = by_key.entry((error.code, error.class)).or_insert_with(new);
+        total.failed += error.count;
+        total.retried += error.retried;
+        total.places.push((place, error.count + error.retried));
+    }
+    let mut totals: Vec<_> = by_key.into_values().collect();
+    totals.sort_by_key(|one| std::cmp::Reverse((one.failed, one.retried)));
+    totals
 }
 
 /// `None` where there was no error.
 pub(crate) fn table(input: &ReportInput<'_>) -> Option<DocumentTable> {
-    let mut by_key: BTreeMap<(u16, ErrorClass), ErrorTotal<'_>> = BTreeMap::new();
-    for cell in &input.analysis.cells {
-        for error in &cell.errors {
-            let new = || ErrorTotal { first: error, failed: 0, retried: 0, places: Vec::new() };
-            let seen = by_key.entry((error.code, error.class)).or_insert_with(new);
-            seen.failed += error.count;
-            seen.retried += error.retried;
-            seen.places.push(cell.configuration.to_string());
-        }
-    }
-    let mut seen: Vec<_> = by_key.into_values().collect();
-    seen.sort_by_key(|one| std::cmp::Reverse((one.failed, one.retried)));
-    let rows: Vec<_> = seen.iter().map(|one| row(input, one)).collect();
+    let cells = input.analysis.cells.iter();
+    let errors = cells.flat_map(|cell| cell.errors.iter().map(|error| (&cell.configuration, error)));
+    let rows: Vec<_> = totals(errors).iter().map(|total| row(input, total)).collect();
     let header = ["error", "number", "failed", "retried", "policy", "first message"].map(str::to_owned).to_vec();
     (!rows.is_empty()).then_some(DocumentTable { caption: None, header, rows, words_last: true })
 }
 
-fn row(input: &ReportInput<'_>, seen: &ErrorTotal<'_>) -> Vec<TableEntry> {
+fn row(input: &ReportInput<'_>, seen: &ErrorTotal<'_, &Configuration>) -> Vec<TableEntry> {
     let first = seen.first;
     let none = || format::NOTHING.to_owned();
     let policy = load::handling(&input.run.plan.load.errors, first.class);
     let message = first.first_message.replace(['\n', '\r'], " ");
     let more = seen.places.len().saturating_sub(PLACES_MAX);
-    let named = &seen.places[..seen.places.len() - more];
+    let named: Vec<_> = seen.places.iter().take(PLACES_MAX).map(|(place, _)| place.to_string()).collect();
     let more = if more == 0 { String::new() } else { format!("; and {more} more") };
     let fields = [
         first.class.to_string(),

@@ -55,7 +55,7 @@ pub(crate) fn shown(input: &ReportInput<'_>) -> Option<(String, Vec<String>, Vec
         [] => return None,
         [curve] => (String::new(), curve.cells.clone()),
         curves => {
-            let best = best_level(input)?;
+            let best = level(analysis.best_of_baseline()?);
             let at = names::at_levels(analysis.axis, &[best]);
             let at_level = |index: &&usize| level(**index).total_cmp(&best).is_eq();
             (at, curves.iter().filter_map(|curve| curve.cells.iter().find(at_level).copied()).collect())
@@ -84,15 +84,6 @@ fn spread(all: &[usize]) -> Vec<usize> {
         return all.to_vec();
     }
     (0..COLUMNS_MAX).map(|n| all[n * (all.len() - 1) / (COLUMNS_MAX - 1)]).collect()
-}
-
-/// Where the baseline is fastest.
-fn best_level(input: &ReportInput<'_>) -> Option<f64> {
-    let analysis = input.analysis;
-    let baseline = analysis.curves.iter().find(|curve| curve.is_baseline).or_else(|| analysis.curves.first())?;
-    let tps = |index: &usize| analysis.cells[*index].tps.map_or(0.0, |tps| tps.value);
-    let best = baseline.cells.iter().max_by(|one, other| tps(one).total_cmp(&tps(other)))?;
-    Some(analysis.axis.level(&analysis.cells[*best].configuration))
 }
 
 /// All lines of these ledgers side by side; a line that none of them knows says why.

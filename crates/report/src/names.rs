@@ -126,10 +126,3 @@ pub(crate) fn capital(text: &str) -> String {
     let mut chars = text.chars();
     chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }
-
-/// The cell of a curve with the highest throughput; `None` where none has evidence.
-pub(crate) fn best_cell<'a>(analysis: &'a Analysis, curve: &Curve) -> Option<&'a Cell> {
-    let tps = |cell: &Cell| cell.tps.map_or(0.0, |estimate| estimate.value);
-    let cells = cells(analysis, curve).into_iter().filter(|cell| cell.tps.is_some());
-    cells.max_by(|a, b| tps(a).total_cmp(&tps(b)))
-}

@@ -1,12 +1,12 @@
 //! Stalls and dips in words and tables: when, how long, how deep, and what the server did at the same time.
 
 use truetps_analysis::{
-    Cell, CellDetail, Coincident, Figure, LoadedTrial, SignUnit, SignalChange, Stall, StallKind, Stalls, StallsUnknown,
-    Telling, Wait, WaitClass,
+    Absent, Cell, CellDetail, Coincident, Figure, LoadedTrial, SignUnit, SignalChange, Stall, StallKind, StallsUnknown,
+    Telling, Wait, WaitClass, cell_detail,
 };
-use truetps_record::Trial;
 
 use crate::ReportInput;
+use crate::absence::absence;
 use crate::document::{Block, DocumentSection, DocumentTable, TableEntry, Tone};
 use crate::format::{self, NOTHING};
 
@@ -26,16 +26,15 @@ pub(crate) const HOW_TO_READ: &str = "A stall is a period with less than 30 % of
 /// flush)`; `None` where there is no trial.
 pub(crate) fn fact(input: &ReportInput<'_>) -> Option<String> {
     let valid = valid(input);
-    let watched: Vec<_> = valid.iter().filter(|one| one.detail.stalls.unknown.is_none()).collect();
-    if watched.is_empty() {
+    let summary = cell_detail(&valid);
+    if summary.trials_watched == 0 {
         let first = valid.first()?;
         return Some(format!("not known: {}", first.detail.stalls.unknown.map_or("", unknown)));
     }
-    let sum = |of: fn(&Stalls) -> f64| watched.iter().map(|one| of(&one.detail.stalls)).sum::<f64>();
-    let (stalled, all) = (sum(|stalls| stalls.stalled_ms), sum(|stalls| stalls.watched_ms));
-    let dips: usize =
-        watched.iter().map(|one| &one.detail.stalls).map(|one| one.list.len() - one.stalls().count()).sum();
-    let dips = if dips == 0 { String::new() } else { format!("; {}", format::plural(dips as u64, "dip")) };
+    let sum = |figure| summary.get(figure).unwrap_or(0.0);
+    let (stalled, all, dips) = (sum(Figure::Stalled), sum(Figure::Watched), sum(Figure::Dips) as u64);
+    let dips = if dips == 0 { String::new() } else { format!("; {}", format::plural(dips, "dip")) };
+    let watched: Vec<_> = valid.iter().filter(|one| one.detail.stalls.unknown.is_none()).collect();
     let longest = watched.iter().flat_map(|one| one.detail.stalls.stalls().map(move |stall| (one, stall)));
     let Some((of, longest)) = longest.max_by(|(_, one), (_, other)| one.length_ms.total_cmp(&other.length_ms)) else {
         return Some(format!("none in {}{dips}", seconds(all)));
@@ -49,7 +48,7 @@ pub(crate) fn fact(input: &ReportInput<'_>) -> Option<String> {
         "{} of {} measured ({}){trials}, longest {} ({place}{} after its first transaction{}){dips}",
         seconds(stalled).trim_end_matches(" s"),
         seconds(all),
-        format::percent(stalled / all.max(1.0)),
+        format::percent(summary.stalled_share()),
         seconds(longest.length_ms),
         seconds(longest.start_ms),
         while_.unwrap_or_default(),
@@ -118,26 +117,31 @@ pub(crate) fn rows<'a>(input: &ReportInput<'a>) -> (Vec<StallRow<'a>>, usize) {
     let left_out = all.len().saturating_sub(ROWS_MAX);
     all.truncate(ROWS_MAX);
     all.sort_by_key(|(at, _)| *at);
-    (all.into_iter().map(|(_, (one, stall))| row(&one.trial, stall)).collect(), left_out)
+    (all.into_iter().map(|(_, (one, stall))| row(one, stall)).collect(), left_out)
 }
 
-fn row<'a>(trial: &'a Trial, stall: &Stall) -> StallRow<'a> {
+fn row<'a>(loaded: &'a LoadedTrial, stall: &Stall) -> StallRow<'a> {
     StallRow {
-        trial: &trial.name,
+        trial: &loaded.trial.name,
         kind: stall.kind,
         start: seconds(stall.start_ms),
         length: seconds(stall.length_ms),
         depth: format::percent(stall.depth),
         usual: if stall.baseline_tps > 0.0 { format::tps(stall.baseline_tps) } else { NOTHING.to_owned() },
-        coincident: stall.coincident.as_ref().map_or_else(
-            || "the server was not watched".to_owned(),
-            |coincident| coincident_text(coincident, WAITS_MAX, SIGNS_MAX),
-        ),
+        coincident: stall
+            .coincident
+            .as_ref()
+            .map_or_else(|| not_watched(loaded), |coincident| coincident_text(coincident, WAITS_MAX, SIGNS_MAX)),
     }
 }
 
 /// The name of an outage among signs.
 pub(crate) const OUTAGE: &str = "time without an answer to the probe";
+
+fn not_watched(loaded: &LoadedTrial) -> String {
+    let damaged = loaded.damaged_file().map(|file| absence(&Absent::Damaged { file }));
+    damaged.unwrap_or_else(|| "the server was not watched".to_owned())
+}
 
 /// What was waited on and what else rose, the most telling first; what fell comes last, as most things do where nothing runs.
 pub(crate) fn coincident_text(coincident: &Coincident, waits_max: usize, signs_max: usize) -> String {

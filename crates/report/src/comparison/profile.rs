@@ -1,13 +1,11 @@
 //! How two workloads differ, in terms of keys and pages.
 
+use truetps_analysis::is_same_figure;
 use truetps_record::WorkloadProfile;
 
 use super::ComparisonInput;
 use crate::document::{Block, DocumentSection};
 use crate::format;
-
-/// Figures that are closer than this differ by the draw of the keys alone.
-const SAME_SHARE: f64 = 0.02;
 
 pub(super) fn section(input: &ComparisonInput<'_>) -> Option<DocumentSection> {
     let sentences = sentences(input);
@@ -109,7 +107,7 @@ impl ProfileLine {
             (Some(one), Some(other)) if one.is_infinite() || other.is_infinite() => {
                 one.is_infinite() && other.is_infinite()
             }
-            (Some(one), Some(other)) => (one - other).abs() <= SAME_SHARE * one.abs().max(other.abs()),
+            (Some(one), Some(other)) => is_same_figure(one, other),
             _ => false,
         };
         let text = |value: Option<f64>| value.map_or_else(|| self.without.to_owned(), self.text);
@@ -121,10 +119,9 @@ impl ProfileLine {
 fn meaning(a: &WorkloadProfile, b: &WorkloadProfile) -> Option<String> {
     let (new_a, new_b) = (a.new_pages_per_1000_tx?, b.new_pages_per_1000_tx?);
     let (more, less) = if new_b > new_a { ("B", "A") } else { ("A", "B") };
-    let differ = (new_a - new_b).abs() > SAME_SHARE * new_a.max(new_b);
     let back = if new_b > new_a { a.deleted_key_share } else { b.deleted_key_share };
     let comes_back = back.is_some_and(|share| share > 0.5);
-    differ.then(|| {
+    (!is_same_figure(new_a, new_b)).then(|| {
         let rest = if comes_back {
             format!("rows of {less} go back to the page that the delete has just read")
         } else {

@@ -1,10 +1,8 @@
 //! How two runs of scripts differ: in their texts, in what they sent, and in what a transaction did.
 
-use std::collections::BTreeMap;
-
 use serde::Serialize;
-use truetps_analysis::RecordedScript;
-use truetps_record::{ScriptRecord, ScriptText, SentShape};
+use truetps_analysis::{RecordedScript, ShapeDiffers, WorkDiffers, differing_shapes, differing_work};
+use truetps_record::{ScriptRecord, ScriptText};
 
 use super::conditions::DifferingCondition;
 use super::line_diff::{LineDiff, line_diff};
@@ -12,10 +10,6 @@ use super::{ComparedSide, ComparisonInput};
 use crate::document::{Block, DocumentTable, TableEntry};
 use crate::format;
 
-/// Figures that are closer than this differ by the moment at which the run ended.
-const SAME_SHARE: f64 = 0.02;
-/// Numbers of statements are held apart from chance by so many standard deviations of theirs.
-const DEVIATIONS: f64 = 3.0;
 /// Shapes that are shown; JSON has all.
 const SHAPES_SHOWN_MAX: usize = 20;
 /// Options that are compared by the names that plans have for them, and those that only say where a run is recorded.
@@ -49,29 +43,16 @@ pub(super) struct NamedText {
     pub(super) sha256: Option<String>,
 }
 
-/// Statements per transaction; 0: that side sent none.
-#[derive(Debug, PartialEq, Serialize)]
-pub(super) struct ShapeDiffers {
-    pub(super) sql: String,
-    pub(super) a_per_tx: f64,
-    pub(super) b_per_tx: f64,
-}
-
-/// `reads`, `writes` and `other` per transaction.
-#[derive(Debug, PartialEq, Serialize)]
-pub(super) struct WorkDiffers {
-    pub(super) what: &'static str,
-    pub(super) a_per_tx: f64,
-    pub(super) b_per_tx: f64,
-}
-
 /// `None` where a side is no run of a script.
 pub(super) fn differ(input: &ComparisonInput<'_>) -> Option<ScriptsDiffer> {
     let (a, b) = (input.a.script()?, input.b.script()?);
     let mut differ = ScriptsDiffer { transaction: transaction(input), ..ScriptsDiffer::default() };
     if let (Some(a), Some(b)) = (&a.record, &b.record) {
         differ.texts = texts(a, b);
-        differ.statements = statements((a, transactions(&input.a)), (b, transactions(&input.b)));
+        if let (Some(of_a), Some(of_b)) = (&a.statements, &b.statements) {
+            let [tx_a, tx_b] = [&input.a, &input.b].map(transactions);
+            differ.statements = differing_shapes((&of_a.shapes, tx_a), (&of_b.shapes, tx_b));
+        }
     }
     Some(differ)
 }
@@ -177,58 +158,9 @@ fn transactions(side: &ComparedSide<'_>) -> u64 {
     side.trial().and_then(|trial| trial.measured.as_ref()).map_or(0, |measured| measured.counts.ok)
 }
 
-/// Shapes of which a transaction of the two sends other numbers, the largest difference first.
-fn statements((a, tx_a): (&ScriptRecord, u64), (b, tx_b): (&ScriptRecord, u64)) -> Vec<ShapeDiffers> {
-    let (Some(of_a), Some(of_b)) = (&a.statements, &b.statements) else { return Vec::new() };
-    if tx_a == 0 || tx_b == 0 {
-        return Vec::new();
-    }
-    let count = |shapes: &[SentShape]| -> BTreeMap<String, u64> {
-        shapes.iter().map(|shape| (shape.sql.clone(), shape.count)).collect()
-    };
-    let (a, b) = (count(&of_a.shapes), count(&of_b.shapes));
-    let shapes: Vec<_> = a.keys().chain(b.keys().filter(|sql| !a.contains_key(*sql))).collect();
-    let of = |counts: &BTreeMap<String, u64>, sql: &String| counts.get(sql).copied().unwrap_or(0);
-    let mut found: Vec<_> = shapes
-        .into_iter()
-        .filter(|sql| is_other_number((of(&a, sql), tx_a), (of(&b, sql), tx_b)))
-        .map(|sql| ShapeDiffers {
-            sql: sql.clone(),
-            a_per_tx: of(&a, sql) as f64 / tx_a as f64,
-            b_per_tx: of(&b, sql) as f64 / tx_b as f64,
-        })
-        .collect();
-    let size = |one: &ShapeDiffers| (one.a_per_tx - one.b_per_tx).abs();
-    found.sort_by(|one, other| size(other).total_cmp(&size(one)).then_with(|| one.sql.cmp(&other.sql)));
-    found
-}
-
-/// Whether two counts, each of so many transactions, are apart by more than chance. None at all is apart from some.
-fn is_other_number((a, tx_a): (u64, u64), (b, tx_b): (u64, u64)) -> bool {
-    if (a == 0) != (b == 0) {
-        return true;
-    }
-    let (rate_a, rate_b) = (a as f64 / tx_a as f64, b as f64 / tx_b as f64);
-    let deviation = (rate_a / tx_a as f64 + rate_b / tx_b as f64).sqrt();
-    let difference = (rate_a - rate_b).abs();
-    difference > SAME_SHARE * rate_a.max(rate_b) && difference > DEVIATIONS * deviation
-}
-
 fn transaction(input: &ComparisonInput<'_>) -> Vec<WorkDiffers> {
-    let of = |side: &ComparedSide<'_>| {
-        let run = side.trial().and_then(|trial| trial.script.as_ref());
-        run.map(|run| ([run.reads, run.writes, run.other], transactions(side)))
-    };
-    let Some(((a, tx_a), (b, tx_b))) = of(&input.a).zip(of(&input.b)).filter(|((_, a), (_, b))| *a > 0 && *b > 0)
-    else {
-        return Vec::new();
-    };
-    if !a.iter().zip(&b).any(|(a, b)| is_other_number((*a, tx_a), (*b, tx_b))) {
-        return Vec::new();
-    }
-    let rows = ["reads", "writes", "other"].into_iter().zip(a.into_iter().zip(b));
-    rows.map(|(what, (a, b))| WorkDiffers { what, a_per_tx: a as f64 / tx_a as f64, b_per_tx: b as f64 / tx_b as f64 })
-        .collect()
+    let [a, b] = [&input.a, &input.b].map(|side| Some((side.trial()?.script.as_ref()?, transactions(side))));
+    a.zip(b).map(|(a, b)| differing_work(a, b)).unwrap_or_default()
 }
 
 /// What stands first among what was different.

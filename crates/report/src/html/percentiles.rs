@@ -7,7 +7,6 @@ use truetps_record::Histogram;
 use super::heat::HeatSection;
 use super::labels::{self, ChartLines, unbroken};
 use super::script_data::ChartNumber;
-use crate::names::best_cell;
 use crate::{ReportInput, format, names};
 
 /// Points for each further nine (90 %, 99 %, 99.9 % …).
@@ -137,9 +136,7 @@ fn at_level(axis: Axis, level: f64) -> String {
 /// The place where the baseline is fastest.
 fn chosen(input: &ReportInput, groups: usize) -> usize {
     let analysis = input.analysis;
-    let baseline = analysis.curves.iter().find(|curve| curve.is_baseline).or_else(|| analysis.curves.first());
-    let best = baseline.and_then(|curve| best_cell(analysis, curve));
-    let level = best.map(|cell| analysis.axis.level(&cell.configuration));
+    let level = analysis.best_of_baseline().map(|best| analysis.axis.level(&analysis.cells[best].configuration));
     let at = names::levels(analysis).into_iter().position(|one| Some(one) == level).unwrap_or(0);
     at.min(groups.saturating_sub(1))
 }

@@ -1,7 +1,7 @@
 //! Series over time: which trials belong to which configuration, and their intervals for the script.
 
 use serde::Serialize;
-use truetps_analysis::{Cell, Figure, LoadedTrial, Stall, StallKind};
+use truetps_analysis::{Figure, LoadedTrial, Stall, StallKind};
 use truetps_record::{BUCKET_MS, Interval, Measured, Phase, Trial, TrialRole, Validity};
 
 use super::labels::{configuration, unbroken};
@@ -10,7 +10,6 @@ use super::waits::{self, WaitData};
 use crate::ReportInput;
 use crate::format::{self, NOTHING};
 use crate::generator::{LIMITED, limited_trial};
-use crate::names::best_cell;
 
 /// Intervals in the page, of all trials together. A usual experiment has about 1,500; one takes about 25 bytes, so
 /// that the largest page has 300 KB of them. Where there are more, neighbours are merged until they fit.
@@ -37,6 +36,8 @@ pub(super) struct SeriesData {
 
 #[derive(Serialize)]
 struct ConfigurationData {
+    #[serde(skip)]
+    cell: usize,
     label: String,
     /// Indexes into the trials.
     trials: Vec<usize>,
@@ -132,28 +133,20 @@ fn how_to_read(merged: usize, is_open: bool) -> String {
 }
 
 fn configurations(input: &ReportInput, known: &[&LoadedTrial]) -> Vec<ConfigurationData> {
-    let data = input.analysis.cells.iter().map(|cell| {
+    let data = input.analysis.cells.iter().enumerate().map(|(index, cell)| {
         let own = known.iter().enumerate().filter(|(_, one)| one.trial.configuration == cell.configuration);
         let label = configuration(&cell.configuration);
-        ConfigurationData { label, trials: own.map(|(index, _)| index).collect() }
+        ConfigurationData { cell: index, label, trials: own.map(|(index, _)| index).collect() }
     });
     data.filter(|one| !one.trials.is_empty()).collect()
 }
 
 /// The one that stalled longest; where none did, the baseline where it is fastest: what all others are compared with.
 fn chosen(input: &ReportInput, configurations: &[ConfigurationData]) -> usize {
-    let cells = input.analysis.cells.iter();
-    let stalled = |cell: &Cell| cell.get(Figure::Stalled).unwrap_or(0.0);
-    let worst = cells.max_by(|one, other| stalled(one).total_cmp(&stalled(other)));
-    if let Some(cell) = worst.filter(|cell| stalled(cell) > 0.0) {
-        let label = configuration(&cell.configuration);
-        return configurations.iter().position(|one| one.label == label).unwrap_or(0);
-    }
-    let curves = &input.analysis.curves;
-    let baseline = curves.iter().find(|curve| curve.is_baseline).or_else(|| curves.first());
-    let best = baseline.and_then(|curve| best_cell(input.analysis, curve));
-    let label = best.map(|cell| configuration(&cell.configuration));
-    configurations.iter().position(|one| Some(&one.label) == label.as_ref()).unwrap_or(0)
+    let stalled = |index: &usize| input.analysis.cells[*index].get(Figure::Stalled).unwrap_or(0.0);
+    let worst = (0..input.analysis.cells.len()).max_by(|one, other| stalled(one).total_cmp(&stalled(other)));
+    let cell = worst.filter(|index| stalled(index) > 0.0).or_else(|| input.analysis.best_of_baseline());
+    configurations.iter().position(|one| Some(one.cell) == cell).unwrap_or(0)
 }
 
 fn trial_data(loaded: &LoadedTrial, merged: usize, joined_waits: usize) -> TrialData {

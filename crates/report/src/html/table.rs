@@ -5,7 +5,6 @@ use truetps_analysis::{Analysis, Cell, Contrast, Curve, Figure, FigurePlace, Ver
 use super::forest::{Forest, Scale};
 use super::labels::{ChartLines, split_range, unbroken};
 use crate::generator::{self, LIMITED};
-use crate::names::best_cell;
 use crate::{ReportInput, format, names, open_loop};
 
 /// Columns besides the comparison's and the figures': axis, tps, trials.
@@ -115,12 +114,12 @@ fn how_to_read(analysis: &Analysis) -> String {
 
 fn group(analysis: &Analysis, curve: &Curve, label: String, scale: &Scale) -> FigureRows {
     let has_best = curve.cells.len() > 1 && !open_loop::has_figures(analysis);
-    let best = best_cell(analysis, curve).filter(|_| has_best);
+    let best = analysis.best_cell(curve).filter(|_| has_best);
     let rows = curve.cells.iter().map(|&index| {
         let cell = &analysis.cells[index];
         let contrast = analysis.contrasts.iter().find(|contrast| contrast.cell == index);
         FigureRow {
-            best: best.is_some_and(|best| std::ptr::eq(best, cell)),
+            best: best == Some(index),
             contrast: contrast.map(|contrast| contrast_cells(contrast, scale)),
             no_contrast: if curve.is_baseline { "baseline" } else { "no block has both" },
             no_evidence: cell.tps.is_none().then(|| why_no_evidence(analysis, cell)),

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use truetps_record::{ErrorClass, ErrorCount, Trial};
 
 use super::labels;
+use crate::errors::{ErrorTotal, totals};
 use crate::{ReportInput, format, guest, load, remarks};
 
 /// Trials named with a note or an error; the raw files name the rest.
@@ -78,51 +79,28 @@ fn summary(input: &ReportInput) -> String {
     }
 }
 
-/// One error name over all trials, valid or not.
-struct TroubleTotal<'a> {
-    first: &'a ErrorCount,
-    failed: u64,
-    retried: u64,
-    most: u64,
-    most_in: &'a Trial,
-}
-
 /// Most frequent first.
 fn errors<'a>(input: &ReportInput<'a>) -> Vec<ErrorRow<'a>> {
-    let mut by_name: BTreeMap<(u16, ErrorClass), TroubleTotal> = BTreeMap::new();
     let with_trial = |trial| errors_of(trial).iter().map(move |error| (trial, error));
-    for (trial, error) in input.trials().flat_map(with_trial) {
-        let seen = by_name.entry((error.code, error.class));
-        let seen = seen.or_insert(TroubleTotal { first: error, failed: 0, retried: 0, most: 0, most_in: trial });
-        seen.failed += error.count;
-        seen.retried += error.retried;
-        let all = error.count + error.retried;
-        if all > seen.most {
-            (seen.most, seen.most_in) = (all, trial);
-        }
-    }
-    let mut list: Vec<_> = by_name.into_values().collect();
-    list.sort_by_key(|seen| std::cmp::Reverse((seen.failed, seen.retried)));
-    list.iter().map(|seen| error_row(input, seen)).collect()
+    totals(input.trials().flat_map(with_trial)).iter().map(|total| error_row(input, total)).collect()
 }
 
 fn errors_of(trial: &Trial) -> &[ErrorCount] {
     trial.measured.as_ref().map_or(&[], |measured| &measured.errors)
 }
 
-fn error_row<'a>(input: &ReportInput<'a>, seen: &TroubleTotal<'a>) -> ErrorRow<'a> {
+fn error_row<'a>(input: &ReportInput<'a>, seen: &ErrorTotal<'a, &'a Trial>) -> ErrorRow<'a> {
+    // The first one of several.
+    let most_in = seen.places.iter().rev().max_by_key(|(_, count)| *count);
     ErrorRow {
         class: seen.first.class,
         code: if seen.first.code == 0 { String::new() } else { seen.first.code.to_string() },
         failed: format::count(seen.failed),
         retried: format::count(seen.retried),
         policy: load::handling(&input.run.plan.load.errors, seen.first.class),
-        most_in: format!(
-            "{}: {} ({})",
-            seen.most_in.name,
-            format::count(seen.most),
-            labels::configuration(&seen.most_in.configuration)
-        ),
+        most_in: most_in.map_or_else(String::new, |(trial, count)| {
+            format!("{}: {} ({})", trial.name, format::count(*count), labels::configuration(&trial.configuration))
+        }),
         first_message: &seen.first.first_message,
     }
 }

@@ -4,7 +4,6 @@ use truetps_analysis::{Cell, Curve, Figure, Knee, SustainedRange};
 
 use super::labels::{ChartLines, split_range, unbroken};
 use crate::generator::{self, LIMITED};
-use crate::names::best_cell;
 use crate::{ReportInput, format, meaning, names, open_loop, stalls, verdicts};
 
 pub(super) struct VerdictSection {
@@ -59,7 +58,7 @@ fn tile(input: &ReportInput, curve: &Curve, label: String) -> Option<Tile> {
     if let Some(range) = curve.sustained {
         return Some(rate_tile(input, range, label));
     }
-    let best = best_cell(input.analysis, curve)?;
+    let best = &input.analysis.cells[input.analysis.best_cell(curve)?];
     let p99 = best.get(Figure::ResponseP99).map(|us| format!("p99 there {}", format::duration_us(us)));
     let (tps, range) = split_range(&format::tps_estimate(best.tps.as_ref()?));
     let sustained = best.open_loop.as_ref().map(|open| {
