@@ -10,6 +10,11 @@ const FIRST_NS: f64 = 256.0;
 /// As many as histograms reach: 256 ns to an hour are less than 34 doublings.
 const STEPS: u16 = 34 * 8;
 
+/// Points for each further nine (90 %, 99 %, 99.9 % …).
+const POINTS_A_NINE: u32 = 10;
+/// No run measures more transactions than ten to this power.
+const NINES_MAX: u32 = 12;
+
 /// Response times of one trial.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct TrialLatency {
@@ -61,6 +66,35 @@ pub(crate) fn together<'a>(trials: impl IntoIterator<Item = &'a TrialLatency>) -
         add(&mut histogram, &trial.total);
     }
     Some(histogram)
+}
+
+/// Microseconds within which this share of the transactions ended. `None` beyond the last transaction, where it would be the
+/// maximum again.
+pub fn quantile_us(histogram: &Histogram, quantile: f64) -> Option<f64> {
+    let is_there = histogram.len() as f64 * (1.0 - quantile) > 1.0 - 1e-9;
+    is_there.then(|| histogram.value_at_quantile(quantile) as f64 / 1e3)
+}
+
+/// Microseconds at 0, 1, 2 … tenths of a nine (90 %, 99 %, 99.9 % …), as far as there are transactions.
+pub fn nines_us(histogram: &Histogram) -> Vec<f64> {
+    let transactions = histogram.len() as f64;
+    let mut steps = histogram.iter_recorded();
+    let (mut counted, mut value) = (0.0, 0);
+    let mut points = Vec::new();
+    for point in 0..NINES_MAX * POINTS_A_NINE {
+        let beyond = 10_f64.powf(-f64::from(point) / f64::from(POINTS_A_NINE));
+        if beyond * transactions < 1.0 {
+            break;
+        }
+        let wanted = ((1.0 - beyond) * transactions).max(1.0);
+        while counted < wanted {
+            let Some(step) = steps.next() else { break };
+            counted += step.count_since_last_iteration() as f64;
+            value = step.value_iterated_to();
+        }
+        points.push(value as f64 / 1e3);
+    }
+    points
 }
 
 fn add(histogram: &mut Histogram, counts: &[(u64, u64)]) {
@@ -117,5 +151,24 @@ mod tests {
         let trial = TrialLatency::of([interval(Phase::Measure, &counts)]);
         assert_eq!(trial.intervals[0].counts, [(0, 3), (8, 5), (16, 4), (STEPS - 1, 5)]);
         assert_eq!((step_start_ns(8), step_start_ns(16)), (512.0, 1024.0));
+    }
+
+    #[test]
+    fn nines_are_the_percentiles() {
+        let mut histogram = new_histogram();
+        for us in 1..=1000_u64 {
+            histogram.record(us * 1000).unwrap();
+        }
+        let points = nines_us(&histogram);
+        assert_eq!(points.len(), 31, "three nines");
+        let check = |point: usize, quantile: f64| {
+            let expect = histogram.value_at_quantile(quantile) as f64 / 1e3;
+            assert!((points[point] - expect).abs() <= 0.26 + expect / 500.0, "{point}: {} {expect}", points[point]);
+        };
+        check(0, 0.0);
+        check(10, 0.9);
+        check(20, 0.99);
+        check(30, 0.999);
+        assert_eq!((quantile_us(&histogram, 0.999).is_some(), quantile_us(&histogram, 0.9999)), (true, None));
     }
 }

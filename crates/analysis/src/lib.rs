@@ -53,7 +53,7 @@ pub use compare::{CompareOptions, CompareSide, ComparedLine, Comparison, Pairing
 pub use detail::{CellDetail, TrialDetail, cell_detail};
 pub use figure::{Better, Figure, FigureGroup, FigurePlace, FigureUnit, FigureValues, OverTrials};
 pub use judge::{Judgement, Missing};
-pub use latency::{IntervalSteps, TrialLatency, step_start_ns};
+pub use latency::{IntervalSteps, TrialLatency, nines_us, quantile_us, step_start_ns};
 pub use ledger::{Ledger, LedgerFigure, LedgerLine};
 pub use limited::{GeneratorLimited, generator_reason};
 pub use live::{LiveStall, LiveStalls, StallsSoFar};

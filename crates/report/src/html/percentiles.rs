@@ -1,7 +1,7 @@
 //! How response times are spread: percentiles of each configuration, its valid trials together.
 
 use serde::Serialize;
-use truetps_analysis::{Axis, Cell};
+use truetps_analysis::{Axis, Cell, nines_us, quantile_us};
 use truetps_record::Histogram;
 
 use super::heat::HeatSection;
@@ -9,10 +9,6 @@ use super::labels::{self, ChartLines, unbroken};
 use super::script_data::ChartNumber;
 use crate::{ReportInput, format, names};
 
-/// Points for each further nine (90 %, 99 %, 99.9 % …).
-const POINTS_A_NINE: u32 = 10;
-/// No run measures more transactions than ten to this power.
-const NINES_MAX: u32 = 12;
 /// Percentiles of the table: heading, quantile.
 const COLUMNS: [(&str, f64); 6] =
     [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999), ("p99.99", 0.9999), ("p99.999", 0.99999)];
@@ -85,12 +81,7 @@ impl PercentileSection {
 }
 
 fn row(cell: &Cell, histogram: &Histogram) -> PercentileRow {
-    // A percentile beyond the last transaction would only be the maximum again.
-    let time = |(_, quantile): (&str, f64)| {
-        let is_there = histogram.len() as f64 * (1.0 - quantile) > 1.0 - 1e-9;
-        let us = is_there.then(|| histogram.value_at_quantile(quantile) as f64 / 1e3);
-        format::or_nothing(us, format::duration_us)
-    };
+    let time = |(_, quantile): (&str, f64)| format::or_nothing(quantile_us(histogram, quantile), format::duration_us);
     PercentileRow {
         configuration: labels::configuration(&cell.configuration),
         transactions: format::count(histogram.len()),
@@ -105,7 +96,8 @@ fn groups(input: &ReportInput, lines: &ChartLines) -> (Vec<String>, Vec<Percenti
     let line = |cell: usize, look: usize, baseline: bool, name: String| {
         let histogram = analysis.cells[cell].detail.latency.as_ref()?;
         let max = ChartNumber::new(histogram.max() as f64 / 1e3);
-        Some(PercentileLine { name, baseline, look, transactions: histogram.len(), us: points(histogram), max })
+        let us = nines_us(histogram).into_iter().map(ChartNumber::new).collect();
+        Some(PercentileLine { name, baseline, look, transactions: histogram.len(), us, max })
     };
     let level = |cell: &usize| analysis.axis.level(&analysis.cells[*cell].configuration);
     if let [curve] = analysis.curves.as_slice() {
@@ -139,51 +131,4 @@ fn chosen(input: &ReportInput, groups: usize) -> usize {
     let level = analysis.best_of_baseline().map(|best| analysis.axis.level(&analysis.cells[best].configuration));
     let at = names::levels(analysis).into_iter().position(|one| Some(one) == level).unwrap_or(0);
     at.min(groups.saturating_sub(1))
-}
-
-/// Times at 0, 1, 2 … tenths of a nine, as far as there are transactions.
-fn points(histogram: &Histogram) -> Vec<ChartNumber> {
-    let transactions = histogram.len() as f64;
-    let mut steps = histogram.iter_recorded();
-    let (mut counted, mut value) = (0.0, 0);
-    let mut points = Vec::new();
-    for point in 0..NINES_MAX * POINTS_A_NINE {
-        let beyond = 10_f64.powf(-f64::from(point) / f64::from(POINTS_A_NINE));
-        if beyond * transactions < 1.0 {
-            break;
-        }
-        let wanted = ((1.0 - beyond) * transactions).max(1.0);
-        while counted < wanted {
-            let Some(step) = steps.next() else { break };
-            counted += step.count_since_last_iteration() as f64;
-            value = step.value_iterated_to();
-        }
-        points.push(ChartNumber::new(value as f64 / 1e3));
-    }
-    points
-}
-
-#[cfg(test)]
-mod tests {
-    use truetps_record::new_histogram;
-
-    use super::*;
-
-    #[test]
-    fn points_are_the_percentiles() {
-        let mut histogram = new_histogram();
-        for us in 1..=1000_u64 {
-            histogram.record(us * 1000).unwrap();
-        }
-        let points: Vec<f64> = points(&histogram).iter().map(|point| point.value()).collect();
-        assert_eq!(points.len(), 31, "three nines");
-        let check = |point: usize, quantile: f64| {
-            let expect = histogram.value_at_quantile(quantile) as f64 / 1e3;
-            assert!((points[point] - expect).abs() <= 0.26 + expect / 500.0, "{point}: {} {expect}", points[point]);
-        };
-        check(0, 0.0);
-        check(10, 0.9);
-        check(20, 0.99);
-        check(30, 0.999);
-    }
 }

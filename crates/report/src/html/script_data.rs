@@ -37,11 +37,6 @@ impl ChartNumber {
         Self(value)
     }
 
-    #[cfg(test)]
-    pub(super) fn value(self) -> f64 {
-        self.0
-    }
-
     /// All digits before the point, none behind it.
     pub(super) fn whole(value: f64) -> Self {
         Self(value.round())
