@@ -109,7 +109,7 @@ pub fn analyse(plan: &Plan, experiment: &Experiment, trials: &[LoadedTrial]) -> 
         noise,
         smallest_effect,
         invalid,
-        rule_connections: is_server_here(plan, experiment).then(|| rule_connections(experiment.host.cores)),
+        rule_connections: is_server_here(experiment).then(|| rule_connections(experiment.host.cores)),
     }
 }
 
@@ -119,12 +119,11 @@ fn baseline_label(plan: &Plan) -> Option<String> {
 }
 
 /// Whether the server is known to have run on the host of the load generator. Older records have the address alone.
-fn is_server_here(plan: &Plan, experiment: &Experiment) -> bool {
-    let place = &experiment.sandbox_dir;
+fn is_server_here(experiment: &Experiment) -> bool {
+    let is_socket = |address: &String| address.starts_with('/') || address.contains("socket=");
     match &experiment.guest {
         Some(guest) => guest.is_on_this_host,
-        None if plan.recorded_from.is_some() => place.starts_with('/'),
-        None => !place.contains("://") || place.contains("socket="),
+        None => experiment.sandbox_dir.is_some() || experiment.server_address.as_ref().is_some_and(is_socket),
     }
 }
 

@@ -102,3 +102,16 @@ fn reasons_are_the_texts_that_were_written() {
         assert!(text.contains(expect), "{expect}: {text}");
     }
 }
+
+/// One text was the folder of private servers or the address of an external one.
+#[test]
+fn a_folder_of_servers_is_told_from_an_address() {
+    let place = place_with(&[SWEEP, SCRIPT]);
+    let of = |folder: &str| -> (Value, Value) {
+        let report: Value = serde_json::from_str(&place.run(&["report", folder, "--format", "json"]).stdout).unwrap();
+        let experiment = &report["experiment"];
+        (experiment["sandbox_dir"].clone(), experiment["server_address"].clone())
+    };
+    assert_eq!(of(SWEEP), ("/srv/truetps".into(), Value::Null));
+    assert_eq!(of(SCRIPT), (Value::Null, "/srv/mariadb/socket".into()));
+}

@@ -58,7 +58,8 @@ impl CompatRecording {
             workers,
             host: host_of_external_server(),
             server: Some(server.clone()),
-            server_place: endpoint,
+            sandbox_dir: None,
+            server_address: Some(endpoint),
             schedule: turns.iter().zip(1..).map(|(turn, n)| scheduled(turn, n)).collect(),
             command,
         });

@@ -99,7 +99,8 @@ pub(crate) fn planned_experiment(
             workers: request.workers,
             host: prepared.host.clone(),
             server: prepared.servers.first().cloned(),
-            server_place: request.place.data_dir(),
+            sandbox_dir: request.place.data_dir(),
+            server_address: request.place.address(),
             schedule,
             command: request.command.clone(),
         })

@@ -137,11 +137,19 @@ impl ServerSource<'_> {
         }
     }
 
-    /// Where the data are: a folder, or the server's address.
-    pub(crate) fn data_dir(&self) -> String {
+    /// The folder of private servers.
+    pub(crate) fn data_dir(&self) -> Option<String> {
         match self {
-            Self::Private { home, .. } => home.path().display().to_string(),
-            Self::Given(external) => external.target.to_string(),
+            Self::Private { home, .. } => Some(home.path().display().to_string()),
+            Self::Given(_) => None,
+        }
+    }
+
+    /// The address of an external server, without password.
+    pub(crate) fn address(&self) -> Option<String> {
+        match self {
+            Self::Private { .. } => None,
+            Self::Given(external) => Some(external.target.to_string()),
         }
     }
 }

@@ -74,8 +74,13 @@ pub struct Experiment {
     /// Variables that follow from the factors' levels.
     #[serde(default)]
     pub couplings: Vec<Coupling>,
-    /// Where the servers' data lived.
-    pub sandbox_dir: String,
+    /// Folder of private servers; `None` for an external server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sandbox_dir: Option<String>,
+    /// Address of an external server: a DSN without password, or the endpoint that a script connected to. `None` for
+    /// private servers, and for a script that never connected.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_address: Option<String>,
     /// Planned before the first trial starts. A search for the highest rate plans as it goes.
     pub schedule: Vec<ScheduledTrial>,
     /// Blocks that were added after trials had been measured, when their results may already have been read.
@@ -92,6 +97,17 @@ pub struct Experiment {
     pub guest: Option<GuestFacts>,
     /// Command line, as typed.
     pub command: Vec<String>,
+}
+
+impl Experiment {
+    /// In schema version 1 the folder of private servers and the address of an external one were one text.
+    pub(crate) fn upgrade(&mut self) {
+        let is_version_1 = self.schema_version < 2;
+        let is_address = |place: &str| self.guest.is_some() || !self.random_order || place.contains("://");
+        if let Some(place) = self.sandbox_dir.take_if(|place| is_version_1 && is_address(place)) {
+            self.server_address = Some(place).filter(|address| !address.is_empty());
+        }
+    }
 }
 
 fn yes() -> bool {

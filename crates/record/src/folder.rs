@@ -230,7 +230,8 @@ impl ExperimentFolder {
 
     pub fn experiment(&self) -> Result<Experiment, FolderError> {
         let path = self.path.join("experiment.json");
-        let experiment: Experiment = read_json(&path)?;
+        let mut experiment: Experiment = read_json(&path)?;
+        experiment.upgrade();
         experiment.check().map_err(|problem| FolderError::content(&path, problem))?;
         Ok(experiment)
     }

@@ -12,8 +12,10 @@ pub struct ExperimentStart<'a> {
     pub workers: u32,
     pub host: HostFacts,
     pub server: Option<ServerFacts>,
-    /// The folder of private servers, or the address of an external one.
-    pub server_place: String,
+    /// The folder of private servers.
+    pub sandbox_dir: Option<String>,
+    /// The address of an external server.
+    pub server_address: Option<String>,
     pub schedule: Vec<ScheduledTrial>,
     pub command: Vec<String>,
 }
@@ -32,7 +34,8 @@ pub fn new_experiment(start: ExperimentStart<'_>) -> Experiment {
         server: start.server,
         servers: Vec::new(),
         couplings: Vec::new(),
-        sandbox_dir: start.server_place,
+        sandbox_dir: start.sandbox_dir,
+        server_address: start.server_address,
         schedule: start.schedule,
         extensions: Vec::new(),
         random_order: false,

@@ -83,6 +83,8 @@ impl Fixture {
         let slots = vec![ReplicationSlot { name: "left".to_owned(), is_active: false }];
         let replication = Replication { log_bin: Some(true), slots: Some(slots), ..Replication::default() };
         let warnings = vec!["log_bin = ON: made up".to_owned()];
+        fixture.run.experiment.sandbox_dir = None;
+        fixture.run.experiment.server_address = Some("mysql://loader@db:3306".to_owned());
         fixture.run.experiment.guest = Some(GuestFacts { is_on_this_host: false, replication, warnings });
         let logged = LogVolume { binlog_bytes: None, redo_bytes: Some(1 << 20) };
         fixture.with(|trials| trials.iter_mut().for_each(|trial| trial.logged = Some(logged)))
@@ -261,7 +263,8 @@ fn experiment(plan: &Plan, schedule: Vec<ScheduledTrial>) -> Experiment {
         servers: Vec::new(),
         workers: 1,
         couplings: Vec::new(),
-        sandbox_dir: "sandbox".to_owned(),
+        sandbox_dir: Some("sandbox".to_owned()),
+        server_address: None,
         schedule,
         extensions: Vec::new(),
         random_order: true,

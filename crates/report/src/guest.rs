@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use truetps_record::{Experiment, Flavour, LogVolume, ServerFacts};
+use truetps_archive::Run;
+use truetps_record::{Flavour, LogVolume, ServerFacts};
 
 use crate::{ReportInput, format, names};
 
@@ -42,9 +43,9 @@ pub(crate) fn logged_fact(input: &ReportInput<'_>) -> Option<String> {
     Some(format!("{}, by the tables, the load and all other users{unread}", parts.join(" and ")))
 }
 
-/// Whether the servers were the user's. Older records have their address alone.
-pub(crate) fn is_guest(experiment: &Experiment) -> bool {
-    experiment.guest.is_some() || experiment.sandbox_dir.contains("://")
+/// Whether the servers were the user's.
+pub(crate) fn is_guest(run: &Run) -> bool {
+    run.plan.recorded_from.is_none() && run.experiment.sandbox_dir.is_none()
 }
 
 /// What decides what a commit survives.
@@ -54,7 +55,7 @@ const OF_POSTGRES: [&str; 3] = ["fsync", "synchronous_commit", "full_page_writes
 /// `sync_binlog=1` and its like, as the server had them in all trials; those that the plan sets have a place of their own.
 /// Empty for private servers, where the plan and truetps have chosen them.
 pub(crate) fn durability_settings(input: &ReportInput<'_>, server: &ServerFacts) -> Vec<String> {
-    let is_guest = is_guest(&input.run.experiment);
+    let is_guest = is_guest(input.run);
     let names = if server.flavour == Flavour::Postgresql { OF_POSTGRES } else { OF_MYSQL };
     let plan = &input.run.plan;
     let is_free = |name: &&str| !plan.server.settings.contains_key(*name) && !plan.factors.contains_key(*name);
@@ -82,7 +83,8 @@ mod tests {
         };
         assert!(before(&Fixture::durability()).contains("refilled from a pristine copy and flushed"));
         let mut old = Fixture::durability();
-        old.run.experiment.sandbox_dir = "mysql://db:3306".to_owned();
+        (old.run.experiment.sandbox_dir, old.run.experiment.server_address) =
+            (None, Some("mysql://db:3306".to_owned()));
         for guest in [Fixture::guest(), old] {
             let said = before(&guest);
             assert!(said.contains("it may write changed pages during a trial") && !said.contains("flushed"), "{said}");

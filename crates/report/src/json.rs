@@ -45,7 +45,10 @@ struct ExperimentPart<'a> {
     quick: bool,
     seed: u64,
     command: &'a [String],
-    sandbox_dir: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sandbox_dir: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    server_address: Option<&'a str>,
     couplings: &'a [Coupling],
     /// What was found on a server that truetps did not start.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -113,7 +116,8 @@ pub fn json(input: &ReportInput<'_>) -> String {
             quick: experiment.quick,
             seed: experiment.seed,
             command: &experiment.command,
-            sandbox_dir: &experiment.sandbox_dir,
+            sandbox_dir: experiment.sandbox_dir.as_deref(),
+            server_address: experiment.server_address.as_deref(),
             couplings: &experiment.couplings,
             guest: experiment.guest.as_ref(),
             logged: guest::logged(input),

@@ -20,7 +20,7 @@ const CARRIED: [(&str, bool); 6] = [
 
 /// Where the server was the user's: its address, without a password.
 fn address(experiment: &Experiment) -> Option<&str> {
-    Some(experiment.sandbox_dir.as_str()).filter(|place| Target::parse(place).is_ok())
+    experiment.server_address.as_deref().filter(|address| Target::parse(address).is_ok())
 }
 
 /// The command that does the rest.

@@ -1,6 +1,6 @@
 //! What was run: server, host, load, factors, settings, command.
 
-use truetps_record::{DatadirState, DriveMode, HostFacts, Personality, Plan, Protocol, SettingValue};
+use truetps_record::{DatadirState, DriveMode, Experiment, HostFacts, Personality, Plan, Protocol, SettingValue};
 
 use super::labels::unbroken;
 use crate::document::{NO_SERVER, extended};
@@ -66,7 +66,8 @@ fn summary(input: &ReportInput) -> String {
 }
 
 fn server(input: &ReportInput) -> FactGroup {
-    let place = input.run.experiment.sandbox_dir.clone();
+    let Experiment { sandbox_dir, server_address, .. } = &input.run.experiment;
+    let place = sandbox_dir.as_ref().or(server_address.as_ref()).cloned().unwrap_or_default();
     let servers = names::servers(&input.run.experiment);
     if servers.is_empty() {
         return FactGroup { title: "Server", facts: vec![("Server", NO_SERVER.to_owned())] };
@@ -77,7 +78,7 @@ fn server(input: &ReportInput) -> FactGroup {
     }
     facts.extend(match input.run.plan.recorded_from {
         Some(personality) => [("Was at", place), ("Before a run", before_recorded(personality).to_owned())],
-        None if is_guest(&input.run.experiment) => [("Was at", place), ("Before a trial", BEFORE_GUEST.to_owned())],
+        None if is_guest(input.run) => [("Was at", place), ("Before a trial", BEFORE_GUEST.to_owned())],
         None => [("Data lived in", place), ("Before a trial", datadir(input.run.plan.design.datadir).to_owned())],
     });
     FactGroup { title: "Server", facts }

@@ -174,7 +174,7 @@ fn hostile_text_stays_text() {
     fixture.run.experiment.name = hostile();
     fixture.run.experiment.tool_version = hostile();
     fixture.run.experiment.created_at = hostile();
-    fixture.run.experiment.sandbox_dir = hostile();
+    fixture.run.experiment.sandbox_dir = Some(hostile());
     fixture.run.experiment.command.push(hostile());
     let server = fixture.run.experiment.server.as_mut().unwrap();
     server.version = hostile();

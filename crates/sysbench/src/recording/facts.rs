@@ -135,16 +135,17 @@ pub(super) fn experiment(crew: &WorkerContext, plan: &Plan) -> Experiment {
         workers: crew.threads,
         host: host_of_external_server(),
         server: server(crew),
-        server_place: place(crew),
+        sandbox_dir: None,
+        server_address: server_address(crew),
         schedule: vec![schedule],
         command: command(crew),
     });
     Experiment { created_at: crew.run.started_at.clone(), ..experiment }
 }
 
-/// The server's address; empty if there was none.
-pub(super) fn place(crew: &WorkerContext) -> String {
-    crew.run.server.get().map(|server| server.target.endpoint(0).to_string()).unwrap_or_default()
+/// The endpoint that clients have connected to.
+pub(super) fn server_address(crew: &WorkerContext) -> Option<String> {
+    crew.run.server.get().map(|server| server.target.endpoint(0).to_string())
 }
 
 /// The script's texts, and the statements that they sent.

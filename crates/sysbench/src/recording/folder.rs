@@ -239,7 +239,7 @@ impl ScriptRecording {
         if self.experiment.server != trial.server {
             // A client has connected since the folder was made.
             self.experiment.server.clone_from(&trial.server);
-            self.experiment.sandbox_dir = facts::place(&self.crew);
+            self.experiment.server_address = facts::server_address(&self.crew);
             self.folder.write_experiment(&self.experiment)?;
         }
         let sent = end.count.sent.record_of(&self.crew.run.board.shapes);
