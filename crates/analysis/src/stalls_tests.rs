@@ -6,7 +6,7 @@ use crate::stalls::{Stall, StallKind, Stalls, StallsUnknown, stalls};
 use crate::synthetic::Random;
 
 /// The intervals of a run whose transactions ended at these times (ms), as the engine counts them.
-fn intervals(warm_up_ms: u64, length_ms: u64, ends_ms: &[f64]) -> Vec<Interval> {
+pub(crate) fn intervals(warm_up_ms: u64, length_ms: u64, ends_ms: &[f64]) -> Vec<Interval> {
     let mut last_ms = 0.0;
     let phase = |start: u64| {
         if start < warm_up_ms {
@@ -48,7 +48,7 @@ fn intervals(warm_up_ms: u64, length_ms: u64, ends_ms: &[f64]) -> Vec<Interval> 
 }
 
 /// Ends of transactions that come by chance at this rate, a second, which may change with the time (ms).
-fn poisson(random: &mut Random, length_ms: f64, mut rate: impl FnMut(f64) -> f64) -> Vec<f64> {
+pub(crate) fn poisson(random: &mut Random, length_ms: f64, mut rate: impl FnMut(f64) -> f64) -> Vec<f64> {
     let (mut at, mut ends) = (0.0, Vec::new());
     loop {
         let now = rate(at);
@@ -195,7 +195,7 @@ fn buckets_alone(length_ms: u64, ends_ms: &[f64]) -> Vec<Interval> {
     intervals
 }
 
-fn of_buckets(list: &[u32]) -> Vec<Interval> {
+pub(crate) fn of_buckets(list: &[u32]) -> Vec<Interval> {
     let of = |(second, buckets): (usize, &[u32])| Interval {
         phase: Phase::Measure,
         start_ms: second as f64 * 1e3,
