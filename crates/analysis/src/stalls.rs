@@ -48,7 +48,7 @@ impl Stalls {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StallsUnknown {
-    /// A record of an older version, or of a script's run: it has seconds only.
+    /// A record of an older version: it has seconds only.
     NoBuckets,
     /// The measure phase has fewer than ten buckets.
     TooShort,

@@ -17,14 +17,19 @@ struct Bucket {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Buckets {
     start_ns: u64,
-    /// End of the last bucket.
+    /// End of the last bucket; 0: there is none.
     end_ns: u64,
     list: Vec<Bucket>,
 }
 
 impl Buckets {
     pub(crate) fn new(start_ns: u64) -> Self {
-        Self { start_ns, end_ns: start_ns, list: Vec::with_capacity(BUCKETS_USUAL) }
+        Self { start_ns, end_ns: 0, list: Vec::with_capacity(BUCKETS_USUAL) }
+    }
+
+    pub(crate) fn restart(&mut self, start_ns: u64) {
+        (self.start_ns, self.end_ns) = (start_ns, 0);
+        self.list.clear();
     }
 
     /// A transaction succeeded.
@@ -128,6 +133,16 @@ mod tests {
         assert_eq!(one.counts(250 * MS), [2, 1, 2]);
         assert_eq!(buckets(0, &[]).counts(1000 * MS), [0; 10]);
         assert_eq!(buckets(0, &[5]).counts(0), [1]);
+    }
+
+    /// It ended before the interval began, and was counted after that.
+    #[test]
+    fn a_late_count_is_in_the_first_bucket() {
+        let mut late = buckets(1000, &[999, 1050]);
+        assert_eq!(late.counts(1000 * MS)[..2], [2, 0]);
+        late.restart(2000 * MS);
+        late.ok(2150 * MS);
+        assert_eq!(late.counts(200 * MS), [0, 1]);
     }
 
     #[test]

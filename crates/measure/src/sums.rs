@@ -42,6 +42,19 @@ impl PeriodSums {
         Self { counts, response: new_histogram(), open, errors: ErrorTally::default() }
     }
 
+    /// The period that follows begins, in the same memory.
+    pub(crate) fn restart(&mut self) {
+        let in_flight = self.counts.in_flight;
+        self.counts = Counts { carried_in: in_flight, in_flight, ..Counts::default() };
+        reset(&mut self.response);
+        if let Some(open) = &mut self.open {
+            let queued = open.starts.queued;
+            open.starts = StartCounts { queued_in: queued, queued, ..StartCounts::default() };
+            [&mut open.service, &mut open.lag, &mut open.late].into_iter().for_each(reset);
+        }
+        self.errors = ErrorTally::default();
+    }
+
     /// Adds another worker's sums of the same period.
     pub fn merge_worker(&mut self, other: &Self) {
         self.counts.merge_worker(&other.counts);
@@ -92,5 +105,13 @@ impl OpenSums {
 }
 
 fn add_histogram(ours: &mut Histogram, theirs: &Histogram) {
-    ours.add(theirs).expect("all histograms have the same bounds");
+    if !theirs.is_empty() {
+        ours.add(theirs).expect("all histograms have the same bounds");
+    }
+}
+
+fn reset(histogram: &mut Histogram) {
+    if !histogram.is_empty() {
+        histogram.reset();
+    }
 }

@@ -123,6 +123,18 @@ impl Tally {
         std::mem::replace(self, next)
     }
 
+    /// The same in the same memory: what was counted so far is dropped.
+    pub fn restart(&mut self, start_ns: u64) {
+        self.sums.restart();
+        self.buckets.restart(start_ns);
+    }
+
+    /// Adds what the same workers counted later in the same interval.
+    pub fn append(&mut self, later: &Self) {
+        self.sums.append(&later.sums);
+        self.buckets.merge(&later.buckets);
+    }
+
     /// Adds another worker's tally of the same interval.
     pub fn merge_worker(&mut self, other: &Self) {
         self.sums.merge_worker(&other.sums);

@@ -71,7 +71,7 @@ fn valid<'a>(input: &ReportInput<'a>) -> Vec<&'a LoadedTrial> {
 
 pub(crate) fn unknown(why: StallsUnknown) -> &'static str {
     match why {
-        StallsUnknown::NoBuckets => "the record has whole seconds only (an older version, or the run of a script)",
+        StallsUnknown::NoBuckets => "the record has whole seconds only (an older version)",
         StallsUnknown::Suspended => "the load generator was suspended: an apparent stall may be its own",
         StallsUnknown::NotRead => "the record of the intervals could not be read",
         StallsUnknown::TooShort => "the measure phase is shorter than a second",

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::output::{MessageLevel, lines};
 use crate::rand::{RandomDistributions, Xoroshiro};
-use crate::run::{CommandRun, NextEvent, StopReason, UNCLAIMED};
+use crate::run::{CommandRun, EventStart, NextEvent, StopReason, UNCLAIMED};
 
 /// One client, as seen by C functions.
 pub(crate) struct Context {
@@ -21,6 +21,8 @@ pub(crate) struct Context {
     pub(crate) claimed_ns: Cell<u64>,
     /// Scheduled time of the start that C code requested; 0: none was requested.
     pub(crate) start_ns: Cell<u64>,
+    /// When its last event ended.
+    pub(crate) free_since_ns: Cell<u64>,
     /// Whether other clients wait for the thread.
     pub(crate) has_neighbours: bool,
     /// Whether it was resumed and has started no event since.
@@ -72,6 +74,7 @@ impl Context {
             distribution,
             claimed_ns: Cell::new(UNCLAIMED),
             start_ns: Cell::new(0),
+            free_since_ns: Cell::new(0),
             has_neighbours,
             has_turn: Cell::new(true),
         }
@@ -84,8 +87,8 @@ impl Context {
             return EventTurn::Pass;
         }
         match self.next() {
-            NextEvent::Go { start_ns } => {
-                self.run.board.slot(self.tid).begin_event(start_ns);
+            NextEvent::Go(event) => {
+                self.begin_event(event);
                 EventTurn::Go
             }
             NextEvent::Wait { due_ns } => {
@@ -109,10 +112,13 @@ impl Context {
         next
     }
 
+    pub(crate) fn begin_event(&self, event: EventStart) {
+        self.run.board.begin_event(self.share, self.tid, event, self.free_since_ns.get());
+    }
+
     pub(crate) fn end_event(&self) {
-        let board = &self.run.board;
-        if let Some(length_ns) = board.slot(self.tid).end_event(self.run.control.now_ns()) {
-            board.with_share(self.share, |share| share.record(length_ns));
-        }
+        let now_ns = self.run.control.now_ns();
+        self.run.board.end_event(self.share, self.tid, now_ns);
+        self.free_since_ns.set(now_ns);
     }
 }

@@ -15,7 +15,7 @@ use super::released::{self, Released};
 use super::shapes::{ConnectionShape, StatementShape};
 use crate::output::LogHistogram;
 use crate::rand;
-use crate::run::NextEvent;
+use crate::run::{EventStart, NextEvent};
 
 /// Longest text that `sb_rand_varstr` makes; there is no buffer of that size.
 const TEXT_BYTES_MAX: u32 = 1 << 30;
@@ -110,8 +110,8 @@ pub(crate) extern "C" fn sb_more_events(_tid: c_int) -> bool {
     loop {
         match turn() {
             NextEvent::Stop(_) => return false,
-            NextEvent::Go { start_ns } => {
-                context::with(|context| context.start_ns.set(start_ns));
+            NextEvent::Go(event) => {
+                context::with(|context| context.start_ns.set(event.scheduled_ns));
                 return true;
             }
             NextEvent::Wait { due_ns } => {
@@ -129,8 +129,8 @@ pub(crate) extern "C" fn sb_event_start(_tid: c_int) {
     context::with(|context| {
         let asked_ns = context.start_ns.replace(0);
         let has_schedule = asked_ns != 0 && context.run.control.has_pace();
-        let start_ns = if has_schedule { asked_ns } else { context.run.control.now_ns() };
-        context.run.board.slot(context.tid).begin_event(start_ns);
+        let started_ns = context.run.control.now_ns();
+        context.begin_event(EventStart { scheduled_ns: if has_schedule { asked_ns } else { started_ns }, started_ns });
     });
 }
 
@@ -231,7 +231,7 @@ pub(crate) extern "C" fn truetps_may_restart(_tid: c_int) -> c_int {
 /// The running event is not counted.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn truetps_abandon_event(_tid: c_int) {
-    context::with(|context| context.run.board.slot(context.tid).abandon_event());
+    context::with(|context| context.run.board.drop_event(context.share, context.tid, false));
 }
 
 /// A script has dropped this connection.

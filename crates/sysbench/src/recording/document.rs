@@ -7,7 +7,7 @@ use super::facts;
 use super::folder::RecordedEnd;
 use crate::options;
 use crate::output::{self, ScriptErrorCount};
-use crate::run::{EventsEnding, LatencyShard, WorkerContext, log_histogram, percentiles, statement_latencies};
+use crate::run::{EventTally, EventsEnding, WorkerContext, log_histogram, percentiles, statement_latencies};
 
 pub(super) const TOOL_VERSION: &str = env!("CARGO_PKG_VERSION");
 
@@ -15,14 +15,14 @@ pub(super) const TOOL_VERSION: &str = env!("CARGO_PKG_VERSION");
 const PERCENTILES: [f64; 4] = [50.0, 95.0, 99.0, 99.9];
 
 /// Errors of a period, most frequent first.
-pub(crate) fn errors(share: &LatencyShard) -> Vec<ScriptErrorCount> {
+pub(crate) fn errors(events: &EventTally) -> Vec<ScriptErrorCount> {
     let of = |error: truetps_record::ErrorCount| ScriptErrorCount {
         class: error.class,
         code: if error.code == 0 { String::new() } else { error.code.to_string() },
         count: error.count,
         first_message: error.first_message,
     };
-    share.errors.clone().into_sorted().into_iter().map(of).collect()
+    events.errors().clone().into_sorted().into_iter().map(of).collect()
 }
 
 /// The validity of the figures after this ending.
@@ -74,7 +74,7 @@ fn text(fields: Map<String, Value>) -> String {
 
 fn fields(end: &RecordedEnd<'_>, crew: &WorkerContext, validity: &Validity) -> Map<String, Value> {
     let count = end.count;
-    let share = &count.total.share;
+    let events = &count.total.events;
     let mut wanted: Vec<f64> =
         PERCENTILES.into_iter().chain(crew.run.settings.ours.percentiles.iter().copied()).collect();
     wanted.sort_by(f64::total_cmp);
@@ -91,9 +91,9 @@ fn fields(end: &RecordedEnd<'_>, crew: &WorkerContext, validity: &Validity) -> M
         intervals: &count.intervals,
         checkpoints: &count.checkpoints,
         totals: end.totals,
-        percentiles: &percentiles(share, &wanted),
-        histogram: &log_histogram(share),
-        errors: &errors(share),
+        percentiles: &percentiles(events, &wanted),
+        histogram: &log_histogram(events),
+        errors: &errors(events),
         statements: &statement_latencies(&count.statements, &wanted),
         clients: end.clients,
     })

@@ -3,20 +3,19 @@
 use std::time::Duration;
 
 use indexmap::IndexMap;
-use truetps_measure::WorkerShares;
+use truetps_measure::{MeasuredSums, WorkerShares};
 use truetps_record::{
-    CONNECTIONS, Configuration, Design, DriveMode, EngineFacts, ErrorClass, ErrorCount, ErrorPolicy, Experiment,
-    Flavour, Histogram, LatencyFigures, Load, OpenLoop, Personality, Plan, ProbeSpec, Protocol, QuickOverrides,
-    SCHEMA_VERSION, SCRIPT_WORKLOAD, ScheduledTrial, ScriptFairness, ScriptRecord, ScriptRun, SentStatements,
-    ServerFacts, ServerSpec, SettingValue, Spacing, SqlDialect, TrialRole, WorkloadSpec,
+    CONNECTIONS, Configuration, Design, DriveMode, EngineFacts, ErrorClass, ErrorCount, ErrorPolicy, ErrorTally,
+    Experiment, Flavour, LatencyFigures, Load, Personality, Plan, ProbeSpec, Protocol, QuickOverrides, SCHEMA_VERSION,
+    SCRIPT_WORKLOAD, ScheduledTrial, ScriptFairness, ScriptRecord, ScriptRun, SentStatements, ServerFacts, ServerSpec,
+    SettingValue, Spacing, SqlDialect, TrialRole, WorkloadSpec,
 };
 use truetps_recording::{ExperimentStart, MeasuredLoad, host_of_external_server, new_experiment};
 
 use super::document::TOOL_VERSION;
-use super::series::SnapshotDelta;
 use crate::options::{IgnoredErrors, words_without_secrets};
 use crate::output::ClientFigures;
-use crate::run::{LatencyShard, ServerSeen, WorkerContext, fairness};
+use crate::run::{ServerSeen, SlotCounts, WorkerContext, fairness};
 
 /// Characters of a plan's name: it becomes the name of a folder.
 const NAME_MAX: usize = 64;
@@ -155,14 +154,14 @@ pub(super) fn script_record(crew: &WorkerContext, statements: Option<SentStateme
 }
 
 /// Figures of the measured time that only a script's run has.
-pub(super) fn script_run(crew: &WorkerContext, step: &SnapshotDelta, clients: &[ClientFigures]) -> ScriptRun {
+pub(super) fn script_run(crew: &WorkerContext, counts: &SlotCounts, clients: &[ClientFigures]) -> ScriptRun {
     let (script, ..) = crew.script.sources.recorded();
     let fair = fairness(clients);
     ScriptRun {
         sha256: script.sha256,
-        reads: step.reads,
-        writes: step.writes,
-        other: step.other,
+        reads: counts.reads,
+        writes: counts.writes,
+        other: counts.other,
         fairness: Some(ScriptFairness {
             events_mean: fair.events_avg,
             events_deviation: fair.events_stddev,
@@ -192,12 +191,12 @@ pub(super) fn engine(crew: &WorkerContext, connect_ms: f64, clients_failed: u32,
     }
 }
 
-/// The measured time, from its whole recording.
-pub(super) fn measured(crew: &WorkerContext, step: &SnapshotDelta, whole: &LatencyShard) -> MeasuredLoad {
-    let length = Duration::from_nanos(step.length_ns);
+/// The measured time.
+pub(super) fn measured(crew: &WorkerContext, measured: &MeasuredSums) -> MeasuredLoad {
+    let MeasuredSums { sums, length_ns, .. } = measured;
+    let length = Duration::from_nanos(*length_ns);
     let used = crew.run.usage.read();
-    let share =
-        |ns: Option<u64>| if step.length_ns == 0 { 0.0 } else { ns.unwrap_or(0) as f64 / step.length_ns as f64 };
+    let share = |ns: Option<u64>| if *length_ns == 0 { 0.0 } else { ns.unwrap_or(0) as f64 / *length_ns as f64 };
     let shares = WorkerShares {
         workers: used.len() as u32,
         busy: share(used.iter().map(|(cpu_ns, _)| *cpu_ns).max()).min(1.0),
@@ -206,34 +205,19 @@ pub(super) fn measured(crew: &WorkerContext, step: &SnapshotDelta, whole: &Laten
     MeasuredLoad {
         length,
         schedule_length: length,
-        counts: step.counts,
-        response: LatencyFigures::of(&whole.events),
-        open_loop: crew.run.settings.rate.map(|_| open_loop(step)),
+        counts: sums.counts,
+        response: LatencyFigures::of(&sums.response),
+        open_loop: sums.open_loop(),
         client_cpu: Duration::from_nanos(used.iter().map(|(cpu_ns, _)| cpu_ns).sum()),
         shares,
-        errors: retried_errors(whole),
+        errors: retried_errors(&sums.errors),
     }
 }
 
-/// Figures of an interval with a rate. Response times start at the scheduled start; the other times are not recorded
-/// separately.
-pub(super) fn open_loop(step: &SnapshotDelta) -> OpenLoop {
-    OpenLoop { starts: step.starts, ..OpenLoop::default() }
-}
-
 /// Errors of statements: ignored ones restart their event, and any other error ends the run.
-fn retried_errors(whole: &LatencyShard) -> Vec<ErrorCount> {
+fn retried_errors(errors: &ErrorTally) -> Vec<ErrorCount> {
     let retried = |error: ErrorCount| ErrorCount { retried: error.count, count: 0, ..error };
-    whole.errors.clone().into_sorted().into_iter().map(retried).collect()
-}
-
-/// The figures of an interval.
-pub(super) fn tps(step: &SnapshotDelta) -> f64 {
-    if step.length_ns == 0 { 0.0 } else { step.counts.ok as f64 / (step.length_ns as f64 / 1e9) }
-}
-
-pub(super) fn response(events: &Histogram) -> LatencyFigures {
-    LatencyFigures::of(events)
+    errors.clone().into_sorted().into_iter().map(retried).collect()
 }
 
 #[cfg(test)]

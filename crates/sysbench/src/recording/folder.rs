@@ -7,15 +7,14 @@ use truetps_driver::{Client, server_settings};
 use truetps_measure::was_suspended;
 use truetps_probe::clock;
 use truetps_record::{
-    Counts, EngineFacts, Experiment, ExperimentFolder, FolderError, Interval, OtherRun, Phase, Validity,
+    Counts, EngineFacts, Experiment, ExperimentFolder, FolderError, Histogram, Interval, OtherRun, Phase, Validity,
 };
 use truetps_recording::{LiveView, LoadFacts, LoadProbe, RunsFolder, TrialEvent, TrialPlace, TrialRecorder, new_trial};
 
 use super::document::{self, TOOL_VERSION};
 use super::facts;
-use super::series::{Series, Snapshot, SnapshotDelta};
 use crate::output::{ClientFigures, FigureStyle, Figures, MessageLevel};
-use crate::run::{Count, EventsEnding, LatencyShard, SlotCounts, WorkerContext};
+use crate::run::{Count, EventsEnding, RecordedSeries, WorkerContext};
 
 /// Time limit of the login, and of each query of the server's settings.
 const SETTINGS_TIMEOUT: Duration = Duration::from_secs(3);
@@ -38,11 +37,6 @@ pub(crate) struct ScriptRecording {
     experiment: Experiment,
     recorder: TrialRecorder,
     view: Option<LiveView>,
-    phase: Phase,
-    /// When the first event began.
-    zero_ns: u64,
-    series: Series,
-    measured: Option<SnapshotDelta>,
     /// Clients that failed, and the first one's reason.
     failed: u32,
     reason: Option<String>,
@@ -97,10 +91,6 @@ impl ScriptRecording {
             experiment,
             recorder,
             view,
-            phase: Phase::WarmUp,
-            zero_ns: 0,
-            series: Series::default(),
-            measured: None,
             failed: 0,
             reason: None,
             broken: None,
@@ -119,61 +109,27 @@ impl ScriptRecording {
     }
 
     /// The first events begin now.
-    pub(crate) fn start(&mut self, now_ns: u64, has_warm_up: bool) {
-        self.zero_ns = now_ns;
+    pub(crate) fn start(&mut self, has_warm_up: bool) {
         self.recorder.clock(Instant::now());
-        self.series.begin(Snapshot::take(&self.crew.run, now_ns));
         if !has_warm_up {
             self.begin_measured_time();
         }
     }
 
-    /// The last interval of the warm-up ends: starts that no client has taken so far are dropped.
-    pub(crate) fn end_warm_up(&mut self, share: &LatencyShard, counts: SlotCounts, queued: u64, now_ns: u64) {
-        let now = Snapshot { counts, queued, drops_queue: true, ..Snapshot::take(&self.crew.run, now_ns) };
-        self.write(share, now);
-        self.begin_measured_time();
-    }
-
     /// Counts the use of resources from now on.
-    fn begin_measured_time(&mut self) {
+    pub(crate) fn begin_measured_time(&mut self) {
         self.crew.run.usage.next_round();
         self.recorder.phase(Phase::Measure);
-        self.phase = Phase::Measure;
     }
 
-    /// An interval ends. `share` has its recorded events.
-    pub(crate) fn interval(&mut self, share: &LatencyShard, now_ns: u64) {
-        self.write(share, Snapshot::take(&self.crew.run, now_ns));
-    }
-
-    fn write(&mut self, share: &LatencyShard, now: Snapshot) {
-        let step = self.series.step(now);
-        if step.is_empty() {
-            return;
-        }
-        if self.phase == Phase::Measure {
+    /// An interval has ended. `lengths`: of its events.
+    pub(crate) fn interval(&mut self, interval: &Interval, lengths: &Histogram) {
+        if interval.phase == Phase::Measure {
             // Threads that never end have reported their use up to here.
             self.crew.run.usage.next_round();
-            match &mut self.measured {
-                Some(measured) => measured.append(&step),
-                None => self.measured = Some(step),
-            }
         }
-        let interval = Interval {
-            phase: self.phase,
-            start_ms: step.began_ns.saturating_sub(self.zero_ns) as f64 / 1e6,
-            length_ms: step.length_ns as f64 / 1e6,
-            counts: step.counts,
-            tps: facts::tps(&step),
-            response: facts::response(&share.events),
-            open_loop: self.crew.run.settings.rate.map(|_| facts::open_loop(&step)),
-            buckets: Vec::new(),
-            gaps: Vec::new(),
-        };
         let (view, crew, experiment) = (&mut self.view, &self.crew, &self.experiment);
-        let written =
-            self.recorder.interval(&interval, &share.events, &mut |event| show(view, crew, experiment, event));
+        let written = self.recorder.interval(interval, lengths, &mut |event| show(view, crew, experiment, event));
         if let Err(error) = written {
             self.break_off(&error);
         }
@@ -200,8 +156,8 @@ impl ScriptRecording {
     /// Writes the results, and returns whether the folder has the whole run.
     pub(crate) fn finish(&mut self, end: &RecordedEnd<'_>) -> bool {
         self.recorder.phase(Phase::Drain);
-        let reconnects = self.measured.map_or(0, |step| step.reconnects);
-        let engine = facts::engine(&self.crew, self.connect_ms, self.failed, reconnects);
+        let recorded = &end.count.recorded;
+        let engine = facts::engine(&self.crew, self.connect_ms, self.failed, recorded.script().reconnects);
         let finished = || end.clients.iter().filter(|client| client.events > 0).count() as u32;
         let clients_finished = (!end.clients.is_empty()).then(finished);
         if self.experiment.server.is_none() && self.crew.run.server.get().is_some() {
@@ -209,16 +165,17 @@ impl ScriptRecording {
         }
         let load = LoadFacts {
             engine: EngineFacts { clients_finished, ..engine },
-            measured: self.measured.map(|step| facts::measured(&self.crew, &step, &end.count.whole.share)),
+            measured: recorded.measured().map(|measured| facts::measured(&self.crew, measured)),
             notes: self.crew.run.notes(),
         };
-        let validity = self.validity(end.ending);
+        let validity = self.validity(end.ending, recorded);
         let (view, crew, experiment) = (&mut self.view, &self.crew, &self.experiment);
         // The error of the intervals was reported when it occurred.
         let _ = self.recorder.finish(validity, Some(load), &mut |event| show(view, crew, experiment, event));
         self.recorder.trial.server = facts::server(&self.crew);
-        let clients = end.count.whole.clients(&self.crew.run.board);
-        self.recorder.trial.script = self.measured.map(|step| facts::script_run(&self.crew, &step, &clients));
+        let clients = end.count.measured_clients(&self.crew.run.board);
+        let script = || facts::script_run(&self.crew, &recorded.script(), &clients);
+        self.recorder.trial.script = recorded.measured().is_some().then(script);
         let suspensions = self.recorder.trial.engine.as_ref().map_or(&[][..], |engine| &engine.suspensions);
         if let Some(reason) = was_suspended(suspensions) {
             self.crew.run.log.text(MessageLevel::Alert, &format!("this run is no evidence: {reason}"));
@@ -261,16 +218,18 @@ impl ScriptRecording {
     }
 
     /// The validity of the figures after this ending.
-    fn validity(&self, ending: EventsEnding) -> Validity {
+    fn validity(&self, ending: EventsEnding, recorded: &RecordedSeries) -> Validity {
         if let Some(error) = &self.broken {
             return Validity::Invalid(format!("not recorded to the end: {error}"));
         }
         match (document::validity(ending), &self.reason) {
             (Validity::Invalid(_), Some(reason)) => Validity::Invalid(format!("a client failed: {reason}")),
-            (Validity::Valid, _) if self.measured.is_none() => {
+            (Validity::Valid, _) if recorded.measured().is_none() => {
                 Validity::Invalid("the measured time was never reached".to_owned())
             }
-            (Validity::Valid, _) if self.measured.is_some_and(|step| nothing_ended(&step.counts)) => {
+            (Validity::Valid, _)
+                if recorded.measured().is_some_and(|measured| nothing_ended(&measured.sums.counts)) =>
+            {
                 Validity::Invalid("no event ended in the measured time".to_owned())
             }
             (validity, _) => validity,

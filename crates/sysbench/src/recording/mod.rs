@@ -8,7 +8,6 @@
 mod document;
 mod facts;
 mod folder;
-mod series;
 
 pub(crate) use document::{document, errors};
 pub(crate) use folder::{RecordedEnd, ScriptRecording};

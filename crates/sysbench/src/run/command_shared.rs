@@ -14,8 +14,10 @@ use crate::options::RunSettings;
 use crate::output::MessageLog;
 use crate::rand::{Unique, Xoroshiro};
 
-/// Threads with their own latency records; more than this share them to save memory.
-const SHARES_MAX: u32 = 64;
+/// Threads with their own tally of events; more than this share them to save memory. With a rate each tally has four
+/// histograms of 200 KB instead of one.
+const TALLIES_MAX: u32 = 64;
+const TALLIES_WITH_RATE_MAX: u32 = 16;
 
 #[derive(Clone)]
 pub(crate) struct CommandShared {
@@ -46,7 +48,7 @@ impl CommandShared {
         settings: RunSettings,
         server_warning: Option<ServerWarning>,
     ) -> Arc<CommandRun> {
-        let (control, board, usage) = (Control::new(0, false), Counters::new(0, 1), Usage::new(0));
+        let (control, board, usage) = (Control::new(0, false), Counters::new(0, 1, 1, false), Usage::new(0));
         Arc::new(self.run(settings, control, board, usage, server_warning))
     }
 
@@ -56,7 +58,9 @@ impl CommandShared {
         let now_ns = control.now_ns();
         let pace = |rate: u32| RatePace::new(rate.into(), Xoroshiro::from_seed(self.seed, u64::MAX), now_ns);
         let control = control.with_pace(settings.rate.map(pace));
-        let board = Counters::new(settings.threads, threads.min(SHARES_MAX) as usize);
+        let has_rate = settings.rate.is_some();
+        let tallies_max = if has_rate { TALLIES_WITH_RATE_MAX } else { TALLIES_MAX };
+        let board = Counters::new(settings.threads, threads, tallies_max, has_rate);
         Arc::new(self.run(settings, control, board, Usage::new(threads), None))
     }
 

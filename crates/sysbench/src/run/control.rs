@@ -4,15 +4,13 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use super::event_tally::EventStart;
 use super::pace::RatePace;
 
 /// What a client does next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NextEvent {
-    /// An event, with its actual or scheduled start.
-    Go {
-        start_ns: u64,
-    },
+    Go(EventStart),
     /// Nothing until then: it has claimed the start at that time.
     Wait {
         due_ns: u64,
@@ -201,7 +199,7 @@ impl Control {
             start_ns = due_ns;
         }
         *claimed_ns = UNCLAIMED;
-        NextEvent::Go { start_ns }
+        NextEvent::Go(EventStart { scheduled_ns: start_ns, started_ns: now_ns })
     }
 
     fn due(&self, claimed_ns: &mut u64) -> Option<u64> {
@@ -232,11 +230,11 @@ mod tests {
     fn events_are_limited_after_the_warm_up() {
         let control = Control::new(2, true);
         for _ in 0..5 {
-            assert!(matches!(next(&control), NextEvent::Go { .. }));
+            assert!(matches!(next(&control), NextEvent::Go(_)));
         }
         control.end_warm_up();
-        assert!(matches!(next(&control), NextEvent::Go { .. }));
-        assert!(matches!(next(&control), NextEvent::Go { .. }));
+        assert!(matches!(next(&control), NextEvent::Go(_)));
+        assert!(matches!(next(&control), NextEvent::Go(_)));
         assert_eq!(next(&control), NextEvent::Stop(StopReason::Events));
     }
 
@@ -257,7 +255,7 @@ mod tests {
         assert_eq!(first, NextEvent::Wait { due_ns: claimed_ns });
         assert_eq!(control.next(&mut claimed_ns), first);
         claimed_ns = 5;
-        assert_eq!(control.next(&mut claimed_ns), NextEvent::Go { start_ns: 5 });
+        assert!(matches!(control.next(&mut claimed_ns), NextEvent::Go(EventStart { scheduled_ns: 5, .. })));
         assert_eq!(claimed_ns, UNCLAIMED);
     }
 }

@@ -1,81 +1,123 @@
 //! The periods that a run reports on.
 
-use super::counters::{Counters, LatencyShard};
-use super::latency_windows::LatencyWindow;
+use truetps_record::{Histogram, Interval, Phase};
+
+use super::CommandRun;
+use super::counters::{Counters, SlotCounts};
+use super::event_tally::EventTally;
+use super::latency_windows::{CountersThen, LatencyWindow};
+use super::recorded_series::{RecordedSeries, RunReading};
 use super::sent::SentCounts;
 use super::statements::StatementTimes;
-use crate::output::Figures;
+use crate::output::{ClientFigures, Figures};
 
 pub(crate) struct Count {
     /// Since the last intermediate report.
     pub(crate) interval: LatencyWindow,
     /// Since the last checkpoint, or the start: the final report.
     pub(crate) total: LatencyWindow,
-    /// Since the last interval of the run folder.
-    pub(crate) second: LatencyWindow,
-    /// Since the start; with checkpoints, more than the final report.
-    pub(crate) whole: LatencyWindow,
+    /// The seconds of the run folder, and their sum.
+    pub(crate) recorded: RecordedSeries,
+    /// At the start of the measured time; with checkpoints, before the final report.
+    measured_since: CountersThen,
     /// Of `total`.
     pub(crate) statements: StatementTimes,
     /// Of the measured time, without the statements of `thread_init`.
     pub(crate) sent: SentCounts,
-    fresh: LatencyShard,
+    fresh: EventTally,
     pub(crate) intervals: Vec<Figures>,
     pub(crate) checkpoints: Vec<Figures>,
     /// When the measured time began.
     pub(crate) zero_ns: u64,
 }
 
+impl RunReading {
+    pub(crate) fn take(run: &CommandRun, now_ns: u64) -> Self {
+        Self { now_ns, counts: run.board.totals(), queued: run.control.queued() }
+    }
+}
+
 impl Count {
-    pub(crate) fn begin(board: &Counters, now_ns: u64, zero_ns: u64) -> Self {
-        board.forget_sent();
-        let stretch = |by_client| LatencyWindow::begin(board, now_ns, by_client).since_the_start();
-        Self {
-            interval: stretch(false),
-            total: stretch(true),
-            second: stretch(false),
-            whole: stretch(true),
-            statements: StatementTimes::default(),
-            sent: SentCounts::default(),
-            fresh: LatencyShard::new(),
+    pub(crate) fn begin(run: &CommandRun, now_ns: u64, zero_ns: u64) -> Self {
+        let board = &run.board;
+        let (mut statements, mut sent) = (StatementTimes::default(), SentCounts::default());
+        let mut fresh = EventTally::new(run.control.has_pace());
+        board.drain(now_ns, &mut fresh, &mut statements, &mut sent);
+        sent.clear();
+        let phase = if zero_ns > now_ns { Phase::WarmUp } else { Phase::Measure };
+        let mut count = Self {
+            interval: LatencyWindow::begin(now_ns, CountersThen::zero(board)),
+            total: LatencyWindow::begin(now_ns, CountersThen::zero(board)),
+            recorded: RecordedSeries::begin(RunReading::take(run, now_ns), phase, &fresh.tally),
+            measured_since: CountersThen::zero(board),
+            statements,
+            sent,
+            fresh,
             intervals: Vec::new(),
             checkpoints: Vec::new(),
             zero_ns,
-        }
+        };
+        count.append_to_windows();
+        count.fresh.clear(now_ns);
+        count
+    }
+
+    fn append_to_windows(&mut self) {
+        self.interval.events.append(&self.fresh);
+        self.total.events.append(&self.fresh);
     }
 
     /// Takes the clients' records since the last call.
     pub(crate) fn collect(&mut self, board: &Counters) {
-        board.drain(&mut self.fresh, &mut self.statements, &mut self.sent);
-        for stretch in [&mut self.interval, &mut self.total, &mut self.second, &mut self.whole] {
-            stretch.share.add(&self.fresh);
-        }
-        self.fresh.clear();
+        self.collect_before(board, self.recorded.began_ns());
+    }
+
+    /// … and what follows belongs to the interval that began at `start_ns`. Returns the counters up to here.
+    fn collect_before(&mut self, board: &Counters, start_ns: u64) -> SlotCounts {
+        let counts = board.drain(start_ns, &mut self.fresh, &mut self.statements, &mut self.sent);
+        self.append_to_windows();
+        self.recorded.add(&self.fresh.tally);
+        self.fresh.clear(start_ns);
+        counts
+    }
+
+    /// The next intermediate report starts here.
+    pub(crate) fn begin_interval(&mut self, board: &Counters, now_ns: u64) {
+        self.interval.restart(now_ns, CountersThen::of_all(board.totals()));
+    }
+
+    /// An interval of the run folder ends. `None`: it was empty.
+    pub(crate) fn end_second(&mut self, run: &CommandRun, now_ns: u64) -> Option<(Interval, Histogram)> {
+        self.collect_before(&run.board, now_ns);
+        self.recorded.end_interval(RunReading::take(run, now_ns))
     }
 
     /// The final report starts here.
     pub(crate) fn begin_total(&mut self, board: &Counters, now_ns: u64) {
-        self.total.restart(board, now_ns);
+        self.total.restart(now_ns, CountersThen::by_client(board.totals(), board));
         self.statements.clear();
         board.forget_ranges();
     }
 
-    /// The counts so far were the warm-up. `begin` informs the clients that it is over: nothing slow happens between
-    /// that and the new counts. Returns the counts of its last second.
-    pub(crate) fn end_warm_up(&mut self, board: &Counters, now_ns: u64, begin: impl FnOnce()) -> LatencyShard {
+    /// The counts so far were the warm-up; returns its last interval. Nothing slow happens between the new counts and
+    /// the message to the clients that it is over.
+    pub(crate) fn end_warm_up(&mut self, run: &CommandRun, now_ns: u64) -> Option<(Interval, Histogram)> {
+        let (board, queued) = (&run.board, run.control.queued());
         board.forget_ranges();
-        let mut last = std::mem::replace(&mut self.second.share, LatencyShard::new());
-        board.drain(&mut self.fresh, &mut self.statements, &mut self.sent);
-        for stretch in [&mut self.interval, &mut self.total, &mut self.second, &mut self.whole] {
-            stretch.restart(board, now_ns);
-        }
+        let counts = self.collect_before(board, now_ns);
+        self.interval.restart(now_ns, CountersThen::of_all(counts));
+        self.total.restart(now_ns, CountersThen::by_client(counts, board));
+        self.measured_since = CountersThen::by_client(counts, board);
         self.statements.clear();
         self.sent.clear();
         // Last, so that no event that counts against a limit is lost: events running now may be counted beyond it.
-        begin();
+        run.control.end_warm_up();
         self.zero_ns = now_ns;
-        last.add(&self.fresh);
-        self.fresh.clear();
-        last
+        self.recorded.end_warm_up(RunReading { now_ns, counts, queued })
+    }
+
+    /// Figures of each client in the measured time.
+    pub(crate) fn measured_clients(&self, board: &Counters) -> Vec<ClientFigures> {
+        self.measured_since.clients(board)
     }
 }

@@ -3,8 +3,9 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use truetps_record::{ErrorTally, Histogram, new_histogram};
+use truetps_record::ErrorClass;
 
+use super::event_tally::{EventStart, EventTally};
 use super::sent::{KnownShapes, SentCounts, ShapeNumber};
 use super::statements::StatementTimes;
 
@@ -33,10 +34,8 @@ pub(crate) struct ClientCounters {
     max_ns: AtomicU64,
     /// Actual or scheduled start of the running event; 0: none runs.
     event_start_ns: AtomicU64,
-    /// Events that ended with the failure of their client.
-    failed: AtomicU64,
-    /// Events that ended without failure, and are not counted as events.
-    given_up: AtomicU64,
+    /// Its actual start.
+    started_ns: AtomicU64,
 }
 
 impl ClientCounters {
@@ -56,18 +55,28 @@ impl ClientCounters {
         counter.map_or(0, |counter| counter.load(Ordering::Relaxed))
     }
 
-    pub(crate) fn begin_event(&self, start_ns: u64) {
-        self.event_start_ns.store(start_ns.max(1), Ordering::Relaxed);
+    /// An event begins; returns whether none was running.
+    fn begin_event(&self, event: EventStart) -> bool {
+        let is_first = !self.is_in_event();
+        self.event_start_ns.store(event.scheduled_ns.max(1), Ordering::Relaxed);
+        self.started_ns.store(event.started_ns, Ordering::Relaxed);
+        is_first
     }
 
-    /// Ends the running event; returns its length in nanoseconds. `None` if none runs.
-    pub(crate) fn end_event(&self, now_ns: u64) -> Option<u64> {
-        let start_ns = self.event_start_ns.load(Ordering::Relaxed);
-        if start_ns == 0 {
+    /// Takes the running event, which ends without being counted as one. `None` if none runs.
+    fn take_event(&self) -> Option<EventStart> {
+        let scheduled_ns = self.event_start_ns.load(Ordering::Relaxed);
+        if scheduled_ns == 0 {
             return None;
         }
         self.event_start_ns.store(0, Ordering::Relaxed);
-        let length_ns = now_ns.saturating_sub(start_ns);
+        Some(EventStart { scheduled_ns, started_ns: self.started_ns.load(Ordering::Relaxed) })
+    }
+
+    /// Ends the running event well. `None` if none runs.
+    fn end_event(&self, now_ns: u64) -> Option<EventStart> {
+        let event = self.take_event()?;
+        let length_ns = now_ns.saturating_sub(event.scheduled_ns);
         bump(&self.busy_ns, length_ns);
         let min_ns = self.min_ns.load(Ordering::Relaxed);
         if length_ns < min_ns || min_ns == 0 {
@@ -77,24 +86,7 @@ impl ClientCounters {
             self.max_ns.store(length_ns, Ordering::Relaxed);
         }
         bump(&self.counters[Counter::Event as usize], 1);
-        Some(length_ns)
-    }
-
-    /// The running event, if any, is not counted.
-    pub(crate) fn abandon_event(&self) {
-        self.end_uncounted(&self.given_up);
-    }
-
-    /// The running event, if any, ends the client.
-    pub(crate) fn fail_event(&self) {
-        self.end_uncounted(&self.failed);
-    }
-
-    fn end_uncounted(&self, counter: &AtomicU64) {
-        if self.is_in_event() {
-            self.event_start_ns.store(0, Ordering::Relaxed);
-            bump(counter, 1);
-        }
+        Some(event)
     }
 
     pub(crate) fn is_in_event(&self) -> bool {
@@ -116,8 +108,6 @@ impl ClientCounters {
             errors: load(Counter::Error),
             reconnects: load(Counter::Reconnect),
             busy_ns: self.busy_ns.load(Ordering::Relaxed),
-            failed: self.failed.load(Ordering::Relaxed),
-            given_up: self.given_up.load(Ordering::Relaxed),
         }
     }
 }
@@ -137,8 +127,6 @@ pub(crate) struct SlotCounts {
     pub(crate) errors: u64,
     pub(crate) reconnects: u64,
     pub(crate) busy_ns: u64,
-    pub(crate) failed: u64,
-    pub(crate) given_up: u64,
 }
 
 impl SlotCounts {
@@ -151,8 +139,6 @@ impl SlotCounts {
             errors: f(self.errors, then.errors),
             reconnects: f(self.reconnects, then.reconnects),
             busy_ns: f(self.busy_ns, then.busy_ns),
-            failed: f(self.failed, then.failed),
-            given_up: f(self.given_up, then.given_up),
         }
     }
 
@@ -166,61 +152,14 @@ impl SlotCounts {
     }
 }
 
-/// Latencies and errors of the clients of one thread, or of several, since they were last drained.
-#[derive(Debug)]
-pub(crate) struct LatencyShard {
-    /// Lengths of events, in nanoseconds.
-    pub(crate) events: Histogram,
-    pub(crate) sum_ns: u64,
-    pub(crate) min_ns: u64,
-    pub(crate) max_ns: u64,
-    pub(crate) errors: ErrorTally,
-}
-
-impl LatencyShard {
-    pub(crate) fn new() -> Self {
-        Self { events: new_histogram(), sum_ns: 0, min_ns: u64::MAX, max_ns: 0, errors: ErrorTally::default() }
-    }
-
-    pub(crate) fn record(&mut self, length_ns: u64) {
-        self.events.saturating_record(length_ns);
-        self.sum_ns += length_ns;
-        self.min_ns = self.min_ns.min(length_ns);
-        self.max_ns = self.max_ns.max(length_ns);
-    }
-
-    /// Adds the contents of `other`.
-    pub(crate) fn add(&mut self, other: &Self) {
-        self.events.add(&other.events).expect("all histograms have the same bounds");
-        self.sum_ns += other.sum_ns;
-        self.min_ns = self.min_ns.min(other.min_ns);
-        self.max_ns = self.max_ns.max(other.max_ns);
-        self.errors.merge(&other.errors);
-    }
-
-    /// Moves the contents of `other` here.
-    pub(crate) fn take(&mut self, other: &mut Self) {
-        if other.max_ns == 0 && other.events.is_empty() && other.errors.is_empty() {
-            return;
-        }
-        self.add(other);
-        other.clear();
-    }
-
-    pub(crate) fn clear(&mut self) {
-        self.events.reset();
-        (self.sum_ns, self.min_ns, self.max_ns) = (0, u64::MAX, 0);
-        self.errors = ErrorTally::default();
-    }
-}
-
-/// The counters of all clients, and their latencies in one shard for each writing thread.
+/// The counters of all clients, and a tally of events for each writing thread.
 #[derive(Debug)]
 pub(crate) struct Counters {
     /// One for each client, and an extra one for states that only report: it is not counted.
     slots: Box<[ClientCounters]>,
-    shares: Box<[Mutex<LatencyShard>]>,
-    /// Separate from the shards: each is large, and only one period needs them.
+    threads: usize,
+    tallies: Box<[Mutex<EventTally>]>,
+    /// Separate from the tallies: each is large, and only one period needs them.
     statements: Box<[Mutex<Statements>]>,
     pub(crate) shapes: KnownShapes,
 }
@@ -243,11 +182,14 @@ pub(crate) struct Answered {
 }
 
 impl Counters {
-    pub(crate) fn new(clients: u32, shares: usize) -> Self {
+    /// Clients are spread over `threads` in turn; more than `tallies_max` threads share tallies.
+    pub(crate) fn new(clients: u32, threads: u32, tallies_max: u32, has_rate: bool) -> Self {
+        let tallies = threads.clamp(1, tallies_max);
         Self {
             slots: (0..=clients).map(|_| ClientCounters::default()).collect(),
-            shares: (0..shares.max(1)).map(|_| Mutex::new(LatencyShard::new())).collect(),
-            statements: (0..shares.max(1)).map(|_| Mutex::default()).collect(),
+            threads: threads.max(1) as usize,
+            tallies: (0..tallies).map(|_| Mutex::new(EventTally::new(has_rate))).collect(),
+            statements: (0..tallies).map(|_| Mutex::default()).collect(),
             shapes: KnownShapes::default(),
         }
     }
@@ -261,36 +203,73 @@ impl Counters {
         &self.slots[..self.slots.len() - 1]
     }
 
-    /// Uses the shard of this number; several threads may share one.
-    pub(crate) fn with_share<R>(&self, number: usize, f: impl FnOnce(&mut LatencyShard) -> R) -> R {
-        f(&mut lock(&self.shares[number % self.shares.len()]))
+    /// An event of a client of this thread begins. The client was free since `free_since_ns`.
+    pub(crate) fn begin_event(&self, thread: usize, tid: u32, event: EventStart, free_since_ns: u64) {
+        if self.slot(tid).begin_event(event) {
+            self.tally_of(thread).tally.started(event.scheduled_ns, free_since_ns, event.started_ns);
+        }
     }
 
-    /// `share`: as in [`Self::with_share`].
-    pub(crate) fn record_statement(&self, share: usize, answered: &Answered) {
-        let mut statements = lock(&self.statements[share % self.statements.len()]);
+    /// The running event of the client, if any, ends well.
+    pub(crate) fn end_event(&self, thread: usize, tid: u32, now_ns: u64) {
+        // Both within the lock: see [`Self::drain`].
+        let mut tally = self.tally_of(thread);
+        if let Some(event) = self.slot(tid).end_event(now_ns) {
+            tally.ok(event, now_ns);
+        }
+    }
+
+    /// The running event of the client, if any, ends: with the failure of the client, or uncounted.
+    pub(crate) fn drop_event(&self, thread: usize, tid: u32, has_failed: bool) {
+        if self.slot(tid).take_event().is_some() {
+            self.tally_of(thread).tally.not_ok(!has_failed);
+        }
+    }
+
+    /// An error of a statement.
+    pub(crate) fn record_error(&self, thread: usize, class: ErrorClass, code: u16, message: &str) {
+        self.tally_of(thread).tally.sums.errors.add(class, code, message);
+    }
+
+    fn tally_of(&self, thread: usize) -> MutexGuard<'_, EventTally> {
+        lock(&self.tallies[thread % self.tallies.len()])
+    }
+
+    pub(crate) fn record_statement(&self, thread: usize, answered: &Answered) {
+        let mut statements = lock(&self.statements[thread % self.statements.len()]);
         statements.times.record(answered.kind, answered.length_ns);
         statements.sent.record(answered.shape, answered.outcome, answered.length_ns);
     }
 
     /// A statement that was not sent because of a dry run.
-    pub(crate) fn record_unsent(&self, share: usize, shape: ShapeNumber) {
-        lock(&self.statements[share % self.statements.len()]).sent.record(shape, Counter::Other, 0);
+    pub(crate) fn record_unsent(&self, thread: usize, shape: ShapeNumber) {
+        lock(&self.statements[thread % self.statements.len()]).sent.record(shape, Counter::Other, 0);
     }
 
-    /// Moves the contents of all shards to the totals.
-    pub(crate) fn drain(&self, into: &mut LatencyShard, times: &mut StatementTimes, sent: &mut SentCounts) {
-        self.shares.iter().for_each(|share| into.take(&mut lock(share)));
+    /// Moves what all threads have counted to the totals. What follows belongs to the interval that began at
+    /// `start_ns`. Returns the counters with exactly the events that were moved.
+    pub(crate) fn drain(
+        &self,
+        start_ns: u64,
+        into: &mut EventTally,
+        times: &mut StatementTimes,
+        sent: &mut SentCounts,
+    ) -> SlotCounts {
+        let mut counts = SlotCounts::default();
+        for (number, tally) in self.tallies.iter().enumerate() {
+            let mut tally = lock(tally);
+            into.merge_thread(&tally);
+            tally.restart(start_ns);
+            let is_here = |tid: &usize| tid % self.threads % self.tallies.len() == number;
+            counts =
+                (0..self.clients().len()).filter(is_here).fold(counts, |sum, tid| sum.plus(self.slots[tid].read()));
+        }
         for statements in &self.statements {
             let mut statements = lock(statements);
             times.take(&mut statements.times);
             sent.take(&mut statements.sent);
         }
-    }
-
-    /// Counts statements by shape from now on, without earlier ones.
-    pub(crate) fn forget_sent(&self) {
-        self.statements.iter().for_each(|statements| lock(statements).sent.clear());
+        counts
     }
 
     /// Resets the range of each client's events.
@@ -318,26 +297,37 @@ fn lock<T>(share: &Mutex<T>) -> MutexGuard<'_, T> {
 mod tests {
     use super::*;
 
+    fn event(start_ns: u64) -> EventStart {
+        EventStart { scheduled_ns: start_ns, started_ns: start_ns }
+    }
+
+    fn drained(board: &Counters) -> EventTally {
+        let mut all = EventTally::new(false);
+        board.drain(0, &mut all, &mut StatementTimes::default(), &mut SentCounts::default());
+        all
+    }
+
     #[test]
     fn events_are_counted_once() {
-        let board = Counters::new(2, 1);
-        let slot = board.slot(1);
-        slot.begin_event(100);
+        let board = Counters::new(2, 1, 1, false);
+        board.begin_event(0, 1, event(100), 0);
         assert_eq!(board.events_running(), 1);
-        assert_eq!(slot.end_event(150), Some(50));
-        assert_eq!(slot.end_event(160), None);
-        slot.begin_event(200);
-        slot.abandon_event();
-        slot.count(Counter::Write, 1);
-        slot.count_number(77, 1);
+        board.end_event(0, 1, 150);
+        board.end_event(0, 1, 160);
+        board.begin_event(0, 1, event(200), 0);
+        board.begin_event(0, 1, event(210), 0);
+        board.drop_event(0, 1, false);
+        board.slot(1).count(Counter::Write, 1);
+        board.slot(1).count_number(77, 1);
         let counts = board.totals();
         assert_eq!((counts.events, counts.writes, counts.busy_ns), (1, 1, 50));
-        slot.abandon_event();
-        slot.fail_event();
-        slot.begin_event(300);
-        slot.fail_event();
-        let counts = board.totals();
-        assert_eq!((counts.given_up, counts.failed), (1, 1), "of events that ran");
+        board.drop_event(0, 1, false);
+        board.drop_event(0, 1, true);
+        board.begin_event(0, 1, event(300), 0);
+        board.drop_event(0, 1, true);
+        let counts = drained(&board).tally.sums.counts;
+        assert_eq!((counts.started, counts.ok, counts.failed, counts.ignored), (3, 1, 2, 1), "of events that ran");
+        counts.assert_consistent();
         // A state that is no client has a slot that is not added up.
         board.slot(2).count(Counter::Read, 5);
         board.slot(99).count(Counter::Read, 5);
@@ -346,16 +336,30 @@ mod tests {
 
     #[test]
     fn what_is_taken_away_is_gone() {
-        let board = Counters::new(1, 2);
-        board.with_share(0, |share| share.record(1_000_000));
+        let board = Counters::new(1, 2, 2, false);
+        board.begin_event(0, 0, event(1), 0);
+        board.end_event(0, 0, 1_000_001);
+        board.begin_event(0, 0, event(2_000_000), 0);
         let answered = Answered { kind: 0, shape: ShapeNumber::default(), outcome: Counter::Read, length_ns: 5_000 };
         board.record_statement(3, &answered);
         let (mut total, mut statements, mut sent) =
-            (LatencyShard::new(), StatementTimes::default(), SentCounts::default());
-        board.drain(&mut total, &mut statements, &mut sent);
-        board.drain(&mut total, &mut statements, &mut sent);
+            (EventTally::new(false), StatementTimes::default(), SentCounts::default());
+        board.drain(0, &mut total, &mut statements, &mut sent);
+        board.drain(0, &mut EventTally::new(false), &mut statements, &mut sent);
         assert_eq!(sent.record_of(&board.shapes).left_out.map(|left_out| left_out.reads), Some(1));
-        assert_eq!((total.events.len(), total.sum_ns), (1, 1_000_000));
+        assert_eq!((total.lengths().len(), total.sum_ns, total.tally.in_flight()), (1, 1_000_000, 1));
         assert_eq!(statements.iter().map(|(name, h)| (name, h.len())).collect::<Vec<_>>(), [("select", 1)]);
+        assert_eq!(drained(&board).tally.sums.counts.carried_in, 1);
+    }
+
+    #[test]
+    fn each_client_is_read_once() {
+        for (threads, tallies_max) in [(1, 1), (7, 64), (7, 3), (10, 4)] {
+            let board = Counters::new(10, threads, tallies_max, false);
+            (0..10).for_each(|tid| board.slot(tid).count(Counter::Read, 1 << tid));
+            let (mut times, mut sent) = (StatementTimes::default(), SentCounts::default());
+            let counts = board.drain(0, &mut EventTally::new(false), &mut times, &mut sent);
+            assert_eq!(counts, board.totals(), "{threads} threads");
+        }
     }
 }

@@ -1,88 +1,32 @@
 //! Figures of periods, from the counters.
 
-use super::counters::{Counters, LatencyShard, SlotCounts};
+use super::counters::{Counters, SlotCounts};
+use super::event_tally::EventTally;
 use super::statements::StatementTimes;
 use crate::output::{ClientFigures, Fairness, Figures, LogHistogram, Percentile, StatementLatency};
 
-/// The events since a moment.
-pub(crate) struct LatencyWindow {
-    began_ns: u64,
-    counts: SlotCounts,
+/// The clients' counters at a moment.
+pub(crate) struct CountersThen {
+    all: SlotCounts,
     clients: Vec<SlotCounts>,
-    pub(crate) share: LatencyShard,
 }
 
-impl LatencyWindow {
-    /// Begins now. `by_client`: figures of each client are needed, too.
-    pub(crate) fn begin(board: &Counters, now_ns: u64, by_client: bool) -> Self {
-        Self {
-            began_ns: now_ns,
-            counts: board.totals(),
-            clients: if by_client {
-                board.clients().iter().map(super::ClientCounters::read).collect()
-            } else {
-                Vec::new()
-            },
-            share: LatencyShard::new(),
-        }
+impl CountersThen {
+    /// Without figures of each client.
+    pub(crate) fn of_all(all: SlotCounts) -> Self {
+        Self { all, clients: Vec::new() }
     }
 
-    /// The counts at its beginning.
-    pub(crate) fn began_with(&self) -> SlotCounts {
-        self.counts
+    pub(crate) fn by_client(all: SlotCounts, board: &Counters) -> Self {
+        Self { all, clients: board.clients().iter().map(super::ClientCounters::read).collect() }
     }
 
-    /// Counts everything since the threads started: this includes statements of `thread_init`, as in sysbench.
-    #[must_use]
-    pub(crate) fn since_the_start(mut self) -> Self {
-        self.counts = SlotCounts::default();
-        self.clients.iter_mut().for_each(|client| *client = SlotCounts::default());
-        self
+    /// Before the threads started: figures since then include statements of `thread_init`, as in sysbench.
+    pub(crate) fn zero(board: &Counters) -> Self {
+        Self { all: SlotCounts::default(), clients: vec![SlotCounts::default(); board.clients().len()] }
     }
 
-    /// Begins again, now.
-    pub(crate) fn restart(&mut self, board: &Counters, now_ns: u64) {
-        let by_client = !self.clients.is_empty();
-        self.share.clear();
-        self.began_ns = now_ns;
-        self.counts = board.totals();
-        if by_client {
-            self.clients = board.clients().iter().map(super::ClientCounters::read).collect();
-        }
-    }
-
-    /// Counts so far.
-    pub(crate) fn counts(&self, board: &Counters) -> SlotCounts {
-        board.totals().since(self.counts)
-    }
-
-    /// The figures so far. `zero_ns`: when the run began. Times in the figures are seconds.
-    pub(crate) fn figures(&self, board: &Counters, zero_ns: u64, now_ns: u64, percentile: u8) -> Figures {
-        let counts = self.counts(board);
-        let share = &self.share;
-        let events = share.events.len();
-        let seconds = |ns: u64| ns as f64 / 1e9;
-        Figures {
-            threads_running: 0,
-            time_interval_s: seconds(now_ns.saturating_sub(self.began_ns)),
-            time_total_s: seconds(now_ns.saturating_sub(zero_ns)),
-            latency_pct_s: percentile_s(share, f64::from(percentile)),
-            latency_min_s: if events == 0 { 0.0 } else { seconds(share.min_ns) },
-            latency_max_s: seconds(share.max_ns),
-            latency_avg_s: if events == 0 { 0.0 } else { seconds(share.sum_ns) / events as f64 },
-            latency_sum_s: seconds(share.sum_ns),
-            events: counts.events,
-            reads: counts.reads,
-            writes: counts.writes,
-            other: counts.other,
-            errors: counts.errors,
-            reconnects: counts.reconnects,
-            queue_length: 0,
-            concurrency: 0,
-        }
-    }
-
-    /// Figures of each client in the period, which was begun with `by_client`.
+    /// Figures of each client since then.
     pub(crate) fn clients(&self, board: &Counters) -> Vec<ClientFigures> {
         let pairs = board.clients().iter().zip(&self.clients);
         pairs
@@ -100,6 +44,51 @@ impl LatencyWindow {
     }
 }
 
+/// The events since a moment.
+pub(crate) struct LatencyWindow {
+    began_ns: u64,
+    pub(crate) then: CountersThen,
+    pub(crate) events: EventTally,
+}
+
+impl LatencyWindow {
+    pub(crate) fn begin(now_ns: u64, then: CountersThen) -> Self {
+        Self { began_ns: now_ns, then, events: EventTally::new(false) }
+    }
+
+    /// Begins again, now.
+    pub(crate) fn restart(&mut self, now_ns: u64, then: CountersThen) {
+        self.events.clear(now_ns);
+        (self.began_ns, self.then) = (now_ns, then);
+    }
+
+    /// The figures so far. `zero_ns`: when the run began. Times in the figures are seconds.
+    pub(crate) fn figures(&self, board: &Counters, zero_ns: u64, now_ns: u64, percentile: u8) -> Figures {
+        let counts = board.totals().since(self.then.all);
+        let tally = &self.events;
+        let events = tally.lengths().len();
+        let seconds = |ns: u64| ns as f64 / 1e9;
+        Figures {
+            threads_running: 0,
+            time_interval_s: seconds(now_ns.saturating_sub(self.began_ns)),
+            time_total_s: seconds(now_ns.saturating_sub(zero_ns)),
+            latency_pct_s: percentile_s(tally, f64::from(percentile)),
+            latency_min_s: if events == 0 { 0.0 } else { seconds(tally.min_ns) },
+            latency_max_s: seconds(tally.max_ns),
+            latency_avg_s: if events == 0 { 0.0 } else { seconds(tally.sum_ns) / events as f64 },
+            latency_sum_s: seconds(tally.sum_ns),
+            events: counts.events,
+            reads: counts.reads,
+            writes: counts.writes,
+            other: counts.other,
+            errors: counts.errors,
+            reconnects: counts.reconnects,
+            queue_length: 0,
+            concurrency: 0,
+        }
+    }
+}
+
 pub(crate) fn fairness(clients: &[ClientFigures]) -> Fairness {
     let events: Vec<u64> = clients.iter().map(|client| client.events).collect();
     let seconds: Vec<f64> = clients.iter().map(|client| client.busy_s).collect();
@@ -107,17 +96,17 @@ pub(crate) fn fairness(clients: &[ClientFigures]) -> Fairness {
 }
 
 /// A percentile of the lengths of events, in seconds. Never outside of the observed range.
-fn percentile_s(share: &LatencyShard, percentile: f64) -> f64 {
-    if share.events.is_empty() || percentile <= 0.0 {
+fn percentile_s(events: &EventTally, percentile: f64) -> f64 {
+    if events.lengths().is_empty() || percentile <= 0.0 {
         return 0.0;
     }
     let value_ns =
-        share.events.value_at_quantile(percentile / 100.0).clamp(share.min_ns, share.max_ns.max(share.min_ns));
+        events.lengths().value_at_quantile(percentile / 100.0).clamp(events.min_ns, events.max_ns.max(events.min_ns));
     value_ns as f64 / 1e9
 }
 
-pub(crate) fn percentiles(share: &LatencyShard, wanted: &[f64]) -> Vec<Percentile> {
-    wanted.iter().map(|percent| Percentile { percent: *percent, latency_s: percentile_s(share, *percent) }).collect()
+pub(crate) fn percentiles(events: &EventTally, wanted: &[f64]) -> Vec<Percentile> {
+    wanted.iter().map(|percent| Percentile { percent: *percent, latency_s: percentile_s(events, *percent) }).collect()
 }
 
 pub(crate) fn statement_latencies(statements: &StatementTimes, wanted: &[f64]) -> Vec<StatementLatency> {
@@ -141,10 +130,10 @@ pub(crate) fn statement_latencies(statements: &StatementTimes, wanted: &[f64]) -
 }
 
 /// The lengths of events in sysbench's buckets.
-pub(crate) fn log_histogram(share: &LatencyShard) -> LogHistogram {
+pub(crate) fn log_histogram(events: &EventTally) -> LogHistogram {
     let mut histogram = LogHistogram::of_latency();
-    for value in share.events.iter_recorded() {
-        let middle_ns = share.events.median_equivalent(value.value_iterated_to());
+    for value in events.lengths().iter_recorded() {
+        let middle_ns = events.lengths().median_equivalent(value.value_iterated_to());
         histogram.add(middle_ns as f64 / 1e6, value.count_at_value());
     }
     histogram

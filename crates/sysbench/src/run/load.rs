@@ -209,9 +209,9 @@ impl LoadRun<'_> {
         };
         let has_warm_up = !settings.warmup.is_zero();
         if let Some(recording) = &mut self.recording {
-            recording.start(now_ns, has_warm_up);
+            recording.start(has_warm_up);
         }
-        (moments, Count::begin(&run.board, now_ns, if has_warm_up { zero_ns } else { now_ns }))
+        (moments, Count::begin(&self.crew.run, now_ns, if has_warm_up { zero_ns } else { now_ns }))
     }
 
     /// Reports until the events are over.
@@ -271,11 +271,11 @@ impl LoadRun<'_> {
         let now_ns = run.control.now_ns();
         if now_ns >= moments.warm_up_ends_ns {
             moments.warm_up_ends_ns = u64::MAX;
-            let queued = run.control.queued();
-            let last = count.end_warm_up(&run.board, now_ns, || run.control.end_warm_up());
+            let last = count.end_warm_up(&run, now_ns);
             moments.seconds = Ticks::new(now_ns, SECOND_NS);
+            self.record(last);
             if let Some(recording) = &mut self.recording {
-                recording.end_warm_up(&last, count.total.began_with(), queued, now_ns);
+                recording.begin_measured_time();
             }
         }
         if moments.warm_up_ends_ns == u64::MAX {

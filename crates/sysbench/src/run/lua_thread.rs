@@ -450,12 +450,7 @@ impl LuaThread {
         client.failure.clone_from(&failure);
         self.ended += 1;
         self.run.control.client_ended();
-        let slot = self.run.board.slot(client.context.tid);
-        if failure.is_some() {
-            slot.fail_event();
-        } else {
-            slot.abandon_event();
-        }
+        self.run.board.drop_event(self.share, client.context.tid, failure.is_some());
         if let Some(failure) = failure {
             self.failures.push((client.context.tid, failure));
         }

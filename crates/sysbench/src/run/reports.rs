@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use mlua::{Function, Table};
+use truetps_record::{Histogram, Interval};
 
 use super::count::Count;
 use super::latency_windows::{fairness, log_histogram, percentiles, statement_latencies};
@@ -40,12 +41,14 @@ impl LoadRun<'_> {
     }
 
     pub(super) fn record_second(&mut self, count: &mut Count, now_ns: u64) {
-        let run = &self.crew.run;
-        count.collect(&run.board);
-        if let Some(recording) = &mut self.recording {
-            recording.interval(&count.second.share, now_ns);
+        let ended = count.end_second(&self.crew.run, now_ns);
+        self.record(ended);
+    }
+
+    pub(super) fn record(&mut self, interval: Option<(Interval, Histogram)>) {
+        if let (Some(recording), Some((interval, lengths))) = (&mut self.recording, interval) {
+            recording.interval(&interval, &lengths);
         }
-        count.second.restart(&run.board, now_ns);
     }
 
     pub(super) fn report_interval(&mut self, count: &mut Count, now_ns: u64) {
@@ -55,7 +58,7 @@ impl LoadRun<'_> {
         figures.threads_running = run.control.running();
         figures.queue_length = run.control.queued();
         figures.concurrency = run.board.events_running();
-        count.interval.restart(&run.board, now_ns);
+        count.begin_interval(&run.board, now_ns);
         let hook = self.main.state.hook(&self.main_client, "report_intermediate");
         if hook.is_some() {
             self.call_in_reporter("report_intermediate", &figures, true);
@@ -75,7 +78,7 @@ impl LoadRun<'_> {
         count.collect(&run.board);
         let mut figures = count.total.figures(&run.board, count.zero_ns, now_ns, self.percentile());
         figures.threads_running = run.control.running();
-        let clients = count.total.clients(&run.board);
+        let clients = count.total.then.clients(&run.board);
         count.begin_total(&run.board, now_ns);
         if self.main.state.hook(&self.main_client, "report_cumulative").is_some() {
             self.call_in_reporter("report_cumulative", &figures, false);
@@ -103,7 +106,7 @@ impl LoadRun<'_> {
         run.control.abandon();
         count.collect(&run.board);
         let figures = count.total.figures(&run.board, count.zero_ns, now_ns, self.percentile());
-        let clients = count.total.clients(&run.board);
+        let clients = count.total.then.clients(&run.board);
         self.record_second(count, now_ns);
         self.meet(self.presence.arrivals());
         if let Some(recording) = &mut self.recording {
@@ -168,7 +171,7 @@ impl LoadRun<'_> {
             return true;
         }
         if settings.histogram {
-            run.log.report(&log_histogram(&count.total.share).report());
+            run.log.report(&log_histogram(&count.total.events).report());
         }
         let (style, fair) = (end.style, fairness(end.clients));
         let is_cut = matches!(end.ending, EventsEnding::Forced | EventsEnding::Hanging);
@@ -189,15 +192,15 @@ impl LoadRun<'_> {
     fn report_extras(&self, count: &Count, seconds: f64) {
         let run = &self.crew.run;
         let ours = &run.settings.ours;
-        let share = &count.total.share;
-        let mut texts = vec![output::percentiles(&percentiles(share, &ours.percentiles))];
+        let events = &count.total.events;
+        let mut texts = vec![output::percentiles(&percentiles(events, &ours.percentiles))];
         if ours.latency_by_statement {
             let wanted =
                 if ours.percentiles.is_empty() { vec![f64::from(self.percentile())] } else { ours.percentiles.clone() };
             texts.push(output::statement_latency(&statement_latencies(&count.statements, &wanted)));
         }
         if ours.errors_by_class {
-            texts.push(output::errors_by_class(&crate::recording::errors(share), seconds));
+            texts.push(output::errors_by_class(&crate::recording::errors(events), seconds));
         }
         for text in texts.iter().filter(|text| !text.is_empty()) {
             run.log.report(text);

@@ -304,7 +304,7 @@ impl Store {
         if let Some(hint) = error.hint() {
             self.run.note(format!("{error}; hint: {hint}"));
         }
-        self.run.board.with_share(self.share, |share| share.errors.add(error_class, error.code(), &error.to_string()));
+        self.run.board.record_error(self.share, error_class, error.code(), &error.to_string());
         if why == ConnectReason::First {
             self.release(handle);
         }
@@ -511,7 +511,7 @@ impl Store {
     }
 
     pub(super) fn tally(&self, class: ErrorClass, code: u16, message: &str) {
-        self.run.board.with_share(self.share, |share| share.errors.add(class, code, message));
+        self.run.board.record_error(self.share, class, code, message);
     }
 
     //
