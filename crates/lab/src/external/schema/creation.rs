@@ -1,0 +1,89 @@
+//! Creating the schema, and writing the run's mark into it.
+
+use truetps_driver::{Client, DriverError, Target};
+use truetps_record::SqlDialect;
+
+use super::super::error::ForeignError;
+use super::super::identity::Identity;
+use super::super::mark::{Mark, TABLE};
+use super::super::settings_lease::CLIENT_TIMEOUT;
+use super::server_schema::ServerSchema;
+use crate::error::LabError;
+
+/// Errors "database exists" of MySQL and of PostgreSQL.
+const DATABASE_EXISTS: u16 = 1007;
+const DUPLICATE_DATABASE: &str = "42P04";
+
+/// A change to the schema, for the journal.
+#[derive(Debug)]
+pub(crate) enum MadeSchema<'n> {
+    /// These tables are about to be created.
+    Begins(&'n [String]),
+    /// They exist.
+    Ends(&'n [String]),
+}
+
+/// Writes a change to the journal.
+pub(super) type Ledger<'a> = &'a mut dyn FnMut(&MadeSchema<'_>) -> Result<(), ForeignError>;
+
+/// On this server and no other. An existing schema only gets the mark.
+pub(super) fn create_and_mark(
+    schema: &ServerSchema,
+    exists: bool,
+    client: &mut Client,
+    server: &Identity,
+    ledger: Ledger<'_>,
+) -> Result<(), LabError> {
+    if !exists {
+        // Without a mark of its own an empty schema is recognised by this alone.
+        ledger(&MadeSchema::Begins(&[TABLE.to_owned()]))?;
+        create(schema, client)?;
+    }
+    leave_mark(schema, server, ledger)
+}
+
+/// The statements of [`create_and_mark`].
+pub(super) fn create_and_mark_sql(schema: &ServerSchema, exists: bool) -> Vec<String> {
+    let create = (!exists).then(|| create_sql(schema));
+    let seen = (schema.inside().endpoints.len() > 1).then(|| Mark::question(TABLE));
+    schema.outside().setup.iter().cloned().chain(create).chain(schema.mark().leave_sql()).chain(seen).collect()
+}
+
+/// With a mark from its creation on, where the server supports one: MariaDB 10.5 and later, PostgreSQL.
+fn create_sql(schema: &ServerSchema) -> String {
+    let mark = match schema.dialect() {
+        SqlDialect::Mysql => format!("/*M!100500 COMMENT '{}' */", schema.mark().signature()),
+        SqlDialect::Postgres => format!("CONNECTION LIMIT {}", schema.mark().connection_limit()),
+    };
+    format!("CREATE DATABASE {} {mark}", schema.name().quoted())
+}
+
+fn create(schema: &ServerSchema, client: &mut Client) -> Result<(), LabError> {
+    let name = schema.name().text().to_owned();
+    match client.execute(&create_sql(schema)) {
+        Ok(_) => Ok(()),
+        Err(DriverError::Server(error)) if error.code == DATABASE_EXISTS || error.sqlstate == DUPLICATE_DATABASE => {
+            Err(LabError::SchemaExists { schema: name })
+        }
+        Err(source) => Err(LabError::Schema { schema: name, source }),
+    }
+}
+
+/// Writes the mark into the schema, and checks that it is visible through every endpoint: several addresses must lead
+/// to one server, or to its replicas.
+fn leave_mark(schema: &ServerSchema, server: &Identity, ledger: Ledger<'_>) -> Result<(), LabError> {
+    let names = [TABLE.to_owned()];
+    for (n, endpoint) in schema.inside().endpoints.iter().enumerate() {
+        let one = Target { endpoints: vec![endpoint.clone()], ..schema.inside().clone() };
+        let mut client = Client::connect(&one, CLIENT_TIMEOUT).map_err(LabError::GuestLogin)?;
+        if n == 0 {
+            server.ask_again(&mut client)?;
+            ledger(&MadeSchema::Begins(&names))?;
+            schema.mark().leave(&mut client)?;
+            ledger(&MadeSchema::Ends(&names))?;
+        } else if !schema.is_marked_here(&mut client)? {
+            return Err(LabError::OtherSchema { at: endpoint.clone() });
+        }
+    }
+    Ok(())
+}
