@@ -36,7 +36,7 @@ pub(crate) const SOCKET_PATH_BYTES_MAX: usize = 107;
 /// Paths of a server's own files.
 #[derive(Debug, Clone)]
 pub(crate) struct ServerPaths {
-    pub(crate) data: PathBuf,
+    pub(crate) datadir: PathBuf,
     pub(crate) tmp: PathBuf,
     pub(crate) socket: PathBuf,
     pub(crate) pid_file: PathBuf,
@@ -74,7 +74,7 @@ pub(crate) fn socket_name(family: Family, port: Option<u16>) -> String {
 pub(crate) fn may_answer(family: Family, places: &ServerPaths) -> bool {
     match family {
         Family::Mysql => places.socket.exists(),
-        Family::Postgresql => places.socket.exists() && postgres::says_that_it_is_ready(&places.data),
+        Family::Postgresql => places.socket.exists() && postgres::says_that_it_is_ready(&places.datadir),
     }
 }
 
@@ -117,7 +117,7 @@ pub(crate) fn option_file(
 pub(crate) fn by_hand(family: Family, program: &Path, places: &ServerPaths) -> String {
     match family {
         Family::Mysql => format!("{} --defaults-file=THIS-FILE", program.display()),
-        Family::Postgresql => format!("{} -D {} --config-file=THIS-FILE", program.display(), places.data.display()),
+        Family::Postgresql => format!("{} -D {} --config-file=THIS-FILE", program.display(), places.datadir.display()),
     }
 }
 
@@ -140,7 +140,7 @@ pub(crate) fn command(
             // Not on the command line: options there cannot be changed while the server runs.
             write_for(user, &places.option_file, &postgres::option_file("", places, lines))?;
             let mut folder = OsString::from(postgres::DATA_FOLDER);
-            folder.push(&places.data);
+            folder.push(&places.datadir);
             let mut file = OsString::from("--config-file=");
             file.push(&places.option_file);
             command.args([folder, file]);
@@ -149,24 +149,24 @@ pub(crate) fn command(
     };
     let printed = OpenOptions::new().append(true).open(log).and_then(|log| Ok((log.try_clone()?, log)));
     let (stdout, stderr) = printed.map_err(SandboxError::io("open", log))?;
-    command.stdout(stdout).stderr(stderr).current_dir(&places.data);
+    command.stdout(stdout).stderr(stderr).current_dir(&places.datadir);
     Ok(command)
 }
 
 /// Removes what a dead server left in its data and what would stop the next one from starting. Call it only when no
 /// process holds the data.
-pub(crate) fn forget_dead(family: Family, data: &Path, user: &ServerUser) -> Result<(), SandboxError> {
+pub(crate) fn forget_dead(family: Family, datadir: &Path, user: &ServerUser) -> Result<(), SandboxError> {
     match family {
         Family::Mysql => Ok(()),
-        Family::Postgresql => postgres::forget_dead_server(data, user).map_err(SandboxError::io("clear", data)),
+        Family::Postgresql => postgres::forget_dead_server(datadir, user).map_err(SandboxError::io("clear", datadir)),
     }
 }
 
 /// Removes settings changed at run time that the next start would otherwise use.
-pub(crate) fn forget_changes(family: Family, data: &Path) -> Result<(), SandboxError> {
+pub(crate) fn forget_changes(family: Family, datadir: &Path) -> Result<(), SandboxError> {
     match family {
         Family::Mysql => Ok(()),
-        Family::Postgresql => remove_if_there(&data.join(postgres::CHANGES_FILE)),
+        Family::Postgresql => remove_if_there(&datadir.join(postgres::CHANGES_FILE)),
     }
 }
 fn mysql_lines(
@@ -177,7 +177,7 @@ fn mysql_lines(
 ) -> Vec<CommandOption> {
     let mut lines = binary.tree_lines();
     lines.extend([
-        CommandOption::new("datadir", &places.data),
+        CommandOption::new("datadir", &places.datadir),
         CommandOption::new("tmpdir", &places.tmp),
         CommandOption::new("socket", &places.socket),
         CommandOption::new("pid-file", &places.pid_file),

@@ -24,8 +24,8 @@ pub(crate) fn keeps_size(flavour: Flavour, version: &str) -> bool {
 }
 
 /// Notes that nothing in the log is needed.
-pub(crate) fn note_stopped(data: &Path) -> Result<(), SandboxError> {
-    let path = data.join(STOPPED);
+pub(crate) fn note_stopped(datadir: &Path) -> Result<(), SandboxError> {
+    let path = datadir.join(STOPPED);
     // Never through a link placed by the server's user.
     let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
     made.map(|_| ()).map_err(SandboxError::io("make", &path))
@@ -34,32 +34,33 @@ pub(crate) fn note_stopped(data: &Path) -> Result<(), SandboxError> {
 /// Removes the log if the server would refuse it and does not need it. Returns whether it was not needed: the note is
 /// deleted before a server starts, because a server that is killed later needs its log; if the server could not be
 /// started at all, the caller writes the note again.
-pub(crate) fn fit(data: &Path, settings: &Settings) -> Result<bool, SandboxError> {
-    let stopped = removed(&data.join(STOPPED))?;
-    if stopped && !fits(data, settings) {
-        remove(data)?;
+pub(crate) fn fit(datadir: &Path, settings: &Settings) -> Result<bool, SandboxError> {
+    let stopped = removed(&datadir.join(STOPPED))?;
+    if stopped && !fits(datadir, settings) {
+        remove(datadir)?;
     }
     Ok(stopped)
 }
 
-fn fits(data: &Path, settings: &Settings) -> bool {
+fn fits(datadir: &Path, settings: &Settings) -> bool {
     let (size, files) = settings.redo_files();
-    let lengths = || (0..).map_while(|n| fs::symlink_metadata(log_path(data, n)).ok()).map(|metadata| metadata.len());
+    let lengths =
+        || (0..).map_while(|n| fs::symlink_metadata(log_path(datadir, n)).ok()).map(|metadata| metadata.len());
     let (size, files) = (size.unwrap_or(FILE_BYTES_DEFAULT), files.unwrap_or(FILES_DEFAULT));
     lengths().count() as u64 == files && lengths().all(|length| length == size)
 }
 
 /// Removes a log that is not needed, after a clean stop.
-pub(crate) fn remove(data: &Path) -> Result<(), SandboxError> {
+pub(crate) fn remove(datadir: &Path) -> Result<(), SandboxError> {
     let mut n = 0;
-    while removed(&log_path(data, n))? {
+    while removed(&log_path(datadir, n))? {
         n += 1;
     }
     Ok(())
 }
 
-fn log_path(data: &Path, n: u32) -> PathBuf {
-    data.join(format!("ib_logfile{n}"))
+fn log_path(datadir: &Path, n: u32) -> PathBuf {
+    datadir.join(format!("ib_logfile{n}"))
 }
 
 /// Whether it existed.
@@ -79,23 +80,23 @@ mod tests {
     #[test]
     fn only_a_log_that_is_not_needed_goes() {
         let dir = tempfile::tempdir().unwrap();
-        let data = dir.path();
-        let logs = || (0..2).filter(|n| log_path(data, *n).exists()).count();
+        let datadir = dir.path();
+        let logs = || (0..2).filter(|n| log_path(datadir, *n).exists()).count();
         let mut settings = Settings::default();
         let check = |settings: &Settings, stopped: bool, left: usize| {
-            (0..2).for_each(|n| fs::write(log_path(data, n), [0; 100]).unwrap());
+            (0..2).for_each(|n| fs::write(log_path(datadir, n), [0; 100]).unwrap());
             if stopped {
-                note_stopped(data).unwrap();
+                note_stopped(datadir).unwrap();
             }
-            assert_eq!(fit(data, settings).unwrap(), stopped);
+            assert_eq!(fit(datadir, settings).unwrap(), stopped);
             assert_eq!(logs(), left, "{settings:?} {stopped}");
-            assert!(!data.join(STOPPED).exists());
+            assert!(!datadir.join(STOPPED).exists());
         };
         // The server's default is 5 MB, which these files do not have.
         check(&settings, false, 2);
         check(&settings, true, 0);
-        (0..2).for_each(|n| fs::File::create(log_path(data, n)).unwrap().set_len(FILE_BYTES_DEFAULT).unwrap());
-        assert!(fits(data, &settings));
+        (0..2).for_each(|n| fs::File::create(log_path(datadir, n)).unwrap().set_len(FILE_BYTES_DEFAULT).unwrap());
+        assert!(fits(datadir, &settings));
         settings.set("innodb_log_file_size", SettingValue::Int(100));
         check(&settings, true, 2);
         settings.set("innodb_log_file_size", SettingValue::Int(200));

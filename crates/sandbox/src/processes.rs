@@ -231,29 +231,30 @@ mod tests {
     #[test]
     fn a_process_is_a_server_by_number_moment_and_folder() {
         let mut server = LooksLikeOne::on("/no/such/data-of-a-test");
-        let (pid, data, other) = (server.0.id(), Path::new("/no/such/data-of-a-test"), Path::new("/no/such/data-of-a"));
+        let (pid, datadir, other) =
+            (server.0.id(), Path::new("/no/such/data-of-a-test"), Path::new("/no/such/data-of-a"));
         let ticks = start_ticks(pid).unwrap();
         let began = Instant::now();
-        while !is_server(pid, ticks, data) {
+        while !is_server(pid, ticks, datadir) {
             assert!(began.elapsed() < Duration::from_mins(1), "its arguments are not there");
             std::thread::sleep(Duration::from_millis(1));
         }
         let (mark, another) = ([OsString::from("sh")], [OsString::from("--pid-file=/no/such/pid")]);
-        assert_eq!(server_marked(data, &mark), Some((pid, ticks)));
-        assert_eq!((server_marked(data, &another), server_marked(other, &mark)), (None, None));
-        assert_eq!((holder_of(data), holder_of(other)), (Some(pid), None));
-        assert!(!is_server(pid, ticks + 1, data) && !is_server(pid, ticks, other));
+        assert_eq!(server_marked(datadir, &mark), Some((pid, ticks)));
+        assert_eq!((server_marked(datadir, &another), server_marked(other, &mark)), (None, None));
+        assert_eq!((holder_of(datadir), holder_of(other)), (Some(pid), None));
+        assert!(!is_server(pid, ticks + 1, datadir) && !is_server(pid, ticks, other));
         assert!(!has_ended(pid, ticks) && has_ended(pid, ticks + 1));
-        for (ticks, data) in [(ticks + 1, data), (ticks, other)] {
-            signal_server(pid, ticks, data, Signal::KILL).unwrap();
+        for (ticks, datadir) in [(ticks + 1, datadir), (ticks, other)] {
+            signal_server(pid, ticks, datadir, Signal::KILL).unwrap();
         }
         assert_eq!(kill_servers_on(other, Duration::from_secs(1)).unwrap(), 0);
-        assert_eq!(kill_marked(data, &another, Duration::from_secs(1)).unwrap(), 0);
+        assert_eq!(kill_marked(datadir, &another, Duration::from_secs(1)).unwrap(), 0);
         assert!(server.0.try_wait().unwrap().is_none(), "signalled, though it is another one");
-        signal_server(pid, ticks, data, Signal::KILL).unwrap();
+        signal_server(pid, ticks, datadir, Signal::KILL).unwrap();
         server.0.wait().unwrap();
-        assert!(has_ended(pid, ticks) && !is_server(pid, ticks, data) && holder_of(data).is_none());
-        signal_server(pid, ticks, data, Signal::KILL).unwrap();
+        assert!(has_ended(pid, ticks) && !is_server(pid, ticks, datadir) && holder_of(datadir).is_none());
+        signal_server(pid, ticks, datadir, Signal::KILL).unwrap();
     }
 
     /// /proc there shows the outer namespace: its pids are other processes inside.

@@ -119,7 +119,7 @@ mod tests {
     fn places(folder: &Path) -> ServerPaths {
         let below = |name: &str| folder.join(name);
         ServerPaths {
-            data: below("data"),
+            datadir: below("data"),
             tmp: below("tmp"),
             socket: below("socket"),
             pid_file: below("pid"),

@@ -307,18 +307,18 @@ fn remove_unmade(home: &Home) {
 }
 
 fn remove_leftover(home: &Home, path: &Path, cleaning: &mut Cleaning) -> Result<(), SandboxError> {
-    let (mut entry, data) = (entry(path), path.join("data"));
+    let (mut entry, datadir) = (entry(path), path.join("data"));
     entry.owner_alive = false;
-    let killed = kill_marked(&data, &marks(path), KILL_TIME_LIMIT);
+    let killed = kill_marked(&datadir, &marks(path), KILL_TIME_LIMIT);
     let servers_killed = killed.map_err(SandboxError::io("stop the server of", path))?;
-    if let Some(server_pid) = holder_of(&data) {
+    if let Some(server_pid) = holder_of(&datadir) {
         cleaning.kept.push(Kept { path: path.to_owned(), server_pid });
         return Ok(());
     }
     if let Some(socket_dir) = Owner::read(path).and_then(|owner| owner.socket_dir) {
         remove_socket_dir(&socket_dir, home);
     }
-    forget_shared_memory(&data, home.user());
+    forget_shared_memory(&datadir, home.user());
     remove_proven(path, &PROOFS)?;
     cleaning.removed.push(Cleaned { entry, servers_killed });
     Ok(())

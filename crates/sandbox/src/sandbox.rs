@@ -47,7 +47,7 @@ pub(crate) struct Folder {
 }
 
 impl Folder {
-    pub(crate) fn data(&self) -> PathBuf {
+    pub(crate) fn datadir(&self) -> PathBuf {
         self.path.join("data")
     }
 
@@ -61,7 +61,7 @@ impl Folder {
 
     pub(crate) fn places(&self) -> ServerPaths {
         ServerPaths {
-            data: self.data(),
+            datadir: self.datadir(),
             tmp: self.path.join("tmp"),
             socket: self.socket.clone(),
             pid_file: self.path.join("run/pid"),
@@ -73,8 +73,8 @@ impl Folder {
 
     /// Removes a datadir, and what a killed server left of it elsewhere.
     fn remove_data(&self) -> Result<(), SandboxError> {
-        forget_shared_memory(&self.data(), self.home.user());
-        remove_tree(&self.data())
+        forget_shared_memory(&self.datadir(), self.home.user());
+        remove_tree(&self.datadir())
     }
 
     pub(crate) fn error_log(&self) -> PathBuf {
@@ -150,7 +150,7 @@ impl Sandbox {
         let needed = options.data_bytes.saturating_add(options.settings.redo_bytes());
         check_free(home.path(), "the private server", needed)?;
         let folder = Self::make_folder(home, binary, options.settings.initial())?;
-        copy_template(home, binary, &folder.initial, &folder.data())?;
+        copy_template(home, binary, &folder.initial, &folder.datadir())?;
         Ok(Self { folder: Arc::new(folder) })
     }
 
@@ -205,7 +205,7 @@ impl Sandbox {
     }
 
     pub fn datadir(&self) -> PathBuf {
-        self.folder.data()
+        self.folder.datadir()
     }
 
     pub fn socket(&self) -> &Path {
@@ -228,7 +228,7 @@ impl Sandbox {
     pub fn wear_in_redo(&self) -> Result<WornIn, SandboxError> {
         self.folder.check_stopped()?;
         match self.folder.binary.family() {
-            Family::Mysql => wear_in_redo(&self.folder.data()),
+            Family::Mysql => wear_in_redo(&self.folder.datadir()),
             Family::Postgresql => Ok(WornIn::default()),
         }
     }
@@ -237,21 +237,21 @@ impl Sandbox {
     /// Until then the sandbox has no datadir.
     pub fn keep_prepared(&self) -> Result<(), SandboxError> {
         self.folder.check_stopped()?;
-        let (data, prepared) = (self.folder.data(), self.folder.prepared());
+        let (datadir, prepared) = (self.folder.datadir(), self.folder.prepared());
         remove_tree(&prepared)?;
-        std::fs::rename(&data, &prepared).map_err(SandboxError::io("set aside", &data))
+        std::fs::rename(&datadir, &prepared).map_err(SandboxError::io("set aside", &datadir))
     }
 
     /// Makes the datadir a fresh copy of the prepared one. Returns the bytes written.
     pub fn restore_prepared(&self) -> Result<u64, SandboxError> {
         self.folder.check_stopped()?;
-        let (data, prepared) = (self.folder.data(), self.folder.prepared());
+        let (datadir, prepared) = (self.folder.datadir(), self.folder.prepared());
         if !prepared.is_dir() {
             let problem = "has no prepared datadir: prepare one first".to_owned();
             return Err(SandboxError::Content { path: self.folder.path.clone(), problem });
         }
         self.folder.remove_data()?;
-        copy_datadir(&prepared, &data, self.folder.home.user())
+        copy_datadir(&prepared, &datadir, self.folder.home.user())
     }
 
     /// Removes the folder and reports failures; dropping the sandbox does the same silently.

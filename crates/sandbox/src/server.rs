@@ -77,16 +77,16 @@ impl RunningServer {
     }
 
     fn launch(folder: &Arc<Folder>, options: &StartOptions) -> Result<Self, SandboxError> {
-        let data = folder.data();
+        let datadir = folder.datadir();
         // A new server would wait for the running server's lock on the data files, while the running server answered
         // the readiness check.
-        if let Some(pid) = holder_of(&data) {
-            return Err(SandboxError::Held { path: data, pid });
+        if let Some(pid) = holder_of(&datadir) {
+            return Err(SandboxError::Held { path: datadir, pid });
         }
         remove_stale(&folder.places())?;
-        family::forget_dead(folder.binary.family(), &data, folder.home.user())?;
-        family::forget_changes(folder.binary.family(), &data)?;
-        let was_stopped = folder.binary.keeps_redo_size() && old_redo::fit(&data, &options.settings)?;
+        family::forget_dead(folder.binary.family(), &datadir, folder.home.user())?;
+        family::forget_changes(folder.binary.family(), &datadir)?;
+        let was_stopped = folder.binary.keeps_redo_size() && old_redo::fit(&datadir, &options.settings)?;
         let log_from = fs::metadata(folder.error_log()).map_or(0, |metadata| metadata.len());
         let (path, places, family) = (&folder.binary.path, folder.places(), folder.binary.family());
         let lines = family::lines(family, &folder.binary, &places, &options.settings, None);
@@ -98,7 +98,7 @@ impl RunningServer {
         let child = command.and_then(spawn).inspect_err(|_| {
             // No process was created, so the log is still not needed.
             if was_stopped {
-                let _ = old_redo::note_stopped(&data);
+                let _ = old_redo::note_stopped(&datadir);
             }
         })?;
         let pid = child.id();
@@ -168,7 +168,7 @@ impl RunningServer {
     }
 
     pub fn datadir(&self) -> PathBuf {
-        self.folder.data()
+        self.folder.datadir()
     }
 
     pub fn error_log_path(&self) -> PathBuf {
@@ -225,7 +225,7 @@ impl RunningServer {
         self.folder.note_server(None)?;
         let clean = clean && status.success();
         if clean && self.folder.binary.keeps_redo_size() {
-            old_redo::note_stopped(&self.folder.data())?;
+            old_redo::note_stopped(&self.folder.datadir())?;
         }
         Ok(StoppedServer { clean, status, took })
     }
@@ -262,7 +262,7 @@ impl Drop for RunningServer {
         let _ = self.kill_and_wait();
         if !was_the_server && !self.ended_by_us {
             // It may be a wrapper that started the server in the background.
-            let _ = kill_servers_on(&self.folder.data(), KILL_TIME_LIMIT);
+            let _ = kill_servers_on(&self.folder.datadir(), KILL_TIME_LIMIT);
         }
         self.folder.end_running();
     }

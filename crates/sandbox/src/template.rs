@@ -113,14 +113,14 @@ fn make(home: &Home, binary: &ServerBinary, initial: &Settings, path: &Path) -> 
 }
 
 fn finish(binary: &ServerBinary, beside: &Path, path: &Path) -> Result<(), SandboxError> {
-    let data = beside.join("data");
+    let datadir = beside.join("data");
     // A server without this file generates its own UUID.
-    let uuid = data.join("auto.cnf");
+    let uuid = datadir.join("auto.cnf");
     match fs::remove_file(&uuid) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(SandboxError::io("remove", &uuid)(error)),
         _ => {}
     }
-    let files = list_files(&data).map_err(SandboxError::io("read", &data))?;
+    let files = list_files(&datadir).map_err(SandboxError::io("read", &datadir))?;
     let program = Some(binary.path.clone());
     let manifest = Manifest { recipe: RECIPE, version_text: binary.version_text.clone(), program, files };
     write_json_file(&beside.join(MANIFEST), &manifest)?;
@@ -162,9 +162,9 @@ fn is_whole(path: &Path) -> bool {
     })
 }
 
-fn list_files(data: &Path) -> io::Result<BTreeMap<String, u64>> {
+fn list_files(datadir: &Path) -> io::Result<BTreeMap<String, u64>> {
     let mut files = BTreeMap::new();
-    walk(data, &mut |path, stat| {
+    walk(datadir, &mut |path, stat| {
         files.insert(path.to_string_lossy().into_owned(), stat.st_size.cast_unsigned());
     })?;
     Ok(files)

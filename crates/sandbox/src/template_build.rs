@@ -69,7 +69,7 @@ impl Way {
         }
         let shipped = ["data", "data/mysql"].map(|name| binary.basedir.join(name));
         let has_sql = bootstrap_file(&binary.share_dir, "system_tables.sql").is_some();
-        let found = shipped.into_iter().find(|data| data.join("mysql/user.frm").is_file() && !has_sql);
+        let found = shipped.into_iter().find(|datadir| datadir.join("mysql/user.frm").is_file() && !has_sql);
         found.map_or(Self::Bootstrap(MYSQL_FILES), Self::Shipped)
     }
 
@@ -99,20 +99,20 @@ pub(crate) fn build(
     }
     check_free(folder.parent().unwrap_or(folder), "a new datadir", BUILD_BYTES)?;
     make_passable(folder, user).map_err(SandboxError::io("make", folder))?;
-    let (data, tmp) = (folder.join("data"), folder.join("tmp"));
+    let (datadir, tmp) = (folder.join("data"), folder.join("tmp"));
     make_private(&tmp, user)?;
     let way = Way::of(binary);
     let script = prepare(&way, binary, user, folder)?;
     let mut lines = vec![CommandOption::flag("no-defaults")];
     lines.extend(binary.tree_lines());
-    lines.extend([CommandOption::new("datadir", &data), CommandOption::new("tmpdir", &tmp)]);
+    lines.extend([CommandOption::new("datadir", &datadir), CommandOption::new("tmpdir", &tmp)]);
     lines.push(CommandOption::new("secure-file-priv", &tmp));
     lines.extend(way.lines(binary));
     lines.extend(initial.iter().map(|(name, value)| binary.setting_line(name, value)));
     initialise(binary, user, &lines, script)?;
     fs::remove_dir_all(&tmp).map_err(SandboxError::io("remove", &tmp))?;
-    check_made(binary, &data)?;
-    if binary.keeps_redo_size() { old_redo::remove(&data) } else { Ok(()) }
+    check_made(binary, &datadir)?;
+    if binary.keeps_redo_size() { old_redo::remove(&datadir) } else { Ok(()) }
 }
 
 /// Creates `data/` as the server expects it. Returns the SQL that it reads.
@@ -122,23 +122,23 @@ fn prepare(
     user: &ServerUser,
     folder: &Path,
 ) -> Result<Option<PathBuf>, SandboxError> {
-    let data = folder.join("data");
+    let datadir = folder.join("data");
     match way {
         Way::Initialize => {
-            make_private(&data, user)?;
+            make_private(&datadir, user)?;
             Ok(None)
         }
         Way::Bootstrap(files) => {
             // Its owner is changed after the folder in it is created: the user could change what is below.
-            make_own(&data)?;
-            make_private(&data.join("mysql"), user)?;
-            give(&data, user)?;
+            make_own(&datadir)?;
+            make_private(&datadir.join("mysql"), user)?;
+            give(&datadir, user)?;
             bootstrap_script(binary, files, folder).map(Some)
         }
         Way::Shipped(tables) => {
-            copy_datadir(tables, &data, user)?;
+            copy_datadir(tables, &datadir, user)?;
             // A database open to all users. Its tables can hold privileges of other users.
-            remove_tree(&data.join("test"))?;
+            remove_tree(&datadir.join("test"))?;
             write_script(folder, MYSQL_AFTER.trim_start().as_bytes()).map(Some)
         }
     }
@@ -222,10 +222,10 @@ fn initialise(
 }
 
 /// A server that exits successfully but created nothing is a wrapper that dropped the options.
-fn check_made(binary: &ServerBinary, data: &Path) -> Result<(), SandboxError> {
-    let missing = ["ibdata1", "mysql"].into_iter().find(|name| !data.join(name).exists());
+fn check_made(binary: &ServerBinary, datadir: &Path) -> Result<(), SandboxError> {
+    let missing = ["ibdata1", "mysql"].into_iter().find(|name| !datadir.join(name).exists());
     missing.map_or(Ok(()), |name| {
-        let how = format!("it exited successfully, but created no `{name}` in {}", data.display());
+        let how = format!("it exited successfully, but created no `{name}` in {}", datadir.display());
         Err(SandboxError::Initialise { binary: binary.path.clone(), how, log: String::new() })
     })
 }

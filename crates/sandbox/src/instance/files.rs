@@ -38,7 +38,7 @@ impl InstanceFiles {
 
     pub(super) fn places(&self, port: Option<u16>) -> ServerPaths {
         ServerPaths {
-            data: self.datadir(),
+            datadir: self.datadir(),
             tmp: self.folder.join("tmp"),
             socket: self.folder.join("run").join(family::socket_name(self.family, port)),
             pid_file: self.pid_file(),

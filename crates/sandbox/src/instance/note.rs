@@ -58,8 +58,9 @@ impl Process {
         Children::of(self.pid, self.start_ticks)
     }
 
-    pub(super) fn signal(self, data: &Path, signal: Signal) -> Result<(), SandboxError> {
-        signal_server(self.pid, self.start_ticks, data, signal).map_err(SandboxError::io("signal the server of", data))
+    pub(super) fn signal(self, datadir: &Path, signal: Signal) -> Result<(), SandboxError> {
+        signal_server(self.pid, self.start_ticks, datadir, signal)
+            .map_err(SandboxError::io("signal the server of", datadir))
     }
 }
 

@@ -130,7 +130,7 @@ impl<'a> InstanceStart<'a> {
 
     /// If no process was created, the data are unchanged: a redo log that was not needed still is not.
     fn spawn_fitting(&self, binary: &ServerBinary, settings: &Settings) -> Result<Child, SandboxError> {
-        let datadir = &self.places.data;
+        let datadir = &self.places.datadir;
         let was_stopped = binary.keeps_redo_size() && old_redo::fit(datadir, settings)?;
         self.spawn(binary, settings).inspect_err(|_| {
             if was_stopped {

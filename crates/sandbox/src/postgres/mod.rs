@@ -66,7 +66,7 @@ pub(crate) fn option_file(comment: &str, places: &ServerPaths, lines: &[CommandO
     for line in comment.lines() {
         let _ = writeln!(text, "# {line}");
     }
-    let _ = writeln!(text, "include {}", quoted(&places.data.join(OPTION_FILE).display().to_string()));
+    let _ = writeln!(text, "include {}", quoted(&places.datadir.join(OPTION_FILE).display().to_string()));
     for line in lines {
         let (name, value) = line.parts();
         let _ = writeln!(text, "{} = {}", name.replace('-', "_"), quoted(&value));
@@ -89,7 +89,7 @@ mod tests {
     fn the_file_closes_the_server_off_and_quotes_what_it_must() {
         let path = |name: &str| PathBuf::from("/a b's").join(name);
         let places = ServerPaths {
-            data: path("data"),
+            datadir: path("data"),
             tmp: path("tmp"),
             socket: path("run/.s.PGSQL.5432"),
             pid_file: path("run/pid"),

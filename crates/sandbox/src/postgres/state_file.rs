@@ -20,15 +20,15 @@ const PROGRAM: &str = "/usr/bin/ipcrm";
 const TIME_LIMIT: Duration = Duration::from_secs(5);
 
 /// The state is in line 8: `starting`, `ready`, `stopping`.
-pub(crate) fn says_that_it_is_ready(data: &Path) -> bool {
-    let state = read_text(&data.join(STATE_FILE)).unwrap_or_default();
+pub(crate) fn says_that_it_is_ready(datadir: &Path) -> bool {
+    let state = read_text(&datadir.join(STATE_FILE)).unwrap_or_default();
     state.lines().nth(7).is_some_and(|line| line.trim() == "ready")
 }
 
 /// Removes the segment that a killed server on these data left. Only a segment named by this server, owned by its user,
 /// and with no process attached is removed; a failure leaves a small segment and is ignored.
-pub(crate) fn forget_shared_memory(data: &Path, user: &ServerUser) {
-    let Some(state) = read_text(&data.join(STATE_FILE)) else { return };
+pub(crate) fn forget_shared_memory(datadir: &Path, user: &ServerUser) {
+    let Some(state) = read_text(&datadir.join(STATE_FILE)) else { return };
     let all = fs::read_to_string("/proc/sysvipc/shm").unwrap_or_default();
     if let Some(id) = left_behind(&state, &all, user.uid) {
         let arguments = ["-m".into(), id.into()];
@@ -39,8 +39,8 @@ pub(crate) fn forget_shared_memory(data: &Path, user: &ServerUser) {
 /// Removes the pid file of a dead server, and its segment. The next server would do so itself, unless the dead one's
 /// parent has not waited for it yet: such a process looks alive to a PostgreSQL, possibly for ever. Nothing is removed
 /// while a process is attached to the segment.
-pub(crate) fn forget_dead_server(data: &Path, user: &ServerUser) -> io::Result<()> {
-    let path = data.join(STATE_FILE);
+pub(crate) fn forget_dead_server(datadir: &Path, user: &ServerUser) -> io::Result<()> {
+    let path = datadir.join(STATE_FILE);
     let Some(state) = read_text(&path) else { return Ok(()) };
     let is_alive =
         state.lines().next().and_then(|pid| pid.trim().parse().ok()).is_none_or(|pid| start_ticks(pid).is_some());
@@ -48,7 +48,7 @@ pub(crate) fn forget_dead_server(data: &Path, user: &ServerUser) -> io::Result<(
     if is_alive || is_attached(&state, &all) {
         return Ok(());
     }
-    forget_shared_memory(data, user);
+    forget_shared_memory(datadir, user);
     fs::remove_file(path)
 }
 

@@ -37,26 +37,26 @@ pub(crate) fn build(
     let program = initdb(&binary.path).ok_or_else(|| BinaryError::NoInitdb { path: binary.path.clone() })?;
     check_free(folder.parent().unwrap_or(folder), "a new datadir", BUILD_BYTES)?;
     make_passable(folder, user).map_err(SandboxError::io("make", folder))?;
-    let data = folder.join("data");
-    make_private(&data, user)?;
+    let datadir = folder.join("data");
+    make_private(&datadir, user)?;
     let fail = |how: String, log: String| SandboxError::Initialise { binary: program.clone(), how, log };
-    let output = run_to_end(&program, &arguments(binary, initial, &data), None, user, TIME_LIMIT)
+    let output = run_to_end(&program, &arguments(binary, initial, &datadir), None, user, TIME_LIMIT)
         .map_err(|error| fail(error.to_string(), String::new()))?;
     if !output.status.success() {
         return Err(fail(output.status.to_string(), excerpt(&format!("{}\n{}", output.stdout, output.stderr))));
     }
-    let missing = ["PG_VERSION", "global/pg_control"].into_iter().find(|name| !data.join(name).exists());
+    let missing = ["PG_VERSION", "global/pg_control"].into_iter().find(|name| !datadir.join(name).exists());
     missing.map_or(Ok(()), |name| {
-        let how = format!("it exited successfully, but created no `{name}` in {}", data.display());
+        let how = format!("it exited successfully, but created no `{name}` in {}", datadir.display());
         Err(fail(how, String::new()))
     })
 }
 
 /// Logins by the socket are trusted: it is in a folder of the server's user. If an instance also listens on a port,
 /// only accounts with a password can log in there. The files are flushed once, with the template.
-fn arguments(binary: &ServerBinary, initial: &Settings, data: &Path) -> Vec<OsString> {
+fn arguments(binary: &ServerBinary, initial: &Settings, datadir: &Path) -> Vec<OsString> {
     let fixed = ["--auth-local=trust", "--auth-host=scram-sha-256", "--encoding=UTF8", "--locale=C.UTF-8", "--no-sync"];
-    let mut arguments: Vec<OsString> = vec!["-D".into(), data.into(), "-U".into(), OWNER.into()];
+    let mut arguments: Vec<OsString> = vec!["-D".into(), datadir.into(), "-U".into(), OWNER.into()];
     arguments.extend(fixed.map(OsString::from));
     for (name, value) in initial.iter() {
         match (name, switch_of(value)) {
