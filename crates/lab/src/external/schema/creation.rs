@@ -24,7 +24,7 @@ pub(crate) enum MadeSchema<'n> {
 }
 
 /// Writes a change to the journal.
-pub(super) type Ledger<'a> = &'a mut dyn FnMut(&MadeSchema<'_>) -> Result<(), ForeignError>;
+pub(super) type ChangeRecorder<'a> = &'a mut dyn FnMut(&MadeSchema<'_>) -> Result<(), ForeignError>;
 
 /// On this server and no other. An existing schema only gets the mark.
 pub(super) fn create_and_mark(
@@ -32,7 +32,7 @@ pub(super) fn create_and_mark(
     exists: bool,
     client: &mut Client,
     server: &Identity,
-    ledger: Ledger<'_>,
+    ledger: ChangeRecorder<'_>,
 ) -> Result<(), LabError> {
     if !exists {
         // Without a mark of its own an empty schema is recognised by this alone.
@@ -71,7 +71,7 @@ fn create(schema: &ServerSchema, client: &mut Client) -> Result<(), LabError> {
 
 /// Writes the mark into the schema, and checks that it is visible through every endpoint: several addresses must lead
 /// to one server, or to its replicas.
-fn leave_mark(schema: &ServerSchema, server: &Identity, ledger: Ledger<'_>) -> Result<(), LabError> {
+fn leave_mark(schema: &ServerSchema, server: &Identity, ledger: ChangeRecorder<'_>) -> Result<(), LabError> {
     let names = [TABLE.to_owned()];
     for (n, endpoint) in schema.inside().endpoints.iter().enumerate() {
         let one = Target { endpoints: vec![endpoint.clone()], ..schema.inside().clone() };

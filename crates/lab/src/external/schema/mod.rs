@@ -29,7 +29,7 @@ use crate::tables::{Ownership, Tables, pristine_name};
 
 use cleaning::SchemaCleaning;
 pub(crate) use creation::MadeSchema;
-use creation::{Ledger, create_and_mark, create_and_mark_sql};
+use creation::{ChangeRecorder, create_and_mark, create_and_mark_sql};
 use dropping::{drop_relations_sql, drop_schema_sql};
 use name::SchemaName;
 pub use name::refuse_system_schema;
@@ -182,7 +182,12 @@ impl Schema {
     }
 
     /// Creates it and writes the run's mark into it, on this server and no other.
-    pub(crate) fn make(&self, client: &mut Client, server: &Identity, ledger: Ledger<'_>) -> Result<(), LabError> {
+    pub(crate) fn make(
+        &self,
+        client: &mut Client,
+        server: &Identity,
+        ledger: ChangeRecorder<'_>,
+    ) -> Result<(), LabError> {
         create_and_mark(&self.server, self.is_theirs, client, server, ledger)
     }
 
