@@ -75,7 +75,7 @@ pub(crate) fn sort_out<'a>(
 /// file may come from another version or another hand, and one NaN would spread through every mean.
 pub(crate) fn evidence_of(loaded: &LoadedTrial) -> Result<Evidence<'_>, String> {
     if let Some(reason) = loaded.trial.validity.reason() {
-        return Err(reason.to_owned());
+        return Err(reason.to_string());
     }
     let evidence = Evidence::of(loaded).ok_or("marked valid, but without figures")?;
     let measured = evidence.measured;

@@ -1,7 +1,7 @@
 //! Whether figures say more about the generator than about the server.
 
-use serde::Serialize;
-use truetps_record::Measured;
+use serde::{Serialize, Serializer};
+use truetps_record::{GeneratorLimit, Measured, Reason};
 
 use crate::evidence::Evidence;
 
@@ -10,13 +10,18 @@ use crate::evidence::Evidence;
 const BUSY: f64 = 0.9;
 
 /// Trials of a configuration that the generator limited.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct GeneratorLimited {
     pub trials: usize,
     /// Valid trials of the configuration.
     pub of: usize,
-    /// Why, in the words of the first of them.
-    pub first_reason: String,
+    /// Why, of the first of them.
+    #[serde(serialize_with = "words")]
+    pub first_reason: Reason<GeneratorLimit>,
+}
+
+fn words<S: Serializer>(reason: &Reason<GeneratorLimit>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(reason)
 }
 
 /// `None` where no trial was limited.
@@ -27,17 +32,15 @@ pub(crate) fn of_cell(evidence: &[Evidence<'_>]) -> Option<GeneratorLimited> {
 }
 
 /// Why the figures of one trial say more about the generator than about the server; `None` where they do not.
-pub fn generator_reason(measured: &Measured) -> Option<String> {
-    let said = measured.generator_limited.clone();
-    let was_busy = || measured.resources.worker_busy_max.is_some_and(|busy| busy > BUSY);
-    said.or_else(|| {
-        was_busy().then(|| format!("a worker was on a CPU for more than {:.0} % of the time", BUSY * 100.0))
-    })
+pub fn generator_reason(measured: &Measured) -> Option<Reason<GeneratorLimit>> {
+    let was_busy = measured.resources.worker_busy_max.is_some_and(|busy| busy > BUSY);
+    let seen = || was_busy.then(|| GeneratorLimit::WorkerBusyOver { share: BUSY }.into());
+    measured.generator_limited.clone().or_else(seen)
 }
 
 #[cfg(test)]
 mod tests {
-    use truetps_record::Trial;
+    use truetps_record::{Reason, Trial};
 
     use crate::synthetic::{plan, run};
     use crate::{Analysis, analyse};
@@ -55,11 +58,12 @@ mod tests {
     fn trials_are_counted_and_the_first_reason_is_kept() {
         let analysis = analysis_after(|trial| {
             if trial.configuration.connections() == 50 && trial.block > 0 {
-                trial.measured.as_mut().unwrap().generator_limited = Some(format!("reason {}", trial.block));
+                trial.measured.as_mut().unwrap().generator_limited =
+                    Some(Reason::Text(format!("reason {}", trial.block)));
             }
         });
         let limited = analysis.cells[1].generator_limited.as_ref().unwrap();
-        assert_eq!((limited.trials, limited.of, limited.first_reason.as_str()), (2, 3, "reason 1"));
+        assert_eq!((limited.trials, limited.of, limited.first_reason.to_string()), (2, 3, "reason 1".to_owned()));
         assert_eq!(analysis.cells[0].generator_limited, None);
         let marks: Vec<_> = analysis.contrasts.iter().map(|contrast| contrast.generator_limited).collect();
         assert_eq!(marks, [false, true], "at 8 and at 50 connections");
@@ -69,7 +73,7 @@ mod tests {
     fn a_limited_baseline_marks_all_that_is_compared_with_it() {
         let analysis = analysis_after(|trial| {
             let is_baseline = trial.configuration.settings_label().ends_with("=1");
-            trial.measured.as_mut().unwrap().generator_limited = is_baseline.then(|| "slow".to_owned());
+            trial.measured.as_mut().unwrap().generator_limited = is_baseline.then(|| Reason::Text("slow".to_owned()));
         });
         assert!(analysis.contrasts.iter().all(|contrast| contrast.generator_limited));
     }
@@ -83,6 +87,6 @@ mod tests {
             analysis.cells[0].generator_limited.clone()
         };
         assert_eq!(busy(0.9), None);
-        assert!(busy(0.97).unwrap().first_reason.contains("more than 90 % of the time"));
+        assert!(busy(0.97).unwrap().first_reason.to_string().contains("more than 90 % of the time"));
     }
 }

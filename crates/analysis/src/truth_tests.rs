@@ -1,6 +1,6 @@
 //! Does the analysis find what is there, and nothing where nothing is?
 
-use truetps_record::{Configuration, Counts, ErrorCount, Plan, Trial, Validity};
+use truetps_record::{Configuration, Counts, ErrorCount, NoEvidence, Plan, Reason, Trial, Validity};
 
 use crate::figure::Figure;
 use crate::synthetic::{Random, flush_and_connections, plan, run};
@@ -249,8 +249,8 @@ fn a_missing_baseline_takes_its_pair_away() {
 fn invalid_trials_are_named_and_not_used() {
     let plan = plan("[1]", "[1, 8]", 2);
     let analysis = analysis_after(&plan, |trials| {
-        trials[0].trial.validity = Validity::Invalid("the server died".to_owned());
-        trials[1].trial.validity = Validity::Partial("interrupted".to_owned());
+        trials[0].trial.validity = Validity::Invalid(Reason::Text("the server died".to_owned()));
+        trials[1].trial.validity = Validity::partial(NoEvidence::Interrupted);
         trials[1].trial.measured = None;
         trials[3].trial.measured.as_mut().unwrap().tps = f64::NAN;
         trials.swap(0, 4);

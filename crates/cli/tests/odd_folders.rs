@@ -190,7 +190,7 @@ fn a_newer_version_is_refused_by_name() {
         copied.replace(file, "\"schema_version\": 1", "\"schema_version\": 99");
         copied
     };
-    let said = "written by a newer truetps (schema version 99; this one reads up to 1)";
+    let said = "written by a newer truetps (schema version 99; this one reads up to 2)";
     newer("experiment.json").refused(4, &["experiment.json: ", said, "hint: use the truetps that has written it"]);
     newer("trial-0002/run.json").shown(4, &[&format!("not read: trial-0002/run.json: {said}")]);
 }

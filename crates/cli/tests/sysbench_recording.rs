@@ -402,10 +402,10 @@ fn ctrl_c_leaves_a_partial_run_with_its_figures() {
     assert_eq!(ran.code, Some(130), "{}{}", ran.stdout, ran.stderr);
     let trial = place.run_json("trial-0001");
     let validity = &trial["validity"];
-    assert_eq!((&validity["state"], &validity["reason"]), (&"partial".into(), &"the user interrupted it".into()));
+    assert_eq!((&validity["state"], &validity["reason"]), (&"partial".into(), &"interrupted".into()));
     check_counts(&intervals(&place), &trial["measured"]);
     let (text, _) = reports(&place);
-    assert!(text.stdout.contains("partial: the user interrupted it"), "{}", text.stdout);
+    assert!(text.stdout.contains("partial: interrupted"), "{}", text.stdout);
 }
 
 #[test]

@@ -2,7 +2,8 @@
 
 use truetps_engine::RunOutcome;
 use truetps_record::{
-    ErrorCount, ErrorTally, Histogram, LatencyFigures, Measured, Trial, Validity, new_histogram, printable_text,
+    ErrorCount, ErrorTally, GeneratorLimit, Histogram, LatencyFigures, Measured, Reason, Trial, Validity,
+    new_histogram, printable_text,
 };
 
 /// The result of one run.
@@ -25,7 +26,7 @@ pub(crate) struct RunResult {
     pub(crate) client_cpu_us: Option<f64>,
     pub(crate) server_cpu_us: Option<f64>,
     pub(crate) connect_ms: f64,
-    pub(crate) generator_limited: Option<String>,
+    pub(crate) generator_limited: Option<Reason<GeneratorLimit>>,
 }
 
 /// All runs of one test.
@@ -258,7 +259,7 @@ mod tests {
     #[test]
     fn what_went_wrong_is_said() {
         let mut truth = Supplement::new("queries", 1);
-        let validity = Validity::Invalid("2 of 10 transactions failed".to_owned());
+        let validity = Validity::Invalid(Reason::Text("2 of 10 transactions failed".to_owned()));
         let errors = vec![error("deadlock", 1213, 2, 1)];
         truth.runs = vec![RunResult { validity, failed: 2, acknowledged: 8, clients_failed: 1, errors, ..ran(1.0) }];
         let block = truth.block(None);
@@ -281,7 +282,7 @@ mod tests {
     fn several_runs_are_told_apart_and_their_errors_are_not() {
         let mut truth = Supplement::new("queries", 1);
         let bad = |clients_failed, errors| RunResult {
-            validity: Validity::Invalid("clients could not connect".to_owned()),
+            validity: Validity::Invalid(Reason::Text("clients could not connect".to_owned())),
             clients: 50,
             clients_failed,
             errors,

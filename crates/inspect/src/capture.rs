@@ -7,7 +7,7 @@ use std::time::Duration;
 use truetps_driver::{Client, Target};
 use truetps_knowledge::judge_text;
 use truetps_probe::{clock, host_facts, probe_flush};
-use truetps_record::{CAPTURE_KIND, Capture, FlushProbe, HostFacts, SCHEMA_VERSION, ServerFacts, SqlDialect};
+use truetps_record::{CAPTURE_KIND, CAPTURE_SCHEMA_VERSION, Capture, FlushProbe, HostFacts, ServerFacts, SqlDialect};
 
 use crate::error::InspectError;
 use crate::{ask_mysql, ask_postgres};
@@ -42,7 +42,7 @@ pub fn capture(target: &Target, options: &CaptureOptions) -> Result<Capture, Ins
         ask_postgres::variables(&mut client, &mut notes)
     };
     let mut capture = Capture {
-        schema_version: SCHEMA_VERSION,
+        schema_version: CAPTURE_SCHEMA_VERSION,
         kind: CAPTURE_KIND.to_owned(),
         tool_version: options.tool_version.clone(),
         captured_at: clock::now_rfc3339(),

@@ -4,9 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
-use truetps_record::{
-    Family, Flavour, SCHEMA_VERSION, Version, is_off, near_matches, same_amount, same_setting, setting_number,
-};
+use truetps_record::{Family, Flavour, Version, is_off, near_matches, same_amount, same_setting, setting_number};
 
 use crate::durability::{DECIDE_TOGETHER, Durability, Loss, effective_value, judge_text};
 use crate::inert::{inert_reason, is_place};
@@ -100,6 +98,9 @@ pub struct SideFacts {
     pub durability: Option<Durability>,
     pub notes: Vec<String>,
 }
+
+/// Version of the document.
+const SCHEMA_VERSION: u32 = 1;
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Diff {

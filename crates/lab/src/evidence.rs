@@ -1,15 +1,15 @@
 //! The validity of a trial, from everything that was found out about it.
 
-use truetps_record::Validity;
+use truetps_record::{NoEvidence, Validity};
 
 /// The state of a server after a trial.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) enum ServerState {
     /// It was not ready for the trial.
     NotReady,
     Answers,
     /// It died or hangs, for this reason.
-    Gone(String),
+    Gone(NoEvidence),
 }
 
 /// What is known about a trial.
@@ -25,17 +25,14 @@ pub(crate) struct TrialEvidence {
 impl TrialEvidence {
     /// Nothing was measured yet.
     pub(crate) fn new() -> Self {
-        Self {
-            load: Validity::Partial("truetps ended before the trial did".to_owned()),
-            server: ServerState::NotReady,
-            trouble: None,
-        }
+        Self { load: Validity::partial(NoEvidence::NotEnded), server: ServerState::NotReady, trouble: None }
     }
 
     /// The state of the server decides first, whatever the clients measured.
     pub(crate) fn validity(&self) -> Validity {
         match (&self.trouble, &self.server) {
-            (Some(reason), _) | (None, ServerState::Gone(reason)) => Validity::Invalid(reason.clone()),
+            (Some(change), _) => Validity::invalid(NoEvidence::ServerChanged { change: change.clone() }),
+            (None, ServerState::Gone(reason)) => Validity::invalid(reason.clone()),
             (None, ServerState::NotReady | ServerState::Answers) => self.load.clone(),
         }
     }
@@ -43,7 +40,7 @@ impl TrialEvidence {
     /// The validity that is written before an external server is checked for trouble: truetps may be killed until then.
     pub(crate) fn validity_before_check(&self) -> Validity {
         match self.validity() {
-            Validity::Valid => Validity::Partial("truetps ended before it had checked the server".to_owned()),
+            Validity::Valid => Validity::partial(NoEvidence::ServerNotChecked),
             other => other,
         }
     }
@@ -58,35 +55,37 @@ impl TrialEvidence {
 mod tests {
     use super::*;
 
-    fn invalid(reason: &str) -> Validity {
-        Validity::Invalid(reason.to_owned())
+    fn changed(change: &str) -> Validity {
+        Validity::invalid(NoEvidence::ServerChanged { change: change.to_owned() })
     }
 
     #[test]
     fn the_server_s_state_outweighs_the_load() {
-        let gone = || ServerState::Gone("died".to_owned());
+        let gone = || ServerState::Gone(NoEvidence::ServerDied { status: "signal 9".to_owned(), log: None });
+        let died = || Validity::invalid(NoEvidence::ServerDied { status: "signal 9".to_owned(), log: None });
+        let failed = || Validity::invalid(NoEvidence::ClientFailed { error: None });
         let check = |load: Validity, server: ServerState, trouble: Option<&str>, expect: Validity, usable: bool| {
             let evidence = TrialEvidence { load, server, trouble: trouble.map(str::to_owned) };
             assert_eq!(evidence.validity(), expect, "{evidence:?}");
             assert_eq!(evidence.is_server_usable(), usable, "{evidence:?}");
         };
         check(Validity::Valid, ServerState::Answers, None, Validity::Valid, true);
-        check(invalid("failed"), ServerState::Answers, None, invalid("failed"), false);
-        check(Validity::Valid, gone(), None, invalid("died"), false);
-        check(invalid("failed"), gone(), None, invalid("died"), false);
-        check(Validity::Valid, ServerState::Answers, Some("restarted"), invalid("restarted"), true);
-        check(Validity::Valid, gone(), Some("restarted"), invalid("restarted"), false);
-        check(invalid("not prepared"), ServerState::NotReady, None, invalid("not prepared"), false);
-        let interrupted = || Validity::Partial("interrupted".to_owned());
+        check(failed(), ServerState::Answers, None, failed(), false);
+        check(Validity::Valid, gone(), None, died(), false);
+        check(failed(), gone(), None, died(), false);
+        check(Validity::Valid, ServerState::Answers, Some("restarted"), changed("restarted"), true);
+        check(Validity::Valid, gone(), Some("restarted"), changed("restarted"), false);
+        check(failed(), ServerState::NotReady, None, failed(), false);
+        let interrupted = || Validity::partial(NoEvidence::Interrupted);
         check(interrupted(), ServerState::Answers, None, interrupted(), true);
-        check(interrupted(), ServerState::Answers, Some("restarted"), invalid("restarted"), true);
+        check(interrupted(), ServerState::Answers, Some("restarted"), changed("restarted"), true);
     }
 
     #[test]
     fn figures_are_not_valid_before_the_server_was_checked() {
         let mut evidence = TrialEvidence { load: Validity::Valid, server: ServerState::Answers, trouble: None };
         assert!(matches!(evidence.validity_before_check(), Validity::Partial(_)));
-        evidence.load = invalid("failed");
-        assert_eq!(evidence.validity_before_check(), invalid("failed"));
+        evidence.load = changed("x");
+        assert_eq!(evidence.validity_before_check(), changed("x"));
     }
 }

@@ -7,8 +7,8 @@ use std::time::Instant;
 
 use truetps_probe::{RunPresence, clock};
 use truetps_record::{
-    Experiment, ExperimentFolder, HostFacts, Plan, Protocol, ScheduledTrial, ServerFacts, SqlDialect, Trial, Validity,
-    WorkloadProfile, WorkloadSpec, is_workload_factor,
+    Experiment, ExperimentFolder, HostFacts, NoEvidence, Plan, Protocol, ScheduledTrial, ServerFacts, SqlDialect,
+    Trial, Validity, WorkloadProfile, WorkloadSpec, is_workload_factor,
 };
 use truetps_recording::{ExperimentStart, TrialEvent, TrialPlace, new_experiment, new_trial, other_run_warning};
 use truetps_sandbox::ServerLoad;
@@ -233,7 +233,7 @@ impl<'a> PreparedExperiment<'a> {
             listener.event(&ExperimentEvent::Trial(place, TrialEvent::Ends(&trial)));
             failures_in_a_row = if matches!(trial.validity, Validity::Invalid(_)) { failures_in_a_row + 1 } else { 0 };
             if failures_in_a_row == FAILURES_IN_A_ROW_MAX && n + 1 < todo.len() {
-                let reason = trial.validity.reason().unwrap_or_default();
+                let reason = trial.validity.reason().map(ToString::to_string).unwrap_or_default();
                 gave_up = Some(format!("{failures_in_a_row} trials in a row were invalid; the last reason: {reason}"));
                 break;
             }
@@ -256,8 +256,10 @@ impl<'a> PreparedExperiment<'a> {
         let mut writer = folder.begin_trial(&trial)?;
         let mut evidence = TrialEvidence::new();
         match self.provider.ready(&scheduled.configuration, listener) {
-            Err(LabError::Interrupted) => evidence.load = Validity::Partial("interrupted".to_owned()),
-            Err(error) => evidence.load = Validity::Invalid(format!("the server could not be prepared: {error}")),
+            Err(LabError::Interrupted) => evidence.load = Validity::partial(NoEvidence::Interrupted),
+            Err(error) => {
+                evidence.load = Validity::invalid(NoEvidence::ServerNotPrepared { error: error.to_string() });
+            }
             Ok(mut server) => {
                 trial.notes.append(&mut server.take_notes());
                 let (target, server_pid) = server.address();

@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use truetps_driver::Target;
 use truetps_probe::{RunPresence, host_facts};
 use truetps_record::{
-    Configuration, Counts, ExperimentFolder, LatencyFigures, LogVolume, Measured, Plan, ResourceUse, ServerFacts,
-    SqlDialect, Trial, TrialWriter, Validity,
+    Configuration, Counts, ExperimentFolder, LatencyFigures, LogVolume, Measured, NoEvidence, Plan, ResourceUse,
+    ServerFacts, SqlDialect, Trial, TrialWriter, Validity,
 };
 
 use crate::error::LabError;
@@ -129,10 +129,10 @@ impl<'l> ReadyServer<'l> for ScriptedServer<'l> {
     ) -> RanTrial {
         trial.measured = Some(measured());
         trial.validity = match self.turn {
-            Turn::LoadFails => Validity::Invalid("the load failed".to_owned()),
+            Turn::LoadFails => Validity::invalid(NoEvidence::NotStarted { error: "the load failed".to_owned() }),
             Turn::Interrupted => {
                 self.stop.store(true, Ordering::Relaxed);
-                Validity::Partial("interrupted".to_owned())
+                Validity::partial(NoEvidence::Interrupted)
             }
             _ => Validity::Valid,
         };
@@ -141,7 +141,7 @@ impl<'l> ReadyServer<'l> for ScriptedServer<'l> {
 
     fn state(&mut self) -> ServerState {
         match self.turn {
-            Turn::Dies => ServerState::Gone("the server died".to_owned()),
+            Turn::Dies => ServerState::Gone(died()),
             _ => ServerState::Answers,
         }
     }
@@ -161,6 +161,10 @@ impl<'l> ReadyServer<'l> for ScriptedServer<'l> {
         self.script.before_check.borrow_mut().push(trial.validity);
         if matches!(self.turn, Turn::FullDisk) { Err(LabError::OtherSchedule) } else { Ok(()) }
     }
+}
+
+fn died() -> NoEvidence {
+    NoEvidence::ServerDied { status: "signal 9".to_owned(), log: None }
 }
 
 fn measured() -> Measured {
@@ -266,7 +270,7 @@ fn reasons(folder: &ExperimentFolder) -> Vec<String> {
     let experiment = folder.experiment().unwrap();
     let reason = |name: &str| match folder.trial(name).unwrap() {
         None => "-".to_owned(),
-        Some(trial) => trial.validity.reason().unwrap_or_default().to_owned(),
+        Some(trial) => trial.validity.reason().map(ToString::to_string).unwrap_or_default(),
     };
     experiment.schedule.iter().map(|scheduled| reason(&scheduled.name)).collect()
 }
@@ -279,7 +283,10 @@ fn each_kind_of_trouble_has_its_reason_and_costs_one_trial() {
     assert_eq!((finished.gave_up, finished.not_left.is_none()), (None, true));
     let reasons = reasons(&finished.folder);
     assert!(reasons[0].starts_with("the server could not be prepared"), "{reasons:?}");
-    assert_eq!(reasons[1..], ["", "the server died", "the load failed", "", "a setting was changed", "", ""]);
+    assert_eq!(
+        reasons[1..],
+        ["", "the server died (signal 9)", "the load failed", "", "a setting was changed", "", ""]
+    );
     assert_eq!((script.discarded.get(), script.left.get()), (3, 1));
 }
 
@@ -289,8 +296,8 @@ fn figures_of_an_unchecked_server_are_not_valid_on_disk() {
     let script = script(&[Turn::Works, Turn::Dies]);
     bench.start(script).unwrap();
     let before = script.before_check.borrow();
-    assert_eq!(before[0].reason(), Some("truetps ended before it had checked the server"));
-    assert_eq!(before[1].reason(), Some("the server died"));
+    assert_eq!(before[0], Validity::partial(NoEvidence::ServerNotChecked));
+    assert_eq!(before[1], Validity::invalid(died()));
 }
 
 #[test]

@@ -56,7 +56,7 @@ fn search(
     let pilot = records.run(prepared, None, listener)?;
     let most = pilot.measured.as_ref().map_or(0.0, |measured| measured.tps);
     if !pilot.validity.is_valid() || most <= 0.0 {
-        let reason = pilot.validity.reason().unwrap_or("no transaction ended").to_owned();
+        let reason = pilot.validity.reason().map_or("no transaction ended".to_owned(), ToString::to_string);
         return Err(LabError::NoPilot { reason });
     }
     let mut search = Search::new(most * FIRST_SHARE);
@@ -92,7 +92,7 @@ fn failure(trial: &Trial) -> Option<String> {
     let had_all = |engine: &EngineFacts| engine.clients_failed == 0 && engine.suspensions.is_empty();
     let was_driven = trial.engine.as_ref().is_some_and(had_all);
     match &trial.validity {
-        Validity::Invalid(reason) if trial.measured.is_none() || !was_driven => Some(reason.clone()),
+        Validity::Invalid(reason) if trial.measured.is_none() || !was_driven => Some(reason.to_string()),
         _ => None,
     }
 }
@@ -100,7 +100,7 @@ fn failure(trial: &Trial) -> Option<String> {
 /// Why the objective was not met in a trial.
 fn broken_by(trial: &Trial, slo: &Slo) -> Option<String> {
     if let Validity::Invalid(reason) | Validity::Partial(reason) = &trial.validity {
-        return Some(reason.clone());
+        return Some(reason.to_string());
     }
     let Some(measured) = &trial.measured else { return Some("nothing was measured".to_owned()) };
     if measured.sustained == Some(false) {

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use truetps_driver::{Client, DriverError, Target, server_settings};
-use truetps_record::{LogVolume, Trial, TrialWriter, write_atomically};
+use truetps_record::{LogVolume, NoEvidence, Trial, TrialWriter, write_atomically};
 use truetps_recording::TrialEvent;
 use truetps_sandbox::RunningServer;
 
@@ -112,11 +112,13 @@ impl<'l> ReadyServer<'l> for TrialServer<'l> {
         // If the client's time limit cannot be set, the server is lost: the query below reports it.
         let _ = self.client.set_timeout(ANSWER_TIMEOUT);
         if let Some(status) = self.server.as_mut().and_then(|server| server.exit_status_if_dead()) {
-            return ServerState::Gone(format!("the server died ({status}){}", self.last_words()));
+            return ServerState::Gone(NoEvidence::ServerDied { status: status.to_string(), log: self.log_tail() });
         }
         match self.ask() {
             Ok(()) => ServerState::Answers,
-            Err(error) => ServerState::Gone(format!("the server no longer answers ({error}){}", self.last_words())),
+            Err(error) => {
+                ServerState::Gone(NoEvidence::ServerSilent { error: error.to_string(), log: self.log_tail() })
+            }
         }
     }
 
@@ -147,15 +149,9 @@ impl<'l> ReadyServer<'l> for TrialServer<'l> {
 }
 
 impl TrialServer<'_> {
-    /// The end of the log of a private server.
-    fn last_words(&self) -> String {
-        match &self.server {
-            None => String::new(),
-            Some(server) => match server.error_log_tail(LOG_LINES_QUOTED) {
-                tail if tail.is_empty() => "; its log is empty".to_owned(),
-                tail => format!("; last log lines: {tail}"),
-            },
-        }
+    /// The last lines of the log of a private server.
+    fn log_tail(&self) -> Option<String> {
+        Some(self.server.as_ref()?.error_log_tail(LOG_LINES_QUOTED))
     }
 
     /// A trivial query. A healthy server may have closed a session that was idle for a whole trial: a new session asks

@@ -8,8 +8,8 @@ use truetps_engine::{LoadSpec, Observer, Quota, RunEnding, RunOutcome};
 use truetps_measure::WorkerShares;
 use truetps_probe::RunPresence;
 use truetps_record::{
-    Configuration, EngineFacts, FolderError, Histogram, Interval, OtherRun, Phase, Plan, ProbeSpec, Protocol, Trial,
-    TrialWriter, Validity,
+    Configuration, Counts, EngineFacts, ErrorCount, FolderError, Histogram, Interval, NoEvidence, OtherRun, Phase,
+    Plan, ProbeSpec, Protocol, Trial, TrialWriter, Validity,
 };
 use truetps_recording::{LoadFacts, LoadProbe, MeasuredLoad, TrialEvent, TrialRecorder};
 use truetps_workload::Workload;
@@ -100,7 +100,7 @@ pub fn run_trial(
     let RecordingObserver { mut recorder, on_event, beside, .. } = observer;
     recorder.ran_beside(&beside);
     let (validity, facts, outcome) = match outcome {
-        Err(error) => (Validity::Invalid(error), None, None),
+        Err(error) => (Validity::invalid(NoEvidence::NotStarted { error }), None, None),
         Ok(outcome) => {
             let validity = validity(&outcome, &context.load, context.failed_share_max);
             (validity, Some(load_facts(context, &outcome)), Some(outcome))
@@ -144,89 +144,88 @@ impl Observer for RecordingObserver<'_> {
 
 /// Why the figures are invalid, the most serious reason first.
 fn validity(outcome: &RunOutcome, load: &LoadSpec, failed_share_max: f64) -> Validity {
-    let invalid = |reason: String| Validity::Invalid(reason);
-    let first = |errors: &[truetps_record::ErrorCount]| {
-        errors.first().map_or("no error was reported".to_owned(), |e| e.first_message.clone())
+    let ending = match &outcome.ending {
+        RunEnding::Interrupted => return Validity::partial(NoEvidence::Interrupted),
+        RunEnding::ObserverFailed(error) => Some(NoEvidence::NotRecorded { error: error.clone() }),
+        RunEnding::NoClientConnected => Some(NoEvidence::NoClientConnected {
+            error: first_message(&outcome.connect_errors),
+            at_limit: is_at_session_limit(&outcome.connect_errors),
+        }),
+        RunEnding::AllClientsLost => Some(NoEvidence::AllClientsLost { error: error_of_lost(outcome) }),
+        RunEnding::Fatal(error) => Some(NoEvidence::FatalError { error: error.clone() }),
+        RunEnding::Complete => None,
     };
-    match &outcome.ending {
-        RunEnding::ObserverFailed(error) => return invalid(format!("not recorded to the end: {error}")),
-        RunEnding::NoClientConnected => {
-            let room = session_of_ours(&outcome.connect_errors);
-            return invalid(format!("no client could connect: {}{room}", first(&outcome.connect_errors)));
-        }
-        RunEnding::AllClientsLost => {
-            let errors = if outcome.errors.is_empty() { &outcome.errors_elsewhere } else { &outcome.errors };
-            return invalid(format!("all clients lost their connection: {}", first(errors)));
-        }
-        RunEnding::Fatal(error) => return invalid(format!("ended by an error that the plan calls fatal: {error}")),
-        RunEnding::Interrupted => return Validity::Partial("interrupted".to_owned()),
-        RunEnding::Complete => {}
-    }
+    let reason = ending.or_else(|| missing_clients(outcome, load)).or_else(|| {
+        let Some(counts) = outcome.measured else { return Some(NoEvidence::NotMeasured) };
+        no_figures(outcome, load, counts, failed_share_max)
+    });
+    reason.map_or(Validity::Valid, Validity::invalid)
+}
+
+/// Clients that did not take part, or not to the end.
+fn missing_clients(outcome: &RunOutcome, load: &LoadSpec) -> Option<NoEvidence> {
     if outcome.clients_failed > 0 {
-        let (failed, message) = (outcome.clients_failed, first(&outcome.connect_errors));
-        let room = session_of_ours(&outcome.connect_errors);
-        return invalid(format!(
-            "{failed} of {} clients could not connect: {message}{room}",
-            failed + outcome.clients_connected
-        ));
+        return Some(NoEvidence::ClientsNotConnected {
+            clients: outcome.clients_failed,
+            of: outcome.clients_failed + outcome.clients_connected,
+            error: first_message(&outcome.connect_errors),
+            at_limit: is_at_session_limit(&outcome.connect_errors),
+        });
     }
     if outcome.clients_unanswered > 0 {
-        let (n, s) = (outcome.clients_unanswered, load.drain_timeout.as_secs());
-        let of = outcome.clients_connected;
-        // A server that answers some clients is slow.
-        let hangs = if outcome.drain_answers == 0 { ": the server hangs" } else { ", while others were answered" };
-        return invalid(format!("{n} of {of} clients had no answer {s} s after the end{hangs}"));
+        return Some(NoEvidence::ClientsUnanswered {
+            clients: outcome.clients_unanswered,
+            of: outcome.clients_connected,
+            seconds: load.drain_timeout.as_secs(),
+            hangs: outcome.drain_answers == 0,
+        });
     }
-    if outcome.clients_lost > 0 {
-        let errors = if outcome.errors.is_empty() { &outcome.errors_elsewhere } else { &outcome.errors };
-        return invalid(format!("{} clients lost their connection: {}", outcome.clients_lost, first(errors)));
+    let error = || error_of_lost(outcome);
+    (outcome.clients_lost > 0).then(|| NoEvidence::ClientsLost { clients: outcome.clients_lost, error: error() })
+}
+
+/// What is wrong with a measure phase in which all clients took part.
+fn no_figures(outcome: &RunOutcome, load: &LoadSpec, counts: Counts, failed_share_max: f64) -> Option<NoEvidence> {
+    let (failed, of) = (counts.failed - counts.ignored, counts.ok + counts.failed);
+    if failed as f64 > failed_share_max * of as f64 {
+        return Some(NoEvidence::TransactionsFailed { failed, of, error: first_message(&outcome.errors) });
     }
-    match outcome.measured {
-        None => invalid("the measure phase was never reached".to_owned()),
-        Some(counts)
-            if (counts.failed - counts.ignored) as f64 > failed_share_max * (counts.ok + counts.failed) as f64 =>
-        {
-            let (failed, of) = (counts.failed - counts.ignored, counts.ok + counts.failed);
-            invalid(format!("{failed} of {of} transactions failed: {}", first(&outcome.errors)))
-        }
-        Some(_) if failed_share_max <= 0.0 && failed_elsewhere(outcome) > 0 => invalid(format!(
-            "{} transactions failed outside the measure phase: {}",
-            failed_elsewhere(outcome),
-            first(&outcome.errors_elsewhere)
-        )),
-        Some(_) if nothing_scheduled(outcome) => {
-            let s = outcome.measure_length.as_secs_f64();
-            invalid(format!("nothing was scheduled in the measured {s:.1} s: raise the rate, or measure for longer"))
-        }
-        Some(_) => match never_finished(outcome) {
-            // The transactions of the other clients show how they began, not what all clients get.
-            Some(text) if load.quota.is_none() && outcome.clients_unfinished > outcome.clients_finished => {
-                invalid(text)
-            }
-            _ => Validity::Valid,
-        },
+    let elsewhere = failed_elsewhere(outcome);
+    if failed_share_max <= 0.0 && elsewhere > 0 {
+        let error = first_message(&outcome.errors_elsewhere);
+        return Some(NoEvidence::FailedOutsideMeasure { failed: elsewhere, error });
     }
+    if nothing_scheduled(outcome) {
+        return Some(NoEvidence::NothingScheduled { seconds: outcome.measure_length.as_secs_f64() });
+    }
+    // The transactions of the other clients show how they began, not what all clients get.
+    let is_most = load.quota.is_none() && outcome.clients_unfinished > outcome.clients_finished;
+    never_finished(outcome).filter(|_| is_most)
+}
+
+fn first_message(errors: &[ErrorCount]) -> Option<String> {
+    errors.first().map(|error| error.first_message.clone())
+}
+
+fn error_of_lost(outcome: &RunOutcome) -> Option<String> {
+    first_message(if outcome.errors.is_empty() { &outcome.errors_elsewhere } else { &outcome.errors })
 }
 
 fn nothing_scheduled(outcome: &RunOutcome) -> bool {
     outcome.open_loop.as_ref().is_some_and(|open| open.starts.scheduled + open.starts.queued_in == 0)
 }
 
-/// `3 675 of 5 500 clients finished no transaction in the measured 0.8 s`.
-fn never_finished(outcome: &RunOutcome) -> Option<String> {
-    let (n, of) = (outcome.clients_unfinished, outcome.clients_finished + outcome.clients_unfinished);
+fn never_finished(outcome: &RunOutcome) -> Option<NoEvidence> {
+    let (clients, of) = (outcome.clients_unfinished, outcome.clients_finished + outcome.clients_unfinished);
     let seconds = outcome.measure_length.as_secs_f64();
-    (n > 0).then(|| format!("{n} of {of} clients finished no transaction in the measured {seconds:.1} s"))
+    (clients > 0).then_some(NoEvidence::ClientsUnfinished { clients, of, seconds })
 }
 
-/// If a session limit keeps clients out: which sessions exist besides the clients'.
-fn session_of_ours(errors: &[truetps_record::ErrorCount]) -> &'static str {
+/// Whether a session limit keeps clients out.
+fn is_at_session_limit(errors: &[ErrorCount]) -> bool {
     const LIMITS: [u16; 3] = [1040, 1203, 1226];
     const LIMIT_OF_POSTGRES: &str = "SQLSTATE 53300";
-    let is_limit = |error: &truetps_record::ErrorCount| {
-        LIMITS.contains(&error.code) || error.first_message.contains(LIMIT_OF_POSTGRES)
-    };
-    if errors.iter().any(is_limit) { " (truetps needs one more session than the number of clients)" } else { "" }
+    errors.iter().any(|error| LIMITS.contains(&error.code) || error.first_message.contains(LIMIT_OF_POSTGRES))
 }
 
 fn load_facts(context: &TrialContext<'_>, outcome: &RunOutcome) -> LoadFacts {
@@ -288,7 +287,7 @@ fn notes(outcome: &RunOutcome) -> Vec<String> {
     if let (Some(oldest), Some(counts)) = (outcome.oldest_in_flight, outcome.measured) {
         notes.extend(unanswered(oldest, counts.in_flight, outcome.response.response_us_max));
     }
-    notes.extend(never_finished(outcome));
+    notes.extend(never_finished(outcome).map(|reason| reason.to_string()));
     if elsewhere > 0 {
         notes.push(format!("{elsewhere} transactions failed outside the measure phase"));
     }
@@ -348,7 +347,7 @@ mod tests {
     fn a_trial_that_most_clients_never_finished_is_no_evidence() {
         let load = LoadSpec::closed(5500, 2, Duration::from_millis(800));
         let check = |outcome: &RunOutcome, load: &LoadSpec, expect: Option<&str>| {
-            assert_eq!(validity(outcome, load, 0.01).reason(), expect);
+            assert_eq!(validity(outcome, load, 0.01).reason().map(ToString::to_string).as_deref(), expect);
         };
         let most = "3675 of 5500 clients finished no transaction in the measured 0.8 s";
         check(&outcome(1825, 3675, 0, 9), &load, Some(most));
@@ -373,7 +372,9 @@ mod tests {
         let load = LoadSpec::closed(4, 2, Duration::from_millis(800));
         let reason = validity(&idle, &load, 0.01);
         assert!(
-            reason.reason().is_some_and(|text| text.starts_with("nothing was scheduled in the measured 0.8 s")),
+            reason
+                .reason()
+                .is_some_and(|text| text.to_string().starts_with("nothing was scheduled in the measured 0.8 s")),
             "{reason:?}"
         );
     }
@@ -381,18 +382,18 @@ mod tests {
     #[test]
     fn a_limit_of_sessions_is_that_of_truetps_too() {
         let says = |code, message: &str| {
-            let error = truetps_record::ErrorCount {
+            let error = ErrorCount {
                 class: truetps_record::ErrorClass::ConnectFailed,
                 code,
                 count: 1,
                 retried: 0,
                 first_message: message.to_owned(),
             };
-            session_of_ours(&[error]).contains("one more session")
+            is_at_session_limit(&[error])
         };
         assert!(says(1226, "User 'a' has exceeded the 'max_user_connections' resource"));
         assert!(says(0, "too many connections for role \"a\" (SQLSTATE 53300)"));
         assert!(!says(1045, "Access denied") && !says(0, "permission denied (SQLSTATE 42501)"));
-        assert_eq!(session_of_ours(&[]), "");
+        assert!(!is_at_session_limit(&[]));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use truetps_record::{OpenLoop, StartCounts, Suspension};
+use truetps_record::{GeneratorLimit, NoEvidence, OpenLoop, StartCounts, Suspension};
 
 /// A worker that runs for this share of its time has none left: it measures itself.
 const WORKER_BUSY_MAX: f64 = 0.90;
@@ -31,11 +31,9 @@ pub fn sustained(starts: &StartCounts, measured: Duration) -> bool {
 }
 
 /// Why a run whose generator was suspended is invalid: it could not observe the server in that time.
-pub fn was_suspended(suspensions: &[Suspension]) -> Option<String> {
-    let all_s = suspensions.iter().map(|one| one.length_ms).sum::<f64>() / 1e3;
-    let reason =
-        || format!("the load generator was suspended for {all_s:.1} s (stopped, frozen, or its machine was paused)");
-    (!suspensions.is_empty()).then(reason)
+pub fn was_suspended(suspensions: &[Suspension]) -> Option<NoEvidence> {
+    let seconds = suspensions.iter().map(|one| one.length_ms).sum::<f64>() / 1e3;
+    (!suspensions.is_empty()).then_some(NoEvidence::GeneratorSuspended { seconds })
 }
 
 /// What the workers of a run did in its measure phase. Shares are the busiest worker's, 0 to 1.
@@ -49,20 +47,18 @@ pub struct WorkerShares {
 }
 
 /// Why the load generator was the bottleneck, if it was. `host_busy`: share of all cores' time, 0 to 1.
-pub fn generator_limited(shares: WorkerShares, open_loop: Option<&OpenLoop>, host_busy: Option<f64>) -> Option<String> {
+pub fn generator_limited(
+    shares: WorkerShares,
+    open_loop: Option<&OpenLoop>,
+    host_busy: Option<f64>,
+) -> Option<GeneratorLimit> {
     if shares.busy >= WORKER_BUSY_MAX {
-        let (busy, n) = (shares.busy * 100.0, shares.workers);
-        return Some(format!("one of {n} worker threads was busy for {busy:.0} % of its time; use more workers"));
+        return Some(GeneratorLimit::WorkerBusy { workers: shares.workers, share: shares.busy });
     }
     let late = open_loop.and_then(|open| open.late_us_p99).filter(|late| *late > LATE_US_P99_MAX);
-    if let Some(late) = late {
-        let ms = late / 1e3;
-        return Some(format!("1 % of the starts were more than {ms:.1} ms late although a client was free"));
+    if let Some(late_us_p99) = late {
+        return Some(GeneratorLimit::StartsLate { late_us_p99 });
     }
     let has_room = host_busy.is_some_and(|busy| busy < HOST_SATURATED);
-    if has_room && shares.wait >= WORKER_WAIT_MAX {
-        let wait = shares.wait * 100.0;
-        return Some(format!("a worker thread waited for a core for {wait:.0} % of its time"));
-    }
-    None
+    (has_room && shares.wait >= WORKER_WAIT_MAX).then_some(GeneratorLimit::WorkerWaited { share: shares.wait })
 }

@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::{HostFacts, SCHEMA_VERSION, ServerFacts};
+use crate::{HostFacts, ServerFacts};
 
 /// Identifies the document, so that another JSON file is not mistaken for a capture.
 pub const CAPTURE_KIND: &str = "truetps-capture";
+pub const CAPTURE_SCHEMA_VERSION: u32 = 1;
 
 /// One server. Fields added by a newer truetps are ignored.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -84,7 +85,7 @@ pub struct SchemaShape {
 pub enum CaptureError {
     #[error("is not a capture: {0}")]
     Other(String),
-    #[error("written by a newer truetps (schema version {found}; this one reads up to {SCHEMA_VERSION})")]
+    #[error("written by a newer truetps (schema version {found}; this one reads up to {CAPTURE_SCHEMA_VERSION})")]
     Newer { found: u64 },
     #[error("is cut off or was changed by hand: {0}")]
     Broken(String),
@@ -109,7 +110,7 @@ impl Capture {
         }
         match value.get("schema_version").and_then(serde_json::Value::as_u64) {
             None => return Err(CaptureError::Broken("it has no schema_version".to_owned())),
-            Some(found) if found > u64::from(SCHEMA_VERSION) => return Err(CaptureError::Newer { found }),
+            Some(found) if found > u64::from(CAPTURE_SCHEMA_VERSION) => return Err(CaptureError::Newer { found }),
             Some(_) => {}
         }
         serde_json::from_value(value).map_err(|error| CaptureError::Broken(error.to_string()))
@@ -129,7 +130,7 @@ mod tests {
     fn capture() -> Capture {
         let value = CapturedVariable { value: "1".to_owned(), ..CapturedVariable::default() };
         Capture {
-            schema_version: SCHEMA_VERSION,
+            schema_version: CAPTURE_SCHEMA_VERSION,
             kind: CAPTURE_KIND.to_owned(),
             tool_version: "0".to_owned(),
             captured_at: "2026-01-01T00:00:00Z".to_owned(),

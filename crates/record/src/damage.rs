@@ -243,8 +243,12 @@ mod tests {
         Kept::new("").without(PROBE).check(&[]);
         Kept::new("[probe]\nenabled = false\n").without(PROBE).check(&[]);
         let mut killed = Kept::new(WATCHED);
-        killed.trial =
-            Trial { measured: None, ended_at: None, validity: Validity::Partial(String::new()), ..killed.trial };
+        killed.trial = Trial {
+            measured: None,
+            ended_at: None,
+            validity: Validity::partial(crate::NoEvidence::NotEnded),
+            ..killed.trial
+        };
         killed.cut(INTERVALS, 0.9).cut(LATENCY, 0.7).cut(PROBE, 0.5).check(&[]);
         killed.without(PROBE).check(&[]);
     }

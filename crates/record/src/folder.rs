@@ -28,7 +28,7 @@ use crate::run_file::{
 };
 use crate::{
     Experiment, Histogram, HistogramError, Interval, LatencyLog, LatencyLogWriter, Plan, ProbeHeader, ProbeSample,
-    ProbeSeries, SCHEMA_VERSION, ScriptRecord, Trial,
+    ProbeSeries, SCHEMA_VERSION, ScriptRecord, Trial, printable,
 };
 
 /// Earlier attempts of one trial that are kept.
@@ -72,7 +72,7 @@ pub enum FolderError {
         "{}: written by a newer truetps (schema version {found}; this one reads up to {SCHEMA_VERSION})",
         path.display()
     )]
-    Newer { path: PathBuf, found: u64 },
+    Newer { path: PathBuf, found: u64, writer: Option<String> },
 }
 
 impl FolderError {
@@ -91,7 +91,12 @@ impl FolderError {
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
             Self::InUse { .. } => "wait until it has ended, or name another folder",
-            Self::Newer { .. } => "use the truetps that has written it, or a newer one",
+            Self::Newer { writer, .. } => {
+                let writer = writer.as_deref().map_or("the truetps that has written it".to_owned(), |version| {
+                    format!("truetps {}", printable(version))
+                });
+                return Some(format!("use {writer}, or a newer one"));
+            }
             Self::NoRunFolder { path } if path.join(LATEST).exists() => {
                 return Some(format!(
                     "contains run folders: name one of them, such as {}",
@@ -119,7 +124,7 @@ pub(crate) fn probe_series(path: &Path, text: &str) -> Result<ProbeSeries, Folde
     let header: serde_json::Value = serde_json::from_str(text.lines().next().unwrap_or_default()).unwrap_or_default();
     let found = header.get("schema_version").and_then(serde_json::Value::as_u64).unwrap_or(0);
     if found > u64::from(SCHEMA_VERSION) {
-        return Err(FolderError::Newer { path: path.to_owned(), found });
+        return Err(FolderError::Newer { path: path.to_owned(), found, writer: None });
     }
     ProbeSeries::parse(text).ok_or_else(|| FolderError::content(path, "its first line is not the header of a probe"))
 }

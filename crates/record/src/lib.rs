@@ -39,6 +39,7 @@ mod probe_decoder;
 mod probe_run;
 mod probe_spec;
 mod rate;
+mod reason;
 mod regular_file;
 mod responsiveness;
 mod run_file;
@@ -63,7 +64,9 @@ mod workload_spec;
 
 pub use amount::{amount_in, same_amount};
 pub use calendar::{parse_time, put_date, put_time};
-pub use capture::{CAPTURE_KIND, Capture, CaptureError, CapturedPlugin, CapturedVariable, SchemaShape};
+pub use capture::{
+    CAPTURE_KIND, CAPTURE_SCHEMA_VERSION, Capture, CaptureError, CapturedPlugin, CapturedVariable, SchemaShape,
+};
 pub use configuration::{CONNECTIONS, Configuration, RATE, SERVER, SettingValue, is_load_factor};
 pub use counts::{Counts, ErrorCount, ErrorTally};
 pub use damage::KeptSeries;
@@ -95,6 +98,7 @@ pub use probe_decoder::{DecodedValue, ProbeDecoder};
 pub use probe_run::{CounterSummary, GaugeSummary, ProbeFolder, ProbeRun, ProbeSummary};
 pub use probe_spec::ProbeSpec;
 pub use rate::{RATE_MAX, RATE_MIN, parse_rate};
+pub use reason::{GeneratorLimit, NoEvidence, Reason};
 pub use regular_file::{open_no_link, regular_file};
 pub use responsiveness::{Outage, Responsiveness};
 pub use run_file::write_atomically;
@@ -107,7 +111,7 @@ pub use slo::Slo;
 pub use sql_script::{SqlScriptError, split_sql};
 pub use table_spec::{GeneratedTable, TableSection, VALUE_LENGTH};
 pub use text_file::{TextError, read_text};
-pub use trial::{CPU_MIN_US, EngineFacts, Measured, ResourceUse, Suspension, Trial, Validity};
+pub use trial::{CPU_MIN_US, EngineFacts, Measured, ResourceUse, Suspension, Trial, Validity, ValidityWords};
 pub use version::Version;
 pub use workload_factor::is_workload_factor;
 pub use workload_profile::WorkloadProfile;
@@ -116,4 +120,7 @@ pub use workload_spec::{
 };
 
 /// Version of every JSON file in a run folder. It grows when a reader of the old version would misread the new one.
-pub const SCHEMA_VERSION: u32 = 1;
+///
+/// - 1: reasons of `validity` and `generator_limited` are texts.
+/// - 2: they are codes with numbers ([`Reason`]).
+pub const SCHEMA_VERSION: u32 = 2;

@@ -41,11 +41,13 @@ pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, FolderErr
     #[derive(Deserialize)]
     struct SchemaVersion {
         schema_version: u64,
+        tool_version: Option<String>,
     }
     let text = read_bytes(path, TEXT_MAX)?;
     let version = serde_json::from_slice::<SchemaVersion>(&text).ok();
-    if let Some(found) = version.map(|it| it.schema_version).filter(|found| *found > u64::from(SCHEMA_VERSION)) {
-        return Err(FolderError::Newer { path: path.to_owned(), found });
+    if let Some(newer) = version.filter(|it| it.schema_version > u64::from(SCHEMA_VERSION)) {
+        let (path, found, writer) = (path.to_owned(), newer.schema_version, newer.tool_version);
+        return Err(FolderError::Newer { path, found, writer });
     }
     serde_json::from_slice(&text).map_err(|error| FolderError::content(path, error))
 }
@@ -141,8 +143,10 @@ mod tests {
     fn a_newer_schema_is_refused_by_name() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("experiment.json");
-        fs::write(&path, r#"{"schema_version": 99}"#).unwrap();
-        let error = read_json::<Experiment>(&path).unwrap_err().to_string();
+        fs::write(&path, r#"{"schema_version": 99, "tool_version": "7.1.0"}"#).unwrap();
+        let error = read_json::<Experiment>(&path).unwrap_err();
+        assert_eq!(error.hint().unwrap(), "use truetps 7.1.0, or a newer one");
+        let error = error.to_string();
         assert!(error.contains("experiment.json") && error.contains("schema version 99"), "{error}");
     }
 

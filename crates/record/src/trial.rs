@@ -3,27 +3,52 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Configuration, Counts, DriveMode, ErrorCount, LatencyFigures, LogVolume, OpenLoop, OtherRun, Protocol, ScriptRun,
-    ServerFacts, TrialRole, WorkloadProfile,
+    Configuration, Counts, DriveMode, ErrorCount, GeneratorLimit, LatencyFigures, LogVolume, NoEvidence, OpenLoop,
+    OtherRun, Protocol, Reason, ScriptRun, ServerFacts, TrialRole, WorkloadProfile,
 };
 
 /// Whether a trial may be used as evidence.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "state", content = "reason", rename_all = "snake_case")]
 pub enum Validity {
     Valid,
     /// Something happened that makes the figures untrue: the reason says what.
-    Invalid(String),
+    Invalid(Reason<NoEvidence>),
     /// Not finished: interrupted, or killed.
-    Partial(String),
+    Partial(Reason<NoEvidence>),
+}
+
+/// A validity in documents for users: with the words of its reason.
+#[derive(Debug, Serialize)]
+pub struct ValidityWords {
+    state: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
 }
 
 impl Validity {
+    pub fn invalid(reason: NoEvidence) -> Self {
+        Self::Invalid(reason.into())
+    }
+
+    pub fn partial(reason: NoEvidence) -> Self {
+        Self::Partial(reason.into())
+    }
+
     pub fn is_valid(&self) -> bool {
         *self == Self::Valid
     }
 
-    pub fn reason(&self) -> Option<&str> {
+    pub fn words(&self) -> ValidityWords {
+        let state = match self {
+            Self::Valid => "valid",
+            Self::Invalid(_) => "invalid",
+            Self::Partial(_) => "partial",
+        };
+        ValidityWords { state, reason: self.reason().map(ToString::to_string) }
+    }
+
+    pub fn reason(&self) -> Option<&Reason<NoEvidence>> {
         match self {
             Self::Valid => None,
             Self::Invalid(reason) | Self::Partial(reason) => Some(reason),
@@ -118,7 +143,7 @@ pub struct Measured {
     pub sustained: Option<bool>,
     /// Why the figures say more about the generator than about the server; `None` where they do not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub generator_limited: Option<String>,
+    pub generator_limited: Option<Reason<GeneratorLimit>>,
     pub errors: Vec<ErrorCount>,
 }
 

@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use truetps_probe::{clock, host_facts};
-use truetps_record::{Experiment, HostFacts, Plan, SCHEMA_VERSION, ScheduledTrial, ServerFacts, Trial, Validity};
+use truetps_record::{
+    Experiment, HostFacts, NoEvidence, Plan, SCHEMA_VERSION, ScheduledTrial, ServerFacts, Trial, Validity,
+};
 
 /// The facts that every experiment has before its first trial.
 pub struct ExperimentStart<'a> {
@@ -60,7 +62,7 @@ pub fn new_trial(plan: &Plan, scheduled: &ScheduledTrial, server: Option<ServerF
         server,
         started_at: clock::now_rfc3339(),
         ended_at: None,
-        validity: Validity::Partial("truetps ended before the trial did".to_owned()),
+        validity: Validity::partial(NoEvidence::NotEnded),
         engine: None,
         measured: None,
         profile: None,

@@ -60,7 +60,8 @@ pub(crate) fn measured(load: MeasuredLoad, usage: Option<(UsageReading, UsageRea
             server_rss_bytes: server.and_then(|(_, end)| end.rss_bytes),
         },
         sustained: load.open_loop.as_ref().map(|open| sustained(&open.starts, load.schedule_length)),
-        generator_limited: generator_limited(shares, load.open_loop.as_ref(), host.map(|host| host.busy)),
+        generator_limited: generator_limited(shares, load.open_loop.as_ref(), host.map(|host| host.busy))
+            .map(Into::into),
         open_loop: load.open_loop,
         errors: load.errors,
     }

@@ -146,7 +146,7 @@ impl TrialRecorder {
         if let Some(reason) = was_suspended(&self.suspensions)
             && !matches!(self.trial.validity, Validity::Partial(_))
         {
-            self.trial.validity = Validity::Invalid(reason);
+            self.trial.validity = Validity::invalid(reason);
             // Inconclusive: the load generator did not keep the schedule.
             self.trial.measured.as_mut().into_iter().for_each(|measured| measured.sustained = None);
         }

@@ -64,7 +64,7 @@ const COLUMNS: &[CsvColumn] = &[
         row.cell.generator_limited.as_ref().map_or(0, |limited| limited.trials).to_string()
     }),
     Text("generator_limited_reason", |row| {
-        row.cell.generator_limited.as_ref().map(|limited| limited.first_reason.clone()).unwrap_or_default()
+        row.cell.generator_limited.as_ref().map(|limited| limited.first_reason.to_string()).unwrap_or_default()
     }),
     Of(Figure::WorkerWait),
     Of(Figure::Steal),
@@ -244,7 +244,8 @@ mod tests {
     #[test]
     fn a_hostile_reason_is_one_field() {
         let fixture = Fixture::open_run(1000).with(|trials| {
-            trials[0].measured.as_mut().unwrap().generator_limited = Some("a, \"b\"\r\nc".to_owned());
+            trials[0].measured.as_mut().unwrap().generator_limited =
+                Some(truetps_record::Reason::Text("a, \"b\"\r\nc".to_owned()));
         });
         assert!(csv(&fixture.input()).contains(",1,\"a, \"\"b\"\"\r\nc\","));
     }

@@ -6,8 +6,8 @@ use truetps_analysis::{Analysis, LoadedTrial};
 use truetps_archive::Run;
 use truetps_record::{
     Counts, EngineFacts, ErrorClass, ErrorCount, Experiment, Flavour, FlushProbe, GuestFacts, HostFacts,
-    LatencyFigures, LogVolume, Measured, Plan, Protocol, Replication, ReplicationSlot, ResourceUse, SCHEMA_VERSION,
-    ScheduledTrial, ServerFacts, SettingValue, Trial, TrialRole, Validity,
+    LatencyFigures, LogVolume, Measured, NoEvidence, Plan, Protocol, Reason, Replication, ReplicationSlot, ResourceUse,
+    SCHEMA_VERSION, ScheduledTrial, ServerFacts, SettingValue, Trial, TrialRole, Validity,
 };
 
 use crate::ReportInput;
@@ -94,9 +94,9 @@ impl Fixture {
     /// that never ran, errors, a note, clients that could not connect, a busy generator.
     pub(crate) fn troubled() -> Self {
         Self::durability().with(|trials| {
-            trials[1].validity = Validity::Invalid("the server died: signal 9".to_owned());
+            trials[1].validity = Validity::Invalid(Reason::Text("the server died: signal 9".to_owned()));
             trials[1].measured = None;
-            trials[4].validity = Validity::Partial("interrupted".to_owned());
+            trials[4].validity = Validity::partial(NoEvidence::Interrupted);
             trials[7].notes = vec!["the clock jumped by 2 s".to_owned()];
             trials[6].engine.as_mut().unwrap().clients_failed = 3;
             for trial in trials.iter_mut().filter(|trial| trial.configuration.connections() == 50) {

@@ -1,6 +1,6 @@
 //! Made-up open loops, and a trial as it was recorded before there were any, for the tests of every format.
 
-use truetps_record::{DriveMode, Experiment, OpenLoop, StartCounts, Trial};
+use truetps_record::{DriveMode, Experiment, OpenLoop, Reason, StartCounts, Trial};
 
 use crate::fixture::Fixture;
 
@@ -32,7 +32,7 @@ impl Fixture {
                 let sustained = rate < 4000.0 || trial.configuration.settings_label().ends_with("=2");
                 open(trial, rate, sustained);
                 if !sustained {
-                    trial.measured.as_mut().unwrap().generator_limited = Some(LATE.to_owned());
+                    trial.measured.as_mut().unwrap().generator_limited = Some(Reason::Text(LATE.to_owned()));
                 }
             }
         })

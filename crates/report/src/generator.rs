@@ -27,16 +27,13 @@ pub(crate) fn limited_trial(trial: &Trial) -> bool {
 pub(crate) fn reason(cell: &Cell) -> Option<String> {
     let limited = cell.generator_limited.as_ref()?;
     let of = if limited.of == 1 { String::new() } else { format!("({} of {} trials) ", limited.trials, limited.of) };
-    Some(format!("{of}{}", limited.first_reason.trim_end_matches('.')))
+    Some(format!("{of}{}", limited.first_reason.to_string().trim_end_matches('.')))
 }
 
 /// What the sign means; `None` where no figure has it.
 pub(crate) fn sign_explained(analysis: &Analysis) -> Option<String> {
     analysis.cells.iter().any(is_limited).then(|| format!("{SIGN} {LIMITED}: \"What it means\" has the reason."))
 }
-
-/// In the reason of a trial whose worker was ready and had no core.
-const WAITED: &str = "waited for a core";
 
 /// Which figures the generator limited, why, and what to do about it.
 pub(crate) fn warning(analysis: &Analysis) -> Option<String> {
@@ -56,8 +53,9 @@ pub(crate) fn warning(analysis: &Analysis) -> Option<String> {
         format!("{}{}: {why}", named.join("; "), and_more(places.len() - named.len()))
     });
     let shown: Vec<_> = shown.collect();
+    let mut limits = analysis.cells.iter().filter_map(|cell| cell.generator_limited.as_ref());
     // A worker that waits for a core lacks cores: more workers would wait, too.
-    let lacks_cores = by_reason.iter().all(|(why, _)| why.contains(WAITED));
+    let lacks_cores = limits.all(|limit| limit.first_reason.lacks_cores());
     let more_workers = if lacks_cores { "" } else { "more workers (--workers), " };
     Some(format!(
         "{LIMITED}: the load generator was the bottleneck; the server may be faster. {}{}. Give the generator \
@@ -180,7 +178,7 @@ mod tests {
         let fixture = Fixture::durability().with(|trials| {
             let measured = trials.iter_mut().filter_map(|trial| trial.measured.as_mut());
             measured.for_each(|one| {
-                one.generator_limited = Some("a worker thread waited for a core for 36 % of its time".to_owned());
+                one.generator_limited = Some(truetps_record::GeneratorLimit::WorkerWaited { share: 0.36 }.into());
             });
         });
         let said = warning(fixture.input().analysis).unwrap();

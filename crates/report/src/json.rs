@@ -4,7 +4,7 @@ use serde::Serialize;
 use truetps_analysis::{Analysis, CellDetail, FigureGroup, FigureValues, Ledger, LoadedTrial, Stalls, TopWaits};
 use truetps_record::{
     Configuration, Coupling, DriveMode, GuestFacts, HostFacts, LogVolume, OpenLoop, OtherRun, Plan, ServerFacts,
-    TrialRole, Validity, printable_json,
+    TrialRole, ValidityWords, printable_json,
 };
 
 use crate::durability::DurabilityPart;
@@ -70,7 +70,7 @@ struct TrialPart<'a> {
     position: u32,
     role: TrialRole,
     configuration: &'a Configuration,
-    validity: &'a Validity,
+    validity: ValidityWords,
     #[serde(flatten)]
     figures: FigureValues,
     engine: Option<EnginePart<'a>>,
@@ -78,7 +78,7 @@ struct TrialPart<'a> {
     open_loop: Option<OpenLoop>,
     sustained: Option<bool>,
     /// Why the figures say more about the generator than about the server; `null` where they do not.
-    generator_limited: Option<&'a str>,
+    generator_limited: Option<String>,
     stalls: &'a Stalls,
     /// What a transaction cost; `null` where the trial has no figures.
     ledger: Option<&'a Ledger>,
@@ -162,12 +162,12 @@ fn trial_part(loaded: &LoadedTrial) -> TrialPart<'_> {
         position: trial.position,
         role: trial.role,
         configuration: &trial.configuration,
-        validity: &trial.validity,
+        validity: trial.validity.words(),
         figures: figures(loaded, FigureGroup::Own),
         engine: engine_part(loaded),
         open_loop: measured.and_then(|measured| measured.open_loop),
         sustained: measured.and_then(|measured| measured.sustained),
-        generator_limited: measured.and_then(|measured| measured.generator_limited.as_deref()),
+        generator_limited: measured.and_then(|measured| Some(measured.generator_limited.as_ref()?.to_string())),
         stalls: &detail.stalls,
         ledger: detail.ledger.as_ref(),
         waits: detail.top_waits.as_ref().map(TopWaits::bounded),

@@ -106,7 +106,8 @@ mod tests {
     #[test]
     fn an_open_loop_is_marked_and_explained() {
         let fixture = Fixture::rates().with(|trials| {
-            trials[2].measured.as_mut().unwrap().generator_limited = Some("a <b> | c".to_owned());
+            trials[2].measured.as_mut().unwrap().generator_limited =
+                Some(truetps_record::Reason::Text("a <b> | c".to_owned()));
         });
         check(
             &fixture,

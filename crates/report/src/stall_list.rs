@@ -200,7 +200,7 @@ mod tests {
     #[test]
     fn a_trial_that_is_no_evidence_says_so_without_a_stall_too() {
         let mut run = Fixture::watched().run;
-        run.trials[0].trial.validity = Validity::Invalid("the server died".to_owned());
+        run.trials[0].trial.validity = Validity::Invalid(truetps_record::Reason::Text("the server died".to_owned()));
         let text = stalls_text("runs/x", &run, TextScreen::PLAIN);
         assert!(text.contains("Note      trial-0001 (invalid: the server died)\n"), "{text}");
     }

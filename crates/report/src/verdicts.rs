@@ -194,7 +194,8 @@ mod tests {
     fn no_verdict_on_a_limited_figure_goes_without_its_mark() {
         let limited = |trials: &mut Vec<truetps_record::Trial>| {
             for trial in trials {
-                trial.measured.as_mut().unwrap().generator_limited = Some("slow".to_owned());
+                trial.measured.as_mut().unwrap().generator_limited =
+                    Some(truetps_record::Reason::Text("slow".to_owned()));
             }
         };
         for fixture in [Fixture::durability(), Fixture::connections_only(), Fixture::rates(), Fixture::open_run(1000)] {

@@ -227,7 +227,7 @@ impl LiveWatch {
             p99_us: measured.and_then(|measured| measured.response.response_us_p99),
             failed: measured.map_or(0, |measured| measured.counts.failed),
             stalls,
-            not_valid: trial.validity.reason().map(str::to_owned),
+            not_valid: trial.validity.reason().map(ToString::to_string),
         };
         push(&mut self.model.outcomes, outcome, RESULTS_MAX);
     }

@@ -162,7 +162,7 @@ impl InsertRun<'_> {
             log.error(&error_text(&error));
         }
         if let Some(reason) = driven.trial.validity.reason() {
-            log.error(reason);
+            log.error(&reason.to_string());
         }
         let transactions: u64 = truth.runs.iter().map(|run| run.acknowledged).sum();
         let rows = transactions * u64::from(self.options.batch);

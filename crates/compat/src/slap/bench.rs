@@ -481,7 +481,7 @@ fn hint_of_schema(error: &DriverError) -> &'static str {
 fn reason(validity: &Validity) -> String {
     match validity {
         Validity::Valid => "the run failed".to_owned(),
-        Validity::Invalid(reason) | Validity::Partial(reason) => reason.clone(),
+        Validity::Invalid(reason) | Validity::Partial(reason) => reason.to_string(),
     }
 }
 

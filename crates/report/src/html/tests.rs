@@ -3,7 +3,8 @@
 
 use truetps_analysis::{LoadedTrial, TrialLatency, UnreadFile};
 use truetps_record::{
-    Counts, ErrorClass, ErrorCount, Interval, LatencyFigures, LatencyInterval, Phase, StartCounts, Trial, Validity,
+    Counts, ErrorClass, ErrorCount, Interval, LatencyFigures, LatencyInterval, Phase, Reason, StartCounts, Trial,
+    Validity,
 };
 
 use super::html;
@@ -28,7 +29,7 @@ fn ordinary() -> Fixture {
         for trial in trials.iter_mut() {
             scatter(trial);
         }
-        trials[17].validity = Validity::Invalid("the server died: signal 9".to_owned());
+        trials[17].validity = Validity::Invalid(Reason::Text("the server died: signal 9".to_owned()));
         trials[17].measured = None;
     })
 }
@@ -162,12 +163,12 @@ fn hostile_text_stays_text() {
     let mut fixture = Fixture::troubled().with(|trials| {
         let hostile = || HOSTILE.to_owned();
         trials[0].notes = vec![hostile()];
-        trials[1].validity = Validity::Invalid(hostile());
+        trials[1].validity = Validity::Invalid(Reason::Text(hostile()));
         trials[2].name = hostile();
         let error = ErrorCount { class: ErrorClass::Protocol, code: 1, count: 1, retried: 0, first_message: hostile() };
         let measured = trials[3].measured.as_mut().unwrap();
         measured.errors = vec![error];
-        measured.generator_limited = Some(hostile());
+        measured.generator_limited = Some(Reason::Text(hostile()));
     });
     let hostile = || HOSTILE.to_owned();
     fixture.run.experiment.schedule[2].name = hostile();
@@ -202,7 +203,7 @@ fn hostile_text_stays_text() {
 fn hostile_reasons_of_an_open_loop_stay_text() {
     let fixture = Fixture::rates().with(|trials| {
         for trial in trials {
-            trial.measured.as_mut().unwrap().generator_limited = Some(HOSTILE.to_owned());
+            trial.measured.as_mut().unwrap().generator_limited = Some(Reason::Text(HOSTILE.to_owned()));
         }
     });
     let page = page("hostile-open.html", &fixture);

@@ -76,7 +76,7 @@ pub(crate) fn json(run: &FinishedRun) -> Map<String, Value> {
         ("tool_version", json!(run.tool_version)),
         ("script", json!(run.script)),
         ("started_at", json!(run.started_at)),
-        ("validity", json!(run.validity)),
+        ("validity", json!(run.validity.words())),
         ("notes", json!(run.notes)),
         ("options", json!(without_passwords(run.options))),
         ("seed", json!(run.seed)),

@@ -1,4 +1,5 @@
 use super::*;
+use truetps_record::NoEvidence;
 
 fn figures(events: u64, length_s: f64) -> Figures {
     Figures {
@@ -51,7 +52,7 @@ fn document(style: FigureStyle, latest: &Figures) -> Value {
         tool_version: "0.1.0",
         script: "oltp_read_write",
         started_at: "2026-01-01T00:00:00Z",
-        validity: &Validity::Partial("interrupted".to_owned()),
+        validity: &Validity::partial(NoEvidence::Interrupted),
         notes: &["odd".to_owned()],
         options: &options,
         seed: None,

@@ -1,7 +1,7 @@
 //! The document of a run: printed with `--report-format=json`, and stored in the run folder.
 
 use serde_json::{Map, Value};
-use truetps_record::{Trial, Validity};
+use truetps_record::{NoEvidence, Trial, Validity};
 
 use super::facts;
 use super::folder::RecordedEnd;
@@ -29,12 +29,10 @@ pub(crate) fn errors(events: &EventTally) -> Vec<ScriptErrorCount> {
 pub(super) fn validity(ending: EventsEnding) -> Validity {
     match ending {
         EventsEnding::Complete => Validity::Valid,
-        EventsEnding::Failed => Validity::Invalid("a client failed: the reason was printed".to_owned()),
-        EventsEnding::Forced => Validity::Partial("--forced-shutdown ended it before all events had ended".to_owned()),
-        EventsEnding::Hanging => {
-            Validity::Partial("events had not ended long after --time (--drain-timeout)".to_owned())
-        }
-        EventsEnding::Interrupted => Validity::Partial("the user interrupted it".to_owned()),
+        EventsEnding::Failed => Validity::invalid(NoEvidence::ClientFailed { error: None }),
+        EventsEnding::Forced => Validity::partial(NoEvidence::ForcedShutdown),
+        EventsEnding::Hanging => Validity::partial(NoEvidence::DrainTimeout),
+        EventsEnding::Interrupted => Validity::partial(NoEvidence::Interrupted),
     }
 }
 

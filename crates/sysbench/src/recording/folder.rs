@@ -7,7 +7,8 @@ use truetps_driver::{Client, server_settings};
 use truetps_measure::was_suspended;
 use truetps_probe::clock;
 use truetps_record::{
-    Counts, EngineFacts, Experiment, ExperimentFolder, FolderError, Histogram, Interval, OtherRun, Phase, Validity,
+    Counts, EngineFacts, Experiment, ExperimentFolder, FolderError, Histogram, Interval, NoEvidence, OtherRun, Phase,
+    Validity,
 };
 use truetps_recording::{LiveView, LoadFacts, LoadProbe, RunsFolder, TrialEvent, TrialPlace, TrialRecorder, new_trial};
 
@@ -220,19 +221,15 @@ impl ScriptRecording {
     /// The validity of the figures after this ending.
     fn validity(&self, ending: EventsEnding, recorded: &RecordedSeries) -> Validity {
         if let Some(error) = &self.broken {
-            return Validity::Invalid(format!("not recorded to the end: {error}"));
+            return Validity::invalid(NoEvidence::NotRecorded { error: error.clone() });
         }
-        match (document::validity(ending), &self.reason) {
-            (Validity::Invalid(_), Some(reason)) => Validity::Invalid(format!("a client failed: {reason}")),
-            (Validity::Valid, _) if recorded.measured().is_none() => {
-                Validity::Invalid("the measured time was never reached".to_owned())
+        match document::validity(ending) {
+            Validity::Invalid(_) => Validity::invalid(NoEvidence::ClientFailed { error: self.reason.clone() }),
+            Validity::Valid if recorded.measured().is_none() => Validity::invalid(NoEvidence::NotMeasured),
+            Validity::Valid if recorded.measured().is_some_and(|measured| nothing_ended(&measured.sums.counts)) => {
+                Validity::invalid(NoEvidence::NothingEnded)
             }
-            (Validity::Valid, _)
-                if recorded.measured().is_some_and(|measured| nothing_ended(&measured.sums.counts)) =>
-            {
-                Validity::Invalid("no event ended in the measured time".to_owned())
-            }
-            (validity, _) => validity,
+            validity => validity,
         }
     }
 }

@@ -1,0 +1,276 @@
+//! Why a trial is no evidence, and why the load generator was the bottleneck: in `run.json` a code with its numbers. The
+//! words are here because the programs that record trials show them, too, and not only reports.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// A code with its numbers, or the words that schema version 1 had instead.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Reason<C> {
+    Text(String),
+    Code(C),
+}
+
+/// Why a trial is invalid or partial. `error` is the first message of the server or of the operating system; `log` has
+/// the last lines of the server's log, and is absent where truetps cannot read it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "code", rename_all = "snake_case")]
+pub enum NoEvidence {
+    Interrupted,
+    /// In a trial's file until the trial ends.
+    NotEnded,
+    /// In a trial's file until truetps has asked whether another session changed the server.
+    ServerNotChecked,
+    ForcedShutdown,
+    DrainTimeout,
+    NotStarted {
+        error: String,
+    },
+    NotRecorded {
+        error: String,
+    },
+    ServerNotPrepared {
+        error: String,
+    },
+    ServerDied {
+        status: String,
+        log: Option<String>,
+    },
+    ServerSilent {
+        error: String,
+        log: Option<String>,
+    },
+    ServerChanged {
+        change: String,
+    },
+    /// `at_limit`: the server limits the number of sessions.
+    NoClientConnected {
+        error: Option<String>,
+        at_limit: bool,
+    },
+    ClientsNotConnected {
+        clients: u32,
+        of: u32,
+        error: Option<String>,
+        at_limit: bool,
+    },
+    AllClientsLost {
+        error: Option<String>,
+    },
+    ClientsLost {
+        clients: u32,
+        error: Option<String>,
+    },
+    /// `hangs`: no client had an answer in that time.
+    ClientsUnanswered {
+        clients: u32,
+        of: u32,
+        seconds: u64,
+        hangs: bool,
+    },
+    ClientsUnfinished {
+        clients: u32,
+        of: u32,
+        seconds: f64,
+    },
+    ClientFailed {
+        error: Option<String>,
+    },
+    FatalError {
+        error: String,
+    },
+    TransactionsFailed {
+        failed: u64,
+        of: u64,
+        error: Option<String>,
+    },
+    FailedOutsideMeasure {
+        failed: u64,
+        error: Option<String>,
+    },
+    NotMeasured,
+    NothingScheduled {
+        seconds: f64,
+    },
+    NothingEnded,
+    GeneratorSuspended {
+        seconds: f64,
+    },
+}
+
+/// Why the load generator was the bottleneck. Shares are shares of the measured time, 0 to 1.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "code", rename_all = "snake_case")]
+pub enum GeneratorLimit {
+    /// A worker thread was on a CPU.
+    WorkerBusy { workers: u32, share: f64 },
+    /// A worker thread was on a CPU for more than this share: concluded from a record without a judgement.
+    WorkerBusyOver { share: f64 },
+    /// One percent of the starts were later than this although a client was free.
+    StartsLate { late_us_p99: f64 },
+    /// A worker thread was ready and had no core.
+    WorkerWaited { share: f64 },
+}
+
+impl<C> From<C> for Reason<C> {
+    fn from(code: C) -> Self {
+        Self::Code(code)
+    }
+}
+
+impl Reason<GeneratorLimit> {
+    /// Whether more cores are the remedy: more workers would wait, too.
+    pub fn lacks_cores(&self) -> bool {
+        match self {
+            Self::Code(limit) => matches!(limit, GeneratorLimit::WorkerWaited { .. }),
+            Self::Text(text) => text.contains("waited for a core"),
+        }
+    }
+}
+
+impl<C: fmt::Display> fmt::Display for Reason<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text(text) => f.write_str(text),
+            Self::Code(code) => code.fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for NoEvidence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Interrupted => f.write_str("interrupted"),
+            Self::NotEnded => f.write_str("truetps ended before the trial did"),
+            Self::ServerNotChecked => f.write_str("truetps ended before it had checked the server"),
+            Self::ForcedShutdown => f.write_str("--forced-shutdown ended it before all events had ended"),
+            Self::DrainTimeout => f.write_str("events had not ended long after --time (--drain-timeout)"),
+            Self::NotMeasured => f.write_str("the measure phase was never reached"),
+            Self::NothingEnded => f.write_str("no event ended in the measured time"),
+            Self::NotStarted { error: text } | Self::ServerChanged { change: text } => f.write_str(text),
+            Self::NotRecorded { error } => write!(f, "not recorded to the end: {error}"),
+            Self::ServerNotPrepared { error } => write!(f, "the server could not be prepared: {error}"),
+            Self::ServerDied { status, log } => write!(f, "the server died ({status}){}", LogTail(log)),
+            Self::ServerSilent { error, log } => write!(f, "the server no longer answers ({error}){}", LogTail(log)),
+            Self::NoClientConnected { error, at_limit } => {
+                write!(f, "no client could connect: {}{}", first(error.as_deref()), session_limit(*at_limit))
+            }
+            Self::ClientsNotConnected { clients, of, error, at_limit } => {
+                let (error, limit) = (first(error.as_deref()), session_limit(*at_limit));
+                write!(f, "{clients} of {of} clients could not connect: {error}{limit}")
+            }
+            Self::AllClientsLost { error } => {
+                write!(f, "all clients lost their connection: {}", first(error.as_deref()))
+            }
+            Self::ClientsLost { clients, error } => {
+                write!(f, "{clients} clients lost their connection: {}", first(error.as_deref()))
+            }
+            Self::ClientsUnanswered { clients, of, seconds, hangs } => {
+                // A server that answers some clients is slow.
+                let hangs = if *hangs { ": the server hangs" } else { ", while others were answered" };
+                write!(f, "{clients} of {of} clients had no answer {seconds} s after the end{hangs}")
+            }
+            Self::ClientsUnfinished { clients, of, seconds } => {
+                write!(f, "{clients} of {of} clients finished no transaction in the measured {seconds:.1} s")
+            }
+            Self::ClientFailed { error } => {
+                write!(f, "a client failed: {}", error.as_deref().unwrap_or("the reason was printed"))
+            }
+            Self::FatalError { error } => write!(f, "ended by an error that the plan calls fatal: {error}"),
+            Self::TransactionsFailed { failed, of, error } => {
+                write!(f, "{failed} of {of} transactions failed: {}", first(error.as_deref()))
+            }
+            Self::FailedOutsideMeasure { failed, error } => {
+                write!(f, "{failed} transactions failed outside the measure phase: {}", first(error.as_deref()))
+            }
+            Self::NothingScheduled { seconds } => {
+                write!(f, "nothing was scheduled in the measured {seconds:.1} s: raise the rate, or measure for longer")
+            }
+            Self::GeneratorSuspended { seconds } => write!(
+                f,
+                "the load generator was suspended for {seconds:.1} s (stopped, frozen, or its machine was paused)"
+            ),
+        }
+    }
+}
+
+fn first(error: Option<&str>) -> &str {
+    error.unwrap_or("no error was reported")
+}
+
+fn session_limit(at_limit: bool) -> &'static str {
+    if at_limit { " (truetps needs one more session than the number of clients)" } else { "" }
+}
+
+struct LogTail<'a>(&'a Option<String>);
+
+impl fmt::Display for LogTail<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.as_deref() {
+            None => Ok(()),
+            Some("") => f.write_str("; its log is empty"),
+            Some(lines) => write!(f, "; last log lines: {lines}"),
+        }
+    }
+}
+
+impl fmt::Display for GeneratorLimit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::WorkerBusy { workers, share } => {
+                let busy = share * 100.0;
+                write!(f, "one of {workers} worker threads was busy for {busy:.0} % of its time; use more workers")
+            }
+            Self::WorkerBusyOver { share } => {
+                write!(f, "a worker was on a CPU for more than {:.0} % of the time", share * 100.0)
+            }
+            Self::StartsLate { late_us_p99 } => {
+                let ms = late_us_p99 / 1e3;
+                write!(f, "1 % of the starts were more than {ms:.1} ms late although a client was free")
+            }
+            Self::WorkerWaited { share } => {
+                write!(f, "a worker thread waited for a core for {:.0} % of its time", share * 100.0)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reason_is_a_code_with_its_numbers() {
+        let reason = Reason::from(NoEvidence::TransactionsFailed { failed: 3, of: 10, error: None });
+        let json = serde_json::to_value(&reason).unwrap();
+        let expect = serde_json::json!({ "code": "transactions_failed", "failed": 3, "of": 10, "error": null });
+        assert_eq!(json, expect);
+        assert_eq!(serde_json::from_value::<Reason<NoEvidence>>(json).unwrap(), reason);
+        assert_eq!(reason.to_string(), "3 of 10 transactions failed: no error was reported");
+    }
+
+    #[test]
+    fn the_words_of_an_old_record_are_kept() {
+        let text = "a worker thread waited for a core for 36 % of its time";
+        let old: Reason<GeneratorLimit> = serde_json::from_value(text.into()).unwrap();
+        assert_eq!(old, Reason::Text(text.to_owned()));
+        assert_eq!(serde_json::to_value(&old).unwrap(), text);
+        assert!(old.lacks_cores());
+        let new = Reason::from(GeneratorLimit::WorkerWaited { share: 0.36 });
+        assert_eq!(new.to_string(), text);
+        assert!(new.lacks_cores());
+        assert!(!Reason::from(GeneratorLimit::StartsLate { late_us_p99: 2500.0 }).lacks_cores());
+    }
+
+    #[test]
+    fn a_log_may_be_unreadable_or_empty() {
+        let died = |log: Option<&str>| {
+            NoEvidence::ServerDied { status: "signal 9".to_owned(), log: log.map(str::to_owned) }.to_string()
+        };
+        assert_eq!(died(None), "the server died (signal 9)");
+        assert_eq!(died(Some("")), "the server died (signal 9); its log is empty");
+        assert_eq!(died(Some("a | b")), "the server died (signal 9); last log lines: a | b");
+    }
+}
