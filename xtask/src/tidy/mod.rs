@@ -1,6 +1,7 @@
 //! Checks on the tree that no compiler makes.
 
 mod edges;
+mod invariants;
 mod names;
 mod phrases;
 
@@ -34,6 +35,7 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
     for file in &files {
         let (name, text) = read(root, file)?;
         problems.extend(code_problems(&name, &text).chain(phrases::problems(&name, &text)));
+        problems.extend(invariants::problems(&name, &text));
         types.add(&name, &text);
     }
     problems.extend(types.problems());
