@@ -356,7 +356,7 @@ impl Figure {
     }
 
     /// The word that `--fail-if` takes in place of the key: `p99`, `max_gap`.
-    pub(crate) fn short_key(self) -> Option<&'static str> {
+    pub fn short_key(self) -> Option<&'static str> {
         self.key().strip_prefix("response_us_").or_else(|| self.key().strip_suffix("_ms"))
     }
 

@@ -42,6 +42,8 @@ mod fixture_open;
 #[cfg(test)]
 mod fixture_watched;
 #[cfg(test)]
+mod reference_tests;
+#[cfg(test)]
 mod schema_check;
 
 pub use self::csv::csv;
