@@ -124,8 +124,8 @@ macro_rules! figures {
         impl Figure {
             pub const ALL: &[Self] = &[$(Self::$figure),*];
 
-            fn row(self) -> &'static FigureEntry {
-                static ROWS: &[FigureEntry] = &[$(FigureEntry {
+            fn entry(self) -> &'static FigureEntry {
+                static ENTRIES: &[FigureEntry] = &[$(FigureEntry {
                     key: $key,
                     name: $name,
                     about: $about,
@@ -136,7 +136,7 @@ macro_rules! figures {
                     places: &[$(FigurePlace::$place),*],
                     source: $source,
                 }),*];
-                &ROWS[self as usize]
+                &ENTRIES[self as usize]
             }
         }
     };
@@ -294,37 +294,37 @@ fn number(stalls: &Stalls, kind: StallKind) -> Option<f64> {
 impl Figure {
     /// As CSV, JSON and `--fail-if` have it: with its unit last.
     pub fn key(self) -> &'static str {
-        self.row().key
+        self.entry().key
     }
 
     /// For people.
     pub fn name(self) -> &'static str {
-        self.row().name
+        self.entry().name
     }
 
     /// One sentence for the reference.
     pub fn about(self) -> &'static str {
-        self.row().about.trim()
+        self.entry().about.trim()
     }
 
     pub fn group(self) -> FigureGroup {
-        self.row().group
+        self.entry().group
     }
 
     pub fn unit(self) -> FigureUnit {
-        self.row().unit
+        self.entry().unit
     }
 
     pub fn better(self) -> Better {
-        self.row().better
+        self.entry().better
     }
 
     pub fn over_trials(self) -> OverTrials {
-        self.row().over
+        self.entry().over
     }
 
     pub fn is_shown(self, place: FigurePlace) -> bool {
-        self.row().places.contains(&place)
+        self.entry().places.contains(&place)
     }
 
     /// A line of the cost ledger: of one transaction.
@@ -367,7 +367,7 @@ impl Figure {
             return line.per_tx();
         }
         let measured = trial.measured.as_ref();
-        match self.row().source {
+        match self.entry().source {
             FigureSource::Trial(of) => of(trial),
             FigureSource::Measured(of) => of(measured?),
             FigureSource::OpenLoop(of) => of(measured?, measured?.open_loop.as_ref()?),
@@ -421,6 +421,8 @@ impl Serialize for FigureValues {
 mod tests {
     use std::collections::BTreeSet;
 
+    use truetps_record::{LatencyFigures, Slo};
+
     use super::*;
 
     #[test]
@@ -438,6 +440,28 @@ mod tests {
                 FigureUnit::Count | FigureUnit::PerSecond | FigureUnit::Share => continue,
             };
             assert!(key.split('_').any(|word| word == unit), "{key}");
+        }
+    }
+
+    /// `Slo` judges within a run, where no analysis is: its times are those of the table.
+    #[test]
+    fn an_slo_has_all_response_times() {
+        let is_time = |figure: &&Figure| figure.group() == FigureGroup::Own && figure.unit() == FigureUnit::Us;
+        let slow = LatencyFigures {
+            response_us_p50: Some(50.0),
+            response_us_p95: Some(95.0),
+            response_us_p99: Some(99.0),
+            response_us_p999: Some(999.0),
+            response_us_max: Some(1000.0),
+            ..LatencyFigures::default()
+        };
+        let measured = Measured { response: slow, ..Measured::default() };
+        for figure in Figure::ALL.iter().filter(is_time) {
+            let FigureSource::Measured(of) = figure.entry().source else { panic!("{figure:?}") };
+            let name = figure.short_key().unwrap();
+            let is_kept = |us: f64| format!("{name}<{us}us").parse::<Slo>().unwrap().broken_by(&measured).is_none();
+            let us = of(&measured).unwrap();
+            assert_eq!((is_kept(us), is_kept(us + 1.0)), (false, true), "{name}");
         }
     }
 }

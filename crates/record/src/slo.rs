@@ -24,7 +24,20 @@ struct SloCondition {
     text: String,
 }
 
-const FIGURES: [&str; 7] = ["mean", "p50", "p95", "p99", "p999", "max", FAILED];
+type SloFigure = fn(&Measured) -> Option<f64>;
+
+const FIGURES: [(&str, SloFigure); 7] = [
+    ("mean", |it| it.response.response_us_mean),
+    ("p50", |it| it.response.response_us_p50),
+    ("p95", |it| it.response.response_us_p95),
+    ("p99", |it| it.response.response_us_p99),
+    ("p999", |it| it.response.response_us_p999),
+    ("max", |it| it.response.response_us_max),
+    (FAILED, |it| {
+        let ended = it.counts.ok + it.counts.failed;
+        (ended > 0).then(|| it.counts.failed as f64 / ended as f64)
+    }),
+];
 const FAILED: &str = "failed";
 const UNITS_US: [(&str, f64); 6] = [("us", 1.0), ("µs", 1.0), ("ms", 1e3), ("s", 1e6), ("min", 6e7), ("h", 3.6e9)];
 
@@ -49,19 +62,8 @@ impl Slo {
 
 impl SloCondition {
     fn value(&self, measured: &Measured) -> Option<f64> {
-        let response = &measured.response;
-        match self.figure {
-            "mean" => response.response_us_mean,
-            "p50" => response.response_us_p50,
-            "p95" => response.response_us_p95,
-            "p99" => response.response_us_p99,
-            "p999" => response.response_us_p999,
-            "max" => response.response_us_max,
-            _ => {
-                let ended = measured.counts.ok + measured.counts.failed;
-                (ended > 0).then(|| measured.counts.failed as f64 / ended as f64)
-            }
-        }
+        let (_, value) = FIGURES.iter().find(|(figure, _)| *figure == self.figure)?;
+        value(measured)
     }
 }
 
@@ -79,10 +81,11 @@ fn condition(text: &str) -> Result<SloCondition, String> {
         return Err(format!("`{text}` is not of the form FIGURE<LIMIT, such as p99<1s"));
     };
     let figure = figure.trim().replace("p99.9", "p999");
-    let Some(figure) = FIGURES.into_iter().find(|known| *known == figure) else {
-        let near = near_matches(&figure, FIGURES);
+    let names = FIGURES.map(|(name, _)| name);
+    let Some(figure) = names.into_iter().find(|known| *known == figure) else {
+        let near = near_matches(&figure, names);
         let hint = if near.is_empty() { String::new() } else { format!("; did you mean `{}`?", near.join("` or `")) };
-        return Err(format!("`{figure}` is none of the figures {}{hint}", FIGURES.join(", ")));
+        return Err(format!("`{figure}` is none of the figures {}{hint}", names.join(", ")));
     };
     let limit = limit.trim_start_matches('=').trim();
     let below = if figure == FAILED { share(limit) } else { time_us(limit) };

@@ -158,10 +158,12 @@ fn line(figure: Figure) -> String {
     format!("| `{}` | {unit} | {better} | {over} | {compared} | {} |", figure.key(), figure.about())
 }
 
+type IsOf = fn(Figure) -> bool;
+
 /// The lines of each table of the page.
 #[test]
 fn the_reference_has_all_figures() {
-    let tables: [(&str, fn(Figure) -> bool); 5] = [
+    let tables: [(&str, IsOf); 5] = [
         ("own", |figure| figure.group() == FigureGroup::Own),
         ("engine", |figure| figure.group() == FigureGroup::Engine),
         ("open loop", |figure| figure.group() == FigureGroup::OpenLoop),
