@@ -172,7 +172,7 @@ fn test(
     let recording =
         CompatRecording::begin(place, plan(settings, script), &turns(settings), server, endpoint, command, workers);
     let recording = recording.map_err(|error| failed(error.to_string()))?;
-    recording.show_in(settings.ui.then(|| (world.live_view)(NAME)).transpose().map_err(failed)?);
+    recording.show_in(settings.output.ui.then(|| (world.live_view)(NAME)).transpose().map_err(failed)?);
     let mut bench = SlapRun {
         settings,
         script,
@@ -254,7 +254,7 @@ fn plan(settings: &SlapSettings, script: &SlapScript) -> Plan {
         design: Design { blocks, seed: settings.seed, aa_pair: false, ..Design::default() },
         // Only for runs that are kept or shown.
         probe: ProbeSpec {
-            enabled: settings.probe.enabled && (settings.ui || settings.runs.is_some()),
+            enabled: settings.probe.enabled && (settings.output.ui || settings.runs.is_some()),
             ..settings.probe.clone()
         },
         quick: QuickOverrides::default(),

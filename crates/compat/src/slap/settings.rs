@@ -58,8 +58,6 @@ pub(super) struct SlapSettings {
     pub(super) workers: u32,
     pub(super) runs: Option<PathBuf>,
     pub(super) probe: ProbeSpec,
-    /// Whether the runs are shown live.
-    pub(super) ui: bool,
 }
 
 /// The source of the statements.
@@ -80,9 +78,11 @@ pub(super) struct Engine {
     pub(super) options: String,
 }
 
-/// What is printed.
+/// What is printed and shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct OutputSettings {
+    /// Whether the runs are shown live.
+    pub(super) ui: bool,
     pub(super) silent: bool,
     pub(super) verbose: u32,
     pub(super) classic: bool,
@@ -137,6 +137,7 @@ impl SlapSettings {
             keeps_schema: words.is_on("no-drop"),
             only_prints: words.is_on("only-print"),
             output: OutputSettings {
+                ui: words.is_on("ui"),
                 silent: words.is_on("silent") || csv != Csv::Off,
                 verbose: words.count("verbose"),
                 classic: words.is_on("classic"),
@@ -152,7 +153,6 @@ impl SlapSettings {
                 folder => Some(folder.into()),
             },
             probe: words.text("probe-interval").map_or_else(|| Ok(ProbeSpec::default()), probe)?,
-            ui: words.is_on("ui"),
         })
     }
 
