@@ -1,19 +1,19 @@
 //! The loop of a worker: it starts transactions when they are due and handles their results.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
 use truetps_driver::{DriverError, Reply, SessionEvent};
-use truetps_measure::{AttemptFailure, Recorder, Timeline, WorkerInterval, WorkerPace, ns};
+use truetps_measure::{ARRIVALS_MAX, AttemptFailure, Recorder, Timeline, WorkerInterval, WorkerPace, ns};
 use truetps_record::Phase;
 
 use crate::client::{ClientState, EngineClient};
 use crate::policy::{FailureAction, Policy};
-use crate::worker::{EARLY_RATE_MAX, LOOK, Worker};
+use crate::quota::CountedEnd;
+use crate::reconnect::WakeQueue;
+use crate::worker::{EARLY_RATE_MAX, LOOK, SharedRun, Worker};
 
 /// Time limit for counting the starts up to the very end.
 const LAST_PATIENCE: Duration = Duration::from_secs(1);
@@ -48,9 +48,11 @@ pub(crate) struct Drive<'w, 'a> {
     pub(crate) policy: Policy<'a>,
     pub(crate) pace: WorkerPace,
     /// When clients without a connection have their next action.
-    pub(crate) wakes: BinaryHeap<Reverse<(u64, u32)>>,
+    pub(crate) wakes: WakeQueue,
     /// Whether the worker has reported that it has nothing more to start.
-    pub(crate) has_left_work: bool,
+    has_left_work: bool,
+    /// Set when the drain begins.
+    drain_ends_ns: Option<u64>,
     pub(crate) end: WorkerEnd,
 }
 
@@ -67,8 +69,9 @@ impl<'w, 'a> Drive<'w, 'a> {
             worker,
             timeline,
             pace,
-            wakes: BinaryHeap::new(),
+            wakes: WakeQueue::default(),
             has_left_work: false,
+            drain_ends_ns: None,
             end: WorkerEnd::default(),
         }
     }
@@ -79,27 +82,7 @@ impl<'w, 'a> Drive<'w, 'a> {
             std::thread::sleep(left);
         }
         self.begin();
-        let mut drain_ends_ns = None;
-        loop {
-            let now_ns = self.timeline.now_ns();
-            self.tick(now_ns);
-            let is_draining = self.recorder.phase() == Phase::Drain;
-            if is_draining {
-                let patience_ns = ns(self.worker.shared.drain_timeout);
-                let ends_ns = *drain_ends_ns.get_or_insert(now_ns.saturating_add(patience_ns));
-                if self.recorder.tally.in_flight() == 0 || now_ns >= ends_ns {
-                    break;
-                }
-            } else {
-                self.start_due(now_ns);
-                self.wake(now_ns)?;
-                self.end_with_the_schedule();
-            }
-            let until_end = Duration::from_nanos(self.recorder.next_end_ns().saturating_sub(now_ns));
-            let due_ns = if is_draining { u64::MAX } else { self.next_due_ns() };
-            self.worker.wait(until_end.min(LOOK), now_ns, due_ns)?;
-            self.take_replies();
-        }
+        while self.turn()? {}
         let now_ns = self.timeline.now_ns();
         let is_away = |client: &&EngineClient| client.absence.as_ref().is_some_and(|absence| !absence.is_planned);
         let away = self.worker.clients.iter().filter(is_away).count();
@@ -111,8 +94,41 @@ impl<'w, 'a> Drive<'w, 'a> {
         Ok(self.end)
     }
 
+    /// One turn of the loop; returns whether another one follows.
+    fn turn(&mut self) -> io::Result<bool> {
+        let now_ns = self.timeline.now_ns();
+        self.tick(now_ns);
+        let due_ns = if self.recorder.phase() == Phase::Drain {
+            if self.is_drained(now_ns) {
+                return Ok(false);
+            }
+            u64::MAX
+        } else {
+            self.start_due(now_ns);
+            self.wake(now_ns)?;
+            self.end_with_the_schedule();
+            self.next_due_ns()
+        };
+        let until_end = Duration::from_nanos(self.recorder.next_end_ns().saturating_sub(now_ns));
+        self.worker.wait(until_end.min(LOOK), now_ns, due_ns)?;
+        self.take_replies();
+        Ok(true)
+    }
+
+    /// Whether nothing is in flight any more, or the drain has lasted too long.
+    fn is_drained(&mut self, now_ns: u64) -> bool {
+        let patience_ns = ns(self.worker.shared.drain_timeout);
+        let ends_ns = *self.drain_ends_ns.get_or_insert(now_ns.saturating_add(patience_ns));
+        self.recorder.tally.in_flight() == 0 || now_ns >= ends_ns
+    }
+
+    /// Assigns each client its share of the quota, and starts the clients. Those without a share are finished at once,
+    /// even in the warm-up.
     fn begin(&mut self) {
-        self.hand_out_shares();
+        let SharedRun { quota, clients: all, .. } = self.worker.shared;
+        for client in &mut self.worker.clients {
+            client.share_left = quota.share(client.number, *all);
+        }
         for slot in 0..self.worker.clients.len() {
             let client = &self.worker.clients[slot];
             match (client.state, client.share_left) {
@@ -125,7 +141,7 @@ impl<'w, 'a> Drive<'w, 'a> {
 
     /// Time of the next action that needs no event from a socket.
     fn next_due_ns(&self) -> u64 {
-        let wake_ns = self.wakes.peek().map_or(u64::MAX, |Reverse((at_ns, _))| *at_ns);
+        let wake_ns = self.wakes.next_ns();
         // A start that is scheduled after the end does not count.
         let is_start = |due: &u64| *due < self.timeline.end_ns() && !self.schedule_is_over();
         let start_ns = Some(self.pace.next_due_ns()).filter(is_start);
@@ -232,6 +248,52 @@ impl<'w, 'a> Drive<'w, 'a> {
         }
     }
 
+    /// Queues starts of the current phase that are scheduled before `until_ns`, at most some thousands; returns whether
+    /// these were all. The end may have moved closer in between.
+    fn arrive_some(&mut self, until_ns: u64) -> bool {
+        let quota = &self.worker.shared.quota;
+        let is_limited = quota.counts_starts() && self.recorder.phase() == Phase::Measure;
+        let until_ns = until_ns.min(self.timeline.end_ns());
+        let arrived = self.pace.arrive(until_ns, || !is_limited || quota.take_starts(1) == 1);
+        self.recorder.tally.scheduled(arrived);
+        arrived < ARRIVALS_MAX
+    }
+
+    /// The measure phase begins: transactions in flight or waiting are part of its number.
+    fn count_carried_in(&self) {
+        let tally = &self.recorder.tally;
+        self.worker.shared.quota.take_starts(tally.in_flight() + tally.queued());
+    }
+
+    /// Whether all requested starts have been scheduled.
+    fn schedule_is_over(&self) -> bool {
+        self.recorder.phase() != Phase::WarmUp && self.worker.shared.quota.schedule_is_over()
+    }
+
+    /// This number of starts of an open loop have ended, or were skipped. Ends the measure phase with the last one.
+    fn settle_starts(&self, starts: u64) {
+        if starts > 0 && self.recorder.phase() == Phase::Measure && self.worker.shared.quota.settle_starts(starts) {
+            self.timeline.end_now();
+        }
+    }
+
+    /// Ends the measure phase when the schedule is over and no worker has a start to make or to wait for: starts that
+    /// wait for lost clients never end.
+    fn end_with_the_schedule(&mut self) {
+        if self.has_left_work || !self.schedule_is_over() || self.recorder.tally.in_flight() > 0 {
+            return;
+        }
+        // Waiting starts are for clients that reconnect: connected clients have been asked already.
+        let may_come_back = |client: &EngineClient| matches!(client.state, ClientState::Connecting | ClientState::Away);
+        if self.recorder.tally.queued() > 0 && self.worker.clients.iter().any(may_come_back) {
+            return;
+        }
+        self.has_left_work = true;
+        if self.worker.shared.quota.leave_worker() {
+            self.timeline.end_now();
+        }
+    }
+
     fn take_replies(&mut self) {
         let events = std::mem::take(&mut self.worker.events);
         for event in &events {
@@ -324,6 +386,59 @@ impl<'w, 'a> Drive<'w, 'a> {
         self.recorder.tally.failed(failure, action == FailureAction::Ignore);
         self.end_run_if(action, failure);
         self.transaction_ended(slot, now_ns);
+    }
+
+    /// The client in this slot has just ended a transaction, successfully or not: decides what it does next.
+    fn transaction_ended(&mut self, slot: usize, now_ns: u64) {
+        self.worker.clients[slot].has_finished |= self.recorder.phase() == Phase::Measure;
+        let is_reached = self.count_down(slot, now_ns);
+        let has_share = self.worker.clients[slot].share_left.is_some();
+        let is_worn = self.is_worn(slot);
+        if is_reached && (has_share || is_worn) {
+            self.finish(slot);
+        } else if is_worn && now_ns < self.timeline.end_ns() {
+            self.renew(slot, now_ns);
+        } else {
+            self.is_free(slot, now_ns);
+        }
+    }
+
+    /// Counts a transaction that has ended, if its number matters; returns whether the client need not start another
+    /// one. Ends the measure phase when all clients together have reached the number.
+    pub(crate) fn count_down(&mut self, slot: usize, now_ns: u64) -> bool {
+        let quota = &self.worker.shared.quota;
+        // The current interval contains `now_ns`: the quota and the recorder count in the same phase.
+        if !quota.is_limited() || self.recorder.phase() != Phase::Measure {
+            return false;
+        }
+        if quota.counts_starts() {
+            self.end.last_end_ns = Some(now_ns - self.timeline.measure_start_ns());
+            self.settle_starts(1);
+            return self.schedule_is_over() && self.recorder.tally.queued() == 0;
+        }
+        if let Some(left) = &mut self.worker.clients[slot].share_left {
+            *left = left.saturating_sub(1);
+            self.end.last_end_ns = Some(now_ns - self.timeline.measure_start_ns());
+            return *left == 0;
+        }
+        let counted = quota.count_end();
+        if counted == CountedEnd::Last {
+            self.timeline.end_now();
+        }
+        counted != CountedEnd::MoreLeft
+    }
+
+    /// The client has finished: it stays connected until the end.
+    pub(crate) fn finish(&mut self, slot: usize) {
+        self.worker.clients[slot].state = ClientState::Done;
+        self.leave_work();
+    }
+
+    /// One client less has work left. Ends the measure phase if it was the last one.
+    pub(crate) fn leave_work(&self) {
+        if self.worker.shared.quota.leave_client() {
+            self.timeline.end_now();
+        }
     }
 
     pub(crate) fn end_run_if(&self, action: FailureAction, failure: &AttemptFailure) {

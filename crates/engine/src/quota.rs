@@ -1,134 +1,103 @@
-//! A number of transactions that ends the measure phase, and what a client does after each of its transactions.
+//! What is left of a number of transactions that ends the measure phase, and who still works for it.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use truetps_measure::{ARRIVALS_MAX, Quota};
-use truetps_record::Phase;
+use truetps_measure::Quota;
 
-use crate::client::{ClientState, EngineClient};
-use crate::drive::Drive;
+/// Shared by all workers. Nothing is written for a transaction without a quota.
+pub(crate) struct QuotaCount {
+    quota: Option<Quota>,
+    /// Whether the schedule of an open loop ends with the number.
+    counts_starts: bool,
+    /// For [`Quota::Together`]: transactions that may still end before the measure phase is over.
+    transactions_left: AtomicU64,
+    /// The same in an open loop: starts that may still be scheduled in the measure phase.
+    starts_left: AtomicU64,
+    /// … and workers that may still have something to start.
+    workers_at_work: AtomicU32,
+    /// Clients that are neither lost nor finished.
+    clients_at_work: AtomicU32,
+}
 
-impl Drive<'_, '_> {
-    /// The client in this slot has just ended a transaction, successfully or not: decides what it does next.
-    pub(crate) fn transaction_ended(&mut self, slot: usize, now_ns: u64) {
-        self.worker.clients[slot].has_finished |= self.recorder.phase() == Phase::Measure;
-        let is_reached = self.count_down(slot, now_ns);
-        let has_share = self.worker.clients[slot].share_left.is_some();
-        let is_worn = self.is_worn(slot);
-        if is_reached && (has_share || is_worn) {
-            self.finish(slot);
-        } else if is_worn && now_ns < self.timeline.end_ns() {
-            self.renew(slot, now_ns);
-        } else {
-            self.is_free(slot, now_ns);
+/// The effect of a transaction that has ended, on a number that all clients share.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CountedEnd {
+    /// More must end.
+    MoreLeft,
+    /// It was the last one of the number.
+    Last,
+    /// It came after the last one.
+    Beyond,
+}
+
+impl QuotaCount {
+    pub(crate) fn new(quota: Option<Quota>, is_open: bool, workers: u32) -> Self {
+        let together = if let Some(Quota::Together(all)) = quota { all } else { 0 };
+        Self {
+            quota,
+            counts_starts: is_open && matches!(quota, Some(Quota::Together(_))),
+            transactions_left: AtomicU64::new(together),
+            starts_left: AtomicU64::new(together),
+            workers_at_work: AtomicU32::new(workers),
+            clients_at_work: AtomicU32::new(0),
         }
     }
 
-    /// Counts a transaction that has ended, if its number matters; returns whether the client need not start another
-    /// one. Ends the measure phase when all clients together have reached the number.
-    pub(crate) fn count_down(&mut self, slot: usize, now_ns: u64) -> bool {
-        let Some(quota) = self.worker.shared.quota else { return false };
-        // The current interval contains `now_ns`: the quota and the recorder count in the same phase.
-        if self.recorder.phase() != Phase::Measure {
-            return false;
-        }
-        match (quota, &mut self.worker.clients[slot].share_left) {
-            (Quota::Together(_), _) if self.pace.is_open() => {
-                self.end.last_end_ns = Some(now_ns - self.timeline.measure_start_ns());
-                self.settle_starts(1);
-                self.schedule_is_over() && self.recorder.tally.queued() == 0
-            }
-            (Quota::Together(all), _) => {
-                let left = self.worker.shared.transactions_left.fetch_sub(1, Ordering::Relaxed);
-                if left == 1 {
-                    self.timeline.end_now();
-                }
-                // Below 0 it wraps to the largest number.
-                left <= 1 || left > all
-            }
-            (Quota::Each(_), Some(left)) => {
-                *left = left.saturating_sub(1);
-                self.end.last_end_ns = Some(now_ns - self.timeline.measure_start_ns());
-                *left == 0
-            }
-            (Quota::Each(_), None) => false,
+    /// So many clients have connected.
+    pub(crate) fn begin(&self, clients: u32) {
+        self.clients_at_work.store(clients, Ordering::Relaxed);
+    }
+
+    #[inline]
+    pub(crate) fn is_limited(&self) -> bool {
+        self.quota.is_some()
+    }
+
+    #[inline]
+    pub(crate) fn counts_starts(&self) -> bool {
+        self.counts_starts
+    }
+
+    /// The share of client number `client` of `clients`; `None`: it has no share of its own.
+    pub(crate) fn share(&self, client: u32, clients: u32) -> Option<u64> {
+        self.quota?.share(client, clients)
+    }
+
+    /// A transaction of a closed loop has ended.
+    pub(crate) fn count_end(&self) -> CountedEnd {
+        let Some(Quota::Together(all)) = self.quota else { return CountedEnd::MoreLeft };
+        match self.transactions_left.fetch_sub(1, Ordering::Relaxed) {
+            1 => CountedEnd::Last,
+            // Below 0 it wraps to the largest number.
+            left if left == 0 || left > all => CountedEnd::Beyond,
+            _ => CountedEnd::MoreLeft,
         }
     }
 
     /// Whether all requested starts have been scheduled.
     pub(crate) fn schedule_is_over(&self) -> bool {
-        let shared = self.worker.shared;
-        let is_limited = matches!(shared.quota, Some(Quota::Together(_))) && self.pace.is_open();
-        is_limited && self.recorder.phase() != Phase::WarmUp && shared.starts_left.load(Ordering::Relaxed) == 0
+        self.counts_starts && self.starts_left.load(Ordering::Relaxed) == 0
     }
 
-    /// Queues starts of the current phase that are scheduled before `until_ns`, at most some thousands; returns whether
-    /// these were all. The end may have moved closer in between.
-    pub(crate) fn arrive_some(&mut self, until_ns: u64) -> bool {
-        let shared = self.worker.shared;
-        let is_limited = matches!(shared.quota, Some(Quota::Together(_))) && self.recorder.phase() == Phase::Measure;
-        let until_ns = until_ns.min(self.timeline.end_ns());
-        let arrived = self.pace.arrive(until_ns, || !is_limited || take_up_to(&shared.starts_left, 1) == 1);
-        self.recorder.tally.scheduled(arrived);
-        arrived < ARRIVALS_MAX
+    /// Takes up to this number of starts from the schedule; returns how many there were.
+    pub(crate) fn take_starts(&self, starts: u64) -> u64 {
+        if self.counts_starts { take_up_to(&self.starts_left, starts) } else { starts }
     }
 
-    /// The measure phase begins: transactions in flight or waiting are part of its number.
-    pub(crate) fn count_carried_in(&self) {
-        if self.worker.shared.quota.is_some() && self.pace.is_open() {
-            let carried_in = self.recorder.tally.in_flight() + self.recorder.tally.queued();
-            take_up_to(&self.worker.shared.starts_left, carried_in);
-        }
+    /// Starts have ended, or were skipped; returns whether all have now.
+    pub(crate) fn settle_starts(&self, starts: u64) -> bool {
+        let left = &self.transactions_left;
+        self.counts_starts && take_up_to(left, starts) > 0 && left.load(Ordering::Relaxed) == 0
     }
 
-    /// This number of starts of an open loop have ended, or were skipped. Ends the measure phase with the last one.
-    pub(crate) fn settle_starts(&self, starts: u64) {
-        let is_counted = matches!(self.worker.shared.quota, Some(Quota::Together(_)));
-        if starts == 0 || !is_counted || self.recorder.phase() != Phase::Measure {
-            return;
-        }
-        let left = &self.worker.shared.transactions_left;
-        if take_up_to(left, starts) > 0 && left.load(Ordering::Relaxed) == 0 {
-            self.timeline.end_now();
-        }
+    /// A worker has nothing more to start; returns whether it was the last one.
+    pub(crate) fn leave_worker(&self) -> bool {
+        self.workers_at_work.fetch_sub(1, Ordering::Relaxed) == 1
     }
 
-    /// Ends the measure phase when the schedule is over and no worker has a start to make or to wait for: starts that
-    /// wait for lost clients never end.
-    pub(crate) fn end_with_the_schedule(&mut self) {
-        if self.has_left_work || !self.schedule_is_over() || self.recorder.tally.in_flight() > 0 {
-            return;
-        }
-        // Waiting starts are for clients that reconnect: connected clients have been asked already.
-        let may_come_back = |client: &EngineClient| matches!(client.state, ClientState::Connecting | ClientState::Away);
-        if self.recorder.tally.queued() > 0 && self.worker.clients.iter().any(may_come_back) {
-            return;
-        }
-        self.has_left_work = true;
-        if self.worker.shared.workers_at_work.fetch_sub(1, Ordering::Relaxed) == 1 {
-            self.timeline.end_now();
-        }
-    }
-
-    /// Assigns each client its share. Clients without a share are finished at once, even in the warm-up.
-    pub(crate) fn hand_out_shares(&mut self) {
-        let (Some(quota), all) = (self.worker.shared.quota, self.worker.shared.clients) else { return };
-        for client in &mut self.worker.clients {
-            client.share_left = quota.share(client.number, all);
-        }
-    }
-
-    /// The client has finished: it stays connected until the end.
-    pub(crate) fn finish(&mut self, slot: usize) {
-        self.worker.clients[slot].state = ClientState::Done;
-        self.leave_work();
-    }
-
-    /// One client less has work left. Ends the measure phase if it was the last one.
-    pub(crate) fn leave_work(&self) {
-        if self.worker.shared.clients_at_work.fetch_sub(1, Ordering::Relaxed) == 1 {
-            self.timeline.end_now();
-        }
+    /// A client has no work left; returns whether it was the last one.
+    pub(crate) fn leave_client(&self) -> bool {
+        self.clients_at_work.fetch_sub(1, Ordering::Relaxed) == 1
     }
 }
 
@@ -136,4 +105,27 @@ impl Drive<'_, '_> {
 fn take_up_to(left: &AtomicU64, wanted: u64) -> u64 {
     let take = |left: u64| Some(left.saturating_sub(wanted));
     left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).unwrap_or_default().min(wanted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_common_number_ends_once() {
+        let count = QuotaCount::new(Some(Quota::Together(2)), false, 1);
+        let ends: Vec<_> = (0..4).map(|_| count.count_end()).collect();
+        assert_eq!(ends, [CountedEnd::MoreLeft, CountedEnd::Last, CountedEnd::Beyond, CountedEnd::Beyond]);
+        assert!(!count.settle_starts(1) && !count.schedule_is_over() && count.take_starts(9) == 9);
+        assert_eq!(QuotaCount::new(None, false, 1).count_end(), CountedEnd::MoreLeft);
+    }
+
+    #[test]
+    fn a_schedule_ends_with_its_starts() {
+        let count = QuotaCount::new(Some(Quota::Together(3)), true, 2);
+        assert_eq!((count.take_starts(2), count.take_starts(2), count.schedule_is_over()), (2, 1, true));
+        assert!(!count.settle_starts(0) && !count.settle_starts(2) && count.settle_starts(1));
+        assert!(!count.settle_starts(1), "they have ended before");
+        assert!(!count.leave_worker() && count.leave_worker());
+    }
 }

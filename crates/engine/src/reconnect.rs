@@ -1,6 +1,7 @@
 //! Clients whose connection broke, or is to be renewed, and how they reconnect.
 
 use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::io;
 use std::time::Duration;
 
@@ -25,6 +26,30 @@ const FULL_MAX: Duration = Duration::from_secs(1);
 const FULL_PAUSE: Duration = Duration::from_millis(20);
 /// Time limit of one attempt.
 const ATTEMPT_MAX: Duration = Duration::from_secs(5);
+
+/// When clients without a connection have their next action.
+#[derive(Default)]
+pub(crate) struct WakeQueue(BinaryHeap<Reverse<(u64, usize)>>);
+
+impl WakeQueue {
+    #[inline]
+    pub(crate) fn next_ns(&self) -> u64 {
+        self.0.peek().map_or(u64::MAX, |Reverse((at_ns, _))| *at_ns)
+    }
+
+    fn push(&mut self, at_ns: u64, slot: usize) {
+        self.0.push(Reverse((at_ns, slot)));
+    }
+
+    /// Takes a client whose action is due, with the time that was set.
+    #[inline]
+    fn pop_due(&mut self, now_ns: u64) -> Option<(u64, usize)> {
+        if self.next_ns() > now_ns {
+            return None;
+        }
+        self.0.pop().map(|Reverse(due)| due)
+    }
+}
 
 impl Drive<'_, '_> {
     /// The connection is lost, and its transaction with it. Whether it was committed is unknown, so it counts as failed
@@ -116,7 +141,7 @@ impl Drive<'_, '_> {
     fn wake_at(&mut self, slot: usize, at_ns: u64) {
         if let Some(absence) = &mut self.worker.clients[slot].absence {
             absence.wakes_ns = at_ns;
-            self.wakes.push(Reverse((at_ns, slot as u32)));
+            self.wakes.push(at_ns, slot);
         }
     }
 
@@ -128,19 +153,18 @@ impl Drive<'_, '_> {
 
     /// Wakes the disconnected clients whose next action is due.
     pub(crate) fn wake(&mut self, now_ns: u64) -> io::Result<()> {
-        while let Some(Reverse((at_ns, slot))) = self.wakes.peek().copied().filter(|Reverse((at, _))| *at <= now_ns) {
-            self.wakes.pop();
-            let client = &mut self.worker.clients[slot as usize];
+        while let Some((at_ns, slot)) = self.wakes.pop_due(now_ns) {
+            let client = &mut self.worker.clients[slot];
             // An attempt that ended early leaves the wake-up of its time limit behind.
             if client.absence.as_ref().is_none_or(|absence| absence.wakes_ns != at_ns) {
                 continue;
             }
             match client.state {
-                ClientState::Away => self.try_again(slot as usize, now_ns)?,
+                ClientState::Away => self.try_again(slot, now_ns)?,
                 ClientState::Connecting => {
                     let message = format!("no answer to the login within {} s", ATTEMPT_MAX.as_secs());
                     client.link = None;
-                    self.attempt_failed_to_connect(slot as usize, ErrorClass::ConnectFailed, message);
+                    self.attempt_failed_to_connect(slot, ErrorClass::ConnectFailed, message);
                 }
                 _ => {}
             }

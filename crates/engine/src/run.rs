@@ -2,7 +2,7 @@
 
 use std::io;
 use std::num::NonZeroU64;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, OnceLock};
 use std::thread::{self, ScopedJoinHandle};
@@ -20,6 +20,7 @@ use truetps_workload::Workload;
 use crate::drive::{Drive, WorkerEnd};
 use crate::login::Connected;
 use crate::mode::Threads;
+use crate::quota::QuotaCount;
 use crate::worker::{SharedRun, Worker};
 
 /// The load of one trial.
@@ -200,7 +201,7 @@ pub fn run(
         drop((connected_out, cell_out));
         let connected = add_up(connected_in.iter());
         let connect_ms = began.elapsed().as_secs_f64() * 1e3;
-        shared.clients_at_work.store(connected.ok, Ordering::Relaxed);
+        shared.quota.begin(connected.ok);
         let mut collector = Collector::new(workers, load.pacing != Pacing::Closed);
         let ending = if stop.load(Ordering::Relaxed) {
             drop(go);
@@ -230,7 +231,6 @@ fn shared<'a>(
     workload: &'a dyn Workload,
     stop: &'a AtomicBool,
 ) -> SharedRun<'a> {
-    let together = if let Some(Quota::Together(all)) = load.quota { all } else { 0 };
     SharedRun {
         connector,
         workload,
@@ -242,12 +242,8 @@ fn shared<'a>(
         connect_timeout: load.connect_timeout,
         drain_timeout: load.drain_timeout,
         stop,
-        quota: load.quota,
-        transactions_left: AtomicU64::new(together),
-        starts_left: AtomicU64::new(together),
-        workers_at_work: AtomicU32::new(threads.workers),
+        quota: QuotaCount::new(load.quota, load.pacing != Pacing::Closed, threads.workers),
         reconnect_every: load.reconnect_every,
-        clients_at_work: AtomicU32::new(0),
         fatal: OnceLock::new(),
     }
 }

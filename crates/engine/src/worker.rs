@@ -3,7 +3,7 @@
 use std::io;
 use std::num::NonZeroU64;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use rustix::buffer::spare_capacity;
@@ -11,11 +11,12 @@ use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
 use rustix::fd::OwnedFd;
 use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, timerfd_create, timerfd_settime};
 use truetps_driver::{Connector, Scratch};
-use truetps_measure::{Pacing, Quota};
+use truetps_measure::Pacing;
 use truetps_record::ErrorPolicy;
 use truetps_workload::Workload;
 
 use crate::client::EngineClient;
+use crate::quota::QuotaCount;
 
 /// A worker checks at least this often whether the run was ended early.
 pub(crate) const LOOK: Duration = Duration::from_millis(50);
@@ -43,17 +44,9 @@ pub(crate) struct SharedRun<'a> {
     pub(crate) drain_timeout: Duration,
     /// Set by the user to end the run.
     pub(crate) stop: &'a AtomicBool,
-    pub(crate) quota: Option<Quota>,
-    /// For [`Quota::Together`]: transactions that may still end before the measure phase is over.
-    pub(crate) transactions_left: AtomicU64,
-    /// The same in an open loop: starts that may still be scheduled in the measure phase.
-    pub(crate) starts_left: AtomicU64,
-    /// … and workers that may still have something to start.
-    pub(crate) workers_at_work: AtomicU32,
+    pub(crate) quota: QuotaCount,
     /// See [`LoadSpec::reconnect_every`](crate::LoadSpec::reconnect_every).
     pub(crate) reconnect_every: Option<NonZeroU64>,
-    /// Clients that are neither lost nor finished.
-    pub(crate) clients_at_work: AtomicU32,
     /// The error that ended the run.
     pub(crate) fatal: OnceLock<String>,
 }
