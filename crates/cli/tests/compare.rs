@@ -342,7 +342,7 @@ fn damaged(place: &Place, a: &Path, b: &Path) {
         );
         restore(whole);
     }
-    let newer = edit("run.json", &|text| text.replacen("\"schema_version\": 1", "\"schema_version\": 99", 1));
+    let newer = edit("run.json", &|text| text.replacen("\"schema_version\": 2", "\"schema_version\": 99", 1));
     place.refused(&["compare", a, b], &["run.json", "newer truetps"]);
     restore(newer);
     let edited = edit("intervals.jsonl", &|text| text.replacen("\"start_ms\":", "\"start\":", 1));
