@@ -9,10 +9,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
-use truetps_analysis::{CompareOptions, CompareSide, Pairing, compare};
 use truetps_archive::{Histograms, Run};
-use truetps_knowledge::DurabilityPair;
-use truetps_report::{ComparedSide, ComparisonInput, FailIf, ReportInput, TextScreen, durability_of};
+use truetps_report::{ComparedSide, ComparisonQuestion, FailIf, ReportInput, RunComparison, TextScreen};
 
 /// Ends each file of the input.
 const SEPARATOR: u8 = 0x1e;
@@ -115,6 +113,7 @@ fn read(path: &Path) {
     if let (Some(a), Some(b)) = (a, b) {
         compare_runs(&a, &b);
         compare_runs(&a, &a);
+        compare_runs(&a, &Run { path: "elsewhere".into(), ..b });
     }
 }
 
@@ -139,29 +138,13 @@ fn stalls(run: &Run) {
 
 fn compare_runs(a: &Run, b: &Run) {
     let (Some(a), Some(b)) = (side("a", a), side("b", b)) else { return };
-    let durability = DurabilityPair::of(durability_of(a.trials()), durability_of(b.trials()));
-    for pairing in [Pairing::Blocks, Pairing::None] {
-        let smallest_effect = a.run.plan.design.smallest_effect_percent / 100.0;
-        let options = CompareOptions { pairing, smallest_effect, of: 1, noise: None };
-        let [compared_a, compared_b] = [a, b].map(|side| CompareSide { trials: side.trials().collect() });
-        let comparison = compare(&compared_a, &compared_b, &options);
-        let judged = ["tps<-5%", "durability"].map(|text| {
-            let threshold: FailIf = text.parse().expect("a threshold");
-            (threshold, threshold.state(&comparison, &durability, 1))
-        });
-        let input = ComparisonInput {
-            a,
-            b,
-            comparison: &comparison,
-            settings: None,
-            durability: &durability,
-            thresholds: &judged,
-        };
-        truetps_report::comparison_text(&[input], TextScreen::PLAIN);
-        truetps_report::comparison_json(&[input]);
-        truetps_report::comparison_csv(&[input]);
-        truetps_report::comparison_markdown(&[input]);
-    }
+    let thresholds = ["tps<-5%", "durability"].map(|text| text.parse::<FailIf>().expect("a threshold"));
+    let question = ComparisonQuestion { of: 1, noise: None, thresholds: &thresholds };
+    let compared = [RunComparison::of(a, b, &question)];
+    truetps_report::comparison_text(&compared, TextScreen::PLAIN);
+    truetps_report::comparison_json(&compared);
+    truetps_report::comparison_csv(&compared);
+    truetps_report::comparison_markdown(&compared);
 }
 
 /// `None`: no valid trial, which is never compared.

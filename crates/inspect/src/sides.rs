@@ -111,19 +111,8 @@ fn side_of_trials(path: &Path, folder: &ExperimentFolder, names: &[String]) -> R
         // Of a folder that was written before trials said it.
         None => folder.experiment()?.server,
     };
-    let known = |(name, value): (String, String)| {
-        (!is_secret(&name, &value)).then(|| (name, SideValue { value, ..SideValue::default() }))
-    };
-    Ok(SettingsSide {
-        name: path.display().to_string(),
-        kind: "run folder".to_owned(),
-        flavour: server.as_ref().map(|server| server.flavour),
-        version: server.map(|server| server.version),
-        family: None,
-        is_complete: true,
-        settings: variables.into_iter().filter_map(known).collect(),
-        notes,
-    })
+    let name = path.display().to_string();
+    Ok(SettingsSide { notes, ..SettingsSide::recorded(name, server.as_ref(), &variables) })
 }
 
 #[cfg(test)]

@@ -4,7 +4,9 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
-use truetps_record::{Family, Flavour, Version, is_off, near_matches, same_amount, same_setting, setting_number};
+use truetps_record::{
+    Family, Flavour, ServerFacts, Version, is_off, is_secret, near_matches, same_amount, same_setting, setting_number,
+};
 
 use crate::durability::{DECIDE_TOGETHER, Durability, Loss, effective_value, judge_text};
 use crate::inert::{inert_reason, is_place};
@@ -31,6 +33,22 @@ pub struct SettingsSide {
 }
 
 impl SettingsSide {
+    /// What a server was set to in a trial, without secrets.
+    pub fn recorded(name: String, server: Option<&ServerFacts>, variables: &BTreeMap<String, String>) -> Self {
+        let known = variables.iter().filter(|(name, value)| !is_secret(name, value));
+        let value = |value: &String| SideValue { value: value.clone(), ..SideValue::default() };
+        Self {
+            name,
+            kind: "run folder".to_owned(),
+            flavour: server.map(|server| server.flavour),
+            version: server.map(|server| server.version.clone()),
+            family: None,
+            is_complete: true,
+            settings: known.map(|(name, text)| (name.clone(), value(text))).collect(),
+            notes: Vec::new(),
+        }
+    }
+
     fn family(&self) -> Option<Family> {
         self.flavour.map(Family::from).or(self.family)
     }

@@ -22,7 +22,7 @@ pub(crate) struct DurabilityPart {
 
 /// What commits survive on the server of these trials, each with its settings where they are recorded. `None` where no
 /// trial has them, or where trials of one side do not agree.
-pub fn durability_of<'a>(trials: impl IntoIterator<Item = &'a LoadedTrial>) -> Option<Durability> {
+pub(crate) fn durability_of<'a>(trials: impl IntoIterator<Item = &'a LoadedTrial>) -> Option<Durability> {
     let judge = |one: &LoadedTrial| {
         let server = one.trial.server.as_ref()?;
         let settings = one.variables.as_ref()?.iter().map(|(name, value)| (name.as_str(), value.as_str(), None));

@@ -48,10 +48,10 @@ mod schema_check;
 
 pub use self::csv::csv;
 pub use comparison::{
-    ComparedSide, ComparisonInput, FailIf, comparison_csv, comparison_json, comparison_markdown, comparison_text,
-    threshold_word,
+    ComparedSide, ComparisonQuestion, FailIf, RunComparison, comparison_csv, comparison_json, comparison_markdown,
+    comparison_text, threshold_word,
 };
-pub use durability::durability_of;
+pub(crate) use durability::durability_of;
 pub use html::html;
 pub use json::{json, jsonl};
 pub use markdown::markdown;

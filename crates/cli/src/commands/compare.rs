@@ -1,15 +1,11 @@
 //! `truetps compare`: two runs side by side.
 
-use truetps_analysis::{
-    CompareOptions, CompareSide, Comparison, Figure, Judgement, LoadedTrial, Noise, Pairing, ThresholdState, compare,
-};
+use truetps_analysis::{Figure, Judgement, Noise, ThresholdState};
 use truetps_archive::Run;
-use truetps_inspect::side_of_path;
-use truetps_knowledge::{Diff, DurabilityPair, SettingsSide, diff};
 use truetps_record::{Configuration, SettingValue};
 use truetps_report::{
-    ComparedSide, ComparisonInput, FailIf, comparison_csv, comparison_json, comparison_markdown, comparison_text,
-    durability_of, threshold_word,
+    ComparedSide, ComparisonQuestion, FailIf, RunComparison, comparison_csv, comparison_json, comparison_markdown,
+    comparison_text, threshold_word,
 };
 
 use crate::answer::{screen, warn_of};
@@ -25,33 +21,25 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Exit, CommandFailure> {
     let a = SideRun::open(args, &args.a, &args.a_levels, "--a-levels")?;
     let b = SideRun::open(args, &args.b, &args.b_levels, "--b-levels")?;
     let pairs = pairs(&a, &b)?;
+    let question = ComparisonQuestion { of: pairs.len(), noise: a.noise.as_ref(), thresholds: &thresholds };
     let compared: Vec<_> =
-        pairs.iter().map(|(of_a, of_b)| ComparedConfigurations::of((&a, of_a), (&b, of_b), pairs.len())).collect();
-    let figures = compared.len() * thresholds.iter().filter(|threshold| threshold.is_figure()).count();
-    let judged: Vec<Vec<_>> = compared
-        .iter()
-        .map(|one| {
-            let state = |threshold: &FailIf| threshold.state(&one.comparison, &one.durability, figures);
-            thresholds.iter().map(|threshold| (*threshold, state(threshold))).collect()
-        })
-        .collect();
-    let inputs: Vec<_> = compared.iter().zip(&judged).map(|(one, judged)| one.input(judged)).collect();
+        pairs.iter().map(|(of_a, of_b)| RunComparison::of(a.side(of_a), b.side(of_b), &question)).collect();
     if args.format == TableFormat::Csv {
         // It has no place for them.
-        tell_thresholds(&compared, &judged);
+        tell_thresholds(&compared);
     }
     let printed = print_made(&match args.format {
-        TableFormat::Text => comparison_text(&inputs, screen()),
-        TableFormat::Json => comparison_json(&inputs),
-        TableFormat::Csv => comparison_csv(&inputs),
-        TableFormat::Md => comparison_markdown(&inputs),
+        TableFormat::Text => comparison_text(&compared, screen()),
+        TableFormat::Json => comparison_json(&compared),
+        TableFormat::Csv => comparison_csv(&compared),
+        TableFormat::Md => comparison_markdown(&compared),
     });
-    Ok(if printed == Exit::Good { judge(&compared, &judged) } else { printed })
+    Ok(if printed == Exit::Good { judge(&compared) } else { printed })
 }
 
-fn tell_thresholds(compared: &[ComparedConfigurations<'_>], judged: &[Vec<(FailIf, ThresholdState)>]) {
-    for (one, judged) in compared.iter().zip(judged) {
-        for (threshold, state) in judged {
+fn tell_thresholds(compared: &[RunComparison<'_>]) {
+    for one in compared {
+        for (threshold, state) in &one.thresholds {
             let ComparedSide { name, configuration: levels, .. } = one.b;
             print_message(&format!("{name} ({levels}): --fail-if {threshold}: {}\n", threshold_word(*state)));
         }
@@ -66,19 +54,20 @@ fn thresholds(texts: &[String]) -> Result<Vec<FailIf>, CommandFailure> {
 
 /// What the comparison means for a script: a threshold that was crossed, then one that could not be judged, decide. Without
 /// thresholds it is whether throughput could be compared.
-fn judge(compared: &[ComparedConfigurations<'_>], judged: &[Vec<(FailIf, ThresholdState)>]) -> Exit {
-    let has = |wanted: ThresholdState| judged.iter().flatten().any(|(_, state)| *state == wanted);
+fn judge(compared: &[RunComparison<'_>]) -> Exit {
+    let has =
+        |wanted: ThresholdState| compared.iter().flat_map(|one| &one.thresholds).any(|(_, state)| *state == wanted);
     if has(ThresholdState::Crossed) {
         return Exit::No;
     }
-    let is_open = |one: &ComparedConfigurations| {
+    let is_open = |one: &RunComparison<'_>| {
         let line = one.comparison.line(Figure::Tps);
         line.is_none_or(|line| matches!(line.change, Judgement::NotEnoughData { .. }))
     };
     let unsure =
         [ThresholdState::Unsure, ThresholdState::NoFigure, ThresholdState::Bound, ThresholdState::DurabilityUnknown];
     let is_unsure = unsure.into_iter().any(has);
-    if is_unsure || (judged.iter().all(Vec::is_empty) && compared.iter().any(is_open)) {
+    if is_unsure || (compared.iter().all(|one| one.thresholds.is_empty()) && compared.iter().any(is_open)) {
         return Exit::Inconclusive;
     }
     Exit::Good
@@ -181,52 +170,4 @@ fn pairs(a: &SideRun, b: &SideRun) -> Result<Vec<(Configuration, Configuration)>
             .hint("name two folders, or levels: --a-levels key=deleted --b-levels key=auto".to_owned()));
     }
     Ok(pairs)
-}
-
-/// One configuration of each side, compared.
-struct ComparedConfigurations<'a> {
-    a: ComparedSide<'a>,
-    b: ComparedSide<'a>,
-    comparison: Comparison,
-    durability: DurabilityPair,
-    settings: Option<Diff>,
-}
-
-impl<'a> ComparedConfigurations<'a> {
-    fn of((a, of_a): (&'a SideRun, &'a Configuration), (b, of_b): (&'a SideRun, &'a Configuration), of: usize) -> Self {
-        let noise = a.noise.as_ref();
-        let smallest_effect = a.run.plan.design.smallest_effect_percent / 100.0;
-        let (a, b) = (a.side(of_a), b.side(of_b));
-        // Two trials of a block are a pair whatever else was run: they were measured one soon after the other.
-        let is_in_b = |one: &LoadedTrial| b.trials().any(|other| other.trial.block == one.trial.block);
-        let is_paired = a.run.path == b.run.path && a.trials().any(is_in_b);
-        let pairing = if is_paired { Pairing::Blocks } else { Pairing::None };
-        let options = CompareOptions { pairing, smallest_effect, of, noise: noise.filter(|_| is_paired) };
-        let compared = |side: ComparedSide<'a>| CompareSide { trials: side.trials().collect() };
-        let durability = |side: ComparedSide<'a>| durability_of(side.trials());
-        Self {
-            a,
-            b,
-            comparison: compare(&compared(a), &compared(b), &options),
-            durability: DurabilityPair::of(durability(a), durability(b)),
-            settings: settings_of(a).zip(settings_of(b)).map(|(a, b)| diff(&a, &b)),
-        }
-    }
-
-    fn input<'b>(&'b self, thresholds: &'b [(FailIf, ThresholdState)]) -> ComparisonInput<'b> {
-        ComparisonInput {
-            a: self.a,
-            b: self.b,
-            comparison: &self.comparison,
-            settings: self.settings.as_ref(),
-            durability: &self.durability,
-            thresholds,
-        }
-    }
-}
-
-/// Of its first trial.
-fn settings_of(side: ComparedSide<'_>) -> Option<SettingsSide> {
-    let first = side.trials().next()?;
-    side_of_path(&side.run.path.join(&first.trial.name), None).ok()
 }

@@ -8,7 +8,7 @@ use truetps_record::{HostFacts, is_workload_factor};
 
 use super::line_diff::cut_around_difference;
 use super::scripts::ScriptsDiffer;
-use super::{ComparedSide, ComparisonInput, InputsDiffer, own_sql, scripts};
+use super::{ComparedSide, InputsDiffer, RunComparison, own_sql, scripts};
 use crate::document::{Block, DocumentSection, DocumentTable, TableEntry};
 use crate::{format, names};
 
@@ -28,14 +28,14 @@ pub(super) fn server(side: &ComparedSide<'_>) -> Option<String> {
 }
 
 /// Factors that the two have not the same level of, or one of them not at all.
-pub(super) fn differing_levels<'a>(input: &ComparisonInput<'a>) -> Vec<&'a str> {
+pub(super) fn differing_levels<'a>(input: &RunComparison<'a>) -> Vec<&'a str> {
     let (a, b) = (&input.a.configuration.levels, &input.b.configuration.levels);
     let names = a.keys().chain(b.keys().filter(|name| !a.contains_key(*name)));
     names.filter(|name| a.get(*name) != b.get(*name)).map(String::as_str).collect()
 }
 
 /// Everything that differs: scripts first, then levels of factors, then what the plans say by their own keys, then server, program and host.
-pub(super) fn differing(input: &ComparisonInput<'_>, inputs: &InputsDiffer) -> Vec<DifferingCondition> {
+pub(super) fn differing(input: &RunComparison<'_>, inputs: &InputsDiffer) -> Vec<DifferingCondition> {
     // Workload factors are shown by the workload's own keys, which a plan without that factor has as well.
     let levels = differing_levels(input).into_iter().filter(|name| !is_workload_factor(name)).map(|name| {
         let level = |side: &ComparedSide<'_>| side.configuration.levels.get(name).map(ToString::to_string);
@@ -46,7 +46,7 @@ pub(super) fn differing(input: &ComparisonInput<'_>, inputs: &InputsDiffer) -> V
     scripts.into_iter().chain(levels).chain(differing_plan_keys(input)).chain(surroundings(input)).collect()
 }
 
-pub(super) fn section(input: &ComparisonInput<'_>, inputs: &InputsDiffer) -> Option<DocumentSection> {
+pub(super) fn section(input: &RunComparison<'_>, inputs: &InputsDiffer) -> Option<DocumentSection> {
     let mut blocks = own_sql::blocks(&inputs.sql);
     blocks.extend(inputs.scripts.iter().flat_map(|differ| scripts::blocks(input, differ)));
     let differing = differing(input, inputs);
@@ -60,7 +60,7 @@ pub(super) fn section(input: &ComparisonInput<'_>, inputs: &InputsDiffer) -> Opt
 }
 
 /// Whether the two workloads differ: then throughput also compares the workloads.
-pub(super) fn is_other_work(input: &ComparisonInput<'_>, inputs: &InputsDiffer) -> bool {
+pub(super) fn is_other_work(input: &RunComparison<'_>, inputs: &InputsDiffer) -> bool {
     let scripts_differ = inputs.scripts.as_ref().is_some_and(|differ| {
         let ScriptsDiffer { texts, statements, transaction } = differ;
         !(texts.is_empty() && statements.is_empty() && transaction.is_empty())
@@ -70,7 +70,7 @@ pub(super) fn is_other_work(input: &ComparisonInput<'_>, inputs: &InputsDiffer) 
 
 /// Keys of the plans with other values: `workload.key`, `load.measure_s`. The effect of a new
 /// key on a figure is not known in advance, so all keys are compared.
-fn differing_plan_keys(input: &ComparisonInput<'_>) -> Vec<DifferingCondition> {
+fn differing_plan_keys(input: &RunComparison<'_>) -> Vec<DifferingCondition> {
     let [a, b] = [&input.a, &input.b].map(|side| plan_keys(side, input.settings.is_some()));
     let names: Vec<_> = a.keys().chain(b.keys().filter(|name| !a.contains_key(*name))).collect();
     let differing = names.into_iter().filter(|name| a.get(*name) != b.get(*name)).map(|name| {
@@ -116,7 +116,7 @@ fn add_leaves(name: &str, value: &Value, keys: &mut BTreeMap<String, String>) {
 }
 
 /// Server, program and machine.
-fn surroundings(input: &ComparisonInput<'_>) -> Vec<DifferingCondition> {
+fn surroundings(input: &RunComparison<'_>) -> Vec<DifferingCondition> {
     let known = |text: String| if text.is_empty() { "not known".to_owned() } else { text };
     let flush = flush(&input.a.run.experiment.host, &input.b.run.experiment.host);
     let both = place(&input.a).into_iter().zip(place(&input.b));

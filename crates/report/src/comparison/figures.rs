@@ -3,19 +3,19 @@
 use truetps_analysis::{Better, ComparedLine, Figure, Judgement};
 use truetps_record::Estimate;
 
-use super::{ComparisonInput, verdict};
+use super::{RunComparison, verdict};
 use crate::document::{Block, DocumentSection, DocumentTable, TableEntry, Tone};
 use crate::format::{self, NOTHING};
 use crate::ledger;
 
 /// Throughput, p99 and the longest gap.
-pub(super) fn own(input: &ComparisonInput<'_>) -> DocumentSection {
+pub(super) fn own(input: &RunComparison<'_>) -> DocumentSection {
     let rows = input.comparison.lines.iter().filter(|line| !line.figure.is_cost()).map(row);
     DocumentSection { heading: "Figures".to_owned(), blocks: vec![table("", rows.collect())] }
 }
 
 /// What a transaction cost; `None` where neither side knows anything.
-pub(super) fn ledger(input: &ComparisonInput<'_>) -> Option<DocumentSection> {
+pub(super) fn ledger(input: &RunComparison<'_>) -> Option<DocumentSection> {
     let lines = || input.comparison.lines.iter().filter(|line| line.figure.is_cost());
     let rows: Vec<_> = lines().filter(|line| line.a.is_some() || line.b.is_some()).map(row).collect();
     if rows.is_empty() {
@@ -97,7 +97,7 @@ fn tone(line: &ComparedLine) -> Tone {
 }
 
 /// Lines of the ledger that are shown to differ, the largest factor first: `redo log syncs 1.00 -> 0.03`.
-pub(super) fn changed(input: &ComparisonInput<'_>) -> Vec<String> {
+pub(super) fn changed(input: &RunComparison<'_>) -> Vec<String> {
     let is_shown =
         |line: &&ComparedLine| line.figure.is_cost() && matches!(line.change, Judgement::Higher | Judgement::Lower);
     let mut lines: Vec<_> = input.comparison.lines.iter().filter(is_shown).collect();

@@ -7,7 +7,7 @@ use truetps_record::{Configuration, ServerFacts, printable_json};
 
 use super::own_sql::SqlDiffers;
 use super::scripts::ScriptsDiffer;
-use super::{ComparedSide, ComparisonInput, InputsDiffer, conditions, profile, verdict};
+use super::{ComparedSide, InputsDiffer, RunComparison, conditions, profile, verdict};
 use crate::DOCUMENT_VERSION;
 
 #[derive(Serialize)]
@@ -67,14 +67,14 @@ struct SettingPart<'a> {
 }
 
 /// All comparisons as an indented JSON document that ends with a line feed.
-pub fn comparison_json(inputs: &[ComparisonInput<'_>]) -> String {
+pub fn comparison_json(inputs: &[RunComparison<'_>]) -> String {
     let document =
         ComparisonDocument { schema_version: DOCUMENT_VERSION, comparisons: inputs.iter().map(part).collect() };
     printable_json(&serde_json::to_string_pretty(&document).expect("every field of a comparison has a JSON form"))
         + "\n"
 }
 
-fn part<'a>(input: &'a ComparisonInput<'a>) -> ComparisonPart<'a> {
+fn part<'a>(input: &'a RunComparison<'a>) -> ComparisonPart<'a> {
     let inputs = InputsDiffer::of(input);
     let verdict = verdict::facts(input, &inputs).into_iter().find(|(word, _)| *word == "Verdict");
     ComparisonPart {
@@ -86,14 +86,14 @@ fn part<'a>(input: &'a ComparisonInput<'a>) -> ComparisonPart<'a> {
             .iter()
             .map(|(threshold, state)| ThresholdPart { threshold: threshold.to_string(), state: *state })
             .collect(),
-        durability: input.durability,
-        comparison: input.comparison,
+        durability: &input.durability,
+        comparison: &input.comparison,
         conditions: conditions::differing(input, &inputs)
             .into_iter()
             .map(|one| ConditionPart { what: one.what, a: one.a, b: one.b })
             .collect(),
         workload: profile::sentences(input),
-        settings: input.settings.map(|diff| {
+        settings: input.settings.as_ref().map(|diff| {
             let differing = diff.shown().filter(|one| one.same_but_for.is_none());
             let value = |placed: &'a truetps_knowledge::Placed| placed.value.as_deref();
             differing.map(|one| SettingPart { name: &one.name, a: value(&one.a), b: value(&one.b) }).collect()

@@ -12,14 +12,16 @@ mod scripts;
 mod tests;
 mod verdict;
 
-use truetps_analysis::{Comparison, LoadedTrial, RecordedScript, ThresholdState};
+use truetps_analysis::{
+    CompareOptions, CompareSide, Comparison, LoadedTrial, Noise, Pairing, RecordedScript, ThresholdState, compare,
+};
 use truetps_archive::Run;
-use truetps_knowledge::{Diff, DurabilityPair, Survival};
+use truetps_knowledge::{Diff, DurabilityPair, SettingsSide, Survival, diff};
 use truetps_record::{Configuration, ServerFacts, Trial, WorkloadSpec};
 
 use crate::csv_rows::{self, CsvRows};
 use crate::document::{Block, Document, DocumentSection};
-use crate::{TextScreen, markdown, text, waits};
+use crate::{TextScreen, durability_of, markdown, text, waits};
 
 pub use fail_if::FailIf;
 pub use json::comparison_json;
@@ -54,23 +56,71 @@ impl<'a> ComparedSide<'a> {
         self.run.plan.workload_of(self.configuration)
     }
 
+    /// Of its first trial.
+    fn settings(&self) -> Option<SettingsSide> {
+        let first = self.trials().next()?;
+        let name = self.run.path.join(&first.trial.name).display().to_string();
+        Some(SettingsSide::recorded(name, self.server(), first.variables.as_ref()?))
+    }
+
     /// The server that it was measured on.
     fn server(&self) -> Option<&'a ServerFacts> {
         self.trial().and_then(|trial| trial.server.as_ref()).or(self.run.experiment.server.as_ref())
     }
 }
 
-/// The comparison of two sides.
+/// What is asked of a comparison.
 #[derive(Debug, Clone, Copy)]
-pub struct ComparisonInput<'a> {
+pub struct ComparisonQuestion<'a> {
+    /// So many comparisons are made at once.
+    pub of: usize,
+    /// What the twins of A's experiment differ by.
+    pub noise: Option<&'a Noise>,
+    pub thresholds: &'a [FailIf],
+}
+
+/// Two configurations compared, from their runs alone.
+#[derive(Debug, Clone)]
+pub struct RunComparison<'a> {
     pub a: ComparedSide<'a>,
     pub b: ComparedSide<'a>,
-    pub comparison: &'a Comparison,
+    pub comparison: Comparison,
     /// What the servers were set to; `None` where a side has not recorded it.
-    pub settings: Option<&'a Diff>,
+    pub settings: Option<Diff>,
     /// What commits survive on each side.
-    pub durability: &'a DurabilityPair,
-    pub thresholds: &'a [(FailIf, ThresholdState)],
+    pub durability: DurabilityPair,
+    pub thresholds: Vec<(FailIf, ThresholdState)>,
+}
+
+impl<'a> RunComparison<'a> {
+    pub fn of(a: ComparedSide<'a>, b: ComparedSide<'a>, question: &ComparisonQuestion<'_>) -> Self {
+        let pairing = pairing(a, b);
+        let options = CompareOptions {
+            pairing,
+            smallest_effect: a.run.plan.design.smallest_effect_percent / 100.0,
+            of: question.of,
+            noise: question.noise.filter(|_| pairing == Pairing::Blocks),
+        };
+        let [of_a, of_b] = [a, b].map(|side| CompareSide { trials: side.trials().collect() });
+        let comparison = compare(&of_a, &of_b, &options);
+        let durability = DurabilityPair::of(durability_of(a.trials()), durability_of(b.trials()));
+        let figures = question.of * question.thresholds.iter().filter(|one| one.is_figure()).count();
+        let judged = question.thresholds.iter().map(|one| (*one, one.state(&comparison, &durability, figures)));
+        Self {
+            a,
+            b,
+            thresholds: judged.collect(),
+            settings: a.settings().zip(b.settings()).map(|(a, b)| diff(&a, &b)),
+            comparison,
+            durability,
+        }
+    }
+}
+
+/// Two trials of a block are a pair whatever else was run: they were measured one soon after the other.
+fn pairing(a: ComparedSide<'_>, b: ComparedSide<'_>) -> Pairing {
+    let is_in_b = |one: &LoadedTrial| b.trials().any(|other| other.trial.block == one.trial.block);
+    if a.run.path == b.run.path && a.trials().any(is_in_b) { Pairing::Blocks } else { Pairing::None }
 }
 
 /// How what the two ran differs. A difference of long texts takes its time: it is made once for a comparison.
@@ -81,23 +131,23 @@ struct InputsDiffer {
 }
 
 impl InputsDiffer {
-    fn of(input: &ComparisonInput<'_>) -> Self {
+    fn of(input: &RunComparison<'_>) -> Self {
         Self { scripts: scripts::differ(input), sql: own_sql::differ(input) }
     }
 }
 
-pub fn comparison_text(inputs: &[ComparisonInput<'_>], screen: TextScreen) -> String {
+pub fn comparison_text(inputs: &[RunComparison<'_>], screen: TextScreen) -> String {
     let drawn: Vec<_> = inputs.iter().map(|input| text::draw(document(input), screen)).collect();
     drawn.join("\n")
 }
 
-pub fn comparison_markdown(inputs: &[ComparisonInput<'_>]) -> String {
+pub fn comparison_markdown(inputs: &[RunComparison<'_>]) -> String {
     let drawn: Vec<_> = inputs.iter().map(|input| markdown::draw(document(input))).collect();
     drawn.join("\n")
 }
 
 /// One line a figure: RFC 4180, in the units that the names end with.
-pub fn comparison_csv(inputs: &[ComparisonInput<'_>]) -> String {
+pub fn comparison_csv(inputs: &[RunComparison<'_>]) -> String {
     let header = ["a", "b", "figure", "value_a", "value_b", "ratio", "ratio_low", "ratio_high", "verdict"];
     let mut rows = CsvRows::new(header);
     for input in inputs {
@@ -133,7 +183,7 @@ fn survival_word(survival: Survival) -> &'static str {
     }
 }
 
-fn document(input: &ComparisonInput<'_>) -> Document {
+fn document(input: &RunComparison<'_>) -> Document {
     let inputs = InputsDiffer::of(input);
     let sections = [
         Some(figures::own(input)),
@@ -151,16 +201,16 @@ fn document(input: &ComparisonInput<'_>) -> Document {
     }
 }
 
-fn waits(input: &ComparisonInput<'_>) -> Option<DocumentSection> {
-    let Comparison { waits, a, b, .. } = input.comparison;
+fn waits(input: &RunComparison<'_>) -> Option<DocumentSection> {
+    let Comparison { waits, a, b, .. } = &input.comparison;
     waits::compared(waits, (a.waits.is_some(), b.waits.is_some()))
 }
 
 /// The settings that differ, most likely to matter first.
-fn settings(input: &ComparisonInput<'_>) -> Option<DocumentSection> {
+fn settings(input: &RunComparison<'_>) -> Option<DocumentSection> {
     /// The rest is a command away.
     const SHOWN_MAX: usize = 12;
-    let diff = input.settings?;
+    let diff = input.settings.as_ref()?;
     let quoted = |value: &Option<String>| value.clone().unwrap_or_else(|| "not there".to_owned());
     let (differing, _) = diff.counts();
     let mut items: Vec<_> = diff
@@ -183,7 +233,7 @@ fn settings(input: &ComparisonInput<'_>) -> Option<DocumentSection> {
 }
 
 /// How the figures were made, where that limits what they say.
-fn notes(input: &ComparisonInput<'_>, inputs: &InputsDiffer) -> Option<DocumentSection> {
+fn notes(input: &RunComparison<'_>, inputs: &InputsDiffer) -> Option<DocumentSection> {
     let notes = verdict::notes(input, inputs);
     (!notes.is_empty())
         .then(|| DocumentSection { heading: "How far this goes".to_owned(), blocks: vec![Block::List(notes)] })

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use serde::Serialize;
 use truetps_record::{CustomStatement, CustomTable, Generator, WorkloadSpec};
 
-use super::ComparisonInput;
+use super::RunComparison;
 use super::line_diff::{LineDiff, line_diff};
 use crate::document::Block;
 
@@ -17,7 +17,7 @@ pub(super) struct SqlDiffers {
 }
 
 /// Keys that both sides have. What one side alone has is among the keys of the plans.
-pub(super) fn differ(input: &ComparisonInput<'_>) -> Vec<SqlDiffers> {
+pub(super) fn differ(input: &RunComparison<'_>) -> Vec<SqlDiffers> {
     let texts = [&input.a, &input.b].map(|side| texts(&side.workload()));
     let [a, b] = texts;
     let both = a.into_iter().zip(b).filter(|((_, a), (_, b))| a != b && !a.is_empty() && !b.is_empty());

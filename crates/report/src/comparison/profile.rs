@@ -3,18 +3,18 @@
 use truetps_analysis::is_same_figure;
 use truetps_record::WorkloadProfile;
 
-use super::ComparisonInput;
+use super::RunComparison;
 use crate::document::{Block, DocumentSection};
 use crate::format;
 
-pub(super) fn section(input: &ComparisonInput<'_>) -> Option<DocumentSection> {
+pub(super) fn section(input: &RunComparison<'_>) -> Option<DocumentSection> {
     let sentences = sentences(input);
     (!sentences.is_empty())
         .then(|| DocumentSection { heading: "What was sent".to_owned(), blocks: vec![Block::List(sentences)] })
 }
 
 /// One sentence for each thing that differs; empty where nothing does, or a side does not know.
-pub(super) fn sentences(input: &ComparisonInput<'_>) -> Vec<String> {
+pub(super) fn sentences(input: &RunComparison<'_>) -> Vec<String> {
     let (Some(a), Some(b)) = (&input.comparison.profile_a, &input.comparison.profile_b) else { return Vec::new() };
     let mut said: Vec<_> = LINES.iter().filter_map(|line| line.sentence(a, b)).collect();
     said.extend(meaning(a, b));

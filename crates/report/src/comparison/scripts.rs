@@ -6,7 +6,7 @@ use truetps_record::{ScriptRecord, ScriptText};
 
 use super::conditions::DifferingCondition;
 use super::line_diff::{LineDiff, line_diff};
-use super::{ComparedSide, ComparisonInput};
+use super::{ComparedSide, RunComparison};
 use crate::document::{Block, DocumentTable, TableEntry};
 use crate::format;
 
@@ -44,7 +44,7 @@ pub(super) struct NamedText {
 }
 
 /// `None` where a side is no run of a script.
-pub(super) fn differ(input: &ComparisonInput<'_>) -> Option<ScriptsDiffer> {
+pub(super) fn differ(input: &RunComparison<'_>) -> Option<ScriptsDiffer> {
     let (a, b) = (input.a.script()?, input.b.script()?);
     let mut differ = ScriptsDiffer { transaction: transaction(input), ..ScriptsDiffer::default() };
     if let (Some(a), Some(b)) = (&a.record, &b.record) {
@@ -58,7 +58,7 @@ pub(super) fn differ(input: &ComparisonInput<'_>) -> Option<ScriptsDiffer> {
 }
 
 /// What `script.json` would have said, where a side does not have it.
-pub(super) fn note(input: &ComparisonInput<'_>) -> Option<String> {
+pub(super) fn note(input: &RunComparison<'_>) -> Option<String> {
     let lacks = |side: &ComparedSide<'_>| side.script().is_some_and(|script| script.record.is_none());
     let which = match (lacks(&input.a), lacks(&input.b)) {
         (true, true) => "A and B have",
@@ -73,7 +73,7 @@ pub(super) fn note(input: &ComparisonInput<'_>) -> Option<String> {
 }
 
 /// The same as rows of the table of conditions.
-pub(super) fn conditions(input: &ComparisonInput<'_>, differ: &ScriptsDiffer) -> Vec<DifferingCondition> {
+pub(super) fn conditions(input: &RunComparison<'_>, differ: &ScriptsDiffer) -> Vec<DifferingCondition> {
     let text = |text: &Option<NamedText>| text.as_ref().map_or_else(|| "not loaded".to_owned(), NamedText::text);
     let mut rows: Vec<_> = differ
         .texts
@@ -158,13 +158,13 @@ fn transactions(side: &ComparedSide<'_>) -> u64 {
     side.trial().and_then(|trial| trial.measured.as_ref()).map_or(0, |measured| measured.counts.ok)
 }
 
-fn transaction(input: &ComparisonInput<'_>) -> Vec<WorkDiffers> {
+fn transaction(input: &RunComparison<'_>) -> Vec<WorkDiffers> {
     let [a, b] = [&input.a, &input.b].map(|side| Some((side.trial()?.script.as_ref()?, transactions(side))));
     a.zip(b).map(|(a, b)| differing_work(a, b)).unwrap_or_default()
 }
 
 /// What stands first among what was different.
-pub(super) fn blocks(input: &ComparisonInput<'_>, differ: &ScriptsDiffer) -> Vec<Block> {
+pub(super) fn blocks(input: &RunComparison<'_>, differ: &ScriptsDiffer) -> Vec<Block> {
     let mut blocks = Vec::new();
     for text in &differ.texts {
         blocks.extend(text_blocks(text));
@@ -196,7 +196,7 @@ fn text_blocks(text: &TextDiffers) -> Vec<Block> {
     blocks
 }
 
-fn statement_blocks(input: &ComparisonInput<'_>, differ: &ScriptsDiffer) -> Vec<Block> {
+fn statement_blocks(input: &RunComparison<'_>, differ: &ScriptsDiffer) -> Vec<Block> {
     let shown = differ.statements.iter().take(SHAPES_SHOWN_MAX);
     let rows = shown.map(|one| row(one.sql.clone(), one.a_per_tx, one.b_per_tx)).collect();
     let mut blocks = vec![table("statements of a transaction (values as ?)", rows)];

@@ -1,15 +1,16 @@
 //! Comparisons of made-up experiments, in every format.
 
-use truetps_analysis::{CompareOptions, CompareSide, Comparison, Judgement, Missing, Pairing, ThresholdState, compare};
-use truetps_knowledge::DurabilityPair;
+use truetps_analysis::{Comparison, Judgement, Missing, Pairing, ThresholdState};
+use truetps_knowledge::{Diff, DurabilityPair};
 use truetps_record::{Configuration, WorkloadProfile};
 
 use super::{
-    ComparedSide, ComparisonInput, FailIf, comparison_csv, comparison_json, comparison_markdown, comparison_text,
+    ComparedSide, ComparisonQuestion, FailIf, RunComparison, comparison_csv, comparison_json, comparison_markdown,
+    comparison_text,
 };
+use crate::TextScreen;
 use crate::fixture::Fixture;
 use crate::schema_check::violations;
-use crate::{TextScreen, durability_of};
 
 const SCHEMA: &str = include_str!("../../../../docs/reference/comparison.schema.json");
 
@@ -21,35 +22,34 @@ struct Made {
     thresholds: Vec<(FailIf, ThresholdState)>,
     comparison: Comparison,
     durability: DurabilityPair,
+    settings: Option<Diff>,
 }
 
 impl Made {
     fn of(fixture: Fixture, a: usize, b: usize, pairing: Pairing) -> Self {
         let configurations = fixture.run.plan.configurations();
         let (of_a, of_b) = (configurations[a].clone(), configurations[b].clone());
-        let run = &fixture.run;
-        let side = |of| CompareSide { trials: run.comparable_of(of).collect() };
-        let comparison = compare(
-            &side(&of_a),
-            &side(&of_b),
-            &CompareOptions { pairing, smallest_effect: 0.03, of: 1, noise: fixture.analysis.noise.as_ref() },
-        );
-        let judged = |of| durability_of(run.comparable_of(of));
-        let durability = DurabilityPair::of(judged(&of_a), judged(&of_b));
         let thresholds = ["tps<-5%", "p99>10%", "durability"].map(|text| text.parse::<FailIf>().unwrap());
-        let thresholds = thresholds.map(|one| (one, one.state(&comparison, &durability, 2))).to_vec();
-        Self { fixture, of_a, of_b, thresholds, comparison, durability }
+        let question = ComparisonQuestion { of: 1, noise: fixture.analysis.noise.as_ref(), thresholds: &thresholds };
+        let mut run_b = fixture.run.clone();
+        if pairing == Pairing::None {
+            run_b.path = "elsewhere".into();
+        }
+        let a = ComparedSide { name: "a", run: &fixture.run, configuration: &of_a };
+        let b = ComparedSide { name: "b", run: &run_b, configuration: &of_b };
+        let RunComparison { comparison, durability, thresholds, settings, .. } = RunComparison::of(a, b, &question);
+        Self { fixture, of_a, of_b, thresholds, comparison, durability, settings }
     }
 
-    fn input(&self) -> ComparisonInput<'_> {
+    fn input(&self) -> RunComparison<'_> {
         let side = |name, configuration| ComparedSide { name, run: &self.fixture.run, configuration };
-        ComparisonInput {
+        RunComparison {
             a: side("runs/before", &self.of_a),
             b: side("runs/after", &self.of_b),
-            comparison: &self.comparison,
-            settings: None,
-            durability: &self.durability,
-            thresholds: &self.thresholds,
+            comparison: self.comparison.clone(),
+            settings: self.settings.clone(),
+            durability: self.durability.clone(),
+            thresholds: self.thresholds.clone(),
         }
     }
 
@@ -215,19 +215,19 @@ fn one_line_of_two_plans_with_sql_of_their_own_is_what_was_different() {
         let made = Made::of(Fixture::of_plan(&plan(&inserts[0], 1)), 0, 0, Pairing::None);
         let other = Made::of(Fixture::of_plan(&plan(&inserts[1], 2)), 0, 0, Pairing::None);
         let mut input = made.input();
-        assert!(!comparison_text(&[input], TextScreen::PLAIN).contains("What was different"));
+        assert!(!comparison_text(std::slice::from_ref(&input), TextScreen::PLAIN).contains("What was different"));
         input.b = ComparedSide { run: &other.fixture.run, ..other.input().b };
-        let text = comparison_text(&[input], TextScreen::PLAIN);
+        let text = comparison_text(std::slice::from_ref(&input), TextScreen::PLAIN);
         let section = text.split("What was different").nth(1).unwrap_or_else(|| panic!("{text}"));
         assert!(section.trim_start().starts_with(&format!("{key}: - A, + B")), "{section}");
         for part in expect {
             assert!(section.contains(part), "{part}\n{section}");
         }
         assert!(text.contains("Caution   the workloads differ"), "{text}");
-        let document: serde_json::Value = serde_json::from_str(&comparison_json(&[input])).unwrap();
+        let document: serde_json::Value = serde_json::from_str(&comparison_json(std::slice::from_ref(&input))).unwrap();
         assert_eq!(violations(&serde_json::from_str(SCHEMA).unwrap(), &document), Vec::<String>::new());
         assert_eq!(document["comparisons"][0]["sql"][0]["key"], key);
-        assert!(comparison_markdown(&[input]).contains("```diff\n"));
+        assert!(comparison_markdown(std::slice::from_ref(&input)).contains("```diff\n"));
     };
     let parameters = [
         "-  ? = {\"kind\":\"int\",\"min\":1,\"max\":9",

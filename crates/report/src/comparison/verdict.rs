@@ -2,12 +2,12 @@
 
 use truetps_analysis::{CellDetail, ComparedLine, Figure, Judgement, Missing, Pairing, ThresholdState};
 
-use super::{ComparedSide, ComparisonInput, InputsDiffer, conditions, figures, scripts};
+use super::{ComparedSide, InputsDiffer, RunComparison, conditions, figures, scripts};
 use crate::{format, remarks};
 
 /// The name, with the levels where it has several configurations: the levels that differ between the two, and the
 /// levels of factors with several in the plan, so that no two comparisons have the same name.
-pub(super) fn side_name(side: &ComparedSide<'_>, input: &ComparisonInput<'_>) -> String {
+pub(super) fn side_name(side: &ComparedSide<'_>, input: &RunComparison<'_>) -> String {
     let several = input.a.run.plan.configurations().len() > 1 || input.b.run.plan.configurations().len() > 1;
     let differing = conditions::differing_levels(input);
     let is_several = |name: &str| {
@@ -42,7 +42,7 @@ fn has_neither(figure: Option<f64>, bound: Option<f64>) -> bool {
     figure.is_none() && bound.is_none()
 }
 
-pub(super) fn facts(input: &ComparisonInput<'_>, inputs: &InputsDiffer) -> Vec<(&'static str, String)> {
+pub(super) fn facts(input: &RunComparison<'_>, inputs: &InputsDiffer) -> Vec<(&'static str, String)> {
     let mut facts = vec![("Verdict", sentence(input))];
     if conditions::is_other_work(input, inputs) {
         facts.push(("Caution", "the workloads differ: see what was different below".to_owned()));
@@ -81,13 +81,13 @@ pub fn threshold_word(state: ThresholdState) -> &'static str {
 }
 
 /// The answer, and what it costs in a crash.
-fn sentence(input: &ComparisonInput<'_>) -> String {
+fn sentence(input: &RunComparison<'_>) -> String {
     let risk = input.durability.risk("A", "B").map_or(String::new(), |risk| format!("; {risk}"));
     format!("{}{risk}", speed(input))
 }
 
 /// What commits survive on each side; `None` where no side had a server.
-fn durability(input: &ComparisonInput<'_>) -> Option<String> {
+fn durability(input: &RunComparison<'_>) -> Option<String> {
     let sides = [("A", &input.a, &input.durability.a), ("B", &input.b, &input.durability.b)];
     if sides.iter().all(|(_, side, _)| conditions::server(side).is_none()) {
         return None;
@@ -107,8 +107,8 @@ fn durability(input: &ComparisonInput<'_>) -> Option<String> {
     Some(format!("A: {}. B: {}", a.sentence, b.sentence))
 }
 
-fn speed(input: &ComparisonInput<'_>) -> String {
-    let comparison = input.comparison;
+fn speed(input: &RunComparison<'_>) -> String {
+    let comparison = &input.comparison;
     let Some(line) = comparison.line(Figure::Tps) else { return "no throughput was measured".to_owned() };
     let difference = match (line.ratio, line.a, line.b) {
         (Some(_), _, _) => figures::change(line),
@@ -161,7 +161,7 @@ fn missing(missing: Missing, effect: &str) -> String {
 }
 
 /// The lines of the ledger that changed most, as `redo log syncs 1.00 -> 0.03`.
-fn cause(input: &ComparisonInput<'_>) -> Option<String> {
+fn cause(input: &RunComparison<'_>) -> Option<String> {
     const SHOWN_MAX: usize = 4;
     let mut changed = figures::changed(input);
     changed.truncate(SHOWN_MAX);
@@ -187,7 +187,7 @@ pub(crate) fn stalls_of(side: &CellDetail) -> String {
 }
 
 /// Transactions that changed fewer rows are faster on any server.
-fn other_work(input: &ComparisonInput<'_>) -> Option<String> {
+fn other_work(input: &RunComparison<'_>) -> Option<String> {
     let line = input.comparison.line(Figure::RowsChanged)?;
     let (a, b) = line.a.zip(line.b)?;
     let is_same = (a / b).ln().abs() < input.comparison.smallest_effect.ln_1p();
@@ -201,8 +201,8 @@ fn other_work(input: &ComparisonInput<'_>) -> Option<String> {
     })
 }
 
-pub(super) fn notes(input: &ComparisonInput<'_>, inputs: &InputsDiffer) -> Vec<String> {
-    let comparison = input.comparison;
+pub(super) fn notes(input: &RunComparison<'_>, inputs: &InputsDiffer) -> Vec<String> {
+    let comparison = &input.comparison;
     let mut notes = Vec::new();
     for (letter, side) in [("A", &input.a), ("B", &input.b)] {
         notes.extend(side.run.all_unread().map(|unread| format!("{letter}: not read: {}", unread.what)));
