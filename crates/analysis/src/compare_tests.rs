@@ -1,6 +1,6 @@
 //! Does a comparison find what is there, and nothing where nothing is?
 
-use truetps_record::{Counts, Interval, LatencyFigures, Phase};
+use truetps_record::{Counts, Interval, Phase};
 
 use crate::compare::{CompareOptions, CompareSide, Comparison, Pairing, compare};
 use crate::detail::TrialDetail;
@@ -166,17 +166,8 @@ fn one_trial_each_is_no_evidence() {
 #[test]
 fn two_single_trials_are_held_against_their_own_ups_and_downs() {
     let seconds = |tps: &dyn Fn(u32) -> u64| -> Vec<Interval> {
-        let of = |second: u32| Interval {
-            phase: Phase::Measure,
-            start_ms: f64::from(second) * 1e3,
-            length_ms: 1e3,
-            counts: Counts { ok: tps(second), ..Counts::default() },
-            tps: tps(second) as f64,
-            response: LatencyFigures::default(),
-            open_loop: None,
-            buckets: Vec::new(),
-            gaps: Vec::new(),
-        };
+        let counts = |second| Counts { ok: tps(second), ..Counts::default() };
+        let of = |second: u32| Interval::of_counts(Phase::Measure, f64::from(second) * 1e3, 1e3, counts(second));
         (0..10).map(of).collect()
     };
     let (mut a, mut b) = (Made::of(&[1000.0]), Made::of(&[800.0]));

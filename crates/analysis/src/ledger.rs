@@ -268,26 +268,21 @@ impl<'a> LedgerWindow<'a> {
 
 #[cfg(test)]
 mod tests {
-    use truetps_record::{AbsentSignal, Counts, LatencyFigures, ProbeHeader, ProbeSample, ProbeSource};
+    use truetps_record::{AbsentSignal, Counts, ProbeHeader, ProbeSample, ProbeSource};
 
     use super::*;
 
     /// Four seconds of 100 transactions a second after one of warm-up, and what is read a moment later.
     fn intervals() -> Vec<Interval> {
-        let of = |second: u32| Interval {
-            phase: match second {
+        let of = |second: u32| {
+            let phase = match second {
                 0 => Phase::WarmUp,
                 5 => Phase::Drain,
                 _ => Phase::Measure,
-            },
-            start_ms: f64::from(second) * 1e3,
-            length_ms: 1e3,
-            counts: Counts { ok: 100, ..Counts::default() },
-            tps: 100.0,
-            response: LatencyFigures::default(),
-            open_loop: None,
-            buckets: vec![10; 10],
-            gaps: Vec::new(),
+            };
+            let counts = Counts { ok: 100, ..Counts::default() };
+            let interval = Interval::of_counts(phase, f64::from(second) * 1e3, 1e3, counts);
+            Interval { buckets: vec![10; 10], ..interval }
         };
         (0..6).map(of).collect()
     }

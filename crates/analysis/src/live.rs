@@ -220,7 +220,7 @@ impl LiveStalls {
 
 #[cfg(test)]
 mod tests {
-    use truetps_record::{BUCKET_MS, Counts, LatencyFigures};
+    use truetps_record::{BUCKET_MS, Counts};
 
     use super::*;
     use crate::stalls::stalls;
@@ -228,17 +228,8 @@ mod tests {
     use crate::synthetic::Random;
 
     fn interval(phase: Phase, start_ms: f64, buckets: &[u32]) -> Interval {
-        Interval {
-            phase,
-            start_ms,
-            length_ms: buckets.len() as f64 * BUCKET_MS,
-            counts: Counts::default(),
-            tps: 0.0,
-            response: LatencyFigures::default(),
-            open_loop: None,
-            buckets: buckets.to_vec(),
-            gaps: Vec::new(),
-        }
+        let length_ms = buckets.len() as f64 * BUCKET_MS;
+        Interval { buckets: buckets.to_vec(), ..Interval::of_counts(phase, start_ms, length_ms, Counts::default()) }
     }
 
     /// A measure phase of these buckets, second by second: what each said, and the stalls as start and length.

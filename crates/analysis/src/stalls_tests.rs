@@ -32,17 +32,8 @@ pub(crate) fn intervals(warm_up_ms: u64, length_ms: u64, ends_ms: &[f64]) -> Vec
             }
             let ok = buckets.iter().map(|ok| u64::from(*ok)).sum();
             let response = LatencyFigures { response_us_p50: Some(1000.0), ..LatencyFigures::default() };
-            Interval {
-                phase: phase(start),
-                start_ms: from,
-                length_ms: 1000.0,
-                counts: Counts { started: ok, ok, ..Counts::default() },
-                tps: ok as f64,
-                response,
-                open_loop: None,
-                buckets,
-                gaps,
-            }
+            let counts = Counts { started: ok, ok, ..Counts::default() };
+            Interval { response, buckets, gaps, ..Interval::of_counts(phase(start), from, 1000.0, counts) }
         })
         .collect()
 }
@@ -196,16 +187,11 @@ fn buckets_alone(length_ms: u64, ends_ms: &[f64]) -> Vec<Interval> {
 }
 
 pub(crate) fn of_buckets(list: &[u32]) -> Vec<Interval> {
-    let of = |(second, buckets): (usize, &[u32])| Interval {
-        phase: Phase::Measure,
-        start_ms: second as f64 * 1e3,
-        length_ms: buckets.len() as f64 * 100.0,
-        counts: Counts::default(),
-        tps: 0.0,
-        response: LatencyFigures { response_us_p50: Some(1000.0), ..LatencyFigures::default() },
-        open_loop: None,
-        buckets: buckets.to_vec(),
-        gaps: Vec::new(),
+    let of = |(second, buckets): (usize, &[u32])| {
+        let (start_ms, length_ms) = (second as f64 * 1e3, buckets.len() as f64 * 100.0);
+        let response = LatencyFigures { response_us_p50: Some(1000.0), ..LatencyFigures::default() };
+        let interval = Interval::of_counts(Phase::Measure, start_ms, length_ms, Counts::default());
+        Interval { response, buckets: buckets.to_vec(), ..interval }
     };
     list.chunks(10).enumerate().map(of).collect()
 }

@@ -205,7 +205,7 @@ impl Drop for Progress {
 
 #[cfg(test)]
 mod tests {
-    use truetps_record::{Counts, LatencyFigures, Phase};
+    use truetps_record::{Counts, Phase};
 
     use super::*;
 
@@ -214,17 +214,9 @@ mod tests {
     fn a_standstill_is_reported_when_the_trial_ends() {
         let mut progress = Progress::new();
         for second in 0..4 {
-            let so_far = progress.stalls.interval(&Interval {
-                phase: Phase::Measure,
-                start_ms: f64::from(second) * 1e3,
-                length_ms: 1e3,
-                counts: Counts { in_flight: 4, ..Counts::default() },
-                tps: 0.0,
-                response: LatencyFigures::default(),
-                open_loop: None,
-                buckets: vec![0; 10],
-                gaps: Vec::new(),
-            });
+            let counts = Counts { in_flight: 4, ..Counts::default() };
+            let interval = Interval::of_counts(Phase::Measure, f64::from(second) * 1e3, 1e3, counts);
+            let so_far = progress.stalls.interval(&Interval { buckets: vec![0; 10], ..interval });
             assert_eq!(so_far.count, 0);
         }
         assert_eq!(progress.stalls_text(), "  1 stall, longest 4.00 s");

@@ -132,12 +132,8 @@ mod tests {
     use super::*;
 
     fn interval(open_loop: Option<OpenLoop>, failed: u64) -> Interval {
+        let counts = Counts { ok: 998, failed, ..Counts::default() };
         Interval {
-            phase: Phase::Measure,
-            start_ms: 11_000.0,
-            length_ms: 1000.0,
-            counts: Counts { ok: 998, failed, ..Counts::default() },
-            tps: 998.0,
             response: LatencyFigures {
                 response_us_p50: Some(300.0),
                 response_us_p99: Some(2100.0),
@@ -145,8 +141,7 @@ mod tests {
                 ..LatencyFigures::default()
             },
             open_loop,
-            buckets: Vec::new(),
-            gaps: Vec::new(),
+            ..Interval::of_counts(Phase::Measure, 11_000.0, 1000.0, counts)
         }
     }
 

@@ -42,16 +42,13 @@ impl IntervalSeries {
         let length_ns = ended_ns.saturating_sub(start_ns);
         self.measured.append(phase, length_ns, &tally.sums);
         let PeriodSums { counts, response, .. } = &tally.sums;
+        let start_ms = start_ns.saturating_sub(self.zero_ns) as f64 / 1e6;
         Interval {
-            phase,
-            start_ms: start_ns.saturating_sub(self.zero_ns) as f64 / 1e6,
-            length_ms: length_ns as f64 / 1e6,
-            counts: *counts,
-            tps: if length_ns > 0 { counts.ok as f64 / (length_ns as f64 / 1e9) } else { 0.0 },
             response: LatencyFigures::of(response),
             open_loop: tally.sums.open_loop(),
             buckets: tally.buckets.counts(length_ns),
             gaps: self.gaps.follow(&tally.buckets, self.zero_ns),
+            ..Interval::of_counts(phase, start_ms, length_ns as f64 / 1e6, *counts)
         }
     }
 }

@@ -118,7 +118,7 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::{Counts, LatencyFigures, Measured, Validity, new_histogram};
+    use crate::{Counts, Measured, Validity, new_histogram};
 
     const HEADER: &str = "{\"schema_version\": 1, \"interval_ms\": 100.0, \"family\": \"mysql\"}\n";
 
@@ -144,17 +144,8 @@ mod tests {
             let kept = Self { dir, trial: Trial { measured: Some(measured), ..trial } };
             let mut writer = kept.folder().begin_trial(&kept.trial).unwrap();
             for second in 0..3_u8 {
-                let interval = Interval {
-                    phase: Phase::Measure,
-                    start_ms: f64::from(second) * 1e3,
-                    length_ms: 1e3,
-                    counts: Counts { started: 2, ok: 2, ..Counts::default() },
-                    tps: 2.0,
-                    response: LatencyFigures::default(),
-                    open_loop: None,
-                    buckets: Vec::new(),
-                    gaps: Vec::new(),
-                };
+                let counts = Counts { started: 2, ok: 2, ..Counts::default() };
+                let interval = Interval::of_counts(Phase::Measure, f64::from(second) * 1e3, 1e3, counts);
                 writer.append(&interval, &new_histogram()).unwrap();
             }
             let sample = |tenth: u32| {

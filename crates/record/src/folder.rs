@@ -468,7 +468,7 @@ impl Drop for ProbeWriter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Counts, LatencyFigures, Phase, new_histogram};
+    use crate::{Counts, Phase, new_histogram};
 
     /// A user with write access to the runs folder may place a link or a pipe where truetps creates a file.
     #[test]
@@ -506,17 +506,8 @@ mod tests {
         let trial = dir.path().join("trial-0001");
         fs::create_dir(&trial).unwrap();
         let mut writer = TrialWriter::new(trial.clone()).unwrap();
-        let interval = Interval {
-            phase: Phase::Measure,
-            start_ms: 0.0,
-            length_ms: 1000.0,
-            counts: Counts { started: 3, ok: 3, statements: 3, ..Counts::default() },
-            tps: 3.0,
-            response: LatencyFigures::default(),
-            open_loop: None,
-            buckets: Vec::new(),
-            gaps: Vec::new(),
-        };
+        let counts = Counts { started: 3, ok: 3, statements: 3, ..Counts::default() };
+        let interval = Interval::of_counts(Phase::Measure, 0.0, 1000.0, counts);
         writer.append(&interval, &new_histogram()).unwrap();
         writer.append(&interval, &new_histogram()).unwrap();
         let path = trial.join("intervals.jsonl");

@@ -40,6 +40,23 @@ pub struct Interval {
     pub gaps: Vec<TransactionGap>,
 }
 
+impl Interval {
+    /// Without latencies, buckets and gaps.
+    pub fn of_counts(phase: Phase, start_ms: f64, length_ms: f64, counts: Counts) -> Self {
+        Self {
+            phase,
+            start_ms,
+            length_ms,
+            counts,
+            tps: if length_ms > 0.0 { counts.ok as f64 / (length_ms / 1e3) } else { 0.0 },
+            response: LatencyFigures::default(),
+            open_loop: None,
+            buckets: Vec::new(),
+            gaps: Vec::new(),
+        }
+    }
+}
+
 /// Length of a bucket: the finest step of a series of throughput.
 pub const BUCKET_MS: f64 = 100.0;
 

@@ -49,16 +49,13 @@ fn interval(second: u32, stalls: bool) -> Interval {
     let ok: u32 = buckets.iter().sum();
     let ends = stalls && second == STALLED.end / 10;
     let gap = TransactionGap { start_ms: f64::from(STALLED.start) * 100.0, length_ms: 1_800.0 };
+    let phase = if second == 0 { Phase::WarmUp } else { Phase::Measure };
+    let counts = Counts { ok: ok.into(), started: ok.into(), ..Counts::default() };
     Interval {
-        phase: if second == 0 { Phase::WarmUp } else { Phase::Measure },
-        start_ms: f64::from(second) * 1e3,
-        length_ms: 1e3,
-        counts: Counts { ok: ok.into(), started: ok.into(), ..Counts::default() },
-        tps: ok.into(),
         response: LatencyFigures { response_us_p99: Some(4000.0), response_us_max: Some(9000.0), ..Default::default() },
-        open_loop: None,
         buckets,
         gaps: if ends { vec![gap] } else { Vec::new() },
+        ..Interval::of_counts(phase, f64::from(second) * 1e3, 1e3, counts)
     }
 }
 

@@ -37,12 +37,9 @@ fn interval(second: u32, bucket: impl Fn(usize) -> u32) -> Interval {
     let buckets: Vec<u32> = (0..10).map(bucket).collect();
     let ok: u32 = buckets.iter().sum();
     let p99 = (ok > 0).then_some(2100.0 + f64::from(second));
+    let phase = if second < 2 { Phase::WarmUp } else { Phase::Measure };
+    let counts = Counts { ok: ok.into(), failed: u64::from(second == 4), ..Counts::default() };
     Interval {
-        phase: if second < 2 { Phase::WarmUp } else { Phase::Measure },
-        start_ms: f64::from(second) * 1e3,
-        length_ms: 1e3,
-        counts: Counts { ok: ok.into(), failed: u64::from(second == 4), ..Counts::default() },
-        tps: ok.into(),
         response: LatencyFigures {
             response_us_p50: p99.map(|us| us / 7.0),
             response_us_p95: p99.map(|us| us / 2.0),
@@ -50,9 +47,8 @@ fn interval(second: u32, bucket: impl Fn(usize) -> u32) -> Interval {
             response_us_max: p99.map(|us| us * 4.0),
             ..LatencyFigures::default()
         },
-        open_loop: None,
         buckets,
-        gaps: Vec::new(),
+        ..Interval::of_counts(phase, f64::from(second) * 1e3, 1e3, counts)
     }
 }
 

@@ -279,17 +279,9 @@ mod tests {
     use super::*;
 
     fn interval(phase: Phase, start_ms: f64, ok: u64, max: Option<f64>) -> Interval {
-        Interval {
-            phase,
-            start_ms,
-            length_ms: 1000.0,
-            counts: Counts { ok, ..Counts::default() },
-            tps: ok as f64,
-            response: LatencyFigures { response_us_max: max, ..LatencyFigures::default() },
-            open_loop: None,
-            buckets: Vec::new(),
-            gaps: Vec::new(),
-        }
+        let response = LatencyFigures { response_us_max: max, ..LatencyFigures::default() };
+        let counts = Counts { ok, ..Counts::default() };
+        Interval { response, ..Interval::of_counts(phase, start_ms, 1000.0, counts) }
     }
 
     #[test]

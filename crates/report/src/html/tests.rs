@@ -59,11 +59,9 @@ fn add_series(one: &mut LoadedTrial) {
         let stalled = random(trial, second) > 0.985;
         let tps = if stalled { 0.0 } else { measured.tps * (0.9 + 0.2 * random(trial, second + 50)) };
         let figure = |us: Option<f64>| us.filter(|_| !stalled).map(|us| us * (0.7 + 0.6 * random(trial, second + 80)));
+        let phase = if second == 0 { Phase::WarmUp } else { Phase::Measure };
+        let counts = Counts { ok: tps as u64, started: tps as u64, ..Counts::default() };
         Interval {
-            phase: if second == 0 { Phase::WarmUp } else { Phase::Measure },
-            start_ms: f64::from(second) * 1000.0,
-            length_ms: 1000.0,
-            counts: Counts { ok: tps as u64, started: tps as u64, ..Counts::default() },
             tps,
             response: LatencyFigures {
                 response_us_p99: figure(measured.response.response_us_p99),
@@ -75,8 +73,7 @@ fn add_series(one: &mut LoadedTrial) {
                 let queued = open.starts.queued / 10 * u64::from(second);
                 open_loop(StartCounts { scheduled, queued, ..StartCounts::default() }, queued == 0)
             }),
-            buckets: Vec::new(),
-            gaps: Vec::new(),
+            ..Interval::of_counts(phase, f64::from(second) * 1e3, 1e3, counts)
         }
     };
     one.intervals = (0..11).map(interval).collect();
