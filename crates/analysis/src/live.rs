@@ -276,7 +276,7 @@ mod tests {
                 if interval.phase == Phase::Measure {
                     assert_eq!(live(&online), reported(&list[..=index]), "seed {seed}, second {index}");
                     assert_eq!(so_far.count as usize, report.stalls().count());
-                    assert_eq!(so_far.longest_ms, report.longest_ms.unwrap_or(0.0));
+                    assert_eq!(Some(so_far.longest_ms), report.longest_ms.or(Some(0.0)));
                     assert!(so_far.judged || report.unknown.is_some());
                 }
             }
@@ -381,7 +381,7 @@ mod tests {
         // A stall every minute, one of them where the first part is full.
         for second in 0..600 {
             let is_low = second % 60 < 2 && second >= 60;
-            stalls.interval(&interval(Phase::Measure, second as f64 * 1e3, &[if is_low { 0 } else { 100 }; 10]));
+            stalls.interval(&interval(Phase::Measure, f64::from(second) * 1e3, &[if is_low { 0 } else { 100 }; 10]));
             assert!(stalls.seen.len() <= limits.seen_max + 3);
         }
         let total = stalls.in_the_end();
