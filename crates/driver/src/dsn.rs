@@ -6,7 +6,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use thiserror::Error;
-use truetps_record::{SqlDialect, near_matches};
+use truetps_record::{SqlDialect, did_you_mean_or, near_matches};
 
 use crate::{Endpoint, Login, Password, Target, Tls, TlsMode};
 
@@ -34,15 +34,15 @@ const HOSTS_MAX: usize = 1_000;
 pub enum DsnError {
     #[error("not the address of a server: it must look like mysql://user@host:port/schema")]
     NotADsn,
-    #[error("unknown scheme `{scheme}`{}", suggestion(near, &SCHEMES.map(|(name, _)| name)))]
+    #[error("unknown scheme `{scheme}`{}", did_you_mean_or(near, "known", &SCHEMES.map(|(name, _)| name)))]
     UnknownScheme { scheme: String, near: Vec<String> },
-    #[error("unknown option `{option}`{}", suggestion(near, &OPTIONS))]
+    #[error("unknown option `{option}`{}", did_you_mean_or(near, "known", &OPTIONS))]
     UnknownOption { option: String, near: Vec<String> },
     #[error("option `{0}` is given twice")]
     Twice(&'static str),
     #[error("option `{0}` has no value")]
     NoValue(&'static str),
-    #[error("unknown tls mode `{mode}`{}", suggestion(near, &TLS_MODES.map(|(name, _)| name)))]
+    #[error("unknown tls mode `{mode}`{}", did_you_mean_or(near, "known", &TLS_MODES.map(|(name, _)| name)))]
     UnknownTlsMode { mode: String, near: Vec<String> },
     #[error("ca={0} needs tls=verify-ca or tls=verify-identity")]
     UnusedCa(String),
@@ -372,14 +372,6 @@ fn encoded(text: &str) -> String {
 
 fn encoded_path(path: &Path) -> String {
     encoded(&path.to_string_lossy()).replace("%2F", "/")
-}
-
-fn suggestion(near: &[String], known: &[&str]) -> String {
-    if near.is_empty() {
-        format!(" (known: `{}`)", known.join("`, `"))
-    } else {
-        format!(" (did you mean `{}`?)", near.join("` or `"))
-    }
 }
 
 #[cfg(test)]

@@ -54,7 +54,7 @@ impl KeyDistribution {
         if !Self::KINDS.contains(&kind) {
             let near = near_matches(kind, Self::KINDS);
             let known = Self::KINDS.map(str::to_owned);
-            return Err(format!("unknown distribution `{kind}`{}", crate::plan_check::suggestion(&near, &known)));
+            return Err(format!("unknown distribution `{kind}`{}", crate::did_you_mean_or(&near, "known", &known)));
         }
         let known = Self::parameters_of(kind);
         if let Some(name) = table.parameters.keys().find(|name| !known.contains(&name.as_str())) {

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::plan_check::near_matches;
+use crate::near_match::{did_you_mean, near_matches};
 
 /// The class of an error. Its text (`deadlock`, `other(1114)`) is the word of plans, flags, run folders and reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -147,11 +147,7 @@ impl From<ErrorClass> for String {
 fn known_classes(text: &str) -> String {
     let names = NAMES.map(|(_, name)| name);
     let near = near_matches(text, names);
-    if near.is_empty() {
-        format!(": `{}`, or `other(NUMBER)`", names.join("`, `"))
-    } else {
-        format!(" (did you mean `{}`?)", near.join("` or `"))
-    }
+    if near.is_empty() { format!(": `{}`, or `other(NUMBER)`", names.join("`, `")) } else { did_you_mean(&near) }
 }
 
 #[cfg(test)]

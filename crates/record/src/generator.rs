@@ -225,7 +225,7 @@ impl WrittenGenerator {
             let known = KINDS.map(|(kind, _)| kind);
             let near = near_matches(&self.kind, known);
             let known = known.map(str::to_owned);
-            return Err(format!("unknown generator `{}`{}", self.kind, crate::plan_check::suggestion(&near, &known)));
+            return Err(format!("unknown generator `{}`{}", self.kind, crate::did_you_mean_or(&near, "known", &known)));
         };
         match self.keys().into_iter().find(|key| !has.contains(key)) {
             Some(key) => Err(format!("generator `{kind}` has no key `{key}` (it has `{}`)", has.join("`, `"))),

@@ -153,9 +153,9 @@ pub enum PlanError {
     /// The TOML parser's own message: it names line and column.
     #[error("{0}")]
     Syntax(String),
-    #[error("unknown key `{key}` in `{section}`{}", crate::plan_check::suggestion(.near, .known))]
+    #[error("unknown key `{key}` in `{section}`{}", crate::did_you_mean_or(.near, "known", .known))]
     UnknownKey { section: String, key: String, near: Vec<String>, known: Vec<String> },
-    #[error("unknown workload `{name}`{}", crate::plan_check::suggestion(.near, .known))]
+    #[error("unknown workload `{name}`{}", crate::did_you_mean_or(.near, "known", .known))]
     UnknownWorkload { name: String, near: Vec<String>, known: Vec<String> },
     #[error("`{key}` means nothing to `{workload}`: it is for `{}`", used_by.join("`, `"))]
     UnusedKey { key: String, workload: String, used_by: Vec<String> },

@@ -7,7 +7,7 @@ use crate::table_spec::GENERATED_TABLE_KEYS;
 use crate::whole_number::WHOLE_MAX;
 use crate::workload_check::{TABLE_ROWS_MAX, check_workload, check_workload_keys, unused_key};
 use crate::workload_factor::WorkloadFactor;
-use crate::{CONNECTIONS, Configuration, ErrorClass, Plan, PlanError, RATE, SERVER, SettingValue};
+use crate::{CONNECTIONS, Configuration, ErrorClass, Plan, PlanError, RATE, SERVER, SettingValue, near_matches};
 
 const TRIALS_MAX: usize = 20_000;
 /// Configurations have all factors: with the levels' product, this bounds their memory.
@@ -73,28 +73,6 @@ const ERROR_CLASS_LISTS: [&str; 3] = ["retry", "ignore", "fatal"];
 
 /// Similarity above which a name counts as a misspelling of a known one.
 const MISSPELT_MIN: f64 = 0.9;
-
-/// The candidates that are most like `word`, best first, at most three.
-pub fn near_matches<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Vec<String> {
-    const LIKENESS_MIN: f64 = 0.75;
-    let word = word.to_lowercase().replace('-', "_");
-    let mut scored: Vec<_> = candidates
-        .into_iter()
-        .map(|candidate| (strsim::jaro_winkler(&word, &candidate.to_lowercase()), candidate))
-        .filter(|(likeness, _)| *likeness >= LIKENESS_MIN)
-        .collect();
-    scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
-    scored.dedup_by_key(|(_, candidate)| *candidate);
-    scored.into_iter().take(3).map(|(_, candidate)| candidate.to_owned()).collect()
-}
-
-pub(crate) fn suggestion(near: &[String], known: &[String]) -> String {
-    if near.is_empty() {
-        format!(" (known: `{}`)", known.join("`, `"))
-    } else {
-        format!(" (did you mean `{}`?)", near.join("` or `"))
-    }
-}
 
 /// Errors that the TOML shows before it is parsed as a plan: first all unknown keys, then missing keys, then malformed
 /// levels.

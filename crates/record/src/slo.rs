@@ -6,7 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::Measured;
-use crate::plan_check::near_matches;
+use crate::near_match::{did_you_mean, near_matches};
 
 /// Conditions that must all hold.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -84,8 +84,7 @@ fn condition(text: &str) -> Result<SloCondition, String> {
     let names = FIGURES.map(|(name, _)| name);
     let Some(figure) = names.into_iter().find(|known| *known == figure) else {
         let near = near_matches(&figure, names);
-        let hint = if near.is_empty() { String::new() } else { format!("; did you mean `{}`?", near.join("` or `")) };
-        return Err(format!("`{figure}` is none of the figures {}{hint}", names.join(", ")));
+        return Err(format!("`{figure}` is none of the figures {}{}", names.join(", "), did_you_mean(&near)));
     };
     let limit = limit.trim_start_matches('=').trim();
     let below = if figure == FAILED { share(limit) } else { time_us(limit) };

@@ -9,7 +9,7 @@ use crate::table_spec::check_generated;
 use crate::workload_spec::{SQL_WORKLOAD, TABLE_WORKLOAD, all_workload_keys, implied_name};
 use crate::{
     CustomTable, Generator, GeneratorKind, PlanError, SqlDialect, SqlParts, TableSection, WORKLOADS, WorkloadSpec,
-    near_matches,
+    did_you_mean, near_matches,
 };
 
 pub(crate) const ROWS_PER_INSERT_MAX: u32 = 10_000;
@@ -195,7 +195,7 @@ fn check_names<'a>(
             && !named.contains(name.as_str())
         {
             let near = near_matches(name, named.iter().copied());
-            let hint = near.first().map_or(String::new(), |near| format!(" (did you mean `{near}`?)"));
+            let hint = did_you_mean(&near);
             return Err(value(key, format!("`as = \"{name}\"`: no generator before it has this `name`{hint}")));
         }
         if let Some(name) = &generator.name

@@ -143,7 +143,7 @@ impl ReadWriteMix {
             _ => {
                 let known: Vec<_> = self.counts().iter().map(|(name, _)| (*name).to_owned()).collect();
                 let near = near_matches(name, known.iter().map(String::as_str));
-                return Err(format!("unknown statement `{name}`{}", crate::plan_check::suggestion(&near, &known)));
+                return Err(format!("unknown statement `{name}`{}", crate::did_you_mean_or(&near, "known", &known)));
             }
         };
         *field = number;

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use thiserror::Error;
-use truetps_record::{Family, SettingValue, near_matches, same_setting, setting_number};
+use truetps_record::{Family, SettingValue, did_you_mean, near_matches, same_setting, setting_number};
 
 use crate::binary::ServerBinary;
 use crate::catalogue_text::{LogSeverity, messages, parse_descriptions, parse_values};
@@ -71,10 +71,6 @@ impl CatalogueError {
 fn counterparts(name: &str) -> impl Iterator<Item = &'static str> {
     let both = COUNTERPARTS.into_iter().flat_map(|(one, other)| [(one, other), (other, one)]);
     both.filter(move |(from, _)| *from == name).map(|(_, to)| to)
-}
-
-fn did_you_mean(near: &[String]) -> String {
-    if near.is_empty() { String::new() } else { format!(" (did you mean `{}`?)", near.join("` or `")) }
 }
 
 /// The settings of one server program.

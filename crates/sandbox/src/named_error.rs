@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use thiserror::Error;
+use truetps_record::did_you_mean_or;
 
 use crate::BinaryError;
 
@@ -12,7 +13,7 @@ pub enum NamedError {
     BadName { name: String },
     #[error("a server `{name}` already exists: {what}")]
     Taken { name: String, what: String },
-    #[error("there is no server `{name}`{}", known_names(near, known))]
+    #[error("there is no server `{name}`{}", did_you_mean_or(near, "existing", known))]
     Unknown { name: String, near: Vec<String>, known: Vec<String> },
     #[error("server `{name}` runs (pid {pid})")]
     Runs { name: String, pid: u32 },
@@ -94,11 +95,4 @@ impl NamedError {
         };
         Some(text)
     }
-}
-
-fn known_names(near: &[String], known: &[String]) -> String {
-    if !near.is_empty() {
-        return format!(" (did you mean `{}`?)", near.join("` or `"));
-    }
-    if known.is_empty() { String::new() } else { format!(" (existing: `{}`)", known.join("`, `")) }
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 use truetps_driver::{Client, DriverError, Endpoint};
-use truetps_record::near_matches;
+use truetps_record::{did_you_mean, near_matches};
 
 use super::identity::differences;
 use super::journal_file::is_journal_name;
@@ -177,8 +177,4 @@ impl ForeignError {
                 | Self::NoAnswer { .. }
         )
     }
-}
-
-fn did_you_mean(near: &[String]) -> String {
-    if near.is_empty() { String::new() } else { format!(" (did you mean `{}`?)", near.join("` or `")) }
 }
