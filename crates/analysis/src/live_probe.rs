@@ -1,6 +1,8 @@
 //! The last readings of server and host, during a run.
 
-use truetps_record::{Family, ProbeDecoder, ProbeHeader, ProbeSample, ProbeSource, SignalKind};
+use truetps_record::{
+    Family, Outage, ProbeDecoder, ProbeHeader, ProbeSample, ProbeSource, Responsiveness, SignalKind, Suspension,
+};
 
 use crate::redo::RedoAge;
 use crate::wait_class::{of_event, of_state};
@@ -24,6 +26,8 @@ pub struct LiveWait {
 /// What is known now; what is not read, or was read too long ago, is absent.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ProbeNow {
+    /// The server does not answer the probe.
+    pub outage: Option<Outage>,
     /// Age of the checkpoint as a share of what the redo log has room for, 0 to 1.
     pub redo_share: Option<f64>,
     /// States in which sessions wait, most sessions first; eight at most. `None`: not read.
@@ -44,13 +48,29 @@ pub struct LiveProbe {
     /// `None` before the first sample.
     decoder: Option<ProbeDecoder>,
     family: Option<Family>,
+    /// `None`: the server is not watched.
+    answers: Option<Responsiveness>,
 }
 
 impl LiveProbe {
     /// Takes the next sample of the probe with this header. Whether it is a point of its source.
     pub fn sample(&mut self, header: &ProbeHeader, sample: &ProbeSample) -> bool {
-        self.family = header.family;
+        if self.decoder.is_none() {
+            self.family = header.family;
+            let is_watched = header.signals.has(ProbeSource::Server);
+            self.answers = is_watched.then(|| Responsiveness::new(header.interval_ms));
+        }
+        if let Some(answers) = self.answers.as_mut().filter(|_| sample.source == ProbeSource::Server) {
+            answers.answered(sample.began_ms(), sample.ended_ms());
+        }
         self.decoder.get_or_insert_with(|| ProbeDecoder::new(header)).decode(sample)
+    }
+
+    /// Nothing was read while the generator was suspended.
+    pub fn suspended(&mut self, suspension: Suspension) {
+        if let Some(answers) = &mut self.answers {
+            answers.not_asked_until(suspension.end_ms());
+        }
     }
 
     /// All values; `None` before the first sample.
@@ -62,6 +82,7 @@ impl LiveProbe {
     pub fn now(&self, at_ms: f64) -> ProbeNow {
         let mut now = ProbeNow::default();
         let Some(decoder) = &self.decoder else { return now };
+        now.outage = self.answers.as_ref().and_then(|answers| answers.outage_at(at_ms));
         if is_fresh(decoder, ProbeSource::Server, at_ms) {
             let value = |name: &str| decoder.value(ProbeSource::Server, name).map(|value| value.now.value);
             now.redo_share = RedoAge::of(value).and_then(|age| age.share());
@@ -123,7 +144,7 @@ fn most_first(waits: impl Iterator<Item = LiveWait>) -> Vec<LiveWait> {
 
 #[cfg(test)]
 mod tests {
-    use truetps_record::AbsentSignal;
+    use truetps_record::{AbsentSignal, SignalRegistry};
 
     use super::*;
 
@@ -160,7 +181,8 @@ mod tests {
             &[(0.0, &[("status.Innodb_checkpoint_age", 61.0), ("status.Innodb_checkpoint_max_age", 100.0)])],
         );
         assert_eq!(probe.now(900.0).redo_share, Some(0.61));
-        assert_eq!(probe.now(9000.0), ProbeNow::default());
+        let outage = Some(Outage { from_ms: 1000.0, to_ms: 9000.0 });
+        assert_eq!(probe.now(9000.0), ProbeNow { outage, ..ProbeNow::default() });
     }
 
     #[test]
@@ -199,6 +221,22 @@ mod tests {
         // After a restart counters begin anew.
         let now = probe(ProbeSource::Server, &[(0.0, both), (2000.0, &[(log, 10.0)])]).now(2001.0);
         assert_eq!(pairs(now.timed.as_ref()), Some(vec![]));
+    }
+
+    #[test]
+    fn an_outage_lasts_until_the_server_answers() {
+        let mut probe = probe(ProbeSource::Server, &[(0.0, &[]), (1000.0, &[])]);
+        assert_eq!((probe.now(2400.0).outage, probe.now(3000.0).outage.map(Outage::length_ms)), (None, Some(1000.0)));
+        probe.suspended(Suspension { start_ms: 2000.0, length_ms: 900.0 });
+        assert_eq!(probe.now(3000.0).outage, None, "it was not asked");
+        assert_eq!(probe.now(4000.0).outage.map(Outage::length_ms), Some(1100.0));
+        probe.sample(&header(Family::Mysql), &sample(ProbeSource::Server, 4100.0, &[]));
+        assert_eq!(probe.now(4200.0).outage, None);
+        // Only the host is watched.
+        let header = ProbeHeader { signals: SignalRegistry::default(), ..header(Family::Mysql) };
+        let mut host = LiveProbe::default();
+        host.sample(&header, &sample(ProbeSource::Host, 0.0, &[]));
+        assert_eq!(host.now(9000.0), ProbeNow::default());
     }
 
     #[test]

@@ -61,8 +61,7 @@ impl ProbeLines {
         if sample.source != ProbeSource::Server {
             return Vec::new();
         }
-        let half_ms = sample.took_ms / 2.0;
-        let outage = self.answers.answered(sample.at_ms - half_ms, sample.at_ms + half_ms);
+        let outage = self.answers.answered(sample.began_ms(), sample.ended_ms());
         self.told_ms = None;
         let again = outage.map(|outage| {
             let length = outage.length_ms() / 1e3;

@@ -99,6 +99,7 @@ impl Progress {
             TrialEvent::OtherRun(other) => self.print_line(&format!("warning: {}", other_run_warning(other))),
             TrialEvent::Suspended(suspension) => {
                 self.stalls.suspended(suspension);
+                self.probe.suspended(suspension);
                 self.print_line(&format!("warning: {}", suspended(suspension)));
             }
             TrialEvent::Ends(trial) => self.trial_ends(place, trial),

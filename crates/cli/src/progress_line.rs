@@ -112,8 +112,11 @@ pub(crate) fn throughput(interval: &Interval) -> String {
     format!("{tps}/{} tps", format::tps(scheduled))
 }
 
-/// The state that most sessions wait in: `waits Commit 12`.
+/// The state that most sessions wait in: `waits Commit 12`; or `no answer 2.5s`.
 fn waits(probe: &ProbeNow) -> Option<String> {
+    if let Some(outage) = probe.outage {
+        return Some(format!("no answer {:.1}s", outage.length_ms() / 1e3));
+    }
     let top = probe.states.as_ref()?.first()?;
     Some(format!("waits {} {:.0}", top.name, top.sessions))
 }

@@ -76,6 +76,14 @@ pub struct ProbeSample {
 }
 
 impl ProbeSample {
+    pub fn began_ms(&self) -> f64 {
+        self.at_ms - self.took_ms / 2.0
+    }
+
+    pub fn ended_ms(&self) -> f64 {
+        self.at_ms + self.took_ms / 2.0
+    }
+
     /// Whether the reading took so long that the time of its values is unknown.
     pub fn is_late(&self) -> bool {
         self.took_ms > SLOW_MS
@@ -174,8 +182,7 @@ impl ProbeSeries {
         };
         let mut decoder = ProbeDecoder::new(header);
         for sample in samples {
-            let half_ms = sample.took_ms / 2.0;
-            let reading = ReadingTime { began_ms: sample.at_ms - half_ms, ended_ms: sample.at_ms + half_ms };
+            let reading = ReadingTime { began_ms: sample.began_ms(), ended_ms: sample.ended_ms() };
             series.readings.entry(sample.source).or_default().push(reading);
             if decoder.decode(&sample) {
                 series.add_points(sample.source, sample.at_ms, &decoder);

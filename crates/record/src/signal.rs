@@ -91,6 +91,11 @@ impl SignalRegistry {
         self.0.extend(groups);
     }
 
+    /// Whether any value is read from there.
+    pub fn has(&self, source: ProbeSource) -> bool {
+        self.0.iter().any(|group| group.signal.source == source)
+    }
+
     /// The value of this name, and its subject: the part of the name that a `*` stands for, or all of it. The entry
     /// with most characters besides the `*` decides.
     pub fn find<'a>(&self, name: &'a str) -> Option<(Signal, &'a str)> {

@@ -107,8 +107,9 @@ impl TrialRecorder {
         on_event: &mut dyn FnMut(TrialEvent<'_>),
     ) -> Result<(), String> {
         self.look_for_suspensions(on_event);
-        on_event(TrialEvent::Interval(interval, histogram));
+        // First: without the last answers an interval would end in an outage.
         self.show_samples(on_event);
+        on_event(TrialEvent::Interval(interval, histogram));
         if self.error.is_some() {
             return Ok(());
         }

@@ -143,6 +143,7 @@ impl LiveWatch {
             TrialEvent::OtherRun(other) => self.warn(format!("warning: {}", other_run_warning(other))),
             TrialEvent::Suspended(suspension) => {
                 self.stalls.suspended(suspension);
+                self.probe.suspended(suspension);
                 self.warn(format!("warning: {}", suspended(suspension)));
             }
             TrialEvent::Ends(trial) => self.ends(place, trial),

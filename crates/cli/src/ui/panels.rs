@@ -17,8 +17,8 @@ const TIMED: &str = "waits, sessions";
 pub(crate) fn lines(pen: &mut Pen<'_>, area: Rect, model: &Model, running: &Running) {
     pen.text(area, 0, 0, "waits", STRONG);
     let states = running.probe.states.as_ref().or(running.probe.timed.as_ref());
-    let text = match states {
-        None => "not read".to_owned(),
+    let text = match states.filter(|_| running.probe.outage.is_none()) {
+        None => not_read(running),
         Some(waits) if waits.is_empty() => "none".to_owned(),
         Some(waits) => {
             waits.iter().map(|wait| format!("{} {}", wait.name, sessions(wait))).collect::<Vec<_>>().join(", ")
@@ -78,16 +78,22 @@ fn sessions(wait: &LiveWait) -> String {
     }
 }
 
+/// Why there are no waits.
+fn not_read(running: &Running) -> String {
+    let outage = running.probe.outage.map(|outage| format::duration_us(outage.length_ms() * 1e3));
+    outage.map_or("not read".to_owned(), |length| format!("no answer from the server for {length}"))
+}
+
 pub(crate) fn waits(pen: &mut Pen<'_>, area: Rect, running: &Running) {
     let probe = &running.probe;
-    match (&probe.states, &probe.timed) {
-        (None, None) => {
+    match (probe.outage, &probe.states, &probe.timed) {
+        (Some(_), ..) | (None, None, None) => {
             pen.heading(area, "waits");
-            pen.text(below(area), 2, 0, "not read", FAINT);
+            pen.text(below(area), 2, 0, &not_read(running), FAINT);
         }
-        (Some(states), None) => wait_rows(pen, area, STATES, states),
-        (None, Some(timed)) => wait_rows(pen, area, TIMED, timed),
-        (Some(states), Some(timed)) => {
+        (None, Some(states), None) => wait_rows(pen, area, STATES, states),
+        (None, None, Some(timed)) => wait_rows(pen, area, TIMED, timed),
+        (None, Some(states), Some(timed)) => {
             // The second one has what the first one does not need.
             let wanted = |waits: &[LiveWait]| waits.len().max(1) as u16 + 1;
             let rows = wanted(states).min(area.height - wanted(timed).min(area.height / 2));
