@@ -9,7 +9,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use common::{Place, Ran, signal, wait_until};
+use common::{Place, Ran, reason_of, signal, wait_until};
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use rustix::process::Signal;
 use support::{ACCOUNT, PASSWORD, PASSWORD_ENCODED, assert_secret, run_with_password, short_run, valid_trial};
@@ -245,7 +245,7 @@ fn ctrl_c_errors_and_limits_leave_no_schema() {
     let ran = run_with_password(&place, &short_run("insert", &account_dsn, &["--table-rows=500", "--connections=5"]));
     assert_eq!(ran.code, Some(4), "{}", ran.stderr);
     let trial = place.run_json("trial-0001");
-    let reason = trial["validity"]["reason"].as_str().unwrap();
+    let reason = reason_of(&trial);
     assert!(reason.contains("of 5 clients could not connect") && reason.contains("too many connections"), "{reason}");
     limit(-1).unwrap();
     assert_eq!(belongings(&server), before, "too many clients");

@@ -5,7 +5,7 @@
 mod common;
 mod support;
 
-use common::{Place, Ran, wait_until};
+use common::{Place, Ran, reason_of, wait_until};
 use serde_json::Value;
 use support::{ACCOUNT, Owned, PASSWORD};
 use truetps_testkit::mysql_family::mariadb;
@@ -54,7 +54,7 @@ fn classes_are_ignored_retried_or_fatal() {
         trial(&place, &ran, code, validity)
     };
     let failed = with(&["--measure=1.5"], 4, "invalid");
-    assert!(failed["validity"]["reason"].as_str().unwrap().contains("transactions failed"), "{failed}");
+    assert!(reason_of(&failed).contains("transactions failed"), "{failed}");
     assert_eq!(failed["measured"]["errors"][0]["class"], "read_only");
     assert_eq!((count(&failed, "retried"), count(&failed, "ignored")), (0, 0));
 
@@ -68,7 +68,7 @@ fn classes_are_ignored_retried_or_fatal() {
     assert!(count(&retried, "retried").abs_diff(2 * count(&retried, "failed")) <= 4, "{retried}");
 
     let fatal = with(&["--measure=60", "--fatal", "read_only"], 4, "invalid");
-    let reason = fatal["validity"]["reason"].as_str().unwrap();
+    let reason = reason_of(&fatal);
     assert!(reason.contains("calls fatal") && reason.contains("read"), "{reason}");
     assert!(fatal["measured"]["length_ms"].as_f64().unwrap() < 59_000.0, "{fatal}");
 }
@@ -88,7 +88,7 @@ fn a_broken_connection_is_made_again_or_is_not() {
     let owned = Owned::start(&binary, &[]);
     let (place, ran) = disturbed(&owned, &["--measure=2"], || kill(&owned, "DESC"));
     let lost = trial(&place, &ran, 4, "invalid");
-    assert!(lost["validity"]["reason"].as_str().unwrap().contains("lost their connection"), "{lost}");
+    assert!(reason_of(&lost).contains("lost their connection"), "{lost}");
     assert_eq!((&lost["engine"]["clients_failed"], &lost["engine"]["reconnects"]), (&1.into(), &0.into()));
 
     let (place, ran) = disturbed(&owned, &["--measure=2", "--reconnect=30"], || kill(&owned, "DESC"));

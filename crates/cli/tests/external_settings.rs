@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use std::thread::sleep;
 use std::time::Duration;
 
-use common::{Place, Ran, signal, wait_until};
+use common::{Place, Ran, reason_of, signal, wait_until};
 use rustix::mount::{MountFlags, UnmountFlags};
 use rustix::process::Signal;
 use support::external::{PLAN, binaries, globals, journals, schemas, server};
@@ -292,7 +292,7 @@ fn a_server_that_is_restarted() {
         let ran: Ran = child.wait_with_output().unwrap().into();
         assert_eq!(ran.code, Some(4), "{name}: {}", ran.stderr);
         let trial = place.run_json("trial-0002");
-        let reason = trial["validity"]["reason"].as_str().unwrap_or_default();
+        let reason = reason_of(&trial);
         assert!(reason.contains("the server was restarted"), "{name}: {trial}");
         for n in [1, 3, 4] {
             let trial = place.run_json(&format!("trial-000{n}"));

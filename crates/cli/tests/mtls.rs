@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use certificates::Certificates;
-use common::{Place, Ran, signal, wait_until};
+use common::{Place, Ran, reason_of, signal, wait_until};
 use rustix::process::Signal;
 use serde_json::Value;
 use support::{ACCOUNT, Owned, PASSWORD, assert_secret};
@@ -411,9 +411,8 @@ fn one_failed_row_makes_block_and_record_invalid() {
     );
     let ran = bench.ours(&["--ints=1", "--rows=500", "insert"]);
     assert_eq!((ran.code, bench.rows().as_str()), (Some(2), "499"), "{}", ran.stderr);
-    let kept = validity(&bench.place);
-    assert_eq!(kept["state"], "invalid");
-    let reason = kept["reason"].as_str().unwrap();
+    assert_eq!(validity(&bench.place)["state"], "invalid");
+    let reason = reason_of(&bench.place.run_json("trial-0001"));
     assert!(ran.stdout.contains(&format!("\tvalidity: INVALID: {reason}\n")), "{reason}: {}", ran.stdout);
     assert!(ran.stdout.contains("499 of 500 rows, 1 failed") && reason.contains("1 of 500"), "{}", ran.stdout);
     assert!(ran.stdout.contains("\terrors: 1 other(1644) ("), "{}", ran.stdout);

@@ -12,7 +12,7 @@ use std::path::Path;
 use serde_json::Value;
 use truetps_testkit::mysql_family::mariadb;
 
-use common::{Place, Ran, has_strace, signal, wait_until};
+use common::{Place, Ran, has_strace, reason_of, signal, wait_until};
 use rustix::process::Signal;
 use support::{ACCOUNT, Owned, PASSWORD};
 
@@ -402,7 +402,7 @@ fn ctrl_c_leaves_a_partial_run_with_its_figures() {
     assert_eq!(ran.code, Some(130), "{}{}", ran.stdout, ran.stderr);
     let trial = place.run_json("trial-0001");
     let validity = &trial["validity"];
-    assert_eq!((&validity["state"], &validity["reason"]), (&"partial".into(), &"interrupted".into()));
+    assert_eq!((&validity["state"], reason_of(&trial).as_str()), (&"partial".into(), "interrupted"));
     check_counts(&intervals(&place), &trial["measured"]);
     let (text, _) = reports(&place);
     assert!(text.stdout.contains("partial: interrupted"), "{}", text.stdout);
@@ -416,7 +416,7 @@ fn a_failed_script_is_no_evidence() {
     assert_eq!(ran.code, Some(1), "{}{}", ran.stdout, ran.stderr);
     let trial = place.run_json("trial-0001");
     assert_eq!(trial["validity"]["state"], "invalid");
-    assert!(trial["validity"]["reason"].as_str().unwrap().contains("enough of it"), "{trial}");
+    assert!(reason_of(&trial).contains("enough of it"), "{trial}");
     assert!(number(&trial["engine"], "clients_failed") >= 1);
     assert!(number(&trial["measured"], "failed") >= 1);
     assert!(place.latest().join("trial-0001/sysbench.json").exists());

@@ -7,7 +7,7 @@ mod common;
 use std::fs;
 use std::time::Duration;
 
-use common::{Place, Ran, SMALL, has_server, signal, signal_taken, wait_until};
+use common::{Place, Ran, SMALL, has_server, reason_of, signal, signal_taken, wait_until};
 use rustix::process::Signal;
 
 /// One configuration, three long trials: to be disturbed.
@@ -280,7 +280,7 @@ fn a_server_that_dies_or_hangs_costs_its_trial_only() {
         assert_eq!(ran.code, Some(4), "{what}: {}", ran.stderr);
         let trial = place.run_json("trial-0001");
         assert_eq!(trial["validity"]["state"], "invalid");
-        assert!(trial["validity"]["reason"].as_str().unwrap().contains(words), "{trial}");
+        assert!(reason_of(&trial).contains(words), "{trial}");
         for trial in ["trial-0002", "trial-0003"] {
             assert_eq!(place.run_json(trial)["validity"]["state"], "valid", "{what}: {}", ran.stderr);
         }
@@ -307,7 +307,7 @@ fn a_suspended_generator_blames_no_server() {
         assert_ne!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
         let trial = place.run_json("trial-0001");
         assert_eq!(trial["validity"]["state"], "invalid", "{trial}");
-        let reason = trial["validity"]["reason"].as_str().unwrap();
+        let reason = reason_of(&trial);
         assert!(reason.contains("the load generator was suspended for "), "{reason}");
         let suspensions = trial["engine"]["suspensions"].as_array().unwrap();
         assert!(suspensions.iter().any(|one| one["length_ms"].as_f64().unwrap() >= 900.0), "{trial}");
@@ -345,7 +345,7 @@ fn clients_that_cannot_connect_make_the_trial_invalid() {
     ]);
     assert_eq!(ran.code, Some(4), "{}", ran.stderr);
     let trial = place.run_json("trial-0001");
-    let reason = trial["validity"]["reason"].as_str().unwrap();
+    let reason = reason_of(&trial);
     assert!(reason.contains("of 20 clients could not connect") && reason.contains("Too many connections"), "{reason}");
     assert!(ran.stdout.contains("Too many connections"), "{}", ran.stdout);
 }

@@ -37,6 +37,12 @@ connections = [1, 4]
 blocks = 2
 "#;
 
+/// The words for why a trial of `run.json` is invalid or partial; empty for a valid one.
+pub(crate) fn reason_of(trial: &serde_json::Value) -> String {
+    let validity: truetps_record::Validity = serde_json::from_value(trial["validity"].clone()).unwrap();
+    validity.reason().map(ToString::to_string).unwrap_or_default()
+}
+
 /// A folder with a space in its name, which holds runs and private servers of one test.
 pub(crate) struct Place {
     dir: tempfile::TempDir,
