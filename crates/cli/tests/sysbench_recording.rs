@@ -72,6 +72,10 @@ fn check_counts(intervals: &[Value], measured: &Value) {
         assert_eq!(sum(&["carried_in", "started"]), sum(&["ok", "failed", "in_flight"]), "{one}");
     };
     intervals.iter().for_each(balance);
+    for one in intervals {
+        let buckets = one["buckets"].as_array().unwrap().iter().map(|ok| ok.as_u64().unwrap());
+        assert_eq!(buckets.sum::<u64>(), number(one, "ok"), "{one}");
+    }
     balance(measured);
     for pair in intervals.windows(2) {
         assert_eq!(pair[0]["in_flight"], pair[1]["carried_in"]);
@@ -326,6 +330,7 @@ fn a_script_without_a_server_is_not_given_one() {
         number(starts, "queued_in") + number(starts, "scheduled"),
         number(measured, "started") + number(starts, "queued"),
     );
+    assert!(["service_us_p50", "lag_us_p50", "late_us_p50"].iter().all(|name| starts[*name].is_f64()), "{starts}");
     let (text, report) = reports(&place);
     assert!(text.stdout.contains("none: the script had connected to no server"), "{}", text.stdout);
     assert!(!text.stdout.contains("mysql"), "{}", text.stdout);

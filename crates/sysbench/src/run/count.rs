@@ -3,7 +3,7 @@
 use truetps_record::{Histogram, Interval, Phase};
 
 use super::CommandRun;
-use super::counters::{Counters, SlotCounts};
+use super::counters::Counters;
 use super::event_tally::EventTally;
 use super::latency_windows::{CountersThen, LatencyWindow};
 use super::recorded_series::{RecordedSeries, RunReading};
@@ -42,7 +42,8 @@ impl Count {
         let board = &run.board;
         let (mut statements, mut sent) = (StatementTimes::default(), SentCounts::default());
         let mut fresh = EventTally::new(run.control.has_pace());
-        board.drain(now_ns, &mut fresh, &mut statements, &mut sent);
+        board.drain_events(now_ns, &mut fresh);
+        board.drain_statements(&mut statements, &mut sent);
         sent.clear();
         let phase = if zero_ns > now_ns { Phase::WarmUp } else { Phase::Measure };
         let mut count = Self {
@@ -72,13 +73,13 @@ impl Count {
         self.collect_before(board, self.recorded.began_ns());
     }
 
-    /// … and what follows belongs to the interval that began at `start_ns`. Returns the counters up to here.
-    fn collect_before(&mut self, board: &Counters, start_ns: u64) -> SlotCounts {
-        let counts = board.drain(start_ns, &mut self.fresh, &mut self.statements, &mut self.sent);
+    /// … and what follows belongs to the interval that began at `start_ns`.
+    fn collect_before(&mut self, board: &Counters, start_ns: u64) {
+        board.drain_events(start_ns, &mut self.fresh);
+        board.drain_statements(&mut self.statements, &mut self.sent);
         self.append_to_windows();
         self.recorded.add(&self.fresh.tally);
         self.fresh.clear(start_ns);
-        counts
     }
 
     /// The next intermediate report starts here.
@@ -104,7 +105,10 @@ impl Count {
     pub(crate) fn end_warm_up(&mut self, run: &CommandRun, now_ns: u64) -> Option<(Interval, Histogram)> {
         let (board, queued) = (&run.board, run.control.queued());
         board.forget_ranges();
-        let counts = self.collect_before(board, now_ns);
+        let counts = board.drain_events_and_read(now_ns, &mut self.fresh);
+        board.drain_statements(&mut self.statements, &mut self.sent);
+        self.recorded.add(&self.fresh.tally);
+        self.fresh.clear(now_ns);
         self.interval.restart(now_ns, CountersThen::of_all(counts));
         self.total.restart(now_ns, CountersThen::by_client(counts, board));
         self.measured_since = CountersThen::by_client(counts, board);

@@ -212,7 +212,7 @@ impl Counters {
 
     /// The running event of the client, if any, ends well.
     pub(crate) fn end_event(&self, thread: usize, tid: u32, now_ns: u64) {
-        // Both within the lock: see [`Self::drain`].
+        // Both within the lock: see [`Self::drain_events_and_read`].
         let mut tally = self.tally_of(thread);
         if let Some(event) = self.slot(tid).end_event(now_ns) {
             tally.ok(event, now_ns);
@@ -246,30 +246,41 @@ impl Counters {
         lock(&self.statements[thread % self.statements.len()]).sent.record(shape, Counter::Other, 0);
     }
 
-    /// Moves what all threads have counted to the totals. What follows belongs to the interval that began at
-    /// `start_ns`. Returns the counters with exactly the events that were moved.
-    pub(crate) fn drain(
-        &self,
-        start_ns: u64,
-        into: &mut EventTally,
-        times: &mut StatementTimes,
-        sent: &mut SentCounts,
-    ) -> SlotCounts {
+    /// Moves the events of all threads to the totals. What follows belongs to the interval that began at `start_ns`.
+    pub(crate) fn drain_events(&self, start_ns: u64, into: &mut EventTally) {
+        self.drain_each(start_ns, into, |_| {});
+    }
+
+    /// The same; returns the counters with exactly the events that were moved.
+    pub(crate) fn drain_events_and_read(&self, start_ns: u64, into: &mut EventTally) -> SlotCounts {
         let mut counts = SlotCounts::default();
+        self.drain_each(start_ns, into, |number| {
+            for (tid, slot) in self.clients().iter().enumerate() {
+                if tid % self.threads % self.tallies.len() == number {
+                    counts = counts.plus(slot.read());
+                }
+            }
+        });
+        counts
+    }
+
+    /// `then` is called for each tally while no event of its clients can end.
+    fn drain_each(&self, start_ns: u64, into: &mut EventTally, mut then: impl FnMut(usize)) {
         for (number, tally) in self.tallies.iter().enumerate() {
             let mut tally = lock(tally);
             into.merge_thread(&tally);
             tally.restart(start_ns);
-            let is_here = |tid: &usize| tid % self.threads % self.tallies.len() == number;
-            counts =
-                (0..self.clients().len()).filter(is_here).fold(counts, |sum, tid| sum.plus(self.slots[tid].read()));
+            then(number);
         }
+    }
+
+    /// Moves the statements of all threads to the totals.
+    pub(crate) fn drain_statements(&self, times: &mut StatementTimes, sent: &mut SentCounts) {
         for statements in &self.statements {
             let mut statements = lock(statements);
             times.take(&mut statements.times);
             sent.take(&mut statements.sent);
         }
-        counts
     }
 
     /// Resets the range of each client's events.
@@ -303,7 +314,7 @@ mod tests {
 
     fn drained(board: &Counters) -> EventTally {
         let mut all = EventTally::new(false);
-        board.drain(0, &mut all, &mut StatementTimes::default(), &mut SentCounts::default());
+        board.drain_events(0, &mut all);
         all
     }
 
@@ -344,8 +355,9 @@ mod tests {
         board.record_statement(3, &answered);
         let (mut total, mut statements, mut sent) =
             (EventTally::new(false), StatementTimes::default(), SentCounts::default());
-        board.drain(0, &mut total, &mut statements, &mut sent);
-        board.drain(0, &mut EventTally::new(false), &mut statements, &mut sent);
+        board.drain_events(0, &mut total);
+        board.drain_statements(&mut statements, &mut sent);
+        board.drain_statements(&mut statements, &mut sent);
         assert_eq!(sent.record_of(&board.shapes).left_out.map(|left_out| left_out.reads), Some(1));
         assert_eq!((total.lengths().len(), total.sum_ns, total.tally.in_flight()), (1, 1_000_000, 1));
         assert_eq!(statements.iter().map(|(name, h)| (name, h.len())).collect::<Vec<_>>(), [("select", 1)]);
@@ -357,8 +369,7 @@ mod tests {
         for (threads, tallies_max) in [(1, 1), (7, 64), (7, 3), (10, 4)] {
             let board = Counters::new(10, threads, tallies_max, false);
             (0..10).for_each(|tid| board.slot(tid).count(Counter::Read, 1 << tid));
-            let (mut times, mut sent) = (StatementTimes::default(), SentCounts::default());
-            let counts = board.drain(0, &mut EventTally::new(false), &mut times, &mut sent);
+            let counts = board.drain_events_and_read(0, &mut EventTally::new(false));
             assert_eq!(counts, board.totals(), "{threads} threads");
         }
     }
