@@ -191,7 +191,7 @@ fn a_newer_version_is_refused_by_name() {
         copied
     };
     let said = "written by a newer truetps (schema version 99; this one reads up to 2)";
-    newer("experiment.json").refused(4, &["experiment.json: ", said, "hint: use the truetps that has written it"]);
+    newer("experiment.json").refused(4, &["experiment.json: ", said, "hint: use truetps 0.1.0, or a newer one"]);
     newer("trial-0002/run.json").shown(4, &[&format!("not read: trial-0002/run.json: {said}")]);
 }
 

@@ -182,7 +182,7 @@ fn a_server_that_hangs_does_not_hide_its_host() {
     fs::write(&file, &text[..text.len() / 2]).unwrap();
     let ran = place.good(&["report", &path]);
     assert!(ran.stderr.contains("bytes: the rest is missing") && ran.stdout.contains("Damaged   "), "{}", ran.stdout);
-    fs::write(&file, text.replacen("\"schema_version\":1", "\"schema_version\":99", 1)).unwrap();
+    fs::write(&file, text.replacen("\"schema_version\":2", "\"schema_version\":99", 1)).unwrap();
     let ran = place.run(&["report", &path]);
     assert!(
         ran.code == Some(4) && ran.stderr.contains("newer truetps") && ran.stderr.contains("hint: "),

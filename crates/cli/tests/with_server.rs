@@ -48,7 +48,7 @@ fn a_sweep_leaves_a_whole_record_and_no_server() {
     let ran = place.run(&["sweep", "./small.toml", "--format", "json"]);
     assert!(matches!(ran.code, Some(0 | 3)), "{:?}\n{}", ran.code, ran.stderr);
     let answer: serde_json::Value = serde_json::from_str(&ran.stdout).expect("one JSON document on stdout");
-    assert_eq!(answer["schema_version"], 1);
+    assert_eq!(answer["schema_version"], 2);
     assert_eq!(ran.stderr.lines().filter(|line| line.contains("] trial-")).count(), 10, "{}", ran.stderr);
     assert!(!ran.stderr.contains('\x1b'), "no control characters where stderr is no terminal");
 
