@@ -27,9 +27,9 @@ pub(crate) struct CompareArgs {
     /// Use only trials of B with this level; repeatable
     #[arg(long, value_name = "FACTOR=LEVEL")]
     pub(crate) b_levels: Vec<String>,
-    /// Exit with 1 if a figure of B differs from A by more than this, or, with `durability`, if a crash can lose more
-    /// commits on B than on A; may be given again
-    #[arg(long, value_name = "NAME<PERCENT%|durability")]
+    /// Exit with 1 if a figure of B is lower (<-5%) or higher (>5%) than A's by more than this, or, with `durability`,
+    /// if a crash can lose more commits on B than on A; may be given again
+    #[arg(long, value_name = "NAME<PERCENT%|NAME>PERCENT%|durability")]
     pub(crate) fail_if: Vec<String>,
     /// Folder of recorded experiments, with `latest`
     #[arg(long, value_name = "DIR", default_value = "runs", env = "TRUETPS_RUNS")]

@@ -13,7 +13,7 @@ pub(crate) struct ReportArgs {
     /// Folder of recorded experiments
     #[arg(long, value_name = "DIR", default_value = "runs", env = "TRUETPS_RUNS")]
     pub(crate) runs: PathBuf,
-    /// Format of the answer on stdout; report.html in the folder is always rewritten
+    /// Format of the answer on stdout; the report.html of an experiment is always rewritten
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: OutputFormat,
 }

@@ -45,7 +45,7 @@ pub(super) struct MtlsOptions {
     /// Rows inserted by all clients together
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..=NUMBER_MAX))]
     pub(super) rows: u64,
-    /// Number of log lines printed
+    /// Least important lines that are logged
     #[arg(long, value_enum, default_value = "info")]
     pub(super) log_level: LogLevel,
     /// An auto-increment key
@@ -86,8 +86,8 @@ pub(super) struct MtlsOptions {
     /// Socket of the server, instead of host and port
     #[arg(long, value_name = "PATH", help_heading = OURS)]
     pub(super) socket: Option<PathBuf>,
-    /// TLS: 'disabled', 'preferred', 'required', 'verify_ca' or 'verify_identity'; default 'preferred', 'verify_ca' with
-    /// --ssl-ca, and 'disabled' for a socket
+    /// TLS: 'disabled', 'preferred', 'required', 'verify_ca' or 'verify_identity'; default 'verify_ca' with
+    /// --ssl-ca, else 'required' with --ssl-cert, else 'disabled' for a socket, else 'preferred'
     #[arg(long, value_name = "MODE", value_parser = ssl_mode, help_heading = OURS)]
     pub(super) ssl_mode: Option<TlsMode>,
     /// File with the certificate authorities that sign the server's certificate
