@@ -178,42 +178,21 @@ impl LabError {
         }
     }
 
-    /// The user must change something before anything can start.
+    /// The user must change something before anything can start. True for a new variant, unless it is listed here.
     pub fn is_usage(&self) -> bool {
         match self {
             Self::Folder(error) => matches!(error, FolderError::InUse { .. }),
             Self::Foreign(error) => error.is_usage(),
-            Self::Prepare(_)
-            | Self::Pin(_)
-            | Self::NoPilot { .. }
-            | Self::SearchUndecided
-            | Self::NotLeft { .. }
-            | Self::SearchFailed { .. }
-            | Self::Interrupted => false,
-            Self::Workload(_)
-            | Self::NoRecords(_)
-            | Self::UnknownSetting(_)
-            | Self::UnknownSettingOf { .. }
-            | Self::Setting(_)
-            | Self::Limit(_)
-            | Self::Sandbox(_)
-            | Self::Flush(_)
-            | Self::OtherConditions
-            | Self::GuestLogin(_)
-            | Self::SetByOthers { .. }
-            | Self::NotOfSession { .. }
-            | Self::OtherFlavour { .. }
-            | Self::NoRoom { .. }
-            | Self::Full { .. }
-            | Self::NoRoomOfAccount { .. }
-            | Self::SchemaExists { .. }
-            | Self::Schema { .. }
-            | Self::OtherSchema { .. }
-            | Self::NoAutocommit
-            | Self::ResumedSearch { .. }
-            | Self::OtherSchedule
-            | Self::TooManyStatements { .. }
-            | Self::BegunWithAnother { .. } => true,
+            other => !matches!(
+                other,
+                Self::Prepare(_)
+                    | Self::Pin(_)
+                    | Self::NoPilot { .. }
+                    | Self::SearchUndecided
+                    | Self::NotLeft { .. }
+                    | Self::SearchFailed { .. }
+                    | Self::Interrupted
+            ),
         }
     }
 }

@@ -4,6 +4,7 @@
 //! tables and a redo log filled once. One server runs at a time. Settings that a running server accepts are set before
 //! each trial.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -21,7 +22,8 @@ use crate::error::LabError;
 use crate::event::{ExperimentEvent, Listener};
 use crate::experiment::ExperimentRequest;
 use crate::private_setting;
-use crate::server_provider::ServerProgram;
+use crate::ready_server::{ReadyServer, TrialServer};
+use crate::server_provider::{ServerProgram, ServerProvider};
 use crate::setting::{Changeable, SettingError};
 use crate::tables::{SCHEMA, Tables, wait_for_quiet};
 
@@ -100,11 +102,6 @@ impl<'a> PrivateServers<'a> {
     pub(crate) fn new(request: &ExperimentRequest<'a>, home: &'a Home, kinds: Vec<ServerUnderTest<'a>>) -> Self {
         let ExperimentRequest { plan, stop, pin, .. } = *request;
         Self { plan, home, kinds, stop, cores: &pin.server, couplings: Vec::new(), list: Vec::new(), live: None }
-    }
-
-    /// Settings derived from the levels of dynamic factors.
-    pub(crate) fn couplings(&self) -> &[Coupling] {
-        &self.couplings
     }
 
     /// Prepares every server.
@@ -321,7 +318,7 @@ impl<'a> PrivateServers<'a> {
     }
 
     /// A server for this configuration, in its initial state.
-    pub(crate) fn ready(
+    fn live_server(
         &mut self,
         configuration: &Configuration,
         listener: &mut dyn Listener,
@@ -408,9 +405,33 @@ impl<'a> PrivateServers<'a> {
         }
         Ok(())
     }
+}
 
-    /// Discards the running server and its data: it died or hangs. The next trial gets a new one.
-    pub(crate) fn discard(&mut self) {
+impl ServerProvider for PrivateServers<'_> {
+    fn couplings(&self) -> &[Coupling] {
+        &self.couplings
+    }
+
+    fn ready<'s>(
+        &'s mut self,
+        configuration: &Configuration,
+        listener: &mut dyn Listener,
+    ) -> Result<Box<dyn ReadyServer<'s> + 's>, LabError> {
+        let live = self.live_server(configuration, listener)?;
+        Ok(Box::new(TrialServer {
+            client: &mut live.client,
+            log: None,
+            target: &live.target,
+            control: live.target.clone(),
+            session: BTreeMap::new(),
+            pid: Some(live.server.pid()),
+            server: Some(&mut live.server),
+            notes: std::mem::take(&mut live.notes),
+        }))
+    }
+
+    /// With its data.
+    fn discard(&mut self) {
         if let Some(live) = self.live.take() {
             self.list.remove(live.stand);
         }

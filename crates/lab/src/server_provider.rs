@@ -1,6 +1,5 @@
 //! Where an experiment gets its server: private servers, or one external server.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use truetps_driver::Target;
@@ -9,9 +8,7 @@ use truetps_sandbox::{Home, ServerBinary};
 
 use crate::error::LabError;
 use crate::event::Listener;
-use crate::external::ExternalSession;
-use crate::private_servers::PrivateServers;
-use crate::ready_server::{ReadyServer, TrialServer};
+use crate::ready_server::ReadyServer;
 
 /// A server's program and the name given to it by the user.
 #[derive(Debug, Clone)]
@@ -80,59 +77,5 @@ pub(crate) trait ServerProvider {
     /// The experiment is over: restores and cleans up an external server. Returns why that failed.
     fn leave(&mut self, _listener: &mut dyn Listener) -> Option<LabError> {
         None
-    }
-}
-
-impl ServerProvider for PrivateServers<'_> {
-    fn couplings(&self) -> &[Coupling] {
-        self.couplings()
-    }
-
-    fn ready<'s>(
-        &'s mut self,
-        configuration: &Configuration,
-        listener: &mut dyn Listener,
-    ) -> Result<Box<dyn ReadyServer<'s> + 's>, LabError> {
-        let live = self.ready(configuration, listener)?;
-        Ok(Box::new(TrialServer {
-            client: &mut live.client,
-            log: None,
-            target: &live.target,
-            control: live.target.clone(),
-            session: BTreeMap::new(),
-            pid: Some(live.server.pid()),
-            server: Some(&mut live.server),
-            notes: std::mem::take(&mut live.notes),
-        }))
-    }
-
-    fn discard(&mut self) {
-        self.discard();
-    }
-}
-
-impl ServerProvider for ExternalSession<'_> {
-    fn guest_facts(&self) -> Option<&GuestFacts> {
-        Some(self.facts())
-    }
-
-    fn ready<'s>(
-        &'s mut self,
-        configuration: &Configuration,
-        listener: &mut dyn Listener,
-    ) -> Result<Box<dyn ReadyServer<'s> + 's>, LabError> {
-        Ok(Box::new(self.ready(configuration, listener)?))
-    }
-
-    fn trouble(&mut self, configuration: &Configuration, listener: &mut dyn Listener) -> Option<String> {
-        self.trouble(configuration, listener)
-    }
-
-    fn discard(&mut self) {
-        self.discard();
-    }
-
-    fn leave(&mut self, listener: &mut dyn Listener) -> Option<LabError> {
-        self.leave(listener)
     }
 }

@@ -20,9 +20,9 @@ use super::survey::survey;
 use crate::error::LabError;
 use crate::event::{ExperimentEvent, Listener};
 use crate::experiment::ExperimentRequest;
-use crate::ready_server::TrialServer;
+use crate::ready_server::{ReadyServer, TrialServer};
 use crate::schedule::schedule;
-use crate::server_provider::ExternalServer;
+use crate::server_provider::{ExternalServer, ServerProvider};
 use crate::tables::Tables;
 
 /// A restarting server must be back within this time: InnoDB may have much to recover, and settings stay changed unless
@@ -102,11 +102,6 @@ impl<'a> ExternalSession<'a> {
             Ok(()) => Ok((guest, found.facts)),
             Err(error) => Err(error.and_not_left(guest.leave(listener))),
         }
-    }
-
-    /// What was found before the load.
-    pub(crate) fn facts(&self) -> &GuestFacts {
-        &self.facts
     }
 
     fn move_in(&mut self, client: &mut Client) -> Result<(), LabError> {
@@ -193,53 +188,6 @@ impl<'a> ExternalSession<'a> {
         Ok(client)
     }
 
-    pub(crate) fn ready(
-        &mut self,
-        configuration: &Configuration,
-        listener: &mut dyn Listener,
-    ) -> Result<TrialServer<'_>, LabError> {
-        self.prepare(listener)?;
-        let Self { client: Some(client), inside, tables, hold: Some(hold), plan, notes, scopes, schema, log, .. } =
-            self
-        else {
-            unreachable!("it has just been connected, and is not left yet")
-        };
-        let mut notes = std::mem::take(notes);
-        notes.extend(hold.sure_of(client)?);
-        hold.apply(client, plan, configuration)?;
-        let own = session_settings::try_out(inside, scopes, plan, configuration)?;
-        inside.setup = [&schema.inside().setup[..], &own.setup].concat();
-        // Their locks would block the trial.
-        notes.extend(hold.end_sessions(client)?);
-        schema.check_signatures(client)?;
-        notes.extend(tables.refill(client)?);
-        // One server behind several addresses, or a PostgreSQL with a process for each session, is not one process.
-        let is_one = inside.dialect == SqlDialect::Mysql && matches!(inside.endpoints[..], [Endpoint::Unix(_)]);
-        let pid = if is_one { client.peer_pid() } else { None };
-        let control = access::control(schema.inside());
-        Ok(TrialServer {
-            client,
-            log: log.as_mut(),
-            target: inside,
-            control,
-            server: None,
-            pid,
-            notes,
-            session: own.found,
-        })
-    }
-
-    /// Why the trial that just ended is invalid. If the server cannot be asked whether it stayed the same, the trial is
-    /// invalid, too.
-    pub(crate) fn trouble(&mut self, configuration: &Configuration, listener: &mut dyn Listener) -> Option<String> {
-        let told = match self.check_server(configuration, listener) {
-            Ok(told) => told?,
-            Err(error) => format!("cannot check whether the server stayed the same: {error}"),
-        };
-        self.discard();
-        Some(told)
-    }
-
     fn check_server(
         &mut self,
         configuration: &Configuration,
@@ -275,36 +223,6 @@ impl<'a> ExternalSession<'a> {
             self.presence = ServerPresence::Away;
         }
         client
-    }
-
-    pub(crate) fn discard(&mut self) {
-        self.client = None;
-        if self.presence == ServerPresence::There {
-            self.presence = ServerPresence::Lost;
-        }
-    }
-
-    /// Restores the settings and drops what belongs to the run. An error says why that failed: the server has become
-    /// read-only, or is gone.
-    pub(crate) fn leave(&mut self, listener: &mut dyn Listener) -> Option<LabError> {
-        let hold = self.hold.take()?;
-        let journal = hold.path().to_owned();
-        match self.clean_up(hold, listener) {
-            Ok(restored) => {
-                listener.event(&ExperimentEvent::PutBack);
-                restored
-                    .left
-                    .into_iter()
-                    .chain(restored.notes)
-                    .for_each(|text| listener.event(&ExperimentEvent::Warning(text)));
-                if let Some(kept) = restored.kept {
-                    let text = format!("the original values of the variables are kept in {}", kept.display());
-                    listener.event(&ExperimentEvent::Warning(text));
-                }
-                None
-            }
-            Err(error) => Some(LabError::NotLeft { why: Box::new(error), journal, after: None }),
-        }
     }
 
     /// Global settings are restored first: they affect all users. The journal stays until everything is done. The
@@ -358,6 +276,89 @@ impl<'a> ExternalSession<'a> {
             ));
         }
         finished(hold, restored)
+    }
+}
+
+impl ServerProvider for ExternalSession<'_> {
+    fn guest_facts(&self) -> Option<&GuestFacts> {
+        Some(&self.facts)
+    }
+
+    fn ready<'s>(
+        &'s mut self,
+        configuration: &Configuration,
+        listener: &mut dyn Listener,
+    ) -> Result<Box<dyn ReadyServer<'s> + 's>, LabError> {
+        self.prepare(listener)?;
+        let Self { client: Some(client), inside, tables, hold: Some(hold), plan, notes, scopes, schema, log, .. } =
+            self
+        else {
+            unreachable!("it has just been connected, and is not left yet")
+        };
+        let mut notes = std::mem::take(notes);
+        notes.extend(hold.sure_of(client)?);
+        hold.apply(client, plan, configuration)?;
+        let own = session_settings::try_out(inside, scopes, plan, configuration)?;
+        inside.setup = [&schema.inside().setup[..], &own.setup].concat();
+        // Their locks would block the trial.
+        notes.extend(hold.end_sessions(client)?);
+        schema.check_signatures(client)?;
+        notes.extend(tables.refill(client)?);
+        // One server behind several addresses, or a PostgreSQL with a process for each session, is not one process.
+        let is_one = inside.dialect == SqlDialect::Mysql && matches!(inside.endpoints[..], [Endpoint::Unix(_)]);
+        let pid = if is_one { client.peer_pid() } else { None };
+        let control = access::control(schema.inside());
+        Ok(Box::new(TrialServer {
+            client,
+            log: log.as_mut(),
+            target: inside,
+            control,
+            server: None,
+            pid,
+            notes,
+            session: own.found,
+        }))
+    }
+
+    /// Why the trial that just ended is invalid. If the server cannot be asked whether it stayed the same, the trial is
+    /// invalid, too.
+    fn trouble(&mut self, configuration: &Configuration, listener: &mut dyn Listener) -> Option<String> {
+        let told = match self.check_server(configuration, listener) {
+            Ok(told) => told?,
+            Err(error) => format!("cannot check whether the server stayed the same: {error}"),
+        };
+        self.discard();
+        Some(told)
+    }
+
+    fn discard(&mut self) {
+        self.client = None;
+        if self.presence == ServerPresence::There {
+            self.presence = ServerPresence::Lost;
+        }
+    }
+
+    /// Restores the settings and drops what belongs to the run. An error says why that failed: the server has become
+    /// read-only, or is gone.
+    fn leave(&mut self, listener: &mut dyn Listener) -> Option<LabError> {
+        let hold = self.hold.take()?;
+        let journal = hold.path().to_owned();
+        match self.clean_up(hold, listener) {
+            Ok(restored) => {
+                listener.event(&ExperimentEvent::PutBack);
+                restored
+                    .left
+                    .into_iter()
+                    .chain(restored.notes)
+                    .for_each(|text| listener.event(&ExperimentEvent::Warning(text)));
+                if let Some(kept) = restored.kept {
+                    let text = format!("the original values of the variables are kept in {}", kept.display());
+                    listener.event(&ExperimentEvent::Warning(text));
+                }
+                None
+            }
+            Err(error) => Some(LabError::NotLeft { why: Box::new(error), journal, after: None }),
+        }
     }
 }
 
