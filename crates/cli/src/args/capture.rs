@@ -4,8 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::args::SandboxPlace;
-use crate::login::LoginArgs;
+use crate::args::ReadServerArgs;
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
@@ -14,15 +13,8 @@ use crate::login::LoginArgs;
     truetps server capture 'postgresql://postgres@/app?socket=/run/postgresql' > pg.json\n\n\
     Changes nothing in the server. Values of variables that may be secret are left out. docs/reference/settings.md")]
 pub(crate) struct CaptureArgs {
-    /// The server: mysql://user@host:port or postgresql://user@host/database, or the name of a running server
-    /// (`truetps server list`), as its owner. The password for a DSN comes from TRUETPS_PASSWORD, ~/.my.cnf or the
-    /// terminal
-    #[arg(value_name = "DSN|NAME")]
-    pub(crate) server: String,
     #[command(flatten)]
-    pub(crate) login: LoginArgs,
-    #[command(flatten)]
-    pub(crate) sandbox: SandboxPlace,
+    pub(crate) server: ReadServerArgs,
     /// File to write; default: stdout
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,

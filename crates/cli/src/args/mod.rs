@@ -22,7 +22,7 @@ pub(crate) use probe::WatchArgs;
 pub(crate) use report::ReportArgs;
 pub(crate) use restore::RestoreArgs;
 pub(crate) use run::RunArgs;
-pub(crate) use shared::{EngineArgs, FolderArgs, OutputFormat, ProbeArgs, SandboxPlace, TableFormat};
+pub(crate) use shared::{EngineArgs, FolderArgs, OutputFormat, ProbeArgs, ReadServerArgs, SandboxPlace, TableFormat};
 pub(crate) use stalls::StallsArgs;
 pub(crate) use sweep::SweepArgs;
 

@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use crate::args::{SandboxPlace, TableFormat};
-use crate::login::LoginArgs;
+use crate::args::{ReadServerArgs, TableFormat};
 use crate::times;
 
 #[derive(Debug, Args)]
@@ -19,15 +18,8 @@ use crate::times;
     Exit codes: 0 also after Ctrl-C; 2 wrong usage or login; 4 the server cannot be reached, or does not answer at the end. \
     docs/reference/probe.md")]
 pub(crate) struct WatchArgs {
-    /// The server: mysql://user@host:port or postgresql://user@host/database, or the name of a running server
-    /// (`truetps server list`), as its owner. The password for a DSN comes from TRUETPS_PASSWORD, ~/.my.cnf or the
-    /// terminal
-    #[arg(value_name = "DSN|NAME")]
-    pub(crate) server: String,
     #[command(flatten)]
-    pub(crate) login: LoginArgs,
-    #[command(flatten)]
-    pub(crate) sandbox: SandboxPlace,
+    pub(crate) server: ReadServerArgs,
     /// Interval between readings of server and host, from 50ms to 60s
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = times::time)]
     pub(crate) interval: Duration,

@@ -7,6 +7,7 @@ use clap::{Args, ValueEnum};
 use truetps_record::ProbeSpec;
 
 use crate::args::load::Mode;
+use crate::login::LoginArgs;
 use crate::times;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -126,4 +127,18 @@ impl ProbeArgs {
             waits: planned.waits && !self.no_probe || self.waits,
         }
     }
+}
+
+/// A server that is only read.
+#[derive(Debug, Args)]
+pub(crate) struct ReadServerArgs {
+    /// The server: mysql://user@host:port or postgresql://user@host/database, or the name of a running server
+    /// (`truetps server list`), as its owner. The password for a DSN comes from TRUETPS_PASSWORD, ~/.my.cnf or the
+    /// terminal
+    #[arg(value_name = "DSN|NAME")]
+    pub(crate) named: String,
+    #[command(flatten)]
+    pub(crate) login: LoginArgs,
+    #[command(flatten)]
+    pub(crate) sandbox: SandboxPlace,
 }

@@ -11,7 +11,7 @@ use crate::failure::CommandFailure;
 use crate::{print_made, print_message};
 
 pub(crate) fn run(args: &CaptureArgs) -> Result<Exit, CommandFailure> {
-    let target = target_of(&args.server, &args.sandbox, &args.login)?;
+    let target = target_of(&args.server)?;
     let options = CaptureOptions {
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
         flush_dir: args.flush_dir.clone(),

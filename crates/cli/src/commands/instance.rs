@@ -10,13 +10,13 @@ use truetps_sandbox::{
     check_server_name,
 };
 
-use crate::args::SandboxPlace;
 use crate::args::server::{LogArgs, NameArgs, StartArgs, StopArgs};
+use crate::args::{ReadServerArgs, SandboxPlace};
 use crate::commands::run::settings;
 use crate::commands::server::{open, refused};
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
-use crate::login::{LoginArgs, LoginSources, target};
+use crate::login::{LoginSources, target};
 use crate::{print_message, print_out, signals};
 
 pub(crate) fn get(home: &Home, name: &str) -> Result<NamedServer, CommandFailure> {
@@ -41,9 +41,10 @@ pub(crate) fn owner_of(place: &SandboxPlace, name: &str) -> Result<Option<Target
 
 /// The server that a user has named, by its address or its name. The owner of a named server needs no password, and
 /// none is sent.
-pub(crate) fn target_of(server: &str, place: &SandboxPlace, login: &LoginArgs) -> Result<Target, CommandFailure> {
+pub(crate) fn target_of(args: &ReadServerArgs) -> Result<Target, CommandFailure> {
+    let ReadServerArgs { named: server, sandbox, login } = args;
     if !server.contains("://") {
-        if let Some(owner) = owner_of(place, server)? {
+        if let Some(owner) = owner_of(sandbox, server)? {
             return Ok(owner);
         }
         // Anything else may have a password in it.

@@ -27,7 +27,7 @@ const LOOK: Duration = Duration::from_millis(20);
 
 pub(crate) fn run(args: &WatchArgs) -> Result<Exit, CommandFailure> {
     check_times(args)?;
-    let target = target_of(&args.server, &args.sandbox, &args.login)?;
+    let target = target_of(&args.server)?;
     let watched = WatchedServer::log_in(&target, None).map_err(|error| refused(&target, &error))?;
     let server = ServerFacts::from_version_text(watched.version_text().unwrap_or_default());
     let mut about = ProbeRun {
