@@ -129,6 +129,14 @@ fn the_life_of_a_named_server() {
     }
     let place = Place::new();
     let _ends = Ends(&place);
+    it_is_added_and_wrong_words_are_named(&place);
+    it_is_started_and_kept(&place);
+    it_ends_in_each_way_and_keeps_its_data(&place);
+    place.good(&["server", "remove", "maria"]);
+    assert!(place.servers().is_empty() && place.left().is_empty(), "{:?}", place.left());
+}
+
+fn it_is_added_and_wrong_words_are_named(place: &Place) {
     place.good(&["server", "add", "maria"]);
     place.refused(&["server", "add", "maria"], &["a server `maria` already exists", "--replace"]);
     place.good(&["server", "add", "maria", "--replace"]);
@@ -152,10 +160,12 @@ fn the_life_of_a_named_server() {
     assert!(place.servers().is_empty());
     let templates = || fs::read_dir(place.home().join("templates")).unwrap().flatten();
     let is_begun = || templates().any(|entry| entry.file_name().to_string_lossy().ends_with(".building"));
-    left_by_a_kill(&place, &["server", "start", "maria"], is_begun);
+    left_by_a_kill(place, &["server", "start", "maria"], is_begun);
+}
 
+fn it_is_started_and_kept(place: &Place) {
     let started = place.good(&["server", "start", "maria", "--set", "innodb_flush_log_at_trx_commit=2"]);
-    compared_by_its_name(&place, &started.stdout);
+    compared_by_its_name(place, &started.stdout);
     assert!(started.stderr.contains("Next   truetps server sql maria"), "{}", started.stderr);
     assert_eq!(place.value("maria", "SELECT @@innodb_flush_log_at_trx_commit"), "2");
     place.good(&["server", "sql", "maria", "CREATE DATABASE x; CREATE TABLE x.t (a INT)", "INSERT x.t VALUES (7)"]);
@@ -175,7 +185,9 @@ fn the_life_of_a_named_server() {
     assert!(place.value("maria", "SELECT @@secure_file_priv").ends_with("named/maria/tmp/"));
     place.good(&["server", "clean"]);
     assert!(place.good(&["server", "list"]).stdout.contains("maria  runs, pid"));
+}
 
+fn it_ends_in_each_way_and_keeps_its_data(place: &Place) {
     signal(place.pid("maria"), Signal::KILL);
     wait_until("the end of a killed server", || place.servers().is_empty());
     let status = place.run(&["server", "status", "maria"]);
@@ -186,7 +198,7 @@ fn the_life_of_a_named_server() {
     assert!(stopped.stdout.contains("stopped cleanly"), "{}", stopped.stdout);
     assert!(place.good(&["server", "log", "maria", "-n", "5"]).stdout.contains("Shutdown complete"));
     place.refused(&["server", "stop", "maria"], &["it was stopped"]);
-    a_server_started_by_hand_is_left_alone(&place);
+    a_server_started_by_hand_is_left_alone(place);
     place.good(&["server", "start", "maria"]);
     assert_eq!(place.value("maria", "SELECT a FROM x.t"), "7");
     // It ends well, but its end was not recorded: as after a Ctrl-C in `stop`.
@@ -198,8 +210,6 @@ fn the_life_of_a_named_server() {
     place.good(&["server", "start", "maria"]);
     place.good(&["server", "stop", "maria", "--kill"]);
     assert!(place.run(&["server", "status", "maria"]).stdout.contains("killed by `stop`"));
-    place.good(&["server", "remove", "maria"]);
-    assert!(place.servers().is_empty() && place.left().is_empty(), "{:?}", place.left());
 }
 
 fn no_statement_outlives_who_waits_for_it(place: &Place) {
