@@ -443,7 +443,7 @@ mod tests {
         }
     }
 
-    /// `Slo` judges within a run, where no analysis is: its times are those of the table.
+    /// `Slo` judges within a run, where no analysis is; a test compares its times with the table.
     #[test]
     fn an_slo_has_all_response_times() {
         let is_time = |figure: &&Figure| figure.group() == FigureGroup::Own && figure.unit() == FigureUnit::Us;

@@ -37,7 +37,7 @@ pub(crate) struct JudgedInterval {
     /// Starts that the schedule of an open loop has in it.
     scheduled: Option<u64>,
     is_busy: bool,
-    /// Without those of the drain, which is not judged.
+    /// Empty for the drain, which is not judged.
     buckets: Box<[u32]>,
     gaps: Box<[TransactionGap]>,
 }
@@ -70,7 +70,7 @@ pub(crate) struct JudgedPhase {
     pub(crate) stalls: Result<Vec<TimeSpan>, StallsUnknown>,
 }
 
-/// Judges a phase. `intervals`: in order; those of other phases have the ends of gaps.
+/// Judges a phase. `intervals`: in order, of all phases: a gap may end in the next one.
 pub(crate) fn judge_phase(intervals: &[JudgedInterval], phase: Phase) -> JudgedPhase {
     let of_phase: Vec<_> = intervals.iter().filter(|interval| interval.phase == phase).collect();
     let edges = of_phase.first().zip(of_phase.last());

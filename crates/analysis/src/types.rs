@@ -81,7 +81,7 @@ pub struct Cell {
     pub invalid_trials: usize,
     /// Geometric mean over trials with the t interval of log tps.
     pub tps: Option<Estimate>,
-    /// All other figures of a configuration; those of an open loop are in `open_loop`.
+    /// All other figures of a configuration, except what an open loop adds, which is in `open_loop`.
     #[serde(flatten)]
     pub figures: FigureValues,
     pub errors: Vec<ErrorCount>,

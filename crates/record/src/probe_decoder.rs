@@ -41,7 +41,7 @@ struct SourceState {
     /// Time of the last point, and of the one before.
     at_ms: Option<f64>,
     before_ms: Option<f64>,
-    /// Present values, those of late readings included.
+    /// Present values, also from late readings.
     present: BTreeMap<String, f64>,
     decoded: BTreeMap<String, DecodedValue>,
     /// Values that cannot be read, each with the time of the last point before that; `None` if there was none.

@@ -29,7 +29,7 @@ enum CsvColumn {
 
 use CsvColumn::{Figure as Of, Group, Number, Text};
 
-/// Columns after those of the factors, which have the factors' names. All other figures of the table stand behind them,
+/// Columns after the factors, whose columns have their names. All other figures of the table stand behind them,
 /// so that a new one moves no column.
 const COLUMNS: &[CsvColumn] = &[
     Text("trials", |row| row.cell.trials.len().to_string()),

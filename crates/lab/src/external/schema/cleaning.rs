@@ -184,7 +184,7 @@ impl<'a> SchemaCleaning<'a> {
         if mine.is_empty() { Ok(()) } else { self.drop_tables(inside, &as_tables(&mine)) }
     }
 
-    /// Tables that the run created; reports those of the same name that are not proved to be. A name proves nothing:
+    /// Tables that the run created; reports tables with such a name that are not proved to be the run's. A name proves nothing:
     /// the user may have renamed the run's table and created another one. `there`: comments by table.
     fn proven_tables(&mut self, there: &BTreeMap<String, &String>, is_marked: bool) -> Vec<String> {
         let signature = self.schema.mark().signature();
