@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::sync::Arc;
+use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
 use truetps_measure::{Recorder, Timeline};
@@ -18,8 +19,8 @@ fn timeline() -> Arc<Timeline> {
 #[divan::bench]
 fn one_transaction(bencher: divan::Bencher<'_, '_>) {
     let timeline = timeline();
-    let (recorder, _sink) = Recorder::detached(Arc::clone(&timeline));
-    let recorder = RefCell::new(recorder);
+    let (intervals_out, _intervals) = channel();
+    let recorder = RefCell::new(Recorder::new(Arc::clone(&timeline), 0, false, intervals_out));
     let started_ns = std::cell::Cell::new(timeline.now_ns());
     bencher.bench_local(|| {
         let mut recorder = recorder.borrow_mut();

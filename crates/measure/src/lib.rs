@@ -22,7 +22,7 @@ pub use collect::{CollectedRun, Collector};
 pub use judge::{WorkerShares, generator_limited, sustained, was_suspended};
 pub use pace::{ARRIVALS_MAX, ClaimedStart, OpenPacing, Pacing, RateOf, WorkerPace};
 pub use quota::Quota;
-pub use recorder::{IntervalSink, Recorder, WorkerInterval};
+pub use recorder::{Recorder, WorkerInterval};
 pub use series::{IntervalSeries, MeasuredSums};
 pub use sums::{OpenSums, PeriodSums};
 pub use suspension::SuspensionWatch;

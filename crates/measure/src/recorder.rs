@@ -33,24 +33,12 @@ pub struct Recorder {
     usage: SplitUse,
 }
 
-/// Receives a [`Recorder`]'s intervals, for uses that need only the recorder itself.
-pub struct IntervalSink(
-    #[expect(dead_code, reason = "kept open so that the recorder can deliver")]
-    std::sync::mpsc::Receiver<WorkerInterval>,
-);
-
 impl Recorder {
     /// Belongs to the calling thread.
     pub fn new(timeline: Arc<Timeline>, worker: usize, is_open: bool, out: Sender<WorkerInterval>) -> Self {
         let slice = timeline.first_slice();
         let (tally, usage) = (Tally::new(slice.start_ns, is_open), SplitUse::new(slice.start_ns));
         Self { tally, timeline, worker, out, slice, usage }
-    }
-
-    /// A recorder without an engine, for benchmarks of its cost.
-    pub fn detached(timeline: Arc<Timeline>) -> (Self, IntervalSink) {
-        let (out, cells) = std::sync::mpsc::channel();
-        (Self::new(timeline, 0, false, out), IntervalSink(cells))
     }
 
     #[inline]

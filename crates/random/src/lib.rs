@@ -3,15 +3,12 @@
 //! - `stream`: the generator of workloads and schedules. Scripts have sysbench's own.
 //! - `zipf`: Zipfian ranks from any generator.
 //! - `digits`: the digits of numbers, as text.
-//! - `fit`: for tests, whether draws have their expected frequencies.
 
 mod digits;
-mod fit;
 mod stream;
 mod zipf;
 
 pub use digits::eight_digits;
-pub use fit::{assert_fits, chi_square};
 pub use stream::{RandomStream, mix};
 pub use zipf::Zipf;
 

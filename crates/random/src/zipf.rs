@@ -69,8 +69,10 @@ impl Zipf {
 
 #[cfg(test)]
 mod tests {
+    use truetps_testkit::{assert_fits, chi_square};
+
     use super::*;
-    use crate::{RandomStream, assert_fits, chi_square};
+    use crate::RandomStream;
 
     /// Masses by summing them up.
     fn masses(ranks: u32, exponent: f64) -> Vec<f64> {

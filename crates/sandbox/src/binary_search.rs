@@ -58,11 +58,6 @@ pub fn find(basedir: Option<&Path>, wanted: Option<Flavour>, user: &ServerUser) 
     Err(BinaryError::NotFound { places: places(basedir, &wanted), wanted, others })
 }
 
-/// Every usable server on this machine, in search order; each program once.
-pub fn find_all(basedir: Option<&Path>, user: &ServerUser) -> Vec<ServerBinary> {
-    programs(basedir, None).iter().filter_map(|path| ServerBinary::examine(path, user).ok()).collect()
-}
-
 /// What is searched if no family is wanted. A PostgreSQL must be named: it is never chosen by default.
 fn any_of(basedir: Option<&Path>) -> &'static str {
     if basedir.is_some() { "MySQL, MariaDB or PostgreSQL" } else { "MySQL or MariaDB" }

@@ -50,7 +50,7 @@ mod variables;
 mod wear;
 
 pub use binary::{BinaryError, ServerBinary, ServerVersion};
-pub use binary_search::{Other, find, find_all};
+pub use binary_search::{Other, find};
 pub use catalogue::{COUNTERPARTS, Catalogue, CatalogueError};
 pub use copy::free_bytes;
 pub use error::SandboxError;

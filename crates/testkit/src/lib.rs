@@ -1,9 +1,11 @@
 //! Servers for tests. MySQL-family servers are found here and started by the sandbox; PostgreSQL servers are private:
-//! in a folder of their own, removed when the value is dropped or the test's process ends in any way.
+//! in a folder of their own, removed when the value is dropped or the test's process ends in any way. `fit` judges random
+//! draws.
 //!
 //! Used in `[dev-dependencies]` only. A server that this crate did not start is never touched: there is no default
 //! port, and each folder is new.
 
+mod fit;
 pub mod mysql_family;
 mod os_user;
 mod pid_namespace;
@@ -12,6 +14,7 @@ mod private_postgres;
 mod programs;
 mod spawn;
 
+pub use fit::{assert_fits, chi_square};
 pub use pid_namespace::{inside_pid_namespace, run_in_pid_namespace};
 pub use postgres::{PostgresError, PostgresOptions, PostgresServer, TlsFiles};
 pub use private_postgres::{FETCHABLE_POSTGRES, every_postgres, private_postgres};

@@ -131,7 +131,7 @@ impl Scramble {
 
 #[cfg(test)]
 mod tests {
-    use truetps_random::assert_fits;
+    use truetps_testkit::assert_fits;
 
     use super::*;
 

@@ -1,4 +1,4 @@
-use truetps_random::assert_fits;
+use truetps_testkit::assert_fits;
 
 use super::*;
 

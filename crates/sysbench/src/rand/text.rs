@@ -78,7 +78,7 @@ fn take_digit(fraction: &mut u64, count: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use truetps_random::assert_fits;
+    use truetps_testkit::assert_fits;
 
     use super::*;
 

@@ -1,4 +1,4 @@
-//! How tests judge draws.
+//! Whether random draws have their expected frequencies.
 
 /// Classes that expect fewer draws are joined to their neighbours.
 const EXPECTED_MIN: f64 = 5.0;
