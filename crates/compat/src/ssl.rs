@@ -4,18 +4,10 @@ use std::path::PathBuf;
 
 use truetps_driver::{Endpoint, Target, Tls, TlsMode};
 
-const MODES: [(&str, TlsMode); 5] = [
-    ("disabled", TlsMode::Off),
-    ("preferred", TlsMode::Preferred),
-    ("required", TlsMode::Required),
-    ("verify_ca", TlsMode::VerifyCa),
-    ("verify_identity", TlsMode::VerifyIdentity),
-];
-
 /// The value of `--ssl-mode`, in any letter case.
 pub(crate) fn ssl_mode(text: &str) -> Result<TlsMode, String> {
-    let found = MODES.iter().find(|(name, _)| text.eq_ignore_ascii_case(name));
-    found.map(|(_, mode)| *mode).ok_or_else(|| format!("none of {}", MODES.map(|(name, _)| name).join(", ")))
+    TlsMode::of_mysql_word(text)
+        .ok_or_else(|| format!("none of {}", TlsMode::MYSQL_WORDS.map(|(word, _)| word).join(", ")))
 }
 
 /// The TLS mode of the options. Without a mode, an authority means that the certificate is verified, a client

@@ -60,7 +60,7 @@ impl fmt::Debug for Password {
     }
 }
 
-/// Whether and how the connection is encrypted: the words of MySQL's `--ssl-mode`.
+/// Whether and how the connection is encrypted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum TlsMode {
     #[default]
@@ -73,6 +73,22 @@ pub enum TlsMode {
     VerifyCa,
     /// Also, the certificate is for the requested host.
     VerifyIdentity,
+}
+
+impl TlsMode {
+    /// The words of MySQL's `--ssl-mode`.
+    pub const MYSQL_WORDS: [(&str, Self); 5] = [
+        ("disabled", Self::Off),
+        ("preferred", Self::Preferred),
+        ("required", Self::Required),
+        ("verify_ca", Self::VerifyCa),
+        ("verify_identity", Self::VerifyIdentity),
+    ];
+
+    /// The mode of one of these words, in any letter case.
+    pub fn of_mysql_word(text: &str) -> Option<Self> {
+        Self::MYSQL_WORDS.into_iter().find(|(word, _)| text.eq_ignore_ascii_case(word)).map(|(_, mode)| mode)
+    }
 }
 
 /// TLS of a target.

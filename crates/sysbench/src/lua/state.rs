@@ -62,7 +62,7 @@ pub(crate) struct LuaState {
     host: Table,
     new_client: Function,
     start: Function,
-    lua: Lua,
+    pub(crate) lua: Lua,
     pub(crate) declared: DeclarationLog,
     findings: Rc<RefCell<Option<String>>>,
     pub(crate) store: Rc<RefCell<Store>>,
@@ -153,7 +153,7 @@ impl LuaState {
             }
         }
         self.host.set("options", table)?;
-        self.host.set("percentile", options.settings().percentile.unwrap_or(0))
+        self.host.set("percentile", options.settings.percentile.unwrap_or(0))
     }
 
     /// Calls a hook of reports with its figures.
@@ -198,10 +198,6 @@ impl LuaState {
         self.lua.gc_set_mode(mlua::state::GcMode::Incremental(
             mlua::state::GcIncParams::default().pause(PAUSE_IN_EVENTS).step_multiplier(STEPS_IN_EVENTS),
         ));
-    }
-
-    pub(crate) fn lua(&self) -> &Lua {
-        &self.lua
     }
 
     /// Begins to inspect the effects of the script's body on shared tables.

@@ -4,6 +4,8 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
+use truetps_driver::TlsMode;
+
 use super::lookup::Lookup;
 use super::{OptionRefusal, SysbenchRelease, key, number, value};
 
@@ -33,43 +35,9 @@ impl DatabaseSettings {
     }
 }
 
-/// The TLS mode, in MySQL's terms.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum SslMode {
-    Disabled,
-    /// If the server supports it.
-    Preferred,
-    Required,
-    /// The server's certificate is signed by a known authority.
-    VerifyCa,
-    /// Also, it is for the requested host.
-    VerifyIdentity,
-}
-
-impl SslMode {
-    /// None for a text that is no mode; letters of either case.
-    pub(super) fn from_text(text: &[u8]) -> Option<Self> {
-        let modes: [(&[u8], Self); 5] = [
-            (b"disabled", Self::Disabled),
-            (b"preferred", Self::Preferred),
-            (b"required", Self::Required),
-            (b"verify_ca", Self::VerifyCa),
-            (b"verify_identity", Self::VerifyIdentity),
-        ];
-        let text = key(text).to_ascii_lowercase();
-        modes.into_iter().find(|(word, _)| *word == text).map(|(_, mode)| mode)
-    }
-}
-
-/// The TLS mode, in PostgreSQL's terms.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum PgSslMode {
-    Disable,
-    Allow,
-    Prefer,
-    Require,
-    VerifyCa,
-    VerifyFull,
+/// A TLS mode in MySQL's words. None for a text that is no mode; letters of either case.
+pub(super) fn mysql_tls_mode(text: &[u8]) -> Option<TlsMode> {
+    TlsMode::of_mysql_word(std::str::from_utf8(&key(text)).ok()?)
 }
 
 /// Errors after which an event is restarted.
@@ -101,7 +69,7 @@ pub(crate) struct MysqlSettings {
     pub(crate) user: Vec<u8>,
     pub(crate) password: Vec<u8>,
     pub(crate) db: Vec<u8>,
-    pub(crate) ssl: SslMode,
+    pub(crate) ssl: TlsMode,
     pub(crate) ssl_files: SslFiles,
     /// Empty: the library chooses.
     pub(crate) ssl_cipher: Vec<u8>,
@@ -151,7 +119,7 @@ pub(crate) struct PgsqlSettings {
     pub(crate) user: Vec<u8>,
     pub(crate) password: Vec<u8>,
     pub(crate) db: Vec<u8>,
-    pub(crate) ssl: PgSslMode,
+    pub(crate) ssl: TlsMode,
     /// States of five characters, in capitals.
     pub(crate) ignore_errors: IgnoredErrors<String>,
 }
@@ -159,12 +127,11 @@ pub(crate) struct PgsqlSettings {
 impl PgsqlSettings {
     pub(super) fn read(lookup: &Lookup<'_>) -> Result<Self, OptionRefusal> {
         let ssl = match lookup.bytes("pgsql-sslmode") {
-            b"disable" => PgSslMode::Disable,
-            b"allow" => PgSslMode::Allow,
-            b"" | b"prefer" => PgSslMode::Prefer,
-            b"require" => PgSslMode::Require,
-            b"verify-ca" => PgSslMode::VerifyCa,
-            b"verify-full" => PgSslMode::VerifyFull,
+            b"disable" => TlsMode::Off,
+            b"" | b"allow" | b"prefer" => TlsMode::Preferred,
+            b"require" => TlsMode::Required,
+            b"verify-ca" => TlsMode::VerifyCa,
+            b"verify-full" => TlsMode::VerifyIdentity,
             other => {
                 let right = "disable, allow, prefer, require, verify-ca or verify-full";
                 return Err(OptionRefusal::invalid_choice(b"pgsql_sslmode", other, right));
@@ -187,15 +154,15 @@ impl PgsqlSettings {
 }
 
 /// The mode, and whether it was switched on without a mode.
-fn mysql_ssl(lookup: &Lookup<'_>) -> Result<(SslMode, bool), OptionRefusal> {
-    let Some(text) = lookup.text("mysql-ssl") else { return Ok((SslMode::Required, true)) };
+fn mysql_ssl(lookup: &Lookup<'_>) -> Result<(TlsMode, bool), OptionRefusal> {
+    let Some(text) = lookup.text("mysql-ssl") else { return Ok((TlsMode::Required, true)) };
     match value::switch(text) {
-        Some(true) => return Ok((SslMode::Required, true)),
-        Some(false) => return Ok((SslMode::Disabled, false)),
+        Some(true) => return Ok((TlsMode::Required, true)),
+        Some(false) => return Ok((TlsMode::Off, false)),
         None => {}
     }
     let right = "disabled, preferred, required, verify_ca or verify_identity";
-    let mode = SslMode::from_text(text).ok_or_else(|| OptionRefusal::invalid_choice(b"mysql_ssl", text, right))?;
+    let mode = mysql_tls_mode(text).ok_or_else(|| OptionRefusal::invalid_choice(b"mysql_ssl", text, right))?;
     Ok((mode, false))
 }
 

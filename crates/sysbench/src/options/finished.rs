@@ -17,12 +17,14 @@ use super::{
 /// value.
 #[derive(Debug, Clone)]
 pub(crate) struct SysbenchOptions {
-    compat: SysbenchRelease,
-    registry: Registry,
+    pub(crate) compat: SysbenchRelease,
+    pub(crate) registry: Registry,
     given: GivenOptions,
     values: BTreeMap<Vec<u8>, OptionValue>,
-    settings: RunSettings,
-    notices: Vec<Notice>,
+    /// The settings of the host, including defaults of the script.
+    pub(crate) settings: RunSettings,
+    /// Notices to print now, besides the notices of the first pass.
+    pub(crate) notices: Vec<Notice>,
     /// Whether the script declares none: it is of the old kind, and sees all typed options.
     script_has_none: bool,
 }
@@ -42,20 +44,6 @@ impl SysbenchOptions {
         let (settings, mut notices) = RunSettings::read(&lookup)?;
         notices.retain(|notice| !said.contains(notice));
         Ok(Self { compat, registry, given, values, settings, notices, script_has_none })
-    }
-
-    pub(crate) fn compat(&self) -> SysbenchRelease {
-        self.compat
-    }
-
-    /// The settings of the host, including defaults of the script.
-    pub(crate) fn settings(&self) -> &RunSettings {
-        &self.settings
-    }
-
-    /// Notices to print now, besides the notices of the first pass.
-    pub(crate) fn notices(&self) -> &[Notice] {
-        &self.notices
     }
 
     /// `--db-*`.
@@ -134,10 +122,6 @@ impl SysbenchOptions {
 /// For tests.
 #[cfg(test)]
 impl SysbenchOptions {
-    pub(crate) fn registry(&self) -> &Registry {
-        &self.registry
-    }
-
     /// truetps's own options that the script has declared as its own; their settings are defaults.
     pub(crate) fn redeclared_options(&self) -> impl Iterator<Item = &OptionSpec> {
         self.registry.group(OptionGroup::Script).filter(|spec| self.registry.is_taken(&spec.name))

@@ -5,6 +5,7 @@ use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 
+use super::database::mysql_tls_mode;
 use super::given::{self, GivenOption, GivenOptions, Origin};
 use super::lookup::Lookup;
 use super::value::{self, BadText};
@@ -42,13 +43,17 @@ const BUILT_IN: &str = "cpu";
 /// script's body runs, and unknown options are never checked.
 #[derive(Debug, Clone)]
 pub(crate) struct FirstPass {
-    command_line: CommandLine,
-    wish: FirstRequest,
-    compat: SysbenchRelease,
-    registry: Registry,
+    pub(crate) command_line: CommandLine,
+    pub(crate) wish: FirstRequest,
+    pub(crate) compat: SysbenchRelease,
+    /// For the help page, and a script's list of options.
+    pub(crate) registry: Registry,
     given: GivenOptions,
-    settings: Option<RunSettings>,
-    notices: Vec<Notice>,
+    /// None if help or the version is requested. [`FirstPass::finish`] reads them again, when the script's defaults are
+    /// known.
+    pub(crate) settings: Option<RunSettings>,
+    /// Notices to print at once, before the line with the version, at any verbosity.
+    pub(crate) notices: Vec<Notice>,
 }
 
 /// Reads a command line; the first argument is the program's name.
@@ -79,7 +84,7 @@ pub(crate) fn first_pass(argv: Vec<OsString>, surroundings: &Surroundings<'_>) -
     let compat = typed(b"compat").and_then(SysbenchRelease::from_text).unwrap_or_default();
     let mut registry = Registry::new(compat);
     // A mode of 1.1 is understood in 1.0 as well, where the option is a switch.
-    if typed(b"mysql-ssl").is_some_and(|text| super::SslMode::from_text(text).is_some()) {
+    if typed(b"mysql-ssl").is_some_and(|text| mysql_tls_mode(text).is_some()) {
         registry.set_kind(b"mysql-ssl", OptionType::String);
     }
     let mut pass = FirstPass {
@@ -112,34 +117,6 @@ pub(crate) fn first_pass(argv: Vec<OsString>, surroundings: &Surroundings<'_>) -
 }
 
 impl FirstPass {
-    pub(crate) fn command_line(&self) -> &CommandLine {
-        &self.command_line
-    }
-
-    pub(crate) fn wish(&self) -> FirstRequest {
-        self.wish
-    }
-
-    pub(crate) fn compat(&self) -> SysbenchRelease {
-        self.compat
-    }
-
-    /// None if help or the version is requested. [`FirstPass::finish`] reads them again, when the script's defaults are
-    /// known.
-    pub(crate) fn settings(&self) -> Option<&RunSettings> {
-        self.settings.as_ref()
-    }
-
-    /// Notices to print at once, before the line with the version, at any verbosity.
-    pub(crate) fn notices(&self) -> &[Notice] {
-        &self.notices
-    }
-
-    /// For the help page, and a script's list of options.
-    pub(crate) fn registry(&self) -> &Registry {
-        &self.registry
-    }
-
     /// Declares an option of the script, or of a built-in test. [`FirstPass::finish`] checks its default.
     ///
     /// If a script declares one of sysbench's own names, sysbench applies the script's default even if the user gave a

@@ -30,7 +30,7 @@ pub(super) fn run_load(command: &mut ScriptCommand<'_>) -> Result<u8, ProgramExi
         return Err(command.main.fatal(&format!("cannot find the event() function in {script}")));
     }
     let finding = command.main.finding()?;
-    let (threads, reason) = threads_for_clients(command.options.settings(), command.world.cores, finding);
+    let (threads, reason) = threads_for_clients(&command.options.settings, command.world.cores, finding);
     let crew = command.workers(threads, RUN);
     if let Some(reason) = reason.filter(|_| crew.run.settings.threads > CLIENTS_WITH_THREADS_MAX) {
         let text = format!("each client has a Lua state and a thread of its own: the script {reason}");
@@ -58,7 +58,7 @@ pub(super) fn run_load(command: &mut ScriptCommand<'_>) -> Result<u8, ProgramExi
 }
 
 fn open_view(command: &ScriptCommand<'_>) -> Result<Option<LiveView>, ProgramExit> {
-    if !command.options.settings().ours.ui {
+    if !command.options.settings.ours.ui {
         return Ok(None);
     }
     let opened = (command.world.live_view)(&command.script.base_name());

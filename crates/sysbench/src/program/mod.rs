@@ -59,17 +59,17 @@ fn run_here(argv: Vec<OsString>, world: &SysbenchEnv<'_>) -> u8 {
         Ok(pass) => pass,
         Err(refusal) => return refuse(&refusal),
     };
-    for notice in pass.notices() {
+    for notice in &pass.notices {
         write_to(notice.stream, &notice.text);
     }
-    match pass.wish() {
+    match pass.wish {
         FirstRequest::Help => {
             let tests = [options::BuiltInTest { name: "cpu", title: "a few prime numbers: for trying options" }];
-            write_to(OutputStream::Stdout, &options::help_page(pass.registry(), "sysbench", &tests));
+            write_to(OutputStream::Stdout, &options::help_page(&pass.registry, "sysbench", &tests));
             GOOD
         }
         FirstRequest::Version => {
-            write_to(OutputStream::Stdout, options::version_line(pass.compat()).as_bytes());
+            write_to(OutputStream::Stdout, options::version_line(pass.compat).as_bytes());
             GOOD
         }
         FirstRequest::Script => {

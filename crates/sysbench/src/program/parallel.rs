@@ -14,8 +14,8 @@ const LOOK: Duration = Duration::from_millis(100);
 
 /// Returns the exit status.
 pub(super) fn run_parallel(command: &ScriptCommand<'_>) -> u8 {
-    let threads = command.options.settings().threads;
-    command.shared.log().text(MessageLevel::Notice, lines::INITIALIZING_THREADS);
+    let threads = command.options.settings.threads;
+    command.shared.log.text(MessageLevel::Notice, lines::INITIALIZING_THREADS);
     let crew = command.workers(threads, "parallel_command");
     let (news_out, news) = channel();
     let mut started = 0;

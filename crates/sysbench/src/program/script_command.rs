@@ -28,7 +28,7 @@ impl ScriptCommand<'_> {
         let name = String::from_utf8_lossy(command).into_owned();
         if self.main.cmdline_says("command_defined", &name)? {
             let is_parallel = self.main.cmdline_says("command_parallel", &name)?;
-            if is_parallel && self.options.settings().threads > 1 {
+            if is_parallel && self.options.settings.threads > 1 {
                 return Ok(run_parallel(self));
             }
             return Ok(if self.main.run_command(&name)? { GOOD } else { FAILED });
@@ -47,7 +47,7 @@ impl ScriptCommand<'_> {
 
     pub(super) fn workers(&self, threads: u32, procedure: &'static str) -> WorkerContext {
         WorkerContext {
-            run: self.shared.run_of_clients(self.options.settings().clone(), threads),
+            run: self.shared.run_of_clients(self.options.settings.clone(), threads),
             script: Arc::clone(&self.script),
             options: Arc::clone(&self.options),
             drivers: Arc::clone(&self.drivers),

@@ -22,7 +22,7 @@ pub(super) fn find_script(
     settings: &RunSettings,
     world: &SysbenchEnv<'_>,
 ) -> Result<LuaScript, String> {
-    let line = pass.command_line();
+    let line = &pass.command_line;
     let package_path = lua::package_path(world.environment);
     let bytes = |text: &OsString| text.as_bytes().to_vec();
     let name = line.test.as_ref().map(bytes).filter(|name| name != b"-");
@@ -41,8 +41,8 @@ pub(super) fn find_script(
         name: name.unwrap_or_default(),
         command,
         argv: line.argv.iter().cloned().map(OsStringExt::into_vec).collect(),
-        version: pass.compat().version(),
-        has_legacy: pass.compat() == SysbenchRelease::V1_0,
+        version: pass.compat.version(),
+        has_legacy: pass.compat == SysbenchRelease::V1_0,
         package_path,
         package_cpath: lua::package_cpath(world.environment),
         memory_limit_bytes: Some(settings.ours.lua_memory_limit.map_or_else(memory_limit, |bytes| bytes as usize)),

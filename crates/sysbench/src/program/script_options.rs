@@ -34,9 +34,9 @@ pub(super) struct LoadedScript<'a> {
 
 impl<'a> LoadedScript<'a> {
     pub(super) fn begin(pass: FirstPass, world: &'a SysbenchEnv<'a>) -> Result<Self, ProgramExit> {
-        let Some(settings) = pass.settings().cloned() else { return Err(FAILED) };
+        let Some(settings) = pass.settings.clone() else { return Err(FAILED) };
         let log = make_log(&settings);
-        log.text(MessageLevel::Notice, &lines::version(pass.compat().version(), LUAJIT_VERSION));
+        log.text(MessageLevel::Notice, &lines::version(pass.compat.version(), LUAJIT_VERSION));
         let script = find_script(&pass, &settings, world).map_err(|problem| say_fatal(&log, &problem))?;
         let script = Arc::new(script);
         let preliminary = pass.preliminary().map_err(|refusal| refuse(&refusal))?;
@@ -74,7 +74,7 @@ impl<'a> LoadedScript<'a> {
         self.pass.check_names(has_options).map_err(|refusal| refuse(&refusal))?;
         self.check_command(command, has_options)?;
         let options = self.pass.clone().finish(has_options).map_err(|refusal| refuse(&refusal))?;
-        for notice in options.notices() {
+        for notice in &options.notices {
             write_to(notice.stream, &notice.text);
         }
         Ok(options)
@@ -95,7 +95,7 @@ impl<'a> LoadedScript<'a> {
             return Ok(());
         }
         if name == "help" && has_options {
-            write_to(OutputStream::Stdout, &options::test_help(self.pass.registry(), base_name.as_bytes()));
+            write_to(OutputStream::Stdout, &options::test_help(&self.pass.registry, base_name.as_bytes()));
             return Err(GOOD);
         }
         let text = format!("'{base_name}' test does not implement the '{name}' command.\n");

@@ -158,7 +158,7 @@ impl ScriptRecording {
     pub(crate) fn finish(&mut self, end: &RecordedEnd<'_>) -> bool {
         self.recorder.phase(Phase::Drain);
         let recorded = &end.count.recorded;
-        let engine = facts::engine(&self.crew, self.connect_ms, self.failed, recorded.script().reconnects);
+        let engine = facts::engine(&self.crew, self.connect_ms, self.failed, recorded.script.reconnects);
         let finished = || end.clients.iter().filter(|client| client.events > 0).count() as u32;
         let clients_finished = (!end.clients.is_empty()).then(finished);
         if self.experiment.server.is_none() && self.crew.run.server.get().is_some() {
@@ -175,7 +175,7 @@ impl ScriptRecording {
         let _ = self.recorder.finish(validity, Some(load), &mut |event| show(view, crew, experiment, event));
         self.recorder.trial.server = facts::server(&self.crew);
         let clients = end.count.measured_clients(&self.crew.run.board);
-        let script = || facts::script_run(&self.crew, &recorded.script(), &clients);
+        let script = || facts::script_run(&self.crew, &recorded.script, &clients);
         self.recorder.trial.script = recorded.measured().is_some().then(script);
         let suspensions = self.recorder.trial.engine.as_ref().map_or(&[][..], |engine| &engine.suspensions);
         if let Some(reason) = was_suspended(suspensions) {

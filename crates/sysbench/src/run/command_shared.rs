@@ -21,7 +21,7 @@ const TALLIES_WITH_RATE_MAX: u32 = 16;
 
 #[derive(Clone)]
 pub(crate) struct CommandShared {
-    log: Arc<MessageLog>,
+    pub(crate) log: Arc<MessageLog>,
     interrupt: Interrupt,
     unique: Arc<Unique>,
     seed: u64,
@@ -36,10 +36,6 @@ impl CommandShared {
         let mut chance = Xoroshiro::from_seed(any_seed(), 0);
         let unique = Arc::new(Unique::new(chance.next_u64() as u32, chance.next_u64() as u32));
         Self { log, interrupt, unique, seed }
-    }
-
-    pub(crate) fn log(&self) -> &MessageLog {
-        &self.log
     }
 
     /// For the main thread's state, which is no client: nothing limits it, and no figure counts its statements.

@@ -248,7 +248,7 @@ impl LuaThread {
         let longest = if self.ready.is_empty() { left.min(LOOK) } else { Duration::ZERO };
         self.events.clear();
         let store = self.store.borrow();
-        let Some(watched) = store.epoll() else {
+        let Some(watched) = &store.epoll else {
             std::thread::sleep(longest);
             return;
         };

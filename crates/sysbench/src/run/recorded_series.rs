@@ -22,7 +22,7 @@ pub(crate) struct RecordedSeries {
     /// When it began.
     began: RunReading,
     /// Counters of the measured time.
-    script: SlotCounts,
+    pub(crate) script: SlotCounts,
 }
 
 impl RecordedSeries {
@@ -95,11 +95,6 @@ impl RecordedSeries {
     pub(crate) fn measured(&self) -> Option<&MeasuredSums> {
         Some(&self.series.measured).filter(|measured| measured.has_begun)
     }
-
-    /// Counters of the measured time.
-    pub(crate) fn script(&self) -> SlotCounts {
-        self.script
-    }
 }
 
 #[cfg(test)]
@@ -165,6 +160,6 @@ mod tests {
             series.measured().map(|measured| (measured.sums.counts.ok, measured.length_ns)),
             Some((2, 350 * MS))
         );
-        assert_eq!(series.script().reads, 4);
+        assert_eq!(series.script.reads, 4);
     }
 }

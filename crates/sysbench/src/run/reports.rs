@@ -20,7 +20,7 @@ impl LoadRun<'_> {
         let settings = &self.crew.run.settings;
         FigureStyle {
             is_sql: self.crew.drivers.are_used(),
-            compat: match self.crew.options.compat() {
+            compat: match self.crew.options.compat {
                 crate::options::SysbenchRelease::V1_0 => output::ReportRelease::V1_0,
                 crate::options::SysbenchRelease::V1_1 => output::ReportRelease::V1_1,
             },
@@ -245,7 +245,7 @@ fn call_hook(
     is_intermediate: bool,
 ) -> Result<(), String> {
     let made = || -> mlua::Result<Option<String>> {
-        let stat = host.state.lua().create_table()?;
+        let stat = host.state.lua.create_table()?;
         stat.set("threads_running", figures.threads_running)?;
         stat.set("time_interval", figures.time_interval_s)?;
         stat.set("time_total", figures.time_total_s)?;

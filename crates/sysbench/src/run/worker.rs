@@ -93,10 +93,8 @@ fn prepare(crew: &WorkerContext, group: &ThreadClients) -> Result<LuaThread, Str
         for tid in &group.tids {
             let client = host.state.client(*tid, &facts)?;
             if crew.procedure == "parallel_command" {
-                client.set(
-                    "called",
-                    host.state.lua().create_string(crew.script.command.as_deref().unwrap_or_default())?,
-                )?;
+                client
+                    .set("called", host.state.lua.create_string(crew.script.command.as_deref().unwrap_or_default())?)?;
             }
             if crew.procedure == RUN {
                 crew.run.log.text(MessageLevel::Debug, &thread(*tid, ThreadIs::Started));

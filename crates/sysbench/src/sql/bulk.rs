@@ -5,7 +5,7 @@ const BYTES_MAX: usize = 512 << 10;
 
 /// A growing INSERT: its head, and rows after it, separated by commas.
 pub(crate) struct Bulk {
-    text: Vec<u8>,
+    pub(crate) text: Vec<u8>,
     head_bytes: usize,
 }
 
@@ -43,10 +43,6 @@ impl Bulk {
         self.text.len() == self.head_bytes
     }
 
-    pub(crate) fn text(&self) -> &[u8] {
-        &self.text
-    }
-
     /// The rows have been sent.
     pub(crate) fn clear(&mut self) {
         self.text.truncate(self.head_bytes);
@@ -63,8 +59,8 @@ mod tests {
         assert!(bulk.is_empty());
         assert_eq!(bulk.add(b"(1)"), Added::Yes);
         assert_eq!(bulk.add(b"(2)"), Added::Yes);
-        assert_eq!(bulk.text(), b"INSERT INTO t VALUES(1),(2)");
-        let long = vec![b'x'; BYTES_MAX - bulk.text().len()];
+        assert_eq!(bulk.text, b"INSERT INTO t VALUES(1),(2)");
+        let long = vec![b'x'; BYTES_MAX - bulk.text.len()];
         assert_eq!(bulk.add(&long), Added::Full);
         bulk.clear();
         assert_eq!(bulk.add(&long), Added::Yes);

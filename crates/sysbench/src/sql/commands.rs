@@ -118,7 +118,7 @@ impl Store {
         let Some(place) = self.connections.get(handle).map(|connection| connection.shape.clone()) else {
             return RequestProgress::Done(Answer::MISUSE);
         };
-        let store = self.number();
+        let store = self.number;
         shape.with(|shape| (shape.connection, shape.handle, shape.store) = (place.address(), number, store));
         place.with(|place| place.statement = shape.address());
         let text = self.shared_text(text);
@@ -525,7 +525,7 @@ impl Store {
     pub(crate) fn flush(&mut self, handle: u32) -> RequestProgress {
         let Some(connection) = self.connections.get_mut(handle) else { return self.closed_already() };
         let Some(mut bulk) = connection.bulk.take() else { return RequestProgress::Done(Answer::NONE) };
-        let step = self.query(handle, bulk.text());
+        let step = self.query(handle, &bulk.text);
         bulk.clear();
         if let Some(connection) = self.connections.get_mut(handle) {
             connection.bulk = Some(bulk);

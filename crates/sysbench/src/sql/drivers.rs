@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use truetps_driver::{Connector, DriverError, Endpoint, Login, Password, Target, Tls, TlsMode};
+use truetps_driver::{Connector, DriverError, Endpoint, Login, Password, Target, Tls};
 use truetps_record::SqlDialect;
 
 use super::driver::{Driver, RestartErrors, local_socket};
-use crate::options::{self, MysqlSettings, PgSslMode, PgsqlSettings, PsMode, SslMode, SysbenchOptions};
+use crate::options::{self, MysqlSettings, PgsqlSettings, PsMode, SysbenchOptions};
 
 /// A driver and its connector, which resolves host names and is made with the first connection.
 pub(crate) struct ReadyDriver {
@@ -95,7 +95,7 @@ impl Drivers {
     }
 
     fn driver_of_dsn(&self) -> Option<&'static str> {
-        let dsn = self.options.settings().ours.dsn.as_deref()?;
+        let dsn = self.options.settings.ours.dsn.as_deref()?;
         Some(if dsn.starts_with(b"postgres") { "pgsql" } else { "mysql" })
     }
 
@@ -110,7 +110,7 @@ impl Drivers {
         } else {
             pgsql(&self.options.pgsql().map_err(|refusal| plain(&refusal))?)
         };
-        if let Some(dsn) = &self.options.settings().ours.dsn {
+        if let Some(dsn) = &self.options.settings.ours.dsn {
             let text = String::from_utf8_lossy(dsn);
             let mut target = Target::parse(&text).map_err(|error| format!("--dsn: {error}"))?;
             if target.login.password.is_none() {
@@ -156,16 +156,15 @@ fn mysql(settings: &MysqlSettings) -> Result<Driver, String> {
     }
     let files = &settings.ssl_files;
     let exists = |path: &Option<PathBuf>| path.clone().filter(|path| !files.are_assumed || path.exists());
-    let mode = match settings.ssl {
-        SslMode::Disabled => TlsMode::Off,
-        SslMode::Preferred => TlsMode::Preferred,
-        SslMode::Required => TlsMode::Required,
-        SslMode::VerifyCa => TlsMode::VerifyCa,
-        SslMode::VerifyIdentity => TlsMode::VerifyIdentity,
-    };
     // Like the client library of Debian's sysbench; there is no option for it.
     let takes_server_key = true;
-    let tls = Tls { mode, ca: exists(&files.ca), cert: exists(&files.cert), key: exists(&files.key), takes_server_key };
+    let tls = Tls {
+        mode: settings.ssl,
+        ca: exists(&files.ca),
+        cert: exists(&files.cert),
+        key: exists(&files.key),
+        takes_server_key,
+    };
     let database = (!settings.db.is_empty()).then(|| text(&settings.db));
     let login = Login { user: text(&settings.user), password: password(&settings.password), database };
     let ignored = match &settings.ignore_errors {
@@ -194,13 +193,6 @@ fn pgsql(settings: &PgsqlSettings) -> Driver {
     } else {
         Endpoint::Tcp { host, port: settings.port }
     };
-    let mode = match settings.ssl {
-        PgSslMode::Disable => TlsMode::Off,
-        PgSslMode::Allow | PgSslMode::Prefer => TlsMode::Preferred,
-        PgSslMode::Require => TlsMode::Required,
-        PgSslMode::VerifyCa => TlsMode::VerifyCa,
-        PgSslMode::VerifyFull => TlsMode::VerifyIdentity,
-    };
     let login = Login {
         user: text(&settings.user),
         password: password(&settings.password),
@@ -210,7 +202,7 @@ fn pgsql(settings: &PgsqlSettings) -> Driver {
         options::IgnoredErrors::All => RestartErrors::All,
         options::IgnoredErrors::These(states) => RestartErrors::States(states.clone()),
     };
-    let tls = Tls { mode, ..Tls::default() };
+    let tls = Tls { mode: settings.ssl, ..Tls::default() };
     let target = Target {
         dialect: SqlDialect::Postgres,
         endpoints: vec![endpoint],

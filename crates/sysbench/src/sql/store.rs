@@ -68,7 +68,7 @@ fn ready(drivers: &Drivers, number: usize) -> &ReadyDriver {
 
 pub(crate) struct Store {
     /// See `lua/released.rs`.
-    number: u32,
+    pub(super) number: u32,
     pub(super) run: Arc<CommandRun>,
     pub(super) drivers: Arc<Drivers>,
     /// Index of the shard of counters that this thread writes to.
@@ -82,7 +82,7 @@ pub(crate) struct Store {
     #[expect(clippy::vec_box, reason = "the boxes go to sessions and come back")]
     tokens: Vec<Box<ResultSets>>,
     /// Watches sockets. `None`: the thread never waits for several at once.
-    epoll: Option<OwnedFd>,
+    pub(crate) epoll: Option<OwnedFd>,
     driver_shapes: Shapes<DriverShape>,
     driver_places: Vec<LuaStructure<DriverShape>>,
     names: Vec<std::ffi::CString>,
@@ -139,14 +139,6 @@ impl Store {
     /// Called before any of them is used.
     pub(crate) fn set_drivers(&mut self, drivers: Arc<Drivers>) {
         self.drivers = drivers;
-    }
-
-    pub(super) fn number(&self) -> u32 {
-        self.number
-    }
-
-    pub(crate) fn epoll(&self) -> Option<&OwnedFd> {
-        self.epoll.as_ref()
     }
 
     /// `sysbench.sql.driver()`: the address of a driver's structure.

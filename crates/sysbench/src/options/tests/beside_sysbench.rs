@@ -89,7 +89,7 @@ fn ours(words: &[Vec<u8>], is_new: bool) -> Answer {
             pass.declare(spec);
         }
     }
-    let notices = pass.notices().to_vec();
+    let notices = pass.notices.to_vec();
     match pass.finish(is_new) {
         Err(refusal) => refused(&notices, &refusal),
         Ok(options) => {
@@ -179,7 +179,7 @@ fn ours_lists_options_as_sysbench_does() {
         pass.declare(spec);
     }
     let (_, listed) = apart(&theirs.stdout);
-    assert_eq!(listed, text(&test_help(pass.registry(), b"new.lua")));
+    assert_eq!(listed, text(&test_help(&pass.registry, b"new.lua")));
 }
 
 fn compare(sysbench: &Sysbench, words: &[Vec<u8>], differences: &mut Vec<String>) {

@@ -12,7 +12,7 @@ fn from_file(file: &str, words: &[&str]) -> Result<SysbenchOptions, OptionRefusa
 fn the_file_gives_every_kind_of_option() {
     let file = "threads = 3\ndebug\nmysql-host = h1,h2\ni=42\ns = 'a b'\nl = p, q\n--sz=1M\n";
     let options = from_file(file, &["--config-file=file"]).unwrap();
-    assert_eq!((options.settings().threads, options.settings().debug), (3, true));
+    assert_eq!((options.settings.threads, options.settings.debug), (3, true));
     assert_eq!(options.mysql().unwrap().hosts, ["h1", "h2"]);
     assert_eq!(
         (options.int("i"), options.bytes("s"), options.size("sz")),
@@ -26,7 +26,7 @@ fn the_file_gives_every_kind_of_option() {
 fn the_command_line_goes_before_the_file() {
     for words in [["--config-file=file", "--threads=2", "--i=9"], ["--threads=2", "--i=9", "--config_file=file"]] {
         let options = from_file("threads=3\ni=42\n", &words).unwrap();
-        assert_eq!((options.settings().threads, options.int("i")), (2, Some(9)), "{words:?}");
+        assert_eq!((options.settings.threads, options.int("i")), (2, Some(9)), "{words:?}");
     }
 }
 
@@ -44,12 +44,12 @@ fn the_file_is_checked_as_the_command_line_is() {
 #[test]
 fn without_the_file_the_run_goes_on() {
     let pass = pass(&["--config-file=nope"]).unwrap();
-    assert_eq!(pass.notices().len(), 1);
+    assert_eq!(pass.notices.len(), 1);
     assert_eq!(
-        (text(&pass.notices()[0].text).as_str(), pass.notices()[0].stream),
+        (text(&pass.notices[0].text).as_str(), pass.notices[0].stream),
         ("nope: No such file or directory\n", OutputStream::Stderr)
     );
     for words in ["--config-file=", "--config-file"] {
-        assert_eq!(super::pass(&[words]).unwrap().notices(), []);
+        assert_eq!(super::pass(&[words]).unwrap().notices, []);
     }
 }

@@ -1,5 +1,7 @@
 use std::path::PathBuf;
 
+use truetps_driver::TlsMode;
+
 use super::*;
 
 fn mysql(words: &[&str]) -> Result<MysqlSettings, OptionRefusal> {
@@ -15,11 +17,11 @@ fn defaults_are_those_of_sysbench() {
     let server = mysql(&[]).unwrap();
     assert_eq!((server.hosts, server.ports, server.sockets), (vec!["localhost".to_owned()], vec![3306], vec![]));
     assert_eq!((server.user, server.password, server.db), (b"sbtest".to_vec(), Vec::new(), b"sbtest".to_vec()));
-    assert_eq!((server.ssl, server.ssl_files, server.ssl_cipher), (SslMode::Disabled, SslFiles::default(), Vec::new()));
+    assert_eq!((server.ssl, server.ssl_files, server.ssl_cipher), (TlsMode::Off, SslFiles::default(), Vec::new()));
     assert_eq!((server.compression, server.dry_run), (false, false));
     assert_eq!(server.ignore_errors, IgnoredErrors::These(vec![1213, 1020, 1205]));
     let server = pgsql(&[]).unwrap();
-    assert_eq!((server.host, server.port, server.ssl), (b"localhost".to_vec(), 5432, PgSslMode::Prefer));
+    assert_eq!((server.host, server.port, server.ssl), (b"localhost".to_vec(), 5432, TlsMode::Preferred));
     assert_eq!((server.user, server.password, server.db), (b"sbtest".to_vec(), Vec::new(), b"sbtest".to_vec()));
     assert_eq!(server.ignore_errors, IgnoredErrors::These(vec!["40P01".into(), "23505".into(), "40001".into()]));
     let database = options(&[], &[]).unwrap().database().unwrap();
@@ -44,22 +46,22 @@ fn servers_are_what_was_typed() {
     assert_eq!(mysql(&["--mysql-ignore-errors=none"]).unwrap().ignore_errors, IgnoredErrors::These(vec![]));
     let server = pgsql(&["--pgsql-ignore-errors=40p01", "--pgsql-sslmode=verify-full", "--pgsql-port=1"]).unwrap();
     assert_eq!(server.ignore_errors, IgnoredErrors::These(vec!["40P01".into()]));
-    assert_eq!((server.ssl, server.port), (PgSslMode::VerifyFull, 1));
+    assert_eq!((server.ssl, server.port), (TlsMode::VerifyIdentity, 1));
 }
 
 #[test]
 fn tls_is_a_switch_or_a_mode() {
     for (words, mode) in [
-        (&["--mysql-ssl"][..], SslMode::Required),
-        (&["--mysql-ssl=on"], SslMode::Required),
-        (&["--mysql-ssl=off"], SslMode::Disabled),
-        (&["--mysql-ssl=REQUIRED"], SslMode::Required),
-        (&["--mysql-ssl=preferred"], SslMode::Preferred),
-        (&["--mysql-ssl=VERIFY_CA"], SslMode::VerifyCa),
-        (&["--mysql-ssl=verify-identity"], SslMode::VerifyIdentity),
-        (&["--compat=1.1", "--mysql-ssl"], SslMode::Required),
-        (&["--compat=1.1", "--mysql-ssl=off"], SslMode::Disabled),
-        (&["--compat=1.1", "--mysql-ssl=VERIFY_IDENTITY"], SslMode::VerifyIdentity),
+        (&["--mysql-ssl"][..], TlsMode::Required),
+        (&["--mysql-ssl=on"], TlsMode::Required),
+        (&["--mysql-ssl=off"], TlsMode::Off),
+        (&["--mysql-ssl=REQUIRED"], TlsMode::Required),
+        (&["--mysql-ssl=preferred"], TlsMode::Preferred),
+        (&["--mysql-ssl=VERIFY_CA"], TlsMode::VerifyCa),
+        (&["--mysql-ssl=verify-identity"], TlsMode::VerifyIdentity),
+        (&["--compat=1.1", "--mysql-ssl"], TlsMode::Required),
+        (&["--compat=1.1", "--mysql-ssl=off"], TlsMode::Off),
+        (&["--compat=1.1", "--mysql-ssl=VERIFY_IDENTITY"], TlsMode::VerifyIdentity),
     ] {
         assert_eq!(mysql(words).unwrap().ssl, mode, "{words:?}");
     }

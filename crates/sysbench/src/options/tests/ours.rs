@@ -6,7 +6,7 @@ use truetps_record::ProbeSpec;
 use super::*;
 
 fn ours(words: &[&str]) -> Ours {
-    options(words, &[]).unwrap().settings().ours.clone()
+    options(words, &[]).unwrap().settings.ours
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn wrong_values_are_refused_with_what_would_be_right() {
 fn the_folder_of_runs_comes_from_the_environment_too() {
     let runs = |runs, words: &[&str]| {
         let world = World { runs, file: "runs = filed" };
-        world.pass(words).unwrap().settings().unwrap().ours.runs.clone()
+        world.pass(words).unwrap().settings.unwrap().ours.runs
     };
     assert_eq!(runs(Some("elsewhere"), &[]).as_deref(), Some(Path::new("elsewhere")));
     assert_eq!(runs(Some("elsewhere"), &["--runs=here"]).as_deref(), Some(Path::new("here")));
@@ -113,7 +113,7 @@ fn a_dsn_is_in_place_of_the_options_of_a_server() {
 fn the_version_decides_defaults() {
     let first = |words: &[&str]| {
         let pass = pass(words).unwrap();
-        (pass.compat(), pass.settings().unwrap().rand.kind)
+        (pass.compat, pass.settings.as_ref().unwrap().rand.kind)
     };
     assert_eq!(first(&[]), (SysbenchRelease::V1_0, RandType::Special));
     assert_eq!(first(&["--compat=1.0"]), (SysbenchRelease::V1_0, RandType::Special));

@@ -3,7 +3,7 @@ use super::*;
 const TESTS: [BuiltInTest; 1] = [BuiltInTest { name: "cpu", title: "CPU performance test" }];
 
 fn page() -> String {
-    text(&help_page(pass(&["--help"]).unwrap().registry(), "truetps sysbench", &TESTS))
+    text(&help_page(&pass(&["--help"]).unwrap().registry, "truetps sysbench", &TESTS))
 }
 
 #[test]
@@ -70,9 +70,9 @@ fn options_of_a_script_are_listed_by_name() {
   --threads=N     [8]
 
 ";
-    assert_eq!(text(&print_test_options(pass.registry())), expected);
-    assert_eq!(text(&test_help(pass.registry(), b"o.lua")), format!("o.lua options:\n{expected}"));
-    assert_eq!(print_test_options(super::pass(&[]).unwrap().registry()), b"\n");
+    assert_eq!(text(&print_test_options(&pass.registry)), expected);
+    assert_eq!(text(&test_help(&pass.registry, b"o.lua")), format!("o.lua options:\n{expected}"));
+    assert_eq!(print_test_options(&super::pass(&[]).unwrap().registry), b"\n");
 }
 
 #[test]

@@ -155,8 +155,8 @@ fn help_and_version_go_before_every_value() {
         (&[], FirstRequest::Script),
     ] {
         let pass = pass(words).unwrap();
-        assert_eq!(pass.wish(), wish, "{words:?}");
-        assert_eq!(pass.settings().is_some(), wish == FirstRequest::Script);
+        assert_eq!(pass.wish, wish, "{words:?}");
+        assert_eq!(pass.settings.is_some(), wish == FirstRequest::Script);
     }
     assert!(pass(&["--help", "a", "b", "c"]).is_err());
 }

@@ -27,10 +27,10 @@ fn the_user_goes_before_the_default_of_a_script() {
         spec("rate", OptionType::Int, Some("7")),
     ];
     let options = options(&["--rate=9", "--mysql-db=bar"], &specs).unwrap();
-    assert_eq!((options.settings().threads, options.int("threads")), (8, Some(8)));
-    assert_eq!(options.settings().time.unwrap().as_secs(), 5);
+    assert_eq!((options.settings.threads, options.int("threads")), (8, Some(8)));
+    assert_eq!(options.settings.time.unwrap().as_secs(), 5);
     assert_eq!(options.bytes("time"), Some(&b"5"[..]), "the type is the script's");
-    assert_eq!((options.settings().rate, options.int("rate")), (Some(9), Some(9)));
+    assert_eq!((options.settings.rate, options.int("rate")), (Some(9), Some(9)));
     assert_eq!((options.mysql().unwrap().db, options.bytes("mysql-db")), (b"bar".to_vec(), Some(&b"bar"[..])));
 }
 
@@ -40,16 +40,13 @@ fn defaults_of_a_script_are_checked_as_what_is_typed() {
     assert_eq!(told("threads", OptionType::Int, "0"), "FATAL: Invalid value for --threads: 0.");
     assert_eq!(told("time", OptionType::String, "long"), "Invalid value for the 'time' option: 'long'");
     let options = options(&[], &[spec("time", OptionType::Int, Some("0"))]).unwrap();
-    assert_eq!(
-        said(options.notices()),
-        ["WARNING: Both event and time limits are disabled, running an endless test\n"]
-    );
+    assert_eq!(said(&options.notices), ["WARNING: Both event and time limits are disabled, running an endless test\n"]);
 }
 
 #[test]
 fn a_script_may_take_our_names() {
     let mut pass = pass(&["--report-format=yaml", "--workers=many", "--runs=none", "--percentiles=50"]).unwrap();
-    assert_eq!(pass.settings().unwrap().ours.percentiles, [50.0], "one that is wrong leaves the others");
+    assert_eq!(pass.settings.as_ref().unwrap().ours.percentiles, [50.0], "one that is wrong leaves the others");
     assert!(pass.preliminary().is_ok(), "the script's body runs before its names are known");
     assert_eq!(pass.declare(spec("report-format", OptionType::String, Some("csv"))), DeclarationOutcome::TookOurs);
     assert_eq!(pass.declare(spec("workers", OptionType::String, None)), DeclarationOutcome::TookOurs);
@@ -58,7 +55,7 @@ fn a_script_may_take_our_names() {
     pass.declare(spec("threads", OptionType::Int, Some("1")));
     let options = pass.finish(true).unwrap();
     assert_eq!((options.bytes("report-format"), options.bytes("workers")), (Some(&b"yaml"[..]), Some(&b"many"[..])));
-    let ours = &options.settings().ours;
+    let ours = &options.settings.ours;
     assert_eq!((ours.format, ours.workers, ours.runs.as_deref()), (SysbenchFormat::Text, None, None));
     assert_eq!(
         options.redeclared_options().map(|spec| text(&spec.name)).collect::<Vec<_>>(),
@@ -76,7 +73,7 @@ fn a_script_without_options_sees_our_options_only_where_they_were_typed() {
         (text(ours[0].0), ours[0].1.as_ref()),
         ("report_format".to_owned(), &OptionValue::Text(b"json".to_vec()))
     );
-    assert_eq!(options.settings().ours.format, SysbenchFormat::Json);
+    assert_eq!(options.settings.ours.format, SysbenchFormat::Json);
     assert!(
         !super::options(&["--report-format=json"], &[]).unwrap().export().any(|(name, _)| name == b"report_format")
     );

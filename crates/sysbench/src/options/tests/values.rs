@@ -3,7 +3,7 @@ use std::time::Duration;
 use super::*;
 
 fn settings(words: &[&str]) -> RunSettings {
-    pass(words).unwrap().settings().unwrap().clone()
+    pass(words).unwrap().settings.unwrap()
 }
 
 #[test]
@@ -70,7 +70,7 @@ fn negative_limits_are_none_and_no_limit_is_warned_of() {
         (&["--max-time=0", "--max-requests=0"], false),
         (&["--max-time=1", "--time=0"], false),
     ] {
-        let notices = said(pass(words).unwrap().notices());
+        let notices = said(&pass(words).unwrap().notices);
         assert_eq!(notices.contains(&warning.to_owned()), warned, "{words:?}: {notices:?}");
     }
     assert_eq!(settings(&["--time=-5", "--events=-1"]).events, None);
@@ -103,7 +103,7 @@ fn impossible_numbers_are_refused() {
 
 #[test]
 fn old_names_still_work() {
-    let told = |words: &[&str]| said(pass(words).unwrap().notices());
+    let told = |words: &[&str]| said(&pass(words).unwrap().notices);
     let all = &["--tx-rate=5", "--max-time=2", "--max-requests=3", "--num-threads=4"];
     assert_eq!(
         told(all),
@@ -133,8 +133,8 @@ fn scripts_see_what_is_in_force() {
     let options = options(&["--num-threads=2", "--max-time=5", "--debug"], &[]).unwrap();
     let number = |name| options.int(name).unwrap();
     assert_eq!((number("threads"), number("num_threads"), number("time"), number("max_time")), (2, 2, 5, 5));
-    assert_eq!((number("verbosity"), options.settings().verbosity), (5, 5));
-    assert_eq!(options.notices(), [], "they were said before");
+    assert_eq!((number("verbosity"), options.settings.verbosity), (5, 5));
+    assert_eq!(options.notices, [], "they were said before");
 }
 
 #[test]
@@ -206,10 +206,10 @@ fn words_and_the_version_are_there_before_and_after() {
         test: Some("a.lua".into()),
         command: Some("run".into()),
     };
-    assert_eq!((pass.command_line(), pass.compat(), pass.compat().version()), (&line, SysbenchRelease::V1_1, "1.1.0"));
+    assert_eq!((&pass.command_line, pass.compat, pass.compat.version()), (&line, SysbenchRelease::V1_1, "1.1.0"));
     let options = pass.finish(true).unwrap();
-    assert_eq!(options.compat(), SysbenchRelease::V1_1);
-    let threads = options.registry().get(b"threads").unwrap();
+    assert_eq!(options.compat, SysbenchRelease::V1_1);
+    let threads = options.registry.get(b"threads").unwrap();
     assert_eq!((threads.group, &threads.hidden), (OptionGroup::General, &None));
 }
 
