@@ -50,7 +50,6 @@ mod secret;
 mod server;
 mod setting_text;
 mod signal;
-mod signal_v1;
 mod slo;
 mod sql_script;
 mod table_spec;

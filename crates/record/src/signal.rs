@@ -86,7 +86,18 @@ impl SignalGroup {
 #[serde(transparent)]
 pub struct SignalRegistry(Vec<SignalGroup>);
 
+#[derive(Deserialize)]
+struct SignalsV1 {
+    group: SignalRegistry,
+}
+
 impl SignalRegistry {
+    /// Of a file of version 1, whose header does not list them.
+    pub fn of_version_1() -> Self {
+        let text = include_str!("../data/signals_v1.toml");
+        toml::from_str::<SignalsV1>(text).expect("signals_v1.toml is read by a test").group
+    }
+
     pub fn add(&mut self, groups: impl IntoIterator<Item = SignalGroup>) {
         self.0.extend(groups);
     }
@@ -133,5 +144,18 @@ mod tests {
         let text = serde_json::to_string(&registry).unwrap();
         assert!(text.starts_with(r#"[{"source":"server","kind":"counter","unit":"count","names":["a.*"]}"#), "{text}");
         assert_eq!(serde_json::from_str::<SignalRegistry>(&text).unwrap(), registry);
+    }
+    #[test]
+    fn counters_and_gauges() {
+        let registry = SignalRegistry::of_version_1();
+        let is_gauge = |name: &str| registry.find(name).unwrap().0.kind.is_gauge();
+        for gauge in ["session.Update", "session_lock_waits", "metric.log_flush_max_time", "status.Threads_running"] {
+            assert!(is_gauge(gauge), "{gauge}");
+        }
+        for counter in
+            ["status.Handler_commit", "metric.log_writes", "wait.x.us", "host.cpu_busy_ms", "pg_stat_wal.wal_sync"]
+        {
+            assert!(!is_gauge(counter), "{counter}");
+        }
     }
 }

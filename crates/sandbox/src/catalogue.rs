@@ -147,8 +147,7 @@ impl Catalogue {
     pub fn check_name(&self, name: &str) -> Result<(), CatalogueError> {
         let canonical = canonical_name(name);
         let is_postgres = self.binary.family() == Family::Postgresql;
-        let reason = if is_postgres { postgres::reserved_reason(&canonical) } else { reserved_reason(name) };
-        if let Some(reason) = reason {
+        if let Some(reason) = reserved_reason(self.binary.family(), name) {
             return Err(CatalogueError::Reserved { name: name.to_owned(), reason });
         }
         if self.defaults.contains_key(&canonical) || is_postgres && postgres::is_known(&self.binary, &self.user, name) {

@@ -1,6 +1,9 @@
 //! The settings of a private server: defaults chosen by truetps, overridden by the plan's.
 
-use truetps_record::{Flavour, SettingValue};
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+use truetps_record::{Family, Flavour, SettingValue};
 
 use crate::binary::ServerVersion;
 use crate::options::canonical_name;
@@ -21,126 +24,6 @@ pub(crate) const REDO_BYTES: u64 = 512 * MEBI;
 /// Prepared statements per session, with a margin: 2,000 sessions of 8 statements reach the default limit of 16,382.
 const STATEMENTS_PER_CONNECTION: u32 = 16;
 
-/// Settings that would move a private server out of its folder or out of truetps's control, with the reason.
-const RESERVED: [(&str, &[&str]); 5] = [
-    (
-        "the private server's files stay in its own folder",
-        &[
-            "aria_log_dir_path",
-            "basedir",
-            "character_sets_dir",
-            "chroot",
-            "datadir",
-            "debug",
-            "debug_dbug",
-            "des_key_file",
-            "ft_stopword_file",
-            "general_log_file",
-            "innodb_buffer_pool_filename",
-            "innodb_data_home_dir",
-            "innodb_directories",
-            "innodb_doublewrite_dir",
-            "innodb_log_arch_dir",
-            "innodb_log_group_home_dir",
-            "innodb_redo_log_archive_dirs",
-            "innodb_temp_data_file_path",
-            "innodb_temp_tablespaces_dir",
-            "innodb_tmpdir",
-            "innodb_undo_directory",
-            "language",
-            "lc_messages_dir",
-            "log",
-            "log_basename",
-            "log_bin_index",
-            "log_error",
-            "log_isam",
-            "log_slow_queries",
-            "log_slow_query_file",
-            "log_tc",
-            "master_info_file",
-            "pid_file",
-            "plugin_dir",
-            "relay_log",
-            "relay_log_index",
-            "relay_log_info_file",
-            "replica_load_tmpdir",
-            "secure_file_priv",
-            "slave_load_tmpdir",
-            "slow_query_log_file",
-            "tmpdir",
-        ],
-    ),
-    (
-        "the private server is reached by its own socket only",
-        &[
-            "admin_address",
-            "admin_port",
-            "bind_address",
-            "extra_port",
-            "mysqlx",
-            "mysqlx_bind_address",
-            "mysqlx_port",
-            "mysqlx_socket",
-            "port",
-            "require_secure_transport",
-            "skip_networking",
-            "socket",
-            "ssl",
-        ],
-    ),
-    (
-        "it would have the private server load or run other code",
-        &["early_plugin_load", "log_error_services", "plugin_load", "plugin_load_add"],
-    ),
-    ("the private server runs as the user that truetps chose", &["user", "skip_grant_tables", "daemonize", "gdb"]),
-    (
-        "it is not a setting of a running server",
-        &[
-            "bootstrap",
-            "defaults_extra_file",
-            "defaults_file",
-            "defaults_group_suffix",
-            "help",
-            "init_file",
-            "initialize",
-            "initialize_insecure",
-            "no_defaults",
-            "print_defaults",
-            "upgrade",
-            "validate_config",
-            "verbose",
-            "version",
-        ],
-    ),
-];
-
-/// The same for all settings with these prefixes.
-const RESERVED_PREFIXES: [(&str, &[&str]); 3] = [
-    ("it would have the private server load or run other code", &["wsrep_"]),
-    (
-        "the private server is reached by its own socket only",
-        &["admin_ssl_", "admin_tls_", "feedback", "group_replication_", "mysqlx_ssl_", "ndb_", "ssl_"],
-    ),
-    (
-        "the private server's files stay in its own folder",
-        &[
-            "audit_log_file",
-            "caching_sha2_password_p",
-            "file_key_management_",
-            "keyring_",
-            "rocksdb_datadir",
-            "rocksdb_persistent_cache_path",
-            "rocksdb_tmpdir",
-            "rocksdb_wal_dir",
-            "server_audit_file_path",
-            "sha256_password_p",
-            "tokudb_data_dir",
-            "tokudb_log_dir",
-            "tokudb_tmp_dir",
-        ],
-    ),
-];
-
 /// Settings that decide how a datadir is initialised; a template is created for each combination of them.
 const INITIAL: [&str; 6] = [
     "aria_block_size",
@@ -151,13 +34,29 @@ const INITIAL: [&str; 6] = [
     "lower_case_table_names",
 ];
 
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Reserved {
+    mysql: Vec<ReservedSettings>,
+    postgres: Vec<ReservedSettings>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ReservedSettings {
+    reason: String,
+    names: Vec<String>,
+}
+
+static RESERVED: LazyLock<Reserved> =
+    LazyLock::new(|| toml::from_str(include_str!("../data/reserved.toml")).expect("reserved.toml is read by a test"));
+
 /// Why a plan may not set this; `None` if it may.
-pub fn reserved_reason(name: &str) -> Option<&'static str> {
+pub(crate) fn reserved_reason(family: Family, name: &str) -> Option<&'static str> {
     let name = canonical_name(name);
-    let named = RESERVED.into_iter().find(|(_, names)| names.contains(&name.as_str()));
-    let begins = |names: &[&str]| names.iter().any(|prefix| name.starts_with(prefix));
-    let found = named.or_else(|| RESERVED_PREFIXES.into_iter().find(|(_, prefixes)| begins(prefixes)));
-    found.map(|(reason, _)| reason)
+    let groups = if family == Family::Mysql { &RESERVED.mysql } else { &RESERVED.postgres };
+    let fits = |known: &String| known.strip_suffix('*').map_or(name == *known, |start| name.starts_with(start));
+    groups.iter().find(|group| group.names.iter().any(fits)).map(|group| group.reason.as_str())
 }
 
 fn is_initial(name: &str) -> bool {
@@ -386,21 +285,21 @@ mod tests {
 
     #[test]
     fn reserved_names_in_either_spelling() {
-        assert!(reserved_reason("data-dir").is_none());
-        assert!(reserved_reason("pid-file").unwrap().contains("own folder"));
-        assert!(reserved_reason("PORT").unwrap().contains("socket only"));
+        assert!(reserved_reason(Family::Mysql, "data-dir").is_none());
+        assert!(reserved_reason(Family::Mysql, "pid-file").unwrap().contains("own folder"));
+        assert!(reserved_reason(Family::Mysql, "PORT").unwrap().contains("socket only"));
         for name in ["innodb_flush_log_at_trx_commit", "log_bin", "log_slow_admin_statements", "plugin_maturity"] {
-            assert!(reserved_reason(name).is_none(), "{name}");
+            assert!(reserved_reason(Family::Mysql, name).is_none(), "{name}");
         }
         for name in ["wsrep_provider", "wsrep-notify-cmd", "plugin_load", "plugin-load-add", "early_plugin_load"] {
-            assert!(reserved_reason(name).unwrap().contains("other code"), "{name}");
+            assert!(reserved_reason(Family::Mysql, name).unwrap().contains("other code"), "{name}");
         }
         for name in ["ssl_key", "admin_ssl_ca", "skip_networking", "feedback_url"] {
-            assert!(reserved_reason(name).unwrap().contains("socket only"), "{name}");
+            assert!(reserved_reason(Family::Mysql, name).unwrap().contains("socket only"), "{name}");
         }
         for name in ["keyring_file_data", "rocksdb_wal_dir", "log_slow_query_file", "sha256_password_private_key_path"]
         {
-            assert!(reserved_reason(name).unwrap().contains("own folder"), "{name}");
+            assert!(reserved_reason(Family::Mysql, name).unwrap().contains("own folder"), "{name}");
         }
     }
 }

@@ -1,10 +1,10 @@
 //! The narrowest privilege with which an account can set a global variable.
 //!
-//! MariaDB 10.5 and later have one for each kind of variable. The lists are the errors that 10.11 and 11.8 return to an
-//! account without privileges; a test checks them against a server.
+//! MariaDB 10.5 and later have one for each kind of variable (`knowledge::mariadb_privilege`); a test checks them against
+//! a server.
 
 use truetps_driver::{Client, DriverError};
-use truetps_knowledge::Version;
+use truetps_knowledge::{Version, mariadb_privilege};
 use truetps_record::ServerFacts;
 
 /// What determines a server's privileges.
@@ -19,114 +19,6 @@ pub(crate) enum Privileges {
 }
 
 const SUPER: &str = "SUPER";
-
-const KINDS: [(&str, &[&str]); 5] = [
-    (
-        "BINLOG ADMIN",
-        &[
-            "binlog_annotate_row_events",
-            "binlog_cache_size",
-            "binlog_commit_wait_count",
-            "binlog_commit_wait_usec",
-            "binlog_direct_non_transactional_updates",
-            "binlog_expire_logs_seconds",
-            "binlog_file_cache_size",
-            "binlog_format",
-            "binlog_gtid_index",
-            "binlog_gtid_index_page_size",
-            "binlog_gtid_index_span_min",
-            "binlog_legacy_event_pos",
-            "binlog_row_image",
-            "binlog_row_metadata",
-            "binlog_space_limit",
-            "binlog_stmt_cache_size",
-            "expire_logs_days",
-            "log_bin_compress",
-            "log_bin_compress_min_len",
-            "log_bin_trust_function_creators",
-            "max_binlog_cache_size",
-            "max_binlog_size",
-            "max_binlog_stmt_cache_size",
-            "max_binlog_total_size",
-            "slave_connections_needed_for_purge",
-            "sql_log_bin",
-            "sync_binlog",
-        ],
-    ),
-    (
-        "CONNECTION ADMIN",
-        &[
-            "connect_timeout",
-            "disconnect_on_expired_password",
-            "extra_max_connections",
-            "init_connect",
-            "max_connect_errors",
-            "max_connections",
-            "max_password_errors",
-            "proxy_protocol_networks",
-            "secure_auth",
-            "slow_launch_time",
-            "thread_pool_dedicated_listener",
-            "thread_pool_exact_stats",
-            "thread_pool_idle_timeout",
-            "thread_pool_max_threads",
-            "thread_pool_oversubscribe",
-            "thread_pool_prio_kickup_timer",
-            "thread_pool_priority",
-            "thread_pool_size",
-            "thread_pool_stall_limit",
-        ],
-    ),
-    ("READ_ONLY ADMIN", &["read_only"]),
-    (
-        "REPLICATION MASTER ADMIN",
-        &[
-            "gtid_binlog_state",
-            "gtid_domain_id",
-            "master_verify_checksum",
-            "rpl_semi_sync_master_enabled",
-            "rpl_semi_sync_master_timeout",
-            "rpl_semi_sync_master_trace_level",
-            "rpl_semi_sync_master_wait_no_slave",
-            "rpl_semi_sync_master_wait_point",
-            "server_id",
-        ],
-    ),
-    (
-        "REPLICATION SLAVE ADMIN",
-        &[
-            "gtid_cleanup_batch_size",
-            "gtid_ignore_duplicates",
-            "gtid_pos_auto_engines",
-            "gtid_slave_pos",
-            "gtid_strict_mode",
-            "init_slave",
-            "read_binlog_speed_limit",
-            "relay_log_purge",
-            "relay_log_recovery",
-            "slave_abort_blocking_timeout",
-            "slave_compressed_protocol",
-            "slave_ddl_exec_mode",
-            "slave_domain_parallel_threads",
-            "slave_exec_mode",
-            "slave_max_allowed_packet",
-            "slave_max_statement_time",
-            "slave_net_timeout",
-            "slave_parallel_max_queued",
-            "slave_parallel_mode",
-            "slave_parallel_threads",
-            "slave_parallel_workers",
-            "slave_run_triggers_for_rbr",
-            "slave_sql_verify_checksum",
-            "slave_transaction_retry_interval",
-            "slave_type_conversions",
-            "sync_master_info",
-            "sync_relay_log",
-            "sync_relay_log_info",
-        ],
-    ),
-];
-const OF_REPLICAS: [&str; 2] = ["replicate_", "rpl_semi_sync_slave_"];
 
 impl Privileges {
     /// A version that cannot be parsed counts as an old one.
@@ -148,9 +40,7 @@ impl Privileges {
             Self::Super => (SUPER, true),
             Self::SystemVariables => ("SYSTEM_VARIABLES_ADMIN", true),
             Self::OfKinds { super_is_enough } => {
-                let kind = KINDS.iter().find(|(_, names)| names.contains(&name.as_str())).map(|(kind, _)| *kind);
-                let of_replica = OF_REPLICAS.iter().any(|start| name.starts_with(start));
-                let kind = kind.or(of_replica.then_some("REPLICATION SLAVE ADMIN")).unwrap_or(SUPER);
+                let kind = mariadb_privilege(&name).unwrap_or(SUPER);
                 // SUPER never covered these.
                 let apart = ["read_only", "slave_max_statement_time"].contains(&name.as_str());
                 // New in 11.4, but covered by SUPER.

@@ -4,16 +4,8 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use rustix::fs::{major, minor, stat};
-use truetps_record::SignalKind::Counter;
-use truetps_record::SignalUnit::{Bytes, Count, Milliseconds};
 
-use crate::watch::{ProbeReading, SignalTable};
-
-pub(crate) const SIGNALS: SignalTable = &[
-    (Counter, Count, &["reads", "writes", "flushes"]),
-    (Counter, Bytes, &["read_bytes", "write_bytes"]),
-    (Counter, Milliseconds, &["io_ms", "flush_ms"]),
-];
+use crate::watch::ProbeReading;
 
 const SECTOR_BYTES: f64 = 512.0;
 

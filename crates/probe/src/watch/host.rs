@@ -1,16 +1,12 @@
 //! The host and the processes on it.
 
-use truetps_record::{ProbeSource, SignalGroup, SignalKind, SignalUnit};
+use truetps_record::{ProbeSource, SignalGroup};
 
 use crate::HostCpu;
 use crate::watch::disk::Disk;
 use crate::watch::processes::Processes;
-use crate::watch::{ProbeReading, SignalTable, disk, pressure, processes, signal_groups};
-
-const SIGNALS: SignalTable = &[
-    (SignalKind::Counter, SignalUnit::Milliseconds, &["cpu_busy_ms", "cpu_idle_ms", "cpu_steal_ms"]),
-    (SignalKind::Counter, SignalUnit::Count, &["context_switches"]),
-];
+use crate::watch::signals::{SIGNALS, signal_groups};
+use crate::watch::{ProbeReading, pressure};
 
 /// Reads this host, a server that runs on it, and this process, the load generator.
 #[derive(Debug)]
@@ -28,8 +24,8 @@ impl HostWatch {
 
     /// All values that readings may have.
     pub fn signals(&self) -> impl Iterator<Item = SignalGroup> {
-        let own = [("host", SIGNALS), ("psi", pressure::SIGNALS), ("generator", processes::OF_GENERATOR)];
-        let server = [("server", processes::OF_SERVER), ("disk", disk::SIGNALS)];
+        let own = [("host", &SIGNALS.host), ("psi", &SIGNALS.psi), ("generator", &SIGNALS.generator)];
+        let server = [("server", &SIGNALS.server), ("disk", &SIGNALS.disk)];
         let server = server.into_iter().filter(|_| self.server.is_some());
         own.into_iter().chain(server).flat_map(|(place, table)| signal_groups(ProbeSource::Host, place, table))
     }

@@ -7,16 +7,16 @@ mod changes;
 mod disk;
 mod host;
 mod mysql;
-mod mysql_names;
 mod postgres;
 mod pressure;
 mod processes;
 mod server;
 mod shape;
+mod signals;
 
 use std::collections::BTreeMap;
 
-use truetps_record::{AbsentSignal, ProbeSource, Signal, SignalGroup, SignalKind, SignalUnit};
+use truetps_record::AbsentSignal;
 
 pub use changes::Changes;
 pub use host::HostWatch;
@@ -24,17 +24,6 @@ pub use server::ServerWatch;
 
 /// Values by name, as `probe.jsonl` has them.
 pub type ProbeValues = BTreeMap<String, f64>;
-
-/// Values of one place, by what they are. Their names are without the place.
-type SignalTable = &'static [(SignalKind, SignalUnit, &'static [&'static str])];
-
-/// A table of values with the full names, as the header of `probe.jsonl` lists them.
-fn signal_groups(source: ProbeSource, place: &str, table: SignalTable) -> impl Iterator<Item = SignalGroup> {
-    table.iter().map(move |(kind, unit, names)| {
-        let signal = Signal { source, kind: *kind, unit: *unit };
-        SignalGroup::new(signal, names.iter().map(|name| format!("{place}.{name}")))
-    })
-}
 
 /// What was read at one time.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -1,13 +1,11 @@
 //! Queries of a server of the MySQL family: this file has all statements.
 
 use truetps_driver::{Client, DriverError};
-use truetps_record::SignalKind::{Counter, Gauge, State, Wait};
-use truetps_record::SignalUnit::{Bytes, Count, Microseconds, Own, Sessions};
+use truetps_record::{SignalKind, SignalUnit};
 
-use crate::watch::SignalTable;
-use crate::watch::mysql_names::{METRICS, NO_STATE_OF_REPLICA, STATUS};
 use crate::watch::server::{Offer, server_said, why_refused};
 use crate::watch::shape::{AnswerShape, ProbeQuestion};
+use crate::watch::signals::{SIGNALS, SignalTable};
 
 const LOCK_WAITS: &str = "SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'";
 
@@ -18,15 +16,6 @@ const NO_USERS: &str = "('system user', 'event_scheduler')";
 
 /// Instruments of the files that show where bytes and syncs go.
 const FILES: &str = "(NAME LIKE 'wait/io/file/innodb/%' OR NAME LIKE 'wait/io/file/sql/binlog%')";
-
-const OF_FILES: SignalTable = &[
-    (Counter, Count, &["*.writes", "*.reads", "*.misc"]),
-    (Counter, Bytes, &["*.write_bytes", "*.read_bytes"]),
-    (Counter, Microseconds, &["*.write_us", "*.read_us", "*.misc_us"]),
-];
-const OF_WAITS: SignalTable = &[(Wait, Count, &["*.count"]), (Wait, Microseconds, &["*.us"])];
-pub(crate) const OF_SESSIONS: SignalTable = &[(State, Sessions, &["*"])];
-const OF_REPLICA: SignalTable = &[(Gauge, Own, &["*"])];
 
 /// Sources of the values, for a server that cannot be queried at all.
 pub(crate) const PLACES: &[&str] = &["status", "metric", "file", "wait", "session", "session_lock_waits", "replica"];
@@ -52,7 +41,7 @@ pub(crate) fn offers(client: &mut Client) -> Result<Vec<Offer>, DriverError> {
         offers.push(files(client)?);
         offers.push(Offer::ask([waits()]));
     }
-    let lock_waits = AnswerShape::Single(Gauge, Sessions);
+    let lock_waits = AnswerShape::Single(SignalKind::Gauge, SignalUnit::Sessions);
     offers.push(Offer::ask([ProbeQuestion::new("session_lock_waits", LOCK_WAITS, lock_waits, &[])]));
     offers.push(sessions(client, schema.is_ok())?);
     offers.push(replica(client, is_mariadb)?);
@@ -64,22 +53,22 @@ fn list(names: impl IntoIterator<Item: AsRef<str>>) -> String {
     format!("({})", quoted.join(", "))
 }
 
-fn names_of(table: SignalTable) -> impl Iterator<Item = &'static str> {
-    table.iter().flat_map(|(.., names)| names.iter().copied())
+fn names_of(table: SignalTable) -> impl Iterator<Item = &'static String> {
+    table.iter().flat_map(|row| &row.names)
 }
 
 fn status() -> ProbeQuestion {
-    let sql = format!("SHOW GLOBAL STATUS WHERE Variable_name IN {}", list(names_of(STATUS)));
-    ProbeQuestion::new("status", sql, AnswerShape::Pairs, STATUS)
+    let sql = format!("SHOW GLOBAL STATUS WHERE Variable_name IN {}", list(names_of(&SIGNALS.status)));
+    ProbeQuestion::new("status", sql, AnswerShape::Pairs, &SIGNALS.status)
 }
 
 /// MySQL and old MariaDBs have a column `STATUS`, newer ones `ENABLED`.
 fn metrics() -> [ProbeQuestion; 2] {
     ["STATUS = 'enabled'", "ENABLED = 1"].map(|is_enabled| {
-        let names = list(names_of(METRICS));
+        let names = list(names_of(&SIGNALS.metric));
         let sql =
             format!("SELECT NAME, COUNT FROM information_schema.innodb_metrics WHERE {is_enabled} AND NAME IN {names}");
-        ProbeQuestion::new("metric", sql, AnswerShape::Pairs, METRICS)
+        ProbeQuestion::new("metric", sql, AnswerShape::Pairs, &SIGNALS.metric)
     })
 }
 
@@ -123,7 +112,7 @@ fn files(client: &mut Client) -> Result<Offer, DriverError> {
         let names = list(&names);
         let table = "performance_schema.file_summary_by_event_name";
         let sql = format!("SELECT EVENT_NAME, {columns} FROM {table} WHERE EVENT_NAME IN {names}");
-        ProbeQuestion::new("file", sql, AnswerShape::Named { names: 1 }, OF_FILES)
+        ProbeQuestion::new("file", sql, AnswerShape::Named { names: 1 }, &SIGNALS.file)
     })))
 }
 
@@ -131,7 +120,7 @@ fn waits() -> ProbeQuestion {
     let sql = "SELECT EVENT_NAME, COUNT_STAR AS count, SUM_TIMER_WAIT / 1000000 AS us \
                FROM performance_schema.events_waits_summary_global_by_event_name \
                WHERE COUNT_STAR > 0 AND SUM_TIMER_WAIT > 0 AND EVENT_NAME <> 'idle'";
-    ProbeQuestion::new("wait", sql, AnswerShape::Named { names: 1 }, OF_WAITS)
+    ProbeQuestion::new("wait", sql, AnswerShape::Named { names: 1 }, &SIGNALS.wait)
 }
 
 /// From `performance_schema.threads`, without any lock, if it is on; otherwise from the process list, in which an
@@ -149,7 +138,7 @@ fn sessions(client: &mut Client, has_schema: bool) -> Result<Offer, DriverError>
     );
     let mut questions = Vec::new();
     if has_schema {
-        questions.push(ProbeQuestion::new("session", threads, shape(), OF_SESSIONS));
+        questions.push(ProbeQuestion::new("session", threads, shape(), &SIGNALS.session));
         if server_said(client.query(&questions[0].sql))?.is_ok() {
             return Ok(Offer::ask(questions));
         }
@@ -157,7 +146,7 @@ fn sessions(client: &mut Client, has_schema: bool) -> Result<Offer, DriverError>
     if let Err(why) = server_said(client.query(LOCK_WAITS))? {
         return Ok(Offer::absent("session", &format!("the account sees sessions of its own only: {why}")));
     }
-    questions.push(ProbeQuestion::new("session", processes, shape(), OF_SESSIONS));
+    questions.push(ProbeQuestion::new("session", processes, shape(), &SIGNALS.session));
     Ok(Offer::ask(questions))
 }
 
@@ -174,8 +163,8 @@ fn replica(client: &mut Client, is_mariadb: bool) -> Result<Offer, DriverError> 
             Ok(result) if result.rows.is_empty() => return Ok(Offer::nothing()),
             Ok(_) => {
                 let channel = ["Channel_Name", "Connection_name"];
-                let shape = AnswerShape::Channels { channel, without: NO_STATE_OF_REPLICA };
-                return Ok(Offer::ask([ProbeQuestion::new("replica", sql, shape, OF_REPLICA)]));
+                let shape = AnswerShape::Channels { channel, without: &SIGNALS.replica_identity };
+                return Ok(Offer::ask([ProbeQuestion::new("replica", sql, shape, &SIGNALS.replica)]));
             }
             Err(refusal) => refusals.push(refusal),
         }

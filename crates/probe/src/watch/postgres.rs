@@ -1,13 +1,10 @@
 //! Queries of a PostgreSQL server: this file has all statements. Versions 13 to 18 have different views; all are tried.
 
 use truetps_driver::{Client, DriverError};
-use truetps_record::SignalKind::{Gauge, StatusCounter};
-use truetps_record::SignalUnit::{Bytes, Count, Milliseconds, Sessions};
 
-use crate::watch::SignalTable;
-use crate::watch::mysql::OF_SESSIONS;
 use crate::watch::server::{Offer, server_said};
 use crate::watch::shape::{AnswerShape, ProbeQuestion};
+use crate::watch::signals::SIGNALS;
 
 /// Sources of the values, for a server that cannot be queried at all.
 pub(crate) const PLACES: &[&str] = &[
@@ -20,16 +17,6 @@ pub(crate) const PLACES: &[&str] = &[
     "session",
     "pg_locks",
 ];
-
-/// Columns of the views, which differ by version.
-const OF_VIEWS: SignalTable = &[
-    (StatusCounter, Count, &["*"]),
-    (StatusCounter, Bytes, &["*_bytes"]),
-    (StatusCounter, Milliseconds, &["*_time"]),
-    (Gauge, Sessions, &["numbackends"]),
-];
-const OF_LSN: SignalTable = &[(StatusCounter, Bytes, &["insert_bytes", "flush_bytes"])];
-const OF_LOCKS: SignalTable = &[(Gauge, Count, &["waiting"])];
 
 /// Columns with times that are zero while these settings are off. From version 18 on, `pg_stat_io` includes the WAL.
 const TIMED: [(&str, &[&str], &[&str]); 3] = [
@@ -78,23 +65,23 @@ pub(crate) fn offers(client: &mut Client) -> Result<Vec<Offer>, DriverError> {
             what,
             format!("SELECT * FROM {what}"),
             AnswerShape::Columns { without },
-            OF_VIEWS,
+            &SIGNALS.pg_view,
         )]));
     }
     let io = io(client, &mut offers)?;
     offers.push(io);
     let columns = || AnswerShape::Columns { without: Vec::new() };
-    offers.push(Offer::ask([ProbeQuestion::new("pg_lsn", LSN, columns(), OF_LSN)]));
+    offers.push(Offer::ask([ProbeQuestion::new("pg_lsn", LSN, columns(), &SIGNALS.pg_lsn)]));
     offers.push(match server_said(client.query_value(SEES_ALL))? {
         Ok(Some(all)) if all == "t" => {
             let states = AnswerShape::States { columns: 2, none: "(running)" };
-            Offer::ask([ProbeQuestion::new("session", SESSIONS, states, OF_SESSIONS)])
+            Offer::ask([ProbeQuestion::new("session", SESSIONS, states, &SIGNALS.session)])
         }
         Ok(_) => Offer::absent("session", "the account sees sessions of its own only: it is not in pg_read_all_stats"),
         Err(why) => Offer::absent("session", &why.to_string()),
     });
     let locks = "SELECT count(*) AS waiting FROM pg_locks WHERE NOT granted";
-    offers.push(Offer::ask([ProbeQuestion::new("pg_locks", locks, columns(), OF_LOCKS)]));
+    offers.push(Offer::ask([ProbeQuestion::new("pg_locks", locks, columns(), &SIGNALS.pg_locks)]));
     Ok(offers)
 }
 
@@ -126,7 +113,7 @@ fn io(client: &mut Client, offers: &mut Vec<Offer>) -> Result<Offer, DriverError
         without.iter().fold(IO.to_owned(), |sql, column| sql.replace(&format!(", sum({column}) AS {column}"), ""));
     Ok(Offer::ask(IO_BYTES.map(|[write, extend]| {
         let sql = timed.replace("WRITE_BYTES", write).replace("EXTEND_BYTES", extend);
-        ProbeQuestion::new("pg_stat_io", sql, AnswerShape::Named { names: 2 }, OF_VIEWS)
+        ProbeQuestion::new("pg_stat_io", sql, AnswerShape::Named { names: 2 }, &SIGNALS.pg_view)
     })))
 }
 

@@ -1,10 +1,6 @@
 //! Pressure on CPU, disk and memory: how long some or all tasks had to wait (PSI).
 
-use truetps_record::{SignalKind, SignalUnit};
-
-use crate::watch::{ProbeReading, SignalTable};
-
-pub(crate) const SIGNALS: SignalTable = &[(SignalKind::Counter, SignalUnit::Microseconds, &["*_us"])];
+use crate::watch::ProbeReading;
 
 const RESOURCES: [&str; 3] = ["cpu", "io", "memory"];
 

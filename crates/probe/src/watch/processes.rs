@@ -3,21 +3,8 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use truetps_record::SignalKind::{Counter, Gauge};
-use truetps_record::SignalUnit::{Bytes, Count, Microseconds};
-
 use crate::server_use::family_of;
-use crate::watch::{ProbeReading, SignalTable};
-
-pub(crate) const OF_GENERATOR: SignalTable =
-    &[(Counter, Microseconds, &["cpu_us"]), (Counter, Count, &["context_switches"])];
-pub(crate) const OF_SERVER: SignalTable = &[
-    (Counter, Microseconds, &["cpu_us"]),
-    (Counter, Count, &["context_switches"]),
-    (Counter, Bytes, &["read_bytes", "write_bytes"]),
-    (Gauge, Count, &["threads"]),
-    (Gauge, Bytes, &["rss_bytes"]),
-];
+use crate::watch::ProbeReading;
 
 /// With more threads, reading each of them would cost too much.
 const THREADS_MAX: usize = 256;

@@ -4,10 +4,11 @@ use std::fmt;
 use std::time::{Duration, Instant};
 
 use truetps_driver::{Client, DriverError, ServerError, Target, Traffic};
-use truetps_record::{AbsentSignal, ErrorClass, ProbeSource, SignalGroup, SignalKind, SignalUnit, SqlDialect};
+use truetps_record::{AbsentSignal, ErrorClass, ProbeSource, SignalGroup, SqlDialect};
 
 use crate::watch::shape::ProbeQuestion;
-use crate::watch::{ProbeReading, ProbeValues, SignalTable, mysql, postgres, signal_groups};
+use crate::watch::signals::{SIGNALS, signal_groups};
+use crate::watch::{ProbeReading, ProbeValues, mysql, postgres};
 
 /// Time limit of the first login.
 const LOGIN_TIMEOUT: Duration = Duration::from_secs(2);
@@ -17,9 +18,6 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 const AGAIN: Duration = Duration::from_secs(1);
 /// A statement that the server has refused this many times in a row is not sent again.
 const REFUSALS_MAX: u32 = 3;
-
-/// The probe's own traffic.
-const OF_PROBE: SignalTable = &[(SignalKind::Counter, SignalUnit::Bytes, &["sent_bytes", "received_bytes"])];
 
 /// What a server offers of one source: the first query that it supports, or why there is none.
 pub(crate) struct Offer {
@@ -147,7 +145,7 @@ impl ServerWatch {
 
     /// All values that readings may have.
     pub fn signals(&self) -> impl Iterator<Item = SignalGroup> {
-        let own = signal_groups(ProbeSource::Server, "probe", OF_PROBE);
+        let own = signal_groups(ProbeSource::Server, "probe", &SIGNALS.probe);
         self.asked.iter().flat_map(|asked| asked.question.signals()).chain(own)
     }
 

@@ -3,7 +3,8 @@
 use truetps_driver::QueryResult;
 use truetps_record::{ProbeSource, Signal, SignalGroup, SignalKind, SignalUnit};
 
-use crate::watch::{ProbeValues, SignalTable, signal_groups};
+use crate::watch::ProbeValues;
+use crate::watch::signals::{SignalTable, signal_groups};
 
 /// A statement, the form of its answer, and what its values are.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,7 +31,7 @@ pub(crate) enum AnswerShape {
     /// One number: its name is `what` itself.
     Single(SignalKind, SignalUnit),
     /// `what.column`, or `what.channel.column` if there are several rows.
-    Channels { channel: [&'static str; 2], without: &'static [&'static str] },
+    Channels { channel: [&'static str; 2], without: &'static [String] },
 }
 
 impl ProbeQuestion {
@@ -92,7 +93,7 @@ impl ProbeQuestion {
                 let channel = at.and_then(cell).filter(|_| answer.rows.len() > 1);
                 let place = channel.map_or(what.to_owned(), |channel| format!("{what}.{channel}"));
                 for (index, column) in answer.columns.iter().enumerate() {
-                    if Some(index) != at && !without.contains(&column.as_str()) {
+                    if Some(index) != at && !without.contains(column) {
                         put(format!("{place}.{column}"), cell(index).and_then(number));
                     }
                 }
@@ -161,7 +162,8 @@ mod tests {
 
     #[test]
     fn a_channel_is_named_where_there_are_several() {
-        let shape = || AnswerShape::Channels { channel: ["Channel_Name", "Connection_name"], without: &["Port"] };
+        let without = vec!["Port".to_owned()].leak();
+        let shape = || AnswerShape::Channels { channel: ["Channel_Name", "Connection_name"], without };
         let columns = &["Channel_Name", "Port", "Lag", "State"];
         let one: &[Option<&str>] = &[Some("c1"), Some("3306"), Some("4"), Some("waiting")];
         let two: &[Option<&str>] = &[Some("c2"), Some("3306"), None, Some("waiting")];

@@ -16,7 +16,7 @@ use std::net::Ipv4Addr;
 
 pub(crate) use catalogue::{describe, is_known, refusal};
 pub(crate) use program::{initdb, is_named_so, parse_version, version_folders};
-pub(crate) use settings::{INITIAL, chosen_settings, reserved_reason, shared_buffers_bytes, wal_bytes};
+pub(crate) use settings::{INITIAL, chosen_settings, shared_buffers_bytes, wal_bytes};
 pub(crate) use state_file::{forget_dead_server, forget_shared_memory, says_that_it_is_ready};
 pub(crate) use template::build;
 pub use values::found_instead;

@@ -15,73 +15,6 @@ const CONNECTIONS_MIN: u32 = 100;
 /// Units of `shared_buffers` and `max_wal_size` given as plain numbers.
 const PAGE_BYTES: u64 = 8 << 10;
 
-/// Settings that would move a private server out of its folder or out of truetps's control, with the reason.
-const RESERVED: [(&str, &[&str]); 3] = [
-    (
-        "the private server's files stay in its own folder",
-        &[
-            "config_file",
-            "data_directory",
-            "dynamic_shared_memory_type",
-            "event_source",
-            "external_pid_file",
-            "hba_file",
-            "ident_file",
-            "krb_server_keyfile",
-            "log_destination",
-            "log_directory",
-            "log_filename",
-            "logging_collector",
-            "promote_trigger_file",
-            "stats_temp_directory",
-            "syslog_facility",
-            "syslog_ident",
-        ],
-    ),
-    (
-        "the private server is reached by its own socket only",
-        &[
-            "bonjour",
-            "listen_addresses",
-            "port",
-            "primary_conninfo",
-            "ssl",
-            "ssl_ca_file",
-            "ssl_cert_file",
-            "ssl_crl_dir",
-            "ssl_crl_file",
-            "ssl_dh_params_file",
-            "ssl_key_file",
-            "unix_socket_directories",
-            "unix_socket_group",
-            "unix_socket_permissions",
-        ],
-    ),
-    (
-        "it would have the private server load or run other code",
-        &[
-            "archive_cleanup_command",
-            "archive_command",
-            "archive_library",
-            "dynamic_library_path",
-            "extension_control_path",
-            "jit_provider",
-            "local_preload_libraries",
-            "oauth_validator_libraries",
-            "recovery_end_command",
-            "restore_command",
-            "session_preload_libraries",
-            "shared_preload_libraries",
-            "ssl_passphrase_command",
-        ],
-    ),
-];
-
-/// Why a plan may not set this; `None` if it may.
-pub(crate) fn reserved_reason(name: &str) -> Option<&'static str> {
-    RESERVED.into_iter().find(|(_, names)| names.contains(&name)).map(|(reason, _)| reason)
-}
-
 /// As much memory as servers of the MySQL family get, room for the connections, and a WAL in which a requested
 /// checkpoint comes only after minutes of a write load. Everything that decides durability, and autovacuum, stay at the
 /// server's default.
@@ -116,7 +49,10 @@ fn number(settings: &Settings, name: &str, unit: u64) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use truetps_record::Family;
+
     use super::*;
+    use crate::settings::reserved_reason;
 
     #[test]
     fn sizes_in_the_server_s_own_words() {
@@ -126,9 +62,12 @@ mod tests {
         assert_eq!((settings.buffer_pool_bytes(), settings.redo_bytes()), (256 << 20, 2 << 30));
         settings.set("shared_buffers", SettingValue::Int(1024));
         assert_eq!(settings.buffer_pool_bytes(), 8 << 20, "in pages");
-        assert!(reserved_reason("fsync").is_none() && reserved_reason("jit").is_none());
+        assert!(
+            reserved_reason(Family::Postgresql, "fsync").is_none()
+                && reserved_reason(Family::Postgresql, "jit").is_none()
+        );
         for name in ["archive_command", "archive_library", "shared_preload_libraries", "local_preload_libraries"] {
-            assert!(reserved_reason(name).unwrap().contains("other code"), "{name}");
+            assert!(reserved_reason(Family::Postgresql, name).unwrap().contains("other code"), "{name}");
         }
     }
 }
