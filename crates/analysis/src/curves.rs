@@ -1,7 +1,8 @@
 //! Cells that differ by nothing but the axis, in its order.
 
 use indexmap::IndexMap;
-use truetps_record::{Configuration, Plan};
+use truetps_plan::Plan;
+use truetps_record::Configuration;
 
 use crate::evidence::Evidence;
 use crate::{Axis, Cell, Curve, knee, open_loop};

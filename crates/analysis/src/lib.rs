@@ -70,7 +70,8 @@ pub use types::{AaPair, Analysis, Axis, Cell, Contrast, Curve, InvalidTrial, Kne
 pub use wait_class::WaitClass;
 pub use waits::{ComparedWait, ComparedWaits, TopWait, TopWaits, Wait, WaitSeries, WaitSource, top_waits};
 
-use truetps_record::{Configuration, Experiment, Plan, Trial, TrialRole};
+use truetps_plan::Plan;
+use truetps_record::{Configuration, Experiment, Trial, TrialRole};
 
 /// What the trials of an experiment say.
 ///

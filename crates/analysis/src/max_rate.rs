@@ -2,7 +2,8 @@
 //! did not.
 
 use serde::Serialize;
-use truetps_record::{Experiment, Plan, Slo, Validity};
+use truetps_plan::Plan;
+use truetps_record::{Experiment, Slo, Validity};
 
 use crate::InvalidTrial;
 use crate::evidence::Evidence;

@@ -103,7 +103,8 @@ pub(crate) fn range(curve: &[usize], cells: &[Cell]) -> Option<SustainedRange> {
 
 #[cfg(test)]
 mod tests {
-    use truetps_record::{Plan, StartCounts, Trial};
+    use truetps_plan::Plan;
+    use truetps_record::{StartCounts, Trial};
 
     use super::*;
     use crate::figure::Figure;

@@ -1,8 +1,9 @@
 //! Experiments with a known truth: no server, no clock, a seeded generator.
 
 use statrs::distribution::{ContinuousCDF, Normal};
+use truetps_plan::Plan;
 use truetps_record::{
-    Configuration, Counts, Experiment, Flavour, HostFacts, LatencyFigures, Measured, Plan, ResourceUse, SCHEMA_VERSION,
+    Configuration, Counts, Experiment, Flavour, HostFacts, LatencyFigures, Measured, ResourceUse, SCHEMA_VERSION,
     ScheduledTrial, ServerFacts, SettingValue, Trial, TrialRole, Validity,
 };
 

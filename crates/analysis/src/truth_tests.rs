@@ -1,6 +1,7 @@
 //! Does the analysis find what is there, and nothing where nothing is?
 
-use truetps_record::{Configuration, Counts, ErrorCount, NoEvidence, Plan, Reason, Trial, Validity};
+use truetps_plan::Plan;
+use truetps_record::{Configuration, Counts, ErrorCount, NoEvidence, Reason, Trial, Validity};
 
 use crate::figure::Figure;
 use crate::synthetic::{Random, flush_and_connections, plan, run};

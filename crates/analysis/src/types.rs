@@ -1,7 +1,8 @@
 //! What an analysis says. `report` turns it into text; JSON output is these types as they stand.
 
 use serde::Serialize;
-use truetps_record::{CONNECTIONS, Configuration, ErrorCount, Estimate, Plan, RATE};
+use truetps_plan::Plan;
+use truetps_record::{CONNECTIONS, Configuration, ErrorCount, Estimate, RATE};
 
 use crate::detail::CellDetail;
 use crate::figure::{Figure, FigureGroup, FigureValues};

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 use truetps_analysis::{LoadedTrial, RecordedScript, TrialDetail, TrialLatency, UnreadFile};
-use truetps_record::{ExperimentFolder, FolderError, KeptSeries, LatencyLog};
+use truetps_folder::{ExperimentFolder, FolderError, KeptSeries, LatencyLog};
 
 /// Whether histograms are needed: they are most of what there is to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use truetps_analysis::{Analysis, LoadedTrial, Noise, UnreadFile, analyse};
-use truetps_record::{Configuration, Experiment, ExperimentFolder, FolderError, Plan, Trial};
+use truetps_folder::{ExperimentFolder, FolderError};
+use truetps_plan::Plan;
+use truetps_record::{Configuration, Experiment, Trial};
 
 use crate::reading::{Histograms, read_trials, unread};
 

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use truetps_analysis::{Analysis, Contrast, Verdict};
 use truetps_archive::{Histograms, Run};
-use truetps_record::{ExperimentFolder, FolderError, LATEST, write_atomically};
+use truetps_files::write_atomically;
+use truetps_folder::{ExperimentFolder, FolderError, LATEST};
 use truetps_report::{ReportInput, TextScreen};
 
 use crate::args::OutputFormat;
@@ -43,7 +44,7 @@ pub(crate) fn give(folder: &ExperimentFolder, format: OutputFormat) -> Result<Ex
     let analysis = run.analyse();
     let input = ReportInput { run: &run, analysis: &analysis };
     let page = folder.path().join("report.html");
-    let written = write_atomically(&page, truetps_report::html(&input).as_bytes());
+    let written = write_atomically(&page, truetps_report::html(&input).as_bytes()).map_err(FolderError::io(&page));
     let text = match format {
         OutputFormat::Text => truetps_report::text(&input, screen()),
         OutputFormat::Json => truetps_report::json(&input),

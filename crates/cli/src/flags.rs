@@ -1,7 +1,7 @@
 //! Errors in a plan, in terms of the flags on the command line.
 
 use clap::CommandFactory;
-use truetps_record::PlanError;
+use truetps_plan::PlanError;
 
 use crate::args::Cli;
 

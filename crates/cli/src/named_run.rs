@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use truetps_archive::{Histograms, Run};
-use truetps_record::{ExperimentFolder, FolderError, LATEST};
+use truetps_folder::{ExperimentFolder, FolderError, LATEST};
 
 use crate::answer::{EDITED, shown};
 use crate::failure::CommandFailure;

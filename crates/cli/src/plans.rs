@@ -4,7 +4,8 @@ use std::fs;
 use std::io::Read;
 use std::path::Path;
 
-use truetps_record::{Plan, near_matches};
+use truetps_plan::Plan;
+use truetps_record::near_matches;
 
 use crate::failure::CommandFailure;
 

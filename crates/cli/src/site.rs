@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use truetps_driver::Target;
 use truetps_lab::{ExternalServer, LabError, Pin, ServerProgram, refuse_system_schema};
-use truetps_record::{Plan, SERVER, SqlDialect};
+use truetps_plan::Plan;
+use truetps_record::{SERVER, SqlDialect};
 use truetps_sandbox::{Home, NamedServers, Use, find};
 
 use crate::args::{EngineArgs, FolderArgs};

@@ -8,10 +8,9 @@ use truetps_lab::{ExperimentEvent, Listener, ServerSource};
 
 use crate::failure::CommandFailure;
 use crate::progress::Progress;
-use crate::say_raw;
-use crate::signals;
 use crate::site::RunSite;
 use crate::ui::{self, Ui};
+use crate::{say_raw, signals};
 
 /// A line, or a picture.
 pub(crate) enum ProgressWatcher {

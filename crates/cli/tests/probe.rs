@@ -12,7 +12,8 @@ use std::time::Duration;
 use common::{Place, Ran, signal, wait_until};
 use rustix::process::Signal;
 use support::Owned;
-use truetps_record::{ProbeFolder, ProbeSeries, ProbeSource};
+use truetps_folder::ProbeFolder;
+use truetps_record::{ProbeSeries, ProbeSource};
 use truetps_testkit::mysql_family::mariadb;
 use truetps_testkit::{PostgresOptions, PostgresServer, private_postgres};
 

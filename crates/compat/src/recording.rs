@@ -5,11 +5,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use truetps_driver::{Client, DriverError, LoginError};
+use truetps_folder::{ExperimentFolder, FolderError, TrialWriter};
+use truetps_plan::{Plan, ProbeSpec};
 use truetps_probe::{RunPresence, clock};
-use truetps_record::{
-    Configuration, Experiment, ExperimentFolder, FolderError, Plan, ProbeSpec, ScheduledTrial, ServerFacts, Trial,
-    TrialRole, TrialWriter,
-};
+use truetps_record::{Configuration, Experiment, ScheduledTrial, ServerFacts, Trial, TrialRole};
 use truetps_recording::{
     ExperimentStart, LiveView, RunsFolder, TrialEvent, TrialPlace, host_of_external_server, new_experiment, new_trial,
 };

@@ -9,8 +9,10 @@ use std::time::Duration;
 
 use truetps_driver::{Client, Target, server_settings};
 use truetps_engine::{LoadSpec, OpenPacing, Pacing, Quota, Rate, RateOf, RunOutcome};
+use truetps_folder::FolderError;
 use truetps_lab::{RanTrial, TrialContext, connect_timeout, run_trial};
-use truetps_record::{ErrorPolicy, FolderError, Load, OtherRun, Phase, Spacing, Trial};
+use truetps_plan::{ErrorPolicy, Load};
+use truetps_record::{OtherRun, Phase, Spacing, Trial};
 use truetps_recording::TrialEvent;
 
 use crate::ending::{Clients, RunSessions, start_of};

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use truetps_record::{ErrorClass, ErrorPolicy};
+use truetps_plan::ErrorPolicy;
+use truetps_record::ErrorClass;
 
 /// What happens to a transaction whose statement failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -12,9 +12,8 @@ use rustix::thread::{CpuSet, sched_setaffinity};
 use thiserror::Error;
 use truetps_driver::Connector;
 use truetps_measure::{CollectedRun, Collector, Pacing, Quota, Timeline, WorkerInterval};
-use truetps_record::{
-    Counts, DriveMode, ErrorCount, ErrorPolicy, ErrorTally, Histogram, Interval, LatencyFigures, OpenLoop, Phase,
-};
+use truetps_plan::ErrorPolicy;
+use truetps_record::{Counts, DriveMode, ErrorCount, ErrorTally, Histogram, Interval, LatencyFigures, OpenLoop, Phase};
 use truetps_workload::Workload;
 
 use crate::drive::{Drive, WorkerEnd};

@@ -12,7 +12,7 @@ use rustix::fd::OwnedFd;
 use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, timerfd_create, timerfd_settime};
 use truetps_driver::{Connector, Scratch};
 use truetps_measure::Pacing;
-use truetps_record::ErrorPolicy;
+use truetps_plan::ErrorPolicy;
 use truetps_workload::Workload;
 
 use crate::client::EngineClient;

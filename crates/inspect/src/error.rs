@@ -5,8 +5,10 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 use truetps_driver::DriverError;
+use truetps_files::{OptionFileError, TextError};
+use truetps_folder::FolderError;
 use truetps_probe::FlushProbeError;
-use truetps_record::{CaptureError, FolderError, OptionFileError, TextError};
+use truetps_record::CaptureError;
 
 #[derive(Debug, Error)]
 pub enum InspectError {

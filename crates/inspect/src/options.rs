@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use truetps_files::{OptionReader, OptionStyle, OptionVisitor, OptionWalk};
 use truetps_knowledge::{
     GroupUse, SideValue, Version, group_use, is_loose, option_family, server_setting, setting_note,
 };
-use truetps_record::{Family, Flavour, OptionReader, OptionStyle, OptionVisitor, OptionWalk, is_secret};
+use truetps_record::{Family, Flavour, is_secret};
 
 use crate::error::InspectError;
 

@@ -5,8 +5,10 @@ use std::fs;
 use std::path::Path;
 
 use truetps_driver::Target;
+use truetps_files::{TextError, read_text};
+use truetps_folder::ExperimentFolder;
 use truetps_knowledge::{SettingsSide, SideValue, Version};
-use truetps_record::{Capture, CapturedVariable, ExperimentFolder, TextError, is_secret, read_text};
+use truetps_record::{Capture, CapturedVariable, is_secret};
 
 use crate::capture::{CaptureOptions, capture};
 use crate::error::InspectError;

@@ -1,6 +1,7 @@
 //! What a line of an option file sets in a server, and which groups a server reads.
 
-use truetps_record::{Family, Flavour, OptionStyle, Version, is_off};
+use truetps_files::OptionStyle;
+use truetps_record::{Family, Flavour, Version, is_off};
 
 use crate::setting::find_setting;
 

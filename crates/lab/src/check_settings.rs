@@ -1,7 +1,8 @@
 //! Whether server programs know the settings of a plan.
 
 use truetps_knowledge::find_setting;
-use truetps_record::{Family, Plan};
+use truetps_plan::Plan;
+use truetps_record::Family;
 use truetps_sandbox::{Catalogue, CatalogueError as UnknownSetting, ServerBinary, ServerUser};
 
 use crate::error::LabError;

@@ -7,7 +7,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use truetps_record::{Coupling, Plan, SettingValue};
+use truetps_plan::Plan;
+use truetps_record::{Coupling, SettingValue};
 
 /// Global variables by name, as a server shows them.
 pub(crate) type ShownVariables = BTreeMap<String, String>;

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use truetps_knowledge::{Changeability, find_setting};
-use truetps_record::{DatadirState, Plan, SERVER, ScheduledTrial};
+use truetps_plan::{DatadirState, Plan};
+use truetps_record::{SERVER, ScheduledTrial};
 
 /// Times of each step on an ordinary machine. Used only for the estimate before the first trial; later estimates use
 /// the measured times.

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 use truetps_driver::{DriverError, Endpoint};
-use truetps_record::{Flavour, FolderError};
+use truetps_folder::FolderError;
+use truetps_record::Flavour;
 use truetps_sandbox::{LimitError, SandboxError};
 use truetps_workload::WorkloadError;
 

@@ -5,10 +5,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
+use truetps_folder::ExperimentFolder;
+use truetps_plan::{Plan, WorkloadSpec};
 use truetps_probe::{RunPresence, clock};
 use truetps_record::{
-    Experiment, ExperimentFolder, HostFacts, NoEvidence, Plan, Protocol, ScheduledTrial, ServerFacts, SqlDialect,
-    Trial, Validity, WorkloadProfile, WorkloadSpec, is_workload_factor,
+    Experiment, HostFacts, NoEvidence, Protocol, ScheduledTrial, ServerFacts, SqlDialect, Trial, Validity,
+    WorkloadProfile, is_workload_factor,
 };
 use truetps_recording::{ExperimentStart, TrialEvent, TrialPlace, new_experiment, new_trial, other_run_warning};
 use truetps_sandbox::ServerLoad;

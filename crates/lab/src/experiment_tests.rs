@@ -6,10 +6,12 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use truetps_driver::Target;
+use truetps_folder::{ExperimentFolder, TrialWriter};
+use truetps_plan::Plan;
 use truetps_probe::{RunPresence, host_facts};
 use truetps_record::{
-    Configuration, Counts, ExperimentFolder, LatencyFigures, LogVolume, Measured, NoEvidence, Plan, ResourceUse,
-    ServerFacts, SqlDialect, Trial, TrialWriter, Validity,
+    Configuration, Counts, LatencyFigures, LogVolume, Measured, NoEvidence, ResourceUse, ServerFacts, SqlDialect,
+    Trial, Validity,
 };
 
 use crate::error::LabError;

@@ -1,8 +1,10 @@
 //! An experiment that searches the highest rate which meets an objective.
 
+use truetps_folder::ExperimentFolder;
+use truetps_plan::Plan;
 use truetps_record::{
-    CONNECTIONS, Configuration, EngineFacts, Experiment, ExperimentFolder, Plan, RATE, ScheduledTrial, SettingValue,
-    Slo, Trial, TrialRole, Validity,
+    CONNECTIONS, Configuration, EngineFacts, Experiment, RATE, ScheduledTrial, SettingValue, Slo, Trial, TrialRole,
+    Validity,
 };
 
 use crate::error::LabError;

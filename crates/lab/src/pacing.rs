@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use truetps_engine::{OpenPacing, Pacing, Rate, RateOf};
-use truetps_record::{Configuration, Plan};
+use truetps_plan::Plan;
+use truetps_record::Configuration;
 
 /// When transactions start in a trial of this configuration.
 pub(crate) fn pacing(plan: &Plan, configuration: &Configuration) -> Pacing {

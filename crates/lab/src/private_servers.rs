@@ -10,8 +10,9 @@ use std::time::Duration;
 
 use indexmap::IndexMap;
 use truetps_driver::{Client, Target};
+use truetps_plan::{DatadirState, Plan};
 use truetps_probe::bound_to;
-use truetps_record::{Configuration, Coupling, DatadirState, Plan, SettingValue, same_setting};
+use truetps_record::{Configuration, Coupling, SettingValue, same_setting};
 use truetps_sandbox::{
     Home, Mismatch, RunningServer, Sandbox, SandboxOptions, Settings, StartOptions, effective_variables,
     taken_differently,

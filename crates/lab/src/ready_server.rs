@@ -6,7 +6,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use truetps_driver::{Client, DriverError, Target, server_settings};
-use truetps_record::{LogVolume, NoEvidence, Trial, TrialWriter, write_atomically};
+use truetps_files::write_atomically;
+use truetps_folder::{FolderError, TrialWriter};
+use truetps_record::{LogVolume, NoEvidence, Trial};
 use truetps_recording::TrialEvent;
 use truetps_sandbox::RunningServer;
 
@@ -131,10 +133,11 @@ impl<'l> ReadyServer<'l> for TrialServer<'l> {
     }
 
     fn write_files(&mut self, state: &ServerState, path: &Path) -> Result<(), LabError> {
+        let write = |path: &Path, content: &[u8]| write_atomically(path, content).map_err(FolderError::io(path));
         if let Some(server) = &self.server {
             let (name, text) = server.option_file();
-            write_atomically(&path.join(name), text.as_bytes())?;
-            write_atomically(&path.join("error.log"), server.error_log_tail(LOG_LINES_KEPT).as_bytes())?;
+            write(&path.join(name), text.as_bytes())?;
+            write(&path.join("error.log"), server.error_log_tail(LOG_LINES_KEPT).as_bytes())?;
         }
         // A server that is gone cannot be queried; its option file has the settings of its start.
         let answers = *state == ServerState::Answers;
@@ -142,7 +145,7 @@ impl<'l> ReadyServer<'l> for TrialServer<'l> {
         if let Some(mut variables) = variables {
             variables.append(&mut self.session);
             let text = serde_json::to_vec_pretty(&variables).expect("a map of texts has a JSON form");
-            write_atomically(&path.join("variables.json"), &text)?;
+            write(&path.join("variables.json"), &text)?;
         }
         Ok(())
     }

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
+use truetps_folder::ExperimentFolder;
 use truetps_probe::clock;
-use truetps_record::{Experiment, ExperimentFolder, Extension, HostFacts};
+use truetps_record::{Experiment, Extension, HostFacts};
 
 use crate::error::LabError;
 use crate::event::{ExperimentEvent, Listener};

@@ -1,6 +1,7 @@
 //! The order of trials: randomised, interleaved blocks, fixed before the first trial starts.
 
-use truetps_record::{CONNECTIONS, Configuration, Plan, ScheduledTrial, TrialRole};
+use truetps_plan::Plan;
+use truetps_record::{CONNECTIONS, Configuration, ScheduledTrial, TrialRole};
 use truetps_workload::RandomStream;
 
 /// All trials of an experiment in order. Each block is a random permutation of the plan's configurations; with an A/A

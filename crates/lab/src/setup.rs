@@ -2,8 +2,10 @@
 
 use std::path::Path;
 
+use truetps_folder::ExperimentFolder;
+use truetps_plan::{DatadirState, Plan};
 use truetps_probe::{host_facts, probe_flush};
-use truetps_record::{DatadirState, ExperimentFolder, HostFacts, Plan, ServerFacts, SqlDialect};
+use truetps_record::{HostFacts, ServerFacts, SqlDialect};
 use truetps_sandbox::{
     Cleaning, Home, HostLimits, Needs, ServerLoad, Settings, chosen_settings, clean, raise_open_files, with_waits,
 };

@@ -5,11 +5,13 @@ use std::time::{Duration, Instant};
 
 use truetps_driver::{Connector, Target};
 use truetps_engine::{LoadSpec, Observer, Quota, RunEnding, RunOutcome};
+use truetps_folder::{FolderError, TrialWriter};
 use truetps_measure::WorkerShares;
+use truetps_plan::{Plan, ProbeSpec};
 use truetps_probe::RunPresence;
 use truetps_record::{
-    Configuration, Counts, EngineFacts, ErrorCount, FolderError, Histogram, Interval, NoEvidence, OtherRun, Phase,
-    Plan, ProbeSpec, Protocol, Trial, TrialWriter, Validity,
+    Configuration, Counts, EngineFacts, ErrorCount, Histogram, Interval, NoEvidence, OtherRun, Phase, Protocol, Trial,
+    Validity,
 };
 use truetps_recording::{LoadFacts, LoadProbe, MeasuredLoad, TrialEvent, TrialRecorder};
 use truetps_workload::Workload;

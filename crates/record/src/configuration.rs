@@ -5,7 +5,7 @@ use std::fmt;
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
-use crate::{is_workload_factor, setting_number};
+use crate::setting_number;
 
 /// A factor that is not a server setting: how many sessions drive the server at once.
 pub const CONNECTIONS: &str = "connections";
@@ -16,6 +16,17 @@ pub const RATE: &str = "rate";
 /// Whether a factor belongs to the load, and is not a setting of the server.
 pub fn is_load_factor(name: &str) -> bool {
     name == CONNECTIONS || name == RATE
+}
+
+/// A workload factor: how many rows all clients of `hot-row` update.
+pub const HOT_ROWS: &str = "hot_rows";
+
+/// A workload factor: the key of the row that `delete-insert` inserts.
+pub const KEY: &str = "key";
+
+/// Whether a factor changes the statements that are sent. Each is also a key of `[workload]`.
+pub fn is_workload_factor(name: &str) -> bool {
+    name == HOT_ROWS || name == KEY
 }
 
 /// A factor that is neither a load factor nor a [workload factor](is_workload_factor): which named server is measured.
@@ -47,7 +58,7 @@ impl SettingValue {
     }
 
     /// The value as a number of connections.
-    pub(crate) fn as_connections(&self) -> Option<u32> {
+    pub fn as_connections(&self) -> Option<u32> {
         self.as_int().and_then(|number| u32::try_from(number).ok()).filter(|number| *number > 0)
     }
 

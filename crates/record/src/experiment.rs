@@ -101,7 +101,7 @@ pub struct Experiment {
 
 impl Experiment {
     /// In schema version 1 the folder of private servers and the address of an external one were one text.
-    pub(crate) fn upgrade(&mut self) {
+    pub fn upgrade(&mut self) {
         let is_version_1 = self.schema_version < 2;
         let is_address = |place: &str| self.guest.is_some() || !self.random_order || place.contains("://");
         if let Some(place) = self.sandbox_dir.take_if(|place| is_version_1 && is_address(place)) {

@@ -13,6 +13,21 @@ pub enum Phase {
     Drain,
 }
 
+impl Phase {
+    /// Its name, as in `latency.hdr`.
+    pub fn tag(self) -> &'static str {
+        match self {
+            Self::WarmUp => "warm_up",
+            Self::Measure => "measure",
+            Self::Drain => "drain",
+        }
+    }
+
+    pub fn from_tag(tag: &str) -> Option<Self> {
+        [Self::WarmUp, Self::Measure, Self::Drain].into_iter().find(|phase| phase.tag() == tag)
+    }
+}
+
 /// One line of `intervals.jsonl`. Times count from the moment when all clients were connected and the first
 /// transaction started.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -158,17 +158,17 @@ impl ProbeSeries {
     }
 
     /// Number of the first complete line that is malformed, from 1.
-    pub(crate) fn first_unread_line(&self) -> Option<usize> {
+    pub fn first_unread_line(&self) -> Option<usize> {
         self.first_unread_line
     }
 
     /// Whether the last line is incomplete.
-    pub(crate) fn is_cut(&self) -> bool {
+    pub fn is_cut(&self) -> bool {
         self.is_cut
     }
 
     /// Time of the last point of any source.
-    pub(crate) fn last_ms(&self) -> Option<f64> {
+    pub fn last_ms(&self) -> Option<f64> {
         self.times.values().filter_map(|times| times.last().copied()).reduce(f64::max)
     }
 

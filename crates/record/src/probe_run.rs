@@ -1,24 +1,12 @@
-//! What `truetps probe` writes: a folder that names the watched server, with a `probe.jsonl` in the format of a
-//! trial's.
-//!
-//! ```text
-//! runs/probe-<time>/           probe.json  probe.jsonl
-//! ```
+//! What `truetps probe` leaves: which server was watched, and the summary of its samples.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::folder::{PROBE, create_unused, probe_series};
-use crate::run_file::{LINES_MAX, read_bytes, read_json, write_json};
 use crate::{
-    AbsentSignal, FolderError, Outage, ProbeHeader, ProbePoint, ProbeSeries, ProbeSource, ProbeWriter, SCHEMA_VERSION,
-    ServerFacts, SignalSeries, Suspension,
+    AbsentSignal, Outage, ProbePoint, ProbeSeries, ProbeSource, SCHEMA_VERSION, ServerFacts, SignalSeries, Suspension,
 };
-
-const ABOUT: &str = "probe.json";
 
 /// `probe.json`: which server was probed, and when.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -40,61 +28,6 @@ pub struct ProbeRun {
     /// Periods in which truetps itself did not run: the server's state then is unknown.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub suspensions: Vec<Suspension>,
-}
-
-/// The folder of one `truetps probe`.
-#[derive(Debug, Clone)]
-pub struct ProbeFolder {
-    path: PathBuf,
-}
-
-impl ProbeFolder {
-    /// Makes `runs/<name>`, or `runs/<name>-2`, … where that exists.
-    pub fn create(runs: &Path, name: &str, run: &ProbeRun) -> Result<Self, FolderError> {
-        fs::create_dir_all(runs).map_err(FolderError::io(runs))?;
-        let folder = Self { path: create_unused(runs, name)? };
-        folder.write(run)?;
-        Ok(folder)
-    }
-
-    /// Opens an earlier one; `None` if the folder is not a probe's.
-    pub fn open(path: &Path) -> Option<Self> {
-        path.join(ABOUT).is_file().then(|| Self { path: path.to_owned() })
-    }
-
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
-    pub fn run(&self) -> Result<ProbeRun, FolderError> {
-        read_json(&self.path.join(ABOUT))
-    }
-
-    pub fn write(&self, run: &ProbeRun) -> Result<(), FolderError> {
-        write_json(&self.path.join(ABOUT), run)
-    }
-
-    pub fn begin(&self, header: &ProbeHeader) -> Result<ProbeWriter, FolderError> {
-        ProbeWriter::create(&self.path.join(PROBE), header)
-    }
-
-    /// The samples. A last line that was cut off is ignored.
-    pub fn series(&self) -> Result<ProbeSeries, FolderError> {
-        let path = self.path.join(PROBE);
-        let bytes = read_bytes(&path, LINES_MAX)?;
-        probe_series(&path, &String::from_utf8_lossy(&bytes))
-    }
-
-    /// The samples as rates and values, from the first reading to the last one.
-    pub fn summary(&self) -> Result<ProbeSummary, FolderError> {
-        Ok(ProbeSummary::of(self.run()?, &self.series()?, self.kept_bytes()?))
-    }
-
-    /// Length of `probe.jsonl`.
-    pub fn kept_bytes(&self) -> Result<u64, FolderError> {
-        let path = self.path.join(PROBE);
-        Ok(fs::metadata(&path).map_err(FolderError::io(&path))?.len())
-    }
 }
 
 /// A summary of the samples, from the first to the last one.
@@ -139,7 +72,8 @@ pub struct GaugeSummary {
 }
 
 impl ProbeSummary {
-    fn of(run: ProbeRun, series: &ProbeSeries, has_bytes: u64) -> Self {
+    /// `has_bytes`: the current length of `probe.jsonl`.
+    pub fn of(run: ProbeRun, series: &ProbeSeries, has_bytes: u64) -> Self {
         let silences = series.outages(&run.suspensions);
         let damage = damage(&run, series, has_bytes);
         // A probe that was killed did not query once more, and a lost line may have been the answer.
@@ -176,7 +110,7 @@ fn gauge(points: &[ProbePoint]) -> Option<GaugeSummary> {
     Some(GaugeSummary { mean: values().sum::<f64>() / points.len() as f64, max, last: points.last()?.value })
 }
 
-/// `has_bytes`: the current length of `probe.jsonl`. Missing readings of a killed probe are not damage.
+/// Missing readings of a killed probe are not damage.
 fn damage(run: &ProbeRun, series: &ProbeSeries, has_bytes: u64) -> Option<String> {
     if let Some(line) = series.first_unread_line() {
         return Some(format!("line {line} cannot be understood"));
@@ -204,7 +138,7 @@ fn counter(points: &[ProbePoint], resets_ms: &[f64]) -> Option<CounterSummary> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Family, ProbeSample};
+    use crate::{Family, ProbeHeader, ProbeSample};
 
     fn run() -> ProbeRun {
         ProbeRun {
@@ -260,50 +194,5 @@ mod tests {
         assert_eq!(summary.resets_ms, [3000.0]);
         assert_eq!(summary.counters.keys().collect::<Vec<_>>(), ["status.a"], "c grew in the step that is left out");
         assert_eq!(summary.counters["status.a"], CounterSummary { growth: 40.0, per_second: 20.0 });
-    }
-
-    #[test]
-    fn a_server_that_did_not_answer_is_told() {
-        let dir = tempfile::tempdir().unwrap();
-        let folder = ProbeFolder::create(dir.path(), "probe-x", &run()).unwrap();
-        let header = ProbeHeader::of_version_1(1e3, None);
-        let mut writer = folder.begin(&header).unwrap();
-        for second in [0, 1, 5] {
-            writer.append(&sample(f64::from(second) * 1e3, &[("status.a", 1.0)])).unwrap();
-        }
-        for second in 0..=6 {
-            let source = ProbeSource::Host;
-            writer.append(&ProbeSample { source, ..sample(f64::from(second) * 1e3, &[]) }).unwrap();
-        }
-        let summary = folder.summary().unwrap();
-        assert_eq!((summary.samples, summary.length_ms), (3, 6000.5));
-        assert_eq!(summary.silences, [Outage { from_ms: 2000.0, to_ms: 5000.5 }]);
-        assert_eq!((summary.no_answer_ms, summary.answers_at_end), (3000.5, true), "it was killed: no query at 6 s");
-        let kept_bytes = Some(folder.kept_bytes().unwrap());
-        folder.write(&ProbeRun { ended_at: Some("now".to_owned()), kept_bytes, ..run() }).unwrap();
-        let summary = folder.summary().unwrap();
-        assert_eq!((summary.answers_at_end, summary.damage), (false, None));
-        // The contents of a truncated file's missing end are unknown.
-        let path = folder.path().join(PROBE);
-        let text = fs::read_to_string(&path).unwrap();
-        fs::write(&path, &text[..text.len() - 3]).unwrap();
-        let summary = folder.summary().unwrap();
-        let lost = format!("has {} of {} bytes: the rest is missing", text.len() - 3, text.len());
-        assert_eq!((summary.answers_at_end, summary.damage), (true, Some(lost)));
-        fs::write(&path, text.replacen("\"server\",\"at_ms\"", "\"sever\",\"at_ms\"", 1)).unwrap();
-        assert_eq!(folder.summary().unwrap().damage.as_deref(), Some("line 2 cannot be understood"));
-        fs::write(&path, text.replacen("\"schema_version\":1", "\"schema_version\":99", 1)).unwrap();
-        assert!(matches!(folder.summary(), Err(FolderError::Newer { found: 99, .. })));
-    }
-
-    #[test]
-    fn a_folder_is_read_as_it_was_written() {
-        let dir = tempfile::tempdir().unwrap();
-        let folder = ProbeFolder::create(dir.path(), "probe-x", &run()).unwrap();
-        let header = ProbeHeader::of_version_1(1e3, None);
-        folder.begin(&header).unwrap().append(&sample(5.0, &[("host.x", 1.0)])).unwrap();
-        let again = ProbeFolder::open(folder.path()).unwrap();
-        assert_eq!((again.run().unwrap(), again.series().unwrap().times(ProbeSource::Server)), (run(), &[5.0][..]));
-        assert!(ProbeFolder::open(dir.path()).is_none());
     }
 }

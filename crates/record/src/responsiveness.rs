@@ -64,7 +64,7 @@ impl Responsiveness {
 
 impl ProbeSeries {
     /// From the zero of the clock (or the first reading, if that was sooner) to the end of the last reading.
-    pub(crate) fn length_ms(&self) -> f64 {
+    pub fn length_ms(&self) -> f64 {
         let all = || self.readings(ProbeSource::Server).iter().chain(self.readings(ProbeSource::Host));
         let first = all().map(|one| f64::midpoint(one.began_ms, one.ended_ms)).fold(0.0, f64::min);
         self.end_ms() - first

@@ -15,7 +15,7 @@ const NAME_MAX: usize = 100;
 
 impl Configuration {
     /// Every reader relies on the number of connections.
-    pub(crate) fn check(&self) -> Result<(), String> {
+    pub fn check(&self) -> Result<(), String> {
         match self.levels.get(CONNECTIONS) {
             None => Err(format!("configuration.{CONNECTIONS} is missing")),
             Some(level) if level.as_connections().is_none() => {
@@ -28,7 +28,7 @@ impl Configuration {
 
 impl Experiment {
     /// Names the first figure of the host, or entry of the schedule, that is impossible.
-    pub(crate) fn check(&self) -> Result<(), String> {
+    pub fn check(&self) -> Result<(), String> {
         first_wrong("host", &self.host)?;
         self.schedule.iter().try_for_each(|scheduled| {
             check_trial_name(&scheduled.name)?;
@@ -52,7 +52,7 @@ fn check_trial_name(name: &str) -> Result<(), String> {
 
 impl Trial {
     /// Names the first impossible part of a trial of this name.
-    pub(crate) fn check(&self, name: &str) -> Result<(), String> {
+    pub fn check(&self, name: &str) -> Result<(), String> {
         // An attempt that was repeated keeps its record; see `folder.rs`.
         let is_own = |name: &str| name == self.name || name.strip_prefix(&*self.name).is_some_and(is_attempt);
         if !is_own(name) {
@@ -74,7 +74,7 @@ impl Trial {
 
 impl ScriptRecord {
     /// Names the first impossible figure.
-    pub(crate) fn check(&self) -> Result<(), String> {
+    pub fn check(&self) -> Result<(), String> {
         first_wrong("statements", &self.statements)
     }
 }
@@ -92,14 +92,14 @@ impl Suspension {
 
 impl ProbeSample {
     /// A reading may have been made before the first transaction.
-    pub(crate) fn is_possible(&self) -> bool {
+    pub fn is_possible(&self) -> bool {
         self.at_ms.abs() <= FIGURE_MAX && !is_wrong(self.took_ms)
     }
 }
 
 impl Interval {
     /// Names the first impossible figure.
-    pub(crate) fn check(&self) -> Result<(), String> {
+    pub fn check(&self) -> Result<(), String> {
         let response = &self.response;
         let times = [
             ("start_ms", Some(self.start_ms)),

@@ -2,10 +2,9 @@
 
 use std::path::Path;
 
+use truetps_plan::Plan;
 use truetps_probe::{clock, host_facts};
-use truetps_record::{
-    Experiment, HostFacts, NoEvidence, Plan, SCHEMA_VERSION, ScheduledTrial, ServerFacts, Trial, Validity,
-};
+use truetps_record::{Experiment, HostFacts, NoEvidence, SCHEMA_VERSION, ScheduledTrial, ServerFacts, Trial, Validity};
 
 /// The facts that every experiment has before its first trial.
 pub struct ExperimentStart<'a> {

@@ -4,11 +4,11 @@
 use std::time::{Duration, Instant};
 
 use truetps_driver::Target;
+use truetps_folder::{FolderError, TrialWriter};
 use truetps_measure::{SuspensionWatch, was_suspended};
+use truetps_plan::ProbeSpec;
 use truetps_probe::{clock, cores_of, own_cores};
-use truetps_record::{
-    EngineFacts, FolderError, Histogram, Interval, OtherRun, Phase, ProbeSpec, Suspension, Trial, TrialWriter, Validity,
-};
+use truetps_record::{EngineFacts, Histogram, Interval, OtherRun, Phase, Suspension, Trial, Validity};
 
 use crate::event::TrialEvent;
 use crate::figures::{MeasuredLoad, UsageReading, measured};

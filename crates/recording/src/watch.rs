@@ -9,11 +9,9 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use truetps_driver::{DriverError, Target};
+use truetps_folder::{FolderError, ProbeWriter};
 use truetps_probe::{Changes, HostWatch, ProbeReading, ProbeValues, ServerWatch};
-use truetps_record::{
-    AbsentSignal, Family, FolderError, ProbeHeader, ProbeSample, ProbeSource, ProbeWriter, SCHEMA_VERSION,
-    SignalRegistry,
-};
+use truetps_record::{AbsentSignal, Family, ProbeHeader, ProbeSample, ProbeSource, SCHEMA_VERSION, SignalRegistry};
 
 /// A reading that began this shortly before stands for the requested one.
 const SAME: Duration = Duration::from_millis(20);
@@ -327,7 +325,8 @@ fn to_microseconds(ms: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use truetps_record::{ProbeFolder, ProbeRun, ServerFacts};
+    use truetps_folder::ProbeFolder;
+    use truetps_record::{ProbeRun, ServerFacts};
 
     use super::*;
 

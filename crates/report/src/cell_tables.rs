@@ -2,12 +2,11 @@
 
 use truetps_analysis::{Cell, Curve, Figure, FigurePlace, OpenLoopCell};
 
-use crate::ReportInput;
 use crate::document::{Block, DocumentSection, DocumentTable, TableEntry};
 use crate::format::{self, NOTHING};
 use crate::generator::{self, SIGN};
 use crate::sections::{COLUMNS_MAX, tps_entry};
-use crate::{names, open_loop};
+use crate::{ReportInput, names, open_loop};
 
 /// Times of open loops, in tables of their own.
 pub(crate) const RESPONSE: [Figure; 5] =

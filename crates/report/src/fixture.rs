@@ -4,9 +4,10 @@ use std::path::PathBuf;
 
 use truetps_analysis::{Analysis, LoadedTrial};
 use truetps_archive::Run;
+use truetps_plan::Plan;
 use truetps_record::{
     Counts, EngineFacts, ErrorClass, ErrorCount, Experiment, Flavour, FlushProbe, GuestFacts, HostFacts,
-    LatencyFigures, LogVolume, Measured, NoEvidence, Plan, Protocol, Reason, Replication, ReplicationSlot, ResourceUse,
+    LatencyFigures, LogVolume, Measured, NoEvidence, Protocol, Reason, Replication, ReplicationSlot, ResourceUse,
     SCHEMA_VERSION, ScheduledTrial, ServerFacts, SettingValue, Trial, TrialRole, Validity,
 };
 

@@ -2,9 +2,10 @@
 
 use serde::Serialize;
 use truetps_analysis::{Analysis, CellDetail, FigureGroup, FigureValues, Ledger, LoadedTrial, Stalls, TopWaits};
+use truetps_plan::Plan;
 use truetps_record::{
-    Configuration, Coupling, DriveMode, GuestFacts, HostFacts, LogVolume, OpenLoop, OtherRun, Plan, ServerFacts,
-    TrialRole, ValidityWords, printable_json,
+    Configuration, Coupling, DriveMode, GuestFacts, HostFacts, LogVolume, OpenLoop, OtherRun, ServerFacts, TrialRole,
+    ValidityWords, printable_json,
 };
 
 use crate::durability::DurabilityPart;

@@ -1,6 +1,7 @@
 //! What a plan asks of the generator, in words.
 
-use truetps_record::{Configuration, DriveMode, ErrorClass, ErrorPolicy, Load, Personality, Plan, RATE, Spacing};
+use truetps_plan::{ErrorPolicy, Load, Plan};
+use truetps_record::{Configuration, DriveMode, ErrorClass, Personality, RATE, Spacing};
 
 use crate::{ReportInput, format};
 

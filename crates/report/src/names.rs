@@ -1,7 +1,8 @@
 //! What curves, cells and factors are called in a report.
 
 use truetps_analysis::{Analysis, Axis, Cell, Contrast, Curve};
-use truetps_record::{Configuration, Estimate, Experiment, Plan, RATE, ServerFacts, is_load_factor};
+use truetps_plan::Plan;
+use truetps_record::{Configuration, Estimate, Experiment, RATE, ServerFacts, is_load_factor};
 
 use crate::format;
 

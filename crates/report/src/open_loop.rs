@@ -3,12 +3,11 @@
 use truetps_analysis::{
     Analysis, BrokenRate, Cell, Curve, Figure, MaxRate, NotSustained, OpenLoopCell, SustainedRange, TriedRate,
 };
-use truetps_record::Plan;
+use truetps_plan::Plan;
 
-use crate::ReportInput;
 use crate::generator::{self, LIMITED};
 use crate::load::TargetRate;
-use crate::{format, names};
+use crate::{ReportInput, format, names};
 
 /// How response time, service time, lag and lateness belong together: stands wherever they are shown.
 pub(crate) const TIMES_EXPLAINED: &str = "Response time counts from the scheduled start of a transaction, so it \

@@ -2,9 +2,8 @@
 
 use truetps_analysis::{Analysis, Cell, Contrast, Curve, Figure, Verdict};
 
-use crate::ReportInput;
 use crate::generator::{self, LIMITED};
-use crate::{durability, format, names, open_loop};
+use crate::{ReportInput, durability, format, names, open_loop};
 
 /// What a verdict is in a sentence, apart from its numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

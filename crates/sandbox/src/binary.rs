@@ -12,11 +12,10 @@ use truetps_record::{Family, Flavour, SettingValue};
 
 use crate::binary_search::Other;
 use crate::family::is_of_mysql;
-use crate::old_redo;
 use crate::options::CommandOption;
-use crate::postgres;
 use crate::run::{ProgramOutput, run_to_end};
 use crate::server_user::ServerUser;
+use crate::{old_redo, postgres};
 
 const VERSION_TIME_LIMIT: Duration = Duration::from_secs(20);
 

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::process::geteuid;
 
-use truetps_record::open_no_link;
+use truetps_files::open_no_link;
 
 use crate::error::SandboxError;
 use crate::proof::{mark, outer_home};

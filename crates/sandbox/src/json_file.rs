@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use truetps_record::{FolderError, write_atomically};
+use truetps_files::write_atomically;
 
 use crate::error::SandboxError;
 
@@ -29,10 +29,7 @@ pub(crate) fn check_schema_version(path: &Path, found: u32, newest: u32) -> Resu
 
 pub(crate) fn write_json_file(path: &Path, value: &impl Serialize) -> Result<(), SandboxError> {
     let text = serde_json::to_vec_pretty(value).map_err(|error| unusable(path, error.to_string()))?;
-    write_atomically(path, &text).map_err(|error| match error {
-        FolderError::Io { path, source } => SandboxError::io("write", &path)(source),
-        other => unusable(path, other.to_string()),
-    })
+    write_atomically(path, &text).map_err(SandboxError::io("write", path))
 }
 
 fn unusable(path: &Path, problem: String) -> SandboxError {

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
-use truetps_record::open_no_link;
+use truetps_files::open_no_link;
 
 /// Lines of a log in an error message: this many errors, and this many last lines.
 const EXCERPT_LINES: usize = 6;

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use rustix::process::geteuid;
 use serde::de::DeserializeOwned;
 
-use truetps_record::open_no_link;
+use truetps_files::open_no_link;
 
 use crate::error::SandboxError;
 use crate::home::remove_tree;

@@ -11,7 +11,8 @@ use std::time::{Duration, SystemTime};
 
 use rustix::process::geteuid;
 use serde::{Deserialize, Serialize};
-use truetps_record::{Flavour, open_no_link};
+use truetps_files::open_no_link;
+use truetps_record::Flavour;
 
 use crate::binary::ServerBinary;
 use crate::error::SandboxError;

@@ -17,15 +17,14 @@ use crate::error::SandboxError;
 use crate::family::{self, remove_stale};
 use crate::lap::{lap, needs_lap};
 use crate::log_tail::tail;
-use crate::old_redo;
 use crate::options::CommandOption;
-use crate::postgres;
 use crate::processes::{KILL_TIME_LIMIT, holder_of, kill_servers_on, start_ticks};
 use crate::readiness::Awaited;
 use crate::run::wait_for;
 use crate::sandbox::Folder;
 use crate::settings::Settings;
 use crate::spawn::spawn_bound_to_us;
+use crate::{old_redo, postgres};
 
 /// Duration of one INSERT of 4 MB on a slow disk whose log is full.
 const LAP_STATEMENT_TIME_LIMIT: Duration = Duration::from_mins(2);

@@ -12,12 +12,11 @@ use crate::copy::{check_free, copy_datadir};
 use crate::error::SandboxError;
 use crate::home::{give, make_own, make_passable, make_private, remove_tree};
 use crate::log_tail::excerpt;
-use crate::old_redo;
 use crate::options::CommandOption;
-use crate::postgres;
 use crate::run::run_to_end;
 use crate::server_user::ServerUser;
 use crate::settings::Settings;
+use crate::{old_redo, postgres};
 
 const TIME_LIMIT: Duration = Duration::from_mins(3);
 const BUILD_BYTES: u64 = 256 << 20;

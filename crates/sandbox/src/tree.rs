@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat, fstat, mkdirat, openat, statat};
 use rustix::io::Errno;
-use truetps_record::{open_no_link, regular_file};
+use truetps_files::{open_no_link, regular_file};
 
 /// A server's state files have a hundredth of this.
 const TEXT_BYTES_MAX: u64 = 64 << 10;

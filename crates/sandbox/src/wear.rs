@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Advice, fadvise};
 
-use truetps_record::open_no_link;
+use truetps_files::open_no_link;
 
 use crate::error::SandboxError;
 use crate::tree::check_names;

@@ -5,7 +5,8 @@ use std::cell::RefCell;
 
 use divan::AllocProfiler;
 use truetps_driver::Params;
-use truetps_record::{KeyDistribution, Plan, SqlDialect, WorkloadProfile, WorkloadSpec};
+use truetps_plan::{KeyDistribution, Plan, WorkloadSpec};
+use truetps_record::{SqlDialect, WorkloadProfile};
 use truetps_workload::{ClientStream, NAMES, build, profile};
 
 /// Counts allocations: none is the aim, once the buffers have grown.

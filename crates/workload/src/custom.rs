@@ -4,7 +4,8 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use truetps_driver::{Params, Statement};
-use truetps_record::{CustomStatement, CustomTable, SqlDialect, WorkloadSpec};
+use truetps_plan::{CustomStatement, CustomTable, WorkloadSpec};
+use truetps_record::SqlDialect;
 
 use crate::client_random::ClientRandom;
 use crate::generate::{Generators, RepeatedValue, RowPosition};

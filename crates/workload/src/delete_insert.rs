@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use truetps_driver::{Params, Statement};
-use truetps_record::{KeyDistribution, KeyMode};
+use truetps_plan::{KeyDistribution, KeyMode};
 
 use crate::client_random::ClientRandom;
 use crate::keys::Keys;

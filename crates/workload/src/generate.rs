@@ -3,10 +3,9 @@
 use std::io::Write as _;
 
 use truetps_driver::{Params, Value};
+use truetps_plan::{Alphabet, Generator, GeneratorKind, Scalar, TimeRange, UuidForm, UuidVersion};
 use truetps_random::{RandomStream, UnitSource};
-use truetps_record::{
-    Alphabet, Generator, GeneratorKind, Scalar, TimeRange, UuidForm, UuidVersion, put_date, put_time,
-};
+use truetps_record::{put_date, put_time};
 
 use crate::keys::Keys;
 

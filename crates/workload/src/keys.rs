@@ -1,7 +1,7 @@
 //! Draws keys by a plan's distribution. docs/reference/workloads.md has the formulas and their uses.
 
+use truetps_plan::KeyDistribution;
 use truetps_random::{RandomStream, UnitSource, Zipf, mix};
-use truetps_record::KeyDistribution;
 
 /// Draws numbers of `1..=count`.
 #[derive(Debug, Clone, Copy)]

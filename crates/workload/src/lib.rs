@@ -24,16 +24,17 @@ use std::sync::Arc;
 
 use thiserror::Error;
 use truetps_driver::{Params, Statement, StatementError};
-use truetps_record::{PlanError, SqlDialect, WorkloadSpec};
+use truetps_plan::{PlanError, WorkloadSpec};
+use truetps_record::SqlDialect;
 
 pub use insert::Insert;
 pub use profile::profile;
 pub use sql_list::{SqlList, SqlStatement};
 pub use table::Table;
 pub use table_insert::TableInsert;
-pub use truetps_random::RandomStream;
 /// Names of the workloads.
-pub use truetps_record::WORKLOADS as NAMES;
+pub use truetps_plan::WORKLOADS as NAMES;
+pub use truetps_random::RandomStream;
 pub use write::{Write, WriteKind};
 
 use custom::Custom;
@@ -113,7 +114,7 @@ pub enum WorkloadError {
     /// The record of a run, used as a plan.
     #[error(
         "`{}` only records scripts: run them with `truetps sysbench`, not with a plan",
-        truetps_record::SCRIPT_WORKLOAD
+        truetps_plan::SCRIPT_WORKLOAD
     )]
     Script,
     /// A statement of the plan.
@@ -160,7 +161,7 @@ pub fn build(spec: &WorkloadSpec, dialect: SqlDialect, seed: u64) -> Result<Arc<
         "custom" => Arc::new(Custom::new(spec, dialect, seed)?),
         "sql" => Arc::new(SqlList::of_plan(spec, dialect, seed)?),
         "table" => TableInsert::of_plan(spec, dialect).workload(commit_of_table(spec), seed)?,
-        truetps_record::SCRIPT_WORKLOAD => return Err(WorkloadError::Script),
+        truetps_plan::SCRIPT_WORKLOAD => return Err(WorkloadError::Script),
         _ => return Err(WorkloadError::Unknown { name: spec.name.clone() }),
     })
 }

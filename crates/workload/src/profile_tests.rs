@@ -1,6 +1,7 @@
 //! Profiles against values computed by hand.
 
-use truetps_record::{KeyMode, ReadWriteMix, SqlDialect, WorkloadProfile, WorkloadSpec};
+use truetps_plan::{KeyMode, ReadWriteMix, WorkloadSpec};
+use truetps_record::{SqlDialect, WorkloadProfile};
 
 use crate::stream_tests::{CUSTOM, SQL_BATCHES, custom, specs};
 use crate::{build, profile};

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use truetps_driver::{Params, Statement};
-use truetps_record::{KeyDistribution, ReadWriteMix};
+use truetps_plan::{KeyDistribution, ReadWriteMix};
 
 use crate::client_random::ClientRandom;
 use crate::keys::Keys;

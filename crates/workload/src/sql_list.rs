@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use truetps_driver::{Params, Statement};
-use truetps_record::{SqlDialect, SqlParts, WorkloadSpec};
+use truetps_plan::{SqlParts, WorkloadSpec};
+use truetps_record::SqlDialect;
 
 use crate::client_random::ClientRandom;
 use crate::table::{RowSource, Table};

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use truetps_driver::{Params, Value};
-use truetps_record::{KeyMode, Plan, SqlDialect, WorkloadSpec};
+use truetps_plan::{KeyMode, Plan, WorkloadSpec};
+use truetps_record::SqlDialect;
 
 use crate::{ClientStream, NAMES, NextStatement, Workload, build};
 

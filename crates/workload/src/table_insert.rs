@@ -5,10 +5,11 @@
 
 use std::sync::Arc;
 
-use truetps_record::{
-    Alphabet, CustomStatement, CustomTable, GeneratedTable, Generator, GeneratorKind, KeyDistribution, SqlDialect,
-    TimeRange, VALUE_LENGTH, WorkloadSpec,
+use truetps_plan::{
+    Alphabet, CustomStatement, CustomTable, GeneratedTable, Generator, GeneratorKind, KeyDistribution, TimeRange,
+    VALUE_LENGTH, WorkloadSpec,
 };
+use truetps_record::SqlDialect;
 
 use crate::custom::Custom;
 use crate::write::{Write, WriteKind};

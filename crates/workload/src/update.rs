@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use truetps_driver::{Params, Statement};
-use truetps_record::{KeyDistribution, SqlDialect};
+use truetps_plan::KeyDistribution;
+use truetps_record::SqlDialect;
 
 use crate::client_random::ClientRandom;
 use crate::keys::Keys;

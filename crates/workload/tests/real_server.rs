@@ -10,7 +10,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use truetps_driver::{Client, Connector, Params, Reply, Session, SessionEvent, Statement, Target};
-use truetps_record::{KeyMode, Plan, ReadWriteMix, SettingValue, SqlDialect, WorkloadSpec};
+use truetps_plan::{KeyMode, Plan, ReadWriteMix, WorkloadSpec};
+use truetps_record::{SettingValue, SqlDialect};
 use truetps_sandbox::{
     Home, HostLimits, RunningServer, Sandbox, SandboxOptions, ServerLoad, ServerUser, Settings, StartOptions,
     chosen_settings, find,

@@ -9,7 +9,8 @@ use clap::Parser;
 use serde::{Deserialize, Serialize};
 use truetps_driver::{Connector, Target};
 use truetps_engine::{LoadSpec, Observer, OpenPacing, Pacing, Rate, RateOf, RunEnding, RunOutcome, run as run_engine};
-use truetps_record::{Histogram, Interval, OpenLoop, Phase, Protocol, Spacing, SqlDialect, WorkloadSpec};
+use truetps_plan::WorkloadSpec;
+use truetps_record::{Histogram, Interval, OpenLoop, Phase, Protocol, Spacing, SqlDialect};
 
 use crate::bench::options::{by_word, protocol, seconds, spacing};
 use crate::bench::programs::DriveChoice;

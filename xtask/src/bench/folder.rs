@@ -8,9 +8,11 @@ use std::time::Instant;
 
 use anyhow::{Context, ensure};
 use clap::Parser;
+use truetps_folder::{ExperimentFolder, TrialWriter};
+use truetps_plan::Plan;
 use truetps_record::{
-    Configuration, Counts, Experiment, ExperimentFolder, Histogram, Interval, LatencyFigures, Phase, Plan, ProbeHeader,
-    ProbeSample, ProbeSource, ScheduledTrial, Trial, TrialRole, TrialWriter, new_histogram,
+    Configuration, Counts, Experiment, Histogram, Interval, LatencyFigures, Phase, ProbeHeader, ProbeSample,
+    ProbeSource, ScheduledTrial, Trial, TrialRole, new_histogram,
 };
 
 use crate::bench::figures::spread;

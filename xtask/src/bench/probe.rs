@@ -10,8 +10,9 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use clap::{Parser, value_parser};
+use truetps_folder::ExperimentFolder;
 use truetps_probe::clock;
-use truetps_record::{ExperimentFolder, Flavour};
+use truetps_record::Flavour;
 use truetps_sandbox::{ServerLoad, with_waits};
 
 use crate::bench::figures::{geometric_interval, geometric_spread, spread};

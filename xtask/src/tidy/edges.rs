@@ -7,28 +7,50 @@ use anyhow::Context;
 
 /// Which crates of the workspace a crate may use: the edges of ARCHITECTURE.md. A new edge needs a separate change with
 /// its reason.
-pub(super) const EDGES: [(&str, &[&str]); 20] = [
+pub(super) const EDGES: [(&str, &[&str]); 23] = [
     ("record", &[]),
+    ("files", &["record"]),
+    ("plan", &["record", "files"]),
+    ("folder", &["record", "files", "plan"]),
     ("random", &[]),
     ("driver", &["record"]),
-    ("workload", &["record", "driver", "random"]),
+    ("workload", &["record", "plan", "driver", "random"]),
     ("measure", &["record", "random"]),
-    ("engine", &["record", "driver", "workload", "measure"]),
+    ("engine", &["record", "plan", "driver", "workload", "measure"]),
     ("probe", &["record", "driver"]),
-    ("knowledge", &["record"]),
-    ("recording", &["record", "driver", "measure", "probe"]),
-    ("inspect", &["record", "driver", "probe", "knowledge"]),
-    ("sysbench", &["record", "driver", "measure", "probe", "random", "recording"]),
-    ("sandbox", &["record", "driver"]),
-    ("analysis", &["record"]),
-    ("archive", &["record", "analysis"]),
-    ("report", &["record", "analysis", "archive", "knowledge"]),
-    ("lab", &["record", "driver", "workload", "engine", "measure", "probe", "recording", "sandbox", "knowledge"]),
-    ("compat", &["record", "driver", "workload", "engine", "probe", "recording", "lab"]),
+    ("knowledge", &["record", "files"]),
+    ("recording", &["record", "plan", "folder", "driver", "measure", "probe"]),
+    ("inspect", &["record", "files", "folder", "driver", "probe", "knowledge"]),
+    ("sysbench", &["record", "plan", "folder", "driver", "measure", "probe", "random", "recording"]),
+    ("sandbox", &["record", "files", "driver"]),
+    ("analysis", &["record", "plan"]),
+    ("archive", &["record", "plan", "folder", "analysis"]),
+    ("report", &["record", "plan", "analysis", "archive", "knowledge"]),
+    (
+        "lab",
+        &[
+            "record",
+            "files",
+            "plan",
+            "folder",
+            "driver",
+            "workload",
+            "engine",
+            "measure",
+            "probe",
+            "recording",
+            "sandbox",
+            "knowledge",
+        ],
+    ),
+    ("compat", &["record", "files", "plan", "folder", "driver", "workload", "engine", "probe", "recording", "lab"]),
     (
         "cli",
         &[
             "record",
+            "files",
+            "plan",
+            "folder",
             "driver",
             "workload",
             "engine",
@@ -48,7 +70,7 @@ pub(super) const EDGES: [(&str, &[&str]); 20] = [
     ),
     // For tests only: no other list has it, and `[dev-dependencies]` are not looked at.
     ("testkit", &["record", "driver", "sandbox"]),
-    ("xtask", &["record", "driver", "workload", "engine", "probe", "sandbox"]),
+    ("xtask", &["record", "plan", "folder", "driver", "workload", "engine", "probe", "sandbox"]),
 ];
 
 pub(super) fn check(root: &Path, name: &str, allowed: &[&str], problems: &mut Vec<String>) -> anyhow::Result<()> {

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use truetps_record::{DriveMode, ErrorClass, ErrorPolicy, Load, Slo, Spacing, parse_rate};
+use truetps_plan::{ErrorPolicy, Load, parse_rate};
+use truetps_record::{DriveMode, ErrorClass, Slo, Spacing};
 
 use crate::times::seconds;
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use truetps_record::ProbeSpec;
+use truetps_plan::ProbeSpec;
 
 use crate::args::load::Mode;
 use crate::login::LoginArgs;

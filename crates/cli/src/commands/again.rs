@@ -1,7 +1,8 @@
 //! Resuming an experiment, on the server that it was begun on.
 
 use truetps_driver::Target;
-use truetps_record::{Experiment, ExperimentFolder};
+use truetps_folder::ExperimentFolder;
+use truetps_record::Experiment;
 
 use crate::answer::shown;
 use crate::args::FolderArgs;

@@ -1,7 +1,8 @@
 //! `truetps server capture`: what a server is set to, as a file.
 
+use truetps_files::write_named;
 use truetps_inspect::{CaptureOptions, InspectError, capture};
-use truetps_record::{Capture, write_named};
+use truetps_record::Capture;
 
 use crate::answer::shown;
 use crate::args::CaptureArgs;

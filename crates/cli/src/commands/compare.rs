@@ -87,7 +87,7 @@ struct SideRun {
 
 impl SideRun {
     fn open(args: &CompareArgs, path: &std::path::Path, levels: &[String], flag: &str) -> Result<Self, CommandFailure> {
-        let path = if path.as_os_str() == truetps_record::LATEST { args.runs.join(path) } else { path.to_owned() };
+        let path = if path.as_os_str() == truetps_folder::LATEST { args.runs.join(path) } else { path.to_owned() };
         refuse_folder(Some(&path))?;
         let run = open_named(Some(&path), &args.runs)?;
         let name = name_of(&run);

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use truetps_lab::{ServerProgram, check_settings, estimate, schedule};
-use truetps_record::Plan;
+use truetps_plan::Plan;
 use truetps_report::format;
 use truetps_sandbox::{ServerUser, find};
 use truetps_workload as workload;

@@ -7,9 +7,11 @@ use std::time::{Duration, Instant};
 
 use truetps_analysis::top_waits;
 use truetps_driver::{DriverError, Target};
+use truetps_folder::{FolderError, ProbeFolder};
 use truetps_measure::SuspensionWatch;
+use truetps_plan::ProbeSpec;
 use truetps_probe::{clock, host_facts};
-use truetps_record::{FolderError, ProbeFolder, ProbeRun, ProbeSpec, SCHEMA_VERSION, ServerFacts};
+use truetps_record::{ProbeRun, SCHEMA_VERSION, ServerFacts};
 use truetps_recording::{TrialWatch, WatchedServer};
 use truetps_report::{probe_csv, probe_json, probe_markdown, probe_text};
 

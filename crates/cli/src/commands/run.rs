@@ -1,10 +1,8 @@
 //! `truetps run`: one trial of one configuration. It is a plan with one block, so that its folder is like any other.
 
 use indexmap::IndexMap;
-use truetps_record::{
-    CONNECTIONS, Design, DriveMode, Plan, ProbeSpec, Protocol, QuickOverrides, ReadWriteMix, ServerSpec, SettingValue,
-    WorkloadSpec,
-};
+use truetps_plan::{Design, Plan, ProbeSpec, QuickOverrides, ReadWriteMix, ServerSpec, WorkloadSpec};
+use truetps_record::{CONNECTIONS, DriveMode, Protocol, SettingValue};
 use truetps_workload as workload;
 
 use crate::args::RunArgs;

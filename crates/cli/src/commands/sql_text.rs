@@ -1,7 +1,8 @@
 //! The statements of a text, as MySQL's client finds them: a line `DELIMITER //` says what ends them from there on, so
 //! that routines can have a `;` inside.
 
-use truetps_record::{SqlDialect, SqlScriptError, split_sql};
+use truetps_files::{SqlScriptError, split_sql};
+use truetps_record::SqlDialect;
 
 const USUAL: &str = ";";
 

@@ -4,8 +4,10 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use truetps_folder::ExperimentFolder;
 use truetps_lab::{ExperimentRequest, Finished, LabError, estimate, find_max, resume, schedule, start};
-use truetps_record::{ExperimentFolder, Plan, Slo};
+use truetps_plan::Plan;
+use truetps_record::Slo;
 
 use crate::answer::{give, open_folder, shown};
 use crate::args::load::Mode;
@@ -15,11 +17,9 @@ use crate::commands::plan::size;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::flags::by_flag;
-use crate::plans;
-use crate::print_message;
 use crate::site::{RunSite, choose_server};
-use crate::ui;
 use crate::watcher::ProgressWatcher;
+use crate::{plans, print_message, ui};
 
 const DEFAULT_PLAN: &str = "durability";
 /// Longer experiments want `--yes`.

@@ -9,10 +9,10 @@ use std::time::Duration;
 use indexmap::IndexMap;
 use truetps_driver::{Client, DriverError};
 use truetps_lab::{TrialContext, replication_warning};
+use truetps_plan::{Design, GeneratedTable, Plan, ProbeSpec, QuickOverrides, ServerSpec, TableSection, WorkloadSpec};
 use truetps_probe::clock;
 use truetps_record::{
-    CONNECTIONS, Configuration, Design, GeneratedTable, Personality, Plan, ProbeSpec, Protocol, QuickOverrides,
-    ServerFacts, ServerSpec, SettingValue, SqlDialect, TableSection, Validity, WorkloadSpec,
+    CONNECTIONS, Configuration, Personality, Protocol, ServerFacts, SettingValue, SqlDialect, Validity,
 };
 use truetps_recording::{LiveView, RunsFolder};
 use truetps_workload::{Commit, TableInsert};

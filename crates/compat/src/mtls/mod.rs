@@ -9,8 +9,9 @@ use std::sync::atomic::AtomicBool;
 
 use clap::Parser;
 use truetps_driver::{Client, DriverError, Endpoint, Login, Password, Target};
+use truetps_plan::{GeneratedTable, PlanError};
 use truetps_probe::clock;
-use truetps_record::{GeneratedTable, PlanError, SqlDialect};
+use truetps_record::SqlDialect;
 use truetps_workload::TableInsert;
 
 use self::insert::InsertRun;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, ValueEnum};
 use truetps_driver::TlsMode;
-use truetps_record::{ProbeSpec, RATE_MAX, RATE_MIN, parse_rate};
+use truetps_plan::{ProbeSpec, RATE_MAX, RATE_MIN, parse_rate};
 
 use crate::ssl::ssl_mode;
 

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use truetps_record::{OptionFileError, OptionReader, OptionStyle, OptionVisitor, OptionWalk};
+use truetps_files::{OptionFileError, OptionReader, OptionStyle, OptionVisitor, OptionWalk};
 
 use super::WordRefusal;
 

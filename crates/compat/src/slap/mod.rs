@@ -20,10 +20,8 @@ use std::sync::atomic::Ordering;
 use indexmap::IndexMap;
 use truetps_driver::Target;
 use truetps_lab::replication_warning;
-use truetps_record::{
-    CONNECTIONS, Configuration, Design, Personality, Plan, ProbeSpec, Protocol, QuickOverrides, ServerSpec,
-    SettingValue, WorkloadSpec, printable_text,
-};
+use truetps_plan::{Design, Plan, ProbeSpec, QuickOverrides, ServerSpec, WorkloadSpec};
+use truetps_record::{CONNECTIONS, Configuration, Personality, Protocol, SettingValue, printable_text};
 use truetps_recording::RunsFolder;
 
 use self::admin::Admin;

@@ -5,7 +5,8 @@ use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 
-use truetps_record::{SqlDialect, read_text, split_sql};
+use truetps_files::{read_text, split_sql};
+use truetps_record::SqlDialect;
 use truetps_workload::SqlStatement;
 
 use super::auto::Query;

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use truetps_driver::{Endpoint, Login, Password, Target, Tls, TlsMode};
-use truetps_record::{ProbeSpec, RATE_MAX, RATE_MIN, SqlDialect, parse_rate};
+use truetps_plan::{ProbeSpec, RATE_MAX, RATE_MIN, parse_rate};
+use truetps_record::SqlDialect;
 
 use super::auto::{AutoKey, AutoSql, GeneratedColumns, LoadType};
 use super::user;

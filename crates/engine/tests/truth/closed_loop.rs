@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use truetps_engine::{LoadSpec, Quota, RunEnding};
-use truetps_record::{ErrorClass, ErrorPolicy, Phase};
+use truetps_plan::ErrorPolicy;
+use truetps_record::{ErrorClass, Phase};
 
 use crate::fake_server::{Act, FakeServer, Welcome};
 use crate::support::{Kept, check_equations, drive, drive_simply, load};

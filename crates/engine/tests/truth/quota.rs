@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 use truetps_driver::{Connector, Target};
 use truetps_engine::{EngineError, LoadSpec, OpenPacing, Pacing, Quota, Rate, RateOf, RunEnding, RunOutcome, run};
-use truetps_record::{DriveMode, ErrorPolicy, Spacing, SqlDialect};
+use truetps_plan::ErrorPolicy;
+use truetps_record::{DriveMode, Spacing, SqlDialect};
 use truetps_workload::{Commit, Insert, SqlList, SqlStatement, Workload};
 
 use crate::fake_server::{Act, FakeServer, Welcome};

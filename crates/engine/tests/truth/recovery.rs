@@ -3,7 +3,8 @@
 use std::time::{Duration, Instant};
 
 use truetps_engine::{LoadSpec, RunEnding};
-use truetps_record::{DriveMode, ErrorClass, ErrorPolicy};
+use truetps_plan::ErrorPolicy;
+use truetps_record::{DriveMode, ErrorClass};
 
 use crate::fake_server::{Act, FakeServer, Welcome};
 use crate::support::{check_equations, drive_simply, load};

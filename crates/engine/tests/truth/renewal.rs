@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 use truetps_driver::{Connector, Target};
 use truetps_engine::{LoadSpec, Quota, RunEnding, RunOutcome, run};
-use truetps_record::{DriveMode, ErrorClass, ErrorPolicy, SqlDialect};
+use truetps_plan::ErrorPolicy;
+use truetps_record::{DriveMode, ErrorClass, SqlDialect};
 use truetps_workload::{Insert, Workload};
 
 use crate::fake_server::{Act, FakeServer, Welcome};

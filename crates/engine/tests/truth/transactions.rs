@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use truetps_driver::{Params, Statement, Value};
 use truetps_engine::{LoadSpec, Quota, RunEnding, RunOutcome};
-use truetps_record::{ErrorClass, ErrorPolicy};
+use truetps_plan::ErrorPolicy;
+use truetps_record::ErrorClass;
 use truetps_workload::{ClientStream, NextStatement, Table, Workload};
 
 use crate::fake_server::{Act, FakeServer, Welcome};

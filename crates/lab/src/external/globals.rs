@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 
 use truetps_driver::{Client, DriverError};
 use truetps_knowledge::{Changeability, Version, find_setting, inert_reason, irreversible_reason};
-use truetps_record::{Configuration, Plan, ServerFacts, SettingValue, same_setting};
+use truetps_plan::Plan;
+use truetps_record::{Configuration, ServerFacts, SettingValue, same_setting};
 
 use super::error::ForeignError;
 use super::journal::JournalEntry;

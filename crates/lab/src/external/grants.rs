@@ -217,7 +217,7 @@ mod tests {
     #[test]
     fn what_is_needed_is_what_is_sent() {
         let of = |name: &str| {
-            let plan = truetps_record::Plan::parse(&format!(
+            let plan = truetps_plan::Plan::parse(&format!(
                 "name = 'p'\nabout = 'a'\n[workload]\nname = '{name}'\n[factors]\nconnections = [1]\n"
             ));
             let spec = plan.unwrap().workload;

@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use truetps_record::{fnv1a, open_no_link};
+use truetps_files::open_no_link;
+use truetps_record::fnv1a;
 
 use super::error::ForeignError;
 use super::journal::{Journal, distrust};

@@ -2,7 +2,8 @@
 //! the probe reads anyway, or at the end of the trial if the probe does not have them.
 
 use truetps_driver::Client;
-use truetps_record::{GuestFacts, LogVolume, Plan, ProbeDecoder, ProbeSample, ProbeSource};
+use truetps_plan::Plan;
+use truetps_record::{GuestFacts, LogVolume, ProbeDecoder, ProbeSample, ProbeSource};
 
 use super::log_volume::{LogReader, volume_text};
 

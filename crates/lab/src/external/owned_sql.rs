@@ -1,7 +1,8 @@
 //! Statements that a workload may send to create and fill its tables in a user's schema: only statements that affect
 //! those tables and nothing else. The statements of the load are not checked: the user wants them measured.
 
-use truetps_record::{SqlDialect, split_sql};
+use truetps_files::split_sql;
+use truetps_record::SqlDialect;
 
 use super::error::ForeignError;
 

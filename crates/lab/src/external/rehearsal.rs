@@ -3,7 +3,8 @@
 //! Each line comes from the function that a run uses.
 
 use truetps_driver::Client;
-use truetps_record::{Configuration, Plan, SqlDialect};
+use truetps_plan::Plan;
+use truetps_record::{Configuration, SqlDialect};
 
 use super::access::CONTROL_SETUP;
 use super::globals::{self, Scope, Scopes};

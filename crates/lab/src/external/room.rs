@@ -2,7 +2,8 @@
 //! in.
 
 use truetps_driver::{Client, ConnectionIds, DriverError, Target};
-use truetps_record::{Plan, SqlDialect};
+use truetps_plan::Plan;
+use truetps_record::SqlDialect;
 
 use super::access::control;
 use super::grants;

@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use truetps_driver::{Client, ConnectionIds, DriverError, Endpoint, ServerError, Target};
-use truetps_record::{Configuration, GuestFacts, Plan, ServerFacts, SqlDialect};
+use truetps_plan::Plan;
+use truetps_record::{Configuration, GuestFacts, ServerFacts, SqlDialect};
 use truetps_workload::Workload;
 
 use super::access;

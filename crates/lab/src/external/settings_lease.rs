@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use truetps_driver::{Client, DriverError};
-use truetps_record::{Configuration, Plan, SettingValue, SqlDialect, same_setting};
+use truetps_plan::Plan;
+use truetps_record::{Configuration, SettingValue, SqlDialect, same_setting};
 
 use super::error::ForeignError;
 use super::globals::{self, Scope, Scopes};

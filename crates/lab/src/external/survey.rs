@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use truetps_driver::{Client, DriverError, Endpoint};
 use truetps_knowledge::{Loss, Setting, Version, find_setting, judge};
-use truetps_record::{GuestFacts, Plan, ServerFacts, SqlDialect, same_setting, setting_number};
+use truetps_plan::Plan;
+use truetps_record::{GuestFacts, ServerFacts, SqlDialect, same_setting, setting_number};
 use truetps_workload::Workload;
 
 use super::error::ForeignError;

@@ -17,7 +17,8 @@ use truetps_analysis::{
 };
 use truetps_archive::Run;
 use truetps_knowledge::{Diff, DurabilityPair, SettingsSide, Survival, diff};
-use truetps_record::{Configuration, ServerFacts, Trial, WorkloadSpec};
+use truetps_plan::WorkloadSpec;
+use truetps_record::{Configuration, ServerFacts, Trial};
 
 use crate::csv_rows::{self, CsvRows};
 use crate::document::{Block, Document, DocumentSection};

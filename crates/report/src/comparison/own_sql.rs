@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use serde::Serialize;
-use truetps_record::{CustomStatement, CustomTable, Generator, WorkloadSpec};
+use truetps_plan::{CustomStatement, CustomTable, Generator, WorkloadSpec};
 
 use super::RunComparison;
 use super::line_diff::{LineDiff, line_diff};

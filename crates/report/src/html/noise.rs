@@ -5,8 +5,7 @@ use truetps_record::Estimate;
 
 use super::forest::{Forest, Scale};
 use super::labels::{self, split_range, unbroken};
-use crate::ReportInput;
-use crate::format;
+use crate::{ReportInput, format};
 
 pub(super) struct NoiseSection {
     pub(super) summary: String,

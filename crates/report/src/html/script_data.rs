@@ -8,8 +8,7 @@ use super::heat::Picture;
 use super::labels::{ChartLines, split_range};
 use super::percentiles::{PercentileData, PercentileSection};
 use super::series::{SeriesData, SeriesSection};
-use crate::ReportInput;
-use crate::{format, names};
+use crate::{ReportInput, format, names};
 
 /// A number with four significant digits, without a point where it is whole: charts and their texts show no more.
 #[derive(Debug, Clone, Copy)]

@@ -1,6 +1,7 @@
 //! What was run: server, host, load, factors, settings, command.
 
-use truetps_record::{DatadirState, DriveMode, Experiment, HostFacts, Personality, Plan, Protocol, SettingValue};
+use truetps_plan::{DatadirState, Plan};
+use truetps_record::{DriveMode, Experiment, HostFacts, Personality, Protocol, SettingValue};
 
 use super::labels::unbroken;
 use crate::document::{NO_SERVER, extended};

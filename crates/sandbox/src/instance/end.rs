@@ -14,12 +14,11 @@ use super::files::InstanceFiles;
 use super::note::{InstanceEnd, Note, Process};
 use crate::children::Children;
 use crate::error::SandboxError;
-use crate::family;
 use crate::named::NameLocks;
 use crate::named_error::NamedError;
-use crate::old_redo;
 use crate::processes::KILL_TIME_LIMIT;
 use crate::run::wait_for;
+use crate::{family, old_redo};
 
 /// How it ended.
 #[derive(Debug, Clone, Copy)]

@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use truetps_record::ProbeSpec;
+use truetps_plan::ProbeSpec;
 
 use super::lookup::Lookup;
 use super::{OptionRefusal, SysbenchRelease, number, value};

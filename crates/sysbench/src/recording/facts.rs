@@ -4,11 +4,13 @@ use std::time::Duration;
 
 use indexmap::IndexMap;
 use truetps_measure::{MeasuredSums, WorkerShares};
+use truetps_plan::{
+    Design, ErrorPolicy, Load, Plan, ProbeSpec, QuickOverrides, SCRIPT_WORKLOAD, ServerSpec, WorkloadSpec,
+};
 use truetps_record::{
-    CONNECTIONS, Configuration, Design, DriveMode, EngineFacts, ErrorClass, ErrorCount, ErrorPolicy, ErrorTally,
-    Experiment, Flavour, LatencyFigures, Load, Personality, Plan, ProbeSpec, Protocol, QuickOverrides, SCHEMA_VERSION,
-    SCRIPT_WORKLOAD, ScheduledTrial, ScriptFairness, ScriptRecord, ScriptRun, SentStatements, ServerFacts, ServerSpec,
-    SettingValue, Spacing, SqlDialect, TrialRole, WorkloadSpec,
+    CONNECTIONS, Configuration, DriveMode, EngineFacts, ErrorClass, ErrorCount, ErrorTally, Experiment, Flavour,
+    LatencyFigures, Personality, Protocol, SCHEMA_VERSION, ScheduledTrial, ScriptFairness, ScriptRecord, ScriptRun,
+    SentStatements, ServerFacts, SettingValue, Spacing, SqlDialect, TrialRole,
 };
 use truetps_recording::{ExperimentStart, MeasuredLoad, host_of_external_server, new_experiment};
 

@@ -4,12 +4,10 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use truetps_driver::{Client, server_settings};
+use truetps_folder::{ExperimentFolder, FolderError};
 use truetps_measure::was_suspended;
 use truetps_probe::clock;
-use truetps_record::{
-    Counts, EngineFacts, Experiment, ExperimentFolder, FolderError, Histogram, Interval, NoEvidence, OtherRun, Phase,
-    Validity,
-};
+use truetps_record::{Counts, EngineFacts, Experiment, Histogram, Interval, NoEvidence, OtherRun, Phase, Validity};
 use truetps_recording::{LiveView, LoadFacts, LoadProbe, RunsFolder, TrialEvent, TrialPlace, TrialRecorder, new_trial};
 
 use super::document::{self, TOOL_VERSION};

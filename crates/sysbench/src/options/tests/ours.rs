@@ -1,7 +1,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use truetps_record::ProbeSpec;
+use truetps_plan::ProbeSpec;
 
 use super::*;
 

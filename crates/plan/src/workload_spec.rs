@@ -8,9 +8,10 @@ use serde::de::value::SeqAccessDeserializer;
 use serde::de::{SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::sql_script::{created_table, split_sql};
 use crate::workload_check::check_sql;
-use crate::{Generator, KeyDistribution, PlanError, Protocol, SqlDialect, SqlScriptError, TableSection, near_matches};
+use crate::{Generator, KeyDistribution, PlanError, TableSection};
+use truetps_files::{SqlScriptError, created_table, split_sql};
+use truetps_record::{Protocol, SqlDialect, near_matches};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -143,7 +144,10 @@ impl ReadWriteMix {
             _ => {
                 let known: Vec<_> = self.counts().iter().map(|(name, _)| (*name).to_owned()).collect();
                 let near = near_matches(name, known.iter().map(String::as_str));
-                return Err(format!("unknown statement `{name}`{}", crate::did_you_mean_or(&near, "known", &known)));
+                return Err(format!(
+                    "unknown statement `{name}`{}",
+                    truetps_record::did_you_mean_or(&near, "known", &known)
+                ));
             }
         };
         *field = number;

@@ -4,13 +4,11 @@ use std::collections::BTreeSet;
 
 use crate::plan_check::WORKLOAD_SECTION;
 use crate::plan_check::value;
-use crate::sql_script::first_word;
 use crate::table_spec::check_generated;
 use crate::workload_spec::{SQL_WORKLOAD, TABLE_WORKLOAD, all_workload_keys, implied_name};
-use crate::{
-    CustomTable, Generator, GeneratorKind, PlanError, SqlDialect, SqlParts, TableSection, WORKLOADS, WorkloadSpec,
-    did_you_mean, near_matches,
-};
+use crate::{CustomTable, Generator, GeneratorKind, PlanError, SqlParts, TableSection, WORKLOADS, WorkloadSpec};
+use truetps_files::first_word;
+use truetps_record::{SqlDialect, did_you_mean, near_matches};
 
 pub(crate) const ROWS_PER_INSERT_MAX: u32 = 10_000;
 pub(crate) const HOT_ROWS_MAX: u32 = 100_000;
@@ -209,9 +207,8 @@ fn check_names<'a>(
 
 #[cfg(test)]
 mod tests {
-    use crate::{
-        KeyDistribution, KeyMode, Plan, PlanError, Protocol, ReadWriteMix, SqlDialect, WORKLOADS, WorkloadSpec,
-    };
+    use crate::{KeyDistribution, KeyMode, Plan, PlanError, ReadWriteMix, WORKLOADS, WorkloadSpec};
+    use truetps_record::{Protocol, SqlDialect};
 
     fn parse(workload: &str) -> Result<WorkloadSpec, PlanError> {
         let text = format!("name = 'p'\nabout = 'a test'\n[factors]\nconnections = [1]\n[workload]\n{workload}\n");

@@ -7,7 +7,8 @@ use crate::table_spec::GENERATED_TABLE_KEYS;
 use crate::whole_number::WHOLE_MAX;
 use crate::workload_check::{TABLE_ROWS_MAX, check_workload, check_workload_keys, unused_key};
 use crate::workload_factor::WorkloadFactor;
-use crate::{CONNECTIONS, Configuration, ErrorClass, Plan, PlanError, RATE, SERVER, SettingValue, near_matches};
+use crate::{Plan, PlanError};
+use truetps_record::{CONNECTIONS, Configuration, ErrorClass, RATE, SERVER, SettingValue, near_matches};
 
 const TRIALS_MAX: usize = 20_000;
 /// Configurations have all factors: with the levels' product, this bounds their memory.

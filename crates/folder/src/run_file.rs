@@ -4,14 +4,15 @@
 //! reads at most a fixed number of bytes. A writer follows no link at the names that it creates.
 
 use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::path::Path;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::regular_file::open_regular;
-use crate::{FolderError, SCHEMA_VERSION};
+use crate::FolderError;
+use truetps_files::{open_regular, write_atomically};
+use truetps_record::SCHEMA_VERSION;
 
 /// JSON files and plans. The schedule of 20,000 trials with ten factors has 15 MB.
 pub(crate) const TEXT_MAX: u64 = 64 << 20;
@@ -55,30 +56,11 @@ pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, FolderErr
 pub(crate) fn write_json(path: &Path, value: &impl Serialize) -> Result<(), FolderError> {
     let mut text = serde_json::to_vec_pretty(value).map_err(|error| FolderError::content(path, error))?;
     text.push(b'\n');
-    write_atomically(path, &text)
+    write_file(path, &text)
 }
 
-/// Writes one of truetps's own files so that a reader (and a power failure) sees the old content or the new, never a
-/// part. An existing file is replaced: files that a user has named are written by [`write_named`](crate::write_named).
-pub fn write_atomically(path: &Path, content: &[u8]) -> Result<(), FolderError> {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(".tmp");
-    let beside = path.with_file_name(name);
-    let write = || -> io::Result<()> {
-        // Left by a killed process, or a link: the new file is neither.
-        let _ = fs::remove_file(&beside);
-        let mut file = File::create_new(&beside)?;
-        file.write_all(content)?;
-        file.sync_data()?;
-        fs::rename(&beside, path)?;
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        sync_names(folder.unwrap_or(Path::new(".")))
-    };
-    write().map_err(|source| {
-        // A partial file is useless; the first error is the one to report.
-        let _ = fs::remove_file(&beside);
-        FolderError::Io { path: path.to_owned(), source }
-    })
+pub(crate) fn write_file(path: &Path, content: &[u8]) -> Result<(), FolderError> {
+    write_atomically(path, content).map_err(FolderError::io(path))
 }
 
 /// A new file that lines are appended to. An existing file is removed first, so that nothing is written through a link.
@@ -90,37 +72,15 @@ pub(crate) fn create_line_file(path: &Path) -> Result<File, FolderError> {
     .map_err(FolderError::io(path))
 }
 
-/// Makes a folder's entries survive a power failure.
-pub(crate) fn sync_folder(path: &Path) -> Result<(), FolderError> {
-    sync_names(path).map_err(FolderError::io(path))
-}
-
-fn sync_names(folder: &Path) -> io::Result<()> {
-    match File::open(folder)?.sync_all() {
-        // The file system cannot sync a folder.
-        Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
-        other => other,
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
     use std::os::unix::fs::symlink;
 
     use rustix::fs::{CWD, FileType, Mode, mknodat};
 
     use super::*;
-    use crate::Experiment;
-
-    #[test]
-    fn atomic_write_replaces_and_leaves_nothing_beside() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("a file.json");
-        write_atomically(&path, b"one").unwrap();
-        write_atomically(&path, b"two").unwrap();
-        assert_eq!(fs::read(&path).unwrap(), b"two");
-        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
-    }
+    use truetps_record::Experiment;
 
     #[test]
     fn nothing_is_written_through_a_link() {

@@ -2,7 +2,8 @@
 
 use crate::plan_check::{check_whole, value};
 use crate::workload_check::{HOT_ROWS_MAX, unused_key};
-use crate::{KeyMode, Plan, PlanError, SettingValue, WorkloadSpec};
+use crate::{KeyMode, Plan, PlanError, WorkloadSpec};
+use truetps_record::{HOT_ROWS, KEY, SettingValue};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WorkloadFactor {
@@ -10,11 +11,6 @@ pub(crate) enum WorkloadFactor {
     HotRows,
     /// The key of the row that `delete-insert` inserts.
     Key,
-}
-
-/// Whether a factor changes the statements sent.
-pub fn is_workload_factor(name: &str) -> bool {
-    WorkloadFactor::named(name).is_some()
 }
 
 impl WorkloadFactor {
@@ -26,8 +22,8 @@ impl WorkloadFactor {
 
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Self::HotRows => "hot_rows",
-            Self::Key => "key",
+            Self::HotRows => HOT_ROWS,
+            Self::Key => KEY,
         }
     }
 

@@ -10,10 +10,8 @@ use serde::{Deserialize, Deserializer, Serialize};
 use thiserror::Error;
 
 use crate::workload_factor::WorkloadFactor;
-use crate::{
-    Configuration, Flavour, Load, Personality, ProbeSpec, SERVER, SettingValue, WorkloadSpec, is_load_factor,
-    is_workload_factor,
-};
+use crate::{Load, ProbeSpec, WorkloadSpec};
+use truetps_record::{Configuration, Flavour, Personality, SERVER, SettingValue, is_load_factor, is_workload_factor};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -80,17 +78,6 @@ fn name_or_table<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ServerSpe
     deserializer.deserialize_any(NameOrTable)
 }
 
-/// How statements are sent.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Protocol {
-    /// Prepared once a session, executed with binary parameters.
-    #[default]
-    Prepared,
-    /// Whole SQL text each time.
-    Text,
-}
-
 /// How the datadir gets into the same state at the start of each trial.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -153,9 +140,9 @@ pub enum PlanError {
     /// The TOML parser's own message: it names line and column.
     #[error("{0}")]
     Syntax(String),
-    #[error("unknown key `{key}` in `{section}`{}", crate::did_you_mean_or(.near, "known", .known))]
+    #[error("unknown key `{key}` in `{section}`{}", truetps_record::did_you_mean_or(.near, "known", .known))]
     UnknownKey { section: String, key: String, near: Vec<String>, known: Vec<String> },
-    #[error("unknown workload `{name}`{}", crate::did_you_mean_or(.near, "known", .known))]
+    #[error("unknown workload `{name}`{}", truetps_record::did_you_mean_or(.near, "known", .known))]
     UnknownWorkload { name: String, near: Vec<String>, known: Vec<String> },
     #[error("`{key}` means nothing to `{workload}`: it is for `{}`", used_by.join("`, `"))]
     UnusedKey { key: String, workload: String, used_by: Vec<String> },

@@ -6,7 +6,7 @@
 
 use thiserror::Error;
 
-use crate::SqlDialect;
+use truetps_record::SqlDialect;
 
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum SqlScriptError {
@@ -188,14 +188,14 @@ fn excerpt(text: &str) -> String {
 }
 
 /// The first word of a statement, in capitals; empty where it begins with something else.
-pub(crate) fn first_word(sql: &str, dialect: SqlDialect) -> String {
+pub fn first_word(sql: &str, dialect: SqlDialect) -> String {
     let mut tokens = Tokens { sql, at: 0, dialect };
     tokens.skip_blank();
     tokens.word().to_ascii_uppercase()
 }
 
 /// The name of the table that a statement makes, without its quotes; `None` where it is no CREATE TABLE.
-pub(crate) fn created_table(sql: &str, dialect: SqlDialect) -> Result<Option<String>, SqlScriptError> {
+pub fn created_table(sql: &str, dialect: SqlDialect) -> Result<Option<String>, SqlScriptError> {
     let mut tokens = Tokens { sql, at: 0, dialect };
     if !tokens.takes("CREATE") {
         return Ok(None);

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::calendar::parse_time;
-use crate::{KeyDistribution, near_matches};
+use crate::KeyDistribution;
+use truetps_record::{near_matches, parse_time};
 
 /// One column or parameter: `{ kind = "int", min = 1, max = 100, null_share = 0.1 }`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -225,7 +225,11 @@ impl WrittenGenerator {
             let known = KINDS.map(|(kind, _)| kind);
             let near = near_matches(&self.kind, known);
             let known = known.map(str::to_owned);
-            return Err(format!("unknown generator `{}`{}", self.kind, crate::did_you_mean_or(&near, "known", &known)));
+            return Err(format!(
+                "unknown generator `{}`{}",
+                self.kind,
+                truetps_record::did_you_mean_or(&near, "known", &known)
+            ));
         };
         match self.keys().into_iter().find(|key| !has.contains(key)) {
             Some(key) => Err(format!("generator `{kind}` has no key `{key}` (it has `{}`)", has.join("`, `"))),

@@ -21,14 +21,15 @@ use serde::Serialize;
 use serde_json::Value;
 use thiserror::Error;
 
-use crate::regular_file::open_no_link;
 use crate::run_file::{
-    LINES_MAX, TEXT_MAX, create_line_file, read_bytes, read_if_there, read_json, sync_folder, write_atomically,
-    write_json,
+    LINES_MAX, TEXT_MAX, create_line_file, read_bytes, read_if_there, read_json, write_file, write_json,
 };
-use crate::{
-    Experiment, Histogram, HistogramError, Interval, LatencyLog, LatencyLogWriter, Plan, ProbeHeader, ProbeSample,
-    ProbeSeries, SCHEMA_VERSION, ScriptRecord, Trial, printable,
+use crate::{HistogramError, LatencyLog, LatencyLogWriter};
+use truetps_files::{open_no_link, sync_folder};
+use truetps_plan::Plan;
+use truetps_record::{
+    Experiment, Histogram, Interval, ProbeHeader, ProbeSample, ProbeSeries, SCHEMA_VERSION, ScriptRecord, Trial,
+    printable,
 };
 
 /// Earlier attempts of one trial that are kept.
@@ -109,7 +110,7 @@ impl FolderError {
         Some(hint.to_owned())
     }
 
-    pub(crate) fn io(path: &Path) -> impl FnOnce(io::Error) -> Self {
+    pub fn io(path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         move |source| Self::Io { path, source }
     }
@@ -165,7 +166,7 @@ impl ExperimentFolder {
         folder.write_plan(plan)?;
         folder.write_experiment(experiment)?;
         folder.link_latest(runs)?;
-        sync_folder(runs)?;
+        sync_folder(runs).map_err(FolderError::io(runs))?;
         Ok(folder)
     }
 
@@ -230,7 +231,7 @@ impl ExperimentFolder {
     }
 
     pub fn write_plan(&self, plan: &Plan) -> Result<(), FolderError> {
-        write_atomically(&self.path.join("plan.toml"), plan.to_toml().as_bytes())
+        write_file(&self.path.join("plan.toml"), plan.to_toml().as_bytes())
     }
 
     pub fn experiment(&self) -> Result<Experiment, FolderError> {
@@ -342,7 +343,7 @@ impl ExperimentFolder {
         fs::create_dir(&path).map_err(FolderError::io(&path))?;
         fs::create_dir(path.join("server")).map_err(FolderError::io(&path))?;
         write_json(&path.join(RUN), trial)?;
-        sync_folder(&self.path)?;
+        sync_folder(&self.path).map_err(FolderError::io(&self.path))?;
         TrialWriter::new(path)
     }
 
@@ -420,7 +421,7 @@ impl TrialWriter {
 
     /// Replaces `sysbench.json`.
     pub fn write_sysbench(&self, document: &str) -> Result<(), FolderError> {
-        write_atomically(&self.path.join(SYSBENCH), document.as_bytes())
+        write_file(&self.path.join(SYSBENCH), document.as_bytes())
     }
 
     /// Replaces `run.json`. The two series reach the disk first: they are never behind the figures.
@@ -468,7 +469,7 @@ impl Drop for ProbeWriter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Counts, Phase, new_histogram};
+    use truetps_record::{Counts, Phase, new_histogram};
 
     /// A user with write access to the runs folder may place a link or a pipe where truetps creates a file.
     #[test]

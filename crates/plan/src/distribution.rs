@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::near_matches;
+use truetps_record::near_matches;
 
 /// How keys are drawn from a range. [docs/reference/workloads.md] has the formulas.
 ///
@@ -54,7 +54,10 @@ impl KeyDistribution {
         if !Self::KINDS.contains(&kind) {
             let near = near_matches(kind, Self::KINDS);
             let known = Self::KINDS.map(str::to_owned);
-            return Err(format!("unknown distribution `{kind}`{}", crate::did_you_mean_or(&near, "known", &known)));
+            return Err(format!(
+                "unknown distribution `{kind}`{}",
+                truetps_record::did_you_mean_or(&near, "known", &known)
+            ));
         }
         let known = Self::parameters_of(kind);
         if let Some(name) = table.parameters.keys().find(|name| !known.contains(&name.as_str())) {

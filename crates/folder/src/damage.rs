@@ -5,9 +5,10 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
 use crate::folder::{INTERVALS, LATENCY, PROBE};
-use crate::regular_file::open_regular;
 use crate::run_file::{TEXT_MAX, read_bytes};
-use crate::{ExperimentFolder, FolderError, Interval, LatencyLog, Phase, ProbeSeries, Trial};
+use crate::{ExperimentFolder, FolderError, LatencyLog};
+use truetps_files::open_regular;
+use truetps_record::{Interval, Phase, ProbeSeries, Trial};
 
 /// Lengths are sums of floating-point numbers.
 const ROUNDED_MS: f64 = 1.0;
@@ -118,7 +119,7 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::{Counts, Measured, Validity, new_histogram};
+    use truetps_record::{Counts, Measured, Validity, new_histogram};
 
     const HEADER: &str = "{\"schema_version\": 1, \"interval_ms\": 100.0, \"family\": \"mysql\"}\n";
 
@@ -237,7 +238,7 @@ mod tests {
         killed.trial = Trial {
             measured: None,
             ended_at: None,
-            validity: Validity::partial(crate::NoEvidence::NotEnded),
+            validity: Validity::partial(truetps_record::NoEvidence::NotEnded),
             ..killed.trial
         };
         killed.cut(INTERVALS, 0.9).cut(LATENCY, 0.7).cut(PROBE, 0.5).check(&[]);

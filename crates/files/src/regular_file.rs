@@ -13,7 +13,7 @@ pub fn open_no_link(options: &mut OpenOptions, path: &Path) -> io::Result<File> 
 }
 
 /// The same for reading; a link is followed.
-pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
+pub fn open_regular(path: &Path) -> io::Result<File> {
     open(File::options().read(true), OFlags::empty(), path)
 }
 

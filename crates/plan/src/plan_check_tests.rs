@@ -1,8 +1,7 @@
 //! What is refused in a plan, and what is not.
 
-use crate::{
-    DatadirState, GeneratedTable, KeyMode, Personality, Plan, Protocol, SettingValue, TableSection, WorkloadSpec,
-};
+use crate::{DatadirState, GeneratedTable, KeyMode, Plan, TableSection, WorkloadSpec};
+use truetps_record::{Personality, Protocol, SettingValue};
 
 const SMALL: &str = r#"
     name = "small"

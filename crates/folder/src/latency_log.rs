@@ -10,7 +10,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use flate2::read::ZlibDecoder;
 
-use crate::{HistogramError, Phase};
+use crate::HistogramError;
+use truetps_record::{LatencyInterval, Phase};
 
 const COMPRESSED_COOKIE: u32 = 0x1c84_9314;
 const PLAIN_COOKIE: u32 = 0x1c84_9313;
@@ -24,17 +25,6 @@ const DIGITS_MAX: u32 = 5;
 #[derive(Debug, Clone, Default)]
 pub struct LatencyLog {
     text: Vec<u8>,
-}
-
-/// Response times of one interval.
-#[derive(Debug, Clone, PartialEq)]
-pub struct LatencyInterval {
-    pub phase: Phase,
-    /// Since the first transaction of the trial.
-    pub start_ms: f64,
-    pub length_ms: f64,
-    /// Pairs by rising time: nanoseconds (the lowest value of the histogram's slot), and the number of transactions.
-    pub counts: Vec<(u64, u64)>,
 }
 
 impl LatencyLog {
@@ -193,7 +183,8 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::{Histogram, LatencyLogWriter, new_histogram, read_latency_log};
+    use crate::{LatencyLogWriter, read_latency_log};
+    use truetps_record::{Histogram, new_histogram};
 
     const SECOND: Duration = Duration::from_secs(1);
 

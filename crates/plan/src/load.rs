@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::PlanError;
 use crate::plan_check::value;
 use crate::rate::{RATE_MAX, RATE_MIN};
 use crate::whole_number::WHOLE_MAX;
-use crate::{ErrorClass, PlanError};
+use truetps_record::{DriveMode, ErrorClass, Spacing};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -46,30 +47,6 @@ impl Default for Load {
             errors: ErrorPolicy::default(),
         }
     }
-}
-
-/// Time between the scheduled starts of an open loop.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Spacing {
-    /// Always the same; each client's own phase where the rate is a client's.
-    #[default]
-    Constant,
-    /// Exponentially distributed, as of many independent users.
-    Poisson,
-}
-
-/// How threads drive clients.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum DriveMode {
-    /// The engine decides by the number of clients.
-    #[default]
-    Auto,
-    /// A thread for each client, which waits for that socket alone.
-    Blocking,
-    /// Few threads, each with many clients on an event loop.
-    Multiplexed,
 }
 
 /// What happens when a statement fails, by error class. A class that is not listed makes its transaction *failed*, and

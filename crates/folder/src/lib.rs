@@ -1,0 +1,14 @@
+//! The run folder: where an experiment and its trials are kept, and how they are read again.
+
+mod damage;
+mod folder;
+mod latency_log;
+mod latency_log_writer;
+mod probe_folder;
+mod run_file;
+
+pub use damage::KeptSeries;
+pub use folder::{ExperimentFolder, FolderError, FolderLock, LATEST, ProbeWriter, TrialWriter};
+pub use latency_log::LatencyLog;
+pub use latency_log_writer::{HistogramError, LatencyLogWriter, read_latency_log};
+pub use probe_folder::ProbeFolder;

@@ -1,0 +1,27 @@
+//! Plans: what is run, as a user writes it, and every check that needs no server.
+
+mod distribution;
+mod generator;
+mod load;
+mod plan;
+mod plan_check;
+#[cfg(test)]
+mod plan_check_tests;
+mod probe_spec;
+mod rate;
+mod table_spec;
+mod whole_number;
+mod workload_check;
+mod workload_factor;
+mod workload_spec;
+
+pub use distribution::KeyDistribution;
+pub use generator::{Alphabet, Generator, GeneratorKind, Scalar, TimeRange, UuidForm, UuidVersion};
+pub use load::{ErrorPolicy, Load};
+pub use plan::{DatadirState, Design, Plan, PlanError, QuickOverrides, ServerSpec};
+pub use probe_spec::ProbeSpec;
+pub use rate::{RATE_MAX, RATE_MIN, parse_rate};
+pub use table_spec::{GeneratedTable, TableSection, VALUE_LENGTH};
+pub use workload_spec::{
+    CustomStatement, CustomTable, KeyMode, ReadWriteMix, SCRIPT_WORKLOAD, SqlParts, WORKLOADS, WorkloadSpec,
+};
