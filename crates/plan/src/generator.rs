@@ -7,13 +7,26 @@ use truetps_record::{near_matches, parse_time};
 
 /// One column or parameter: `{ kind = "int", min = 1, max = 100, null_share = 0.1 }`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "WrittenGenerator", into = "WrittenGenerator")]
+#[serde(try_from = "WrittenGenerator")]
 pub struct Generator {
+    #[serde(skip)]
     pub kind: GeneratorKind,
     /// Probability of NULL in place of a value.
+    #[serde(skip)]
     pub null_share: f64,
     /// Later statements of the transaction may use the value again by this name.
+    #[serde(skip)]
     pub name: Option<String>,
+    /// Its form in a plan, with all defaults.
+    #[serde(flatten)]
+    written: WrittenGenerator,
+}
+
+impl Generator {
+    /// A generator of values that is in no plan, and has no form there.
+    pub fn unwritten(kind: GeneratorKind) -> Self {
+        Self { kind, null_share: 0.0, name: None, written: WrittenGenerator::default() }
+    }
 }
 
 /// Lengths are in characters of `text` and bytes of `bytes`; both ends of a range belong to it.
@@ -98,12 +111,11 @@ pub enum UuidForm {
     Bytes,
 }
 
-/// Both ends belong to it; in seconds since 1970-01-01 and as the plan writes them.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Both ends belong to it; in seconds since 1970-01-01.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TimeRange {
     pub min_s: i64,
     pub max_s: i64,
-    written: (String, String),
 }
 
 /// Seconds between these where a plan names no others.
@@ -113,8 +125,7 @@ impl TimeRange {
     /// The default range of `datetime`.
     pub fn datetimes() -> Self {
         let second = |text| parse_time(text).expect("a constant that a test has read");
-        let (min, max) = DATETIMES;
-        Self { min_s: second(min), max_s: second(max), written: (min.to_owned(), max.to_owned()) }
+        Self { min_s: second(DATETIMES.0), max_s: second(DATETIMES.1) }
     }
 }
 
@@ -128,7 +139,7 @@ pub enum Scalar {
 }
 
 /// All keys that a plan may write, of any kind. Each kind then takes its own keys and reports the others.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct WrittenGenerator {
     kind: String,
@@ -172,7 +183,9 @@ struct WrittenGenerator {
     distribution: Option<KeyDistribution>,
 }
 
-/// Each kind of generator and its keys besides `kind`, `name` and `null_share`.
+const COMMON_KEYS: [&str; 3] = ["kind", "name", "null_share"];
+
+/// Each kind of generator and its other keys.
 const KINDS: [(&str, &[&str]); 13] = [
     ("sequence", &["start", "step"]),
     ("int", &["min", "max", "distribution"]),
@@ -196,30 +209,6 @@ const STEP_MAX: i64 = 10_000;
 const PRECISION_MAX: u32 = 18;
 
 impl WrittenGenerator {
-    /// Keys that were written, besides the ones that every kind has.
-    fn keys(&self) -> Vec<&'static str> {
-        let written = [
-            ("start", self.start.is_some()),
-            ("step", self.step.is_some()),
-            ("min", self.min.is_some()),
-            ("max", self.max.is_some()),
-            ("precision", self.precision.is_some()),
-            ("scale", self.scale.is_some()),
-            ("length", self.length.is_some()),
-            ("min_length", self.min_length.is_some()),
-            ("max_length", self.max_length.is_some()),
-            ("alphabet", self.alphabet.is_some()),
-            ("version", self.version.is_some()),
-            ("form", self.form.is_some()),
-            ("values", self.values.is_some()),
-            ("weights", self.weights.is_some()),
-            ("value", self.value.is_some()),
-            ("as", self.same_as.is_some()),
-            ("distribution", self.distribution.is_some()),
-        ];
-        written.into_iter().filter(|(_, is_there)| *is_there).map(|(key, _)| key).collect()
-    }
-
     fn check_keys(&self) -> Result<(), String> {
         let Some((kind, has)) = KINDS.iter().find(|(kind, _)| *kind == self.kind) else {
             let known = KINDS.map(|(kind, _)| kind);
@@ -231,14 +220,16 @@ impl WrittenGenerator {
                 truetps_record::did_you_mean_or(&near, "known", &known)
             ));
         };
-        match self.keys().into_iter().find(|key| !has.contains(key)) {
+        let written = toml::Table::try_from(self).map_err(|error| error.to_string())?;
+        let is_foreign = |key: &&String| !COMMON_KEYS.contains(&key.as_str()) && !has.contains(&key.as_str());
+        match written.keys().find(is_foreign) {
             Some(key) => Err(format!("generator `{kind}` has no key `{key}` (it has `{}`)", has.join("`, `"))),
             None => Ok(()),
         }
     }
 
-    fn kind(&self) -> Result<GeneratorKind, String> {
-        let missing = |key: &str| format!("generator `{}` needs `{key}`", self.kind);
+    /// What the keys mean. Fills in the defaults of keys that are not written.
+    fn read(&mut self) -> Result<GeneratorKind, String> {
         match self.kind.as_str() {
             "sequence" => self.sequence(),
             "int" => self.int(),
@@ -246,17 +237,17 @@ impl WrittenGenerator {
             "decimal" => self.decimal(),
             "text" => {
                 let (min_length, max_length) = self.lengths()?;
-                let alphabet = self.alphabet.unwrap_or(Alphabet::Letters);
+                let alphabet = *self.alphabet.get_or_insert(Alphabet::Letters);
                 Ok(GeneratorKind::Text { min_length, max_length, alphabet })
             }
             "bytes" => self.lengths().map(|(min_length, max_length)| GeneratorKind::Bytes { min_length, max_length }),
             "uuid" => {
-                let version = match self.version.unwrap_or(4) {
+                let version = match *self.version.get_or_insert(4) {
                     4 => UuidVersion::V4,
                     7 => UuidVersion::V7,
                     other => return Err(format!("`version`: {other} is neither 4 nor 7")),
                 };
-                Ok(GeneratorKind::Uuid { version, form: self.form.unwrap_or(UuidForm::Text) })
+                Ok(GeneratorKind::Uuid { version, form: *self.form.get_or_insert(UuidForm::Text) })
             }
             "date" => self.times("2000-01-01", "2029-12-31").map(GeneratorKind::Date),
             "datetime" => self.times(DATETIMES.0, DATETIMES.1).map(GeneratorKind::Datetime),
@@ -268,13 +259,13 @@ impl WrittenGenerator {
                 if fine { Ok(GeneratorKind::Timestamp(range)) } else { Err(problem.to_owned()) }
             }
             "choice" => self.choice(),
-            "constant" => Ok(GeneratorKind::Constant(self.value.clone().ok_or_else(|| missing("value"))?)),
-            _ => Ok(GeneratorKind::Same(self.same_as.clone().ok_or_else(|| missing("as"))?)),
+            "constant" => Ok(GeneratorKind::Constant(self.value.clone().ok_or("generator `constant` needs `value`")?)),
+            _ => Ok(GeneratorKind::Same(self.same_as.clone().ok_or("generator `same` needs `as`")?)),
         }
     }
 
-    fn sequence(&self) -> Result<GeneratorKind, String> {
-        let (start, step) = (self.start.unwrap_or(1), self.step.unwrap_or(1));
+    fn sequence(&mut self) -> Result<GeneratorKind, String> {
+        let (start, step) = (*self.start.get_or_insert(1), *self.step.get_or_insert(1));
         if !(1..=STEP_MAX).contains(&step) {
             return Err(format!("`step`: {step} is not between 1 and {STEP_MAX}"));
         }
@@ -285,7 +276,7 @@ impl WrittenGenerator {
         Ok(GeneratorKind::Sequence { start, step })
     }
 
-    fn int(&self) -> Result<GeneratorKind, String> {
+    fn int(&mut self) -> Result<GeneratorKind, String> {
         let whole = |key: &str, value: &Option<Scalar>| match value {
             Some(Scalar::Int(number)) => Ok(*number),
             Some(_) => Err(format!("`{key}` of an `int` is not a whole number")),
@@ -295,10 +286,10 @@ impl WrittenGenerator {
         if max < min || max.checked_sub(min).is_none_or(|span| span == i64::MAX) {
             return Err(format!("the range {min} to {max} is empty or has more than 2^63 numbers"));
         }
-        Ok(GeneratorKind::Int { min, max, distribution: self.distribution.unwrap_or_default() })
+        Ok(GeneratorKind::Int { min, max, distribution: *self.distribution.get_or_insert_default() })
     }
 
-    fn double(&self) -> Result<GeneratorKind, String> {
+    fn double(&mut self) -> Result<GeneratorKind, String> {
         let number = |key: &str, value: &Option<Scalar>| match value {
             Some(Scalar::Int(number)) => Ok(*number as f64),
             Some(Scalar::Float(number)) if number.is_finite() => Ok(*number),
@@ -306,13 +297,14 @@ impl WrittenGenerator {
             None => Err(format!("generator `double` needs `{key}`")),
         };
         let (min, max) = (number("min", &self.min)?, number("max", &self.max)?);
+        (self.min, self.max) = (Some(Scalar::Float(min)), Some(Scalar::Float(max)));
         let fine = min < max && (max - min).is_finite();
         if fine { Ok(GeneratorKind::Double { min, max }) } else { Err(format!("the range {min} to {max} is empty")) }
     }
 
-    fn decimal(&self) -> Result<GeneratorKind, String> {
+    fn decimal(&mut self) -> Result<GeneratorKind, String> {
         let precision = self.precision.ok_or("generator `decimal` needs `precision`")?;
-        let scale = self.scale.unwrap_or(0);
+        let scale = *self.scale.get_or_insert(0);
         if !(1..=PRECISION_MAX).contains(&precision) {
             return Err(format!("`precision`: {precision} is not between 1 and {PRECISION_MAX}"));
         }
@@ -322,7 +314,7 @@ impl WrittenGenerator {
         Ok(GeneratorKind::Decimal { precision, scale })
     }
 
-    fn lengths(&self) -> Result<(u32, u32), String> {
+    fn lengths(&mut self) -> Result<(u32, u32), String> {
         let (min, max) = match (self.length, self.min_length, self.max_length) {
             (Some(length), None, None) => (length, length),
             (None, min, Some(max)) => (min.unwrap_or(0), max),
@@ -335,10 +327,11 @@ impl WrittenGenerator {
         if max > LENGTH_MAX {
             return Err(format!("a length of {max} is more than {LENGTH_MAX}"));
         }
+        (self.length, self.min_length, self.max_length) = (None, Some(min), Some(max));
         Ok((min, max))
     }
 
-    fn times(&self, first: &str, last: &str) -> Result<TimeRange, String> {
+    fn times(&mut self, first: &str, last: &str) -> Result<TimeRange, String> {
         let written = |key: &str, value: &Option<Scalar>, default: &str| match value {
             None => Ok(default.to_owned()),
             Some(Scalar::Text(text)) => Ok(text.clone()),
@@ -350,12 +343,13 @@ impl WrittenGenerator {
         if max_s < min_s {
             return Err(format!("the range {min} to {max} is empty"));
         }
-        Ok(TimeRange { min_s, max_s, written: (min, max) })
+        (self.min, self.max) = (Some(Scalar::Text(min)), Some(Scalar::Text(max)));
+        Ok(TimeRange { min_s, max_s })
     }
 
-    fn choice(&self) -> Result<GeneratorKind, String> {
+    fn choice(&mut self) -> Result<GeneratorKind, String> {
         let values = self.values.clone().ok_or("generator `choice` needs `values`")?;
-        let weights = self.weights.clone().unwrap_or_else(|| vec![1.0; values.len()]);
+        let weights = self.weights.get_or_insert_with(|| vec![1.0; values.len()]).clone();
         if values.is_empty() {
             return Err("`values` is empty".to_owned());
         }
@@ -376,86 +370,15 @@ impl WrittenGenerator {
 impl TryFrom<WrittenGenerator> for Generator {
     type Error = String;
 
-    fn try_from(written: WrittenGenerator) -> Result<Self, String> {
+    fn try_from(mut written: WrittenGenerator) -> Result<Self, String> {
         written.check_keys()?;
-        let kind = written.kind()?;
-        let null_share = written.null_share.unwrap_or(0.0);
+        let kind = written.read()?;
+        let null_share = written.null_share.take().unwrap_or(0.0);
         if !(0.0..=1.0).contains(&null_share) {
             return Err(format!("`null_share`: {null_share} is not between 0 and 1"));
         }
-        Ok(Self { kind, null_share, name: written.name })
-    }
-}
-
-impl From<Generator> for WrittenGenerator {
-    fn from(generator: Generator) -> Self {
-        let mut written = Self {
-            name: generator.name,
-            null_share: (generator.null_share > 0.0).then_some(generator.null_share),
-            ..Self::default()
-        };
-        written.kind = written.take_kind(generator.kind).to_owned();
-        written
-    }
-}
-
-impl WrittenGenerator {
-    /// Writes the keys of a kind, and returns its name.
-    fn take_kind(&mut self, kind: GeneratorKind) -> &'static str {
-        match kind {
-            GeneratorKind::Sequence { start, step } => {
-                (self.start, self.step) = (Some(start), Some(step));
-                "sequence"
-            }
-            GeneratorKind::Int { min, max, distribution } => {
-                (self.min, self.max) = (Some(Scalar::Int(min)), Some(Scalar::Int(max)));
-                self.distribution = Some(distribution);
-                "int"
-            }
-            GeneratorKind::Double { min, max } => {
-                (self.min, self.max) = (Some(Scalar::Float(min)), Some(Scalar::Float(max)));
-                "double"
-            }
-            GeneratorKind::Decimal { precision, scale } => {
-                (self.precision, self.scale) = (Some(precision), Some(scale));
-                "decimal"
-            }
-            GeneratorKind::Text { min_length, max_length, alphabet } => {
-                (self.min_length, self.max_length) = (Some(min_length), Some(max_length));
-                self.alphabet = Some(alphabet);
-                "text"
-            }
-            GeneratorKind::Bytes { min_length, max_length } => {
-                (self.min_length, self.max_length) = (Some(min_length), Some(max_length));
-                "bytes"
-            }
-            GeneratorKind::Uuid { version, form } => {
-                let number = if version == UuidVersion::V4 { 4 } else { 7 };
-                (self.version, self.form) = (Some(number), Some(form));
-                "uuid"
-            }
-            GeneratorKind::Choice { values, weights } => {
-                (self.values, self.weights) = (Some(values), Some(weights));
-                "choice"
-            }
-            GeneratorKind::Constant(value) => {
-                self.value = Some(value);
-                "constant"
-            }
-            GeneratorKind::Same(name) => {
-                self.same_as = Some(name);
-                "same"
-            }
-            GeneratorKind::Date(range) => self.take_times(range, "date"),
-            GeneratorKind::Datetime(range) => self.take_times(range, "datetime"),
-            GeneratorKind::Timestamp(range) => self.take_times(range, "timestamp"),
-        }
-    }
-
-    fn take_times(&mut self, range: TimeRange, kind: &'static str) -> &'static str {
-        let (min, max) = range.written;
-        (self.min, self.max) = (Some(Scalar::Text(min)), Some(Scalar::Text(max)));
-        kind
+        written.null_share = (null_share > 0.0).then_some(null_share);
+        Ok(Self { kind, null_share, name: written.name.clone(), written })
     }
 }
 
@@ -497,6 +420,8 @@ mod tests {
             let again = toml::from_str::<Holder>(&toml::to_string(&Holder { g: g.clone() }).unwrap()).unwrap();
             assert_eq!(again.g, g, "{text}");
         }
+        let written = toml::to_string(&Holder { g: parse("kind = 'text', length = 20").unwrap() }).unwrap();
+        assert_eq!(written, "[g]\nkind = \"text\"\nmin_length = 20\nmax_length = 20\nalphabet = \"letters\"\n");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::PlanError;
-use crate::plan_check::value;
+use crate::plan_check::{check_range, value};
 use crate::rate::{RATE_MAX, RATE_MIN};
 use crate::whole_number::WHOLE_MAX;
 use truetps_record::{DriveMode, ErrorClass, Spacing};
@@ -96,11 +96,9 @@ impl Load {
     /// `has_rate_factor`: the rate is a factor of the plan.
     pub(crate) fn check(&self, connections_max: u32, has_rate_factor: bool) -> Result<(), PlanError> {
         let is_open = self.is_open() || has_rate_factor;
-        seconds("load.warm_up_s", self.warm_up_s, 0.0)?;
-        seconds("load.measure_s", self.measure_s, 0.1)?;
-        if let Some(number) = self.measure_transactions.filter(|number| !(1..=WHOLE_MAX).contains(number)) {
-            return Err(value("load.measure_transactions", format!("{number} is not between 1 and {WHOLE_MAX}")));
-        }
+        check_seconds("load.warm_up_s", self.warm_up_s, 0.0)?;
+        check_seconds("load.measure_s", self.measure_s, 0.1)?;
+        check_range("load.measure_transactions", self.measure_transactions.unwrap_or(1), 1..=WHOLE_MAX)?;
         if self.rate.is_some() && self.rate_per_client.is_some() {
             return Err(value("load.rate_per_client", "`rate` is set too: remove one of the two"));
         }
@@ -127,9 +125,7 @@ impl Load {
                 "needs `rate` or `rate_per_client`: a closed loop is never late",
             ));
         }
-        if let Some(limit) = self.latency_limit_ms.filter(|limit| !(0.001..=DAY_S * 1e3).contains(limit)) {
-            return Err(value("load.latency_limit_ms", format!("{limit} is not between 0.001 and {}", DAY_S * 1e3)));
-        }
+        check_range("load.latency_limit_ms", self.latency_limit_ms.unwrap_or(1.0), 0.001..=DAY_S * 1e3)?;
         self.errors.check()
     }
 }
@@ -141,9 +137,11 @@ pub(crate) fn check_rate(key: &str, rate: Option<f64>) -> Result<(), PlanError> 
     }
 }
 
-fn seconds(key: &str, number: f64, least: f64) -> Result<(), PlanError> {
-    let fine = number.is_finite() && number >= least && number <= DAY_S;
-    if fine { Ok(()) } else { Err(value(key, format!("{number} is not between {least} and {DAY_S} seconds"))) }
+pub(crate) fn check_seconds(key: &str, number: f64, least: f64) -> Result<(), PlanError> {
+    if (least..=DAY_S).contains(&number) {
+        return Ok(());
+    }
+    Err(value(key, format!("{number} is not between {least} and {DAY_S} seconds")))
 }
 
 impl ErrorPolicy {
@@ -163,9 +161,7 @@ impl ErrorPolicy {
             let why = "`connection_lost` cannot be retried: whether its transaction was committed is not known";
             return Err(value("load.errors.retry", why));
         }
-        if self.retries_max > 1_000_000 {
-            return Err(value("load.errors.retries_max", format!("{} is more than 1000000", self.retries_max)));
-        }
-        seconds("load.errors.reconnect_s", self.reconnect_s, 0.0)
+        check_range("load.errors.retries_max", self.retries_max, 0..=1_000_000)?;
+        check_seconds("load.errors.reconnect_s", self.reconnect_s, 0.0)
     }
 }

@@ -1,8 +1,10 @@
 //! Errors of a plan, found before anything starts.
 
 use std::collections::BTreeSet;
+use std::fmt::Display;
+use std::ops::RangeInclusive;
 
-use crate::load::check_rate;
+use crate::load::{check_rate, check_seconds};
 use crate::table_spec::GENERATED_TABLE_KEYS;
 use crate::whole_number::WHOLE_MAX;
 use crate::workload_check::{TABLE_ROWS_MAX, check_workload, check_workload_keys, unused_key};
@@ -22,7 +24,7 @@ const LEVEL_BYTES_MAX: usize = 4096;
 const SCHEDULE_BYTES_MAX: usize = 32 << 20;
 /// MariaDB and MySQL accept at most this many connections.
 const CONNECTIONS_MAX: i64 = 100_000;
-const DAY_S: f64 = 86_400.0;
+const BLOCKS_MAX: u32 = 1000;
 
 pub(crate) const WORKLOAD_SECTION: [&str; 17] = [
     "name",
@@ -101,13 +103,22 @@ fn unknown_keys(table: &toml::Table, section: &str, known: &[&str]) -> Vec<PlanE
     let mut path = section.split('.').filter(|name| !name.is_empty());
     let inside = path.try_fold(table, |table, name| table.get(name)?.as_table());
     let unknown = inside.into_iter().flat_map(toml::Table::keys).filter(|key| !known.contains(&key.as_str()));
-    let error = |key: &String| PlanError::UnknownKey {
-        section: if section.is_empty() { "plan".to_owned() } else { section.to_owned() },
-        key: key.clone(),
+    unknown.map(|key| unknown_key(if section.is_empty() { "plan" } else { section }, key, known)).collect()
+}
+
+fn unknown_key(section: &str, key: &str, known: &[&str]) -> PlanError {
+    PlanError::UnknownKey {
+        section: section.to_owned(),
+        key: key.to_owned(),
         near: near_matches(key, known.iter().copied()),
         known: known.iter().map(|name| (*name).to_owned()).collect(),
-    };
-    unknown.map(error).collect()
+    }
+}
+
+/// The levels of a factor that another section names.
+fn levels_of<'a>(plan: &'a Plan, section: &str, name: &str) -> Result<&'a [SettingValue], PlanError> {
+    let known = || plan.factors.keys().map(String::as_str).collect::<Vec<_>>();
+    plan.factors.get(name).map(Vec::as_slice).ok_or_else(|| unknown_key(section, name, &known()))
 }
 
 fn check_error_classes(table: &toml::Table, list: &str) -> Result<(), PlanError> {
@@ -199,18 +210,21 @@ fn check_name(name: &str) -> Result<(), PlanError> {
 }
 
 fn check_numbers(plan: &Plan) -> Result<(), PlanError> {
-    let whole = |key: &str, number: u64, least: u64, most: u64| {
-        let fine = (least..=most).contains(&number);
-        if fine { Ok(()) } else { Err(value(key, format!("{number} is not between {least} and {most}"))) }
-    };
     plan.load.check(plan.connections_max(), plan.factors.contains_key(RATE))?;
-    whole("design.blocks", plan.design.blocks.into(), 1, 1000)?;
-    whole("design.seed", plan.design.seed, 0, WHOLE_MAX)?;
-    let percent = plan.design.smallest_effect_percent;
-    if !(0.1..=100.0).contains(&percent) {
-        return Err(value("design.smallest_effect_percent", format!("{percent} is not between 0.1 and 100")));
+    check_range("design.blocks", plan.design.blocks, 1..=BLOCKS_MAX)?;
+    check_range("design.seed", plan.design.seed, 0..=WHOLE_MAX)?;
+    check_range("design.smallest_effect_percent", plan.design.smallest_effect_percent, 0.1..=100.0)
+}
+
+pub(crate) fn check_range<N: PartialOrd + Display>(
+    key: &str,
+    number: N,
+    range: RangeInclusive<N>,
+) -> Result<(), PlanError> {
+    if range.contains(&number) {
+        return Ok(());
     }
-    Ok(())
+    Err(value(key, format!("{number} is not between {} and {}", range.start(), range.end())))
 }
 
 fn check_factors<'a>(
@@ -264,9 +278,7 @@ pub(crate) fn check_whole(key: &str, levels: &[SettingValue], most: i64) -> Resu
         let SettingValue::Int(number) = level else {
             return Err(value(key, format!("`{level}` is not a whole number")));
         };
-        if !(1..=most).contains(number) {
-            return Err(value(key, format!("{number} is not between 1 and {most}")));
-        }
+        check_range(key, *number, 1..=most)?;
     }
     Ok(())
 }
@@ -291,14 +303,9 @@ fn check_left_out(plan: &Plan) -> Result<(), PlanError> {
     for levels in &plan.design.leave_out {
         for (name, level) in levels {
             let key = format!("design.leave_out.{name}");
-            let Some(factor) = plan.factors.get(name) else {
-                let near = near_matches(name, plan.factors.keys().map(String::as_str));
-                let known = plan.factors.keys().cloned().collect();
-                let section = "design.leave_out".to_owned();
-                return Err(PlanError::UnknownKey { section, key: name.clone(), near, known });
-            };
+            let levels = levels_of(plan, "design.leave_out", name)?;
             let in_quick = plan.quick.factors.get(name).is_some_and(|levels| levels.contains(level));
-            if !factor.contains(level) && !in_quick {
+            if !levels.contains(level) && !in_quick {
                 return Err(value(key, format!("`{level}` is not one of the factor's levels")));
             }
         }
@@ -317,24 +324,11 @@ fn check_left_out(plan: &Plan) -> Result<(), PlanError> {
 }
 
 fn check_quick(plan: &Plan) -> Result<(), PlanError> {
-    let unknown = plan.quick.factors.keys().find(|name| !plan.factors.contains_key(*name));
-    if let Some(name) = unknown {
-        let near = near_matches(name, plan.factors.keys().map(String::as_str));
-        let known = plan.factors.keys().cloned().collect();
-        return Err(PlanError::UnknownKey { section: "quick.factors".to_owned(), key: name.clone(), near, known });
-    }
-    if plan.quick.measure_s.is_some_and(|seconds| !(0.1..=DAY_S).contains(&seconds)) {
-        return Err(value("quick.measure_s", "must be at least 0.1"));
-    }
-    if plan.quick.warm_up_s.is_some_and(|seconds| !(0.0..=DAY_S).contains(&seconds)) {
-        return Err(value("quick.warm_up_s", "must be at least 0"));
-    }
-    if let Some(rows) = plan.quick.table_rows.filter(|rows| *rows > TABLE_ROWS_MAX) {
-        return Err(value("quick.table_rows", format!("{rows} is not between 1 and {TABLE_ROWS_MAX}")));
-    }
-    if plan.quick.blocks == Some(0) || plan.quick.table_rows == Some(0) {
-        return Err(value("quick", "`blocks` and `table_rows` must be at least 1"));
-    }
+    plan.quick.factors.keys().try_for_each(|name| levels_of(plan, "quick.factors", name).map(drop))?;
+    check_seconds("quick.measure_s", plan.quick.measure_s.unwrap_or(0.1), 0.1)?;
+    check_seconds("quick.warm_up_s", plan.quick.warm_up_s.unwrap_or(0.0), 0.0)?;
+    check_range("quick.table_rows", plan.quick.table_rows.unwrap_or(1), 1..=TABLE_ROWS_MAX)?;
+    check_range("quick.blocks", plan.quick.blocks.unwrap_or(1), 1..=BLOCKS_MAX)?;
     if plan.quick.table_rows.is_some() && !plan.workload.uses("table_rows") {
         return Err(unused_key("quick.table_rows", "table_rows", &plan.workload.name));
     }
@@ -344,16 +338,7 @@ fn check_quick(plan: &Plan) -> Result<(), PlanError> {
 fn check_baseline(plan: &Plan) -> Result<(), PlanError> {
     for (name, level) in &plan.design.baseline {
         let key = format!("design.baseline.{name}");
-        let Some(levels) = plan.factors.get(name) else {
-            let near = near_matches(name, plan.factors.keys().map(String::as_str));
-            let known = plan.factors.keys().cloned().collect();
-            return Err(PlanError::UnknownKey {
-                section: "design.baseline".to_owned(),
-                key: name.clone(),
-                near,
-                known,
-            });
-        };
+        let levels = levels_of(plan, "design.baseline", name)?;
         let in_quick = plan.quick.factors.get(name).is_none_or(|levels| levels.contains(level));
         if !levels.contains(level) || !in_quick {
             return Err(value(key, format!("`{level}` is not one of the factor's levels")));

@@ -6,7 +6,7 @@ use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::plan_check::value;
+use crate::plan_check::{check_range, value};
 use crate::workload_check::{ROWS_PER_INSERT_MAX, TABLE_ROWS_MAX, check_table_name};
 use crate::{CustomTable, PlanError, WorkloadSpec};
 
@@ -175,12 +175,7 @@ impl GeneratedTable {
     /// Whether such a table is possible, with INSERTs of so many rows. The last word of an error's key is the name of
     /// the field.
     pub fn check(&self, rows_per_insert: u32) -> Result<(), PlanError> {
-        let whole = |key: &str, number: u64, least: u64, most: u64| {
-            let fine = (least..=most).contains(&number);
-            if fine { Ok(()) } else { Err(value(key, format!("{number} is not between {least} and {most}"))) }
-        };
-        let within = |key: &str, number, least, most| whole(&format!("workload.table.{key}"), number, least, most);
-        whole("workload.rows_per_insert", rows_per_insert.into(), 1, ROWS_PER_INSERT_MAX.into())?;
+        check_range("workload.rows_per_insert", rows_per_insert, 1..=ROWS_PER_INSERT_MAX)?;
         check_table_name("workload.table.name", &self.name)?;
         let columns = self.value_columns();
         if columns == 0 {
@@ -190,15 +185,13 @@ impl GeneratedTable {
         if columns > COLUMNS_MAX {
             return Err(value("workload.table", format!("{columns} columns are more than {COLUMNS_MAX}")));
         }
-        within("rows", self.rows, 0, TABLE_ROWS_MAX)?;
-        within("varchar_length", self.varchar_length.into(), 1, VARCHAR_LENGTH_MAX.into())?;
-        within("decimal_precision", self.decimal_precision.into(), 1, PRECISION_MAX.into())?;
+        check_range("workload.table.rows", self.rows, 0..=TABLE_ROWS_MAX)?;
+        check_range("workload.table.varchar_length", self.varchar_length, 1..=VARCHAR_LENGTH_MAX)?;
+        check_range("workload.table.decimal_precision", self.decimal_precision, 1..=PRECISION_MAX)?;
         let scale_max = SCALE_MAX.min(self.decimal_precision);
-        within("decimal_scale", self.decimal_scale.into(), 0, scale_max.into())?;
-        if let Some(length) = self.value_length {
-            let most = if self.varchars > 0 { self.varchar_length } else { VALUE_LENGTH_MAX };
-            within("value_length", length.into(), 1, most.into())?;
-        }
+        check_range("workload.table.decimal_scale", self.decimal_scale, 0..=scale_max)?;
+        let length_max = if self.varchars > 0 { self.varchar_length } else { VALUE_LENGTH_MAX };
+        check_range("workload.table.value_length", self.value_length.unwrap_or(1), 1..=length_max)?;
         if columns * u64::from(rows_per_insert) > PARAMS_MAX {
             let problem = format!("{rows_per_insert} rows of {columns} values are more than {PARAMS_MAX} values");
             return Err(value("workload.rows_per_insert", problem));

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::plan_check::WORKLOAD_SECTION;
-use crate::plan_check::value;
+use crate::plan_check::{WORKLOAD_SECTION, check_range, value};
 use crate::table_spec::check_generated;
 use crate::workload_spec::{SQL_WORKLOAD, TABLE_WORKLOAD, all_workload_keys, implied_name};
 use crate::{CustomTable, Generator, GeneratorKind, PlanError, SqlParts, TableSection, WORKLOADS, WorkloadSpec};
@@ -54,26 +53,18 @@ pub(crate) fn unused_key(path: &str, key: &str, workload: &str) -> PlanError {
 }
 
 pub(crate) fn check_workload(spec: &WorkloadSpec) -> Result<(), PlanError> {
-    let whole = |key: &str, number: u64, most: u64| {
-        let fine = (1..=most).contains(&number);
-        if fine {
-            Ok(())
-        } else {
-            Err(value(format!("workload.{key}"), format!("{number} is not between 1 and {most}")))
-        }
-    };
     match spec.name.as_str() {
         "custom" => return check_custom(spec),
         SQL_WORKLOAD => return check_sql_of_any(spec),
         TABLE_WORKLOAD => return check_generated(spec),
         _ => {}
     }
-    whole("hot_rows", spec.hot_rows.unwrap_or(1).into(), HOT_ROWS_MAX.into())?;
-    whole("tables", spec.tables.into(), TABLES_MAX as u64)?;
-    whole("table_rows", spec.table_rows, TABLE_ROWS_MAX)?;
-    whole("rows_per_insert", spec.rows_per_insert.unwrap_or(1).into(), ROWS_PER_INSERT_MAX.into())?;
+    check_range("workload.hot_rows", spec.hot_rows.unwrap_or(1), 1..=HOT_ROWS_MAX)?;
+    check_range("workload.tables", spec.tables, 1..=TABLES_MAX as u32)?;
+    check_range("workload.table_rows", spec.table_rows, 1..=TABLE_ROWS_MAX)?;
+    check_range("workload.rows_per_insert", spec.rows_per_insert.unwrap_or(1), 1..=ROWS_PER_INSERT_MAX)?;
     let Some(mix) = &spec.mix else { return Ok(()) };
-    whole("mix.range_size", mix.range_size.into(), RANGE_SIZE_MAX.into())?;
+    check_range("workload.mix.range_size", mix.range_size, 1..=RANGE_SIZE_MAX)?;
     let statements: u64 = mix.counts().iter().map(|(_, count)| u64::from(*count)).sum();
     if statements == 0 || statements > STATEMENTS_MAX as u64 {
         return Err(value("workload.mix", format!("{statements} statements are not between 1 and {STATEMENTS_MAX}")));
@@ -159,12 +150,7 @@ pub(crate) fn check_sql(parts: &SqlParts, commit_every: Option<u32>, dialect: Sq
         );
         return Err(value("workload.sql", problem));
     }
-    if let Some(every) = commit_every
-        && !(1..=SQL_STATEMENTS_MAX as u32).contains(&every)
-    {
-        let problem = format!("{every} is not between 1 and {SQL_STATEMENTS_MAX}");
-        return Err(value("workload.commit_every", problem));
-    }
+    check_range("workload.commit_every", commit_every.unwrap_or(1), 1..=SQL_STATEMENTS_MAX as u32)?;
     if !(1..=TABLES_MAX).contains(&tables.len()) {
         let problem = format!(
             "makes {} tables; 1 to {TABLES_MAX} are needed: `create = \"CREATE TABLE …\"` for each that `sql` works on",

@@ -159,7 +159,7 @@ fn columns(table: &GeneratedTable, dialect: SqlDialect) -> Vec<TableColumn> {
             columns.push(TableColumn {
                 name: format!("{prefix}{number}"),
                 sql_type: format!("{sql_type} not null"),
-                value: Generator { kind: kind.clone(), null_share: 0.0, name: None },
+                value: Generator::unwritten(kind.clone()),
                 bytes,
             });
         }
