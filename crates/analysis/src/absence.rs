@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-/// Why a line of the ledger has no figure.
+/// Why a figure is absent, or why nothing can be said of stalls.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "reason", rename_all = "snake_case")]
 pub enum Absent {
@@ -22,8 +22,14 @@ pub enum Absent {
     NotReadThroughout,
     /// No transaction ended that could share the cost.
     NoTransaction,
-    /// Too few events to tell the figure from the steps that it is counted in.
+    /// Too few events to tell the figure from chance, or from the steps that it is counted in.
     TooFew { of: TooFewOf },
+    /// A record of an older version: without the steps of 100 ms that stalls are made from.
+    SecondsOnly,
+    /// The measure phase has fewer than ten of them.
+    TooShort,
+    /// The load generator was suspended: what looks like a stall is its own.
+    Suspended,
 }
 
 /// Events that were too few.
@@ -36,4 +42,6 @@ pub enum TooFewOf {
     PageSteps,
     /// Sessions that were seen waiting for a row lock, where the server cuts each wait to whole milliseconds.
     WaitingSessions,
+    /// Fewer than 20 a second: a second without any may be chance, and no gap was long enough to be none.
+    Transactions,
 }

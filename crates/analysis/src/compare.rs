@@ -48,7 +48,7 @@ fn of_trial(figure: Figure, one: &LoadedTrial) -> Option<f64> {
     let evidence = Evidence::of(one)?;
     let value = match figure {
         TPS => Some(evidence.tps()),
-        Figure::MaxGap if one.detail.stalls.unknown.is_some() => None,
+        Figure::MaxGap if one.detail.stalls.absent.is_some() => None,
         Figure::MaxGap => Some(one.detail.stalls.max_gap_ms.unwrap_or(0.0).max(GAP_LEAST_MS)),
         _ => figure.of_trial(one),
     };
@@ -58,7 +58,7 @@ fn of_trial(figure: Figure, one: &LoadedTrial) -> Option<f64> {
 /// Of the figure it is known only that it is under the one that [`of_trial`] gives.
 fn is_bound(figure: Figure, detail: &TrialDetail) -> bool {
     figure == Figure::MaxGap
-        && detail.stalls.unknown.is_none()
+        && detail.stalls.absent.is_none()
         && detail.stalls.max_gap_ms.is_none_or(|gap| gap < GAP_LEAST_MS)
 }
 

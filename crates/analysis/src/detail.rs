@@ -9,8 +9,8 @@ use crate::coincident::{coincident, ordinary};
 use crate::figure::{Figure, FigureGroup, FigureValues};
 use crate::latency::together;
 use crate::ledger::{Ledger, LedgerFigure, LedgerInput, LedgerLine, ledger};
-use crate::loaded::LoadedTrial;
-use crate::stalls::{Stalls, StallsUnknown, stalls};
+use crate::loaded::{LoadedTrial, NO_INTERVALS};
+use crate::stalls::{Stalls, stalls};
 use crate::waits::{TopWaits, WaitSeries, Waits};
 
 /// What happened within a trial.
@@ -46,7 +46,7 @@ pub fn cell_detail(trials: &[&LoadedTrial]) -> CellDetail {
     let over_trials =
         |figure: Figure| figure.over_trials().combine(trials.iter().filter_map(|one| figure.of_trial(one)));
     CellDetail {
-        trials_watched: trials.iter().filter(|one| one.detail.stalls.unknown.is_none()).count(),
+        trials_watched: trials.iter().filter(|one| one.detail.stalls.absent.is_none()).count(),
         stalls: FigureValues::new(|figure| figure.group() == FigureGroup::Stalls, over_trials),
         ledger: Ledger { lines: Figure::costs().filter_map(|figure| mean_line(trials, figure)).collect() },
         waits: all_waits(trials).map(|waits| waits.bounded()),
@@ -92,10 +92,10 @@ impl TrialDetail {
         let LoadedTrial { trial, intervals, probe, variables, .. } = loaded;
         let mut stalls = stalls(intervals);
         if has_lost_intervals(loaded) {
-            stalls.unknown = Some(StallsUnknown::NotRead);
+            stalls.absent = Some(NO_INTERVALS);
         }
         if !suspensions(trial).is_empty() {
-            stalls = Stalls { watched_ms: stalls.watched_ms, ..Stalls::unknown(StallsUnknown::Suspended) };
+            stalls = Stalls { watched_ms: stalls.watched_ms, ..Stalls::unknown(Absent::Suspended) };
         }
         let waits = probe.as_ref().and_then(Waits::of);
         let ordinary = ordinary(intervals, &stalls.list);
@@ -136,9 +136,9 @@ mod tests {
     fn a_record_that_is_lost_is_no_short_trial() {
         let plan = crate::synthetic::plan("[1]", "[8]", 1);
         let (_, trials) = crate::synthetic::run(&plan, |_, _| 1000.0);
-        let of = |loaded: &LoadedTrial| TrialDetail::of(loaded).stalls.unknown;
-        assert_eq!(of(&trials[0]), Some(StallsUnknown::NotRead));
+        let of = |loaded: &LoadedTrial| TrialDetail::of(loaded).stalls.absent;
+        assert_eq!(of(&trials[0]), Some(NO_INTERVALS));
         let trial = Trial { measured: None, ..trials[0].trial.clone() };
-        assert_eq!(of(&trial.into()), Some(StallsUnknown::TooShort));
+        assert_eq!(of(&trial.into()), Some(Absent::TooShort));
     }
 }

@@ -187,6 +187,8 @@ figures! {
     Scheduled "scheduled" "scheduled" OpenLoop Count Neither Median [Csv] Open(|_, open| count(open.starts.scheduled));
     /// Starts that were given up: they would have been later than the latency limit.
     Skipped "skipped" "skipped" OpenLoop Count Lower Median [Csv] Open(|_, open| count(open.starts.skipped));
+    /// Starts that waited for a client when the measure phase began.
+    QueuedIn "queued_in" "queue at begin" OpenLoop Count Lower Median [] Open(|_, open| count(open.starts.queued_in));
     /// Starts that waited for a client when the measure phase ended.
     Queued "queued" "queue at end" OpenLoop Count Lower Median [Csv] Open(|_, open| count(open.starts.queued));
     /// Service time, from the actual start of a transaction to its end, median.
@@ -371,7 +373,7 @@ impl Figure {
             FigureSource::Trial(of) => of(trial),
             FigureSource::Measured(of) => of(measured?),
             FigureSource::OpenLoop(of) => of(measured?, measured?.open_loop.as_ref()?),
-            FigureSource::Stalls(of) => of(&detail.stalls).filter(|_| detail.stalls.unknown.is_none()),
+            FigureSource::Stalls(of) => of(&detail.stalls).filter(|_| detail.stalls.absent.is_none()),
             FigureSource::Ledger => None,
         }
     }
@@ -409,8 +411,9 @@ impl Serialize for FigureValues {
             Any(f64),
         }
         let number = |(figure, value): &(Figure, Option<f64>)| {
+            let is_whole = |value: f64| figure.unit() == FigureUnit::Count && value.fract() == 0.0;
             let value =
-                value.map(|value| if figure.is_whole() { Number::Whole(value as u64) } else { Number::Any(value) });
+                value.map(|value| if is_whole(value) { Number::Whole(value as u64) } else { Number::Any(value) });
             (figure.key(), value)
         };
         serializer.collect_map(self.0.iter().map(number))

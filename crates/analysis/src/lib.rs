@@ -64,7 +64,7 @@ pub use open_loop::{NotSustained, OpenLoopCell, SustainedRange, TrialShare};
 pub use redo::RedoAge;
 pub use sent::{ShapeDiffers, WorkDiffers, differing_shapes, differing_work, is_same_figure};
 pub use signs::{SignUnit, SignalChange};
-pub use stalls::{Stall, StallKind, Stalls, StallsUnknown};
+pub use stalls::{Stall, StallKind, Stalls};
 pub use threshold::{Threshold, ThresholdState};
 pub use types::{AaPair, Analysis, Axis, Cell, Contrast, Curve, InvalidTrial, Knee, Noise, Verdict};
 pub use wait_class::WaitClass;

@@ -91,7 +91,7 @@ impl StallTotals {
         Self {
             count: self.count + whole.stalls().count() as u32,
             longest_ms: whole.longest_ms.unwrap_or(0.0).max(self.longest_ms),
-            is_judged: whole.unknown.is_none() || self.is_judged,
+            is_judged: whole.absent.is_none() || self.is_judged,
         }
     }
 }
@@ -277,7 +277,7 @@ mod tests {
                     assert_eq!(live(&online), reported(&list[..=index]), "seed {seed}, second {index}");
                     assert_eq!(so_far.count as usize, report.stalls().count());
                     assert_eq!(Some(so_far.longest_ms), report.longest_ms.or(Some(0.0)));
-                    assert!(so_far.judged || report.unknown.is_some());
+                    assert!(so_far.judged || report.absent.is_some());
                 }
             }
             found += live(&online).len();

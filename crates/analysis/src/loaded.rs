@@ -5,11 +5,17 @@ use std::path::PathBuf;
 
 use truetps_record::{Configuration, Interval, ProbeSeries, ProbeSource, ScriptRecord, Trial, TrialRole};
 
+use crate::absence::Absent;
 use crate::detail::TrialDetail;
 use crate::evidence::evidence_of;
 use crate::is_cell;
 use crate::latency::TrialLatency;
-use crate::stalls::{Stalls, StallsUnknown};
+use crate::stalls::Stalls;
+
+const INTERVALS: &str = "intervals.jsonl";
+
+/// There is no record of its intervals.
+pub(crate) const NO_INTERVALS: Absent = Absent::Damaged { file: INTERVALS };
 
 /// A trial, the series that were recorded beside its figures, and what happened within it.
 #[derive(Debug, Clone, PartialEq)]
@@ -63,7 +69,7 @@ impl From<Trial> for LoadedTrial {
             script: None,
             files: Vec::new(),
             unread: Vec::new(),
-            detail: TrialDetail { stalls: Stalls::unknown(StallsUnknown::NotRead), ..TrialDetail::default() },
+            detail: TrialDetail { stalls: Stalls::unknown(NO_INTERVALS), ..TrialDetail::default() },
         }
     }
 }
@@ -86,7 +92,7 @@ impl LoadedTrial {
         let is_unread = self.unread.iter().any(|file| file.path.ends_with(PROBE));
         match (is_unread && !has_server, self.intervals.is_empty()) {
             (true, _) => Some(PROBE),
-            (false, true) => Some("intervals.jsonl"),
+            (false, true) => Some(INTERVALS),
             (false, false) => None,
         }
     }

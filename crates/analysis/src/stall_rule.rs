@@ -3,8 +3,8 @@
 
 use truetps_record::{BUCKET_MS, Interval, Phase, TransactionGap};
 
+use crate::absence::{Absent, TooFewOf};
 use crate::order_stats::median;
-use crate::stalls::StallsUnknown;
 
 /// A stall has less than this share of its baseline.
 const STALL_SHARE: f64 = 0.3;
@@ -67,7 +67,7 @@ pub(crate) struct JudgedPhase {
     /// `None`: it is unknown, or nothing ended at all.
     pub(crate) level: Option<UsualThroughput>,
     /// By their start, or why they are unknown.
-    pub(crate) stalls: Result<Vec<TimeSpan>, StallsUnknown>,
+    pub(crate) stalls: Result<Vec<TimeSpan>, Absent>,
 }
 
 /// Judges a phase. `intervals`: in order, of all phases: a gap may end in the next one.
@@ -80,7 +80,7 @@ pub(crate) fn judge_phase(intervals: &[JudgedInterval], phase: Phase) -> JudgedP
         buckets: Vec::new(),
         gaps: Vec::new(),
         level: None,
-        stalls: Err(StallsUnknown::NoBuckets),
+        stalls: Err(Absent::SecondsOnly),
     };
     if of_phase.iter().any(|interval| interval.buckets.is_empty()) {
         return judged;
@@ -88,7 +88,7 @@ pub(crate) fn judge_phase(intervals: &[JudgedInterval], phase: Phase) -> JudgedP
     judged.buckets = buckets(&of_phase);
     judged.gaps = gaps(intervals, &judged.buckets, from_ms, to_ms);
     if judged.buckets.len() < STEPS_MIN {
-        judged.stalls = Err(StallsUnknown::TooShort);
+        judged.stalls = Err(Absent::TooShort);
         return judged;
     }
     if of_phase.iter().any(|one| one.is_busy) && judged.buckets.iter().all(|step| step.ok <= 0.0) {
@@ -98,7 +98,8 @@ pub(crate) fn judge_phase(intervals: &[JudgedInterval], phase: Phase) -> JudgedP
         let level = UsualThroughput::of(&judged.buckets);
         let response_ms = median(of_phase.iter().filter_map(|one| one.response_us_p50)).unwrap_or(0.0) / 1e3;
         let stalls = level.stalled(&judged.gaps, GAP_MS.max(GAP_RESPONSES * response_ms));
-        judged.stalls = if level.is_dense || !stalls.is_empty() { Ok(stalls) } else { Err(StallsUnknown::TooFew) };
+        let is_known = level.is_dense || !stalls.is_empty();
+        judged.stalls = if is_known { Ok(stalls) } else { Err(Absent::TooFew { of: TooFewOf::Transactions }) };
         judged.level = Some(level);
     }
     if phase == Phase::WarmUp {

@@ -3,6 +3,7 @@
 use serde::Serialize;
 use truetps_record::{Interval, Phase};
 
+use crate::absence::Absent;
 use crate::coincident::Coincident;
 use crate::order_stats::{largest, median};
 use crate::stall_rule::{
@@ -17,7 +18,7 @@ const DIP_SIGMAS: f64 = 4.0;
 const MAD_TO_SIGMA: f64 = 1.4826;
 
 /// What the measure phase of one trial had of stalls and dips.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Stalls {
     /// By their start.
     pub list: Vec<Stall>,
@@ -26,38 +27,22 @@ pub struct Stalls {
     /// All stalls together; dips are not in it.
     pub stalled_ms: f64,
     /// `None` where there was no stall.
-    #[serde(rename = "longest_stall_ms")]
     pub longest_ms: Option<f64>,
     /// Longest stretch in which no transaction ended well. `None`: none was as long as 100 ms.
     pub max_gap_ms: Option<f64>,
     /// Why nothing can be said of stalls.
-    pub unknown: Option<StallsUnknown>,
+    pub absent: Option<Absent>,
 }
 
 impl Stalls {
-    pub(crate) fn unknown(why: StallsUnknown) -> Self {
-        Self { unknown: Some(why), ..Self::default() }
+    pub(crate) fn unknown(why: Absent) -> Self {
+        Self { absent: Some(why), ..Self::default() }
     }
 
     /// Stalls without dips.
     pub fn stalls(&self) -> impl Iterator<Item = &Stall> {
         self.list.iter().filter(|one| one.kind == StallKind::Stall)
     }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum StallsUnknown {
-    /// A record of an older version: it has seconds only.
-    NoBuckets,
-    /// The measure phase has fewer than ten buckets.
-    TooShort,
-    /// The load generator was suspended: what looks like a stall is its own.
-    Suspended,
-    /// Something was measured, and there is no record of its intervals any more.
-    NotRead,
-    /// Fewer than 20 transactions a second: a second without any may be chance, and no gap was long enough to be none.
-    TooFew,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -101,7 +86,7 @@ pub(crate) fn stalls_of(intervals: &[JudgedInterval]) -> Stalls {
     let found = Stalls { watched_ms: judged.length_ms, max_gap_ms, ..Stalls::default() };
     let list = match list(&judged, intervals) {
         Ok(list) => list,
-        Err(why) => return Stalls { unknown: Some(why), ..found },
+        Err(why) => return Stalls { absent: Some(why), ..found },
     };
     let lengths = || list.iter().filter(|one| one.kind == StallKind::Stall).map(|one| one.length_ms);
     Stalls {
@@ -113,8 +98,8 @@ pub(crate) fn stalls_of(intervals: &[JudgedInterval]) -> Stalls {
 }
 
 /// Stalls and dips by their start.
-fn list(judged: &JudgedPhase, intervals: &[JudgedInterval]) -> Result<Vec<Stall>, StallsUnknown> {
-    let stalls = judged.stalls.as_ref().map_err(|why| *why)?;
+fn list(judged: &JudgedPhase, intervals: &[JudgedInterval]) -> Result<Vec<Stall>, Absent> {
+    let stalls = judged.stalls.as_ref().map_err(Absent::clone)?;
     let Some(level) = &judged.level else {
         return Ok(stalls.iter().map(|span| standstill(*span, intervals)).collect());
     };

@@ -2,7 +2,8 @@
 
 use truetps_record::{Counts, Interval, LatencyFigures, OpenLoop, Phase, StartCounts, TransactionGap};
 
-use crate::stalls::{Stall, StallKind, Stalls, StallsUnknown, stalls};
+use crate::absence::{Absent, TooFewOf};
+use crate::stalls::{Stall, StallKind, Stalls, stalls};
 use crate::synthetic::Random;
 
 /// The intervals of a run whose transactions ended at these times (ms), as the engine counts them.
@@ -224,12 +225,12 @@ fn what_cannot_be_known_is_said() {
     for interval in &mut old {
         interval.buckets.clear();
     }
-    assert_eq!(stalls(&old).unknown, Some(StallsUnknown::NoBuckets));
-    assert_eq!(stalls(&of_buckets(&[50; 5])).unknown, Some(StallsUnknown::TooShort));
-    assert_eq!(stalls(&[]).unknown, Some(StallsUnknown::TooShort));
+    assert_eq!(stalls(&old).absent, Some(Absent::SecondsOnly));
+    assert_eq!(stalls(&of_buckets(&[50; 5])).absent, Some(Absent::TooShort));
+    assert_eq!(stalls(&[]).absent, Some(Absent::TooShort));
     // A transaction a second, or fewer: a gap of seconds is nothing.
     let few: Vec<_> = (0..60).map(|n| f64::from(n) * 700.0).collect();
-    assert_eq!(stalls(&intervals(0, 40_000, &few)).unknown, Some(StallsUnknown::TooFew));
+    assert_eq!(stalls(&intervals(0, 40_000, &few)).absent, Some(Absent::TooFew { of: TooFewOf::Transactions }));
     // A standstill that lasts to the end, whose gap was not closed.
     let open = of_buckets(&[[100; 60], [0; 60]].concat());
     let found = stalls(&open);
@@ -245,7 +246,7 @@ fn what_cannot_be_known_is_said() {
         let (kind, coincident) = (StallKind::Stall, None);
         let stall = Stall { kind, start_ms: 1000.0, length_ms: 3000.0, depth: 1.0, baseline_tps, coincident };
         let found = stands_still(warm_up);
-        assert_eq!((found.list.as_slice(), found.unknown, found.stalled_ms), (&[stall][..], None, 3000.0));
+        assert_eq!((found.list.as_slice(), found.absent, found.stalled_ms), (&[stall][..], None, 3000.0));
     }
     // A whole trial in which nothing ended and nothing was sent has no level to fall from, and is no stall but a failure.
     assert_eq!(stalls(&of_buckets(&[0; 100])).list, []);

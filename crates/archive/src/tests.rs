@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use truetps_analysis::StallsUnknown;
+use truetps_analysis::Absent;
 
 use crate::{Histograms, Run};
 
@@ -36,7 +36,7 @@ fn a_run_has_everything_that_its_folder_has() {
     assert_eq!((run.trials.len(), run.all_unread().count(), run.siblings.len()), (2, 0, 0));
     for one in &run.trials {
         assert!(!one.intervals.is_empty() && one.latency.is_some() && one.variables.is_some() && one.probe.is_none());
-        assert_eq!(one.detail.stalls.unknown, Some(StallsUnknown::NoBuckets));
+        assert_eq!(one.detail.stalls.absent, Some(Absent::SecondsOnly));
     }
     let analysis = run.analyse();
     assert!(analysis.cells.iter().any(|cell| cell.detail.latency.is_some()));
@@ -61,6 +61,6 @@ fn damage_is_named_and_the_rest_is_there() {
     assert!(lost.what.starts_with("trial-0001/run.json: "), "{lost:?}");
     let [left] = &run.trials[..] else { panic!("{:?}", run.trials) };
     assert!(left.unread.iter().any(|file| file.path.ends_with("trial-0002/intervals.jsonl")), "{:?}", left.unread);
-    assert_eq!(left.detail.stalls.unknown, Some(StallsUnknown::NotRead));
+    assert_eq!(left.detail.stalls.absent, Some(Absent::Damaged { file: "intervals.jsonl" }));
     assert!(left.detail.ledger.is_some() && left.latency.is_some());
 }

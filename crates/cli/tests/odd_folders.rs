@@ -91,7 +91,7 @@ fn a_folder_of_an_older_version_has_all_formats() {
     let lines = run("jsonl");
     assert_eq!(lines.lines().count(), 2);
     let first: serde_json::Value = serde_json::from_str(lines.lines().next().unwrap()).unwrap();
-    assert_eq!((&first["name"], &first["stalls"]["unknown"]), (&"trial-0001".into(), &"no_buckets".into()));
+    assert_eq!((&first["name"], &first["stalls"]["absent"]["reason"]), (&"trial-0001".into(), &"seconds_only".into()));
     let page = fs::read_to_string(old.folder.join("report.html")).unwrap();
     assert!(
         page.contains("How response times are spread") && !page.contains("probe.jsonl\""),
@@ -370,7 +370,7 @@ fn damage_of_the_probe_is_named_and_what_is_left_is_used() {
         copied.damaged(&format!("trial-0001/probe.jsonl: {said}"));
         let trial = copied.trial_json();
         assert_eq!(
-            (&trial["stalls"]["unknown"], &trial["stalls"]["watched_ms"]),
+            (&trial["stalls"]["absent"], &trial["stalls"]["watched_ms"]),
             (&serde_json::Value::Null, &2000.0.into())
         );
         trial
@@ -412,7 +412,7 @@ fn damage_of_the_series_is_named_and_what_is_left_is_used() {
     let intervals = "intervals.jsonl";
     let trial = damage("has 1.0 of the 2.0 s that were measured: the rest is missing", intervals, &keep(2));
     assert_eq!(
-        (&trial["stalls"]["unknown"], &trial["stalls"]["watched_ms"]),
+        (&trial["stalls"]["absent"], &trial["stalls"]["watched_ms"]),
         (&serde_json::Value::Null, &1000.0.into())
     );
     for trial in [
@@ -422,7 +422,7 @@ fn damage_of_the_series_is_named_and_what_is_left_is_used() {
             fs::write(path, fs::read_to_string(path).unwrap().replacen("\n{", "\n?", 1)).unwrap();
         }),
     ] {
-        assert_eq!(trial["stalls"]["unknown"], "not_read");
+        assert_eq!(trial["stalls"]["absent"]["file"], intervals);
         assert_eq!(pages(&trial), (true, Some("intervals.jsonl")));
     }
     damage("has 2 of 4 intervals: the rest is missing", "latency.hdr", &|path| {

@@ -322,7 +322,7 @@ fn a_suspended_generator_blames_no_server() {
         assert!(stalls.stdout.contains("the load generator was suspended"), "{}{}", stalls.stdout, stalls.stderr);
         let stalls: serde_json::Value =
             serde_json::from_str(&place.run(&["stalls", "runs/latest", "--format=json"]).stdout).unwrap();
-        assert_eq!(stalls["trials"][0]["stalls"]["unknown"], "suspended", "{stalls}");
+        assert_eq!(stalls["trials"][0]["stalls"]["absent"]["reason"], "suspended", "{stalls}");
     }
 }
 

@@ -4,7 +4,7 @@ use truetps_analysis::{Absent, TooFewOf};
 
 pub(crate) fn absence(absent: &Absent) -> String {
     match absent {
-        Absent::Damaged { file } => return format!("{file} is damaged"),
+        Absent::Damaged { file } => return format!("{file} is missing or damaged"),
         Absent::Refused { answer } => return answer.clone(),
         Absent::SyncWithoutCall { setting, value } => {
             return format!("with {setting}={value} each write is a sync, without a call that could be counted");
@@ -15,6 +15,9 @@ pub(crate) fn absence(absent: &Absent) -> String {
         Absent::NotReadThroughout => "not read for all of the measure phase",
         Absent::NoTransaction => "no transaction ended",
         Absent::TooFew { of } => too_few(*of),
+        Absent::SecondsOnly => "the record has whole seconds only (an older version)",
+        Absent::TooShort => "the measure phase is shorter than a second",
+        Absent::Suspended => "the load generator was suspended: an apparent stall may be its own",
     }
     .to_owned()
 }
@@ -29,5 +32,6 @@ fn too_few(of: TooFewOf) -> &'static str {
             "MariaDB cuts each wait to whole milliseconds, and these waits were shorter than a few; too few waiting \
              sessions were seen to estimate them"
         }
+        TooFewOf::Transactions => "there are too few transactions to tell a standstill from chance",
     }
 }

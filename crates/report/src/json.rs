@@ -1,10 +1,10 @@
 //! A report as one JSON document: `docs/reference/report.schema.json` describes it.
 
 use serde::Serialize;
-use truetps_analysis::{Analysis, CellDetail, FigureGroup, FigureValues, Ledger, LoadedTrial, Stalls, TopWaits};
+use truetps_analysis::{Absent, Analysis, CellDetail, FigureGroup, FigureValues, Ledger, LoadedTrial, Stall, TopWaits};
 use truetps_plan::Plan;
 use truetps_record::{
-    Configuration, Coupling, DriveMode, GuestFacts, HostFacts, LogVolume, OpenLoop, OtherRun, ServerFacts, TrialRole,
+    Configuration, Coupling, DriveMode, GuestFacts, HostFacts, LogVolume, OtherRun, ServerFacts, TrialRole,
     ValidityWords, printable_json,
 };
 
@@ -76,11 +76,11 @@ struct TrialPart<'a> {
     figures: FigureValues,
     engine: Option<EnginePart<'a>>,
     /// `null` in a closed loop.
-    open_loop: Option<OpenLoop>,
+    open_loop: Option<FigureValues>,
     sustained: Option<bool>,
     /// Why the figures say more about the generator than about the server; `null` where they do not.
     generator_limited: Option<String>,
-    stalls: &'a Stalls,
+    stalls: StallsPart<'a>,
     /// What a transaction cost; `null` where the trial has no figures.
     ledger: Option<&'a Ledger>,
     /// What sessions waited on, longest first; `null` where no wait was seen.
@@ -90,6 +90,23 @@ struct TrialPart<'a> {
     /// Other runs of truetps that put load on the host during this one.
     beside: &'a [OtherRun],
     notes: &'a [String],
+}
+
+/// Stalls and dips of a trial's measure phase.
+#[derive(Serialize)]
+pub(crate) struct StallsPart<'a> {
+    list: &'a [Stall],
+    #[serde(flatten)]
+    figures: FigureValues,
+    /// Why nothing can be said of stalls; `null` where they are known.
+    absent: Option<&'a Absent>,
+}
+
+impl<'a> StallsPart<'a> {
+    pub(crate) fn of(loaded: &'a LoadedTrial) -> Self {
+        let stalls = &loaded.detail.stalls;
+        Self { list: &stalls.list, figures: figures(loaded, FigureGroup::Stalls), absent: stalls.absent.as_ref() }
+    }
 }
 
 /// How a trial was driven.
@@ -166,10 +183,10 @@ fn trial_part(loaded: &LoadedTrial) -> TrialPart<'_> {
         validity: trial.validity.words(),
         figures: figures(loaded, FigureGroup::Own),
         engine: engine_part(loaded),
-        open_loop: measured.and_then(|measured| measured.open_loop),
+        open_loop: measured.and_then(|measured| measured.open_loop).map(|_| figures(loaded, FigureGroup::OpenLoop)),
         sustained: measured.and_then(|measured| measured.sustained),
         generator_limited: measured.and_then(|measured| Some(measured.generator_limited.as_ref()?.to_string())),
-        stalls: &detail.stalls,
+        stalls: StallsPart::of(loaded),
         ledger: detail.ledger.as_ref(),
         waits: detail.top_waits.as_ref().map(TopWaits::bounded),
         logged: trial.logged,

@@ -108,7 +108,7 @@ fn is_sustained(cell: &Cell) -> bool {
     cell.open_loop.as_ref().is_some_and(|open| open.sustained.is_all())
 }
 
-/// `Highest rate that keeps to p99<1s: 4 590 tps (held in all of trial-0007, trial-0009 and trial-0012); at 4 790 tps it did not in 1 of
+/// `Highest rate that keeps to p99<1s: 4 590 tps (held in all of trial-0007, trial-0009 and trial-0012); 4 790 tps failed in 1 of
 /// 3 trials (trial-0011: p99 was 72.679 ms).`
 pub(crate) fn max_rate_line(found: &MaxRate) -> String {
     let mark = |limited: bool| if limited { format!("; {LIMITED}") } else { String::new() };
@@ -120,7 +120,7 @@ pub(crate) fn max_rate_line(found: &MaxRate) -> String {
     let broken = found.broken.as_ref().map_or("no higher one was tried".to_owned(), |broken| {
         let BrokenRate { trial, why, broken: n, of, .. } = broken;
         let (rate, mark) = (format::tps(broken.rate), mark(broken.generator_limited));
-        format!("{rate} tps did not in {n} of {} ({trial}: {why}{mark})", format::trials(*of))
+        format!("{rate} tps failed in {n} of {} ({trial}: {why}{mark})", format::trials(*of))
     });
     format!("Highest rate that is sustained and keeps to {}: {held}; {broken}.", found.slo)
 }
@@ -238,7 +238,7 @@ mod tests {
         assert_eq!(
             max_rate_line(&found),
             "Highest rate that is sustained and keeps to p99<20ms: 4 590 tps (held in all of trial-0004, trial-0006 and trial-0007); \
-             4 790 tps did not in 1 of 3 trials (trial-0005: p99 was 72 ms; generator-limited)."
+             4 790 tps failed in 1 of 3 trials (trial-0005: p99 was 72 ms; generator-limited)."
         );
         (found.held, found.broken) = (None, None);
         assert!(max_rate_line(&found).ends_with("none that was tried; no higher one was tried."));

@@ -112,6 +112,8 @@ fn the_schema_of_a_report_has_all_figures() {
             insert_figures(defs.at(&["engine"]), Of::Engine, is_of(FigureGroup::Engine));
             insert_figures(defs.at(&["cell"]), Of::Cell, Figure::is_of_cell);
             insert_figures(defs.at(&["open_loop_cell"]), Of::Cell, is_of(FigureGroup::OpenLoop));
+            insert_figures(defs.at(&["open_loop"]), Of::Trial, is_of(FigureGroup::OpenLoop));
+            insert_figures(defs.at(&["stalls"]), Of::Trial, is_of(FigureGroup::Stalls));
         })
     });
 }
@@ -122,6 +124,16 @@ fn the_schema_of_a_comparison_has_all_figures() {
         schema(text, |schema| {
             schema.at(&["$defs", "line", "properties", "figure"]).insert("enum", keys(Figure::compared()));
         })
+    });
+}
+
+#[test]
+fn the_schema_of_a_list_of_stalls_has_all_figures() {
+    check("stalls.schema.json", |text| {
+        let mut schema = serde_json::from_str(text).unwrap();
+        let stalls = Ordered::at(&mut schema, &["$defs", "stalls"]);
+        insert_figures(stalls, Of::Trial, |figure| figure.group() == FigureGroup::Stalls);
+        serde_json::to_string_pretty(&schema).unwrap() + "\n"
     });
 }
 
@@ -201,8 +213,8 @@ fn documents_have_all_figures() {
         let is_there = match figure.group() {
             FigureGroup::Own => has(&json, "/trials/0") && has(&json, "/analysis/cells/0"),
             FigureGroup::Engine => has(&json, "/trials/0/engine") && has(&json, "/analysis/cells/0"),
-            FigureGroup::OpenLoop => has(&open, "/analysis/cells/0/open_loop"),
-            FigureGroup::Stalls => has(&json, "/cell_details/0"),
+            FigureGroup::OpenLoop => has(&open, "/trials/0/open_loop") && has(&open, "/analysis/cells/0/open_loop"),
+            FigureGroup::Stalls => has(&json, "/trials/0/stalls") && has(&json, "/cell_details/0"),
             FigureGroup::Cpu | FigureGroup::Ledger => lines.iter().any(|line| line["key"] == key),
         };
         assert!(is_there, "{key}");

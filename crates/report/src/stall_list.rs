@@ -1,12 +1,16 @@
 //! Where throughput broke down, and what the server waited on at the same time, in every format.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
-use truetps_analysis::{Figure, LoadedTrial, Stall, StallKind, Stalls, StallsUnknown, TrialDetail, WaitSource};
+use truetps_analysis::{Figure, LoadedTrial, Stall, StallKind, TrialDetail, WaitSource};
 use truetps_archive::Run;
 use truetps_record::{Configuration, Trial, TrialRole, Validity, printable_json};
 
+use crate::absence::absence;
 use crate::csv_rows::CsvRows;
 use crate::document::{Block, Document, DocumentSection, DocumentTable, TableEntry, Tone};
+use crate::json::StallsPart;
 use crate::stalls::{OUTAGE, coincident_text, kind, seconds};
 use crate::{DOCUMENT_VERSION, TextScreen, format, markdown, text};
 
@@ -57,7 +61,7 @@ struct JsonDocument<'a> {
 struct JsonTrial<'a> {
     name: &'a str,
     configuration: &'a Configuration,
-    stalls: &'a Stalls,
+    stalls: StallsPart<'a>,
 }
 
 /// An indented JSON document that ends with a line feed.
@@ -65,7 +69,7 @@ pub fn stalls_json(run: &Run) -> String {
     let trials = run.trials.iter().map(|one| JsonTrial {
         name: &one.trial.name,
         configuration: &one.trial.configuration,
-        stalls: &one.detail.stalls,
+        stalls: StallsPart::of(one),
     });
     let unread = run.all_unread().map(|unread| unread.what.as_str()).collect();
     let document = JsonDocument { schema_version: DOCUMENT_VERSION, trials: trials.collect(), unread };
@@ -93,7 +97,7 @@ fn mark(trial: &Trial) -> String {
 
 fn facts(run: &Run) -> Vec<(&'static str, String)> {
     let trials = &run.trials;
-    let known: Vec<_> = trials.iter().filter(|one| one.detail.stalls.unknown.is_none()).collect();
+    let known: Vec<_> = trials.iter().filter(|one| one.detail.stalls.absent.is_none()).collect();
     let summary = truetps_analysis::cell_detail(&known);
     let mut facts = vec![("Stalls", crate::comparison::stalls_of(&summary))];
     let dips = summary.get(Figure::Dips).unwrap_or(0.0);
@@ -107,17 +111,12 @@ fn facts(run: &Run) -> Vec<(&'static str, String)> {
     // A trial with a stall has the note in its heading.
     let without = trials.iter().filter(|one| !one.trial.validity.is_valid() && one.detail.stalls.list.is_empty());
     facts.extend(without.map(|one| ("Note", format!("{}{}", one.trial.name, mark(&one.trial)))));
-    let unknown = |why: StallsUnknown| trials.iter().filter(|one| one.detail.stalls.unknown == Some(why)).count();
-    for (why, text) in [
-        (StallsUnknown::NoBuckets, "recorded whole seconds only: stalls are unknown"),
-        (StallsUnknown::TooFew, "had too few transactions to tell a standstill from chance"),
-        (StallsUnknown::NotRead, "left no readable record of the intervals"),
-        (StallsUnknown::TooShort, "measured too briefly to tell stalls from the usual throughput"),
-    ] {
-        if unknown(why) > 0 {
-            facts.push(("Note", format!("{} {text}", format::trials(unknown(why)))));
-        }
+    let mut unknown = BTreeMap::<_, usize>::new();
+    for why in trials.iter().filter_map(|one| one.detail.stalls.absent.as_ref()) {
+        *unknown.entry(absence(why)).or_default() += 1;
     }
+    let note = |(why, number)| ("Note", format!("stalls of {} are not known: {why}", format::trials(number)));
+    facts.extend(unknown.into_iter().map(note));
     if trials.iter().any(|one| !one.detail.stalls.list.is_empty()) {
         facts.push(("Starts", "count from the first transaction of a trial, its warm-up included".to_owned()));
     }

@@ -1,8 +1,8 @@
 //! Stalls and dips in words and tables: when, how long, how deep, and what the server did at the same time.
 
 use truetps_analysis::{
-    Absent, Cell, CellDetail, Coincident, Figure, LoadedTrial, SignUnit, SignalChange, Stall, StallKind, StallsUnknown,
-    Telling, Wait, WaitClass, cell_detail,
+    Absent, Cell, CellDetail, Coincident, Figure, LoadedTrial, SignUnit, SignalChange, Stall, StallKind, Telling, Wait,
+    WaitClass, cell_detail,
 };
 
 use crate::ReportInput;
@@ -28,13 +28,12 @@ pub(crate) fn fact(input: &ReportInput<'_>) -> Option<String> {
     let valid = valid(input);
     let summary = cell_detail(&valid);
     if summary.trials_watched == 0 {
-        let first = valid.first()?;
-        return Some(format!("not known: {}", first.detail.stalls.unknown.map_or("", unknown)));
+        return Some(format!("not known: {}", absence(valid.first()?.detail.stalls.absent.as_ref()?)));
     }
     let sum = |figure| summary.get(figure).unwrap_or(0.0);
     let (stalled, all, dips) = (sum(Figure::Stalled), sum(Figure::Watched), sum(Figure::Dips) as u64);
     let dips = if dips == 0 { String::new() } else { format!("; {}", format::plural(dips, "dip")) };
-    let watched: Vec<_> = valid.iter().filter(|one| one.detail.stalls.unknown.is_none()).collect();
+    let watched: Vec<_> = valid.iter().filter(|one| one.detail.stalls.absent.is_none()).collect();
     let longest = watched.iter().flat_map(|one| one.detail.stalls.stalls().map(move |stall| (one, stall)));
     let Some((of, longest)) = longest.max_by(|(_, one), (_, other)| one.length_ms.total_cmp(&other.length_ms)) else {
         return Some(format!("none in {}{dips}", seconds(all)));
@@ -67,16 +66,6 @@ fn has_stalled(one: &LoadedTrial) -> bool {
 /// Trials that are evidence.
 fn valid<'a>(input: &ReportInput<'a>) -> Vec<&'a LoadedTrial> {
     input.run.trials.iter().filter(|one| one.trial.validity.is_valid()).collect()
-}
-
-pub(crate) fn unknown(why: StallsUnknown) -> &'static str {
-    match why {
-        StallsUnknown::NoBuckets => "the record has whole seconds only (an older version)",
-        StallsUnknown::Suspended => "the load generator was suspended: an apparent stall may be its own",
-        StallsUnknown::NotRead => "the record of the intervals could not be read",
-        StallsUnknown::TooShort => "the measure phase is shorter than a second",
-        StallsUnknown::TooFew => "there are too few transactions to tell a standstill from chance",
-    }
 }
 
 /// `1.9 s`, `41.3 s`, `300 s`.
