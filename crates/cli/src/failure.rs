@@ -5,6 +5,7 @@ use std::fmt;
 use truetps_lab::LabError;
 
 use crate::exit::Exit;
+use crate::print_message;
 
 #[derive(Debug)]
 pub(crate) struct CommandFailure {
@@ -27,6 +28,12 @@ impl CommandFailure {
     /// The user interrupted the command.
     pub(crate) fn interrupted(message: impl fmt::Display) -> Self {
         Self { exit: Exit::Interrupted, message: message.to_string(), hint: None }
+    }
+
+    /// Shows it; returns the exit code.
+    pub(crate) fn print(self) -> Exit {
+        print_message(&self.to_string());
+        self.exit
     }
 
     pub(crate) fn hint(mut self, hint: impl Into<Option<String>>) -> Self {

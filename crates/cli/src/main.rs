@@ -16,6 +16,7 @@ mod plans;
 mod probe_text;
 mod progress;
 mod progress_line;
+mod running_trial;
 mod signals;
 mod site;
 mod times;
@@ -31,6 +32,7 @@ use truetps_report::{printable_lines, printable_text};
 
 use crate::args::{Cli, PlanCommand, TruetpsCommand};
 use crate::exit::Exit;
+use crate::failure::CommandFailure;
 
 fn main() -> ExitCode {
     signals::outlive_file_limits();
@@ -41,10 +43,7 @@ fn main() -> ExitCode {
     let cli = match Cli::try_parse().map_err(|error| other_programs_words::explain(error, typed.as_deref())) {
         Ok(cli) => cli,
         Err(Ok(error)) => error.exit(),
-        Err(Err(failure)) => {
-            print_message(&failure.to_string());
-            return failure.exit.into();
-        }
+        Err(Err(failure)) => return failure.print().into(),
     };
     let result = match cli.command {
         TruetpsCommand::Sweep(args) => commands::sweep::run(&args),
@@ -65,11 +64,7 @@ fn main() -> ExitCode {
         TruetpsCommand::Slap { arguments } => return compat::run(Personality::Slap, arguments),
         TruetpsCommand::Mtls { arguments } => return compat::run(Personality::Mtls, arguments),
     };
-    let exit = result.unwrap_or_else(|failure| {
-        print_message(&failure.to_string());
-        failure.exit
-    });
-    exit.into()
+    result.unwrap_or_else(CommandFailure::print).into()
 }
 
 /// Tells the user something, on stderr: lines of text, in which names of a plan or words of a server have no way to move a

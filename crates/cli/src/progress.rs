@@ -1,19 +1,19 @@
 //! Progress on stderr: one line that is written over where stderr is a terminal, one line a trial where it is not.
 
 use std::io::IsTerminal;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use truetps_analysis::{LiveProbe, LiveStalls, StallsSoFar};
+use truetps_analysis::StallsSoFar;
 use truetps_compat::InterruptMessages;
 use truetps_lab::{ExperimentEvent, Listener};
-use truetps_record::{Interval, Suspension, Trial};
-use truetps_recording::{TrialEvent, TrialPlace, other_run_warning};
+use truetps_record::{Interval, Trial};
+use truetps_recording::{TrialEvent, TrialPlace};
 use truetps_report::{format, printable};
 
 use crate::answer::terminal_columns;
 use crate::progress_line::ProgressLine;
+use crate::running_trial::{RunningTrial, lasting_line, trial_label, update_farewell};
 use crate::{print_message, say_raw};
 
 /// The line is written over at most this often.
@@ -26,22 +26,14 @@ pub(crate) struct Progress {
     drawn: Option<Instant>,
     /// Text that the signal handlers print.
     farewell: Arc<InterruptMessages>,
-    stalls: LiveStalls,
-    probe: LiveProbe,
+    trial: RunningTrial,
 }
 
 impl Progress {
     pub(crate) fn new() -> Self {
         let quiet = std::env::var_os("TRUETPS_NO_PROGRESS").is_some_and(|value| !value.is_empty());
         let live = std::io::stderr().is_terminal() && !quiet;
-        Self {
-            live,
-            line_is_up: false,
-            drawn: None,
-            farewell: Arc::default(),
-            stalls: LiveStalls::default(),
-            probe: LiveProbe::default(),
-        }
+        Self { live, line_is_up: false, drawn: None, farewell: Arc::default(), trial: RunningTrial::default() }
     }
 
     /// The same, which keeps these words true.
@@ -49,14 +41,6 @@ impl Progress {
         let mut progress = Self::new();
         progress.farewell = farewell;
         progress
-    }
-
-    /// A run has begun to change an external server.
-    fn journal(&mut self, path: &Path) {
-        self.print_line(&format!("original settings saved to {}", path.display()));
-        let clear = if self.live { "\r\x1b[K" } else { "" };
-        let (first, second) = farewell_of_journal(path, clear);
-        self.farewell.set(first, second);
     }
 
     /// Writes over the line, where there is one.
@@ -85,32 +69,24 @@ impl Progress {
     }
 
     fn trial_event(&mut self, place: TrialPlace<'_>, event: TrialEvent<'_>) {
+        self.trial.event(event);
         match event {
             TrialEvent::Begins => {
-                self.trial_begins();
                 let TrialPlace { trial, index, of, left } = place;
                 let left = format::duration(left.unwrap_or_default());
                 self.draw(&format!("[{}/{of}] {}  starting  left {left}", index + 1, trial.configuration));
             }
             TrialEvent::Interval(interval, _) => self.interval(place, interval),
-            TrialEvent::Sample(header, sample) => {
-                self.probe.sample(header, sample);
-            }
-            TrialEvent::OtherRun(other) => self.print_line(&format!("warning: {}", other_run_warning(other))),
-            TrialEvent::Suspended(suspension) => {
-                self.stalls.suspended(suspension);
-                self.probe.suspended(suspension);
-                self.print_line(&format!("warning: {}", suspended(suspension)));
-            }
             TrialEvent::Ends(trial) => self.trial_ends(place, trial),
+            TrialEvent::Sample(..) | TrialEvent::OtherRun(_) | TrialEvent::Suspended(_) => {}
         }
     }
 
     fn interval(&mut self, place: TrialPlace<'_>, interval: &Interval) {
         let TrialPlace { trial, index, of, left } = place;
-        let stalls = self.stalls.interval(interval);
+        let stalls = self.trial.stalls.interval(interval);
         let number = format!("[{}/{of}]", index + 1);
-        let probe = self.probe.now(interval.start_ms + interval.length_ms);
+        let probe = self.trial.probe.now(interval.start_ms + interval.length_ms);
         let line = ProgressLine::of(interval, stalls, &probe).placed(
             &number,
             &trial.configuration.to_string(),
@@ -119,14 +95,9 @@ impl Progress {
         self.draw(&line.fitting(columns()));
     }
 
-    /// What is known of a trial is of that one alone.
-    fn trial_begins(&mut self) {
-        (self.stalls, self.probe) = (LiveStalls::default(), LiveProbe::default());
-    }
-
     /// `  2 stalls, longest 1.90 s`; nothing where there was none.
     fn stalls_text(&self) -> String {
-        match self.stalls.in_the_end() {
+        match self.trial.stalls.in_the_end() {
             StallsSoFar { count: 0, .. } => String::new(),
             StallsSoFar { count, longest_ms, .. } => {
                 let longest = format::duration_us(longest_ms * 1e3);
@@ -136,37 +107,21 @@ impl Progress {
     }
 
     fn trial_ends(&mut self, place: TrialPlace<'_>, trial: &Trial) {
-        let TrialPlace { index, of, left, .. } = place;
-        let place = format!("[{}/{of}] {} block {} {}", index + 1, trial.name, trial.block + 1, trial.configuration);
-        if let Some(reason) = trial.validity.reason() {
-            self.print_line(&format!("{place}  NOT VALID: {reason}"));
-            return;
-        }
-        if self.live {
+        // An invalid trial has a line of its own.
+        if self.live || trial.validity.reason().is_some() {
             return;
         }
         let Some(measured) = &trial.measured else { return };
         let p99 =
             measured.response.response_us_p99.map_or(String::new(), |us| format!("  p99 {}", format::duration_us(us)));
-        let (tps, left) = (format::tps(measured.tps) + " tps", format::duration(left.unwrap_or_default()));
+        let (tps, left) = (format::tps(measured.tps) + " tps", format::duration(place.left.unwrap_or_default()));
         let sustained =
             measured.sustained.map_or("", |kept_up| if kept_up { "  sustained" } else { "  NOT SUSTAINED" });
         let limited = measured.generator_limited.as_ref().map_or("", |_| "  generator-limited");
         let (failed, stalls) = (measured.counts.failed, self.stalls_text());
-        self.print_line(&format!("{place}  {tps}{p99}{stalls}{sustained}{limited}  failed {failed}  left {left}"));
+        let label = trial_label(place, trial);
+        self.print_line(&format!("{label}  {tps}{p99}{stalls}{sustained}{limited}  failed {failed}  left {left}"));
     }
-}
-
-/// Text printed on the first and second Ctrl-C while this journal is open. `clear` clears the line first.
-pub(crate) fn farewell_of_journal(path: &Path, clear: &str) -> (String, String) {
-    let restore = format!("truetps server restore --journal '{}'", path.display());
-    (
-        format!(
-            "{clear}ending, and restoring the original settings; Ctrl-C once more leaves now, then run: \
-            {restore}\n"
-        ),
-        format!("{clear}not restored; run: {restore}\n"),
-    )
 }
 
 /// What fits in a line of the terminal. The last column stays free: some terminals go to the next line after it.
@@ -176,9 +131,11 @@ fn columns() -> usize {
 
 impl Listener for Progress {
     fn event(&mut self, event: &ExperimentEvent<'_>) {
+        if let Some(line) = lasting_line(event) {
+            self.print_line(&line);
+        }
+        update_farewell(&self.farewell, event, if self.live { "\r\x1b[K" } else { "" });
         match event {
-            ExperimentEvent::Journal(path) => self.journal(path),
-            ExperimentEvent::PutBack => self.farewell.set(String::new(), String::new()),
             ExperimentEvent::Preparing(step) if self.live => self.draw(step),
             ExperimentEvent::Preparing(step) => self.print_line(step),
             ExperimentEvent::Loading { rows, of } => {
@@ -187,15 +144,9 @@ impl Listener for Progress {
                 }
             }
             ExperimentEvent::Trial(place, event) => self.trial_event(*place, *event),
-            ExperimentEvent::Warning(text) => self.print_line(&format!("warning: {text}")),
+            ExperimentEvent::Journal(_) | ExperimentEvent::PutBack | ExperimentEvent::Warning(_) => {}
         }
     }
-}
-
-/// The line about a suspension during the trial.
-pub(crate) fn suspended(suspension: Suspension) -> String {
-    let length = format::duration_us(suspension.length_ms * 1e3);
-    format!("the load generator was suspended for {length}: this trial is invalid")
 }
 
 impl Drop for Progress {
@@ -217,7 +168,7 @@ mod tests {
         for second in 0..4 {
             let counts = Counts { in_flight: 4, ..Counts::default() };
             let interval = Interval::of_counts(Phase::Measure, f64::from(second) * 1e3, 1e3, counts);
-            let so_far = progress.stalls.interval(&Interval { buckets: vec![0; 10], ..interval });
+            let so_far = progress.trial.stalls.interval(&Interval { buckets: vec![0; 10], ..interval });
             assert_eq!(so_far.count, 0);
         }
         assert_eq!(progress.stalls_text(), "  1 stall, longest 4.00 s");

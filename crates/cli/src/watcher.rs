@@ -7,10 +7,11 @@ use truetps_compat::InterruptMessages;
 use truetps_lab::{ExperimentEvent, Listener, ServerSource};
 
 use crate::failure::CommandFailure;
+use crate::live_view::LiveViewOpener;
 use crate::progress::Progress;
+use crate::signals;
 use crate::site::RunSite;
-use crate::ui::{self, Ui};
-use crate::{say_raw, signals};
+use crate::ui::Ui;
 
 /// A line, or a picture.
 pub(crate) enum ProgressWatcher {
@@ -27,29 +28,15 @@ impl ProgressWatcher {
     ) -> Result<(Arc<AtomicBool>, Self), CommandFailure> {
         let farewell = Arc::new(InterruptMessages::default());
         if as_picture {
-            return Self::picture(title, farewell);
+            let views = LiveViewOpener::listen(farewell)?;
+            let picture = views.open(title)?;
+            return Ok((views.stop, Self::Picture(Box::new(picture))));
         }
         if let ServerSource::Private { .. } = site.place() {
             return Ok((signals::stop_flag()?, Self::Line(Box::new(Progress::new()))));
         }
         let stop = signals::stop_flag_that_answers(Arc::clone(&farewell))?;
         Ok((stop, Self::Line(Box::new(Progress::with_farewell(farewell)))))
-    }
-
-    /// Words on stderr would be drawn over: they wait until the picture is gone.
-    fn picture(title: &str, farewell: Arc<InterruptMessages>) -> Result<(Arc<AtomicBool>, Self), CommandFailure> {
-        let shared = ui::prepare(title)?;
-        let (first, second) = (Arc::clone(&shared), Arc::clone(&shared));
-        let (its_first, its_second) = (Arc::clone(&farewell), Arc::clone(&farewell));
-        let stop = signals::stop_flag_that_does(
-            move || first.notice(its_first.first().trim_end()),
-            move || {
-                second.leave();
-                say_raw(&its_second.second());
-            },
-        )?;
-        let picture = Ui::start(shared, farewell, Arc::clone(&stop))?;
-        Ok((stop, Self::Picture(Box::new(picture))))
     }
 }
 

@@ -6,27 +6,24 @@ use std::sync::Arc;
 
 use truetps_compat::{CompatEnv, InterruptMessages};
 
+use crate::failure::CommandFailure;
 use crate::live_view::LiveViewOpener;
-use crate::print_message;
 
 /// Runs one of the programs; its name is the first argument.
-pub(super) fn run(program: fn(Vec<OsString>, &mut CompatEnv<'_>) -> u8, arguments: Vec<OsString>) -> ExitCode {
+pub(super) fn run(
+    program: fn(Vec<OsString>, &mut CompatEnv<'_>) -> u8,
+    arguments: Vec<OsString>,
+) -> Result<ExitCode, CommandFailure> {
     let farewell = Arc::new(InterruptMessages::default());
-    let views = match LiveViewOpener::listen(Arc::clone(&farewell)) {
-        Ok(views) => views,
-        Err(failure) => {
-            print_message(&failure.to_string());
-            return failure.exit.into();
-        }
-    };
+    let views = LiveViewOpener::listen(Arc::clone(&farewell))?;
     let mut world = CompatEnv {
         environment: &|name| std::env::var_os(name),
         cores: std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32),
         stop: Arc::clone(&views.stop),
         farewell,
-        live_view: &|title| views.open(title),
+        live_view: &|title| views.open_for_program(title),
         out: &mut std::io::stdout().lock(),
         err: &mut std::io::stderr(),
     };
-    ExitCode::from(program(arguments, &mut world))
+    Ok(ExitCode::from(program(arguments, &mut world)))
 }

@@ -34,7 +34,7 @@ pub(crate) fn called(mut arguments: Vec<OsString>) -> Option<(Personality, Vec<O
 }
 
 pub(crate) fn run(personality: Personality, arguments: Vec<OsString>) -> ExitCode {
-    match personality {
+    let ran = match personality {
         Personality::Sysbench => {
             // How many connections a script makes is its own business.
             raise_open_files_to_hard();
@@ -42,7 +42,8 @@ pub(crate) fn run(personality: Personality, arguments: Vec<OsString>) -> ExitCod
         }
         Personality::Slap => classics::run(run_slap, arguments),
         Personality::Mtls => classics::run(run_mtls, arguments),
-    }
+    };
+    ran.unwrap_or_else(|failure| failure.print().into())
 }
 
 #[cfg(test)]

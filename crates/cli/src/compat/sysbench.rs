@@ -7,28 +7,23 @@ use std::time::{Duration, Instant};
 
 use truetps_sysbench::Interrupt;
 
+use crate::failure::CommandFailure;
 use crate::live_view::LiveViewOpener;
 use crate::print_message;
 use crate::signals::leave_now;
 
-pub(super) fn run(arguments: Vec<OsString>) -> ExitCode {
-    let views = match LiveViewOpener::listen(Arc::default()) {
-        Ok(views) => views,
-        Err(failure) => {
-            print_message(&failure.to_string());
-            return failure.exit.into();
-        }
-    };
+pub(super) fn run(arguments: Vec<OsString>) -> Result<ExitCode, CommandFailure> {
+    let views = LiveViewOpener::listen(Arc::default())?;
     let world = truetps_sysbench::SysbenchEnv {
         environment: &|name| std::env::var_os(name),
         cores: std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32),
         interrupt: Interrupt::new(Arc::clone(&views.stop)),
         server_warning: truetps_lab::replication_warning,
-        live_view: &|title| views.open(title),
+        live_view: &|title| views.open_for_program(title),
     };
     let watched = world.interrupt.clone();
     std::thread::spawn(move || leave_if_interrupt_is_ignored(&watched));
-    ExitCode::from(truetps_sysbench::run_program(arguments, &world))
+    Ok(ExitCode::from(truetps_sysbench::run_program(arguments, &world)))
 }
 
 /// A script may ignore the interrupt and run for ever: then the program ends without it.

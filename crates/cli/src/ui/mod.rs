@@ -5,6 +5,7 @@
 
 mod ansi;
 mod chart;
+mod held_output;
 mod look;
 mod model;
 mod panels;
@@ -16,7 +17,6 @@ mod wish;
 
 use std::io::IsTerminal;
 use std::os::unix::net::UnixStream;
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -26,11 +26,13 @@ use std::time::{Duration, Instant};
 use ratatui::buffer::Buffer;
 use truetps_compat::InterruptMessages;
 use truetps_lab::{ExperimentEvent, Listener};
-use truetps_recording::{TrialEvent, other_run_warning};
+use truetps_recording::{TrialEvent, TrialListener, TrialPlace};
 
 use crate::failure::CommandFailure;
 use crate::print_message;
-use crate::progress::{Progress, farewell_of_journal};
+use crate::progress::Progress;
+use crate::running_trial::{lasting_line, update_farewell};
+use crate::ui::held_output::HeldOutput;
 use crate::ui::look::Palette;
 use crate::ui::model::{LiveWatch, Model};
 use crate::ui::picture::{Moment, PictureView, draw};
@@ -51,6 +53,8 @@ pub(crate) struct SharedPicture {
     screen: TerminalScreen,
     watch: Mutex<LiveWatch>,
     kept: Mutex<HeldLines>,
+    /// Of a program that prints while the picture is shown.
+    output: HeldOutput,
 }
 
 /// Lines that came while the picture was there.
@@ -78,9 +82,16 @@ impl SharedPicture {
         }
     }
 
-    /// Takes the picture away for good, and says what was kept.
+    /// Holds back, until the picture is closed, what this process prints to the picture's terminal.
+    pub(crate) fn hold_output(&self) -> Result<(), CommandFailure> {
+        let cannot = |error| CommandFailure::failed(format!("--ui: cannot hold the output back: {error}"));
+        self.output.hold().map_err(cannot)
+    }
+
+    /// Closes the picture for good; prints the output that was held back and the lines that were kept.
     pub(crate) fn leave(&self) {
         self.screen.leave();
+        self.output.release();
         let kept = std::mem::take(&mut *held(&self.kept));
         kept.lines.iter().for_each(|line| print_message(&format!("{line}\n")));
         if kept.dropped > 0 {
@@ -107,7 +118,8 @@ pub(crate) fn check() -> Result<(), CommandFailure> {
 pub(crate) fn prepare(title: &str) -> Result<Arc<SharedPicture>, CommandFailure> {
     let screen = TerminalScreen::of_stderr()
         .map_err(|error| CommandFailure::failed(format!("--ui: cannot use the terminal: {error}")))?;
-    Ok(Arc::new(SharedPicture { screen, watch: Mutex::new(LiveWatch::new(title)), kept: Mutex::default() }))
+    let watch = Mutex::new(LiveWatch::new(title));
+    Ok(Arc::new(SharedPicture { screen, watch, kept: Mutex::default(), output: HeldOutput::default() }))
 }
 
 /// The picture, from here to its drop.
@@ -152,12 +164,6 @@ impl Ui {
         let line = Progress::with_farewell(Arc::clone(&farewell));
         Ok(Self { shared, farewell, line, wake: Some(wake), ended })
     }
-
-    fn journal(&self, path: &Path) {
-        self.shared.keep(&format!("original settings saved to {}", path.display()));
-        let (first, second) = farewell_of_journal(path, "");
-        self.farewell.set(first, second);
-    }
 }
 
 impl Listener for Ui {
@@ -166,23 +172,18 @@ impl Listener for Ui {
             self.shared.leave();
             return self.line.event(event);
         }
-        match event {
-            ExperimentEvent::Journal(path) => self.journal(path),
-            ExperimentEvent::PutBack => self.farewell.set(String::new(), String::new()),
-            ExperimentEvent::Warning(text) => self.shared.keep(&format!("warning: {text}")),
-            ExperimentEvent::Trial(_, TrialEvent::OtherRun(other)) => {
-                self.shared.keep(&format!("warning: {}", other_run_warning(other)));
-            }
-            ExperimentEvent::Trial(place, TrialEvent::Ends(trial)) => {
-                if let Some(reason) = trial.validity.reason() {
-                    let (number, of) = (place.index + 1, place.of);
-                    let place = format!("[{number}/{of}] {} block {}", trial.name, trial.block + 1);
-                    self.shared.keep(&format!("{place} {}  NOT VALID: {reason}", trial.configuration));
-                }
-            }
-            _ => {}
+        self.shared.output.trim();
+        if let Some(line) = lasting_line(event) {
+            self.shared.keep(&line);
         }
+        update_farewell(&self.farewell, event, "");
         held(&self.shared.watch).event(event);
+    }
+}
+
+impl TrialListener for Ui {
+    fn trial_event(&mut self, place: TrialPlace<'_>, event: TrialEvent<'_>) {
+        self.event(&ExperimentEvent::Trial(place, event));
     }
 }
 

@@ -3,13 +3,13 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use truetps_analysis::{LiveProbe, LiveStall, LiveStalls, ProbeNow, StallsSoFar};
+use truetps_analysis::{LiveStall, ProbeNow, StallsSoFar};
 use truetps_lab::ExperimentEvent;
 use truetps_record::{BUCKET_MS, Interval, Phase, Trial, TrialRole};
-use truetps_recording::{TrialEvent, TrialPlace, other_run_warning};
+use truetps_recording::{TrialEvent, TrialPlace};
 use truetps_report::format;
 
-use crate::progress::suspended;
+use crate::running_trial::{RunningTrial, trial_warning};
 
 /// No terminal has more columns than that.
 const STEPS_MAX: usize = 1000;
@@ -92,8 +92,7 @@ pub(crate) struct Model {
 /// The model with what finds out what is in it.
 pub(crate) struct LiveWatch {
     pub(crate) model: Model,
-    stalls: LiveStalls,
-    probe: LiveProbe,
+    trial: RunningTrial,
 }
 
 impl LiveWatch {
@@ -107,7 +106,7 @@ impl LiveWatch {
             begun: Instant::now(),
             version: 0,
         };
-        Self { model, stalls: LiveStalls::default(), probe: LiveProbe::default() }
+        Self { model, trial: RunningTrial::default() }
     }
 
     pub(crate) fn event(&mut self, event: &ExperimentEvent<'_>) {
@@ -124,6 +123,10 @@ impl LiveWatch {
     }
 
     fn trial_event(&mut self, place: TrialPlace<'_>, event: TrialEvent<'_>) {
+        self.trial.event(event);
+        if let Some(warning) = trial_warning(event) {
+            self.warn(warning);
+        }
         match event {
             TrialEvent::Begins => self.begins(place),
             TrialEvent::Interval(interval, _) => {
@@ -133,20 +136,14 @@ impl LiveWatch {
                 self.model.doing = None;
                 self.interval(interval, place.left.unwrap_or_default());
             }
-            TrialEvent::Sample(header, sample) => {
-                self.probe.sample(header, sample);
+            TrialEvent::Sample(_, sample) => {
                 if let Some(running) = &mut self.model.running {
                     let end_ms = running.last.as_ref().map_or(f64::MIN, |last| last.start_ms + last.length_ms);
-                    running.probe = self.probe.now(end_ms.max(sample.at_ms));
+                    running.probe = self.trial.probe.now(end_ms.max(sample.at_ms));
                 }
             }
-            TrialEvent::OtherRun(other) => self.warn(format!("warning: {}", other_run_warning(other))),
-            TrialEvent::Suspended(suspension) => {
-                self.stalls.suspended(suspension);
-                self.probe.suspended(suspension);
-                self.warn(format!("warning: {}", suspended(suspension)));
-            }
             TrialEvent::Ends(trial) => self.ends(place, trial),
+            TrialEvent::OtherRun(_) | TrialEvent::Suspended(_) => {}
         }
     }
 
@@ -164,7 +161,7 @@ impl LiveWatch {
     }
 
     fn begins(&mut self, place: TrialPlace<'_>) {
-        (self.stalls, self.probe) = (LiveStalls::default(), LiveProbe::default());
+        self.trial = RunningTrial::default();
         self.doing("starting the trial".to_owned());
         self.model.running = Some(Running {
             configuration: place.trial.configuration.to_string(),
@@ -181,15 +178,15 @@ impl LiveWatch {
         running.failed += interval.counts.failed;
         // The drain counts for nothing: what was before it stays.
         if interval.phase == Phase::Drain {
-            self.stalls.interval(interval);
+            self.trial.stalls.interval(interval);
             return self.doing("the last transactions end".to_owned());
         }
-        running.so_far = self.stalls.interval(interval);
-        running.stalls = self.stalls.stalls().collect();
+        running.so_far = self.trial.stalls.interval(interval);
+        running.stalls = self.trial.stalls.stalls().collect();
         if interval.phase == Phase::Measure {
             running.measured = running.so_far;
         }
-        running.probe = self.probe.now(interval.start_ms + interval.length_ms);
+        running.probe = self.trial.probe.now(interval.start_ms + interval.length_ms);
         let phase = interval.phase;
         let whole = ChartStep { start_ms: interval.start_ms, length_ms: interval.length_ms, tps: interval.tps, phase };
         push(&mut running.seconds, whole, STEPS_MAX);
@@ -215,7 +212,7 @@ impl LiveWatch {
         self.doing("the trial is over".to_owned());
         let measured = trial.measured.as_ref();
         let running = self.model.running.as_mut().filter(|running| running.index == index);
-        let stalls = running.as_ref().map_or_else(StallsSoFar::default, |_| self.stalls.in_the_end());
+        let stalls = running.as_ref().map_or_else(StallsSoFar::default, |_| self.trial.stalls.in_the_end());
         if let Some(running) = running {
             (running.left, running.over) = (left, true);
             running.measured = stalls;

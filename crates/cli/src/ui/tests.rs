@@ -290,6 +290,7 @@ fn a_panic_leaves_the_terminal_before_its_message() {
         screen,
         watch: std::sync::Mutex::new(LiveWatch::new("x")),
         kept: std::sync::Mutex::default(),
+        output: super::HeldOutput::default(),
     });
     assert!(shared.screen.show());
     super::leave_on_panic(&shared);

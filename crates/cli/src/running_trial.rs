@@ -1,0 +1,78 @@
+//! What each view of a run derives from the events of a trial: its stalls and waits so far, and the lines that stay.
+
+use truetps_analysis::{LiveProbe, LiveStalls};
+use truetps_compat::InterruptMessages;
+use truetps_lab::ExperimentEvent;
+use truetps_record::{Suspension, Trial};
+use truetps_recording::{TrialEvent, TrialPlace, other_run_warning};
+use truetps_report::format;
+
+/// Stalls and last readings of one trial.
+#[derive(Default)]
+pub(crate) struct RunningTrial {
+    pub(crate) stalls: LiveStalls,
+    pub(crate) probe: LiveProbe,
+}
+
+impl RunningTrial {
+    /// Intervals are given to `stalls` directly, which returns the stalls so far.
+    pub(crate) fn event(&mut self, event: TrialEvent<'_>) {
+        match event {
+            TrialEvent::Begins => *self = Self::default(),
+            TrialEvent::Sample(header, sample) => {
+                self.probe.sample(header, sample);
+            }
+            TrialEvent::Suspended(suspension) => {
+                self.stalls.suspended(suspension);
+                self.probe.suspended(suspension);
+            }
+            TrialEvent::Interval(..) | TrialEvent::OtherRun(_) | TrialEvent::Ends(_) => {}
+        }
+    }
+}
+
+/// The line of an event that stays readable after the view has changed.
+pub(crate) fn lasting_line(event: &ExperimentEvent<'_>) -> Option<String> {
+    match event {
+        ExperimentEvent::Journal(path) => Some(format!("original settings saved to {}", path.display())),
+        ExperimentEvent::Warning(text) => Some(format!("warning: {text}")),
+        ExperimentEvent::Trial(place, TrialEvent::Ends(trial)) => {
+            let reason = trial.validity.reason()?;
+            Some(format!("{}  NOT VALID: {reason}", trial_label(*place, trial)))
+        }
+        ExperimentEvent::Trial(_, event) => trial_warning(*event),
+        ExperimentEvent::PutBack | ExperimentEvent::Preparing(_) | ExperimentEvent::Loading { .. } => None,
+    }
+}
+
+/// The warning about an event within a trial.
+pub(crate) fn trial_warning(event: TrialEvent<'_>) -> Option<String> {
+    match event {
+        TrialEvent::OtherRun(other) => Some(format!("warning: {}", other_run_warning(other))),
+        TrialEvent::Suspended(Suspension { length_ms, .. }) => {
+            let length = format::duration_us(length_ms * 1e3);
+            Some(format!("warning: the load generator was suspended for {length}: this trial is invalid"))
+        }
+        _ => None,
+    }
+}
+
+/// `[2/8] trial-0002 block 1 connections=8`
+pub(crate) fn trial_label(place: TrialPlace<'_>, trial: &Trial) -> String {
+    let TrialPlace { index, of, .. } = place;
+    format!("[{}/{of}] {} block {} {}", index + 1, trial.name, trial.block + 1, trial.configuration)
+}
+
+/// Sets the texts of the first and second Ctrl-C while a run has changed an external server; `clear` clears the line
+/// first.
+pub(crate) fn update_farewell(farewell: &InterruptMessages, event: &ExperimentEvent<'_>, clear: &str) {
+    match event {
+        ExperimentEvent::Journal(path) => {
+            let restore = format!("truetps server restore --journal '{}'", path.display());
+            let first = "ending, and restoring the original settings; Ctrl-C once more leaves now, then run:";
+            farewell.set(format!("{clear}{first} {restore}\n"), format!("{clear}not restored; run: {restore}\n"));
+        }
+        ExperimentEvent::PutBack => farewell.set(String::new(), String::new()),
+        _ => {}
+    }
+}
