@@ -4,12 +4,11 @@
 
 use std::fs;
 use std::process::Child;
-use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
-use crate::processes::{has_ended, processes, signal_if, start_ticks};
+use crate::processes::{processes, signal_if, start_ticks, wait_until_ended};
 
 /// Process ids with their start ticks.
 #[derive(Debug, Default)]
@@ -44,9 +43,9 @@ impl Children {
         for (pid, ticks) in &self.0 {
             let _ = signal_if(*pid, Signal::KILL, || start_ticks(*pid) == Some(*ticks));
         }
-        let began = Instant::now();
-        while self.0.iter().any(|(pid, ticks)| !has_ended(*pid, *ticks)) && began.elapsed() < time_limit {
-            thread::sleep(Duration::from_millis(2));
+        let end = Instant::now() + time_limit;
+        for (pid, ticks) in &self.0 {
+            wait_until_ended(*pid, *ticks, end.saturating_duration_since(Instant::now()));
         }
     }
 }
@@ -58,6 +57,8 @@ fn parent(stat: &str) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
+    use std::thread;
+
     use super::*;
 
     #[test]

@@ -6,7 +6,7 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::net::Ipv4Addr;
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use rustix::process::Signal;
@@ -19,6 +19,7 @@ use crate::home::give;
 use crate::options::{self, CommandOption};
 use crate::postgres;
 use crate::run::quiet_command;
+use crate::server_paths::ServerPaths;
 use crate::server_user::ServerUser;
 use crate::settings::Settings;
 
@@ -29,23 +30,6 @@ const KEYS: [&str; 3] = [
     "loose-sha256-password-auto-generate-rsa-keys",
     "loose-caching-sha2-password-auto-generate-rsa-keys",
 ];
-
-/// Maximum path length of a unix socket, without the terminating zero.
-pub(crate) const SOCKET_PATH_BYTES_MAX: usize = 107;
-
-/// Paths of a server's own files.
-#[derive(Debug, Clone)]
-pub(crate) struct ServerPaths {
-    pub(crate) datadir: PathBuf,
-    pub(crate) tmp: PathBuf,
-    pub(crate) socket: PathBuf,
-    pub(crate) pid_file: PathBuf,
-    pub(crate) error_log: PathBuf,
-    /// The program's output.
-    pub(crate) console_log: PathBuf,
-    /// The settings file, if the family uses one.
-    pub(crate) option_file: PathBuf,
-}
 
 /// MySQL itself, or Percona's.
 pub(crate) fn is_of_mysql(flavour: Flavour) -> bool {
@@ -211,15 +195,7 @@ fn write_for(user: &ServerUser, path: &Path, text: &str) -> Result<(), SandboxEr
     give(path, user)
 }
 
-/// Leftovers of a killed server. They would not disturb the next one, but its socket would be found at the first check,
-/// and a pid file whose pid another process now has would stop the start.
-pub(crate) fn remove_stale(places: &ServerPaths) -> Result<(), SandboxError> {
-    let mut lock = places.socket.clone().into_os_string();
-    lock.push(".lock");
-    [places.socket.clone(), lock.into(), places.pid_file.clone()].iter().try_for_each(|path| remove_if_there(path))
-}
-
-fn remove_if_there(path: &Path) -> Result<(), SandboxError> {
+pub(crate) fn remove_if_there(path: &Path) -> Result<(), SandboxError> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(SandboxError::io("remove", path)(error)),
         _ => Ok(()),

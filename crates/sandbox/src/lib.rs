@@ -39,6 +39,7 @@ mod registry;
 mod run;
 mod sandbox;
 mod server;
+mod server_paths;
 mod server_user;
 mod settings;
 mod spawn;

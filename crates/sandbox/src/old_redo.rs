@@ -5,9 +5,11 @@ use std::fs::{self, OpenOptions};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::process::Child;
 
 use truetps_record::{Flavour, Version};
 
+use crate::binary::ServerBinary;
 use crate::error::SandboxError;
 use crate::family::is_of_mysql;
 use crate::settings::Settings;
@@ -31,10 +33,24 @@ pub(crate) fn note_stopped(datadir: &Path) -> Result<(), SandboxError> {
     made.map(|_| ()).map_err(SandboxError::io("make", &path))
 }
 
+/// Creates the process of a server whose log fits. If none was created, a log that was not needed still is not.
+pub(crate) fn spawn_fitted(
+    binary: &ServerBinary,
+    datadir: &Path,
+    settings: &Settings,
+    spawn: impl FnOnce() -> Result<Child, SandboxError>,
+) -> Result<Child, SandboxError> {
+    let was_stopped = binary.keeps_redo_size() && fit(datadir, settings)?;
+    spawn().inspect_err(|_| {
+        if was_stopped {
+            let _ = note_stopped(datadir);
+        }
+    })
+}
+
 /// Removes the log if the server would refuse it and does not need it. Returns whether it was not needed: the note is
-/// deleted before a server starts, because a server that is killed later needs its log; if the server could not be
-/// started at all, the caller writes the note again.
-pub(crate) fn fit(datadir: &Path, settings: &Settings) -> Result<bool, SandboxError> {
+/// deleted before a server starts, because a server that is killed later needs its log.
+fn fit(datadir: &Path, settings: &Settings) -> Result<bool, SandboxError> {
     let stopped = removed(&datadir.join(STOPPED))?;
     if stopped && !fits(datadir, settings) {
         remove(datadir)?;

@@ -37,11 +37,23 @@ fn parse_stat(stat: &str) -> Option<(bool, u64)> {
 
 /// Whether a process with that start time is completely gone. An ending process has no command line, but holds its
 /// files until its last thread has ended.
-pub(crate) fn has_ended(pid: u32, ticks: u64) -> bool {
+fn has_ended(pid: u32, ticks: u64) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok();
     let Some((is_dead, found)) = stat.as_deref().and_then(parse_stat) else { return true };
     let threads = || fs::read_dir(format!("/proc/{pid}/task")).map_or(0, Iterator::count);
     found != ticks || (is_dead && threads() <= 1)
+}
+
+/// Waits at most `time_limit` until it is. Returns whether it is.
+pub(crate) fn wait_until_ended(pid: u32, ticks: u64, time_limit: Duration) -> bool {
+    let end = Instant::now() + time_limit;
+    while !has_ended(pid, ticks) {
+        if Instant::now() >= end {
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    true
 }
 
 /// Servers that hold `datadir`: processes with exactly the argument that truetps uses. Zombies have none.

@@ -9,8 +9,9 @@ use truetps_driver::{Client, DriverError};
 use truetps_record::Family;
 
 use crate::error::SandboxError;
-use crate::family::{self, ServerPaths};
+use crate::family;
 use crate::log_tail::{excerpt, tail_text};
+use crate::server_paths::ServerPaths;
 
 pub(crate) const PROBE_TIME_LIMIT: Duration = Duration::from_secs(5);
 /// Interval between checks, at first and at most.

@@ -1,7 +1,5 @@
 //! A private server's folder, from its creation to its removal.
 
-use std::fs::OpenOptions;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,12 +8,13 @@ use truetps_record::Family;
 use crate::binary::ServerBinary;
 use crate::copy::{check_free, copy_datadir};
 use crate::error::SandboxError;
-use crate::family::{self, SOCKET_PATH_BYTES_MAX, ServerPaths};
-use crate::home::{Home, give, make_private, remove_tree};
+use crate::family::socket_name;
+use crate::home::{Home, make_private, remove_tree};
 use crate::postgres::forget_shared_memory;
 use crate::proof::remove_proven;
 use crate::registry::{Claim, PROOFS, SOCKET_DIR_PREFIX, claim, remove_socket_dir};
 use crate::server::{RunningServer, StartOptions};
+use crate::server_paths::ServerPaths;
 use crate::settings::Settings;
 use crate::template::copy_template;
 use crate::wear::{WornIn, wear_in_redo};
@@ -40,49 +39,21 @@ pub(crate) struct Folder {
     pub(crate) binary: ServerBinary,
     claim: Mutex<Claim>,
     path: PathBuf,
-    socket: PathBuf,
+    pub(crate) paths: ServerPaths,
     initial: Settings,
     running: AtomicBool,
     keep: AtomicBool,
 }
 
 impl Folder {
-    pub(crate) fn datadir(&self) -> PathBuf {
-        self.path.join("data")
-    }
-
     fn prepared(&self) -> PathBuf {
         self.path.join("prepared")
     }
 
-    pub(crate) fn socket(&self) -> &Path {
-        &self.socket
-    }
-
-    pub(crate) fn places(&self) -> ServerPaths {
-        ServerPaths {
-            datadir: self.datadir(),
-            tmp: self.path.join("tmp"),
-            socket: self.socket.clone(),
-            pid_file: self.path.join("run/pid"),
-            error_log: self.error_log(),
-            console_log: self.console_log(),
-            option_file: self.path.join("options"),
-        }
-    }
-
     /// Removes a datadir, and what a killed server left of it elsewhere.
     fn remove_data(&self) -> Result<(), SandboxError> {
-        forget_shared_memory(&self.datadir(), self.home.user());
-        remove_tree(&self.datadir())
-    }
-
-    pub(crate) fn error_log(&self) -> PathBuf {
-        self.path.join("error.log")
-    }
-
-    pub(crate) fn console_log(&self) -> PathBuf {
-        self.path.join("console.log")
+        forget_shared_memory(&self.paths.datadir, self.home.user());
+        remove_tree(&self.paths.datadir)
     }
 
     /// Notes the process that runs here, for a later process that finds the folder after truetps was killed.
@@ -124,7 +95,7 @@ impl Folder {
 
     fn remove(&self) -> Result<(), SandboxError> {
         self.remove_data()?;
-        remove_socket_dir(self.socket.parent().unwrap_or(&self.socket), &self.home);
+        remove_socket_dir(self.paths.socket.parent().unwrap_or(&self.path), &self.home);
         remove_proven(&self.path, &PROOFS)
     }
 }
@@ -150,7 +121,7 @@ impl Sandbox {
         let needed = options.data_bytes.saturating_add(options.settings.redo_bytes());
         check_free(home.path(), "the private server", needed)?;
         let folder = Self::make_folder(home, binary, options.settings.initial())?;
-        copy_template(home, binary, &folder.initial, &folder.datadir())?;
+        copy_template(home, binary, &folder.initial, &folder.paths.datadir)?;
         Ok(Self { folder: Arc::new(folder) })
     }
 
@@ -161,22 +132,15 @@ impl Sandbox {
             home: home.clone(),
             binary: binary.clone(),
             claim: Mutex::new(claim),
-            socket: path.join("run").join(family::socket_name(binary.family(), None)),
+            paths: ServerPaths::in_folder(&path, binary.family(), None),
             path,
             initial,
             running: AtomicBool::new(false),
             keep: AtomicBool::new(false),
         };
-        let user = home.user();
-        make_private(&folder.path.join("run"), user)?;
-        make_private(&folder.places().tmp, user)?;
-        for log in [folder.error_log(), folder.console_log()] {
-            let mut options = OpenOptions::new();
-            options.write(true).create_new(true).mode(0o600).open(&log).map_err(SandboxError::io("make", &log))?;
-            give(&log, user)?;
-        }
-        if folder.socket.as_os_str().len() > SOCKET_PATH_BYTES_MAX {
-            folder.socket = Self::make_short_socket_dir(&folder)?.join(family::socket_name(binary.family(), None));
+        folder.paths.make_folders_and_logs(home.user())?;
+        if folder.paths.is_socket_too_long() {
+            folder.paths.socket = Self::make_short_socket_dir(&folder)?.join(socket_name(binary.family(), None));
         }
         Ok(folder)
     }
@@ -205,16 +169,16 @@ impl Sandbox {
     }
 
     pub fn datadir(&self) -> PathBuf {
-        self.folder.datadir()
+        self.folder.paths.datadir.clone()
     }
 
     pub fn socket(&self) -> &Path {
-        self.folder.socket()
+        &self.folder.paths.socket
     }
 
     /// The logs of all servers of this sandbox, in order.
     pub fn error_log_path(&self) -> PathBuf {
-        self.folder.error_log()
+        self.folder.paths.error_log.clone()
     }
 
     /// Starts a server on the datadir and waits until it answers.
@@ -228,7 +192,7 @@ impl Sandbox {
     pub fn wear_in_redo(&self) -> Result<WornIn, SandboxError> {
         self.folder.check_stopped()?;
         match self.folder.binary.family() {
-            Family::Mysql => wear_in_redo(&self.folder.datadir()),
+            Family::Mysql => wear_in_redo(&self.folder.paths.datadir),
             Family::Postgresql => Ok(WornIn::default()),
         }
     }
@@ -237,21 +201,21 @@ impl Sandbox {
     /// Until then the sandbox has no datadir.
     pub fn keep_prepared(&self) -> Result<(), SandboxError> {
         self.folder.check_stopped()?;
-        let (datadir, prepared) = (self.folder.datadir(), self.folder.prepared());
+        let (datadir, prepared) = (&self.folder.paths.datadir, self.folder.prepared());
         remove_tree(&prepared)?;
-        std::fs::rename(&datadir, &prepared).map_err(SandboxError::io("set aside", &datadir))
+        std::fs::rename(datadir, &prepared).map_err(SandboxError::io("set aside", datadir))
     }
 
     /// Makes the datadir a fresh copy of the prepared one. Returns the bytes written.
     pub fn restore_prepared(&self) -> Result<u64, SandboxError> {
         self.folder.check_stopped()?;
-        let (datadir, prepared) = (self.folder.datadir(), self.folder.prepared());
+        let (datadir, prepared) = (&self.folder.paths.datadir, self.folder.prepared());
         if !prepared.is_dir() {
             let problem = "has no prepared datadir: prepare one first".to_owned();
             return Err(SandboxError::Content { path: self.folder.path.clone(), problem });
         }
         self.folder.remove_data()?;
-        copy_datadir(&prepared, &datadir, self.folder.home.user())
+        copy_datadir(&prepared, datadir, self.folder.home.user())
     }
 
     /// Removes the folder and reports failures; dropping the sandbox does the same silently.

@@ -1,10 +1,9 @@
 //! A running private server.
 
 use std::ffi::OsString;
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus};
+use std::process::{Child, ExitStatus};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -14,9 +13,8 @@ use truetps_record::Family;
 
 use crate::children::Children;
 use crate::error::SandboxError;
-use crate::family::{self, remove_stale};
+use crate::family;
 use crate::lap::{lap, needs_lap};
-use crate::log_tail::tail;
 use crate::options::CommandOption;
 use crate::processes::{KILL_TIME_LIMIT, holder_of, kill_servers_on, start_ticks};
 use crate::readiness::Awaited;
@@ -76,29 +74,22 @@ impl RunningServer {
     }
 
     fn launch(folder: &Arc<Folder>, options: &StartOptions) -> Result<Self, SandboxError> {
-        let datadir = folder.datadir();
+        let (paths, datadir) = (&folder.paths, &folder.paths.datadir);
         // A new server would wait for the running server's lock on the data files, while the running server answered
         // the readiness check.
-        if let Some(pid) = holder_of(&datadir) {
-            return Err(SandboxError::Held { path: datadir, pid });
+        if let Some(pid) = holder_of(datadir) {
+            return Err(SandboxError::Held { path: datadir.clone(), pid });
         }
-        remove_stale(&folder.places())?;
-        family::forget_dead(folder.binary.family(), &datadir, folder.home.user())?;
-        family::forget_changes(folder.binary.family(), &datadir)?;
-        let was_stopped = folder.binary.keeps_redo_size() && old_redo::fit(&datadir, &options.settings)?;
-        let log_from = fs::metadata(folder.error_log()).map_or(0, |metadata| metadata.len());
-        let (path, places, family) = (&folder.binary.path, folder.places(), folder.binary.family());
-        let lines = family::lines(family, &folder.binary, &places, &options.settings, None);
-        let command = family::command(family, path, &places, &lines, folder.home.user());
-        let spawn = |mut command: Command| {
+        paths.remove_stale()?;
+        family::forget_dead(folder.binary.family(), datadir, folder.home.user())?;
+        family::forget_changes(folder.binary.family(), datadir)?;
+        let log_from = paths.error_log_bytes();
+        let (path, family) = (&folder.binary.path, folder.binary.family());
+        let lines = family::lines(family, &folder.binary, paths, &options.settings, None);
+        let child = old_redo::spawn_fitted(&folder.binary, datadir, &options.settings, || {
+            let mut command = family::command(family, path, paths, &lines, folder.home.user())?;
             command.envs(options.environment.iter().map(|(name, value)| (name, value)));
             spawn_bound_to_us(command, folder.home.user()).map_err(SandboxError::io("start", path))
-        };
-        let child = command.and_then(spawn).inspect_err(|_| {
-            // No process was created, so the log is still not needed.
-            if was_stopped {
-                let _ = old_redo::note_stopped(&datadir);
-            }
         })?;
         let pid = child.id();
         let server = Self {
@@ -116,9 +107,9 @@ impl RunningServer {
     }
 
     fn wait_until_ready(mut self, time_limit: Duration) -> Result<Self, SandboxError> {
-        let (family, places) = (self.folder.binary.family(), self.folder.places());
+        let (family, places) = (self.folder.binary.family(), &self.folder.paths);
         let program = &self.folder.binary.path;
-        let awaited = Awaited { family, places: &places, program, pid: self.pid, log_from: self.log_from };
+        let awaited = Awaited { family, places, program, pid: self.pid, log_from: self.log_from };
         self.ready_after = awaited.wait(time_limit, || Ok(self.exit_status_if_dead()))?;
         Ok(self)
     }
@@ -159,7 +150,7 @@ impl RunningServer {
     }
 
     pub fn socket(&self) -> &Path {
-        self.folder.socket()
+        &self.folder.paths.socket
     }
 
     pub fn pid(&self) -> u32 {
@@ -167,11 +158,11 @@ impl RunningServer {
     }
 
     pub fn datadir(&self) -> PathBuf {
-        self.folder.datadir()
+        self.folder.paths.datadir.clone()
     }
 
     pub fn error_log_path(&self) -> PathBuf {
-        self.folder.error_log()
+        self.folder.paths.error_log.clone()
     }
 
     /// From its start to its first answer.
@@ -181,20 +172,19 @@ impl RunningServer {
 
     /// The same settings as an option file, for the record of a run: the file name, and its text.
     pub fn option_file(&self) -> (&'static str, String) {
-        let (family, places) = (self.folder.binary.family(), self.folder.places());
+        let (family, places) = (self.folder.binary.family(), &self.folder.paths);
         let comment = format!(
             "Settings of a private server that truetps started: {}\nThe folders are those of that run. To try the \
              settings by hand, change them and start\n  {}",
             self.folder.binary.version_text,
-            family::by_hand(family, &self.folder.binary.path, &places),
+            family::by_hand(family, &self.folder.binary.path, places),
         );
-        family::option_file(family, &comment, &places, &self.options)
+        family::option_file(family, &comment, places, &self.options)
     }
 
     /// The last lines of this server's log, or of its program's output if it has no log.
     pub fn error_log_tail(&self, lines: usize) -> String {
-        let log = tail(&self.folder.error_log(), self.log_from, lines);
-        if log.is_empty() { tail(&self.folder.console_log(), 0, lines) } else { log }
+        self.folder.paths.log_tail(self.log_from, lines)
     }
 
     /// How it ended, if it did.
@@ -224,7 +214,7 @@ impl RunningServer {
         self.folder.note_server(None)?;
         let clean = clean && status.success();
         if clean && self.folder.binary.keeps_redo_size() {
-            old_redo::note_stopped(&self.folder.datadir())?;
+            old_redo::note_stopped(&self.folder.paths.datadir)?;
         }
         Ok(StoppedServer { clean, status, took })
     }
@@ -261,7 +251,7 @@ impl Drop for RunningServer {
         let _ = self.kill_and_wait();
         if !was_the_server && !self.ended_by_us {
             // It may be a wrapper that started the server in the background.
-            let _ = kill_servers_on(&self.folder.datadir(), KILL_TIME_LIMIT);
+            let _ = kill_servers_on(&self.folder.paths.datadir, KILL_TIME_LIMIT);
         }
         self.folder.end_running();
     }

@@ -4,7 +4,6 @@
 //! held during the wait, so that another command can kill a server that does not end.
 
 use std::process::Child;
-use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
@@ -37,12 +36,12 @@ pub(super) fn stop_instance(instance: &Instance<'_>, kill: bool, time_limit: Dur
     let first = if kill { Signal::KILL } else { family::stop_signal(instance.server.family()) };
     let (process, mut children) = signal_running(instance, first)?;
     let mut killed = kill;
-    let mut gone = wait_for_end(process, if kill { KILL_TIME_LIMIT } else { time_limit });
+    let mut gone = process.wait(if kill { KILL_TIME_LIMIT } else { time_limit });
     if !gone && !kill {
         killed = true;
         children = process.children();
-        process.signal(&instance.files.datadir(), Signal::KILL)?;
-        gone = wait_for_end(process, KILL_TIME_LIMIT);
+        process.signal(&instance.files.paths.datadir, Signal::KILL)?;
+        gone = process.wait(KILL_TIME_LIMIT);
     }
     if !gone {
         return Err(NamedError::DoesNotEnd { name: instance.server.name.clone(), pid: process.pid }.into());
@@ -57,21 +56,21 @@ fn signal_running(instance: &Instance<'_>, signal: Signal) -> Result<(Process, C
     let _lock = instance.locks.wait()?;
     let process = instance.look()?.check_running()?;
     let children = if signal == Signal::KILL { process.children() } else { Children::default() };
-    process.signal(&instance.files.datadir(), signal)?;
+    process.signal(&instance.files.paths.datadir, signal)?;
     Ok((process, children))
 }
 
 /// Returns whether it ended cleanly. It may have been removed, or started again, since then.
 fn note_end(instance: &Instance<'_>, process: Process, killed: bool) -> Result<bool, SandboxError> {
     let files = &instance.files;
-    let clean = !killed && !files.pid_file().exists();
+    let clean = !killed && !files.paths.pid_file.exists();
     let Some(_lock) = instance.locks.wait_if_registered()? else { return Ok(clean) };
     let note = files.note()?.unwrap_or_else(|| Note::of(process));
     if !note.is_of(process) {
         return Ok(clean);
     }
     if clean && instance.server.keeps_redo_size() {
-        old_redo::note_stopped(&files.datadir())?;
+        old_redo::note_stopped(&files.paths.datadir)?;
     }
     let ended = if killed { InstanceEnd::Killed } else { InstanceEnd::Stopped };
     files.write_note(&note.with_end(process, ended))?;
@@ -98,17 +97,6 @@ pub(super) fn end_child(files: &InstanceFiles, child: &mut Child, with_strays: b
     }
     let _ = wait_for(child, KILL_TIME_LIMIT);
     children.kill(KILL_TIME_LIMIT);
-}
-
-fn wait_for_end(process: Process, time_limit: Duration) -> bool {
-    let began = Instant::now();
-    while !process.has_ended() {
-        if began.elapsed() >= time_limit {
-            return false;
-        }
-        thread::sleep(Duration::from_millis(10));
-    }
-    true
 }
 
 #[cfg(test)]

@@ -1,8 +1,7 @@
 //! What is found out about an instance at one moment: its note, and its process in /proc.
 
 use std::path::PathBuf;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use indexmap::IndexMap;
 use truetps_record::SettingValue;
@@ -14,6 +13,7 @@ use crate::log_tail::tail;
 use crate::named_error::NamedError;
 use crate::processes::{KILL_TIME_LIMIT, holder_of, running_for};
 use crate::registry::disk_bytes;
+use crate::server_paths::ServerPaths;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InstanceState {
@@ -113,10 +113,7 @@ impl<'a> InstanceFinding<'a> {
         }
         if let Some(process) = self.note.as_ref().and_then(|note| note.process) {
             // A server that is ending holds its files for a moment.
-            let began = Instant::now();
-            while !process.has_ended() && began.elapsed() < KILL_TIME_LIMIT {
-                thread::sleep(Duration::from_millis(10));
-            }
+            process.wait(KILL_TIME_LIMIT);
         }
         // A new server would wait for the running server's lock on the data files, while the running server answered
         // the readiness check.
@@ -124,12 +121,12 @@ impl<'a> InstanceFinding<'a> {
     }
 
     fn check_not_held(&self) -> Result<(), SandboxError> {
-        let path = self.files.datadir();
-        holder_of(&path).map_or(Ok(()), |pid| Err(SandboxError::Held { path, pid }))
+        let path = &self.files.paths.datadir;
+        holder_of(path).map_or(Ok(()), |pid| Err(SandboxError::Held { path: path.clone(), pid }))
     }
 
     pub(super) fn status(self) -> Status {
-        let datadir = self.files.datadir();
+        let ServerPaths { datadir, error_log, .. } = self.files.paths.clone();
         Status {
             state: self.state(),
             pid: self.running.map(|process| process.pid),
@@ -139,7 +136,7 @@ impl<'a> InstanceFinding<'a> {
             socket: self.socket(),
             data_bytes: disk_bytes(&datadir),
             datadir,
-            error_log: self.files.error_log(),
+            error_log,
             settings: self.note.map(|note| note.settings).unwrap_or_default(),
         }
     }
@@ -147,7 +144,7 @@ impl<'a> InstanceFinding<'a> {
 
 /// Whether a server whose end was not noted has removed its pid file and logged its shutdown.
 fn has_ended_well(files: &InstanceFiles) -> bool {
-    !files.pid_file().exists() && says_that_it_ended_well(&tail(&files.error_log(), 0, LAST_WORDS))
+    !files.paths.pid_file.exists() && says_that_it_ended_well(&tail(&files.paths.error_log, 0, LAST_WORDS))
 }
 
 /// MySQL 8.4 and later logs one more line after it. PostgreSQL logs the same after an end without a checkpoint.

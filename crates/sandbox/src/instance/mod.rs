@@ -88,12 +88,12 @@ impl<'a> Instance<'a> {
     }
 
     pub fn error_log(&self) -> PathBuf {
-        self.files.error_log()
+        self.files.paths.error_log.clone()
     }
 
     /// The last lines of its log, or of its program's output if it has no log.
     pub fn log_tail(&self, lines: usize) -> String {
-        self.files.log_tail(lines)
+        self.files.paths.log_tail(0, lines)
     }
 
     fn look(&self) -> Result<InstanceFinding<'_>, SandboxError> {

@@ -5,6 +5,7 @@
 //! only truetps uses (see `processes::marks`) is the instance, too. A server started on the data by hand never is.
 
 use std::path::Path;
+use std::time::Duration;
 
 use indexmap::IndexMap;
 use rustix::process::Signal;
@@ -15,7 +16,7 @@ use super::{InstanceOptions, InstanceState};
 use crate::children::Children;
 use crate::error::SandboxError;
 use crate::json_file::{check_schema_version, read_json_file};
-use crate::processes::{has_ended, signal_server};
+use crate::processes::{signal_server, wait_until_ended};
 
 const SCHEMA_VERSION: u32 = 1;
 
@@ -49,8 +50,9 @@ pub(super) enum InstanceEnd {
 }
 
 impl Process {
-    pub(super) fn has_ended(self) -> bool {
-        has_ended(self.pid, self.start_ticks)
+    /// Whether it ends within this time.
+    pub(super) fn wait(self, time_limit: Duration) -> bool {
+        wait_until_ended(self.pid, self.start_ticks, time_limit)
     }
 
     /// The processes that it started.

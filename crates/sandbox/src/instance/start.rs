@@ -1,7 +1,6 @@
 //! Starting an instance: everything that can be refused is checked first; then the server must answer, and have the
 //! requested settings.
 
-use std::fs;
 use std::process::Child;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -16,12 +15,13 @@ use super::{Instance, Status};
 use crate::binary::ServerBinary;
 use crate::catalogue::Catalogue;
 use crate::error::SandboxError;
-use crate::family::{self, SOCKET_PATH_BYTES_MAX, ServerPaths};
+use crate::family;
 use crate::named_error::NamedError;
 use crate::old_redo;
 use crate::options::CommandOption;
 use crate::processes::start_ticks;
 use crate::readiness::{Awaited, PROBE_TIME_LIMIT};
+use crate::server_paths::ServerPaths;
 use crate::settings::Settings;
 use crate::spawn::spawn_detached;
 use crate::variables::taken_differently;
@@ -79,11 +79,12 @@ impl<'a> InstanceStart<'a> {
         self.check_settings(&binary)?;
         let settings = self.prepare(&binary)?;
         self.check_wanted()?;
-        family::forget_dead(self.instance.server.family(), &files.datadir(), user)?;
-        let log_from = fs::metadata(files.error_log()).map_or(0, |metadata| metadata.len());
+        family::forget_dead(self.instance.server.family(), &self.places.datadir, user)?;
+        let log_from = self.places.error_log_bytes();
         let note = Note::starting(self.options);
         files.write_note(&note)?;
-        let mut child = self.spawn_fitting(&binary, &settings)?;
+        let mut child =
+            old_redo::spawn_fitted(&binary, &self.places.datadir, &settings, || self.spawn(&binary, &settings))?;
         // A process that has already ended is found at the first check.
         let process = Process { pid: child.id(), start_ticks: start_ticks(child.id()).unwrap_or(0) };
         if let Err(error) = files.write_note(&note.with_process(process)) {
@@ -114,10 +115,10 @@ impl<'a> InstanceStart<'a> {
     /// Creates missing folders. Returns all settings of the server, with those of its datadir.
     fn prepare(&self, binary: &ServerBinary) -> Result<Settings, SandboxError> {
         let Instance { files, home, server, .. } = self.instance;
-        if self.places.socket.as_os_str().len() > SOCKET_PATH_BYTES_MAX {
+        if self.places.is_socket_too_long() {
             return Err(NamedError::LongSocket { path: self.places.socket.clone() }.into());
         }
-        files.make_folders_and_logs(home.user())?;
+        self.places.make_folders_and_logs(home.user())?;
         let pairs = self.options.settings.iter().map(|(name, value)| (name.as_str(), value));
         let settings = Settings::default().with(pairs);
         let wanted = settings.initial();
@@ -126,17 +127,6 @@ impl<'a> InstanceStart<'a> {
             None => Ok(initial.with(settings.iter())),
             Some((name, _)) => Err(NamedError::Initial { server: server.name.clone(), name: name.to_owned() }.into()),
         }
-    }
-
-    /// If no process was created, the data are unchanged: a redo log that was not needed still is not.
-    fn spawn_fitting(&self, binary: &ServerBinary, settings: &Settings) -> Result<Child, SandboxError> {
-        let datadir = &self.places.datadir;
-        let was_stopped = binary.keeps_redo_size() && old_redo::fit(datadir, settings)?;
-        self.spawn(binary, settings).inspect_err(|_| {
-            if was_stopped {
-                let _ = old_redo::note_stopped(datadir);
-            }
-        })
     }
 
     fn spawn(&self, binary: &ServerBinary, settings: &Settings) -> Result<Child, SandboxError> {

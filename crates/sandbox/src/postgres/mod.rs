@@ -23,8 +23,8 @@ pub use values::found_instead;
 pub(crate) use values::{effective_variables, mismatches};
 pub(crate) use wal::wear_in;
 
-use crate::family::ServerPaths;
 use crate::options::CommandOption;
+use crate::server_paths::ServerPaths;
 use crate::settings::Settings;
 
 /// The owner of a private server.
