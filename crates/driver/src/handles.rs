@@ -1,63 +1,37 @@
-//! Numbers for statements that are prepared individually. A number is used again when its statement is closed.
+//! Numbers for things that are opened individually. A number is used again when its thing is closed.
 
-/// The value stored under each number.
-#[derive(Debug)]
-pub(crate) struct Handles<T> {
-    slots: Vec<HandleSlot<T>>,
-    /// The number that is given out next; one after the last if none was returned.
-    free: u32,
-}
+use slab::Slab;
 
+/// The value stored under each number. The number that became free last is given out next.
 #[derive(Debug)]
-enum HandleSlot<T> {
-    Used(T),
-    /// `next` is the number that is free after this one.
-    Free {
-        next: u32,
-    },
-}
+pub struct Handles<T>(Slab<T>);
 
 impl<T> Default for Handles<T> {
     fn default() -> Self {
-        Self { slots: Vec::new(), free: 0 }
+        Self(Slab::new())
     }
 }
 
 impl<T> Handles<T> {
     /// The number that [`Handles::insert`] will give out.
-    pub(crate) fn next(&self) -> u32 {
-        self.free
+    pub fn next(&self) -> u32 {
+        self.0.vacant_key() as u32
     }
 
-    pub(crate) fn insert(&mut self, value: T) -> u32 {
-        let handle = self.free;
-        if let Some(slot) = self.slots.get_mut(handle as usize) {
-            if let HandleSlot::Free { next } = *slot {
-                self.free = next;
-            }
-            *slot = HandleSlot::Used(value);
-        } else {
-            self.slots.push(HandleSlot::Used(value));
-            self.free += 1;
-        }
-        handle
+    pub fn insert(&mut self, value: T) -> u32 {
+        self.0.insert(value) as u32
     }
 
-    pub(crate) fn get(&self, handle: u32) -> Option<&T> {
-        match self.slots.get(handle as usize)? {
-            HandleSlot::Used(value) => Some(value),
-            HandleSlot::Free { .. } => None,
-        }
+    pub fn get(&self, handle: u32) -> Option<&T> {
+        self.0.get(handle as usize)
     }
 
-    pub(crate) fn remove(&mut self, handle: u32) -> Option<T> {
-        self.get(handle)?;
-        let slot = std::mem::replace(&mut self.slots[handle as usize], HandleSlot::Free { next: self.free });
-        self.free = handle;
-        match slot {
-            HandleSlot::Used(value) => Some(value),
-            HandleSlot::Free { .. } => None,
-        }
+    pub fn get_mut(&mut self, handle: u32) -> Option<&mut T> {
+        self.0.get_mut(handle as usize)
+    }
+
+    pub fn remove(&mut self, handle: u32) -> Option<T> {
+        self.0.try_remove(handle as usize)
     }
 }
 

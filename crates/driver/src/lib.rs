@@ -24,6 +24,7 @@ pub use client::{Client, LOGIN_TIMEOUT, QueryResult, Traffic};
 pub use connector::Connector;
 pub use dsn::DsnError;
 pub use error::{DriverError, LoginError, ServerError};
+pub use handles::Handles;
 pub use link::{Link, Scratch};
 pub use mysql::MysqlSession;
 pub use postgres::{PgSession, TransactionStatus, count_parameters, with_numbered_parameters};

@@ -4,13 +4,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use rustls::client::Resumption;
-use rustls::client::danger::ServerCertVerifier;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, IpAddr, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
 
 use super::TlsError;
-use super::verifier::{AnyCertificate, KnownAuthority};
+use super::verifier::{CertificateCheck, CertificateTrust};
 use crate::{Endpoint, Tls, TlsMode};
 
 /// The name that the certificate of a server behind a unix socket must have, if names are checked.
@@ -39,16 +38,16 @@ impl TlsClient {
         // A named file is read even if the mode checks no authorities: otherwise a wrong path would never be noticed.
         let named = tls.ca.as_deref().map(file_roots).transpose()?;
         let roots = || named.map_or_else(system_roots, Ok);
-        let verifier: Arc<dyn ServerCertVerifier> = match tls.mode {
-            TlsMode::Off | TlsMode::Preferred | TlsMode::Required => Arc::new(AnyCertificate::new(algorithms)),
-            TlsMode::VerifyCa => Arc::new(KnownAuthority::new(roots()?, algorithms, false)),
-            TlsMode::VerifyIdentity => Arc::new(KnownAuthority::new(roots()?, algorithms, true)),
+        let trust = match tls.mode {
+            TlsMode::Off | TlsMode::Preferred | TlsMode::Required => CertificateTrust::Any,
+            TlsMode::VerifyCa => CertificateTrust::Authorities { roots: roots()?, checks_name: false },
+            TlsMode::VerifyIdentity => CertificateTrust::Authorities { roots: roots()?, checks_name: true },
         };
         let config = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
             .map_err(TlsError::of_rustls)?
             .dangerous()
-            .with_custom_certificate_verifier(verifier);
+            .with_custom_certificate_verifier(Arc::new(CertificateCheck::new(algorithms, trust)));
         let mut config = match (&tls.cert, &tls.key) {
             (None, None) => config.with_no_client_auth(),
             (Some(cert), Some(key)) => {

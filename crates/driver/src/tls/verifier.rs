@@ -1,4 +1,6 @@
-//! Which certificates are accepted.
+//! The check of a server's certificate.
+
+use std::fmt;
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{verify_server_cert_signed_by_trust_anchor, verify_server_name};
@@ -9,77 +11,51 @@ use rustls::{CertificateError, DigitallySignedStruct, Error, SignatureScheme};
 
 use super::config::Roots;
 
-/// Accepts every certificate: the default of MySQL's clients. It protects only against passive listeners.
-///
-/// Signatures are not checked either: an attacker in the middle could always present a certificate with a key of the
-/// attacker's own. So certificates of X.509 version 1 work, which the manual's `openssl` commands used to make.
-#[derive(Debug)]
-pub(super) struct AnyCertificate {
+/// Checks what a server presents.
+pub(super) struct CertificateCheck {
     algorithms: WebPkiSupportedAlgorithms,
+    trust: CertificateTrust,
 }
 
-impl AnyCertificate {
-    pub(super) fn new(algorithms: WebPkiSupportedAlgorithms) -> Self {
-        Self { algorithms }
-    }
+/// Which certificates are accepted.
+pub(super) enum CertificateTrust {
+    /// All: the default of MySQL's clients. It protects only against passive listeners.
+    ///
+    /// Signatures are not checked either: an attacker in the middle could always present a certificate with a key of
+    /// the attacker's own. So certificates of X.509 version 1 work, which the manual's `openssl` commands used to make.
+    Any,
+    /// All that a known authority has signed; if names are checked, only certificates for the server's name.
+    Authorities { roots: Roots, checks_name: bool },
 }
 
-impl ServerCertVerifier for AnyCertificate {
-    fn verify_server_cert(
-        &self,
-        _end_entity: &CertificateDer<'_>,
-        _intermediates: &[CertificateDer<'_>],
-        _server_name: &ServerName<'_>,
-        _ocsp_response: &[u8],
-        _now: UnixTime,
-    ) -> Result<ServerCertVerified, Error> {
-        Ok(ServerCertVerified::assertion())
+impl CertificateCheck {
+    pub(super) fn new(algorithms: WebPkiSupportedAlgorithms, trust: CertificateTrust) -> Self {
+        Self { algorithms, trust }
     }
 
-    fn verify_tls12_signature(
+    fn signature(
         &self,
-        _message: &[u8],
-        _cert: &CertificateDer<'_>,
-        _signed: &DigitallySignedStruct,
+        verify: impl FnOnce(&WebPkiSupportedAlgorithms) -> Result<HandshakeSignatureValid, Error>,
     ) -> Result<HandshakeSignatureValid, Error> {
-        Ok(HandshakeSignatureValid::assertion())
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        _message: &[u8],
-        _cert: &CertificateDer<'_>,
-        _signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        Ok(HandshakeSignatureValid::assertion())
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.algorithms.supported_schemes()
+        match self.trust {
+            CertificateTrust::Any => Ok(HandshakeSignatureValid::assertion()),
+            CertificateTrust::Authorities { .. } => verify(&self.algorithms),
+        }
     }
 }
 
-/// Accepts certificates that a known authority has signed; if names are checked, only certificates for the server's
-/// name.
-pub(super) struct KnownAuthority {
-    roots: Roots,
-    algorithms: WebPkiSupportedAlgorithms,
-    checks_name: bool,
-}
-
-impl KnownAuthority {
-    pub(super) fn new(roots: Roots, algorithms: WebPkiSupportedAlgorithms, checks_name: bool) -> Self {
-        Self { roots, algorithms, checks_name }
+impl fmt::Debug for CertificateCheck {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.trust {
+            CertificateTrust::Any => write!(f, "CertificateCheck(any)"),
+            CertificateTrust::Authorities { roots, checks_name } => {
+                write!(f, "CertificateCheck({} authorities, name {checks_name})", roots.store.len())
+            }
+        }
     }
 }
 
-impl std::fmt::Debug for KnownAuthority {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "KnownAuthority({} of them, name {})", self.roots.store.len(), self.checks_name)
-    }
-}
-
-impl ServerCertVerifier for KnownAuthority {
+impl ServerCertVerifier for CertificateCheck {
     fn verify_server_cert(
         &self,
         end_entity: &CertificateDer<'_>,
@@ -88,16 +64,19 @@ impl ServerCertVerifier for KnownAuthority {
         _ocsp_response: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
+        let CertificateTrust::Authorities { roots, checks_name } = &self.trust else {
+            return Ok(ServerCertVerified::assertion());
+        };
         let certificate = ParsedCertificate::try_from(end_entity)?;
-        let (roots, algorithms) = (&self.roots.store, self.algorithms.all);
-        match verify_server_cert_signed_by_trust_anchor(&certificate, roots, intermediates, now, algorithms) {
+        let algorithms = self.algorithms.all;
+        match verify_server_cert_signed_by_trust_anchor(&certificate, &roots.store, intermediates, now, algorithms) {
             Ok(()) => {}
             // The server shows an authority's certificate as its own, which it may where the user has named that very
             // certificate: self-signed ones are often made so. Its dates were checked before this error.
-            Err(error) if is_authority_as_server(&error) && self.roots.certificates.contains(end_entity) => {}
+            Err(error) if is_authority_as_server(&error) && roots.certificates.contains(end_entity) => {}
             Err(error) => return Err(error),
         }
-        if self.checks_name {
+        if *checks_name {
             verify_server_name(&certificate, server_name)?;
         }
         Ok(ServerCertVerified::assertion())
@@ -109,7 +88,7 @@ impl ServerCertVerifier for KnownAuthority {
         cert: &CertificateDer<'_>,
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        verify_tls12_signature(message, cert, signed, &self.algorithms)
+        self.signature(|algorithms| verify_tls12_signature(message, cert, signed, algorithms))
     }
 
     fn verify_tls13_signature(
@@ -118,7 +97,7 @@ impl ServerCertVerifier for KnownAuthority {
         cert: &CertificateDer<'_>,
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        verify_tls13_signature(message, cert, signed, &self.algorithms)
+        self.signature(|algorithms| verify_tls13_signature(message, cert, signed, algorithms))
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {

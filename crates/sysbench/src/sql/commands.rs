@@ -114,7 +114,7 @@ impl Store {
         }
         let is_emulated = is_dry || self.drivers.emulates_prepared();
         let shape = self.statement_shapes.take();
-        let number = self.statements.next_handle();
+        let number = self.statements.next();
         let Some(place) = self.connections.get(handle).map(|connection| connection.shape.clone()) else {
             return RequestProgress::Done(Answer::MISUSE);
         };

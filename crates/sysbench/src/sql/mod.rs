@@ -7,7 +7,6 @@ mod connection;
 mod driver;
 mod drivers;
 mod libpq;
-mod slab;
 mod statement;
 mod store;
 

@@ -8,13 +8,12 @@ use std::time::{Duration, Instant};
 
 use rustix::event::epoll;
 use rustix::fd::OwnedFd;
-use truetps_driver::{DriverError, Link, ResultSets, RowValues, Scratch, SessionEvent, Target};
+use truetps_driver::{DriverError, Handles, Link, ResultSets, RowValues, Scratch, SessionEvent, Target};
 use truetps_record::{ErrorClass, SqlDialect};
 
 use super::connection::{ConnectReason, Connection, ConnectionWait, Goal};
 use super::driver::{Driver, SqlError, connect_failure, files_advice, is_out_of_files};
 use super::drivers::{Drivers, ReadyDriver};
-use super::slab::Slab;
 use super::statement::ScriptStatement;
 use crate::lua::{
     ConnectionShape, DriverShape, LuaStructure, Released, ResultShape, Shapes, StatementShape, has_released,
@@ -73,8 +72,8 @@ pub(crate) struct Store {
     pub(super) drivers: Arc<Drivers>,
     /// Index of the shard of counters that this thread writes to.
     share: usize,
-    pub(super) connections: Slab<Connection>,
-    pub(super) statements: Slab<ScriptStatement>,
+    pub(super) connections: Handles<Connection>,
+    pub(super) statements: Handles<ScriptStatement>,
     pub(super) scratch: Scratch,
     #[expect(clippy::vec_box, reason = "the boxes go to sessions and come back")]
     pool: Vec<Box<ResultSets>>,
@@ -103,8 +102,8 @@ impl Store {
             number: next_store(),
             run,
             share,
-            connections: Slab::new(),
-            statements: Slab::new(),
+            connections: Handles::default(),
+            statements: Handles::default(),
             scratch: Scratch::new(),
             pool: Vec::new(),
             tokens: Vec::new(),
@@ -177,7 +176,7 @@ impl Store {
         }
         let number = self.drivers.next_connection();
         let (shape, result) = (self.connection_shapes.take(), self.result_shapes.take());
-        let handle = self.connections.next_handle();
+        let handle = self.connections.next();
         result.with(|shape| shape.serial = f64::from(handle));
         shape.with(|shape| {
             (shape.handle, shape.tid, shape.result, shape.store) = (handle, tid, result.address(), self.number);
