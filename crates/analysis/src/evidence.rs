@@ -1,6 +1,6 @@
 //! Which trials count, and how the figures of two configurations are paired.
 
-use truetps_record::{Configuration, Experiment, Measured, Trial, Validity};
+use truetps_record::{Configuration, Experiment, Measured, NoEvidence, Reason, Trial, Validity};
 
 use crate::loaded::LoadedTrial;
 use crate::sample::LogSample;
@@ -73,17 +73,17 @@ pub(crate) fn sort_out<'a>(
 
 /// The trial's figures, or why there are none to use. A trial that calls itself valid is looked at all the same: its
 /// file may come from another version or another hand, and one NaN would spread through every mean.
-pub(crate) fn evidence_of(loaded: &LoadedTrial) -> Result<Evidence<'_>, String> {
+pub(crate) fn evidence_of(loaded: &LoadedTrial) -> Result<Evidence<'_>, Reason<NoEvidence>> {
     if let Some(reason) = loaded.trial.validity.reason() {
-        return Err(reason.to_string());
+        return Err(reason.clone());
     }
-    let evidence = Evidence::of(loaded).ok_or("marked valid, but without figures")?;
+    let evidence = Evidence::of(loaded).ok_or(NoEvidence::FiguresMissing)?;
     let measured = evidence.measured;
     if !measured.tps.is_finite() || measured.tps < 0.0 {
-        return Err(format!("its tps is no throughput: {}", measured.tps));
+        return Err(NoEvidence::TpsImpossible { tps: measured.tps }.into());
     }
     if !measured.length_ms.is_finite() || measured.length_ms <= 0.0 {
-        return Err(format!("its measure phase has no length: {} ms", measured.length_ms));
+        return Err(NoEvidence::LengthImpossible { length_ms: measured.length_ms }.into());
     }
     Ok(evidence)
 }

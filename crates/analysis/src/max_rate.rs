@@ -65,7 +65,7 @@ pub(crate) fn highest_rate(
     for (configuration, evidence) in plan.configurations().iter().zip(by_cell) {
         let Some(rate) = configuration.rate() else { continue };
         let says = |trial: &&InvalidTrial| trial.configuration == *configuration && !trial.partial && !trial.suspended;
-        let invalid = invalid.iter().filter(says).map(|trial| (trial.name.clone(), trial.reason.clone(), false));
+        let invalid = invalid.iter().filter(says).map(|trial| (trial.name.clone(), trial.reason.to_string(), false));
         let crossed = |one: &Evidence<'_>| Some((one.trial.name.clone(), broken_by(one, slo)?, is_limited(one)));
         let mut not: Vec<_> = invalid.collect();
         let of = evidence.len() + not.len();

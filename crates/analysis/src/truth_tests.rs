@@ -260,13 +260,13 @@ fn invalid_trials_are_named_and_not_used() {
         trials.push(stranger);
     });
     let invalid: Vec<_> =
-        analysis.invalid.iter().map(|one| (one.name.as_str(), one.partial, one.reason.as_str())).collect();
+        analysis.invalid.iter().map(|one| (one.name.as_str(), one.partial, one.reason.to_string())).collect();
     assert_eq!(
         invalid,
         [
-            ("trial-0001", false, "the server died"),
-            ("trial-0002", true, "interrupted"),
-            ("trial-0004", false, "its tps is no throughput: NaN"),
+            ("trial-0001", false, "the server died".to_owned()),
+            ("trial-0002", true, "interrupted".to_owned()),
+            ("trial-0004", false, "its tps is no throughput: NaN".to_owned()),
         ]
     );
     assert_eq!((analysis.trials_planned, analysis.trials_valid), (6, 3));

@@ -1,8 +1,8 @@
 //! What an analysis says. `report` turns it into text; JSON output is these types as they stand.
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use truetps_plan::Plan;
-use truetps_record::{CONNECTIONS, Configuration, ErrorCount, Estimate, RATE};
+use truetps_record::{CONNECTIONS, Configuration, ErrorCount, Estimate, NoEvidence, RATE, Reason};
 
 use crate::detail::CellDetail;
 use crate::figure::{Figure, FigureGroup, FigureValues};
@@ -205,5 +205,10 @@ pub struct InvalidTrial {
     /// The load generator was suspended: it says nothing of the server.
     #[serde(skip)]
     pub suspended: bool,
-    pub reason: String,
+    #[serde(serialize_with = "words")]
+    pub reason: Reason<NoEvidence>,
+}
+
+fn words<S: Serializer>(reason: &Reason<NoEvidence>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(reason)
 }

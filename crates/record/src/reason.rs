@@ -3,14 +3,35 @@
 
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
+use serde::de::{DeserializeOwned, Error};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
+
+use crate::SCHEMA_VERSION;
 
 /// A code with its numbers, or the words that schema version 1 had instead.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Reason<C> {
     Text(String),
     Code(C),
+}
+
+/// By hand and not `untagged`, whose errors do not name the code.
+impl<'de, C: DeserializeOwned> Deserialize<'de> for Reason<C> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let written = Value::deserialize(deserializer)?;
+        let code = match &written {
+            Value::String(text) => return Ok(Self::Text(text.clone())),
+            other => other["code"].to_string(),
+        };
+        let wrong = |error: serde_json::Error| {
+            let error = error.to_string();
+            let problem = error.split(", expected").next().unwrap_or_default();
+            D::Error::custom(format!("code {code} is no reason of schema version {SCHEMA_VERSION}: {problem}"))
+        };
+        serde_json::from_value(written).map(Self::Code).map_err(wrong)
+    }
 }
 
 /// Why a trial is invalid or partial. `error` is the first message of the server or of the operating system; `log` has
@@ -98,6 +119,16 @@ pub enum NoEvidence {
     GeneratorSuspended {
         seconds: f64,
     },
+    /// Of a trial that calls itself valid: found when it is read.
+    FiguresMissing,
+    /// Likewise.
+    TpsImpossible {
+        tps: f64,
+    },
+    /// Likewise.
+    LengthImpossible {
+        length_ms: f64,
+    },
 }
 
 /// Why the load generator was the bottleneck. Shares are shares of the measured time, 0 to 1.
@@ -149,6 +180,9 @@ impl fmt::Display for NoEvidence {
             Self::DrainTimeout => f.write_str("events had not ended long after --time (--drain-timeout)"),
             Self::NotMeasured => f.write_str("the measure phase was never reached"),
             Self::NothingEnded => f.write_str("no event ended in the measured time"),
+            Self::FiguresMissing => f.write_str("marked valid, but without figures"),
+            Self::TpsImpossible { tps } => write!(f, "its tps is no throughput: {tps}"),
+            Self::LengthImpossible { length_ms } => write!(f, "its measure phase has no length: {length_ms} ms"),
             Self::NotStarted { error: text } | Self::ServerChanged { change: text } => f.write_str(text),
             Self::NotRecorded { error } => write!(f, "not recorded to the end: {error}"),
             Self::ServerNotPrepared { error } => write!(f, "the server could not be prepared: {error}"),
@@ -249,6 +283,19 @@ mod tests {
         assert_eq!(json, expect);
         assert_eq!(serde_json::from_value::<Reason<NoEvidence>>(json).unwrap(), reason);
         assert_eq!(reason.to_string(), "3 of 10 transactions failed: no error was reported");
+    }
+
+    #[test]
+    fn a_code_that_is_not_known_is_named() {
+        let error = |json: Value| serde_json::from_value::<Reason<NoEvidence>>(json).unwrap_err().to_string();
+        assert_eq!(
+            error(serde_json::json!({ "code": "moon_full" })),
+            "code \"moon_full\" is no reason of schema version 2: unknown variant `moon_full`"
+        );
+        assert_eq!(
+            error(serde_json::json!({ "code": "clients_lost", "error": null })),
+            "code \"clients_lost\" is no reason of schema version 2: missing field `clients`"
+        );
     }
 
     #[test]

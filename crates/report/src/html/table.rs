@@ -1,5 +1,7 @@
 //! The main table: each configuration with its throughput, its ratio to the baseline, and its response times.
 
+use std::collections::BTreeSet;
+
 use truetps_analysis::{Analysis, Cell, Contrast, Curve, Figure, FigurePlace, Verdict};
 
 use super::forest::{Forest, Scale};
@@ -154,10 +156,8 @@ fn marks(cell: &Cell) -> Vec<&'static str> {
 
 fn why_no_evidence(analysis: &Analysis, cell: &Cell) -> String {
     let of_cell = analysis.invalid.iter().filter(|trial| trial.configuration == cell.configuration);
-    let mut reasons: Vec<_> = of_cell.map(|trial| trial.reason.as_str()).collect();
-    reasons.sort_unstable();
-    reasons.dedup();
-    if reasons.is_empty() { "not run".to_owned() } else { reasons.join("; ") }
+    let reasons: BTreeSet<_> = of_cell.map(|trial| trial.reason.to_string()).collect();
+    if reasons.is_empty() { "not run".to_owned() } else { Vec::from_iter(reasons).join("; ") }
 }
 
 fn contrast_cells(contrast: &Contrast, scale: &Scale) -> ContrastCells {

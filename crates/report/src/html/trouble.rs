@@ -24,7 +24,7 @@ pub(super) struct InvalidRow<'a> {
     pub(super) name: &'a str,
     pub(super) configuration: String,
     pub(super) state: &'static str,
-    pub(super) reason: &'a str,
+    pub(super) reason: String,
 }
 
 pub(super) struct ErrorRow<'a> {
@@ -46,7 +46,7 @@ impl<'a> Trouble<'a> {
             name: &trial.name,
             configuration: labels::configuration(&trial.configuration),
             state: if trial.partial { "partial" } else { "invalid" },
-            reason: &trial.reason,
+            reason: trial.reason.to_string(),
         });
         Self {
             summary: summary(input),
