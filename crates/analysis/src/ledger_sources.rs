@@ -148,13 +148,6 @@ pub(crate) fn why_not_counted(key: Figure, variables: KnownVariables<'_>) -> Opt
     })
 }
 
-/// MariaDB alone has it.
-const OF_MARIADB: &str = "status.Binlog_group_commit_trigger_count";
-
-pub(crate) fn is_mariadb(probe: &ProbeSeries) -> bool {
-    !probe.points(OF_MARIADB).is_empty()
-}
-
 /// From 10.6 on MariaDB adds up row-lock waits in whole milliseconds, each cut off; older ones, and MySQL, in microseconds.
 pub(crate) fn cuts_lock_waits(probe: &ProbeSeries, variables: KnownVariables<'_>) -> bool {
     const FIRST: (u32, u32) = (10, 6);
@@ -162,5 +155,5 @@ pub(crate) fn cuts_lock_waits(probe: &ProbeSeries, variables: KnownVariables<'_>
         let mut numbers = text.split('.').map_while(|number| number.parse::<u32>().ok());
         numbers.next().zip(numbers.next())
     });
-    is_mariadb(probe) && version.is_none_or(|version| version >= FIRST)
+    probe.is_mariadb() && version.is_none_or(|version| version >= FIRST)
 }

@@ -14,7 +14,6 @@ use serde::Serialize;
 use truetps_record::{ProbePoint, ProbeSeries, ProbeSource, Signal, SignalKind, SignalSeries, SignalUnit};
 
 use crate::coincident::widened;
-use crate::ledger_sources::is_mariadb;
 use crate::signs::mean_over;
 pub use top::{ComparedWait, ComparedWaits, TopWait, TopWaits, top_waits};
 
@@ -311,7 +310,7 @@ fn row_locks(probe: &ProbeSeries, source: WaitSource) -> Option<WaitSignal<'_>> 
     let status = |name: &str| probe.signal(&format!("status.{name}"));
     let waiting = status(WAITING).map_or(&[][..], |waiting| &waiting.points);
     let (name, unfinished) = match source {
-        WaitSource::Timed if !is_mariadb(probe) => ("Innodb_row_lock_time", waiting),
+        WaitSource::Timed if !probe.is_mariadb() => ("Innodb_row_lock_time", waiting),
         _ => (WAITING, [].as_slice()),
     };
     let series = status(name)?;

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Family, ProbeDecoder, SCHEMA_VERSION, Signal, SignalKind, SignalRegistry};
+use crate::{Family, Flavour, ProbeDecoder, SCHEMA_VERSION, Signal, SignalKind, SignalRegistry};
 
 /// First line of `probe.jsonl`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -19,6 +19,9 @@ pub struct ProbeHeader {
     pub interval_ms: f64,
     /// `None`: only the host is read.
     pub family: Option<Family>,
+    /// `None` also in older files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flavour: Option<Flavour>,
     /// What this server, this account or this host does not offer, and why.
     #[serde(default)]
     pub absent: Vec<AbsentSignal>,
@@ -31,7 +34,7 @@ impl ProbeHeader {
     /// Of a file of version 1.
     pub fn of_version_1(interval_ms: f64, family: Option<Family>) -> Self {
         let signals = SignalRegistry::of_version_1();
-        Self { schema_version: 1, interval_ms, family, absent: Vec::new(), signals }
+        Self { schema_version: 1, interval_ms, family, flavour: None, absent: Vec::new(), signals }
     }
 }
 
@@ -122,6 +125,7 @@ pub struct SignalSeries {
 pub struct ProbeSeries {
     pub interval_ms: f64,
     pub family: Option<Family>,
+    flavour: Option<Flavour>,
     pub absent: Vec<AbsentSignal>,
     /// When the points of a source were read.
     times: BTreeMap<ProbeSource, Vec<f64>>,
@@ -172,11 +176,18 @@ impl ProbeSeries {
         self.times.values().filter_map(|times| times.last().copied()).reduce(f64::max)
     }
 
+    /// Whether the server is a MariaDB. Where the file has no flavour, a value that MariaDB alone has decides.
+    pub fn is_mariadb(&self) -> bool {
+        const OF_MARIADB: &str = "status.Binlog_group_commit_trigger_count";
+        self.flavour.map_or_else(|| !self.points(OF_MARIADB).is_empty(), |flavour| flavour == Flavour::Mariadb)
+    }
+
     /// Keeps all points of the samples.
     pub fn of(header: &ProbeHeader, samples: impl IntoIterator<Item = ProbeSample>) -> Self {
         let mut series = Self {
             interval_ms: header.interval_ms,
             family: header.family,
+            flavour: header.flavour,
             absent: header.absent.clone(),
             ..Self::default()
         };
@@ -287,6 +298,19 @@ mod tests {
     fn sample(source: ProbeSource, at_ms: f64, values: &[(&str, f64)]) -> String {
         let values = values.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
         serde_json::to_string(&ProbeSample { source, at_ms, took_ms: 1.0, values, lost: Vec::new() }).unwrap() + "\n"
+    }
+
+    #[test]
+    fn the_flavour_decides_and_without_it_a_value() {
+        let reading = sample(ProbeSource::Server, 0.0, &[("status.Binlog_group_commit_trigger_count", 0.0)]);
+        let is_mariadb = |flavour, readings: &str| {
+            let header = ProbeHeader { flavour, ..ProbeHeader::of_version_1(1e3, Some(Family::Mysql)) };
+            ProbeSeries::parse(&format!("{}\n{readings}", serde_json::to_string(&header).unwrap()))
+                .unwrap()
+                .is_mariadb()
+        };
+        assert!(is_mariadb(Some(Flavour::Mariadb), "") && is_mariadb(None, &reading));
+        assert!(!is_mariadb(Some(Flavour::Percona), &reading) && !is_mariadb(None, ""));
     }
 
     fn text() -> String {

@@ -124,6 +124,7 @@ impl TrialWatch {
             schema_version: SCHEMA_VERSION,
             interval_ms: interval.as_secs_f64() * 1e3,
             family: Some(family),
+            flavour: server.as_ref().and_then(ServerWatch::flavour),
             absent,
             signals,
         };

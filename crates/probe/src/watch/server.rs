@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::{Duration, Instant};
 
 use truetps_driver::{Client, DriverError, ServerError, Target, Traffic};
-use truetps_record::{AbsentSignal, ErrorClass, ProbeSource, SignalGroup, SqlDialect};
+use truetps_record::{AbsentSignal, ErrorClass, Flavour, ProbeSource, SignalGroup, SqlDialect};
 
 use crate::watch::shape::ProbeQuestion;
 use crate::watch::signals::{SIGNALS, signal_groups};
@@ -157,6 +157,11 @@ impl ServerWatch {
     /// The version that the server reports.
     pub fn version_text(&self) -> &str {
         &self.version
+    }
+
+    /// `None` if the server does not report its version.
+    pub fn flavour(&self) -> Option<Flavour> {
+        (!self.version.is_empty()).then(|| Flavour::from_version_text(&self.version))
     }
 
     /// Whether the session limits of the account and of the server allow this many further sessions besides the current
