@@ -65,8 +65,27 @@ impl Tally {
     /// `free_since_ns`.
     #[inline]
     pub fn started(&mut self, scheduled_ns: u64, free_since_ns: u64, now_ns: u64) {
+        self.count_start();
+        self.record_delay(scheduled_ns, free_since_ns, now_ns);
+    }
+
+    /// One start, without its delay: for a caller that records the two at different times.
+    #[inline]
+    pub fn count_start(&mut self) {
         self.sums.counts.started += 1;
         self.sums.counts.in_flight += 1;
+    }
+
+    /// The starts of the transactions that run now: for a caller that counts each other start with its end.
+    pub fn count_running(&mut self, running: u64) {
+        let counts = &mut self.sums.counts;
+        counts.started = counts.started + running - counts.in_flight;
+        counts.in_flight = running;
+    }
+
+    /// How late a transaction started, as in [`Self::started`].
+    #[inline]
+    pub fn record_delay(&mut self, scheduled_ns: u64, free_since_ns: u64, now_ns: u64) {
         if let Some(open) = &mut self.sums.open {
             open.lag.saturating_record(now_ns.saturating_sub(scheduled_ns));
             open.late.saturating_record(now_ns.saturating_sub(scheduled_ns.max(free_since_ns)));

@@ -158,6 +158,7 @@ pub(crate) struct Counters {
     /// One for each client, and an extra one for states that only report: it is not counted.
     slots: Box<[ClientCounters]>,
     threads: usize,
+    has_rate: bool,
     tallies: Box<[Mutex<EventTally>]>,
     /// Separate from the tallies: each is large, and only one period needs them.
     statements: Box<[Mutex<Statements>]>,
@@ -188,6 +189,7 @@ impl Counters {
         Self {
             slots: (0..=clients).map(|_| ClientCounters::default()).collect(),
             threads: threads.max(1) as usize,
+            has_rate,
             tallies: (0..tallies).map(|_| Mutex::new(EventTally::new(has_rate))).collect(),
             statements: (0..tallies).map(|_| Mutex::default()).collect(),
             shapes: KnownShapes::default(),
@@ -203,26 +205,36 @@ impl Counters {
         &self.slots[..self.slots.len() - 1]
     }
 
-    /// An event of a client of this thread begins. The client was free since `free_since_ns`.
+    /// The clients that a tally counts.
+    fn clients_of(&self, tally: usize) -> impl Iterator<Item = &ClientCounters> {
+        let is_counted = move |tid: usize| tid % self.threads % self.tallies.len() == tally;
+        self.clients().iter().enumerate().filter(move |(tid, _)| is_counted(*tid)).map(|(_, slot)| slot)
+    }
+
+    /// An event of a client of this thread begins. The client was free since `free_since_ns`. Its start is counted with
+    /// its end, or when the tally is drained: without a rate, no lock is taken here.
     pub(crate) fn begin_event(&self, thread: usize, tid: u32, event: EventStart, free_since_ns: u64) {
-        if self.slot(tid).begin_event(event) {
-            self.tally_of(thread).tally.started(event.scheduled_ns, free_since_ns, event.started_ns);
+        if self.slot(tid).begin_event(event) && self.has_rate {
+            self.tally_of(thread).tally.record_delay(event.scheduled_ns, free_since_ns, event.started_ns);
         }
     }
 
     /// The running event of the client, if any, ends well.
     pub(crate) fn end_event(&self, thread: usize, tid: u32, now_ns: u64) {
-        // Both within the lock: see [`Self::drain_events_and_read`].
+        // Both within the lock: see [`Self::drain_each`].
         let mut tally = self.tally_of(thread);
         if let Some(event) = self.slot(tid).end_event(now_ns) {
+            tally.tally.count_start();
             tally.ok(event, now_ns);
         }
     }
 
     /// The running event of the client, if any, ends: with the failure of the client, or uncounted.
     pub(crate) fn drop_event(&self, thread: usize, tid: u32, has_failed: bool) {
+        let tally = &mut self.tally_of(thread).tally;
         if self.slot(tid).take_event().is_some() {
-            self.tally_of(thread).tally.not_ok(!has_failed);
+            tally.count_start();
+            tally.not_ok(!has_failed);
         }
     }
 
@@ -255,11 +267,7 @@ impl Counters {
     pub(crate) fn drain_events_and_read(&self, start_ns: u64, into: &mut EventTally) -> SlotCounts {
         let mut counts = SlotCounts::default();
         self.drain_each(start_ns, into, |number| {
-            for (tid, slot) in self.clients().iter().enumerate() {
-                if tid % self.threads % self.tallies.len() == number {
-                    counts = counts.plus(slot.read());
-                }
-            }
+            counts = self.clients_of(number).fold(counts, |sum, slot| sum.plus(slot.read()));
         });
         counts
     }
@@ -268,6 +276,8 @@ impl Counters {
     fn drain_each(&self, start_ns: u64, into: &mut EventTally, mut then: impl FnMut(usize)) {
         for (number, tally) in self.tallies.iter().enumerate() {
             let mut tally = lock(tally);
+            let running = self.clients_of(number).filter(|slot| slot.is_in_event()).count();
+            tally.tally.count_running(running as u64);
             into.merge_thread(&tally);
             tally.restart(start_ns);
             then(number);
