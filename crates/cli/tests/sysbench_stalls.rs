@@ -153,6 +153,29 @@ fn an_account_that_may_not_read_runs_without_readings() {
     }
 }
 
+#[test]
+fn a_script_that_connects_only_in_its_events_is_watched() {
+    let place = Place::new();
+    let Some(owned) = prepared("a_script_that_connects_only_in_its_events", &place) else { return };
+    let socket = format!("--mysql-socket={}", owned.server.socket().display());
+    let event = "function event()\n  driver = driver or sysbench.sql.driver()\n  local connection = driver:connect()\n  \
+                 connection:query('SELECT 1')\n  connection:disconnect()\nend\n";
+    // The driver is requested before the first event, or in it: then it is known from the options.
+    for before in ["function thread_init()\n  driver = sysbench.sql.driver()\nend\n", ""] {
+        place.write("connects.lua", &format!("{before}{event}"));
+        place.good(&["sysbench", "connects.lua", &socket, "--mysql-user=root", "--threads=2", "--time=2", "run"]);
+        let run = place.run_json("trial-0001");
+        assert_eq!((&run["validity"]["state"], run["notes"].as_array()), (&"valid".into(), Some(&vec![])), "{run}");
+        let probe = fs::read_to_string(place.latest().join("trial-0001/probe.jsonl")).unwrap();
+        assert!(probe.matches(r#""source":"server""#).count() >= 2, "{probe}");
+        assert!(run["measured"]["server_cpu_us_per_tx"].as_f64().is_some_and(|us| us > 0.0), "{run}");
+    }
+    // A script that never connects is not.
+    place.write("idle.lua", "function event() end\n");
+    place.good(&["sysbench", "idle.lua", "--events=10", "run"]);
+    assert!(!place.latest().join("trial-0001/probe.jsonl").exists());
+}
+
 fn words_of_poor(owned: &Owned, threads: &str) -> Vec<String> {
     let threads = format!("--threads={threads}");
     let words = words(owned, &[&threads, "--events=20"]);

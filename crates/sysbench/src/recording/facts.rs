@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use indexmap::IndexMap;
+use truetps_driver::Target;
 use truetps_measure::{MeasuredSums, WorkerShares};
 use truetps_plan::{
     Design, ErrorPolicy, Load, Plan, ProbeSpec, QuickOverrides, SCRIPT_WORKLOAD, ServerSpec, WorkloadSpec,
@@ -65,13 +66,18 @@ pub(super) fn plan(crew: &WorkerContext) -> Plan {
         },
         factors: IndexMap::from([(CONNECTIONS.to_owned(), vec![SettingValue::Int(clients.into())])]),
         design: Design { blocks: 1, seed: crew.run.seed, aa_pair: false, ..Design::default() },
-        // Before a client has connected, no server is known.
         probe: ProbeSpec {
-            enabled: settings.ours.probe.enabled && crew.run.server.get().is_some(),
+            enabled: settings.ours.probe.enabled && probe_target(crew).is_some(),
             ..settings.ours.probe.clone()
         },
         quick: QuickOverrides::default(),
     }
+}
+
+/// What the probe logs in to. A script may connect only in its events.
+pub(super) fn probe_target(crew: &WorkerContext) -> Option<Target> {
+    let connected = crew.run.server.get().map(|server| server.load_target.clone());
+    connected.or_else(|| crew.drivers.expected_target())
 }
 
 /// Classes of the errors after which an event is restarted, without limit. `all` has no list.
@@ -224,8 +230,6 @@ fn retried_errors(errors: &ErrorTally) -> Vec<ErrorCount> {
 
 #[cfg(test)]
 mod tests {
-    use truetps_driver::Target;
-
     use super::*;
 
     #[test]

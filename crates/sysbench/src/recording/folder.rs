@@ -36,6 +36,7 @@ pub(crate) struct ScriptRecording {
     experiment: Experiment,
     recorder: TrialRecorder,
     view: Option<LiveView>,
+    is_server_expected: bool,
     /// Clients that failed, and the first one's reason.
     failed: u32,
     reason: Option<String>,
@@ -75,12 +76,9 @@ impl ScriptRecording {
         let trial = new_trial(&plan, &experiment.schedule[0], facts::server(crew), TOOL_VERSION);
         let writer = folder.begin_trial(&trial)?;
         writer.write_script(&facts::script_record(crew, None))?;
-        // The clients have connected.
-        let probe = crew.run.server.get().map(|server| LoadProbe {
-            target: &server.load_target,
-            sessions: 0,
-            spec: &plan.probe,
-        });
+        let target = facts::probe_target(crew);
+        let sessions = if crew.run.server.get().is_some() { 0 } else { crew.run.settings.threads };
+        let probe = target.as_ref().map(|target| LoadProbe { target, sessions, spec: &plan.probe });
         let recorder = TrialRecorder::begin(trial, writer, None, probe.as_ref());
         let mut recording = Self {
             crew: crew.clone(),
@@ -90,6 +88,7 @@ impl ScriptRecording {
             experiment,
             recorder,
             view,
+            is_server_expected: target.is_some(),
             failed: 0,
             reason: None,
             broken: None,
@@ -159,8 +158,9 @@ impl ScriptRecording {
         let engine = facts::engine(&self.crew, self.connect_ms, self.failed, recorded.script.reconnects);
         let finished = || end.clients.iter().filter(|client| client.events > 0).count() as u32;
         let clients_finished = (!end.clients.is_empty()).then(finished);
-        if self.experiment.server.is_none() && self.crew.run.server.get().is_some() {
-            self.crew.run.note("not watched: no client had connected before the first event".to_owned());
+        if !self.is_server_expected && self.crew.run.server.get().is_some() {
+            let note = "not watched: before the first event, nothing showed that the script would connect";
+            self.crew.run.note(note.to_owned());
         }
         let load = LoadFacts {
             engine: EngineFacts { clients_finished, ..engine },

@@ -85,6 +85,13 @@ pub(crate) struct Driver {
     pub(crate) is_dry_run: bool,
 }
 
+impl Driver {
+    /// Its servers, without what only clients need.
+    pub(crate) fn bare_target(&self) -> Target {
+        Target { setup: Vec::new(), connections: None, connect_timeout: None, ..self.target.clone() }
+    }
+}
+
 /// Open files besides the clients' connections: records, and files that the script opens.
 const FILES_SPARE: u64 = 128;
 

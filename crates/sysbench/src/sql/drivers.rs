@@ -82,16 +82,33 @@ impl Drivers {
     ///
     /// The message why there is none.
     pub(crate) fn find(&self, name: Option<&str>) -> Result<usize, String> {
+        let number = self.number_of(name)?;
+        self.get(number).map_err(String::clone)?;
+        self.is_used.store(true, Ordering::Relaxed);
+        Ok(number)
+    }
+
+    fn number_of(&self, name: Option<&str>) -> Result<usize, String> {
         self.options.database().map_err(|refusal| plain(&refusal))?;
         let given = self.options.bytes("db-driver").map(String::from_utf8_lossy).unwrap_or_default().into_owned();
         let of_dsn = self.driver_of_dsn().filter(|_| given.is_empty() || !self.options.is_given("db-driver"));
         let given = of_dsn.or(Some(given.as_str()).filter(|given| !given.is_empty()));
         let name = name.or(given).ok_or(NO_NAME)?;
         let number = NAMES.iter().position(|known| *known == name);
-        let number = number.ok_or_else(|| format!("invalid database driver name: '{name}'"))?;
-        self.get(number).map_err(String::clone)?;
-        self.is_used.store(true, Ordering::Relaxed);
-        Ok(number)
+        number.ok_or_else(|| format!("invalid database driver name: '{name}'"))
+    }
+
+    /// Where clients will connect, as far as is known before the first connection: with the driver that the script has
+    /// requested, or else with the one of the user's options.
+    pub(crate) fn expected_target(&self) -> Option<Target> {
+        let mut requested = (0..Self::COUNT).filter(|number| self.ready[*number].get().is_some());
+        let number = match (requested.next(), requested.next()) {
+            (Some(number), None) => number,
+            (None, _) if self.options.are_for_database() => self.number_of(None).ok()?,
+            _ => return None,
+        };
+        let driver = &self.get(number).ok()?.driver;
+        (!driver.is_dry_run).then(|| driver.bare_target())
     }
 
     fn driver_of_dsn(&self) -> Option<&'static str> {

@@ -310,8 +310,7 @@ impl Store {
             let driver = &ready(&self.drivers, connection.driver).driver;
             let is_first = self.run.server.get().is_none();
             self.run.server.get_or_init(|| {
-                let load_target =
-                    Target { setup: Vec::new(), connections: None, connect_timeout: None, ..driver.target.clone() };
+                let load_target = driver.bare_target();
                 let endpoints = vec![driver.target.endpoint(connection.number).clone()];
                 ServerSeen {
                     version: link.session().server_version().to_owned(),
