@@ -8,7 +8,7 @@ use crate::inert::matches;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Privileges {
+struct PrivilegeKinds {
     kind: Vec<PrivilegeKind>,
 }
 
@@ -19,7 +19,7 @@ struct PrivilegeKind {
     patterns: Vec<String>,
 }
 
-static PRIVILEGES: LazyLock<Privileges> = LazyLock::new(|| {
+static PRIVILEGES: LazyLock<PrivilegeKinds> = LazyLock::new(|| {
     toml::from_str(include_str!("../data/privileges.toml")).expect("privileges.toml is read by a test")
 });
 
