@@ -22,7 +22,8 @@ pub struct ResultSets {
     pub(crate) columns: Vec<BinaryColumn>,
     /// The last result has not ended.
     is_open: bool,
-    has_overflown: bool,
+    /// More than [`COLLECTED_BYTES_MAX`] has arrived: nothing is kept.
+    pub(crate) has_overflown: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -162,11 +163,6 @@ impl ResultSets {
         self.data[start..start + LENGTH_BYTES].copy_from_slice(&length.to_le_bytes());
     }
 
-    /// More than [`COLLECTED_BYTES_MAX`] has arrived: nothing is kept.
-    pub(crate) fn has_overflown(&self) -> bool {
-        self.has_overflown
-    }
-
     fn push(&mut self, head: Head) {
         self.check(0);
         if !self.has_overflown {
@@ -282,14 +278,14 @@ mod tests {
         let mut sets = ResultSets::new();
         sets.open(1);
         sets.row(COLLECTED_BYTES_MAX - 100);
-        assert!(!sets.has_overflown());
+        assert!(!sets.has_overflown);
         sets.row(COLLECTED_BYTES_MAX);
-        assert!(sets.has_overflown() && sets.capacity() == 0);
+        assert!(sets.has_overflown && sets.capacity() == 0);
         sets.push_empty(0, 1);
         sets.open(3);
         sets.row(1);
         assert!(sets.is_empty() && sets.open_columns().is_none());
         sets.clear();
-        assert!(!sets.has_overflown());
+        assert!(!sets.has_overflown);
     }
 }

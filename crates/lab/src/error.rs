@@ -93,72 +93,62 @@ pub enum LabError {
 impl LabError {
     /// A hint for the user.
     pub fn hint(&self) -> Option<String> {
-        match self {
-            Self::UnknownSetting(error) | Self::UnknownSettingOf { source: error, .. } => error.hint(),
-            Self::Setting(error) => error.hint(),
-            Self::Limit(error) => Some(error.hint()),
-            Self::Sandbox(error) => error.hint(),
+        let text = match self {
+            Self::UnknownSetting(error) | Self::UnknownSettingOf { source: error, .. } => return error.hint(),
+            Self::Setting(error) => return error.hint(),
+            Self::Limit(error) => return Some(error.hint()),
+            Self::Sandbox(error) => return error.hint(),
+            Self::Folder(error) => return error.hint(),
+            Self::Foreign(error) => return error.hint(),
+            Self::Schema { source: error, .. } => return error.hint(),
+            Self::GuestLogin(error) => return login_hint(error).map(str::to_owned).or_else(|| error.hint()),
             Self::BegunWithAnother { .. } => {
-                Some("name the original server with --basedir (its folder) or --dsn, or start a new experiment".to_owned())
+                "name the original server with --basedir (its folder) or --dsn, or start a new experiment"
             }
-            Self::TooManyStatements { .. } => {
-                Some("use fewer tables or connections, or `protocol = \"text\"`".to_owned())
-            }
-            Self::OtherConditions => Some(
+            Self::TooManyStatements { .. } => "use fewer tables or connections, or `protocol = \"text\"`",
+            Self::OtherConditions => {
                 "experiment.json has the original settings; memory, server or truetps may have changed: start a new experiment"
-                    .to_owned(),
-            ),
-            Self::Folder(error) => error.hint(),
-            Self::NoRecords(_) => Some("name a writable folder with --runs (or TRUETPS_RUNS)".to_owned()),
-            Self::Flush(_) => Some(
+            }
+            Self::NoRecords(_) => "name a writable folder with --runs (or TRUETPS_RUNS)",
+            Self::Flush(_) => {
                 "free some space (`truetps server clean` removes leftovers), or name another folder with --sandbox-dir"
-                    .to_owned(),
-            ),
-            Self::Workload(_)
-            | Self::Prepare(_)
-            | Self::Pin(_)
-            | Self::NoPilot { .. }
-            | Self::OtherFlavour { .. }
-            | Self::SearchFailed { .. }
-            | Self::SetByOthers { .. }
-            | Self::Interrupted => None,
+            }
             Self::NotLeft { journal, .. } => {
-                Some(format!("once the server can be reached, run: truetps server restore --journal '{}'", journal.display()))
+                let journal = journal.display();
+                return Some(format!(
+                    "once the server can be reached, run: truetps server restore --journal '{journal}'"
+                ));
             }
-            Self::OtherSchema { .. } => Some("name one server, by an address that leads to no other".to_owned()),
-            Self::NoAutocommit => Some("set the account's init_connect, or the server's autocommit, to 1".to_owned()),
-            Self::ResumedSearch { .. } => {
-                Some("start a new search; `truetps report` shows the results of this one".to_owned())
-            }
-            Self::OtherSchedule => Some(
+            Self::OtherSchema { .. } => "name one server, by an address that leads to no other",
+            Self::NoAutocommit => "set the account's init_connect, or the server's autocommit, to 1",
+            Self::ResumedSearch { .. } => "start a new search; `truetps report` shows the results of this one",
+            Self::OtherSchedule => {
                 "restore plan.toml and experiment.json as written by truetps, or start a new experiment"
-                    .to_owned(),
-            ),
-            Self::GuestLogin(error) => login_hint(error).or_else(|| error.hint()),
-            Self::Schema { source: error, .. } => error.hint(),
-            Self::Foreign(error) => error.hint(),
-            Self::NotOfSession { .. } => {
-                Some("omit --dsn to measure it on a private server, or remove the setting from the plan".to_owned())
             }
-            Self::Full { .. } => Some("wait until other sessions have ended, or raise max_connections in the server".to_owned()),
+            Self::NotOfSession { .. } => {
+                "omit --dsn to measure it on a private server, or remove the setting from the plan"
+            }
+            Self::Full { .. } => "wait until other sessions have ended, or raise max_connections in the server",
             Self::NoRoom { free, .. } => {
                 let fit = if *free == 1 { "1 client leaves".to_owned() } else { format!("up to {free} clients leave") };
-                Some(format!("{fit} a few sessions for other users; or raise max_connections in the server"))
+                return Some(format!("{fit} a few sessions for other users; or raise max_connections in the server"));
             }
             Self::NoRoomOfAccount { max, in_use, .. } => {
                 let fit = match max.saturating_sub(*in_use) {
                     0 => "wait until its other sessions have ended".to_owned(),
                     free => format!("use at most {free} clients"),
                 };
-                Some(format!("{fit}; or raise the limit: ALTER USER ... WITH MAX_USER_CONNECTIONS ..."))
+                return Some(format!("{fit}; or raise the limit: ALTER USER ... WITH MAX_USER_CONNECTIONS ..."));
             }
-            Self::SchemaExists { schema } => Some(format!(
-                "if a killed run left it, drop it with DROP DATABASE {schema}; or name another one with --schema"
-            )),
-            Self::SearchUndecided => {
-                Some("measure longer with --measure, or list rates as a factor".to_owned())
+            Self::SchemaExists { schema } => {
+                return Some(format!(
+                    "if a killed run left it, drop it with DROP DATABASE {schema}; or name another one with --schema"
+                ));
             }
-        }
+            Self::SearchUndecided => "measure longer with --measure, or list rates as a factor",
+            _ => return None,
+        };
+        Some(text.to_owned())
     }
 
     /// This error, wrapped if the external server could not be restored: that failure is the more serious one.
@@ -199,17 +189,17 @@ impl LabError {
 }
 
 /// Where the password of an external server comes from, if the password or the account is wrong.
-fn login_hint(error: &DriverError) -> Option<String> {
+fn login_hint(error: &DriverError) -> Option<&'static str> {
     const DENIED: [u16; 2] = [1045, 1698];
     const DENIED_POSTGRES: &str = "28P01";
-    let DriverError::Server(error) = error else { return None };
-    if DENIED.contains(&error.code) {
-        return Some(
+    match error {
+        DriverError::Server(error) if DENIED.contains(&error.code) => Some(
             "check user and password: TRUETPS_PASSWORD, --defaults-file, ~/.my.cnf or --ask-password supplies it (an account \
-             with the plugin unix_socket or auth_socket is for the operating-system user of that name)"
-                .to_owned(),
-        );
+             with the plugin unix_socket or auth_socket is for the operating-system user of that name)",
+        ),
+        DriverError::Server(error) if error.sqlstate == DENIED_POSTGRES => {
+            Some("check user and password: TRUETPS_PASSWORD or --ask-password supplies it")
+        }
+        _ => None,
     }
-    (error.sqlstate == DENIED_POSTGRES)
-        .then(|| "check user and password: TRUETPS_PASSWORD or --ask-password supplies it".to_owned())
 }

@@ -79,8 +79,8 @@ pub(super) enum Problem {
 pub(super) struct Auth {
     pub(super) plugin: Plugin,
     nonce: Vec<u8>,
-    /// The server's public key was requested.
-    asked_key: bool,
+    /// The server's public key was requested. It answers only with that key, if it has one.
+    pub(super) asked_key: bool,
 }
 
 impl Auth {
@@ -109,11 +109,6 @@ impl Auth {
             Plugin::ClearPassword => return Err(Problem::NotSecret),
         };
         Ok((auth, answer))
-    }
-
-    /// Whether the server was asked for its key. It answers only with that key, if it has one.
-    pub(super) fn waits_for_key(&self) -> bool {
-        self.asked_key
     }
 
     /// Answers the server's next request; `None` if it only reports success.

@@ -34,7 +34,7 @@ pub(super) fn column(payload: &[u8]) -> Result<BinaryColumn, DriverError> {
 /// The rows of a text statement.
 pub(super) fn text_row(payload: &[u8], columns: u32, sets: &mut ResultSets) -> Result<(), DriverError> {
     sets.row(payload.len() + columns as usize * size_of::<u32>());
-    if sets.has_overflown() {
+    if sets.has_overflown {
         return Ok(());
     }
     let mut reader = PayloadReader::new(payload);
@@ -50,7 +50,7 @@ pub(super) fn binary_row(payload: &[u8], sets: &mut ResultSets) -> Result<(), Dr
     const FIRST_BIT: usize = 2;
     let columns = sets.columns.len();
     sets.row(payload.len() + columns * VALUE_GROWS_BYTES);
-    if sets.has_overflown() {
+    if sets.has_overflown {
         return Ok(());
     }
     let mut reader = PayloadReader::new(payload);

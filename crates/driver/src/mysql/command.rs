@@ -95,7 +95,7 @@ pub(crate) fn put_text_statement(out: &mut Vec<u8>, statement: &Statement, param
     put_packets(out, 0, |out| {
         out.push(COM_QUERY);
         let mut values = params.values().iter();
-        for part in statement.parts() {
+        for part in &statement.parts {
             out.extend_from_slice(part.as_bytes());
             match values.next() {
                 None => {}

@@ -48,7 +48,7 @@ impl LoginExchange {
     /// Takes the server's next packet.
     pub(super) fn packet(&mut self, payload: &[u8], target: &Target) -> Result<LoginStep, DriverError> {
         let reply = parse_login_reply(payload).map_err(|refusal| match refusal {
-            DriverError::Server(said) if said.code == ACCESS_DENIED && self.auth.waits_for_key() => {
+            DriverError::Server(said) if said.code == ACCESS_DENIED && self.auth.asked_key => {
                 error(target, self.auth.plugin, Problem::NotEncrypted("the server has no RSA key"))
             }
             other => other,

@@ -184,7 +184,7 @@ impl MysqlReplyReader {
                     Some(_) => collect::binary_row(payload, sets)?,
                     None => {}
                 }
-                if sets.has_overflown() {
+                if sets.has_overflown {
                     self.rows = Rows::Counted;
                 }
             }
@@ -267,7 +267,7 @@ impl MysqlReplyReader {
         if self.refused_file.is_some() {
             return self.failed(own_error(FILE_REFUSED, String::new()));
         }
-        if self.reply.sets.as_ref().is_some_and(|sets| sets.has_overflown()) {
+        if self.reply.sets.as_ref().is_some_and(|sets| sets.has_overflown) {
             let problem = format!("results exceed the limit of {} MiB", COLLECTED_BYTES_MAX >> 20);
             return self.failed(own_error(NO_MEMORY, problem));
         }

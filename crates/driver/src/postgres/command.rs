@@ -27,7 +27,7 @@ pub(crate) fn put_query(out: &mut Vec<u8>, sql: &[u8]) {
 pub(crate) fn put_text_statement(out: &mut Vec<u8>, statement: &Statement, params: &Params) {
     put_message(out, b'Q', |out| {
         let mut values = params.values().iter();
-        for part in statement.parts() {
+        for part in &statement.parts {
             out.extend_from_slice(part.as_bytes());
             if let Some(value) = values.next() {
                 put_literal(out, *value, params);
@@ -41,7 +41,7 @@ pub(crate) fn put_text_statement(out: &mut Vec<u8>, statement: &Statement, param
 pub(crate) fn put_parse(out: &mut Vec<u8>, index: usize, statement: &Statement) {
     put_message(out, b'P', |out| {
         Name::Listed(index).put(out);
-        for (n, part) in statement.parts().iter().enumerate() {
+        for (n, part) in statement.parts.iter().enumerate() {
             if n > 0 {
                 let _ = write!(out, "${n}");
             }

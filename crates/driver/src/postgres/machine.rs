@@ -66,7 +66,7 @@ struct PostgresPreparing {
 
 /// The session behind the framing, separate so that a message can stay in the framer while it is handled.
 pub(crate) struct Machine {
-    target: Arc<Target>,
+    pub(crate) target: Arc<Target>,
     statements: Arc<[Statement]>,
     prepared: bool,
     /// Only the server can read what is sent: a unix socket, or TLS with a verified certificate.
@@ -74,8 +74,8 @@ pub(crate) struct Machine {
     phase: PostgresPhase,
     reply: PostgresReplyReader,
     ad_hoc: PostgresStatements,
-    transaction: TransactionStatus,
-    version: Box<str>,
+    pub(crate) transaction: TransactionStatus,
+    pub(crate) version: Box<str>,
     /// Arrived right after a reply: kept for the next call, so that the reply is not lost.
     farewell: Option<ServerError>,
 }
@@ -99,18 +99,6 @@ impl Machine {
     /// Whether no message of the server has arrived.
     pub(crate) fn has_heard_nothing(&self) -> bool {
         matches!(self.phase, PostgresPhase::Login(Authentication::Open))
-    }
-
-    pub(crate) fn target(&self) -> &Target {
-        &self.target
-    }
-
-    pub(crate) fn transaction(&self) -> TransactionStatus {
-        self.transaction
-    }
-
-    pub(crate) fn version(&self) -> &str {
-        &self.version
     }
 
     pub(crate) fn keep_rows(&mut self) {

@@ -54,7 +54,7 @@ impl PostgresReplyReader {
 
     /// Whether the contents of a row are read.
     pub(crate) fn wants_rows(&self) -> bool {
-        self.reply.sets.as_ref().map_or(self.keeps_rows, |sets| !sets.has_overflown())
+        self.reply.sets.as_ref().map_or(self.keeps_rows, |sets| !sets.has_overflown)
     }
 
     pub(crate) fn wants_columns(&self) -> bool {
@@ -120,7 +120,7 @@ impl PostgresReplyReader {
         }
         (self.has_copy, self.kept_bytes) = (false, 0);
         match &self.reply.sets {
-            Some(sets) if sets.has_overflown() => self.fail(overflow()),
+            Some(sets) if sets.has_overflown => self.fail(overflow()),
             None if self.keeps_rows => drop(self.reply.result.get_or_insert_default()),
             _ => {}
         }
@@ -199,7 +199,7 @@ impl PostgresReplyReader {
 }
 
 fn collect_row(sets: &mut ResultSets, body: &[u8]) -> Result<(), DriverError> {
-    if sets.has_overflown() {
+    if sets.has_overflown {
         return Ok(());
     }
     let mut reader = BodyReader::new(body);
@@ -212,7 +212,7 @@ fn collect_row(sets: &mut ResultSets, body: &[u8]) -> Result<(), DriverError> {
     }
     // Lengths have the same size in the message and in the buffer.
     sets.row(body.len());
-    if sets.has_overflown() {
+    if sets.has_overflown {
         return Ok(());
     }
     for _ in 0..count {

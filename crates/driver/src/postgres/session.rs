@@ -106,7 +106,7 @@ impl Session for PgSession {
     fn begin(&mut self, out: &mut Vec<u8>) {
         match self.encryption {
             Encryption::Wanted(_) => put_ssl_request(out),
-            _ => put_startup(out, &self.machine.target().login),
+            _ => put_startup(out, &self.machine.target.login),
         }
     }
 
@@ -127,7 +127,7 @@ impl Session for PgSession {
                     }
                     None => Encryption::Off,
                 };
-                self.say_all(out, |machine, out| put_startup(out, &machine.target().login));
+                self.say_all(out, |machine, out| put_startup(out, &machine.target.login));
                 Ok(SessionEvent::Pending)
             }
         }
@@ -158,11 +158,11 @@ impl Session for PgSession {
     }
 
     fn server_version(&self) -> &str {
-        self.machine.version()
+        &self.machine.version
     }
 
     fn transaction_status(&self) -> Option<TransactionStatus> {
-        Some(self.machine.transaction())
+        Some(self.machine.transaction)
     }
 
     fn keep_rows(&mut self) {

@@ -22,7 +22,7 @@ const CHAIN_MAX: usize = 100;
 /// The TLS configuration of one target: trusted certificates, and protocol versions. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct TlsClient {
-    config: Arc<ClientConfig>,
+    pub(super) config: Arc<ClientConfig>,
     mode: TlsMode,
 }
 
@@ -66,10 +66,6 @@ impl TlsClient {
     /// Whether a server that does not offer TLS is an error.
     pub fn is_required(&self) -> bool {
         !matches!(self.mode, TlsMode::Off | TlsMode::Preferred)
-    }
-
-    pub(super) fn config(&self) -> &Arc<ClientConfig> {
-        &self.config
     }
 
     /// The name that the server's certificate is checked for.

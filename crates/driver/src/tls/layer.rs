@@ -33,7 +33,7 @@ impl TlsLayer {
     /// must be for.
     pub fn client(client: &TlsClient, endpoint: &Endpoint, out: &mut Vec<u8>) -> Result<Self, DriverError> {
         let name = client.server_name(endpoint)?;
-        let mut connection = ClientConnection::new(client.config().clone(), name).map_err(TlsError::of_rustls)?;
+        let mut connection = ClientConnection::new(client.config.clone(), name).map_err(TlsError::of_rustls)?;
         // One statement is in flight: it bounds the bytes that wait for encryption, which must not be cut off.
         connection.set_buffer_limit(None);
         let mut layer = Self { connection, heard: Vec::new(), said: Vec::new() };

@@ -98,17 +98,46 @@ impl ForeignError {
 
     /// A hint for the user.
     pub fn hint(&self) -> Option<String> {
-        Some(match self {
+        let text = match self {
             Self::NotDynamic { .. } | Self::Identity { .. } | Self::Irreversible { .. } | Self::NotKnown { .. } => {
-                "omit --dsn to measure it on a private server, or remove the setting from the plan".to_owned()
+                "omit --dsn to measure it on a private server, or remove the setting from the plan"
             }
+            Self::InUse { .. } | Self::SetElsewhere => "wait until it has ended",
+            Self::OtherServer { .. } | Self::NoMark { .. } => {
+                "name the server in the journal with --dsn, by an address that leads to no other"
+            }
+            Self::SeveralServers { .. } | Self::BehindProxy { .. } => {
+                "name one server, by an address that leads to no other, or remove the settings from the plan"
+            }
+            Self::NoJournal { .. } => {
+                "journals are in $XDG_STATE_HOME/truetps/journals, or ~/.local/state/truetps/journals: point XDG_STATE_HOME to \
+                 a permanent folder of yours"
+            }
+            Self::Damaged { path, .. } if !is_journal_name(path) => {
+                "name the file printed by the run at its start: \"original settings saved to\""
+            }
+            Self::NoSchema { .. } => "omit the flag: truetps then creates the schema and drops it",
+            Self::SystemSchema { .. } => "name another schema with --schema, or omit the flag",
+            Self::TableExists { .. } => "truetps creates and drops its tables itself: name an empty schema",
+            Self::NotOnlyTables { .. } => {
+                "use one statement in each text, of CREATE TABLE without IF NOT EXISTS, CREATE INDEX, ALTER TABLE and INSERT; or omit --i-own-this-schema"
+            }
+            Self::ReadOnly { .. } => {
+                "name a server that accepts writes, such as the source of this one, or make this one writable"
+            }
+            Self::Unknown { .. } => "SHOW GLOBAL VARIABLES lists the server's variables, SHOW ALL those in PostgreSQL",
+            Self::Ask(error) => return error.hint(),
+            other => return other.hint_with_details(),
+        };
+        Some(text.to_owned())
+    }
+
+    /// The hints that name a file or a privilege.
+    fn hint_with_details(&self) -> Option<String> {
+        Some(match self {
             Self::Privilege { grant, .. } => format!("as an administrator: {grant}"),
             Self::Unfinished { path, .. } => {
                 format!("restore it with: truetps server restore --journal '{}'", path.display())
-            }
-            Self::InUse { .. } | Self::SetElsewhere => "wait until it has ended".to_owned(),
-            Self::OtherServer { .. } | Self::NoMark { .. } => {
-                "name the server in the journal with --dsn, by an address that leads to no other".to_owned()
             }
             Self::OtherOrMoved { path, .. } | Self::LeftByMoved { path, .. } => format!(
                 "this server has no unique id. If it is the one in the journal, run: truetps server restore \
@@ -119,48 +148,15 @@ impl ForeignError {
                 "if it is the same one, run: truetps server restore --journal '{}'. It restores what still has a value of the run",
                 path.display()
             ),
-            Self::SeveralServers { .. } | Self::BehindProxy { .. } => {
-                "name one server, by an address that leads to no other, or remove the settings from the plan".to_owned()
-            }
-            Self::NoJournal { .. } => {
-                "journals are in $XDG_STATE_HOME/truetps/journals, or ~/.local/state/truetps/journals: point XDG_STATE_HOME to \
-                 a permanent folder of yours"
-                    .to_owned()
-            }
-            Self::Damaged { path, .. } if is_journal_name(path) => format!(
+            Self::Damaged { path, .. } => format!(
                 "it may concern another server; read it, and move it away if there is nothing to restore: {}",
                 path.display()
             ),
-            Self::Damaged { .. } => {
-                "name the file printed by the run at its start: \"original settings saved to\"".to_owned()
-            }
             Self::Untrusted { path, .. } => format!(
                 "check that it has the settings of the run, make yourself its owner, then run: chmod go-w '{}'",
                 path.display()
             ),
-            Self::NoSchema { .. } => "omit the flag: truetps then creates the schema and drops it".to_owned(),
-            Self::SystemSchema { .. } => "name another schema with --schema, or omit the flag".to_owned(),
-            Self::TableExists { .. } => {
-                "truetps creates and drops its tables itself: name an empty schema".to_owned()
-            }
-            Self::NotOnlyTables { .. } => {
-                "use one statement in each text, of CREATE TABLE without IF NOT EXISTS, CREATE INDEX, ALTER TABLE and INSERT; or omit --i-own-this-schema"
-                    .to_owned()
-            }
-            Self::ReadOnly { .. } => {
-                "name a server that accepts writes, such as the source of this one, or make this one writable".to_owned()
-            }
-            Self::Ask(error) => return error.hint(),
-            Self::Unknown { .. } => {
-                "SHOW GLOBAL VARIABLES lists the server's variables, SHOW ALL those in PostgreSQL".to_owned()
-            }
-            Self::NoOriginal { .. }
-            | Self::Journal { .. }
-            | Self::StillBusy { .. }
-            | Self::NotAsBefore { .. }
-            | Self::Hidden { .. }
-            | Self::OtherTable { .. }
-            | Self::NoAnswer { .. } => return None,
+            _ => return None,
         })
     }
 

@@ -11,7 +11,7 @@ pub(crate) const TABLE: &str = "truetps_owner";
 
 /// The text written into a schema when it is created.
 pub(crate) struct Mark {
-    id: String,
+    pub(crate) id: String,
 }
 
 impl Mark {
@@ -24,10 +24,6 @@ impl Mark {
     /// The mark of another run.
     pub(crate) fn of(id: &str) -> Self {
         Self { id: id.to_owned() }
-    }
-
-    pub(crate) fn id(&self) -> &str {
-        &self.id
     }
 
     /// The comment of tables that are created in a user's schema. It contains no character with a meaning in SQL.
@@ -96,7 +92,7 @@ mod tests {
     #[test]
     fn marks_of_the_same_second_and_process_differ_and_fit() {
         let (one, other) = (Mark::new(), Mark::new());
-        assert_ne!(one.id(), other.id());
-        assert!(one.id().len() <= 64, "{}", one.id());
+        assert_ne!(one.id, other.id);
+        assert!(one.id.len() <= 64, "{}", one.id);
     }
 }

@@ -100,7 +100,7 @@ fn beginning(client: &mut Client, plan: &Plan, found: &Survey) -> Result<Vec<Str
     sent.extend(found.schema.make_sql());
     sent.extend(trial_of_levels(client, plan, &found.scopes)?);
     if client.dialect() == SqlDialect::Mysql {
-        sent.push(format!("USE {}", found.schema.quoted()));
+        sent.push(format!("USE {}", found.schema.server.name.quoted()));
     }
     Ok(sent)
 }

@@ -43,7 +43,7 @@ pub fn restore(path: &Path, target: &Target, surety: IdentityProof) -> Result<Re
                 return Err(ForeignError::OtherOrMoved { was: was.id.clone(), found, path: path.to_owned() }.into());
             }
             // A run leaves its mark before it sets anything: without the mark there is nothing to restore here.
-            if !Schema::left(target, &open.journal.schema).is_marked_there(&mut client)? {
+            if !Schema::left(target, &open.journal.schema).server.is_marked_there(&mut client)? {
                 return Err(
                     ForeignError::NoMark { was: was.id.clone(), schema: open.journal.schema.name.clone() }.into()
                 );

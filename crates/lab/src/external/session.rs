@@ -83,7 +83,7 @@ impl<'a> ExternalSession<'a> {
         let sessions = schema.own_sessions(&ids);
         let mut guest = Self {
             plan,
-            inside: schema.inside().clone(),
+            inside: schema.server.inside.clone(),
             tables: schema.tables_of(workload),
             schema,
             stop: request.stop,
@@ -109,7 +109,7 @@ impl<'a> ExternalSession<'a> {
         let hold = self.hold.as_mut().expect("it has just been entered");
         hold.adopt(client)?;
         if client.dialect() == SqlDialect::Postgres {
-            self.schema.outside().setup.iter().try_for_each(|sql| client.execute(sql).map(drop))?;
+            self.schema.server.outside.setup.iter().try_for_each(|sql| client.execute(sql).map(drop))?;
         }
         let server = hold.server().clone();
         let made = self.schema.make(client, &server, &mut |made| hold.note(made));
@@ -121,13 +121,13 @@ impl<'a> ExternalSession<'a> {
         made?;
         let account = if client.dialect() == SqlDialect::Mysql { access::account(client)? } else { String::new() };
         hold.try_levels(client, self.plan, &account)?;
-        session_settings::try_levels(self.schema.inside(), &self.scopes, self.plan)
+        session_settings::try_levels(&self.schema.server.inside, &self.scopes, self.plan)
     }
 
     /// Moves the session into the schema; a PostgreSQL session cannot move, and is replaced by another.
     fn turn_inside(&mut self) -> Result<(), LabError> {
         if let (SqlDialect::Mysql, Some(client)) = (self.inside.dialect, &mut self.client) {
-            client.execute(&format!("USE {}", self.schema.quoted()))?;
+            client.execute(&format!("USE {}", self.schema.server.name.quoted()))?;
         } else {
             self.client = None;
         }
@@ -183,7 +183,7 @@ impl<'a> ExternalSession<'a> {
             // The trial sets again what the server has forgotten.
             self.notes.extend(hold.sure_of(&mut client)?);
         }
-        if !self.schema.is_marked_here(&mut client)? {
+        if !self.schema.server.is_marked_here(&mut client)? {
             return Err(LabError::OtherSchema { at: self.inside.endpoint(0).clone() });
         }
         Ok(client)
@@ -216,7 +216,7 @@ impl<'a> ExternalSession<'a> {
 
     /// Into the schema, for a trial.
     fn connect_again(&mut self, is_awaited: bool, listener: &mut dyn Listener) -> Result<Client, DriverError> {
-        let inside = access::control(self.schema.inside());
+        let inside = access::control(&self.schema.server.inside);
         let client = connect_patiently(&inside, is_awaited, self.stop, listener);
         if client.is_ok() {
             self.presence = ServerPresence::There;
@@ -253,7 +253,7 @@ impl<'a> ExternalSession<'a> {
             gone => {
                 drop(gone);
                 let is_awaited = self.presence == ServerPresence::Lost || hold.sets_anything();
-                let outside = access::control(self.schema.outside());
+                let outside = access::control(&self.schema.server.outside);
                 // A user who does not want to wait ends the program; its last message names the journal.
                 let mut client = connect_patiently(&outside, is_awaited, &AtomicBool::new(false), listener)?;
                 hold.sure_of(&mut client)?;
@@ -300,7 +300,7 @@ impl ServerProvider for ExternalSession<'_> {
         notes.extend(hold.sure_of(client)?);
         hold.apply(client, plan, configuration)?;
         let own = session_settings::try_out(inside, scopes, plan, configuration)?;
-        inside.setup = [&schema.inside().setup[..], &own.setup].concat();
+        inside.setup = [&schema.server.inside.setup[..], &own.setup].concat();
         // Their locks would block the trial.
         notes.extend(hold.end_sessions(client)?);
         schema.check_signatures(client)?;
@@ -308,7 +308,7 @@ impl ServerProvider for ExternalSession<'_> {
         // One server behind several addresses, or a PostgreSQL with a process for each session, is not one process.
         let is_one = inside.dialect == SqlDialect::Mysql && matches!(inside.endpoints[..], [Endpoint::Unix(_)]);
         let pid = if is_one { client.peer_pid() } else { None };
-        let control = access::control(schema.inside());
+        let control = access::control(&schema.server.inside);
         Ok(Box::new(TrialServer {
             client,
             log: log.as_mut(),

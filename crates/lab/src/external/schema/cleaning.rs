@@ -33,7 +33,7 @@ impl<'a> SchemaCleaning<'a> {
         // A schema is hidden from an account without privileges on it: then the query for the mark fails, or is
         // answered with privileges that the session still has.
         let is_there = schema.exists(&mut client)?
-            || (schema.dialect() == SqlDialect::Mysql && schema.is_marked_there(&mut client)?);
+            || (schema.name.dialect == SqlDialect::Mysql && schema.is_marked_there(&mut client)?);
         if !is_there {
             return Ok(());
         }
@@ -43,7 +43,7 @@ impl<'a> SchemaCleaning<'a> {
         // After all other queries: tables that another user created before it are seen.
         let relations = schema.relations_in(inside)?;
         if is_marked && !relations.contains_key(TABLE) {
-            return Err(ForeignError::Hidden { schema: schema.name().text().to_owned() }.into());
+            return Err(ForeignError::Hidden { schema: schema.name.text.clone() }.into());
         }
         if is_theirs {
             return self.clean_theirs(inside, &relations, is_marked);
@@ -64,8 +64,8 @@ impl<'a> SchemaCleaning<'a> {
 
     /// A session in a PostgreSQL database: the server shows no other database's tables.
     fn session_inside(&self, outside: &mut Client, is_theirs: bool) -> Result<Option<Client>, LabError> {
-        let name = self.schema.name();
-        if self.schema.dialect() == SqlDialect::Mysql {
+        let name = &self.schema.name;
+        if self.schema.name.dialect == SqlDialect::Mysql {
             return Ok(None);
         }
         // A run that was killed between closing and dropping the database.
@@ -88,7 +88,7 @@ impl<'a> SchemaCleaning<'a> {
         let is_bare = relations.is_empty() || (relations.keys().eq([TABLE]) && schema.is_empty(inside, TABLE)?);
         let is_ours = is_bare && (schema.is_created_by_us(inside)? || schema.was_being_created(inside, self.made)?);
         if !is_ours {
-            let name = schema.name().text();
+            let name = &schema.name.text;
             self.restored.left.push(if is_bare {
                 format!(
                     "the schema `{name}` is empty and may have been created by the run: if it is not yours, run DROP DATABASE {name}"
@@ -109,7 +109,7 @@ impl<'a> SchemaCleaning<'a> {
         mut inside: Client,
         planned: &BTreeSet<String>,
     ) -> Result<(), LabError> {
-        let name = self.schema.name().quoted();
+        let name = self.schema.name.quoted();
         if !closing::close(outside, &mut inside, &name)? {
             drop(inside);
             return self.drop_schema(outside);
@@ -132,8 +132,8 @@ impl<'a> SchemaCleaning<'a> {
     }
 
     fn drop_schema(&mut self, client: &mut Client) -> Result<(), LabError> {
-        drop_schema(self.schema.name(), client)?;
-        self.restored.done.push(format!("the schema `{}` was dropped", self.schema.name().text()));
+        drop_schema(&self.schema.name, client)?;
+        self.restored.done.push(format!("the schema `{}` was dropped", self.schema.name.text));
         Ok(())
     }
 
@@ -144,19 +144,19 @@ impl<'a> SchemaCleaning<'a> {
         ours: &[(RelationKind, String)],
         others: &[String],
     ) -> Result<(), LabError> {
-        let schema = self.schema.name();
+        let schema = &self.schema.name;
         // In the server's spelling, as they must be quoted.
         let mine =
             ours.iter().map(|(kind, table)| (*kind, if table == TABLE { table.clone() } else { schema.quote(table) }));
         self.drop_tables(inside, &mine.collect::<Vec<_>>())?;
         let others = listed(others);
-        self.restored.left.push(format!("the schema `{}` has tables not created by truetps: {others}", schema.text()));
+        self.restored.left.push(format!("the schema `{}` has tables not created by truetps: {others}", schema.text));
         Ok(())
     }
 
     fn drop_tables(&mut self, inside: &mut Client, relations: &[(RelationKind, String)]) -> Result<(), LabError> {
-        drop_relations(self.schema.name(), inside, relations)?;
-        self.restored.done.push(format!("the tables of truetps in `{}` were dropped", self.schema.name().text()));
+        drop_relations(&self.schema.name, inside, relations)?;
+        self.restored.done.push(format!("the tables of truetps in `{}` were dropped", self.schema.name.text));
         Ok(())
     }
 
@@ -177,7 +177,7 @@ impl<'a> SchemaCleaning<'a> {
             } else {
                 self.restored.left.push(format!(
                     "the table `{}`.`{table}` may have been created by the run, and has rows",
-                    self.schema.name().text()
+                    self.schema.name.text
                 ));
             }
         }
@@ -187,7 +187,7 @@ impl<'a> SchemaCleaning<'a> {
     /// Tables that the run created; reports tables with such a name that are not proved to be the run's. A name proves nothing:
     /// the user may have renamed the run's table and created another one. `there`: comments by table.
     fn proven_tables(&mut self, there: &BTreeMap<String, &String>, is_marked: bool) -> Vec<String> {
-        let signature = self.schema.mark().signature();
+        let signature = self.schema.mark.signature();
         let is_there = |table: &&String| there.contains_key(&plain(table));
         let is_signed =
             |table: &String| table == TABLE || there.get(&plain(table)).is_some_and(|has| **has == signature);
@@ -201,7 +201,7 @@ impl<'a> SchemaCleaning<'a> {
             (Vec::new(), all, "tables with names used by the run, without its mark; left unchanged")
         };
         if !left.is_empty() {
-            self.restored.left.push(format!("the schema `{}` has {why}: {}", self.schema.name().text(), listed(&left)));
+            self.restored.left.push(format!("the schema `{}` has {why}: {}", self.schema.name.text, listed(&left)));
         }
         proven
     }

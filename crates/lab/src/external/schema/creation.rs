@@ -45,21 +45,21 @@ pub(super) fn create_and_mark(
 /// The statements of [`create_and_mark`].
 pub(super) fn create_and_mark_sql(schema: &ServerSchema, exists: bool) -> Vec<String> {
     let create = (!exists).then(|| create_sql(schema));
-    let seen = (schema.inside().endpoints.len() > 1).then(|| Mark::question(TABLE));
-    schema.outside().setup.iter().cloned().chain(create).chain(schema.mark().leave_sql()).chain(seen).collect()
+    let seen = (schema.inside.endpoints.len() > 1).then(|| Mark::question(TABLE));
+    schema.outside.setup.iter().cloned().chain(create).chain(schema.mark.leave_sql()).chain(seen).collect()
 }
 
 /// With a mark from its creation on, where the server supports one: MariaDB 10.5 and later, PostgreSQL.
 fn create_sql(schema: &ServerSchema) -> String {
-    let mark = match schema.dialect() {
-        SqlDialect::Mysql => format!("/*M!100500 COMMENT '{}' */", schema.mark().signature()),
-        SqlDialect::Postgres => format!("CONNECTION LIMIT {}", schema.mark().connection_limit()),
+    let mark = match schema.name.dialect {
+        SqlDialect::Mysql => format!("/*M!100500 COMMENT '{}' */", schema.mark.signature()),
+        SqlDialect::Postgres => format!("CONNECTION LIMIT {}", schema.mark.connection_limit()),
     };
-    format!("CREATE DATABASE {} {mark}", schema.name().quoted())
+    format!("CREATE DATABASE {} {mark}", schema.name.quoted())
 }
 
 fn create(schema: &ServerSchema, client: &mut Client) -> Result<(), LabError> {
-    let name = schema.name().text().to_owned();
+    let name = schema.name.text.clone();
     match client.execute(&create_sql(schema)) {
         Ok(_) => Ok(()),
         Err(DriverError::Server(error)) if error.code == DATABASE_EXISTS || error.sqlstate == DUPLICATE_DATABASE => {
@@ -73,13 +73,13 @@ fn create(schema: &ServerSchema, client: &mut Client) -> Result<(), LabError> {
 /// to one server, or to its replicas.
 fn leave_mark(schema: &ServerSchema, server: &Identity, ledger: ChangeRecorder<'_>) -> Result<(), LabError> {
     let names = [TABLE.to_owned()];
-    for (n, endpoint) in schema.inside().endpoints.iter().enumerate() {
-        let one = Target { endpoints: vec![endpoint.clone()], ..schema.inside().clone() };
+    for (n, endpoint) in schema.inside.endpoints.iter().enumerate() {
+        let one = Target { endpoints: vec![endpoint.clone()], ..schema.inside.clone() };
         let mut client = Client::connect(&one, CLIENT_TIMEOUT).map_err(LabError::GuestLogin)?;
         if n == 0 {
             server.ask_again(&mut client)?;
             ledger(&MadeSchema::Begins(&names))?;
-            schema.mark().leave(&mut client)?;
+            schema.mark.leave(&mut client)?;
             ledger(&MadeSchema::Ends(&names))?;
         } else if !schema.is_marked_here(&mut client)? {
             return Err(LabError::OtherSchema { at: endpoint.clone() });

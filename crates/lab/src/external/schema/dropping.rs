@@ -9,14 +9,14 @@ use super::name::SchemaName;
 
 pub(super) fn drop_schema_sql(schema: &SchemaName) -> String {
     // Sessions of the load may still be ending.
-    let force = if schema.dialect() == SqlDialect::Postgres { " WITH (FORCE)" } else { "" };
+    let force = if schema.dialect == SqlDialect::Postgres { " WITH (FORCE)" } else { "" };
     format!("DROP DATABASE {}{force}", schema.quoted())
 }
 
 pub(super) fn drop_schema(schema: &SchemaName, client: &mut Client) -> Result<(), DriverError> {
     let dropped = match client.execute(&drop_schema_sql(schema)) {
         // PostgreSQL before 13 does not know the option.
-        Err(DriverError::Server(_)) if schema.dialect() == SqlDialect::Postgres => {
+        Err(DriverError::Server(_)) if schema.dialect == SqlDialect::Postgres => {
             client.execute(&format!("DROP DATABASE {}", schema.quoted()))
         }
         other => other,
@@ -28,7 +28,7 @@ pub(super) fn drop_schema(schema: &SchemaName, client: &mut Client) -> Result<()
 pub(super) fn drop_relations_sql(schema: &SchemaName, relations: &[(RelationKind, String)]) -> Vec<String> {
     let others = relations.iter().filter(|(_, name)| *name != TABLE).map(|(kind, name)| (*kind, schema.whole(name)));
     let others = relations::drop_sql(&others.collect::<Vec<_>>());
-    let checks = (schema.dialect() == SqlDialect::Mysql).then(|| "SET SESSION foreign_key_checks = 0".to_owned());
+    let checks = (schema.dialect == SqlDialect::Mysql).then(|| "SET SESSION foreign_key_checks = 0".to_owned());
     let mark = relations.iter().any(|(_, name)| name == TABLE).then(|| format!("DROP TABLE {}", schema.whole(TABLE)));
     checks.into_iter().chain(others).chain(mark).collect()
 }

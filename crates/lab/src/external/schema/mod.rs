@@ -10,7 +10,7 @@ mod table_names;
 
 use std::path::{Path, PathBuf};
 
-use truetps_driver::{Client, ConnectionIds, DriverError, Endpoint, Target};
+use truetps_driver::{Client, ConnectionIds, Endpoint, Target};
 use truetps_record::SqlDialect;
 use truetps_workload::Workload;
 
@@ -37,7 +37,7 @@ use server_schema::ServerSchema;
 use table_names::{as_tables, lower, plain};
 
 pub(crate) struct Schema {
-    server: ServerSchema,
+    pub(super) server: ServerSchema,
     is_theirs: bool,
     /// All tables to be created.
     tables: Vec<String>,
@@ -71,9 +71,9 @@ impl Schema {
     pub(crate) fn record(&self) -> LeftSchema {
         LeftSchema {
             name: self.name().to_owned(),
-            mark: self.server.mark().id().to_owned(),
+            mark: self.server.mark.id.clone(),
             is_theirs: self.is_theirs,
-            namespace: self.server.name().namespace().map(str::to_owned),
+            namespace: self.server.name.namespace.clone(),
             planned: [&self.tables[..], &self.others].concat(),
             making: Vec::new(),
             made: Vec::new(),
@@ -88,7 +88,7 @@ impl Schema {
 
     /// What identifies sessions with these numbers; `control` as in [`OwnSessions`].
     pub(crate) fn sessions_of(&self, ids: &ConnectionIds, control: Option<u64>) -> OwnSessions {
-        let is_proof = match self.outside().endpoints[..] {
+        let is_proof = match self.server.outside.endpoints[..] {
             [Endpoint::Unix(_)] => true,
             [_] => !self.is_theirs,
             _ => false,
@@ -99,31 +99,18 @@ impl Schema {
 
     /// What identifies sessions of the run in PostgreSQL.
     pub(crate) fn sessions_name(&self) -> String {
-        self.server.mark().signature()
+        self.server.mark.signature()
     }
 
     pub(crate) fn name(&self) -> &str {
-        self.server.name().text()
-    }
-
-    /// The name as an identifier.
-    pub(crate) fn quoted(&self) -> String {
-        self.server.name().quoted()
-    }
-
-    pub(crate) fn outside(&self) -> &Target {
-        self.server.outside()
-    }
-
-    pub(crate) fn inside(&self) -> &Target {
-        self.server.inside()
+        &self.server.name.text
     }
 
     /// The tables of a workload, as they are created here.
     pub(crate) fn tables_of(&self, workload: &dyn Workload) -> Tables {
-        let signature = self.is_theirs.then(|| self.server.mark().signature());
-        let tables = Tables::new(workload, true, Ownership::Guest(self.server.dialect()));
-        tables.in_namespace(&self.server.name().prefix()).signed(signature)
+        let signature = self.is_theirs.then(|| self.server.mark.signature());
+        let tables = Tables::new(workload, true, Ownership::Guest(self.server.name.dialect));
+        tables.in_namespace(&self.server.name.prefix()).signed(signature)
     }
 
     /// Refuses a schema that exists, or is missing, or has tables of the workload's names in any letter case. Only
@@ -139,12 +126,12 @@ impl Schema {
         }
         for table in workload.tables() {
             for statements in [table.create_sql(), table.after_load_sql()] {
-                owned_sql::check(statements, &self.tables, self.server.dialect())?;
+                owned_sql::check(statements, &self.tables, self.server.name.dialect)?;
             }
         }
-        if self.server.dialect() == SqlDialect::Postgres {
+        if self.server.name.dialect == SqlDialect::Postgres {
             let mut inside = self.server.connect_inside().map_err(LabError::GuestLogin)?;
-            self.server.set_namespace(access::namespace_postgres(&mut inside)?);
+            self.server.name.namespace = Some(access::namespace_postgres(&mut inside)?);
         }
         let there = lower(self.server.relations(client)?.keys());
         match self.tables.iter().find(|table| there.contains(&plain(table))) {
@@ -161,8 +148,8 @@ impl Schema {
             if journal.schema.name != self.name() || !journal.server.may_move() {
                 return None;
             }
-            let left = Self::left(self.outside(), &journal.schema);
-            self.server.read_inside(client, |inside| left.is_marked_there(inside)).ok()
+            let left = Self::left(&self.server.outside, &journal.schema);
+            self.server.read_inside(client, |inside| left.server.is_marked_there(inside)).ok()
         };
         journals(folder).ok()?.into_iter().find(|path| is_its(path, client) == Some(true))
     }
@@ -172,7 +159,7 @@ impl Schema {
         if !self.is_theirs {
             return Ok(());
         }
-        let signature = self.server.mark().signature();
+        let signature = self.server.mark.signature();
         let names = lower(self.tables.iter().filter(|name| *name != TABLE));
         let mut there = self.server.relations(client)?.into_iter();
         match there.find(|(table, relation)| names.contains(&plain(table)) && relation.comment != signature) {
@@ -196,16 +183,6 @@ impl Schema {
         create_and_mark_sql(&self.server, self.is_theirs)
     }
 
-    /// Whether the mark is in the session's current schema.
-    pub(crate) fn is_marked_here(&self, client: &mut Client) -> Result<bool, DriverError> {
-        self.server.is_marked_here(client)
-    }
-
-    /// The same for a session in another schema, or in none. On PostgreSQL it must be in the database.
-    pub(crate) fn is_marked_there(&self, client: &mut Client) -> Result<bool, DriverError> {
-        self.server.is_marked_there(client)
-    }
-
     /// Drops what belongs to the run, according to its mark and its journal. What cannot be proved is left and
     /// reported.
     pub(crate) fn clean(&self, client: Client, made: &LeftSchema, restored: &mut Restored) -> Result<(), LabError> {
@@ -214,11 +191,11 @@ impl Schema {
 
     /// The statements that drop it at the end.
     pub(crate) fn drop_sql(&self) -> Vec<String> {
-        let name = self.server.name();
+        let name = &self.server.name;
         if self.is_theirs {
             return drop_relations_sql(name, &as_tables(&self.tables));
         }
-        let is_closed = self.server.dialect() == SqlDialect::Postgres;
+        let is_closed = self.server.name.dialect == SqlDialect::Postgres;
         let close = is_closed.then(|| closing::close_sql(&name.quoted()));
         close.into_iter().flatten().chain([drop_schema_sql(name)]).collect()
     }

@@ -6,37 +6,21 @@ use super::super::error::ForeignError;
 use crate::setting::quoted;
 
 #[derive(Debug, Clone)]
-pub(super) struct SchemaName {
-    dialect: SqlDialect,
-    name: String,
+pub(crate) struct SchemaName {
+    pub(super) dialect: SqlDialect,
+    pub(super) text: String,
     /// The PostgreSQL schema for tables in the user's database.
-    namespace: Option<String>,
+    pub(super) namespace: Option<String>,
 }
 
 impl SchemaName {
     pub(super) fn new(dialect: SqlDialect, name: &str, namespace: Option<String>) -> Self {
-        Self { dialect, name: name.to_owned(), namespace }
-    }
-
-    pub(super) fn dialect(&self) -> SqlDialect {
-        self.dialect
-    }
-
-    pub(super) fn text(&self) -> &str {
-        &self.name
-    }
-
-    pub(super) fn namespace(&self) -> Option<&str> {
-        self.namespace.as_deref()
-    }
-
-    pub(super) fn set_namespace(&mut self, namespace: String) {
-        self.namespace = Some(namespace);
+        Self { dialect, text: name.to_owned(), namespace }
     }
 
     /// As an identifier.
-    pub(super) fn quoted(&self) -> String {
-        self.quote(&self.name)
+    pub(crate) fn quoted(&self) -> String {
+        self.quote(&self.text)
     }
 
     pub(super) fn quote(&self, name: &str) -> String {
@@ -49,8 +33,8 @@ impl SchemaName {
     /// As a string literal.
     pub(super) fn literal(&self) -> String {
         match self.dialect {
-            SqlDialect::Mysql => quoted(&self.name),
-            SqlDialect::Postgres => format!("'{}'", self.name.replace('\'', "''")),
+            SqlDialect::Mysql => quoted(&self.text),
+            SqlDialect::Postgres => format!("'{}'", self.text.replace('\'', "''")),
         }
     }
 
@@ -93,7 +77,7 @@ mod tests {
         );
         let mut postgres = SchemaName::new(SqlDialect::Postgres, "it's", None);
         assert_eq!((postgres.literal(), postgres.whole("t")), ("'it''s'".into(), "t".into()));
-        postgres.set_namespace("a\"b".to_owned());
+        postgres.namespace = Some("a\"b".to_owned());
         assert_eq!(postgres.whole("t"), "\"a\"\"b\".t");
     }
 }

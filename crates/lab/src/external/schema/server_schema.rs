@@ -15,47 +15,23 @@ use super::name::SchemaName;
 /// MySQL, and MariaDB before 10.5, have no schema comments.
 const NO_SUCH_COLUMN: u16 = 1054;
 
-pub(super) struct ServerSchema {
+pub(crate) struct ServerSchema {
     /// As named by the user; sessions outside create and drop the schema.
-    outside: Target,
+    pub(crate) outside: Target,
     /// Inside the schema.
-    inside: Target,
-    name: SchemaName,
-    mark: Mark,
+    pub(crate) inside: Target,
+    pub(crate) name: SchemaName,
+    pub(crate) mark: Mark,
 }
 
 impl ServerSchema {
     pub(super) fn new(target: &Target, name: SchemaName, mark: Mark) -> Self {
         let (mut outside, mut inside) = (target.clone(), target.clone());
-        inside.login.database = Some(name.text().to_owned());
+        inside.login.database = Some(name.text.clone());
         for target in [&mut outside, &mut inside] {
             target.setup.extend(OwnSessions::setup_sql(target.dialect, &mark.signature()));
         }
         Self { outside, inside, name, mark }
-    }
-
-    pub(super) fn outside(&self) -> &Target {
-        &self.outside
-    }
-
-    pub(super) fn inside(&self) -> &Target {
-        &self.inside
-    }
-
-    pub(super) fn name(&self) -> &SchemaName {
-        &self.name
-    }
-
-    pub(super) fn mark(&self) -> &Mark {
-        &self.mark
-    }
-
-    pub(super) fn dialect(&self) -> SqlDialect {
-        self.name.dialect()
-    }
-
-    pub(super) fn set_namespace(&mut self, namespace: String) {
-        self.name.set_namespace(namespace);
     }
 
     /// Lists the sessions that connect from now on.
@@ -75,7 +51,7 @@ impl ServerSchema {
         client: &mut Client,
         read: impl FnOnce(&mut Client) -> Result<R, DriverError>,
     ) -> Result<R, DriverError> {
-        match self.dialect() {
+        match self.name.dialect {
             SqlDialect::Mysql => read(client),
             SqlDialect::Postgres => read(&mut self.connect_inside()?),
         }
@@ -83,7 +59,7 @@ impl ServerSchema {
 
     pub(super) fn exists(&self, client: &mut Client) -> Result<bool, DriverError> {
         let name = self.name.literal();
-        let sql = match self.dialect() {
+        let sql = match self.name.dialect {
             SqlDialect::Mysql => format!("SELECT 1 FROM information_schema.schemata WHERE schema_name = {name}"),
             SqlDialect::Postgres => format!("SELECT 1 FROM pg_database WHERE datname = {name}"),
         };
@@ -97,7 +73,7 @@ impl ServerSchema {
 
     /// The same, read by a session that sees them.
     pub(super) fn relations_in(&self, inside: &mut Client) -> Result<BTreeMap<String, Relation>, DriverError> {
-        let sql = match self.dialect() {
+        let sql = match self.name.dialect {
             SqlDialect::Mysql => {
                 let columns = "table_name, table_comment, table_type";
                 format!("SELECT {columns} FROM information_schema.tables WHERE table_schema = {}", self.name.literal())
@@ -110,7 +86,7 @@ impl ServerSchema {
     /// PostgreSQL's `information_schema.tables` shows only what the account may see, and dropping a database drops
     /// everything.
     fn relations_sql(&self) -> String {
-        let (name, of) = match self.name.namespace() {
+        let (name, of) = match &self.name.namespace {
             Some(namespace) => ("relname::text", format!("= '{}'", namespace.replace('\'', "''"))),
             // A table of the same name in another schema is not the run's.
             None => (
@@ -129,19 +105,19 @@ impl ServerSchema {
     }
 
     /// Whether the mark is in the session's current schema.
-    pub(super) fn is_marked_here(&self, client: &mut Client) -> Result<bool, DriverError> {
+    pub(crate) fn is_marked_here(&self, client: &mut Client) -> Result<bool, DriverError> {
         self.mark.is_in(client, TABLE)
     }
 
     /// The same for a session in another schema, or in none. On PostgreSQL it must be in the database.
-    pub(super) fn is_marked_there(&self, client: &mut Client) -> Result<bool, DriverError> {
+    pub(crate) fn is_marked_there(&self, client: &mut Client) -> Result<bool, DriverError> {
         self.mark.is_in(client, &self.name.whole(TABLE))
     }
 
     /// Whether the schema itself has the mark that it gets when a run creates it.
     pub(super) fn is_created_by_us(&self, client: &mut Client) -> Result<bool, DriverError> {
         let name = self.name.literal();
-        let (sql, mark) = match self.dialect() {
+        let (sql, mark) = match self.name.dialect {
             SqlDialect::Mysql => (
                 format!("SELECT schema_comment FROM information_schema.schemata WHERE schema_name = {name}"),
                 self.mark.signature(),
@@ -160,7 +136,7 @@ impl ServerSchema {
 
     /// Whether the run ended between CREATE DATABASE and its mark, and the schema has no procedures or events.
     pub(super) fn was_being_created(&self, client: &mut Client, made: &LeftSchema) -> Result<bool, DriverError> {
-        if self.dialect() != SqlDialect::Mysql || made.making != [TABLE] {
+        if self.name.dialect != SqlDialect::Mysql || made.making != [TABLE] {
             return Ok(false);
         }
         let name = self.name.literal();
