@@ -216,7 +216,7 @@ fn check_numbers(plan: &Plan) -> Result<(), PlanError> {
     check_range("design.smallest_effect_percent", plan.design.smallest_effect_percent, 0.1..=100.0)
 }
 
-pub(crate) fn check_range<N: PartialOrd + Display>(
+pub(crate) fn check_range<N: PartialOrd + Display + Copy>(
     key: &str,
     number: N,
     range: RangeInclusive<N>,
