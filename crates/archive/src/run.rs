@@ -65,7 +65,7 @@ impl Run {
     }
 
     fn read_trials(&mut self, folder: &ExperimentFolder, names: &[String], histograms: Histograms) {
-        let is_script = self.plan.workload.script.is_some();
+        let is_script = self.plan.workload.script().is_some();
         for read in read_trials(folder, names, histograms, is_script) {
             match read {
                 Ok(Some(loaded)) => self.trials.push(loaded),

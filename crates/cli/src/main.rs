@@ -6,7 +6,6 @@ mod commands;
 mod compat;
 mod exit;
 mod failure;
-mod flags;
 mod live_view;
 mod login;
 mod named_run;

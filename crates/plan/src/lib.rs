@@ -7,6 +7,7 @@ mod plan;
 mod plan_check;
 #[cfg(test)]
 mod plan_check_tests;
+mod plan_key;
 mod probe_spec;
 mod rate;
 mod table_spec;
@@ -19,9 +20,12 @@ pub use distribution::KeyDistribution;
 pub use generator::{Alphabet, Generator, GeneratorKind, Scalar, TimeRange, UuidForm, UuidVersion};
 pub use load::{ErrorPolicy, Load};
 pub use plan::{DatadirState, Design, Plan, PlanError, QuickOverrides, ServerSpec};
+pub use plan_key::{PlanKey, RUN_FLAGS};
 pub use probe_spec::ProbeSpec;
 pub use rate::{RATE_MAX, RATE_MIN, parse_rate};
-pub use table_spec::{GeneratedTable, TableSection, VALUE_LENGTH};
+pub use table_spec::{GeneratedTable, VALUE_LENGTH};
 pub use workload_spec::{
-    CustomStatement, CustomTable, KeyMode, ReadWriteMix, SCRIPT_WORKLOAD, SqlParts, WORKLOADS, WorkloadSpec,
+    BulkInsertSpec, CustomSpec, CustomStatement, CustomTable, DeleteInsertSpec, HotRowSpec, KeyMode, ReadWriteMix,
+    ReadWriteSpec, SCRIPT_WORKLOAD, ScriptSpec, SqlParts, SqlSpec, TableInsertSpec, UpdateSpec, WORKLOADS,
+    WorkloadKind, WorkloadSpec,
 };

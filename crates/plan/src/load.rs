@@ -125,7 +125,9 @@ impl Load {
                 "needs `rate` or `rate_per_client`: a closed loop is never late",
             ));
         }
-        check_range("load.latency_limit_ms", self.latency_limit_ms.unwrap_or(1.0), 0.001..=DAY_S * 1e3)?;
+        if let Some(limit) = self.latency_limit_ms.filter(|limit| !(0.001..=DAY_S * 1e3).contains(limit)) {
+            return Err(value("load.latency_limit_ms", format!("{limit} is not between 0.001 and {} ms", DAY_S * 1e3)));
+        }
         self.errors.check()
     }
 }

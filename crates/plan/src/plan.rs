@@ -9,12 +9,14 @@ use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use thiserror::Error;
 
+use crate::plan_check::{check_keys, check_recorded, check_size, check_values};
+use crate::plan_key::text_by_flags;
 use crate::workload_factor::WorkloadFactor;
-use crate::{Load, ProbeSpec, WorkloadSpec};
+use crate::{Load, PlanKey, ProbeSpec, WorkloadKind, WorkloadSpec};
 use truetps_record::{Configuration, Flavour, Personality, SERVER, SettingValue, is_load_factor, is_workload_factor};
 
+/// [`Plan::parse`] reads one; the derived form lacks the workload, and ignores unknown keys.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Plan {
     /// Short name; the experiment's folder starts with it.
     pub name: String,
@@ -27,6 +29,7 @@ pub struct Plan {
     /// A table, or the name of a server alone.
     #[serde(default, deserialize_with = "name_or_table")]
     pub server: ServerSpec,
+    #[serde(skip_deserializing, default = "unread_workload")]
     pub workload: WorkloadSpec,
     #[serde(default)]
     pub load: Load,
@@ -41,6 +44,11 @@ pub struct Plan {
     /// What `--quick` changes.
     #[serde(default)]
     pub quick: QuickOverrides,
+}
+
+/// In place until [`WorkloadSpec::read`].
+fn unread_workload() -> WorkloadSpec {
+    WorkloadSpec::new(WorkloadKind::Insert)
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -145,14 +153,25 @@ pub enum PlanError {
     #[error("unknown workload `{name}`{}", truetps_record::did_you_mean_or(.near, "known", .known))]
     UnknownWorkload { name: String, near: Vec<String>, known: Vec<String> },
     #[error("`{key}` means nothing to `{workload}`: it is for `{}`", used_by.join("`, `"))]
-    UnusedKey { key: String, workload: String, used_by: Vec<String> },
+    UnusedKey { key: PlanKey, workload: String, used_by: Vec<String> },
     #[error("`{key}`: {problem}")]
-    Value { key: String, problem: String },
+    Value { key: PlanKey, problem: String },
     #[error("{} problems:\n  {}", .0.len(), .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n  "))]
     Several(Vec<PlanError>),
 }
 
 impl PlanError {
+    /// The same error in terms of the flags of `truetps run`.
+    #[must_use]
+    pub fn by_flag(self) -> Self {
+        match self {
+            Self::Value { key, problem } => Self::Value { key: key.by_flag(), problem: text_by_flags(&problem) },
+            Self::UnusedKey { key, workload, used_by } => Self::UnusedKey { key: key.by_flag(), workload, used_by },
+            Self::Several(errors) => Self::Several(errors.into_iter().map(Self::by_flag).collect()),
+            other => other,
+        }
+    }
+
     /// All errors of these results; a single one unwrapped.
     pub(crate) fn all(results: impl IntoIterator<Item = Result<(), Self>>) -> Result<(), Self> {
         let mut problems = Vec::new();
@@ -175,33 +194,37 @@ impl Plan {
     /// by the sandbox. Limits apply to plans that users write, not to the record of a run.
     pub fn parse(text: &str) -> Result<Self, PlanError> {
         let table: toml::Table = toml::from_str(text).map_err(|error| PlanError::Syntax(error.to_string()))?;
-        crate::plan_check::check_keys(&table)?;
-        let mut plan: Self = toml::from_str(text).map_err(|error| PlanError::Syntax(error.to_string()))?;
-        let empty = toml::Table::new();
+        check_keys(&table)?;
+        let read = |error: toml::de::Error| PlanError::Syntax(error.to_string());
+        let mut plan: Self = toml::from_str(text).map_err(read)?;
         let section = table.get("workload").and_then(toml::Value::as_table);
-        plan.workload.resolve(section.unwrap_or(&empty));
-        plan.resolve_largest();
+        plan.workload = WorkloadSpec::read(section.unwrap_or(&toml::Table::new()), text).map_err(read)?;
         // Old records of scripts' runs lack this field.
-        if plan.workload.is_script() {
+        if plan.workload.script().is_some() {
             plan.recorded_from.get_or_insert(Personality::Sysbench);
         }
-        if plan.recorded_from.is_some() {
-            crate::plan_check::check_recorded(&plan)?;
-        } else {
-            crate::plan_check::check_values(&plan)?;
-        }
-        Ok(plan)
+        plan.checked()
+    }
+
+    /// The plan with the numbers of its tables, checked like one that was parsed.
+    pub fn checked(mut self) -> Result<Self, PlanError> {
+        self.resolve_largest();
+        if self.recorded_from.is_some() { check_recorded(&self) } else { check_values(&self) }?;
+        Ok(self)
     }
 
     /// Whether the plan has no more trials than an experiment may have, for callers that change a parsed plan.
     pub fn check_size(&self) -> Result<(), PlanError> {
-        crate::plan_check::check_size(self)
+        check_size(self)
     }
 
     pub fn to_toml(&self) -> String {
         let mut table = toml::Table::try_from(self).expect("every field of a plan has a TOML form");
-        if let Some(workload) = table.get_mut("workload").and_then(toml::Value::as_table_mut) {
-            self.largest_workload().omit_unused(workload);
+        // A plan that names the numbers of a workload's own tables is refused.
+        if let Some(workload) = table.get_mut("workload").and_then(toml::Value::as_table_mut)
+            && self.workload.own_tables().is_some()
+        {
+            workload.retain(|key, _| !["tables", "table_rows"].contains(&key));
         }
         toml::to_string(&table).expect("a table has a TOML form")
     }

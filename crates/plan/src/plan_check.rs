@@ -7,9 +7,9 @@ use std::ops::RangeInclusive;
 use crate::load::{check_rate, check_seconds};
 use crate::table_spec::GENERATED_TABLE_KEYS;
 use crate::whole_number::WHOLE_MAX;
-use crate::workload_check::{TABLE_ROWS_MAX, check_workload, check_workload_keys, unused_key};
+use crate::workload_check::{TABLE_ROWS_MAX, check_script, check_section, check_workload, unused_key};
 use crate::workload_factor::WorkloadFactor;
-use crate::{Plan, PlanError};
+use crate::{Plan, PlanError, PlanKey, WorkloadKind};
 use truetps_record::{CONNECTIONS, Configuration, ErrorClass, RATE, SERVER, SettingValue, near_matches};
 
 const TRIALS_MAX: usize = 20_000;
@@ -26,30 +26,9 @@ const SCHEDULE_BYTES_MAX: usize = 32 << 20;
 const CONNECTIONS_MAX: i64 = 100_000;
 const BLOCKS_MAX: u32 = 1000;
 
-pub(crate) const WORKLOAD_SECTION: [&str; 17] = [
-    "name",
-    "protocol",
-    "tables",
-    "table_rows",
-    "distribution",
-    "rows_per_insert",
-    "key",
-    "hot_rows",
-    "mix",
-    "transaction",
-    "statements",
-    "table",
-    "script",
-    "sql",
-    "create",
-    "commit_every",
-    "explicit_commit",
-];
-
-const SECTIONS: [(&str, &[&str]); 9] = [
+const SECTIONS: [(&str, &[&str]); 8] = [
     ("", &["name", "about", "recorded_from", "server", "workload", "load", "factors", "design", "probe", "quick"]),
     ("server", &["name", "flavour", "settings"]),
-    ("workload", &WORKLOAD_SECTION),
     // `custom` has a list of tables here instead; each generator names its own keys.
     ("workload.table", &GENERATED_TABLE_KEYS),
     ("load", &LOAD_KEYS),
@@ -81,7 +60,7 @@ const MISSPELT_MIN: f64 = 0.9;
 /// levels.
 pub(crate) fn check_keys(table: &toml::Table) -> Result<(), PlanError> {
     let unknown = SECTIONS.iter().flat_map(|(section, known)| unknown_keys(table, section, known));
-    let of_workload = table.get("workload").and_then(toml::Value::as_table).map_or(Ok(()), check_workload_keys);
+    let of_workload = table.get("workload").and_then(toml::Value::as_table).map_or(Ok(()), check_section);
     let classes = ERROR_CLASS_LISTS.map(|list| check_error_classes(table, list));
     let missing = REQUIRED.iter().filter(|(key, _)| !table.contains_key(*key));
     let missing = missing.map(|(key, what)| Err(value(*key, format!("is missing: {what}"))));
@@ -106,7 +85,7 @@ fn unknown_keys(table: &toml::Table, section: &str, known: &[&str]) -> Vec<PlanE
     unknown.map(|key| unknown_key(if section.is_empty() { "plan" } else { section }, key, known)).collect()
 }
 
-fn unknown_key(section: &str, key: &str, known: &[&str]) -> PlanError {
+pub(crate) fn unknown_key(section: &str, key: &str, known: &[&str]) -> PlanError {
     PlanError::UnknownKey {
         section: section.to_owned(),
         key: key.to_owned(),
@@ -163,7 +142,7 @@ pub(crate) fn check_values(plan: &Plan) -> Result<(), PlanError> {
     }
     PlanError::all(WorkloadFactor::ALL.into_iter().map(|factor| factor.check(plan)).chain([
         check_numbers(plan),
-        plan.probe.check(),
+        plan.probe.check().map_err(|problem| value("probe.interval_s", problem)),
         check_quick(plan),
         check_baseline(plan),
         check_overlap(plan),
@@ -183,8 +162,8 @@ fn check_connections(plan: &Plan) -> Result<(), PlanError> {
 
 /// A record of a run cannot be refused: only what readers rely on is checked.
 pub(crate) fn check_recorded(plan: &Plan) -> Result<(), PlanError> {
-    if plan.workload.is_script() && plan.workload.script.as_ref().is_none_or(String::is_empty) {
-        return Err(value("workload.script", "is missing: which script was run"));
+    if let WorkloadKind::Sysbench(spec) = &plan.workload.kind {
+        check_script(spec)?;
     }
     if let Some((name, _)) = plan.factors.iter().find(|(_, levels)| levels.is_empty()) {
         return Err(value(format!("factors.{name}"), "has no level"));
@@ -196,7 +175,7 @@ pub(crate) fn check_recorded(plan: &Plan) -> Result<(), PlanError> {
     check_size(plan)
 }
 
-pub(crate) fn value(key: impl Into<String>, problem: impl Into<String>) -> PlanError {
+pub(crate) fn value(key: impl Into<PlanKey>, problem: impl Into<String>) -> PlanError {
     PlanError::Value { key: key.into(), problem: problem.into() }
 }
 
@@ -329,8 +308,8 @@ fn check_quick(plan: &Plan) -> Result<(), PlanError> {
     check_seconds("quick.warm_up_s", plan.quick.warm_up_s.unwrap_or(0.0), 0.0)?;
     check_range("quick.table_rows", plan.quick.table_rows.unwrap_or(1), 1..=TABLE_ROWS_MAX)?;
     check_range("quick.blocks", plan.quick.blocks.unwrap_or(1), 1..=BLOCKS_MAX)?;
-    if plan.quick.table_rows.is_some() && !plan.workload.uses("table_rows") {
-        return Err(unused_key("quick.table_rows", "table_rows", &plan.workload.name));
+    if plan.quick.table_rows.is_some() && !plan.workload.kind.uses("table_rows") {
+        return Err(unused_key("quick.table_rows", "table_rows", plan.workload.kind.name()));
     }
     Ok(())
 }

@@ -1,6 +1,9 @@
 //! What is refused in a plan, and what is not.
 
-use crate::{DatadirState, GeneratedTable, KeyMode, Plan, TableSection, WorkloadSpec};
+use crate::{
+    DatadirState, DeleteInsertSpec, GeneratedTable, HotRowSpec, KeyMode, Plan, TableInsertSpec, WorkloadKind,
+    WorkloadSpec,
+};
 use truetps_record::{Personality, Protocol, SettingValue};
 
 const SMALL: &str = r#"
@@ -114,9 +117,9 @@ fn numbers_that_toml_does_not_have() {
     plan.workload.table_rows = u64::MAX;
     plan.quick.table_rows = Some(u64::MAX);
     assert_eq!(Plan::parse(&plan.to_toml()).unwrap(), plan);
-    let mut table = WorkloadSpec::new("table");
-    table.table = TableSection::Generated(GeneratedTable { rows: u64::MAX, ..GeneratedTable::default() });
-    let rows = Plan { workload: table, ..plan.clone() };
+    let table = GeneratedTable { rows: u64::MAX, ..GeneratedTable::default() };
+    let table = WorkloadKind::Table(TableInsertSpec { table, ..TableInsertSpec::default() });
+    let rows = Plan { workload: WorkloadSpec::new(table), ..plan.clone() };
     assert!(rows.to_toml().contains("rows = \"18446744073709551615\""), "{}", rows.to_toml());
 
     let refused = |change: &dyn Fn(&mut Plan), expect: &str| {
@@ -168,12 +171,10 @@ fn hot_rows_may_be_a_factor() {
     };
     let plan = with("name = 'hot-row'", "[1, 100]").unwrap();
     assert_eq!(Plan::parse(&plan.to_toml()).unwrap(), plan);
-    assert_eq!((plan.workload.table_rows, plan.largest_workload().hot_rows), (100, Some(100)));
+    let hot = |rows| WorkloadKind::HotRow(HotRowSpec { hot_rows: Some(rows), ..HotRowSpec::default() });
+    assert_eq!((plan.workload.table_rows, plan.largest_workload().kind), (100, hot(100)));
     let first = &plan.configurations()[0];
-    assert_eq!(
-        (plan.workload_of(first).hot_rows, plan.baseline().get("hot_rows")),
-        (Some(1), Some(&SettingValue::Int(1)))
-    );
+    assert_eq!((plan.workload_of(first).kind, plan.baseline().get("hot_rows")), (hot(1), Some(&SettingValue::Int(1))));
     assert_eq!(first.settings_label(), "hot_rows=1 innodb_flush_log_at_trx_commit=1");
     assert_eq!(first.settings().count(), 1);
     assert!(!plan.setting_factors().contains_key("hot_rows"));
@@ -196,8 +197,9 @@ fn the_key_may_be_a_factor() {
     let plan = with("name = 'delete-insert'\ntable_rows = 70", "['random', 'auto']").unwrap();
     assert_eq!(Plan::parse(&plan.to_toml()).unwrap(), plan);
     assert_eq!((plan.workload.table_rows, plan.largest_workload().table_rows), (70, 70));
-    let modes: Vec<_> = plan.configurations().iter().map(|one| plan.workload_of(one).key).collect();
-    assert_eq!((modes.len(), modes[0], modes[7]), (8, Some(KeyMode::Random), Some(KeyMode::Auto)));
+    let kinds: Vec<_> = plan.configurations().iter().map(|one| plan.workload_of(one).kind).collect();
+    let key = |key| WorkloadKind::DeleteInsert(DeleteInsertSpec { key: Some(key), ..DeleteInsertSpec::default() });
+    assert_eq!((kinds.len(), &kinds[0], &kinds[7]), (8, &key(KeyMode::Random), &key(KeyMode::Auto)));
     assert_eq!(plan.baseline().get("key"), Some(&SettingValue::Text("random".to_owned())));
     let first = &plan.configurations()[0];
     assert_eq!(first.settings_label(), "key=random innodb_flush_log_at_trx_commit=1");

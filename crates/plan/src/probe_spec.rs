@@ -2,8 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::PlanError;
-
 /// Shortest and longest interval between readings of a server.
 const INTERVAL_S: (f64, f64) = (0.05, 60.0);
 
@@ -34,13 +32,12 @@ impl ProbeSpec {
         spec.check().is_ok().then_some(spec)
     }
 
-    /// Whether the numbers are valid.
-    pub fn check(&self) -> Result<(), PlanError> {
+    /// What is wrong with the interval.
+    pub fn check(&self) -> Result<(), String> {
         let (least, most) = INTERVAL_S;
         if (least..=most).contains(&self.interval_s) {
             return Ok(());
         }
-        let problem = format!("{} is not between {least} and {most} seconds", self.interval_s);
-        Err(PlanError::Value { key: "probe.interval_s".to_owned(), problem })
+        Err(format!("{} is not between {least} and {most} seconds", self.interval_s))
     }
 }

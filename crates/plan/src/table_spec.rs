@@ -1,74 +1,10 @@
-//! The key `table` of a workload: the tables of `custom`, or the generated one of `table`.
+//! The generated table of the workload `table`.
 
-use std::fmt;
+use serde::{Deserialize, Serialize};
 
-use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
-use serde::de::{MapAccess, SeqAccess, Visitor};
-use serde::{Deserialize, Deserializer, Serialize};
-
+use crate::PlanError;
 use crate::plan_check::{check_range, value};
 use crate::workload_check::{ROWS_PER_INSERT_MAX, TABLE_ROWS_MAX, check_table_name};
-use crate::{CustomTable, PlanError, WorkloadSpec};
-
-/// What `table` holds: `[[workload.table]]` is a list, `table = { … }` is the generated table.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(untagged)]
-pub enum TableSection {
-    Custom(Vec<CustomTable>),
-    Generated(GeneratedTable),
-}
-
-impl Default for TableSection {
-    fn default() -> Self {
-        Self::Custom(Vec::new())
-    }
-}
-
-impl TableSection {
-    pub(crate) fn is_empty(&self) -> bool {
-        matches!(self, Self::Custom(list) if list.is_empty())
-    }
-
-    /// The tables of `custom`.
-    pub fn custom(&self) -> &[CustomTable] {
-        match self {
-            Self::Custom(list) => list,
-            Self::Generated(_) => &[],
-        }
-    }
-
-    pub fn generated(&self) -> Option<&GeneratedTable> {
-        match self {
-            Self::Custom(_) => None,
-            Self::Generated(table) => Some(table),
-        }
-    }
-}
-
-/// By hand and not `untagged`, whose errors name neither key nor line.
-impl<'de> Deserialize<'de> for TableSection {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Either;
-
-        impl<'de> Visitor<'de> for Either {
-            type Value = TableSection;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("`[[workload.table]]`, or a generated table such as `{ ints = 4 }`")
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<TableSection, A::Error> {
-                Vec::deserialize(SeqAccessDeserializer::new(list)).map(TableSection::Custom)
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<TableSection, A::Error> {
-                GeneratedTable::deserialize(MapAccessDeserializer::new(map)).map(TableSection::Generated)
-            }
-        }
-
-        deserializer.deserialize_any(Either)
-    }
-}
 
 /// A table by the number of its columns of each type: the table of mtls-perf-bench, and a few types more.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -200,16 +136,6 @@ impl GeneratedTable {
     }
 }
 
-pub(crate) fn check_generated(spec: &WorkloadSpec) -> Result<(), PlanError> {
-    match &spec.table {
-        TableSection::Generated(table) => table.check(spec.rows_per_insert.unwrap_or(1)),
-        TableSection::Custom(_) => {
-            let problem = "the workload `table` has one table, by its numbers of columns: `table = { ints = 4 }`";
-            Err(value("workload.table", problem))
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -219,7 +145,7 @@ mod tests {
         let ints = GeneratedTable { ints: 1, ..GeneratedTable::default() };
         assert!(ints.check(1).is_ok() && ints.check(10_000).is_ok());
         let check = |table: GeneratedTable, rows, key: &str| match table.check(rows) {
-            Err(PlanError::Value { key: found, .. }) => assert_eq!(found.rsplit('.').next(), Some(key)),
+            Err(PlanError::Value { key: found, .. }) => assert_eq!(found.path().rsplit('.').next(), Some(key)),
             other => panic!("{key}: {other:?}"),
         };
         check(ints.clone(), 0, "rows_per_insert");

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use crate::plan_check::{WORKLOAD_SECTION, check_range, value};
-use crate::table_spec::check_generated;
-use crate::workload_spec::{SQL_WORKLOAD, TABLE_WORKLOAD, all_workload_keys, implied_name};
-use crate::{CustomTable, Generator, GeneratorKind, PlanError, SqlParts, TableSection, WORKLOADS, WorkloadSpec};
+use crate::plan_check::{check_range, unknown_key, value};
+use crate::workload_spec::{TABLE_WORKLOAD, all_workload_keys, implied_name};
+use crate::{
+    CustomSpec, CustomTable, Generator, GeneratorKind, PlanError, ReadWriteMix, ScriptSpec, SqlParts, SqlSpec,
+    WORKLOADS, WorkloadKind, WorkloadSpec,
+};
 use truetps_files::first_word;
 use truetps_record::{SqlDialect, did_you_mean, near_matches};
 
@@ -22,24 +24,51 @@ const RANGE_SIZE_MAX: u32 = 1_000_000;
 /// PostgreSQL cuts names at 63 characters, and pristine copies need nine more than the table's own.
 const TABLE_NAME_MAX: usize = 54;
 
-/// Keys of the section as they are written: which workload there is, and whether it has a use for each.
-pub(crate) fn check_workload_keys(section: &toml::Table) -> Result<(), PlanError> {
-    let name = match section.get("name") {
-        Some(name) => name.as_str(),
-        None => Some(implied_name(section).ok_or_else(no_name)?),
+/// Keys of the section as they are written: whether they exist, and whether the workload has each of them.
+pub(crate) fn check_section(section: &toml::Table) -> Result<(), PlanError> {
+    let common = ["name", "protocol"].into_iter();
+    let known: BTreeSet<_> = common.chain(all_workload_keys().flat_map(|(_, keys)| keys).copied()).collect();
+    let known: Vec<_> = known.into_iter().collect();
+    let unknown = section.keys().filter(|key| !known.contains(&key.as_str()));
+    let of_workload = match section.get("name") {
+        Some(toml::Value::String(name)) => check_keys_of(name, section),
+        // Another type than a text is named, with its line, where the section is read.
+        Some(_) => Ok(()),
+        None => implied_name(section).ok_or_else(no_name).and_then(|name| check_keys_of(name, section)),
     };
-    // Another type than a text is named, with its line, where the section is read.
-    let Some(name) = name else { return Ok(()) };
+    PlanError::all(unknown.map(|key| Err(unknown_key("workload", key, &known))).chain([of_workload]))
+}
+
+fn check_keys_of(name: &str, section: &toml::Table) -> Result<(), PlanError> {
+    check_used(name, section.keys().map(String::as_str))?;
+    match (name, section.get("table")) {
+        ("custom", Some(toml::Value::Table(_))) => Err(no_custom_table()),
+        (TABLE_WORKLOAD, table) if !matches!(table, Some(toml::Value::Table(_))) => {
+            let problem = "the workload `table` has one table, by its numbers of columns: `table = { ints = 4 }`";
+            Err(value("workload.table", problem))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether there is a workload of this name, and whether it has each of these keys. Keys that no workload has are ignored.
+fn check_used<'a>(name: &str, keys: impl Iterator<Item = &'a str>) -> Result<(), PlanError> {
     let Some((_, has)) = all_workload_keys().find(|(known, _)| *known == name) else {
         let near = near_matches(name, WORKLOADS);
         let known = WORKLOADS.map(str::to_owned).to_vec();
         return Err(PlanError::UnknownWorkload { name: name.to_owned(), near, known });
     };
-    // A key that no workload has is named as such.
-    let is_unused =
-        |key: &str| WORKLOAD_SECTION.contains(&key) && !["name", "protocol"].contains(&key) && !has.contains(&key);
-    let unused = section.keys().find(|key| is_unused(key));
-    unused.map_or(Ok(()), |key| Err(unused_key(&format!("workload.{key}"), key, name)))
+    let is_foreign = |key: &str| !has.contains(&key) && all_workload_keys().any(|(_, keys)| keys.contains(&key));
+    let foreign = keys.into_iter().find(|key| is_foreign(key));
+    foreign.map_or(Ok(()), |key| Err(unused_key(&format!("workload.{key}"), key, name)))
+}
+
+impl WorkloadKind {
+    /// The workload of this name with all keys at their defaults, if it has each of `keys`.
+    pub fn with_keys<'a>(name: &str, keys: impl Iterator<Item = &'a str>) -> Result<Self, PlanError> {
+        check_used(name, keys)?;
+        Ok(Self::named(name).expect("the name was checked"))
+    }
 }
 
 fn no_name() -> PlanError {
@@ -49,21 +78,32 @@ fn no_name() -> PlanError {
 
 pub(crate) fn unused_key(path: &str, key: &str, workload: &str) -> PlanError {
     let used_by = all_workload_keys().filter(|(_, has)| has.contains(&key)).map(|(name, _)| name.to_owned());
-    PlanError::UnusedKey { key: path.to_owned(), workload: workload.to_owned(), used_by: used_by.collect() }
+    PlanError::UnusedKey { key: path.into(), workload: workload.to_owned(), used_by: used_by.collect() }
 }
 
 pub(crate) fn check_workload(spec: &WorkloadSpec) -> Result<(), PlanError> {
-    match spec.name.as_str() {
-        "custom" => return check_custom(spec),
-        SQL_WORKLOAD => return check_sql_of_any(spec),
-        TABLE_WORKLOAD => return check_generated(spec),
-        _ => {}
+    if spec.own_tables().is_none() {
+        check_range("workload.tables", spec.tables, 1..=TABLES_MAX as u32)?;
+        check_range("workload.table_rows", spec.table_rows, 1..=TABLE_ROWS_MAX)?;
     }
-    check_range("workload.hot_rows", spec.hot_rows.unwrap_or(1), 1..=HOT_ROWS_MAX)?;
-    check_range("workload.tables", spec.tables, 1..=TABLES_MAX as u32)?;
-    check_range("workload.table_rows", spec.table_rows, 1..=TABLE_ROWS_MAX)?;
-    check_range("workload.rows_per_insert", spec.rows_per_insert.unwrap_or(1), 1..=ROWS_PER_INSERT_MAX)?;
-    let Some(mix) = &spec.mix else { return Ok(()) };
+    match &spec.kind {
+        WorkloadKind::BulkInsert(spec) => {
+            check_range("workload.rows_per_insert", spec.rows_per_insert.unwrap_or(1), 1..=ROWS_PER_INSERT_MAX)
+        }
+        WorkloadKind::HotRow(spec) => check_range("workload.hot_rows", spec.hot_rows.unwrap_or(1), 1..=HOT_ROWS_MAX),
+        WorkloadKind::ReadWrite(spec) => spec.mix.as_ref().map_or(Ok(()), check_mix),
+        WorkloadKind::Custom(spec) => check_custom(spec),
+        WorkloadKind::Sql(spec) => check_sql_of_any(spec),
+        WorkloadKind::Table(spec) => spec.table.check(spec.rows_per_insert.unwrap_or(1)),
+        WorkloadKind::Sysbench(spec) => check_script(spec),
+        WorkloadKind::Insert
+        | WorkloadKind::UpdateIndex(_)
+        | WorkloadKind::UpdateNonIndex(_)
+        | WorkloadKind::DeleteInsert(_) => Ok(()),
+    }
+}
+
+fn check_mix(mix: &ReadWriteMix) -> Result<(), PlanError> {
     check_range("workload.mix.range_size", mix.range_size, 1..=RANGE_SIZE_MAX)?;
     let statements: u64 = mix.counts().iter().map(|(_, count)| u64::from(*count)).sum();
     if statements == 0 || statements > STATEMENTS_MAX as u64 {
@@ -72,7 +112,14 @@ pub(crate) fn check_workload(spec: &WorkloadSpec) -> Result<(), PlanError> {
     Ok(())
 }
 
-fn check_custom(spec: &WorkloadSpec) -> Result<(), PlanError> {
+pub(crate) fn check_script(spec: &ScriptSpec) -> Result<(), PlanError> {
+    if spec.script.is_empty() {
+        return Err(value("workload.script", "is missing: which script was run"));
+    }
+    Ok(())
+}
+
+fn check_custom(spec: &CustomSpec) -> Result<(), PlanError> {
     let count = spec.statements.len();
     if count == 0 || count > STATEMENTS_MAX {
         let problem =
@@ -83,24 +130,28 @@ fn check_custom(spec: &WorkloadSpec) -> Result<(), PlanError> {
         let problem = "several statements are one transaction: leave it out, or keep one statement";
         return Err(value("workload.transaction", problem));
     }
-    if matches!(spec.table, TableSection::Generated(_)) || !(1..=TABLES_MAX).contains(&spec.table.custom().len()) {
-        let problem = format!(
-            "a `custom` workload names its 1 to {TABLES_MAX} tables, each as a `[[workload.table]]`, in two brackets"
-        );
-        return Err(value("workload.table", problem));
+    if !(1..=TABLES_MAX).contains(&spec.tables.len()) {
+        return Err(no_custom_table());
     }
     let mut named = BTreeSet::new();
     for (n, statement) in spec.statements.iter().enumerate() {
         check_names(&format!("workload.statements[{n}]"), statement.params.iter(), &mut named)?;
     }
     let mut names = BTreeSet::new();
-    for table in spec.table.custom() {
+    for table in &spec.tables {
         check_table(table)?;
         if !names.insert(table.name.to_lowercase()) {
             return Err(value("workload.table", format!("`{}` is there twice", table.name)));
         }
     }
     Ok(())
+}
+
+fn no_custom_table() -> PlanError {
+    let problem = format!(
+        "a `custom` workload names its 1 to {TABLES_MAX} tables, each as a `[[workload.table]]`, in two brackets"
+    );
+    value("workload.table", problem)
 }
 
 fn check_table(table: &CustomTable) -> Result<(), PlanError> {
@@ -129,9 +180,9 @@ pub(crate) fn check_table_name(key: &str, name: &str) -> Result<(), PlanError> {
 }
 
 /// Whose quotes and comments the texts have is known when there is a server: here they must make sense to one of them.
-fn check_sql_of_any(spec: &WorkloadSpec) -> Result<(), PlanError> {
-    let of_mysql = spec.sql_parts(SqlDialect::Mysql);
-    of_mysql.or_else(|error| spec.sql_parts(SqlDialect::Postgres).map_err(|_| error)).map(drop)
+fn check_sql_of_any(spec: &SqlSpec) -> Result<(), PlanError> {
+    let of_mysql = spec.parts(SqlDialect::Mysql);
+    of_mysql.or_else(|error| spec.parts(SqlDialect::Postgres).map_err(|_| error)).map(drop)
 }
 
 pub(crate) fn check_sql(parts: &SqlParts, commit_every: Option<u32>, dialect: SqlDialect) -> Result<(), PlanError> {
@@ -193,7 +244,10 @@ fn check_names<'a>(
 
 #[cfg(test)]
 mod tests {
-    use crate::{KeyDistribution, KeyMode, Plan, PlanError, ReadWriteMix, WORKLOADS, WorkloadSpec};
+    use crate::{
+        DeleteInsertSpec, KeyDistribution, KeyMode, Plan, PlanError, ReadWriteMix, ReadWriteSpec, SqlSpec, UpdateSpec,
+        WORKLOADS, WorkloadKind, WorkloadSpec,
+    };
     use truetps_record::{Protocol, SqlDialect};
 
     fn parse(workload: &str) -> Result<WorkloadSpec, PlanError> {
@@ -217,23 +271,31 @@ mod tests {
 
     #[test]
     fn every_workload_has_defaults() {
-        for name in WORKLOADS.iter().filter(|name| !["custom", "sql", "table"].contains(name)) {
-            let mut defaults = WorkloadSpec::new(name);
-            defaults.resolve(&toml::Table::new());
-            assert_eq!(parse(&format!("name = '{name}'")).unwrap(), defaults.with_own_tables());
+        for name in WORKLOADS {
+            let kind = WorkloadKind::named(name).unwrap();
+            assert_eq!(kind.name(), name);
+            if !["custom", "sql", "table"].contains(&name) {
+                let defaults = WorkloadSpec::new(kind).with_own_tables();
+                assert_eq!(parse(&format!("name = '{name}'")).unwrap(), defaults);
+            }
         }
         let hot = parse("name = 'hot-row'\nhot_rows = 5").unwrap();
         assert_eq!((hot.tables, hot.table_rows), (1, 5));
-        let mix = parse("name = 'read-write'\nmix = { point_selects = 0 }").unwrap().mix.unwrap();
-        assert_eq!(mix, ReadWriteMix { point_selects: 0, ..ReadWriteMix::default() });
-        assert_eq!(parse("name = 'delete-insert'\nkey = 'auto'").unwrap().key, Some(KeyMode::Auto));
+        let mix = Some(ReadWriteMix { point_selects: 0, ..ReadWriteMix::default() });
+        assert_eq!(
+            parse("name = 'read-write'\nmix = { point_selects = 0 }").unwrap().kind,
+            WorkloadKind::ReadWrite(ReadWriteSpec { mix, ..ReadWriteSpec::default() })
+        );
         let custom = parse(CUSTOM).unwrap();
-        assert_eq!((custom.tables, custom.table_rows, custom.statements.len()), (1, 10, 2));
+        assert_eq!((custom.tables, custom.table_rows), (1, 10));
+        let WorkloadKind::Custom(custom) = custom.kind else { panic!("{custom:?}") };
+        assert_eq!((custom.statements.len(), custom.tables.len()), (2, 1));
         let script = parse("name = 'sysbench'\nscript = './my test.lua'").unwrap();
-        assert!(script.is_script() && !WORKLOADS.contains(&&*script.name));
+        assert!(script.script() == Some("./my test.lua") && !WORKLOADS.contains(&script.kind.name()));
         assert_eq!((script.tables, script.table_rows), (0, 0), "the contents of a script are unknown");
         let skewed = parse("name = 'update-index'\ndistribution = { kind = 'pareto', h = 0.1 }").unwrap();
-        assert_eq!(skewed.distribution, Some(KeyDistribution::Pareto { h: 0.1, scrambled: false }));
+        let distribution = Some(KeyDistribution::Pareto { h: 0.1, scrambled: false });
+        assert_eq!(skewed.kind, WorkloadKind::UpdateIndex(UpdateSpec { distribution }));
     }
 
     const SQL: &str = "sql = 'insert into t values (?); delete from t'\n\
@@ -242,18 +304,24 @@ mod tests {
     #[test]
     fn sql_and_table_need_no_name() {
         let sql = parse(SQL).unwrap();
-        assert_eq!((&*sql.name, sql.protocol, sql.tables, sql.table_rows), ("sql", Protocol::Text, 1, 0));
-        assert_eq!((sql.sql.len(), sql.create.len(), sql.commit_every), (1, 2, None));
+        assert_eq!((sql.kind.name(), sql.protocol, sql.tables, sql.table_rows), ("sql", Protocol::Text, 1, 0));
+        let WorkloadKind::Sql(spec) = &sql.kind else { panic!("{sql:?}") };
+        assert_eq!((spec.sql.len(), spec.create.len(), spec.commit_every), (1, 2, None));
         assert_eq!(parse(&format!("name = 'sql'\n{SQL}")).unwrap(), sql);
         let prepared = parse(&format!("{SQL}commit_every = 7\nprotocol = 'prepared'")).unwrap();
-        assert_eq!((prepared.protocol, prepared.commit_every), (Protocol::Prepared, Some(7)));
+        let every_7 = WorkloadKind::Sql(SqlSpec { commit_every: Some(7), ..spec.clone() });
+        assert_eq!((prepared.protocol, prepared.kind), (Protocol::Prepared, every_7));
 
         let table = parse("table = { ints = 4, floats = 2, varchars = 2, rows = 9 }\nrows_per_insert = 3").unwrap();
-        assert_eq!((&*table.name, table.protocol, table.table_rows), ("table", Protocol::Prepared, 9));
-        let columns = table.table.generated().unwrap();
+        assert_eq!((table.kind.name(), table.protocol, table.table_rows), ("table", Protocol::Prepared, 9));
+        let generated = |spec: WorkloadSpec| match spec.kind {
+            WorkloadKind::Table(spec) => spec,
+            other => panic!("{other:?}"),
+        };
+        let columns = generated(table).table;
         assert_eq!((columns.ints, columns.value_columns(), columns.auto_primary_key), (4, 8, true));
         let section = "explicit_commit = true\n[workload.table]\ndecimals = 1\ndecimal_scale = 0\nname = 'prices'";
-        assert_eq!(parse(section).unwrap().explicit_commit, Some(true));
+        assert_eq!(generated(parse(section).unwrap()).explicit_commit, Some(true));
     }
 
     #[test]
@@ -261,17 +329,18 @@ mod tests {
         let check = |sql: &str, dialect, expect: &[&str]| {
             let spec = parse(&format!("sql = \"{sql}\"\ncreate = 'create table t (a int)'")).unwrap();
             assert_eq!(spec.tables, 1);
-            assert_eq!(spec.sql_parts(dialect).unwrap().statements, expect);
+            let WorkloadKind::Sql(spec) = spec.kind else { panic!("{spec:?}") };
+            assert_eq!(spec.parts(dialect).unwrap().statements, expect);
             spec
         };
         let (mysql, postgres) = (SqlDialect::Mysql, SqlDialect::Postgres);
         check("UPDATE t SET a = a # 5\\n; x", mysql, &["UPDATE t SET a = a # 5", "x"]);
         check("UPDATE t SET a = a # 5; x", postgres, &["UPDATE t SET a = a # 5", "x"]);
         let spec = check("UPDATE t SET a = '\\\\'; x", postgres, &["UPDATE t SET a = '\\'", "x"]);
-        let error = spec.sql_parts(mysql).unwrap_err().to_string();
+        let error = spec.parts(mysql).unwrap_err().to_string();
         assert!(error.contains("`workload.sql`: the quote ' is not closed"), "{error}");
         let spec = check("SELECT `;`", mysql, &["SELECT `;`"]);
-        assert_eq!(spec.sql_parts(postgres).unwrap().statements, ["SELECT `", "`"]);
+        assert_eq!(spec.parts(postgres).unwrap().statements, ["SELECT `", "`"]);
     }
 
     #[test]
@@ -313,14 +382,15 @@ mod tests {
         check("name = 'table'\ntable = [{ name = 't', create = ['x'] }]", "has one table, by its numbers of columns");
         check("name = 'custom'\n[[workload.statements]]\nsql = 'x'\n[workload.table]\nints = 1", "in two brackets");
         check("table = 4", "`workload.name`: is missing");
-        check("name = 'table'\ntable = 4", "or a generated table such as `{ ints = 4 }`");
+        check("name = 'table'\ntable = 4", "has one table, by its numbers of columns");
     }
 
     #[test]
     fn flags_and_files_know_the_same_words() {
         for (word, mode) in [("deleted", KeyMode::Deleted), ("random", KeyMode::Random), ("auto", KeyMode::Auto)] {
             assert_eq!(word.parse(), Ok(mode));
-            assert_eq!(parse(&format!("name = 'delete-insert'\nkey = '{word}'")).unwrap().key, Some(mode));
+            let read = parse(&format!("name = 'delete-insert'\nkey = '{word}'")).unwrap().kind;
+            assert_eq!(read, WorkloadKind::DeleteInsert(DeleteInsertSpec { key: Some(mode), ..Default::default() }));
         }
         let mut mix = ReadWriteMix::default();
         for (name, _) in ReadWriteMix::default().counts() {

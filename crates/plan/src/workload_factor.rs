@@ -2,7 +2,7 @@
 
 use crate::plan_check::{check_whole, value};
 use crate::workload_check::{HOT_ROWS_MAX, unused_key};
-use crate::{KeyMode, Plan, PlanError, WorkloadSpec};
+use crate::{KeyMode, Plan, PlanError, WorkloadKind, WorkloadSpec};
 use truetps_record::{HOT_ROWS, KEY, SettingValue};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,17 +29,19 @@ impl WorkloadFactor {
 
     /// Whether `[workload]` sets it as well.
     fn is_fixed(self, spec: &WorkloadSpec) -> bool {
-        match self {
-            Self::HotRows => spec.hot_rows.is_some(),
-            Self::Key => spec.key.is_some(),
+        match (self, &spec.kind) {
+            (Self::HotRows, WorkloadKind::HotRow(spec)) => spec.hot_rows.is_some(),
+            (Self::Key, WorkloadKind::DeleteInsert(spec)) => spec.key.is_some(),
+            _ => false,
         }
     }
 
     /// Sets the workload to this level. An invalid level changes nothing.
     pub(crate) fn put(self, level: &SettingValue, spec: &mut WorkloadSpec) {
-        match self {
-            Self::HotRows => spec.hot_rows = hot_rows(level).or(spec.hot_rows),
-            Self::Key => spec.key = key_mode(level).ok().or(spec.key),
+        match (self, &mut spec.kind) {
+            (Self::HotRows, WorkloadKind::HotRow(spec)) => spec.hot_rows = hot_rows(level).or(spec.hot_rows),
+            (Self::Key, WorkloadKind::DeleteInsert(spec)) => spec.key = key_mode(level).ok().or(spec.key),
+            _ => {}
         }
     }
 
@@ -67,8 +69,8 @@ impl WorkloadFactor {
         if !plan.factors.contains_key(name) {
             return Ok(());
         }
-        if !plan.workload.uses(name) {
-            return Err(unused_key(&format!("factors.{name}"), name, &plan.workload.name));
+        if !plan.workload.kind.uses(name) {
+            return Err(unused_key(&format!("factors.{name}"), name, plan.workload.kind.name()));
         }
         if self.is_fixed(&plan.workload) {
             return Err(value(format!("workload.{name}"), "is a factor too: remove one of the two"));

@@ -1,71 +1,133 @@
 //! The workload section of a plan: which statements are sent, and to which tables.
 
-use std::fmt;
 use std::str::FromStr;
 
 use indexmap::IndexMap;
-use serde::de::value::SeqAccessDeserializer;
-use serde::de::{SeqAccess, Visitor};
+use serde::de::{DeserializeOwned, Error};
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::plan_check::value;
 use crate::workload_check::check_sql;
-use crate::{Generator, KeyDistribution, PlanError, TableSection};
+use crate::{GeneratedTable, Generator, KeyDistribution, PlanError};
 use truetps_files::{SqlScriptError, created_table, split_sql};
 use truetps_record::{Protocol, SqlDialect, near_matches};
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+/// The section `[workload]`. Only its text tells which keys it may have, so [`Plan::parse`](crate::Plan::parse) reads it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct WorkloadSpec {
-    /// One of [`WORKLOADS`], or [`SCRIPT_WORKLOAD`]. Optional if another key implies it.
-    #[serde(default)]
-    pub name: String,
+    #[serde(flatten)]
+    pub kind: WorkloadKind,
     /// Number of tables. If the workload defines its own tables: their number.
-    #[serde(default = "one")]
     pub tables: u32,
     /// Rows in each table before a trial starts. If the workload defines its own tables: their mean, rounded up.
-    #[serde(default = "default_table_rows", with = "crate::whole_number")]
+    #[serde(with = "crate::whole_number")]
     pub table_rows: u64,
-    #[serde(default)]
     pub protocol: Protocol,
-    /// How keys are drawn. Default: uniform.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub distribution: Option<KeyDistribution>,
-    /// Rows in each statement of `bulk-insert` and `table`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+}
+
+/// Which statements are sent, with the keys that this workload has besides the common ones.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "name", rename_all = "kebab-case")]
+pub enum WorkloadKind {
+    Insert,
+    BulkInsert(BulkInsertSpec),
+    UpdateIndex(UpdateSpec),
+    UpdateNonIndex(UpdateSpec),
+    DeleteInsert(DeleteInsertSpec),
+    HotRow(HotRowSpec),
+    ReadWrite(ReadWriteSpec),
+    Custom(CustomSpec),
+    Sql(SqlSpec),
+    Table(TableInsertSpec),
+    /// A script's run. No plan may request it: it is in no list of workloads.
+    Sysbench(ScriptSpec),
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct BulkInsertSpec {
+    /// Rows in each statement.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub rows_per_insert: Option<u32>,
-    /// The key that `delete-insert` inserts.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct UpdateSpec {
+    /// How keys are drawn. Default: uniform.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub distribution: Option<KeyDistribution>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct DeleteInsertSpec {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub distribution: Option<KeyDistribution>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<KeyMode>,
-    /// Rows that `hot-row` updates.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct HotRowSpec {
+    /// Rows that all clients update.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub hot_rows: Option<u32>,
-    /// How many statements of each kind a transaction of `read-write` has.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub distribution: Option<KeyDistribution>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct ReadWriteSpec {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub distribution: Option<KeyDistribution>,
+    /// How many statements of each kind a transaction has.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub mix: Option<ReadWriteMix>,
-    /// `custom`: BEGIN before the statements and COMMIT after them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CustomSpec {
+    /// BEGIN before the statements and COMMIT after them.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub transaction: Option<bool>,
-    /// `custom`: the statements of a transaction, in order.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    /// The statements of a transaction, in order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub statements: Vec<CustomStatement>,
-    /// `custom`: the tables that it works on. `table`: the generated one.
-    #[serde(default, skip_serializing_if = "TableSection::is_empty")]
-    pub table: TableSection,
-    /// `table`: BEGIN, INSERT and COMMIT as three statements, instead of one INSERT in autocommit mode.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub explicit_commit: Option<bool>,
-    /// `sql`: texts of one or more statements, sent in order, repeatedly.
-    #[serde(default, deserialize_with = "one_or_more", skip_serializing_if = "Vec::is_empty")]
+    /// The tables that it works on.
+    #[serde(rename = "table", skip_serializing_if = "Vec::is_empty")]
+    pub tables: Vec<CustomTable>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SqlSpec {
+    /// Texts of one or more statements, sent in order, repeatedly.
+    #[serde(deserialize_with = "one_or_more", skip_serializing_if = "Vec::is_empty")]
     pub sql: Vec<String>,
-    /// `sql`: texts that create and fill the tables, once.
-    #[serde(default, deserialize_with = "one_or_more", skip_serializing_if = "Vec::is_empty")]
+    /// Texts that create and fill the tables, once.
+    #[serde(deserialize_with = "one_or_more", skip_serializing_if = "Vec::is_empty")]
     pub create: Vec<String>,
-    /// `sql`: statements between BEGIN and COMMIT. Default: each statement is its own transaction.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Statements between BEGIN and COMMIT. Default: each statement is its own transaction.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub commit_every: Option<u32>,
-    /// Of [`SCRIPT_WORKLOAD`]: the script's name as given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub script: Option<String>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TableInsertSpec {
+    pub table: GeneratedTable,
+    /// Rows in each statement.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rows_per_insert: Option<u32>,
+    /// BEGIN, INSERT and COMMIT as three statements, instead of one INSERT in autocommit mode.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub explicit_commit: Option<bool>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ScriptSpec {
+    /// The script's name as given.
+    pub script: String,
 }
 
 /// The key of the row that `delete-insert` inserts.
@@ -199,25 +261,17 @@ pub struct CustomTable {
 
 /// A text, or a list of texts.
 fn one_or_more<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
-    struct SqlTexts;
-
-    impl<'de> Visitor<'de> for SqlTexts {
-        type Value = Vec<String>;
-
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("a text of SQL, or a list of such texts")
-        }
-
-        fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Vec<String>, E> {
-            Ok(vec![text.to_owned()])
-        }
-
-        fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Vec<String>, A::Error> {
-            Vec::deserialize(SeqAccessDeserializer::new(list))
-        }
+    #[derive(Deserialize)]
+    #[serde(untagged, expecting = "expected a text of SQL, or a list of such texts")]
+    enum SqlTexts {
+        One(String),
+        More(Vec<String>),
     }
 
-    deserializer.deserialize_any(SqlTexts)
+    SqlTexts::deserialize(deserializer).map(|texts| match texts {
+        SqlTexts::One(text) => vec![text],
+        SqlTexts::More(texts) => texts,
+    })
 }
 
 /// The parts of the workload `sql`.
@@ -256,13 +310,7 @@ pub(crate) fn implied_name(section: &toml::Table) -> Option<&'static str> {
     section.get("table").is_some_and(toml::Value::is_table).then_some(TABLE_WORKLOAD)
 }
 
-/// Default protocol. The user's own statements without parameters are sent as text: not every server can prepare each
-/// of them.
-fn default_protocol(name: &str) -> Protocol {
-    if name == SQL_WORKLOAD { Protocol::Text } else { Protocol::Prepared }
-}
-
-/// The workload of a script's run. No plan may name it: it is in no list of workloads.
+/// The workload of a script's run.
 pub const SCRIPT_WORKLOAD: &str = "sysbench";
 const SCRIPT_KEYS: (&str, &[&str]) = (SCRIPT_WORKLOAD, &["script"]);
 
@@ -282,59 +330,126 @@ pub const WORKLOADS: [&str; WORKLOAD_KEYS.len()] = {
     names
 };
 
-impl WorkloadSpec {
-    /// A workload with all keys at their defaults.
-    pub fn new(name: &str) -> Self {
-        Self {
-            name: name.to_owned(),
-            tables: one(),
-            table_rows: default_table_rows(),
-            protocol: default_protocol(name),
-            distribution: None,
-            rows_per_insert: None,
-            key: None,
-            hot_rows: None,
-            mix: None,
-            transaction: None,
-            statements: Vec::new(),
-            table: TableSection::default(),
-            explicit_commit: None,
-            sql: Vec::new(),
-            create: Vec::new(),
-            commit_every: None,
-            script: None,
-        }
+/// The part of a plan that is read apart from the rest.
+#[derive(Deserialize)]
+struct WorkloadSection<S> {
+    workload: S,
+}
+
+#[derive(Deserialize)]
+struct CommonKeys {
+    name: Option<String>,
+    tables: Option<u32>,
+    #[serde(default, with = "crate::whole_number::optional")]
+    table_rows: Option<u64>,
+    protocol: Option<Protocol>,
+}
+
+fn read_section<S: DeserializeOwned>(plan: &str) -> Result<S, toml::de::Error> {
+    toml::from_str::<WorkloadSection<S>>(plan).map(|plan| plan.workload)
+}
+
+impl WorkloadKind {
+    /// The workload with all keys at their defaults.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::read(name, "[workload]").ok()
     }
 
-    pub(crate) fn is_script(&self) -> bool {
-        self.name == SCRIPT_WORKLOAD
+    /// The keys of this workload in the text of a plan. Those of others are ignored.
+    fn read(name: &str, plan: &str) -> Result<Self, toml::de::Error> {
+        Ok(match name {
+            "insert" => Self::Insert,
+            "bulk-insert" => Self::BulkInsert(read_section(plan)?),
+            "update-index" => Self::UpdateIndex(read_section(plan)?),
+            "update-non-index" => Self::UpdateNonIndex(read_section(plan)?),
+            "delete-insert" => Self::DeleteInsert(read_section(plan)?),
+            "hot-row" => Self::HotRow(read_section(plan)?),
+            "read-write" => Self::ReadWrite(read_section(plan)?),
+            "custom" => Self::Custom(read_section(plan)?),
+            SQL_WORKLOAD => Self::Sql(read_section(plan)?),
+            TABLE_WORKLOAD => Self::Table(read_section(plan)?),
+            SCRIPT_WORKLOAD => Self::Sysbench(read_section(plan)?),
+            _ => return Err(toml::de::Error::unknown_variant(name, &WORKLOADS)),
+        })
+    }
+
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Insert => "insert",
+            Self::BulkInsert(_) => "bulk-insert",
+            Self::UpdateIndex(_) => "update-index",
+            Self::UpdateNonIndex(_) => "update-non-index",
+            Self::DeleteInsert(_) => "delete-insert",
+            Self::HotRow(_) => "hot-row",
+            Self::ReadWrite(_) => "read-write",
+            Self::Custom(_) => "custom",
+            Self::Sql(_) => SQL_WORKLOAD,
+            Self::Table(_) => TABLE_WORKLOAD,
+            Self::Sysbench(_) => SCRIPT_WORKLOAD,
+        }
     }
 
     /// Whether the workload reads this key.
     pub(crate) fn uses(&self, key: &str) -> bool {
-        all_workload_keys().any(|(name, keys)| name == self.name && keys.contains(&key))
+        all_workload_keys().any(|(name, keys)| name == self.name() && keys.contains(&key))
+    }
+}
+
+impl WorkloadSpec {
+    /// The workload with the common keys at their defaults.
+    pub fn new(kind: WorkloadKind) -> Self {
+        // The user's own statements without parameters are sent as text: not every server can prepare each of them.
+        let protocol = if matches!(kind, WorkloadKind::Sql(_)) { Protocol::Text } else { Protocol::Prepared };
+        Self { kind, tables: 1, table_rows: 200_000, protocol }
+    }
+
+    /// Reads the section of a plan, whose keys have been checked.
+    pub(crate) fn read(section: &toml::Table, plan: &str) -> Result<Self, toml::de::Error> {
+        let common: CommonKeys = read_section(plan)?;
+        let name = common.name.as_deref().or_else(|| implied_name(section)).unwrap_or_default();
+        let spec = Self::new(WorkloadKind::read(name, plan)?);
+        Ok(Self {
+            tables: common.tables.unwrap_or(spec.tables),
+            table_rows: common.table_rows.unwrap_or(spec.table_rows),
+            protocol: common.protocol.unwrap_or(spec.protocol),
+            kind: spec.kind,
+        })
+    }
+
+    /// The script whose run this records.
+    pub fn script(&self) -> Option<&str> {
+        if let WorkloadKind::Sysbench(spec) = &self.kind { Some(&spec.script) } else { None }
     }
 
     /// Number and size of the tables that a workload defines itself: (tables, rows in each). (0, 0) for a script, whose
     /// tables are unknown.
-    fn own_tables(&self) -> Option<(u32, u64)> {
-        match self.name.as_str() {
-            "hot-row" => Some((1, self.hot_rows.unwrap_or(1).into())),
-            SCRIPT_WORKLOAD => Some((0, 0)),
-            "custom" => {
-                let tables = self.table.custom();
+    pub(crate) fn own_tables(&self) -> Option<(u32, u64)> {
+        match &self.kind {
+            WorkloadKind::HotRow(spec) => Some((1, spec.hot_rows.unwrap_or(1).into())),
+            WorkloadKind::Sysbench(_) => Some((0, 0)),
+            WorkloadKind::Custom(CustomSpec { tables, .. }) => {
                 let rows: u64 = tables.iter().map(|table| table.rows).fold(0, u64::saturating_add);
                 Some((tables.len() as u32, rows.div_ceil(tables.len().max(1) as u64)))
             }
             // Only the server knows how many rows the statements leave.
-            SQL_WORKLOAD => Some((self.tables_of_sql(), 0)),
-            TABLE_WORKLOAD => Some((1, self.table.generated().map_or(0, |table| table.rows))),
+            WorkloadKind::Sql(spec) => Some((spec.tables_of_any(), 0)),
+            WorkloadKind::Table(spec) => Some((1, spec.table.rows)),
             _ => None,
         }
     }
 
-    /// The statements of `sql` for servers of this dialect, checked.
-    pub fn sql_parts(&self, dialect: SqlDialect) -> Result<SqlParts, PlanError> {
+    /// Sets `tables` and `table_rows` from the workload's own tables, if it has any.
+    pub(crate) fn with_own_tables(mut self) -> Self {
+        if let Some((tables, rows)) = self.own_tables() {
+            (self.tables, self.table_rows) = (tables, rows);
+        }
+        self
+    }
+}
+
+impl SqlSpec {
+    /// The statements for servers of this dialect, checked.
+    pub fn parts(&self, dialect: SqlDialect) -> Result<SqlParts, PlanError> {
         let parts = self.split(dialect)?;
         check_sql(&parts, self.commit_every, dialect)?;
         Ok(parts)
@@ -352,50 +467,12 @@ impl WorkloadSpec {
     }
 
     /// The plan does not name the dialect: any dialect in which the text can be parsed.
-    fn tables_of_sql(&self) -> u32 {
+    fn tables_of_any(&self) -> u32 {
         let parts = self.split(SqlDialect::Mysql).or_else(|_| self.split(SqlDialect::Postgres));
         parts.map_or(0, |parts| parts.tables.len() as u32)
-    }
-
-    /// Fills in keys that the section omits: the name and the protocol.
-    pub(crate) fn resolve(&mut self, section: &toml::Table) {
-        if self.name.is_empty() {
-            implied_name(section).unwrap_or_default().clone_into(&mut self.name);
-        }
-        if !section.contains_key("protocol") {
-            self.protocol = default_protocol(&self.name);
-        }
-    }
-
-    /// Sets `tables` and `table_rows` from the workload's own tables, if it has any.
-    pub(crate) fn with_own_tables(mut self) -> Self {
-        if let Some((tables, rows)) = self.own_tables() {
-            (self.tables, self.table_rows) = (tables, rows);
-        }
-        self
-    }
-
-    /// Removes `tables` and `table_rows` from the section's TOML form if they only repeat the workload's own tables, or
-    /// have no meaning: a plan that names them for such a workload is refused.
-    pub(crate) fn omit_unused(&self, section: &mut toml::Table) {
-        let Some((tables, rows)) = self.own_tables() else { return };
-        if self.tables == tables || self.tables == one() {
-            section.remove("tables");
-        }
-        if self.table_rows == rows || self.table_rows == default_table_rows() {
-            section.remove("table_rows");
-        }
     }
 }
 
 fn wrong(key: &str, error: &SqlScriptError) -> PlanError {
-    PlanError::Value { key: format!("workload.{key}"), problem: error.to_string() }
-}
-
-fn one() -> u32 {
-    1
-}
-
-fn default_table_rows() -> u64 {
-    200_000
+    value(format!("workload.{key}"), error.to_string())
 }

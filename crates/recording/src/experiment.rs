@@ -56,7 +56,7 @@ pub fn new_trial(plan: &Plan, scheduled: &ScheduledTrial, server: Option<ServerF
         position: scheduled.position,
         role: scheduled.role,
         configuration: scheduled.configuration.clone(),
-        workload: plan.workload.name.clone(),
+        workload: plan.workload.kind.name().to_owned(),
         seed: plan.design.seed,
         server,
         started_at: clock::now_rfc3339(),

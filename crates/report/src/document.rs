@@ -175,7 +175,7 @@ fn load_fact(input: &ReportInput<'_>) -> String {
         Some(_) => load::recorded_length(&input.run.plan),
         None => format!("{} s of warm-up, {} s{} measured", load.warm_up_s, load.measure_s, most.unwrap_or_default()),
     };
-    let mut parts = vec![format!("{}, {protocol}", workload.name), load::tables(&input.run.plan), length];
+    let mut parts = vec![format!("{}, {protocol}", workload.kind.name()), load::tables(&input.run.plan), length];
     if input.analysis.axis == Axis::Rate {
         parts.push(format::plural(input.run.plan.connections_max().into(), "connection"));
     }

@@ -1,6 +1,6 @@
 //! What a plan asks of the generator, in words.
 
-use truetps_plan::{ErrorPolicy, Load, Plan};
+use truetps_plan::{ErrorPolicy, Load, Plan, WorkloadKind};
 use truetps_record::{Configuration, DriveMode, ErrorClass, Personality, RATE, Spacing};
 
 use crate::{ReportInput, format};
@@ -35,14 +35,12 @@ impl TargetRate {
 pub(crate) fn tables(plan: &Plan) -> String {
     let workload = &plan.workload;
     let tables = format::plural(workload.tables.into(), "table");
-    match plan.recorded_from {
-        Some(Personality::Mtls) => return "an existing table".to_owned(),
-        Some(_) if workload.create.is_empty() => return "existing tables".to_owned(),
-        Some(_) => return format!("{tables}, created by the run"),
-        None => {}
-    }
-    if !workload.sql.is_empty() {
-        return format!("{tables}, created by the plan's SQL");
+    match (plan.recorded_from, &workload.kind) {
+        (Some(Personality::Mtls), _) => return "an existing table".to_owned(),
+        (Some(_), WorkloadKind::Sql(sql)) if !sql.create.is_empty() => return format!("{tables}, created by the run"),
+        (Some(_), _) => return "existing tables".to_owned(),
+        (None, WorkloadKind::Sql(_)) => return format!("{tables}, created by the plan's SQL"),
+        (None, _) => {}
     }
     let each = if workload.tables == 1 { "" } else { " each" };
     format!("{tables} of {}{each}", format::plural(workload.table_rows, "row"))
@@ -67,7 +65,7 @@ pub(crate) fn rates(plan: &Plan) -> Option<String> {
 /// The load of a script's run; `None` of any other. What it sends to which tables, and what it does about errors, only
 /// the script knows.
 pub(crate) fn of_script(plan: &Plan) -> Option<Vec<String>> {
-    let script = plan.workload.script.as_ref()?;
+    let script = plan.workload.script()?;
     let mut parts = vec![format!("{script}, a script of sysbench"), script_warm_up(plan), recorded_length(plan)];
     if let Some(rates) = rates(plan) {
         parts.push(format!("open loop: {rates}, {}", arrivals(plan.load.arrivals)));
@@ -93,7 +91,7 @@ pub(crate) fn recorded_length(plan: &Plan) -> String {
     let most = plan.load.measure_transactions.map(|most| format::plural(most, "transaction"));
     let limits: Vec<_> = [seconds, most].into_iter().flatten().collect();
     match &limits[..] {
-        [] if plan.workload.script.is_some() => "without a limit".to_owned(),
+        [] if plan.workload.script().is_some() => "without a limit".to_owned(),
         // The queries of a command line are a limit, too.
         [] => "to its end".to_owned(),
         limits => limits.join(" or "),

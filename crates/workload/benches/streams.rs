@@ -5,7 +5,7 @@ use std::cell::RefCell;
 
 use divan::AllocProfiler;
 use truetps_driver::Params;
-use truetps_plan::{KeyDistribution, Plan, WorkloadSpec};
+use truetps_plan::{KeyDistribution, Plan, UpdateSpec, WorkloadKind, WorkloadSpec};
 use truetps_record::{SqlDialect, WorkloadProfile};
 use truetps_workload::{ClientStream, NAMES, build, profile};
 
@@ -44,7 +44,10 @@ create = ["-"]
 
 /// The workload with its defaults.
 fn spec(name: &str) -> WorkloadSpec {
-    if name == "custom" { Plan::parse(CUSTOM).expect("a plan").workload } else { WorkloadSpec::new(name) }
+    if name == "custom" {
+        return Plan::parse(CUSTOM).expect("a plan").workload;
+    }
+    WorkloadSpec::new(WorkloadKind::named(name).expect("a workload"))
 }
 
 fn measure(bencher: divan::Bencher<'_, '_>, spec: &WorkloadSpec) {
@@ -75,7 +78,7 @@ fn one_transaction(bencher: divan::Bencher<'_, '_>, name: &str) {
 #[divan::bench(args = KeyDistribution::KINDS)]
 fn one_key(bencher: divan::Bencher<'_, '_>, distribution: &str) {
     let distribution = distribution.parse().ok();
-    measure(bencher, &WorkloadSpec { distribution, ..spec("update-index") });
+    measure(bencher, &WorkloadSpec::new(WorkloadKind::UpdateIndex(UpdateSpec { distribution })));
 }
 
 /// What comes before the first trial: under 50 ms is the aim.

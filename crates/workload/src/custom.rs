@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use truetps_driver::{Params, Statement};
-use truetps_plan::{CustomStatement, CustomTable, WorkloadSpec};
+use truetps_plan::{CustomSpec, CustomStatement, CustomTable};
 use truetps_record::SqlDialect;
 
 use crate::client_random::ClientRandom;
@@ -25,10 +25,10 @@ pub(crate) struct Custom {
 }
 
 impl Custom {
-    pub(crate) fn new(spec: &WorkloadSpec, dialect: SqlDialect, seed: u64) -> Result<Self, WorkloadError> {
+    pub(crate) fn new(spec: &CustomSpec, dialect: SqlDialect, seed: u64) -> Result<Self, WorkloadError> {
         let is_transaction = spec.transaction.unwrap_or(spec.statements.len() > 1);
         let commit = if is_transaction { Commit::Every(NonZeroU32::MIN) } else { Commit::Each };
-        Self::of_parts("custom", &spec.statements, spec.table.custom(), commit, dialect, seed)
+        Self::of_parts("custom", &spec.statements, &spec.tables, commit, dialect, seed)
     }
 
     /// `commit`: all statements together are one transaction.

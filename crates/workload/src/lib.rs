@@ -24,7 +24,7 @@ use std::sync::Arc;
 
 use thiserror::Error;
 use truetps_driver::{Params, Statement, StatementError};
-use truetps_plan::{PlanError, WorkloadSpec};
+use truetps_plan::{DeleteInsertSpec, HotRowSpec, PlanError, ReadWriteSpec, UpdateSpec, WorkloadKind, WorkloadSpec};
 use truetps_record::SqlDialect;
 
 pub use insert::Insert;
@@ -109,8 +109,6 @@ pub trait Workload: Send + Sync {
 
 #[derive(Debug, Error)]
 pub enum WorkloadError {
-    #[error("unknown workload `{name}`: the built-in ones are `{}`", NAMES.join("`, `"))]
-    Unknown { name: String },
     /// The record of a run, used as a plan.
     #[error(
         "`{}` only records scripts: run them with `truetps sysbench`, not with a plan",
@@ -136,33 +134,38 @@ pub enum WorkloadError {
 /// Default rows in one statement of `bulk-insert`.
 const ROWS_PER_INSERT: u32 = 100;
 
-fn commit_of_table(spec: &WorkloadSpec) -> Commit {
-    if spec.explicit_commit == Some(true) { Commit::Every(NonZeroU32::MIN) } else { Commit::Each }
-}
-
 /// The workload of a checked plan, for servers of this dialect. `seed` starts all its random streams.
 pub fn build(spec: &WorkloadSpec, dialect: SqlDialect, seed: u64) -> Result<Arc<dyn Workload>, WorkloadError> {
     let tables = SysbenchTables { dialect, count: spec.tables, rows: spec.table_rows, spacing: 1, seed };
-    let distribution = spec.distribution.unwrap_or_default();
-    Ok(match spec.name.as_str() {
-        "insert" => Arc::new(Insert::new(dialect, spec.tables, spec.table_rows, seed)),
-        "bulk-insert" => Arc::new(Insert::bulk(tables, spec.rows_per_insert.unwrap_or(ROWS_PER_INSERT))),
-        "update-index" => Arc::new(Update::new(Column::Indexed, tables, distribution)?),
-        "update-non-index" => Arc::new(Update::new(Column::Plain, tables, distribution)?),
-        "delete-insert" => {
+    Ok(match &spec.kind {
+        WorkloadKind::Insert => Arc::new(Insert::new(dialect, spec.tables, spec.table_rows, seed)),
+        WorkloadKind::BulkInsert(spec) => {
+            Arc::new(Insert::bulk(tables, spec.rows_per_insert.unwrap_or(ROWS_PER_INSERT)))
+        }
+        WorkloadKind::UpdateIndex(UpdateSpec { distribution }) => {
+            Arc::new(Update::new(Column::Indexed, tables, distribution.unwrap_or_default())?)
+        }
+        WorkloadKind::UpdateNonIndex(UpdateSpec { distribution }) => {
+            Arc::new(Update::new(Column::Plain, tables, distribution.unwrap_or_default())?)
+        }
+        WorkloadKind::DeleteInsert(DeleteInsertSpec { distribution, key }) => {
             let tables = SysbenchTables { spacing: delete_insert::SPACING, ..tables };
-            Arc::new(DeleteInsert::new(spec.key.unwrap_or_default(), tables, distribution)?)
+            Arc::new(DeleteInsert::new(key.unwrap_or_default(), tables, distribution.unwrap_or_default())?)
         }
-        "hot-row" => Arc::new(HotRow::new(dialect, spec.hot_rows.unwrap_or(1), distribution, seed)?),
-        "read-write" => {
-            let mix = spec.mix.clone().unwrap_or_default();
-            Arc::new(ReadWrite::new(tables, &mix, distribution)?)
+        WorkloadKind::HotRow(HotRowSpec { hot_rows, distribution }) => {
+            Arc::new(HotRow::new(dialect, hot_rows.unwrap_or(1), distribution.unwrap_or_default(), seed)?)
         }
-        "custom" => Arc::new(Custom::new(spec, dialect, seed)?),
-        "sql" => Arc::new(SqlList::of_plan(spec, dialect, seed)?),
-        "table" => TableInsert::of_plan(spec, dialect).workload(commit_of_table(spec), seed)?,
-        truetps_plan::SCRIPT_WORKLOAD => return Err(WorkloadError::Script),
-        _ => return Err(WorkloadError::Unknown { name: spec.name.clone() }),
+        WorkloadKind::ReadWrite(ReadWriteSpec { distribution, mix }) => {
+            let mix = mix.clone().unwrap_or_default();
+            Arc::new(ReadWrite::new(tables, &mix, distribution.unwrap_or_default())?)
+        }
+        WorkloadKind::Custom(spec) => Arc::new(Custom::new(spec, dialect, seed)?),
+        WorkloadKind::Sql(spec) => Arc::new(SqlList::of_plan(spec, dialect, seed)?),
+        WorkloadKind::Table(spec) => {
+            let commit = if spec.explicit_commit == Some(true) { Commit::Every(NonZeroU32::MIN) } else { Commit::Each };
+            TableInsert::new(&spec.table, spec.rows_per_insert.unwrap_or(1), dialect).workload(commit, seed)?
+        }
+        WorkloadKind::Sysbench(_) => return Err(WorkloadError::Script),
     })
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use truetps_driver::{Params, Statement};
-use truetps_plan::{SqlParts, WorkloadSpec};
+use truetps_plan::{SqlParts, SqlSpec};
 use truetps_record::SqlDialect;
 
 use crate::client_random::ClientRandom;
@@ -96,8 +96,8 @@ impl SqlList {
         self
     }
 
-    pub(crate) fn of_plan(spec: &WorkloadSpec, dialect: SqlDialect, seed: u64) -> Result<Self, WorkloadError> {
-        let SqlParts { statements, create, tables } = spec.sql_parts(dialect)?;
+    pub(crate) fn of_plan(spec: &SqlSpec, dialect: SqlDialect, seed: u64) -> Result<Self, WorkloadError> {
+        let SqlParts { statements, create, tables } = spec.parts(dialect)?;
         let commit = spec.commit_every.and_then(NonZeroU32::new).map_or(Commit::Each, Commit::Every);
         let list = statements.into_iter().map(SqlStatement::Fixed).collect();
         Ok(Self::new(list, Arc::new([]), commit, seed)?.with_tables(tables, create, dialect))
@@ -323,17 +323,17 @@ mod tests {
 
     #[test]
     fn texts_of_a_plan_are_those_of_its_server() {
-        let spec = WorkloadSpec {
+        let spec = SqlSpec {
             sql: vec!["/* group=1 */ UPDATE t SET v = v # 5; x".to_owned()],
             create: vec!["CREATE TABLE t (v INT); DO $$ BEGIN; END $$".to_owned()],
-            ..WorkloadSpec::new("sql")
+            ..SqlSpec::default()
         };
         let postgres = SqlList::of_plan(&spec, SqlDialect::Postgres, 1).unwrap();
         assert_eq!(sent(&postgres, 0, 2), ["/* group=1 */ UPDATE t SET v = v # 5|", "x|"]);
         assert_eq!(postgres.tables()[0].create_sql(), ["CREATE TABLE t (v INT)", "DO $$ BEGIN; END $$"]);
         let mysql = SqlList::of_plan(&spec, SqlDialect::Mysql, 1).unwrap();
         assert_eq!(sent(&mysql, 0, 1), ["/* group=1 */ UPDATE t SET v = v # 5; x|"]);
-        let quote = WorkloadSpec { sql: vec![r"SELECT '\'".to_owned()], ..spec };
+        let quote = SqlSpec { sql: vec![r"SELECT '\'".to_owned()], ..spec };
         let error = SqlList::of_plan(&quote, SqlDialect::Mysql, 1).err().unwrap().to_string();
         assert!(error.contains("`workload.sql`: the quote ' is not closed"), "{error}");
     }

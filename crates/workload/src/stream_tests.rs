@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use truetps_driver::{Params, Value};
-use truetps_plan::{KeyMode, Plan, WorkloadSpec};
+use truetps_plan::{BulkInsertSpec, DeleteInsertSpec, HotRowSpec, KeyMode, Plan, WorkloadKind, WorkloadSpec};
 use truetps_record::SqlDialect;
 
 use crate::{ClientStream, NAMES, NextStatement, Workload, build};
@@ -68,16 +68,31 @@ pub(crate) fn custom(text: &str) -> WorkloadSpec {
     Plan::parse(&text).unwrap().workload
 }
 
+/// A workload with all keys at their defaults.
+pub(crate) fn named(name: &str) -> WorkloadSpec {
+    WorkloadSpec::new(WorkloadKind::named(name).unwrap())
+}
+
+pub(crate) fn bulk_insert(rows: u32) -> WorkloadSpec {
+    WorkloadSpec::new(WorkloadKind::BulkInsert(BulkInsertSpec { rows_per_insert: Some(rows) }))
+}
+
+pub(crate) fn delete_insert(key: KeyMode) -> WorkloadSpec {
+    WorkloadSpec::new(WorkloadKind::DeleteInsert(DeleteInsertSpec { key: Some(key), distribution: None }))
+}
+
 /// Each workload with few rows in several tables, and in all its variants.
 pub(crate) fn specs() -> Vec<WorkloadSpec> {
-    let small = |name: &str| WorkloadSpec { tables: 3, table_rows: 50, ..WorkloadSpec::new(name) };
+    let small = |spec| WorkloadSpec { tables: 3, table_rows: 50, ..spec };
     let of_its_own = ["custom", "sql", "table"];
-    let mut specs: Vec<_> = NAMES.iter().filter(|name| !of_its_own.contains(name)).map(|name| small(name)).collect();
-    specs.push(WorkloadSpec { rows_per_insert: Some(3), ..small("bulk-insert") });
-    specs.extend([KeyMode::Random, KeyMode::Auto].map(|key| WorkloadSpec { key: Some(key), ..small("delete-insert") }));
+    let mut specs: Vec<_> =
+        NAMES.iter().filter(|name| !of_its_own.contains(name)).map(|name| small(named(name))).collect();
+    specs.push(small(bulk_insert(3)));
+    specs.extend([KeyMode::Random, KeyMode::Auto].map(|key| small(delete_insert(key))));
     let latest = "latest".parse().ok();
-    specs.push(WorkloadSpec { key: Some(KeyMode::Auto), distribution: latest, ..small("delete-insert") });
-    specs.push(WorkloadSpec { hot_rows: Some(9), distribution: "zipfian".parse().ok(), ..small("hot-row") });
+    let latest = WorkloadKind::DeleteInsert(DeleteInsertSpec { key: Some(KeyMode::Auto), distribution: latest });
+    let hot = WorkloadKind::HotRow(HotRowSpec { hot_rows: Some(9), distribution: "zipfian".parse().ok() });
+    specs.extend([latest, hot].map(|kind| small(WorkloadSpec::new(kind))));
     specs.extend([CUSTOM, SQL, SQL_BATCHES, TABLE, TABLE_COMMIT].map(custom));
     specs
 }
@@ -130,14 +145,15 @@ fn one_seed_gives_one_stream_a_client_whatever_the_others_do() {
             for (client, stream) in streams.iter_mut().enumerate() {
                 stream.next_transaction();
                 let sent = transaction(&mut **stream);
-                assert!(client != 5 || sent == *expected, "{}", spec.name);
+                assert!(client != 5 || sent == *expected, "{}", spec.kind.name());
             }
         }
-        let draws_nothing = spec.name == "sql" || (spec.name == "hot-row" && spec.hot_rows.is_none());
+        let draws_nothing =
+            matches!(&spec.kind, WorkloadKind::Sql(_) | WorkloadKind::HotRow(HotRowSpec { hot_rows: None, .. }));
         if !draws_nothing {
-            assert_ne!(alone, transactions(&*workload, 6, 60), "{}: another client", spec.name);
+            assert_ne!(alone, transactions(&*workload, 6, 60), "{}: another client", spec.kind.name());
             let other = build(&spec, SqlDialect::Mysql, 10).unwrap();
-            assert_ne!(alone, transactions(&*other, 5, 60), "{}: another seed", spec.name);
+            assert_ne!(alone, transactions(&*other, 5, 60), "{}: another seed", spec.kind.name());
         }
     }
 }
@@ -152,12 +168,12 @@ fn a_transaction_can_be_sent_again_from_any_point_and_left_at_any_point() {
             stream.next_transaction();
             // Every third is abandoned after a part of its statements; the next ones do not change by that.
             let part = n % expected.len();
-            (0..part).for_each(|at| assert_eq!(next(&mut *stream).0, expected[at], "{}", spec.name));
+            (0..part).for_each(|at| assert_eq!(next(&mut *stream).0, expected[at], "{}", spec.kind.name()));
             if n % 3 != 0 {
                 stream.rewind();
-                assert_eq!(transaction(&mut *stream), *expected, "{}", spec.name);
+                assert_eq!(transaction(&mut *stream), *expected, "{}", spec.kind.name());
                 stream.rewind();
-                assert_eq!(transaction(&mut *stream), *expected, "{}", spec.name);
+                assert_eq!(transaction(&mut *stream), *expected, "{}", spec.kind.name());
             }
         }
     }
@@ -168,20 +184,20 @@ fn statements_get_as_many_values_as_they_have_parameters() {
     for spec in specs() {
         for dialect in [SqlDialect::Mysql, SqlDialect::Postgres] {
             let workload = build(&spec, dialect, 9).unwrap();
-            assert_eq!(workload.name(), spec.name);
+            assert_eq!(workload.name(), spec.kind.name());
             let statements = workload.statements();
             let mut used = BTreeSet::new();
             for transaction in transactions(&*workload, 0, 200) {
                 let is_whole = transaction.len() > 1;
                 let (first, last) = (&statements[transaction[0].0], &statements[transaction.last().unwrap().0]);
-                assert_eq!(is_whole, first.sql() == "BEGIN" && first.is_text_only(), "{}", spec.name);
-                assert_eq!(is_whole, last.sql() == "COMMIT" && last.is_text_only(), "{}", spec.name);
+                assert_eq!(is_whole, first.sql() == "BEGIN" && first.is_text_only(), "{}", spec.kind.name());
+                assert_eq!(is_whole, last.sql() == "COMMIT" && last.is_text_only(), "{}", spec.kind.name());
                 for (statement, values, _) in transaction {
-                    assert_eq!(values.len(), statements[statement].param_count(), "{}", spec.name);
+                    assert_eq!(values.len(), statements[statement].param_count(), "{}", spec.kind.name());
                     used.insert(statement);
                 }
             }
-            assert_eq!(used.len(), statements.len(), "{}: every statement is used", spec.name);
+            assert_eq!(used.len(), statements.len(), "{}: every statement is used", spec.kind.name());
             assert!(statements.iter().all(|statement| !statement.sql().contains('`')));
         }
     }
@@ -191,7 +207,7 @@ fn statements_get_as_many_values_as_they_have_parameters() {
 fn delete_insert_keys_are_those_of_their_mode() {
     const ROWS: u64 = 1_000;
     let spacing = 1 << 20;
-    let spec = |key| WorkloadSpec { key: Some(key), table_rows: ROWS, ..WorkloadSpec::new("delete-insert") };
+    let spec = |key| WorkloadSpec { table_rows: ROWS, ..delete_insert(key) };
     for mode in [KeyMode::Deleted, KeyMode::Random, KeyMode::Auto] {
         let workload = build(&spec(mode), SqlDialect::Mysql, 9).unwrap();
         let mut taken = 0;
@@ -224,13 +240,13 @@ fn wrong_sql_of_a_custom_workload_is_named() {
     check("WHERE id = ?", "WHERE id = 1", "`workload.statements[1]`: 1 `?` and 2 `params`");
     check("'?')", "'?)", "a quote is not closed");
     check("UPDATE t SET a = ? WHERE id = ?", "BEGIN -- ? ?", "`BEGIN` is not for a statement");
-    let error = build(&WorkloadSpec::new("other"), SqlDialect::Mysql, 1).err().unwrap().to_string();
-    assert!(error.contains("unknown workload `other`") && error.contains("`bulk-insert`"), "{error}");
+    let error = build(&named("sysbench"), SqlDialect::Mysql, 1).err().unwrap().to_string();
+    assert!(error.contains("`sysbench` only records scripts"), "{error}");
 }
 
 #[test]
 fn the_largest_bulk_insert_is_within_the_limits_of_servers() {
-    let spec = WorkloadSpec { rows_per_insert: Some(10_000), ..WorkloadSpec::new("bulk-insert") };
+    let spec = bulk_insert(10_000);
     let workload = build(&spec, SqlDialect::Mysql, 1).unwrap();
     let sent = transactions(&*workload, 0, 1).remove(0).remove(0);
     let sql_bytes = workload.statements()[0].sql().len();
@@ -251,7 +267,7 @@ fn tables_say_how_they_are_made_and_filled() {
                 let Some(create) = table.create_sql().first() else { continue };
                 assert!(create.to_uppercase().starts_with("CREATE TABLE"));
                 let is_mysql = create.contains("ENGINE=InnoDB");
-                let is_ours = !["custom", "sql", "table"].contains(&&*spec.name);
+                let is_ours = !["custom", "sql", "table"].contains(&spec.kind.name());
                 assert!(!is_ours || is_mysql == (dialect == SqlDialect::Mysql));
             }
         }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use truetps_plan::{
     Alphabet, CustomStatement, CustomTable, GeneratedTable, Generator, GeneratorKind, KeyDistribution, TimeRange,
-    VALUE_LENGTH, WorkloadSpec,
+    VALUE_LENGTH,
 };
 use truetps_record::SqlDialect;
 
@@ -80,11 +80,6 @@ impl TableInsert {
             after_load,
             dialect,
         }
-    }
-
-    pub(crate) fn of_plan(spec: &WorkloadSpec, dialect: SqlDialect) -> Self {
-        let table = spec.table.generated().cloned().unwrap_or_default();
-        Self::new(&table, spec.rows_per_insert.unwrap_or(1), dialect)
     }
 
     /// The equivalent statement of a `custom` plan.

@@ -10,7 +10,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use truetps_driver::{Client, Connector, Params, Reply, Session, SessionEvent, Statement, Target};
-use truetps_plan::{KeyMode, Plan, ReadWriteMix, WorkloadSpec};
+use truetps_plan::{
+    BulkInsertSpec, DeleteInsertSpec, HotRowSpec, KeyMode, Plan, ReadWriteMix, ReadWriteSpec, UpdateSpec, WorkloadKind,
+    WorkloadSpec,
+};
 use truetps_record::{SettingValue, SqlDialect};
 use truetps_sandbox::{
     Home, HostLimits, RunningServer, Sandbox, SandboxOptions, ServerLoad, ServerUser, Settings, StartOptions,
@@ -173,7 +176,15 @@ fn drive(server: &Server, workload: &dyn Workload, prepared: bool) -> Done {
 }
 
 fn small(name: &str) -> WorkloadSpec {
-    WorkloadSpec { table_rows: ROWS as u64, ..WorkloadSpec::new(name) }
+    of_kind(WorkloadKind::named(name).unwrap())
+}
+
+fn of_kind(kind: WorkloadKind) -> WorkloadSpec {
+    WorkloadSpec { table_rows: ROWS as u64, ..WorkloadSpec::new(kind) }
+}
+
+fn hot_row(rows: u32) -> WorkloadSpec {
+    of_kind(WorkloadKind::HotRow(HotRowSpec { hot_rows: Some(rows), distribution: None }))
 }
 
 /// Loads, drives and checks, with values in binary and as text: both leave the same tables.
@@ -188,7 +199,7 @@ fn run(server: &mut Server, spec: &WorkloadSpec, check: impl Fn(&mut Server, Don
         let sum = server.client.query(&format!("CHECKSUM TABLE {}", names.join(", "))).unwrap();
         sums.push(sum);
     }
-    assert_eq!(sums[0], sums[1], "{}", spec.name);
+    assert_eq!(sums[0], sums[1], "{}", spec.kind.name());
 }
 
 /// One test, since making a server takes longer than all the rest.
@@ -252,14 +263,14 @@ fn a_generated_table_takes_its_values(server: &mut Server) {
 /// Rows that came in the order of their keys, against the pages that the server counts.
 fn pages_have_as_many_rows_as_tables_say(server: &mut Server) {
     const MANY: u64 = 20_000;
-    let many = |name: &str| WorkloadSpec { table_rows: MANY, ..WorkloadSpec::new(name) };
+    let many = |name: &str| WorkloadSpec { table_rows: MANY, ..small(name) };
     let columns =
         "ints = 4, floats = 2, varchars = 2, decimals = 1, datetimes = 1, doubles = 1, bigints = 1, texts = 1";
     let generated = [
         format!("table = {{ rows = {MANY}, {columns} }}"),
         format!("table = {{ rows = {MANY}, ints = 1, auto_primary_key = false, texts = 1, value_length = 300 }}"),
     ];
-    let hot = WorkloadSpec { hot_rows: Some(100_000), ..WorkloadSpec::new("hot-row") };
+    let hot = hot_row(100_000);
     let own = [many("insert"), many("delete-insert"), hot];
     for spec in own.into_iter().chain(generated.iter().map(|text| of_plan(text))) {
         let table = build(&spec, SqlDialect::Mysql, SEED).unwrap().tables().remove(0);
@@ -290,7 +301,8 @@ fn every_workload_leaves_what_it_says(server: &mut Server) {
         assert_eq!((server.number(COUNT), done.affected_rows as i64), (ROWS + ALL, ALL));
         assert_eq!(server.number("SELECT MAX(id) FROM sbtest1"), ROWS + ALL, "keys go on after the loaded ones");
     });
-    run(server, &WorkloadSpec { rows_per_insert: Some(7), ..small("bulk-insert") }, |server, _| {
+    let bulk = of_kind(WorkloadKind::BulkInsert(BulkInsertSpec { rows_per_insert: Some(7) }));
+    run(server, &bulk, |server, _| {
         assert_eq!(server.number(COUNT), ROWS + 7 * ALL);
         assert_eq!(
             server.number("SELECT COUNT(*) FROM sbtest1 WHERE LENGTH(c) = 119 AND LENGTH(pad) = 59"),
@@ -302,19 +314,20 @@ fn every_workload_leaves_what_it_says(server: &mut Server) {
         assert_eq!(server.number(k) - server.number(&k.replace("sbtest1", "pristine")), ALL);
         assert_eq!(done.affected_rows as i64, ALL);
     });
-    run(server, &WorkloadSpec { distribution: "zipfian".parse().ok(), ..small("update-non-index") }, |server, done| {
+    let skewed = of_kind(WorkloadKind::UpdateNonIndex(UpdateSpec { distribution: "zipfian".parse().ok() }));
+    run(server, &skewed, |server, done| {
         let changed = "SELECT COUNT(*) FROM sbtest1 JOIN pristine USING (id) WHERE sbtest1.c <> pristine.c";
         assert!((1..=ALL).contains(&server.number(changed)));
         assert_eq!((server.number(COUNT), done.affected_rows as i64), (ROWS, ALL));
     });
-    run(server, &WorkloadSpec { hot_rows: Some(4), ..WorkloadSpec::new("hot-row") }, |server, _| {
+    run(server, &hot_row(4), |server, _| {
         assert_eq!(server.number("SELECT SUM(cnt) FROM hot_counter"), ALL);
         assert_eq!(server.number("SELECT COUNT(*) FROM hot_counter WHERE cnt > 0"), 4);
     });
 }
 
 fn delete_insert_leaves_the_rows_where_its_key_says(server: &mut Server) {
-    let with = |key| WorkloadSpec { key: Some(key), ..small("delete-insert") };
+    let with = |key| of_kind(WorkloadKind::DeleteInsert(DeleteInsertSpec { key: Some(key), distribution: None }));
     let old_keys = "SELECT COUNT(*) FROM sbtest1 JOIN pristine USING (id)";
     let last = "SELECT MAX(id) FROM pristine";
     run(server, &with(KeyMode::Deleted), |server, done| {
@@ -348,7 +361,8 @@ fn read_write_reads_and_writes_as_often_as_its_mix_says(server: &mut Server) {
     for (name, _) in ReadWriteMix::default().counts() {
         only.set(name, u32::from(name == "point_selects") * 2).unwrap();
     }
-    run(server, &WorkloadSpec { mix: Some(only), ..small("read-write") }, |_, done| {
+    let read_write = of_kind(WorkloadKind::ReadWrite(ReadWriteSpec { mix: Some(only), distribution: None }));
+    run(server, &read_write, |_, done| {
         assert_eq!(done, Done { affected_rows: 0, rows_read: 2 * ALL as u64 });
     });
 }

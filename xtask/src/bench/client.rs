@@ -9,7 +9,7 @@ use clap::Parser;
 use serde::{Deserialize, Serialize};
 use truetps_driver::{Connector, Target};
 use truetps_engine::{LoadSpec, Observer, OpenPacing, Pacing, Rate, RateOf, RunEnding, RunOutcome, run as run_engine};
-use truetps_plan::WorkloadSpec;
+use truetps_plan::{WorkloadKind, WorkloadSpec};
 use truetps_record::{Histogram, Interval, OpenLoop, Phase, Protocol, Spacing, SqlDialect};
 
 use crate::bench::options::{by_word, protocol, seconds, spacing};
@@ -124,7 +124,7 @@ fn open_figures(outcome: &RunOutcome) -> Option<OpenFigures> {
 }
 
 pub(crate) fn workload_spec(protocol: Protocol) -> WorkloadSpec {
-    WorkloadSpec { table_rows: TABLE_ROWS, protocol, ..WorkloadSpec::new("insert") }
+    WorkloadSpec { table_rows: TABLE_ROWS, protocol, ..WorkloadSpec::new(WorkloadKind::Insert) }
 }
 
 struct Silent;

@@ -20,7 +20,6 @@ use crate::args::{TableFormat, WatchArgs};
 use crate::commands::instance::target_of;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
-use crate::flags::by_flag;
 use crate::probe_text::ProbeLines;
 use crate::{print_made, print_message, signals};
 
@@ -72,8 +71,8 @@ pub(crate) fn run(args: &WatchArgs) -> Result<Exit, CommandFailure> {
 fn check_times(args: &WatchArgs) -> Result<(), CommandFailure> {
     let spec = ProbeSpec { interval_s: args.interval.as_secs_f64(), ..ProbeSpec::default() };
     let hint = |text: &str| text.to_owned();
-    spec.check()
-        .map_err(|error| CommandFailure::usage(by_flag("probe", error)).hint(hint("for example --interval 250ms")))?;
+    let wrong = |problem| CommandFailure::usage(format!("`--interval`: {problem}"));
+    spec.check().map_err(|problem| wrong(problem).hint(hint("for example --interval 250ms")))?;
     if let Some(duration) = args.duration.filter(|duration| *duration < args.interval) {
         let (shown, interval) = (humantime::format_duration(duration), humantime::format_duration(args.interval));
         let message =

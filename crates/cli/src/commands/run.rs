@@ -1,7 +1,7 @@
 //! `truetps run`: one trial of one configuration. It is a plan with one block, so that its folder is like any other.
 
 use indexmap::IndexMap;
-use truetps_plan::{Design, Plan, ProbeSpec, QuickOverrides, ReadWriteMix, ServerSpec, WorkloadSpec};
+use truetps_plan::{Design, Plan, ProbeSpec, QuickOverrides, ReadWriteMix, ServerSpec, WorkloadKind, WorkloadSpec};
 use truetps_record::{CONNECTIONS, DriveMode, Protocol, SettingValue};
 use truetps_workload as workload;
 
@@ -10,7 +10,6 @@ use crate::args::load::Mode;
 use crate::commands::sweep::measure;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
-use crate::flags::by_flag;
 use crate::site;
 
 pub(crate) fn run(args: &RunArgs) -> Result<Exit, CommandFailure> {
@@ -36,29 +35,45 @@ fn plan_of(args: &RunArgs) -> Result<Plan, CommandFailure> {
         probe: args.probe.over(&ProbeSpec::default()),
         quick: QuickOverrides::default(),
     };
-    // The flags go the same way as a file, so that the same checks say the same things.
-    Plan::parse(&plan.to_toml()).map_err(|error| CommandFailure::usage(by_flag("run", error)))
+    plan.checked().map_err(|error| CommandFailure::usage(error.by_flag()))
 }
 
-/// What the flags say of the workload. Flags that it has no use for are kept: the plan's checks name them.
+/// What the flags say of the workload, which must have a use for each.
 fn workload_spec(args: &RunArgs) -> Result<WorkloadSpec, CommandFailure> {
-    let wrong = |flag: &str| {
-        let flag = flag.to_owned();
-        move |problem: String| CommandFailure::usage(format!("--{flag}: {problem}"))
-    };
-    let defaults = WorkloadSpec::new(&args.workload);
+    let wrong = |flag: &'static str| move |problem: String| CommandFailure::usage(format!("--{flag}: {problem}"));
     let distribution = args.distribution.as_deref().map(str::parse).transpose().map_err(wrong("distribution"))?;
     let key = args.key.as_deref().map(str::parse).transpose().map_err(wrong("key"))?;
+    let mix = mix(&args.mix)?;
+    let given = [
+        ("tables", args.tables.is_some()),
+        ("table_rows", args.table_rows.is_some()),
+        ("distribution", distribution.is_some()),
+        ("rows_per_insert", args.rows_per_insert.is_some()),
+        ("key", key.is_some()),
+        ("hot_rows", args.hot_rows.is_some()),
+        ("mix", mix.is_some()),
+    ];
+    let keys = given.into_iter().filter_map(|(key, is_given)| is_given.then_some(key));
+    let mut kind =
+        WorkloadKind::with_keys(&args.workload, keys).map_err(|error| CommandFailure::usage(error.by_flag()))?;
+    match &mut kind {
+        WorkloadKind::BulkInsert(spec) => spec.rows_per_insert = args.rows_per_insert,
+        WorkloadKind::UpdateIndex(spec) | WorkloadKind::UpdateNonIndex(spec) => spec.distribution = distribution,
+        WorkloadKind::DeleteInsert(spec) => (spec.distribution, spec.key) = (distribution, key),
+        WorkloadKind::HotRow(spec) => (spec.distribution, spec.hot_rows) = (distribution, args.hot_rows),
+        WorkloadKind::ReadWrite(spec) => (spec.distribution, spec.mix) = (distribution, mix),
+        WorkloadKind::Insert
+        | WorkloadKind::Custom(_)
+        | WorkloadKind::Sql(_)
+        | WorkloadKind::Table(_)
+        | WorkloadKind::Sysbench(_) => {}
+    }
+    let defaults = WorkloadSpec::new(kind);
     Ok(WorkloadSpec {
         tables: args.tables.unwrap_or(defaults.tables),
         table_rows: args.table_rows.unwrap_or(defaults.table_rows),
         protocol: if args.text_protocol { Protocol::Text } else { Protocol::Prepared },
-        distribution,
-        rows_per_insert: args.rows_per_insert,
-        key,
-        hot_rows: args.hot_rows,
-        mix: mix(&args.mix)?,
-        ..defaults
+        kind: defaults.kind,
     })
 }
 

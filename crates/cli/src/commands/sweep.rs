@@ -16,7 +16,6 @@ use crate::commands::again;
 use crate::commands::plan::size;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
-use crate::flags::by_flag;
 use crate::site::{RunSite, choose_server};
 use crate::watcher::ProgressWatcher;
 use crate::{plans, print_message, ui};
@@ -39,7 +38,7 @@ pub(crate) fn run(args: &SweepArgs) -> Result<Exit, CommandFailure> {
     plan.design.seed = args.seed.unwrap_or(plan.design.seed);
     choose_server(&mut plan, args.place.server.as_deref())?;
     plan.probe = args.probe.over(&plan.probe);
-    plan.probe.check().map_err(|error| CommandFailure::usage(by_flag("sweep", error)))?;
+    plan.probe.check().map_err(|problem| CommandFailure::usage(format!("`--probe-interval`: {problem}")))?;
     plan.load.mode = args.engine.mode.map_or(plan.load.mode, Mode::drive_mode);
     let time = estimate(&plan, &schedule(&plan));
     if time > LONG && !args.yes {

@@ -9,7 +9,9 @@ use std::time::Duration;
 use indexmap::IndexMap;
 use truetps_driver::{Client, DriverError};
 use truetps_lab::{TrialContext, replication_warning};
-use truetps_plan::{Design, GeneratedTable, Plan, ProbeSpec, QuickOverrides, ServerSpec, TableSection, WorkloadSpec};
+use truetps_plan::{
+    Design, GeneratedTable, Plan, ProbeSpec, QuickOverrides, ServerSpec, TableInsertSpec, WorkloadKind, WorkloadSpec,
+};
 use truetps_probe::clock;
 use truetps_record::{
     CONNECTIONS, Configuration, Personality, Protocol, ServerFacts, SettingValue, SqlDialect, Validity,
@@ -193,10 +195,11 @@ impl InsertRun<'_> {
     /// The part that a plan can express; the COMMIT after each INSERT, without a BEGIN, is not.
     fn plan(&self, table: &GeneratedTable) -> Plan {
         let options = self.options;
-        let mut workload = WorkloadSpec::new("table");
-        workload.table = TableSection::Generated(table.clone());
-        workload.protocol = self.protocol();
-        workload.rows_per_insert = (options.batch > 1).then_some(options.batch);
+        let kind = WorkloadKind::Table(TableInsertSpec {
+            table: table.clone(),
+            rows_per_insert: (options.batch > 1).then_some(options.batch),
+            explicit_commit: None,
+        });
         let until =
             options.time.map_or_else(|| format!("{} rows", options.rows), |seconds| format!("{seconds} s of rows"));
         Plan {
@@ -204,7 +207,7 @@ impl InsertRun<'_> {
             about: format!("{NAME}: {until} by {} clients", options.parallel),
             recorded_from: Some(Personality::Mtls),
             server: ServerSpec::default(),
-            workload,
+            workload: WorkloadSpec { protocol: self.protocol(), ..WorkloadSpec::new(kind) },
             load: self.run_request().plan_load(),
             factors: self.configuration().levels.into_iter().map(|(name, level)| (name, vec![level])).collect(),
             design: Design { blocks: 1, seed: options.seed, aa_pair: false, ..Design::default() },

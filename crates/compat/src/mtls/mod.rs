@@ -96,10 +96,10 @@ fn failed(error: impl ToString) -> MtlsExit {
 /// The error of the table, named after the responsible option.
 fn wrong_table(error: PlanError) -> MtlsExit {
     let PlanError::Value { key, problem } = &error else { return failed(error) };
-    match key.strip_prefix("workload.table.") {
+    match key.path().strip_prefix("workload.table.") {
         Some("name") => failed(format!("--table: {problem}")),
         Some(column) => failed(format!("--{}: {problem}", column.replace('_', "-"))),
-        None if key == "workload.rows_per_insert" => failed(format!("--batch: {problem}")),
+        None if key.path() == "workload.rows_per_insert" => failed(format!("--batch: {problem}")),
         None => failed(problem),
     }
 }

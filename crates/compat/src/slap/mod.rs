@@ -20,7 +20,7 @@ use std::sync::atomic::Ordering;
 use indexmap::IndexMap;
 use truetps_driver::Target;
 use truetps_lab::replication_warning;
-use truetps_plan::{Design, Plan, ProbeSpec, QuickOverrides, ServerSpec, WorkloadSpec};
+use truetps_plan::{Design, Plan, ProbeSpec, QuickOverrides, ServerSpec, SqlSpec, WorkloadKind, WorkloadSpec};
 use truetps_record::{CONNECTIONS, Configuration, Personality, Protocol, SettingValue, printable_text};
 use truetps_recording::RunsFolder;
 
@@ -234,19 +234,20 @@ fn plan(settings: &SlapSettings, script: &SlapScript) -> Plan {
         }
     }
     let blocks = turns.iter().map(|turn| turn.block + 1).max().unwrap_or(1);
-    let mut workload = WorkloadSpec::new("sql");
-    workload.protocol = if settings.prepared { Protocol::Prepared } else { Protocol::Text };
-    workload.sql = script.queries.iter().map(print::query).collect();
-    workload.create.clone_from(&script.create);
+    let kind = WorkloadKind::Sql(SqlSpec {
+        sql: script.queries.iter().map(print::query).collect(),
+        create: script.create.clone(),
+        commit_every: settings.commit.and_then(|n| u32::try_from(n).ok()),
+    });
+    let protocol = if settings.prepared { Protocol::Prepared } else { Protocol::Text };
     // The number of transactions depends on the clients if each has several queries.
     let transactions = settings.queries.filter(|_| settings.commit.is_none());
-    workload.commit_every = settings.commit.and_then(|n| u32::try_from(n).ok());
     Plan {
         name: "slap".to_owned(),
         about: format!("{NAME}: {}", script.queries[0].sql.chars().take(80).collect::<String>()),
         recorded_from: Some(Personality::Slap),
         server: ServerSpec::default(),
-        workload,
+        workload: WorkloadSpec { protocol, ..WorkloadSpec::new(kind) },
         load: RunRequest { transactions, ..bench::run_request(settings, 1, 1) }.plan_load(),
         factors,
         design: Design { blocks, seed: settings.seed, aa_pair: false, ..Design::default() },

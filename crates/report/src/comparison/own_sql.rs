@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use serde::Serialize;
-use truetps_plan::{CustomStatement, CustomTable, Generator, WorkloadSpec};
+use truetps_plan::{CustomStatement, CustomTable, Generator, WorkloadKind};
 
 use super::RunComparison;
 use super::line_diff::{LineDiff, line_diff};
@@ -18,20 +18,24 @@ pub(super) struct SqlDiffers {
 
 /// Keys that both sides have. What one side alone has is among the keys of the plans.
 pub(super) fn differ(input: &RunComparison<'_>) -> Vec<SqlDiffers> {
-    let texts = [&input.a, &input.b].map(|side| texts(&side.workload()));
+    let texts = [&input.a, &input.b].map(|side| texts(&side.workload().kind));
     let [a, b] = texts;
-    let both = a.into_iter().zip(b).filter(|((_, a), (_, b))| a != b && !a.is_empty() && !b.is_empty());
+    let both =
+        a.into_iter().zip(b).filter(|((key, a), (other, b))| key == other && a != b && !a.is_empty() && !b.is_empty());
     both.map(|((key, a), (_, b))| SqlDiffers { key, diff: line_diff(&a, &b) }).collect()
 }
 
-fn texts(workload: &WorkloadSpec) -> [(&'static str, String); 4] {
+/// By key. Texts of two kinds of workload have no key in common.
+fn texts(workload: &WorkloadKind) -> Vec<(&'static str, String)> {
     let lines = |texts: &[String]| texts.iter().flat_map(|text| [text, "\n"]).collect::<String>();
-    [
-        ("workload.statements", workload.statements.iter().map(statement).collect()),
-        ("workload.sql", lines(&workload.sql)),
-        ("workload.create", lines(&workload.create)),
-        ("workload.table", workload.table.custom().iter().map(table).collect()),
-    ]
+    match workload {
+        WorkloadKind::Custom(spec) => vec![
+            ("workload.statements", spec.statements.iter().map(statement).collect()),
+            ("workload.table", spec.tables.iter().map(table).collect()),
+        ],
+        WorkloadKind::Sql(spec) => vec![("workload.sql", lines(&spec.sql)), ("workload.create", lines(&spec.create))],
+        _ => Vec::new(),
+    }
 }
 
 fn statement(statement: &CustomStatement) -> String {

@@ -17,7 +17,7 @@ impl ChartLines {
     pub(super) fn of(input: &ReportInput) -> Self {
         let title = names::curve_factors(&input.run.plan, input.analysis);
         if title.is_empty() {
-            let names = vec![input.run.plan.workload.name.clone(); input.analysis.curves.len()];
+            let names = vec![input.run.plan.workload.kind.name().to_owned(); input.analysis.curves.len()];
             return Self { title: "workload".to_owned(), names };
         }
         let curves = input.analysis.curves.iter();

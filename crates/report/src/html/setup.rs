@@ -149,13 +149,13 @@ fn load(input: &ReportInput) -> FactGroup {
         Some(_) => load::recorded_length(&input.run.plan),
         None => format!("{} s{}", load.measure_s, until.unwrap_or_default()),
     };
-    let mut facts = match &workload.script {
+    let mut facts = match workload.script() {
         Some(script) => {
             let hash = script_hash(input).map_or_else(String::new, |hash| format!(", {hash}"));
             vec![("Script", format!("{script}, of sysbench{hash}"))]
         }
         None => vec![
-            ("Workload", workload.name.clone()),
+            ("Workload", workload.kind.name().to_owned()),
             ("Tables", unbroken(&load::tables(&input.run.plan))),
             ("Protocol", protocol.to_owned()),
         ],
@@ -168,7 +168,7 @@ fn load(input: &ReportInput) -> FactGroup {
     } else {
         facts.push(("Loop", "closed: a client's next transaction starts when its last one has ended".to_owned()));
     }
-    let errors = if workload.script.is_some() { Vec::new() } else { load::errors(&load.errors) };
+    let errors = if workload.script().is_some() { Vec::new() } else { load::errors(&load.errors) };
     facts.extend((!errors.is_empty()).then(|| ("Errors", unbroken(&errors.join("; ")))));
     FactGroup { title: "Load", facts }
 }

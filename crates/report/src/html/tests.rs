@@ -182,7 +182,6 @@ fn hostile_text_stays_text() {
     (host.kernel, host.cpu_model) = (hostile(), hostile());
     (host.virtualisation, host.file_system, host.device) = (Some(hostile()), Some(hostile()), Some(hostile()));
     fixture.run.plan.about = hostile();
-    fixture.run.plan.workload.name = hostile();
     for curve in &mut fixture.analysis.curves {
         curve.label = hostile();
     }

@@ -6,7 +6,8 @@ use indexmap::IndexMap;
 use truetps_driver::Target;
 use truetps_measure::{MeasuredSums, WorkerShares};
 use truetps_plan::{
-    Design, ErrorPolicy, Load, Plan, ProbeSpec, QuickOverrides, SCRIPT_WORKLOAD, ServerSpec, WorkloadSpec,
+    Design, ErrorPolicy, Load, Plan, ProbeSpec, QuickOverrides, SCRIPT_WORKLOAD, ScriptSpec, ServerSpec, WorkloadKind,
+    WorkloadSpec,
 };
 use truetps_record::{
     CONNECTIONS, Configuration, DriveMode, EngineFacts, ErrorClass, ErrorCount, ErrorTally, Experiment, Flavour,
@@ -47,14 +48,13 @@ pub(super) fn plan(crew: &WorkerContext) -> Plan {
     let script = script_name(crew);
     let clients = settings.threads;
     let plural = if clients == 1 { "" } else { "s" };
-    let mut workload = WorkloadSpec { protocol, tables: 0, table_rows: 0, ..WorkloadSpec::new(SCRIPT_WORKLOAD) };
-    workload.script = Some(script.clone());
+    let kind = WorkloadKind::Sysbench(ScriptSpec { script: script.clone() });
     Plan {
         name: plan_name(&crew.script.base_name()),
         about: format!("what {script} of sysbench does with {clients} client{plural}"),
         recorded_from: Some(Personality::Sysbench),
         server: ServerSpec::default(),
-        workload,
+        workload: WorkloadSpec { kind, tables: 0, table_rows: 0, protocol },
         load: Load {
             warm_up_s: settings.warmup.as_secs_f64(),
             measure_s: settings.time.map_or(0.0, |time| time.as_secs_f64()),
