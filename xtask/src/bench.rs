@@ -2,23 +2,22 @@
 //! These are not tests: speed is judged by ratios of neighbouring runs, and the result is kept with its date.
 
 mod client;
+mod comparison;
 mod engine;
 mod figures;
 mod folder;
+mod goals;
 mod lateness;
 mod lua;
 mod null;
 mod null_protocol;
 mod null_server;
 mod options;
-mod pairs;
 mod pin;
 mod private_server;
 mod probe;
 mod programs;
-mod report;
 mod sample;
-mod server;
 mod slap;
 
 use std::ffi::OsString;

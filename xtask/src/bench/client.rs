@@ -12,7 +12,7 @@ use truetps_engine::{LoadSpec, Observer, OpenPacing, Pacing, Rate, RateOf, RunEn
 use truetps_plan::{WorkloadKind, WorkloadSpec};
 use truetps_record::{Histogram, Interval, OpenLoop, Phase, Protocol, Spacing, SqlDialect};
 
-use crate::bench::options::{by_word, protocol, seconds, spacing};
+use crate::bench::options::{by_word, parse_word, seconds};
 use crate::bench::programs::DriveChoice;
 
 pub(crate) const SCHEMA: &str = "truetps";
@@ -28,7 +28,7 @@ pub(crate) struct ClientOptions {
     clients: u32,
     #[arg(value_parser = seconds)]
     measure: Duration,
-    #[arg(long, default_value = "text", value_parser = protocol)]
+    #[arg(long, default_value = "text", value_parser = parse_word::<Protocol>)]
     protocol: Protocol,
     #[command(flatten)]
     drive: DriveChoice,
@@ -39,7 +39,7 @@ pub(crate) struct ClientOptions {
     rate: Option<f64>,
     #[arg(long, default_value = "all", value_parser = rate_of)]
     of: RateOf,
-    #[arg(long, default_value = "constant", value_parser = spacing)]
+    #[arg(long, default_value = "constant", value_parser = parse_word::<Spacing>)]
     spacing: Spacing,
 }
 

@@ -1,20 +1,12 @@
 //! Repeated figures as text: the median, and the range beside it.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
+use statrs::statistics::{Data, Median};
 
-pub(crate) fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    let middle = values.len() / 2;
-    match values.len() {
-        0 => f64::NAN,
-        n if n % 2 == 1 => values[middle],
-        _ => f64::midpoint(values[middle - 1], values[middle]),
-    }
-}
-
-/// `median [min..max]`, or a dash where nothing was measured.
+/// `median [min..max]`, or a dash where nothing was measured; unknown figures, which are no numbers, are left out.
 pub(crate) fn spread(values: &[f64], decimals: usize) -> String {
-    with_range(median(values.to_vec()), values, decimals)
+    let known: Vec<f64> = values.iter().copied().filter(|value| !value.is_nan()).collect();
+    with_range(Data::new(known.clone()).median(), &known, decimals)
 }
 
 /// Of ratios; not a number where there are none.

@@ -9,19 +9,16 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use clap::{Parser, value_parser};
 use truetps_engine::RateOf;
-use truetps_probe::clock;
 use truetps_record::{OpenLoop, Spacing};
 
 use crate::bench::client::{OpenFigures, rate_of, rate_of_word};
-use crate::bench::figures::spread;
+use crate::bench::comparison::{BenchComparison, FigureColumn, RunTable};
 use crate::bench::null::{self, CLIENT_CORE, SERVER_CORE};
-use crate::bench::options::{KeptOptions, by_word, seconds, spacing, spacing_word};
+use crate::bench::options::{KeptOptions, by_word, parse_word, seconds, word};
 use crate::bench::pin::pinned;
 use crate::bench::private_server::PrivateServer;
 use crate::bench::programs::new_command;
-use crate::bench::report::{host_line, keep};
-use crate::bench::sample::{ResourceSample, SampleLook};
-use crate::bench::server::Server;
+use crate::bench::sample::{ResourceSample, SampleLook, Server};
 
 /// The first transactions of a session are slower: caches, the server's threads.
 const WARM_UP: Duration = Duration::from_secs(2);
@@ -29,18 +26,6 @@ const WARM_UP: Duration = Duration::from_secs(2);
 const BEFORE_LOOK: Duration = Duration::from_secs(3);
 /// The parts of the measure phase before the first reading and after the last one.
 const AROUND_LOOKS: Duration = Duration::from_secs(2);
-
-/// A column of the raw figures, and its source.
-type LatenessColumn = (&'static str, fn(&OpenLoop) -> Option<f64>);
-
-const COLUMNS: [LatenessColumn; 6] = [
-    ("late_us_p50", |open| open.late_us_p50),
-    ("late_us_p99", |open| open.late_us_p99),
-    ("late_us_max", |open| open.late_us_max),
-    ("lag_us_p50", |open| open.lag_us_p50),
-    ("lag_us_p99", |open| open.lag_us_p99),
-    ("lag_us_max", |open| open.lag_us_max),
-];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum LatenessLoad {
@@ -81,7 +66,7 @@ pub(crate) struct LatenessOptions {
     #[arg(long, value_delimiter = ',', default_value = "each,all", value_parser = rate_of)]
     of: Vec<RateOf>,
     /// constant, poisson, or both with a comma
-    #[arg(long = "spacing", value_delimiter = ',', default_value = "constant,poisson", value_parser = spacing)]
+    #[arg(long = "spacing", value_delimiter = ',', default_value = "constant,poisson", value_parser = parse_word::<Spacing>)]
     spacings: Vec<Spacing>,
     #[command(flatten)]
     kept: KeptOptions,
@@ -96,73 +81,118 @@ fn starts_a_second(text: &str) -> Result<f64, String> {
     rate.ok_or_else(|| "not a number above 0".to_owned())
 }
 
-/// One run.
-struct LatenessRow {
-    server: LatenessLoad,
-    of: RateOf,
-    spacing: Spacing,
+/// The engine's own figures and those from outside.
+struct LatenessRun {
     figures: OpenFigures,
     seen: ResourceSample,
 }
 
 pub(crate) fn run(root: &Path, options: &LatenessOptions) -> anyhow::Result<()> {
-    let mut head = String::from("# Lateness of scheduled starts in an open loop\n\n");
-    let mut rows = Vec::new();
-    for kind in &options.servers {
-        match kind {
+    let (mut null, mut mariadb, mut about) = (None, None, String::new());
+    for load in &options.servers {
+        match load {
             LatenessLoad::Null => {
-                let mut server = null::start(options.clients)?;
-                let _ = writeln!(head, "- null server on core {SERVER_CORE}, the engine on core {CLIENT_CORE}");
-                measure(options, *kind, &mut server, Some(CLIENT_CORE), &mut rows)?;
+                null = Some(null::start(options.clients)?);
+                let _ = writeln!(about, "- null server on core {SERVER_CORE}, the engine on core {CLIENT_CORE}");
             }
             LatenessLoad::Mariadb => {
-                let mut server = PrivateServer::start(options.clients, &options.kept.settings)?;
-                head.push_str(&server.describe(&options.kept.settings));
-                measure(options, *kind, &mut server, None, &mut rows)?;
+                let server = PrivateServer::start(options.clients, &options.kept.settings)?;
+                about += &server.describe(&options.kept.settings);
+                mariadb = Some(server);
             }
         }
     }
     let _ = writeln!(
-        head,
-        "{}- {} clients, {} starts a second together, text protocol; {} runs of {} s after {} s of warm-up; figures are \
-         medians [min..max] of the runs\n- {}\n",
-        host_line(),
+        about,
+        "- {} clients, {} starts a second together, text protocol; {} runs of {} s after {} s of warm-up\n- `late`: the \
+         engine's own lateness in µs, of starts for which a client was free; `lag`: with the wait for a client",
         options.clients,
         options.rate,
         options.runs,
         options.window.as_secs_f64(),
         WARM_UP.as_secs(),
-        clock::now_rfc3339()
     );
-    let readme = format!("{head}{}", table(&rows));
-    println!("\n{readme}");
+    let mut table = RunTable::new(LatenessForms, "Lateness of scheduled starts in an open loop", &about);
     if !options.kept.no_result {
-        println!("kept in {}", keep(root, "lateness", &readme, &csv(&rows))?.display());
+        table = table.keep(root, "lateness");
     }
+    if let Some(mut server) = null {
+        measure(options, LatenessLoad::Null, &mut server, Some(CLIENT_CORE), &mut table)?;
+    }
+    if let Some(mut server) = mariadb {
+        measure(options, LatenessLoad::Mariadb, &mut server, None, &mut table)?;
+    }
+    table.end();
     Ok(())
 }
 
 fn measure(
     options: &LatenessOptions,
-    kind: LatenessLoad,
+    load: LatenessLoad,
     server: &mut dyn Server,
     core: Option<u32>,
-    rows: &mut Vec<LatenessRow>,
+    table: &mut RunTable<LatenessForms>,
 ) -> anyhow::Result<()> {
     // Forms are neighbours, so that a disturbance meets all of them.
-    for n in 0..options.runs {
-        for of in &options.of {
-            for spacing in &options.spacings {
-                let command = command(options, server.socket(), *of, *spacing)?;
-                let command = pinned(command, core)?;
-                let (figures, seen) = watch(command, options, server)?;
-                let row = LatenessRow { server: kind, of: *of, spacing: *spacing, figures, seen };
-                println!("run {}: {}", n + 1, csv_line(&row));
-                rows.push(row);
+    for round in 0..options.runs {
+        for of in options.of.iter().copied() {
+            for spacing in options.spacings.iter().copied() {
+                table.measure_round((load, of, spacing), round, |_| {
+                    let command = pinned(command(options, server.socket(), of, spacing)?, core)?;
+                    let (figures, seen) = watch(command, options, server)?;
+                    Ok(Ok(LatenessRun { figures, seen }))
+                })?;
             }
         }
     }
     Ok(())
+}
+
+struct LatenessForms;
+
+impl BenchComparison for LatenessForms {
+    type Cell = (LatenessLoad, RateOf, Spacing);
+    type Run = LatenessRun;
+    const CELL: &'static [&'static str] = &["server", "rate of", "spacing"];
+
+    fn cell_words(&self, (load, of, spacing): Self::Cell) -> Vec<String> {
+        vec![load.word().to_owned(), rate_of_word(of).to_owned(), word(spacing)]
+    }
+
+    fn programs(&self, _: Self::Cell) -> Vec<String> {
+        vec!["truetps".to_owned()]
+    }
+
+    fn columns(&self) -> Vec<FigureColumn<LatenessRun>> {
+        vec![
+            FigureColumn::shown("late_us_p50", "late p50", 0, |run| run.open_loop(|open| open.late_us_p50)),
+            FigureColumn::shown("late_us_p99", "late p99", 0, |run| run.open_loop(|open| open.late_us_p99)),
+            FigureColumn::shown("late_us_max", "late max", 0, |run| run.open_loop(|open| open.late_us_max)),
+            FigureColumn::shown("lag_us_p50", "lag p50", 0, |run| run.open_loop(|open| open.lag_us_p50)),
+            FigureColumn::shown("lag_us_p99", "lag p99", 0, |run| run.open_loop(|open| open.lag_us_p99)),
+            FigureColumn::shown("lag_us_max", "lag max", 0, |run| run.open_loop(|open| open.lag_us_max)),
+            FigureColumn::shown("cpu_us_a_start", "CPU µs a start", 1, |run: &LatenessRun| {
+                run.figures.cpu_us / run.figures.started.max(1) as f64
+            }),
+            FigureColumn::shown("cores_elsewhere", "cores elsewhere", 2, |run| run.seen.cores_elsewhere),
+            FigureColumn::raw("cores_idle", |run| run.seen.cores_idle),
+            FigureColumn::raw("started", |run| run.figures.started as f64),
+            FigureColumn::raw("scheduled", |run| run.open_loop(|open| Some(open.starts.scheduled as f64))),
+            FigureColumn::raw("queued", |run| run.open_loop(|open| Some(open.starts.queued as f64))),
+            FigureColumn::raw("failed", |run| run.figures.failed as f64),
+            FigureColumn::raw("seconds", |run| run.figures.seconds),
+        ]
+    }
+
+    fn ratio_title(&self) -> String {
+        String::new()
+    }
+}
+
+impl LatenessRun {
+    fn open_loop(&self, figure: fn(&OpenLoop) -> Option<f64>) -> f64 {
+        figure(&self.figures.open_loop).unwrap_or(f64::NAN)
+    }
 }
 
 fn command(options: &LatenessOptions, socket: &Path, of: RateOf, spacing: Spacing) -> anyhow::Result<Command> {
@@ -173,7 +203,7 @@ fn command(options: &LatenessOptions, socket: &Path, of: RateOf, spacing: Spacin
     let mut command = new_command(std::env::current_exe()?);
     command.arg("bench-client").arg(socket);
     command.args([options.clients.to_string(), options.window.as_secs_f64().to_string()]);
-    command.args(["--rate", &rate.to_string(), "--of", rate_of_word(of), "--spacing", spacing_word(spacing)]);
+    command.args(["--rate", &rate.to_string(), "--of", rate_of_word(of), "--spacing", &word(spacing)]);
     command.args(["--warm-up", &WARM_UP.as_secs().to_string()]);
     Ok(command)
 }
@@ -205,66 +235,4 @@ fn look(child: &Child, options: &LatenessOptions, server: &mut dyn Server) -> an
     let first = SampleLook::now(child.id(), server)?;
     sleep(options.window.saturating_sub(AROUND_LOOKS));
     first.until(&SampleLook::now(child.id(), server)?)
-}
-
-fn table(rows: &[LatenessRow]) -> String {
-    let mut text = String::from(
-        "`late`: the engine's own lateness, of starts for which a client was free. `lag`: with the wait for a client. \
-         Microseconds.\n\n| server | rate of | spacing | late p50 | late p99 | late max | lag p50 | lag p99 | lag max | CPU \
-         µs a start | cores elsewhere | runs |\n|---|---|---|---|---|---|---|---|---|---|---|---|\n",
-    );
-    let mut cells: Vec<(LatenessLoad, RateOf, Spacing)> = Vec::new();
-    for row in rows {
-        let cell = (row.server, row.of, row.spacing);
-        if !cells.contains(&cell) {
-            cells.push(cell);
-        }
-    }
-    for cell in cells {
-        let mine: Vec<&LatenessRow> = rows.iter().filter(|row| (row.server, row.of, row.spacing) == cell).collect();
-        let of = |figure: &dyn Fn(&LatenessRow) -> Option<f64>, decimals| {
-            spread(&mine.iter().filter_map(|row| figure(row)).collect::<Vec<_>>(), decimals)
-        };
-        let latencies = COLUMNS.map(|(_, column)| of(&|row| column(&row.figures.open_loop), 0)).join(" | ");
-        let cpu = of(&|row| Some(row.figures.cpu_us_a_start()), 1);
-        let elsewhere = of(&|row| Some(row.seen.cores_elsewhere), 2);
-        let (server, form, spacing) = (cell.0.word(), rate_of_word(cell.1), spacing_word(cell.2));
-        let _ =
-            writeln!(text, "| {server} | {form} | {spacing} | {latencies} | {cpu} | {elsewhere} | {} |", mine.len());
-    }
-    text
-}
-
-fn csv(rows: &[LatenessRow]) -> String {
-    let columns = COLUMNS.map(|(name, _)| name).join(",");
-    let mut text = format!(
-        "server,rate_of,spacing,started,scheduled,queued,failed,seconds,{columns},cpu_us_a_start,cores_elsewhere,cores_idle\n"
-    );
-    for row in rows {
-        let _ = writeln!(text, "{}", csv_line(row));
-    }
-    text
-}
-
-fn csv_line(row: &LatenessRow) -> String {
-    let OpenFigures { open_loop, started, failed, seconds, .. } = &row.figures;
-    let latencies = COLUMNS.map(|(_, column)| column(open_loop).map_or_else(String::new, |us| format!("{us:.1}")));
-    format!(
-        "{},{},{},{started},{},{},{failed},{seconds:.2},{},{:.2},{:.3},{:.3}",
-        row.server.word(),
-        rate_of_word(row.of),
-        spacing_word(row.spacing),
-        open_loop.starts.scheduled,
-        open_loop.starts.queued,
-        latencies.join(","),
-        row.figures.cpu_us_a_start(),
-        row.seen.cores_elsewhere,
-        row.seen.cores_idle
-    )
-}
-
-impl OpenFigures {
-    fn cpu_us_a_start(&self) -> f64 {
-        self.cpu_us / self.started.max(1) as f64
-    }
 }

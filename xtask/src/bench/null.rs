@@ -5,12 +5,10 @@ use std::path::Path;
 use anyhow::bail;
 use truetps_sandbox::{Needs, raise_open_files};
 
-use crate::bench::engine::{describe, file_word, title};
+use crate::bench::engine::{EnginePairs, describe};
 use crate::bench::null_server::NullServer;
 use crate::bench::options::BenchOptions;
-use crate::bench::pairs::Pairs;
 use crate::bench::private_server::with_hint;
-use crate::bench::report::BenchReport;
 
 pub(crate) const CLIENT_CORE: u32 = 0;
 pub(crate) const SERVER_CORE: u32 = 1;
@@ -27,10 +25,8 @@ pub(crate) fn run(root: &Path, options: &BenchOptions) -> anyhow::Result<()> {
          where `client cores` is below 1, the server or other programs were the limit\n",
         describe(root, options)?
     );
-    let mut report = BenchReport::new(&title("a server that does nothing", options), &about, options);
-    println!("{}", report.head());
-    Pairs { root, options, server: &mut server, core: Some(CLIENT_CORE) }.run(&mut report)?;
-    report.end(root, &format!("null-{}", file_word(options)), !options.kept.no_result)
+    let pairs = EnginePairs { name: "null", what: "a server that does nothing", core: Some(CLIENT_CORE) };
+    pairs.run(root, options, &about, &mut server)
 }
 
 /// On its core, with room for so many sessions.

@@ -21,7 +21,7 @@ use truetps_driver::Client;
 use crate::bench::null_protocol::{NullCounters, NullSession, greeting};
 use crate::bench::pin::pinned;
 use crate::bench::programs::new_command;
-use crate::bench::server::Server;
+use crate::bench::sample::Server;
 
 /// Many at once: a wait costs about as much as an answer.
 const EVENTS_MAX: usize = 1024;

@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use anyhow::bail;
 use clap::{Args, Parser, value_parser};
-use truetps_record::{DriveMode, Protocol, Spacing};
+use serde::Serialize;
+use serde::de::value::Error as ValueError;
+use serde::de::{DeserializeOwned, IntoDeserializer};
+use truetps_record::Protocol;
 
 use crate::bench::programs::{Against, DriveChoice, Program};
 
@@ -14,7 +17,7 @@ pub(crate) struct BenchOptions {
     #[arg(long, value_name = "N", value_delimiter = ',', default_value = "8,64,1000", value_parser = value_parser!(u32).range(1..))]
     pub(crate) connections: Vec<u32>,
     /// text, prepared, or both with a comma
-    #[arg(long = "protocol", value_delimiter = ',', default_value = "text", value_parser = protocol)]
+    #[arg(long = "protocol", value_delimiter = ',', default_value = "text", value_parser = parse_word::<Protocol>)]
     pub(crate) protocols: Vec<Protocol>,
     #[command(flatten)]
     pub(crate) drive: DriveChoice,
@@ -50,17 +53,13 @@ pub(crate) struct KeptOptions {
 }
 
 impl BenchOptions {
-    pub(crate) fn ours(&self) -> Program {
-        Program::Truetps(self.drive)
-    }
-
-    /// `None`: only the engine of truetps.
-    pub(crate) fn theirs(&self) -> Option<&Program> {
-        self.against.0.as_ref()
+    /// The engine of truetps, and perhaps another one.
+    pub(crate) fn programs(&self) -> Vec<Program> {
+        std::iter::once(Program::Truetps(self.drive)).chain(self.against.0.clone()).collect()
     }
 
     pub(crate) fn check(&self) -> anyhow::Result<()> {
-        if self.theirs() == Some(&Program::Mysqlslap) && self.protocols.contains(&Protocol::Prepared) {
+        if self.against.0 == Some(Program::Mysqlslap) && self.protocols.contains(&Protocol::Prepared) {
             bail!("mysqlslap has no prepared statements: --protocol text");
         }
         Ok(())
@@ -90,42 +89,21 @@ pub(crate) fn by_word<T: Copy>(text: &str, all: &[T], word: fn(T) -> &'static st
     found.ok_or_else(|| format!("not one of {}", all.iter().map(|one| word(*one)).collect::<Vec<_>>().join(", ")))
 }
 
-pub(crate) fn protocol(text: &str) -> Result<Protocol, String> {
-    by_word(text, &[Protocol::Text, Protocol::Prepared], protocol_word)
+/// The value that serde reads from this word.
+pub(crate) fn parse_word<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+    T::deserialize(text.into_deserializer()).map_err(|error: ValueError| error.to_string())
 }
 
-pub(crate) fn protocol_word(protocol: Protocol) -> &'static str {
-    match protocol {
-        Protocol::Text => "text",
-        Protocol::Prepared => "prepared",
-    }
-}
-
-pub(crate) fn mode(text: &str) -> Result<DriveMode, String> {
-    by_word(text, &[DriveMode::Auto, DriveMode::Blocking, DriveMode::Multiplexed], mode_word)
-}
-
-pub(crate) fn mode_word(mode: DriveMode) -> &'static str {
-    match mode {
-        DriveMode::Auto => "auto",
-        DriveMode::Blocking => "blocking",
-        DriveMode::Multiplexed => "multiplexed",
-    }
-}
-
-pub(crate) fn spacing(text: &str) -> Result<Spacing, String> {
-    by_word(text, &[Spacing::Constant, Spacing::Poisson], spacing_word)
-}
-
-pub(crate) fn spacing_word(spacing: Spacing) -> &'static str {
-    match spacing {
-        Spacing::Constant => "constant",
-        Spacing::Poisson => "poisson",
-    }
+/// The word that serde writes for a value.
+pub(crate) fn word(value: impl Serialize) -> String {
+    let word = serde_json::to_value(value).ok();
+    word.as_ref().and_then(|word| word.as_str()).unwrap_or_default().to_owned()
 }
 
 #[cfg(test)]
 mod tests {
+    use truetps_record::DriveMode;
+
     use super::*;
 
     fn parse(args: &[&str]) -> anyhow::Result<BenchOptions> {
@@ -139,12 +117,12 @@ mod tests {
         let args = ["--connections", "1,64", "--mode", "blocking", "--against", "self:multiplexed:2", "--set", "a=b"];
         let options = parse(&args).unwrap();
         assert_eq!(options.connections, [1, 64]);
-        assert_eq!(options.ours(), Program::Truetps(DriveChoice { mode: DriveMode::Blocking, workers: None }));
+        let ours = DriveChoice { mode: DriveMode::Blocking, workers: None };
         let theirs = DriveChoice { mode: DriveMode::Multiplexed, workers: Some(2) };
-        assert_eq!(options.theirs(), Some(&Program::Truetps(theirs)));
+        assert_eq!(options.programs(), [Program::Truetps(ours), Program::Truetps(theirs)]);
         assert_eq!(options.kept.settings, [("a".to_owned(), "b".to_owned())]);
-        assert_eq!(parse(&["--against", "none"]).unwrap().theirs(), None);
-        assert_eq!(parse(&[]).unwrap().theirs(), Some(&Program::Sysbench));
+        assert_eq!(parse(&["--against", "none"]).unwrap().programs().len(), 1);
+        assert_eq!(parse(&[]).unwrap().programs()[1], Program::Sysbench);
     }
 
     #[test]

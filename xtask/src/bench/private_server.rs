@@ -12,7 +12,7 @@ use truetps_sandbox::{
 };
 
 use crate::bench::client::{SCHEMA, workload_spec};
-use crate::bench::server::Server;
+use crate::bench::sample::Server;
 
 /// An observer's question waits with the statements of thousands of sessions.
 const ANSWER_TIMEOUT: Duration = Duration::from_mins(5);

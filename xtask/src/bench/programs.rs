@@ -12,7 +12,7 @@ use truetps_record::{DriveMode, Protocol, SqlDialect};
 use truetps_workload::RandomStream;
 
 use crate::bench::client::{SCHEMA, TABLE_ROWS};
-use crate::bench::options::{mode, mode_word, protocol_word};
+use crate::bench::options::{parse_word, word};
 
 /// Long enough for any window, and for the slowest start; a run is ended when its window is over.
 const RUN_SECONDS: &str = "3600";
@@ -21,7 +21,7 @@ const RUN_SECONDS: &str = "3600";
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Args)]
 pub(crate) struct DriveChoice {
     /// auto, blocking or multiplexed
-    #[arg(long, default_value = "auto", value_parser = mode)]
+    #[arg(long, default_value = "auto", value_parser = parse_word::<DriveMode>)]
     pub(crate) mode: DriveMode,
     /// Worker threads [default: half of the cores]
     #[arg(long, value_name = "N")]
@@ -61,9 +61,9 @@ impl Against {
             None if text == "mysql_async" => Program::MysqlAsync,
             Some(("build", path)) => Program::Build(path.into()),
             Some(("self", drive)) => {
-                let (word, workers) = drive.split_once(':').map_or((drive, None), |(word, n)| (word, Some(n)));
+                let (mode, workers) = drive.split_once(':').map_or((drive, None), |(mode, n)| (mode, Some(n)));
                 let workers = workers.map(|n| n.parse().map_err(|_| "not self:MODE:WORKERS")).transpose()?;
-                Program::Truetps(DriveChoice { mode: mode(word)?, workers })
+                Program::Truetps(DriveChoice { mode: parse_word(mode)?, workers })
             }
             _ => {
                 let known = "sysbench, mysqlslap, mysql_async, self:MODE[:WORKERS], build:PATH, none";
@@ -79,8 +79,8 @@ impl Program {
     pub(crate) fn name(&self) -> String {
         match self {
             Self::Truetps(DriveChoice { mode: DriveMode::Auto, workers: None }) => "truetps".to_owned(),
-            Self::Truetps(DriveChoice { mode, workers: None }) => format!("truetps {}", mode_word(*mode)),
-            Self::Truetps(DriveChoice { mode, workers: Some(n) }) => format!("truetps {} ×{n}", mode_word(*mode)),
+            Self::Truetps(DriveChoice { mode, workers: None }) => format!("truetps {}", word(mode)),
+            Self::Truetps(DriveChoice { mode, workers: Some(n) }) => format!("truetps {} ×{n}", word(mode)),
             Self::Build(_) => "truetps, other build".to_owned(),
             Self::Sysbench => "sysbench".to_owned(),
             Self::Mysqlslap => "mysqlslap".to_owned(),
@@ -127,7 +127,7 @@ impl Program {
             Self::Mysqlslap => mysqlslap_command(load)?,
             Self::MysqlAsync => {
                 let mut command = new_command(reference_client(root));
-                command.arg(load.socket).args([&load.connections.to_string(), protocol_word(load.protocol)]);
+                command.arg(load.socket).args([&load.connections.to_string(), &word(load.protocol)]);
                 command
             }
         })
@@ -137,7 +137,7 @@ impl Program {
 fn our_command(exe: &Path, drive: DriveChoice, load: &BenchLoad<'_>) -> Command {
     let mut command = new_command(exe);
     command.arg("bench-client").arg(load.socket).args([&load.connections.to_string(), RUN_SECONDS]);
-    command.args(["--protocol", protocol_word(load.protocol), "--mode", mode_word(drive.mode)]);
+    command.args(["--protocol", &word(load.protocol), "--mode", &word(drive.mode)]);
     if let Some(workers) = drive.workers {
         command.args(["--workers", &workers.to_string()]);
     }

@@ -1,15 +1,14 @@
 //! One run of one program, seen from outside.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{Read, Seek};
+use std::path::Path;
 use std::process::{Child, Command};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
-use truetps_probe::{ProcessUse, process_use};
-
-use crate::bench::server::Server;
+use truetps_probe::{HostCpu, ProcessUse, process_use};
 
 /// Connecting takes sysbench a few seconds for 1,000 sessions on a small machine, and minutes for 5,000.
 const START_TIMEOUT: Duration = Duration::from_mins(1);
@@ -17,8 +16,24 @@ const START_TIMEOUT_PER_SESSION: Duration = Duration::from_millis(60);
 /// Between the first statements and the window.
 pub(crate) const SETTLE: Duration = Duration::from_millis(700);
 
+/// What a benchmark needs of a server, whichever it is.
+pub(crate) trait Server {
+    fn socket(&self) -> &Path;
+
+    fn pid(&self) -> u32;
+
+    /// The same start for each program: an empty table.
+    fn empty(&mut self) -> anyhow::Result<()>;
+
+    /// Sessions beside the observer's own.
+    fn sessions(&mut self) -> anyhow::Result<u64>;
+
+    /// Transactions of the load since the server started: INSERTs, where nothing else was said.
+    fn statements(&mut self) -> anyhow::Result<u64>;
+}
+
 /// What one program did in its window.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct ResourceSample {
     pub(crate) tps: f64,
     pub(crate) client_us: f64,
@@ -131,7 +146,7 @@ pub(crate) struct SampleLook {
     statements: u64,
     client: ProcessUse,
     server: ProcessUse,
-    host: HostUse,
+    host: HostCpu,
 }
 
 impl SampleLook {
@@ -145,7 +160,7 @@ impl SampleLook {
             statements,
             client: process_use(client).context("the program has ended early")?,
             server: process_use(server.pid()).context("the server has ended")?,
-            host: HostUse::now()?,
+            host: HostCpu::read().context("/proc/stat cannot be read")?,
         })
     }
 
@@ -157,7 +172,10 @@ impl SampleLook {
         }
         let used = |first: ProcessUse, last: ProcessUse| last.cpu.saturating_sub(first.cpu).as_secs_f64();
         let (client_s, server_s) = (used(self.client, last.client), used(self.server, last.server));
-        let busy_s = (last.host.busy_s - self.host.busy_s) - client_s - server_s;
+        let ticks_a_second = rustix::param::clock_ticks_per_second() as f64;
+        let host_s = |first: u64, last: u64| last.saturating_sub(first) as f64 / ticks_a_second;
+        // Time that the hypervisor took counts as busy.
+        let busy_s = host_s(self.host.busy + self.host.steal, last.host.busy + last.host.steal) - client_s - server_s;
         Ok(ResourceSample {
             tps: statements / seconds,
             client_us: client_s * 1e6 / statements,
@@ -166,45 +184,16 @@ impl SampleLook {
             server_cores: server_s / seconds,
             // Clock ticks are counted at slightly different moments.
             cores_elsewhere: (busy_s / seconds).max(0.0),
-            cores_idle: ((last.host.idle_s - self.host.idle_s) / seconds).max(0.0),
+            cores_idle: host_s(self.host.idle, last.host.idle) / seconds,
             client_rss_bytes: last.client.rss_bytes,
             look_ms: self.took.max(last.took).as_secs_f64() * 1e3,
         })
     }
 }
 
-/// CPU time of all cores since the host started. Time that the hypervisor took counts as busy.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct HostUse {
-    busy_s: f64,
-    idle_s: f64,
-}
-
-impl HostUse {
-    fn now() -> anyhow::Result<Self> {
-        let text = fs::read_to_string("/proc/stat").context("/proc/stat")?;
-        Self::parse(&text, rustix::param::clock_ticks_per_second()).context("/proc/stat has another form")
-    }
-
-    /// proc(5): user, nice, system, idle, iowait, irq, softirq, steal; what follows is counted in user already.
-    fn parse(text: &str, ticks_per_second: u64) -> Option<Self> {
-        let fields: Vec<u64> = text.lines().next()?.split_ascii_whitespace().skip(1).flat_map(str::parse).collect();
-        let [user, nice, system, idle, iowait, irq, softirq, steal, ..] = fields[..] else { return None };
-        let seconds = |ticks: u64| ticks as f64 / ticks_per_second as f64;
-        Some(Self { busy_s: seconds(user + nice + system + irq + softirq + steal), idle_s: seconds(idle + iowait) })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn host_use_leaves_guests_out() {
-        let found = HostUse::parse("cpu  100 200 300 400 500 600 700 800 900 1000\ncpu0 1 1", 100).unwrap();
-        assert_eq!(found, HostUse { busy_s: 27.0, idle_s: 9.0 });
-        assert_eq!(HostUse::parse("cpu 1 2", 100), None);
-    }
 
     #[test]
     fn the_cause_is_found_among_what_a_program_said() {

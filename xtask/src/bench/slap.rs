@@ -3,7 +3,6 @@
 //! Each program runs a fixed number of queries from its start to its end. What is taken is observed from outside: the wall
 //! time of the process, and the CPU time of it and of all processes that it has started.
 
-use std::fmt::Write as _;
 use std::fs;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -12,16 +11,14 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use clap::Parser;
-use truetps_probe::clock;
 use truetps_sandbox::ServerLoad;
 
-use crate::bench::figures::{geometric_mean, geometric_spread, spread};
-use crate::bench::lua::{at_least, at_most};
+use crate::bench::comparison::{BenchComparison, FigureColumn, RunTable};
+use crate::bench::goals::BenchGoal;
 use crate::bench::options::{KeptOptions, PairOptions};
 use crate::bench::private_server::PrivateServer;
 use crate::bench::programs::{commit, new_command, output};
-use crate::bench::report::{Side, host_line, result_folder, write_result};
-use crate::bench::server::Server;
+use crate::bench::sample::Server;
 
 const INSERT: &str = "insert into t values (NULL,2,'sadasda')";
 const INSERT_CREATE: &str = "create table t (id int auto_increment primary key, a int, b varchar(20))";
@@ -88,13 +85,6 @@ struct SlapRunTime {
     server_us: f64,
 }
 
-struct SlapRow {
-    cell: SlapFigure,
-    pair: u32,
-    side: Side,
-    taken: Result<SlapRunTime, String>,
-}
-
 pub(crate) fn run(root: &Path, options: &SlapBenchOptions) -> anyhow::Result<()> {
     let truetps = options.truetps.clone().unwrap_or_else(|| root.join("target/release/truetps"));
     let version = output("mariadb-slap", "mariadb-slap is in Debian's package mariadb-client")?;
@@ -109,42 +99,68 @@ pub(crate) fn run(root: &Path, options: &SlapBenchOptions) -> anyhow::Result<()>
     server.execute(&format!("CREATE USER {MTLS_USER}@'127.0.0.1' IDENTIFIED BY '{MTLS_USER}'"))?;
     server.execute(&format!("GRANT ALL ON tempdb.* TO {MTLS_USER}@'127.0.0.1'"))?;
     let about = format!(
-        "# truetps slap and mtls beside mariadb-slap and mtls-perf-bench, on a private server\n\n- truetps{}\n- {}\n{}{}\
-         - {} pairs for each row, in changing order; a run is a whole program: wall time, and CPU time of all its \
-         processes\n- {}\n",
+        "- truetps{}\n- {}\n{}- {} rounds for each row, in changing order; a run is a whole program: wall time, and CPU \
+         time of all its processes\n",
         commit(root),
         version.lines().next().unwrap_or_default(),
         server.describe(&options.kept.settings),
-        host_line(),
         options.pairs.count,
-        clock::now_rfc3339(),
     );
-    println!("{about}");
-    let mut rows = Vec::new();
+    let title = "truetps slap and mtls beside mariadb-slap and mtls-perf-bench, on a private server";
+    let mut table = RunTable::new(SlapComparison, title, &about);
+    if !options.kept.no_result {
+        table = table.keep(root, "slap");
+    }
     for cell in CELLS {
         if cell.work == Work::Mtls && options.mtls.is_none() {
             println!("{}: left out, --mtls names no program", cell.name());
             continue;
         }
-        for pair in 0..options.pairs.count {
-            let order = if pair.is_multiple_of(2) { [Side::Ours, Side::Theirs] } else { [Side::Theirs, Side::Ours] };
-            for side in order {
-                let programs = SlapPrograms { truetps: &truetps, mtls: options.mtls.as_deref(), port };
-                let taken = programs.take(cell, side, &mut server).map_err(|error| format!("{error:#}"));
-                let row = SlapRow { cell, pair, side, taken };
-                println!("{}", line(&row));
-                rows.push(row);
-            }
+        let programs = SlapPrograms { truetps: &truetps, mtls: options.mtls.as_deref(), port };
+        table.measure(cell, options.pairs.count, |program| Ok(programs.take(cell, program == 0, &mut server)))?;
+    }
+    table.end();
+    Ok(())
+}
+
+struct SlapComparison;
+
+impl BenchComparison for SlapComparison {
+    type Cell = SlapFigure;
+    type Run = SlapRunTime;
+    const CELL: &'static [&'static str] = &["what"];
+
+    fn cell_words(&self, cell: SlapFigure) -> Vec<String> {
+        vec![cell.name()]
+    }
+
+    fn programs(&self, cell: SlapFigure) -> Vec<String> {
+        let names = match cell.work {
+            Work::Mtls => ["truetps mtls", "mtls-perf-bench"],
+            Work::Insert | Work::HotRow => ["truetps slap", "mariadb-slap"],
+        };
+        names.map(str::to_owned).to_vec()
+    }
+
+    fn columns(&self) -> Vec<FigureColumn<SlapRunTime>> {
+        vec![
+            FigureColumn::shown("tps", "tps", 0, |run: &SlapRunTime| run.tps).compared(2),
+            FigureColumn::shown("client_us", "client CPU µs a query", 2, |run: &SlapRunTime| run.client_us).compared(2),
+            FigureColumn::shown("server_us", "server CPU µs a query", 1, |run: &SlapRunTime| run.server_us).compared(2),
+        ]
+    }
+
+    fn ratio_title(&self) -> String {
+        "Ratios of neighbours: geometric means [min..max]; goals are held against the means".to_owned()
+    }
+
+    fn goal(&self, cell: SlapFigure, key: &str) -> Option<BenchGoal> {
+        match key {
+            "tps" => Some(BenchGoal::RatioAtLeast(1.0)),
+            "client_us" => Some(BenchGoal::RatioAtMost(cell.cpu_goal)),
+            _ => None,
         }
     }
-    let tables = tables(&rows);
-    println!("\n{tables}");
-    if !options.kept.no_result {
-        let folder = result_folder(root, "slap")?;
-        write_result(&folder, &format!("{about}\n{tables}"), &csv(&rows))?;
-        println!("kept in {}", folder.display());
-    }
-    Ok(())
 }
 
 struct SlapPrograms<'a> {
@@ -154,13 +170,16 @@ struct SlapPrograms<'a> {
 }
 
 impl SlapPrograms<'_> {
-    fn take(&self, cell: SlapFigure, side: Side, server: &mut PrivateServer) -> anyhow::Result<SlapRunTime> {
+    fn take(&self, cell: SlapFigure, is_ours: bool, server: &mut PrivateServer) -> anyhow::Result<SlapRunTime> {
         if cell.work == Work::Mtls {
             server.execute("DROP TABLE IF EXISTS tempdb.t")?;
-            once(self.mtls(cell, side, "create")?)?;
+            once(self.mtls(cell, is_ours, "create")?)?;
         }
-        let command =
-            if cell.work == Work::Mtls { self.mtls(cell, side, "insert")? } else { self.slap(cell, side, server) };
+        let command = if cell.work == Work::Mtls {
+            self.mtls(cell, is_ours, "insert")?
+        } else {
+            self.slap(cell, is_ours, server)
+        };
         let pid = server.pid();
         let server_cpu = || truetps_probe::process_use(pid).map(|used| used.cpu).context("the server has ended");
         let (cpu_before, server_before, began) = (children_cpu()?, server_cpu()?, Instant::now());
@@ -174,15 +193,11 @@ impl SlapPrograms<'_> {
         })
     }
 
-    fn slap(&self, cell: SlapFigure, side: Side, server: &PrivateServer) -> Command {
-        let mut command = match side {
-            Side::Ours => {
-                let mut command = new_command(self.truetps);
-                command.arg("slap");
-                command
-            }
-            Side::Theirs => new_command("mariadb-slap"),
-        };
+    fn slap(&self, cell: SlapFigure, is_ours: bool, server: &PrivateServer) -> Command {
+        let mut command = new_command(if is_ours { self.truetps } else { Path::new("mariadb-slap") });
+        if is_ours {
+            command.args(["slap", "--runs=none"]);
+        }
         let (query, create) = match cell.work {
             Work::HotRow => (HOT_ROW, HOT_ROW_CREATE),
             Work::Insert | Work::Mtls => (INSERT, INSERT_CREATE),
@@ -191,21 +206,14 @@ impl SlapPrograms<'_> {
         command.arg(format!("--socket={}", server.socket().display()));
         command.arg(format!("--query={query}")).arg(format!("--create={create}"));
         command.arg(format!("--concurrency={}", cell.clients)).arg(format!("--number-of-queries={}", cell.queries));
-        if side == Side::Ours {
-            command.arg("--runs=none");
-        }
         command
     }
 
-    fn mtls(&self, cell: SlapFigure, side: Side, action: &str) -> anyhow::Result<Command> {
-        let mut command = match side {
-            Side::Ours => {
-                let mut command = new_command(self.truetps);
-                command.args(["mtls", "--runs=none"]);
-                command
-            }
-            Side::Theirs => new_command(self.mtls.context("no mtls-perf-bench")?),
-        };
+    fn mtls(&self, cell: SlapFigure, is_ours: bool, action: &str) -> anyhow::Result<Command> {
+        let mut command = new_command(if is_ours { self.truetps } else { self.mtls.context("no mtls-perf-bench")? });
+        if is_ours {
+            command.args(["mtls", "--runs=none"]);
+        }
         command.args(["--ints=4", "--floats=2", "--varchars=2", action]);
         command.arg(format!("--port={}", self.port));
         command.arg(format!("--user={MTLS_USER}")).arg(format!("--password={MTLS_USER}"));
@@ -236,100 +244,6 @@ fn parse_children(stat: &str) -> Option<u64> {
     let mut fields = stat[stat.rfind(')')? + 1..].split_ascii_whitespace().skip(13);
     let mut next = || fields.next()?.parse::<u64>().ok();
     Some(next()? + next()?)
-}
-
-fn program(work: Work, side: Side) -> &'static str {
-    match (work, side) {
-        (Work::Mtls, Side::Ours) => "truetps mtls",
-        (_, Side::Ours) => "truetps slap",
-        (Work::Mtls, Side::Theirs) => "mtls-perf-bench",
-        (_, Side::Theirs) => "mariadb-slap",
-    }
-}
-
-fn line(row: &SlapRow) -> String {
-    let what = format!("{}, pair {}: {}", row.cell.name(), row.pair + 1, program(row.cell.work, row.side));
-    match &row.taken {
-        Ok(taken) => format!(
-            "{what}: {:.0} tps, client {:.2} µs, server {:.1} µs a query",
-            taken.tps, taken.client_us, taken.server_us
-        ),
-        Err(problem) => format!("{what}: no figure: {problem}"),
-    }
-}
-
-fn tables(rows: &[SlapRow]) -> String {
-    let mut text = String::from(
-        "Ratios of neighbours, ours to theirs: geometric means [min..max]; goals are held against the means:\n\n\
-         | what | tps | goal | client CPU a query | goal | server CPU a query | pairs |\n|---|---|---|---|---|---|---|\n",
-    );
-    for cell in CELLS {
-        let of = |side, pair| {
-            let found = rows.iter().find(|row| row.cell == cell && row.side == side && row.pair == pair)?;
-            found.taken.as_ref().ok().copied()
-        };
-        let pairs: Vec<(SlapRunTime, SlapRunTime)> = rows
-            .iter()
-            .filter(|row| row.cell == cell && row.side == Side::Ours)
-            .filter_map(|row| of(Side::Ours, row.pair).zip(of(Side::Theirs, row.pair)))
-            .collect();
-        let ratios = |figure: fn(&SlapRunTime) -> f64| -> Vec<f64> {
-            pairs.iter().map(|(ours, theirs)| figure(ours) / figure(theirs)).collect()
-        };
-        let (tps, cpu) = (ratios(|taken| taken.tps), ratios(|taken| taken.client_us));
-        let _ = writeln!(
-            text,
-            "| {} | {} | {} | {} | {} | {} | {} |",
-            cell.name(),
-            geometric_spread(&tps, 2),
-            at_least(1.0, geometric_mean(&tps)),
-            geometric_spread(&cpu, 2),
-            at_most(cell.cpu_goal, geometric_mean(&cpu)),
-            geometric_spread(&ratios(|taken| taken.server_us), 2),
-            pairs.len(),
-        );
-    }
-    text += "\nFigures of each, medians [min..max]:\n\n| what | program | tps | client CPU µs a query | server CPU µs a query |\n\
-             |---|---|---|---|---|\n";
-    for cell in CELLS {
-        for side in [Side::Ours, Side::Theirs] {
-            let taken: Vec<SlapRunTime> = rows
-                .iter()
-                .filter(|row| row.cell == cell && row.side == side)
-                .filter_map(|row| row.taken.as_ref().ok().copied())
-                .collect();
-            let all = |figure: fn(&SlapRunTime) -> f64| taken.iter().map(figure).collect::<Vec<_>>();
-            let _ = writeln!(
-                text,
-                "| {} | {} | {} | {} | {} |",
-                cell.name(),
-                program(cell.work, side),
-                spread(&all(|taken| taken.tps), 0),
-                spread(&all(|taken| taken.client_us), 2),
-                spread(&all(|taken| taken.server_us), 1),
-            );
-        }
-    }
-    text
-}
-
-fn csv(rows: &[SlapRow]) -> String {
-    let mut text = String::from("what,program,pair,tps,client_us_per_query,server_us_per_query,problem\n");
-    for row in rows {
-        let (figures, problem) = match &row.taken {
-            Ok(taken) => (format!("{:.1},{:.3},{:.2}", taken.tps, taken.client_us, taken.server_us), ""),
-            Err(problem) => (",,".to_owned(), problem.as_str()),
-        };
-        let name = program(row.cell.work, row.side);
-        let _ = writeln!(
-            text,
-            "\"{}\",{name},{},{figures},\"{}\"",
-            row.cell.name(),
-            row.pair + 1,
-            problem.replace('"', "'")
-        );
-    }
-    text
 }
 
 #[cfg(test)]

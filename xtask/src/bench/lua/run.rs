@@ -10,8 +10,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 
 use crate::bench::private_server::PrivateServer;
-use crate::bench::sample::{ResourceSample, SETTLE, SampleLook, cause, check_alive, start_timeout, wait_until};
-use crate::bench::server::Server;
+use crate::bench::sample::{ResourceSample, SETTLE, SampleLook, Server, cause, check_alive, start_timeout, wait_until};
 
 /// Time between the last reading and the program's scheduled end: a reading is slow with thousands of sessions.
 const AFTER: Duration = Duration::from_secs(3);

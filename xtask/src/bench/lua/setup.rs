@@ -10,8 +10,7 @@ use truetps_sandbox::{HostLimits, ServerLoad};
 use crate::bench::lua::options::{LuaBenchOptions, LuaRival, Script};
 use crate::bench::private_server::PrivateServer;
 use crate::bench::programs::{commit, new_command, output};
-use crate::bench::report::Side;
-use crate::bench::server::Server;
+use crate::bench::sample::Server;
 
 const SYSBENCH: &str = "sysbench";
 const INSTALL: &str = "apt-get install --no-install-recommends sysbench";
@@ -73,13 +72,13 @@ impl LuaPrograms {
 
     pub(crate) fn command(
         &self,
-        side: Side,
+        is_ours: bool,
         options: &LuaBenchOptions,
         script: Script,
         clients: u32,
         server: &PrivateServer,
     ) -> Command {
-        let words = words(side, &self.truetps, options, script, clients, server.socket());
+        let words = words(is_ours, &self.truetps, options, script, clients, server.socket());
         let mut command = new_command(&words[0]);
         command.args(&words[1..]);
         command
@@ -88,29 +87,27 @@ impl LuaPrograms {
 
 /// The command line of a run.
 fn words(
-    side: Side,
+    is_ours: bool,
     truetps: &Path,
     options: &LuaBenchOptions,
     script: Script,
     clients: u32,
     socket: &Path,
 ) -> Vec<String> {
-    let mut words = match side {
-        Side::Ours => vec![truetps.display().to_string(), SYSBENCH.to_owned()],
-        Side::Theirs => match &options.against {
-            LuaRival::Sysbench => vec![SYSBENCH.to_owned()],
-            LuaRival::Build(path) => vec![path.display().to_string(), SYSBENCH.to_owned()],
-        },
+    let mut words = match &options.against {
+        _ if is_ours => vec![truetps.display().to_string(), SYSBENCH.to_owned()],
+        LuaRival::Sysbench => vec![SYSBENCH.to_owned()],
+        LuaRival::Build(path) => vec![path.display().to_string(), SYSBENCH.to_owned()],
     };
     words.push(script_path(script).display().to_string());
     words.extend(server_words(socket, schema(script)));
     words.push(format!("--threads={clients}"));
     words.extend(options.load());
-    if side == Side::Ours || options.against != LuaRival::Sysbench {
+    if is_ours || options.against != LuaRival::Sysbench {
         // A folder for each run would be work that sysbench does not do.
         words.push("--runs=none".to_owned());
     }
-    if side == Side::Ours {
+    if is_ours {
         words.extend(options.ours.iter().cloned());
     }
     words.push("run".to_owned());
@@ -228,8 +225,8 @@ pub(crate) fn plan(root: &Path, options: &LuaBenchOptions) -> String {
         writeln!(text, "- {runs} runs, {} minutes and the time that programs take to start\n", seconds.div_ceil(60));
     for script in &options.scripts {
         for clients in &options.clients {
-            for side in [Side::Ours, Side::Theirs] {
-                let words = words(side, &truetps, options, *script, *clients, Path::new("SOCKET"));
+            for is_ours in [true, false] {
+                let words = words(is_ours, &truetps, options, *script, *clients, Path::new("SOCKET"));
                 let _ = writeln!(text, "{}", words.join(" "));
             }
         }
@@ -248,11 +245,11 @@ mod tests {
     #[test]
     fn both_programs_get_the_same_words() {
         let options = options("--ours --lua-memory-limit=0 -- --rand-seed=3");
-        let of = |side| words(side, Path::new("truetps"), &options, Script::WriteOnly, 64, Path::new("s"));
-        let mut ours = of(Side::Ours);
+        let of = |is_ours| words(is_ours, Path::new("truetps"), &options, Script::WriteOnly, 64, Path::new("s"));
+        let mut ours = of(true);
         ours.splice(0..2, ["sysbench".to_owned()]);
         ours.retain(|word| word != "--runs=none" && word != "--lua-memory-limit=0");
-        assert_eq!(ours, of(Side::Theirs));
+        assert_eq!(ours, of(false));
         assert!(ours.contains(&"/usr/share/sysbench/oltp_write_only.lua".to_owned()));
         assert!(ours.contains(&"--mysql-db=sbtest".to_owned()) && ours.contains(&"--rand-seed=3".to_owned()));
         assert_eq!(ours.last().map(String::as_str), Some("run"));
