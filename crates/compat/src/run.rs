@@ -116,7 +116,7 @@ pub(crate) struct TrialResult {
 impl TrialResult {
     /// From the first statement to the end of the last one, as in `run.json`; 0 if there was none.
     pub(crate) fn length(&self) -> Duration {
-        self.outcome.as_ref().map_or(Duration::ZERO, |outcome| outcome.last_end.unwrap_or(outcome.measure_length))
+        self.outcome.as_ref().map_or(Duration::ZERO, |outcome| outcome.end.last_end.unwrap_or(outcome.measure_length))
     }
 }
 

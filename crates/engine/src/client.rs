@@ -37,6 +37,12 @@ pub(crate) struct Absence {
     pub(crate) full_until_ns: Option<u64>,
 }
 
+impl Absence {
+    pub(crate) fn new(ends_ns: u64, back_off: Duration, is_planned: bool) -> Self {
+        Self { ends_ns, back_off, wakes_ns: u64::MAX, is_planned, full_until_ns: None }
+    }
+}
+
 pub(crate) struct EngineClient {
     pub(crate) number: u32,
     pub(crate) state: ClientState,

@@ -7,77 +7,58 @@ use std::time::{Duration, Instant};
 
 use truetps_driver::{DriverError, Reply, SessionEvent};
 use truetps_measure::{ARRIVALS_MAX, AttemptFailure, Recorder, Timeline, WorkerInterval, WorkerPace, ns};
-use truetps_record::Phase;
+use truetps_record::{ErrorClass, Phase};
 
 use crate::client::{ClientState, EngineClient};
+use crate::login::while_connecting;
 use crate::policy::{FailureAction, Policy};
 use crate::quota::CountedEnd;
-use crate::reconnect::WakeQueue;
+use crate::reconnect::{ATTEMPT_MAX, Reconnects};
+use crate::run::ClientEnds;
 use crate::worker::{EARLY_RATE_MAX, LOOK, SharedRun, Worker};
 
 /// Time limit for counting the starts up to the very end.
 const LAST_PATIENCE: Duration = Duration::from_secs(1);
 
-/// How a worker ended.
-#[derive(Debug, Default)]
-pub(crate) struct WorkerEnd {
-    /// Clients whose connection broke, and was not restored although they had work left.
-    pub(crate) lost: u32,
-    /// Clients without an answer when the drain ended.
-    pub(crate) unanswered: u32,
-    /// Clients that ended a transaction in the measure phase, and clients whose first transaction was still in flight
-    /// at its end.
-    pub(crate) finished: u32,
-    pub(crate) unfinished: u32,
-    /// Statements that were answered in the drain.
-    pub(crate) drain_answers: u64,
-    /// Connections that broke and were restored.
-    pub(crate) reconnects: u64,
-    /// Connections that were renewed as planned.
-    pub(crate) renewed: u64,
-    /// Time since the scheduled start of the oldest transaction that was in flight when the measure phase ended.
-    pub(crate) oldest_ns: Option<u64>,
-    /// With shares: when the last transaction of the measure phase ended, from the start of the phase.
-    pub(crate) last_end_ns: Option<u64>,
-}
-
 pub(crate) struct Drive<'w, 'a> {
-    pub(crate) worker: &'w mut Worker<'a>,
-    pub(crate) timeline: Arc<Timeline>,
-    pub(crate) recorder: Recorder,
-    pub(crate) policy: Policy<'a>,
-    pub(crate) pace: WorkerPace,
-    /// When clients without a connection have their next action.
-    pub(crate) wakes: WakeQueue,
+    worker: &'w mut Worker<'a>,
+    timeline: Arc<Timeline>,
+    recorder: Recorder,
+    policy: Policy<'a>,
+    pace: WorkerPace,
+    reconnects: Reconnects,
     /// Whether the worker has reported that it has nothing more to start.
     has_left_work: bool,
     /// Set when the drain begins.
     drain_ends_ns: Option<u64>,
-    pub(crate) end: WorkerEnd,
+    end: ClientEnds,
 }
 
 impl<'w, 'a> Drive<'w, 'a> {
     pub(crate) fn new(worker: &'w mut Worker<'a>, timeline: Arc<Timeline>, out: Sender<WorkerInterval>) -> Self {
         let shared = worker.shared;
         let numbers: Vec<_> = worker.clients.iter().map(|client| client.number).collect();
-        let pace = WorkerPace::new(shared.pacing, &numbers, shared.clients, worker.number, shared.workers);
-        let starts = shared.pacing.starts_of(numbers.len(), shared.workers);
+        let load = shared.load;
+        let workers = shared.threads.workers as usize;
+        let pace = WorkerPace::new(&load.pacing, &numbers, load.clients, worker.number, workers);
+        let starts = load.pacing.starts_of(numbers.len(), workers);
         worker.wakes_early = pace.is_open() && starts <= EARLY_RATE_MAX;
+        let policy = Policy::new(&load.errors);
         Self {
+            reconnects: Reconnects::new(policy.reconnect()),
             recorder: Recorder::new(Arc::clone(&timeline), worker.number, pace.is_open(), out),
-            policy: Policy::new(shared.errors),
+            policy,
             worker,
             timeline,
             pace,
-            wakes: WakeQueue::default(),
             has_left_work: false,
             drain_ends_ns: None,
-            end: WorkerEnd::default(),
+            end: ClientEnds::default(),
         }
     }
 
     /// Drives the clients through all phases.
-    pub(crate) fn run(mut self) -> io::Result<WorkerEnd> {
+    pub(crate) fn run(mut self) -> io::Result<ClientEnds> {
         while let Some(left) = self.timeline.start().checked_duration_since(Instant::now()) {
             std::thread::sleep(left);
         }
@@ -117,7 +98,7 @@ impl<'w, 'a> Drive<'w, 'a> {
 
     /// Whether nothing is in flight any more, or the drain has lasted too long.
     fn is_drained(&mut self, now_ns: u64) -> bool {
-        let patience_ns = ns(self.worker.shared.drain_timeout);
+        let patience_ns = ns(self.worker.shared.load.drain_timeout);
         let ends_ns = *self.drain_ends_ns.get_or_insert(now_ns.saturating_add(patience_ns));
         self.recorder.tally.in_flight() == 0 || now_ns >= ends_ns
     }
@@ -125,9 +106,9 @@ impl<'w, 'a> Drive<'w, 'a> {
     /// Assigns each client its share of the quota, and starts the clients. Those without a share are finished at once,
     /// even in the warm-up.
     fn begin(&mut self) {
-        let SharedRun { quota, clients: all, .. } = self.worker.shared;
+        let SharedRun { quota, load, .. } = self.worker.shared;
         for client in &mut self.worker.clients {
-            client.share_left = quota.share(client.number, *all);
+            client.share_left = quota.share(client.number, load.clients);
         }
         for slot in 0..self.worker.clients.len() {
             let client = &self.worker.clients[slot];
@@ -141,7 +122,7 @@ impl<'w, 'a> Drive<'w, 'a> {
 
     /// Time of the next action that needs no event from a socket.
     fn next_due_ns(&self) -> u64 {
-        let wake_ns = self.wakes.next_ns();
+        let wake_ns = self.reconnects.next_ns();
         // A start that is scheduled after the end does not count.
         let is_start = |due: &u64| *due < self.timeline.end_ns() && !self.schedule_is_over();
         let start_ns = Some(self.pace.next_due_ns()).filter(is_start);
@@ -149,7 +130,7 @@ impl<'w, 'a> Drive<'w, 'a> {
     }
 
     /// Ends all intervals whose time is over. Each has the starts that were scheduled in it.
-    pub(crate) fn tick(&mut self, now_ns: u64) {
+    fn tick(&mut self, now_ns: u64) {
         loop {
             let end_ns = self.recorder.next_end_ns();
             if now_ns < end_ns {
@@ -167,17 +148,14 @@ impl<'w, 'a> Drive<'w, 'a> {
     }
 
     fn measure_phase_ended(&mut self, end_ns: u64) {
-        self.end.oldest_ns = self.oldest_ns(end_ns);
+        let busy = self.worker.clients.iter().filter(|client| client.is_busy());
+        let oldest_ns = busy.map(|client| end_ns.saturating_sub(client.scheduled_ns)).max();
+        self.end.oldest_in_flight = oldest_ns.map(Duration::from_nanos);
         let count =
             |is: fn(&EngineClient) -> bool| self.worker.clients.iter().filter(|client| is(client)).count() as u32;
         let finished = count(|client| client.has_finished);
         let unfinished = count(|client| !client.has_finished && client.is_busy());
         (self.end.finished, self.end.unfinished) = (finished, unfinished);
-    }
-
-    fn oldest_ns(&self, now_ns: u64) -> Option<u64> {
-        let busy = self.worker.clients.iter().filter(|client| client.is_busy());
-        busy.map(|client| now_ns.saturating_sub(client.scheduled_ns)).max()
     }
 
     /// Counts the starts that are scheduled until the end of an interval. A schedule may be faster than a worker can
@@ -208,7 +186,7 @@ impl<'w, 'a> Drive<'w, 'a> {
     }
 
     /// The client in this slot has finished its transaction: decides what it does next.
-    pub(crate) fn is_free(&mut self, slot: usize, now_ns: u64) {
+    fn is_free(&mut self, slot: usize, now_ns: u64) {
         self.worker.clients[slot].state = ClientState::Idle;
         self.worker.clients[slot].free_since_ns = now_ns;
         if now_ns < self.timeline.end_ns() {
@@ -405,21 +383,22 @@ impl<'w, 'a> Drive<'w, 'a> {
 
     /// Counts a transaction that has ended, if its number matters; returns whether the client need not start another
     /// one. Ends the measure phase when all clients together have reached the number.
-    pub(crate) fn count_down(&mut self, slot: usize, now_ns: u64) -> bool {
+    fn count_down(&mut self, slot: usize, now_ns: u64) -> bool {
         let quota = &self.worker.shared.quota;
         // The current interval contains `now_ns`: the quota and the recorder count in the same phase.
         if !quota.is_limited() || self.recorder.phase() != Phase::Measure {
             return false;
         }
         if quota.counts_starts() {
-            self.end.last_end_ns = Some(now_ns - self.timeline.measure_start_ns());
+            self.end.last_end = Some(self.since_measure_start(now_ns));
             self.settle_starts(1);
             return self.schedule_is_over() && self.recorder.tally.queued() == 0;
         }
         if let Some(left) = &mut self.worker.clients[slot].share_left {
             *left = left.saturating_sub(1);
-            self.end.last_end_ns = Some(now_ns - self.timeline.measure_start_ns());
-            return *left == 0;
+            let is_done = *left == 0;
+            self.end.last_end = Some(self.since_measure_start(now_ns));
+            return is_done;
         }
         let counted = quota.count_end();
         if counted == CountedEnd::Last {
@@ -429,23 +408,146 @@ impl<'w, 'a> Drive<'w, 'a> {
     }
 
     /// The client has finished: it stays connected until the end.
-    pub(crate) fn finish(&mut self, slot: usize) {
+    fn finish(&mut self, slot: usize) {
         self.worker.clients[slot].state = ClientState::Done;
         self.leave_work();
     }
 
     /// One client less has work left. Ends the measure phase if it was the last one.
-    pub(crate) fn leave_work(&self) {
+    fn leave_work(&self) {
         if self.worker.shared.quota.leave_client() {
             self.timeline.end_now();
         }
     }
 
-    pub(crate) fn end_run_if(&self, action: FailureAction, failure: &AttemptFailure) {
+    fn end_run_if(&self, action: FailureAction, failure: &AttemptFailure) {
         if action == FailureAction::EndRun {
             // Another worker may have been the first.
             let _ = self.worker.shared.fatal.set(format!("{}: {}", failure.class, failure.message));
             self.timeline.end_now();
         }
+    }
+    /// The connection is lost, and its transaction with it. Whether it was committed is unknown, so it counts as failed
+    /// and is never retried.
+    fn lose(&mut self, slot: usize, error: DriverError) {
+        let now_ns = self.timeline.now_ns();
+        self.tick(now_ns);
+        let client = &mut self.worker.clients[slot];
+        if self.reconnects.waits_for_room(slot, client, &error, now_ns) {
+            return;
+        }
+        let endpoint = self.worker.shared.connector.endpoint(client.number);
+        let error = if client.state == ClientState::Connecting { while_connecting(error, endpoint) } else { error };
+        let failure = AttemptFailure { class: error.class(), code: error.code(), message: error.to_string() };
+        let (was_busy, was_done) = (client.is_busy(), client.state == ClientState::Done);
+        if client.state == ClientState::Idle {
+            self.pace.forget(slot);
+        }
+        client.link = None;
+        client.failure = None;
+        let action = self.policy.action(failure.class, u32::MAX);
+        if was_busy {
+            self.recorder.tally.failed(&failure, action == FailureAction::Ignore);
+            self.count_down(slot, now_ns);
+        } else {
+            self.recorder.tally.note(&failure);
+        }
+        self.end_run_if(action, &failure);
+        if was_done {
+            // The client had no work left.
+            self.worker.clients[slot].give_up();
+        } else if was_busy && self.worker.clients[slot].share_left == Some(0) {
+            self.finish(slot);
+        } else {
+            self.retry(slot);
+        }
+    }
+
+    /// The client has no connection: it retries later, or is lost.
+    fn retry(&mut self, slot: usize) {
+        let now_ns = self.timeline.now_ns();
+        let client = &mut self.worker.clients[slot];
+        if !self.reconnects.retry(slot, client, now_ns, now_ns >= self.timeline.end_ns()) {
+            client.give_up();
+            self.end.lost += 1;
+            self.leave_work();
+        }
+    }
+
+    /// Whether the connection has reached its number of transactions with the one that has just ended.
+    fn is_worn(&mut self, slot: usize) -> bool {
+        let Some(most) = self.worker.shared.load.reconnect_every else { return false };
+        let client = &mut self.worker.clients[slot];
+        client.on_connection += 1;
+        client.on_connection >= most.get()
+    }
+
+    /// Sends the goodbye; a new connection follows.
+    fn renew(&mut self, slot: usize, now_ns: u64) {
+        let Worker { clients, scratch, .. } = &mut *self.worker;
+        if let Some(link) = clients[slot].link.take() {
+            link.quit(scratch);
+        }
+        self.reconnects.renew(slot, &mut clients[slot], now_ns);
+    }
+
+    /// Wakes the clients without a connection whose next action is due.
+    fn wake(&mut self, now_ns: u64) -> io::Result<()> {
+        while let Some(slot) = self.reconnects.pop_due(&self.worker.clients, now_ns) {
+            match self.worker.clients[slot].state {
+                ClientState::Away => self.connect(slot, now_ns)?,
+                ClientState::Connecting => {
+                    let message = format!("no answer to the login within {} s", ATTEMPT_MAX.as_secs());
+                    self.worker.clients[slot].link = None;
+                    self.connect_failed(slot, ErrorClass::ConnectFailed, message);
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn connect(&mut self, slot: usize, now_ns: u64) -> io::Result<()> {
+        let number = self.worker.clients[slot].number;
+        let opened = self.worker.open_link(number);
+        let client = &mut self.worker.clients[slot];
+        match opened {
+            Ok(link) => {
+                client.link = Some(link);
+                self.reconnects.attempt_began(slot, client, now_ns);
+                self.worker.watch(slot)?;
+            }
+            Err(error)
+                if error.kind() == io::ErrorKind::WouldBlock
+                    && self.reconnects.waits_in_queue(slot, client, now_ns) => {}
+            Err(source) => {
+                let endpoint = self.worker.shared.connector.endpoint(number).clone();
+                let error = DriverError::Connect { endpoint, source };
+                self.connect_failed(slot, error.class(), error.to_string());
+            }
+        }
+        Ok(())
+    }
+
+    /// An attempt to connect failed without a session that could say why.
+    fn connect_failed(&mut self, slot: usize, class: ErrorClass, message: String) {
+        let failure = AttemptFailure { class, code: 0, message };
+        self.recorder.tally.note(&failure);
+        self.end_run_if(self.policy.action(failure.class, u32::MAX), &failure);
+        self.retry(slot);
+    }
+
+    /// A login is done: the client is connected again.
+    fn on_ready(&mut self, slot: usize) {
+        let now_ns = self.timeline.now_ns();
+        let client = &mut self.worker.clients[slot];
+        client.on_connection = 0;
+        let is_planned = client.absence.take().is_some_and(|absence| absence.is_planned);
+        *if is_planned { &mut self.end.renewed } else { &mut self.end.reconnects } += 1;
+        self.is_free(slot, now_ns);
+    }
+
+    fn since_measure_start(&self, now_ns: u64) -> Duration {
+        Duration::from_nanos(now_ns - self.timeline.measure_start_ns())
     }
 }

@@ -18,4 +18,4 @@ mod worker;
 /// Parts of a [`LoadSpec`].
 pub use truetps_measure::{OpenPacing, Pacing, Quota, Rate, RateOf};
 
-pub use run::{EngineError, LoadSpec, Observer, RunEnding, RunOutcome, run};
+pub use run::{ClientEnds, EngineError, LoadSpec, Observer, RunEnding, RunOutcome, run};

@@ -35,7 +35,7 @@ impl Worker<'_> {
     /// Connects and logs in the clients with these numbers. Those that fail are counted and named.
     pub(crate) fn connect(&mut self, numbers: &[u32]) -> io::Result<Connected> {
         // `None`: longer than any wait.
-        let deadline = Instant::now().checked_add(self.shared.connect_timeout);
+        let deadline = Instant::now().checked_add(self.shared.load.connect_timeout);
         let mut connected = Connected::default();
         let mut logging_in = 0;
         while self.clients.len() < numbers.len() || logging_in > 0 {
@@ -118,7 +118,7 @@ impl Worker<'_> {
         for number in &numbers[self.clients.len()..] {
             self.clients.push(EngineClient::new(*number, None, self.shared.workload.client(*number)));
         }
-        let message = format!("no answer to the login within {} s", self.shared.connect_timeout.as_secs());
+        let message = format!("no answer to the login within {} s", self.shared.load.connect_timeout.as_secs());
         for _ in 0..late {
             connected.failed += 1;
             connected.errors.add(ErrorClass::ConnectFailed, 0, &message);

@@ -1,19 +1,13 @@
-//! Clients whose connection broke, or is to be renewed, and how they reconnect.
+//! Clients whose connection broke, or is renewed: when each tries to connect again, and when it gives up.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::io;
 use std::time::Duration;
 
 use truetps_driver::DriverError;
-use truetps_measure::{AttemptFailure, ns};
-use truetps_record::ErrorClass;
+use truetps_measure::ns;
 
-use crate::client::{Absence, ClientState};
-use crate::drive::Drive;
-use crate::login::while_connecting;
-use crate::policy::FailureAction;
-use crate::worker::Worker;
+use crate::client::{Absence, ClientState, EngineClient};
 
 /// Pause before the first new attempt; each further pause is twice as long, up to the second value.
 const BACK_OFF_FIRST: Duration = Duration::from_millis(10);
@@ -25,235 +19,114 @@ const QUEUE_PAUSE: Duration = Duration::from_millis(1);
 const FULL_MAX: Duration = Duration::from_secs(1);
 const FULL_PAUSE: Duration = Duration::from_millis(20);
 /// Time limit of one attempt.
-const ATTEMPT_MAX: Duration = Duration::from_secs(5);
+pub(crate) const ATTEMPT_MAX: Duration = Duration::from_secs(5);
 
-/// When clients without a connection have their next action.
-#[derive(Default)]
-pub(crate) struct WakeQueue(BinaryHeap<Reverse<(u64, usize)>>);
-
-impl WakeQueue {
-    #[inline]
-    pub(crate) fn next_ns(&self) -> u64 {
-        self.0.peek().map_or(u64::MAX, |Reverse((at_ns, _))| *at_ns)
-    }
-
-    fn push(&mut self, at_ns: u64, slot: usize) {
-        self.0.push(Reverse((at_ns, slot)));
-    }
-
-    /// Takes a client whose action is due, with the time that was set.
-    #[inline]
-    fn pop_due(&mut self, now_ns: u64) -> Option<(u64, usize)> {
-        if self.next_ns() > now_ns {
-            return None;
-        }
-        self.0.pop().map(|Reverse(due)| due)
-    }
+/// The clients of a worker that have no connection.
+pub(crate) struct Reconnects {
+    /// How long a client tries to restore its connection; `None`: not at all.
+    patience: Option<Duration>,
+    /// When clients have their next action.
+    wakes: BinaryHeap<Reverse<(u64, usize)>>,
 }
 
-impl Drive<'_, '_> {
-    /// The connection is lost, and its transaction with it. Whether it was committed is unknown, so it counts as failed
-    /// and is never retried.
-    pub(crate) fn lose(&mut self, slot: usize, error: DriverError) {
-        let now_ns = self.timeline.now_ns();
-        self.tick(now_ns);
-        if self.waits_for_room(slot, &error, now_ns) {
-            return;
-        }
-        let client = &mut self.worker.clients[slot];
-        let endpoint = self.worker.shared.connector.endpoint(client.number);
-        let error = if client.state == ClientState::Connecting { while_connecting(error, endpoint) } else { error };
-        let failure = AttemptFailure { class: error.class(), code: error.code(), message: error.to_string() };
-        let (was_busy, was_done) = (client.is_busy(), client.state == ClientState::Done);
-        let is_attempt = client.state == ClientState::Connecting;
-        if client.state == ClientState::Idle {
-            self.pace.forget(slot);
-        }
-        client.link = None;
-        client.failure = None;
-        let action = self.policy.action(failure.class, u32::MAX);
-        if was_busy {
-            self.recorder.tally.failed(&failure, action == FailureAction::Ignore);
-            self.count_down(slot, now_ns);
-        } else {
-            self.recorder.tally.note(&failure);
-        }
-        self.end_run_if(action, &failure);
-        if was_done {
-            // The client had no work left.
-            self.worker.clients[slot].give_up();
-        } else if was_busy && self.worker.clients[slot].share_left == Some(0) {
-            self.finish(slot);
-        } else if is_attempt {
-            self.attempt_ended(slot);
-        } else {
-            self.go_away(slot);
-        }
+impl Reconnects {
+    pub(crate) fn new(patience: Option<Duration>) -> Self {
+        Self { patience, wakes: BinaryHeap::new() }
     }
 
-    /// Starts the client's absence, if clients may reconnect.
-    fn go_away(&mut self, slot: usize) {
-        let now_ns = self.timeline.now_ns();
-        let Some(patience) = self.policy.reconnect().filter(|_| now_ns < self.timeline.end_ns()) else {
-            self.lose_for_good(slot);
-            return;
-        };
-        let client = &mut self.worker.clients[slot];
-        client.state = ClientState::Away;
-        client.absence = Some(Box::new(Absence {
-            ends_ns: now_ns.saturating_add(ns(patience)),
-            back_off: BACK_OFF_FIRST,
-            wakes_ns: u64::MAX,
-            is_planned: false,
-            full_until_ns: None,
-        }));
-        let pause_ns = spread(BACK_OFF_FIRST, client.number);
-        self.wake_at(slot, now_ns + pause_ns);
+    /// Time of the next action.
+    #[inline]
+    pub(crate) fn next_ns(&self) -> u64 {
+        self.wakes.peek().map_or(u64::MAX, |Reverse((at_ns, _))| *at_ns)
     }
 
-    /// Whether the connection has reached its number of transactions with the one that has just ended.
-    pub(crate) fn is_worn(&mut self, slot: usize) -> bool {
-        let Some(most) = self.worker.shared.reconnect_every else { return false };
-        let client = &mut self.worker.clients[slot];
-        client.on_connection += 1;
-        client.on_connection >= most.get()
-    }
-
-    /// Sends the goodbye, and reconnects as soon as the current events are handled.
-    pub(crate) fn renew(&mut self, slot: usize, now_ns: u64) {
-        let Worker { clients, scratch, .. } = &mut *self.worker;
-        let client = &mut clients[slot];
-        if let Some(link) = client.link.take() {
-            link.quit(scratch);
-        }
-        client.state = ClientState::Away;
-        client.absence = Some(Box::new(Absence {
-            ends_ns: now_ns + ns(ATTEMPT_MAX),
-            back_off: QUEUE_PAUSE,
-            wakes_ns: u64::MAX,
-            is_planned: true,
-            full_until_ns: None,
-        }));
-        self.wake_at(slot, now_ns);
-    }
-
-    /// Sets the only wake-up of a disconnected client: an earlier one is void.
-    fn wake_at(&mut self, slot: usize, at_ns: u64) {
-        if let Some(absence) = &mut self.worker.clients[slot].absence {
-            absence.wakes_ns = at_ns;
-            self.wakes.push(at_ns, slot);
-        }
-    }
-
-    fn lose_for_good(&mut self, slot: usize) {
-        self.worker.clients[slot].give_up();
-        self.end.lost += 1;
-        self.leave_work();
-    }
-
-    /// Wakes the disconnected clients whose next action is due.
-    pub(crate) fn wake(&mut self, now_ns: u64) -> io::Result<()> {
-        while let Some((at_ns, slot)) = self.wakes.pop_due(now_ns) {
-            let client = &mut self.worker.clients[slot];
+    /// Takes a client whose action is due: its next attempt, or the end of the current one.
+    #[inline]
+    pub(crate) fn pop_due(&mut self, clients: &[EngineClient], now_ns: u64) -> Option<usize> {
+        while self.next_ns() <= now_ns {
+            let Reverse((at_ns, slot)) = self.wakes.pop()?;
             // An attempt that ended early leaves the wake-up of its time limit behind.
-            if client.absence.as_ref().is_none_or(|absence| absence.wakes_ns != at_ns) {
-                continue;
-            }
-            match client.state {
-                ClientState::Away => self.try_again(slot, now_ns)?,
-                ClientState::Connecting => {
-                    let message = format!("no answer to the login within {} s", ATTEMPT_MAX.as_secs());
-                    client.link = None;
-                    self.attempt_failed_to_connect(slot, ErrorClass::ConnectFailed, message);
-                }
-                _ => {}
+            if clients[slot].absence.as_ref().is_some_and(|absence| absence.wakes_ns == at_ns) {
+                return Some(slot);
             }
         }
-        Ok(())
+        None
     }
 
-    fn try_again(&mut self, slot: usize, now_ns: u64) -> io::Result<()> {
-        let number = self.worker.clients[slot].number;
-        match self.worker.open_link(number) {
-            Ok(link) => {
-                let client = &mut self.worker.clients[slot];
-                client.link = Some(link);
-                client.state = ClientState::Connecting;
-                self.wake_at(slot, now_ns + ns(ATTEMPT_MAX));
-                self.worker.watch(slot)
-            }
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock && self.waits_in_queue(slot, now_ns) => {
-                self.wake_at(slot, now_ns + ns(QUEUE_PAUSE));
-                Ok(())
-            }
-            Err(source) => {
-                let error =
-                    DriverError::Connect { endpoint: self.worker.shared.connector.endpoint(number).clone(), source };
-                self.attempt_failed_to_connect(slot, error.class(), error.to_string());
-                Ok(())
-            }
+    /// Sets the only wake-up of a client: an earlier one is void.
+    fn wake_at(&mut self, slot: usize, client: &mut EngineClient, at_ns: u64) {
+        if let Some(absence) = &mut client.absence {
+            absence.wakes_ns = at_ns;
+            self.wakes.push(Reverse((at_ns, slot)));
         }
     }
 
-    /// A renewal waits for a server whose queue of new connections is full: this is not a failure.
-    fn waits_in_queue(&self, slot: usize, now_ns: u64) -> bool {
-        let absence = &self.worker.clients[slot].absence;
-        absence.as_ref().is_some_and(|absence| absence.is_planned && now_ns < absence.ends_ns)
-    }
-
-    /// A renewal also waits for a server that has no free connection yet; returns whether it does.
-    fn waits_for_room(&mut self, slot: usize, error: &DriverError, now_ns: u64) -> bool {
-        let client = &mut self.worker.clients[slot];
-        let is_renewal =
-            client.state == ClientState::Connecting && client.absence.as_ref().is_some_and(|one| one.is_planned);
-        let Some(absence) = client.absence.as_mut().filter(|_| is_renewal && is_for_want_of_room(error)) else {
-            return false;
-        };
-        let until_ns = *absence.full_until_ns.get_or_insert(now_ns + ns(FULL_MAX));
-        if now_ns >= until_ns {
-            return false;
-        }
-        client.link = None;
+    /// The client has closed its connection, and reconnects as soon as the current events are handled.
+    pub(crate) fn renew(&mut self, slot: usize, client: &mut EngineClient, now_ns: u64) {
         client.state = ClientState::Away;
-        let pause_ns = spread(FULL_PAUSE, client.number);
-        self.wake_at(slot, now_ns + pause_ns);
+        client.absence = Some(Box::new(Absence::new(now_ns + ns(ATTEMPT_MAX), QUEUE_PAUSE, true)));
+        self.wake_at(slot, client, now_ns);
+    }
+
+    /// The connection broke, or an attempt to connect failed: sets the next attempt, after a longer pause each time.
+    /// `false`: there is none. `is_over`: no client starts to reconnect any more.
+    pub(crate) fn retry(&mut self, slot: usize, client: &mut EngineClient, now_ns: u64, is_over: bool) -> bool {
+        let number = client.number;
+        let at_ns = match client.absence.as_mut().filter(|absence| !absence.is_planned) {
+            Some(absence) if now_ns >= absence.ends_ns => return false,
+            Some(absence) => {
+                absence.back_off = (absence.back_off * 2).min(BACK_OFF_MAX);
+                (now_ns + spread(absence.back_off, number)).min(absence.ends_ns)
+            }
+            // A renewal that failed is treated like a broken connection from here on.
+            None => {
+                let Some(patience) = self.patience.filter(|_| !is_over) else { return false };
+                let ends_ns = now_ns.saturating_add(ns(patience));
+                client.absence = Some(Box::new(Absence::new(ends_ns, BACK_OFF_FIRST, false)));
+                now_ns + spread(BACK_OFF_FIRST, number)
+            }
+        };
+        client.state = ClientState::Away;
+        self.wake_at(slot, client, at_ns);
         true
     }
 
-    /// An attempt to connect failed without a session that could say why.
-    fn attempt_failed_to_connect(&mut self, slot: usize, class: ErrorClass, message: String) {
-        let failure = AttemptFailure { class, code: 0, message };
-        self.recorder.tally.note(&failure);
-        self.end_run_if(self.policy.action(failure.class, u32::MAX), &failure);
-        self.attempt_ended(slot);
+    /// An attempt has begun: the client has a connection that is not logged in yet.
+    pub(crate) fn attempt_began(&mut self, slot: usize, client: &mut EngineClient, now_ns: u64) {
+        client.state = ClientState::Connecting;
+        self.wake_at(slot, client, now_ns + ns(ATTEMPT_MAX));
     }
 
-    /// An attempt to connect failed: retry after a longer pause, or give up.
-    fn attempt_ended(&mut self, slot: usize) {
-        let now_ns = self.timeline.now_ns();
-        let client = &mut self.worker.clients[slot];
-        let number = client.number;
-        match &mut client.absence {
-            // From here on it is treated like a broken connection.
-            Some(absence) if absence.is_planned => self.go_away(slot),
-            Some(absence) if now_ns < absence.ends_ns => {
-                absence.back_off = (absence.back_off * 2).min(BACK_OFF_MAX);
-                client.state = ClientState::Away;
-                let at_ns = (now_ns + spread(absence.back_off, number)).min(absence.ends_ns);
-                self.wake_at(slot, at_ns);
-            }
-            _ => self.lose_for_good(slot),
+    /// A renewal waits for a server whose queue of new connections is full: this is not a failure. Returns whether it
+    /// does.
+    pub(crate) fn waits_in_queue(&mut self, slot: usize, client: &mut EngineClient, now_ns: u64) -> bool {
+        let waits = client.absence.as_ref().is_some_and(|absence| absence.is_planned && now_ns < absence.ends_ns);
+        if waits {
+            self.wake_at(slot, client, now_ns + ns(QUEUE_PAUSE));
         }
+        waits
     }
 
-    /// A login is done: the client is connected again.
-    pub(crate) fn on_ready(&mut self, slot: usize) {
-        let now_ns = self.timeline.now_ns();
-        let client = &mut self.worker.clients[slot];
-        client.on_connection = 0;
-        let is_planned = client.absence.take().is_some_and(|absence| absence.is_planned);
-        *if is_planned { &mut self.end.renewed } else { &mut self.end.reconnects } += 1;
-        self.is_free(slot, now_ns);
+    /// A renewal also waits for a server that has no free connection yet; returns whether it does.
+    pub(crate) fn waits_for_room(
+        &mut self,
+        slot: usize,
+        client: &mut EngineClient,
+        error: &DriverError,
+        now_ns: u64,
+    ) -> bool {
+        let is_attempt = client.state == ClientState::Connecting && is_for_want_of_room(error);
+        let Some(absence) = client.absence.as_mut().filter(|absence| is_attempt && absence.is_planned) else {
+            return false;
+        };
+        if now_ns >= *absence.full_until_ns.get_or_insert(now_ns + ns(FULL_MAX)) {
+            return false;
+        }
+        client.link = None;
+        client.state = ClientState::Away;
+        let at_ns = now_ns + spread(FULL_PAUSE, client.number);
+        self.wake_at(slot, client, at_ns);
+        true
     }
 }
 

@@ -16,7 +16,7 @@ use truetps_plan::ErrorPolicy;
 use truetps_record::{Counts, DriveMode, ErrorCount, ErrorTally, Histogram, Interval, LatencyFigures, OpenLoop, Phase};
 use truetps_workload::Workload;
 
-use crate::drive::{Drive, WorkerEnd};
+use crate::drive::Drive;
 use crate::login::Connected;
 use crate::mode::Threads;
 use crate::quota::QuotaCount;
@@ -98,6 +98,46 @@ pub enum RunEnding {
     ObserverFailed(String),
 }
 
+/// How the clients of one worker ended, or of all.
+#[derive(Debug, Clone, Default)]
+pub struct ClientEnds {
+    /// Clients whose connection broke, and was not restored although they had work left.
+    pub lost: u32,
+    /// Clients without an answer when the drain ended.
+    pub unanswered: u32,
+    /// Clients that ended at least one transaction in the measure phase, successfully or not.
+    pub finished: u32,
+    /// Clients whose first transaction was still in flight when the measure phase ended.
+    pub unfinished: u32,
+    /// Statements that were answered in the drain.
+    pub drain_answers: u64,
+    /// Connections that broke (or could not be renewed at once) and were restored.
+    pub reconnects: u64,
+    /// Connections that were renewed as planned: see [`LoadSpec::reconnect_every`]. In all phases.
+    pub renewed: u64,
+    /// The age of the oldest transaction in flight when the measure phase ended ([`Counts::in_flight`]), from its
+    /// scheduled start. Transactions in flight are in no response time.
+    pub oldest_in_flight: Option<Duration>,
+    /// If the number of transactions is limited ([`Quota::Each`], and any quota of an open loop): from the start of the
+    /// measure phase to the end of its last transaction. The phase itself is a few milliseconds longer, so that no
+    /// thread misses its end.
+    pub last_end: Option<Duration>,
+}
+
+impl ClientEnds {
+    fn add(&mut self, other: &Self) {
+        self.lost += other.lost;
+        self.unanswered += other.unanswered;
+        self.finished += other.finished;
+        self.unfinished += other.unfinished;
+        self.drain_answers += other.drain_answers;
+        self.reconnects += other.reconnects;
+        self.renewed += other.renewed;
+        self.oldest_in_flight = self.oldest_in_flight.max(other.oldest_in_flight);
+        self.last_end = self.last_end.max(other.last_end);
+    }
+}
+
 /// The result of a run. The counts of the measure phase are `None` if it was never reached.
 #[derive(Debug)]
 pub struct RunOutcome {
@@ -109,29 +149,10 @@ pub struct RunOutcome {
     pub clients_connected: u32,
     pub clients_failed: u32,
     pub connect_errors: Vec<ErrorCount>,
-    /// Clients whose connection broke, and was not restored although they had work left.
-    pub clients_lost: u32,
-    /// Connections that broke (or could not be renewed at once) and were restored.
-    pub reconnects: u64,
-    /// Connections that were renewed as planned: see [`LoadSpec::reconnect_every`]. In all phases.
-    pub renewed: u64,
-    /// Clients without an answer when the drain ended.
-    pub clients_unanswered: u32,
-    /// Statements that were answered in the drain.
-    pub drain_answers: u64,
-    /// Clients that ended at least one transaction in the measure phase, successfully or not.
-    pub clients_finished: u32,
-    /// Clients whose first transaction was still in flight when the measure phase ended.
-    pub clients_unfinished: u32,
+    /// How the clients ended.
+    pub end: ClientEnds,
     pub measured: Option<Counts>,
-    /// The age of the oldest transaction in flight when the measure phase ended ([`Counts::in_flight`]), from its
-    /// scheduled start. Transactions in flight are in no response time.
-    pub oldest_in_flight: Option<Duration>,
     pub measure_length: Duration,
-    /// If the number of transactions is limited ([`Quota::Each`], and any quota of an open loop): from the start of the
-    /// measure phase to the end of its last transaction. The phase itself is a few milliseconds longer, so that no
-    /// thread misses its end.
-    pub last_end: Option<Duration>,
     pub response: LatencyFigures,
     /// Figures of an open loop; `None` in a closed one.
     pub open_loop: Option<OpenLoop>,
@@ -175,22 +196,22 @@ pub fn run(
     observer: &mut dyn Observer,
 ) -> Result<RunOutcome, EngineError> {
     let threads = Threads::choose(load.mode, &load.pacing, load.clients, load.workers);
-    let workers = threads.workers as usize;
     if matches!((&load.quota, &load.pacing), (Some(Quota::Each(_)), Pacing::Open(_))) {
         return Err(EngineError::SplitOpenLoop);
     }
-    let shared = shared(load, threads, connector, workload, stop);
+    let quota = QuotaCount::new(load.quota, load.pacing != Pacing::Closed, threads.workers);
+    let shared = SharedRun { load, threads, connector, workload, stop, quota, fatal: OnceLock::new() };
     thread::scope(|scope| {
         let (connected_out, connected_in) = channel();
         let (cell_out, cells) = channel();
         let mut go = Vec::new();
         let mut handles = Vec::new();
         let began = Instant::now();
-        for number in 0..workers {
+        for number in 0..threads.workers as usize {
             let (timeline_out, timeline_in) = channel();
             let (connected_out, cell_out) = (connected_out.clone(), cell_out.clone());
-            let (shared, load) = (&shared, load);
-            let body = move || work(number, shared, load, connected_out, &timeline_in, cell_out);
+            let shared = &shared;
+            let body = move || work(number, shared, connected_out, &timeline_in, cell_out);
             let builder = thread::Builder::new().name(format!("worker-{number}")).stack_size(STACK_BYTES);
             // The other workers end when they receive no timeline.
             let failed = |source| EngineError::Thread { workers: threads.workers, source };
@@ -201,7 +222,7 @@ pub fn run(
         let connected = add_up(connected_in.iter());
         let connect_ms = began.elapsed().as_secs_f64() * 1e3;
         shared.quota.begin(connected.ok);
-        let mut collector = Collector::new(workers, load.pacing != Pacing::Closed);
+        let mut collector = Collector::new(threads.workers as usize, load.pacing != Pacing::Closed);
         let ending = if stop.load(Ordering::Relaxed) {
             drop(go);
             RunEnding::Interrupted
@@ -218,33 +239,8 @@ pub fn run(
             (RunEnding::Complete, None) if end.lost == connected.ok => RunEnding::AllClientsLost,
             (ending, _) => ending,
         };
-        Ok(outcome(ending, threads, connect_ms, connected, &end, collector.finish()))
+        Ok(outcome(ending, threads, connect_ms, connected, end, collector.finish()))
     })
-}
-
-/// The data that all workers of this load share.
-fn shared<'a>(
-    load: &'a LoadSpec,
-    threads: Threads,
-    connector: &'a Connector,
-    workload: &'a dyn Workload,
-    stop: &'a AtomicBool,
-) -> SharedRun<'a> {
-    SharedRun {
-        connector,
-        workload,
-        pacing: &load.pacing,
-        errors: &load.errors,
-        clients: load.clients,
-        workers: threads.workers as usize,
-        is_blocking: threads.is_blocking,
-        connect_timeout: load.connect_timeout,
-        drain_timeout: load.drain_timeout,
-        stop,
-        quota: QuotaCount::new(load.quota, load.pacing != Pacing::Closed, threads.workers),
-        reconnect_every: load.reconnect_every,
-        fatal: OnceLock::new(),
-    }
 }
 
 /// Sends all workers the start time: slightly in the future, so that none is late.
@@ -259,20 +255,10 @@ fn start(load: &LoadSpec, workers: Vec<Sender<Arc<Timeline>>>) -> Arc<Timeline> 
 }
 
 /// Waits for all workers, and adds up how they ended.
-fn join(workers: Vec<ScopedJoinHandle<'_, Result<WorkerEnd, EngineError>>>) -> Result<WorkerEnd, EngineError> {
-    workers.into_iter().try_fold(WorkerEnd::default(), |sum, worker| {
-        let one = worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-        Ok(WorkerEnd {
-            lost: sum.lost + one.lost,
-            unanswered: sum.unanswered + one.unanswered,
-            finished: sum.finished + one.finished,
-            unfinished: sum.unfinished + one.unfinished,
-            drain_answers: sum.drain_answers + one.drain_answers,
-            reconnects: sum.reconnects + one.reconnects,
-            renewed: sum.renewed + one.renewed,
-            oldest_ns: sum.oldest_ns.max(one.oldest_ns),
-            last_end_ns: sum.last_end_ns.max(one.last_end_ns),
-        })
+fn join(workers: Vec<ScopedJoinHandle<'_, Result<ClientEnds, EngineError>>>) -> Result<ClientEnds, EngineError> {
+    workers.into_iter().try_fold(ClientEnds::default(), |mut sum, worker| {
+        sum.add(&worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
+        Ok(sum)
     })
 }
 
@@ -283,14 +269,13 @@ const STACK_BYTES: usize = 256 << 10;
 fn work(
     number: usize,
     shared: &SharedRun<'_>,
-    load: &LoadSpec,
     connected_out: Sender<Connected>,
     timeline: &Receiver<Arc<Timeline>>,
     cells: Sender<WorkerInterval>,
-) -> Result<WorkerEnd, EngineError> {
-    pin(number, &load.pin)?;
+) -> Result<ClientEnds, EngineError> {
+    pin(number, &shared.load.pin)?;
     let mut worker = Worker::new(number, shared)?;
-    let mine: Vec<_> = (number as u32..load.clients).step_by(shared.workers).collect();
+    let mine: Vec<_> = (number as u32..shared.load.clients).step_by(shared.threads.workers as usize).collect();
     let connected = worker.connect(&mine)?;
     // The receiver is gone only if the run as a whole has failed; it waits until the last sender is gone.
     let _ = connected_out.send(connected);
@@ -298,7 +283,7 @@ fn work(
     // No timeline arrives if the run was cancelled.
     let Ok(timeline) = timeline.recv() else {
         worker.quit();
-        return Ok(WorkerEnd::default());
+        return Ok(ClientEnds::default());
     };
     Ok(Drive::new(&mut worker, timeline, cells).run()?)
 }
@@ -396,7 +381,7 @@ fn outcome(
     threads: Threads,
     connect_ms: f64,
     connected: Connected,
-    end: &WorkerEnd,
+    end: ClientEnds,
     run: CollectedRun,
 ) -> RunOutcome {
     let CollectedRun { measured, cpu_ns, wait_ns } = run;
@@ -414,17 +399,9 @@ fn outcome(
         clients_connected: connected.ok,
         clients_failed: connected.failed,
         connect_errors: sorted(connected.errors),
-        clients_lost: end.lost,
-        clients_unanswered: end.unanswered,
-        drain_answers: end.drain_answers,
-        clients_finished: end.finished,
-        clients_unfinished: end.unfinished,
-        reconnects: end.reconnects,
-        renewed: end.renewed,
-        last_end: end.last_end_ns.map(Duration::from_nanos),
+        end,
         open_loop: measured.sums.open_loop().filter(|_| measured.has_begun),
         measured: measured.has_begun.then_some(measured.sums.counts),
-        oldest_in_flight: end.oldest_ns.map(Duration::from_nanos),
         measure_length: Duration::from_nanos(length_ns),
         response: LatencyFigures::of(&measured.sums.response),
         errors: sorted(measured.sums.errors),

@@ -1,7 +1,6 @@
 //! One OS thread with its share of the clients, and how it waits for their sockets.
 
 use std::io;
-use std::num::NonZeroU64;
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -11,12 +10,12 @@ use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
 use rustix::fd::OwnedFd;
 use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, timerfd_create, timerfd_settime};
 use truetps_driver::{Connector, Scratch};
-use truetps_measure::Pacing;
-use truetps_plan::ErrorPolicy;
 use truetps_workload::Workload;
 
 use crate::client::EngineClient;
+use crate::mode::Threads;
 use crate::quota::QuotaCount;
+use crate::run::LoadSpec;
 
 /// A worker checks at least this often whether the run was ended early.
 pub(crate) const LOOK: Duration = Duration::from_millis(50);
@@ -31,22 +30,13 @@ const TIMER: u64 = u64::MAX;
 
 /// Data shared by all workers.
 pub(crate) struct SharedRun<'a> {
+    pub(crate) load: &'a LoadSpec,
+    pub(crate) threads: Threads,
     pub(crate) connector: &'a Connector,
     pub(crate) workload: &'a dyn Workload,
-    pub(crate) pacing: &'a Pacing,
-    pub(crate) errors: &'a ErrorPolicy,
-    /// Clients of all workers.
-    pub(crate) clients: u32,
-    pub(crate) workers: usize,
-    /// Whether each worker has one client, and waits only for its socket.
-    pub(crate) is_blocking: bool,
-    pub(crate) connect_timeout: Duration,
-    pub(crate) drain_timeout: Duration,
     /// Set by the user to end the run.
     pub(crate) stop: &'a AtomicBool,
     pub(crate) quota: QuotaCount,
-    /// See [`LoadSpec::reconnect_every`](crate::LoadSpec::reconnect_every).
-    pub(crate) reconnect_every: Option<NonZeroU64>,
     /// The error that ended the run.
     pub(crate) fatal: OnceLock<String>,
 }
@@ -121,7 +111,7 @@ impl<'a> Worker<'a> {
     /// events.
     pub(crate) fn wait(&mut self, longest: Duration, now_ns: u64, due_ns: u64) -> io::Result<()> {
         self.events.clear();
-        if self.shared.is_blocking && self.clients.first().is_some_and(EngineClient::is_busy) {
+        if self.shared.threads.is_blocking && self.clients.first().is_some_and(EngineClient::is_busy) {
             return self.wait_for_the_only_client(longest);
         }
         let due_ns = if self.wakes_early && due_ns != u64::MAX { due_ns.saturating_sub(EARLY_NS) } else { due_ns };

@@ -80,7 +80,7 @@ fn drive(target: Target, statements: &[&'static str], prepared: bool, mode: Driv
     };
     let outcome = run(&load, &connector, &workload, &AtomicBool::new(false), &mut NullObserver).unwrap();
     assert_eq!((outcome.ending.clone(), outcome.measured.unwrap().ok), (RunEnding::Complete, 60), "{outcome:?}");
-    assert_eq!((outcome.renewed, outcome.reconnects, outcome.clients_lost), (9, 0, 0));
+    assert_eq!((outcome.end.renewed, outcome.end.reconnects, outcome.end.lost), (9, 0, 0));
     outcome
 }
 
@@ -128,8 +128,8 @@ fn connections_are_renewed_at_a_server_that_is_full() {
     let run = || run(&load, &connector, &workload, &AtomicBool::new(false), &mut NullObserver).unwrap();
     // The session that saw the server start has quit; for a moment the server may count it still.
     let outcome = (0..50).map(|_| run()).find(|outcome| outcome.clients_failed == 0).unwrap();
-    assert_eq!((outcome.ending.clone(), outcome.clients_lost, outcome.reconnects), (RunEnding::Complete, 0, 0));
-    assert_eq!((outcome.measured.unwrap().ok, outcome.renewed), (220, 209), "{outcome:?}");
+    assert_eq!((outcome.ending.clone(), outcome.end.lost, outcome.end.reconnects), (RunEnding::Complete, 0, 0));
+    assert_eq!((outcome.measured.unwrap().ok, outcome.end.renewed), (220, 209), "{outcome:?}");
 }
 
 #[test]

@@ -174,16 +174,16 @@ fn missing_clients(outcome: &RunOutcome, load: &LoadSpec) -> Option<NoEvidence> 
             at_limit: is_at_session_limit(&outcome.connect_errors),
         });
     }
-    if outcome.clients_unanswered > 0 {
+    if outcome.end.unanswered > 0 {
         return Some(NoEvidence::ClientsUnanswered {
-            clients: outcome.clients_unanswered,
+            clients: outcome.end.unanswered,
             of: outcome.clients_connected,
             seconds: load.drain_timeout.as_secs(),
-            hangs: outcome.drain_answers == 0,
+            hangs: outcome.end.drain_answers == 0,
         });
     }
     let error = || error_of_lost(outcome);
-    (outcome.clients_lost > 0).then(|| NoEvidence::ClientsLost { clients: outcome.clients_lost, error: error() })
+    (outcome.end.lost > 0).then(|| NoEvidence::ClientsLost { clients: outcome.end.lost, error: error() })
 }
 
 /// What is wrong with a measure phase in which all clients took part.
@@ -201,7 +201,7 @@ fn no_figures(outcome: &RunOutcome, load: &LoadSpec, counts: Counts, failed_shar
         return Some(NoEvidence::NothingScheduled { seconds: outcome.measure_length.as_secs_f64() });
     }
     // The transactions of the other clients show how they began, not what all clients get.
-    let is_most = load.quota.is_none() && outcome.clients_unfinished > outcome.clients_finished;
+    let is_most = load.quota.is_none() && outcome.end.unfinished > outcome.end.finished;
     never_finished(outcome).filter(|_| is_most)
 }
 
@@ -218,7 +218,7 @@ fn nothing_scheduled(outcome: &RunOutcome) -> bool {
 }
 
 fn never_finished(outcome: &RunOutcome) -> Option<NoEvidence> {
-    let (clients, of) = (outcome.clients_unfinished, outcome.clients_finished + outcome.clients_unfinished);
+    let (clients, of) = (outcome.end.unfinished, outcome.end.finished + outcome.end.unfinished);
     let seconds = outcome.measure_length.as_secs_f64();
     (clients > 0).then_some(NoEvidence::ClientsUnfinished { clients, of, seconds })
 }
@@ -234,14 +234,14 @@ fn load_facts(context: &TrialContext<'_>, outcome: &RunOutcome) -> LoadFacts {
     let engine = EngineFacts {
         workers: outcome.workers,
         clients: outcome.clients_connected + outcome.clients_failed,
-        clients_failed: outcome.clients_failed + outcome.clients_lost,
+        clients_failed: outcome.clients_failed + outcome.end.lost,
         connect_ms: outcome.connect_ms,
         protocol: context.protocol,
         mode: Some(outcome.mode),
         pinned_to: context.load.pin.clone(),
         shares_cores: None,
-        reconnects: outcome.reconnects,
-        clients_finished: outcome.measured.map(|_| outcome.clients_finished),
+        reconnects: outcome.end.reconnects,
+        clients_finished: outcome.measured.map(|_| outcome.end.finished),
         suspensions: Vec::new(),
     };
     LoadFacts { engine, measured: measured_load(outcome), notes: notes(outcome) }
@@ -250,7 +250,7 @@ fn load_facts(context: &TrialContext<'_>, outcome: &RunOutcome) -> LoadFacts {
 fn measured_load(outcome: &RunOutcome) -> Option<MeasuredLoad> {
     Some(MeasuredLoad {
         // If each client has its share, the end of the last one counts.
-        length: outcome.last_end.unwrap_or(outcome.measure_length),
+        length: outcome.end.last_end.unwrap_or(outcome.measure_length),
         schedule_length: outcome.measure_length,
         counts: outcome.measured?,
         response: outcome.response,
@@ -286,7 +286,7 @@ fn notes(outcome: &RunOutcome) -> Vec<String> {
     if outcome.measured.is_some_and(|counts| counts.ok + counts.failed == 0) {
         notes.push("no transaction ended in the measure phase".to_owned());
     }
-    if let (Some(oldest), Some(counts)) = (outcome.oldest_in_flight, outcome.measured) {
+    if let (Some(oldest), Some(counts)) = (outcome.end.oldest_in_flight, outcome.measured) {
         notes.extend(unanswered(oldest, counts.in_flight, outcome.response.response_us_max));
     }
     notes.extend(never_finished(outcome).map(|reason| reason.to_string()));
@@ -298,6 +298,8 @@ fn notes(outcome: &RunOutcome) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use truetps_engine::ClientEnds;
+
     use super::*;
 
     #[test]
@@ -324,17 +326,9 @@ mod tests {
             clients_connected: finished + unfinished,
             clients_failed: 0,
             connect_errors: Vec::new(),
-            clients_lost: 0,
-            reconnects: 0,
-            renewed: 0,
-            clients_unanswered: unanswered,
-            drain_answers,
-            clients_finished: finished,
-            clients_unfinished: unfinished,
+            end: ClientEnds { unanswered, drain_answers, finished, unfinished, ..ClientEnds::default() },
             measured: Some(truetps_record::Counts::default()),
-            oldest_in_flight: None,
             measure_length: Duration::from_millis(800),
-            last_end: None,
             response: truetps_record::LatencyFigures::default(),
             open_loop: None,
             errors: Vec::new(),

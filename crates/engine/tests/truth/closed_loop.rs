@@ -25,7 +25,7 @@ fn counts_obey_their_equations() {
         assert_eq!(lengths[..3], [100, 1000, 300]);
         assert_eq!(outcome.measure_length, Duration::from_millis(1300));
         assert_eq!(kept.phases, [Phase::WarmUp, Phase::Measure, Phase::Drain]);
-        assert!(outcome.measured.unwrap().ok > 100 && outcome.clients_unanswered == 0);
+        assert!(outcome.measured.unwrap().ok > 100 && outcome.end.unanswered == 0);
         assert_eq!(kept.intervals[3].counts.in_flight, 0, "nothing is in flight after the drain");
     }
 }
@@ -64,8 +64,8 @@ fn clients_that_finish_nothing_are_counted() {
         },
     );
     let (outcome, kept) = drive_simply(&server, &load(4, 300));
-    assert_eq!((outcome.clients_finished, outcome.clients_unfinished), (1, 3));
-    assert_eq!((outcome.clients_unanswered, outcome.drain_answers >= 2), (1, true), "{outcome:?}");
+    assert_eq!((outcome.end.finished, outcome.end.unfinished), (1, 3));
+    assert_eq!((outcome.end.unanswered, outcome.end.drain_answers >= 2), (1, true), "{outcome:?}");
     check_equations(&outcome, &kept);
 }
 
@@ -123,7 +123,7 @@ fn a_server_that_closes_all_ends_the_run() {
     let began = Instant::now();
     let (outcome, kept) = drive_simply(&server, &load(4, 20_000));
     assert_eq!(outcome.ending, RunEnding::AllClientsLost);
-    assert_eq!(outcome.clients_lost, 4);
+    assert_eq!(outcome.end.lost, 4);
     assert!(began.elapsed() < Duration::from_secs(15), "it does not wait for the end of the measure phase");
     check_equations(&outcome, &kept);
     let errors: u64 = outcome.errors.iter().chain(&outcome.errors_elsewhere).map(|error| error.count).sum();
@@ -134,11 +134,11 @@ fn a_server_that_closes_all_ends_the_run() {
 fn a_server_that_hangs_leaves_unanswered_clients() {
     let server = FakeServer::start(|_| Welcome::Greet, |client, _, _| if client == 0 { Act::Hang } else { Act::Ok });
     let (outcome, kept) = drive_simply(&server, &load(3, 300));
-    assert_eq!((outcome.ending.clone(), outcome.clients_unanswered), (RunEnding::Complete, 1));
+    assert_eq!((outcome.ending.clone(), outcome.end.unanswered), (RunEnding::Complete, 1));
     check_equations(&outcome, &kept);
     assert_eq!(kept.intervals.last().unwrap().counts.in_flight, 1);
     // It was sent when the warm-up began.
-    let oldest = outcome.oldest_in_flight.unwrap();
+    let oldest = outcome.end.oldest_in_flight.unwrap();
     assert!((Duration::from_millis(300)..=Duration::from_millis(400)).contains(&oldest), "{oldest:?}");
 }
 
@@ -161,14 +161,14 @@ fn errors_are_counted_by_class_and_the_session_goes_on() {
     let mut classes: Vec<_> = outcome.errors.iter().map(|error| error.class.to_string()).collect();
     classes.sort_unstable();
     assert_eq!(classes, ["deadlock", "other(1114)"]);
-    assert_eq!(outcome.clients_lost, 0);
+    assert_eq!(outcome.end.lost, 0);
 }
 
 #[test]
 fn answers_in_pieces_and_out_of_the_protocol() {
     let pieces = FakeServer::start(|_| Welcome::Greet, |_, _, _| Act::OkInPieces);
     let (outcome, _) = drive_simply(&pieces, &load(2, 300));
-    assert_eq!((outcome.ending.clone(), outcome.clients_lost), (RunEnding::Complete, 0));
+    assert_eq!((outcome.ending.clone(), outcome.end.lost), (RunEnding::Complete, 0));
     assert!(outcome.measured.unwrap().ok > 5);
 
     // Wrong sequence number; a length that never comes; an empty reply; two replies.

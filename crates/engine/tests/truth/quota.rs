@@ -47,7 +47,7 @@ fn complete(server: &FakeServer, load: &LoadSpec) -> RunOutcome {
     let (outcome, kept) = drive_simply(server, load);
     check_equations(&outcome, &kept);
     assert_eq!(outcome.ending, RunEnding::Complete);
-    assert!(outcome.last_end.unwrap() <= outcome.measure_length, "{outcome:?}");
+    assert!(outcome.end.last_end.unwrap() <= outcome.measure_length, "{outcome:?}");
     outcome
 }
 
@@ -89,9 +89,9 @@ fn the_slowest_client_ends_the_phase() {
         _ => Act::Ok,
     });
     let outcome = complete(&server, &each(2, 10));
-    assert_eq!((ends(&outcome), outcome.clients_lost), ((10, 0), 0));
+    assert_eq!((ends(&outcome), outcome.end.lost), ((10, 0), 0));
     assert_eq!(*sent.lock().unwrap(), [5, 5]);
-    assert!(outcome.last_end.unwrap() >= Duration::from_millis(250), "{outcome:?}");
+    assert!(outcome.end.last_end.unwrap() >= Duration::from_millis(250), "{outcome:?}");
 }
 
 #[test]
@@ -113,25 +113,25 @@ fn the_rest_of_a_lost_client_s_share_is_dropped() {
     let closing = |at| counting(move |connection, n| if (connection, n) == (0, at) { Act::Close } else { Act::Ok });
     let (server, sent) = closing(1);
     let outcome = complete(&server, &each(4, 10));
-    assert_eq!((ends(&outcome), outcome.clients_lost), ((8, 1), 1));
+    assert_eq!((ends(&outcome), outcome.end.lost), ((8, 1), 1));
     assert_eq!(*sent.lock().unwrap(), [2, 3, 2, 2]);
 
     let errors = ErrorPolicy { reconnect_s: 1e30, ..ErrorPolicy::default() };
     let (server, sent) = closing(1);
     let outcome = complete(&server, &LoadSpec { errors: errors.clone(), ..each(4, 10) });
-    assert_eq!((ends(&outcome), outcome.clients_lost, outcome.reconnects), ((9, 1), 0, 1));
+    assert_eq!((ends(&outcome), outcome.end.lost, outcome.end.reconnects), ((9, 1), 0, 1));
     assert_eq!(*sent.lock().unwrap(), [2, 3, 2, 2, 1], "it comes back for the rest");
 
     // With its last transaction it has nothing to come back for.
     let (server, sent) = closing(2);
     let outcome = complete(&server, &LoadSpec { errors, ..each(4, 10) });
-    assert_eq!((ends(&outcome), outcome.clients_lost, outcome.reconnects), ((9, 1), 0, 0));
+    assert_eq!((ends(&outcome), outcome.end.lost, outcome.end.reconnects), ((9, 1), 0, 0));
     assert_eq!(*sent.lock().unwrap(), [3, 3, 2, 2]);
 
     let (server, _) = counting(|_, n| if n == 1 { Act::Close } else { Act::Ok });
     let (outcome, kept) = drive_simply(&server, &each(2, 10));
     check_equations(&outcome, &kept);
-    assert_eq!((outcome.ending.clone(), ends(&outcome), outcome.clients_lost), (RunEnding::AllClientsLost, (2, 2), 2));
+    assert_eq!((outcome.ending.clone(), ends(&outcome), outcome.end.lost), (RunEnding::AllClientsLost, (2, 2), 2));
 }
 
 #[test]
@@ -197,7 +197,7 @@ fn lost_clients_do_not_hold_the_end_of_a_schedule() {
         let began = Instant::now();
         let outcome = complete(&server, &together(clients, 100, open(300.0, of)));
         let (ok, failed) = ends(&outcome);
-        assert_eq!((failed, outcome.clients_lost), (1, 1), "{outcome:?}");
+        assert_eq!((failed, outcome.end.lost), (1, 1), "{outcome:?}");
         assert_eq!(ok + failed + outcome.open_loop.unwrap().starts.queued, 100, "{outcome:?}");
         assert!(began.elapsed() < Duration::from_secs(30));
     }

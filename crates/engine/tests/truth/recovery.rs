@@ -23,7 +23,7 @@ fn a_client_comes_back_and_its_transaction_is_not_sent_twice() {
         );
         let (outcome, kept) = drive_simply(&server, &LoadSpec { errors: patient(5.0), mode, ..load(2, 800) });
         check_equations(&outcome, &kept);
-        assert_eq!((outcome.ending.clone(), outcome.reconnects, outcome.clients_lost), (RunEnding::Complete, 2, 0));
+        assert_eq!((outcome.ending.clone(), outcome.end.reconnects, outcome.end.lost), (RunEnding::Complete, 2, 0));
         let errors: Vec<_> = outcome.errors.iter().chain(&outcome.errors_elsewhere).collect();
         let lost: u64 = errors.iter().filter(|e| e.class == ErrorClass::ConnectionLost).map(|e| e.count).sum();
         assert_eq!(lost, 2, "each is a failed transaction: {errors:?}");
@@ -42,7 +42,7 @@ fn attempts_back_off_and_end() {
     let began = Instant::now();
     let (outcome, kept) = drive_simply(&server, &LoadSpec { errors: patient(1.0), ..load(1, 20_000) });
     check_equations(&outcome, &kept);
-    assert_eq!((outcome.ending.clone(), outcome.clients_lost), (RunEnding::AllClientsLost, 1));
+    assert_eq!((outcome.ending.clone(), outcome.end.lost), (RunEnding::AllClientsLost, 1));
     // Of the 20 s of the measure phase.
     assert!((Duration::from_millis(900)..Duration::from_secs(15)).contains(&began.elapsed()), "{:?}", began.elapsed());
     let errors: Vec<_> = outcome.errors.iter().chain(&outcome.errors_elsewhere).collect();
@@ -60,6 +60,6 @@ fn a_server_that_falls_silent_on_reconnecting_clients_does_not_hold_the_run() {
     let began = Instant::now();
     let (outcome, kept) = drive_simply(&server, &LoadSpec { errors: patient(60.0), ..load(1, 1_000) });
     check_equations(&outcome, &kept);
-    assert_eq!(outcome.clients_lost, 1, "it was still away at the end");
+    assert_eq!(outcome.end.lost, 1, "it was still away at the end");
     assert!(began.elapsed() < Duration::from_secs(20), "its patience is a minute");
 }

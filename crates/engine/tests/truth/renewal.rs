@@ -86,12 +86,12 @@ fn a_connection_has_so_many_transactions_and_no_more() {
         let server = Server::friendly();
         let outcome = server.drive(&LoadSpec { mode, ..load(2, 40, 5) });
         assert_eq!((outcome.ending.clone(), outcome.measured.unwrap().ok), (RunEnding::Complete, 40));
-        assert_eq!((outcome.renewed, outcome.reconnects, outcome.clients_lost), (6, 0, 0));
+        assert_eq!((outcome.end.renewed, outcome.end.reconnects, outcome.end.lost), (6, 0, 0));
         assert_eq!(server.sent(), [1 + 5; 8], "four connections a client, the last one not renewed");
         assert!(outcome.errors.is_empty() && outcome.errors_elsewhere.is_empty(), "{outcome:?}");
     }
     let server = Server::friendly();
-    assert_eq!(server.drive(&load(1, 3, 1)).renewed, 2);
+    assert_eq!(server.drive(&load(1, 3, 1)).end.renewed, 2);
     assert_eq!(server.sent(), [2; 3]);
 }
 
@@ -108,7 +108,7 @@ fn failed_transactions_wear_a_connection_and_those_sent_again_do_not() {
     );
     let outcome = server.drive(&load(1, 9, 3));
     let counts = outcome.measured.unwrap();
-    assert_eq!((counts.ok, counts.failed, counts.retried, outcome.renewed), (8, 1, 1, 2));
+    assert_eq!((counts.ok, counts.failed, counts.retried, outcome.end.renewed), (8, 1, 1, 2));
     assert_eq!(server.sent(), [1 + 3, 1 + 3 + 1, 1 + 3]);
 }
 
@@ -116,7 +116,10 @@ fn failed_transactions_wear_a_connection_and_those_sent_again_do_not() {
 fn a_number_of_all_together_has_no_renewal_behind_its_last() {
     let server = Server::friendly();
     let outcome = server.drive(&LoadSpec { quota: Some(Quota::Together(20)), ..load(1, 0, 5) });
-    assert_eq!((outcome.ending.clone(), outcome.measured.unwrap().ok, outcome.renewed), (RunEnding::Complete, 20, 3));
+    assert_eq!(
+        (outcome.ending.clone(), outcome.measured.unwrap().ok, outcome.end.renewed),
+        (RunEnding::Complete, 20, 3)
+    );
     assert_eq!(server.sent(), [1 + 5; 4]);
 }
 
@@ -126,8 +129,8 @@ fn an_end_by_time_loses_no_client() {
         let server = Server::friendly();
         let measure = Duration::from_millis(400);
         let outcome = server.drive(&LoadSpec { quota: None, measure, mode, ..load(8, 0, 1) });
-        assert_eq!((outcome.ending.clone(), outcome.clients_lost), (RunEnding::Complete, 0));
-        assert!(outcome.renewed > 16 && outcome.reconnects == 0, "{outcome:?}");
+        assert_eq!((outcome.ending.clone(), outcome.end.lost), (RunEnding::Complete, 0));
+        assert!(outcome.end.renewed > 16 && outcome.end.reconnects == 0, "{outcome:?}");
         assert!(server.sent().iter().all(|sent| *sent <= 1 + 1));
     }
 }
@@ -139,7 +142,7 @@ fn a_renewal_that_is_refused_is_a_lost_connection() {
     let began = Instant::now();
     let outcome = server.drive(&load(1, 10, 5));
     assert_eq!((outcome.ending.clone(), outcome.measured.unwrap().ok), (RunEnding::AllClientsLost, 5));
-    assert_eq!((outcome.renewed, outcome.reconnects, outcome.clients_lost), (0, 0, 1));
+    assert_eq!((outcome.end.renewed, outcome.end.reconnects, outcome.end.lost), (0, 0, 1));
     assert_eq!((outcome.errors[0].code, outcome.errors[0].retried), (1040, 1), "{:?}", outcome.errors);
     assert!(began.elapsed() > Duration::from_secs(1), "it may have got room");
     assert!(server.sent().len() > 10, "{:?}", server.sent());
@@ -148,7 +151,7 @@ fn a_renewal_that_is_refused_is_a_lost_connection() {
     let errors = ErrorPolicy { reconnect_s: 5.0, ..ErrorPolicy::default() };
     let outcome = server.drive(&LoadSpec { errors, ..load(1, 15, 5) });
     assert_eq!((outcome.ending.clone(), outcome.measured.unwrap().ok), (RunEnding::Complete, 15));
-    assert_eq!((outcome.renewed, outcome.reconnects, outcome.clients_lost), (2, 0, 0), "there was room in time");
+    assert_eq!((outcome.end.renewed, outcome.end.reconnects, outcome.end.lost), (2, 0, 0), "there was room in time");
     assert!(outcome.errors.is_empty(), "{:?}", outcome.errors);
 
     // So is one whose setup fails.
@@ -158,7 +161,7 @@ fn a_renewal_that_is_refused_is_a_lost_connection() {
         move |connection, n| if connection > 0 && n == 0 { refused.clone() } else { Act::Ok },
     );
     let outcome = server.drive(&load(1, 10, 5));
-    assert_eq!((outcome.ending.clone(), outcome.clients_lost), (RunEnding::AllClientsLost, 1));
+    assert_eq!((outcome.ending.clone(), outcome.end.lost), (RunEnding::AllClientsLost, 1));
     let error = &outcome.errors[0];
     assert_eq!((error.class, error.code, error.retried), (ErrorClass::ConnectFailed, 1193, 1));
     assert!(error.first_message.ends_with("setup statement: SET AUTOCOMMIT=0"), "{error:?}");
@@ -181,7 +184,7 @@ fn a_server_that_is_full_gets_a_moment() {
         let server = Server::start(full, |_, _| Act::Ok);
         let outcome = server.drive(&LoadSpec { mode, ..load(4, 40, 5) });
         assert_eq!((outcome.ending.clone(), outcome.measured.unwrap().ok), (RunEnding::Complete, 40));
-        assert_eq!((outcome.renewed, outcome.reconnects, outcome.clients_lost), (4, 0, 0), "{outcome:?}");
+        assert_eq!((outcome.end.renewed, outcome.end.reconnects, outcome.end.lost), (4, 0, 0), "{outcome:?}");
         assert!(*refused.lock().unwrap() >= CLIENTS && outcome.errors.is_empty(), "{outcome:?}");
     }
 }
@@ -191,7 +194,7 @@ fn a_silent_server_does_not_hold_a_renewal() {
     let server = Server::start(|number| if number == 1 { Welcome::Silence } else { Welcome::Greet }, |_, _| Act::Ok);
     let began = Instant::now();
     let outcome = server.drive(&load(1, 10, 5));
-    assert_eq!((outcome.ending.clone(), outcome.clients_lost), (RunEnding::AllClientsLost, 1));
+    assert_eq!((outcome.ending.clone(), outcome.end.lost), (RunEnding::AllClientsLost, 1));
     assert!(outcome.errors[0].first_message.contains("no answer to the login"), "{:?}", outcome.errors);
     assert!((Duration::from_secs(4)..Duration::from_secs(15)).contains(&began.elapsed()));
 }
