@@ -2,7 +2,7 @@
 //! is not shown to be the cause.
 
 use serde::Serialize;
-use truetps_record::{Interval, Outage, Phase, ProbeSeries, ProbeSource};
+use truetps_record::{Interval, Phase, ProbeSeries, ProbeSource, TimeSpan};
 
 use crate::signs::{SignalChange, signs};
 use crate::stalls::Stall;
@@ -19,7 +19,7 @@ pub struct Coincident {
     /// Readings of the server within the stretch: without any, the activity of its sessions is unknown.
     pub readings: usize,
     /// The longest period in which the server did not answer the probe: all other readings were taken before and after.
-    pub outage: Option<Outage>,
+    pub outage: Option<TimeSpan>,
     /// The largest change first.
     pub waits: Vec<Wait>,
     pub signs: Vec<SignalChange>,
@@ -28,7 +28,7 @@ pub struct Coincident {
 /// The one thing that a headline names.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Telling<'a> {
-    Outage(Outage),
+    Outage(TimeSpan),
     Wait(&'a Wait),
 }
 
@@ -78,7 +78,7 @@ pub(crate) fn ordinary(intervals: &[Interval], stalls: &[Stall]) -> Vec<(f64, f6
 /// `outages`: all of the trial.
 pub(crate) fn coincident(
     probe: &ProbeSeries,
-    outages: &[Outage],
+    outages: &[TimeSpan],
     waits: Option<&Waits<'_>>,
     stretch: (f64, f64),
     ordinary: &[(f64, f64)],
@@ -93,10 +93,10 @@ pub(crate) fn coincident(
 }
 
 /// The longest outage between the answers around a stretch. `None` if the server never answered: it was not watched.
-fn outage(probe: &ProbeSeries, outages: &[Outage], (from_ms, to_ms): (f64, f64)) -> Option<Outage> {
+fn outage(probe: &ProbeSeries, outages: &[TimeSpan], (from_ms, to_ms): (f64, f64)) -> Option<TimeSpan> {
     let answers: Vec<f64> = probe.answers_ms(ProbeSource::Server).collect();
     let (before_ms, after_ms) = widened(&answers, from_ms, to_ms);
-    let is_beside = |one: &&Outage| one.from_ms < after_ms.max(to_ms) && one.to_ms > before_ms.min(from_ms);
+    let is_beside = |one: &&TimeSpan| one.from_ms < after_ms.max(to_ms) && one.to_ms > before_ms.min(from_ms);
     let longest = outages.iter().filter(is_beside).max_by(|a, b| a.length_ms().total_cmp(&b.length_ms()));
     longest.copied().filter(|_| !answers.is_empty())
 }
@@ -153,7 +153,7 @@ mod tests {
 
     /// Length of the outage beside a stretch.
     fn beside(series: &ProbeSeries, from_ms: f64, to_ms: f64) -> Option<f64> {
-        outage(series, &series.outages(&[]), (from_ms, to_ms)).map(Outage::length_ms)
+        outage(series, &series.outages(&[]), (from_ms, to_ms)).map(TimeSpan::length_ms)
     }
 
     #[test]
@@ -205,7 +205,7 @@ mod tests {
 
     #[test]
     fn a_headline_names_what_is_clear_and_nothing_else() {
-        let long = Some(Outage { from_ms: 0.0, to_ms: 12_200.0 });
+        let long = Some(TimeSpan { from_ms: 0.0, to_ms: 12_200.0 });
         let told = |readings, sessions, usual_sessions, outage| {
             let (name, class, source) = ("Commit".to_owned(), WaitClass::Commit, WaitSource::Sampled);
             let waits = vec![Wait { name, class, source, sessions, usual_sessions }];

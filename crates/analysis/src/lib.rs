@@ -56,7 +56,7 @@ pub use judge::{Judgement, Missing};
 pub use latency::{IntervalSteps, TrialLatency, nines_us, quantile_us, step_start_ns};
 pub use ledger::{Ledger, LedgerFigure, LedgerLine};
 pub use limited::{GeneratorLimited, generator_reason};
-pub use live::{LiveStall, LiveStalls, StallsSoFar};
+pub use live::{LiveStalls, StallsSoFar};
 pub use live_probe::{LiveProbe, LiveWait, ProbeNow};
 pub use loaded::{LoadedTrial, RecordedScript, UnreadFile};
 pub use max_rate::{BrokenRate, HeldRate, MaxRate, TriedRate};

@@ -6,32 +6,13 @@
 
 use std::collections::VecDeque;
 
-use truetps_record::{Interval, Phase, Suspension};
+use truetps_record::{Interval, Phase, Suspension, TimeSpan};
 
-use crate::stall_rule::{JudgedInterval, MERGE_MS, NEAR_MS, TimeSpan, judge_phase};
+use crate::stall_rule::{JudgedInterval, MERGE_MS, NEAR_MS, judge_phase};
 use crate::stalls::{Stalls, stalls_of};
 
 /// Stalls that are kept one by one; all are counted.
 const KEPT_MAX: usize = 200;
-
-/// One stall.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct LiveStall {
-    /// On the clock of [`Interval::start_ms`].
-    pub start_ms: f64,
-    /// Length so far, if the stall is not over.
-    pub length_ms: f64,
-}
-
-impl LiveStall {
-    fn of(span: TimeSpan) -> Self {
-        Self { start_ms: span.from_ms, length_ms: span.length_ms() }
-    }
-
-    fn span(self) -> TimeSpan {
-        TimeSpan { from_ms: self.start_ms, to_ms: self.start_ms + self.length_ms }
-    }
-}
 
 /// What is known after the last interval.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -70,28 +51,24 @@ pub struct LiveStalls {
     phase: Option<Phase>,
     /// The intervals of the trial.
     seen: Vec<JudgedInterval>,
+    /// The last ones of this phase, which are judged again: those that are not settled, and the neighbours of their steps.
+    recent: Vec<JudgedInterval>,
     /// Stalls of intervals that are kept no more.
-    earlier: StallTotals,
+    earlier: StallsSoFar,
     settled: SettledStalls,
     /// Stalls that the next intervals may change.
-    open: Vec<LiveStall>,
+    open: Vec<TimeSpan>,
     /// End of the last time in which the generator was suspended.
     suspended_until_ms: Option<f64>,
 }
 
-#[derive(Debug, Clone, Copy, Default)]
-struct StallTotals {
-    count: u32,
-    longest_ms: f64,
-    is_judged: bool,
-}
-
-impl StallTotals {
+impl StallsSoFar {
     fn and(self, whole: &Stalls) -> Self {
         Self {
             count: self.count + whole.stalls().count() as u32,
             longest_ms: whole.longest_ms.unwrap_or(0.0).max(self.longest_ms),
-            is_judged: whole.absent.is_none() || self.is_judged,
+            judged: whole.absent.is_none() || self.judged,
+            ..self
         }
     }
 }
@@ -101,21 +78,19 @@ impl StallTotals {
 struct SettledStalls {
     /// All stalls that begin before are here.
     until_ms: f64,
-    /// The first of the intervals that are judged again: those after `until_ms`, and the neighbours of their steps.
-    from: usize,
     /// The last ones.
-    kept: VecDeque<LiveStall>,
-    totals: StallTotals,
+    kept: VecDeque<TimeSpan>,
+    totals: StallsSoFar,
 }
 
 impl SettledStalls {
-    fn add(&mut self, stall: LiveStall) {
+    fn add(&mut self, stall: TimeSpan) {
         if self.kept.len() == KEPT_MAX {
             self.kept.pop_front();
         }
         self.kept.push_back(stall);
         self.totals.count += 1;
-        self.totals.longest_ms = self.totals.longest_ms.max(stall.length_ms);
+        self.totals.longest_ms = self.totals.longest_ms.max(stall.length_ms());
     }
 }
 
@@ -132,54 +107,62 @@ impl LiveStalls {
         if self.phase != Some(interval.phase) {
             self.phase = Some(interval.phase);
             self.open.clear();
-            self.settled = SettledStalls { until_ms: span.from_ms, from: self.seen.len(), ..SettledStalls::default() };
+            self.recent.clear();
+            self.settled = SettledStalls { until_ms: span.from_ms, ..SettledStalls::default() };
         }
         self.seen.push(JudgedInterval::of(interval));
+        self.recent.extend(self.seen.last().cloned());
         if interval.phase == Phase::Drain {
             return StallsSoFar::default();
         }
         if self.suspended_until_ms.is_some_and(|until_ms| span.from_ms < until_ms) {
-            self.settle(span.to_ms, self.seen.len());
+            self.recent.clear();
+            self.settle(span.to_ms);
             return self.so_far(None);
         }
-        let judged = judge_phase(&self.seen[self.settled.from..], interval.phase);
+        let judged = judge_phase(&self.recent, interval.phase);
         // While nothing has ended at all, there is no level: transactions may take that long.
         let stalls = judged.level.and(judged.stalls.ok());
-        self.settled.totals.is_judged |= stalls.is_some();
+        self.settled.totals.judged |= stalls.is_some();
         let until_ms = self.settled.until_ms;
-        let stalls = stalls.unwrap_or_default().into_iter().filter(|stall| stall.from_ms >= until_ms);
-        self.open = stalls.map(LiveStall::of).collect();
+        self.open = stalls.unwrap_or_default();
+        self.open.retain(|stall| stall.from_ms >= until_ms);
         self.settle_old();
         self.so_far(Some(span))
     }
 
     /// A run of days is judged in parts, which end where no stall goes on.
     fn make_room(&mut self, now_ms: f64) {
-        let goes_on = self.open.last().is_some_and(|stall| stall.span().to_ms + MERGE_MS >= now_ms);
+        let goes_on = self.open.last().is_some_and(|stall| stall.to_ms + MERGE_MS >= now_ms);
         let seen = self.seen.len();
         if seen >= self.limits.seen_max && !goes_on || seen >= 2 * self.limits.seen_max {
             self.earlier = self.earlier.and(&stalls_of(&self.seen));
             self.seen.clear();
-            self.settle(now_ms, 0);
+            self.recent.clear();
+            self.settle(now_ms);
         }
     }
 
     fn settle_old(&mut self) {
-        if self.seen.len() - self.settled.from <= self.limits.open_max {
+        if self.recent.len() <= self.limits.open_max {
             return;
         }
-        let until_ms = self.seen[self.seen.len() - self.limits.open_max / 2].start_ms;
+        let middle = self.recent.len() - self.limits.open_max / 2;
+        let until_ms = self.recent[middle].start_ms;
         let until = TimeSpan { from_ms: until_ms, to_ms: until_ms };
-        // A stall is settled as a whole.
-        if !self.open.iter().any(|stall| stall.span().touches(&until, MERGE_MS)) {
-            let from = self.seen.partition_point(|interval| interval.start_ms < until_ms - NEAR_MS);
-            self.settle(until_ms, from.max(self.settled.from));
+        let around = TimeSpan { from_ms: until_ms - NEAR_MS, to_ms: until_ms + NEAR_MS };
+        // A stall is settled as a whole. The middle of a long one is judged no more: it has nothing new.
+        if !self.open.iter().any(|stall| stall.touches(until, MERGE_MS)) {
+            self.settle(until_ms);
+            self.recent.drain(..self.recent.partition_point(|interval| interval.start_ms < until_ms - NEAR_MS));
+        } else if self.open.iter().any(|stall| stall.shared(around) == around) {
+            self.recent.remove(middle);
         }
     }
 
-    fn settle(&mut self, until_ms: f64, from: usize) {
-        (self.settled.until_ms, self.settled.from) = (until_ms, from);
-        let (old, open): (Vec<_>, _) = self.open.iter().copied().partition(|stall| stall.start_ms < until_ms);
+    fn settle(&mut self, until_ms: f64) {
+        self.settled.until_ms = until_ms;
+        let (old, open): (Vec<_>, _) = self.open.iter().copied().partition(|stall| stall.from_ms < until_ms);
         self.open = open;
         for stall in old {
             self.settled.add(stall);
@@ -188,18 +171,17 @@ impl LiveStalls {
 
     /// `interval`: the last one, if it was judged.
     fn so_far(&self, interval: Option<TimeSpan>) -> StallsSoFar {
-        let StallTotals { count, longest_ms, is_judged } = self.settled.totals;
-        let within = |interval: TimeSpan| {
-            self.open.iter().fold(0.0, |sum, stall| sum + stall.span().shared(interval).length_ms())
-        };
+        let settled = self.settled.totals;
+        let within =
+            |interval: TimeSpan| self.open.iter().fold(0.0, |sum, stall| sum + stall.shared(interval).length_ms());
         let last = self.open.last().copied().zip(interval);
-        let goes_on = last.filter(|(stall, interval)| stall.span().to_ms > interval.to_ms - 1.0);
+        let goes_on = last.filter(|(stall, interval)| stall.to_ms > interval.to_ms - 1.0);
         StallsSoFar {
             stalled_ms: interval.map_or(0.0, within),
-            going_on_ms: goes_on.map(|(stall, _)| stall.length_ms),
-            count: count + self.open.len() as u32,
-            longest_ms: self.open.iter().fold(longest_ms, |longest, stall| longest.max(stall.length_ms)),
-            judged: is_judged,
+            going_on_ms: goes_on.map(|(stall, _)| stall.length_ms()),
+            count: settled.count + self.open.len() as u32,
+            longest_ms: self.open.iter().fold(settled.longest_ms, |longest, stall| longest.max(stall.length_ms())),
+            judged: settled.judged,
         }
     }
 
@@ -208,12 +190,11 @@ impl LiveStalls {
         if self.suspended_until_ms.is_some() {
             return StallsSoFar::default();
         }
-        let StallTotals { count, longest_ms, is_judged } = self.earlier.and(&stalls_of(&self.seen));
-        StallsSoFar { count, longest_ms, judged: is_judged, ..StallsSoFar::default() }
+        self.earlier.and(&stalls_of(&self.seen))
     }
 
     /// Stalls of this phase in order of time, with one that goes on; of those before the last minutes, the last 200.
-    pub fn stalls(&self) -> impl Iterator<Item = LiveStall> {
+    pub fn stalls(&self) -> impl Iterator<Item = TimeSpan> {
         self.settled.kept.iter().chain(&self.open).copied()
     }
 }
@@ -246,7 +227,7 @@ mod tests {
     }
 
     fn live(stalls: &LiveStalls) -> Vec<(f64, f64)> {
-        stalls.stalls().map(|stall| (stall.start_ms, stall.length_ms)).collect()
+        stalls.stalls().map(|stall| (stall.from_ms, stall.length_ms())).collect()
     }
 
     /// What a report has of a run with these intervals.
@@ -299,7 +280,7 @@ mod tests {
         let mut online = LiveStalls { limits, ..LiveStalls::default() };
         for interval in list.iter().filter(|one| one.phase == Phase::Measure) {
             online.interval(interval);
-            assert!(online.seen.len() - online.settled.from <= 70);
+            assert!(online.recent.len() <= 70);
         }
         assert_eq!((live(&online), online.settled.kept.len() > 30), (reported(&list), true));
     }
@@ -386,6 +367,20 @@ mod tests {
         }
         let total = stalls.in_the_end();
         assert_eq!((total.count, total.longest_ms, total.judged), (9, 2000.0, true));
+    }
+
+    #[test]
+    fn a_long_standstill_is_judged_in_bounded_time() {
+        let mut stalls = LiveStalls::default();
+        let buckets = [steady(100, 60), steady(0, 7200), steady(100, 400)].concat();
+        for (second, chunk) in buckets.chunks(10).enumerate() {
+            let so_far = stalls.interval(&interval(Phase::Measure, second as f64 * 1e3, chunk));
+            // Near the end of a stall nothing is left out.
+            assert!(stalls.recent.len() <= 260, "second {second}");
+            assert_eq!(so_far.count, u32::from(second >= 60), "second {second}");
+        }
+        assert_eq!(live(&stalls), [(60_000.0, 7_200_000.0)]);
+        assert_eq!(live(&stalls), reported(&of_buckets(&buckets)));
     }
 
     #[test]

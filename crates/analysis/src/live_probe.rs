@@ -1,7 +1,7 @@
 //! The last readings of server and host, during a run.
 
 use truetps_record::{
-    Family, Outage, ProbeDecoder, ProbeHeader, ProbeSample, ProbeSource, Responsiveness, SignalKind, Suspension,
+    Family, ProbeDecoder, ProbeHeader, ProbeSample, ProbeSource, Responsiveness, SignalKind, Suspension, TimeSpan,
 };
 
 use crate::redo::RedoAge;
@@ -27,7 +27,7 @@ pub struct LiveWait {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ProbeNow {
     /// The server does not answer the probe.
-    pub outage: Option<Outage>,
+    pub outage: Option<TimeSpan>,
     /// Age of the checkpoint as a share of what the redo log has room for, 0 to 1.
     pub redo_share: Option<f64>,
     /// States in which sessions wait, most sessions first; eight at most. `None`: not read.
@@ -181,7 +181,7 @@ mod tests {
             &[(0.0, &[("status.Innodb_checkpoint_age", 61.0), ("status.Innodb_checkpoint_max_age", 100.0)])],
         );
         assert_eq!(probe.now(900.0).redo_share, Some(0.61));
-        let outage = Some(Outage { from_ms: 1000.0, to_ms: 9000.0 });
+        let outage = Some(TimeSpan { from_ms: 1000.0, to_ms: 9000.0 });
         assert_eq!(probe.now(9000.0), ProbeNow { outage, ..ProbeNow::default() });
     }
 
@@ -226,10 +226,10 @@ mod tests {
     #[test]
     fn an_outage_lasts_until_the_server_answers() {
         let mut probe = probe(ProbeSource::Server, &[(0.0, &[]), (1000.0, &[])]);
-        assert_eq!((probe.now(2400.0).outage, probe.now(3000.0).outage.map(Outage::length_ms)), (None, Some(1000.0)));
+        assert_eq!((probe.now(2400.0).outage, probe.now(3000.0).outage.map(TimeSpan::length_ms)), (None, Some(1000.0)));
         probe.suspended(Suspension { start_ms: 2000.0, length_ms: 900.0 });
         assert_eq!(probe.now(3000.0).outage, None, "it was not asked");
-        assert_eq!(probe.now(4000.0).outage.map(Outage::length_ms), Some(1100.0));
+        assert_eq!(probe.now(4000.0).outage.map(TimeSpan::length_ms), Some(1100.0));
         probe.sample(&header(Family::Mysql), &sample(ProbeSource::Server, 4100.0, &[]));
         assert_eq!(probe.now(4200.0).outage, None);
         // Only the host is watched.

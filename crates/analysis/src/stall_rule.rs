@@ -1,7 +1,7 @@
 //! The definition of a stall, during a run and afterwards: [`judge_phase`] judges the intervals of a phase that ends with
 //! the last of them. After a run these are all intervals; during a run, the intervals so far.
 
-use truetps_record::{BUCKET_MS, Interval, Phase, TransactionGap};
+use truetps_record::{BUCKET_MS, Interval, Phase, TimeSpan, TransactionGap};
 
 use crate::absence::{Absent, TooFewOf};
 use crate::order_stats::median;
@@ -107,29 +107,6 @@ pub(crate) fn judge_phase(intervals: &[JudgedInterval], phase: Phase) -> JudgedP
         judged.stalls.iter_mut().for_each(|stalls| stalls.retain(|stall| stall.from_ms > from_ms));
     }
     judged
-}
-
-/// A stretch of time.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct TimeSpan {
-    pub(crate) from_ms: f64,
-    pub(crate) to_ms: f64,
-}
-
-impl TimeSpan {
-    pub(crate) fn length_ms(&self) -> f64 {
-        self.to_ms - self.from_ms
-    }
-
-    /// What both have; without length where that is nothing.
-    pub(crate) fn shared(&self, other: Self) -> Self {
-        let from_ms = self.from_ms.max(other.from_ms);
-        Self { from_ms, to_ms: self.to_ms.min(other.to_ms).max(from_ms) }
-    }
-
-    pub(crate) fn touches(&self, other: &Self, within_ms: f64) -> bool {
-        self.from_ms <= other.to_ms + within_ms && other.from_ms <= self.to_ms + within_ms
-    }
 }
 
 /// Transactions of a stretch.
@@ -306,7 +283,7 @@ pub(crate) fn merge(mut spans: Vec<TimeSpan>) -> Vec<TimeSpan> {
     let mut merged: Vec<TimeSpan> = Vec::new();
     for span in spans {
         match merged.last_mut() {
-            Some(last) if last.touches(&span, MERGE_MS) => last.to_ms = last.to_ms.max(span.to_ms),
+            Some(last) if last.touches(span, MERGE_MS) => last.to_ms = last.to_ms.max(span.to_ms),
             _ => merged.push(span),
         }
     }

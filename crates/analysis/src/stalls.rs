@@ -1,13 +1,13 @@
 //! Where throughput broke down: stalls and dips, from the steps of 100 ms that an average hides.
 
 use serde::Serialize;
-use truetps_record::{Interval, Phase};
+use truetps_record::{Interval, Phase, TimeSpan};
 
 use crate::absence::Absent;
 use crate::coincident::Coincident;
 use crate::order_stats::{largest, median};
 use crate::stall_rule::{
-    JudgedInterval, JudgedPhase, MERGE_MS, ThroughputStep, TimeSpan, UsualThroughput, judge_phase, merge, usual_of,
+    JudgedInterval, JudgedPhase, MERGE_MS, ThroughputStep, UsualThroughput, judge_phase, merge, usual_of,
 };
 
 /// A dip has less than this share of its baseline, and less than chance explains, in the mean of so many steps.
@@ -82,7 +82,7 @@ pub(crate) fn stalls(intervals: &[Interval]) -> Stalls {
 /// The same, for the data kept during a run.
 pub(crate) fn stalls_of(intervals: &[JudgedInterval]) -> Stalls {
     let judged = judge_phase(intervals, Phase::Measure);
-    let max_gap_ms = largest(judged.gaps.iter().map(TimeSpan::length_ms));
+    let max_gap_ms = largest(judged.gaps.iter().map(|gap| gap.length_ms()));
     let found = Stalls { watched_ms: judged.length_ms, max_gap_ms, ..Stalls::default() };
     let list = match list(&judged, intervals) {
         Ok(list) => list,
@@ -135,7 +135,7 @@ fn dips(level: &UsualThroughput, stalled: &[TimeSpan]) -> Vec<TimeSpan> {
     let scatter = MAD_TO_SIGMA * median(ratios.iter().map(|ratio| (ratio - middle).abs())).unwrap_or(0.0);
     let share = DIP_SHARE.min(1.0 - DIP_SIGMAS * scatter);
     let mut dips = merge(level.runs(DIP_STEPS, ratios.iter().map(|ratio| *ratio < share)));
-    dips.retain(|dip| !stalled.iter().any(|stall| stall.touches(dip, MERGE_MS)));
+    dips.retain(|dip| !stalled.iter().any(|stall| stall.touches(*dip, MERGE_MS)));
     dips
 }
 

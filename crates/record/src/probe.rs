@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Family, Flavour, ProbeDecoder, SCHEMA_VERSION, Signal, SignalKind, SignalRegistry};
+use crate::{Family, Flavour, ProbeDecoder, SCHEMA_VERSION, Signal, SignalKind, SignalRegistry, TimeSpan};
 
 /// First line of `probe.jsonl`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -103,13 +103,6 @@ pub struct ProbePoint {
     pub value: f64,
 }
 
-/// When a source was read; an answer may be late.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct ReadingTime {
-    pub(crate) began_ms: f64,
-    pub(crate) ended_ms: f64,
-}
-
 /// All points of one value.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SignalSeries {
@@ -129,8 +122,8 @@ pub struct ProbeSeries {
     pub absent: Vec<AbsentSignal>,
     /// When the points of a source were read.
     times: BTreeMap<ProbeSource, Vec<f64>>,
-    /// All readings of a source, late ones included.
-    readings: BTreeMap<ProbeSource, Vec<ReadingTime>>,
+    /// All readings of a source, from question to answer, late ones included.
+    readings: BTreeMap<ProbeSource, Vec<TimeSpan>>,
     values: BTreeMap<String, SignalSeries>,
     /// Readings at which the server's counters had fallen.
     resets_ms: Vec<f64>,
@@ -193,7 +186,7 @@ impl ProbeSeries {
         };
         let mut decoder = ProbeDecoder::new(header);
         for sample in samples {
-            let reading = ReadingTime { began_ms: sample.began_ms(), ended_ms: sample.ended_ms() };
+            let reading = TimeSpan { from_ms: sample.began_ms(), to_ms: sample.ended_ms() };
             series.readings.entry(sample.source).or_default().push(reading);
             if decoder.decode(&sample) {
                 series.add_points(sample.source, sample.at_ms, &decoder);
@@ -228,10 +221,10 @@ impl ProbeSeries {
 
     /// When a source answered, late answers included.
     pub fn answers_ms(&self, source: ProbeSource) -> impl Iterator<Item = f64> {
-        self.readings(source).iter().map(|reading| reading.ended_ms)
+        self.readings(source).iter().map(|reading| reading.to_ms)
     }
 
-    pub(crate) fn readings(&self, source: ProbeSource) -> &[ReadingTime] {
+    pub(crate) fn readings(&self, source: ProbeSource) -> &[TimeSpan] {
         self.readings.get(&source).map_or(&[], Vec::as_slice)
     }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    AbsentSignal, Outage, ProbePoint, ProbeSeries, ProbeSource, SCHEMA_VERSION, ServerFacts, SignalSeries, Suspension,
+    AbsentSignal, ProbePoint, ProbeSeries, ProbeSource, SCHEMA_VERSION, ServerFacts, SignalSeries, Suspension, TimeSpan,
 };
 
 /// `probe.json`: which server was probed, and when.
@@ -40,7 +40,7 @@ pub struct ProbeSummary {
     /// Samples of the server; 0 if it could not be queried. Late samples, whose time is unknown, are not counted.
     pub samples: usize,
     /// When the server did not answer, in order.
-    pub silences: Vec<Outage>,
+    pub silences: Vec<TimeSpan>,
     /// Their total length.
     pub no_answer_ms: f64,
     /// Whether it answered when the probe ended.

@@ -1,29 +1,12 @@
 //! Whether a watched server answers, decided from the times of its readings: [`Responsiveness`] while it is watched, and
 //! on its record. Both find the same outages.
 
-use serde::Serialize;
-
 use crate::probe::SLOW_MS;
-use crate::{ProbeSeries, ProbeSource, Suspension};
+use crate::{ProbeSeries, ProbeSource, Suspension, TimeSpan};
 
-/// A period in which the server did not answer, on the clock of [`ProbeSample::at_ms`](crate::ProbeSample::at_ms).
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Outage {
-    /// When the unanswered query was due.
-    pub from_ms: f64,
-    /// When an answer came, or the probe ended.
-    pub to_ms: f64,
-}
-
-impl Outage {
-    pub fn length_ms(self) -> f64 {
-        self.to_ms - self.from_ms
-    }
-
-    /// `None` if it is short enough for a busy server.
-    fn if_long(self) -> Option<Self> {
-        (self.length_ms() > SLOW_MS).then_some(self)
-    }
+/// `None` if it is short enough for a busy server.
+fn outage(from_ms: f64, to_ms: f64) -> Option<TimeSpan> {
+    Some(TimeSpan { from_ms, to_ms }).filter(|outage| outage.length_ms() > SLOW_MS)
 }
 
 /// Follows the readings of one server.
@@ -44,16 +27,16 @@ impl Responsiveness {
         Self { interval_ms: interval_ms.max(1.0), due_ms: 0.0, not_asked_ms: f64::NEG_INFINITY }
     }
 
-    /// A reading was answered. Returns the outage that it has ended, if any.
-    pub fn answered(&mut self, began_ms: f64, to_ms: f64) -> Option<Outage> {
+    /// A reading was answered. Returns the outage that it has ended, if any: from when the unanswered query was due.
+    pub fn answered(&mut self, began_ms: f64, to_ms: f64) -> Option<TimeSpan> {
         let from_ms = self.due_ms.min(began_ms).max(self.not_asked_ms.min(to_ms));
         self.due_ms = ((to_ms / self.interval_ms).floor() + 1.0) * self.interval_ms;
-        Outage { from_ms, to_ms }.if_long()
+        outage(from_ms, to_ms)
     }
 
     /// The outage that is under way at this time.
-    pub fn outage_at(&self, now_ms: f64) -> Option<Outage> {
-        Outage { from_ms: self.due_ms.max(self.not_asked_ms), to_ms: now_ms }.if_long()
+    pub fn outage_at(&self, now_ms: f64) -> Option<TimeSpan> {
+        outage(self.due_ms.max(self.not_asked_ms), now_ms)
     }
 
     /// The probe did not run until now, so the missing answers say nothing about the server.
@@ -66,29 +49,29 @@ impl ProbeSeries {
     /// From the zero of the clock (or the first reading, if that was sooner) to the end of the last reading.
     pub fn length_ms(&self) -> f64 {
         let all = || self.readings(ProbeSource::Server).iter().chain(self.readings(ProbeSource::Host));
-        let first = all().map(|one| f64::midpoint(one.began_ms, one.ended_ms)).fold(0.0, f64::min);
+        let first = all().map(|one| f64::midpoint(one.from_ms, one.to_ms)).fold(0.0, f64::min);
         self.end_ms() - first
     }
 
     /// When the last reading ended.
     fn end_ms(&self) -> f64 {
         let all = self.readings(ProbeSource::Server).iter().chain(self.readings(ProbeSource::Host));
-        all.map(|one| one.ended_ms).fold(0.0, f64::max)
+        all.map(|one| one.to_ms).fold(0.0, f64::max)
     }
 
     /// When the server did not answer. Its state during a suspension of truetps is unknown. If an older truetps has not
     /// recorded suspensions, they are derived from the host's readings, which are always possible: the host was not
     /// read for longer than a busy host explains.
-    pub fn outages(&self, suspensions: &[Suspension]) -> Vec<Outage> {
+    pub fn outages(&self, suspensions: &[Suspension]) -> Vec<TimeSpan> {
         let mut answers = Responsiveness::new(self.interval_ms);
         let mut outages = Vec::new();
         let mut pauses = self.pauses(suspensions).into_iter().peekable();
         for reading in self.readings(ProbeSource::Server) {
-            while let Some((from, to)) = pauses.next_if(|(from, _)| *from < reading.ended_ms) {
+            while let Some((from, to)) = pauses.next_if(|(from, _)| *from < reading.to_ms) {
                 outages.extend(answers.outage_at(from));
                 answers.not_asked_until(to);
             }
-            outages.extend(answers.answered(reading.began_ms, reading.ended_ms));
+            outages.extend(answers.answered(reading.from_ms, reading.to_ms));
         }
         for (from, to) in pauses {
             outages.extend(answers.outage_at(from));
@@ -101,7 +84,7 @@ impl ProbeSeries {
     /// Begin and end of each period without queries, in order.
     fn pauses(&self, suspensions: &[Suspension]) -> Vec<(f64, f64)> {
         let host = self.readings(ProbeSource::Host).windows(2);
-        let unread = host.map(|pair| (pair[0].ended_ms, pair[1].began_ms));
+        let unread = host.map(|pair| (pair[0].to_ms, pair[1].from_ms));
         let unread = unread.filter(|(from, to)| to - from > self.interval_ms + SLOW_MS);
         let mut pauses: Vec<_> = suspensions.iter().map(|one| (one.start_ms, one.end_ms())).chain(unread).collect();
         pauses.sort_by(|one, other| one.0.total_cmp(&other.0));
@@ -112,14 +95,14 @@ impl ProbeSeries {
     pub(crate) fn answers_at_end(&self, suspensions: &[Suspension], was_asked: bool) -> bool {
         let end_ms = self.end_ms();
         let server = self.readings(ProbeSource::Server).last();
-        let server_ended_ms = server.map_or(f64::NEG_INFINITY, |reading| reading.ended_ms);
+        let server_ended_ms = server.map_or(f64::NEG_INFINITY, |reading| reading.to_ms);
         if self.outages(suspensions).last().is_some_and(|last| last.to_ms >= end_ms && server_ended_ms < end_ms) {
             return false;
         }
         let Some(host) = self.readings(ProbeSource::Host).last().filter(|_| was_asked) else { return true };
         // Both are read at the end, and one may be read a little later than the other.
         let slack_ms = (self.interval_ms / 2.0).max(100.0);
-        server_ended_ms >= host.began_ms - slack_ms
+        server_ended_ms >= host.from_ms - slack_ms
     }
 }
 
@@ -152,7 +135,7 @@ mod tests {
         series(1000.0, server, host)
     }
 
-    fn spans(outages: &[Outage]) -> Vec<(f64, f64)> {
+    fn spans(outages: &[TimeSpan]) -> Vec<(f64, f64)> {
         outages.iter().map(|one| (one.from_ms, one.to_ms)).collect()
     }
 
@@ -212,7 +195,7 @@ mod tests {
         let mut answers = Responsiveness::new(1000.0);
         assert_eq!(answers.answered(0.0, 10.0), None);
         assert_eq!(answers.outage_at(1400.0), None);
-        assert_eq!(answers.outage_at(3000.0), Some(Outage { from_ms: 1000.0, to_ms: 3000.0 }));
+        assert_eq!(answers.outage_at(3000.0), Some(TimeSpan { from_ms: 1000.0, to_ms: 3000.0 }));
         answers.not_asked_until(2900.0);
         assert_eq!((answers.outage_at(3000.0), answers.answered(2995.0, 3005.0)), (None, None));
     }

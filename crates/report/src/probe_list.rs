@@ -148,7 +148,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use truetps_analysis::{TopWait, WaitClass, WaitSource};
-    use truetps_record::{AbsentSignal, CounterSummary, GaugeSummary, Outage, ProbeRun, ServerFacts};
+    use truetps_record::{AbsentSignal, CounterSummary, GaugeSummary, ProbeRun, ServerFacts, TimeSpan};
 
     use super::*;
 
@@ -168,7 +168,7 @@ mod tests {
             },
             length_ms: 20_000.0,
             samples: 3,
-            silences: vec![Outage { from_ms: 2000.0, to_ms: 3500.0 }, Outage { from_ms: 6000.0, to_ms: 20_000.0 }],
+            silences: vec![TimeSpan { from_ms: 2000.0, to_ms: 3500.0 }, TimeSpan { from_ms: 6000.0, to_ms: 20_000.0 }],
             no_answer_ms: 15_500.0,
             answers_at_end: false,
             resets_ms: vec![3500.0],

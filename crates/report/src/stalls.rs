@@ -241,7 +241,7 @@ fn cells_table(input: &ReportInput<'_>) -> DocumentTable {
 #[cfg(test)]
 mod tests {
     use truetps_analysis::WaitSource;
-    use truetps_record::Outage;
+    use truetps_record::TimeSpan;
 
     use super::*;
 
@@ -262,8 +262,8 @@ mod tests {
         SignalChange { name, unit, value, usual: Some(usual) }
     }
 
-    fn outage(seconds: f64) -> Outage {
-        Outage { from_ms: 1000.0, to_ms: 1000.0 + seconds * 1e3 }
+    fn outage(seconds: f64) -> TimeSpan {
+        TimeSpan { from_ms: 1000.0, to_ms: 1000.0 + seconds * 1e3 }
     }
 
     #[test]

@@ -2,8 +2,7 @@
 
 use ratatui::layout::Rect;
 use ratatui::widgets::{Sparkline, SparklineBar, Widget};
-use truetps_analysis::LiveStall;
-use truetps_record::{BUCKET_MS, Phase};
+use truetps_record::{BUCKET_MS, Phase, TimeSpan};
 use truetps_report::format;
 
 use crate::ui::look::{FAINT, PLAIN, Pen, STRONG};
@@ -67,10 +66,8 @@ fn join(steps: &[ChartStep], joined: usize) -> Vec<ChartStep> {
         .collect()
 }
 
-fn is_stalled(step: &ChartStep, stalls: &[LiveStall]) -> bool {
-    stalls
-        .iter()
-        .any(|stall| stall.start_ms < step.end_ms() - 1.0 && stall.start_ms + stall.length_ms > step.start_ms + 1.0)
+fn is_stalled(step: &ChartStep, stalls: &[TimeSpan]) -> bool {
+    stalls.iter().any(|stall| stall.from_ms < step.end_ms() - 1.0 && stall.to_ms > step.start_ms + 1.0)
 }
 
 /// A number that is easily read, and not below this one: 1, 2, 3, 5 or 8 with zeros.
@@ -120,7 +117,7 @@ pub(crate) fn throughput(pen: &mut Pen<'_>, area: Rect, running: &Running, zoom:
     }
 }
 
-fn time_row(pen: &mut Pen<'_>, area: Rect, steps: &[ChartStep], stalls: &[LiveStall]) {
+fn time_row(pen: &mut Pen<'_>, area: Rect, steps: &[ChartStep], stalls: &[TimeSpan]) {
     let (Some(first), Some(last)) = (steps.first(), steps.last()) else { return };
     let mut x = pen.text(area, 0, 0, &format!("{:.0} s", first.start_ms / 1e3), FAINT);
     let is_start = |step: &ChartStep| step.phase == Phase::Measure && step.start_ms > first.start_ms;

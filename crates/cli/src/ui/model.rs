@@ -3,9 +3,9 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use truetps_analysis::{LiveStall, ProbeNow, StallsSoFar};
+use truetps_analysis::{ProbeNow, StallsSoFar};
 use truetps_lab::ExperimentEvent;
-use truetps_record::{BUCKET_MS, Interval, Phase, Trial, TrialRole};
+use truetps_record::{BUCKET_MS, Interval, Phase, TimeSpan, Trial, TrialRole};
 use truetps_recording::{TrialEvent, TrialPlace};
 use truetps_report::format;
 
@@ -60,7 +60,7 @@ pub(crate) struct Running {
     pub(crate) so_far: StallsSoFar,
     /// Of the last measure phase.
     pub(crate) measured: StallsSoFar,
-    pub(crate) stalls: Vec<LiveStall>,
+    pub(crate) stalls: Vec<TimeSpan>,
     pub(crate) failed: u64,
     pub(crate) probe: ProbeNow,
     pub(crate) buckets: VecDeque<ChartStep>,

@@ -131,14 +131,13 @@ pub(crate) fn stalls(pen: &mut Pen<'_>, area: Rect, running: &Running) {
         return;
     }
     let style = pen.palette.stall();
-    let longest = running.stalls.iter().map(|stall| stall.length_ms).fold(0.0, f64::max);
+    let longest = running.stalls.iter().map(|stall| stall.length_ms()).fold(0.0, f64::max);
     let head = format!("{}, longest {}", running.stalls.len(), format::duration_us(longest * 1e3));
     pen.text(area, 0, 0, &head, style);
     for (row, stall) in running.stalls.iter().rev().enumerate() {
         let goes_on = row == 0 && so_far.going_on_ms.is_some();
-        let length = format::duration_us(stall.length_ms * 1e3);
-        let text =
-            format!("at {:>7.1} s {:>8}{}", stall.start_ms / 1e3, length, if goes_on { "  goes on" } else { "" });
+        let length = format::duration_us(stall.length_ms() * 1e3);
+        let text = format!("at {:>7.1} s {:>8}{}", stall.from_ms / 1e3, length, if goes_on { "  goes on" } else { "" });
         let style = if goes_on { style } else { PLAIN };
         pen.text(area, 0, row as u16 + 1, &text, style);
     }
