@@ -27,20 +27,22 @@ pub enum WaitClass {
 }
 
 impl WaitClass {
-    /// As the glossary writes it.
+    /// Each with its name, as the glossary writes it.
+    pub const NAMES: [(Self, &str); Self::Other as usize + 1] = [
+        (Self::RedoFlush, "redo flush"),
+        (Self::BinlogSync, "binlog sync"),
+        (Self::Commit, "commit"),
+        (Self::RowLock, "row lock"),
+        (Self::PageFlush, "page flush"),
+        (Self::Checkpoint, "checkpoint"),
+        (Self::BufferPool, "buffer pool"),
+        (Self::Latch, "latch"),
+        (Self::Network, "network"),
+        (Self::Other, "other"),
+    ];
+
     pub fn name(self) -> &'static str {
-        match self {
-            Self::RedoFlush => "redo flush",
-            Self::BinlogSync => "binlog sync",
-            Self::Commit => "commit",
-            Self::RowLock => "row lock",
-            Self::PageFlush => "page flush",
-            Self::Checkpoint => "checkpoint",
-            Self::BufferPool => "buffer pool",
-            Self::Latch => "latch",
-            Self::Network => "network",
-            Self::Other => "other",
-        }
+        Self::NAMES[self as usize].1
     }
 }
 
@@ -149,6 +151,11 @@ fn first_that_fits(parts: &NameParts, name: &str) -> Option<WaitClass> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_are_in_the_order_of_the_classes() {
+        assert!(WaitClass::NAMES.iter().enumerate().all(|(n, (class, _))| *class as usize == n));
+    }
 
     #[test]
     fn events_of_performance_schema() {

@@ -1,4 +1,4 @@
-//! The schemas and the reference have all figures of the table, and no others.
+//! The schemas and the reference have all figures of the table and all wait classes, and no others.
 //!
 //! With `UPDATE_REFERENCE=1` these tests write what they would check.
 
@@ -8,7 +8,7 @@ use std::path::Path;
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use truetps_analysis::{Better, Figure, FigureGroup, FigurePlace, FigureUnit, OverTrials};
+use truetps_analysis::{Better, Figure, FigureGroup, FigurePlace, FigureUnit, OverTrials, WaitClass};
 
 use crate::csv;
 use crate::fixture::Fixture;
@@ -96,6 +96,7 @@ fn keys(figures: impl Iterator<Item = Figure>) -> Value {
 fn schema(text: &str, change: impl Fn(&mut Ordered)) -> String {
     let mut schema = serde_json::from_str(text).unwrap();
     change(&mut schema);
+    insert_wait_classes(&mut schema);
     let defs = schema.at(&["$defs"]);
     insert_figures(defs.at(&["cell_detail"]), Of::Cell, |figure| figure.group() == FigureGroup::Stalls);
     defs.at(&["ledger", "properties", "lines", "items", "properties", "key"]).insert("enum", keys(Figure::costs()));
@@ -133,8 +134,36 @@ fn the_schema_of_a_list_of_stalls_has_all_figures() {
         let mut schema = serde_json::from_str(text).unwrap();
         let stalls = Ordered::at(&mut schema, &["$defs", "stalls"]);
         insert_figures(stalls, Of::Trial, |figure| figure.group() == FigureGroup::Stalls);
+        insert_wait_classes(&mut schema);
         serde_json::to_string_pretty(&schema).unwrap() + "\n"
     });
+}
+
+/// Sets the list of wait classes wherever a schema has one.
+fn insert_wait_classes(value: &mut Ordered) {
+    match value {
+        Ordered::Object(object) => {
+            for (name, inside) in object.iter_mut() {
+                match inside {
+                    Ordered::Object(class) if name == "class" && class.contains_key("enum") => {
+                        class.insert("enum".to_owned(), Ordered::of(json!(WaitClass::NAMES.map(|(class, _)| class))));
+                    }
+                    _ => insert_wait_classes(inside),
+                }
+            }
+        }
+        Ordered::List(list) => list.iter_mut().for_each(insert_wait_classes),
+        Ordered::Other(_) => {}
+    }
+}
+
+#[test]
+fn the_glossary_has_all_wait_classes() {
+    let glossary = include_str!("../../../docs/glossary.md");
+    let line = glossary.lines().find(|line| line.starts_with("| wait class |")).unwrap();
+    for (_, name) in WaitClass::NAMES {
+        assert!(line.contains(name), "{name}");
+    }
 }
 
 fn over_trials(figure: Figure) -> &'static str {

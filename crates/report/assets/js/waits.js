@@ -1,8 +1,5 @@
 // What the sessions of one trial waited on over time, stacked, on the axis of the series above it.
 
-/** Classes have the same colour in every trial. */
-const WAIT_CLASSES = ["redo flush", "binlog sync", "commit", "row lock", "page flush", "checkpoint", "buffer pool", "latch", "network", "other"];
-
 /** Answers a function that shows the waits of another configuration's trials. */
 function waitChart(figure) {
   const plot = figure.querySelector("[data-waits]");
@@ -33,8 +30,9 @@ function waitChart(figure) {
   };
 }
 
-function waitLayer([name, sessions]) {
-  return { name, sessions, shown: true, look: { ...look(WAIT_CLASSES.indexOf(name)), dash: [], marker: null } };
+/** Classes have the same colour in every trial. */
+function waitLayer([name, sessions, colour]) {
+  return { name, sessions, shown: true, look: { ...look(colour), dash: [], marker: null } };
 }
 
 function sessionsText(sessions) {

@@ -15,8 +15,8 @@ const FIGURES_MAX: usize = 16_000;
 pub(super) struct WaitData {
     /// Milliseconds: starts of the steps and the end of the last one.
     edges: Vec<ChartNumber>,
-    /// By the order in which they are stacked: name, and sessions in each step.
-    classes: Vec<(&'static str, Vec<ChartNumber>)>,
+    /// By the order in which they are stacked: name, sessions in each step, and the number of the class's colour.
+    classes: Vec<(&'static str, Vec<ChartNumber>, usize)>,
 }
 
 /// How many neighbouring steps are one in the page.
@@ -63,7 +63,11 @@ impl WaitData {
         let figures = |values: &[f64]| values.iter().map(|value| ChartNumber::new(*value)).collect();
         Some(Self {
             edges: series.edges_ms.iter().map(|edge| ChartNumber::whole(*edge)).collect(),
-            classes: series.classes.iter().map(|(class, values)| (class.name(), figures(values))).collect(),
+            classes: series
+                .classes
+                .iter()
+                .map(|(class, values)| (class.name(), figures(values), *class as usize))
+                .collect(),
         })
     }
 }
