@@ -9,22 +9,33 @@ use thiserror::Error;
 
 use crate::near_match::{did_you_mean, near_matches};
 
-/// The class of an error. Its text (`deadlock`, `other(1114)`) is the word of plans, flags, run folders and reports.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub enum ErrorClass {
-    Deadlock,
-    LockWaitTimeout,
+macro_rules! error_classes {
+    ($($(#[$about:meta])* $class:ident $name:literal,)*) => {
+        /// The class of an error. Its text (`deadlock`, `other(1114)`) is the word of plans, flags, run folders and
+        /// reports.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(try_from = "String", into = "String")]
+        pub enum ErrorClass {
+            $($(#[$about])* $class,)*
+            /// Any other error of a server.
+            Other(ServerErrorCode),
+        }
+
+        const NAMES: &[(ErrorClass, &str)] = &[$((ErrorClass::$class, $name)),*];
+    };
+}
+
+error_classes! {
+    Deadlock "deadlock",
+    LockWaitTimeout "lock_wait_timeout",
     /// Concurrent transactions cannot be serialized: in PostgreSQL, and in MariaDB with `innodb_snapshot_isolation`.
     /// Send this transaction again.
-    SerializationFailure,
-    DuplicateKey,
-    ConnectFailed,
-    ConnectionLost,
-    ReadOnly,
-    Protocol,
-    /// Any other error of a server.
-    Other(ServerErrorCode),
+    SerializationFailure "serialization_failure",
+    DuplicateKey "duplicate_key",
+    ConnectFailed "connect_failed",
+    ConnectionLost "connection_lost",
+    ReadOnly "read_only",
+    Protocol "protocol",
 }
 
 /// A server's name of an error: a number of up to five digits, or an SQLSTATE. Both have the same form in a plan, so
@@ -37,17 +48,6 @@ pub struct ServerErrorCode([u8; 5]);
 pub struct UnknownErrorClass {
     text: String,
 }
-
-const NAMES: [(ErrorClass, &str); 8] = [
-    (ErrorClass::Deadlock, "deadlock"),
-    (ErrorClass::LockWaitTimeout, "lock_wait_timeout"),
-    (ErrorClass::SerializationFailure, "serialization_failure"),
-    (ErrorClass::DuplicateKey, "duplicate_key"),
-    (ErrorClass::ConnectFailed, "connect_failed"),
-    (ErrorClass::ConnectionLost, "connection_lost"),
-    (ErrorClass::ReadOnly, "read_only"),
-    (ErrorClass::Protocol, "protocol"),
-];
 
 impl ErrorClass {
     /// The class of an error of the MySQL family.
@@ -145,8 +145,8 @@ impl From<ErrorClass> for String {
 }
 
 fn known_classes(text: &str) -> String {
-    let names = NAMES.map(|(_, name)| name);
-    let near = near_matches(text, names);
+    let names: Vec<_> = NAMES.iter().map(|(_, name)| *name).collect();
+    let near = near_matches(text, names.iter().copied());
     if near.is_empty() { format!(": `{}`, or `other(NUMBER)`", names.join("`, `")) } else { did_you_mean(&near) }
 }
 
@@ -157,12 +157,20 @@ mod tests {
     #[test]
     fn every_class_is_read_back_from_its_text() {
         let others = [ErrorClass::of_code(1114), ErrorClass::of_code(65535), ErrorClass::of_sqlstate("57014")];
-        for class in NAMES.map(|(class, _)| class).into_iter().chain(others) {
+        for class in NAMES.iter().map(|(class, _)| *class).chain(others) {
             assert_eq!(class.to_string().parse(), Ok(class));
         }
         assert_eq!("other(1114)".parse(), Ok(ErrorClass::of_code(1114)));
         for text in ["other()", "other(toolong)", "other(1 14)", "other(1114", "Deadlock", "1062", ""] {
             assert!(text.parse::<ErrorClass>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_documents_have_every_class() {
+        let documents = [include_str!("../../../docs/reference/plan.md"), include_str!("../../../docs/glossary.md")];
+        for (_, name) in NAMES {
+            assert!(documents.iter().all(|text| text.contains(&format!("`{name}`"))), "{name}");
         }
     }
 
