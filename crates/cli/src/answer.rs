@@ -53,8 +53,8 @@ pub(crate) fn give(folder: &ExperimentFolder, format: OutputFormat) -> Result<Ex
         OutputFormat::Jsonl => truetps_report::jsonl(&input),
         OutputFormat::Sysbench => truetps_report::sysbench(&input),
     };
-    if matches!(format, OutputFormat::Csv | OutputFormat::Jsonl | OutputFormat::Sysbench) {
-        // These have no place for it.
+    if !matches!(format, OutputFormat::Text | OutputFormat::Json | OutputFormat::Md) {
+        // The other formats have no place for it.
         warn_of(&run);
     }
     let printed = print_made(&text);

@@ -4,6 +4,8 @@ mod common;
 #[path = "no_server/homes.rs"]
 mod homes;
 
+use std::path::Path;
+
 use common::{Place, Ran};
 
 /// A plan that is fine, for tests that break it.
@@ -34,6 +36,7 @@ fn wrong_words_on_the_command_line() {
             (&["sweep", "--blocks", "0"], 2, &["--blocks"]),
             (&["sweep", "--format", "xml"], 2, &["xml", "json"]),
             (&["sweep", "--resume", "--quick"], 2, &["--quick"]),
+            (&["sweep", "--resume", "--mode", "blocking"], 2, &["--mode"]),
             (&["run", "insrt"], 2, &["unknown workload `insrt`", "insert"]),
             (&["run", "update-indx"], 2, &["unknown workload `update-indx` (did you mean `update-index`"]),
             (&["run", "insert", "--hot-rows", "2"], 2, &["`--hot-rows` means nothing to `insert`", "`hot-row`"]),
@@ -139,6 +142,26 @@ fn shipped_plans_are_listed_and_shown_whole() {
     assert!(list.stdout.contains("durability") && list.stdout.contains("trials"), "{}", list.stdout);
     let show = place.run(&["plan", "show", "durability"]);
     assert_eq!(show.stdout, include_str!("../../../plans/durability.toml"));
+}
+
+#[test]
+fn every_format_and_every_guide_is_in_the_documents() {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+    let help = Place::new().run(&["report", "-h"]).stdout;
+    let (_, formats) = help.split_once("--format").unwrap();
+    let (_, formats) = formats.split_once("[possible values: ").unwrap();
+    let (formats, _) = formats.split_once(']').unwrap();
+    let page = std::fs::read_to_string(docs.join("reference/run-folder.md")).unwrap();
+    let (_, table) = page.split_once("| `--format` | output |").unwrap();
+    let (table, _) = table.split_once("\n\n").unwrap();
+    for format in formats.split_whitespace().map(|word| word.trim_end_matches(',')) {
+        assert!(table.contains(&format!("`{format}`")), "{format}");
+    }
+    let readme = std::fs::read_to_string(docs.join("../README.md")).unwrap();
+    for guide in std::fs::read_dir(docs.join("guides")).unwrap() {
+        let name = guide.unwrap().file_name().into_string().unwrap();
+        assert!(readme.contains(&format!("(docs/guides/{name})")), "{name}");
+    }
 }
 
 #[test]
