@@ -122,8 +122,9 @@ mod tests {
     fn memory_has_a_limit_and_the_newest_output_stays() {
         let mut output = NewestOutput::new().unwrap();
         for part in 0..80 {
-            let lines: String = (0..10_000).map(|line| format!("line {part} {line}\n")).collect();
-            output.file.write_all(lines.as_bytes()).unwrap();
+            for line in 0..10_000 {
+                writeln!(output.file, "line {part} {line}").unwrap();
+            }
             output.trim();
             let held_bytes = output.file.metadata().unwrap().blocks() * 512;
             assert!(held_bytes <= NEWEST_BYTES + (8 << 10), "{held_bytes} bytes are held");
