@@ -89,7 +89,7 @@ fn ours(words: &[Vec<u8>], is_new: bool) -> Answer {
             pass.declare(spec);
         }
     }
-    let notices = pass.notices.to_vec();
+    let notices = pass.notices.clone();
     match pass.finish(is_new) {
         Err(refusal) => refused(&notices, &refusal),
         Ok(options) => {
