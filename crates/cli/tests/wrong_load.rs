@@ -91,7 +91,7 @@ fn error_classes_that_cannot_be() {
         (&["--retry", "connection_lost"], &["`--retry`", "whether its transaction was committed"]),
         (&["--retry", "deadlock,deadlock"], &["`--retry`", "is in `--retry` already"]),
         (&["--ignore", "read_only", "--fatal", "read_only"], &["`--fatal`", "is in `--ignore` already"]),
-        (&["--retries-max", "99999999"], &["`--retries-max`: 99999999 is more than"]),
+        (&["--retries-max", "99999999"], &["`--retries-max`: 99999999 is not between 0 and 1000000"]),
         (&["--reconnect=-1"], &["`--reconnect`: -1 is not between"]),
     ]);
 }
