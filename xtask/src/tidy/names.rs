@@ -2,8 +2,6 @@
 
 use std::collections::BTreeMap;
 
-/// Names that several crates give to what is the same to a reader.
-const SHARED: [&str; 0] = [];
 const KEYWORDS: [&str; 5] = ["struct", "enum", "trait", "type", "union"];
 
 /// Where each type is declared.
@@ -29,9 +27,7 @@ impl TypeNames {
     }
 
     pub(super) fn problems(&self) -> impl Iterator<Item = String> {
-        let several =
-            self.declared.iter().filter(|(name, places)| places.len() > 1 && !SHARED.contains(&name.as_str()));
-        several.map(|(name, places)| {
+        self.declared.iter().filter(|(_, places)| places.len() > 1).map(|(name, places)| {
             format!("the type name `{name}` is declared {} times: {}", places.len(), places.join(", "))
         })
     }
