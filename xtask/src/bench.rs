@@ -50,6 +50,9 @@ pub(crate) enum Bench {
     /// How late an open loop starts its transactions
     Lateness(LatenessOptions),
     /// `truetps sysbench` beside sysbench: the same Lua scripts, alternating, on a private server
+    #[command(mut_arg("settings", |arg| {
+        arg.help("A setting of the private server, which has thread_handling=pool-of-threads")
+    }))]
     Lua(LuaBenchOptions),
     /// `truetps slap` and `mtls` beside mariadb-slap and mtls-perf-bench
     Slap(SlapBenchOptions),

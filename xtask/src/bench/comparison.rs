@@ -1,6 +1,7 @@
 //! Runs of compared programs, in rounds of changing order: their tables, and the folder where they are kept.
 
 use std::fs;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use truetps_probe::{clock, host_facts};
@@ -32,8 +33,9 @@ impl<R> FigureColumn<R> {
         Self { key, head: None, decimals: 0, ratio_decimals: None, figure }
     }
 
-    pub(crate) fn compared(self, decimals: usize) -> Self {
-        Self { ratio_decimals: Some(decimals), ..self }
+    /// `decimals`: of the figure, and of its ratios.
+    pub(crate) fn compared(key: &'static str, head: &'static str, decimals: [usize; 2], figure: fn(&R) -> f64) -> Self {
+        Self { key, head: Some(head), decimals: decimals[0], ratio_decimals: Some(decimals[1]), figure }
     }
 }
 
@@ -53,8 +55,10 @@ pub(crate) trait BenchComparison {
 
     fn columns(&self) -> Vec<FigureColumn<Self::Run>>;
 
-    /// The sentence above the ratios.
-    fn ratio_title(&self) -> String;
+    /// The sentence above the ratios, where there are any.
+    fn ratio_title(&self) -> String {
+        String::new()
+    }
 
     fn ratio_text(&self, ratios: &[f64], decimals: usize) -> String {
         geometric_spread(ratios, decimals)
@@ -90,49 +94,38 @@ pub(crate) struct RunTable<C: BenchComparison> {
 }
 
 impl<C: BenchComparison> RunTable<C> {
-    /// `about`: lines about what is measured, and on which server.
-    pub(crate) fn new(comparison: C, title: &str, about: &str) -> Self {
+    /// `about`: lines about what is measured, and on which server. The result is stored in the folder from the first
+    /// cell on: some benchmarks take an hour.
+    pub(crate) fn new(comparison: C, title: &str, about: &str, folder: Option<PathBuf>) -> Self {
         let host = host_facts(Path::new("."), None);
         let host = format!("{} cores ({}), {}", host.cores, host.cpu_model, host.kernel);
         let head = format!("# {title}\n\n{about}- host: {host}\n- {}\n", clock::now_rfc3339());
         println!("{head}");
-        Self { columns: comparison.columns(), comparison, head, folder: None, rows: Vec::new() }
+        Self { columns: comparison.columns(), comparison, head, folder, rows: Vec::new() }
     }
 
-    /// The result is stored in a dated folder, from the first cell on: some benchmarks take an hour.
-    pub(crate) fn keep(mut self, root: &Path, name: &str) -> Self {
-        self.folder = Some(root.join("bench/runs").join(format!("{}-{name}", clock::folder_stamp())));
-        self
-    }
-
-    /// All rounds of a cell. The outer error of `run` ends the benchmark; the inner one is kept in place of figures.
+    /// Rounds of a cell. The outer error of `run` ends the benchmark; the inner one is kept in place of figures.
     pub(crate) fn measure(
         &mut self,
         cell: C::Cell,
-        rounds: u32,
-        mut run: impl FnMut(usize) -> anyhow::Result<anyhow::Result<C::Run>>,
-    ) -> anyhow::Result<()> {
-        (0..rounds).try_for_each(|round| self.measure_round(cell, round, &mut run))
-    }
-
-    pub(crate) fn measure_round(
-        &mut self,
-        cell: C::Cell,
-        round: u32,
+        rounds: Range<u32>,
         mut run: impl FnMut(usize) -> anyhow::Result<anyhow::Result<C::Run>>,
     ) -> anyhow::Result<()> {
         let programs = self.comparison.programs(cell).len();
-        for turn in 0..programs {
-            let program = (turn + round as usize) % programs;
-            // A program that cannot start is not tried again: that may have taken minutes.
-            if self.failure(cell, program).is_none() {
-                let run = run(program)?.map_err(|error| format!("{error:#}"));
-                let row = RunRow { cell, round, program, run };
-                println!("{}", self.line(&row));
-                self.rows.push(row);
+        for round in rounds {
+            for turn in 0..programs {
+                let program = (turn + round as usize) % programs;
+                // A program that cannot start is not tried again: that may have taken minutes.
+                if self.failure(cell, program).is_none() {
+                    let run = run(program)?.map_err(|error| format!("{error:#}"));
+                    let row = RunRow { cell, round, program, run };
+                    println!("{}", self.line(&row));
+                    self.rows.push(row);
+                }
             }
+            self.write()?;
         }
-        self.write()
+        Ok(())
     }
 
     /// Shows the tables.
@@ -180,8 +173,7 @@ impl<C: BenchComparison> RunTable<C> {
         let compared: Vec<_> =
             self.columns.iter().filter_map(|column| Some((column, column.ratio_decimals?, column.head?))).collect();
         let has_goal = |key| self.cells().into_iter().any(|cell| self.comparison.goal(cell, key).is_some());
-        let mut head = strings(C::CELL);
-        head.push("program".to_owned());
+        let mut head = first_heads::<C>();
         for (column, _, name) in &compared {
             head.push((*name).to_owned());
             head.extend(has_goal(column.key).then(|| "goal".to_owned()));
@@ -214,8 +206,7 @@ impl<C: BenchComparison> RunTable<C> {
     /// The first line is the head.
     fn figures(&self) -> Vec<Vec<String>> {
         let shown: Vec<_> = self.columns.iter().filter(|column| column.head.is_some()).collect();
-        let mut head = strings(C::CELL);
-        head.push("program".to_owned());
+        let mut head = first_heads::<C>();
         head.extend(shown.iter().filter_map(|column| column.head.map(str::to_owned)));
         let mut lines = vec![head];
         for cell in self.cells() {
@@ -291,8 +282,8 @@ impl<C: BenchComparison> RunTable<C> {
     }
 }
 
-fn strings(words: &[&str]) -> Vec<String> {
-    words.iter().map(|word| (*word).to_owned()).collect()
+fn first_heads<C: BenchComparison>() -> Vec<String> {
+    C::CELL.iter().copied().chain(["program"]).map(str::to_owned).collect()
 }
 
 fn markdown(lines: &[Vec<String>]) -> String {
@@ -304,6 +295,7 @@ fn markdown(lines: &[Vec<String>]) -> String {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use crate::bench::options::KeptOptions;
 
     impl<C: BenchComparison> RunTable<C> {
         /// A table of these runs: cell, round, program, figures.
@@ -311,7 +303,7 @@ pub(crate) mod tests {
             comparison: C,
             runs: impl IntoIterator<Item = (C::Cell, u32, usize, Result<C::Run, String>)>,
         ) -> Self {
-            let mut table = Self::new(comparison, "title", "");
+            let mut table = Self::new(comparison, "title", "", None);
             let row = |(cell, round, program, run)| RunRow { cell, round, program, run };
             table.rows = runs.into_iter().map(row).collect();
             table.assert_columns();
@@ -349,10 +341,7 @@ pub(crate) mod tests {
         }
 
         fn columns(&self) -> Vec<FigureColumn<f64>> {
-            vec![
-                FigureColumn::shown("tps", "tps", 0, |run| *run).compared(2),
-                FigureColumn::raw("half", |run| run / 2.0),
-            ]
+            vec![FigureColumn::compared("tps", "tps", [0, 2], |run| *run), FigureColumn::raw("half", |run| run / 2.0)]
         }
 
         fn ratio_title(&self) -> String {
@@ -377,13 +366,13 @@ pub(crate) mod tests {
 
     #[test]
     fn a_program_that_fails_is_named_and_not_tried_again() {
-        let mut table = RunTable::new(Doubling, "title", "");
+        let mut table = RunTable::new(Doubling, "title", "", None);
         let mut tried = Vec::new();
         let run = |program: usize| {
             tried.push(program);
             Ok(if program == 0 { Ok(300.0) } else { Err(anyhow::anyhow!("no |\nmemory")) })
         };
-        table.measure(8, 3, run).unwrap();
+        table.measure(8, 0..3, run).unwrap();
         assert_eq!(tried, [0, 1, 0, 0]);
         let text = table.tables();
         assert!(text.contains("| 8 | old, other | no figure: no / memory |"), "{text}");
@@ -394,8 +383,9 @@ pub(crate) mod tests {
     #[test]
     fn a_result_is_a_folder_with_tables_and_raw_figures() {
         let root = tempfile::tempdir().unwrap();
-        let mut table = RunTable::new(Doubling, "title", "- about\n").keep(root.path(), "engine-sysbench");
-        table.measure(8, 1, |_| Ok(Ok(1.0))).unwrap();
+        let kept = KeptOptions { settings: Vec::new(), no_result: false };
+        let mut table = RunTable::new(Doubling, "title", "- about\n", kept.folder(root.path(), "engine-sysbench"));
+        table.measure(8, 0..1, |_| Ok(Ok(1.0))).unwrap();
         let folder = table.folder.as_ref().unwrap();
         assert!(folder.to_string_lossy().ends_with("-engine-sysbench"));
         assert!(fs::read_to_string(folder.join("README.md")).unwrap().starts_with("# title\n\n- about\n- host: "));

@@ -50,14 +50,11 @@ impl EnginePairs {
             options.window.as_secs_f64(),
         );
         let folder = format!("{}-{}", self.name, names.file_word());
-        let mut table = RunTable::new(names, &title, &about);
-        if !options.kept.no_result {
-            table = table.keep(root, &folder);
-        }
+        let mut table = RunTable::new(names, &title, &about, options.kept.folder(root, &folder));
         let (programs, files) = (options.programs(), tempfile::tempdir()?);
         for protocol in options.protocols.iter().copied() {
             for connections in options.connections.iter().copied() {
-                table.measure((connections, protocol), options.pairs.count, |program| {
+                table.measure((connections, protocol), 0..options.pairs.count, |program| {
                     let program = &programs[program];
                     let load = BenchLoad { socket: server.socket(), connections, protocol, files: files.path() };
                     let command = pinned(program.command(root, &load)?, self.core)?;
@@ -112,17 +109,12 @@ impl BenchComparison for EnginePrograms {
 
     fn columns(&self) -> Vec<FigureColumn<ResourceSample>> {
         vec![
-            FigureColumn::shown("tps", "tps", 0, |s: &ResourceSample| s.tps).compared(2),
-            FigureColumn::shown("client_us", "client CPU µs a statement", 2, |s: &ResourceSample| s.client_us)
-                .compared(2),
+            FigureColumn::compared("tps", "tps", [0, 2], |s| s.tps),
+            FigureColumn::compared("client_us", "client CPU µs a statement", [2, 2], |s| s.client_us),
             FigureColumn::shown("client_cores", "client cores", 2, |s| s.client_cores),
-            FigureColumn::shown("server_us", "server CPU µs a statement", 2, |s: &ResourceSample| s.server_us)
-                .compared(2),
+            FigureColumn::compared("server_us", "server CPU µs a statement", [2, 2], |s| s.server_us),
             FigureColumn::shown("server_cores", "server cores", 2, |s| s.server_cores),
-            FigureColumn::shown("client_rss_mb", "client memory MB", 1, |s: &ResourceSample| {
-                s.client_rss_bytes as f64 / 1e6
-            })
-            .compared(2),
+            FigureColumn::compared("client_rss_mb", "client memory MB", [1, 2], |s| s.client_rss_bytes as f64 / 1e6),
             FigureColumn::shown("cores_elsewhere", "cores elsewhere", 2, |s| s.cores_elsewhere),
             FigureColumn::shown("cores_idle", "cores idle", 2, |s| s.cores_idle),
             FigureColumn::raw("look_ms", |s| s.look_ms),

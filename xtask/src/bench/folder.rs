@@ -14,6 +14,7 @@ use truetps_record::{
     Configuration, Counts, Experiment, Histogram, Interval, LatencyFigures, Phase, ProbeHeader, ProbeSample,
     ProbeSource, ScheduledTrial, Trial, TrialRole, new_histogram,
 };
+use truetps_workload::RandomStream;
 
 use crate::bench::figures::spread;
 use crate::bench::programs::new_command;
@@ -106,10 +107,10 @@ impl Shape {
         Ok(folder.path().to_owned())
     }
 
-    fn fill(&self, writer: &mut TrialWriter, seed: u64) -> anyhow::Result<()> {
+    fn fill(&self, writer: &mut TrialWriter, trial: u64) -> anyhow::Result<()> {
         let header = ProbeHeader::of_version_1(1e3, None);
         let mut probe = writer.begin_probe(&header)?;
-        let mut random = FolderRandom(seed + 1);
+        let mut random = RandomStream::new(1, trial);
         for second in 0..self.seconds {
             let histogram = histogram(&mut random);
             writer.append(&interval(second, &histogram, &mut random), &histogram)?;
@@ -133,7 +134,7 @@ fn schedule(plan: &Plan) -> Vec<ScheduledTrial> {
     trials.enumerate().map(entry).collect()
 }
 
-fn interval(second: u32, histogram: &Histogram, random: &mut FolderRandom) -> Interval {
+fn interval(second: u32, histogram: &Histogram, random: &mut RandomStream) -> Interval {
     let ok = histogram.len();
     let stalled = random.below(200) == 0;
     Interval {
@@ -150,7 +151,7 @@ fn interval(second: u32, histogram: &Histogram, random: &mut FolderRandom) -> In
 }
 
 /// 3,000 response times around 4 ms with a long tail.
-fn histogram(random: &mut FolderRandom) -> Histogram {
+fn histogram(random: &mut RandomStream) -> Histogram {
     let mut histogram = new_histogram();
     for _ in 0..3000 {
         let tail = (random.below(1000) as f64 / 1000.0).powi(6) * 60e6;
@@ -160,7 +161,7 @@ fn histogram(random: &mut FolderRandom) -> Histogram {
 }
 
 /// Sixty counters that grow, eight of them waits.
-fn sample(second: u32, random: &mut FolderRandom) -> ProbeSample {
+fn sample(second: u32, random: &mut RandomStream) -> ProbeSample {
     let grown = |rate: u64| f64::from(second) * rate as f64;
     let waits = ["innodb_log_file", "innodb_data_file", "innodb_dblwr_file"];
     let waits = waits.iter().map(|name| (format!("wait.wait/io/file/innodb/{name}.us"), 500_000));
@@ -174,15 +175,5 @@ fn sample(second: u32, random: &mut FolderRandom) -> ProbeSample {
         took_ms: 2.0,
         values: values.collect(),
         lost: Vec::new(),
-    }
-}
-
-/// The same numbers in each run.
-struct FolderRandom(u64);
-
-impl FolderRandom {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % bound
     }
 }

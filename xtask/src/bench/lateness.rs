@@ -8,13 +8,14 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use clap::{Parser, value_parser};
+use serde::{Deserialize, Serialize};
 use truetps_engine::RateOf;
 use truetps_record::{OpenLoop, Spacing};
 
 use crate::bench::client::{OpenFigures, rate_of, rate_of_word};
 use crate::bench::comparison::{BenchComparison, FigureColumn, RunTable};
 use crate::bench::null::{self, CLIENT_CORE, SERVER_CORE};
-use crate::bench::options::{KeptOptions, by_word, parse_word, seconds, word};
+use crate::bench::options::{KeptOptions, parse_word, seconds, word};
 use crate::bench::pin::pinned;
 use crate::bench::private_server::PrivateServer;
 use crate::bench::programs::new_command;
@@ -27,23 +28,11 @@ const BEFORE_LOOK: Duration = Duration::from_secs(3);
 /// The parts of the measure phase before the first reading and after the last one.
 const AROUND_LOOKS: Duration = Duration::from_secs(2);
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 enum LatenessLoad {
     Null,
     Mariadb,
-}
-
-impl LatenessLoad {
-    fn parse(text: &str) -> Result<Self, String> {
-        by_word(text, &[Self::Null, Self::Mariadb], Self::word)
-    }
-
-    fn word(self) -> &'static str {
-        match self {
-            Self::Null => "null",
-            Self::Mariadb => "mariadb",
-        }
-    }
 }
 
 #[derive(Debug, Parser)]
@@ -60,7 +49,7 @@ pub(crate) struct LatenessOptions {
     #[arg(long, default_value = "1000", value_parser = starts_a_second)]
     rate: f64,
     /// null, mariadb, or both with a comma
-    #[arg(long = "server", value_delimiter = ',', default_value = "null,mariadb", value_parser = LatenessLoad::parse)]
+    #[arg(long = "server", value_delimiter = ',', default_value = "null,mariadb", value_parser = parse_word::<LatenessLoad>)]
     servers: Vec<LatenessLoad>,
     /// Whose rate it is: each, all, or both with a comma
     #[arg(long, value_delimiter = ',', default_value = "each,all", value_parser = rate_of)]
@@ -88,17 +77,17 @@ struct LatenessRun {
 }
 
 pub(crate) fn run(root: &Path, options: &LatenessOptions) -> anyhow::Result<()> {
-    let (mut null, mut mariadb, mut about) = (None, None, String::new());
-    for load in &options.servers {
+    let (mut servers, mut about): (Vec<(_, Box<dyn Server>, _)>, _) = (Vec::new(), String::new());
+    for load in options.servers.iter().copied() {
         match load {
             LatenessLoad::Null => {
-                null = Some(null::start(options.clients)?);
+                servers.push((load, Box::new(null::start(options.clients)?), Some(CLIENT_CORE)));
                 let _ = writeln!(about, "- null server on core {SERVER_CORE}, the engine on core {CLIENT_CORE}");
             }
             LatenessLoad::Mariadb => {
                 let server = PrivateServer::start(options.clients, &options.kept.settings)?;
                 about += &server.describe(&options.kept.settings);
-                mariadb = Some(server);
+                servers.push((load, Box::new(server), None));
             }
         }
     }
@@ -112,15 +101,10 @@ pub(crate) fn run(root: &Path, options: &LatenessOptions) -> anyhow::Result<()> 
         options.window.as_secs_f64(),
         WARM_UP.as_secs(),
     );
-    let mut table = RunTable::new(LatenessForms, "Lateness of scheduled starts in an open loop", &about);
-    if !options.kept.no_result {
-        table = table.keep(root, "lateness");
-    }
-    if let Some(mut server) = null {
-        measure(options, LatenessLoad::Null, &mut server, Some(CLIENT_CORE), &mut table)?;
-    }
-    if let Some(mut server) = mariadb {
-        measure(options, LatenessLoad::Mariadb, &mut server, None, &mut table)?;
+    let title = "Lateness of scheduled starts in an open loop";
+    let mut table = RunTable::new(LatenessForms, title, &about, options.kept.folder(root, "lateness"));
+    for (load, mut server, core) in servers {
+        measure(options, load, &mut *server, core, &mut table)?;
     }
     table.end();
     Ok(())
@@ -137,7 +121,7 @@ fn measure(
     for round in 0..options.runs {
         for of in options.of.iter().copied() {
             for spacing in options.spacings.iter().copied() {
-                table.measure_round((load, of, spacing), round, |_| {
+                table.measure((load, of, spacing), round..round + 1, |_| {
                     let command = pinned(command(options, server.socket(), of, spacing)?, core)?;
                     let (figures, seen) = watch(command, options, server)?;
                     Ok(Ok(LatenessRun { figures, seen }))
@@ -156,7 +140,7 @@ impl BenchComparison for LatenessForms {
     const CELL: &'static [&'static str] = &["server", "rate of", "spacing"];
 
     fn cell_words(&self, (load, of, spacing): Self::Cell) -> Vec<String> {
-        vec![load.word().to_owned(), rate_of_word(of).to_owned(), word(spacing)]
+        vec![word(load), rate_of_word(of).to_owned(), word(spacing)]
     }
 
     fn programs(&self, _: Self::Cell) -> Vec<String> {
@@ -182,10 +166,6 @@ impl BenchComparison for LatenessForms {
             FigureColumn::raw("failed", |run| run.figures.failed as f64),
             FigureColumn::raw("seconds", |run| run.figures.seconds),
         ]
-    }
-
-    fn ratio_title(&self) -> String {
-        String::new()
     }
 }
 

@@ -8,7 +8,6 @@ mod setup;
 use std::path::Path;
 
 use crate::bench::comparison::RunTable;
-use crate::bench::lua::comparison::LuaComparison;
 pub(crate) use crate::bench::lua::options::LuaBenchOptions;
 use crate::bench::lua::run::{settle, take};
 use crate::bench::lua::setup::{LuaPrograms, check_memory, prepare, server_load};
@@ -22,19 +21,16 @@ pub(crate) fn run(root: &Path, options: &LuaBenchOptions) -> anyhow::Result<()> 
     let load = server_load(options)?;
     check_memory(options.most_clients())?;
     let programs = LuaPrograms::find(root, options)?;
-    let mut server = PrivateServer::start_bare(load, &options.settings())?;
+    let mut server = PrivateServer::start_bare(None, load, &options.settings())?;
     prepare(options, &mut server)?;
-    let rival = options.against.clone();
-    let title = format!("truetps sysbench beside {}: the same Lua scripts, on a private server", rival.name());
-    let about = format!("{}{}{}", programs.describe(), server.describe(&options.settings()), options.describe());
-    let mut table = RunTable::new(LuaComparison { rival }, &title, &about);
-    if !options.no_result {
-        table = table.keep(root, "lua");
-    }
+    let title =
+        format!("truetps sysbench beside {}: the same Lua scripts, on a private server", options.against.name());
+    let about = format!("{}{}{}", programs.about, server.describe(&options.settings()), options.describe());
+    let mut table = RunTable::new(options.against.clone(), &title, &about, options.kept.folder(root, "lua"));
     for script in options.scripts.iter().copied() {
-        server.count_by(script.counter());
+        server.counter = script.counter;
         for clients in options.clients.iter().copied() {
-            table.measure((script, clients), options.pairs.count, |program| {
+            table.measure((script, clients), 0..options.pairs.count, |program| {
                 setup::same_start(options, script, &mut server)?;
                 settle(&mut server);
                 let command = programs.command(program == 0, options, script, clients, &server);

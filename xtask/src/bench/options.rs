@@ -1,5 +1,6 @@
 //! The options of `bench engine` and `bench null`, and the values that options of several benchmarks have.
 
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::bail;
@@ -7,6 +8,7 @@ use clap::{Args, Parser, value_parser};
 use serde::Serialize;
 use serde::de::value::Error as ValueError;
 use serde::de::{DeserializeOwned, IntoDeserializer};
+use truetps_probe::clock;
 use truetps_record::Protocol;
 
 use crate::bench::programs::{Against, DriveChoice, Program};
@@ -52,6 +54,14 @@ pub(crate) struct KeptOptions {
     pub(crate) no_result: bool,
 }
 
+impl KeptOptions {
+    /// The dated folder that takes the result.
+    pub(crate) fn folder(&self, root: &Path, name: &str) -> Option<PathBuf> {
+        let dated = || root.join("bench/runs").join(format!("{}-{name}", clock::folder_stamp()));
+        (!self.no_result).then(dated)
+    }
+}
+
 impl BenchOptions {
     /// The engine of truetps, and perhaps another one.
     pub(crate) fn programs(&self) -> Vec<Program> {
@@ -78,7 +88,7 @@ pub(crate) fn seconds(text: &str) -> Result<Duration, String> {
 }
 
 /// `NAME=VALUE`
-pub(crate) fn setting(text: &str) -> Result<(String, String), String> {
+fn setting(text: &str) -> Result<(String, String), String> {
     let (name, value) = text.split_once('=').ok_or("not NAME=VALUE")?;
     Ok((name.to_owned(), value.to_owned()))
 }

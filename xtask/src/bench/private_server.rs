@@ -19,11 +19,11 @@ const ANSWER_TIMEOUT: Duration = Duration::from_mins(5);
 
 pub(crate) struct PrivateServer {
     running: RunningServer,
-    client: Client,
-    pub(crate) version: String,
-    pub(crate) threading: String,
+    pub(crate) client: Client,
+    version: String,
+    threading: String,
     /// What the server counts once for each transaction of the load.
-    counter: &'static str,
+    pub(crate) counter: &'static str,
     // After `running`: the folder is deleted after its last user.
     _sandbox: Sandbox,
 }
@@ -31,18 +31,14 @@ pub(crate) struct PrivateServer {
 impl PrivateServer {
     /// With the table that the engine writes to.
     pub(crate) fn start(connections_max: u32, extra: &[(String, String)]) -> anyhow::Result<Self> {
-        let mut server = Self::start_bare(ServerLoad { connections_max, statements_per_connection: 1 }, extra)?;
+        let load = ServerLoad { connections_max, statements_per_connection: 1 };
+        let mut server = Self::start_bare(None, load, extra)?;
         create_tables(&mut server.client)?;
         Ok(server)
     }
 
-    /// Without tables.
-    pub(crate) fn start_bare(load: ServerLoad, extra: &[(String, String)]) -> anyhow::Result<Self> {
-        Self::start_of(None, load, extra)
-    }
-
-    /// The same of a program of another folder.
-    pub(crate) fn start_of(
+    /// Without tables; of a program of this folder.
+    pub(crate) fn start_bare(
         basedir: Option<&Path>,
         load: ServerLoad,
         extra: &[(String, String)],
@@ -63,16 +59,6 @@ impl PrivateServer {
         let threading = client.query_value("SELECT @@GLOBAL.thread_handling")?.unwrap_or_default();
         let (version, counter) = (binary.version_text, "Com_insert");
         Ok(Self { running, client, version, threading, counter, _sandbox: sandbox })
-    }
-
-    /// For a load whose transactions are no INSERTs.
-    pub(crate) fn count_by(&mut self, counter: &'static str) {
-        self.counter = counter;
-    }
-
-    pub(crate) fn execute(&mut self, sql: &str) -> anyhow::Result<()> {
-        self.client.execute(sql)?;
-        Ok(())
     }
 
     /// Lines for the head of a report.

@@ -69,7 +69,7 @@ pub(crate) fn run(root: &Path, options: &ProbeBenchOptions) -> anyhow::Result<()
     let truetps = options.truetps.clone().unwrap_or_else(|| root.join("target/release/truetps"));
     let most = options.connections.iter().copied().max().unwrap_or(1);
     let load = ServerLoad { connections_max: most, statements_per_connection: 8 };
-    let start = |extra: &[(String, String)]| PrivateServer::start_of(options.basedir.as_deref(), load, extra);
+    let start = |extra: &[(String, String)]| PrivateServer::start_bare(options.basedir.as_deref(), load, extra);
     let plain = start(&options.kept.settings)?;
     // All servers of the family have these in the same words.
     let waits = with_waits(options.kept.settings.clone(), Flavour::Mariadb);
@@ -85,12 +85,10 @@ pub(crate) fn run(root: &Path, options: &ProbeBenchOptions) -> anyhow::Result<()
         options.window.as_secs_f64(),
         options.interval,
     );
-    let mut table = RunTable::new(ProbeComparison, "What the probe costs", &about);
-    if !options.kept.no_result {
-        table = table.keep(root, "probe");
-    }
+    let folder = options.kept.folder(root, "probe");
+    let mut table = RunTable::new(ProbeComparison, "What the probe costs", &about, folder);
     for connections in options.connections.iter().copied() {
-        table.measure(connections, options.rounds, |program| {
+        table.measure(connections, 0..options.rounds, |program| {
             let setup = SETUPS[program];
             let server = if setup == ProbeSetup::Waits { &timed } else { &plain };
             Ok(take(&truetps, options, connections, setup, server.socket(), runs.path()))
@@ -117,12 +115,9 @@ impl BenchComparison for ProbeComparison {
 
     fn columns(&self) -> Vec<FigureColumn<ProbeRunTime>> {
         vec![
-            FigureColumn::shown("tps", "tps", 0, |run: &ProbeRunTime| run.tps).compared(4),
-            FigureColumn::shown("p99_us", "p99 µs", 0, |run: &ProbeRunTime| run.p99_us).compared(3),
-            FigureColumn::shown("server_us_per_tx", "server CPU µs a transaction", 2, |run: &ProbeRunTime| {
-                run.server_us
-            })
-            .compared(4),
+            FigureColumn::compared("tps", "tps", [0, 4], |run| run.tps),
+            FigureColumn::compared("p99_us", "p99 µs", [0, 3], |run| run.p99_us),
+            FigureColumn::compared("server_us_per_tx", "server CPU µs a transaction", [2, 4], |run| run.server_us),
         ]
     }
 

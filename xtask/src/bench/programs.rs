@@ -17,6 +17,10 @@ use crate::bench::options::{parse_word, word};
 /// Long enough for any window, and for the slowest start; a run is ended when its window is over.
 const RUN_SECONDS: &str = "3600";
 
+/// The reference client has a workspace and a lock file of its own, so that nothing of it comes near the product's
+/// dependencies.
+const REFERENCE_TARGET: &str = "target/reference-client";
+
 /// How the engine of truetps drives its clients.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Args)]
 pub(crate) struct DriveChoice {
@@ -113,7 +117,8 @@ impl Program {
                 )
             }
             Self::MysqlAsync => {
-                build_reference_client(root)?;
+                let args = ["--manifest-path", "bench/reference-client/Cargo.toml", "--target-dir", REFERENCE_TARGET];
+                build_release("bench/reference-client", root, &args)?;
                 "mysql_async: `bench/reference-client`, one tokio thread, one task a connection".to_owned()
             }
         })
@@ -126,7 +131,7 @@ impl Program {
             Self::Sysbench => sysbench_command(load)?,
             Self::Mysqlslap => mysqlslap_command(load)?,
             Self::MysqlAsync => {
-                let mut command = new_command(reference_client(root));
+                let mut command = new_command(root.join(REFERENCE_TARGET).join("release/reference-client"));
                 command.arg(load.socket).args([&load.connections.to_string(), &word(load.protocol)]);
                 command
             }
@@ -199,18 +204,12 @@ fn slap_statements() -> anyhow::Result<String> {
     Ok(text)
 }
 
-fn reference_client(root: &Path) -> PathBuf {
-    root.join("target/reference-client/release/reference-client")
-}
-
-/// It has a workspace and a lock file of its own, so that nothing of it comes near the product's dependencies.
-fn build_reference_client(root: &Path) -> anyhow::Result<()> {
+/// Builds a program of the tree, with these arguments besides.
+pub(crate) fn build_release(what: &str, root: &Path, args: &[&str]) -> anyhow::Result<()> {
     let mut command = new_command(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command.args(["build", "--release", "--locked", "--quiet", "--manifest-path"]);
-    command.arg(root.join("bench/reference-client/Cargo.toml"));
-    command.arg("--target-dir").arg(root.join("target/reference-client"));
+    command.args(["build", "--release", "--locked", "--quiet"]).args(args).current_dir(root);
     if !command.status().context("running cargo")?.success() {
-        bail!("bench/reference-client could not be built");
+        bail!("{what} could not be built");
     }
     Ok(())
 }

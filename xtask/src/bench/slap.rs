@@ -94,10 +94,10 @@ pub(crate) fn run(root: &Path, options: &SlapBenchOptions) -> anyhow::Result<()>
         settings.push((name.to_owned(), value.to_owned()));
     }
     let load = ServerLoad { connections_max: 200, statements_per_connection: 2 };
-    let mut server = PrivateServer::start_bare(load, &settings)?;
-    server.execute("CREATE DATABASE tempdb")?;
-    server.execute(&format!("CREATE USER {MTLS_USER}@'127.0.0.1' IDENTIFIED BY '{MTLS_USER}'"))?;
-    server.execute(&format!("GRANT ALL ON tempdb.* TO {MTLS_USER}@'127.0.0.1'"))?;
+    let mut server = PrivateServer::start_bare(None, load, &settings)?;
+    server.client.execute("CREATE DATABASE tempdb")?;
+    server.client.execute(&format!("CREATE USER {MTLS_USER}@'127.0.0.1' IDENTIFIED BY '{MTLS_USER}'"))?;
+    server.client.execute(&format!("GRANT ALL ON tempdb.* TO {MTLS_USER}@'127.0.0.1'"))?;
     let about = format!(
         "- truetps{}\n- {}\n{}- {} rounds for each row, in changing order; a run is a whole program: wall time, and CPU \
          time of all its processes\n",
@@ -107,17 +107,14 @@ pub(crate) fn run(root: &Path, options: &SlapBenchOptions) -> anyhow::Result<()>
         options.pairs.count,
     );
     let title = "truetps slap and mtls beside mariadb-slap and mtls-perf-bench, on a private server";
-    let mut table = RunTable::new(SlapComparison, title, &about);
-    if !options.kept.no_result {
-        table = table.keep(root, "slap");
-    }
+    let mut table = RunTable::new(SlapComparison, title, &about, options.kept.folder(root, "slap"));
     for cell in CELLS {
         if cell.work == Work::Mtls && options.mtls.is_none() {
             println!("{}: left out, --mtls names no program", cell.name());
             continue;
         }
         let programs = SlapPrograms { truetps: &truetps, mtls: options.mtls.as_deref(), port };
-        table.measure(cell, options.pairs.count, |program| Ok(programs.take(cell, program == 0, &mut server)))?;
+        table.measure(cell, 0..options.pairs.count, |program| Ok(programs.take(cell, program == 0, &mut server)))?;
     }
     table.end();
     Ok(())
@@ -144,9 +141,9 @@ impl BenchComparison for SlapComparison {
 
     fn columns(&self) -> Vec<FigureColumn<SlapRunTime>> {
         vec![
-            FigureColumn::shown("tps", "tps", 0, |run: &SlapRunTime| run.tps).compared(2),
-            FigureColumn::shown("client_us", "client CPU µs a query", 2, |run: &SlapRunTime| run.client_us).compared(2),
-            FigureColumn::shown("server_us", "server CPU µs a query", 1, |run: &SlapRunTime| run.server_us).compared(2),
+            FigureColumn::compared("tps", "tps", [0, 2], |run| run.tps),
+            FigureColumn::compared("client_us", "client CPU µs a query", [2, 2], |run| run.client_us),
+            FigureColumn::compared("server_us", "server CPU µs a query", [1, 2], |run| run.server_us),
         ]
     }
 
@@ -172,7 +169,7 @@ struct SlapPrograms<'a> {
 impl SlapPrograms<'_> {
     fn take(&self, cell: SlapFigure, is_ours: bool, server: &mut PrivateServer) -> anyhow::Result<SlapRunTime> {
         if cell.work == Work::Mtls {
-            server.execute("DROP TABLE IF EXISTS tempdb.t")?;
+            server.client.execute("DROP TABLE IF EXISTS tempdb.t")?;
             once(self.mtls(cell, is_ours, "create")?)?;
         }
         let command = if cell.work == Work::Mtls {

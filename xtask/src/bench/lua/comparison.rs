@@ -19,33 +19,27 @@ const GOALS: [(u32, f64, f64, Option<f64>); 4] =
 const TPS_AFTER_CHANGE: f64 = 0.98;
 const CPU_AFTER_CHANGE: f64 = 1.03;
 
-pub(crate) struct LuaComparison {
-    pub(crate) rival: LuaRival,
-}
-
-impl BenchComparison for LuaComparison {
+impl BenchComparison for LuaRival {
     type Cell = (Script, u32);
     type Run = LuaRunTime;
     const CELL: &'static [&'static str] = &["script", "clients"];
 
     fn cell_words(&self, (script, clients): Self::Cell) -> Vec<String> {
-        vec![script.name().to_owned(), clients.to_string()]
+        vec![script.name.to_owned(), clients.to_string()]
     }
 
     fn programs(&self, _: Self::Cell) -> Vec<String> {
-        vec!["truetps".to_owned(), self.rival.name().to_owned()]
+        vec!["truetps".to_owned(), self.name().to_owned()]
     }
 
     fn columns(&self) -> Vec<FigureColumn<LuaRunTime>> {
         vec![
-            FigureColumn::shown("tps", "tps", 0, |run: &LuaRunTime| run.seen.tps).compared(2),
-            FigureColumn::shown("client_us", "client CPU µs a transaction", 2, |run: &LuaRunTime| run.seen.client_us)
-                .compared(2),
+            FigureColumn::compared("tps", "tps", [0, 2], |run| run.seen.tps),
+            FigureColumn::compared("client_us", "client CPU µs a transaction", [2, 2], |run| run.seen.client_us),
             FigureColumn::shown("client_cores", "client cores", 2, |run| run.seen.client_cores),
             FigureColumn::shown("server_us", "server CPU µs a transaction", 2, |run| run.seen.server_us),
             FigureColumn::shown("server_cores", "server cores", 2, |run| run.seen.server_cores),
-            FigureColumn::shown("client_peak_mb", "peak memory MB", 1, |run: &LuaRunTime| run.peak_bytes as f64 / 1e6)
-                .compared(3),
+            FigureColumn::compared("client_peak_mb", "peak memory MB", [1, 3], |run| run.peak_bytes as f64 / 1e6),
             FigureColumn::shown("ignored_errors", "ignored errors", 0, |run| run.said.ignored_errors as f64),
             FigureColumn::shown("cores_elsewhere", "cores elsewhere", 2, |run| run.seen.cores_elsewhere),
             FigureColumn::shown("cores_idle", "cores idle", 2, |run| run.seen.cores_idle),
@@ -61,14 +55,14 @@ impl BenchComparison for LuaComparison {
         format!(
             "truetps sysbench / {}: geometric means of the ratios of neighbours [min..max]; goals are held against the \
              means, memory against the largest peak of all runs",
-            self.rival.name()
+            self.name()
         )
     }
 
     fn goal(&self, (_, clients): Self::Cell, key: &str) -> Option<BenchGoal> {
-        let (tps, cpu, memory_mb) = match self.rival {
-            LuaRival::Build(_) => (TPS_AFTER_CHANGE, CPU_AFTER_CHANGE, None),
-            LuaRival::Sysbench => {
+        let (tps, cpu, memory_mb) = match self {
+            Self::Build(_) => (TPS_AFTER_CHANGE, CPU_AFTER_CHANGE, None),
+            Self::Sysbench => {
                 let (_, tps, cpu, memory_mb) = GOALS.into_iter().find(|(of, ..)| *of == clients)?;
                 (tps, cpu, memory_mb)
             }
@@ -103,15 +97,19 @@ mod tests {
     use crate::bench::lua::run::Said;
     use crate::bench::sample::ResourceSample;
 
+    fn insert() -> Script {
+        Script::parse("oltp_insert").unwrap()
+    }
+
     fn taken(tps: f64, client_us: f64, peak_bytes: u64) -> LuaRunTime {
         let seen = ResourceSample { tps, client_us, ..ResourceSample::default() };
         LuaRunTime { seen, peak_bytes, said: Said { transactions: 1000, tps, ignored_errors: 3 }, counted: 1000 }
     }
 
     fn tables(rows: Vec<(u32, usize, Result<LuaRunTime, String>)>) -> String {
-        let cell = (Script::Insert, 1000);
+        let cell = (insert(), 1000);
         let rows = rows.into_iter().map(|(round, program, run)| (cell, round, program, run));
-        RunTable::of_runs(LuaComparison { rival: LuaRival::Sysbench }, rows).tables()
+        RunTable::of_runs(LuaRival::Sysbench, rows).tables()
     }
 
     #[test]
@@ -136,12 +134,12 @@ mod tests {
 
     #[test]
     fn goals_are_of_a_rival_and_a_number_of_clients() {
-        let ours = LuaComparison { rival: LuaRival::Sysbench };
-        assert_eq!(ours.goal((Script::Insert, 8), "client_us"), Some(BenchGoal::RatioAtMost(0.9)));
-        assert_eq!(ours.goal((Script::Insert, 1000), "client_peak_mb"), Some(BenchGoal::LargestAtMost(50.0)));
-        assert_eq!(ours.goal((Script::Insert, 16), "tps"), None);
-        let change = LuaComparison { rival: LuaRival::Build("old".into()) };
-        assert_eq!(change.goal((Script::Insert, 16), "tps"), Some(BenchGoal::RatioAtLeast(0.98)));
+        let ours = LuaRival::Sysbench;
+        assert_eq!(ours.goal((insert(), 8), "client_us"), Some(BenchGoal::RatioAtMost(0.9)));
+        assert_eq!(ours.goal((insert(), 1000), "client_peak_mb"), Some(BenchGoal::LargestAtMost(50.0)));
+        assert_eq!(ours.goal((insert(), 16), "tps"), None);
+        let change = LuaRival::Build("old".into());
+        assert_eq!(change.goal((insert(), 16), "tps"), Some(BenchGoal::RatioAtLeast(0.98)));
     }
 
     #[test]

@@ -1,70 +1,36 @@
 //! The arguments of `bench lua`.
 
-use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Parser, value_parser};
 
 use crate::bench::lua::run::run_seconds;
-use crate::bench::options::{PairOptions, by_word, seconds, setting};
+use crate::bench::options::{KeptOptions, PairOptions, by_word, seconds};
 
 /// A script of sysbench's package.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Script {
-    Insert,
-    UpdateIndex,
-    WriteOnly,
-    ReadWrite,
-    PointSelect,
+pub(crate) struct Script {
+    pub(crate) name: &'static str,
+    /// The server's counter that grows by one for each transaction, prepared or not.
+    pub(crate) counter: &'static str,
+    /// Whether its tables grow: such a script has its own tables, which are emptied before each run.
+    pub(crate) is_growing: bool,
+    /// The maximum that a session prepares: for each table and for all of them.
+    prepared: (u32, u32),
 }
+
+const SCRIPTS: [Script; 5] = [
+    Script { name: "oltp_insert", counter: "Com_insert", is_growing: true, prepared: (0, 0) },
+    Script { name: "oltp_update_index", counter: "Com_update", is_growing: false, prepared: (1, 0) },
+    Script { name: "oltp_write_only", counter: "Com_commit", is_growing: false, prepared: (4, 2) },
+    Script { name: "oltp_read_write", counter: "Com_commit", is_growing: false, prepared: (9, 2) },
+    Script { name: "oltp_point_select", counter: "Com_select", is_growing: false, prepared: (1, 0) },
+];
 
 impl Script {
-    const ALL: [Self; 5] = [Self::Insert, Self::UpdateIndex, Self::WriteOnly, Self::ReadWrite, Self::PointSelect];
-
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Insert => "oltp_insert",
-            Self::UpdateIndex => "oltp_update_index",
-            Self::WriteOnly => "oltp_write_only",
-            Self::ReadWrite => "oltp_read_write",
-            Self::PointSelect => "oltp_point_select",
-        }
-    }
-
-    /// The server's counter that grows by one for each transaction, prepared or not.
-    pub(crate) fn counter(self) -> &'static str {
-        match self {
-            Self::Insert => "Com_insert",
-            Self::UpdateIndex => "Com_update",
-            Self::WriteOnly | Self::ReadWrite => "Com_commit",
-            Self::PointSelect => "Com_select",
-        }
-    }
-
-    /// Whether its tables grow: such a script has its own tables, which are emptied before each run.
-    pub(crate) fn is_growing(self) -> bool {
-        self == Self::Insert
-    }
-
-    /// The maximum that a session prepares: for each table and for all of them.
-    pub(crate) fn prepared_statements(self) -> (u32, u32) {
-        match self {
-            Self::Insert => (0, 0),
-            Self::UpdateIndex | Self::PointSelect => (1, 0),
-            Self::WriteOnly => (4, 2),
-            Self::ReadWrite => (9, 2),
-        }
-    }
-
-    fn parse(text: &str) -> Result<Self, String> {
-        by_word(text, &Self::ALL, Self::name)
-    }
-}
-
-impl fmt::Display for Script {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        by_word(text, &SCRIPTS, |script| script.name)
     }
 }
 
@@ -105,7 +71,7 @@ pub(crate) struct LuaBenchOptions {
     #[arg(long, alias = "connections", value_name = "N", value_delimiter = ',', default_value = "8,64,1000,5000", value_parser = value_parser!(u32).range(1..))]
     pub(crate) clients: Vec<u32>,
     /// Scripts of sysbench's package, with commas [default: all five]
-    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = Script::parse, default_values_t = Script::ALL, hide_default_value = true)]
+    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = Script::parse, default_values = SCRIPTS.map(|script| script.name), hide_default_value = true)]
     pub(crate) scripts: Vec<Script>,
     #[arg(long, value_name = "N", default_value = "1", value_parser = value_parser!(u32).range(1..))]
     pub(crate) tables: u32,
@@ -123,15 +89,11 @@ pub(crate) struct LuaBenchOptions {
     /// An option only for `truetps sysbench`
     #[arg(long, value_name = "OPTION", allow_hyphen_values = true)]
     pub(crate) ours: Vec<String>,
-    /// A setting of the private server, which has thread_handling=pool-of-threads
-    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = setting)]
-    set: Vec<(String, String)>,
     /// Print what would run, and run nothing
     #[arg(long = "dry")]
     pub(crate) is_dry: bool,
-    /// Store no result
-    #[arg(long)]
-    pub(crate) no_result: bool,
+    #[command(flatten)]
+    pub(crate) kept: KeptOptions,
     /// Options of both programs
     #[arg(last = true, value_name = "OPTION")]
     pub(crate) both: Vec<String>,
@@ -145,7 +107,7 @@ impl LuaBenchOptions {
     /// With a thread for each connection, the server alone would determine the figures of many clients.
     pub(crate) fn settings(&self) -> Vec<(String, String)> {
         let threads = ("thread_handling".to_owned(), "pool-of-threads".to_owned());
-        std::iter::once(threads).chain(self.set.iter().cloned()).collect()
+        std::iter::once(threads).chain(self.kept.settings.iter().cloned()).collect()
     }
 
     /// Prepared at once in a session, by the script that prepares most.
@@ -154,7 +116,7 @@ impl LuaBenchOptions {
             return 0;
         }
         let of = |script: &Script| {
-            let (each, all) = script.prepared_statements();
+            let (each, all) = script.prepared;
             each.saturating_mul(self.tables).saturating_add(all)
         };
         self.scripts.iter().map(of).max().unwrap_or(0)
@@ -192,6 +154,8 @@ impl LuaBenchOptions {
 
 #[cfg(test)]
 pub(crate) mod tests {
+    use std::path::Path;
+
     use super::*;
 
     pub(crate) fn parse(text: &str) -> Result<LuaBenchOptions, clap::Error> {
@@ -202,9 +166,13 @@ pub(crate) mod tests {
     fn without_options_all_scripts_run_with_all_clients() {
         let options = parse("").unwrap();
         assert_eq!((options.pairs.count, options.clients.as_slice()), (5, &[8, 64, 1000, 5000][..]));
-        assert_eq!(options.scripts, Script::ALL);
+        assert_eq!(options.scripts, SCRIPTS);
         assert_eq!(options.settings(), [("thread_handling".to_owned(), "pool-of-threads".to_owned())]);
-        assert!(!options.no_result && !options.is_dry && options.against == LuaRival::Sysbench);
+        assert!(
+            options.kept.folder(Path::new("."), "lua").is_some()
+                && !options.is_dry
+                && options.against == LuaRival::Sysbench
+        );
     }
 
     #[test]
@@ -213,7 +181,7 @@ pub(crate) mod tests {
                     disable --ours --pin=off --dry --against build:old -- --rand-seed=7 --skip_trx=on";
         let options = parse(args).unwrap();
         assert_eq!(options.clients, [8, 64]);
-        assert_eq!(options.scripts, [Script::Insert, Script::ReadWrite]);
+        assert_eq!(options.scripts, [SCRIPTS[0], SCRIPTS[3]]);
         assert_eq!(options.window, Duration::from_millis(1500));
         assert_eq!(options.ours, ["--pin=off"]);
         assert_eq!(options.against, LuaRival::Build("old".into()));

@@ -9,7 +9,7 @@ use truetps_sandbox::{HostLimits, ServerLoad};
 
 use crate::bench::lua::options::{LuaBenchOptions, LuaRival, Script};
 use crate::bench::private_server::PrivateServer;
-use crate::bench::programs::{commit, new_command, output};
+use crate::bench::programs::{build_release, commit, new_command, output};
 use crate::bench::sample::Server;
 
 const SYSBENCH: &str = "sysbench";
@@ -35,7 +35,7 @@ const STATEMENTS_MAX: u64 = 1_048_576;
 pub(crate) struct LuaPrograms {
     truetps: PathBuf,
     /// A line each.
-    about: String,
+    pub(crate) about: String,
 }
 
 impl LuaPrograms {
@@ -58,16 +58,12 @@ impl LuaPrograms {
             Some(path) if path.is_file() => "another build, given with --truetps".to_owned(),
             Some(path) => bail!("--truetps {}: no such file", path.display()),
             None => {
-                build_truetps(root)?;
+                build_release("truetps", root, &["--package", "truetps"])?;
                 format!("this tree{}", commit(root))
             }
         };
         let about = format!("- truetps sysbench: {ours}\n- {rival}; scripts of {SCRIPTS}, {}\n", scripts_state());
         Ok(Self { truetps, about })
-    }
-
-    pub(crate) fn describe(&self) -> &str {
-        &self.about
     }
 
     pub(crate) fn command(
@@ -119,25 +115,16 @@ fn server_words(socket: &Path, schema: &str) -> [String; 3] {
 }
 
 fn script_path(script: Script) -> PathBuf {
-    Path::new(SCRIPTS).join(script.name()).with_extension("lua")
+    Path::new(SCRIPTS).join(script.name).with_extension("lua")
 }
 
 fn schema(script: Script) -> &'static str {
-    if script.is_growing() { EMPTY } else { FULL }
+    if script.is_growing { EMPTY } else { FULL }
 }
 
 fn truetps_path(root: &Path, options: &LuaBenchOptions) -> PathBuf {
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
     options.truetps.clone().unwrap_or_else(|| target.join("release/truetps"))
-}
-
-fn build_truetps(root: &Path) -> anyhow::Result<()> {
-    let mut command = new_command(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command.args(["build", "--release", "--locked", "--quiet", "--package", "truetps"]).current_dir(root);
-    if !command.status().context("running cargo")?.success() {
-        bail!("truetps could not be built");
-    }
-    Ok(())
 }
 
 /// Whether the scripts are unmodified since the package's installation.
@@ -190,7 +177,7 @@ pub(crate) fn prepare(options: &LuaBenchOptions, server: &mut PrivateServer) -> 
         if !options.scripts.iter().any(|script| self::schema(*script) == schema) {
             continue;
         }
-        server.execute(&format!("CREATE DATABASE {schema}"))?;
+        server.client.execute(&format!("CREATE DATABASE {schema}"))?;
         let mut command = new_command(SYSBENCH);
         command.arg(script_path(options.scripts[0])).args(server_words(server.socket(), schema));
         command.args([format!("--tables={}", options.tables), format!("--table-size={rows}"), "prepare".to_owned()]);
@@ -205,9 +192,9 @@ pub(crate) fn prepare(options: &LuaBenchOptions, server: &mut PrivateServer) -> 
 
 /// The same tables for each program.
 pub(crate) fn same_start(options: &LuaBenchOptions, script: Script, server: &mut PrivateServer) -> anyhow::Result<()> {
-    if script.is_growing() {
+    if script.is_growing {
         for table in 1..=options.tables {
-            server.execute(&format!("TRUNCATE TABLE {EMPTY}.sbtest{table}"))?;
+            server.client.execute(&format!("TRUNCATE TABLE {EMPTY}.sbtest{table}"))?;
         }
     }
     Ok(())
@@ -242,10 +229,15 @@ mod tests {
         crate::bench::lua::options::tests::parse(text).unwrap()
     }
 
+    fn script(name: &str) -> Script {
+        Script::parse(name).unwrap()
+    }
+
     #[test]
     fn both_programs_get_the_same_words() {
         let options = options("--ours --lua-memory-limit=0 -- --rand-seed=3");
-        let of = |is_ours| words(is_ours, Path::new("truetps"), &options, Script::WriteOnly, 64, Path::new("s"));
+        let of =
+            |is_ours| words(is_ours, Path::new("truetps"), &options, script("oltp_write_only"), 64, Path::new("s"));
         let mut ours = of(true);
         ours.splice(0..2, ["sysbench".to_owned()]);
         ours.retain(|word| word != "--runs=none" && word != "--lua-memory-limit=0");
@@ -257,7 +249,7 @@ mod tests {
 
     #[test]
     fn inserts_have_tables_of_their_own() {
-        assert_ne!(schema(Script::Insert), schema(Script::ReadWrite));
+        assert_ne!(schema(script("oltp_insert")), schema(script("oltp_read_write")));
     }
 
     #[test]
