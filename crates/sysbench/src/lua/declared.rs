@@ -2,13 +2,10 @@
 
 use mlua::{LuaString, Table};
 
-use crate::options::{OptionSpec, OptionType, option_lines};
-
-/// One option of a script.
-pub(crate) type Declaration = OptionSpec;
+use crate::options::{OptionSpec, OptionType};
 
 /// Reads the list that `cmdline.lua` makes from the script's table.
-pub(crate) fn read_declared(list: &Table) -> mlua::Result<Vec<Declaration>> {
+pub(crate) fn read_declared(list: &Table) -> mlua::Result<Vec<OptionSpec>> {
     let mut options = Vec::new();
     for entry in list.sequence_values::<Table>() {
         let entry = entry?;
@@ -22,9 +19,4 @@ pub(crate) fn read_declared(list: &Table) -> mlua::Result<Vec<Declaration>> {
         });
     }
     Ok(options)
-}
-
-/// What `print_test_options` prints.
-pub(crate) fn help_of(options: &[Declaration]) -> Vec<u8> {
-    option_lines(options)
 }

@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use mlua::{Function, Lua, LuaOptions, LuaString, StdLib, Table, Thread, Value};
 
-use super::declared::{Declaration, read_declared};
+use super::declared::read_declared;
 use super::request::ScriptRequest;
 use super::script::LuaScript;
 use super::sources::LoadedSources;
 use super::symbols;
-use crate::options::{self, LuaIsolation, SysbenchOptions};
+use crate::options::{self, LuaIsolation, OptionSpec, SysbenchOptions};
 use crate::output::{MessageLevel, MessageLog};
 use crate::run::CommandRun;
 use crate::sql::{Answer, Binds, Store};
@@ -54,7 +54,7 @@ pub(crate) enum Role {
 }
 
 /// Receives the declared options: used only by the main state.
-pub(crate) type DeclarationLog = Rc<RefCell<Vec<Declaration>>>;
+pub(crate) type DeclarationLog = Rc<RefCell<Vec<OptionSpec>>>;
 
 // Fields are dropped in this order: the state before the store, whose structures its finalisers read.
 pub(crate) struct LuaState {
@@ -370,8 +370,9 @@ fn add_declarations(lua: &Lua, host: &Table, declared: &DeclarationLog, log: &Ar
     };
     host.set("declare", lua.create_function(declare)?)?;
     let (log, log_of_complaints) = (Arc::clone(log), log);
-    let print = move |_: &Lua, options: Table| {
-        log.script(&super::declared::help_of(&read_declared(&options)?));
+    let print = move |_: &Lua, list: Table| {
+        let declared = read_declared(&list)?;
+        log.script(&options::print_test_options(&declared.iter().collect::<Vec<_>>()));
         Ok(())
     };
     host.set("print_options", lua.create_function(print)?)?;

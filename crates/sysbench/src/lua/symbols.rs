@@ -198,7 +198,7 @@ pub(crate) unsafe extern "C" fn sb_histogram_delete(histogram: *mut ScriptHistog
 pub(crate) unsafe extern "C" fn sb_histogram_update(histogram: *mut ScriptHistogram, value: c_double) {
     // SAFETY: guaranteed by the caller.
     if let Some(histogram) = unsafe { histogram.as_ref() } {
-        lock(histogram).update(value);
+        lock(histogram).add(value, 1);
     }
 }
 

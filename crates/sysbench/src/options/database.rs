@@ -71,8 +71,6 @@ pub(crate) struct MysqlSettings {
     pub(crate) db: Vec<u8>,
     pub(crate) ssl: TlsMode,
     pub(crate) ssl_files: SslFiles,
-    /// Empty: the library chooses.
-    pub(crate) ssl_cipher: Vec<u8>,
     pub(crate) compression: bool,
     /// Error numbers.
     pub(crate) ignore_errors: IgnoredErrors<u16>,
@@ -101,7 +99,6 @@ impl MysqlSettings {
             db: lookup.bytes("mysql-db").to_vec(),
             ssl,
             ssl_files: ssl_files(lookup, is_switched_on && compat == SysbenchRelease::V1_0),
-            ssl_cipher: lookup.bytes("mysql-ssl-cipher").to_vec(),
             compression: lookup.switch("mysql-compression"),
             ignore_errors: ignored(&lookup.list("mysql-ignore-errors"), |text| {
                 std::str::from_utf8(text).ok()?.trim().parse().ok()

@@ -10,8 +10,8 @@ use super::given::{self, GivenOption, GivenOptions, Origin};
 use super::lookup::Lookup;
 use super::value::{self, BadText};
 use super::{
-    CommandLine, DeclarationOutcome, Notice, OptionRefusal, OptionSpec, OptionType, Registry, RunSettings,
-    SysbenchOptions, SysbenchRelease, config_file, settings,
+    CommandLine, Notice, OptionRefusal, OptionSpec, OptionType, Registry, RunSettings, SysbenchOptions,
+    SysbenchRelease, config_file, settings,
 };
 
 /// The parts of the environment that the first pass reads.
@@ -122,8 +122,8 @@ impl FirstPass {
     /// If a script declares one of sysbench's own names, sysbench applies the script's default even if the user gave a
     /// value, and has already used the old default itself by then (its issue 151). Here the user's value stays in
     /// force, and the host uses the script's default if the user gave none.
-    pub(crate) fn declare(&mut self, spec: OptionSpec) -> DeclarationOutcome {
-        self.registry.declare(spec)
+    pub(crate) fn declare(&mut self, spec: OptionSpec) {
+        self.registry.declare(spec);
     }
 
     /// Whether every option that was given is known, and every switch on or off. `script_has_options`: the script has

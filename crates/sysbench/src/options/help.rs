@@ -3,20 +3,11 @@
 use super::registry::{OptionGroup, Registry};
 use super::{OptionSpec, SysbenchRelease};
 
-/// A test that needs no script.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct BuiltInTest {
-    pub(crate) name: &'static str,
-    pub(crate) title: &'static str,
-}
-
-/// The page of `--help`, for the standard output. `program` is the command before the options.
-pub(crate) fn help_page(registry: &Registry, program: &str, tests: &[BuiltInTest]) -> Vec<u8> {
-    let mut page = format!(
-        "Usage:\n  {program} [options]... [testname] [command]\n\n\
-         Commands implemented by most tests: prepare run cleanup help\n\n"
-    )
-    .into_bytes();
+/// The page of `--help`, for the standard output.
+pub(crate) fn help_page(registry: &Registry) -> Vec<u8> {
+    let mut page = b"Usage:\n  sysbench [options]... [testname] [command]\n\n\
+                     Commands implemented by most tests: prepare run cleanup help\n\n"
+        .to_vec();
     let mut part = |heading: &str, group: OptionGroup| {
         page.extend_from_slice(heading.as_bytes());
         page.extend(lines(&registry.group(group).collect::<Vec<_>>()));
@@ -31,27 +22,18 @@ pub(crate) fn help_page(registry: &Registry, program: &str, tests: &[BuiltInTest
     part(&format!("{drivers}mysql options:\n"), OptionGroup::Mysql);
     part("pgsql options:\n", OptionGroup::Pgsql);
     part("truetps options (sysbench has none of these, and a script may declare their names):\n", OptionGroup::Ours);
-    page.extend_from_slice(b"Compiled-in tests:\n");
-    for test in tests {
-        page.extend_from_slice(format!("  {} - {}\n", test.name, test.title).as_bytes());
-    }
-    let end = format!("\nSee '{program} <testname> help' for a list of options for each test.\n\n");
-    page.extend_from_slice(end.as_bytes());
+    page.extend_from_slice(
+        b"Compiled-in tests:\n  cpu - a few prime numbers: for trying options\n\n\
+          See 'sysbench <testname> help' for a list of options for each test.\n\n",
+    );
     page
 }
 
-/// The output of `<test> help` if the test has no `help` of its own: its options under its name.
+/// The output of `<test> help` if the test has no `help` of its own: its options by name, under its own name.
 pub(crate) fn test_help(registry: &Registry, test: &[u8]) -> Vec<u8> {
-    [test, b" options:\n", &print_test_options(registry)].concat()
-}
-
-/// The output of `sysbench.cmdline.print_test_options()`: the script's options by name, and an empty line.
-pub(crate) fn print_test_options(registry: &Registry) -> Vec<u8> {
     let mut specs: Vec<_> = registry.group(OptionGroup::Script).collect();
     specs.sort_by(|a, b| a.name.cmp(&b.name));
-    let mut text = lines(&specs);
-    text.push(b'\n');
-    text
+    [test, b" options:\n", &print_test_options(&specs)].concat()
 }
 
 /// The line of `--version`.
@@ -60,10 +42,8 @@ pub(crate) fn version_line(compat: SysbenchRelease) -> String {
 }
 
 /// The output of `sysbench.cmdline.print_test_options()` for options in this order: a line for each, and an empty one.
-pub(crate) fn option_lines(specs: &[OptionSpec]) -> Vec<u8> {
-    let mut text = lines(&specs.iter().collect::<Vec<_>>());
-    text.push(b'\n');
-    text
+pub(crate) fn print_test_options(specs: &[&OptionSpec]) -> Vec<u8> {
+    [&lines(specs)[..], b"\n"].concat()
 }
 
 /// A line for each option, with the texts in one column.

@@ -37,17 +37,17 @@ pub(crate) use first_pass::{FirstPass, FirstRequest, Surroundings, first_pass};
 pub(crate) use given::CommandLine;
 #[cfg(test)]
 pub(crate) use given::Origin;
-#[cfg(test)]
-pub(crate) use help::print_test_options;
-pub(crate) use help::{BuiltInTest, help_page, option_lines, test_help, version_line};
+pub(crate) use help::{help_page, print_test_options, test_help, version_line};
 #[cfg(test)]
 pub(crate) use kind::KIND_MAX;
 pub(crate) use kind::{OptionSpec, OptionType, key};
 pub(crate) use ours::{LuaIsolation, Ours, SysbenchFormat};
-pub(crate) use random::{RandSettings, RandType};
+pub(crate) use random::RandSettings;
 pub(crate) use refusal::{Notice, OptionRefusal, OutputStream};
-pub(crate) use registry::{DeclarationOutcome, OptionGroup, Registry};
+pub(crate) use registry::{OptionGroup, Registry};
 pub use secrets::masked;
 pub(crate) use secrets::{has_typed_password, is_secret, words_without_secrets};
 pub(crate) use settings::RunSettings;
+#[cfg(test)]
+pub(crate) use tests::settings_of;
 pub(crate) use value::OptionValue;

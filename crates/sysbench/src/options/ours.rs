@@ -33,7 +33,6 @@ pub(crate) enum SysbenchFormat {
 /// ([`SysbenchOptions::taken`](super::SysbenchOptions::taken)).
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Ours {
-    pub(crate) compat: SysbenchRelease,
     pub(crate) lua_isolation: LuaIsolation,
     /// OS threads. None: the host chooses.
     pub(crate) workers: Option<u32>,
@@ -106,8 +105,9 @@ impl Ours {
             lookup.choice("lua-memory-limit", "bytes, such as 64M, or 0 for half of the machine's memory", memory)?;
         let runs = lookup.bytes("runs");
         let dsn = lookup.bytes("dsn");
+        // Read in the first pass; a wrong value is refused here.
+        lookup.choice("compat", "1.0 or 1.1", SysbenchRelease::from_text)?;
         let ours = Self {
-            compat: lookup.choice("compat", "1.0 or 1.1", SysbenchRelease::from_text)?,
             lua_isolation: lookup.choice("lua-isolation", "auto, worker or client", isolation)?,
             workers: Some(workers).filter(|number| *number > 0),
             percentiles: lookup.choice("percentiles", "numbers over 0 and under 100, at most 32", percentiles)?,

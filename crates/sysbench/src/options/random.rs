@@ -2,54 +2,38 @@
 
 use super::lookup::Lookup;
 use super::{OptionRefusal, number};
-
-/// The distribution of `sysbench.rand.default()`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum RandType {
-    Uniform,
-    Gaussian,
-    /// Of 1.0.
-    Special,
-    Pareto,
-    /// Of 1.1.
-    Zipfian,
-}
+use crate::rand::{DistributionName, Parameters};
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct RandSettings {
-    pub(crate) kind: RandType,
+    /// The distribution of `sysbench.rand.default()`.
+    pub(crate) kind: DistributionName,
     /// None: the time of day.
     pub(crate) seed: Option<i32>,
-    /// Number of uniform numbers whose mean is one gaussian or special number.
-    pub(crate) spec_iter: i32,
-    /// Percentage of the range.
-    pub(crate) spec_pct: i32,
-    /// Percentage of the numbers.
-    pub(crate) spec_res: i32,
-    pub(crate) pareto_h: f64,
-    pub(crate) zipfian_exp: f64,
+    pub(crate) parameters: Parameters,
 }
 
 impl RandSettings {
     pub(super) fn read(lookup: &Lookup<'_>) -> Result<Self, OptionRefusal> {
         let kind = match lookup.bytes("rand-type") {
-            b"uniform" => RandType::Uniform,
-            b"gaussian" => RandType::Gaussian,
-            b"special" => RandType::Special,
-            b"pareto" => RandType::Pareto,
-            b"zipfian" => RandType::Zipfian,
+            b"uniform" => DistributionName::Uniform,
+            b"gaussian" => DistributionName::Gaussian,
+            b"special" => DistributionName::Special,
+            b"pareto" => DistributionName::Pareto,
+            b"zipfian" => DistributionName::Zipfian,
             other => {
                 return Err(OptionRefusal::fatal([b"Invalid random numbers distribution: ", other, b"."].concat()));
             }
         };
-        Ok(Self {
-            kind,
-            seed: Some(lookup.int("rand-seed")?).filter(|seed| *seed != 0),
-            spec_iter: lookup.int("rand-spec-iter")?,
-            spec_pct: lookup.int("rand-spec-pct")?,
-            spec_res: lookup.int("rand-spec-res")?,
+        let seed = Some(lookup.int("rand-seed")?).filter(|seed| *seed != 0);
+        let number = |name| lookup.int(name).map(|number| u32::try_from(number).unwrap_or(0));
+        let parameters = Parameters {
+            iter: number("rand-spec-iter")?,
+            pct: number("rand-spec-pct")?,
+            res: number("rand-spec-res")?,
             pareto_h: number::double(lookup.bytes("rand-pareto-h")),
             zipfian_exp: number::double(lookup.bytes("rand-zipfian-exp")),
-        })
+        };
+        Ok(Self { kind, seed, parameters })
     }
 }

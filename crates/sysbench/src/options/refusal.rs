@@ -59,10 +59,9 @@ impl OptionRefusal {
         Self { notices: Vec::new(), text: line(text.as_ref()), stream: OutputStream::Stdout, exit: FAILED }
     }
 
-    /// Adds an empty line: sysbench has one after some of its texts.
-    pub(super) fn and_empty_line(mut self) -> Self {
-        self.text.push(b'\n');
-        self
+    /// A number that a run cannot have: sysbench has an empty line after it.
+    pub(super) fn invalid_limit(name: &str, number: i32) -> Self {
+        Self::fatal(format!("Invalid value for {name}: {number}.\n"))
     }
 
     /// An invalid number.

@@ -30,17 +30,6 @@ pub(crate) struct Registered {
     pub(crate) hidden: Option<(OptionGroup, OptionSpec)>,
 }
 
-/// The result of a script's declaration.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum DeclarationOutcome {
-    /// A name of its own.
-    New,
-    /// One of sysbench's names: type and default are now the script's. A value that the user gave stays in force.
-    Redefined,
-    /// One of truetps's names: the option is now the script's, and truetps's own has its default.
-    TookOurs,
-}
-
 /// Options by name; `-` and `_` are equal in names.
 #[derive(Debug, Clone)]
 pub(crate) struct Registry {
@@ -71,21 +60,16 @@ impl Registry {
     }
 
     /// Declares a script's option. If a name is declared twice, the second declaration applies.
-    pub(crate) fn declare(&mut self, spec: OptionSpec) -> DeclarationOutcome {
+    pub(crate) fn declare(&mut self, spec: OptionSpec) {
         let Some(place) = self.places.get(&spec.key()) else {
             self.add(OptionGroup::Script, spec);
-            return DeclarationOutcome::New;
+            return;
         };
         let one = &mut self.all[*place];
         let before = std::mem::replace(&mut one.spec, spec);
         if one.group != OptionGroup::Script {
             one.hidden = Some((one.group, before));
             one.group = OptionGroup::Script;
-        }
-        match one.hidden {
-            None => DeclarationOutcome::New,
-            Some((OptionGroup::Ours, _)) => DeclarationOutcome::TookOurs,
-            Some(_) => DeclarationOutcome::Redefined,
         }
     }
 
@@ -157,11 +141,15 @@ mod tests {
     #[test]
     fn a_script_declares_redefines_and_takes() {
         let mut registry = Registry::new(SysbenchRelease::V1_0);
-        assert_eq!(registry.declare(spec("table-size")), DeclarationOutcome::New);
-        assert_eq!(registry.declare(spec("table_size")), DeclarationOutcome::New);
-        assert_eq!(registry.declare(spec("threads")), DeclarationOutcome::Redefined);
-        assert_eq!(registry.declare(spec("workers")), DeclarationOutcome::TookOurs);
-        assert_eq!(registry.declare(spec("workers")), DeclarationOutcome::TookOurs);
+        registry.declare(spec("table-size"));
+        registry.declare(spec("table_size"));
+        registry.declare(spec("threads"));
+        registry.declare(spec("workers"));
+        registry.declare(spec("workers"));
+        let hidden = |name: &[u8]| registry.get(name).unwrap().hidden.as_ref().map(|(group, _)| *group);
+        assert_eq!(hidden(b"table-size"), None);
+        assert_eq!(hidden(b"threads"), Some(OptionGroup::General));
+        assert_eq!(hidden(b"workers"), Some(OptionGroup::Ours));
         assert!(registry.is_taken(b"workers") && !registry.is_taken(b"threads"));
         assert_eq!(registry.original(b"workers").unwrap().default.as_deref(), Some(&b"0"[..]));
         let names: Vec<_> = registry.group(OptionGroup::Script).map(|spec| spec.name.clone()).collect();

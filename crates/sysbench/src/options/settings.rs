@@ -28,8 +28,6 @@ pub(crate) struct RunSettings {
     pub(crate) warmup: Duration,
     /// Since the start of the run. None: never.
     pub(crate) forced_shutdown: Option<Duration>,
-    /// Bytes.
-    pub(crate) thread_stack_size: u64,
     pub(crate) thread_init_timeout: Duration,
     /// Events a second of all clients together. None: as many as possible.
     pub(crate) rate: Option<u32>,
@@ -67,7 +65,7 @@ impl RunSettings {
     fn read_noting(lookup: &Lookup<'_>, notices: &mut Vec<Notice>) -> Result<Self, OptionRefusal> {
         let threads = renamed(lookup, notices, "num-threads", "threads")?;
         if !(1..=THREADS_MAX).contains(&threads) {
-            return Err(OptionRefusal::fatal(format!("Invalid value for --threads: {threads}.")).and_empty_line());
+            return Err(OptionRefusal::invalid_limit("--threads", threads));
         }
         let events = renamed(lookup, notices, "max-requests", "events")?;
         let time = seconds(renamed(lookup, notices, "max-time", "time")?);
@@ -76,21 +74,19 @@ impl RunSettings {
         }
         let warmup = lookup.int("warmup-time")?;
         if warmup < 0 {
-            return Err(OptionRefusal::fatal(format!("Invalid value for --warmup-time: {warmup}.")).and_empty_line());
+            return Err(OptionRefusal::invalid_limit("--warmup-time", warmup));
         }
         let forced_shutdown = limits::forced_shutdown(lookup.bytes("forced-shutdown"), time)?;
-        let thread_stack_size = number::size(lookup.bytes("thread-stack-size"));
-        if thread_stack_size == 0 {
-            return Err(OptionRefusal::fatal("Invalid value for thread-stack-size: 0.").and_empty_line());
+        if number::size(lookup.bytes("thread-stack-size")) == 0 {
+            return Err(OptionRefusal::invalid_limit("thread-stack-size", 0));
         }
         let init_timeout = lookup.int("thread-init-timeout")?;
         if init_timeout < 1 {
-            let text = format!("Invalid value for --thread-init-timeout: {init_timeout}.");
-            return Err(OptionRefusal::fatal(text).and_empty_line());
+            return Err(OptionRefusal::invalid_limit("--thread-init-timeout", init_timeout));
         }
         let rate = renamed(lookup, notices, "tx-rate", "rate")?;
         let Ok(rate) = u32::try_from(rate) else {
-            return Err(OptionRefusal::fatal(format!("Invalid value for --rate: {rate}.")).and_empty_line());
+            return Err(OptionRefusal::invalid_limit("--rate", rate));
         };
         let report_interval = report_interval(lookup)?;
         let rand = RandSettings::read(lookup)?;
@@ -104,7 +100,6 @@ impl RunSettings {
             time,
             warmup: Duration::from_secs(warmup as u64),
             forced_shutdown,
-            thread_stack_size,
             thread_init_timeout: Duration::from_secs(init_timeout as u64),
             rate: (rate > 0).then_some(rate),
             report_interval,

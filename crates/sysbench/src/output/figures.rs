@@ -1,5 +1,7 @@
 //! The counts, and how to show them.
 
+use crate::options::SysbenchRelease;
+
 /// Input of the reports: the time since the last report (intermediate), or since the last checkpoint or the start
 /// (cumulative). The fields are the same as in the tables that scripts get.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -38,20 +40,13 @@ impl Figures {
     }
 }
 
-/// Whose format the final report has.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) enum ReportRelease {
-    #[default]
-    V1_0,
-    V1_1,
-}
-
 /// How figures are shown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct FigureStyle {
     /// Whether a database driver was used: reports show statements and transactions, not just events.
     pub(crate) is_sql: bool,
-    pub(crate) compat: ReportRelease,
+    /// Whose format the final report has.
+    pub(crate) compat: SysbenchRelease,
     /// Which percentile `latency_pct_s` is; 0 for none.
     pub(crate) percentile: u32,
     /// Whether events come at a rate, so that there is a queue to show.
@@ -77,11 +72,12 @@ pub(crate) struct Fairness {
 }
 
 impl Fairness {
-    /// From each client's events and its seconds within events. Zeros without clients.
-    pub(crate) fn of(events_per_thread: &[u64], seconds_per_thread: &[f64]) -> Self {
-        let events: Vec<f64> = events_per_thread.iter().map(|&events| events as f64).collect();
-        let (events_avg, events_stddev) = mean_and_deviation(&events);
-        let (seconds_avg, seconds_stddev) = mean_and_deviation(seconds_per_thread);
+    /// Zeros without clients.
+    pub(crate) fn of(clients: &[ClientFigures]) -> Self {
+        let deviation =
+            |figure: fn(&ClientFigures) -> f64| mean_and_deviation(&clients.iter().map(figure).collect::<Vec<_>>());
+        let (events_avg, events_stddev) = deviation(|client| client.events as f64);
+        let (seconds_avg, seconds_stddev) = deviation(|client| client.busy_s);
         Self { events_avg, events_stddev, seconds_avg, seconds_stddev }
     }
 }
@@ -119,11 +115,12 @@ mod tests {
 
     #[test]
     fn fairness_is_of_the_population() {
-        let fairness = Fairness::of(&[20, 21], &[0.5, 1.5]);
+        let client = |events, busy_s| ClientFigures { events, busy_s, ..ClientFigures::default() };
+        let fairness = Fairness::of(&[client(20, 0.5), client(21, 1.5)]);
         let expected = Fairness { events_avg: 20.5, events_stddev: 0.5, seconds_avg: 1.0, seconds_stddev: 0.5 };
         assert_eq!(fairness, expected);
-        assert_eq!(Fairness::of(&[], &[]), Fairness::default());
-        assert_eq!(Fairness::of(&[7], &[2.0]).events_stddev.to_bits(), 0);
+        assert_eq!(Fairness::of(&[]), Fairness::default());
+        assert_eq!(Fairness::of(&[client(7, 2.0)]).events_stddev.to_bits(), 0);
     }
 
     #[test]

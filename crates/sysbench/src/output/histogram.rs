@@ -36,11 +36,6 @@ impl LogHistogram {
         Self::new(1024, 0.001, 100_000.0)
     }
 
-    #[inline]
-    pub(crate) fn update(&mut self, value_ms: f64) {
-        self.add(value_ms, 1);
-    }
-
     /// Counts a value so many times.
     #[inline]
     pub(crate) fn add(&mut self, value_ms: f64, count: u64) {

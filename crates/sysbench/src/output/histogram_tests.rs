@@ -2,7 +2,7 @@ use super::*;
 
 fn filled(size: usize, min: f64, max: f64, values: impl IntoIterator<Item = f64>) -> LogHistogram {
     let mut histogram = LogHistogram::new(size, min, max);
-    values.into_iter().for_each(|value| histogram.update(value));
+    values.into_iter().for_each(|value| histogram.add(value, 1));
     histogram
 }
 
@@ -66,8 +66,8 @@ fn senseless_arguments_do_no_harm() {
 fn the_block_of_a_run_ends_in_a_line_with_a_space() {
     assert_eq!(LogHistogram::of_latency().report(), "Latency histogram (values are in milliseconds)\n ");
     let mut histogram = LogHistogram::of_latency();
-    (0..27).for_each(|_| histogram.update(100.1));
-    (0..6).for_each(|_| histogram.update(100.3));
+    (0..27).for_each(|_| histogram.add(100.1, 1));
+    (0..6).for_each(|_| histogram.add(100.3, 1));
     let expected = "Latency histogram (values are in milliseconds)
        value  ------------- distribution ------------- count
       99.327 |**************************************** 27

@@ -166,9 +166,7 @@ fn statement(statement: &StatementLatency) -> Value {
 }
 
 fn fairness(clients: &[ClientFigures]) -> Value {
-    let events: Vec<u64> = clients.iter().map(|client| client.events).collect();
-    let seconds: Vec<f64> = clients.iter().map(|client| client.busy_s).collect();
-    let Fairness { events_avg, events_stddev, seconds_avg, seconds_stddev } = Fairness::of(&events, &seconds);
+    let Fairness { events_avg, events_stddev, seconds_avg, seconds_stddev } = Fairness::of(clients);
     json!({
         "transactions_avg": events_avg,
         "transactions_stddev": events_stddev,

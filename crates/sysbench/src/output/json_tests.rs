@@ -26,7 +26,7 @@ fn figures(events: u64, length_s: f64) -> Figures {
 fn document(style: FigureStyle, latest: &Figures) -> Value {
     let mut histogram = LogHistogram::of_latency();
     for ms in [0.5, 0.5, 7.0] {
-        histogram.update(ms);
+        histogram.add(ms, 1);
     }
     let mut options = Map::new();
     options.insert("threads".to_owned(), json!(2));
@@ -71,7 +71,7 @@ fn document(style: FigureStyle, latest: &Figures) -> Value {
 
 const STYLE: FigureStyle = FigureStyle {
     is_sql: true,
-    compat: crate::output::ReportRelease::V1_0,
+    compat: crate::options::SysbenchRelease::V1_0,
     percentile: 95,
     has_rate: false,
     stamp_decimals: 0,

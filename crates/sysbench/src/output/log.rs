@@ -36,40 +36,30 @@ impl MessageLevel {
     }
 }
 
-/// Which of its two writers a log sends messages to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum MessagesTo {
-    /// Together with the results, as in sysbench.
-    Results,
-    /// Apart from the results, so that these are one document: `--report-format=json`.
-    Aside,
-}
-
 /// Lines of all threads. Each call writes complete lines with one `write`, unbuffered, so that they keep their order
 /// with other writers to the same file.
 pub(crate) struct MessageLog {
     verbosity: MessageLevel,
-    messages_to: MessagesTo,
     state: Mutex<LogState>,
 }
 
 struct LogState {
     results: Box<dyn Write + Send>,
-    aside: Box<dyn Write + Send>,
+    /// For messages, if the results are one document.
+    aside: Option<Box<dyn Write + Send>>,
     last: Option<String>,
     repeats: u64,
 }
 
 impl MessageLog {
-    /// `results` is stdout and `aside` stderr, both without a buffer.
+    /// `results` is stdout, where messages go as well, as in sysbench. With `aside` (stderr) the results are apart from
+    /// messages, as one document: `--report-format=json`. Neither has a buffer.
     pub(crate) fn new(
         verbosity: MessageLevel,
-        messages_to: MessagesTo,
         results: Box<dyn Write + Send>,
-        aside: Box<dyn Write + Send>,
+        aside: Option<Box<dyn Write + Send>>,
     ) -> Self {
-        let state = Mutex::new(LogState { results, aside, last: None, repeats: 0 });
-        Self { verbosity, messages_to, state }
+        Self { verbosity, state: Mutex::new(LogState { results, aside, last: None, repeats: 0 }) }
     }
 
     /// Whether messages of a level are shown: avoids formatting others.
@@ -90,7 +80,7 @@ impl MessageLog {
         // Messages come from servers and scripts: the terminal must not interpret them.
         let line = format!("{}{}{}\n", state.take_repeats(), level.prefix(), printable_text(message));
         state.last = Some(message.to_owned());
-        self.write_message(&mut state, line.as_bytes());
+        state.write(line.as_bytes());
     }
 
     /// A line with a time stamp, `[ 2s ] …`, or a line that belongs to one: always shown, even if repeated. A series of
@@ -98,7 +88,7 @@ impl MessageLog {
     pub(crate) fn stamped(&self, level: MessageLevel, line: &str) {
         if self.shows(level) {
             let line = format!("{}{}\n", level.prefix(), printable_text(line));
-            self.write_message(&mut self.lock(), line.as_bytes());
+            self.lock().write(line.as_bytes());
         }
     }
 
@@ -111,13 +101,13 @@ impl MessageLog {
             state.repeats += u64::from(repeated.is_some());
             let line = format!("{}{}\n", state.take_repeats(), printable_text(repeated.unwrap_or(text)));
             state.last = text.rsplit('\n').next().map(str::to_owned);
-            self.write_message(&mut state, line.as_bytes());
+            state.write(line.as_bytes());
         }
     }
 
     /// Output of a script, unchanged and at every verbosity.
     pub(crate) fn script(&self, bytes: &[u8]) {
-        self.write_message(&mut self.lock(), bytes);
+        self.lock().write(bytes);
     }
 
     /// Writes a document to the results, wherever messages go, with a line end.
@@ -132,15 +122,6 @@ impl MessageLog {
         }
     }
 
-    fn write_message(&self, state: &mut LogState, bytes: &[u8]) {
-        let writer = match self.messages_to {
-            MessagesTo::Results => &mut state.results,
-            MessagesTo::Aside => &mut state.aside,
-        };
-        // A failed write is ignored: there is no better place to report it.
-        let _ = writer.write_all(bytes);
-    }
-
     /// A thread that panicked during a write left no important state half done.
     fn lock(&self) -> MutexGuard<'_, LogState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -148,6 +129,12 @@ impl MessageLog {
 }
 
 impl LogState {
+    fn write(&mut self, bytes: &[u8]) {
+        let writer = self.aside.as_mut().unwrap_or(&mut self.results);
+        // A failed write is ignored: there is no better place to report it.
+        let _ = writer.write_all(bytes);
+    }
+
     /// The line that closes a series, or nothing.
     fn take_repeats(&mut self) -> String {
         match std::mem::take(&mut self.repeats) {

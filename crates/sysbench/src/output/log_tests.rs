@@ -16,15 +16,14 @@ impl Write for Closed {
     }
 }
 
-fn log(verbosity: MessageLevel, messages_to: MessagesTo) -> (MessageLog, Memory, Memory) {
-    let (results, aside) = (Memory::default(), Memory::default());
-    let log = MessageLog::new(verbosity, messages_to, Box::new(results.clone()), Box::new(aside.clone()));
-    (log, results, aside)
+fn log(verbosity: MessageLevel) -> (MessageLog, Memory) {
+    let results = Memory::default();
+    (MessageLog::new(verbosity, Box::new(results.clone()), None), results)
 }
 
 #[test]
 fn an_empty_line_between_two_reports_is_a_repeat() {
-    let (log, results, _) = log(MessageLevel::Notice, MessagesTo::Results);
+    let (log, results) = log(MessageLevel::Notice);
     log.text(MessageLevel::Notice, "Threads started!\n");
     log.report("\nfirst\n");
     log.stamped(MessageLevel::Notice, "[ 2s ] Checkpoint report:");
@@ -48,7 +47,7 @@ SQL
 
 #[test]
 fn repeats_are_counted_as_sysbench_counts_them() {
-    let (log, results, _) = log(MessageLevel::Info, MessagesTo::Results);
+    let (log, results) = log(MessageLevel::Info);
     log.script(b"A\n");
     for _ in 0..3 {
         log.text(MessageLevel::Notice, "same");
@@ -112,7 +111,7 @@ end
 
 #[test]
 fn a_report_ends_a_series_and_starts_none() {
-    let (log, results, _) = log(MessageLevel::Notice, MessagesTo::Results);
+    let (log, results) = log(MessageLevel::Notice);
     log.text(MessageLevel::Notice, "limit");
     log.text(MessageLevel::Notice, "limit");
     log.report("report");
@@ -123,7 +122,7 @@ fn a_report_ends_a_series_and_starts_none() {
 
 #[test]
 fn verbosity_hides_what_is_less_important() {
-    let (log, results, _) = log(MessageLevel::Fatal, MessagesTo::Results);
+    let (log, results) = log(MessageLevel::Fatal);
     for number in 0..6 {
         let level = MessageLevel::from_number(number).unwrap();
         log.text(level, &format!("level {number}"));
@@ -138,7 +137,8 @@ fn verbosity_hides_what_is_less_important() {
 
 #[test]
 fn json_has_its_results_for_itself() {
-    let (log, results, aside) = log(MessageLevel::Notice, MessagesTo::Aside);
+    let (results, aside) = (Memory::default(), Memory::default());
+    let log = MessageLog::new(MessageLevel::Notice, Box::new(results.clone()), Some(Box::new(aside.clone())));
     log.text(MessageLevel::Notice, "Threads started!\n");
     log.stamped(MessageLevel::Notice, "[ 1s ] line");
     log.script(b"from the script");
@@ -149,14 +149,14 @@ fn json_has_its_results_for_itself() {
 
 #[test]
 fn a_closed_pipe_is_no_failure() {
-    let log = MessageLog::new(MessageLevel::Notice, MessagesTo::Results, Box::new(Closed), Box::new(Closed));
+    let log = MessageLog::new(MessageLevel::Notice, Box::new(Closed), None);
     log.text(MessageLevel::Notice, "nothing reads it");
     log.document("{}").unwrap();
 }
 
 #[test]
 fn lines_of_threads_stay_whole() {
-    let (log, results, _) = log(MessageLevel::Notice, MessagesTo::Results);
+    let (log, results) = log(MessageLevel::Notice);
     std::thread::scope(|scope| {
         for thread in 0..4 {
             let log = &log;
@@ -176,7 +176,7 @@ fn lines_of_threads_stay_whole() {
 fn a_terminal_obeys_no_line() {
     let hostile = "a\u{1b}[2J\r\u{7}\u{9b}31m\u{202e}b\tc";
     let shown = "a [2J   31m b\tc\n";
-    let (log, results, _) = log(MessageLevel::Notice, MessagesTo::Results);
+    let (log, results) = log(MessageLevel::Notice);
     log.text(MessageLevel::Notice, hostile);
     log.stamped(MessageLevel::Notice, hostile);
     log.report(hostile);

@@ -27,9 +27,9 @@ mod whole_run_tests;
 pub(crate) use extra::{
     Percentile, ScriptErrorCount, StatementLatency, errors_by_class, percentiles, statement_latency,
 };
-pub(crate) use figures::{ClientFigures, Fairness, FigureStyle, Figures, ReportRelease};
+pub(crate) use figures::{ClientFigures, Fairness, FigureStyle, Figures};
 pub(crate) use histogram::LogHistogram;
 pub(crate) use json::{FinishedRun, json};
-pub(crate) use lines::{Banner, banner};
-pub(crate) use log::{MessageLevel, MessageLog, MessagesTo};
-pub(crate) use report::{checkpoint, cumulative, cumulative_forced, intermediate, per_client};
+pub(crate) use lines::banner;
+pub(crate) use log::{MessageLevel, MessageLog};
+pub(crate) use report::{checkpoint, cumulative, intermediate, per_client};

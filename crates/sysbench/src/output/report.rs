@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use super::figures::{ClientFigures, Fairness, FigureStyle, Figures, ReportRelease};
+use super::figures::{ClientFigures, Fairness, FigureStyle, Figures};
+use crate::options::SysbenchRelease;
 
 /// The line of one report interval, and with a rate a second one about the queue.
 pub(crate) fn intermediate(figures: &Figures, style: &FigureStyle) -> String {
@@ -34,24 +35,17 @@ pub(crate) fn intermediate(figures: &Figures, style: &FigureStyle) -> String {
     text
 }
 
-/// The report of a run, an empty line at its end.
-pub(crate) fn cumulative(figures: &Figures, fairness: &Fairness, style: &FigureStyle) -> String {
-    whole(figures, fairness, style, "")
-}
-
-/// The report of a run that did not wait for its last transactions, which `unfinished` counts.
-pub(crate) fn cumulative_forced(
+/// The report of a run, an empty line at its end. `unfinished` counts the transactions that the run did not wait for,
+/// if it ended before them.
+pub(crate) fn cumulative(
     figures: &Figures,
     fairness: &Fairness,
     style: &FigureStyle,
-    unfinished: u64,
+    unfinished: Option<u64>,
 ) -> String {
-    let line = format!("\nNumber of unfinished transactions on forced shutdown: {unfinished}\n");
-    whole(figures, fairness, style, &line)
-}
-
-/// `forced` is inserted between statements and general figures.
-fn whole(figures: &Figures, fairness: &Fairness, style: &FigureStyle, forced: &str) -> String {
+    let forced = unfinished
+        .map(|count| format!("\nNumber of unfinished transactions on forced shutdown: {count}\n"))
+        .unwrap_or_default();
     let statements = if style.is_sql { statements(figures) } else { String::new() };
     let (general, latency) = (general(figures, style.compat), latency(figures, style.percentile));
     let Fairness { events_avg, events_stddev, seconds_avg, seconds_stddev } = fairness;
@@ -117,16 +111,16 @@ SQL statistics:
     )
 }
 
-fn general(figures: &Figures, compat: ReportRelease) -> String {
+fn general(figures: &Figures, compat: SysbenchRelease) -> String {
     let Figures { time_total_s, events, .. } = *figures;
     match compat {
-        ReportRelease::V1_0 => format!(
+        SysbenchRelease::V1_0 => format!(
             "\
 General statistics:
     total time:                          {time_total_s:.4}s
     total number of events:              {events}"
         ),
-        ReportRelease::V1_1 => format!(
+        SysbenchRelease::V1_1 => format!(
             "\
 Throughput:
     events/s (eps):                      {:.4}

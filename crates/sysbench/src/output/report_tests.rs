@@ -27,7 +27,7 @@ const FAIRNESS: Fairness =
     Fairness { events_avg: 20.5, events_stddev: 0.5, seconds_avg: 12_345.678_9, seconds_stddev: 12_345.68 };
 
 const SQL: FigureStyle =
-    FigureStyle { is_sql: true, compat: ReportRelease::V1_0, percentile: 95, has_rate: false, stamp_decimals: 0 };
+    FigureStyle { is_sql: true, compat: SysbenchRelease::V1_0, percentile: 95, has_rate: false, stamp_decimals: 0 };
 const PLAIN: FigureStyle = FigureStyle { is_sql: false, ..SQL };
 
 const LATENCY_AND_FAIRNESS: &str = "
@@ -104,33 +104,33 @@ fn stamps_are_rounded_as_in_c_and_have_decimals_on_demand() {
 
 #[test]
 fn reports_of_sql_scripts() {
-    let report = cumulative(&figures(), &FAIRNESS, &SQL);
+    let report = cumulative(&figures(), &FAIRNESS, &SQL, None);
     assert_eq!(report, format!("{SQL_STATISTICS}{GENERAL}{LATENCY_AND_FAIRNESS}"));
-    let newer = cumulative(&figures(), &FAIRNESS, &FigureStyle { compat: ReportRelease::V1_1, ..SQL });
+    let newer = cumulative(&figures(), &FAIRNESS, &FigureStyle { compat: SysbenchRelease::V1_1, ..SQL }, None);
     assert_eq!(newer, format!("{SQL_STATISTICS}{THROUGHPUT}{LATENCY_AND_FAIRNESS}"));
 }
 
 #[test]
 fn reports_of_other_scripts_start_with_an_empty_line() {
-    let report = cumulative(&figures(), &FAIRNESS, &PLAIN);
+    let report = cumulative(&figures(), &FAIRNESS, &PLAIN, None);
     assert_eq!(report, format!("{GENERAL}{LATENCY_AND_FAIRNESS}"));
-    let newer = cumulative(&figures(), &FAIRNESS, &FigureStyle { compat: ReportRelease::V1_1, ..PLAIN });
+    let newer = cumulative(&figures(), &FAIRNESS, &FigureStyle { compat: SysbenchRelease::V1_1, ..PLAIN }, None);
     assert_eq!(newer, format!("{THROUGHPUT}{LATENCY_AND_FAIRNESS}"));
 }
 
 #[test]
 fn a_forced_shutdown_says_what_it_left_after_the_statements() {
     let line = "\nNumber of unfinished transactions on forced shutdown: 3\n";
-    let report = cumulative_forced(&figures(), &FAIRNESS, &PLAIN, 3);
+    let report = cumulative(&figures(), &FAIRNESS, &PLAIN, Some(3));
     assert_eq!(report, format!("{line}{GENERAL}{LATENCY_AND_FAIRNESS}"));
-    let report = cumulative_forced(&figures(), &FAIRNESS, &SQL, 3);
+    let report = cumulative(&figures(), &FAIRNESS, &SQL, Some(3));
     assert_eq!(report, format!("{SQL_STATISTICS}{line}{GENERAL}{LATENCY_AND_FAIRNESS}"));
 }
 
 #[test]
 fn percentiles_of_one_and_three_digits_and_none() {
     let line = |percentile| {
-        let report = cumulative(&figures(), &FAIRNESS, &FigureStyle { percentile, ..PLAIN });
+        let report = cumulative(&figures(), &FAIRNESS, &FigureStyle { percentile, ..PLAIN }, None);
         report.lines().find(|line| line.contains("percentile")).unwrap().to_owned()
     };
     assert_eq!(line(100), "        100th percentile:                       12.35");
@@ -140,7 +140,7 @@ fn percentiles_of_one_and_three_digits_and_none() {
 
 #[test]
 fn nothing_done_is_no_division_by_zero() {
-    let report = cumulative(&Figures::default(), &Fairness::default(), &SQL);
+    let report = cumulative(&Figures::default(), &Fairness::default(), &SQL, None);
     assert!(report.contains("    transactions:                        0      (0.00 per sec.)\n"), "{report}");
     assert!(report.contains("    execution time (avg/stddev):   0.0000/0.00\n"), "{report}");
     let line = intermediate(&Figures::default(), &SQL);

@@ -2,32 +2,34 @@
 
 use super::memory::Memory;
 use super::*;
+use crate::options::{SysbenchRelease, settings_of};
 
 fn printed(verbosity: MessageLevel, run: impl Fn(&MessageLog)) -> String {
     let results = Memory::default();
-    run(&MessageLog::new(verbosity, MessagesTo::Results, Box::new(results.clone()), Box::new(std::io::sink())));
+    run(&MessageLog::new(verbosity, Box::new(results.clone()), None));
     results.text()
 }
 
 const PLAIN: FigureStyle =
-    FigureStyle { is_sql: false, compat: ReportRelease::V1_0, percentile: 95, has_rate: false, stamp_decimals: 0 };
+    FigureStyle { is_sql: false, compat: SysbenchRelease::V1_0, percentile: 95, has_rate: false, stamp_decimals: 0 };
 
 #[test]
 fn a_script_without_sql_and_with_debug_and_histogram() {
     let figures = Figures { time_interval_s: 0.0015, time_total_s: 0.0015, events: 3, ..Figures::default() };
     let mut histogram = LogHistogram::of_latency();
-    (0..3).for_each(|_| histogram.update(0.0005));
+    (0..3).for_each(|_| histogram.add(0.0005, 1));
     let text = printed(MessageLevel::Debug, |log| {
         log.text(MessageLevel::Notice, &lines::version("1.0.20", "2.1.0-beta3"));
-        log.text(MessageLevel::Notice, &banner(&Banner { threads: 1, debug: true, ..Banner::default() }));
+        log.text(MessageLevel::Notice, &banner(&settings_of(&["--debug"])));
         log.text(MessageLevel::Notice, lines::INITIALIZING_THREADS);
         log.text(MessageLevel::Debug, "Worker thread (#0) started");
         log.text(MessageLevel::Debug, "Worker thread (#0) initialized");
         log.text(MessageLevel::Notice, lines::THREADS_STARTED);
         log.text(MessageLevel::Info, lines::DONE);
         log.report(&histogram.report());
-        log.report(&cumulative(&figures, &Fairness::of(&[3], &[0.0]), &PLAIN));
-        log.report(&per_client(&[ClientFigures { events: 3, ..ClientFigures::default() }]));
+        let clients = [ClientFigures { events: 3, ..ClientFigures::default() }];
+        log.report(&cumulative(&figures, &Fairness::of(&clients), &PLAIN, None));
+        log.report(&per_client(&clients));
     });
     let expected = "\
 sysbench 1.0.20 (using bundled LuaJIT 2.1.0-beta3)
@@ -81,13 +83,14 @@ fn a_forced_shutdown() {
     let line = Figures { threads_running: 3, time_interval_s: 1.0, time_total_s: 1.0, ..Figures::default() };
     let end = Figures { time_interval_s: 2.0001, time_total_s: 2.0001, ..Figures::default() };
     let run = |log: &MessageLog| {
-        let options = Banner { threads: 3, report_interval_s: 1.0, forced_shutdown_s: Some(2), ..Banner::default() };
+        let options = settings_of(&["--threads=3", "--report-interval=1", "--time=1", "--forced-shutdown=1"]);
+        let clients = [ClientFigures { events: 1, ..ClientFigures::default() }; 3];
         log.text(MessageLevel::Notice, &banner(&options));
         log.text(MessageLevel::Notice, lines::INITIALIZING_THREADS);
         log.text(MessageLevel::Notice, lines::THREADS_STARTED);
         log.stamped(MessageLevel::Notice, &intermediate(&line, &PLAIN));
         log.text(MessageLevel::Fatal, lines::FORCED_SHUTDOWN);
-        log.report(&cumulative_forced(&end, &Fairness::of(&[1; 3], &[0.0; 3]), &PLAIN, 3));
+        log.report(&cumulative(&end, &Fairness::of(&clients), &PLAIN, Some(3)));
     };
     let expected = "\
 Running the test with following options:

@@ -6,7 +6,7 @@ use truetps_recording::LiveView;
 use crate::exit_code::ProgramExit;
 use crate::lua::Role;
 use crate::options::{LuaIsolation, OutputStream, RunSettings};
-use crate::output::{Banner, MessageLevel, banner};
+use crate::output::{MessageLevel, banner};
 use crate::run::{LoadRun, RUN, WorkerContext};
 
 use super::main_state::MainState;
@@ -39,7 +39,7 @@ pub(super) fn run_load(command: &mut ScriptCommand<'_>) -> Result<u8, ProgramExi
         }
         crew.run.note(text);
     }
-    crew.run.log.text(MessageLevel::Notice, &banner(&banner_of(&crew.run.settings)));
+    crew.run.log.text(MessageLevel::Notice, &banner(&crew.run.settings));
     let reporter = reporter(&crew)?.map(MainState::into_parts);
     let (main, main_client) = command.main.parts();
     let load = LoadRun {
@@ -89,18 +89,4 @@ fn reporter(crew: &WorkerContext) -> Result<Option<MainState>, ProgramExit> {
     state.set_options(&crew.options)?;
     state.run_procedure("load_with_options")?;
     Ok(Some(state))
-}
-
-fn banner_of(settings: &RunSettings) -> Banner<'_> {
-    Banner {
-        threads: settings.threads,
-        warmup_s: settings.warmup.as_secs() as u32,
-        rate: settings.rate.unwrap_or(0),
-        report_interval_s: settings.report_interval.map_or(0.0, |time| time.as_secs_f64()),
-        checkpoints_s: &settings.checkpoints,
-        debug: settings.debug,
-        validate: settings.validate,
-        seed: settings.rand.seed,
-        forced_shutdown_s: settings.forced_shutdown.map(|time| time.as_secs() as u32),
-    }
 }

@@ -64,8 +64,7 @@ fn run_here(argv: Vec<OsString>, world: &SysbenchEnv<'_>) -> u8 {
     }
     match pass.wish {
         FirstRequest::Help => {
-            let tests = [options::BuiltInTest { name: "cpu", title: "a few prime numbers: for trying options" }];
-            write_to(OutputStream::Stdout, &options::help_page(&pass.registry, "sysbench", &tests));
+            write_to(OutputStream::Stdout, &options::help_page(&pass.registry));
             GOOD
         }
         FirstRequest::Version => {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use truetps_record::printable_text;
 
 use crate::options::{OutputStream, RunSettings, SysbenchFormat};
-use crate::output::{MessageLevel, MessageLog, MessagesTo};
+use crate::output::{MessageLevel, MessageLog};
 
 /// Messages and lists of options, which may contain text of scripts, files and servers.
 pub(super) fn write_to(stream: OutputStream, bytes: &[u8]) {
@@ -35,11 +35,13 @@ impl<F: AsFd> Write for Unbuffered<F> {
 
 pub(super) fn make_log(settings: &RunSettings) -> Arc<MessageLog> {
     let level = MessageLevel::from_number(settings.verbosity.into()).unwrap_or(MessageLevel::Debug);
-    let aside = Box::new(Unbuffered(rustix::stdio::stderr()));
     let document = if settings.ours.format == SysbenchFormat::Json { stdout_of_our_own() } else { None };
     Arc::new(match document {
-        Some(document) => MessageLog::new(level, MessagesTo::Aside, Box::new(Unbuffered(document)), aside),
-        None => MessageLog::new(level, MessagesTo::Results, Box::new(Unbuffered(rustix::stdio::stdout())), aside),
+        Some(document) => {
+            let aside = Box::new(Unbuffered(rustix::stdio::stderr()));
+            MessageLog::new(level, Box::new(Unbuffered(document)), Some(aside))
+        }
+        None => MessageLog::new(level, Box::new(Unbuffered(rustix::stdio::stdout())), None),
     })
 }
 

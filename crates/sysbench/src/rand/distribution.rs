@@ -33,12 +33,6 @@ pub(crate) struct Parameters {
     pub(crate) zipfian_exp: f64,
 }
 
-impl Default for Parameters {
-    fn default() -> Self {
-        Self { iter: ITER, pct: 1, res: 75, pareto_h: 0.2, zipfian_exp: 0.8 }
-    }
-}
-
 /// The default of `--rand-spec-iter`. It also replaces 0, with which every bell curve would be its lowest number.
 const ITER: u32 = 12;
 

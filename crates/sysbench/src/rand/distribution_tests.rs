@@ -7,6 +7,12 @@ fn seed_5() -> Xoroshiro {
     Xoroshiro::from_u32s([590_011_675, 99_788_765, 2_131_925_610, 171_864_072])
 }
 
+impl Default for Parameters {
+    fn default() -> Self {
+        Self { iter: ITER, pct: 1, res: 75, pareto_h: 0.2, zipfian_exp: 0.8 }
+    }
+}
+
 fn distribution(kind: DistributionName) -> RandomDistributions {
     RandomDistributions::new(kind, &Parameters::default())
 }

@@ -18,8 +18,8 @@ use truetps_recording::{ExperimentStart, MeasuredLoad, host_of_external_server, 
 
 use super::document::TOOL_VERSION;
 use crate::options::{IgnoredErrors, words_without_secrets};
-use crate::output::ClientFigures;
-use crate::run::{ServerSeen, SlotCounts, WorkerContext, fairness};
+use crate::output::{ClientFigures, Fairness};
+use crate::run::{ServerSeen, SlotCounts, WorkerContext};
 
 /// Characters of a plan's name: it becomes the name of a folder.
 const NAME_MAX: usize = 64;
@@ -164,7 +164,7 @@ pub(super) fn script_record(crew: &WorkerContext, statements: Option<SentStateme
 /// Figures of the measured time that only a script's run has.
 pub(super) fn script_run(crew: &WorkerContext, counts: &SlotCounts, clients: &[ClientFigures]) -> ScriptRun {
     let (script, ..) = crew.script.sources.recorded();
-    let fair = fairness(clients);
+    let fair = Fairness::of(clients);
     ScriptRun {
         sha256: script.sha256,
         reads: counts.reads,

@@ -3,7 +3,7 @@
 use super::counters::{Counters, SlotCounts};
 use super::event_tally::EventTally;
 use super::statements::StatementTimes;
-use crate::output::{ClientFigures, Fairness, Figures, LogHistogram, Percentile, StatementLatency};
+use crate::output::{ClientFigures, Figures, LogHistogram, Percentile, StatementLatency};
 
 /// The clients' counters at a moment.
 pub(crate) struct CountersThen {
@@ -69,7 +69,6 @@ impl LatencyWindow {
         let events = tally.lengths().len();
         let seconds = |ns: u64| ns as f64 / 1e9;
         Figures {
-            threads_running: 0,
             time_interval_s: seconds(now_ns.saturating_sub(self.began_ns)),
             time_total_s: seconds(now_ns.saturating_sub(zero_ns)),
             latency_pct_s: percentile_s(tally, f64::from(percentile)),
@@ -83,16 +82,9 @@ impl LatencyWindow {
             other: counts.other,
             errors: counts.errors,
             reconnects: counts.reconnects,
-            queue_length: 0,
-            concurrency: 0,
+            ..Figures::default()
         }
     }
-}
-
-pub(crate) fn fairness(clients: &[ClientFigures]) -> Fairness {
-    let events: Vec<u64> = clients.iter().map(|client| client.events).collect();
-    let seconds: Vec<f64> = clients.iter().map(|client| client.busy_s).collect();
-    Fairness::of(&events, &seconds)
 }
 
 /// A percentile of the lengths of events, in seconds. Never outside of the observed range.

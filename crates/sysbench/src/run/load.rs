@@ -151,7 +151,7 @@ impl LoadRun<'_> {
                 Ok(WorkerEvent::Failed(tid, failure)) => {
                     self.say_failed(&failure);
                     if let Some(tid) = tid {
-                        run.log.text(MessageLevel::Debug, &lines::thread(tid, lines::ThreadIs::Failed));
+                        run.log.text(MessageLevel::Debug, &lines::thread(tid, lines::NOT_INITIALIZED));
                     }
                     run.log.text(MessageLevel::Fatal, "Thread initialization failed!");
                     return Err(FAILED);

@@ -13,8 +13,7 @@ use rustix::event::{Timespec, epoll};
 
 use super::CommandRun;
 use crate::lua::{self, Context, EventTurn, GO, LATER, LuaState, STOP, ScriptRequest, lua_error_text};
-use crate::output::MessageLevel;
-use crate::output::lines::{ThreadIs, thread};
+use crate::output::{MessageLevel, lines};
 use crate::rand::RandomDistributions;
 use crate::sql::{Answer, RequestProgress, Store};
 
@@ -373,7 +372,7 @@ impl LuaThread {
             }
             Some(ScriptRequest::Ready) => {
                 let tid = self.clients[place].context.tid;
-                self.run.log.text(MessageLevel::Debug, &thread(tid, ThreadIs::Initialized));
+                self.run.log.text(MessageLevel::Debug, &lines::thread(tid, lines::INITIALIZED));
                 self.clients[place].waiting = Waiting::Barrier;
                 self.at_barrier += 1;
                 None

@@ -24,7 +24,7 @@ pub(crate) use control::{NextEvent, StopReason, UNCLAIMED};
 pub(crate) use count::Count;
 pub(crate) use counters::{Answered, ClientCounters, Counter, SlotCounts};
 pub(crate) use event_tally::{EventStart, EventTally};
-pub(crate) use latency_windows::{fairness, log_histogram, percentiles, statement_latencies};
+pub(crate) use latency_windows::{log_histogram, percentiles, statement_latencies};
 pub(crate) use load::{EventsEnding, LARGE_STACK_BYTES, LoadRun, stack_bytes};
 pub(crate) use lua_thread::{LuaThread, ProcedureFailure};
 pub(crate) use recorded_series::RecordedSeries;

@@ -6,13 +6,13 @@ use mlua::{Function, Table};
 use truetps_record::{Histogram, Interval};
 
 use super::count::Count;
-use super::latency_windows::{fairness, log_histogram, percentiles, statement_latencies};
+use super::latency_windows::{log_histogram, percentiles, statement_latencies};
 use super::load::{EventsEnding, LoadRun};
 use super::{LuaThread, ProcedureFailure};
 use crate::exit_code::{FAILED, GOOD, INTERRUPTED, UNFINISHED};
 use crate::lua::lua_error_text;
 use crate::options::SysbenchFormat;
-use crate::output::{self, FigureStyle, Figures, MessageLevel, lines};
+use crate::output::{self, Fairness, FigureStyle, Figures, MessageLevel, lines};
 use crate::recording::{RecordedEnd, ScriptRecording};
 
 impl LoadRun<'_> {
@@ -20,10 +20,7 @@ impl LoadRun<'_> {
         let settings = &self.crew.run.settings;
         FigureStyle {
             is_sql: self.crew.drivers.are_used(),
-            compat: match self.crew.options.compat {
-                crate::options::SysbenchRelease::V1_0 => output::ReportRelease::V1_0,
-                crate::options::SysbenchRelease::V1_1 => output::ReportRelease::V1_1,
-            },
+            compat: self.crew.options.compat,
             percentile: settings.percentile.unwrap_or(0).into(),
             has_rate: settings.rate.is_some(),
             stamp_decimals: settings
@@ -84,7 +81,7 @@ impl LoadRun<'_> {
             self.call_in_reporter("report_cumulative", &figures, false);
         } else if !self.is_json() {
             run.log.stamped(MessageLevel::Notice, &output::checkpoint(&figures, &self.style()));
-            run.log.report(&output::cumulative(&figures, &fairness(&clients), &self.style()));
+            run.log.report(&output::cumulative(&figures, &Fairness::of(&clients), &self.style(), None));
         }
         count.checkpoints.push(figures);
     }
@@ -173,14 +170,9 @@ impl LoadRun<'_> {
         if settings.histogram {
             run.log.report(&log_histogram(&count.total.events).report());
         }
-        let (style, fair) = (end.style, fairness(end.clients));
         let is_cut = matches!(end.ending, EventsEnding::Forced | EventsEnding::Hanging);
-        let text = if is_cut {
-            output::cumulative_forced(figures, &fair, &style, unfinished)
-        } else {
-            output::cumulative(figures, &fair, &style)
-        };
-        run.log.report(&text);
+        let fairness = Fairness::of(end.clients);
+        run.log.report(&output::cumulative(figures, &fairness, &end.style, is_cut.then_some(unfinished)));
         if settings.debug {
             run.log.report(&output::per_client(end.clients));
         }

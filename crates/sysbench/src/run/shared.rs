@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex, OnceLock};
 use truetps_driver::Target;
 
 use crate::interrupt::Interrupt;
-use crate::options::{RandType, RunSettings};
+use crate::options::RunSettings;
 use crate::output::MessageLog;
-use crate::rand::{self, RandomDistributions, Unique};
+use crate::rand::{RandomDistributions, Unique};
 
 use super::control::Control;
 use super::counters::Counters;
@@ -64,23 +64,7 @@ impl CommandRun {
 
     /// The distributions of `sysbench.rand`; each thread has its own.
     pub(crate) fn distribution(&self) -> RandomDistributions {
-        let given = &self.settings.rand;
-        let kind = match given.kind {
-            RandType::Uniform => rand::DistributionName::Uniform,
-            RandType::Gaussian => rand::DistributionName::Gaussian,
-            RandType::Special => rand::DistributionName::Special,
-            RandType::Pareto => rand::DistributionName::Pareto,
-            RandType::Zipfian => rand::DistributionName::Zipfian,
-        };
-        let number = |value: i32| u32::try_from(value).unwrap_or(0);
-        let parameters = rand::Parameters {
-            iter: number(given.spec_iter),
-            pct: number(given.spec_pct),
-            res: number(given.spec_res),
-            pareto_h: given.pareto_h,
-            zipfian_exp: given.zipfian_exp,
-        };
-        RandomDistributions::new(kind, &parameters)
+        RandomDistributions::new(self.settings.rand.kind, &self.settings.rand.parameters)
     }
 
     pub(crate) fn notes(&self) -> Vec<String> {

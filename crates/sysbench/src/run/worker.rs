@@ -6,8 +6,7 @@ use std::sync::mpsc::{Receiver, Sender};
 use super::{CommandRun, LuaThread, ProcedureFailure};
 use crate::lua::{LuaScript, LuaState, Role, lua_error_text};
 use crate::options::SysbenchOptions;
-use crate::output::MessageLevel;
-use crate::output::lines::{ThreadIs, thread};
+use crate::output::{MessageLevel, lines};
 use crate::sql::{Drivers, Store, files_advice};
 
 /// The procedure of `client.lua` that runs events.
@@ -97,7 +96,7 @@ fn prepare(crew: &WorkerContext, group: &ThreadClients) -> Result<LuaThread, Str
                     .set("called", host.state.lua.create_string(crew.script.command.as_deref().unwrap_or_default())?)?;
             }
             if crew.procedure == RUN {
-                crew.run.log.text(MessageLevel::Debug, &thread(*tid, ThreadIs::Started));
+                crew.run.log.text(MessageLevel::Debug, &lines::thread(*tid, lines::STARTED));
             }
             host.start(*tid, client, crew.procedure, is_shared)?;
         }

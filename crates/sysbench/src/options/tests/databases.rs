@@ -17,7 +17,7 @@ fn defaults_are_those_of_sysbench() {
     let server = mysql(&[]).unwrap();
     assert_eq!((server.hosts, server.ports, server.sockets), (vec!["localhost".to_owned()], vec![3306], vec![]));
     assert_eq!((server.user, server.password, server.db), (b"sbtest".to_vec(), Vec::new(), b"sbtest".to_vec()));
-    assert_eq!((server.ssl, server.ssl_files, server.ssl_cipher), (TlsMode::Off, SslFiles::default(), Vec::new()));
+    assert_eq!((server.ssl, server.ssl_files), (TlsMode::Off, SslFiles::default()));
     assert_eq!((server.compression, server.dry_run), (false, false));
     assert_eq!(server.ignore_errors, IgnoredErrors::These(vec![1213, 1020, 1205]));
     let server = pgsql(&[]).unwrap();

@@ -43,6 +43,11 @@ fn pass(words: &[&str]) -> Result<FirstPass, OptionRefusal> {
     World::default().pass(words)
 }
 
+/// The settings of a command line, before a script is read.
+pub(crate) fn settings_of(words: &[&str]) -> RunSettings {
+    pass(words).unwrap().settings.unwrap()
+}
+
 /// All of it, for a script with these options.
 fn options(words: &[&str], specs: &[OptionSpec]) -> Result<SysbenchOptions, OptionRefusal> {
     let mut pass = pass(words)?;

@@ -4,6 +4,7 @@ use std::time::Duration;
 use truetps_plan::ProbeSpec;
 
 use super::*;
+use crate::rand::DistributionName;
 
 fn ours(words: &[&str]) -> Ours {
     options(words, &[]).unwrap().settings.ours
@@ -12,7 +13,6 @@ fn ours(words: &[&str]) -> Ours {
 #[test]
 fn all_of_them_are_off_until_they_are_given() {
     let expected = Ours {
-        compat: SysbenchRelease::V1_0,
         lua_isolation: LuaIsolation::Auto,
         workers: None,
         percentiles: Vec::new(),
@@ -48,7 +48,7 @@ fn all_of_them_can_be_given() {
         "--probe-interval=0.25",
         "--ui",
     ]);
-    assert_eq!((all.compat, all.lua_isolation, all.workers), (SysbenchRelease::V1_1, LuaIsolation::Client, Some(4)));
+    assert_eq!((all.lua_isolation, all.workers), (LuaIsolation::Client, Some(4)));
     assert_eq!(all.percentiles, [50.0, 95.0, 99.0, 99.9]);
     assert_eq!((all.latency_by_statement, all.errors_by_class, all.format), (true, true, SysbenchFormat::Json));
     assert_eq!((all.drain_timeout, all.connect_timeout), (None, Some(Duration::from_millis(2500))));
@@ -115,9 +115,9 @@ fn the_version_decides_defaults() {
         let pass = pass(words).unwrap();
         (pass.compat, pass.settings.as_ref().unwrap().rand.kind)
     };
-    assert_eq!(first(&[]), (SysbenchRelease::V1_0, RandType::Special));
-    assert_eq!(first(&["--compat=1.0"]), (SysbenchRelease::V1_0, RandType::Special));
-    assert_eq!(first(&["--compat=1.1"]), (SysbenchRelease::V1_1, RandType::Uniform));
-    assert_eq!(first(&["--compat=1.1", "--rand-type=special"]), (SysbenchRelease::V1_1, RandType::Special));
-    assert_eq!(first(&["--compat=2"]), (SysbenchRelease::V1_0, RandType::Special));
+    assert_eq!(first(&[]), (SysbenchRelease::V1_0, DistributionName::Special));
+    assert_eq!(first(&["--compat=1.0"]), (SysbenchRelease::V1_0, DistributionName::Special));
+    assert_eq!(first(&["--compat=1.1"]), (SysbenchRelease::V1_1, DistributionName::Uniform));
+    assert_eq!(first(&["--compat=1.1", "--rand-type=special"]), (SysbenchRelease::V1_1, DistributionName::Special));
+    assert_eq!(first(&["--compat=2"]), (SysbenchRelease::V1_0, DistributionName::Special));
 }

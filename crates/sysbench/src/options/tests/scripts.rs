@@ -48,10 +48,16 @@ fn a_script_may_take_our_names() {
     let mut pass = pass(&["--report-format=yaml", "--workers=many", "--runs=none", "--percentiles=50"]).unwrap();
     assert_eq!(pass.settings.as_ref().unwrap().ours.percentiles, [50.0], "one that is wrong leaves the others");
     assert!(pass.preliminary().is_ok(), "the script's body runs before its names are known");
-    assert_eq!(pass.declare(spec("report-format", OptionType::String, Some("csv"))), DeclarationOutcome::TookOurs);
-    assert_eq!(pass.declare(spec("workers", OptionType::String, None)), DeclarationOutcome::TookOurs);
-    assert_eq!(pass.declare(spec("threads", OptionType::Int, None)), DeclarationOutcome::Redefined);
-    assert_eq!(pass.declare(spec("mine", OptionType::Int, None)), DeclarationOutcome::New);
+    for (name, kind, default, hidden) in [
+        ("report-format", OptionType::String, Some("csv"), Some(OptionGroup::Ours)),
+        ("workers", OptionType::String, None, Some(OptionGroup::Ours)),
+        ("threads", OptionType::Int, None, Some(OptionGroup::General)),
+        ("mine", OptionType::Int, None, None),
+    ] {
+        pass.declare(spec(name, kind, default));
+        let declared = pass.registry.get(name.as_bytes()).unwrap();
+        assert_eq!(declared.hidden.as_ref().map(|(group, _)| *group), hidden, "{name}");
+    }
     pass.declare(spec("threads", OptionType::Int, Some("1")));
     let options = pass.finish(true).unwrap();
     assert_eq!((options.bytes("report-format"), options.bytes("workers")), (Some(&b"yaml"[..]), Some(&b"many"[..])));

@@ -1,35 +1,25 @@
 use std::time::Duration;
 
 use super::*;
-
-fn settings(words: &[&str]) -> RunSettings {
-    pass(words).unwrap().settings.unwrap()
-}
+use crate::rand::{DistributionName, Parameters};
 
 #[test]
 fn defaults_are_those_of_sysbench() {
-    let settings = settings(&[]);
+    let settings = settings_of(&[]);
     let RunSettings { threads, events, time, warmup, forced_shutdown, rate, report_interval, .. } = settings;
     assert_eq!((threads, events, time), (1, None, Some(Duration::from_secs(10))));
     assert_eq!((warmup, forced_shutdown, rate, report_interval), (Duration::ZERO, None, None, None));
-    assert_eq!((settings.thread_stack_size, settings.thread_init_timeout.as_secs()), (65536, 30));
+    assert_eq!(settings.thread_init_timeout.as_secs(), 30);
     assert_eq!((settings.percentile, settings.histogram, settings.verbosity), (Some(95), false, 3));
     assert_eq!((settings.debug, settings.validate, settings.luajit_cmd), (false, false, Vec::new()));
-    let rand = RandSettings {
-        kind: RandType::Special,
-        seed: None,
-        spec_iter: 12,
-        spec_pct: 1,
-        spec_res: 75,
-        pareto_h: 0.2,
-        zipfian_exp: 0.8,
-    };
+    let parameters = Parameters { iter: 12, pct: 1, res: 75, pareto_h: 0.2, zipfian_exp: 0.8 };
+    let rand = RandSettings { kind: DistributionName::Special, seed: None, parameters };
     assert_eq!(settings.rand, rand);
 }
 
 #[test]
 fn settings_are_what_was_typed() {
-    let all = settings(&[
+    let all = settings_of(&[
         "--threads=8",
         "--events=100",
         "--time=20",
@@ -51,9 +41,12 @@ fn settings_are_what_was_typed() {
     assert_eq!((all.rate, all.report_interval), (Some(50), Some(Duration::from_millis(500))));
     assert_eq!((all.checkpoints, all.validate, all.percentile), (vec![3, 9], true, None));
     assert_eq!((all.luajit_cmd.as_slice(), all.thread_init_timeout.as_secs()), (&b"off"[..], 5));
-    assert_eq!((all.rand.kind, all.rand.seed, all.rand.pareto_h), (RandType::Zipfian, Some(-3), 0.0));
+    assert_eq!(
+        (all.rand.kind, all.rand.seed, all.rand.parameters.pareto_h),
+        (DistributionName::Zipfian, Some(-3), 0.0)
+    );
     for name in ["uniform", "gaussian", "special", "pareto"] {
-        let kind = format!("{:?}", settings(&[&format!("--rand-type={name}")]).rand.kind);
+        let kind = format!("{:?}", settings_of(&[&format!("--rand-type={name}")]).rand.kind);
         assert_eq!(kind.to_lowercase(), name);
     }
 }
@@ -73,10 +66,10 @@ fn negative_limits_are_none_and_no_limit_is_warned_of() {
         let notices = said(&pass(words).unwrap().notices);
         assert_eq!(notices.contains(&warning.to_owned()), warned, "{words:?}: {notices:?}");
     }
-    assert_eq!(settings(&["--time=-5", "--events=-1"]).events, None);
-    assert_eq!(settings(&["--time=-5"]).time, None);
+    assert_eq!(settings_of(&["--time=-5", "--events=-1"]).events, None);
+    assert_eq!(settings_of(&["--time=-5"]).time, None);
     // Nothing to count from, so that it is not looked at.
-    assert_eq!(settings(&["--time=0", "--forced-shutdown=x"]).forced_shutdown, None);
+    assert_eq!(settings_of(&["--time=0", "--forced-shutdown=x"]).forced_shutdown, None);
 }
 
 #[test]
@@ -97,8 +90,8 @@ fn impossible_numbers_are_refused() {
     ] {
         assert!(pass(&[words]).is_err(), "{words}");
     }
-    assert_eq!(settings(&["--threads=1000000"]).threads, 1_000_000);
-    assert_eq!(settings(&["--report-interval=0.01"]).report_interval, Some(Duration::from_millis(10)));
+    assert_eq!(settings_of(&["--threads=1000000"]).threads, 1_000_000);
+    assert_eq!(settings_of(&["--report-interval=0.01"]).report_interval, Some(Duration::from_millis(10)));
 }
 
 #[test]
@@ -114,18 +107,18 @@ fn old_names_still_work() {
             "WARNING: --tx-rate is deprecated, use --rate instead\n",
         ]
     );
-    let RunSettings { threads, events, time, rate, .. } = settings(all);
+    let RunSettings { threads, events, time, rate, .. } = settings_of(all);
     assert_eq!((threads, events, time, rate), (4, Some(3), Some(Duration::from_secs(2)), Some(5)));
     // The old name goes first, and the value of the new one is not looked at then.
-    assert_eq!(settings(&["--num-threads=2", "--threads=0"]).threads, 2);
-    assert_eq!(settings(&["--num-threads=2", "--threads=3"]).threads, 2);
+    assert_eq!(settings_of(&["--num-threads=2", "--threads=0"]).threads, 2);
+    assert_eq!(settings_of(&["--num-threads=2", "--threads=3"]).threads, 2);
     // These are as if they were not there.
     for words in [&["--num-threads=1"][..], &["--num-threads="], &["--num-threads=0"], &["--max-time=-2"]] {
         assert_eq!(told(words), Vec::<String>::new(), "{words:?}");
     }
-    assert_eq!(settings(&["--num-threads=1", "--threads=3"]).threads, 3);
+    assert_eq!(settings_of(&["--num-threads=1", "--threads=3"]).threads, 3);
     // 1.1 has none of them; ours has, as nothing else has these names.
-    assert_eq!(settings(&["--compat=1.1", "--num-threads=2"]).threads, 2);
+    assert_eq!(settings_of(&["--compat=1.1", "--num-threads=2"]).threads, 2);
 }
 
 #[test]
