@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use truetps_record::near_matches;
+use crate::plan_check::unknown;
 
 /// How keys are drawn from a range. [docs/reference/workloads.md] has the formulas.
 ///
@@ -52,12 +52,7 @@ impl KeyDistribution {
     fn from_table(table: &DistributionTable) -> Result<Self, String> {
         let kind = table.kind.as_str();
         if !Self::KINDS.contains(&kind) {
-            let near = near_matches(kind, Self::KINDS);
-            let known = Self::KINDS.map(str::to_owned);
-            return Err(format!(
-                "unknown distribution `{kind}`{}",
-                truetps_record::did_you_mean_or(&near, "known", &known)
-            ));
+            return Err(unknown("distribution", kind, &Self::KINDS));
         }
         let known = Self::parameters_of(kind);
         if let Some(name) = table.parameters.keys().find(|name| !known.contains(&name.as_str())) {

@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::KeyDistribution;
-use truetps_record::{near_matches, parse_time};
+use crate::plan_check::unknown;
+use truetps_record::parse_time;
 
 /// One column or parameter: `{ kind = "int", min = 1, max = 100, null_share = 0.1 }`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -19,13 +20,13 @@ pub struct Generator {
     pub name: Option<String>,
     /// Its form in a plan, with all defaults.
     #[serde(flatten)]
-    written: WrittenGenerator,
+    written: toml::Table,
 }
 
 impl Generator {
     /// A generator of values that is in no plan, and has no form there.
     pub fn unwritten(kind: GeneratorKind) -> Self {
-        Self { kind, null_share: 0.0, name: None, written: WrittenGenerator::default() }
+        Self { kind, null_share: 0.0, name: None, written: toml::Table::new() }
     }
 }
 
@@ -139,47 +140,29 @@ pub enum Scalar {
 }
 
 /// All keys that a plan may write, of any kind. Each kind then takes its own keys and reports the others.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct WrittenGenerator {
     kind: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     null_share: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     start: Option<i64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     step: Option<i64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     min: Option<Scalar>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     max: Option<Scalar>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     precision: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     scale: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     length: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     min_length: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     max_length: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     alphabet: Option<Alphabet>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     version: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     form: Option<UuidForm>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     values: Option<Vec<Scalar>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     weights: Option<Vec<f64>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     value: Option<Scalar>,
-    #[serde(rename = "as", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "as")]
     same_as: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     distribution: Option<KeyDistribution>,
 }
 
@@ -211,21 +194,19 @@ const PRECISION_MAX: u32 = 18;
 impl WrittenGenerator {
     fn check_keys(&self) -> Result<(), String> {
         let Some((kind, has)) = KINDS.iter().find(|(kind, _)| *kind == self.kind) else {
-            let known = KINDS.map(|(kind, _)| kind);
-            let near = near_matches(&self.kind, known);
-            let known = known.map(str::to_owned);
-            return Err(format!(
-                "unknown generator `{}`{}",
-                self.kind,
-                truetps_record::did_you_mean_or(&near, "known", &known)
-            ));
+            return Err(unknown("generator", &self.kind, &KINDS.map(|(kind, _)| kind)));
         };
-        let written = toml::Table::try_from(self).map_err(|error| error.to_string())?;
+        let written = self.table()?;
         let is_foreign = |key: &&String| !COMMON_KEYS.contains(&key.as_str()) && !has.contains(&key.as_str());
         match written.keys().find(is_foreign) {
             Some(key) => Err(format!("generator `{kind}` has no key `{key}` (it has `{}`)", has.join("`, `"))),
             None => Ok(()),
         }
+    }
+
+    /// The keys that are written.
+    fn table(&self) -> Result<toml::Table, String> {
+        toml::Table::try_from(self).map_err(|error| error.to_string())
     }
 
     /// What the keys mean. Fills in the defaults of keys that are not written.
@@ -378,7 +359,7 @@ impl TryFrom<WrittenGenerator> for Generator {
             return Err(format!("`null_share`: {null_share} is not between 0 and 1"));
         }
         written.null_share = (null_share > 0.0).then_some(null_share);
-        Ok(Self { kind, null_share, name: written.name.clone(), written })
+        Ok(Self { kind, null_share, written: written.table()?, name: written.name })
     }
 }
 

@@ -148,10 +148,9 @@ pub enum PlanError {
     /// The TOML parser's own message: it names line and column.
     #[error("{0}")]
     Syntax(String),
-    #[error("unknown key `{key}` in `{section}`{}", truetps_record::did_you_mean_or(.near, "known", .known))]
-    UnknownKey { section: String, key: String, near: Vec<String>, known: Vec<String> },
-    #[error("unknown workload `{name}`{}", truetps_record::did_you_mean_or(.near, "known", .known))]
-    UnknownWorkload { name: String, near: Vec<String>, known: Vec<String> },
+    /// A key or a workload, with those that there are.
+    #[error("{0}")]
+    Unknown(String),
     #[error("`{key}` means nothing to `{workload}`: it is for `{}`", used_by.join("`, `"))]
     UnusedKey { key: PlanKey, workload: String, used_by: Vec<String> },
     #[error("`{key}`: {problem}")]
@@ -275,16 +274,12 @@ impl Plan {
     pub fn configurations(&self) -> Vec<Configuration> {
         let mut list = vec![Configuration { levels: IndexMap::new() }];
         for (name, levels) in &self.factors {
-            list = list
-                .iter()
-                .flat_map(|partial| {
-                    levels.iter().map(|level| {
-                        let mut next = partial.clone();
-                        next.levels.insert(name.clone(), level.clone());
-                        next
-                    })
-                })
-                .collect();
+            let with = |partial: &Configuration, level: &SettingValue| {
+                let mut next = partial.clone();
+                next.levels.insert(name.clone(), level.clone());
+                next
+            };
+            list = list.iter().flat_map(|partial| levels.iter().map(move |level| with(partial, level))).collect();
         }
         let is_left_out = |configuration: &Configuration| {
             let has = |(name, level): (&String, &SettingValue)| configuration.levels.get(name) == Some(level);

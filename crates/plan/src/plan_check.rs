@@ -4,13 +4,17 @@ use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 
+use indexmap::IndexMap;
+
 use crate::load::{check_rate, check_seconds};
 use crate::table_spec::GENERATED_TABLE_KEYS;
 use crate::whole_number::WHOLE_MAX;
 use crate::workload_check::{TABLE_ROWS_MAX, check_script, check_section, check_workload, unused_key};
 use crate::workload_factor::WorkloadFactor;
 use crate::{Plan, PlanError, PlanKey, WorkloadKind};
-use truetps_record::{CONNECTIONS, Configuration, ErrorClass, RATE, SERVER, SettingValue, near_matches};
+use truetps_record::{
+    CONNECTIONS, Configuration, ErrorClass, RATE, SERVER, SettingValue, did_you_mean_or, near_matches,
+};
 
 const TRIALS_MAX: usize = 20_000;
 /// Configurations have all factors: with the levels' product, this bounds their memory.
@@ -86,12 +90,16 @@ fn unknown_keys(table: &toml::Table, section: &str, known: &[&str]) -> Vec<PlanE
 }
 
 pub(crate) fn unknown_key(section: &str, key: &str, known: &[&str]) -> PlanError {
-    PlanError::UnknownKey {
-        section: section.to_owned(),
-        key: key.to_owned(),
-        near: near_matches(key, known.iter().copied()),
-        known: known.iter().map(|name| (*name).to_owned()).collect(),
-    }
+    PlanError::Unknown(format!("unknown key `{key}` in `{section}`{}", did_you_mean_one(key, known)))
+}
+
+/// A word that is none of `known`, which are a `what` each.
+pub(crate) fn unknown(what: &str, word: &str, known: &[&str]) -> String {
+    format!("unknown {what} `{word}`{}", did_you_mean_one(word, known))
+}
+
+fn did_you_mean_one(word: &str, known: &[&str]) -> String {
+    did_you_mean_or(&near_matches(word, known.iter().copied()), "known", known)
 }
 
 /// The levels of a factor that another section names.
@@ -132,8 +140,8 @@ pub(crate) fn check_values(plan: &Plan) -> Result<(), PlanError> {
     PlanError::all([
         check_name(&plan.name),
         check_workload(&plan.workload),
-        check_factors("factors", plan.factors.iter()),
-        check_factors("quick.factors", plan.quick.factors.iter()),
+        check_factors("factors", &plan.factors),
+        check_factors("quick.factors", &plan.quick.factors),
         check_connections(plan),
     ])?;
     check_size(plan)?;
@@ -206,10 +214,7 @@ pub(crate) fn check_range<N: PartialOrd + Display + Copy>(
     Err(value(key, format!("{number} is not between {} and {}", range.start(), range.end())))
 }
 
-fn check_factors<'a>(
-    section: &str,
-    factors: impl Iterator<Item = (&'a String, &'a Vec<SettingValue>)>,
-) -> Result<(), PlanError> {
+fn check_factors(section: &str, factors: &IndexMap<String, Vec<SettingValue>>) -> Result<(), PlanError> {
     for (name, levels) in factors {
         let key = format!("{section}.{name}");
         if !is_setting_name(name) {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::plan_check::{check_range, unknown_key, value};
+use crate::plan_check::{check_range, unknown, unknown_key, value};
 use crate::workload_spec::{TABLE_WORKLOAD, all_workload_keys, implied_name};
 use crate::{
     CustomSpec, CustomTable, Generator, GeneratorKind, PlanError, ReadWriteMix, ScriptSpec, SqlParts, SqlSpec,
@@ -54,9 +54,7 @@ fn check_keys_of(name: &str, section: &toml::Table) -> Result<(), PlanError> {
 /// Whether there is a workload of this name, and whether it has each of these keys. Keys that no workload has are ignored.
 fn check_used<'a>(name: &str, keys: impl Iterator<Item = &'a str>) -> Result<(), PlanError> {
     let Some((_, has)) = all_workload_keys().find(|(known, _)| *known == name) else {
-        let near = near_matches(name, WORKLOADS);
-        let known = WORKLOADS.map(str::to_owned).to_vec();
-        return Err(PlanError::UnknownWorkload { name: name.to_owned(), near, known });
+        return Err(PlanError::Unknown(unknown("workload", name, &WORKLOADS)));
     };
     let is_foreign = |key: &str| !has.contains(&key) && all_workload_keys().any(|(_, keys)| keys.contains(&key));
     let foreign = keys.into_iter().find(|key| is_foreign(key));

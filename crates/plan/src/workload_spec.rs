@@ -6,11 +6,11 @@ use indexmap::IndexMap;
 use serde::de::{DeserializeOwned, Error};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::plan_check::value;
+use crate::plan_check::{unknown, value};
 use crate::workload_check::check_sql;
 use crate::{GeneratedTable, Generator, KeyDistribution, PlanError};
 use truetps_files::{SqlScriptError, created_table, split_sql};
-use truetps_record::{Protocol, SqlDialect, near_matches};
+use truetps_record::{Protocol, SqlDialect};
 
 /// The section `[workload]`. Only its text tells which keys it may have, so [`Plan::parse`](crate::Plan::parse) reads it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -193,26 +193,12 @@ impl Default for ReadWriteMix {
 impl ReadWriteMix {
     /// Changes one number, by its name in a plan.
     pub fn set(&mut self, name: &str, number: u32) -> Result<(), String> {
-        let field = match name {
-            "point_selects" => &mut self.point_selects,
-            "simple_ranges" => &mut self.simple_ranges,
-            "sum_ranges" => &mut self.sum_ranges,
-            "order_ranges" => &mut self.order_ranges,
-            "distinct_ranges" => &mut self.distinct_ranges,
-            "range_size" => &mut self.range_size,
-            "index_updates" => &mut self.index_updates,
-            "non_index_updates" => &mut self.non_index_updates,
-            "delete_inserts" => &mut self.delete_inserts,
-            _ => {
-                let known: Vec<_> = self.counts().iter().map(|(name, _)| (*name).to_owned()).collect();
-                let near = near_matches(name, known.iter().map(String::as_str));
-                return Err(format!(
-                    "unknown statement `{name}`{}",
-                    truetps_record::did_you_mean_or(&near, "known", &known)
-                ));
-            }
+        let mut numbers = toml::Table::try_from(&*self).expect("numbers have a TOML form");
+        let Some(written) = numbers.get_mut(name) else {
+            return Err(unknown("statement", name, &self.counts().map(|(name, _)| name)));
         };
-        *field = number;
+        *written = number.into();
+        *self = numbers.try_into().expect("the names are those of the fields");
         Ok(())
     }
 
