@@ -39,22 +39,16 @@ impl KeyDistribution {
     /// Names of all kinds.
     pub const KINDS: [&'static str; 5] = ["uniform", "zipfian", "pareto", "special", "latest"];
 
-    fn parameters_of(kind: &str) -> &'static [&'static str] {
-        match kind {
-            "zipfian" => &["theta", "scrambled"],
-            "pareto" => &["h", "scrambled"],
-            "special" => &["accesses", "keys", "scrambled"],
-            "latest" => &["theta"],
-            _ => &[],
-        }
-    }
+    /// Of each kind, in the same order.
+    const PARAMETERS: [&'static [&'static str]; 5] =
+        [&[], &["theta", "scrambled"], &["h", "scrambled"], &["accesses", "keys", "scrambled"], &["theta"]];
 
     fn from_table(table: &DistributionTable) -> Result<Self, String> {
         let kind = table.kind.as_str();
-        if !Self::KINDS.contains(&kind) {
+        let Some(n) = Self::KINDS.iter().position(|known| *known == kind) else {
             return Err(unknown("distribution", kind, &Self::KINDS));
-        }
-        let known = Self::parameters_of(kind);
+        };
+        let known = Self::PARAMETERS[n];
         if let Some(name) = table.parameters.keys().find(|name| !known.contains(&name.as_str())) {
             let has = if known.is_empty() { "none".to_owned() } else { format!("`{}`", known.join("`, `")) };
             return Err(format!("distribution `{kind}` has no parameter `{name}` (it has {has})"));

@@ -5,6 +5,7 @@ use std::fmt::Display;
 use std::ops::RangeInclusive;
 
 use indexmap::IndexMap;
+use toml::Value;
 
 use crate::load::{check_rate, check_seconds};
 use crate::table_spec::GENERATED_TABLE_KEYS;
@@ -30,30 +31,26 @@ const SCHEDULE_BYTES_MAX: usize = 32 << 20;
 const CONNECTIONS_MAX: i64 = 100_000;
 const BLOCKS_MAX: u32 = 1000;
 
-const SECTIONS: [(&str, &[&str]); 8] = [
-    ("", &["name", "about", "recorded_from", "server", "workload", "load", "factors", "design", "probe", "quick"]),
-    ("server", &["name", "flavour", "settings"]),
+/// Sections, each with its keys.
+const SECTIONS: [(&str, &str); 8] = [
+    ("", "name about recorded_from server workload load factors design probe quick"),
+    ("server", "name flavour settings"),
     // `custom` has a list of tables here instead; each generator names its own keys.
-    ("workload.table", &GENERATED_TABLE_KEYS),
-    ("load", &LOAD_KEYS),
-    ("load.errors", &["retry", "ignore", "fatal", "retries_max", "reconnect_s"]),
-    ("design", &["blocks", "seed", "baseline", "leave_out", "aa_pair", "datadir", "smallest_effect_percent"]),
-    ("probe", &["enabled", "interval_s", "waits"]),
-    ("quick", &["blocks", "warm_up_s", "measure_s", "table_rows", "factors"]),
+    ("workload.table", GENERATED_TABLE_KEYS),
+    (
+        "load",
+        "warm_up_s measure_s measure_transactions rate rate_per_client ramp_to arrivals latency_limit_ms mode errors",
+    ),
+    ("load.errors", "retry ignore fatal retries_max reconnect_s"),
+    ("design", "blocks seed baseline leave_out aa_pair datadir smallest_effect_percent"),
+    ("probe", "enabled interval_s waits"),
+    ("quick", "blocks warm_up_s measure_s table_rows factors"),
 ];
 
-const LOAD_KEYS: [&str; 10] = [
-    "warm_up_s",
-    "measure_s",
-    "measure_transactions",
-    "rate",
-    "rate_per_client",
-    "ramp_to",
-    "arrivals",
-    "latency_limit_ms",
-    "mode",
-    "errors",
-];
+/// Tables of a plan besides `SECTIONS`.
+const OTHER_TABLES: [&str; 6] =
+    ["workload", "workload.mix", "factors", "quick.factors", "server.settings", "design.baseline"];
+const LISTS_OF_TABLES: [&str; 2] = ["workload.statements", "workload.table"];
 
 const ERROR_CLASS_LISTS: [&str; 3] = ["retry", "ignore", "fatal"];
 
@@ -63,15 +60,40 @@ const MISSPELT_MIN: f64 = 0.9;
 /// Errors that the TOML shows before it is parsed as a plan: first all unknown keys, then missing keys, then malformed
 /// levels.
 pub(crate) fn check_keys(table: &toml::Table) -> Result<(), PlanError> {
-    let unknown = SECTIONS.iter().flat_map(|(section, known)| unknown_keys(table, section, known));
-    let of_workload = table.get("workload").and_then(toml::Value::as_table).map_or(Ok(()), check_section);
+    let lists = lists_for_tables(table);
+    let unknown = SECTIONS.iter().flat_map(|(section, keys)| unknown_keys(table, section, keys));
+    let of_workload = table.get("workload").and_then(Value::as_table).map_or(Ok(()), check_section);
     let classes = ERROR_CLASS_LISTS.map(|list| check_error_classes(table, list));
     let missing = REQUIRED.iter().filter(|(key, _)| !table.contains_key(*key));
     let missing = missing.map(|(key, what)| Err(value(*key, format!("is missing: {what}"))));
-    let factors = [table.get("factors"), table.get("quick").and_then(|quick| quick.get("factors"))];
-    let sections = factors.into_iter().zip(["factors", "quick.factors"]);
-    let levels = sections.filter_map(|(factors, section)| Some(check_levels(section, factors?.as_table()?)));
-    PlanError::all(unknown.map(Err).chain([of_workload]).chain(classes).chain(missing).chain(levels))
+    let factors = ["factors", "quick.factors"].into_iter();
+    let levels = factors.filter_map(|section| Some(check_levels(section, at(table, section)?.as_table()?)));
+    PlanError::all(
+        lists.into_iter().chain(unknown).map(Err).chain([of_workload]).chain(classes).chain(missing).chain(levels),
+    )
+}
+
+/// What a plan has at this path.
+fn at<'a>(plan: &'a toml::Table, path: &str) -> Option<&'a Value> {
+    let mut names = path.split('.');
+    let first = plan.get(names.next()?)?;
+    names.try_fold(first, |table, name| table.get(name))
+}
+
+/// Lists in place of tables: serde would take their values for those of the table's keys, in order.
+fn lists_for_tables(plan: &toml::Table) -> Vec<PlanError> {
+    let sections = SECTIONS.iter().map(|(section, _)| *section).chain(OTHER_TABLES);
+    let lists = sections.filter(|path| !LISTS_OF_TABLES.contains(path) && at(plan, path).is_some_and(Value::is_array));
+    let sections = lists.map(|path| {
+        value(path, format!("is a list without keys: write the section `[{path}]`, with a line `KEY = VALUE` for each"))
+    });
+    let entries = LISTS_OF_TABLES.iter().flat_map(|list| {
+        let entries = at(plan, list).and_then(Value::as_array).into_iter().flatten().enumerate();
+        let problem = format!("is a list without keys: write a `[[{list}]]`, with a line `KEY = VALUE` for each");
+        let lists = entries.filter(|(_, entry)| entry.is_array());
+        lists.map(move |(n, _)| value(format!("{list}[{n}]"), &problem[..]))
+    });
+    sections.chain(entries).collect()
 }
 
 /// Keys that every plan has, and what they mean.
@@ -82,11 +104,11 @@ const REQUIRED: [(&str, &str); 4] = [
     ("factors", "the section [factors], such as `connections = [1, 8]`"),
 ];
 
-fn unknown_keys(table: &toml::Table, section: &str, known: &[&str]) -> Vec<PlanError> {
-    let mut path = section.split('.').filter(|name| !name.is_empty());
-    let inside = path.try_fold(table, |table, name| table.get(name)?.as_table());
+fn unknown_keys(table: &toml::Table, section: &str, keys: &str) -> Vec<PlanError> {
+    let known: Vec<_> = keys.split(' ').collect();
+    let inside = if section.is_empty() { Some(table) } else { at(table, section).and_then(Value::as_table) };
     let unknown = inside.into_iter().flat_map(toml::Table::keys).filter(|key| !known.contains(&key.as_str()));
-    unknown.map(|key| unknown_key(if section.is_empty() { "plan" } else { section }, key, known)).collect()
+    unknown.map(|key| unknown_key(if section.is_empty() { "plan" } else { section }, key, &known)).collect()
 }
 
 pub(crate) fn unknown_key(section: &str, key: &str, known: &[&str]) -> PlanError {
@@ -109,9 +131,8 @@ fn levels_of<'a>(plan: &'a Plan, section: &str, name: &str) -> Result<&'a [Setti
 }
 
 fn check_error_classes(table: &toml::Table, list: &str) -> Result<(), PlanError> {
-    let lists = table.get("load").and_then(|load| load.get("errors"));
-    let classes = lists.and_then(|lists| lists.get(list)).and_then(toml::Value::as_array);
-    let words = classes.into_iter().flatten().filter_map(toml::Value::as_str);
+    let classes = at(table, &format!("load.errors.{list}")).and_then(Value::as_array);
+    let words = classes.into_iter().flatten().filter_map(Value::as_str);
     let unknown = words.filter_map(|word| word.parse::<ErrorClass>().err());
     PlanError::all(unknown.map(|error| Err(value(format!("load.errors.{list}"), error.to_string()))))
 }
@@ -120,9 +141,9 @@ fn check_error_classes(table: &toml::Table, list: &str) -> Result<(), PlanError>
 fn check_levels(section: &str, factors: &toml::Table) -> Result<(), PlanError> {
     PlanError::all(factors.iter().map(|(name, levels)| {
         let problem = match levels {
-            toml::Value::Array(levels) => {
+            Value::Array(levels) => {
                 let is_level =
-                    |level: &toml::Value| level.is_integer() || level.is_float() || level.is_str() || level.is_bool();
+                    |level: &Value| level.is_integer() || level.is_float() || level.is_str() || level.is_bool();
                 match levels.iter().find(|level| !is_level(level)) {
                     None => return Ok(()),
                     Some(level) => format!("`{level}` is no level: write a number, a text in quotes, true or false"),

@@ -237,6 +237,32 @@ fn wrong_plans_are_named() {
     check("factors = { connections = [4] }", "factors = { conections = [4] }", "did you mean `connections`?");
 }
 
+/// Serde takes a list for a structure: its values would become those of the keys, in order.
+#[test]
+fn a_list_is_no_section() {
+    let check = |line: &str, key: &str, header: &str| {
+        let error = error_of(&format!("name = 'p'\nabout = 'a test'\n{line}\n"));
+        let expect = format!("`{key}`: is a list without keys: write");
+        assert!(error.contains(&expect) && error.contains(&format!("`{header}`, with a line")), "{line}\n{error}");
+    };
+    check("workload = ['insert', 3]", "workload", "[workload]");
+    check("server = ['mariadb-10.11']", "server", "[server]");
+    check("server = { settings = [1] }", "server.settings", "[server.settings]");
+    check("load = [1, 2]", "load", "[load]");
+    check("load = { errors = [['deadlock']] }", "load.errors", "[load.errors]");
+    check("design = [5]", "design", "[design]");
+    check("design = { baseline = [1] }", "design.baseline", "[design.baseline]");
+    check("probe = [true, 1.0, true]", "probe", "[probe]");
+    check("quick = [2]", "quick", "[quick]");
+    check("factors = [1, 8]", "factors", "[factors]");
+    check("quick = { factors = [4] }", "quick.factors", "[quick.factors]");
+    check("workload = { name = 'read-write', mix = [1, 2] }", "workload.mix", "[workload.mix]");
+    let custom =
+        "workload = { name = 'custom', statements = [['SELECT 1']], table = [['t', ['CREATE TABLE t (a int)']]] }";
+    check(custom, "workload.statements[0]", "[[workload.statements]]");
+    check(custom, "workload.table[0]", "[[workload.table]]");
+}
+
 /// Nothing of the size of the product is made: these would take hours, or all memory.
 #[test]
 fn plans_that_are_too_large_are_refused_at_once() {

@@ -3,7 +3,8 @@
 use std::str::FromStr;
 
 use indexmap::IndexMap;
-use serde::de::{DeserializeOwned, Error};
+use serde::de::value::Error as ValueError;
+use serde::de::{DeserializeOwned, Error, IntoDeserializer};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::plan_check::{unknown, value};
@@ -147,12 +148,8 @@ impl FromStr for KeyMode {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "deleted" => Ok(Self::Deleted),
-            "random" => Ok(Self::Random),
-            "auto" => Ok(Self::Auto),
-            _ => Err(format!("unknown key `{text}` (known: `deleted`, `random`, `auto`)")),
-        }
+        let read = Self::deserialize(text.into_deserializer());
+        read.map_err(|_: ValueError| format!("unknown key `{text}` (known: `deleted`, `random`, `auto`)"))
     }
 }
 
