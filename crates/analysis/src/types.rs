@@ -173,6 +173,16 @@ pub enum Verdict {
     },
 }
 
+impl Verdict {
+    /// `None` where there is a verdict, too.
+    pub fn more_blocks(self) -> Option<u32> {
+        match self {
+            Self::NotEnoughData { more_blocks } => more_blocks,
+            _ => None,
+        }
+    }
+}
+
 /// What two runs of the same thing differ by on this machine.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Noise {

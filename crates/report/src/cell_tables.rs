@@ -1,9 +1,9 @@
 //! Tables with a row for each configuration: all that was measured of it.
 
-use truetps_analysis::{Cell, Curve, Figure, FigurePlace, OpenLoopCell};
+use truetps_analysis::{Cell, Curve, Figure, FigurePlace};
 
-use crate::document::{Block, DocumentSection, DocumentTable, TableEntry};
-use crate::format::{self, NOTHING};
+use crate::document::{Block, DocumentSection, DocumentTable};
+use crate::format;
 use crate::generator::{self, SIGN};
 use crate::sections::{COLUMNS_MAX, tps_entry};
 use crate::{ReportInput, names, open_loop};
@@ -23,11 +23,6 @@ pub(crate) fn figures(input: &ReportInput<'_>) -> Option<DocumentSection> {
     let analysis = input.analysis;
     let is_open = open_loop::has_figures(analysis);
     let with_tps = !is_open && !(2..=COLUMNS_MAX).contains(&analysis.curves.len());
-    let mut blocks: Vec<_> = analysis
-        .curves
-        .iter()
-        .map(|curve| Block::Table(curve_table(input, curve, &figure_columns(input, curve, with_tps, is_open))))
-        .collect();
     let parts = [
         with_tps.then_some("throughput (tps, 95 % interval)"),
         (!is_open).then_some("response times"),
@@ -35,11 +30,9 @@ pub(crate) fn figures(input: &ReportInput<'_>) -> Option<DocumentSection> {
         Some("CPU a transaction"),
     ];
     let heading = names::capital(&parts.into_iter().flatten().collect::<Vec<_>>().join(", "));
-    if blocks.is_empty() {
-        return None;
-    }
-    blocks.extend(generator::sign_explained(analysis).map(Block::Paragraph));
-    Some(DocumentSection { heading, blocks })
+    let table = |curve: &Curve| curve_table(input, curve, &figure_columns(input, curve, with_tps, is_open));
+    let explained = generator::sign_explained(analysis).map(Block::Paragraph);
+    DocumentSection::of(heading, analysis.curves.iter().map(|curve| table(curve).block()).chain([explained]))
 }
 
 fn figure_columns<'a>(input: &'a ReportInput<'_>, curve: &Curve, with_tps: bool, is_open: bool) -> CellColumns<'a> {
@@ -89,20 +82,17 @@ fn mark(cell: &Cell) -> String {
 /// A table of a curve's cells with the axis at its left. Columns of words stand last.
 fn curve_table(input: &ReportInput<'_>, curve: &Curve, columns: &CellColumns<'_>) -> DocumentTable {
     let axis = input.analysis.axis;
-    let row = |cell: &&Cell| {
+    let row = |cell: &Cell| {
         let place = std::iter::once(names::level(axis, &cell.configuration));
-        place.chain(columns.iter().map(|(_, text)| text(cell))).map(TableEntry::from).collect()
+        place.chain(columns.iter().map(|(_, text)| text(cell))).collect::<Vec<_>>()
     };
-    let header = std::iter::once(axis.factor()).chain(columns.iter().map(|(name, _)| *name)).map(str::to_owned);
+    let header = std::iter::once(axis.factor()).chain(columns.iter().map(|(name, _)| *name));
     let search = input.analysis.max_rate.as_ref().map_or(SUSTAINED, |found| &found.slo);
     let words_last = columns.last().is_some_and(|(name, _)| [MARK, SUSTAINED, search].contains(name));
-    let rows = names::cells(input.analysis, curve).iter().map(row).collect();
-    DocumentTable { caption: caption(input, curve), header: header.collect(), rows, words_last }
-}
-
-fn caption(input: &ReportInput<'_>, curve: &Curve) -> Option<String> {
     let baseline = if curve.is_baseline && input.analysis.curves.len() > 1 { " (baseline)" } else { "" };
-    (!curve.label.is_empty()).then(|| format!("{}{baseline}", curve.label))
+    let caption = (!curve.label.is_empty()).then(|| format!("{}{baseline}", curve.label));
+    let rows = names::cells(input.analysis, curve).into_iter().map(row);
+    DocumentTable { caption, words_last, ..DocumentTable::new(header, rows) }
 }
 
 /// Whether the server kept up, and all times, of open loops.
@@ -111,22 +101,18 @@ pub(crate) fn open_loop(input: &ReportInput<'_>) -> Option<DocumentSection> {
     if !open_loop::has_figures(analysis) {
         return None;
     }
-    let table = |curve: &Curve, columns: CellColumns<'_>| Block::Table(curve_table(input, curve, &columns));
+    let table = |curve: &Curve, columns: CellColumns<'_>| curve_table(input, curve, &columns).block();
     let mut blocks: Vec<_> = analysis.curves.iter().map(|curve| table(curve, keeping_up(input))).collect();
     if let [only] = &analysis.cells[..] {
-        blocks.extend(only.open_loop.as_ref().map(|_| Block::Table(times_of_one(only))));
+        blocks.push(times_of_one(only).block());
     } else {
         let service_and_lag = [&SERVICE[..], &LAG, &[Figure::LateP99]].concat();
         let marked = |curve: &Curve, figures: &[Figure]| with_mark(columns_of(figures), &names::cells(analysis, curve));
         blocks.extend(analysis.curves.iter().map(|curve| table(curve, marked(curve, &RESPONSE))));
         blocks.extend(analysis.curves.iter().map(|curve| table(curve, marked(curve, &service_and_lag))));
     }
-    blocks.push(Block::Paragraph(open_loop::TIMES_EXPLAINED.to_owned()));
-    Some(DocumentSection { heading: "Open loop: did the server keep up with the rate?".to_owned(), blocks })
-}
-
-fn of_open<'a>(text: impl Fn(&OpenLoopCell) -> String + 'a) -> Box<dyn Fn(&Cell) -> String + 'a> {
-    Box::new(move |cell| cell.open_loop.as_ref().map_or_else(|| NOTHING.to_owned(), &text))
+    blocks.push(Some(Block::Paragraph(open_loop::TIMES_EXPLAINED.to_owned())));
+    DocumentSection::of("Open loop: did the server keep up with the rate?", blocks)
 }
 
 fn keeping_up<'a>(input: &'a ReportInput<'_>) -> CellColumns<'a> {
@@ -140,12 +126,12 @@ fn keeping_up<'a>(input: &'a ReportInput<'_>) -> CellColumns<'a> {
         ("tps", Box::new(|cell| tps_entry(Some(cell)))),
         (Figure::Skipped.name(), text_of(Figure::Skipped)),
         (Figure::Queued.name(), text_of(Figure::Queued)),
-        (SUSTAINED, of_open(open_loop::sustained_with_reason)),
     ]);
-    if let Some(found) = &input.analysis.max_rate {
-        columns.pop();
-        columns.push((&found.slo, Box::new(|cell| open_loop::held(input, cell).unwrap_or_else(|| NOTHING.to_owned()))));
-    }
+    let kept_up = |cell: &Cell| format::or_nothing(cell.open_loop.as_ref(), open_loop::sustained_with_reason);
+    columns.push(match &input.analysis.max_rate {
+        Some(found) => (&found.slo, Box::new(|cell| format::or_nothing(open_loop::held(input, cell), |held| held))),
+        None => (SUSTAINED, Box::new(kept_up)),
+    });
     columns
 }
 
@@ -168,13 +154,9 @@ fn times_of_one(cell: &Cell) -> DocumentTable {
     let is_known =
         |(name, times): &(&str, [Option<String>; 5])| *name == "response time" || times.iter().any(Option::is_some);
     let row = |(name, times): (&str, [Option<String>; 5])| {
-        let times = times.map(|time| time.unwrap_or_else(|| NOTHING.to_owned()));
-        std::iter::once(name.to_owned()).chain(times).map(TableEntry::from).collect()
+        let times = times.map(|time| format::or_nothing(time, |time| time));
+        std::iter::once(name.to_owned()).chain(times)
     };
-    DocumentTable {
-        caption: None,
-        header: std::iter::once("").chain(HEADS).map(str::to_owned).collect(),
-        rows: rows.into_iter().filter(is_known).map(row).collect(),
-        words_last: false,
-    }
+    let rows = rows.into_iter().filter(is_known).map(row);
+    DocumentTable { words_last: false, ..DocumentTable::new(std::iter::once("").chain(HEADS), rows) }
 }

@@ -1,10 +1,11 @@
 //! A report as comma-separated values: one row for each configuration, figures as they are, units in the names.
 
-use truetps_analysis::{Cell, Contrast, Curve, Figure, FigureGroup, FigurePlace, Knee, Verdict};
+use truetps_analysis::{Cell, Contrast, Curve, Figure, FigureGroup, FigurePlace, Knee};
 use truetps_record::Estimate;
 
 use crate::ReportInput;
-use crate::csv_rows::{CsvRows, number};
+use crate::csv_rows::{CsvRows, estimate, number};
+use crate::format::verdict_word;
 use crate::load::TargetRate;
 
 /// What the row of a configuration is made from.
@@ -48,11 +49,8 @@ const COLUMNS: &[CsvColumn] = &[
     CsvColumn::Estimate(["tps_ratio", "tps_ratio_low", "tps_ratio_high"], |row| Some(row.contrast?.tps_ratio)),
     CsvColumn::Estimate(["p99_ratio", "p99_ratio_low", "p99_ratio_high"], |row| row.contrast?.p99_ratio),
     Number("smallest_visible_effect", |row| row.contrast?.smallest_visible_effect),
-    Text("verdict", |row| row.contrast.map_or("", |one| verdict(one.verdict)).to_owned()),
-    Number("more_blocks", |row| match row.contrast?.verdict {
-        Verdict::NotEnoughData { more_blocks } => more_blocks.map(f64::from),
-        _ => None,
-    }),
+    Text("verdict", |row| row.contrast.map_or("", |one| verdict_word(one.verdict)).replace(' ', "_")),
+    Number("more_blocks", |row| row.contrast?.verdict.more_blocks().map(f64::from)),
     Number("knee_connections", |row| Some(row.knee()?.connections.into())),
     Number("best_connections", |row| Some(row.knee()?.best_connections.into())),
     Number("rule_connections", |row| row.input.analysis.rule_connections.map(f64::from)),
@@ -79,8 +77,8 @@ const COLUMNS: &[CsvColumn] = &[
     Number("judged_trials", |row| Some(row.cell.open_loop.as_ref()?.sustained.of as f64)),
     Text("sustained", |row| sustained(row.cell).to_owned()),
     Group(FigureGroup::OpenLoop),
-    Number("highest_sustained_rate", |row| row.rate(row.curve?.sustained?.highest?)),
-    Number("first_rate_not_sustained", |row| row.rate(row.curve?.sustained?.first_not?)),
+    Number("highest_sustained_rate", |row| Some(row.rate(row.curve?.sustained?.highest?))),
+    Number("first_rate_not_sustained", |row| Some(row.rate(row.curve?.sustained?.first_not?))),
 ];
 
 impl RowInput<'_> {
@@ -92,19 +90,9 @@ impl RowInput<'_> {
         TargetRate::of(&self.input.run.plan, &self.cell.configuration)
     }
 
-    #[expect(clippy::unnecessary_wraps, reason = "columns have options")]
-    fn rate(&self, cell: usize) -> Option<f64> {
+    fn rate(&self, cell: usize) -> f64 {
         let analysis = self.input.analysis;
-        Some(analysis.axis.level(&analysis.cells[cell].configuration))
-    }
-}
-
-fn verdict(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Faster => "faster",
-        Verdict::Slower => "slower",
-        Verdict::Equivalent => "equivalent",
-        Verdict::NotEnoughData { .. } => "not_enough_data",
+        analysis.axis.level(&analysis.cells[cell].configuration)
     }
 }
 
@@ -132,20 +120,14 @@ impl CsvColumn {
     fn texts(&self, row: &RowInput<'_>) -> Vec<String> {
         let of = |figure: Figure| number(row.cell.get(figure));
         match self {
-            Self::Figure(Figure::Tps) => ends(row.cell.tps),
+            Self::Figure(Figure::Tps) => estimate(row.cell.tps).to_vec(),
             Self::Figure(figure) => vec![of(*figure)],
             Self::Group(group) => of_group(*group).map(of).collect(),
             Self::Text(_, text) => vec![text(row)],
             Self::Number(_, value) => vec![number(value(row))],
-            Self::Estimate(_, value) => ends(value(row)),
+            Self::Estimate(_, value) => estimate(value(row)).to_vec(),
         }
     }
-}
-
-fn ends(estimate: Option<Estimate>) -> Vec<String> {
-    let low = estimate.and_then(|one| one.low);
-    let high = estimate.and_then(|one| one.high);
-    [estimate.map(|one| one.value), low, high].map(number).to_vec()
 }
 
 fn in_csv() -> impl Iterator<Item = Figure> {

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use csv::{Terminator, Writer, WriterBuilder};
+use truetps_record::Estimate;
 
 use crate::printable_text;
 
@@ -31,6 +32,12 @@ impl CsvRows {
 pub(crate) fn number(value: Option<f64>) -> String {
     // An empty sum is -0.
     value.filter(|value| value.is_finite()).map(|value| (value + 0.0).to_string()).unwrap_or_default()
+}
+
+/// The value and both ends.
+pub(crate) fn estimate(estimate: Option<Estimate>) -> [String; 3] {
+    let (low, high) = (estimate.and_then(|one| one.low), estimate.and_then(|one| one.high));
+    [estimate.map(|one| one.value), low, high].map(number)
 }
 
 fn field_text(field: &str) -> String {

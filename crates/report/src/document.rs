@@ -50,6 +50,37 @@ pub(crate) enum Tone {
     Unsure,
 }
 
+impl DocumentSection {
+    /// `None` where it has no block.
+    pub(crate) fn of(heading: impl Into<String>, blocks: impl IntoIterator<Item = Option<Block>>) -> Option<Self> {
+        let blocks: Vec<_> = blocks.into_iter().flatten().collect();
+        (!blocks.is_empty()).then(|| Self { heading: heading.into(), blocks })
+    }
+}
+
+impl Block {
+    /// `None` where there is no item.
+    pub(crate) fn list(items: Vec<String>) -> Option<Self> {
+        (!items.is_empty()).then_some(Self::List(items))
+    }
+}
+
+impl DocumentTable {
+    /// Without a caption, and with words in the last column.
+    pub(crate) fn new(
+        header: impl IntoIterator<Item = impl Into<String>>,
+        rows: impl IntoIterator<Item = impl IntoIterator<Item = impl Into<TableEntry>>>,
+    ) -> Self {
+        let rows = rows.into_iter().map(|row| row.into_iter().map(Into::into).collect()).collect();
+        Self { caption: None, header: header.into_iter().map(Into::into).collect(), rows, words_last: true }
+    }
+
+    /// `None` where it has no row.
+    pub(crate) fn block(self) -> Option<Block> {
+        (!self.rows.is_empty()).then_some(Block::Table(self))
+    }
+}
+
 impl From<String> for TableEntry {
     fn from(text: String) -> Self {
         Self { text, tone: Tone::Plain }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use truetps_record::{Configuration, ErrorClass, ErrorCount};
 
-use crate::document::{DocumentTable, TableEntry};
+use crate::document::DocumentTable;
 use crate::{ReportInput, format, load};
 
 /// Configurations named with an error.
@@ -34,16 +34,14 @@ pub(crate) fn totals<'a, P>(errors: impl Iterator<Item = (P, &'a ErrorCount)>) -
     totals
 }
 
-/// `None` where there was no error.
-pub(crate) fn table(input: &ReportInput<'_>) -> Option<DocumentTable> {
+pub(crate) fn table(input: &ReportInput<'_>) -> DocumentTable {
     let cells = input.analysis.cells.iter();
     let errors = cells.flat_map(|cell| cell.errors.iter().map(|error| (&cell.configuration, error)));
-    let rows: Vec<_> = totals(errors).iter().map(|total| row(input, total)).collect();
-    let header = ["error", "number", "failed", "retried", "policy", "first message"].map(str::to_owned).to_vec();
-    (!rows.is_empty()).then_some(DocumentTable { caption: None, header, rows, words_last: true })
+    let header = ["error", "number", "failed", "retried", "policy", "first message"];
+    DocumentTable::new(header, totals(errors).iter().map(|total| row(input, total)))
 }
 
-fn row(input: &ReportInput<'_>, seen: &ErrorTotal<'_, &Configuration>) -> Vec<TableEntry> {
+fn row(input: &ReportInput<'_>, seen: &ErrorTotal<'_, &Configuration>) -> [String; 6] {
     let first = seen.first;
     let none = || format::NOTHING.to_owned();
     let policy = load::handling(&input.run.plan.load.errors, first.class);
@@ -51,13 +49,12 @@ fn row(input: &ReportInput<'_>, seen: &ErrorTotal<'_, &Configuration>) -> Vec<Ta
     let more = seen.places.len().saturating_sub(PLACES_MAX);
     let named: Vec<_> = seen.places.iter().take(PLACES_MAX).map(|(place, _)| place.to_string()).collect();
     let more = if more == 0 { String::new() } else { format!("; and {more} more") };
-    let fields = [
+    [
         first.class.to_string(),
         if first.code == 0 { none() } else { first.code.to_string() },
         format::count(seen.failed),
         format::count(seen.retried),
         if policy.is_empty() { none() } else { policy.to_owned() },
         format!("{message} (at {}{more})", named.join("; ")),
-    ];
-    fields.into_iter().map(TableEntry::from).collect()
+    ]
 }

@@ -46,7 +46,17 @@ pub fn whole(value: f64) -> String {
 
 /// Four significant digits: `17.61`, `802.3`, `5 230`, `12 350`; at most three decimals.
 pub fn tps(value: f64) -> String {
-    number(value, 4)
+    const DIGITS: i32 = 4;
+    if value == 0.0 || !value.is_finite() {
+        return if value == 0.0 { "0" } else { NOTHING }.to_owned();
+    }
+    let magnitude = value.abs().log10().floor() as i32;
+    let scale = 10_f64.powi(DIGITS - 1 - magnitude);
+    let rounded = (value * scale).round() / scale;
+    // 999.96 becomes 1000: one digit more before the point, one less after it.
+    let magnitude = rounded.abs().log10().floor() as i32;
+    let decimals = (DIGITS - 1 - magnitude).clamp(0, 3) as usize;
+    if decimals == 0 { whole(rounded) } else { format!("{rounded:.decimals$}") }
 }
 
 /// Throughput with its interval: `5 230 ±4.2 %`, `5 230 [3 900, 7 010]`; one observation is called that.
@@ -134,7 +144,7 @@ pub fn figure(figure: Figure, value: f64) -> String {
 
 /// The same, or the sign for none.
 pub fn figure_or_nothing(of: Figure, value: Option<f64>) -> String {
-    value.map_or_else(|| NOTHING.to_owned(), |value| figure(of, value))
+    or_nothing(value, |value| figure(of, value))
 }
 
 /// Heads of columns beside each other: a kind of time (`response`, `service`) is named once.
@@ -259,14 +269,16 @@ pub fn bytes(value: u64) -> String {
 
 /// The verdict in words: `faster`, `not enough data (about 4 more blocks)`.
 pub fn verdict(verdict: Verdict) -> String {
+    let word = verdict_word(verdict);
+    verdict.more_blocks().map_or_else(|| word.to_owned(), |more| format!("{word} ({})", more_blocks(more)))
+}
+
+pub(crate) fn verdict_word(verdict: Verdict) -> &'static str {
     match verdict {
-        Verdict::Faster => "faster".to_owned(),
-        Verdict::Slower => "slower".to_owned(),
-        Verdict::Equivalent => "equivalent".to_owned(),
-        Verdict::NotEnoughData { more_blocks: None } => "not enough data".to_owned(),
-        Verdict::NotEnoughData { more_blocks: Some(more) } => {
-            format!("not enough data ({})", more_blocks(more))
-        }
+        Verdict::Faster => "faster",
+        Verdict::Slower => "slower",
+        Verdict::Equivalent => "equivalent",
+        Verdict::NotEnoughData { .. } => "not enough data",
     }
 }
 
@@ -292,26 +304,9 @@ pub fn list<T: AsRef<str>>(items: &[T]) -> String {
     }
 }
 
-/// An optional figure, or the sign for none.
-pub fn or_nothing(figure: Option<f64>, format: fn(f64) -> String) -> String {
-    figure.map_or_else(|| NOTHING.to_owned(), format)
-}
-
-fn number(value: f64, digits: i32) -> String {
-    if value == 0.0 || !value.is_finite() {
-        return if value == 0.0 { "0" } else { NOTHING }.to_owned();
-    }
-    let magnitude = value.abs().log10().floor() as i32;
-    let rounded = round_to(value, digits - 1 - magnitude);
-    // 999.96 becomes 1000: one digit more before the point, one less after it.
-    let magnitude = rounded.abs().log10().floor() as i32;
-    let decimals = (digits - 1 - magnitude).clamp(0, 3) as usize;
-    if decimals == 0 { whole(rounded) } else { format!("{rounded:.decimals$}") }
-}
-
-fn round_to(value: f64, decimals: i32) -> f64 {
-    let scale = 10_f64.powi(decimals);
-    (value * scale).round() / scale
+/// The text of what is there, or the sign for none.
+pub fn or_nothing<T>(value: Option<T>, text: impl FnOnce(T) -> String) -> String {
+    value.map_or_else(|| NOTHING.to_owned(), text)
 }
 
 fn three_digits(value: f64) -> String {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use truetps_analysis::{Analysis, Cell, Figure, generator_reason};
 use truetps_record::{DriveMode, EngineFacts, Trial};
 
-use crate::{ReportInput, format};
+use crate::{ReportInput, format, grouped};
 
 /// Stands beside every figure that the generator limited.
 pub(crate) const LIMITED: &str = "generator-limited";
@@ -37,14 +37,8 @@ pub(crate) fn sign_explained(analysis: &Analysis) -> Option<String> {
 
 /// Which figures the generator limited, why, and what to do about it.
 pub(crate) fn warning(analysis: &Analysis) -> Option<String> {
-    let mut by_reason: Vec<(String, Vec<String>)> = Vec::new();
-    for (cell, why) in analysis.cells.iter().filter_map(|cell| Some((cell, reason(cell)?))) {
-        let place = cell.configuration.to_string();
-        match by_reason.iter_mut().find(|(known, _)| *known == why) {
-            Some((_, places)) => places.push(place),
-            None => by_reason.push((why, vec![place])),
-        }
-    }
+    let by_reason =
+        grouped(analysis.cells.iter().filter_map(|cell| Some((reason(cell)?, cell.configuration.to_string()))));
     if by_reason.is_empty() {
         return None;
     }
@@ -103,14 +97,8 @@ impl Facts {
         let mut parts: Vec<_> = [self.workers.clone(), self.mode.clone()].into_iter().flatten().collect();
         parts.extend(self.pinned_to.as_ref().map(|cores| format!("pinned to {cores}")));
         parts.extend(self.shares_cores.map(|shares| shares_text(shares).to_owned()));
-        parts.extend(self.busy.map(|busy| match self.wait {
-            None => format!("busiest worker on a CPU {} of the time", format::percent(busy)),
-            Some(wait) => format!(
-                "busiest worker on a CPU {} of the time, waiting for one {}",
-                format::percent(busy),
-                format::percent(wait)
-            ),
-        }));
+        parts.extend(self.busy.map(|busy| format!("busiest worker on a CPU {} of the time", format::percent(busy))));
+        parts.extend(self.busy.and(self.wait).map(|wait| format!("waiting for one {}", format::percent(wait))));
         parts.extend(self.steal.map(|steal| format!("steal {}", format::percent(steal))));
         parts.extend((self.reconnects > 0).then(|| format::plural(self.reconnects, "reconnect")));
         (!parts.is_empty()).then(|| parts.join(", "))

@@ -155,7 +155,12 @@ pub fn json(input: &ReportInput<'_>) -> String {
         durability: durability::parts(input),
         caveats: caveats(input),
     };
-    printable_json(&serde_json::to_string_pretty(&report).expect("every field of a report has a JSON form")) + "\n"
+    json_text(&report)
+}
+
+/// An indented JSON document that ends with a line feed.
+pub(crate) fn json_text(document: &impl Serialize) -> String {
+    printable_json(&serde_json::to_string_pretty(document).expect("every field of a document has a JSON form")) + "\n"
 }
 
 /// One JSON object a trial, each on a line of its own.

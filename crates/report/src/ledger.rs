@@ -1,11 +1,11 @@
 //! What one transaction cost, by resource: configurations side by side.
 
-use truetps_analysis::{Cell, Figure, Ledger, LedgerLine};
+use truetps_analysis::{Figure, Ledger, LedgerLine};
 
 use crate::absence::absence;
-use crate::document::{Block, DocumentSection, DocumentTable, TableEntry};
+use crate::document::{Block, DocumentSection, DocumentTable};
 use crate::format::{self, NOTHING};
-use crate::{ReportInput, names};
+use crate::{ReportInput, grouped, names};
 
 const ABSENT: &str = "absent";
 /// Configurations beside each other in one table.
@@ -110,26 +110,15 @@ pub(crate) fn lines(ledgers: &[&Ledger]) -> Vec<LedgerRow> {
 /// `61.0 µs server CPU, 1.02 redo log syncs a transaction`; of two configurations, the lines that differ: `redo log syncs
 /// 1.02 → 0.031`. `None` where there is nothing but CPU, or more than two.
 pub(crate) fn fact(input: &ReportInput<'_>) -> Option<String> {
-    let value = |cell: &Cell, figure: Figure| cell.detail.get(figure);
-    let figures: Vec<_> = match input.analysis.cells.as_slice() {
-        [one] => {
-            let figure = |key: Figure| {
-                let figure = value(one, key).filter(|figure| *figure > 0.0)?;
-                Some(format!("{} {}", key.name(), format::figure(key, figure)))
-            };
-            SUMMARY.into_iter().filter_map(figure).collect()
-        }
-        [one, other] => {
-            let figure = |key: Figure| {
-                let (from, to) = (value(one, key)?, value(other, key)?);
-                (from > 0.0 || to > 0.0)
-                    .then(|| format!("{} {} → {}", key.name(), format::figure(key, from), format::figure(key, to)))
-            };
-            SUMMARY.into_iter().filter_map(figure).collect()
-        }
-        _ => return None,
+    let cells = input.analysis.cells.as_slice();
+    let figure = |key: Figure| {
+        let values: Option<Vec<f64>> = cells.iter().map(|cell| cell.detail.get(key)).collect();
+        let values = values.filter(|values| values.iter().any(|value| *value > 0.0))?;
+        let texts: Vec<_> = values.into_iter().map(|value| format::figure(key, value)).collect();
+        Some(format!("{} {}", key.name(), texts.join(" → ")))
     };
-    (figures.len() > 1).then(|| format!("a transaction: {}", figures.join(", ")))
+    let figures: Vec<_> = SUMMARY.into_iter().filter_map(figure).collect();
+    (cells.len() <= 2 && figures.len() > 1).then(|| format!("a transaction: {}", figures.join(", ")))
 }
 
 /// `None` if the probe was off: a trial's own counts are no ledger, and CPU has its own place in these formats.
@@ -138,14 +127,13 @@ pub(crate) fn section(input: &ReportInput<'_>) -> Option<DocumentSection> {
     let view = view(input)?;
     view.lines.iter().find(|line| !own.contains(&line.key) && !line.is_absent())?;
     let row = |line: &LedgerRow| {
-        let texts = std::iter::once(line.key.name().to_owned()).chain(line.texts.iter().cloned());
-        texts.chain([line.source.clone()]).map(TableEntry::from).collect()
+        let name = std::iter::once(line.key.name().to_owned());
+        name.chain(line.texts.iter().cloned()).chain([line.source.clone()]).collect::<Vec<_>>()
     };
     let known = view.lines.iter().filter(|line| !line.is_absent());
     let (columns, legend) = headed(&view.columns);
     let header = std::iter::once("a transaction".to_owned()).chain(columns).chain(["from".to_owned()]);
-    let table =
-        DocumentTable { caption: None, header: header.collect(), rows: known.map(row).collect(), words_last: true };
+    let table = DocumentTable::new(header, known.map(row)).block();
     let mut said =
         vec!["Geometric means over the valid trials of a configuration, of committed transactions.".to_owned()];
     said.extend(absent(&view.lines));
@@ -153,9 +141,8 @@ pub(crate) fn section(input: &ReportInput<'_>) -> Option<DocumentSection> {
         said.push("The other configurations are in report.html and in JSON.".to_owned());
     }
     let at = if view.at.is_empty() { String::new() } else { format!(" at {}", view.at) };
-    let legend = (!legend.is_empty()).then_some(Block::List(legend));
-    let blocks = legend.into_iter().chain([Block::Table(table), Block::Paragraph(said.join(" "))]).collect();
-    Some(DocumentSection { heading: format!("Cost ledger: what a transaction cost{at}"), blocks })
+    let blocks = [Block::list(legend), table, Some(Block::Paragraph(said.join(" ")))];
+    DocumentSection::of(format!("Cost ledger: what a transaction cost{at}"), blocks)
 }
 
 /// Column heads; letters and what they stand for, where the names would push the figures apart.
@@ -172,13 +159,7 @@ fn headed(names: &[String]) -> (Vec<String>, Vec<String>) {
 /// Lines without a figure, by reason.
 pub(crate) fn absent(lines: &[LedgerRow]) -> Option<String> {
     let absent = lines.iter().filter(|line| line.is_absent());
-    let mut by_reason: Vec<(&str, Vec<&str>)> = Vec::new();
-    for line in absent {
-        match by_reason.iter_mut().find(|(reason, _)| *reason == line.source) {
-            Some((_, names)) => names.push(line.key.name()),
-            None => by_reason.push((&line.source, vec![line.key.name()])),
-        }
-    }
+    let by_reason = grouped(absent.map(|line| (line.source.as_str(), line.key.name())));
     let named = |names: &[&str]| match names.len() {
         0..=NAMED_MAX => format::list(names),
         many => format!("{many} lines"),

@@ -85,3 +85,15 @@ impl<'a> ReportInput<'a> {
 
 /// Version of the JSON documents of `report`, `compare` and `stalls`: it grows when an old reader would misread one.
 pub(crate) const DOCUMENT_VERSION: u32 = 2;
+
+/// Values by key, in the order in which the keys come first.
+pub(crate) fn grouped<K: PartialEq, V>(pairs: impl IntoIterator<Item = (K, V)>) -> Vec<(K, Vec<V>)> {
+    let mut groups: Vec<(K, Vec<V>)> = Vec::new();
+    for (key, value) in pairs {
+        match groups.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, values)) => values.push(value),
+            None => groups.push((key, vec![value])),
+        }
+    }
+    groups
+}

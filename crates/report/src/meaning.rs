@@ -12,14 +12,6 @@ const CURVES_SHOWN_MAX: usize = 4;
 /// Below this median a flush is too cheap for the fall that slow disks show at few connections.
 const CHEAP_FLUSH_US: f64 = 500.0;
 
-/// More sentences than this are not read as one paragraph.
-const PARAGRAPH_SENTENCES_MAX: usize = 6;
-
-/// Whether they are shown one by one.
-pub(crate) fn is_long(sentences: &[String]) -> bool {
-    sentences.len() > PARAGRAPH_SENTENCES_MAX
-}
-
 /// What the experiment says about its question: sentence by sentence.
 pub fn meaning(input: &ReportInput<'_>) -> Vec<String> {
     let analysis = input.analysis;

@@ -2,10 +2,11 @@
 
 use serde::Serialize;
 use truetps_analysis::TopWaits;
-use truetps_record::{ProbeSummary, printable_json};
+use truetps_record::ProbeSummary;
 
 use crate::csv_rows::{self, CsvRows};
-use crate::document::{Block, Document, DocumentSection, DocumentTable, TableEntry};
+use crate::document::{Block, Document, DocumentSection, DocumentTable};
+use crate::json::json_text;
 use crate::{TextScreen, format, markdown, text, waits};
 
 pub fn probe_text(summary: &ProbeSummary, waits: Option<&TopWaits>, screen: TextScreen) -> String {
@@ -24,8 +25,7 @@ pub fn probe_json(summary: &ProbeSummary, waits: Option<&TopWaits>) -> String {
         summary: &'a ProbeSummary,
         waits: Option<TopWaits>,
     }
-    let document = ProbeDocument { summary, waits: waits.map(TopWaits::bounded) };
-    printable_json(&serde_json::to_string_pretty(&document).expect("names and numbers have a JSON form")) + "\n"
+    json_text(&ProbeDocument { summary, waits: waits.map(TopWaits::bounded) })
 }
 
 /// One line a signal, and one for how long the server did not answer.
@@ -51,14 +51,16 @@ pub fn probe_csv(summary: &ProbeSummary) -> String {
 
 fn document(summary: &ProbeSummary, waits: Option<&TopWaits>) -> Document {
     let run = &summary.run;
-    let counters =
-        summary.counters.iter().map(|(name, counter)| row(&[counter.growth, counter.per_second], name)).collect();
-    let gauges = summary.gauges.iter().map(|(name, gauge)| row(&[gauge.mean, gauge.max, gauge.last], name)).collect();
+    let counters = summary.counters.iter().map(|(name, counter)| row(&[counter.growth, counter.per_second], name));
+    let counters = DocumentTable::new(["grew by", "a second", "signal"], counters);
+    let gauges = summary.gauges.iter().map(|(name, gauge)| row(&[gauge.mean, gauge.max, gauge.last], name));
+    let gauges = DocumentTable::new(["mean", "max", "last", "signal"], gauges);
+    let absent = summary.absent.iter().map(|signal| format!("{}: {}", signal.what, signal.why)).collect();
     let sections = [
         waits.map(waits::watched),
-        section("Counters", &["grew by", "a second", "signal"], counters),
-        section("Gauges", &["mean", "max", "last", "signal"], gauges),
-        absent(summary),
+        DocumentSection::of("Counters", [counters.block()]),
+        DocumentSection::of("Gauges", [gauges.block()]),
+        DocumentSection::of("Absent", [Block::list(absent)]),
     ];
     Document {
         title: format!("{}: {} {}", run.target, run.server.flavour, run.server.version),
@@ -97,13 +99,8 @@ fn facts(summary: &ProbeSummary) -> Vec<(&'static str, String)> {
     }
     if !summary.resets_ms.is_empty() {
         let times: Vec<_> = summary.resets_ms.iter().map(|at_ms| seconds(*at_ms)).collect();
-        let times = format::list(&times);
-        facts.push((
-            "Restart",
-            format!(
-                "counters fell at {times}: the server was restarted, or they were reset; the step before is left out"
-            ),
-        ));
+        let why = "the server was restarted, or they were reset; the step before is left out";
+        facts.push(("Restart", format!("counters fell at {}: {why}", format::list(&times))));
     }
     facts.extend(summary.damage.as_ref().map(|damage| ("Damaged", format!("probe.jsonl: {damage}"))));
     if !summary.answers_at_end {
@@ -112,19 +109,8 @@ fn facts(summary: &ProbeSummary) -> Vec<(&'static str, String)> {
     facts
 }
 
-fn section(heading: &str, header: &[&str], rows: Vec<Vec<TableEntry>>) -> Option<DocumentSection> {
-    let header = header.iter().map(|&title| title.to_owned()).collect();
-    let table = DocumentTable { caption: None, header, rows, words_last: true };
-    (!table.rows.is_empty()).then(|| DocumentSection { heading: heading.to_owned(), blocks: vec![Block::Table(table)] })
-}
-
-fn row(figures: &[f64], name: &str) -> Vec<TableEntry> {
-    figures.iter().map(|figure| amount(*figure)).chain([name.to_owned()]).map(TableEntry::from).collect()
-}
-
-fn absent(summary: &ProbeSummary) -> Option<DocumentSection> {
-    let items: Vec<_> = summary.absent.iter().map(|signal| format!("{}: {}", signal.what, signal.why)).collect();
-    (!items.is_empty()).then(|| DocumentSection { heading: "Absent".to_owned(), blocks: vec![Block::List(items)] })
+fn row(figures: &[f64], name: &str) -> Vec<String> {
+    figures.iter().map(|figure| amount(*figure)).chain([name.to_owned()]).collect()
 }
 
 /// On one clock with the lines of the probe: `4.5 s`.
@@ -136,11 +122,8 @@ fn seconds(ms: f64) -> String {
 fn amount(value: f64) -> String {
     let sign = if value < 0.0 { "-" } else { "" };
     let size = value.abs();
-    if size >= 1e3 || size.fract() == 0.0 {
-        format!("{sign}{}", format::whole(size))
-    } else {
-        format!("{sign}{}", format::tps(size))
-    }
+    let digits = if size >= 1e3 || size.fract() == 0.0 { format::whole(size) } else { format::tps(size) };
+    format!("{sign}{digits}")
 }
 
 #[cfg(test)]

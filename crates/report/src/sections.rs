@@ -11,6 +11,8 @@ use crate::{ReportInput, errors, guest, meaning, names, remarks};
 
 /// Combinations of settings that fit beside each other in one table.
 pub(crate) const COLUMNS_MAX: usize = 4;
+/// More sentences than this are not read as one paragraph.
+const PARAGRAPH_SENTENCES_MAX: usize = 6;
 
 /// Throughput alone, one column for each combination of settings, where they fit beside each other.
 pub(crate) fn throughput(input: &ReportInput<'_>) -> Option<DocumentSection> {
@@ -18,17 +20,16 @@ pub(crate) fn throughput(input: &ReportInput<'_>) -> Option<DocumentSection> {
     if !(2..=COLUMNS_MAX).contains(&analysis.curves.len()) {
         return None;
     }
-    let mut header = vec![analysis.axis.factor().to_owned()];
-    header.extend(analysis.curves.iter().map(|curve| names::level_label(analysis, curve)));
+    let labels = analysis.curves.iter().map(|curve| names::level_label(analysis, curve));
+    let header = std::iter::once(analysis.axis.factor().to_owned()).chain(labels);
     let row = |level: f64| {
-        let cells = analysis.curves.iter().map(|curve| tps_entry(names::cell_at(analysis, curve, level)).into());
-        std::iter::once(format::rate(level).into()).chain(cells).collect()
+        let cells = analysis.curves.iter().map(move |curve| tps_entry(names::cell_at(analysis, curve, level)));
+        std::iter::once(format::rate(level)).chain(cells)
     };
-    let rows = names::levels(analysis).into_iter().map(row).collect();
-    let mut blocks = vec![Block::Table(DocumentTable { caption: None, header, rows, words_last: false })];
-    blocks.extend(generator::sign_explained(analysis).map(Block::Paragraph));
+    let table = DocumentTable::new(header, names::levels(analysis).into_iter().map(row));
+    let table = DocumentTable { words_last: false, ..table };
     let heading = format!("Throughput (tps, 95 % interval) by {}", names::curve_factors(&input.run.plan, analysis));
-    Some(DocumentSection { heading, blocks })
+    DocumentSection::of(heading, [table.block(), generator::sign_explained(analysis).map(Block::Paragraph)])
 }
 
 /// Throughput with its interval, and with the sign of a limited generator.
@@ -41,63 +42,49 @@ pub(crate) fn tps_entry(cell: Option<&Cell>) -> String {
 pub(crate) fn comparisons(input: &ReportInput<'_>) -> Option<DocumentSection> {
     let analysis = input.analysis;
     let baseline = analysis.baseline_label.as_ref().filter(|_| !analysis.contrasts.is_empty())?;
-    let mut blocks: Vec<_> = analysis
-        .curves
-        .iter()
-        .map(|curve| comparison_table(input, curve))
-        .filter(|table| !table.rows.is_empty())
-        .map(Block::Table)
-        .collect();
-    blocks.push(Block::Paragraph(format!(
+    let tables = analysis.curves.iter().map(|curve| comparison_table(input, curve).block());
+    let test = match analysis.contrasts.len() {
+        1 => "a t test at 5 %".to_owned(),
+        all => format!("Holm's correction over all {all} comparisons"),
+    };
+    let least = format::percent(analysis.smallest_effect);
+    let explained = format!(
         "Ratios are paired by block, with their 95 % interval. \"detectable\": the smallest effect that this \
-         comparison could detect. faster and slower: the difference passes {}, and is at least {}, at least the \
-         detectable effect and at least the noise of the A/A pairs. equivalent: the whole interval is within {}.",
-        match analysis.contrasts.len() {
-            1 => "a t test at 5 %".to_owned(),
-            all => format!("Holm's correction over all {all} comparisons"),
-        },
-        format::percent(analysis.smallest_effect),
-        format::percent(analysis.smallest_effect)
-    )));
-    Some(DocumentSection { heading: format!("Against {baseline}"), blocks })
+         comparison could detect. faster and slower: the difference passes {test}, and is at least {least}, at least the \
+         detectable effect and at least the noise of the A/A pairs. equivalent: the whole interval is within {least}."
+    );
+    DocumentSection::of(format!("Against {baseline}"), tables.chain([Some(Block::Paragraph(explained))]))
 }
 
 fn comparison_table(input: &ReportInput<'_>, curve: &Curve) -> DocumentTable {
     let analysis = input.analysis;
-    let row = |contrast: &&Contrast| {
-        let p99 = contrast.p99_ratio.as_ref().map_or_else(|| NOTHING.to_owned(), format::ratio_estimate);
-        vec![
+    let row = |contrast: &Contrast| {
+        [
             names::level(analysis.axis, &analysis.cells[contrast.cell].configuration).into(),
             format::ratio_estimate(&contrast.tps_ratio).into(),
-            p99.into(),
+            format::or_nothing(contrast.p99_ratio.as_ref(), format::ratio_estimate).into(),
             format::or_nothing(contrast.smallest_visible_effect, format::effect).into(),
             verdict(contrast),
         ]
     };
-    DocumentTable {
-        caption: (!curve.label.is_empty()).then(|| curve.label.clone()),
-        header: [analysis.axis.factor(), "tps ratio", "p99 ratio", "detectable", "verdict"].map(str::to_owned).to_vec(),
-        rows: names::contrasts(analysis, curve).iter().map(row).collect(),
-        words_last: true,
-    }
+    let header = [analysis.axis.factor(), "tps ratio", "p99 ratio", "detectable", "verdict"];
+    let table = DocumentTable::new(header, names::contrasts(analysis, curve).into_iter().map(row));
+    DocumentTable { caption: (!curve.label.is_empty()).then(|| curve.label.clone()), ..table }
 }
 
 /// A verdict on figures that the generator limited is never shown without that.
 fn verdict(contrast: &Contrast) -> TableEntry {
     let text = format::verdict(contrast.verdict);
-    if contrast.generator_limited {
-        return TableEntry { text: format!("{text}, {LIMITED}"), tone: Tone::Unsure };
-    }
-    TableEntry { text, tone: tone(contrast.verdict) }
-}
-
-fn tone(verdict: Verdict) -> Tone {
-    match verdict {
+    let tone = match contrast.verdict {
+        _ if contrast.generator_limited => {
+            return TableEntry { text: format!("{text}, {LIMITED}"), tone: Tone::Unsure };
+        }
         Verdict::Faster => Tone::Good,
         Verdict::Slower => Tone::Bad,
         Verdict::NotEnoughData { .. } => Tone::Unsure,
         Verdict::Equivalent => Tone::Plain,
-    }
+    };
+    TableEntry { text, tone }
 }
 
 pub(crate) fn noise(input: &ReportInput<'_>) -> Option<DocumentSection> {
@@ -133,7 +120,7 @@ pub(crate) fn knees(input: &ReportInput<'_>) -> Option<DocumentSection> {
         let last = if knee.best_is_last {
             "is the best, may rise further".to_owned()
         } else {
-            knee.last_ratio.as_ref().map_or_else(|| NOTHING.to_owned(), format::ratio_estimate)
+            format::or_nothing(knee.last_ratio.as_ref(), format::ratio_estimate)
         };
         let is_best = knee.connections == knee.best_connections;
         let knee_ratio = if is_best { "is the best".to_owned() } else { format::ratio_estimate(&knee.ratio_to_best) };
@@ -141,16 +128,11 @@ pub(crate) fn knees(input: &ReportInput<'_>) -> Option<DocumentSection> {
         if !curve.label.is_empty() {
             row.insert(0, names::level_label(analysis, curve));
         }
-        Some(row.into_iter().map(TableEntry::from).collect())
+        Some(row)
     };
-    let rows: Vec<Vec<TableEntry>> = analysis.curves.iter().filter_map(row).collect();
-    if rows.is_empty() {
-        return None;
-    }
-    let mut header = ["knee", "knee to best", "best at", "last to best"].map(str::to_owned).to_vec();
-    if !names::setting_names(&input.run.plan).is_empty() {
-        header.insert(0, names::setting_names(&input.run.plan));
-    }
+    let settings = Some(names::setting_names(&input.run.plan)).filter(|names| !names.is_empty());
+    let columns = ["knee", "knee to best", "best at", "last to best"].map(str::to_owned);
+    let table = DocumentTable::new(settings.into_iter().chain(columns), analysis.curves.iter().filter_map(row));
     let pool_rule = analysis.rule_connections.map(|number| {
         format!(" The rule \"cores × 2 + spindles\" gives {} on this host.", format::count(number.into()))
     });
@@ -158,22 +140,16 @@ pub(crate) fn knees(input: &ReportInput<'_>) -> Option<DocumentSection> {
         "The knee is the smallest number of connections that is not shown to be below 95 % of the best.{}",
         pool_rule.unwrap_or_default()
     );
-    let blocks =
-        vec![Block::Table(DocumentTable { caption: None, header, rows, words_last: true }), Block::Paragraph(rule)];
-    Some(DocumentSection { heading: "Where more connections stop helping".to_owned(), blocks })
+    DocumentSection::of("Where more connections stop helping", [Some(table.block()?), Some(Block::Paragraph(rule))])
 }
 
 /// Trials that are not evidence, errors, clients that failed and notes, each with its reason; left out where there is
 /// none.
 pub(crate) fn troubles(input: &ReportInput<'_>) -> Option<DocumentSection> {
     let others = [failed_clients(input), notes(input), guest::lines(input)].concat();
-    let list = |lines: Vec<String>| (!lines.is_empty()).then_some(Block::List(lines));
-    let blocks: Vec<_> =
-        [list(unread(input)), list(invalid(input)), errors::table(input).map(Block::Table), list(others)]
-            .into_iter()
-            .flatten()
-            .collect();
-    (!blocks.is_empty()).then(|| DocumentSection { heading: "Invalid trials, errors and notes".to_owned(), blocks })
+    let errors = errors::table(input).block();
+    let blocks = [Block::list(unread(input)), Block::list(invalid(input)), errors, Block::list(others)];
+    DocumentSection::of("Invalid trials, errors and notes", blocks)
 }
 
 fn unread(input: &ReportInput<'_>) -> Vec<String> {
@@ -212,18 +188,11 @@ fn notes(input: &ReportInput<'_>) -> Vec<String> {
 }
 
 pub(crate) fn words(input: &ReportInput<'_>) -> Option<DocumentSection> {
-    let mut blocks = Vec::new();
     let sentences = meaning::meaning(input);
-    if !sentences.is_empty() {
-        blocks.push(if meaning::is_long(&sentences) {
-            Block::List(sentences)
-        } else {
-            Block::Paragraph(sentences.join(" "))
-        });
-    }
-    let caveats = meaning::caveats(input);
-    if !caveats.is_empty() {
-        blocks.push(Block::List(caveats));
-    }
-    (!blocks.is_empty()).then(|| DocumentSection { heading: "What it means".to_owned(), blocks })
+    let said = match sentences.len() {
+        0 => None,
+        1..=PARAGRAPH_SENTENCES_MAX => Some(Block::Paragraph(sentences.join(" "))),
+        _ => Some(Block::List(sentences)),
+    };
+    DocumentSection::of("What it means", [said, Block::list(meaning::caveats(input))])
 }

@@ -4,8 +4,7 @@ use std::fmt::Write;
 
 use truetps_knowledge::{Diff, Difference, Placed, SideFacts};
 
-use truetps_record::printable_json;
-
+use crate::json::json_text;
 use crate::printable;
 
 /// Values that are longer are cut: `optimizer_switch` has 500 characters.
@@ -15,7 +14,7 @@ const KNOWN: &str = "most likely to matter first";
 
 /// The whole comparison as one JSON document; what is folded away is in it, with the reason.
 pub fn diff_json(diff: &Diff) -> String {
-    printable_json(&serde_json::to_string_pretty(diff).expect("a comparison has a JSON form")) + "\n"
+    json_text(diff)
 }
 
 pub fn diff_text(diff: &Diff, all: bool) -> String {

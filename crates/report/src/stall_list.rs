@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use truetps_analysis::{Figure, LoadedTrial, Stall, StallKind, TrialDetail, WaitSource};
+use truetps_analysis::{Figure, LoadedTrial, Stall, TrialDetail, WaitSource};
 use truetps_archive::Run;
-use truetps_record::{Configuration, Trial, TrialRole, Validity, printable_json};
+use truetps_record::{Configuration, Trial, TrialRole, Validity};
 
 use crate::absence::absence;
 use crate::csv_rows::CsvRows;
-use crate::document::{Block, Document, DocumentSection, DocumentTable, TableEntry, Tone};
-use crate::json::StallsPart;
-use crate::stalls::{OUTAGE, coincident_text, kind, seconds};
+use crate::document::{Block, Document, DocumentSection, DocumentTable, TableEntry};
+use crate::json::{StallsPart, json_text};
+use crate::stalls::{OUTAGE, coincident_text, kind, kind_entry, seconds};
 use crate::{DOCUMENT_VERSION, TextScreen, format, markdown, text};
 
 /// `name`: the folder, as the user named it.
@@ -33,7 +33,7 @@ pub fn stalls_csv(run: &Run) -> String {
             let waits = beside().flat_map(|beside| &beside.waits).map(|wait| wait.name.as_str());
             let risen = beside().flat_map(|beside| beside.risen_and_fallen().0).map(|sign| sign.name);
             let signs = beside().filter_map(|beside| beside.outage).map(|_| OUTAGE).chain(risen);
-            let fields = [
+            rows.push([
                 trial.name.clone(),
                 kind(stall.kind).to_owned(),
                 stall.start_ms.round().to_string(),
@@ -42,8 +42,7 @@ pub fn stalls_csv(run: &Run) -> String {
                 stall.baseline_tps.round().to_string(),
                 waits.collect::<Vec<_>>().join("; "),
                 signs.collect::<Vec<_>>().join("; "),
-            ];
-            rows.push(fields);
+            ]);
         }
     }
     rows.into_text()
@@ -72,8 +71,7 @@ pub fn stalls_json(run: &Run) -> String {
         stalls: StallsPart::of(one),
     });
     let unread = run.all_unread().map(|unread| unread.what.as_str()).collect();
-    let document = JsonDocument { schema_version: DOCUMENT_VERSION, trials: trials.collect(), unread };
-    printable_json(&serde_json::to_string_pretty(&document).expect("every field of a stall has a JSON form")) + "\n"
+    json_text(&JsonDocument { schema_version: DOCUMENT_VERSION, trials: trials.collect(), unread })
 }
 
 fn document(name: &str, run: &Run) -> Document {
@@ -126,49 +124,32 @@ fn facts(run: &Run) -> Vec<(&'static str, String)> {
 
 /// A table of a trial's stalls and dips, and a list of what the server did in each.
 fn blocks(detail: &TrialDetail) -> Vec<Block> {
-    let rows = detail.stalls.list.iter().map(row).collect();
-    let header = ["", "start", "length", "missing", "usual"].map(str::to_owned).to_vec();
-    let mut blocks = vec![Block::Table(DocumentTable { caption: None, header, rows, words_last: false })];
+    const READINGS: &str = "Rates and shares cover the time between the readings around a stall; for a shorter stall \
+                            they include time around it.";
+    const SAMPLED: &str = "The server does not time its waits: sessions were counted by their state at each reading. \
+                           `--waits` times them on a private server.";
+    let paragraph = |text: &str| Block::Paragraph(text.to_owned());
+    let table = DocumentTable::new(["", "start", "length", "missing", "usual"], detail.stalls.list.iter().map(row));
+    let mut blocks = vec![Block::Table(DocumentTable { words_last: false, ..table })];
     let lines = detail.stalls.list.iter().filter_map(|stall| {
         let text = coincident_text(stall.coincident.as_ref()?, usize::MAX, usize::MAX);
         Some(format!("{} at {}: {text}", kind(stall.kind), seconds(stall.start_ms)))
     });
-    let lines: Vec<_> = lines.collect();
-    if !lines.is_empty() {
-        blocks.push(Block::List(lines));
-        blocks.push(Block::Paragraph(
-            "Rates and shares cover the time between the readings around a stall; for a shorter stall they include \
-             time around it."
-                .to_owned(),
-        ));
-    }
-    if detail.waits.as_ref().is_some_and(|waits| waits.source == WaitSource::Sampled) {
-        blocks.push(Block::Paragraph(
-            "The server does not time its waits: sessions were counted by their state at each reading. `--waits` times them on a \
-             private server."
-                .to_owned(),
-        ));
-    }
+    blocks.extend(Block::list(lines.collect()).into_iter().flat_map(|list| [list, paragraph(READINGS)]));
+    let is_sampled = detail.waits.as_ref().is_some_and(|waits| waits.source == WaitSource::Sampled);
+    blocks.extend(is_sampled.then(|| paragraph(SAMPLED)));
     blocks
 }
 
-fn row(stall: &Stall) -> Vec<TableEntry> {
-    let tone = if stall.kind == StallKind::Stall { Tone::Bad } else { Tone::Unsure };
-    vec![
-        TableEntry { text: kind(stall.kind).to_owned(), tone },
+fn row(stall: &Stall) -> [TableEntry; 5] {
+    let usual = Some(stall.baseline_tps).filter(|tps| *tps > 0.0);
+    [
+        kind_entry(stall.kind),
         seconds(stall.start_ms).into(),
         format::duration_us(stall.length_ms * 1e3).into(),
         format::percent(stall.depth).into(),
-        usual(stall).into(),
+        format::or_nothing(usual, |usual| format!("{} tps", format::tps(usual))).into(),
     ]
-}
-
-fn usual(stall: &Stall) -> String {
-    if stall.baseline_tps > 0.0 {
-        format!("{} tps", format::tps(stall.baseline_tps))
-    } else {
-        format::NOTHING.to_owned()
-    }
 }
 
 #[cfg(test)]

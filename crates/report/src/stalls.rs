@@ -117,10 +117,10 @@ fn row<'a>(loaded: &'a LoadedTrial, stall: &Stall) -> StallRow<'a> {
         length: seconds(stall.length_ms),
         depth: format::percent(stall.depth),
         usual: if stall.baseline_tps > 0.0 { format::tps(stall.baseline_tps) } else { NOTHING.to_owned() },
-        coincident: stall
-            .coincident
-            .as_ref()
-            .map_or_else(|| not_watched(loaded), |coincident| coincident_text(coincident, WAITS_MAX, SIGNS_MAX)),
+        coincident: match &stall.coincident {
+            Some(coincident) => coincident_text(coincident, WAITS_MAX, SIGNS_MAX),
+            None => not_watched(loaded),
+        },
     }
 }
 
@@ -176,36 +176,27 @@ pub(crate) fn kind(kind: StallKind) -> &'static str {
     }
 }
 
+pub(crate) fn kind_entry(of: StallKind) -> TableEntry {
+    TableEntry { text: kind(of).to_owned(), tone: if of == StallKind::Stall { Tone::Bad } else { Tone::Unsure } }
+}
+
 /// `None` where there was neither a stall nor a dip.
 pub(crate) fn section(input: &ReportInput<'_>) -> Option<DocumentSection> {
     let (rows, left_out) = rows(input);
-    if rows.is_empty() {
-        return None;
-    }
-    let mut blocks = Vec::new();
-    if input.analysis.cells.len() > 1 {
-        blocks.push(Block::Table(cells_table(input)));
-    }
     let several = input.run.trials.len() > 1;
     let names = ["trial", "", "start", "length", "depth", "usual tps", "at the same time"];
-    let header = names.iter().filter(|name| several || **name != "trial").map(|name| (*name).to_owned()).collect();
-    let entries = |row: &StallRow<'_>| {
-        let tone = if row.kind == StallKind::Stall { Tone::Bad } else { Tone::Unsure };
-        let kind = TableEntry { text: kind(row.kind).to_owned(), tone };
+    let header = names.into_iter().filter(|name| several || *name != "trial");
+    let entries = |row: StallRow<'_>| {
         let trial = several.then(|| row.trial.to_owned().into());
-        let texts = [&row.start, &row.length, &row.depth, &row.usual, &row.coincident].map(|text| text.clone().into());
-        trial.into_iter().chain([kind]).chain(texts).collect()
+        let texts = [row.start, row.length, row.depth, row.usual, row.coincident].map(TableEntry::from);
+        trial.into_iter().chain([kind_entry(row.kind)]).chain(texts)
     };
-    blocks.push(Block::Table(DocumentTable {
-        caption: None,
-        header,
-        rows: rows.iter().map(entries).collect(),
-        words_last: true,
-    }));
+    let table = DocumentTable::new(header, rows.into_iter().map(entries)).block()?;
+    let cells = (input.analysis.cells.len() > 1).then(|| Block::Table(cells_table(input)));
     let more =
         if left_out == 0 { String::new() } else { format!(" {left_out} shorter ones are left out: JSON has all.") };
-    blocks.push(Block::Paragraph(format!("{HOW_TO_READ}{more}")));
-    Some(DocumentSection { heading: "Stalls and dips".to_owned(), blocks })
+    let how_to_read = Block::Paragraph(format!("{HOW_TO_READ}{more}"));
+    DocumentSection::of("Stalls and dips", [cells, Some(table), Some(how_to_read)])
 }
 
 /// Texts of a configuration: stalls, stalled share, longest, dips, longest gap.
@@ -226,16 +217,8 @@ pub(crate) fn cell_texts(cell: &CellDetail) -> [String; 5] {
 pub(crate) const CELL_COLUMNS: [&str; 5] = ["stalls", "stalled", "longest", "dips", "longest gap"];
 
 fn cells_table(input: &ReportInput<'_>) -> DocumentTable {
-    let row = |cell: &Cell| {
-        let texts = cell_texts(&cell.detail).into_iter().chain([cell.configuration.to_string()]);
-        texts.map(TableEntry::from).collect()
-    };
-    DocumentTable {
-        caption: None,
-        header: CELL_COLUMNS.into_iter().chain(["configuration"]).map(str::to_owned).collect(),
-        rows: input.analysis.cells.iter().map(row).collect(),
-        words_last: true,
-    }
+    let row = |cell: &Cell| cell_texts(&cell.detail).into_iter().chain([cell.configuration.to_string()]);
+    DocumentTable::new(CELL_COLUMNS.into_iter().chain(["configuration"]), input.analysis.cells.iter().map(row))
 }
 
 #[cfg(test)]

@@ -2,9 +2,8 @@
 
 use truetps_analysis::{ComparedWait, ComparedWaits, TopWait, TopWaits, WaitClass, WaitSource};
 
-use crate::document::{Block, DocumentSection, DocumentTable, TableEntry};
-use crate::format::{self, NOTHING};
-use crate::{ReportInput, ledger};
+use crate::document::{Block, DocumentSection, DocumentTable};
+use crate::{ReportInput, format, ledger};
 
 pub(crate) const HEADING: &str = "What sessions waited on";
 const HEADER: [&str; 6] = ["rank", "a transaction", "sessions", "counted", "class", "wait"];
@@ -25,10 +24,8 @@ impl WaitsView {
     }
 
     fn table(&self) -> DocumentTable {
-        let header: Vec<_> = HEADER.map(str::to_owned).to_vec();
-        let entries = |row: &[String; 6]| row.iter().cloned().map(TableEntry::from).collect();
         let caption = (!self.label.is_empty()).then(|| self.label.clone());
-        DocumentTable { caption, header, rows: self.rows.iter().map(entries).collect(), words_last: true }
+        DocumentTable { caption, ..DocumentTable::new(HEADER, self.rows.iter().cloned()) }
     }
 }
 
@@ -38,25 +35,21 @@ fn more(more: usize) -> Option<String> {
 
 fn row(rank: usize, wait: &TopWait) -> [String; 6] {
     let counted = wait.count.map(|count| format::count(count.round() as u64));
-    let counted = match (wait.source, counted) {
-        (WaitSource::Timed, counted) => counted.unwrap_or_else(|| NOTHING.to_owned()),
-        (WaitSource::Sampled, counted) => {
+    let counted = match wait.source {
+        WaitSource::Timed => format::or_nothing(counted, |counted| counted),
+        WaitSource::Sampled => {
             let share = wait.share.map_or(String::new(), |share| format!(" ({})", format::percent(share)));
             format!("{}{share} †", counted.unwrap_or_default())
         }
     };
     [
         rank.to_string(),
-        per_tx(wait.us_per_tx),
+        format::or_nothing(wait.us_per_tx, format::duration_us),
         format::tps(wait.sessions),
         counted,
         wait.class.name().to_owned(),
         wait.name.clone(),
     ]
-}
-
-fn per_tx(us: Option<f64>) -> String {
-    us.map_or_else(|| NOTHING.to_owned(), format::duration_us)
 }
 
 /// Those configurations that the ledger shows, each with its longest waits.
@@ -112,40 +105,30 @@ const SAMPLED: &str = "†: sessions that were seen in this state when the serve
 
 /// Of a server that was watched without a load of truetps's.
 pub(crate) fn watched(waits: &TopWaits) -> DocumentSection {
+    const WITHOUT_TX: [usize; 5] = [0, 2, 3, 4, 5];
     let view = WaitsView::of(String::new(), waits);
-    let without_tx = |row: &[String; 6]| [0, 2, 3, 4, 5].map(|at| TableEntry::from(row[at].clone())).to_vec();
-    let header = [0, 2, 3, 4, 5].map(|at| HEADER[at].to_owned()).to_vec();
-    let table =
-        DocumentTable { caption: None, header, rows: view.rows.iter().map(without_tx).collect(), words_last: true };
-    let mut said =
-        "Sessions: how many waited at a time, on average; the server's own threads are among them where it times \
-                    its waits. †: sessions that were seen in this state, and their share of all at work."
-            .to_owned();
-    if let Some(more) = &view.more {
-        said = format!("{more} {said}");
-    }
-    DocumentSection { heading: HEADING.to_owned(), blocks: vec![Block::Table(table), Block::Paragraph(said)] }
+    let rows = view.rows.iter().map(|row| WITHOUT_TX.map(|at| row[at].clone()));
+    let table = Block::Table(DocumentTable::new(WITHOUT_TX.map(|at| HEADER[at]), rows));
+    let explained = "Sessions: how many waited at a time, on average; the server's own threads are among them where it times \
+                     its waits. †: sessions that were seen in this state, and their share of all at work.";
+    let said: Vec<_> = view.more.as_deref().into_iter().chain([explained]).collect();
+    DocumentSection { heading: HEADING.to_owned(), blocks: vec![table, Block::Paragraph(said.join(" "))] }
 }
 
 /// The longest waits of either side; `None` where no side has any.
 pub(crate) fn compared(waits: &ComparedWaits, watched: (bool, bool)) -> Option<DocumentSection> {
     let mark = |wait: &ComparedWait| if wait.source == WaitSource::Sampled { " †" } else { "" };
     let row = |(index, wait): (usize, &ComparedWait)| {
-        let words = [
+        [
             (index + 1).to_string(),
-            per_tx(wait.us_per_tx_a),
-            per_tx(wait.us_per_tx_b),
+            format::or_nothing(wait.us_per_tx_a, format::duration_us),
+            format::or_nothing(wait.us_per_tx_b, format::duration_us),
             wait.class.name().to_owned(),
             format!("{}{}", wait.name, mark(wait)),
-        ];
-        words.into_iter().map(TableEntry::from).collect()
+        ]
     };
-    let rows: Vec<_> = waits.list.iter().enumerate().map(row).collect();
-    if rows.is_empty() {
-        return None;
-    }
-    let header = ["rank", "A", "B", "class", "wait"].map(str::to_owned).to_vec();
-    let table = Block::Table(DocumentTable { caption: None, header, rows, words_last: true });
+    let rows = waits.list.iter().enumerate().map(row);
+    let table = DocumentTable::new(["rank", "A", "B", "class", "wait"], rows).block()?;
     let mut said = Vec::from_iter(more(waits.more));
     said.push(
         "Time that a transaction waited: sessions that waited over the throughput, means over trials, not tested. –: not seen on \
@@ -202,7 +185,7 @@ mod tests {
         let DocumentSection { blocks, .. } = compared(&waits, (true, false)).unwrap();
         let [Block::Table(table), Block::Paragraph(said)] = &blocks[..] else { panic!("a table and its words") };
         let row: Vec<_> = table.rows[0].iter().map(|entry| entry.text.as_str()).collect();
-        assert_eq!(row, ["1", "2.50 ms", NOTHING, WaitClass::RowLock.name(), "Update †"]);
+        assert_eq!(row, ["1", "2.50 ms", format::NOTHING, WaitClass::RowLock.name(), "Update †"]);
         assert!(said.ends_with("B: no waits recorded."), "{said}");
     }
 }

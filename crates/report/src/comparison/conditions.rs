@@ -3,19 +3,20 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, to_value};
 use truetps_record::{HostFacts, is_workload_factor};
 
 use super::line_diff::cut_around_difference;
 use super::scripts::ScriptsDiffer;
 use super::{ComparedSide, InputsDiffer, RunComparison, own_sql, scripts};
-use crate::document::{Block, DocumentSection, DocumentTable, TableEntry};
+use crate::document::{DocumentSection, DocumentTable};
 use crate::{format, names};
 
 /// Characters of a value that are shown.
 const LEVEL_MAX: usize = 60;
 
 /// One thing, as it was on each side.
+#[derive(Serialize)]
 pub(super) struct DifferingCondition {
     pub(super) what: String,
     pub(super) a: String,
@@ -49,14 +50,9 @@ pub(super) fn differing(input: &RunComparison<'_>, inputs: &InputsDiffer) -> Vec
 pub(super) fn section(input: &RunComparison<'_>, inputs: &InputsDiffer) -> Option<DocumentSection> {
     let mut blocks = own_sql::blocks(&inputs.sql);
     blocks.extend(inputs.scripts.iter().flat_map(|differ| scripts::blocks(input, differ)));
-    let differing = differing(input, inputs);
-    if !differing.is_empty() {
-        let row = |one: DifferingCondition| vec![one.what.into(), one.a.into(), TableEntry::from(one.b)];
-        let header = ["", "A", "B"].map(str::to_owned).to_vec();
-        let rows = differing.into_iter().map(row).collect();
-        blocks.push(Block::Table(DocumentTable { caption: None, header, rows, words_last: true }));
-    }
-    (!blocks.is_empty()).then(|| DocumentSection { heading: "What was different".to_owned(), blocks })
+    let rows = differing(input, inputs).into_iter().map(|one| [one.what, one.a, one.b]);
+    let table = DocumentTable::new(["", "A", "B"], rows).block();
+    DocumentSection::of("What was different", blocks.into_iter().map(Some).chain([table]))
 }
 
 /// Whether the two workloads differ: then throughput also compares the workloads.
@@ -72,8 +68,8 @@ pub(super) fn is_other_work(input: &RunComparison<'_>, inputs: &InputsDiffer) ->
 /// key on a figure is not known in advance, so all keys are compared.
 fn differing_plan_keys(input: &RunComparison<'_>) -> Vec<DifferingCondition> {
     let [a, b] = [&input.a, &input.b].map(|side| plan_keys(side, input.settings.is_some()));
-    let names: Vec<_> = a.keys().chain(b.keys().filter(|name| !a.contains_key(*name))).collect();
-    let differing = names.into_iter().filter(|name| a.get(*name) != b.get(*name)).map(|name| {
+    let names = a.keys().chain(b.keys().filter(|name| !a.contains_key(*name)));
+    let differing = names.filter(|name| a.get(*name) != b.get(*name)).map(|name| {
         let text = |keys: &BTreeMap<String, String>| keys.get(name).cloned().unwrap_or_else(|| "not set".to_owned());
         let (a, b) = cut_around_difference(text(&a), text(&b), LEVEL_MAX);
         DifferingCondition { what: name.clone(), a, b }
@@ -86,22 +82,20 @@ fn differing_plan_keys(input: &RunComparison<'_>) -> Vec<DifferingCondition> {
 fn plan_keys(side: &ComparedSide<'_>, are_settings_known: bool) -> BTreeMap<String, String> {
     let plan = &side.run.plan;
     let mut keys = BTreeMap::new();
-    let mut add = |name: &str, value: Result<Value, serde_json::Error>| {
-        add_leaves(name, &value.expect("every part of a plan has a JSON form"), &mut keys);
-    };
-    add("workload", to_value(side.workload()));
-    add("load", to_value(&plan.load));
-    add("probe", to_value(&plan.probe));
-    add("design.datadir", to_value(plan.design.datadir));
-    add("recorded_from", to_value(plan.recorded_from));
+    let mut parts = vec![
+        ("workload", to_value(side.workload())),
+        ("load", to_value(&plan.load)),
+        ("probe", to_value(&plan.probe)),
+        ("design.datadir", to_value(plan.design.datadir)),
+        ("recorded_from", to_value(plan.recorded_from)),
+    ];
     if !are_settings_known {
-        add("server.settings", to_value(&plan.server.settings));
+        parts.push(("server.settings", to_value(&plan.server.settings)));
+    }
+    for (name, value) in parts {
+        add_leaves(name, &value.expect("every part of a plan has a JSON form"), &mut keys);
     }
     keys
-}
-
-fn to_value(part: impl Serialize) -> Result<Value, serde_json::Error> {
-    serde_json::to_value(part)
 }
 
 fn add_leaves(name: &str, value: &Value, keys: &mut BTreeMap<String, String>) {
@@ -120,9 +114,11 @@ fn surroundings(input: &RunComparison<'_>) -> Vec<DifferingCondition> {
     let known = |text: String| if text.is_empty() { "not known".to_owned() } else { text };
     let flush = flush(&input.a.run.experiment.host, &input.b.run.experiment.host);
     let both = place(&input.a).into_iter().zip(place(&input.b));
-    let differing = both.filter(|((_, a), (_, b))| a != b);
-    let differing =
-        differing.map(|((what, a), (_, b))| DifferingCondition { what: what.to_owned(), a: known(a), b: known(b) });
+    let differing = both.filter(|((_, a), (_, b))| a != b).map(|((what, a), (_, b))| DifferingCondition {
+        what: what.to_owned(),
+        a: known(a),
+        b: known(b),
+    });
     differing.chain(flush).collect()
 }
 

@@ -10,47 +10,40 @@ use crate::ledger;
 
 /// Throughput, p99 and the longest gap.
 pub(super) fn own(input: &RunComparison<'_>) -> DocumentSection {
-    let rows = input.comparison.lines.iter().filter(|line| !line.figure.is_cost()).map(row);
-    DocumentSection { heading: "Figures".to_owned(), blocks: vec![table("", rows.collect())] }
+    let lines = input.comparison.lines.iter().filter(|line| !line.figure.is_cost());
+    DocumentSection { heading: "Figures".to_owned(), blocks: vec![Block::Table(table("", lines))] }
 }
 
 /// What a transaction cost; `None` where neither side knows anything.
 pub(super) fn ledger(input: &RunComparison<'_>) -> Option<DocumentSection> {
-    let lines = || input.comparison.lines.iter().filter(|line| line.figure.is_cost());
-    let rows: Vec<_> = lines().filter(|line| line.a.is_some() || line.b.is_some()).map(row).collect();
-    if rows.is_empty() {
-        return None;
-    }
-    let mut blocks = vec![table("cost of a transaction", rows)];
-    blocks.push(Block::Paragraph(
-        "A and B are geometric means over trials (means where a figure is zero), and so is their ratio. Intervals are 95 % each. \
+    const EXPLAINED: &str = "A and B are geometric means over trials (means where a figure is zero), and so is their \
+         ratio. Intervals are 95 % each. \
          The verdicts higher and lower need a test that allows for the number of figures in both tables, so an \
          interval that does not include \"no change\" can still be not enough data. Equivalent: the difference is too \
-         small to matter, or the figure is next to nothing on both sides."
-            .to_owned(),
-    ));
+         small to matter, or the figure is next to nothing on both sides.";
+    let lines = input.comparison.lines.iter().filter(|line| line.figure.is_cost());
+    let known = lines.filter(|line| line.a.is_some() || line.b.is_some());
+    let table = table("cost of a transaction", known).block()?;
     let both = ledger::lines(&[&input.comparison.a.ledger, &input.comparison.b.ledger]);
-    blocks.extend(ledger::absent(&both).map(Block::Paragraph));
-    Some(DocumentSection { heading: "What a transaction cost".to_owned(), blocks })
+    let absent = ledger::absent(&both).map(Block::Paragraph);
+    DocumentSection::of("What a transaction cost", [Some(table), Some(Block::Paragraph(EXPLAINED.to_owned())), absent])
 }
 
-fn table(first: &str, rows: Vec<Vec<TableEntry>>) -> Block {
-    let header = [first, "A", "B", "change", "verdict"].map(str::to_owned).to_vec();
-    Block::Table(DocumentTable { caption: None, header, rows, words_last: true })
+fn table<'a>(first: &str, lines: impl Iterator<Item = &'a ComparedLine>) -> DocumentTable {
+    DocumentTable::new([first, "A", "B", "change", "verdict"], lines.map(row))
 }
 
-fn row(line: &ComparedLine) -> Vec<TableEntry> {
+fn row(line: &ComparedLine) -> [TableEntry; 5] {
     let figure = |value: Option<f64>, under: Option<f64>| {
         let under = under.map(|under| format!("under {}", format::figure(line.figure, under)));
-        TableEntry::from(
-            value.map(|value| format::figure(line.figure, value)).or(under).unwrap_or_else(|| NOTHING.to_owned()),
-        )
+        let known = value.map(|value| format::figure(line.figure, value));
+        known.or(under).unwrap_or_else(|| NOTHING.to_owned()).into()
     };
-    vec![
-        TableEntry::from(line.figure.name().to_owned()),
+    [
+        line.figure.name().to_owned().into(),
         figure(line.a, line.a_under),
         figure(line.b, line.b_under),
-        TableEntry::from(change(line)),
+        change(line).into(),
         TableEntry { text: words(line), tone: tone(line) },
     ]
 }
@@ -104,10 +97,9 @@ pub(super) fn changed(input: &RunComparison<'_>) -> Vec<String> {
     // From nothing to something is the largest factor of all.
     let size = |line: &ComparedLine| line.ratio.map_or(f64::MAX, |ratio| ratio.value.ln().abs());
     lines.sort_by(|one, other| size(other).total_cmp(&size(one)));
-    let both = |line: &&ComparedLine| Some((line.a?, line.b?));
-    let said = lines.iter().filter_map(|line| {
-        let (a, b) = both(line)?;
-        Some(format!("{} {} -> {}", line.figure.name(), format::figure(line.figure, a), format::figure(line.figure, b)))
+    let said = lines.into_iter().filter_map(|line| {
+        let [a, b] = [line.a?, line.b?].map(|value| format::figure(line.figure, value));
+        Some(format!("{} {a} -> {b}", line.figure.name()))
     });
     said.collect()
 }

@@ -3,12 +3,14 @@
 use serde::Serialize;
 use truetps_analysis::{Comparison, ThresholdState};
 use truetps_knowledge::DurabilityPair;
-use truetps_record::{Configuration, ServerFacts, printable_json};
+use truetps_record::{Configuration, ServerFacts};
 
+use super::conditions::DifferingCondition;
 use super::own_sql::SqlDiffers;
 use super::scripts::ScriptsDiffer;
 use super::{ComparedSide, InputsDiffer, RunComparison, conditions, profile, verdict};
 use crate::DOCUMENT_VERSION;
+use crate::json::json_text;
 
 #[derive(Serialize)]
 struct ComparisonDocument<'a> {
@@ -27,7 +29,7 @@ struct ComparisonPart<'a> {
     durability: &'a DurabilityPair,
     comparison: &'a Comparison,
     /// What was different beside the settings.
-    conditions: Vec<ConditionPart>,
+    conditions: Vec<DifferingCondition>,
     workload: Vec<String>,
     /// `null` where a side is no run of a script.
     scripts: Option<ScriptsDiffer>,
@@ -53,13 +55,6 @@ struct ThresholdPart {
 }
 
 #[derive(Serialize)]
-struct ConditionPart {
-    what: String,
-    a: String,
-    b: String,
-}
-
-#[derive(Serialize)]
 struct SettingPart<'a> {
     name: &'a str,
     a: Option<&'a str>,
@@ -68,10 +63,8 @@ struct SettingPart<'a> {
 
 /// All comparisons as an indented JSON document that ends with a line feed.
 pub fn comparison_json(inputs: &[RunComparison<'_>]) -> String {
-    let document =
-        ComparisonDocument { schema_version: DOCUMENT_VERSION, comparisons: inputs.iter().map(part).collect() };
-    printable_json(&serde_json::to_string_pretty(&document).expect("every field of a comparison has a JSON form"))
-        + "\n"
+    let comparisons = inputs.iter().map(part).collect();
+    json_text(&ComparisonDocument { schema_version: DOCUMENT_VERSION, comparisons })
 }
 
 fn part<'a>(input: &'a RunComparison<'a>) -> ComparisonPart<'a> {
@@ -88,10 +81,7 @@ fn part<'a>(input: &'a RunComparison<'a>) -> ComparisonPart<'a> {
             .collect(),
         durability: &input.durability,
         comparison: &input.comparison,
-        conditions: conditions::differing(input, &inputs)
-            .into_iter()
-            .map(|one| ConditionPart { what: one.what, a: one.a, b: one.b })
-            .collect(),
+        conditions: conditions::differing(input, &inputs),
         workload: profile::sentences(input),
         settings: input.settings.as_ref().map(|diff| {
             let differing = diff.shown().filter(|one| one.same_but_for.is_none());

@@ -16,7 +16,7 @@ use truetps_analysis::{
     CompareOptions, CompareSide, Comparison, LoadedTrial, Noise, Pairing, RecordedScript, ThresholdState, compare,
 };
 use truetps_archive::Run;
-use truetps_knowledge::{Diff, DurabilityPair, SettingsSide, Survival, diff};
+use truetps_knowledge::{Diff, Difference, DurabilityPair, SettingsSide, Survival, diff};
 use truetps_plan::WorkloadSpec;
 use truetps_record::{Configuration, ServerFacts, Trial};
 
@@ -154,17 +154,9 @@ pub fn comparison_csv(inputs: &[RunComparison<'_>]) -> String {
     for input in inputs {
         let names = [&input.a, &input.b].map(|side| verdict::side_name(side, input));
         for line in &input.comparison.lines {
-            let ratio = line.ratio;
-            let figures = [
-                line.a,
-                line.b,
-                ratio.map(|ratio| ratio.value),
-                ratio.and_then(|ratio| ratio.low),
-                ratio.and_then(|ratio| ratio.high),
-            ];
-            let fields = names.iter().cloned().chain([line.figure.key().to_owned()]);
-            let fields = fields.chain(figures.map(csv_rows::number)).chain([verdict::word(line).to_owned()]);
-            rows.push(fields);
+            let values = [line.a, line.b].map(csv_rows::number);
+            let fields = names.iter().cloned().chain([line.figure.key().to_owned()]).chain(values);
+            rows.push(fields.chain(csv_rows::estimate(line.ratio)).chain([verdict::word(line).to_owned()]));
         }
         let none = std::iter::repeat_n(String::new(), 5);
         let verdict = survival_word(input.durability.b_survives).to_owned();
@@ -193,7 +185,8 @@ fn document(input: &RunComparison<'_>) -> Document {
         profile::section(input),
         conditions::section(input, &inputs),
         settings(input),
-        notes(input, &inputs),
+        // How the figures were made, where that limits what they say.
+        DocumentSection::of("How far this goes", [Block::list(verdict::notes(input, &inputs))]),
     ];
     Document {
         title: format!("{} compared with {}", verdict::side_name(&input.b, input), verdict::side_name(&input.a, input)),
@@ -214,28 +207,15 @@ fn settings(input: &RunComparison<'_>) -> Option<DocumentSection> {
     let diff = input.settings.as_ref()?;
     let quoted = |value: &Option<String>| value.clone().unwrap_or_else(|| "not there".to_owned());
     let (differing, _) = diff.counts();
-    let mut items: Vec<_> = diff
-        .shown()
-        .filter(|difference| difference.same_but_for.is_none())
-        .take(SHOWN_MAX)
-        .map(|difference| {
-            let meaning = difference.meaning.as_ref().map(|text| format!(": {text}")).unwrap_or_default();
-            let (a, b) = (quoted(&difference.a.value), quoted(&difference.b.value));
-            format!("{}  A {a}, B {b}{meaning}", difference.name)
-        })
-        .collect();
-    if items.is_empty() {
-        return None;
-    }
-    if differing > items.len() {
+    let item = |difference: &Difference| {
+        let meaning = difference.meaning.as_ref().map(|text| format!(": {text}")).unwrap_or_default();
+        let (a, b) = (quoted(&difference.a.value), quoted(&difference.b.value));
+        format!("{}  A {a}, B {b}{meaning}", difference.name)
+    };
+    let shown = diff.shown().filter(|difference| difference.same_but_for.is_none());
+    let mut items: Vec<_> = shown.take(SHOWN_MAX).map(item).collect();
+    if !items.is_empty() && differing > items.len() {
         items.push(format!("… and {} more: `truetps diff` lists all", differing - items.len()));
     }
-    Some(DocumentSection { heading: "Settings that differ".to_owned(), blocks: vec![Block::List(items)] })
-}
-
-/// How the figures were made, where that limits what they say.
-fn notes(input: &RunComparison<'_>, inputs: &InputsDiffer) -> Option<DocumentSection> {
-    let notes = verdict::notes(input, inputs);
-    (!notes.is_empty())
-        .then(|| DocumentSection { heading: "How far this goes".to_owned(), blocks: vec![Block::List(notes)] })
+    DocumentSection::of("Settings that differ", [Block::list(items)])
 }

@@ -8,17 +8,13 @@ use crate::document::{Block, DocumentSection};
 use crate::format;
 
 pub(super) fn section(input: &RunComparison<'_>) -> Option<DocumentSection> {
-    let sentences = sentences(input);
-    (!sentences.is_empty())
-        .then(|| DocumentSection { heading: "What was sent".to_owned(), blocks: vec![Block::List(sentences)] })
+    DocumentSection::of("What was sent", [Block::list(sentences(input))])
 }
 
 /// One sentence for each thing that differs; empty where nothing does, or a side does not know.
 pub(super) fn sentences(input: &RunComparison<'_>) -> Vec<String> {
     let (Some(a), Some(b)) = (&input.comparison.profile_a, &input.comparison.profile_b) else { return Vec::new() };
-    let mut said: Vec<_> = LINES.iter().filter_map(|line| line.sentence(a, b)).collect();
-    said.extend(meaning(a, b));
-    said
+    LINES.iter().filter_map(|line| line.sentence(a, b)).chain(meaning(a, b)).collect()
 }
 
 /// One figure of a profile.
@@ -30,37 +26,20 @@ struct ProfileLine {
     without: &'static str,
 }
 
+const fn per_tx(name: &'static str, of: fn(&WorkloadProfile) -> Option<f64>) -> ProfileLine {
+    ProfileLine { name, of, text: format::per_tx, without: "not known" }
+}
+
+const fn of_inserts(name: &'static str, of: fn(&WorkloadProfile) -> Option<f64>) -> ProfileLine {
+    ProfileLine { name, of, text: format::percent, without: "no insert" }
+}
+
 const LINES: &[ProfileLine] = &[
-    ProfileLine {
-        name: "statements a transaction",
-        of: |profile| Some(profile.statements_per_tx),
-        text: format::per_tx,
-        without: "",
-    },
-    ProfileLine {
-        name: "statements a transaction that write",
-        of: |profile| profile.writes_per_tx,
-        text: format::per_tx,
-        without: "not known",
-    },
-    ProfileLine {
-        name: "rows inserted a transaction",
-        of: |profile| profile.inserted_rows_per_tx,
-        text: format::per_tx,
-        without: "not known",
-    },
-    ProfileLine {
-        name: "inserts that name their primary key",
-        of: |profile| profile.explicit_key_share,
-        text: format::percent,
-        without: "no insert",
-    },
-    ProfileLine {
-        name: "inserts with the key that the same transaction has just deleted",
-        of: |profile| profile.deleted_key_share,
-        text: format::percent,
-        without: "no insert",
-    },
+    per_tx("statements a transaction", |profile| Some(profile.statements_per_tx)),
+    per_tx("statements a transaction that write", |profile| profile.writes_per_tx),
+    per_tx("rows inserted a transaction", |profile| profile.inserted_rows_per_tx),
+    of_inserts("inserts that name their primary key", |profile| profile.explicit_key_share),
+    of_inserts("inserts with the key that the same transaction has just deleted", |profile| profile.deleted_key_share),
     ProfileLine {
         name: "a client writes half of its keys again",
         of: |profile| profile.writes_per_tx.map(|_| profile.key_reuse_tx_p50.unwrap_or(f64::INFINITY)),
@@ -73,18 +52,8 @@ const LINES: &[ProfileLine] = &[
         text: format::percent,
         without: "not known",
     },
-    ProfileLine {
-        name: "rows written on each page that 1 000 transactions touch",
-        of: |profile| profile.rows_per_page,
-        text: format::per_tx,
-        without: "not known",
-    },
-    ProfileLine {
-        name: "new pages at the end of the table, in 1 000 transactions",
-        of: |profile| profile.new_pages_per_1000_tx,
-        text: format::per_tx,
-        without: "not known",
-    },
+    per_tx("rows written on each page that 1 000 transactions touch", |profile| profile.rows_per_page),
+    per_tx("new pages at the end of the table, in 1 000 transactions", |profile| profile.new_pages_per_1000_tx),
 ];
 
 /// When half of the keys are written again.
@@ -103,12 +72,9 @@ impl ProfileLine {
     fn sentence(&self, a: &WorkloadProfile, b: &WorkloadProfile) -> Option<String> {
         let (of_a, of_b) = ((self.of)(a), (self.of)(b));
         let is_same = match (of_a, of_b) {
-            (None, None) => true,
-            (Some(one), Some(other)) if one.is_infinite() || other.is_infinite() => {
-                one.is_infinite() && other.is_infinite()
-            }
-            (Some(one), Some(other)) => is_same_figure(one, other),
-            _ => false,
+            (Some(one), Some(other)) if one.is_finite() && other.is_finite() => is_same_figure(one, other),
+            // None, or without an end.
+            (one, other) => one == other,
         };
         let text = |value: Option<f64>| value.map_or_else(|| self.without.to_owned(), self.text);
         (!is_same).then(|| format!("{}: A {}, B {}", self.name, text(of_a), text(of_b)))

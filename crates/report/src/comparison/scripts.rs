@@ -7,7 +7,7 @@ use truetps_record::{ScriptRecord, ScriptText};
 use super::conditions::DifferingCondition;
 use super::line_diff::{LineDiff, line_diff};
 use super::{ComparedSide, RunComparison};
-use crate::document::{Block, DocumentTable, TableEntry};
+use crate::document::{Block, DocumentTable};
 use crate::format;
 
 /// Shapes that are shown; JSON has all.
@@ -95,11 +95,8 @@ pub(super) fn conditions(input: &RunComparison<'_>, differ: &ScriptsDiffer) -> V
 fn options(a: &RecordedScript, b: &RecordedScript) -> Vec<DifferingCondition> {
     let names = a.options.keys().chain(b.options.keys().filter(|name| !a.options.contains_key(*name)));
     let names = names.filter(|name| !OPTIONS_NOT_SHOWN.contains(&&*name.replace('-', "_")));
-    let text = |value: Option<&String>| match value {
-        None => "not set".to_owned(),
-        Some(text) if text.is_empty() => "not set".to_owned(),
-        Some(text) => text.clone(),
-    };
+    let text =
+        |value: Option<&String>| value.filter(|text| !text.is_empty()).map_or("not set", String::as_str).to_owned();
     let both = names.map(|name| (name, text(a.options.get(name)), text(b.options.get(name))));
     both.filter(|(_, a, b)| a != b).map(|(name, a, b)| DifferingCondition { what: format!("--{name}"), a, b }).collect()
 }
@@ -165,18 +162,12 @@ fn transaction(input: &RunComparison<'_>) -> Vec<WorkDiffers> {
 
 /// What stands first among what was different.
 pub(super) fn blocks(input: &RunComparison<'_>, differ: &ScriptsDiffer) -> Vec<Block> {
-    let mut blocks = Vec::new();
-    for text in &differ.texts {
-        blocks.extend(text_blocks(text));
-    }
+    let mut blocks: Vec<_> = differ.texts.iter().flat_map(text_blocks).collect();
     if !differ.statements.is_empty() {
         blocks.extend(statement_blocks(input, differ));
     }
-    if !differ.transaction.is_empty() {
-        let rows = differ.transaction.iter();
-        let rows = rows.map(|one| row(one.what.to_owned(), one.a_per_tx, one.b_per_tx));
-        blocks.push(table("statements of a transaction, by what they did", rows.collect()));
-    }
+    let rows = differ.transaction.iter().map(|one| row(one.what, one.a_per_tx, one.b_per_tx));
+    blocks.extend(table("statements of a transaction, by what they did", rows).block());
     blocks
 }
 
@@ -198,8 +189,8 @@ fn text_blocks(text: &TextDiffers) -> Vec<Block> {
 
 fn statement_blocks(input: &RunComparison<'_>, differ: &ScriptsDiffer) -> Vec<Block> {
     let shown = differ.statements.iter().take(SHAPES_SHOWN_MAX);
-    let rows = shown.map(|one| row(one.sql.clone(), one.a_per_tx, one.b_per_tx)).collect();
-    let mut blocks = vec![table("statements of a transaction (values as ?)", rows)];
+    let rows = shown.map(|one| row(&one.sql, one.a_per_tx, one.b_per_tx));
+    let mut blocks = vec![Block::Table(table("statements of a transaction (values as ?)", rows))];
     let more = differ.statements.len().saturating_sub(SHAPES_SHOWN_MAX);
     if more > 0 {
         blocks.push(Block::Paragraph(format!("… and {more} more: `--format json` has all.")));
@@ -215,17 +206,16 @@ fn statement_blocks(input: &RunComparison<'_>, differ: &ScriptsDiffer) -> Vec<Bl
     blocks
 }
 
-fn table(last: &str, rows: Vec<Vec<TableEntry>>) -> Block {
-    let header = ["A", "B", last].map(str::to_owned).to_vec();
-    Block::Table(DocumentTable { caption: None, header, rows, words_last: true })
+fn table(last: &str, rows: impl Iterator<Item = [String; 3]>) -> DocumentTable {
+    DocumentTable::new(["A", "B", last], rows)
 }
 
-fn row(what: String, a: f64, b: f64) -> Vec<TableEntry> {
+fn row(what: &str, a: f64, b: f64) -> [String; 3] {
     const SHOWN_MIN: f64 = 0.0005;
     let figure = |value: f64| match value {
         0.0 => "none".to_owned(),
         value if value < SHOWN_MIN => "under 0.001".to_owned(),
         value => format::per_tx(value),
     };
-    vec![figure(a).into(), figure(b).into(), what.into()]
+    [figure(a), figure(b), what.to_owned()]
 }

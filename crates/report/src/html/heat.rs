@@ -10,7 +10,7 @@ use truetps_record::Phase;
 use super::labels::{configuration, unbroken};
 use super::script_data::ChartNumber;
 use super::series;
-use crate::{ReportInput, format};
+use crate::{ReportInput, format, grouped};
 
 /// Size of a picture: more would not be seen on a page, and an hour has 3,600 intervals.
 const COLUMNS_MAX: usize = 90;
@@ -60,19 +60,12 @@ impl HeatSection {
             bytes += size;
             pictures.push((cell, series::name_of(&one.trial), picture));
         }
-        let mut section =
-            Self { options: Vec::new(), how_to_read: how_to_read(pictures.len(), left_out), data: Vec::new() };
         pictures.sort_by_key(|(cell, ..)| *cell);
-        for (cell, name, picture) in pictures {
-            let label = configuration(&input.analysis.cells[cell].configuration);
-            let picture_of = (section.data.len(), name);
-            match section.options.last_mut() {
-                Some((last, trials)) if *last == label => trials.push(picture_of),
-                _ => section.options.push((label, vec![picture_of])),
-            }
-            section.data.push(picture);
-        }
-        section
+        let how_to_read = how_to_read(pictures.len(), left_out);
+        let label = |cell: usize| configuration(&input.analysis.cells[cell].configuration);
+        let named = pictures.iter().enumerate().map(|(index, (cell, name, _))| (label(*cell), (index, name.clone())));
+        let options = grouped(named);
+        Self { options, how_to_read, data: pictures.into_iter().map(|(.., picture)| picture).collect() }
     }
 }
 
