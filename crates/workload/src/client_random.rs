@@ -6,6 +6,8 @@ use truetps_random::RandomStream;
 /// on the ones before it, and can be repeated.
 #[derive(Debug, Clone)]
 pub(crate) struct ClientRandom {
+    /// The client's number.
+    pub(crate) client: u32,
     starts: RandomStream,
     /// The stream as it was when the transaction began.
     start: RandomStream,
@@ -17,7 +19,7 @@ impl ClientRandom {
     pub(crate) fn new(seed: u64, client: u32) -> Self {
         let mut starts = RandomStream::new(seed, u64::from(client));
         let start = starts.split();
-        Self { starts, stream: start.clone(), start, begun: 0 }
+        Self { client, starts, stream: start.clone(), start, begun: 0 }
     }
 
     pub(crate) fn next_transaction(&mut self) {

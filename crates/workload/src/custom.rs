@@ -9,23 +9,24 @@ use truetps_record::SqlDialect;
 
 use crate::client_random::ClientRandom;
 use crate::generate::{Generators, RepeatedValue, RowPosition};
+use crate::scripted::{Script, ScriptedWorkload};
 use crate::table::{RowSource, Table};
-use crate::write::Write;
-use crate::{ClientStream, Commit, NextStatement, Workload, WorkloadError};
+use crate::{Commit, NextStatement, WorkloadError};
 
+#[derive(Clone)]
 pub(crate) struct Custom {
-    name: &'static str,
     /// Values of each statement, in the order in which a transaction sends them.
-    script: Arc<[Generators]>,
-    statements: Arc<[Statement]>,
-    tables: Vec<Table>,
-    /// What all statements except BEGIN and COMMIT write. `None`: they are the user's own.
-    write: Option<Write>,
-    seed: u64,
+    values: Arc<[Generators]>,
+    /// Values that later statements of the transaction use again.
+    kept: Vec<RepeatedValue>,
 }
 
 impl Custom {
-    pub(crate) fn new(spec: &CustomSpec, dialect: SqlDialect, seed: u64) -> Result<Self, WorkloadError> {
+    pub(crate) fn workload(
+        spec: &CustomSpec,
+        dialect: SqlDialect,
+        seed: u64,
+    ) -> Result<ScriptedWorkload<Self>, WorkloadError> {
         let is_transaction = spec.transaction.unwrap_or(spec.statements.len() > 1);
         let commit = if is_transaction { Commit::Every(NonZeroU32::MIN) } else { Commit::Each };
         Self::of_parts("custom", &spec.statements, &spec.tables, commit, dialect, seed)
@@ -39,31 +40,24 @@ impl Custom {
         commit: Commit,
         dialect: SqlDialect,
         seed: u64,
-    ) -> Result<Self, WorkloadError> {
-        let (mut statements, mut script, mut names) = (Vec::new(), Vec::new(), Vec::new());
+    ) -> Result<ScriptedWorkload<Self>, WorkloadError> {
+        let (mut statements, mut values, mut names) = (Vec::new(), Vec::new(), Vec::new());
         for (n, custom) in sent.iter().enumerate() {
             statements.push(parse(n, custom)?);
-            script.push(Generators::new(custom.params.iter(), &mut names));
+            values.push(Generators::new(custom.params.iter(), &mut names));
         }
         if matches!(commit, Commit::Every(_)) {
             statements.insert(0, Statement::text_only("BEGIN"));
-            script.insert(0, Generators::default());
+            values.insert(0, Generators::default());
         }
         if commit != Commit::Each {
             statements.push(Statement::text_only("COMMIT"));
-            script.push(Generators::default());
+            values.push(Generators::default());
         }
         let tables = (1..).zip(tables).map(|(number, custom)| table(number, custom, dialect, seed)).collect();
-        Ok(Self { name, script: script.into(), statements: statements.into(), tables, write: None, seed })
-    }
-}
-
-impl Custom {
-    /// Sets the known write of its statements, and the bytes of a row's columns.
-    pub(crate) fn with_write(mut self, write: Write, column_bytes: u64) -> Self {
-        self.write = Some(write);
-        self.tables = self.tables.into_iter().map(|table| table.with_column_bytes(column_bytes)).collect();
-        self
+        let script = Self { values: values.into(), kept: Vec::new() };
+        // The statements are the user's own: what they write is unknown.
+        Ok(ScriptedWorkload { name, statements: statements.into(), tables, writes: None, seed, script })
     }
 }
 
@@ -95,60 +89,10 @@ fn table(number: u64, custom: &CustomTable, dialect: SqlDialect, seed: u64) -> T
     table.with_sql(custom.create.clone(), custom.after_load.clone())
 }
 
-impl Workload for Custom {
-    fn name(&self) -> &'static str {
-        self.name
-    }
-
-    fn statements(&self) -> Arc<[Statement]> {
-        Arc::clone(&self.statements)
-    }
-
-    fn client(&self, client: u32) -> Box<dyn ClientStream> {
-        Box::new(CustomClient {
-            random: ClientRandom::new(self.seed, client),
-            client,
-            script: Arc::clone(&self.script),
-            at: 0,
-            kept: Vec::new(),
-        })
-    }
-
-    fn tables(&self) -> Vec<Table> {
-        self.tables.clone()
-    }
-
-    fn writes(&self) -> Option<Vec<Option<Write>>> {
-        let write = self.write?;
-        Some(self.statements.iter().map(|statement| (!statement.is_text_only()).then_some(write)).collect())
-    }
-}
-
-struct CustomClient {
-    random: ClientRandom,
-    client: u32,
-    script: Arc<[Generators]>,
-    at: usize,
-    /// Values that later statements of the transaction use again.
-    kept: Vec<RepeatedValue>,
-}
-
-impl ClientStream for CustomClient {
-    fn next_transaction(&mut self) {
-        self.random.next_transaction();
-        self.at = 0;
-    }
-
-    fn next_statement(&mut self, params: &mut Params) -> NextStatement {
-        let statement = self.at;
-        self.at += 1;
-        let place = RowPosition::of_transaction(self.client, self.random.number());
-        self.script[statement].put(place, &mut self.random.stream, params, &mut self.kept);
-        NextStatement { statement, is_last: self.at == self.script.len() }
-    }
-
-    fn rewind(&mut self) {
-        self.random.rewind();
-        self.at = 0;
+impl Script for Custom {
+    fn next(&mut self, at: usize, client: &mut ClientRandom, params: &mut Params) -> NextStatement {
+        let place = RowPosition::of_transaction(client.client, client.number());
+        self.values[at].put(place, &mut client.stream, params, &mut self.kept);
+        NextStatement { statement: at, is_last: at + 1 == self.values.len() }
     }
 }

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 
 use truetps_driver::{Params, Value};
-use truetps_plan::{Alphabet, Generator, GeneratorKind, Scalar, TimeRange, UuidForm, UuidVersion};
+use truetps_plan::{Alphabet, Generator, GeneratorKind, Scalar, UuidForm, UuidVersion};
 use truetps_random::{RandomStream, UnitSource};
 use truetps_record::{put_date, put_time};
 
@@ -109,7 +109,7 @@ struct NumberSpan {
 }
 
 /// A value that `same` uses again.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct RepeatedValue {
     value: Value,
     text: Vec<u8>,
@@ -183,8 +183,6 @@ impl One {
 
 impl ValueGenerator {
     fn new(kind: &GeneratorKind, names: &[String]) -> Self {
-        let seconds =
-            |range: &TimeRange| NumberSpan { first: range.min_s, count: (range.max_s - range.min_s) as u64 + 1 };
         match kind {
             GeneratorKind::Sequence { start, step } => Self::Sequence { start: *start, step: *step },
             GeneratorKind::Int { min, max, distribution } => {
@@ -200,10 +198,11 @@ impl ValueGenerator {
             GeneratorKind::Bytes { min_length: min, max_length: max } => Self::Bytes(Lengths { min: *min, max: *max }),
             GeneratorKind::Uuid { version, form } => Self::Uuid { version: *version, form: *form },
             GeneratorKind::Date(range) => {
-                let (first, last) = (range.min_s.div_euclid(DAY_S), range.max_s.div_euclid(DAY_S));
-                Self::Day(NumberSpan { first, count: (last - first) as u64 + 1 })
+                Self::Day(NumberSpan::of(range.min_s.div_euclid(DAY_S), range.max_s.div_euclid(DAY_S)))
             }
-            GeneratorKind::Datetime(range) | GeneratorKind::Timestamp(range) => Self::Second(seconds(range)),
+            GeneratorKind::Datetime(range) | GeneratorKind::Timestamp(range) => {
+                Self::Second(NumberSpan::of(range.min_s, range.max_s))
+            }
             GeneratorKind::Choice { values, weights } => {
                 let upto = weights.iter().scan(0.0, |sum, weight| {
                     *sum += weight;
@@ -269,16 +268,10 @@ impl ValueGenerator {
             Self::Sequence { .. } | Self::Int { .. } | Self::Double { .. } | Self::Day(_) | Self::Second(_) => 8,
             Self::Decimal { below, .. } => u64::from(below.ilog10()).div_ceil(2) + 1,
             Self::Text { lengths, .. } | Self::Bytes(lengths) => u64::from(lengths.min + lengths.max).div_ceil(2),
-            Self::Uuid { form, .. } => {
-                if *form == UuidForm::Text {
-                    36
-                } else {
-                    16
-                }
-            }
+            Self::Uuid { form: UuidForm::Text, .. } => 36,
             Self::Choice { values, .. } => values.iter().map(scalar_bytes).max().unwrap_or_default(),
             Self::Constant(value) => scalar_bytes(value),
-            Self::Same(_) => 16,
+            Self::Uuid { form: UuidForm::Bytes, .. } | Self::Same(_) => 16,
         }
     }
 }
@@ -295,6 +288,10 @@ impl Lengths {
 }
 
 impl NumberSpan {
+    fn of(first: i64, last: i64) -> Self {
+        Self { first, count: (last - first) as u64 + 1 }
+    }
+
     fn draw(self, stream: &mut RandomStream) -> i64 {
         self.first + stream.below(self.count) as i64
     }

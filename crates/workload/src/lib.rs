@@ -11,6 +11,7 @@ mod insert;
 mod keys;
 mod profile;
 mod read_write;
+mod scripted;
 mod sql_list;
 mod sql_text;
 mod sysbench;
@@ -27,8 +28,9 @@ use truetps_driver::{Params, Statement, StatementError};
 use truetps_plan::{DeleteInsertSpec, HotRowSpec, PlanError, ReadWriteSpec, UpdateSpec, WorkloadKind, WorkloadSpec};
 use truetps_record::SqlDialect;
 
-pub use insert::Insert;
+pub use insert::insert;
 pub use profile::profile;
+pub use scripted::ScriptedWorkload;
 pub use sql_list::{SqlList, SqlStatement};
 pub use table::Table;
 pub use table_insert::TableInsert;
@@ -39,6 +41,7 @@ pub use write::{Write, WriteKind};
 
 use custom::Custom;
 use delete_insert::DeleteInsert;
+use insert::Insert;
 use read_write::ReadWrite;
 use sysbench::SysbenchTables;
 use update::{Column, HotRow, Update};
@@ -138,28 +141,28 @@ const ROWS_PER_INSERT: u32 = 100;
 pub fn build(spec: &WorkloadSpec, dialect: SqlDialect, seed: u64) -> Result<Arc<dyn Workload>, WorkloadError> {
     let tables = SysbenchTables { dialect, count: spec.tables, rows: spec.table_rows, spacing: 1, seed };
     Ok(match &spec.kind {
-        WorkloadKind::Insert => Arc::new(Insert::new(dialect, spec.tables, spec.table_rows, seed)),
+        WorkloadKind::Insert => Arc::new(Insert::workload("insert", tables, 1)),
         WorkloadKind::BulkInsert(spec) => {
-            Arc::new(Insert::bulk(tables, spec.rows_per_insert.unwrap_or(ROWS_PER_INSERT)))
+            Arc::new(Insert::workload("bulk-insert", tables, spec.rows_per_insert.unwrap_or(ROWS_PER_INSERT)))
         }
         WorkloadKind::UpdateIndex(UpdateSpec { distribution }) => {
-            Arc::new(Update::new(Column::Indexed, tables, distribution.unwrap_or_default())?)
+            Arc::new(Update::workload(Column::Indexed, tables, distribution.unwrap_or_default())?)
         }
         WorkloadKind::UpdateNonIndex(UpdateSpec { distribution }) => {
-            Arc::new(Update::new(Column::Plain, tables, distribution.unwrap_or_default())?)
+            Arc::new(Update::workload(Column::Plain, tables, distribution.unwrap_or_default())?)
         }
         WorkloadKind::DeleteInsert(DeleteInsertSpec { distribution, key }) => {
             let tables = SysbenchTables { spacing: delete_insert::SPACING, ..tables };
-            Arc::new(DeleteInsert::new(key.unwrap_or_default(), tables, distribution.unwrap_or_default())?)
+            Arc::new(DeleteInsert::workload(key.unwrap_or_default(), tables, distribution.unwrap_or_default())?)
         }
         WorkloadKind::HotRow(HotRowSpec { hot_rows, distribution }) => {
-            Arc::new(HotRow::new(dialect, hot_rows.unwrap_or(1), distribution.unwrap_or_default(), seed)?)
+            Arc::new(HotRow::workload(dialect, hot_rows.unwrap_or(1), distribution.unwrap_or_default(), seed)?)
         }
         WorkloadKind::ReadWrite(ReadWriteSpec { distribution, mix }) => {
             let mix = mix.clone().unwrap_or_default();
-            Arc::new(ReadWrite::new(tables, &mix, distribution.unwrap_or_default())?)
+            Arc::new(ReadWrite::workload(tables, &mix, distribution.unwrap_or_default())?)
         }
-        WorkloadKind::Custom(spec) => Arc::new(Custom::new(spec, dialect, seed)?),
+        WorkloadKind::Custom(spec) => Arc::new(Custom::workload(spec, dialect, seed)?),
         WorkloadKind::Sql(spec) => Arc::new(SqlList::of_plan(spec, dialect, seed)?),
         WorkloadKind::Table(spec) => {
             let commit = if spec.explicit_commit == Some(true) { Commit::Every(NonZeroU32::MIN) } else { Commit::Each };

@@ -38,13 +38,14 @@ pub fn profile(workload: &dyn Workload) -> WorkloadProfile {
 }
 
 /// What was drawn.
+#[derive(Default)]
 struct Sample {
     /// Whether each statement is counted: neither BEGIN nor COMMIT.
     counted: Vec<bool>,
     /// What each statement writes. `None`: unknown.
     writes: Option<Vec<Option<Write>>>,
     tables: Vec<TableKeys>,
-    histories: Vec<History>,
+    histories: [History; CLIENTS],
     pages: Pages,
     /// Transactions of each client.
     rounds: usize,
@@ -71,15 +72,7 @@ impl Sample {
             counted: workload.statements().iter().map(|statement| !statement.is_text_only()).collect(),
             writes: workload.writes(),
             tables: workload.tables().iter().map(TableKeys::new).collect(),
-            histories: (0..CLIENTS).map(|_| History::default()).collect(),
-            pages: Pages::default(),
-            rounds: 0,
-            values: 0,
-            bytes: 0,
-            statements_sent: 0,
-            writes_sent: 0,
-            inserted: Inserted::default(),
-            rows: Vec::new(),
+            ..Self::default()
         }
     }
 

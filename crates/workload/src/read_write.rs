@@ -8,9 +8,10 @@ use truetps_plan::{KeyDistribution, ReadWriteMix};
 
 use crate::client_random::ClientRandom;
 use crate::keys::Keys;
+use crate::scripted::{Script, ScriptedWorkload};
 use crate::sysbench::{SysbenchTables, push_c};
 use crate::write::{Write, WriteKind, for_each_table};
-use crate::{ClientStream, NextStatement, Table, Workload, WorkloadError};
+use crate::{NextStatement, WorkloadError};
 
 /// What the values of a statement are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,22 +37,24 @@ struct TransactionStep {
     values: StatementValues,
 }
 
+#[derive(Debug, Clone)]
 pub(crate) struct ReadWrite {
     tables: SysbenchTables,
     keys: Keys,
     range_size: u32,
-    script: Arc<[TransactionStep]>,
-    statements: Arc<[Statement]>,
+    steps: Arc<[TransactionStep]>,
+    /// Table and key of the row that was deleted last.
+    deleted: (usize, i64),
 }
 
 impl ReadWrite {
-    pub(crate) fn new(
+    pub(crate) fn workload(
         tables: SysbenchTables,
         mix: &ReadWriteMix,
         distribution: KeyDistribution,
-    ) -> Result<Self, WorkloadError> {
+    ) -> Result<ScriptedWorkload<Self>, WorkloadError> {
         let mut statements = vec![Statement::text_only("BEGIN"), Statement::text_only("COMMIT")];
-        let mut script = vec![TransactionStep { first: 0, values: StatementValues::None }];
+        let mut steps = vec![TransactionStep { first: 0, values: StatementValues::None }];
         for (count, sqls) in actions(mix) {
             if count == 0 {
                 continue;
@@ -61,11 +64,13 @@ impl ReadWrite {
                 once.push(TransactionStep { first: statements.len(), values: *values });
                 statements.extend(tables.statements(|table| sql.replace("TABLE", table))?);
             }
-            (0..count).for_each(|_| script.extend_from_slice(&once));
+            (0..count).for_each(|_| steps.extend_from_slice(&once));
         }
-        script.push(TransactionStep { first: 1, values: StatementValues::None });
-        let keys = Keys::new(distribution, tables.rows);
-        Ok(Self { tables, keys, range_size: mix.range_size, script: script.into(), statements: statements.into() })
+        steps.push(TransactionStep { first: 1, values: StatementValues::None });
+        let writes = writes(&steps, tables.count, statements.len());
+        let (keys, range_size) = (Keys::new(distribution, tables.rows), mix.range_size);
+        let script = Self { tables, keys, range_size, steps: steps.into(), deleted: (0, 0) };
+        Ok(tables.workload("read-write", statements, writes, script))
     }
 }
 
@@ -94,71 +99,28 @@ fn actions(mix: &ReadWriteMix) -> [(u32, Sqls); 8] {
     ]
 }
 
-impl Workload for ReadWrite {
-    fn name(&self) -> &'static str {
-        "read-write"
+/// What each of so many statements writes.
+fn writes(steps: &[TransactionStep], tables: u32, statements: usize) -> Vec<Option<Write>> {
+    let mut writes = vec![None; statements];
+    for step in steps {
+        let kind = match step.values {
+            StatementValues::None | StatementValues::Id | StatementValues::Range => continue,
+            StatementValues::CountedId => WriteKind::Update { key: 0 },
+            StatementValues::Text => WriteKind::Update { key: 1 },
+            StatementValues::Deleted => WriteKind::Delete { key: 0 },
+            StatementValues::Inserted => WriteKind::Insert { key: 0 },
+        };
+        let of_tables = for_each_table(tables, kind);
+        writes[step.first..].iter_mut().zip(of_tables).for_each(|(write, of_table)| *write = of_table);
     }
-
-    fn statements(&self) -> Arc<[Statement]> {
-        Arc::clone(&self.statements)
-    }
-
-    fn client(&self, client: u32) -> Box<dyn ClientStream> {
-        Box::new(ReadWriteClient {
-            random: ClientRandom::new(self.tables.seed, client),
-            tables: self.tables,
-            keys: self.keys,
-            range_size: self.range_size,
-            script: Arc::clone(&self.script),
-            at: 0,
-            deleted: (0, 0),
-        })
-    }
-
-    fn tables(&self) -> Vec<Table> {
-        self.tables.tables()
-    }
-
-    fn writes(&self) -> Option<Vec<Option<Write>>> {
-        let mut writes = vec![None; self.statements.len()];
-        for action in &*self.script {
-            let kind = match action.values {
-                StatementValues::None | StatementValues::Id | StatementValues::Range => continue,
-                StatementValues::CountedId => WriteKind::Update { key: 0 },
-                StatementValues::Text => WriteKind::Update { key: 1 },
-                StatementValues::Deleted => WriteKind::Delete { key: 0 },
-                StatementValues::Inserted => WriteKind::Insert { key: 0 },
-            };
-            let of_tables = for_each_table(self.tables.count, kind);
-            writes[action.first..].iter_mut().zip(of_tables).for_each(|(write, of_table)| *write = of_table);
-        }
-        Some(writes)
-    }
+    writes
 }
 
-struct ReadWriteClient {
-    random: ClientRandom,
-    tables: SysbenchTables,
-    keys: Keys,
-    range_size: u32,
-    script: Arc<[TransactionStep]>,
-    /// Place of the next action in the script.
-    at: usize,
-    /// Table and key of the row that was deleted last.
-    deleted: (usize, i64),
-}
-
-impl ClientStream for ReadWriteClient {
-    fn next_transaction(&mut self) {
-        self.random.next_transaction();
-        self.at = 0;
-    }
-
-    fn next_statement(&mut self, params: &mut Params) -> NextStatement {
-        let TransactionStep { first, values } = self.script[self.at];
-        self.at += 1;
-        let is_last = self.at == self.script.len();
-        let stream = &mut self.random.stream;
+impl Script for ReadWrite {
+    fn next(&mut self, at: usize, client: &mut ClientRandom, params: &mut Params) -> NextStatement {
+        let TransactionStep { first, values } = self.steps[at];
+        let is_last = at + 1 == self.steps.len();
+        let stream = &mut client.stream;
         let (table, id) = match values {
             StatementValues::None => (0, 0),
             StatementValues::Inserted => self.deleted,
@@ -185,10 +147,5 @@ impl ClientStream for ReadWriteClient {
             }
         }
         NextStatement { statement: first + table, is_last }
-    }
-
-    fn rewind(&mut self) {
-        self.random.rewind();
-        self.at = 0;
     }
 }

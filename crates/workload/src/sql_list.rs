@@ -9,8 +9,9 @@ use truetps_plan::{SqlParts, SqlSpec};
 use truetps_record::SqlDialect;
 
 use crate::client_random::ClientRandom;
+use crate::scripted::{Script, ScriptedWorkload};
 use crate::table::{RowSource, Table};
-use crate::{ClientStream, Commit, NextStatement, Workload, WorkloadError};
+use crate::{Commit, NextStatement, WorkloadError};
 
 /// One statement of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,14 +22,17 @@ pub enum SqlStatement {
     Keyed(String),
 }
 
-/// Each client sends the list from its first statement on, repeatedly.
+/// Each client sends the list from its first statement on, repeatedly. The statements that begin and end a transaction
+/// follow those of the list.
+#[derive(Debug, Clone)]
 pub struct SqlList {
-    /// The list, followed by the statements that begin and end a transaction.
-    statements: Arc<[Statement]>,
-    script: Arc<StatementList>,
-    tables: Vec<Table>,
-    seed: u64,
+    /// Whether each statement of the list takes a key.
+    keyed: Arc<[bool]>,
+    keys: Arc<[String]>,
+    commit: Commit,
     total: Total,
+    /// Number of statements in the transaction, without BEGIN and COMMIT.
+    length: u32,
 }
 
 /// Total statements of all clients.
@@ -42,22 +46,18 @@ enum Total {
     Shared(Arc<AtomicU64>),
 }
 
-/// What all clients share.
-#[derive(Debug)]
-struct StatementList {
-    /// Whether each statement of the list takes a key.
-    keyed: Vec<bool>,
-    keys: Arc<[String]>,
-    commit: Commit,
-}
-
 impl SqlList {
     /// `keys`: replacements for the `?` of a keyed statement, drawn uniformly each time.
-    pub fn new(list: Vec<SqlStatement>, keys: Arc<[String]>, commit: Commit, seed: u64) -> Result<Self, WorkloadError> {
+    pub fn workload(
+        list: Vec<SqlStatement>,
+        keys: Arc<[String]>,
+        commit: Commit,
+        seed: u64,
+    ) -> Result<ScriptedWorkload<Self>, WorkloadError> {
         if list.is_empty() {
             return Err(WorkloadError::NoStatement);
         }
-        let keyed: Vec<_> = list.iter().map(|one| matches!(one, SqlStatement::Keyed(_))).collect();
+        let keyed = list.iter().map(|one| matches!(one, SqlStatement::Keyed(_))).collect();
         let parse = |one| statement(one, keys.is_empty());
         let mut statements = list.into_iter().map(parse).collect::<Result<Vec<_>, _>>()?;
         if commit != Commit::Each {
@@ -66,10 +66,25 @@ impl SqlList {
         if matches!(commit, Commit::Every(_)) {
             statements.push(Statement::text_only("BEGIN"));
         }
-        let script = Arc::new(StatementList { keyed, keys, commit });
-        Ok(Self { statements: statements.into(), script, tables: Vec::new(), seed, total: Total::Endless })
+        let script = Self { keyed, keys, commit, total: Total::Endless, length: 0 };
+        let (statements, tables) = (statements.into(), Vec::new());
+        // The statements are the user's own: what they write is unknown.
+        Ok(ScriptedWorkload { name: "sql", statements, tables, writes: None, seed, script })
     }
 
+    pub(crate) fn of_plan(
+        spec: &SqlSpec,
+        dialect: SqlDialect,
+        seed: u64,
+    ) -> Result<ScriptedWorkload<Self>, WorkloadError> {
+        let SqlParts { statements, create, tables } = spec.parts(dialect)?;
+        let commit = spec.commit_every.and_then(NonZeroU32::new).map_or(Commit::Each, Commit::Every);
+        let list = statements.into_iter().map(SqlStatement::Fixed).collect();
+        Ok(Self::workload(list, Arc::new([]), commit, seed)?.with_tables(tables, create, dialect))
+    }
+}
+
+impl ScriptedWorkload<SqlList> {
     /// Sets the tables of these names, which these statements create, all of them before the first is filled. Each
     /// trial starts with the content that these statements gave each table.
     fn with_tables(mut self, names: Vec<String>, create: Vec<String>, dialect: SqlDialect) -> Self {
@@ -84,7 +99,7 @@ impl SqlList {
     /// Each client's last transaction is shortened to end at its share of this total.
     #[must_use]
     pub fn with_total(mut self, total: u64, clients: u32) -> Self {
-        self.total = Total::Split { total, clients };
+        self.script.total = Total::Split { total, clients };
         self
     }
 
@@ -92,15 +107,8 @@ impl SqlList {
     /// which clients have different numbers of transactions. Transactions after it would be whole ones.
     #[must_use]
     pub fn with_shared_total(mut self, total: u64) -> Self {
-        self.total = Total::Shared(Arc::new(total.into()));
+        self.script.total = Total::Shared(Arc::new(total.into()));
         self
-    }
-
-    pub(crate) fn of_plan(spec: &SqlSpec, dialect: SqlDialect, seed: u64) -> Result<Self, WorkloadError> {
-        let SqlParts { statements, create, tables } = spec.parts(dialect)?;
-        let commit = spec.commit_every.and_then(NonZeroU32::new).map_or(Commit::Each, Commit::Every);
-        let list = statements.into_iter().map(SqlStatement::Fixed).collect();
-        Ok(Self::new(list, Arc::new([]), commit, seed)?.with_tables(tables, create, dialect))
     }
 }
 
@@ -118,69 +126,16 @@ fn statement(one: SqlStatement, no_keys: bool) -> Result<Statement, WorkloadErro
     }
 }
 
-impl Workload for SqlList {
-    fn name(&self) -> &'static str {
-        "sql"
-    }
-
-    fn statements(&self) -> Arc<[Statement]> {
-        Arc::clone(&self.statements)
-    }
-
-    fn client(&self, client: u32) -> Box<dyn ClientStream> {
-        Box::new(SqlClient {
-            random: ClientRandom::new(self.seed, client),
-            script: Arc::clone(&self.script),
-            total: self.total.of(client),
-            length: 0,
-            at: 0,
-            is_begun: false,
-        })
-    }
-
-    fn tables(&self) -> Vec<Table> {
-        self.tables.clone()
-    }
-}
-
-struct SqlClient {
-    random: ClientRandom,
-    script: Arc<StatementList>,
-    total: ClientTotal,
-    /// Number of statements in the transaction.
-    length: u32,
-    /// Number of them sent so far.
-    at: u32,
-    /// Whether BEGIN has been sent, or is not needed.
-    is_begun: bool,
-}
-
-/// Total of statements to send.
-enum ClientTotal {
-    /// By this client.
-    Own(u64),
-    /// By all clients.
-    Shared(Arc<AtomicU64>),
-}
-
 impl Total {
-    fn of(&self, client: u32) -> ClientTotal {
-        match self {
-            Self::Endless => ClientTotal::Own(u64::MAX),
+    /// Number of statements in the next transaction of `client`, after `sent` statements of it.
+    fn next(&self, client: u32, sent: u64, batch: u32) -> u32 {
+        let left = match self {
+            Self::Endless => return batch,
             Self::Split { total, clients } => {
                 let clients = u64::from((*clients).max(1));
-                ClientTotal::Own(total / clients + u64::from(u64::from(client) < total % clients))
+                let share = total / clients + u64::from(u64::from(client) < total % clients);
+                share.saturating_sub(sent)
             }
-            Self::Shared(left) => ClientTotal::Shared(Arc::clone(left)),
-        }
-    }
-}
-
-impl ClientTotal {
-    /// Number of statements in a client's next transaction, after `sent` statements.
-    fn next(&self, sent: u64, batch: u32) -> u32 {
-        let left = match self {
-            Self::Own(share) => share.saturating_sub(sent),
             Self::Shared(left) => {
                 let take = |left: u64| Some(left.saturating_sub(batch.into()));
                 left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).unwrap_or_default()
@@ -191,46 +146,35 @@ impl ClientTotal {
     }
 }
 
-impl ClientStream for SqlClient {
-    fn next_transaction(&mut self) {
-        self.random.next_transaction();
-        let batch = self.script.commit.batch();
-        self.length = self.total.next(self.random.number().wrapping_mul(batch.into()), batch);
-        self.start();
-    }
-
-    fn next_statement(&mut self, params: &mut Params) -> NextStatement {
-        let StatementList { keyed, keys, commit } = &*self.script;
-        let length = keyed.len();
-        if !self.is_begun {
-            self.is_begun = true;
-            return NextStatement { statement: length + 1, is_last: false };
-        }
-        if self.at == self.length {
-            return NextStatement { statement: length, is_last: true };
-        }
-        let before = self.random.number().wrapping_mul(commit.batch().into());
-        // A transaction's position in the list depends only on its number.
-        let sent = before.wrapping_add(self.at.into());
-        let statement = (sent % length as u64) as usize;
-        if keyed[statement] {
-            let key = &keys[self.random.stream.below(keys.len() as u64) as usize];
-            params.push_text(|out| out.extend_from_slice(key.as_bytes()));
-        }
-        self.at += 1;
-        NextStatement { statement, is_last: *commit == Commit::Each }
-    }
-
-    fn rewind(&mut self) {
-        self.random.rewind();
-        self.start();
+impl SqlList {
+    /// Statements of the list that a client has sent before its current transaction.
+    fn sent_before(&self, client: &ClientRandom) -> u64 {
+        client.number().wrapping_mul(self.commit.batch().into())
     }
 }
 
-impl SqlClient {
-    fn start(&mut self) {
-        self.at = 0;
-        self.is_begun = !matches!(self.script.commit, Commit::Every(_));
+impl Script for SqlList {
+    fn begin(&mut self, client: &ClientRandom) {
+        self.length = self.total.next(client.client, self.sent_before(client), self.commit.batch());
+    }
+
+    fn next(&mut self, at: usize, client: &mut ClientRandom, params: &mut Params) -> NextStatement {
+        let length = self.keyed.len();
+        let begins = usize::from(matches!(self.commit, Commit::Every(_)));
+        let Some(at) = at.checked_sub(begins) else {
+            return NextStatement { statement: length + 1, is_last: false };
+        };
+        if at == self.length as usize {
+            return NextStatement { statement: length, is_last: true };
+        }
+        // A transaction's position in the list depends only on its number.
+        let sent = self.sent_before(client).wrapping_add(at as u64);
+        let statement = (sent % length as u64) as usize;
+        if self.keyed[statement] {
+            let key = &self.keys[client.stream.below(self.keys.len() as u64) as usize];
+            params.push_text(|out| out.extend_from_slice(key.as_bytes()));
+        }
+        NextStatement { statement, is_last: self.commit == Commit::Each }
     }
 }
 
@@ -239,6 +183,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
+    use crate::{ClientStream, Workload};
 
     fn fixed(list: &[&str]) -> Vec<SqlStatement> {
         list.iter().map(|sql| SqlStatement::Fixed((*sql).to_owned())).collect()
@@ -249,7 +194,7 @@ mod tests {
     }
 
     /// What a client sends: statements, a key after the colon, `|` after the last one of a transaction.
-    fn sent(list: &SqlList, client: u32, transactions: usize) -> Vec<String> {
+    fn sent(list: &ScriptedWorkload<SqlList>, client: u32, transactions: usize) -> Vec<String> {
         let (statements, mut stream, mut params) = (list.statements(), list.client(client), Params::default());
         let mut texts = Vec::new();
         for _ in 0..transactions {
@@ -278,7 +223,7 @@ mod tests {
 
     #[test]
     fn statements_go_round_whatever_the_transactions() {
-        let list = |commit| SqlList::new(fixed(&["a ?", "b"]), keys(&[]), commit, 1).unwrap();
+        let list = |commit| SqlList::workload(fixed(&["a ?", "b"]), keys(&[]), commit, 1).unwrap();
         assert_eq!(sent(&list(Commit::Each), 0, 3), ["a ?|", "b|", "a ?|"]);
         let with_begin = sent(&list(Commit::Every(every(3))), 7, 2);
         assert_eq!(with_begin, ["BEGIN", "a ?", "b", "a ?", "COMMIT|", "BEGIN", "b", "a ?", "b", "COMMIT|"]);
@@ -289,7 +234,7 @@ mod tests {
 
     #[test]
     fn the_last_transaction_is_as_short_as_it_comes_out() {
-        let list = || SqlList::new(fixed(&["a", "b"]), keys(&[]), Commit::EveryWithoutBegin(every(3)), 1).unwrap();
+        let list = || SqlList::workload(fixed(&["a", "b"]), keys(&[]), Commit::EveryWithoutBegin(every(3)), 1).unwrap();
         let split = list().with_total(9, 2);
         assert_eq!(sent(&split, 0, 2), ["a", "b", "a", "COMMIT|", "b", "a", "COMMIT|"]);
         assert_eq!(sent(&split, 1, 2), ["a", "b", "a", "COMMIT|", "b", "COMMIT|"]);
@@ -313,7 +258,7 @@ mod tests {
     #[test]
     fn keys_are_drawn_uniformly_and_each_time_anew() {
         let keyed = SqlStatement::Keyed("SELECT '?' WHERE id = ?".to_owned());
-        let list = SqlList::new(vec![keyed], keys(&["k1", "it's", "k3"]), Commit::Each, 5).unwrap();
+        let list = SqlList::workload(vec![keyed], keys(&["k1", "it's", "k3"]), Commit::Each, 5).unwrap();
         let texts = sent(&list, 0, 3_000);
         assert_eq!(texts.iter().collect::<BTreeSet<_>>().len(), 3);
         let first = texts.iter().filter(|text| text.ends_with(":k1|")).count();
@@ -340,7 +285,7 @@ mod tests {
 
     #[test]
     fn wrong_lists_are_named() {
-        let error = |list, keys| SqlList::new(list, keys, Commit::Each, 1).err().unwrap().to_string();
+        let error = |list, keys| SqlList::workload(list, keys, Commit::Each, 1).err().unwrap().to_string();
         let keyed = |sql: &str| vec![SqlStatement::Keyed(sql.to_owned())];
         assert!(error(Vec::new(), keys(&[])).contains("no statement"));
         assert!(error(keyed("a = ?"), keys(&[])).contains("no key for: a = ?"));
@@ -351,7 +296,7 @@ mod tests {
 
     #[test]
     fn all_tables_are_made_before_the_first_is_copied() {
-        let list = SqlList::new(fixed(&["a"]), keys(&[]), Commit::Each, 1).unwrap();
+        let list = SqlList::workload(fixed(&["a"]), keys(&[]), Commit::Each, 1).unwrap();
         let create: Vec<_> =
             ["CREATE TABLE a (i INT)", "CREATE TABLE b (i INT)", "INSERT INTO b SELECT 1"].map(str::to_owned).to_vec();
         let names = ["a", "b"].map(str::to_owned).to_vec();

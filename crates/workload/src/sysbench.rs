@@ -1,12 +1,12 @@
 //! The tables that most workloads use, in the shape that sysbench made common: a key, an indexed number `k`, and two
 //! strings of digits, `c` and `pad`.
 
-use std::sync::Arc;
-
 use truetps_driver::{Params, Statement};
 use truetps_record::SqlDialect;
 
+use crate::scripted::ScriptedWorkload;
 use crate::table::{RowSource, Table};
+use crate::write::Write;
 use crate::{RandomStream, WorkloadError};
 
 /// Groups of 11 digits in column `c` (119 characters) and in column `pad` (59).
@@ -33,9 +33,16 @@ impl SysbenchTables {
         (1..=self.count).map(|number| Ok(Statement::new(sql(&format!("sbtest{number}")))?)).collect()
     }
 
-    /// Like [`Self::statements`], for workloads without other statements.
-    pub(crate) fn only_statements(&self, sql: impl Fn(&str) -> String) -> Result<Arc<[Statement]>, WorkloadError> {
-        self.statements(sql).map(Arc::from)
+    /// A workload of these tables alone.
+    pub(crate) fn workload<S>(
+        &self,
+        name: &'static str,
+        statements: Vec<Statement>,
+        writes: Vec<Option<Write>>,
+        script: S,
+    ) -> ScriptedWorkload<S> {
+        let tables = (1..=self.count).map(|number| self.table(number)).collect();
+        ScriptedWorkload { name, statements: statements.into(), tables, writes: Some(writes), seed: self.seed, script }
     }
 
     /// One of the tables, uniformly.
@@ -50,11 +57,7 @@ impl SysbenchTables {
         params.push_text(|out| stream.put_digit_groups(PAD_GROUPS, out));
     }
 
-    pub(crate) fn tables(&self) -> Vec<Table> {
-        (1..=self.count).map(|number| self.table(number)).collect()
-    }
-
-    fn table(&self, number: u32) -> Table {
+    pub(crate) fn table(&self, number: u32) -> Table {
         let name = format!("sbtest{number}");
         let id = if self.spacing > 1 { "BIGINT" } else { "INT" };
         let rest = "k INT NOT NULL DEFAULT 0, c CHAR(120) NOT NULL DEFAULT '', pad CHAR(60) NOT NULL DEFAULT ''";

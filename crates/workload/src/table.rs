@@ -161,7 +161,7 @@ mod tests {
     fn load_covers_every_row_once() {
         for spacing in [1, 1 << 20] {
             let table =
-                &SysbenchTables { dialect: SqlDialect::Mysql, count: 1, rows: 2_500, spacing, seed: 42 }.tables()[0];
+                &SysbenchTables { dialect: SqlDialect::Mysql, count: 1, rows: 2_500, spacing, seed: 42 }.table(1);
             let inserts: Vec<_> = table.load_sql().collect();
             assert_eq!(inserts.len(), 3);
             let rows: usize = inserts.iter().map(|sql| sql.matches("')").count()).sum();
@@ -174,9 +174,8 @@ mod tests {
 
     #[test]
     fn rows_per_page_are_those_of_innodb() {
-        let rows_per_page = |dialect, spacing| {
-            SysbenchTables { dialect, count: 1, rows: 1, spacing, seed: 1 }.tables()[0].rows_per_page()
-        };
+        let rows_per_page =
+            |dialect, spacing| SysbenchTables { dialect, count: 1, rows: 1, spacing, seed: 1 }.table(1).rows_per_page();
         // 15,232 bytes for rows of 4 + 4 + 121 + 61 + 18, and with an id of 8 bytes.
         assert_eq!(rows_per_page(SqlDialect::Mysql, 1), Some(15_232 / 208));
         assert_eq!(rows_per_page(SqlDialect::Mysql, 1 << 20), Some(15_232 / 212));

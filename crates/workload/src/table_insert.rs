@@ -104,10 +104,13 @@ impl TableInsert {
     /// Clients that insert. A transaction has one INSERT, regardless of the number in `commit`.
     pub fn workload(&self, commit: Commit, seed: u64) -> Result<Arc<dyn Workload>, WorkloadError> {
         let (statement, table) = (self.statement(), self.table());
-        let workload = Custom::of_parts("table", &[statement], &[table], commit, self.dialect, seed)?;
+        let mut workload = Custom::of_parts("table", &[statement], &[table], commit, self.dialect, seed)?;
         let write = Write { table: 0, kind: WriteKind::InsertAuto { rows: self.rows_per_insert } };
         let column_bytes = self.key_bytes + self.columns.iter().map(|column| column.bytes).sum::<u64>();
-        Ok(Arc::new(workload.with_write(write, column_bytes)))
+        let writes = workload.statements.iter().map(|statement| (!statement.is_text_only()).then_some(write));
+        workload.writes = Some(writes.collect());
+        workload.tables = workload.tables.into_iter().map(|table| table.with_column_bytes(column_bytes)).collect();
+        Ok(Arc::new(workload))
     }
 }
 

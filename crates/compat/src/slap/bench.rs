@@ -308,7 +308,7 @@ impl SlapRun<'_, '_> {
         let failed = |error: &dyn std::fmt::Display| Stop::Failed(error.to_string());
         let commit = self.settings.commit.and_then(|n| NonZeroU32::new(u32::try_from(n).unwrap_or(u32::MAX)));
         let commit = commit.map_or(Commit::Each, Commit::EveryWithoutBegin);
-        let list = SqlList::new(self.script.list(), keys, commit, self.settings.seed);
+        let list = SqlList::workload(self.script.list(), keys, commit, self.settings.seed);
         let mut list = list.map_err(|error| failed(&error))?;
         if let Some(total) = self.total(clients) {
             let is_shared = self.settings.rate.is_some();

@@ -9,7 +9,7 @@ use truetps_driver::{Connector, Target};
 use truetps_engine::{EngineError, LoadSpec, OpenPacing, Pacing, Quota, Rate, RateOf, RunEnding, RunOutcome, run};
 use truetps_plan::ErrorPolicy;
 use truetps_record::{DriveMode, Spacing, SqlDialect};
-use truetps_workload::{Commit, Insert, SqlList, SqlStatement, Workload};
+use truetps_workload::{Commit, SqlList, SqlStatement, Workload, insert};
 
 use crate::fake_server::{Act, FakeServer, Welcome};
 use crate::support::{Kept, check_equations, drive_simply, drive_workload};
@@ -145,7 +145,7 @@ fn time_may_be_over_first() {
 #[test]
 fn an_open_loop_has_no_shares() {
     let server = FakeServer::friendly();
-    let workload = Insert::new(SqlDialect::Mysql, 1, 1000, 7);
+    let workload = insert(SqlDialect::Mysql, 1, 1000, 7);
     let connector = Connector::new(Target::mysql_unix(server.socket(), "root", None), workload.statements(), true);
     let load = LoadSpec { pacing: open(10.0, RateOf::EachClient), ..each(2, 10) };
     let refused = run(&load, &connector.unwrap(), &workload, &AtomicBool::new(false), &mut Kept::default());
@@ -219,7 +219,7 @@ fn a_shared_number_of_statements_is_sent_to_the_letter() {
         );
         let list = vec![SqlStatement::Fixed("UPDATE t SET a = 1".to_owned())];
         let commit = Commit::EveryWithoutBegin(NonZeroU32::new(batch).unwrap());
-        let list = SqlList::new(list, Arc::new([]), commit, 1).unwrap().with_shared_total(statements);
+        let list = SqlList::workload(list, Arc::new([]), commit, 1).unwrap().with_shared_total(statements);
         let transactions = statements.div_ceil(batch.into());
         let (load, mut kept) = (together(7, transactions, open(2_000.0, RateOf::All)), Kept::default());
         let outcome = drive_workload(&server, &load, &list, false, &AtomicBool::new(false), &mut kept);

@@ -9,7 +9,7 @@ use truetps_driver::{Connector, Target};
 use truetps_engine::{LoadSpec, Quota, RunEnding, RunOutcome, run};
 use truetps_plan::ErrorPolicy;
 use truetps_record::{DriveMode, ErrorClass, SqlDialect};
-use truetps_workload::{Insert, Workload};
+use truetps_workload::{Workload, insert};
 
 use crate::fake_server::{Act, FakeServer, Welcome};
 use crate::support::{Kept, check_equations};
@@ -66,7 +66,7 @@ impl Server {
     }
 
     fn drive(&self, load: &LoadSpec) -> RunOutcome {
-        let workload = Insert::new(SqlDialect::Mysql, 1, 1000, 7);
+        let workload = insert(SqlDialect::Mysql, 1, 1000, 7);
         let target = Target::mysql_unix(self.fake.socket(), "root", None).with_setup([SETUP]);
         let connector = Connector::new(target, workload.statements(), true).unwrap();
         let mut kept = Kept::default();

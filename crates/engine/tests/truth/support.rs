@@ -6,7 +6,7 @@ use std::time::Duration;
 use truetps_driver::{Connector, Target};
 use truetps_engine::{LoadSpec, Observer, RunOutcome, run};
 use truetps_record::{Counts, Histogram, Interval, Phase, SqlDialect};
-use truetps_workload::{Insert, Workload};
+use truetps_workload::{Workload, insert};
 
 use crate::fake_server::FakeServer;
 
@@ -45,7 +45,7 @@ pub(crate) fn drive(
     stop: &AtomicBool,
     kept: &mut Kept,
 ) -> RunOutcome {
-    drive_workload(server, load, &Insert::new(SqlDialect::Mysql, 1, 1000, 7), prepared, stop, kept)
+    drive_workload(server, load, &insert(SqlDialect::Mysql, 1, 1000, 7), prepared, stop, kept)
 }
 
 pub(crate) fn drive_workload(
