@@ -8,9 +8,10 @@ use serde::{Deserialize, Serialize};
 use truetps_record::{Family, Flavour, Version, same_setting};
 
 /// What a setting is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SettingTopic {
+    #[default]
     Durability,
     Binlog,
     Redo,
@@ -32,44 +33,27 @@ const FILES: [(SettingTopic, &str); 7] = [
 
 impl fmt::Display for SettingTopic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Durability => "durability",
-            Self::Binlog => "binlog",
-            Self::Redo => "redo",
-            Self::Flushing => "flushing",
-            Self::Locking => "locking",
-            Self::Pool => "pool",
-            Self::Network => "network",
-        })
+        self.serialize(f)
     }
 }
 
 /// What it takes to change a setting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Changeability {
-    #[serde(rename = "dynamic")]
     Dynamic,
     /// The server reads its files again.
-    #[serde(rename = "reload")]
     Reload,
-    #[serde(rename = "restart")]
     Restart,
     #[serde(rename = "new datadir")]
     NewDatadir,
     /// Built in.
-    #[serde(rename = "fixed")]
     Fixed,
 }
 
 impl fmt::Display for Changeability {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Dynamic => "dynamic",
-            Self::Reload => "reload",
-            Self::Restart => "restart",
-            Self::NewDatadir => "new datadir",
-            Self::Fixed => "fixed",
-        })
+        self.serialize(f)
     }
 }
 
@@ -155,21 +139,28 @@ impl Crash {
     }
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Setting {
     pub name: String,
+    /// Of the file that it stands in.
+    #[serde(skip)]
     pub group: SettingTopic,
     /// How likely it is to matter, within its group.
     pub weight: u32,
     /// One sentence.
     pub meaning: String,
     /// Settings that have no meaning, or another one, without each other.
+    #[serde(default)]
     pub belongs_with: Vec<String>,
     /// The switch without which it does nothing.
     pub needs: Option<String>,
     /// The same thing in another family, or in another version of this one.
+    #[serde(default)]
     pub counterparts: Vec<String>,
+    #[serde(rename = "in")]
     spans: Vec<VersionSpan>,
+    #[serde(rename = "crash", default)]
     crashes: Vec<Crash>,
 }
 
@@ -220,43 +211,15 @@ impl Setting {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
-    setting: Vec<WrittenSetting>,
-}
-
-/// A setting as a file has it.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct WrittenSetting {
-    name: String,
-    weight: u32,
-    meaning: String,
-    #[serde(default)]
-    belongs_with: Vec<String>,
-    needs: Option<String>,
-    #[serde(default)]
-    counterparts: Vec<String>,
-    #[serde(rename = "in")]
-    spans: Vec<VersionSpan>,
-    #[serde(default)]
-    crash: Vec<Crash>,
+    setting: Vec<Setting>,
 }
 
 static SETTINGS: LazyLock<BTreeMap<String, Setting>> = LazyLock::new(|| {
     let files = FILES.into_iter().flat_map(|(group, text)| {
         let file: File = toml::from_str(text).unwrap_or_else(|error| panic!("{group}.toml: {error}"));
-        file.setting.into_iter().map(move |written| Setting {
-            name: written.name,
-            group,
-            weight: written.weight,
-            meaning: written.meaning,
-            belongs_with: written.belongs_with,
-            needs: written.needs,
-            counterparts: written.counterparts,
-            spans: written.spans,
-            crashes: written.crash,
-        })
+        file.setting.into_iter().map(move |setting| (setting.name.clone(), Setting { group, ..setting }))
     });
-    files.map(|setting| (setting.name.clone(), setting)).collect()
+    files.collect()
 });
 
 /// What is known of a setting.
