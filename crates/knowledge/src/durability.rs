@@ -54,13 +54,25 @@ impl fmt::Display for Loss {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Nothing => f.write_str("loses nothing"),
-            Self::Seconds { seconds } if *seconds < 1.0 => {
-                write!(f, "can lose up to about {:.0} ms of acknowledged transactions", seconds * 1e3)
-            }
-            Self::Seconds { seconds } => write!(f, "can lose up to about {seconds} s of acknowledged transactions"),
-            Self::LastGroup => f.write_str("can lose the last group of acknowledged transactions"),
             Self::Damage => f.write_str("can damage the data for good"),
             Self::Unknown => f.write_str("is not known to lose nothing"),
+            Self::Seconds { .. } | Self::LastGroup => write!(f, "can lose {}", self.amount()),
+        }
+    }
+}
+
+impl Loss {
+    /// What is lost: `up to about 1 s of acknowledged transactions`.
+    pub(crate) fn amount(self) -> String {
+        match self {
+            Self::Nothing => "nothing".to_owned(),
+            Self::Seconds { seconds } if seconds < 1.0 => {
+                format!("up to about {:.0} ms of acknowledged transactions", seconds * 1e3)
+            }
+            Self::Seconds { seconds } => format!("up to about {seconds} s of acknowledged transactions"),
+            Self::LastGroup => "the last group of acknowledged transactions".to_owned(),
+            Self::Damage => "the data itself".to_owned(),
+            Self::Unknown => "not known".to_owned(),
         }
     }
 }
@@ -99,6 +111,7 @@ impl SettingsView<'_> {
 }
 
 /// What is lost, and why.
+#[derive(PartialEq)]
 struct LossVerdict {
     loss: Loss,
     why: String,
@@ -150,17 +163,13 @@ fn judge_view(view: &SettingsView<'_>) -> Durability {
     };
     // Other engines have rules of their own, and Aria or MyISAM none.
     let commit = if flavour == Flavour::Postgresql { "a commit" } else { "a commit of InnoDB tables" };
-    let crashes = match (&process, &power) {
-        (LossVerdict { loss: Loss::Nothing, .. }, LossVerdict { loss: Loss::Nothing, .. }) => {
+    let crashes = match (process.loss, power.loss) {
+        (Loss::Nothing, Loss::Nothing) => {
             format!("{commit} survives a process crash and a power cut, if the disk keeps what it has flushed")
         }
-        (LossVerdict { loss: Loss::Nothing, .. }, power) => {
-            format!("{commit} survives a process crash; {}", power.sentence("a power cut"))
-        }
-        (process, power) if process.loss == power.loss && process.why == power.why => {
-            process.sentence("a process crash or a power cut")
-        }
-        (process, power) => format!("{}; {}", process.sentence("a process crash"), power.sentence("a power cut")),
+        (Loss::Nothing, _) => format!("{commit} survives a process crash; {}", power.sentence("a power cut")),
+        _ if process == power => process.sentence("a process crash or a power cut"),
+        _ => format!("{}; {}", process.sentence("a process crash"), power.sentence("a power cut")),
     };
     let whose = if flavour == Flavour::Postgresql { whose_commit(view) } else { "" };
     let sentence = format!("{crashes}{whose}; {replica_text}");
@@ -245,31 +254,37 @@ fn flush_method(view: &SettingsView<'_>) -> String {
 
 /// Settings that let a power cut break data, and not only lose the end of it.
 fn damage(view: &SettingsView<'_>) -> Option<LossVerdict> {
-    let broken = |why: &str| Some(LossVerdict::new(Loss::Damage, why));
     let is_mariadb = view.flavour == Flavour::Mariadb;
-    if is_mariadb && view.is_given_on("debug_no_sync") {
-        return broken("debug_no_sync: nothing is flushed");
-    }
     let method = flush_method(view);
-    if method == "nosync" || method == "littlesync" {
-        return broken(&format!("innodb_flush_method={method} does not flush"));
-    }
-    if method == "o_direct_no_fsync" && (is_mariadb || view.is_before("8.0.14")) {
-        return broken("innodb_flush_method=O_DIRECT_NO_FSYNC does not flush the sizes of files");
-    }
-    if method == "o_direct_no_fsync" {
-        return broken(
-            "innodb_flush_method=O_DIRECT_NO_FSYNC does not flush data files: a device must keep what is in its cache",
-        );
-    }
-    if view.has_value("innodb_doublewrite", "OFF") {
-        return broken("innodb_doublewrite=OFF: torn pages, unless the device writes pages whole");
-    }
+    let skips_fsync = method == "o_direct_no_fsync";
     let detects = view.has_value("innodb_doublewrite", "DETECT_ONLY") || view.has_value("innodb_doublewrite", "2");
-    if detects && !is_mariadb && !view.is_before("8.0.30") {
-        return broken("innodb_doublewrite=DETECT_ONLY: torn pages are found and not repaired");
-    }
-    None
+    first_damage([
+        (is_mariadb && view.is_given_on("debug_no_sync"), "debug_no_sync: nothing is flushed"),
+        (method == "nosync", "innodb_flush_method=nosync does not flush"),
+        (method == "littlesync", "innodb_flush_method=littlesync does not flush"),
+        (
+            skips_fsync && (is_mariadb || view.is_before("8.0.14")),
+            "innodb_flush_method=O_DIRECT_NO_FSYNC does not flush the sizes of files",
+        ),
+        (
+            skips_fsync,
+            "innodb_flush_method=O_DIRECT_NO_FSYNC does not flush data files: a device must keep what is in its cache",
+        ),
+        (
+            view.has_value("innodb_doublewrite", "OFF"),
+            "innodb_doublewrite=OFF: torn pages, unless the device writes pages whole",
+        ),
+        (
+            detects && !is_mariadb && !view.is_before("8.0.30"),
+            "innodb_doublewrite=DETECT_ONLY: torn pages are found and not repaired",
+        ),
+    ])
+}
+
+/// The first of these reasons that holds.
+fn first_damage<const N: usize>(reasons: [(bool, &str); N]) -> Option<LossVerdict> {
+    let (_, why) = reasons.into_iter().find(|(holds, _)| *holds)?;
+    Some(LossVerdict::new(Loss::Damage, why))
 }
 
 /// The redo log is flushed at each commit. With a binlog the commit record itself is not: recovery takes the last commits
@@ -389,14 +404,13 @@ fn postgres_power(view: &SettingsView<'_>) -> LossVerdict {
 }
 
 fn postgres_damage(view: &SettingsView<'_>) -> Option<LossVerdict> {
-    let broken = |why: &str| Some(LossVerdict::new(Loss::Damage, why));
-    if view.has_value("fsync", "off") {
-        return broken("fsync=off: nothing is flushed");
-    }
-    if view.has_value("full_page_writes", "off") {
-        return broken("full_page_writes=off: torn pages, unless the device writes pages whole");
-    }
-    None
+    first_damage([
+        (view.has_value("fsync", "off"), "fsync=off: nothing is flushed"),
+        (
+            view.has_value("full_page_writes", "off"),
+            "full_page_writes=off: torn pages, unless the device writes pages whole",
+        ),
+    ])
 }
 
 fn postgres_replica(view: &SettingsView<'_>) -> Fate {

@@ -27,10 +27,7 @@ pub struct DurabilityPair {
 
 impl DurabilityPair {
     pub fn of(a: Option<Durability>, b: Option<Durability>) -> Self {
-        let b_survives = match (&a, &b) {
-            (Some(a), Some(b)) => survival(a, b),
-            _ => Survival::Unknown,
-        };
+        let b_survives = a.as_ref().zip(b.as_ref()).map_or(Survival::Unknown, |(a, b)| survival(a, b));
         Self { a, b, b_survives }
     }
 
@@ -42,7 +39,7 @@ impl DurabilityPair {
         let process = (a.process_crash, b.process_crash);
         let power = (a.power_cut, b.power_cut);
         let clause =
-            |crash: &str, (a, b): (Loss, Loss)| format!("{crash} {} ({name_a}: {})", cost(b, name_b), amount(a));
+            |crash: &str, (a, b): (Loss, Loss)| format!("{crash} {} ({name_a}: {})", cost(b, name_b), a.amount());
         let mut clauses = Vec::new();
         if differs(process.0, process.1) && process == power {
             clauses.push(clause("a crash of the server process or a power failure", power));
@@ -71,20 +68,7 @@ fn cost(loss: Loss, name: &str) -> String {
     match loss {
         Loss::Nothing => format!("costs {name} nothing"),
         Loss::Damage => format!("can damage the data of {name} for good"),
-        loss => format!("can cost {name} {}", amount(loss)),
-    }
-}
-
-fn amount(loss: Loss) -> String {
-    match loss {
-        Loss::Nothing => "nothing".to_owned(),
-        Loss::Seconds { seconds } if seconds < 1.0 => {
-            format!("up to about {:.0} ms of acknowledged transactions", seconds * 1e3)
-        }
-        Loss::Seconds { seconds } => format!("up to about {seconds} s of acknowledged transactions"),
-        Loss::LastGroup => "the last group of acknowledged transactions".to_owned(),
-        Loss::Damage => "the data itself".to_owned(),
-        Loss::Unknown => "not known".to_owned(),
+        loss => format!("can cost {name} {}", loss.amount()),
     }
 }
 
