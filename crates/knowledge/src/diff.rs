@@ -9,7 +9,7 @@ use truetps_record::{
 };
 
 use crate::durability::{DECIDE_TOGETHER, Durability, Loss, effective_value, judge_text};
-use crate::inert::{inert_reason, is_place};
+use crate::kinds::{inert_reason, is_place};
 use crate::setting::{Changeability, Setting, SettingTopic, find_setting};
 use crate::units::with_unit;
 
@@ -42,10 +42,9 @@ impl SettingsSide {
             kind: "run folder".to_owned(),
             flavour: server.map(|server| server.flavour),
             version: server.map(|server| server.version.clone()),
-            family: None,
             is_complete: true,
             settings: known.map(|(name, text)| (name.clone(), value(text))).collect(),
-            notes: Vec::new(),
+            ..Self::default()
         }
     }
 

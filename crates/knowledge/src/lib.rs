@@ -5,20 +5,16 @@
 
 mod diff;
 mod durability;
-mod inert;
-mod irreversible;
+mod kinds;
 mod option_text;
-mod privileges;
 mod setting;
 mod survival;
 mod units;
 
 pub use diff::{Diff, Difference, Placed, SettingsSide, SideFacts, SideValue, diff};
 pub use durability::{Durability, Loss, ReplicaFate, judge, judge_text};
-pub use inert::inert_reason;
-pub use irreversible::irreversible_reason;
+pub use kinds::{inert_reason, irreversible_reason, mariadb_privilege};
 pub use option_text::{GroupUse, group_use, is_loose, option_family, server_setting, setting_note};
-pub use privileges::mariadb_privilege;
 pub use setting::{Changeability, Crash, Setting, SettingTopic, VersionSpan, find_setting, settings};
 pub use survival::{DurabilityPair, Survival};
 pub use truetps_record::Version;
