@@ -46,7 +46,6 @@ pub fn text(input: &ReportInput<'_>, screen: TextScreen) -> String {
 
 pub(crate) fn draw(document: Document, screen: TextScreen) -> String {
     let Document { title, facts, sections } = document;
-    let style = TextStyle(screen);
     let width = screen.text_width;
     let mut out = String::new();
     push_wrapped(&mut out, &title, "", "", width);
@@ -59,59 +58,50 @@ pub(crate) fn draw(document: Document, screen: TextScreen) -> String {
         out.push('\n');
         let mut lines = String::new();
         push_wrapped(&mut lines, &heading, "", "", width);
-        lines.lines().for_each(|line| out.push_str(&(style.bold(line) + "\n")));
+        lines.lines().for_each(|line| out.push_str(&(screen.bold(line) + "\n")));
         for block in &blocks {
-            push_block(&mut out, block, style);
+            out.push('\n');
+            push_block(&mut out, block, screen);
         }
     }
     out
 }
 
-fn push_block(out: &mut String, block: &Block, style: TextStyle) {
+fn push_block(out: &mut String, block: &Block, screen: TextScreen) {
     match block {
-        Block::Table(table) => push_table(out, table, style),
-        Block::Paragraph(text) => {
-            out.push('\n');
-            push_wrapped(out, text, "", "", style.0.text_width);
-        }
-        Block::List(items) => {
-            out.push('\n');
-            for item in items {
-                push_wrapped(out, item, "- ", "  ", style.0.text_width);
-            }
-        }
+        Block::Table(table) => push_table(out, table, screen),
+        Block::Paragraph(text) => push_wrapped(out, text, "", "", screen.text_width),
+        Block::List(items) => items.iter().for_each(|item| push_wrapped(out, item, "- ", "  ", screen.text_width)),
         Block::Lines(lines) => {
-            out.push('\n');
             for line in lines {
                 let tone = match line.as_bytes().first() {
                     Some(b'-') => Tone::Bad,
                     Some(b'+') => Tone::Good,
                     _ => Tone::Plain,
                 };
-                out.push_str(format!("  {}", style.tone(&line.replace('\t', "    "), tone)).trim_end());
+                out.push_str(format!("  {}", screen.tone(&line.replace('\t', "    "), tone)).trim_end());
                 out.push('\n');
             }
         }
     }
 }
 
-fn push_table(out: &mut String, table: &DocumentTable, style: TextStyle) {
-    out.push('\n');
+fn push_table(out: &mut String, table: &DocumentTable, screen: TextScreen) {
     if let Some(caption) = &table.caption {
-        push_wrapped(out, caption, "", "", style.0.table_width);
+        push_wrapped(out, caption, "", "", screen.table_width);
     }
     let widths = column_widths(table);
     let header: Vec<_> = table.header.iter().map(|text| TableEntry::from(text.clone())).collect();
-    for (index, columns) in column_groups(&widths, table.words_last, style.0).iter().enumerate() {
+    for (index, columns) in column_groups(&widths, table.words_last, screen).iter().enumerate() {
         if index > 0 {
             out.push('\n');
         }
         let has_words = table.words_last && columns.contains(&(widths.len() - 1));
         let widths: Vec<_> = columns.iter().map(|column| widths[*column]).collect();
-        let widths = fitted(widths, has_words, style.0.table_width);
+        let widths = fitted(widths, has_words, screen.table_width);
         for row in std::iter::once(&header).chain(&table.rows) {
             let row: Vec<_> = columns.iter().filter_map(|column| row.get(*column).cloned()).collect();
-            push_row(out, &row, &widths, has_words, style);
+            push_row(out, &row, &widths, has_words, screen);
         }
     }
 }
@@ -158,21 +148,18 @@ fn fitted(mut widths: Vec<usize>, words_last: bool, table_width: usize) -> Vec<u
 
 /// A row of a table. Cells go on in further lines below themselves where they are too long; words in the last column have what
 /// is left of the line.
-fn push_row(out: &mut String, row: &[TableEntry], widths: &[usize], words_last: bool, style: TextStyle) {
+fn push_row(out: &mut String, row: &[TableEntry], widths: &[usize], words_last: bool, screen: TextScreen) {
     let numbers = if words_last { row.len() - 1 } else { row.len() };
     let indent: usize = widths[..numbers].iter().map(|width| width + GAP.len()).sum();
     let lines_of = |(column, entry): (usize, &TableEntry)| {
-        let width = if column < numbers {
-            widths[column]
-        } else {
-            style.0.text_width.saturating_sub(indent).max(WORDS_WIDTH_MIN)
-        };
+        let left = screen.text_width.saturating_sub(indent).max(WORDS_WIDTH_MIN);
+        let width = if column < numbers { widths[column] } else { left };
         if display_width(&entry.text) <= width {
             return vec![entry.text.clone()];
         }
         let mut lines = String::new();
         push_wrapped(&mut lines, &entry.text, "", "", width);
-        let is_narrow = style.0.table_width < TABLE_WIDTH;
+        let is_narrow = screen.table_width < TABLE_WIDTH;
         lines.lines().flat_map(|line| if is_narrow { pieces(line, width) } else { vec![line.to_owned()] }).collect()
     };
     let cells: Vec<Vec<String>> = row.iter().enumerate().map(lines_of).collect();
@@ -180,7 +167,7 @@ fn push_row(out: &mut String, row: &[TableEntry], widths: &[usize], words_last: 
         let part = |column: usize| {
             let text = cells[column].get(at).cloned().unwrap_or_default();
             let entry = TableEntry { text, tone: row[column].tone };
-            if column < numbers { style.right(&entry, widths[column]) } else { style.tone(&entry.text, entry.tone) }
+            if column < numbers { screen.right(&entry, widths[column]) } else { screen.tone(&entry.text, entry.tone) }
         };
         let line: Vec<_> = (0..cells.len()).map(part).collect();
         out.push_str(line.join(GAP).trim_end());
@@ -252,10 +239,7 @@ fn unbreakable(text: &str) -> Vec<String> {
     words
 }
 
-#[derive(Clone, Copy)]
-struct TextStyle(TextScreen);
-
-impl TextStyle {
+impl TextScreen {
     fn right(self, entry: &TableEntry, width: usize) -> String {
         " ".repeat(width.saturating_sub(display_width(&entry.text))) + &self.tone(&entry.text, entry.tone)
     }
@@ -276,7 +260,7 @@ impl TextStyle {
     }
 
     fn sgr(self, code: &str, text: &str) -> String {
-        if self.0.colour && !text.is_empty() { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
+        if self.colour && !text.is_empty() { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
     }
 }
 
@@ -612,7 +596,7 @@ innodb_flush_log_at_trx_commit / sync_binlog  knee  knee to best        best at 
             words_last: true,
         };
         let mut out = String::new();
-        push_table(&mut out, &table, TextStyle(TextScreen::new(false, Some(60))));
+        push_table(&mut out, &table, TextScreen::new(false, Some(60)));
         let lines: Vec<_> = out.lines().filter(|line| !line.is_empty()).collect();
         assert!(lines.iter().all(|line| display_width(line) <= 60) && lines.len() > 4, "{out}");
         assert!(lines.iter().all(|line| !line.trim_start().starts_with(['，', '。'])), "{out}");
