@@ -61,15 +61,14 @@ pub fn diff_markdown(diff: &Diff, all: bool) -> String {
         "\n| group | setting | A | B | default A | default B | meaning | more |\n|---|---|---|---|---|---|---|---|\n",
     );
     for difference in visible(diff, all) {
-        let default = |placed: &Placed| placed.default.clone().map_or_else(|| "-".to_owned(), |text| quoted(&text));
         let (of_a, of_b) = both(difference);
         let cells = [
             heading(difference),
             code(&difference.name),
             escaped(&of_a),
             escaped(&of_b),
-            escaped(&default(&difference.a)),
-            escaped(&default(&difference.b)),
+            escaped(&default_of(&difference.a)),
+            escaped(&default_of(&difference.b)),
             escaped(difference.meaning.as_deref().unwrap_or("")),
             escaped(&more(difference)),
         ];
@@ -146,29 +145,25 @@ fn facts(difference: &Difference) -> Vec<String> {
     let Difference { a, b, .. } = difference;
     let mut facts = Vec::new();
     match (&a.default, &b.default) {
-        (Some(one), Some(other)) if one == other => facts.push(format!("default {}", quoted(one))),
         (None, None) => {}
-        (one, other) => {
-            let shown = |text: &Option<String>| text.as_deref().map_or_else(|| "-".to_owned(), quoted);
-            facts.push(format!("default A {}, B {}", shown(one), shown(other)));
-        }
+        (one, other) if one == other => facts.push(format!("default {}", default_of(a))),
+        _ => facts.push(format!("default A {}, B {}", default_of(a), default_of(b))),
     }
     facts.extend(origins(difference));
     facts
 }
 
+fn default_of(placed: &Placed) -> String {
+    placed.default.as_deref().map_or_else(|| "-".to_owned(), quoted)
+}
+
 fn origins(difference: &Difference) -> Vec<String> {
     let Difference { a, b, change, belongs_with, .. } = difference;
-    let mut facts = Vec::new();
-    for (letter, placed) in [("A", a), ("B", b)] {
-        if let Some(origin) = &placed.origin {
-            facts.push(format!("{letter} from {}", printable(origin)));
-        }
-    }
+    let origin =
+        |(letter, placed): (&str, &Placed)| Some(format!("{letter} from {}", printable(placed.origin.as_ref()?)));
+    let mut facts: Vec<_> = [("A", a), ("B", b)].into_iter().filter_map(origin).collect();
     facts.extend(change.map(|change| change.to_string()));
-    if !belongs_with.is_empty() {
-        facts.push(format!("goes with {}", belongs_with.join(", ")));
-    }
+    facts.extend((!belongs_with.is_empty()).then(|| format!("goes with {}", belongs_with.join(", "))));
     facts
 }
 
