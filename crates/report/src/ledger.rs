@@ -57,8 +57,7 @@ pub(crate) fn shown(input: &ReportInput<'_>) -> Option<(String, Vec<String>, Vec
         curves => {
             let best = level(analysis.best_of_baseline()?);
             let at = names::at_levels(analysis.axis, &[best]);
-            let at_level = |index: &&usize| level(**index).total_cmp(&best).is_eq();
-            (at, curves.iter().filter_map(|curve| curve.cells.iter().find(at_level).copied()).collect())
+            (at, curves.iter().filter_map(|curve| names::index_at(analysis, curve, best)).collect())
         }
     };
     let shown = spread(&wanted);

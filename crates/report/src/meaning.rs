@@ -90,11 +90,10 @@ fn cost(input: &ReportInput<'_>, baseline: &Curve) -> Option<String> {
         _ => None,
     };
     let place = baseline.knee.as_ref().map(|knee| knee.best_connections).or_else(|| only(baseline))?;
+    let is_at_place = |cell: usize| analysis.cells[cell].configuration.connections() == place;
     let is_fair = |contrast: &&Contrast| {
-        let baseline_connections = analysis.cells[contrast.baseline_cell].configuration.connections();
-        baseline.cells.contains(&contrast.baseline_cell)
-            && names::connections_of(analysis, contrast) == place
-            && baseline_connections == place
+        let is_of_baseline = baseline.cells.contains(&contrast.baseline_cell);
+        is_of_baseline && is_at_place(contrast.cell) && is_at_place(contrast.baseline_cell)
     };
     let clauses: Vec<_> =
         analysis.contrasts.iter().filter(is_fair).filter_map(|contrast| clause(input, contrast)).collect();
@@ -152,12 +151,11 @@ fn beyond(knee: &Knee) -> String {
 }
 
 fn rule(analysis: &Analysis) -> Option<String> {
-    let knees: Vec<_> =
-        analysis.curves.iter().filter_map(|curve| curve.knee.as_ref()).map(|knee| knee.connections).collect();
-    if knees.is_empty() || analysis.curves.len() > CURVES_SHOWN_MAX {
+    let knees = analysis.curves.iter().filter_map(|curve| curve.knee.as_ref());
+    let found: Vec<_> = knees.map(|knee| format::count(knee.connections.into())).collect();
+    if found.is_empty() || analysis.curves.len() > CURVES_SHOWN_MAX {
         return None;
     }
-    let found: Vec<_> = knees.iter().map(|number| format::count((*number).into())).collect();
     Some(format!(
         "The rule of thumb \"cores × 2 + spindles\" gives {} on this host; measured: {}.",
         names::connections(analysis.rule_connections?),
@@ -180,14 +178,11 @@ fn cheap_flush(input: &ReportInput<'_>) -> Option<String> {
 }
 
 fn undecided(analysis: &Analysis) -> Option<String> {
-    let open: Vec<_> = analysis
-        .contrasts
-        .iter()
-        .filter_map(|contrast| match contrast.verdict {
-            Verdict::NotEnoughData { more_blocks } => Some(more_blocks),
-            _ => None,
-        })
-        .collect();
+    let open = analysis.contrasts.iter().filter_map(|contrast| match contrast.verdict {
+        Verdict::NotEnoughData { more_blocks } => Some(more_blocks),
+        _ => None,
+    });
+    let open: Vec<_> = open.collect();
     if open.is_empty() {
         return None;
     }
@@ -206,11 +201,8 @@ fn undecided(analysis: &Analysis) -> Option<String> {
 
 fn incomplete(analysis: &Analysis) -> Option<String> {
     let without = analysis.cells.iter().filter(|cell| cell.tps.is_none()).count();
-    if without == 0 {
-        return None;
-    }
     let n = format::plural(analysis.cells.len() as u64, "configuration");
-    Some(format!("{without} of {n} have no valid trial: the experiment is not complete."))
+    (without > 0).then(|| format!("{without} of {n} have no valid trial: the experiment is not complete."))
 }
 
 fn alarm(analysis: &Analysis) -> Option<String> {
@@ -223,10 +215,8 @@ fn alarm(analysis: &Analysis) -> Option<String> {
 }
 
 fn memory_disk(input: &ReportInput<'_>) -> Option<String> {
-    let file_system = input.run.experiment.host.file_system.as_deref()?;
-    if !["tmpfs", "ramfs"].contains(&file_system) {
-        return None;
-    }
+    let file_system = input.run.experiment.host.file_system.as_deref();
+    let file_system = file_system.filter(|name| ["tmpfs", "ramfs"].contains(name))?;
     Some(format!(
         "The datadir is in memory ({file_system}): a flush costs nothing there, so the cost of durability settings \
          cannot be measured."

@@ -95,8 +95,13 @@ pub(crate) fn levels(analysis: &Analysis) -> Vec<f64> {
 
 /// The cell of a curve at a place on the axis.
 pub(crate) fn cell_at<'a>(analysis: &'a Analysis, curve: &Curve, level: f64) -> Option<&'a Cell> {
-    let own = |cell: &&Cell| analysis.axis.level(&cell.configuration).total_cmp(&level).is_eq();
-    cells(analysis, curve).into_iter().find(own)
+    index_at(analysis, curve, level).map(|index| &analysis.cells[index])
+}
+
+/// The same as its index.
+pub(crate) fn index_at(analysis: &Analysis, curve: &Curve, level: f64) -> Option<usize> {
+    let own = |index: &usize| analysis.axis.level(&analysis.cells[*index].configuration).total_cmp(&level).is_eq();
+    curve.cells.iter().copied().find(own)
 }
 
 pub(crate) fn cells<'a>(analysis: &'a Analysis, curve: &Curve) -> Vec<&'a Cell> {
@@ -107,10 +112,6 @@ pub(crate) fn cells<'a>(analysis: &'a Analysis, curve: &Curve) -> Vec<&'a Cell> 
 pub(crate) fn contrasts<'a>(analysis: &'a Analysis, curve: &Curve) -> Vec<&'a Contrast> {
     let of = |index: &usize| analysis.contrasts.iter().find(|contrast| contrast.cell == *index);
     curve.cells.iter().filter_map(of).collect()
-}
-
-pub(crate) fn connections_of(analysis: &Analysis, contrast: &Contrast) -> u32 {
-    analysis.cells[contrast.cell].configuration.connections()
 }
 
 /// What stands behind a figure: `95 % interval [5 030, 5 450] tps`.

@@ -1,12 +1,14 @@
 //! The first lines of every report: one sentence for each combination of settings.
 
+use std::collections::BTreeMap;
+
 use truetps_analysis::{Analysis, Cell, Contrast, Curve, Figure, Verdict};
 
 use crate::generator::{self, LIMITED};
 use crate::{ReportInput, durability, format, names, open_loop};
 
-/// What a verdict is in a sentence, apart from its numbers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What a verdict is in a sentence, apart from its numbers. `Ord` is the order of the sentence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum VerdictKind {
     Faster,
     Slower,
@@ -17,8 +19,6 @@ enum VerdictKind {
 }
 
 impl VerdictKind {
-    const ALL: [Self; 5] = [Self::Faster, Self::Slower, Self::Equivalent, Self::KeepsUp, Self::NotEnoughData];
-
     fn of(analysis: &Analysis, contrast: &Contrast) -> Self {
         let kept_up = |cell: usize| analysis.cells[cell].open_loop.as_ref().is_some_and(|open| open.sustained.is_all());
         match contrast.verdict {
@@ -71,32 +71,31 @@ fn figures_of(analysis: &Analysis, curve: &Curve) -> Vec<String> {
 
 fn against_baseline(input: &ReportInput<'_>, curve: &Curve) -> Option<String> {
     let analysis = input.analysis;
-    let contrasts = names::contrasts(analysis, curve);
     let baseline = names::short(&input.run.plan, analysis.baseline_label.as_ref()?);
-    let parts: Vec<_> =
-        VerdictKind::ALL.into_iter().filter_map(|kind| part(analysis, &contrasts, kind, baseline)).collect();
-    if parts.is_empty() {
+    let mut by_kind: BTreeMap<_, Vec<_>> = BTreeMap::new();
+    for contrast in names::contrasts(analysis, curve) {
+        by_kind.entry(VerdictKind::of(analysis, contrast)).or_default().push(contrast);
+    }
+    if by_kind.is_empty() {
         return None;
     }
+    let parts: Vec<_> = by_kind.iter().map(|(kind, contrasts)| part(analysis, *kind, contrasts, baseline)).collect();
     let risk = durability::risk(input, curve).map_or(String::new(), |risk| format!("; {risk}"));
     Some(format!("{}: {}{risk}.", names::curve_name(curve), parts.join("; ")))
 }
 
-fn part(analysis: &Analysis, contrasts: &[&Contrast], kind: VerdictKind, baseline: &str) -> Option<String> {
-    let of_kind: Vec<_> = contrasts.iter().copied().filter(|one| VerdictKind::of(analysis, one) == kind).collect();
-    if of_kind.is_empty() {
-        return None;
-    }
-    let at = at_levels(analysis, &of_kind);
-    let limited: Vec<_> = of_kind.iter().copied().filter(|one| one.generator_limited).collect();
+/// All comparisons of a kind.
+fn part(analysis: &Analysis, kind: VerdictKind, contrasts: &[&Contrast], baseline: &str) -> String {
+    let at = at_levels(analysis, contrasts);
+    let limited: Vec<_> = contrasts.iter().copied().filter(|one| one.generator_limited).collect();
     let mark = match limited.len() {
         0 => String::new(),
-        n if n == of_kind.len() => LIMITED.to_owned(),
-        _ => format!("{LIMITED} at {}", self::at_levels(analysis, &limited)),
+        n if n == contrasts.len() => LIMITED.to_owned(),
+        _ => format!("{LIMITED} at {}", at_levels(analysis, &limited)),
     };
     let (words, detail) = match kind {
-        VerdictKind::Faster => (format!("faster than {baseline} at {at}"), ratios(&of_kind)),
-        VerdictKind::Slower => (format!("slower than {baseline} at {at}"), ratios(&of_kind)),
+        VerdictKind::Faster => (format!("faster than {baseline} at {at}"), ratios(contrasts)),
+        VerdictKind::Slower => (format!("slower than {baseline} at {at}"), ratios(contrasts)),
         VerdictKind::Equivalent => {
             let within = format!("within {}", format::percent(analysis.smallest_effect));
             (format!("equivalent to {baseline} at {at}"), within)
@@ -107,7 +106,7 @@ fn part(analysis: &Analysis, contrasts: &[&Contrast], kind: VerdictKind, baselin
         VerdictKind::NotEnoughData => (format!("not enough data at {at}"), String::new()),
     };
     let notes: Vec<_> = [detail, mark].into_iter().filter(|note| !note.is_empty()).collect();
-    Some(if notes.is_empty() { words } else { format!("{words} ({})", notes.join("; ")) })
+    if notes.is_empty() { words } else { format!("{words} ({})", notes.join("; ")) }
 }
 
 /// Where the cells of some comparisons stand on the axis.

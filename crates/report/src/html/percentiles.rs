@@ -109,8 +109,8 @@ fn groups(input: &ReportInput, lines: &ChartLines) -> (Vec<String>, Vec<Percenti
     let group = |wanted: f64| {
         let curves = analysis.curves.iter().enumerate();
         let lines = curves.filter_map(|(index, curve)| {
-            let cell = curve.cells.iter().find(|cell| level(cell).total_cmp(&wanted).is_eq())?;
-            line(*cell, index, curve.is_baseline, lines.with_baseline(index, curve))
+            let cell = names::index_at(analysis, curve, wanted)?;
+            line(cell, index, curve.is_baseline, lines.with_baseline(index, curve))
         });
         PercentileGroup { lines: lines.collect() }
     };
