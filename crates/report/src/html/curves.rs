@@ -3,8 +3,8 @@
 use truetps_analysis::{Axis, Cell, Figure};
 
 use super::labels::{ChartLines, unbroken};
-use crate::generator::{self, LIMITED};
-use crate::{ReportInput, format, names, open_loop};
+use super::table::marks;
+use crate::{ReportInput, format, generator, names, open_loop};
 
 /// One chart with the axis of the curves as its x axis.
 pub(super) struct CurveChart {
@@ -40,13 +40,12 @@ impl CurveChart {
             if input.analysis.axis == Axis::Rate { rate } else { "" },
             marks_explained(input)
         );
+        let text = |cell: &Cell| Some(marked(cell, &format::tps_estimate(cell.tps.as_ref()?)));
         Self {
             measure: "tps",
             title: "Transactions per second",
-            heading: format!("Throughput against {}", against(input.analysis.axis)),
             rest: "highest",
-            how_to_read: unbroken(&how_to_read),
-            ..Self::base(input, lines, |cell| Some(marked(cell, format::tps_estimate(cell.tps.as_ref()?))))
+            ..Self::of("Throughput", &how_to_read, input, lines, text)
         }
     }
 
@@ -62,58 +61,48 @@ impl CurveChart {
             if open_loop::has_figures(input.analysis) { open } else { "" },
             marks_explained(input)
         );
+        let text = |cell: &Cell| Some(marked(cell, &format::duration_us(cell.get(Figure::ResponseP99)?)));
         Self {
             measure: "p99",
             title: "Response time, p99",
-            heading: format!("Response time against {}", against(input.analysis.axis)),
             rest: "lowest",
-            how_to_read: unbroken(&how_to_read),
-            ..Self::base(input, lines, |cell| Some(marked(cell, format::duration_us(cell.get(Figure::ResponseP99)?))))
+            ..Self::of("Response time", &how_to_read, input, lines, text)
         }
     }
 
-    fn base(input: &ReportInput, lines: &ChartLines, text: impl Fn(&Cell) -> Option<String>) -> Self {
+    /// Without what the script needs to know of it.
+    fn of(
+        what: &str,
+        how_to_read: &str,
+        input: &ReportInput,
+        lines: &ChartLines,
+        text: impl Fn(&Cell) -> Option<String>,
+    ) -> Self {
         let (columns, rows) = pivot(input, lines, text);
         let number = format::plural(columns.len() as u64, "line");
         let axis = input.analysis.axis;
-        let description =
-            format!("{number} against {}; arrow keys read it, and the table below has its figures", against(axis));
+        let (against, x_title) = match axis {
+            Axis::Connections => ("connections", "connections (log scale)"),
+            Axis::Rate => ("the target rate", "target rate, transactions a second (log scale)"),
+        };
         Self {
             measure: "",
             title: "",
-            heading: String::new(),
+            heading: format!("{what} against {against}"),
             factor: axis.factor(),
-            x_title: x_title(axis),
+            x_title,
+            description: format!("{number} against {against}; arrow keys read it, and the table below has its figures"),
             rest: "",
-            how_to_read: String::new(),
-            description,
+            how_to_read: unbroken(how_to_read),
             columns,
             rows,
         }
     }
 }
 
-fn against(axis: Axis) -> &'static str {
-    match axis {
-        Axis::Connections => "connections",
-        Axis::Rate => "the target rate",
-    }
-}
-
-fn x_title(axis: Axis) -> &'static str {
-    match axis {
-        Axis::Connections => "connections (log scale)",
-        Axis::Rate => "target rate, transactions a second (log scale)",
-    }
-}
-
 /// A figure with what has to be known about it.
-fn marked(cell: &Cell, text: String) -> String {
-    let not_sustained = cell.open_loop.as_ref().filter(|open| open.sustained.of > 0 && !open.sustained.is_all());
-    let mut parts = vec![text];
-    parts.extend(not_sustained.map(|_| "not sustained".to_owned()));
-    parts.extend(generator::is_limited(cell).then(|| LIMITED.to_owned()));
-    parts.join(", ")
+fn marked(cell: &Cell, text: &str) -> String {
+    [vec![text], marks(cell)].concat().join(", ")
 }
 
 fn marks_explained(input: &ReportInput) -> String {
@@ -141,10 +130,8 @@ fn pivot(
     let analysis = input.analysis;
     let columns = analysis.curves.iter().enumerate().map(|(index, curve)| lines.with_baseline(index, curve));
     let row = |level: f64| {
-        let cells = analysis.curves.iter().map(|curve| {
-            let cell = names::cell_at(analysis, curve, level);
-            cell.and_then(&text).unwrap_or_else(|| format::NOTHING.to_owned())
-        });
+        let cell_text = |curve| names::cell_at(analysis, curve, level).and_then(&text);
+        let cells = analysis.curves.iter().map(|curve| format::or_nothing(cell_text(curve), |text| text));
         (format::rate(level), cells.collect())
     };
     (columns.collect(), names::levels(analysis).into_iter().map(row).collect())

@@ -5,6 +5,12 @@ use truetps_record::Configuration;
 
 use crate::{ReportInput, format, names};
 
+/// Rows of a table that have a combination of settings in common.
+pub(super) struct RowGroup<R> {
+    pub(super) label: String,
+    pub(super) rows: Vec<R>,
+}
+
 /// How the lines of a chart are called.
 pub(super) struct ChartLines {
     /// What tells the lines apart: `innodb_flush_log_at_trx_commit`.

@@ -1,8 +1,8 @@
 //! Open loops: whether each configuration kept up with its schedule, and where its time went.
 
-use truetps_analysis::{Analysis, Axis, Cell, Curve, Figure, OpenLoopCell};
+use truetps_analysis::{Axis, Cell, Curve, Figure, OpenLoopCell};
 
-use super::labels::{ChartLines, unbroken};
+use super::labels::{ChartLines, RowGroup, unbroken};
 use crate::cell_tables::{LAG, RESPONSE, SERVICE};
 use crate::generator::{self, LIMITED};
 use crate::{ReportInput, format, names, open_loop};
@@ -13,16 +13,10 @@ pub(super) struct OpenLoopSection {
     pub(super) verdict_of: String,
     /// Where the rate is not what the rows differ by.
     pub(super) with_target: bool,
-    pub(super) groups: Vec<OpenLoopGroup>,
+    pub(super) groups: Vec<RowGroup<OpenLoopRow>>,
     /// Whether the generator limited any figure.
     pub(super) limited: bool,
     pub(super) explained: Vec<String>,
-}
-
-/// One combination of settings.
-pub(super) struct OpenLoopGroup {
-    pub(super) label: String,
-    pub(super) rows: Vec<OpenLoopRow>,
 }
 
 pub(super) struct OpenLoopRow {
@@ -48,30 +42,24 @@ impl OpenLoopSection {
             return None;
         }
         let curves = analysis.curves.iter().enumerate();
-        let groups: Vec<_> = curves.map(|(index, curve)| group(input, curve, lines.full(index, curve))).collect();
+        let groups = curves.map(|(index, curve)| group(input, curve, lines.full(index, curve)));
+        let slo = analysis.max_rate.as_ref().map(|found| format!("keeps to {}", found.slo));
+        let compared = (analysis.cells.len() > 1).then_some(open_loop::TPS_EXPLAINED);
         Some(Self {
             factor: analysis.axis.factor(),
-            verdict_of: analysis
-                .max_rate
-                .as_ref()
-                .map_or("sustained".to_owned(), |found| format!("keeps to {}", found.slo)),
+            verdict_of: slo.unwrap_or_else(|| "sustained".to_owned()),
             with_target: analysis.axis != Axis::Rate,
-            groups: groups.into_iter().filter(|group| !group.rows.is_empty()).collect(),
+            groups: groups.filter(|group| !group.rows.is_empty()).collect(),
             limited: analysis.cells.iter().any(generator::is_limited),
-            explained: explained(analysis),
+            explained: [open_loop::TIMES_EXPLAINED].into_iter().chain(compared).map(unbroken).collect(),
         })
     }
 }
 
-fn explained(analysis: &Analysis) -> Vec<String> {
-    let compared = (analysis.cells.len() > 1).then_some(open_loop::TPS_EXPLAINED);
-    [open_loop::TIMES_EXPLAINED].into_iter().chain(compared).map(unbroken).collect()
-}
-
-fn group(input: &ReportInput, curve: &Curve, label: String) -> OpenLoopGroup {
+fn group(input: &ReportInput, curve: &Curve, label: String) -> RowGroup<OpenLoopRow> {
     let cells = names::cells(input.analysis, curve);
     let rows = cells.into_iter().filter_map(|cell| Some(row(input, cell, cell.open_loop.as_ref()?)));
-    OpenLoopGroup { label, rows: rows.collect() }
+    RowGroup { label, rows: rows.collect() }
 }
 
 fn row(input: &ReportInput, cell: &Cell, open: &OpenLoopCell) -> OpenLoopRow {
@@ -80,7 +68,7 @@ fn row(input: &ReportInput, cell: &Cell, open: &OpenLoopCell) -> OpenLoopRow {
         level: names::level(input.analysis.axis, &cell.configuration),
         target: open_loop::rate_text(&input.run.plan, cell),
         started: text(Figure::StartedRate),
-        tps: cell.tps.as_ref().map_or_else(|| format::NOTHING.to_owned(), format::tps_estimate),
+        tps: format::or_nothing(cell.tps.as_ref(), format::tps_estimate),
         skipped: text(Figure::Skipped),
         queued: text(Figure::Queued),
         symbol: symbol(input, cell, open),

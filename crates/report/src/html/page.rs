@@ -52,36 +52,14 @@ const ASSETS: Assets = Assets {
     uplot_licence: asset!("vendor/uplot-1.6.32/LICENSE"),
 };
 
-/// Anchor and name of each section in the line at the top.
-const SECTIONS: [(&str, &str); 13] = [
-    ("verdict", "Verdict"),
-    ("setup", "What was run"),
-    ("curve", "Throughput"),
-    ("latency", "Response time"),
-    (OPEN_LOOP, "Open loop"),
-    ("table", "All figures"),
-    ("series", "Over time"),
-    (PERCENTILES, "Percentiles"),
-    (LEDGER, "Cost"),
-    (WAITS, "Waits"),
-    ("noise", "Noise"),
-    ("errors", "Errors"),
-    ("files", "Raw files"),
-];
-
-/// Only in a report that has one.
-const OPEN_LOOP: &str = "open-loop";
-const PERCENTILES: &str = "percentiles";
-const LEDGER: &str = "ledger";
-const WAITS: &str = "waits";
-
 #[derive(Template)]
 #[template(path = "page.html", whitespace = "minimize")]
 pub(super) struct Page<'a> {
     name: &'a str,
     tool_version: &'a str,
     assets: Assets,
-    sections: Vec<(&'static str, &'static str)>,
+    /// Anchor and name of each section, for the line at the top, and whether this report has it.
+    sections: [(&'static str, &'static str, bool); 13],
     verdict: VerdictSection,
     setup: Setup<'a>,
     throughput: CurveChart,
@@ -107,21 +85,27 @@ impl<'a> Page<'a> {
         let percentiles = PercentileSection::of(input, &lines);
         let ledger = LedgerSection::of(input);
         let waits = waits::views(input);
-        let files = files::trial_files(input);
         let series = SeriesSection::of(input);
         let open_loop = OpenLoopSection::of(input, &lines);
-        let has_section = |anchor: &str| match anchor {
-            OPEN_LOOP => open_loop.is_some(),
-            PERCENTILES => percentiles.is_some(),
-            LEDGER => ledger.is_some(),
-            WAITS => !waits.is_empty(),
-            _ => true,
-        };
         Self {
             name: &input.run.experiment.name,
             tool_version: &input.run.experiment.tool_version,
             assets: ASSETS,
-            sections: SECTIONS.into_iter().filter(|(anchor, _)| has_section(anchor)).collect(),
+            sections: [
+                ("verdict", "Verdict", true),
+                ("setup", "What was run", true),
+                ("curve", "Throughput", true),
+                ("latency", "Response time", true),
+                ("open-loop", "Open loop", open_loop.is_some()),
+                ("table", "All figures", true),
+                ("series", "Over time", true),
+                ("percentiles", "Percentiles", percentiles.is_some()),
+                ("ledger", "Cost", ledger.is_some()),
+                ("waits", "Waits", !waits.is_empty()),
+                ("noise", "Noise", true),
+                ("errors", "Errors", true),
+                ("files", "Raw files", true),
+            ],
             verdict: VerdictSection::of(input, &lines),
             setup: Setup::of(input),
             throughput: CurveChart::throughput(input, &lines),
@@ -130,7 +114,7 @@ impl<'a> Page<'a> {
             table: MainTable::of(input, &lines),
             noise: NoiseSection::of(input),
             trouble: Trouble::of(input),
-            files,
+            files: files::trial_files(input),
             data: script_data::json(input, &lines, &series, percentiles.as_ref()),
             series,
             stalls: StallSection::of(input),

@@ -13,8 +13,10 @@ use crate::{ReportInput, format, names};
 pub(super) struct Setup<'a> {
     pub(super) summary: String,
     pub(super) groups: Vec<FactGroup>,
-    pub(super) factors: Vec<FactorRow<'a>>,
-    pub(super) settings: Vec<SettingRow<'a>>,
+    /// Name, levels and the baseline's one.
+    pub(super) factors: Vec<(&'a str, String, String)>,
+    /// Name, value and who chose it.
+    pub(super) settings: Vec<(&'a str, String, &'static str)>,
     pub(super) command: String,
     pub(super) plan_toml: String,
 }
@@ -22,18 +24,6 @@ pub(super) struct Setup<'a> {
 pub(super) struct FactGroup {
     pub(super) title: &'static str,
     pub(super) facts: Vec<(&'static str, String)>,
-}
-
-pub(super) struct FactorRow<'a> {
-    pub(super) name: &'a str,
-    pub(super) levels: String,
-    pub(super) baseline: String,
-}
-
-pub(super) struct SettingRow<'a> {
-    pub(super) name: &'a str,
-    pub(super) value: String,
-    pub(super) chosen_by: &'static str,
 }
 
 impl<'a> Setup<'a> {
@@ -210,22 +200,22 @@ fn design(input: &ReportInput) -> FactGroup {
     FactGroup { title: "Experiment", facts }
 }
 
-fn factors(plan: &Plan) -> Vec<FactorRow<'_>> {
+fn factors(plan: &Plan) -> Vec<(&str, String, String)> {
     let baseline = plan.baseline();
     let own_level = || if baseline.is_empty() { format::NOTHING } else { "same level" }.to_owned();
-    let row = |(name, levels): (&'_ String, &'_ Vec<SettingValue>)| {
+    let mut rows = Vec::new();
+    for (name, levels) in &plan.factors {
         let levels: Vec<_> = levels.iter().map(SettingValue::to_string).collect();
-        let level = baseline.get(name).map(SettingValue::to_string);
-        (levels.join(", "), level.unwrap_or_else(own_level))
-    };
-    let rows = plan.factors.iter().map(|factor| (factor.0, row(factor)));
-    rows.map(|(name, (levels, baseline))| FactorRow { name, levels, baseline }).collect()
+        let level = baseline.get(name).map_or_else(own_level, SettingValue::to_string);
+        rows.push((name.as_str(), levels.join(", "), level));
+    }
+    rows
 }
 
 /// The plan's own settings first; what truetps chose follows.
-fn settings<'a>(input: &ReportInput<'a>) -> Vec<SettingRow<'a>> {
+fn settings<'a>(input: &ReportInput<'a>) -> Vec<(&'a str, String, &'static str)> {
     let plan = &input.run.plan.server.settings;
-    let from_plan = plan.iter().map(|(name, value)| (name, value.option_text(), "the plan"));
+    let from_plan = plan.iter().map(|(name, value)| (name.as_str(), value.option_text(), "the plan"));
     // Of several servers each may have others; a line that all have in common is shown once.
     let mut chosen: Vec<_> = Vec::new();
     let servers = names::servers(&input.run.experiment);
@@ -236,8 +226,8 @@ fn settings<'a>(input: &ReportInput<'a>) -> Vec<SettingRow<'a>> {
     }
     // An option without a value, as `skip-name-resolve`, is set by being there.
     let shown = |value: &str| if value.is_empty() { "set".to_owned() } else { value.to_owned() };
-    let from_truetps = chosen.into_iter().map(|(name, value)| (name, shown(value), "truetps"));
-    from_plan.chain(from_truetps).map(|(name, value, chosen_by)| SettingRow { name, value, chosen_by }).collect()
+    let from_truetps = chosen.into_iter().map(|(name, value)| (name.as_str(), shown(value), "truetps"));
+    from_plan.chain(from_truetps).collect()
 }
 
 /// The command line as a shell takes it.

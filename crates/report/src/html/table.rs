@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use truetps_analysis::{Analysis, Cell, Contrast, Curve, Figure, FigurePlace, Verdict};
 
 use super::forest::{Forest, Scale};
-use super::labels::{ChartLines, split_range, unbroken};
+use super::labels::{ChartLines, RowGroup, split_range, unbroken};
 use crate::generator::{self, LIMITED};
 use crate::{ReportInput, format, names, open_loop};
 
@@ -30,17 +30,11 @@ pub(super) struct MainTable {
     pub(super) columns: usize,
     pub(super) forest_ends: (String, String),
     pub(super) heads: Vec<&'static str>,
-    pub(super) groups: Vec<FigureRows>,
+    pub(super) groups: Vec<RowGroup<FigureRow>>,
     pub(super) cost_heads: [&'static str; COSTS.len()],
     pub(super) costs: Vec<Cost>,
     /// Whether any figure was limited by the generator.
     pub(super) limited: bool,
-}
-
-/// One combination of settings.
-pub(super) struct FigureRows {
-    pub(super) label: String,
-    pub(super) rows: Vec<FigureRow>,
 }
 
 pub(super) struct FigureRow {
@@ -114,41 +108,31 @@ fn how_to_read(analysis: &Analysis) -> String {
     }
 }
 
-fn group(analysis: &Analysis, curve: &Curve, label: String, scale: &Scale) -> FigureRows {
+fn group(analysis: &Analysis, curve: &Curve, label: String, scale: &Scale) -> RowGroup<FigureRow> {
     let has_best = curve.cells.len() > 1 && !open_loop::has_figures(analysis);
     let best = analysis.best_cell(curve).filter(|_| has_best);
     let rows = curve.cells.iter().map(|&index| {
         let cell = &analysis.cells[index];
         let contrast = analysis.contrasts.iter().find(|contrast| contrast.cell == index);
+        let (tps, range) = split_range(&format::or_nothing(cell.tps.as_ref(), format::tps_estimate));
         FigureRow {
+            level: names::level(analysis.axis, &cell.configuration),
+            no_evidence: cell.tps.is_none().then(|| why_no_evidence(analysis, cell)),
             best: best == Some(index),
+            tps,
+            range,
+            marks: marks(cell),
             contrast: contrast.map(|contrast| contrast_cells(contrast, scale)),
             no_contrast: if curve.is_baseline { "baseline" } else { "no block has both" },
-            no_evidence: cell.tps.is_none().then(|| why_no_evidence(analysis, cell)),
-            ..row(analysis, cell)
+            figures: shown().map(|figure| format::figure_or_nothing(figure, cell.get(figure))).collect(),
+            trials: format!("{}/{}", cell.trials.len(), analysis.blocks_planned),
         }
     });
-    FigureRows { label, rows: rows.collect() }
+    RowGroup { label, rows: rows.collect() }
 }
 
-fn row(analysis: &Analysis, cell: &Cell) -> FigureRow {
-    let tps = cell.tps.as_ref().map_or_else(|| format::NOTHING.to_owned(), format::tps_estimate);
-    let (tps, range) = split_range(&tps);
-    FigureRow {
-        level: names::level(analysis.axis, &cell.configuration),
-        no_evidence: None,
-        best: false,
-        tps,
-        range,
-        marks: marks(cell),
-        contrast: None,
-        no_contrast: "",
-        figures: shown().map(|figure| format::figure_or_nothing(figure, cell.get(figure))).collect(),
-        trials: format!("{}/{}", cell.trials.len(), analysis.blocks_planned),
-    }
-}
-
-fn marks(cell: &Cell) -> Vec<&'static str> {
+/// What has to be known about the figures of a cell.
+pub(super) fn marks(cell: &Cell) -> Vec<&'static str> {
     let open = cell.open_loop.as_ref().filter(|open| open.sustained.of > 0 && !open.sustained.is_all());
     let limited = generator::is_limited(cell).then_some(LIMITED);
     open.map(|_| "not sustained").into_iter().chain(limited).collect()
@@ -162,23 +146,18 @@ fn why_no_evidence(analysis: &Analysis, cell: &Cell) -> String {
 
 fn contrast_cells(contrast: &Contrast, scale: &Scale) -> ContrastCells {
     let (ratio, range) = split_range(&format::ratio_estimate(&contrast.tps_ratio));
-    let (symbol, verdict) = match contrast.verdict {
-        Verdict::Faster => ("▲", "faster"),
-        Verdict::Slower => ("▼", "slower"),
-        Verdict::Equivalent => ("=", "equivalent"),
-        Verdict::NotEnoughData { .. } => ("?", "not enough data"),
-    };
-    let more = match contrast.verdict {
-        Verdict::NotEnoughData { more_blocks: Some(more) } => Some(format::more_blocks(more)),
-        _ => None,
-    };
     ContrastCells {
         ratio,
         range,
         forest: scale.picture(&contrast.tps_ratio),
-        symbol,
-        verdict,
-        more,
+        symbol: match contrast.verdict {
+            Verdict::Faster => "▲",
+            Verdict::Slower => "▼",
+            Verdict::Equivalent => "=",
+            Verdict::NotEnoughData { .. } => "?",
+        },
+        verdict: format::verdict_word(contrast.verdict),
+        more: contrast.verdict.more_blocks().map(format::more_blocks),
         limited: contrast.generator_limited,
     }
 }
