@@ -101,11 +101,9 @@ impl SysbenchOptions {
         self.lookup().is_given(name)
     }
 
-    /// Whether the user gave an option of a database.
-    pub(crate) fn are_for_database(&self) -> bool {
-        let group = |name| self.registry.get(name).map(|registered| registered.group);
-        let is_one = |group| matches!(group, OptionGroup::Database | OptionGroup::Mysql | OptionGroup::Pgsql);
-        self.is_given("dsn") || self.given.iter().any(|entry| group(&entry.name).is_some_and(is_one))
+    /// Whether the user gave an option of this group.
+    pub(crate) fn has_given(&self, group: OptionGroup) -> bool {
+        self.given.iter().any(|entry| self.registry.get(&entry.name).is_some_and(|one| one.group == group))
     }
 
     /// The options that the user gave for the script, with `_` in their names, and how often the script has named each

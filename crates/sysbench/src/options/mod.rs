@@ -49,5 +49,5 @@ pub use secrets::masked;
 pub(crate) use secrets::{has_typed_password, is_secret, words_without_secrets};
 pub(crate) use settings::RunSettings;
 #[cfg(test)]
-pub(crate) use tests::settings_of;
+pub(crate) use tests::{options as options_of, settings_of};
 pub(crate) use value::OptionValue;

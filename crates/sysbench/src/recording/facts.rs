@@ -82,7 +82,7 @@ pub(super) fn probe_target(crew: &WorkerContext) -> Option<Target> {
 
 /// Classes of the errors after which an event is restarted, without limit. `all` has no list.
 fn error_policy(crew: &WorkerContext) -> ErrorPolicy {
-    let is_postgres = crew.run.server.get().is_some_and(|server| server.target.dialect == SqlDialect::Postgres);
+    let is_postgres = probe_target(crew).is_some_and(|target| target.dialect == SqlDialect::Postgres);
     let classes: Vec<ErrorClass> = if is_postgres {
         match crew.options.pgsql().map(|settings| settings.ignore_errors) {
             Ok(IgnoredErrors::These(states)) => states.iter().map(|state| ErrorClass::of_sqlstate(state)).collect(),

@@ -9,7 +9,7 @@ use truetps_driver::{Connector, DriverError, Endpoint, Login, Password, Target, 
 use truetps_record::SqlDialect;
 
 use super::driver::{Driver, RestartErrors, local_socket};
-use crate::options::{self, MysqlSettings, PgsqlSettings, PsMode, SysbenchOptions};
+use crate::options::{self, MysqlSettings, OptionGroup, PgsqlSettings, PsMode, SysbenchOptions};
 
 /// A driver and its connector, which resolves host names and is made with the first connection.
 pub(crate) struct ReadyDriver {
@@ -104,11 +104,20 @@ impl Drivers {
         let mut requested = (0..Self::COUNT).filter(|number| self.ready[*number].get().is_some());
         let number = match (requested.next(), requested.next()) {
             (Some(number), None) => number,
-            (None, _) if self.options.are_for_database() => self.number_of(None).ok()?,
+            (None, _) => self.expected_number()?,
             _ => return None,
         };
         let driver = &self.get(number).ok()?.driver;
         (!driver.is_dry_run).then(|| driver.bare_target())
+    }
+
+    /// The driver that the user's options are for. A script that names its driver needs no `--db-driver` beside them.
+    fn expected_number(&self) -> Option<usize> {
+        let [general, mysql, pgsql] =
+            [OptionGroup::Database, OptionGroup::Mysql, OptionGroup::Pgsql].map(|group| self.options.has_given(group));
+        let is_named = self.options.is_given("dsn") || self.options.is_given("db-driver");
+        let name = Some("pgsql").filter(|_| pgsql && !mysql && !is_named);
+        if is_named || general || mysql || pgsql { self.number_of(name).ok() } else { None }
     }
 
     fn driver_of_dsn(&self) -> Option<&'static str> {
@@ -230,4 +239,26 @@ fn pgsql(settings: &PgsqlSettings) -> Driver {
         connect_timeout: None,
     };
     Driver { dialect: SqlDialect::Postgres, target, ignored, is_dry_run: false }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_server_of_the_given_options_is_expected_before_the_first_connection() {
+        let expected = |words: &[&str]| {
+            let target = Drivers::new(options::options_of(words, &[]).unwrap(), None).expected_target();
+            target.map(|target| (target.dialect, target.endpoint(0).to_string()))
+        };
+        let at = |dialect, endpoint: &str| Some((dialect, endpoint.to_owned()));
+        assert_eq!(expected(&["--pgsql-host=h", "--threads=2"]), at(SqlDialect::Postgres, "h:5432"));
+        assert_eq!(expected(&["--pgsql-sslmode=disable"]), at(SqlDialect::Postgres, "localhost:5432"));
+        assert_eq!(expected(&["--mysql-host=h"]), at(SqlDialect::Mysql, "h:3306"));
+        assert_eq!(expected(&["--mysql-host=h", "--pgsql-host=h"]), at(SqlDialect::Mysql, "h:3306"));
+        assert_eq!(expected(&["--mysql-host=h", "--db-driver=pgsql"]), at(SqlDialect::Postgres, "localhost:5432"));
+        assert_eq!(expected(&["--dsn=mysql://u@h:1/d", "--pgsql-sslmode=disable"]), at(SqlDialect::Mysql, "h:1"));
+        assert_eq!(expected(&["--threads=2", "--mysql-dry-run"]), None);
+        assert_eq!(expected(&["--threads=2"]), None);
+    }
 }

@@ -49,7 +49,7 @@ pub(crate) fn settings_of(words: &[&str]) -> RunSettings {
 }
 
 /// All of it, for a script with these options.
-fn options(words: &[&str], specs: &[OptionSpec]) -> Result<SysbenchOptions, OptionRefusal> {
+pub(crate) fn options(words: &[&str], specs: &[OptionSpec]) -> Result<SysbenchOptions, OptionRefusal> {
     let mut pass = pass(words)?;
     for spec in specs {
         pass.declare(spec.clone());
