@@ -67,21 +67,13 @@ pub(crate) fn find(name: &[u8], package_path: &[u8]) -> Option<ScriptSource> {
 
 /// `package.path`: `LUA_PATH`, in which `;;` stands for the default, or the default.
 pub(crate) fn package_path(env: &dyn Fn(&str) -> Option<std::ffi::OsString>) -> Vec<u8> {
-    let mut default = vec!["./?.lua".to_owned(), "./?/init.lua".to_owned(), "./src/lua/?.lua".to_owned()];
     let home = env("HOME").map(|home| home.to_string_lossy().into_owned()).unwrap_or_default();
-    for folder in [
-        &format!("{home}/.luarocks/share/lua/5.1"),
-        &format!("{home}/.luarocks/share/lua"),
-        "/usr/local/share/lua/5.1",
-        "/usr/share/lua/5.1",
-    ] {
-        default.push(format!("{folder}/?.lua"));
-        if !folder.starts_with("/usr") {
-            default.push(format!("{folder}/?/init.lua"));
-        }
-    }
-    default.push(format!("{DATA_DIR}/?.lua"));
-    or_given(env("LUA_PATH"), &default.join(";"))
+    let rocks = format!("{home}/.luarocks/share/lua");
+    let default = format!(
+        "./?.lua;./?/init.lua;./src/lua/?.lua;{rocks}/5.1/?.lua;{rocks}/5.1/?/init.lua;{rocks}/?.lua;\
+         {rocks}/?/init.lua;/usr/local/share/lua/5.1/?.lua;/usr/share/lua/5.1/?.lua;{DATA_DIR}/?.lua"
+    );
+    or_given(env("LUA_PATH"), &default)
 }
 
 /// `package.cpath`, likewise from `LUA_CPATH`.

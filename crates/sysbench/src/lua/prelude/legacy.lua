@@ -63,17 +63,10 @@ function functions.db_disconnect()
   connections[environment] = nil
 end
 
-function functions.db_query(text) try("db_query", connect().query, connect(), text) end
-
-function functions.db_bulk_insert_init(text)
-  try("db_bulk_insert_init", connect().bulk_insert_init, connect(), text)
+for _, method in ipairs({ "query", "bulk_insert_init", "bulk_insert_next", "bulk_insert_done" }) do
+  local name = "db_" .. method
+  functions[name] = function(text) try(name, connect()[method], connect(), text) end
 end
-
-function functions.db_bulk_insert_next(text)
-  try("db_bulk_insert_next", connect().bulk_insert_next, connect(), text)
-end
-
-function functions.db_bulk_insert_done() try("db_bulk_insert_done", connect().bulk_insert_done, connect()) end
 
 function functions.db_prepare(text)
   local handle = newproxy()

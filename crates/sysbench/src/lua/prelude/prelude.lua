@@ -17,7 +17,5 @@ local environments = part("environment", host, request, chunks, layers, parts)
 local legacy = part("legacy", host, request, parts.sql, parts.rand)
 local clients = part("client", host, request, chunks, environments, legacy)
 clients.inspection = part("inspection", host, request, chunks, clients)
-host.shared = { coroutine = request.coroutine, ffi = nil }
-for _, name in ipairs({ "string", "table", "math", "os", "io", "debug", "bit", "jit" }) do host.shared[name] = _G[name] end
 io.stdout:setvbuf("no")
 return clients
