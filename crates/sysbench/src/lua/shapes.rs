@@ -88,7 +88,7 @@ macro_rules! zeroed {
         }
     )*};
 }
-zeroed!(DriverShape, ConnectionShape, StatementShape, ResultShape);
+zeroed!(ConnectionShape, StatementShape, ResultShape);
 
 /// The memory of one structure, which lives as long as any handle to it. Only the thread that owns the Lua state reads
 /// and writes it.
@@ -106,6 +106,10 @@ impl<T> Clone for LuaStructure<T> {
 }
 
 impl<T> LuaStructure<T> {
+    pub(crate) fn new(structure: T) -> Self {
+        Self(Rc::new(StructurePlace { is_in_use: Cell::new(false), structure: UnsafeCell::new(structure) }))
+    }
+
     pub(crate) fn address(&self) -> *mut T {
         self.0.structure.get()
     }
@@ -143,8 +147,7 @@ impl<T: Default> Shapes<T> {
             shape.with(|structure| *structure = T::default());
             return shape;
         }
-        let place = StructurePlace { is_in_use: Cell::new(false), structure: UnsafeCell::new(T::default()) };
-        let shape = LuaStructure(Rc::new(place));
+        let shape = LuaStructure::new(T::default());
         self.all.push(shape.clone());
         shape
     }

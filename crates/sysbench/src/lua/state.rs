@@ -4,16 +4,16 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use mlua::{Function, Lua, LuaOptions, LuaString, StdLib, Table, Thread, Value};
+use mlua::{FromLuaMulti, Function, IntoLuaMulti, Lua, LuaOptions, LuaString, StdLib, Table, Thread, Value};
 
 use super::declared::read_declared;
 use super::request::ScriptRequest;
-use super::script::LuaScript;
+use super::script::{LuaScript, ScriptSource};
 use super::sources::LoadedSources;
 use super::symbols;
 use crate::options::{self, LuaIsolation, OptionSpec, SysbenchOptions};
 use crate::output::{MessageLevel, MessageLog};
-use crate::run::CommandRun;
+use crate::run::{CommandRun, ProcedureFailure};
 use crate::sql::{Answer, Binds, Store};
 
 const PRELUDE: &str = include_str!("prelude/prelude.lua");
@@ -87,7 +87,7 @@ impl LuaState {
                 mlua::state::GcIncParams::default().pause(PAUSE_IN_PREPARATION),
             ));
         }
-        let run = store.run();
+        let run = Arc::clone(&store.run);
         let store = Rc::new(RefCell::new(store));
         let (declared, findings) = (DeclarationLog::default(), Rc::default());
         let host = host_table(&lua, script, role)?;
@@ -125,9 +125,9 @@ impl LuaState {
         facts.set("argv", argv)?;
         facts.set("has_legacy", script.has_legacy)?;
         match &script.source {
-            super::script::ScriptSource::File(path) => facts.set("path", self.lua.create_string(path)?)?,
-            super::script::ScriptSource::Module(name) => facts.set("module", self.lua.create_string(name)?)?,
-            super::script::ScriptSource::Text { name, text } => {
+            ScriptSource::File(path) => facts.set("path", self.lua.create_string(path)?)?,
+            ScriptSource::Module(name) => facts.set("module", self.lua.create_string(name)?)?,
+            ScriptSource::Text { name, text } => {
                 facts.set("source_name", *name)?;
                 facts.set("source", self.lua.create_string(text)?)?;
             }
@@ -248,13 +248,9 @@ fn host_table(lua: &Lua, script: &LuaScript, role: Role) -> mlua::Result<Table> 
     host.set("percentile", 95)?;
     host.set("first_request", ScriptRequest::FIRST)?;
     host.set("last_request", ScriptRequest::LAST)?;
-    let requests = lua.create_table()?;
-    for (name, request) in ScriptRequest::ALL {
-        requests.set(name, request as i32)?;
-    }
-    host.set("requests", requests)?;
-    let answers = lua.create_table()?;
-    let codes = [
+    let requests = ScriptRequest::ALL.map(|(name, request)| (name, request as i32));
+    host.set("requests", lua.create_table_from(requests)?)?;
+    let answers = [
         ("RESULT", Answer::RESULT.code),
         ("NONE", Answer::NONE.code),
         ("FAILED", Answer::FAILED.code),
@@ -262,10 +258,7 @@ fn host_table(lua: &Lua, script: &LuaScript, role: Role) -> mlua::Result<Table> 
         ("STOP", symbols::STOP),
         ("GO", symbols::GO),
     ];
-    for (name, code) in codes {
-        answers.set(name, code)?;
-    }
-    host.set("answers", answers)?;
+    host.set("answers", lua.create_table_from(answers)?)?;
     Ok(host)
 }
 
@@ -276,43 +269,33 @@ fn free(store: &SharedStore) -> mlua::Result<std::cell::RefMut<'_, Store>> {
     store.try_borrow_mut().map_err(|_| mlua::Error::runtime("the database is in use: not inside of a finaliser"))
 }
 
+/// Adds a function that uses the store.
+fn add<A: FromLuaMulti, R: IntoLuaMulti>(
+    (lua, host, store): (&Lua, &Table, &SharedStore),
+    name: &str,
+    call: impl Fn(&Lua, &mut Store, A) -> mlua::Result<R> + 'static,
+) -> mlua::Result<()> {
+    let store = Rc::clone(store);
+    host.set(name, lua.create_function(move |lua, arguments| call(lua, &mut *free(&store)?, arguments))?)
+}
+
 fn add_functions(lua: &Lua, host: &Table, store: &SharedStore) -> mlua::Result<()> {
-    let with = |name: &str, f: fn(&mut Store, u32) -> bool| {
-        let store = Rc::clone(store);
-        host.set(
-            name,
-            lua.create_function(move |_, handle: u32| {
-                let mut store = free(&store)?;
-                Ok(f(&mut store, handle))
-            })?,
-        )
-    };
-    with("disconnect", Store::disconnect)?;
-    with("more_results", Store::has_more_results)?;
-    with("free_result", Store::free_result)?;
-    with("bulk_end", Store::bulk_end)?;
-    let of = Rc::clone(store);
-    host.set("close_statement", lua.create_function(move |_, number: u32| Ok(free(&of)?.close_statement(number)))?)?;
-    let of = Rc::clone(store);
-    let driver = move |_: &Lua, name: Option<LuaString>| {
-        Ok(free(&of)?.driver(name.map(|name| name.to_string_lossy()).as_deref()))
-    };
-    host.set("driver", lua.create_function(driver)?)?;
-    let of = Rc::clone(store);
-    let bind =
-        move |_: &Lua, (number, address, count): (u32, f64, usize)| Ok(i32::from(!bind(&of, number, address, count)?));
-    host.set("bind", lua.create_function(bind)?)?;
-    let of = Rc::clone(store);
-    let begin = move |_: &Lua, (handle, head): (u32, LuaString)| {
-        free(&of)?.bulk_begin(handle, &head.as_bytes());
+    let to = (lua, host, store);
+    add(to, "disconnect", |_, store, handle| Ok(store.disconnect(handle)))?;
+    add(to, "more_results", |_, store, handle| Ok(store.has_more_results(handle)))?;
+    add(to, "free_result", |_, store, handle| Ok(store.free_result(handle)))?;
+    add(to, "fetch_row", fetch_row)?;
+    add(to, "close_statement", |_, store, number| Ok(store.close_statement(number)))?;
+    add(to, "driver", |_, store, name: Option<LuaString>| {
+        Ok(store.driver(name.map(|name| name.to_string_lossy()).as_deref()))
+    })?;
+    add(to, "bind", |_, store, arguments| Ok(i32::from(!bind(store, arguments))))?;
+    add(to, "bulk_begin", |_, store, (handle, head): (u32, LuaString)| {
+        store.bulk_begin(handle, &head.as_bytes());
         Ok(())
-    };
-    host.set("bulk_begin", lua.create_function(begin)?)?;
-    let of = Rc::clone(store);
-    let row = move |_: &Lua, (handle, row): (u32, LuaString)| Ok(free(&of)?.bulk_row(handle, &row.as_bytes()));
-    host.set("bulk_row", lua.create_function(row)?)?;
-    let of = Rc::clone(store);
-    host.set("fetch_row", lua.create_function(move |lua, handle: u32| fetch_row(lua, &of, handle))?)?;
+    })?;
+    add(to, "bulk_row", |_, store, (handle, row): (u32, LuaString)| Ok(store.bulk_row(handle, &row.as_bytes())))?;
+    add(to, "bulk_end", |_, store, handle| Ok(store.bulk_end(handle)))?;
     let of = Rc::clone(store);
     let now = move |_: &Lua, (what, handle, text): (i32, u32, Option<LuaString>)| {
         let answer = super::request::answer_now(&of, what, handle, text.as_ref());
@@ -340,15 +323,14 @@ fn add_sources(lua: &Lua, host: &Table, sources: &Arc<LoadedSources>) -> mlua::R
 }
 
 #[expect(unsafe_code, reason = "the address of an array that sql.lua has made for this call")]
-fn bind(store: &SharedStore, number: u32, address: f64, count: usize) -> mlua::Result<bool> {
+fn bind(store: &mut Store, (number, address, count): (u32, f64, usize)) -> bool {
     // SAFETY: `sql.lua` passes the address of an array of `count` descriptions, and keeps the buffers alive as long as
     // the statement or until it binds it again.
     let binds = unsafe { Binds::read(address as usize, count) };
-    Ok(free(store)?.bind(number, binds))
+    store.bind(number, binds)
 }
 
-fn fetch_row(lua: &Lua, store: &SharedStore, handle: u32) -> mlua::Result<Option<Table>> {
-    let mut store = free(store)?;
+fn fetch_row(lua: &Lua, store: &mut Store, handle: u32) -> mlua::Result<Option<Table>> {
     let row = store.next_row(handle, |columns, values| {
         let row = lua.create_table_with_capacity(columns as usize, 0)?;
         for n in 1..=columns {
@@ -378,8 +360,7 @@ fn add_declarations(lua: &Lua, host: &Table, declared: &DeclarationLog, log: &Ar
     host.set("print_options", lua.create_function(print)?)?;
     let log = Arc::clone(log_of_complaints);
     let complain = move |_: &Lua, (function, problem): (String, LuaString)| {
-        let failure = crate::run::ProcedureFailure { function, problem: problem.to_string_lossy() };
-        log.text(MessageLevel::Fatal, &failure.line());
+        log.text(MessageLevel::Fatal, &ProcedureFailure::new(&function, problem.to_string_lossy()).line());
         Ok(())
     };
     host.set("complain", lua.create_function(complain)?)

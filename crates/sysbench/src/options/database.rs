@@ -42,9 +42,12 @@ pub(super) fn mysql_tls_mode(text: &[u8]) -> Option<TlsMode> {
 
 /// Errors after which an event is restarted.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum IgnoredErrors<T> {
+pub(crate) enum IgnoredErrors {
     All,
-    These(Vec<T>),
+    /// Of MySQL.
+    Numbers(Vec<u16>),
+    /// Of PostgreSQL: five characters each, in capitals.
+    States(Vec<String>),
 }
 
 /// Files of TLS.
@@ -72,8 +75,7 @@ pub(crate) struct MysqlSettings {
     pub(crate) ssl: TlsMode,
     pub(crate) ssl_files: SslFiles,
     pub(crate) compression: bool,
-    /// Error numbers.
-    pub(crate) ignore_errors: IgnoredErrors<u16>,
+    pub(crate) ignore_errors: IgnoredErrors,
     pub(crate) dry_run: bool,
 }
 
@@ -90,6 +92,7 @@ impl MysqlSettings {
             ports.push(3306);
         }
         let (ssl, is_switched_on) = mysql_ssl(lookup)?;
+        let number = |text: &[u8]| std::str::from_utf8(text).ok()?.trim().parse().ok();
         Ok(Self {
             hosts,
             ports,
@@ -100,9 +103,7 @@ impl MysqlSettings {
             ssl,
             ssl_files: ssl_files(lookup, is_switched_on && compat == SysbenchRelease::V1_0),
             compression: lookup.switch("mysql-compression"),
-            ignore_errors: ignored(&lookup.list("mysql-ignore-errors"), |text| {
-                std::str::from_utf8(text).ok()?.trim().parse().ok()
-            }),
+            ignore_errors: ignored(&lookup.list("mysql-ignore-errors"), number, IgnoredErrors::Numbers),
             dry_run: lookup.switch("mysql-dry-run"),
         })
     }
@@ -117,8 +118,7 @@ pub(crate) struct PgsqlSettings {
     pub(crate) password: Vec<u8>,
     pub(crate) db: Vec<u8>,
     pub(crate) ssl: TlsMode,
-    /// States of five characters, in capitals.
-    pub(crate) ignore_errors: IgnoredErrors<String>,
+    pub(crate) ignore_errors: IgnoredErrors,
 }
 
 impl PgsqlSettings {
@@ -145,7 +145,7 @@ impl PgsqlSettings {
             password: lookup.bytes("pgsql-password").to_vec(),
             db: lookup.bytes("pgsql-db").to_vec(),
             ssl,
-            ignore_errors: ignored(&lookup.list("pgsql-ignore-errors"), state),
+            ignore_errors: ignored(&lookup.list("pgsql-ignore-errors"), state, IgnoredErrors::States),
         })
     }
 }
@@ -180,11 +180,13 @@ fn port(key: &str, text: &[u8]) -> Result<u16, OptionRefusal> {
 }
 
 /// What is no error is left out: `none` is a list without any.
-fn ignored<T>(texts: &[Vec<u8>], one: impl Fn(&[u8]) -> Option<T>) -> IgnoredErrors<T> {
-    if texts.iter().any(|text| text == b"all") {
-        return IgnoredErrors::All;
-    }
-    IgnoredErrors::These(texts.iter().filter_map(|text| one(text)).collect())
+fn ignored<T>(
+    texts: &[Vec<u8>],
+    one: impl Fn(&[u8]) -> Option<T>,
+    these: impl Fn(Vec<T>) -> IgnoredErrors,
+) -> IgnoredErrors {
+    let is_all = texts.iter().any(|text| text == b"all");
+    if is_all { IgnoredErrors::All } else { these(texts.iter().filter_map(|text| one(text)).collect()) }
 }
 
 fn path_of(path: &[u8]) -> PathBuf {

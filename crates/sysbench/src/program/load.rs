@@ -44,7 +44,6 @@ pub(super) fn run_load(command: &mut ScriptCommand<'_>) -> Result<u8, ProgramExi
     let (main, main_client) = command.main.parts();
     let load = LoadRun {
         crew,
-        threads,
         main,
         main_client,
         reporter,

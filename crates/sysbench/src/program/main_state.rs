@@ -67,8 +67,8 @@ impl MainState {
         let has_options = !self.lua(cmdline.get::<mlua::Value>("options"))?.is_nil();
         let read: mlua::Function = self.lua(cmdline.get("read_cmdline_options"))?;
         read.call::<bool>(()).map_err(|error| {
-            let function = "sysbench.cmdline.read_cmdline_options".to_owned();
-            self.fatal(&ProcedureFailure { function, problem: lua_error_text(&error) }.line())
+            let function = "sysbench.cmdline.read_cmdline_options";
+            self.fatal(&ProcedureFailure::new(function, lua_error_text(&error)).line())
         })?;
         let declared = self.host.state.declared.take();
         Ok(has_options.then_some(declared))
@@ -84,7 +84,7 @@ impl MainState {
     }
 
     pub(super) fn set_drivers(&self, drivers: &Arc<Drivers>) {
-        self.host.state.store.borrow_mut().set_drivers(Arc::clone(drivers));
+        self.host.state.store.borrow_mut().drivers = Arc::clone(drivers);
     }
 
     fn cmdline(&self) -> Result<Table, ProgramExit> {

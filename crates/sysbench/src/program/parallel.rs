@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::exit_code::{GOOD, INTERRUPTED};
 use crate::output::{MessageLevel, lines};
-use crate::run::{WorkerContext, WorkerEvent, groups, stack_bytes, work};
+use crate::run::{WorkerContext, WorkerEvent, groups, start};
 
 use super::script_command::{ScriptCommand, writes_at_once};
 
@@ -18,27 +18,17 @@ pub(super) fn run_parallel(command: &ScriptCommand<'_>) -> u8 {
     command.shared.log.text(MessageLevel::Notice, lines::INITIALIZING_THREADS);
     let crew = command.workers(threads, "parallel_command");
     let (news_out, news) = channel();
-    let mut started = 0;
     for group in groups(threads, threads) {
-        let (crew, news_out) = (crew.clone(), news_out.clone());
         let (_go, go) = channel();
-        let body = move || work(&crew, &group, &news_out, &go);
-        let builder = std::thread::Builder::new().name("worker".to_owned()).stack_size(stack_bytes(threads));
-        if let Err(error) = builder.spawn(body) {
-            return command.main.fatal(&format!("a worker thread could not be started: {error}"));
+        if let Err(problem) = start(&crew, group, &news_out, go) {
+            return command.main.fatal(&problem);
         }
-        started += 1;
     }
-    wait_for_ends(command, &crew, &news, started)
+    wait_for_ends(command, &crew, &news)
 }
 
-fn wait_for_ends(
-    command: &ScriptCommand<'_>,
-    crew: &WorkerContext,
-    news: &Receiver<WorkerEvent>,
-    mut running: u32,
-) -> u8 {
-    let mut is_interrupted = false;
+fn wait_for_ends(command: &ScriptCommand<'_>, crew: &WorkerContext, news: &Receiver<WorkerEvent>) -> u8 {
+    let (mut running, mut is_interrupted) = (crew.threads, false);
     // Not before the clients have had time to connect: the session limit may equal their number.
     let mut warning = writes_at_once(&command.script).then_some(command.world.server_warning);
     while running > 0 {

@@ -83,16 +83,15 @@ pub(super) fn probe_target(crew: &WorkerContext) -> Option<Target> {
 /// Classes of the errors after which an event is restarted, without limit. `all` has no list.
 fn error_policy(crew: &WorkerContext) -> ErrorPolicy {
     let is_postgres = probe_target(crew).is_some_and(|target| target.dialect == SqlDialect::Postgres);
-    let classes: Vec<ErrorClass> = if is_postgres {
-        match crew.options.pgsql().map(|settings| settings.ignore_errors) {
-            Ok(IgnoredErrors::These(states)) => states.iter().map(|state| ErrorClass::of_sqlstate(state)).collect(),
-            _ => Vec::new(),
-        }
+    let ignored = if is_postgres {
+        crew.options.pgsql().map(|settings| settings.ignore_errors)
     } else {
-        match crew.options.mysql().map(|settings| settings.ignore_errors) {
-            Ok(IgnoredErrors::These(codes)) => codes.iter().map(|code| ErrorClass::of_code(*code)).collect(),
-            _ => Vec::new(),
-        }
+        crew.options.mysql().map(|settings| settings.ignore_errors)
+    };
+    let classes: Vec<ErrorClass> = match ignored {
+        Ok(IgnoredErrors::Numbers(codes)) => codes.iter().map(|code| ErrorClass::of_code(*code)).collect(),
+        Ok(IgnoredErrors::States(states)) => states.iter().map(|state| ErrorClass::of_sqlstate(state)).collect(),
+        Ok(IgnoredErrors::All) | Err(_) => Vec::new(),
     };
     let mut retry: Vec<ErrorClass> = Vec::new();
     for class in classes {

@@ -11,28 +11,18 @@ use truetps_recording::LiveView;
 
 use super::count::Count;
 use super::ticks::Ticks;
-use super::{LuaThread, ProcedureFailure, ServerWarning, WorkerContext, WorkerEvent, groups, work};
+use super::worker::{self, WorkerContext, WorkerEvent, groups};
+use super::{LuaThread, ProcedureFailure, ServerWarning};
 use crate::exit_code::{FAILED, INTERRUPTED, ProgramExit, UNFINISHED};
 use crate::output::{MessageLevel, lines};
 use crate::recording::ScriptRecording;
 
 /// Maximum interval between two checks for an interrupt.
 const LOOK: Duration = Duration::from_millis(50);
-/// Address space of a thread; only used pages take memory. Scripts may recurse through Lua's C functions such as gsub,
-/// and should reach Lua's own limit before the end of the stack; with very many threads each gets less.
-pub(crate) fn stack_bytes(threads: u32) -> usize {
-    const FEW: u32 = 64;
-    if threads <= FEW { LARGE_STACK_BYTES } else { 8 << 20 }
-}
-
-/// Enough for all recursion that Lua allows.
-pub(crate) const LARGE_STACK_BYTES: usize = 96 << 20;
 
 /// A run from its start to its report.
 pub(crate) struct LoadRun<'a> {
     pub(crate) crew: WorkerContext,
-    /// Threads that clients are spread over.
-    pub(crate) threads: u32,
     /// The main thread's state, with the script loaded, and its client.
     pub(crate) main: &'a mut LuaThread,
     pub(crate) main_client: Table,
@@ -113,18 +103,12 @@ impl LoadRun<'_> {
         log.text(MessageLevel::Notice, lines::INITIALIZING_THREADS);
         self.crew.run.control.set_running(settings.threads);
         let mut go = Vec::new();
-        for group in groups(settings.threads, self.threads) {
+        for group in groups(settings.threads, self.crew.threads) {
             let (go_out, go_in) = channel();
-            let (crew, news_of) = (self.crew.clone(), news.clone());
-            let body = move || work(&crew, &group, &news_of, &go_in);
-            let builder = std::thread::Builder::new().name("worker".to_owned()).stack_size(stack_bytes(self.threads));
             go.push(go_out);
-            if let Err(error) = builder.spawn(body) {
-                log.text(MessageLevel::Fatal, &format!("a worker thread could not be started: {error}"));
-                let failure = ProcedureFailure {
-                    function: String::new(),
-                    problem: "too many threads for this system".to_owned(),
-                };
+            if let Err(problem) = worker::start(&self.crew, group, news, go_in) {
+                log.text(MessageLevel::Fatal, &problem);
+                let failure = ProcedureFailure::new("", "too many threads for this system");
                 let _ = news.send(WorkerEvent::Failed(None, failure));
                 break;
             }

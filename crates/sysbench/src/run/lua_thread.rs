@@ -23,9 +23,6 @@ const EVENTS_MAX: usize = 256;
 /// A client that holds its thread for longer is noted in the run folder.
 const HOLDS_NS_MAX: u64 = 100_000_000;
 
-/// The error of an interrupted procedure in the main state.
-pub(crate) const INTERRUPTED: &str = "interrupted";
-
 /// What a client waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Waiting {
@@ -48,6 +45,10 @@ pub(crate) struct ProcedureFailure {
 }
 
 impl ProcedureFailure {
+    pub(crate) fn new(function: &str, problem: impl Into<String>) -> Self {
+        Self { function: function.to_owned(), problem: problem.into() }
+    }
+
     /// The message for it.
     pub(crate) fn line(&self) -> String {
         let Self { function, problem } = self;
@@ -139,12 +140,11 @@ impl LuaThread {
 
     /// Runs a procedure of this client to its end, without other clients.
     pub(crate) fn run_to_end(&mut self, tid: u32, table: &Table, procedure: &str) -> Result<(), ProcedureFailure> {
-        let failed = |error: &mlua::Error| ProcedureFailure { function: String::new(), problem: lua_error_text(error) };
-        let place = self.start(tid, table.clone(), procedure, false).map_err(|error| failed(&error))?;
+        let started = self.start(tid, table.clone(), procedure, false);
+        let place = started.map_err(|error| ProcedureFailure::new("", lua_error_text(&error)))?;
         while self.clients[place].waiting != Waiting::Ended {
             if !self.is_at_the_end && self.run.interrupt.hear() {
-                let problem = INTERRUPTED.to_owned();
-                self.end(place, Some(ProcedureFailure { function: String::new(), problem }));
+                self.end(place, Some(ProcedureFailure::new("", "interrupted")));
                 break;
             }
             self.turn();
@@ -162,17 +162,19 @@ impl LuaThread {
         if let Some(context) = kept.as_ref().filter(|context| !has_neighbours && context.tid == tid) {
             return Rc::clone(context);
         }
-        let (run, distribution) = (Arc::clone(&self.run), Rc::clone(&self.distribution));
-        let context = Rc::new(Context::new(run, tid, self.share, distribution, has_neighbours));
+        let context = self.new_context(tid, has_neighbours);
         *kept = Some(Rc::clone(&context));
         context
     }
 
+    fn new_context(&self, tid: u32, has_neighbours: bool) -> Rc<Context> {
+        let (run, distribution) = (Arc::clone(&self.run), Rc::clone(&self.distribution));
+        Rc::new(Context::new(run, tid, self.share, distribution, has_neighbours))
+    }
+
     /// Calls `f` in the context of a client.
     pub(crate) fn in_the_name_of<R>(&self, tid: u32, f: impl FnOnce() -> R) -> R {
-        let context =
-            Rc::new(Context::new(Arc::clone(&self.run), tid, self.share, Rc::clone(&self.distribution), false));
-        let before = lua::enter(Some(context));
+        let before = lua::enter(Some(self.new_context(tid, false)));
         let result = f();
         lua::enter(before);
         self.store.borrow_mut().release_forgotten();
@@ -356,10 +358,7 @@ impl LuaThread {
         let (what, number, text) = match yielded {
             Ok(yielded) => yielded,
             Err(error) => {
-                self.end(
-                    place,
-                    Some(ProcedureFailure { function: "thread_run".to_owned(), problem: lua_error_text(&error) }),
-                );
+                self.end(place, Some(ProcedureFailure::new("thread_run", lua_error_text(&error))));
                 return None;
             }
         };
@@ -380,8 +379,8 @@ impl LuaThread {
             Some(ScriptRequest::NextEvent) => self.next_event_of(place).map(Answer::of),
             Some(request) => self.begin(place, request, handle, text.as_ref()),
             None => {
-                let problem = "attempt to yield across C-call boundary".to_owned();
-                self.end(place, Some(ProcedureFailure { function: "thread_run".to_owned(), problem }));
+                let problem = "attempt to yield across C-call boundary";
+                self.end(place, Some(ProcedureFailure::new("thread_run", problem)));
                 None
             }
         }

@@ -90,7 +90,7 @@ impl LoadRun<'_> {
         let Some((host, client)) = &self.reporter else { return };
         let Some(hook) = host.state.hook(client, name) else { return };
         if let Err(problem) = call_hook(host, self.crew.run.settings.threads, &hook, figures, is_intermediate) {
-            let failure = ProcedureFailure { function: name.to_owned(), problem };
+            let failure = ProcedureFailure::new(name, problem);
             self.crew.run.log.text(MessageLevel::Fatal, &failure.line());
         }
     }
@@ -162,7 +162,7 @@ impl LoadRun<'_> {
         }
         if let Some(hook) = self.main.state.hook(&self.main_client, "report_cumulative") {
             if let Err(problem) = call_hook(self.main, 0, &hook, figures, false) {
-                let failure = ProcedureFailure { function: "report_cumulative".to_owned(), problem };
+                let failure = ProcedureFailure::new("report_cumulative", problem);
                 run.log.text(MessageLevel::Fatal, &failure.line());
             }
             return true;
@@ -225,7 +225,7 @@ pub(crate) fn call_function(
     name: &str,
 ) -> Result<(), ProcedureFailure> {
     let set = client.set("called", name);
-    set.map_err(|error| ProcedureFailure { function: name.to_owned(), problem: lua_error_text(&error) })?;
+    set.map_err(|error| ProcedureFailure::new(name, lua_error_text(&error)))?;
     host.run_to_end(tid, client, "call")
 }
 

@@ -51,15 +51,42 @@ pub(crate) fn groups(clients: u32, threads: u32) -> Vec<ThreadClients> {
     (0..threads).map(group).collect()
 }
 
-/// The life of a thread. `go` says whether events may begin; if it is closed, they may not.
-pub(crate) fn work(crew: &WorkerContext, group: &ThreadClients, news: &Sender<WorkerEvent>, go: &Receiver<bool>) {
+/// Address space of a thread; only used pages take memory. Scripts may recurse through Lua's C functions such as gsub,
+/// and should reach Lua's own limit before the end of the stack; with very many threads each gets less.
+fn stack_bytes(threads: u32) -> usize {
+    const FEW: u32 = 64;
+    if threads <= FEW { LARGE_STACK_BYTES } else { 8 << 20 }
+}
+
+/// Enough for all recursion that Lua allows.
+pub(crate) const LARGE_STACK_BYTES: usize = 96 << 20;
+
+/// Starts a thread. `go` says whether events may begin; if it is closed, they may not.
+///
+/// # Errors
+///
+/// The message for the user.
+pub(crate) fn start(
+    crew: &WorkerContext,
+    group: ThreadClients,
+    news: &Sender<WorkerEvent>,
+    go: Receiver<bool>,
+) -> Result<(), String> {
+    let builder = std::thread::Builder::new().name("worker".to_owned()).stack_size(stack_bytes(crew.threads));
+    let (crew, news) = (crew.clone(), news.clone());
+    let started = builder.spawn(move || work(&crew, &group, &news, &go));
+    started.map(drop).map_err(|error| format!("a worker thread could not be started: {error}"))
+}
+
+/// The life of a thread.
+fn work(crew: &WorkerContext, group: &ThreadClients, news: &Sender<WorkerEvent>, go: &Receiver<bool>) {
     let _last_words = LastWords(news);
     // The receiver is gone only if the run is over.
     let tell = |what| drop(news.send(what));
     crew.run.usage.enter(group.number);
     match prepare(crew, group) {
         Ok(mut host) => live(crew, &mut host, &tell, go),
-        Err(problem) => tell(WorkerEvent::Failed(None, ProcedureFailure { function: String::new(), problem })),
+        Err(problem) => tell(WorkerEvent::Failed(None, ProcedureFailure::new("", problem))),
     }
     crew.run.usage.leave();
 }
@@ -70,8 +97,8 @@ struct LastWords<'a>(&'a Sender<WorkerEvent>);
 impl Drop for LastWords<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            let problem = "a worker thread panicked: this is a bug in truetps".to_owned();
-            let _ = self.0.send(WorkerEvent::Failed(None, ProcedureFailure { function: String::new(), problem }));
+            let failure = ProcedureFailure::new("", "a worker thread panicked: this is a bug in truetps");
+            let _ = self.0.send(WorkerEvent::Failed(None, failure));
         }
         let _ = self.0.send(WorkerEvent::Ended);
     }

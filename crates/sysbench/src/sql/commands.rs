@@ -18,15 +18,6 @@ use crate::run::{Counter, ShapeNumber, statement_kind};
 /// MySQL's error number for a statement that cannot be prepared.
 const UNSUPPORTED: u16 = 1295;
 
-/// The counter of a statement, by its result.
-fn counter_of(has_rows: bool, affected_rows: u64) -> Counter {
-    match (has_rows, affected_rows) {
-        (true, _) => Counter::Read,
-        (false, 0) => Counter::Other,
-        (false, _) => Counter::Write,
-    }
-}
-
 impl Store {
     /// `con:query()`.
     pub(crate) fn query(&mut self, handle: u32, text: &[u8]) -> RequestProgress {
@@ -48,7 +39,7 @@ impl Store {
 
     /// In a dry run, every statement succeeds without an effect.
     fn dry(&mut self, handle: u32, shape: ShapeNumber) -> RequestProgress {
-        self.record_unsent(shape);
+        self.run.board.record_unsent(self.share, shape);
         if let Some(connection) = self.connections.get(handle) {
             connection.show_success();
             self.run.board.slot(connection.tid).count(Counter::Other, 1);
@@ -74,14 +65,11 @@ impl Store {
     fn send_text(&mut self, handle: u32, text: &[u8], kind: usize, shape: ShapeNumber) -> RequestProgress {
         let (token, now_ns) = (self.token(), self.run.control.now_ns());
         let Some(connection) = self.connections.get_mut(handle) else { return RequestProgress::Done(Answer::MISUSE) };
-        let Some(link) = &mut connection.link else { return self.closed_already() };
-        connection.text.clear();
-        connection.text.extend_from_slice(text);
-        (connection.doing, connection.kind, connection.sent_ns) = (ConnectionWait::Query, kind, now_ns);
-        connection.shape_number = shape;
+        let link = connection.begin(ConnectionWait::Query, text, (kind, shape), now_ns);
+        let Some(link) = link else { return self.closed_already() };
         link.collect(token);
-        connection.awaits_sets = true;
         let sent = link.send_bytes(text, &mut self.scratch);
+        connection.awaits_sets = true;
         self.after_sending(handle, sent)
     }
 
@@ -108,7 +96,7 @@ impl Store {
             self.closed_already();
             return RequestProgress::Done(Answer::CLOSED);
         };
-        let (is_mysql, is_dry) = (self.driver_of(connection).dialect == SqlDialect::Mysql, connection.is_dry);
+        let (is_mysql, is_dry) = (self.driver_of(connection).target.dialect == SqlDialect::Mysql, connection.is_dry);
         if let Some(step) = self.lost_while_idle(handle, text, ConnectionWait::Query) {
             return step;
         }
@@ -165,13 +153,10 @@ impl Store {
     fn send_prepare(&mut self, handle: u32, number: u32, goal: Goal) -> RequestProgress {
         let now_ns = self.run.control.now_ns();
         let Some(connection) = self.connections.get_mut(handle) else { return RequestProgress::Done(Answer::MISUSE) };
-        let (Some(link), Some(statement)) = (&mut connection.link, self.statements.get(number)) else {
-            return self.closed_already();
-        };
-        connection.text.clear();
-        connection.text.extend_from_slice(&statement.text);
-        connection.doing = ConnectionWait::Prepare { statement: number, goal };
-        (connection.kind, connection.sent_ns) = (statement.kind, now_ns);
+        let Some(statement) = self.statements.get(number) else { return self.closed_already() };
+        let doing = ConnectionWait::Prepare { statement: number, goal };
+        let link = connection.begin(doing, &statement.text, (statement.kind, statement.shape_number), now_ns);
+        let Some(link) = link else { return self.closed_already() };
         let sent = link.prepare(&statement.text, &statement.binds.types(), &mut self.scratch);
         self.after_sending(handle, sent)
     }
@@ -299,14 +284,10 @@ impl Store {
     fn send_execute(&mut self, handle: u32, number: u32, prepared: u32) -> RequestProgress {
         let (token, now_ns) = (self.token(), self.run.control.now_ns());
         let Some(connection) = self.connections.get_mut(handle) else { return RequestProgress::Done(Answer::MISUSE) };
-        let (Some(link), Some(statement)) = (&mut connection.link, self.statements.get(number)) else {
-            return self.closed_already();
-        };
-        connection.doing = ConnectionWait::Execute { statement: number };
-        (connection.kind, connection.sent_ns) = (statement.kind, now_ns);
-        connection.shape_number = statement.shape_number;
-        connection.text.clear();
-        connection.text.extend_from_slice(&statement.text);
+        let Some(statement) = self.statements.get(number) else { return self.closed_already() };
+        let doing = ConnectionWait::Execute { statement: number };
+        let link = connection.begin(doing, &statement.text, (statement.kind, statement.shape_number), now_ns);
+        let Some(link) = link else { return self.closed_already() };
         if !statement.fill(&mut self.scratch.params) {
             let error = SqlError {
                 number: 2031,
@@ -316,8 +297,8 @@ impl Store {
             return self.failed(handle, &error, ErrorClass::of_code(2031), 2031, true);
         }
         link.collect(token);
-        connection.awaits_sets = true;
         let sent = link.execute(prepared, &mut self.scratch);
+        connection.awaits_sets = true;
         self.after_sending(handle, sent)
     }
 
@@ -366,26 +347,20 @@ impl Store {
             self.keep_buffer(reply.sets);
             return self.nothing_asked(handle);
         }
-        let Some(connection) = self.connections.get_mut(handle) else { return RequestProgress::Done(Answer::MISUSE) };
         connection.show_success();
         connection.sets = reply.sets;
         // For several statements in one text, MySQL's clients see all results in turn, and PostgreSQL's only the last.
         let sets = connection.sets.as_deref().map_or(0, ResultSets::len);
         let shown = if dialect == Some(SqlDialect::Postgres) { sets.saturating_sub(1) } else { 0 };
-        let has_rows = connection.open_set(shown);
-        let affected_rows =
-            connection.sets.as_deref().and_then(|sets| sets.get(shown)).map_or(0, |set| set.affected_rows);
-        let counter = counter_of(has_rows, affected_rows);
-        connection.result.with(|result| result.counter = counter as i32);
+        let counter = connection.open_set(shown);
+        let (has_rows, has_more) = (counter == Counter::Read, connection.has_more_sets());
         self.run.board.slot(connection.tid).count(counter, 1);
         self.record(handle, counter);
-        let Some(connection) = self.connections.get_mut(handle) else { return RequestProgress::Done(Answer::MISUSE) };
-        // A prepared statement always has its own result, which may have no rows.
-        let is_object = has_rows || prepared.is_some();
-        if !connection.has_more_sets() && !has_rows {
+        if !has_more && !has_rows {
             self.forget_results(handle);
         }
-        RequestProgress::Done(if is_object { Answer::RESULT } else { Answer::NONE })
+        // A prepared statement always has its own result, which may have no rows.
+        RequestProgress::Done(if has_rows || prepared.is_some() { Answer::RESULT } else { Answer::NONE })
     }
 
     /// PostgreSQL has a special answer to a text without a statement, which users of libpq treat as an error.
@@ -411,7 +386,7 @@ impl Store {
         let Some(connection) = self.connections.get_mut(handle) else { return RequestProgress::Done(Answer::MISUSE) };
         let Ok(ready) = self.drivers.get(connection.driver) else { return RequestProgress::Done(Answer::MISUSE) };
         let is_ignored = ready.driver.ignored.has(error);
-        let dialect = ready.driver.dialect;
+        let dialect = ready.driver.target.dialect;
         connection.show_error(if is_ignored { 1 } else { 2 }, error);
         connection.doing = ConnectionWait::Nothing;
         let tid = connection.tid;
@@ -440,25 +415,17 @@ impl Store {
     }
 
     fn say_failed(&self, handle: u32, error: &SqlError, dialect: SqlDialect, is_prepared: bool) {
-        let text =
-            self.connections.get(handle).map(|connection| String::from_utf8_lossy(&connection.text).into_owned());
-        let text = text.unwrap_or_default();
+        let connection = self.connections.get(handle);
+        let text = connection.map(|connection| String::from_utf8_lossy(&connection.text)).unwrap_or_default();
         let SqlError { number, message, .. } = error;
         let log = &self.run.log;
-        match (dialect, is_prepared) {
-            (SqlDialect::Mysql, false) => {
-                log.text(
-                    MessageLevel::Fatal,
-                    &format!("mysql_drv_query() returned error {number} ({message}) for query '{text}'"),
-                );
+        match dialect {
+            SqlDialect::Mysql => {
+                let call = if is_prepared { "mysql_stmt_execute" } else { "mysql_drv_query" };
+                let text = format!("{call}() returned error {number} ({message}) for query '{text}'");
+                log.text(MessageLevel::Fatal, &text);
             }
-            (SqlDialect::Mysql, true) => {
-                log.text(
-                    MessageLevel::Fatal,
-                    &format!("mysql_stmt_execute() returned error {number} ({message}) for query '{text}'"),
-                );
-            }
-            (SqlDialect::Postgres, _) => {
+            SqlDialect::Postgres => {
                 let call = if is_prepared { "PQexecPrepared" } else { "PQexec" };
                 log.text(MessageLevel::Fatal, &format!("{call}() failed: 7 {message}"));
                 log.text(MessageLevel::Fatal, &format!("failed query was: {text}"));
@@ -476,13 +443,9 @@ impl Store {
             return RequestProgress::Done(Answer::NONE);
         }
         let next = connection.set + 1;
-        let has_rows = connection.open_set(next);
-        let affected_rows =
-            connection.sets.as_deref().and_then(|sets| sets.get(next)).map_or(0, |set| set.affected_rows);
-        let counter = counter_of(has_rows, affected_rows);
-        connection.result.with(|result| result.counter = counter as i32);
+        let counter = connection.open_set(next);
         self.run.board.slot(connection.tid).count(counter, 1);
-        RequestProgress::Done(if has_rows { Answer::RESULT } else { Answer::NONE })
+        RequestProgress::Done(if counter == Counter::Read { Answer::RESULT } else { Answer::NONE })
     }
 
     //

@@ -5,7 +5,7 @@ use truetps_driver::{DriverError, Link, ResultSets, RowValues};
 use super::bulk::Bulk;
 use super::driver::SqlError;
 use crate::lua::{ConnectionShape, LuaStructure, ResultShape};
-use crate::run::ShapeNumber;
+use crate::run::{Counter, ShapeNumber};
 
 /// What a connection waits for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -153,13 +153,34 @@ impl Connection {
         });
     }
 
-    /// Begins to read a result of the last reply. `false`: it has no such result, or one without columns.
-    pub(crate) fn open_set(&mut self, number: usize) -> bool {
-        let Some(set) = self.sets.as_deref().and_then(|sets| sets.get(number)) else { return false };
-        let (rows, columns) = (set.rows, set.columns);
+    /// A command of this kind and shape is sent now: returns the link to send it on. `None`: there is none.
+    pub(crate) fn begin(
+        &mut self,
+        doing: ConnectionWait,
+        text: &[u8],
+        (kind, shape): (usize, ShapeNumber),
+        now_ns: u64,
+    ) -> Option<&mut Link> {
+        let link = self.link.as_mut()?;
+        (self.doing, self.kind, self.shape_number, self.sent_ns) = (doing, kind, shape, now_ns);
+        self.text.clear();
+        self.text.extend_from_slice(text);
+        Some(link)
+    }
+
+    /// Begins to read a result of the last reply, which is counted by the returned counter: [`Counter::Read`] if it has
+    /// columns.
+    pub(crate) fn open_set(&mut self, number: usize) -> Counter {
+        let set = self.sets.as_deref().and_then(|sets| sets.get(number));
+        let (rows, columns, affected_rows) = set.map_or((0, 0, 0), |set| (set.rows, set.columns, set.affected_rows));
+        let counter = match (columns, affected_rows) {
+            (0, 0) => Counter::Other,
+            (0, _) => Counter::Write,
+            _ => Counter::Read,
+        };
         (self.set, self.offset, self.rows_left) = (number, 0, rows);
-        self.result.with(|shape| (shape.rows, shape.fields) = (rows as u32, columns));
-        columns > 0
+        self.result.with(|shape| (shape.rows, shape.fields, shape.counter) = (rows as u32, columns, counter as i32));
+        counter
     }
 
     pub(crate) fn has_more_sets(&self) -> bool {

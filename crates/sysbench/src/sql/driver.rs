@@ -8,6 +8,8 @@ use rustix::process::{Resource, getrlimit};
 use truetps_driver::{DriverError, Endpoint, ServerError, Target};
 use truetps_record::SqlDialect;
 
+use crate::options::IgnoredErrors;
+
 /// The number that client libraries use for an error that no server reports.
 const SERVER_LOST: i32 = 2013;
 /// ETIMEDOUT.
@@ -59,19 +61,11 @@ fn primary(error: &ServerError) -> &str {
     &message[..end.unwrap_or(message.len())]
 }
 
-/// Errors that restart the event.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum RestartErrors {
-    All,
-    Numbers(Vec<i32>),
-    States(Vec<String>),
-}
-
-impl RestartErrors {
+impl IgnoredErrors {
     pub(crate) fn has(&self, error: &SqlError) -> bool {
         match self {
             Self::All => true,
-            Self::Numbers(numbers) => numbers.contains(&error.number),
+            Self::Numbers(numbers) => numbers.iter().any(|number| i32::from(*number) == error.number),
             Self::States(states) => states.contains(&error.state),
         }
     }
@@ -79,9 +73,9 @@ impl RestartErrors {
 
 /// A driver as scripts see it: `sysbench.sql.driver`.
 pub(crate) struct Driver {
-    pub(crate) dialect: SqlDialect,
     pub(crate) target: Target,
-    pub(crate) ignored: RestartErrors,
+    /// Errors that restart the event.
+    pub(crate) ignored: IgnoredErrors,
     pub(crate) is_dry_run: bool,
 }
 

@@ -1,6 +1,6 @@
 //! The drivers of a run: prepared only when a script requests them.
 
-use std::ffi::OsString;
+use std::ffi::{CStr, OsString};
 use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use truetps_driver::{Connector, DriverError, Endpoint, Login, Password, Target, Tls};
 use truetps_record::SqlDialect;
 
-use super::driver::{Driver, RestartErrors, local_socket};
+use super::driver::{Driver, local_socket};
 use crate::options::{self, MysqlSettings, OptionGroup, PgsqlSettings, PsMode, SysbenchOptions};
 
 /// A driver and its connector, which resolves host names and is made with the first connection.
@@ -27,9 +27,6 @@ impl ReadyDriver {
     }
 }
 
-/// Names of the drivers, in the order of their handles.
-const NAMES: [&str; 2] = ["mysql", "pgsql"];
-
 /// For `--db-driver=`, without a value.
 const NO_NAME: &str = "Multiple DB drivers are available. Use --db-driver=name to specify which one to use";
 
@@ -43,7 +40,9 @@ pub(crate) struct Drivers {
 }
 
 impl Drivers {
-    pub(crate) const COUNT: usize = NAMES.len();
+    pub(crate) const COUNT: usize = 2;
+    /// In the order of their handles.
+    pub(crate) const NAMES: [&CStr; Self::COUNT] = [c"mysql", c"pgsql"];
 
     pub(crate) fn new(options: SysbenchOptions, dsn_password: Option<OsString>) -> Self {
         let dsn_password = dsn_password.filter(|password| !password.is_empty());
@@ -72,10 +71,6 @@ impl Drivers {
         self.connections.fetch_add(1, Ordering::Relaxed)
     }
 
-    pub(crate) fn name(number: usize) -> &'static str {
-        NAMES[number]
-    }
-
     /// The number of the driver of this name; without a name, of the driver on the command line.
     ///
     /// # Errors
@@ -94,7 +89,7 @@ impl Drivers {
         let of_dsn = self.driver_of_dsn().filter(|_| given.is_empty() || !self.options.is_given("db-driver"));
         let given = of_dsn.or(Some(given.as_str()).filter(|given| !given.is_empty()));
         let name = name.or(given).ok_or(NO_NAME)?;
-        let number = NAMES.iter().position(|known| *known == name);
+        let number = Self::NAMES.iter().position(|known| known.to_bytes() == name.as_bytes());
         number.ok_or_else(|| format!("invalid database driver name: '{name}'"))
     }
 
@@ -131,7 +126,8 @@ impl Drivers {
     }
 
     fn make(&self, number: usize) -> Result<ReadyDriver, String> {
-        let mut driver = if NAMES[number] == "mysql" {
+        let name = Self::NAMES[number].to_string_lossy();
+        let mut driver = if name == "mysql" {
             mysql(&self.options.mysql().map_err(|refusal| plain(&refusal))?)?
         } else {
             pgsql(&self.options.pgsql().map_err(|refusal| plain(&refusal))?)
@@ -142,8 +138,8 @@ impl Drivers {
             if target.login.password.is_none() {
                 target.login.password.clone_from(&self.dsn_password);
             }
-            if target.dialect != driver.dialect {
-                return Err(format!("--dsn is not an address for the driver '{}': {target}", NAMES[number]));
+            if target.dialect != driver.target.dialect {
+                return Err(format!("--dsn is not an address for the driver '{name}': {target}"));
             }
             driver.target = target;
         }
@@ -164,6 +160,10 @@ fn password(bytes: &[u8]) -> Option<Password> {
     (!bytes.is_empty()).then(|| Password::new(text(bytes)))
 }
 
+fn target(dialect: SqlDialect, endpoints: Vec<Endpoint>, login: Login, tls: Tls) -> Target {
+    Target { dialect, endpoints, login, tls, setup: Vec::new(), connections: None, connect_timeout: None }
+}
+
 /// The MySQL servers of the command line: each socket, or else each host with each port, all ports of a host in turn.
 fn mysql(settings: &MysqlSettings) -> Result<Driver, String> {
     if settings.compression {
@@ -182,33 +182,18 @@ fn mysql(settings: &MysqlSettings) -> Result<Driver, String> {
     }
     let files = &settings.ssl_files;
     let exists = |path: &Option<PathBuf>| path.clone().filter(|path| !files.are_assumed || path.exists());
-    // Like the client library of Debian's sysbench; there is no option for it.
-    let takes_server_key = true;
     let tls = Tls {
         mode: settings.ssl,
         ca: exists(&files.ca),
         cert: exists(&files.cert),
         key: exists(&files.key),
-        takes_server_key,
+        // Like the client library of Debian's sysbench; there is no option for it.
+        takes_server_key: true,
     };
     let database = (!settings.db.is_empty()).then(|| text(&settings.db));
     let login = Login { user: text(&settings.user), password: password(&settings.password), database };
-    let ignored = match &settings.ignore_errors {
-        options::IgnoredErrors::All => RestartErrors::All,
-        options::IgnoredErrors::These(numbers) => {
-            RestartErrors::Numbers(numbers.iter().map(|number| i32::from(*number)).collect())
-        }
-    };
-    let target = Target {
-        dialect: SqlDialect::Mysql,
-        endpoints,
-        login,
-        tls,
-        setup: Vec::new(),
-        connections: None,
-        connect_timeout: None,
-    };
-    Ok(Driver { dialect: SqlDialect::Mysql, target, ignored, is_dry_run: settings.dry_run })
+    let target = target(SqlDialect::Mysql, endpoints, login, tls);
+    Ok(Driver { target, ignored: settings.ignore_errors.clone(), is_dry_run: settings.dry_run })
 }
 
 /// The PostgreSQL server of the command line; a host that begins with `/` is the folder of its socket.
@@ -224,21 +209,9 @@ fn pgsql(settings: &PgsqlSettings) -> Driver {
         password: password(&settings.password),
         database: Some(text(&settings.db)),
     };
-    let ignored = match &settings.ignore_errors {
-        options::IgnoredErrors::All => RestartErrors::All,
-        options::IgnoredErrors::These(states) => RestartErrors::States(states.clone()),
-    };
     let tls = Tls { mode: settings.ssl, ..Tls::default() };
-    let target = Target {
-        dialect: SqlDialect::Postgres,
-        endpoints: vec![endpoint],
-        login,
-        tls,
-        setup: Vec::new(),
-        connections: None,
-        connect_timeout: None,
-    };
-    Driver { dialect: SqlDialect::Postgres, target, ignored, is_dry_run: false }
+    let target = target(SqlDialect::Postgres, vec![endpoint], login, tls);
+    Driver { target, ignored: settings.ignore_errors.clone(), is_dry_run: false }
 }
 
 #[cfg(test)]

@@ -65,13 +65,19 @@ fn ready(drivers: &Drivers, number: usize) -> &ReadyDriver {
     drivers.get(number).expect("a connection's driver was made ready when the script asked for it")
 }
 
+fn driver_shape(number: usize) -> LuaStructure<DriverShape> {
+    let name = Drivers::NAMES[number].as_ptr();
+    LuaStructure::new(DriverShape { short_name: name, long_name: name, handle: number as u32 })
+}
+
 pub(crate) struct Store {
     /// See `lua/released.rs`.
     pub(super) number: u32,
-    pub(super) run: Arc<CommandRun>,
-    pub(super) drivers: Arc<Drivers>,
+    pub(crate) run: Arc<CommandRun>,
+    /// Another one only before any of them is used.
+    pub(crate) drivers: Arc<Drivers>,
     /// Index of the shard of counters that this thread writes to.
-    share: usize,
+    pub(super) share: usize,
     pub(super) connections: Handles<Connection>,
     pub(super) statements: Handles<ScriptStatement>,
     pub(super) scratch: Scratch,
@@ -82,9 +88,7 @@ pub(crate) struct Store {
     tokens: Vec<Box<ResultSets>>,
     /// Watches sockets. `None`: the thread never waits for several at once.
     pub(crate) epoll: Option<OwnedFd>,
-    driver_shapes: Shapes<DriverShape>,
-    driver_places: Vec<LuaStructure<DriverShape>>,
-    names: Vec<std::ffi::CString>,
+    driver_shapes: [LuaStructure<DriverShape>; Drivers::COUNT],
     connection_shapes: Shapes<ConnectionShape>,
     result_shapes: Shapes<ResultShape>,
     pub(super) statement_shapes: Shapes<StatementShape>,
@@ -98,7 +102,7 @@ pub(crate) struct Store {
 impl Store {
     pub(crate) fn new(run: Arc<CommandRun>, drivers: Arc<Drivers>, share: usize, watches: bool) -> io::Result<Self> {
         let epoll = if watches { Some(epoll::create(epoll::CreateFlags::CLOEXEC)?) } else { None };
-        let mut store = Self {
+        Ok(Self {
             number: next_store(),
             run,
             share,
@@ -108,9 +112,7 @@ impl Store {
             pool: Vec::new(),
             tokens: Vec::new(),
             epoll,
-            driver_shapes: Shapes::new(),
-            driver_places: Vec::new(),
-            names: Vec::new(),
+            driver_shapes: std::array::from_fn(driver_shape),
             connection_shapes: Shapes::new(),
             result_shapes: Shapes::new(),
             statement_shapes: Shapes::new(),
@@ -118,32 +120,13 @@ impl Store {
             text: Vec::new(),
             texts: HashSet::new(),
             shapes: ShapeFinder::default(),
-        };
-        for number in 0..Drivers::COUNT {
-            let name = std::ffi::CString::new(Drivers::name(number)).unwrap_or_default();
-            let place = store.driver_shapes.take();
-            place.with(|shape| {
-                (shape.short_name, shape.long_name, shape.handle) = (name.as_ptr(), name.as_ptr(), number as u32);
-            });
-            store.driver_places.push(place);
-            store.names.push(name);
-        }
-        Ok(store)
-    }
-
-    pub(crate) fn run(&self) -> Arc<CommandRun> {
-        Arc::clone(&self.run)
-    }
-
-    /// Called before any of them is used.
-    pub(crate) fn set_drivers(&mut self, drivers: Arc<Drivers>) {
-        self.drivers = drivers;
+        })
     }
 
     /// `sysbench.sql.driver()`: the address of a driver's structure.
     pub(crate) fn driver(&self, name: Option<&str>) -> Option<f64> {
         match self.drivers.find(name) {
-            Ok(number) => Some(self.driver_places[number].address().expose_provenance() as f64),
+            Ok(number) => Some(self.driver_shapes[number].address().expose_provenance() as f64),
             Err(line) => {
                 self.run.log.text(MessageLevel::Fatal, &line);
                 None
@@ -156,7 +139,7 @@ impl Store {
     }
 
     pub(super) fn dialect_of(&self, handle: u32) -> Option<SqlDialect> {
-        Some(self.driver_of(self.connections.get(handle)?).dialect)
+        Some(self.driver_of(self.connections.get(handle)?).target.dialect)
     }
 
     /// The connection of a statement.
@@ -180,7 +163,7 @@ impl Store {
         result.with(|shape| shape.serial = f64::from(handle));
         shape.with(|shape| {
             (shape.handle, shape.tid, shape.result, shape.store) = (handle, tid, result.address(), self.number);
-            shape.driver = self.driver_places[driver].address();
+            shape.driver = self.driver_shapes[driver].address();
         });
         let mut connection = Connection::new(driver, number, tid, shape, result);
         connection.is_dry = self.driver_of(&connection).is_dry_run;
@@ -281,13 +264,12 @@ impl Store {
             return RequestProgress::Done(Answer::FAILED);
         }
         let driver = &ready(&self.drivers, connection.driver).driver;
-        let error_class = error.class();
-        let sql_error = SqlError::of_driver(error, driver.dialect);
+        let sql_error = SqlError::of_driver(error, driver.target.dialect);
         connection.show_error(2, &sql_error);
         // One line suffices for all clients: the cause is a limit of the process.
         let limit = is_out_of_files(error).then(|| files_advice(self.run.settings.threads));
         if limit.as_ref().is_none_or(|advice| self.run.note(advice.clone())) {
-            let lines = connect_failure(driver.dialect, driver.target.endpoint(connection.number), error);
+            let lines = connect_failure(driver.target.dialect, driver.target.endpoint(connection.number), error);
             for line in lines.iter().chain(&limit) {
                 self.run.log.text(MessageLevel::Fatal, line);
             }
@@ -295,7 +277,7 @@ impl Store {
         if let Some(hint) = error.hint() {
             self.run.note(format!("{error}; hint: {hint}"));
         }
-        self.run.board.record_error(self.share, error_class, error.code(), &error.to_string());
+        self.tally(error.class(), error.code(), &error.to_string());
         if why == ConnectReason::First {
             self.release(handle);
         }
@@ -471,7 +453,7 @@ impl Store {
             ConnectionWait::Prepare { statement, goal: Goal::New } => Some(statement),
             _ => None,
         };
-        let dialect = ready(&self.drivers, connection.driver).driver.dialect;
+        let dialect = ready(&self.drivers, connection.driver).driver.target.dialect;
         let (class, code) = (error.class(), error.code());
         let is_prepared = matches!(connection.doing, ConnectionWait::Prepare { .. } | ConnectionWait::Execute { .. });
         if let Some(statement) = unborn {
@@ -493,11 +475,6 @@ impl Store {
     pub(super) fn shape_of(&mut self, handle: u32, sql: &[u8]) -> ShapeNumber {
         let Some(dialect) = self.dialect_of(handle) else { return ShapeNumber::default() };
         self.shapes.find(sql, dialect, &self.run.board.shapes)
-    }
-
-    /// A statement was not sent because of a dry run.
-    pub(super) fn record_unsent(&self, shape: ShapeNumber) {
-        self.run.board.record_unsent(self.share, shape);
     }
 
     pub(super) fn tally(&self, class: ErrorClass, code: u16, message: &str) {
@@ -568,9 +545,8 @@ impl Store {
     pub(super) fn forget_results(&mut self, handle: u32) {
         let Some(connection) = self.connections.get_mut(handle) else { return };
         connection.rows_left = 0;
-        if let Some(sets) = connection.sets.take() {
-            self.keep_buffer(Some(sets));
-        }
+        let sets = connection.sets.take();
+        self.keep_buffer(sets);
     }
 
     //

@@ -19,11 +19,11 @@ fn defaults_are_those_of_sysbench() {
     assert_eq!((server.user, server.password, server.db), (b"sbtest".to_vec(), Vec::new(), b"sbtest".to_vec()));
     assert_eq!((server.ssl, server.ssl_files), (TlsMode::Off, SslFiles::default()));
     assert_eq!((server.compression, server.dry_run), (false, false));
-    assert_eq!(server.ignore_errors, IgnoredErrors::These(vec![1213, 1020, 1205]));
+    assert_eq!(server.ignore_errors, IgnoredErrors::Numbers(vec![1213, 1020, 1205]));
     let server = pgsql(&[]).unwrap();
     assert_eq!((server.host, server.port, server.ssl), (b"localhost".to_vec(), 5432, TlsMode::Preferred));
     assert_eq!((server.user, server.password, server.db), (b"sbtest".to_vec(), Vec::new(), b"sbtest".to_vec()));
-    assert_eq!(server.ignore_errors, IgnoredErrors::These(vec!["40P01".into(), "23505".into(), "40001".into()]));
+    assert_eq!(server.ignore_errors, IgnoredErrors::States(vec!["40P01".into(), "23505".into(), "40001".into()]));
     let database = options(&[], &[]).unwrap().database().unwrap();
     assert_eq!((database.driver.as_slice(), database.ps_mode), (&b"mysql"[..], PsMode::Auto));
 }
@@ -43,9 +43,9 @@ fn servers_are_what_was_typed() {
     assert_eq!((server.sockets, server.password), (vec![PathBuf::from("/s")], b"p,=".to_vec()));
     assert_eq!((server.ignore_errors, server.dry_run), (IgnoredErrors::All, true));
     assert_eq!(mysql(&["--mysql-socket=/s", "--mysql-socket="]).unwrap().sockets, Vec::<PathBuf>::new());
-    assert_eq!(mysql(&["--mysql-ignore-errors=none"]).unwrap().ignore_errors, IgnoredErrors::These(vec![]));
+    assert_eq!(mysql(&["--mysql-ignore-errors=none"]).unwrap().ignore_errors, IgnoredErrors::Numbers(vec![]));
     let server = pgsql(&["--pgsql-ignore-errors=40p01", "--pgsql-sslmode=verify-full", "--pgsql-port=1"]).unwrap();
-    assert_eq!(server.ignore_errors, IgnoredErrors::These(vec!["40P01".into()]));
+    assert_eq!(server.ignore_errors, IgnoredErrors::States(vec!["40P01".into()]));
     assert_eq!((server.ssl, server.port), (TlsMode::VerifyIdentity, 1));
 }
 
