@@ -281,32 +281,19 @@ impl Unpacking<'_> {
 
 /// The path below the tree; `None` if it is not below it.
 fn inside(path: &Path) -> Option<PathBuf> {
-    let mut below = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::Normal(name) => below.push(name),
-            Component::CurDir => {}
-            Component::ParentDir | Component::RootDir | Component::Prefix(_) => return None,
-        }
-    }
-    Some(below)
+    let parts = path.components().filter(|part| *part != Component::CurDir);
+    parts.map(|part| matches!(part, Component::Normal(_)).then_some(part)).collect()
 }
 
 /// Whether a path with `..` in it stays below its start.
 fn stays_inside(path: &Path) -> bool {
-    let mut depth = 0_usize;
-    path.components().all(|part| match part {
-        Component::Normal(_) => {
-            depth += 1;
-            true
-        }
-        Component::ParentDir if depth > 0 => {
-            depth -= 1;
-            true
-        }
-        Component::CurDir => true,
-        _ => false,
-    })
+    let depth = path.components().try_fold(0_usize, |depth, part| match part {
+        Component::Normal(_) => Some(depth + 1),
+        Component::CurDir => Some(depth),
+        Component::ParentDir => depth.checked_sub(1),
+        Component::RootDir | Component::Prefix(_) => None,
+    });
+    depth.is_some()
 }
 
 /// Makes it readable for the server's own user.

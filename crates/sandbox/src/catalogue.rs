@@ -263,8 +263,17 @@ fn help(
     lines.extend(option.cloned());
     lines.extend([CommandOption::flag("verbose"), CommandOption::flag("help")]);
     let arguments: Vec<OsString> = lines.iter().map(CommandOption::argument).collect();
+    output_of(binary, user, &arguments)
+}
+
+/// The output of the program with these arguments.
+pub(crate) fn output_of(
+    binary: &ServerBinary,
+    user: &ServerUser,
+    arguments: &[OsString],
+) -> Result<ProgramOutput, CatalogueError> {
     let fail = |error: io::Error| CatalogueError::Ask { binary: binary.path.clone(), problem: error.to_string() };
-    run_to_end(&binary.path, &arguments, None, user, HELP_TIME_LIMIT).map_err(fail)
+    run_to_end(&binary.path, arguments, None, user, HELP_TIME_LIMIT).map_err(fail)
 }
 
 /// At most [`DESCRIPTION_CHARS_MAX`], cut at the end of a sentence or of a word.

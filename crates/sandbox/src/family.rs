@@ -1,9 +1,8 @@
 //! The differences between the server families: options, login and shutdown. Everything else in this crate is common to
 //! both, or is read from the program itself.
 
-use std::ffi::OsString;
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write};
+use std::fs::OpenOptions;
+use std::io::Write;
 use std::net::Ipv4Addr;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
@@ -15,9 +14,10 @@ use truetps_record::{Family, Flavour};
 
 use crate::binary::ServerBinary;
 use crate::error::SandboxError;
-use crate::home::give;
+use crate::home::{give, remove_file};
 use crate::options::{self, CommandOption};
 use crate::postgres;
+use crate::processes::option_with;
 use crate::run::quiet_command;
 use crate::server_paths::ServerPaths;
 use crate::server_user::ServerUser;
@@ -123,11 +123,8 @@ pub(crate) fn command(
         Family::Postgresql => {
             // Not on the command line: options there cannot be changed while the server runs.
             write_for(user, &places.option_file, &postgres::option_file("", places, lines))?;
-            let mut folder = OsString::from(postgres::DATA_FOLDER);
-            folder.push(&places.datadir);
-            let mut file = OsString::from("--config-file=");
-            file.push(&places.option_file);
-            command.args([folder, file]);
+            let folder = option_with(postgres::DATA_FOLDER, &places.datadir);
+            command.args([folder, option_with("--config-file=", &places.option_file)]);
             &places.error_log
         }
     };
@@ -150,9 +147,10 @@ pub(crate) fn forget_dead(family: Family, datadir: &Path, user: &ServerUser) -> 
 pub(crate) fn forget_changes(family: Family, datadir: &Path) -> Result<(), SandboxError> {
     match family {
         Family::Mysql => Ok(()),
-        Family::Postgresql => remove_if_there(&datadir.join(postgres::CHANGES_FILE)),
+        Family::Postgresql => remove_file(&datadir.join(postgres::CHANGES_FILE)).map(drop),
     }
 }
+
 fn mysql_lines(
     binary: &ServerBinary,
     places: &ServerPaths,
@@ -189,15 +187,8 @@ fn mysql_lines(
 
 /// Replaces a file that the server's user reads. Its folder belongs to truetps, so that user cannot place a link there.
 fn write_for(user: &ServerUser, path: &Path, text: &str) -> Result<(), SandboxError> {
-    remove_if_there(path)?;
+    remove_file(path)?;
     let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
     made.and_then(|mut file| file.write_all(text.as_bytes())).map_err(SandboxError::io("write", path))?;
     give(path, user)
-}
-
-pub(crate) fn remove_if_there(path: &Path) -> Result<(), SandboxError> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(SandboxError::io("remove", path)(error)),
-        _ => Ok(()),
-    }
 }

@@ -239,6 +239,14 @@ pub(crate) fn remove_tree(path: &Path) -> Result<(), SandboxError> {
     }
 }
 
+/// Removes a file. Returns whether it existed.
+pub(crate) fn remove_file(path: &Path) -> Result<bool, SandboxError> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        removed => removed.map(|()| true).map_err(SandboxError::io("remove", path)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

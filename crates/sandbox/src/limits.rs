@@ -31,7 +31,7 @@ const MAPS_PER_THREAD: u64 = 2;
 const MAPS_SPARE: u64 = 4096;
 
 /// The maximum that an experiment needs at one time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Needs {
     pub connections: u64,
     /// Open files besides one for each connection.
@@ -62,13 +62,7 @@ impl Needs {
 
     /// For clients alone: their server has limits of its own.
     pub fn of_clients(clients: u32) -> Self {
-        Self {
-            connections: clients.into(),
-            other_files: CLIENT_FILES_SPARE,
-            table_objects: 0,
-            buffer_pool_bytes: 0,
-            connection_bytes: 0,
-        }
+        Self { connections: clients.into(), other_files: CLIENT_FILES_SPARE, ..Self::default() }
     }
 
     /// Without these, connections would fail.

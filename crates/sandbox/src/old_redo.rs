@@ -2,7 +2,6 @@
 //! After a clean stop the log is not needed, so truetps removes it here, and the server creates another.
 
 use std::fs::{self, OpenOptions};
-use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Child;
@@ -12,6 +11,7 @@ use truetps_record::{Flavour, Version};
 use crate::binary::ServerBinary;
 use crate::error::SandboxError;
 use crate::family::is_of_mysql;
+use crate::home::remove_file;
 use crate::settings::Settings;
 
 /// A note in a datadir, and in each copy of it, from a clean stop to the next start. Servers ignore it.
@@ -51,7 +51,7 @@ pub(crate) fn spawn_fitted(
 /// Removes the log if the server would refuse it and does not need it. Returns whether it was not needed: the note is
 /// deleted before a server starts, because a server that is killed later needs its log.
 fn fit(datadir: &Path, settings: &Settings) -> Result<bool, SandboxError> {
-    let stopped = removed(&datadir.join(STOPPED))?;
+    let stopped = remove_file(&datadir.join(STOPPED))?;
     if stopped && !fits(datadir, settings) {
         remove(datadir)?;
     }
@@ -69,7 +69,7 @@ fn fits(datadir: &Path, settings: &Settings) -> bool {
 /// Removes a log that is not needed, after a clean stop.
 pub(crate) fn remove(datadir: &Path) -> Result<(), SandboxError> {
     let mut n = 0;
-    while removed(&log_path(datadir, n))? {
+    while remove_file(&log_path(datadir, n))? {
         n += 1;
     }
     Ok(())
@@ -77,15 +77,6 @@ pub(crate) fn remove(datadir: &Path) -> Result<(), SandboxError> {
 
 fn log_path(datadir: &Path, n: u32) -> PathBuf {
     datadir.join(format!("ib_logfile{n}"))
-}
-
-/// Whether it existed.
-fn removed(path: &Path) -> Result<bool, SandboxError> {
-    match fs::remove_file(path) {
-        Ok(()) => Ok(true),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(SandboxError::io("remove", path)(error)),
-    }
 }
 
 #[cfg(test)]

@@ -84,16 +84,16 @@ fn dashed(name: &str) -> String {
 
 /// Text of an option file with these lines.
 pub(crate) fn option_file(comment: &str, lines: &[CommandOption]) -> String {
-    let mut text = String::new();
-    for line in comment.lines() {
-        let _ = writeln!(text, "# {line}");
-    }
-    text.push_str("[mysqld]\n");
+    let mut text = commented(comment) + "[mysqld]\n";
     for line in lines {
-        text.push_str(&line.file_line());
-        text.push('\n');
+        let _ = writeln!(text, "{}", line.file_line());
     }
     text
+}
+
+/// Each line as a comment of an option file.
+pub(crate) fn commented(lines: &str) -> String {
+    lines.lines().flat_map(|line| ["# ", line, "\n"]).collect()
 }
 
 /// `#` starts a comment anywhere in a line, and a backslash is an escape, unless quoted and doubled.

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open, pidfd_send_signal};
 
 use crate::children::Children;
+use crate::error::SandboxError;
 use crate::tree::read_text;
 
 /// After SIGKILL a process ends once its system calls return; with a stuck disk that may take this long.
@@ -63,11 +64,15 @@ pub(crate) fn servers_on(datadir: &Path) -> Vec<u32> {
 
 /// Arguments of servers started in this folder, of one family each.
 pub(crate) fn marks(folder: &Path) -> [OsString; 2] {
-    [("--pid-file=", "run/pid"), ("--config-file=", "options")].map(|(option, name)| {
-        let mut argument = OsString::from(option);
-        argument.push(folder.join(name));
-        argument
-    })
+    [("--pid-file=", "run/pid"), ("--config-file=", "options")]
+        .map(|(option, name)| option_with(option, &folder.join(name)))
+}
+
+/// A path as the end of an argument.
+pub(crate) fn option_with(option: &str, path: &Path) -> OsString {
+    let mut argument = OsString::from(option);
+    argument.push(path);
+    argument
 }
 
 /// A server with the datadir and one of `marks` as arguments, and its start time. Only truetps uses the marks, so that
@@ -104,6 +109,11 @@ pub(crate) fn holder_of(datadir: &Path) -> Option<u32> {
     processes().find(|pid| holds(*pid, datadir) || works_there(pid))
 }
 
+/// Refuses data on which a server runs.
+pub(crate) fn check_not_held(datadir: &Path) -> Result<(), SandboxError> {
+    holder_of(datadir).map_or(Ok(()), |pid| Err(SandboxError::Held { path: datadir.to_owned(), pid }))
+}
+
 fn holds(pid: u32, datadir: &Path) -> bool {
     is_told(&arguments(pid), datadir)
 }
@@ -115,12 +125,7 @@ fn arguments(pid: u32) -> Vec<u8> {
 
 /// The argument in each family; child processes of a PostgreSQL show other titles.
 fn is_told(arguments: &[u8], datadir: &Path) -> bool {
-    let wanted = ["--datadir=", "-D"].map(|option| {
-        let mut argument = OsString::from(option);
-        argument.push(datadir);
-        argument
-    });
-    has_any(arguments, &wanted)
+    has_any(arguments, &["--datadir=", "-D"].map(|option| option_with(option, datadir)))
 }
 
 fn has_any(arguments: &[u8], wanted: &[OsString]) -> bool {

@@ -16,7 +16,7 @@ use serde::de::DeserializeOwned;
 use truetps_files::open_no_link;
 
 use crate::error::SandboxError;
-use crate::home::remove_tree;
+use crate::home::{remove_file, remove_tree};
 use crate::{named, registry, template};
 
 const MARKER: &str = "truetps-home";
@@ -100,33 +100,20 @@ pub(crate) fn is_empty_folder(path: &Path) -> bool {
 /// Removes a folder of truetps. The files that prove its origin are removed last, in this order: an interrupted removal
 /// can be repeated.
 pub(crate) fn remove_proven(path: &Path, proofs: &[&str]) -> Result<(), SandboxError> {
-    let mut names = Vec::new();
-    match fs::read_dir(path) {
+    let read = fs::read_dir(path).and_then(|entries| entries.map(|entry| Ok(entry?.file_name())).collect());
+    let mut names: Vec<_> = match read {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(SandboxError::io("read", path)(error)),
-        Ok(entries) => {
-            for entry in entries {
-                names.push(entry.map_err(SandboxError::io("read", path))?.file_name());
-            }
-        }
-    }
+        read => read.map_err(SandboxError::io("read", path))?,
+    };
     in_order(&mut names, proofs);
-    names.iter().try_for_each(|name| remove_any(&path.join(name)))?;
+    for below in names.iter().map(|name| path.join(name)) {
+        if is_folder(&below) { remove_tree(&below) } else { remove_file(&below).map(drop) }?;
+    }
     remove_tree(path)
 }
 
 fn in_order(names: &mut [OsString], proofs: &[&str]) {
     names.sort_by_key(|name| proofs.iter().position(|proof| name == proof).map_or(0, |place| place + 1));
-}
-
-fn remove_any(path: &Path) -> Result<(), SandboxError> {
-    if is_folder(path) {
-        return remove_tree(path);
-    }
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(SandboxError::io("remove", path)(error)),
-        _ => Ok(()),
-    }
 }
 
 /// A file of truetps; `None`: it does not exist, or is something else.

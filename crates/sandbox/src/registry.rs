@@ -21,7 +21,7 @@ use crate::json_file::write_json_file;
 use crate::postgres::forget_shared_memory;
 use crate::processes::{holder_of, kill_marked, marks, servers_on, start_ticks};
 use crate::proof::{is_empty_folder, is_file, is_folder, read_json, remove_proven};
-use crate::run;
+use crate::run::locked_within;
 use crate::tree::walk;
 use crate::unfinished::clean_unfinished;
 
@@ -39,6 +39,7 @@ const MAKING: &str = ".making";
 /// For all servers' folders.
 pub(crate) const HOME_LOCK: &str = ".lock";
 const KILL_TIME_LIMIT: Duration = Duration::from_secs(20);
+/// Locks here are held for moments only.
 const LOCK_TIME_LIMIT: Duration = Duration::from_secs(30);
 /// Prefix of a socket folder outside the home folder; see `sandbox.rs`.
 pub(crate) const SOCKET_DIR_PREFIX: &str = "truetps-";
@@ -89,7 +90,7 @@ pub(crate) struct Claim {
 
 /// Creates a new folder and takes its lock.
 pub(crate) fn claim(home: &Home, binary: &ServerBinary) -> Result<Claim, SandboxError> {
-    let _making = wait_for_lock(home.lock_file()?, &home.servers())?;
+    let _making = locked_within(LOCK_TIME_LIMIT, home.lock_file()?, &home.servers())?;
     let path = unused_path(home)?;
     let beside = path.with_file_name(format!(".{}{MAKING}", path.file_name().unwrap_or_default().display()));
     remove_first_files(&beside);
@@ -105,7 +106,7 @@ pub(crate) fn claim(home: &Home, binary: &ServerBinary) -> Result<Claim, Sandbox
 fn make_owned(beside: &Path, path: &Path, owner: Owner) -> Result<Claim, SandboxError> {
     let lock_path = beside.join(LOCK);
     let lock = open_lock(&lock_path).map_err(SandboxError::io("make", &lock_path))?;
-    let lock = wait_for_lock(lock, &lock_path)?;
+    let lock = locked_within(LOCK_TIME_LIMIT, lock, &lock_path)?;
     owner.write(beside)?;
     fs::rename(beside, path).map_err(SandboxError::io("rename", beside))?;
     Ok(Claim { path: path.to_owned(), owner, _lock: lock })
@@ -167,15 +168,6 @@ pub(crate) fn is_known(path: &Path, name: &str) -> bool {
     name == HOME_LOCK && is_file(path) || is_in_the_making(name) && is_folder(path) || is_ours(path)
 }
 
-/// Takes a lock that is held for moments only.
-fn wait_for_lock(lock: File, path: &Path) -> Result<File, SandboxError> {
-    run::wait_for_lock(&lock, LOCK_TIME_LIMIT).map_err(|error| match error {
-        TryLockError::WouldBlock => SandboxError::Busy { path: path.to_owned(), waited: LOCK_TIME_LIMIT },
-        TryLockError::Error(source) => SandboxError::io("lock", path)(source),
-    })?;
-    Ok(lock)
-}
-
 /// One server's folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RegistryEntry {
@@ -224,13 +216,9 @@ fn entry(path: &Path) -> RegistryEntry {
 
 fn folders(home: &Home) -> Result<Vec<PathBuf>, SandboxError> {
     let servers = home.servers();
-    let mut found = Vec::new();
-    for entry in fs::read_dir(&servers).map_err(SandboxError::io("read", &servers))? {
-        let path = entry.map_err(SandboxError::io("read", &servers))?.path();
-        if is_ours(&path) {
-            found.push(path);
-        }
-    }
+    let read = fs::read_dir(&servers).and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect());
+    let mut found: Vec<_> = read.map_err(SandboxError::io("read", &servers))?;
+    found.retain(|path| is_ours(path));
     found.sort();
     Ok(found)
 }
@@ -283,7 +271,7 @@ pub fn clean(home: &Home) -> Result<Cleaning, SandboxError> {
 
 /// Folders whose lock was free, with the lock, so that no other process cleans them.
 fn take_leftovers(home: &Home) -> Result<Vec<(PathBuf, Option<File>)>, SandboxError> {
-    let _looking = wait_for_lock(home.lock_file()?, &home.servers())?;
+    let _looking = locked_within(LOCK_TIME_LIMIT, home.lock_file()?, &home.servers())?;
     remove_unmade(home);
     let mut taken = Vec::new();
     for path in folders(home)? {

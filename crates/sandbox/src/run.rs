@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::process::{Pid, Signal, kill_process_group};
 
+use crate::error::SandboxError;
 use crate::server_user::ServerUser;
 use crate::spawn::spawn_bound_to_us;
 
@@ -109,6 +110,15 @@ pub(crate) fn wait_for_lock(lock: &File, time_limit: Duration) -> Result<(), Try
             Err(TryLockError::WouldBlock) if Instant::now() < end => thread::sleep(Duration::from_millis(5)),
             other => return other,
         }
+    }
+}
+
+/// The same for a file at this path; the error of a holder that keeps it names the path.
+pub(crate) fn locked_within(time_limit: Duration, lock: File, path: &Path) -> Result<File, SandboxError> {
+    match wait_for_lock(&lock, time_limit) {
+        Ok(()) => Ok(lock),
+        Err(TryLockError::WouldBlock) => Err(SandboxError::Busy { path: path.to_owned(), waited: time_limit }),
+        Err(TryLockError::Error(source)) => Err(SandboxError::io("lock", path)(source)),
     }
 }
 

@@ -16,7 +16,7 @@ use crate::error::SandboxError;
 use crate::family;
 use crate::lap::{lap, needs_lap};
 use crate::options::CommandOption;
-use crate::processes::{KILL_TIME_LIMIT, holder_of, kill_servers_on, start_ticks};
+use crate::processes::{KILL_TIME_LIMIT, check_not_held, kill_servers_on, start_ticks};
 use crate::readiness::Awaited;
 use crate::run::wait_for;
 use crate::sandbox::Folder;
@@ -77,9 +77,7 @@ impl RunningServer {
         let (paths, datadir) = (&folder.paths, &folder.paths.datadir);
         // A new server would wait for the running server's lock on the data files, while the running server answered
         // the readiness check.
-        if let Some(pid) = holder_of(datadir) {
-            return Err(SandboxError::Held { path: datadir.clone(), pid });
-        }
+        check_not_held(datadir)?;
         paths.remove_stale()?;
         family::forget_dead(folder.binary.family(), datadir, folder.home.user())?;
         family::forget_changes(folder.binary.family(), datadir)?;
@@ -128,9 +126,7 @@ impl RunningServer {
         if !needs_lap(&self.folder.binary) {
             return Ok(0);
         }
-        let failed = |source| SandboxError::Sql { action: "write the whole redo log once", source };
-        let mut client = self.connect(LAP_STATEMENT_TIME_LIMIT).map_err(failed)?;
-        lap(&mut client).map_err(failed)
+        self.write_log("write the whole redo log once", lap)
     }
 
     /// The address of a load whose tables are in `schema`; see `family::owner`.
@@ -144,9 +140,16 @@ impl RunningServer {
         if self.folder.binary.family() != Family::Postgresql {
             return Ok(0);
         }
-        let failed = |source| SandboxError::Sql { action: "fill the WAL with reusable files", source };
-        let mut client = self.connect(LAP_STATEMENT_TIME_LIMIT).map_err(failed)?;
-        postgres::wear_in(&mut client).map_err(failed)
+        self.write_log("fill the WAL with reusable files", postgres::wear_in)
+    }
+
+    fn write_log(
+        &self,
+        action: &'static str,
+        write: fn(&mut Client) -> Result<u64, DriverError>,
+    ) -> Result<u64, SandboxError> {
+        let written = self.connect(LAP_STATEMENT_TIME_LIMIT).and_then(|mut client| write(&mut client));
+        written.map_err(|source| SandboxError::Sql { action, source })
     }
 
     pub fn socket(&self) -> &Path {
@@ -222,7 +225,7 @@ impl RunningServer {
     fn terminate(&self, time_limit: Duration) -> io::Result<(ExitStatus, bool)> {
         let mut child = self.child();
         if child.try_wait()?.is_none() {
-            kill_process(pid_of(&child)?, family::stop_signal(self.folder.binary.family()))?;
+            kill_process(Pid::from_child(&child), family::stop_signal(self.folder.binary.family()))?;
         }
         if let Some(status) = wait_for(&mut child, time_limit)? {
             return Ok((status, true));
@@ -236,7 +239,7 @@ impl RunningServer {
         let children = Children::of_child(&mut child);
         // A child that was not waited for keeps its pid, so the signal cannot reach another process.
         if child.try_wait()?.is_none() {
-            kill_process_group(pid_of(&child)?, Signal::KILL)?;
+            kill_process_group(Pid::from_child(&child), Signal::KILL)?;
         }
         let status = wait_for(&mut child, KILL_TIME_LIMIT)?;
         children.kill(KILL_TIME_LIMIT);
@@ -255,9 +258,4 @@ impl Drop for RunningServer {
         }
         self.folder.end_running();
     }
-}
-
-fn pid_of(child: &Child) -> io::Result<Pid> {
-    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-    pid.ok_or_else(|| io::Error::other("the server has no process id"))
 }

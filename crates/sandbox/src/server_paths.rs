@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use truetps_record::Family;
 
 use crate::error::SandboxError;
-use crate::family::{remove_if_there, socket_name};
-use crate::home::{give, make_private, remove_tree};
+use crate::family::socket_name;
+use crate::home::{give, make_private, remove_file, remove_tree};
 use crate::log_tail::tail;
 use crate::server_user::ServerUser;
 
@@ -66,9 +66,8 @@ impl ServerPaths {
     /// Leftovers of a killed server. They would not disturb the next one, but its socket would be found at the first
     /// check, and a pid file whose pid another process now has would stop the start.
     pub(crate) fn remove_stale(&self) -> Result<(), SandboxError> {
-        let mut lock = self.socket.clone().into_os_string();
-        lock.push(".lock");
-        [&self.socket, &PathBuf::from(lock), &self.pid_file].into_iter().try_for_each(|path| remove_if_there(path))
+        let lock = self.socket.with_added_extension("lock");
+        [&self.socket, &lock, &self.pid_file].into_iter().try_for_each(|path| remove_file(path).map(drop))
     }
 
     /// The present size of the error log.

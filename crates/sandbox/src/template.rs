@@ -4,7 +4,7 @@
 //! does not match its list (a full disk, a cleaner of old files, a power failure) is created again.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
@@ -16,11 +16,11 @@ use truetps_record::{Flavour, fnv1a};
 use crate::binary::ServerBinary;
 use crate::copy::copy_datadir;
 use crate::error::SandboxError;
-use crate::home::{Home, open_lock, remove_tree};
+use crate::home::{Home, open_lock, remove_file, remove_tree};
 use crate::json_file::write_json_file;
 use crate::options::CommandOption;
 use crate::proof::{is_file, is_folder, read_json, remove_proven};
-use crate::run::wait_for_lock;
+use crate::run::locked_within;
 use crate::settings::Settings;
 use crate::template_build::build;
 use crate::tree::walk;
@@ -92,11 +92,7 @@ fn lock_path(home: &Home, key: &str) -> PathBuf {
 fn lock_key(home: &Home, key: &str) -> Result<File, SandboxError> {
     let path = lock_path(home, key);
     let lock = open_lock(&path).map_err(SandboxError::io("open", &path))?;
-    match wait_for_lock(&lock, LOCK_TIME_LIMIT) {
-        Ok(()) => Ok(lock),
-        Err(TryLockError::WouldBlock) => Err(SandboxError::Busy { path, waited: LOCK_TIME_LIMIT }),
-        Err(TryLockError::Error(source)) => Err(SandboxError::io("lock", &path)(source)),
-    }
+    locked_within(LOCK_TIME_LIMIT, lock, &path)
 }
 
 fn make(home: &Home, binary: &ServerBinary, initial: &Settings, path: &Path) -> Result<(), SandboxError> {
@@ -115,11 +111,7 @@ fn make(home: &Home, binary: &ServerBinary, initial: &Settings, path: &Path) -> 
 fn finish(binary: &ServerBinary, beside: &Path, path: &Path) -> Result<(), SandboxError> {
     let datadir = beside.join("data");
     // A server without this file generates its own UUID.
-    let uuid = datadir.join("auto.cnf");
-    match fs::remove_file(&uuid) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(SandboxError::io("remove", &uuid)(error)),
-        _ => {}
-    }
+    remove_file(&datadir.join("auto.cnf"))?;
     let files = list_files(&datadir).map_err(SandboxError::io("read", &datadir))?;
     let program = Some(binary.path.clone());
     let manifest = Manifest { recipe: RECIPE, version_text: binary.version_text.clone(), program, files };

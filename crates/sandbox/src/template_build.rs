@@ -110,7 +110,7 @@ pub(crate) fn build(
     lines.extend(initial.iter().map(|(name, value)| binary.setting_line(name, value)));
     initialise(binary, user, &lines, script)?;
     fs::remove_dir_all(&tmp).map_err(SandboxError::io("remove", &tmp))?;
-    check_made(binary, &datadir)?;
+    check_made(&binary.path, &datadir, ["ibdata1", "mysql"])?;
     if binary.keeps_redo_size() { old_redo::remove(&datadir) } else { Ok(()) }
 }
 
@@ -205,26 +205,33 @@ fn initialise(
     lines: &[CommandOption],
     script: Option<PathBuf>,
 ) -> Result<(), SandboxError> {
-    let fail = |how: String, log: String| SandboxError::Initialise { binary: binary.path.clone(), how, log };
     let arguments: Vec<OsString> = lines.iter().map(CommandOption::argument).collect();
-    let input = match &script {
-        Some(path) => Some(File::open(path).map_err(SandboxError::io("open", path))?),
-        None => None,
-    };
-    let output = run_to_end(&binary.path, &arguments, input, user, TIME_LIMIT)
-        .map_err(|error| fail(error.to_string(), String::new()))?;
-    if !output.status.success() {
-        let log = excerpt(&format!("{}\n{}", output.stdout, output.stderr));
-        return Err(fail(output.status.to_string(), log));
-    }
+    let input = script.as_ref().map(|path| File::open(path).map_err(SandboxError::io("open", path))).transpose()?;
+    run_initialiser(&binary.path, &arguments, input, user)?;
     script.map_or(Ok(()), |path| fs::remove_file(&path).map_err(SandboxError::io("remove", &path)))
 }
 
-/// A server that exits successfully but created nothing is a wrapper that dropped the options.
-fn check_made(binary: &ServerBinary, datadir: &Path) -> Result<(), SandboxError> {
-    let missing = ["ibdata1", "mysql"].into_iter().find(|name| !datadir.join(name).exists());
+/// Runs a program that creates a datadir.
+pub(crate) fn run_initialiser(
+    program: &Path,
+    arguments: &[OsString],
+    input: Option<File>,
+    user: &ServerUser,
+) -> Result<(), SandboxError> {
+    let fail = |how: String, log: String| SandboxError::Initialise { binary: program.to_owned(), how, log };
+    let output = run_to_end(program, arguments, input, user, TIME_LIMIT)
+        .map_err(|error| fail(error.to_string(), String::new()))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(fail(output.status.to_string(), excerpt(&format!("{}\n{}", output.stdout, output.stderr))))
+}
+
+/// A program that exits successfully but created nothing is a wrapper that dropped the options.
+pub(crate) fn check_made(program: &Path, datadir: &Path, files: [&str; 2]) -> Result<(), SandboxError> {
+    let missing = files.into_iter().find(|name| !datadir.join(name).exists());
     missing.map_or(Ok(()), |name| {
         let how = format!("it exited successfully, but created no `{name}` in {}", datadir.display());
-        Err(SandboxError::Initialise { binary: binary.path.clone(), how, log: String::new() })
+        Err(SandboxError::Initialise { binary: program.to_owned(), how, log: String::new() })
     })
 }

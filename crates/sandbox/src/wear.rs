@@ -8,7 +8,7 @@
 //! MySQL 8.0.30 and later creates new files at each start, so this has no effect there, and the running server writes
 //! the whole log once instead: see `lap.rs`.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
@@ -69,14 +69,10 @@ fn overwrite(path: &Path, owner: u32) -> io::Result<u64> {
         at += n as u64;
     }
     file.sync_data()?;
-    drop_from_cache(&file);
+    // Servers read and write the log with direct I/O; the pages written here would only take memory. A file system that
+    // cannot drop them keeps them, which does no harm.
+    let _ = fadvise(&file, 0, None, Advice::DontNeed);
     Ok(length)
-}
-
-/// Servers read and write the log with direct I/O; the pages written here would only take memory. A file system that
-/// cannot drop them keeps them, which does no harm.
-fn drop_from_cache(file: &File) {
-    let _ = fadvise(file, 0, None, Advice::DontNeed);
 }
 
 #[cfg(test)]

@@ -30,25 +30,27 @@ pub struct Ended {
     pub took: Duration,
 }
 
-/// See [`Instance::stop`].
-pub(super) fn stop_instance(instance: &Instance<'_>, kill: bool, time_limit: Duration) -> Result<Ended, SandboxError> {
-    let began = Instant::now();
-    let first = if kill { Signal::KILL } else { family::stop_signal(instance.server.family()) };
-    let (process, mut children) = signal_running(instance, first)?;
-    let mut killed = kill;
-    let mut gone = process.wait(if kill { KILL_TIME_LIMIT } else { time_limit });
-    if !gone && !kill {
-        killed = true;
-        children = process.children();
-        process.signal(&instance.files.paths.datadir, Signal::KILL)?;
-        gone = process.wait(KILL_TIME_LIMIT);
+impl Instance<'_> {
+    /// Asks the server to end, and kills it if it has not ended after `time_limit`; `kill`: kills it at once.
+    pub fn stop(&self, kill: bool, time_limit: Duration) -> Result<Ended, SandboxError> {
+        let began = Instant::now();
+        let first = if kill { Signal::KILL } else { family::stop_signal(self.server.family()) };
+        let (process, mut children) = signal_running(self, first)?;
+        let mut killed = kill;
+        let mut gone = process.wait(if kill { KILL_TIME_LIMIT } else { time_limit });
+        if !gone && !kill {
+            killed = true;
+            children = process.children();
+            process.signal(&self.files.paths.datadir, Signal::KILL)?;
+            gone = process.wait(KILL_TIME_LIMIT);
+        }
+        if !gone {
+            return Err(NamedError::DoesNotEnd { name: self.server.name.clone(), pid: process.pid }.into());
+        }
+        children.kill(KILL_TIME_LIMIT);
+        let clean = note_end(self, process, killed)?;
+        Ok(Ended { pid: process.pid, clean, killed, took: began.elapsed() })
     }
-    if !gone {
-        return Err(NamedError::DoesNotEnd { name: instance.server.name.clone(), pid: process.pid }.into());
-    }
-    children.kill(KILL_TIME_LIMIT);
-    let clean = note_end(instance, process, killed)?;
-    Ok(Ended { pid: process.pid, clean, killed, took: began.elapsed() })
 }
 
 /// Including the processes that a killed one leaves.

@@ -11,7 +11,7 @@ use super::note::{Note, Process};
 use crate::error::SandboxError;
 use crate::log_tail::tail;
 use crate::named_error::NamedError;
-use crate::processes::{KILL_TIME_LIMIT, holder_of, running_for};
+use crate::processes::{KILL_TIME_LIMIT, check_not_held, holder_of, running_for};
 use crate::registry::disk_bytes;
 use crate::server_paths::ServerPaths;
 
@@ -95,7 +95,7 @@ impl<'a> InstanceFinding<'a> {
         if let Some(process) = self.running {
             return Ok(process);
         }
-        self.check_not_held()?;
+        check_not_held(&self.files.paths.datadir)?;
         let how = match self.state() {
             InstanceState::NeverStarted => "it was never started",
             InstanceState::Died => "it died, or was killed",
@@ -117,12 +117,7 @@ impl<'a> InstanceFinding<'a> {
         }
         // A new server would wait for the running server's lock on the data files, while the running server answered
         // the readiness check.
-        self.check_not_held()
-    }
-
-    fn check_not_held(&self) -> Result<(), SandboxError> {
-        let path = &self.files.paths.datadir;
-        holder_of(path).map_or(Ok(()), |pid| Err(SandboxError::Held { path: path.clone(), pid }))
+        check_not_held(&self.files.paths.datadir)
     }
 
     pub(super) fn status(self) -> Status {

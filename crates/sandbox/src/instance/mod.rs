@@ -54,11 +54,6 @@ impl<'a> Instance<'a> {
         InstanceStart::new(self, options, stop).start()
     }
 
-    /// Asks the server to end, and kills it if it has not ended after `time_limit`; `kill`: kills it at once.
-    pub fn stop(&self, kill: bool, time_limit: Duration) -> Result<Ended, SandboxError> {
-        end::stop_instance(self, kill, time_limit)
-    }
-
     pub fn status(&self) -> Result<Status, SandboxError> {
         Ok(self.look()?.status())
     }

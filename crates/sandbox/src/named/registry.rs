@@ -9,7 +9,6 @@ use truetps_record::near_matches;
 use super::adding::{Add, Adding};
 use super::folder::ServerFolder;
 use super::locks::{NameLocks, Use, is_lock_file};
-use super::removal::remove_server;
 use super::server::{NamedServer, REGISTRATION};
 use crate::error::SandboxError;
 use crate::home::Home;
@@ -97,12 +96,6 @@ impl<'a> NamedServers<'a> {
     /// Examines a server's program, unpacking an archive first, and registers it under the name.
     pub fn register(self, add: &Add<'_>) -> Result<NamedServer, SandboxError> {
         Adding::new(self.home, add).register()
-    }
-
-    /// Removes a server's data and the tree that was unpacked for it, never a tree of the user. `force` kills the
-    /// server that runs on the data, and needs no readable file of the server.
-    pub fn remove(self, name: &str, force: bool) -> Result<(), SandboxError> {
-        remove_server(self, name, force)
     }
 }
 

@@ -3,19 +3,15 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::io;
-use std::time::Duration;
 
 use truetps_record::SettingValue;
 
 use super::INITIAL;
 use crate::binary::ServerBinary;
-use crate::catalogue::CatalogueError;
+use crate::catalogue::{CatalogueError, output_of};
 use crate::options::{CommandOption, canonical_name, switch_of};
-use crate::run::{ProgramOutput, run_to_end};
 use crate::server_user::ServerUser;
 
-const TIME_LIMIT: Duration = Duration::from_secs(30);
 /// Columns of `--describe-config`: name, context, group, type, default, minimum, maximum, description, details.
 const COLUMNS_MIN: usize = 8;
 
@@ -25,7 +21,7 @@ type Described = (BTreeMap<String, String>, BTreeMap<String, String>);
 
 /// The program's list of settings. Settings that are not meant for configuration files are missing; see [`is_known`].
 pub(crate) fn describe(binary: &ServerBinary, user: &ServerUser) -> Result<Described, CatalogueError> {
-    let output = ask(binary, user, &["--describe-config".into()])?;
+    let output = output_of(binary, user, &["--describe-config".into()])?;
     let described = parse(&output.stdout);
     if !output.status.success() || described.0.is_empty() {
         let problem = format!("--describe-config: {}: {}", output.status, output.last_words());
@@ -56,7 +52,7 @@ fn parse(stdout: &str) -> Described {
 /// Whether the program knows a setting that it does not describe.
 pub(crate) fn is_known(binary: &ServerBinary, user: &ServerUser, name: &str) -> bool {
     INITIAL.contains(&canonical_name(name).as_str())
-        || ask(binary, user, &with_setting(name, None)).is_ok_and(|output| output.status.success())
+        || output_of(binary, user, &with_setting(name, None)).is_ok_and(|output| output.status.success())
 }
 
 /// The program's message against a value.
@@ -71,7 +67,7 @@ pub(crate) fn refusal(
         let is_fine = if canonical_name(name) == "data_checksums" { switch_of(value).is_some() } else { is_number() };
         return Ok((!is_fine).then(|| "is not accepted by initdb".to_owned()));
     }
-    let output = ask(binary, user, &with_setting(name, Some(value)))?;
+    let output = output_of(binary, user, &with_setting(name, Some(value)))?;
     if output.status.success() {
         return Ok(None);
     }
@@ -91,11 +87,6 @@ fn with_setting(name: &str, value: Option<&SettingValue>) -> Vec<OsString> {
     arguments.extend(value.map(|value| CommandOption::new(name, value.option_text()).argument()));
     arguments.extend(["-C".into(), canonical_name(name).into()]);
     arguments
-}
-
-fn ask(binary: &ServerBinary, user: &ServerUser, arguments: &[OsString]) -> Result<ProgramOutput, CatalogueError> {
-    let fail = |error: io::Error| CatalogueError::Ask { binary: binary.path.clone(), problem: error.to_string() };
-    run_to_end(&binary.path, arguments, None, user, TIME_LIMIT).map_err(fail)
 }
 
 #[cfg(test)]

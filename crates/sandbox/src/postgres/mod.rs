@@ -23,7 +23,7 @@ pub use values::found_instead;
 pub(crate) use values::{effective_variables, mismatches};
 pub(crate) use wal::wear_in;
 
-use crate::options::CommandOption;
+use crate::options::{CommandOption, commented};
 use crate::server_paths::ServerPaths;
 use crate::settings::Settings;
 
@@ -62,10 +62,7 @@ pub(crate) fn lines(places: &ServerPaths, settings: &Settings, port: Option<u16>
 }
 
 pub(crate) fn option_file(comment: &str, places: &ServerPaths, lines: &[CommandOption]) -> String {
-    let mut text = String::new();
-    for line in comment.lines() {
-        let _ = writeln!(text, "# {line}");
-    }
+    let mut text = commented(comment);
     let _ = writeln!(text, "include {}", quoted(&places.datadir.join(OPTION_FILE).display().to_string()));
     for line in lines {
         let (name, value) = line.parts();

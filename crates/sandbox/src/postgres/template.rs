@@ -2,7 +2,6 @@
 
 use std::ffi::OsString;
 use std::path::Path;
-use std::time::Duration;
 
 use truetps_record::SettingValue;
 
@@ -11,13 +10,11 @@ use crate::binary::{BinaryError, ServerBinary};
 use crate::copy::check_free;
 use crate::error::SandboxError;
 use crate::home::{make_passable, make_private};
-use crate::log_tail::excerpt;
 use crate::options::switch_of;
-use crate::run::run_to_end;
 use crate::server_user::ServerUser;
 use crate::settings::Settings;
+use crate::template_build::{check_made, run_initialiser};
 
-const TIME_LIMIT: Duration = Duration::from_mins(3);
 const BUILD_BYTES: u64 = 128 << 20;
 /// Older versions lack the `include` syntax used here, and could not be tested.
 const OLDEST: u32 = 13;
@@ -39,17 +36,8 @@ pub(crate) fn build(
     make_passable(folder, user).map_err(SandboxError::io("make", folder))?;
     let datadir = folder.join("data");
     make_private(&datadir, user)?;
-    let fail = |how: String, log: String| SandboxError::Initialise { binary: program.clone(), how, log };
-    let output = run_to_end(&program, &arguments(binary, initial, &datadir), None, user, TIME_LIMIT)
-        .map_err(|error| fail(error.to_string(), String::new()))?;
-    if !output.status.success() {
-        return Err(fail(output.status.to_string(), excerpt(&format!("{}\n{}", output.stdout, output.stderr))));
-    }
-    let missing = ["PG_VERSION", "global/pg_control"].into_iter().find(|name| !datadir.join(name).exists());
-    missing.map_or(Ok(()), |name| {
-        let how = format!("it exited successfully, but created no `{name}` in {}", datadir.display());
-        Err(fail(how, String::new()))
-    })
+    run_initialiser(&program, &arguments(binary, initial, &datadir), None, user)?;
+    check_made(&program, &datadir, ["PG_VERSION", "global/pg_control"])
 }
 
 /// Logins by the socket are trusted: it is in a folder of the server's user. If an instance also listens on a port,
