@@ -22,7 +22,8 @@ pub(super) fn run(
         stop: Arc::clone(&views.stop),
         farewell,
         live_view: &|title| views.open_for_program(title),
-        out: &mut std::io::stdout().lock(),
+        // Locked by each write alone: a second Ctrl-C flushes it, on another thread.
+        out: &mut std::io::stdout(),
         err: &mut std::io::stderr(),
     };
     Ok(ExitCode::from(program(arguments, &mut world)))

@@ -56,10 +56,13 @@ impl HeldOutput {
     /// Prints what was held back, and holds nothing further.
     pub(crate) fn release(&self) {
         let Some(redirected) = held(&self.0).take() else { return };
-        // A write to a terminal that is gone is ignored.
-        let _ = io::stdout().flush();
         let _ = dup2_stderr(&redirected.stderr);
-        let _ = redirected.stdout.as_ref().map(dup2_stdout);
+        // Flushed only where it is held back: elsewhere a thread may wait for its reader, and have its lock.
+        if let Some(own) = &redirected.stdout {
+            let _ = io::stdout().flush();
+            let _ = dup2_stdout(own);
+        }
+        // A write to a terminal that is gone is ignored.
         if let Ok(bytes) = redirected.file.into_text() {
             let _ = File::from(redirected.stderr).write_all(&bytes);
         }

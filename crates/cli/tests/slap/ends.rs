@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 
 use crate::Bench;
+use crate::common::terminal::Terminal;
 use crate::common::{Ran, signal, signal_taken, wait_until};
 
 const SCHEMA: &str = "SELECT COUNT(*) FROM information_schema.schemata WHERE schema_name = 'mysqlslap'";
@@ -57,4 +58,30 @@ fn a_second_interrupt_says_what_is_left_behind() {
         assert_eq!(bench.owned.admin().query_value(SCHEMA).unwrap().as_deref(), Some("1"), "{more:?}");
         bench.owned.execute(&["DROP SCHEMA mysqlslap"]);
     }
+}
+
+#[test]
+fn a_second_interrupt_ends_a_live_view_at_once() {
+    let Some(bench) = Bench::start("a_second_interrupt_ends_a_live_view_at_once") else { return };
+    let socket = bench.socket();
+    let own = ["slap", "--no-defaults", &socket, "--user=root", "--ui"];
+    let test = ["--create=create table t (a int)", "--query=select 1", "--number-of-queries=1000000000"];
+    let run = [&own[..], &test].concat();
+    let terminal = Terminal::new();
+    // The standard output goes to the terminal, too, and is held back.
+    let mut command = terminal.command(&bench.place, &run);
+    let mut child = command.stdout(terminal.program.try_clone().unwrap()).spawn().unwrap();
+    terminal.wait_for_measuring();
+    // A server that does not answer keeps the program from ending by itself.
+    signal(bench.owned.server.pid(), Signal::STOP);
+    terminal.types("\x03");
+    wait_until("the first Ctrl-C to be taken", || terminal.text().contains("STOPPING"));
+    let began = Instant::now();
+    terminal.types("\x03");
+    wait_until("the program to end", || child.try_wait().unwrap().is_some());
+    let took = began.elapsed();
+    signal(bench.owned.server.pid(), Signal::CONT);
+    let rest = terminal.is_left("a second Ctrl-C");
+    assert_eq!(child.wait().unwrap().code(), Some(130), "{rest}");
+    assert!(took < Duration::from_secs(3), "{took:?}: {rest}");
 }
