@@ -53,7 +53,7 @@ impl ExperimentFolder {
                 _ => None,
             };
         };
-        if let Some(line) = probe.first_unread_line() {
+        if let Some(line) = probe.first_unread_line {
             return Some(format!("line {line} cannot be understood"));
         }
         let ends_ms = measured(intervals).last().map(|last| last.start_ms + last.length_ms);
@@ -63,7 +63,7 @@ impl ExperimentFolder {
             let missing_s = missing_ms / 1e3;
             return Some(format!("its readings end {missing_s:.1} s before the measure phase does"));
         }
-        (has_ended && probe.is_cut()).then(|| CUT.to_owned())
+        (has_ended && probe.is_cut).then(|| CUT.to_owned())
     }
 
     /// Plans of versions before the probe have no word of it.

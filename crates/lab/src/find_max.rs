@@ -125,6 +125,7 @@ impl Records {
             let levels = self.plan.factors.entry(RATE.to_owned()).or_default();
             if !levels.contains(&level) {
                 levels.push(level);
+                let number = |level: &SettingValue| level.as_number().unwrap_or_default();
                 levels.sort_by(|a, b| number(a).total_cmp(&number(b)));
             }
             self.folder.write_plan(&self.plan)?;
@@ -159,12 +160,4 @@ impl Records {
 /// A rate in the plan's notation.
 fn level(rate: f64) -> SettingValue {
     if rate.fract() == 0.0 { SettingValue::Int(rate as i64) } else { SettingValue::Float(rate) }
-}
-
-fn number(level: &SettingValue) -> f64 {
-    match level {
-        SettingValue::Int(number) => *number as f64,
-        SettingValue::Float(number) => *number,
-        SettingValue::Bool(_) | SettingValue::Text(_) => 0.0,
-    }
 }

@@ -57,6 +57,15 @@ impl SettingValue {
         }
     }
 
+    /// A number that was written as one.
+    pub fn as_number(&self) -> Option<f64> {
+        match self {
+            Self::Int(value) => Some(*value as f64),
+            Self::Float(value) => Some(*value),
+            Self::Bool(_) | Self::Text(_) => None,
+        }
+    }
+
     /// The value as a number of connections.
     pub fn as_connections(&self) -> Option<u32> {
         self.as_int().and_then(|number| u32::try_from(number).ok()).filter(|number| *number > 0)
@@ -93,11 +102,7 @@ pub struct Configuration {
 impl Configuration {
     /// Transactions a second, if the rate is a factor.
     pub fn rate(&self) -> Option<f64> {
-        match self.levels.get(RATE)? {
-            SettingValue::Int(rate) => Some(*rate as f64),
-            SettingValue::Float(rate) => Some(*rate),
-            SettingValue::Bool(_) | SettingValue::Text(_) => None,
-        }
+        self.levels.get(RATE)?.as_number()
     }
 
     /// Number of sessions: a positive number in every plan, schedule and trial that was read from a file.

@@ -125,10 +125,12 @@ pub struct ProbeSeries {
     /// All readings of a source, from question to answer, late ones included.
     readings: BTreeMap<ProbeSource, Vec<TimeSpan>>,
     values: BTreeMap<String, SignalSeries>,
-    /// Readings at which the server's counters had fallen.
-    resets_ms: Vec<f64>,
-    first_unread_line: Option<usize>,
-    is_cut: bool,
+    /// Readings at which the server's counters had fallen: it was restarted, or they were reset.
+    pub(crate) resets_ms: Vec<f64>,
+    /// Number of the first complete line that is malformed, from 1.
+    pub first_unread_line: Option<usize>,
+    /// The last line is incomplete.
+    pub is_cut: bool,
 }
 
 impl ProbeSeries {
@@ -152,16 +154,6 @@ impl ProbeSeries {
         });
         let series = Self::of(&header, samples);
         Some(Self { first_unread_line, is_cut: whole < text.len(), ..series })
-    }
-
-    /// Number of the first complete line that is malformed, from 1.
-    pub fn first_unread_line(&self) -> Option<usize> {
-        self.first_unread_line
-    }
-
-    /// Whether the last line is incomplete.
-    pub fn is_cut(&self) -> bool {
-        self.is_cut
     }
 
     /// Time of the last point of any source.
@@ -226,11 +218,6 @@ impl ProbeSeries {
 
     pub(crate) fn readings(&self, source: ProbeSource) -> &[TimeSpan] {
         self.readings.get(&source).map_or(&[], Vec::as_slice)
-    }
-
-    /// Readings at which the server's counters had fallen: it was restarted, or they were reset.
-    pub(crate) fn resets_ms(&self) -> &[f64] {
-        &self.resets_ms
     }
 
     /// `None` where it is absent.
@@ -364,7 +351,7 @@ mod tests {
         text.truncate(text.len() - 4);
         let series = ProbeSeries::parse(&text).unwrap();
         assert_eq!(series.times(ProbeSource::Server).len(), 3);
-        assert_eq!((series.first_unread_line(), series.is_cut()), (Some(6), true));
+        assert_eq!((series.first_unread_line, series.is_cut), (Some(6), true));
         assert_eq!(ProbeSeries::parse(""), None);
         assert_eq!(ProbeSeries::parse("{\"schema_version\": 99, \"interval_ms\": 1.0, \"family\": null}\n"), None);
     }

@@ -84,7 +84,7 @@ impl ProbeSummary {
             samples: series.times(ProbeSource::Server).len(),
             no_answer_ms: silences.iter().fold(0.0, |all, one| all + one.length_ms()),
             silences,
-            resets_ms: series.resets_ms().to_vec(),
+            resets_ms: series.resets_ms.clone(),
             answers_at_end: series.answers_at_end(&run.suspensions, was_asked),
             damage,
             run,
@@ -96,7 +96,7 @@ impl ProbeSummary {
             if signal.kind.is_gauge() {
                 summary.gauges.extend(gauge(points).map(|gauge| (name.to_owned(), gauge)));
             } else {
-                let counter = counter(points, series.resets_ms());
+                let counter = counter(points, &series.resets_ms);
                 summary.counters.extend(counter.map(|counter| (name.to_owned(), counter)));
             }
         }
@@ -112,7 +112,7 @@ fn gauge(points: &[ProbePoint]) -> Option<GaugeSummary> {
 
 /// Missing readings of a killed probe are not damage.
 fn damage(run: &ProbeRun, series: &ProbeSeries, has_bytes: u64) -> Option<String> {
-    if let Some(line) = series.first_unread_line() {
+    if let Some(line) = series.first_unread_line {
         return Some(format!("line {line} cannot be understood"));
     }
     let kept_bytes = run.kept_bytes.filter(|kept| has_bytes < *kept)?;

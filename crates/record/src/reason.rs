@@ -39,96 +39,62 @@ impl<'de, C: DeserializeOwned> Deserialize<'de> for Reason<C> {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "code", rename_all = "snake_case")]
 pub enum NoEvidence {
+    /// By the user.
     Interrupted,
     /// In a trial's file until the trial ends.
     NotEnded,
     /// In a trial's file until truetps has asked whether another session changed the server.
     ServerNotChecked,
+    /// By `--forced-shutdown` of sysbench, before all events had ended.
     ForcedShutdown,
+    /// Events had not ended long after the time of the run.
     DrainTimeout,
-    NotStarted {
-        error: String,
-    },
-    NotRecorded {
-        error: String,
-    },
-    ServerNotPrepared {
-        error: String,
-    },
-    ServerDied {
-        status: String,
-        log: Option<String>,
-    },
-    ServerSilent {
-        error: String,
-        log: Option<String>,
-    },
-    ServerChanged {
-        change: String,
-    },
+    /// The load could not begin.
+    NotStarted { error: String },
+    /// What was measured could not be written to the end.
+    NotRecorded { error: String },
+    /// There was no server in its initial state.
+    ServerNotPrepared { error: String },
+    /// A private server has ended; `status` is how.
+    ServerDied { status: String, log: Option<String> },
+    /// It no longer answered a query after the load.
+    ServerSilent { error: String, log: Option<String> },
+    /// An external server was restarted, or another session changed it.
+    ServerChanged { change: String },
     /// `at_limit`: the server limits the number of sessions.
-    NoClientConnected {
-        error: Option<String>,
-        at_limit: bool,
-    },
-    ClientsNotConnected {
-        clients: u32,
-        of: u32,
-        error: Option<String>,
-        at_limit: bool,
-    },
-    AllClientsLost {
-        error: Option<String>,
-    },
-    ClientsLost {
-        clients: u32,
-        error: Option<String>,
-    },
+    NoClientConnected { error: Option<String>, at_limit: bool },
+    /// Likewise of some clients.
+    ClientsNotConnected { clients: u32, of: u32, error: Option<String>, at_limit: bool },
+    /// Before the end of the measure phase.
+    AllClientsLost { error: Option<String> },
+    /// Likewise of some clients.
+    ClientsLost { clients: u32, error: Option<String> },
     /// `hangs`: no client had an answer in that time.
-    ClientsUnanswered {
-        clients: u32,
-        of: u32,
-        seconds: u64,
-        hangs: bool,
-    },
-    ClientsUnfinished {
-        clients: u32,
-        of: u32,
-        seconds: f64,
-    },
-    ClientFailed {
-        error: Option<String>,
-    },
-    FatalError {
-        error: String,
-    },
-    TransactionsFailed {
-        failed: u64,
-        of: u64,
-        error: Option<String>,
-    },
-    FailedOutsideMeasure {
-        failed: u64,
-        error: Option<String>,
-    },
+    ClientsUnanswered { clients: u32, of: u32, seconds: u64, hangs: bool },
+    /// More than half of the clients never ended a transaction.
+    ClientsUnfinished { clients: u32, of: u32, seconds: f64 },
+    /// A client of a personality has ended with an error.
+    ClientFailed { error: Option<String> },
+    /// Of a class that the plan calls fatal.
+    FatalError { error: String },
+    /// More than the allowed share of the measure phase.
+    TransactionsFailed { failed: u64, of: u64, error: Option<String> },
+    /// In warm-up or drain, where no failure is allowed.
+    FailedOutsideMeasure { failed: u64, error: Option<String> },
+    /// The measure phase was never reached.
     NotMeasured,
-    NothingScheduled {
-        seconds: f64,
-    },
+    /// The schedule of an open loop has no start in the measure phase.
+    NothingScheduled { seconds: f64 },
+    /// No event ended in the measured time.
     NothingEnded,
-    GeneratorSuspended {
-        seconds: f64,
-    },
+    /// The process or the machine of the load generator did not run.
+    GeneratorSuspended { seconds: f64 },
     /// Of a trial that calls itself valid: found when it is read.
     FiguresMissing,
     /// Likewise.
-    TpsImpossible {
-        tps: f64,
-    },
+    TpsImpossible { tps: f64 },
     /// Likewise.
-    LengthImpossible {
-        length_ms: f64,
-    },
+    LengthImpossible { length_ms: f64 },
 }
 
 /// Why the load generator was the bottleneck. Shares are shares of the measured time, 0 to 1.
@@ -186,8 +152,10 @@ impl fmt::Display for NoEvidence {
             Self::NotStarted { error: text } | Self::ServerChanged { change: text } => f.write_str(text),
             Self::NotRecorded { error } => write!(f, "not recorded to the end: {error}"),
             Self::ServerNotPrepared { error } => write!(f, "the server could not be prepared: {error}"),
-            Self::ServerDied { status, log } => write!(f, "the server died ({status}){}", LogTail(log)),
-            Self::ServerSilent { error, log } => write!(f, "the server no longer answers ({error}){}", LogTail(log)),
+            Self::ServerDied { status, log } => write!(f, "the server died ({status}){}", log_tail(log.as_deref())),
+            Self::ServerSilent { error, log } => {
+                write!(f, "the server no longer answers ({error}){}", log_tail(log.as_deref()))
+            }
             Self::NoClientConnected { error, at_limit } => {
                 write!(f, "no client could connect: {}{}", first(error.as_deref()), session_limit(*at_limit))
             }
@@ -238,15 +206,11 @@ fn session_limit(at_limit: bool) -> &'static str {
     if at_limit { " (truetps needs one more session than the number of clients)" } else { "" }
 }
 
-struct LogTail<'a>(&'a Option<String>);
-
-impl fmt::Display for LogTail<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0.as_deref() {
-            None => Ok(()),
-            Some("") => f.write_str("; its log is empty"),
-            Some(lines) => write!(f, "; last log lines: {lines}"),
-        }
+fn log_tail(lines: Option<&str>) -> String {
+    match lines {
+        None => String::new(),
+        Some("") => "; its log is empty".to_owned(),
+        Some(lines) => format!("; last log lines: {lines}"),
     }
 }
 

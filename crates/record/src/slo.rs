@@ -46,7 +46,8 @@ impl Slo {
     /// measured breaks its condition.
     pub fn broken_by(&self, measured: &Measured) -> Option<String> {
         self.conditions.iter().find_map(|condition| {
-            let found = condition.value(measured);
+            let (_, value) = FIGURES.iter().find(|(figure, _)| *figure == condition.figure)?;
+            let found = value(measured);
             if found.is_some_and(|value| value < condition.below) {
                 return None;
             }
@@ -57,13 +58,6 @@ impl Slo {
             };
             Some(format!("{}: {} {found}", condition.text, condition.figure))
         })
-    }
-}
-
-impl SloCondition {
-    fn value(&self, measured: &Measured) -> Option<f64> {
-        let (_, value) = FIGURES.iter().find(|(figure, _)| *figure == self.figure)?;
-        value(measured)
     }
 }
 
