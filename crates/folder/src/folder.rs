@@ -22,7 +22,8 @@ use serde_json::Value;
 use thiserror::Error;
 
 use crate::run_file::{
-    LINES_MAX, TEXT_MAX, create_line_file, read_bytes, read_if_there, read_json, write_file, write_json,
+    LINES_MAX, TEXT_MAX, create_line_file, json_line, read_bytes, read_if_there, read_json, read_json_if_there,
+    write_file, write_json,
 };
 use crate::{HistogramError, LatencyLog, LatencyLogWriter};
 use truetps_files::{open_no_link, sync_folder};
@@ -249,8 +250,7 @@ impl ExperimentFolder {
     /// The trial of this name; `None` where it has not begun.
     pub fn trial(&self, name: &str) -> Result<Option<Trial>, FolderError> {
         let path = self.path.join(name).join(RUN);
-        if path.exists() {
-            let trial: Trial = read_json(&path)?;
+        if let Some(trial) = read_json_if_there::<Trial>(&path)? {
             trial.check(name).map_err(|problem| FolderError::content(&path, problem))?;
             return Ok(Some(trial));
         }
@@ -282,10 +282,7 @@ impl ExperimentFolder {
     /// What a script's run executed and sent; `None` of any other run, and where an older version recorded it.
     pub fn script(&self, trial: &str) -> Result<Option<ScriptRecord>, FolderError> {
         let path = self.path.join(trial).join(SCRIPT);
-        if !path.exists() {
-            return Ok(None);
-        }
-        let record: ScriptRecord = read_json(&path)?;
+        let Some(record) = read_json_if_there::<ScriptRecord>(&path)? else { return Ok(None) };
         record.check().map_err(|problem| FolderError::content(&path, problem))?;
         Ok(Some(record))
     }
@@ -293,10 +290,7 @@ impl ExperimentFolder {
     /// Options of a script's run by name, without secrets; `None` of any other run.
     pub fn script_options(&self, trial: &str) -> Result<Option<BTreeMap<String, Value>>, FolderError> {
         let path = self.path.join(trial).join(SYSBENCH);
-        if !path.exists() {
-            return Ok(None);
-        }
-        let mut document: Value = read_json(&path)?;
+        let Some(mut document) = read_json_if_there::<Value>(&path)? else { return Ok(None) };
         let options = document.get_mut("options").map(Value::take);
         Ok(options.and_then(|options| serde_json::from_value(options).ok()))
     }
@@ -399,9 +393,7 @@ impl TrialWriter {
     /// Appends one interval to both series.
     pub fn append(&mut self, interval: &Interval, histogram: &Histogram) -> Result<(), FolderError> {
         let path = self.path.join(INTERVALS);
-        let mut line = serde_json::to_vec(interval).map_err(|error| FolderError::content(&path, error))?;
-        line.push(b'\n');
-        self.intervals.write_all(&line).map_err(FolderError::io(&path))?;
+        self.intervals.write_all(&json_line(&path, interval)?).map_err(FolderError::io(&path))?;
         let time = |ms: f64| Duration::from_secs_f64(ms.max(0.0) / 1e3);
         let (start, length) = (time(interval.start_ms), time(interval.length_ms));
         self.latency
@@ -443,19 +435,17 @@ impl ProbeWriter {
     pub(crate) fn create(path: &Path, header: &ProbeHeader) -> Result<Self, FolderError> {
         let file = create_line_file(path)?;
         let mut writer = Self { path: path.to_owned(), file };
-        writer.line(header)?;
+        writer.append_line(header)?;
         Ok(writer)
     }
 
     /// Appends one sample.
     pub fn append(&mut self, sample: &ProbeSample) -> Result<(), FolderError> {
-        self.line(sample)
+        self.append_line(sample)
     }
 
-    fn line(&mut self, value: &impl Serialize) -> Result<(), FolderError> {
-        let mut line = serde_json::to_vec(value).map_err(|error| FolderError::content(&self.path, error))?;
-        line.push(b'\n');
-        self.file.write_all(&line).map_err(FolderError::io(&self.path))
+    fn append_line(&mut self, value: &impl Serialize) -> Result<(), FolderError> {
+        self.file.write_all(&json_line(&self.path, value)?).map_err(FolderError::io(&self.path))
     }
 }
 

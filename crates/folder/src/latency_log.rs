@@ -183,7 +183,8 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::{LatencyLogWriter, read_latency_log};
+    use crate::LatencyLogWriter;
+    use crate::latency_log_writer::tests::read_by_library;
     use truetps_record::{Histogram, new_histogram};
 
     const SECOND: Duration = Duration::from_secs(1);
@@ -212,7 +213,7 @@ mod tests {
     #[test]
     fn counts_are_those_of_the_library() {
         let text = log(&[spread(), new_histogram()]);
-        let library = read_latency_log(&text).unwrap();
+        let library = read_by_library(&text);
         let ours: Vec<_> = LatencyLog::new(text).intervals().map(Result::unwrap).collect();
         assert_eq!((library.len(), ours.len()), (2, 2));
         for ((phase, start, histogram), ours) in library.iter().zip(&ours) {

@@ -5,10 +5,8 @@
 use std::io::Write;
 use std::time::Duration;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-use hdrhistogram::serialization::interval_log::{IntervalLogIterator, IntervalLogWriterBuilder, LogEntry, Tag};
-use hdrhistogram::serialization::{Deserializer, V2DeflateSerializer};
+use hdrhistogram::serialization::V2DeflateSerializer;
+use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
 use thiserror::Error;
 use truetps_record::{Histogram, Phase};
 
@@ -76,36 +74,28 @@ impl<W: Write> LatencyLogWriter<W> {
     }
 }
 
-/// Reads the intervals of a `latency.hdr` as whole histograms (200 KB each): phase, start, histogram. A last line that
-/// was cut off by a kill is ignored. To read many, use [`LatencyLog`](truetps_folder::LatencyLog).
-pub fn read_latency_log(text: &[u8]) -> Result<Vec<(Phase, Duration, Histogram)>, HistogramError> {
-    let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
-    let mut intervals = Vec::new();
-    let mut deserializer = Deserializer::new();
-    for entry in IntervalLogIterator::new(&text[..whole]) {
-        let LogEntry::Interval(line) = entry.map_err(|error| HistogramError::Read(format!("{error:?}")))? else {
-            continue;
-        };
-        let phase = line
-            .tag()
-            .and_then(|tag| Phase::from_tag(tag.as_str()))
-            .ok_or_else(|| HistogramError::Read("an interval without a phase".to_owned()))?;
-        let bytes = STANDARD
-            .decode(line.encoded_histogram())
-            .map_err(|error| HistogramError::Read(format!("an interval that is not base64: {error}")))?;
-        let histogram = deserializer
-            .deserialize(&mut bytes.as_slice())
-            .map_err(|error| HistogramError::Read(format!("{error:?}")))?;
-        intervals.push((phase, line.start_timestamp(), histogram));
-    }
-    Ok(intervals)
-}
-
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
+    use base64::Engine as _;
+    use base64::engine::general_purpose::STANDARD;
+    use hdrhistogram::serialization::Deserializer;
+    use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
     use truetps_record::{LatencyFigures, new_histogram};
 
     use super::*;
+    use crate::LatencyLog;
+
+    /// The intervals as the library reads them: phase, start, histogram.
+    pub(crate) fn read_by_library(text: &[u8]) -> Vec<(Phase, Duration, Histogram)> {
+        let mut deserializer = Deserializer::new();
+        let intervals = IntervalLogIterator::new(text).filter_map(|entry| {
+            let LogEntry::Interval(line) = entry.unwrap() else { return None };
+            let phase = Phase::from_tag(line.tag().unwrap().as_str()).unwrap();
+            let packed = STANDARD.decode(line.encoded_histogram()).unwrap();
+            Some((phase, line.start_timestamp(), deserializer.deserialize(&mut packed.as_slice()).unwrap()))
+        });
+        intervals.collect()
+    }
 
     #[test]
     fn log_survives_a_cut_in_its_last_line() {
@@ -119,12 +109,12 @@ mod tests {
         for (n, phase) in [(0, Phase::WarmUp), (1, Phase::Measure), (2, Phase::Measure)] {
             writer.append(phase, second * n, second, &histogram).unwrap();
         }
-        let whole = read_latency_log(&text).unwrap();
+        let whole = read_by_library(&text);
         assert_eq!(whole.len(), 3);
         assert_eq!((whole[1].0, whole[1].1), (Phase::Measure, second));
         assert_eq!(LatencyFigures::of(&whole[2].2), LatencyFigures::of(&histogram));
 
-        let cut = read_latency_log(&text[..text.len() - 20]).unwrap();
-        assert_eq!(cut.len(), 2);
+        let cut = LatencyLog::new(text[..text.len() - 20].to_vec());
+        assert_eq!(cut.intervals().map(Result::unwrap).count(), 2);
     }
 }

@@ -10,5 +10,5 @@ mod run_file;
 pub use damage::KeptSeries;
 pub use folder::{ExperimentFolder, FolderError, FolderLock, LATEST, ProbeWriter, TrialWriter};
 pub use latency_log::LatencyLog;
-pub use latency_log_writer::{HistogramError, LatencyLogWriter, read_latency_log};
+pub use latency_log_writer::{HistogramError, LatencyLogWriter};
 pub use probe_folder::ProbeFolder;

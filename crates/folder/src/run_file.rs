@@ -53,6 +53,18 @@ pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, FolderErr
     serde_json::from_slice(&text).map_err(|error| FolderError::content(path, error))
 }
 
+/// The same; `None` where there is no such file.
+pub(crate) fn read_json_if_there<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, FolderError> {
+    if path.exists() { read_json(path).map(Some) } else { Ok(None) }
+}
+
+/// One line of a file of lines.
+pub(crate) fn json_line(path: &Path, value: &impl Serialize) -> Result<Vec<u8>, FolderError> {
+    let mut line = serde_json::to_vec(value).map_err(|error| FolderError::content(path, error))?;
+    line.push(b'\n');
+    Ok(line)
+}
+
 pub(crate) fn write_json(path: &Path, value: &impl Serialize) -> Result<(), FolderError> {
     let mut text = serde_json::to_vec_pretty(value).map_err(|error| FolderError::content(path, error))?;
     text.push(b'\n');
