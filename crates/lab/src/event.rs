@@ -24,4 +24,8 @@ pub enum ExperimentEvent<'a> {
 /// Receives the events of an experiment, on the thread that runs it.
 pub trait Listener {
     fn event(&mut self, event: &ExperimentEvent<'_>);
+
+    fn warn(&mut self, text: String) {
+        self.event(&ExperimentEvent::Warning(text));
+    }
 }

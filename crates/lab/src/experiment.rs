@@ -89,6 +89,10 @@ pub(crate) fn planned_experiment(
     prepared: &PreparedExperiment<'_>,
     schedule: Vec<ScheduledTrial>,
 ) -> Experiment {
+    let (sandbox_dir, server_address) = match request.place {
+        ServerSource::Private { home, .. } => (Some(home.path().display().to_string()), None),
+        ServerSource::Given(external) => (None, Some(external.target.to_string())),
+    };
     Experiment {
         quick: request.quick,
         servers: if prepared.servers.len() > 1 { prepared.servers.clone() } else { Vec::new() },
@@ -101,8 +105,8 @@ pub(crate) fn planned_experiment(
             workers: request.workers,
             host: prepared.host.clone(),
             server: prepared.servers.first().cloned(),
-            sandbox_dir: request.place.data_dir(),
-            server_address: request.place.address(),
+            sandbox_dir,
+            server_address,
             schedule,
             command: request.command.clone(),
         })
@@ -141,7 +145,7 @@ impl<'a> PreparedExperiment<'a> {
         }
         let presence = RunPresence::announce(command_word(request));
         for other in presence.meet(presence.others(), &mut Vec::new()) {
-            listener.event(&ExperimentEvent::Warning(other_run_warning(&other)));
+            listener.warn(other_run_warning(&other));
         }
         let load = ServerLoad { connections_max: plan.connections_max(), statements_per_connection: statements as u32 };
         let prepared = match request.place {
@@ -290,7 +294,7 @@ impl<'a> PreparedExperiment<'a> {
                 }
                 let estimate = self.volume.as_mut().and_then(|volume| volume.end(trial.logged.as_ref()));
                 if let Some(text) = estimate {
-                    listener.event(&ExperimentEvent::Warning(text));
+                    listener.warn(text);
                 }
                 // The figures matter more than the server's files, which are written last.
                 trial.validity =

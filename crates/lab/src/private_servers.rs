@@ -140,9 +140,7 @@ impl<'a> PrivateServers<'a> {
         let base = effective_variables(&mut client)?;
         for mismatch in taken_differently(&mut client, &self.kinds[kind].fixed)? {
             let Mismatch { name, wanted, found } = mismatch;
-            listener.event(&ExperimentEvent::Warning(format!(
-                "the server adjusted {name} = {wanted}, chosen by truetps, to {found}"
-            )));
+            listener.warn(format!("the server adjusted {name} = {wanted}, chosen by truetps, to {found}"));
         }
         let refused = self.try_levels(kind, &mut client)?;
         drop(client);

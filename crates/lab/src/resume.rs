@@ -7,7 +7,7 @@ use truetps_probe::clock;
 use truetps_record::{Experiment, Extension, HostFacts};
 
 use crate::error::LabError;
-use crate::event::{ExperimentEvent, Listener};
+use crate::event::Listener;
 use crate::experiment::{ExperimentRequest, Finished, PreparedExperiment};
 use crate::schedule::schedule;
 
@@ -41,8 +41,7 @@ pub(crate) fn resume_on(
     }
     if experiment.tool_version != request.tool_version {
         let (was, is) = (&experiment.tool_version, request.tool_version);
-        listener
-            .event(&ExperimentEvent::Warning(format!("this experiment was started with truetps {was}; this is {is}")));
+        listener.warn(format!("this experiment was started with truetps {was}; this is {is}"));
     }
     // The number of workers is part of the measured configuration.
     let request = &ExperimentRequest { workers: experiment.workers, command: request.command.clone(), ..*request };
@@ -65,7 +64,7 @@ pub(crate) fn resume_on(
     let finished = recorded.map(|()| {
         if let Some(what) = other_host(&experiment.host, &prepared.host) {
             let text = format!("{what}: differences between old and new trials may come from the host");
-            listener.event(&ExperimentEvent::Warning(text));
+            listener.warn(text);
         }
         prepared.run(folder, &todo, done, listener)
     });

@@ -84,7 +84,7 @@ pub(crate) fn prepare_external_server<'a>(
     if request.plan.probe.waits {
         let text =
             "probe.waits has an effect on private servers only: the instrumentation of this one is left unchanged";
-        listener.event(&ExperimentEvent::Warning(text.to_owned()));
+        listener.warn(text.to_owned());
     }
     listener.event(&ExperimentEvent::Preparing(format!("logging in to {}", external.target)));
     let (mut guest, server) = ExternalSession::enter(request, external, workload, listener)?;
@@ -116,13 +116,12 @@ fn warn_of_leftovers(home: &Home, listener: &mut dyn Listener) -> Result<(), Lab
     let Cleaning { removed, kept } = clean(home)?;
     for kept in kept {
         let (path, pid) = (kept.path.display(), kept.server_pid);
-        let text = format!("kept leftovers of a killed run in {path}: process {pid} runs a server there");
-        listener.event(&ExperimentEvent::Warning(text));
+        listener.warn(format!("kept leftovers of a killed run in {path}: process {pid} runs a server there"));
     }
     for cleaned in removed {
         let killed = if cleaned.servers_killed > 0 { ", and ended its server" } else { "" };
         let path = cleaned.entry.path.display();
-        listener.event(&ExperimentEvent::Warning(format!("removed leftovers of a killed run in {path}{killed}")));
+        listener.warn(format!("removed leftovers of a killed run in {path}{killed}"));
     }
     Ok(())
 }
@@ -136,22 +135,6 @@ impl ServerSource<'_> {
                 named.or(programs.first()).map_or(SqlDialect::Mysql, |program| program.binary.family().dialect())
             }
             Self::Given(external) => external.target.dialect,
-        }
-    }
-
-    /// The folder of private servers.
-    pub(crate) fn data_dir(&self) -> Option<String> {
-        match self {
-            Self::Private { home, .. } => Some(home.path().display().to_string()),
-            Self::Given(_) => None,
-        }
-    }
-
-    /// The address of an external server, without password.
-    pub(crate) fn address(&self) -> Option<String> {
-        match self {
-            Self::Private { .. } => None,
-            Self::Given(external) => Some(external.target.to_string()),
         }
     }
 }

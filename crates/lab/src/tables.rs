@@ -7,7 +7,7 @@ use truetps_record::SqlDialect;
 use truetps_workload::{Table, Workload};
 
 use crate::error::LabError;
-use crate::external::MadeSchema;
+use crate::external::{MadeSchema, shown};
 use crate::portions::{self, TableParts};
 
 /// Schema of all tables of truetps, except on a private PostgreSQL, which has one database.
@@ -423,6 +423,5 @@ fn flush_by_waiting(client: &mut Client, longest: Duration) -> Result<Option<Str
 
 /// A status counter; `None` if the server has none of this name.
 pub(crate) fn status_value(client: &mut Client, name: &str) -> Result<Option<u64>, DriverError> {
-    let result = client.query(&format!("SHOW GLOBAL STATUS LIKE '{name}'"))?;
-    Ok(result.rows.first().and_then(|row| row.get(1)?.as_ref()?.parse().ok()))
+    Ok(shown(client, "STATUS", name)?.and_then(|text| text.parse().ok()))
 }

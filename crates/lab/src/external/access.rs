@@ -77,10 +77,7 @@ fn one_server(client: &mut Client, target: &Target) -> Result<(), ForeignError> 
         if found != first {
             return Err(ForeignError::SeveralServers { at: endpoint.clone(), first, found });
         }
-        // Every account sees its own threads; a proxy reports a connection number that the server does not know.
-        let threads = client.query("SELECT id FROM information_schema.processlist")?.rows;
-        let numbers = threads.into_iter().filter_map(|row| row.into_iter().next()??.parse::<u64>().ok());
-        if !numbers.into_iter().any(|number| ids.contains(number as u32)) {
+        if !is_listed(&mut client, &ids)? {
             return Err(behind("the server does not know the connection number of its greeting".to_owned()));
         }
         client.execute("START TRANSACTION")?;
@@ -94,6 +91,14 @@ fn one_server(client: &mut Client, target: &Target) -> Result<(), ForeignError> 
         return Err(ForeignError::SetElsewhere);
     }
     Ok(())
+}
+
+/// Whether the server lists a session of these numbers. Every account sees its own threads; a proxy reports a connection
+/// number that the server does not know.
+pub(crate) fn is_listed(client: &mut Client, ids: &ConnectionIds) -> Result<bool, DriverError> {
+    let threads = client.query("SELECT id FROM information_schema.processlist")?.rows;
+    let mut numbers = threads.into_iter().filter_map(|row| row.into_iter().next()??.parse::<u64>().ok());
+    Ok(numbers.any(|number| ids.contains(number as u32)))
 }
 
 /// The current account in the notation of GRANT.
@@ -161,11 +166,10 @@ fn threads_at_work(client: &mut Client) -> Result<f64, DriverError> {
 }
 
 fn others_mysql(client: &mut Client) -> Result<Vec<String>, ForeignError> {
-    let mut said = Vec::new();
     let sql = "SELECT user, COUNT(*) FROM information_schema.processlist WHERE id <> CONNECTION_ID() \
                AND user NOT IN ('system user', 'event_scheduler', 'rdsadmin') AND command NOT LIKE 'Binlog Dump%' \
                AND command <> 'Daemon' GROUP BY user ORDER BY user";
-    said.extend(sessions_of_others(client.query(sql)?.rows));
+    let mut said = Vec::from_iter(sessions_of_others(client.query(sql)?.rows));
     let before = status(client, "Queries")?;
     std::thread::sleep(WATCH);
     let running = threads_at_work(client)?;
@@ -213,11 +217,9 @@ fn create_right_postgres(client: &mut Client) -> Result<(), ForeignError> {
 }
 
 fn others_postgres(client: &mut Client) -> Result<Vec<String>, ForeignError> {
-    let mut said = Vec::new();
     let sql = "SELECT usename::text, COUNT(*)::text FROM pg_stat_activity WHERE pid <> pg_backend_pid() \
                AND backend_type = 'client backend' GROUP BY 1 ORDER BY 1";
-    said.extend(sessions_of_others(client.query(sql)?.rows));
-    Ok(said)
+    Ok(Vec::from_iter(sessions_of_others(client.query(sql)?.rows)))
 }
 
 /// The schema in which an unqualified CREATE TABLE creates its tables in the user's database; refused without the right

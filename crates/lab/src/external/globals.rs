@@ -193,17 +193,12 @@ fn privilege_of(message: &str) -> String {
 pub(crate) enum RestoreOutcome {
     /// It already had its original value.
     AsBefore,
-    PutBack {
-        from: String,
-    },
+    /// It had this value of the run.
+    PutBack { from: String },
     /// Another session changed it, or a restart of the server reset it.
-    Left {
-        found: String,
-    },
+    Left { found: String },
     /// The server adjusted the original value to another one.
-    Adjusted {
-        found: String,
-    },
+    Adjusted { found: String },
 }
 
 /// Whether a value that was found was set by the run.

@@ -37,6 +37,10 @@ impl Grant {
         self.privileges.iter().any(|one| one == privilege || one == "ALL PRIVILEGES" || one == "ALL")
     }
 
+    fn gives_everywhere(&self, privilege: &str) -> bool {
+        self.on == "*.*" && !self.takes && self.has(privilege)
+    }
+
     fn covers(&self, schema: &str) -> bool {
         let Some((pattern, "*")) = self.on.rsplit_once('.') else { return false };
         pattern == "*" || like(pattern.trim_matches(['`', '"']), schema)
@@ -86,9 +90,10 @@ fn like(pattern: &str, text: &str) -> bool {
 }
 
 /// Grants of the account and of its active roles.
-fn shown_grants(client: &mut Client) -> Result<Vec<String>, DriverError> {
-    let lines = |client: &mut Client, sql: &str| -> Result<Vec<String>, DriverError> {
-        Ok(client.query(sql)?.rows.into_iter().filter_map(|row| row.into_iter().next().flatten()).collect())
+fn shown_grants(client: &mut Client) -> Result<Vec<Grant>, DriverError> {
+    let lines = |client: &mut Client, sql: &str| -> Result<Vec<Grant>, DriverError> {
+        let rows = client.query(sql)?.rows.into_iter();
+        Ok(rows.filter_map(|row| parse_grant(row.first()?.as_deref()?)).collect())
     };
     let role = client.query_value("SELECT CURRENT_ROLE()").ok().flatten().filter(|role| role != "NONE");
     match role {
@@ -105,18 +110,15 @@ pub(crate) fn is_without_limit(client: &mut Client) -> Result<bool, DriverError>
         return Ok(false);
     }
     let Ok(shown) = shown_grants(client) else { return Ok(true) };
-    let may = |grant: Grant| grant.on == "*.*" && ["SUPER", "CONNECTION ADMIN"].iter().any(|one| grant.has(one));
-    Ok(shown.iter().filter_map(|line| parse_grant(line)).any(may))
+    let may = |grant: &Grant| grant.on == "*.*" && ["SUPER", "CONNECTION ADMIN"].iter().any(|one| grant.has(one));
+    Ok(shown.iter().any(may))
 }
 
 /// Whether the account sees other users' sessions. If SHOW GRANTS is refused (skip_grant_tables), everything is
 /// allowed.
 pub(crate) fn may_see_all_sessions(client: &mut Client) -> Result<bool, DriverError> {
     match shown_grants(client) {
-        Ok(shown) => {
-            let sees = |grant: Grant| grant.on == "*.*" && !grant.takes && grant.has("PROCESS");
-            Ok(shown.iter().filter_map(|line| parse_grant(line)).any(sees))
-        }
+        Ok(shown) => Ok(shown.iter().any(|grant| grant.gives_everywhere("PROCESS"))),
         Err(DriverError::Server(_)) => Ok(true),
         Err(error) => Err(error),
     }
@@ -131,7 +133,7 @@ pub(crate) fn check(
     sets: &[&str],
 ) -> Result<Vec<String>, ForeignError> {
     let account = account(client)?;
-    let shown = match shown_grants(client) {
+    let grants = match shown_grants(client) {
         Ok(shown) => shown,
         // With skip_grant_tables there are no grants, and everything is allowed.
         Err(DriverError::Server(error)) => {
@@ -139,7 +141,6 @@ pub(crate) fn check(
         }
         Err(error) => return Err(error.into()),
     };
-    let grants: Vec<Grant> = shown.iter().filter_map(|line| parse_grant(line)).collect();
     let mut needed = needed(workload);
     // Tables in a user's schema get a comment that marks them as the run's.
     if schema_is_theirs && !needed.contains(&"ALTER") {
@@ -163,7 +164,7 @@ fn check_sets(client: &mut Client, grants: &[Grant], sets: &[&str], account: &st
         return Ok(());
     }
     let privileges = Privileges::of(client)?;
-    let has = |privilege: &str| grants.iter().any(|grant| grant.on == "*.*" && !grant.takes && grant.has(privilege));
+    let has = |privilege: &str| grants.iter().any(|grant| grant.gives_everywhere(privilege));
     let (mut variables, mut missing) = (Vec::new(), Vec::new());
     for name in sets {
         let (privilege, super_is_enough) = privileges.to_set(name);

@@ -102,20 +102,12 @@ impl Journal {
     pub(crate) fn read_if_there(path: &Path) -> Result<Option<Self>, ForeignError> {
         let damaged = |problem: String| ForeignError::Damaged { path: path.to_owned(), problem };
         let unread = |error: io::Error| ForeignError::Journal { path: path.to_owned(), problem: error.to_string() };
-        let metadata = match fs::metadata(path) {
-            Ok(metadata) => metadata,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(unread(error)),
-        };
+        let Some(metadata) = if_there(fs::metadata(path)).map_err(unread)? else { return Ok(None) };
         // Reading anything but a regular file may never end, or block.
         if !metadata.is_file() {
             return Err(damaged("it is not a regular file".to_owned()));
         }
-        let mut file = match File::open(path) {
-            Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(unread(error)),
-        };
+        let Some(mut file) = if_there(File::open(path)).map_err(unread)? else { return Ok(None) };
         if let Some(problem) = distrust(&file.metadata().map_err(unread)?) {
             return Err(ForeignError::Untrusted { path: path.to_owned(), problem });
         }
@@ -134,6 +126,14 @@ impl Journal {
         let what = if self.schema.is_theirs { "tables in the schema" } else { "the schema" };
         let schema = format!("{what} `{}`", self.schema.name);
         if names.is_empty() { schema } else { format!("settings ({}) and {schema}", names.join(", ")) }
+    }
+}
+
+/// `None` where there is no such file.
+pub(super) fn if_there<T>(result: io::Result<T>) -> io::Result<Option<T>> {
+    match result {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        other => other.map(Some),
     }
 }
 

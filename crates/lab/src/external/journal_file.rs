@@ -14,18 +14,18 @@ use truetps_files::open_no_link;
 use truetps_record::fnv1a;
 
 use super::error::ForeignError;
-use super::journal::{Journal, distrust};
+use super::journal::{Journal, distrust, if_there};
 
 /// A journal that is held: no other process writes or removes it.
 #[derive(Debug)]
 pub(crate) struct OpenJournal {
-    path: PathBuf,
+    pub(super) path: PathBuf,
     lock: File,
     pub(crate) journal: Journal,
-    /// From the beginning of a restore, restoring the server's settings comes before writing this file.
-    is_leaving: bool,
+    /// The run ends: restoring the server's settings comes before writing this file.
+    pub(super) is_leaving: bool,
     /// Why the file is older than `journal`.
-    unwritten: Option<ForeignError>,
+    pub(super) unwritten: Option<ForeignError>,
 }
 
 impl OpenJournal {
@@ -70,15 +70,6 @@ impl OpenJournal {
         Ok(Self { path: path.to_owned(), lock, journal, is_leaving: true, unwritten: None })
     }
 
-    /// The run ends: from now on a journal that cannot be written does not prevent restoring.
-    pub(crate) fn begin_leaving(&mut self) {
-        self.is_leaving = true;
-    }
-
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
-    }
-
     /// Replaces the file; it is on disk when this returns. While leaving, a failure is kept for [`Self::finish`] to
     /// report: the old file also says what to restore.
     pub(crate) fn write(&mut self) -> Result<(), ForeignError> {
@@ -100,9 +91,7 @@ impl OpenJournal {
         let write = || -> io::Result<()> {
             let mut text = serde_json::to_vec_pretty(&self.journal)?;
             text.push(b'\n');
-            let mut file = open_no_link(File::options().write(true).create(true).truncate(true).mode(0o600), &beside)?;
-            file.write_all(&text)?;
-            file.sync_all()?;
+            write_synced(&beside, &text)?;
             fs::rename(&beside, &self.path)?;
             // The directory entry must survive, too.
             File::open(self.path.parent().unwrap_or(Path::new(".")))?.sync_all()
@@ -134,12 +123,7 @@ impl OpenJournal {
     fn reserve(&self) -> Result<(), ForeignError> {
         const BYTES: usize = 128 << 10;
         let path = self.spare();
-        let write = || -> io::Result<()> {
-            let mut file = open_no_link(File::options().write(true).create(true).truncate(true).mode(0o600), &path)?;
-            file.write_all(&vec![0; BYTES])?;
-            file.sync_all()
-        };
-        write().map_err(|error| problem(&path, &error))
+        write_synced(&path, &vec![0; BYTES]).map_err(|error| problem(&path, &error))
     }
 
     /// The lock is removed if it no longer protects a journal: it may protect the original of a copy.
@@ -149,11 +133,6 @@ impl OpenJournal {
         if !self.journal.home.exists() {
             let _ = fs::remove_file(lock_path(&self.journal.home));
         }
-    }
-
-    /// Why the file on disk is older than the known state.
-    pub(crate) fn unwritten(&self) -> Option<&ForeignError> {
-        self.unwritten.as_ref()
     }
 
     /// Nothing is left to restore. `keep`: a variable was left with a value set by another session, and the file, under
@@ -188,6 +167,12 @@ impl OpenJournal {
         let is_it = |path: &Path| fs::metadata(path).is_ok_and(|it| (it.dev(), it.ino()) == (lock.dev(), lock.ino()));
         lock.nlink() > 0 && !is_it(&lock_path(home)) && !is_it(&lock_path(path)) && !is_it(home) && !is_it(path)
     }
+}
+
+fn write_synced(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = open_no_link(File::options().write(true).create(true).truncate(true).mode(0o600), path)?;
+    file.write_all(bytes)?;
+    file.sync_all()
 }
 
 /// Two runs that set variables of one server would each restore the other's values. Creates no file.
@@ -284,11 +269,8 @@ pub(crate) fn journals(folder: &Path) -> Result<Vec<PathBuf>, ForeignError> {
 }
 
 fn files(folder: &Path, end: &str) -> Result<Vec<PathBuf>, ForeignError> {
-    let entries = match fs::read_dir(folder) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(problem(folder, &error)),
-    };
+    let entries = if_there(fs::read_dir(folder)).map_err(|error| problem(folder, &error))?;
+    let Some(entries) = entries else { return Ok(Vec::new()) };
     let paths = entries.flatten().map(|entry| entry.path());
     let mut found: Vec<_> = paths.filter(|path| path.extension().is_some_and(|found| found == end)).collect();
     found.sort();
@@ -325,11 +307,7 @@ fn is_held(journal: &Path) -> Result<bool, ForeignError> {
         Err(error) if takes_no_file(&error) => open_no_link(File::options().read(true), &path),
         other => other,
     };
-    let file = match file {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
-        Err(error) => return Err(problem(journal, &error)),
-    };
+    let Some(file) = if_there(file).map_err(|error| problem(journal, &error))? else { return Ok(false) };
     match file.try_lock() {
         Ok(()) => Ok(false),
         Err(TryLockError::WouldBlock) => Ok(true),
@@ -480,13 +458,13 @@ mod tests {
         let ours = || journal("host:3306:/var/lib/x/", "a");
         let open = OpenJournal::begin(&folder, ours(), false).unwrap();
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
-        assert_eq!((mode(open.path()), mode(&folder)), (0o600, 0o700));
+        assert_eq!((mode(&open.path), mode(&folder)), (0o600, 0o700));
         assert!(matches!(OpenJournal::begin(&folder, ours(), false), Err(ForeignError::InUse { .. })));
         // Another schema may be in use at the same time.
         OpenJournal::begin(&folder, journal("host:3306:/var/lib/x/", "b"), true).unwrap().finish(false).unwrap();
         assert!(unfinished(&folder).unwrap().left.is_empty());
         // As after a kill: the lock is released, the file stays.
-        let path = open.path().to_owned();
+        let path = open.path.clone();
         assert_eq!(unfinished(&folder).unwrap().held, std::slice::from_ref(&path));
         // During a write, and after a kill during it.
         let half = path.with_extension("tmp");
@@ -507,11 +485,11 @@ mod tests {
         let (dir, folder) = place("copy");
         let open = OpenJournal::begin(&folder, journal("s", "a"), true).unwrap();
         let copy = dir.join("copy.json");
-        fs::copy(open.path(), &copy).unwrap();
+        fs::copy(&open.path, &copy).unwrap();
         assert!(matches!(OpenJournal::take(&copy), Err(ForeignError::InUse { .. })));
         // A process that cannot have the lock does not remove it.
-        assert!(matches!(OpenJournal::take(open.path()), Err(ForeignError::InUse { .. })));
-        assert!(lock_path(open.path()).exists());
+        assert!(matches!(OpenJournal::take(&open.path), Err(ForeignError::InUse { .. })));
+        assert!(lock_path(&open.path).exists());
         drop(open);
         OpenJournal::take(&copy).unwrap().finish(false).unwrap();
         assert_eq!(unfinished(&folder).unwrap().left.len(), 1, "the journal itself is still there");
@@ -523,7 +501,7 @@ mod tests {
         let (dir, folder) = place("alike");
         let one = OpenJournal::begin(&folder, journal("s", "app.1"), false).unwrap();
         let other = OpenJournal::begin(&folder, journal("s", "app-1"), false).unwrap();
-        assert_ne!(one.path(), other.path());
+        assert_ne!(one.path, other.path);
         drop(one);
         // The journal of a killed run is not overwritten by a run on the other schema.
         other.finish(false).unwrap();
@@ -563,7 +541,7 @@ mod tests {
     fn a_damaged_journal_is_in_the_way_of_its_own_server_only() {
         let (dir, folder) = place("damaged");
         let open = OpenJournal::begin(&folder, journal("s", "a"), true).unwrap();
-        let path = open.path().to_owned();
+        let path = open.path.clone();
         drop(open);
         fs::write(&path, "{").unwrap();
         refuse_unfinished(&folder, &journal("t", "a"), true).unwrap();
@@ -581,7 +559,7 @@ mod tests {
         use std::os::unix::fs::PermissionsExt;
         let (dir, folder) = place("trust");
         let open = OpenJournal::begin(&folder, journal("s", "a"), true).unwrap();
-        let path = open.path().to_owned();
+        let path = open.path.clone();
         drop(open);
         fs::set_permissions(&path, fs::Permissions::from_mode(0o620)).unwrap();
         assert!(matches!(OpenJournal::take(&path), Err(ForeignError::Untrusted { .. })));
@@ -598,9 +576,9 @@ mod tests {
         assert!(open.spare().exists());
         fs::rename(&folder, dir.join("elsewhere")).unwrap();
         assert!(open.write().is_err(), "nothing is set without a journal");
-        open.begin_leaving();
+        open.is_leaving = true;
         open.write().unwrap();
-        assert!(open.unwritten().unwrap().to_string().contains("No such file"));
+        assert!(open.unwritten.as_ref().unwrap().to_string().contains("No such file"));
         let error = open.finish(false).unwrap_err();
         assert!(matches!(error, ForeignError::Journal { .. }), "{error}");
         // A journal that its user removed causes no error.

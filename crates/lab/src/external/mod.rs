@@ -39,6 +39,7 @@ mod sessions;
 mod settings_lease;
 mod survey;
 
+pub(crate) use access::shown;
 pub use error::ForeignError;
 pub use journal::Journal;
 pub use journal_file::{LeftJournals, unfinished};

@@ -8,6 +8,7 @@ use truetps_record::{Replication, ReplicationSlot, SqlDialect};
 use super::access::{is_on, shown};
 use super::grants;
 use super::log_volume::{allowed, number};
+use crate::tables::status_value;
 
 /// "Access denied; you need … privilege".
 const NO_PRIVILEGE: u16 = 1227;
@@ -72,7 +73,7 @@ fn is_replica(client: &mut Client) -> Result<Option<bool>, DriverError> {
 /// MariaDB counts replicas in a status that every account may read. On other servers truetps counts the threads that
 /// send the binlog to them, which requires PROCESS.
 fn replicas(client: &mut Client) -> Result<Option<u64>, DriverError> {
-    let counted = shown(client, "STATUS", "Slaves_connected")?.and_then(|text| text.parse::<u64>().ok());
+    let counted = status_value(client, "Slaves_connected")?;
     let sql = "SELECT COUNT(*) FROM information_schema.processlist WHERE command LIKE 'Binlog Dump%'";
     let seen = number(client, sql)?;
     Ok(match (counted, seen) {
@@ -83,9 +84,9 @@ fn replicas(client: &mut Client) -> Result<Option<u64>, DriverError> {
 }
 
 fn cluster_members(client: &mut Client) -> Result<Option<u64>, DriverError> {
-    let galera = shown(client, "STATUS", "wsrep_cluster_size")?.and_then(|text| text.parse::<u64>().ok());
-    if let Some(members) = galera.filter(|members| *members > 0) {
-        return Ok(Some(members));
+    let galera = status_value(client, "wsrep_cluster_size")?.filter(|members| *members > 0);
+    if galera.is_some() {
+        return Ok(galera);
     }
     if shown(client, "VARIABLES", "group_replication_group_name")?.is_none_or(|name| name.is_empty()) {
         return Ok(Some(0));
@@ -121,32 +122,28 @@ pub(crate) fn warnings(found: &Replication, dialect: SqlDialect) -> Vec<String> 
         SqlDialect::Mysql => of_mysql(found),
         SqlDialect::Postgres => of_postgres(found),
     };
-    let mut all = Vec::new();
-    match found.is_replica {
-        Some(true) => all.push(
+    let replica = match found.is_replica {
+        Some(true) => Some(
             "this server is a replica: it applies its source's changes during the load, and what is written here is not in its \
-             source"
-                .to_owned(),
+             source",
         ),
-        Some(false) => {}
-        None => all.push(
-            "the account may not see whether this server is a replica (REPLICATION CLIENT, or REPLICA MONITOR)"
-                .to_owned(),
-        ),
-    }
-    all.extend(own);
-    match found.cluster_members {
-        Some(members) if members > 1 => all.push(format!(
+        Some(false) => None,
+        None => {
+            Some("the account may not see whether this server is a replica (REPLICATION CLIENT, or REPLICA MONITOR)")
+        }
+    };
+    let cluster = match found.cluster_members {
+        Some(members) if members > 1 => Some(format!(
             "this server is one of {members} of a cluster (Galera, group replication): each commit waits for other members"
         )),
-        Some(_) => {}
-        None => all.push(
+        Some(_) => None,
+        None => Some(
             "this server is configured for group replication; how many members it has is unknown: the account lacks \
              SELECT on performance_schema"
                 .to_owned(),
         ),
-    }
-    all
+    };
+    replica.map(str::to_owned).into_iter().chain(own).chain(cluster).collect()
 }
 
 fn of_mysql(found: &Replication) -> Vec<String> {

@@ -29,12 +29,8 @@ pub struct Restored {
     pub notes: Vec<String>,
 }
 
-/// State of a variable after a round.
-#[derive(Debug)]
-enum Known {
-    Is(RestoreOutcome),
-    Failed(String),
-}
+/// What became of a variable, or why it failed.
+type Known = Result<RestoreOutcome, String>;
 
 /// Restores everything set by the run, in reverse order. Restored entries leave the journal, which the caller writes;
 /// an error of the connection or the journal leaves all entries.
@@ -49,21 +45,21 @@ pub(crate) fn put_back(
     let mut remaining = Vec::new();
     for (n, entry) in open.journal.settings.iter().enumerate() {
         match &known[&n] {
-            Known::Is(RestoreOutcome::AsBefore) => {}
-            Known::Is(RestoreOutcome::PutBack { from }) => {
+            Ok(RestoreOutcome::AsBefore) => {}
+            Ok(RestoreOutcome::PutBack { from }) => {
                 restored.done.push(format!("{} = {} (the run had set {from})", entry.name, entry.original));
             }
-            Known::Is(RestoreOutcome::Left { found }) => {
+            Ok(RestoreOutcome::Left { found }) => {
                 restored.left.push(left_text(entry, found, restarted));
                 // Unless another file keeps the journal, it is the only record of the original value.
                 remaining.push(entry.clone());
             }
-            Known::Is(RestoreOutcome::Adjusted { found }) => {
+            Ok(RestoreOutcome::Adjusted { found }) => {
                 let JournalEntry { name, original, .. } = entry;
                 restored.failed.push(format!("the server adjusted {name} = {original} to {found}"));
                 remaining.push(entry.clone());
             }
-            Known::Failed(error) => {
+            Err(error) => {
                 restored.failed.push(format!("{} = {}: {error}", entry.name, entry.original));
                 remaining.push(entry.clone());
             }
@@ -100,20 +96,20 @@ fn rounds(
         for (n, entry) in entries.iter().enumerate().rev() {
             // A variable that was right before may have changed with another one.
             let was_right = match known.get(&n) {
-                Some(Known::Is(
+                Some(Ok(
                     RestoreOutcome::AsBefore | RestoreOutcome::PutBack { .. } | RestoreOutcome::Adjusted { .. },
                 )) => true,
-                Some(Known::Is(RestoreOutcome::Left { .. })) => continue,
-                Some(Known::Failed(_)) | None => false,
+                Some(Ok(RestoreOutcome::Left { .. })) => continue,
+                Some(Err(_)) | None => false,
             };
             let now = match globals::put_back(client, entry, was_right, restarted) {
-                Ok(outcome) => Known::Is(outcome),
+                Ok(outcome) => Ok(outcome),
                 Err(error) if is_of_connection(&error) => return Err(error),
-                Err(error) => Known::Failed(error.to_string()),
+                Err(error) => Err(error.to_string()),
             };
-            is_changed |= matches!(now, Known::Is(RestoreOutcome::PutBack { .. } | RestoreOutcome::Adjusted { .. }));
-            let was_put_back = matches!(known.get(&n), Some(Known::Is(RestoreOutcome::PutBack { .. })));
-            if !(was_put_back && matches!(now, Known::Is(RestoreOutcome::AsBefore))) {
+            is_changed |= matches!(now, Ok(RestoreOutcome::PutBack { .. } | RestoreOutcome::Adjusted { .. }));
+            let was_put_back = matches!(known.get(&n), Some(Ok(RestoreOutcome::PutBack { .. })));
+            if !(was_put_back && matches!(now, Ok(RestoreOutcome::AsBefore))) {
                 known.insert(n, now);
             }
         }

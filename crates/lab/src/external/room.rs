@@ -1,14 +1,15 @@
 //! Whether a shared server has enough sessions for the clients of a run. If they used all, no other session could log
 //! in.
 
-use truetps_driver::{Client, ConnectionIds, DriverError, Target};
+use truetps_driver::{Client, ConnectionIds, DriverError, QueryResult, Target};
 use truetps_plan::Plan;
 use truetps_record::SqlDialect;
 
-use super::access::control;
+use super::access::{control, is_listed, shown};
 use super::grants;
 use super::settings_lease::CLIENT_TIMEOUT;
 use crate::error::LabError;
+use crate::tables::status_value;
 
 /// Sessions that stay free, besides those reserved for administrators: for connections opened by others during the run.
 const KEPT_FREE: u64 = 3;
@@ -21,6 +22,12 @@ struct Room {
 }
 
 impl Room {
+    /// From a row with both numbers.
+    fn of(result: QueryResult) -> Option<Self> {
+        let mut numbers = result.rows.into_iter().next()?.into_iter().map(|cell| cell?.parse().ok());
+        Some(Self { max: numbers.next()??, in_use: numbers.next()?? })
+    }
+
     /// Number of clients that a run may have.
     fn free(self) -> u64 {
         self.max.saturating_sub(self.in_use).saturating_sub(KEPT_FREE)
@@ -56,18 +63,13 @@ fn room_of_account(client: &mut Client) -> Result<Option<Room>, DriverError> {
     // The session's value is the account's own limit, or the global one if it has none.
     let sql = "SELECT @@SESSION.max_user_connections, (SELECT COUNT(*) FROM information_schema.processlist \
                WHERE user = SUBSTRING_INDEX(USER(), '@', 1))";
-    let row = match client.query(sql) {
-        Ok(result) => result.rows.into_iter().next().unwrap_or_default(),
+    let room = match client.query(sql) {
+        Ok(result) => Room::of(result).filter(|room| room.max > 0),
         // The first trial decides.
-        Err(DriverError::Server(_)) => return Ok(None),
+        Err(DriverError::Server(_)) => None,
         Err(error) => return Err(error),
     };
-    let numbers: Vec<u64> = row.into_iter().filter_map(|cell| cell?.parse().ok()).collect();
-    let [max, in_use] = numbers[..] else { return Ok(None) };
-    if max == 0 || grants::is_without_limit(client)? {
-        return Ok(None);
-    }
-    Ok(Some(Room { max, in_use }))
+    Ok(if room.is_some() && grants::is_without_limit(client)? { None } else { room })
 }
 
 fn room(client: &mut Client) -> Result<Option<Room>, DriverError> {
@@ -75,12 +77,8 @@ fn room(client: &mut Client) -> Result<Option<Room>, DriverError> {
     // privilege sees less of the workers of other accounts.
     let sql = match client.dialect() {
         SqlDialect::Mysql => {
-            let number = |client: &mut Client, sql: &str| -> Result<Option<u64>, DriverError> {
-                let rows = client.query(sql)?.rows;
-                Ok(rows.into_iter().next().and_then(|row| row.into_iter().nth(1)??.parse().ok()))
-            };
-            let max = number(client, "SHOW GLOBAL VARIABLES LIKE 'max_connections'")?;
-            let in_use = number(client, "SHOW GLOBAL STATUS LIKE 'Threads_connected'")?;
+            let max = shown(client, "VARIABLES", "max_connections")?.and_then(|text| text.parse().ok());
+            let in_use = status_value(client, "Threads_connected")?;
             return Ok(max.zip(in_use).map(|(max, in_use)| Room { max, in_use }));
         }
         SqlDialect::Postgres => {
@@ -90,9 +88,7 @@ fn room(client: &mut Client) -> Result<Option<Room>, DriverError> {
              AND coalesce(backend_type, 'client backend') = 'client backend')::text"
         }
     };
-    let cells = client.query(sql)?.rows.into_iter().next().unwrap_or_default();
-    let numbers: Vec<u64> = cells.into_iter().filter_map(|cell| cell?.parse().ok()).collect();
-    Ok(if let [max, in_use] = numbers[..] { Some(Room { max, in_use }) } else { None })
+    Ok(Room::of(client.query(sql)?))
 }
 
 /// Whether this is the server itself. Behind a proxy clients may share sessions, and the proxy decides how many there
@@ -103,12 +99,7 @@ fn is_the_server(client: &mut Client, target: &Target) -> Result<bool, DriverErr
     // A second session is refused: there is no room, whether the server or a proxy refuses it.
     let Ok(mut second) = Client::connect(&one, CLIENT_TIMEOUT) else { return Ok(true) };
     match client.dialect() {
-        SqlDialect::Mysql => {
-            // As with settings: a proxy reports a connection number that the server does not know.
-            let threads = second.query("SELECT id FROM information_schema.processlist")?.rows;
-            let mut numbers = threads.into_iter().filter_map(|row| row.into_iter().next()??.parse::<u64>().ok());
-            Ok(numbers.any(|number| ids.contains(number as u32)))
-        }
+        SqlDialect::Mysql => is_listed(&mut second, &ids),
         SqlDialect::Postgres => {
             const PID: &str = "SELECT pg_backend_pid()::text";
             Ok(client.query_value(PID)? != second.query_value(PID)?)

@@ -16,7 +16,7 @@ use super::log_volume::{Filling, LogReader};
 use super::restoring::Restored;
 use super::schema::Schema;
 use super::session_settings;
-use super::settings_lease::{CLIENT_TIMEOUT, SettingsLease};
+use super::settings_lease::{CLIENT_TIMEOUT, SettingsLease, finish};
 use super::survey::survey;
 use crate::error::LabError;
 use crate::event::{ExperimentEvent, Listener};
@@ -78,7 +78,7 @@ impl<'a> ExternalSession<'a> {
         let found = survey(&mut client, plan, external, workload, request.tool_version, listener)?;
         let sets = found.sets();
         let journal = OpenJournal::begin(&external.journals, found.journal, sets)?;
-        listener.event(&ExperimentEvent::Journal(journal.path()));
+        listener.event(&ExperimentEvent::Journal(&journal.path));
         let mut schema = found.schema;
         let sessions = schema.own_sessions(&ids);
         let mut guest = Self {
@@ -111,7 +111,7 @@ impl<'a> ExternalSession<'a> {
         if client.dialect() == SqlDialect::Postgres {
             self.schema.server.outside.setup.iter().try_for_each(|sql| client.execute(sql).map(drop))?;
         }
-        let server = hold.server().clone();
+        let server = hold.journal.journal.server.clone();
         let made = self.schema.make(client, &server, &mut |made| hold.note(made));
         // Also after a failure half-way: what has the run's mark belongs to the run.
         self.is_made = !matches!(
@@ -154,23 +154,20 @@ impl<'a> ExternalSession<'a> {
             client,
             &mut |client, filled| {
                 listener.event(&ExperimentEvent::Loading { rows: filled.rows, of: filled.of });
-                filling
-                    .look(client, &filled)
-                    .into_iter()
-                    .for_each(|text| listener.event(&ExperimentEvent::Warning(text)));
+                filling.look(client, &filled).into_iter().for_each(|text| listener.warn(text));
                 !stop.load(Ordering::Relaxed)
             },
             &mut |made| Ok(hold.note(made)?),
         )?;
-        filling.end(client).into_iter().for_each(|text| listener.event(&ExperimentEvent::Warning(text)));
+        filling.end(client).into_iter().for_each(|text| listener.warn(text));
         if !loaded {
             return Err(LabError::Interrupted);
         }
         for name in tables.refilled_whole(client)? {
-            listener.event(&ExperimentEvent::Warning(format!(
+            listener.warn(format!(
                 "the table `{name}` has no primary key by which its rows can be copied in parts: before each trial it is \
                  refilled in one transaction"
-            )));
+            ));
         }
         self.is_loaded = true;
         Ok(())
@@ -230,7 +227,7 @@ impl<'a> ExternalSession<'a> {
     /// session that set them restores them; if it is gone, another one does.
     fn clean_up(&mut self, mut hold: SettingsLease, listener: &mut dyn Listener) -> Result<Restored, LabError> {
         let mut restored = Restored::default();
-        hold.begin_leaving();
+        hold.journal.is_leaving = true;
         if !self.is_made && hold.has_set_nothing() {
             // Everything is restored: there is nothing left to check in the server.
             return finished(hold, restored);
@@ -268,7 +265,7 @@ impl<'a> ExternalSession<'a> {
             Err(error) => restored.failed.push(format!("cannot list the sessions of the run: {error}")),
         }
         if self.is_made
-            && let Err(error) = self.schema.clean(client, hold.schema(), &mut restored)
+            && let Err(error) = self.schema.clean(client, &hold.journal.journal.schema, &mut restored)
         {
             restored.failed.push(format!(
                 "the schema `{}` could not be dropped ({})",
@@ -343,18 +340,13 @@ impl ServerProvider for ExternalSession<'_> {
     /// read-only, or is gone.
     fn leave(&mut self, listener: &mut dyn Listener) -> Option<LabError> {
         let hold = self.hold.take()?;
-        let journal = hold.path().to_owned();
+        let journal = hold.journal.path.clone();
         match self.clean_up(hold, listener) {
             Ok(restored) => {
                 listener.event(&ExperimentEvent::PutBack);
-                restored
-                    .left
-                    .into_iter()
-                    .chain(restored.notes)
-                    .for_each(|text| listener.event(&ExperimentEvent::Warning(text)));
+                restored.left.into_iter().chain(restored.notes).for_each(|text| listener.warn(text));
                 if let Some(kept) = restored.kept {
-                    let text = format!("the original values of the variables are kept in {}", kept.display());
-                    listener.event(&ExperimentEvent::Warning(text));
+                    listener.warn(format!("the original values of the variables are kept in {}", kept.display()));
                 }
                 None
             }
@@ -365,7 +357,7 @@ impl ServerProvider for ExternalSession<'_> {
 
 /// Anything not restored, in the server or in the journal, is an error.
 fn finished(hold: SettingsLease, mut restored: Restored) -> Result<Restored, LabError> {
-    hold.finish(&mut restored);
+    finish(hold.journal, &mut restored);
     if restored.failed.is_empty() {
         return Ok(restored);
     }
@@ -426,7 +418,7 @@ fn connect_patiently(
                 if !std::mem::replace(&mut is_told, true) {
                     let minutes = RETURN_WAIT.as_secs() / 60;
                     let text = format!("{error}: waiting up to {minutes} min for the server to come back");
-                    listener.event(&ExperimentEvent::Warning(text));
+                    listener.warn(text);
                 }
                 std::thread::sleep(PAUSE);
             }

@@ -33,7 +33,7 @@ const MOVES_WITH: [(&str, &str); 2] = [
 ];
 
 pub(crate) struct SettingsLease {
-    journal: OpenJournal,
+    pub(super) journal: OpenJournal,
     scopes: Scopes,
     /// What changed when a variable was set.
     companions: BTreeMap<String, Vec<String>>,
@@ -52,10 +52,6 @@ impl SettingsLease {
     pub(crate) fn end_sessions(&self, client: &mut Client) -> Result<Vec<String>, DriverError> {
         let left = self.sessions.end(client)?;
         Ok(left.into_iter().map(|id| left_text(client.dialect(), id)).collect())
-    }
-
-    pub(crate) fn path(&self) -> &std::path::Path {
-        self.journal.path()
     }
 
     /// Whether other sessions see any of the settings.
@@ -83,14 +79,6 @@ impl SettingsLease {
             }
         }
         self.journal.write()
-    }
-
-    pub(crate) fn server(&self) -> &Identity {
-        &self.journal.journal.server
-    }
-
-    pub(crate) fn schema(&self) -> &LeftSchema {
-        &self.journal.journal.schema
     }
 
     /// The first session, and each replacement: one session at a time sets everything.
@@ -352,23 +340,13 @@ impl SettingsLease {
     pub(crate) fn put_back(&mut self, client: &mut Client, restored: &mut Restored) -> Result<(), ForeignError> {
         put_back(client, &mut self.journal, false, restored)
     }
-
-    /// The run ends: see [`OpenJournal::begin_leaving`].
-    pub(crate) fn begin_leaving(&mut self) {
-        self.journal.begin_leaving();
-    }
-
-    /// Restoring is done: the journal is removed, or keeps what could not be restored.
-    pub(crate) fn finish(self, restored: &mut Restored) {
-        finish(self.journal, restored);
-    }
 }
 
-/// Removes the journal, or writes what could not be restored to it. A journal that cannot be written is a failure, too:
-/// it is no longer true.
+/// Restoring is done: removes the journal, or writes what could not be restored to it. A journal that cannot be written
+/// is a failure, too: it is no longer true.
 pub(crate) fn finish(mut journal: OpenJournal, restored: &mut Restored) {
     if restored.failed.is_empty() {
-        let unwritten = journal.unwritten().map(|error| format!("the journal could not be written: {error}"));
+        let unwritten = journal.unwritten.as_ref().map(|error| format!("the journal could not be written: {error}"));
         match journal.finish(!restored.left.is_empty()) {
             Ok(kept) => {
                 restored.kept = kept;
@@ -383,7 +361,7 @@ pub(crate) fn finish(mut journal: OpenJournal, restored: &mut Restored) {
     }
     journal.journal.session = None;
     let written = journal.write();
-    if let Some(error) = written.as_ref().err().or(journal.unwritten()) {
+    if let Some(error) = written.as_ref().err().or(journal.unwritten.as_ref()) {
         restored.failed.push(format!("the journal still lists settings that are restored: {error}"));
     }
 }

@@ -16,7 +16,7 @@ use super::journal_file::refuse_unfinished;
 use super::schema::Schema;
 use super::{access, replication, room, session_settings};
 use crate::error::LabError;
-use crate::event::{ExperimentEvent, Listener};
+use crate::event::Listener;
 use crate::server_provider::ExternalServer;
 
 /// Findings about the server.
@@ -75,7 +75,7 @@ pub(crate) fn survey(
     }
     warnings.extend(durability(client, plan, &facts, &scopes)?);
     for text in &warnings {
-        listener.event(&ExperimentEvent::Warning(text.clone()));
+        listener.warn(text.clone());
     }
     let is_on_this_host = target.endpoints.iter().all(|endpoint| matches!(endpoint, Endpoint::Unix(_)));
     let guest = GuestFacts { is_on_this_host, replication, warnings };

@@ -17,17 +17,13 @@ use super::table_names::{as_tables, listed, lower, parted, plain};
 use crate::error::LabError;
 
 pub(super) struct SchemaCleaning<'a> {
-    schema: &'a ServerSchema,
+    pub(super) schema: &'a ServerSchema,
     /// What the journal says of the run.
-    made: &'a LeftSchema,
-    restored: &'a mut Restored,
+    pub(super) made: &'a LeftSchema,
+    pub(super) restored: &'a mut Restored,
 }
 
-impl<'a> SchemaCleaning<'a> {
-    pub(super) fn new(schema: &'a ServerSchema, made: &'a LeftSchema, restored: &'a mut Restored) -> Self {
-        Self { schema, made, restored }
-    }
-
+impl SchemaCleaning<'_> {
     pub(super) fn clean(mut self, mut client: Client, is_theirs: bool) -> Result<(), LabError> {
         let schema = self.schema;
         // A schema is hidden from an account without privileges on it: then the query for the mark fails, or is

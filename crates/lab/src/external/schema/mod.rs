@@ -93,13 +93,8 @@ impl Schema {
             [_] => !self.is_theirs,
             _ => false,
         };
-        let (name, schema) = (self.sessions_name(), self.name().to_owned());
+        let (name, schema) = (self.server.mark.signature(), self.name().to_owned());
         OwnSessions { ids: ids.clone(), name, schema, is_proof, control }
-    }
-
-    /// What identifies sessions of the run in PostgreSQL.
-    pub(crate) fn sessions_name(&self) -> String {
-        self.server.mark.signature()
     }
 
     pub(crate) fn name(&self) -> &str {
@@ -186,7 +181,7 @@ impl Schema {
     /// Drops what belongs to the run, according to its mark and its journal. What cannot be proved is left and
     /// reported.
     pub(crate) fn clean(&self, client: Client, made: &LeftSchema, restored: &mut Restored) -> Result<(), LabError> {
-        SchemaCleaning::new(&self.server, made, restored).clean(client, self.is_theirs)
+        SchemaCleaning { schema: &self.server, made, restored }.clean(client, self.is_theirs)
     }
 
     /// The statements that drop it at the end.
