@@ -30,16 +30,13 @@ pub(crate) fn open_folder(named: Option<&Path>, runs: &Path) -> Result<Experimen
         } else {
             "start an experiment with `truetps sweep`, or name an experiment's folder"
         };
-        CommandFailure::usage(error).hint(hint.to_owned())
+        CommandFailure::usage(error).hint(hint)
     })
 }
 
 /// Writes `report.html` and prints the answer.
 pub(crate) fn give(folder: &ExperimentFolder, format: OutputFormat) -> Result<Exit, CommandFailure> {
-    let unreadable = |error: FolderError| {
-        let hint = error.hint().unwrap_or_else(|| EDITED.to_owned());
-        CommandFailure::failed(&error).hint(hint)
-    };
+    let unreadable = |error: FolderError| CommandFailure::failed(&error).hint_or(error.hint(), EDITED);
     let run = Run::read(folder, None, Histograms::Read).map_err(unreadable)?;
     let analysis = run.analyse();
     let input = ReportInput { run: &run, analysis: &analysis };

@@ -3,29 +3,23 @@
 use std::process::ExitCode;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
 pub(crate) enum Exit {
-    Good,
+    Good = 0,
     /// What was asked has the answer no: the server does not run.
-    No,
+    No = 1,
     /// Wrong usage, plan or environment: nothing was measured.
-    Usage,
+    Usage = 2,
     /// Measured, but no comparison could be decided.
-    Inconclusive,
+    Inconclusive = 3,
     /// A trial failed: the server died, clients could not connect, the disk was full.
-    Failed,
+    Failed = 4,
     /// Interrupted; what was measured is kept.
-    Interrupted,
+    Interrupted = 130,
 }
 
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
-        Self::from(match exit {
-            Exit::Good => 0,
-            Exit::No => 1,
-            Exit::Usage => 2,
-            Exit::Inconclusive => 3,
-            Exit::Failed => 4,
-            Exit::Interrupted => 130,
-        })
+        Self::from(exit as u8)
     }
 }

@@ -36,15 +36,24 @@ impl CommandFailure {
         self.exit
     }
 
-    pub(crate) fn hint(mut self, hint: impl Into<Option<String>>) -> Self {
-        self.hint = hint.into();
-        self
+    pub(crate) fn hint(self, hint: impl Into<String>) -> Self {
+        self.hint_if(Some(hint.into()))
+    }
+
+    /// With the hint of an error that may have none.
+    pub(crate) fn hint_if(self, hint: Option<String>) -> Self {
+        Self { hint, ..self }
+    }
+
+    /// With this hint where the error itself has none.
+    pub(crate) fn hint_or(self, own: Option<String>, other: &str) -> Self {
+        self.hint(own.unwrap_or_else(|| other.to_owned()))
     }
 }
 
 impl From<LabError> for CommandFailure {
     fn from(error: LabError) -> Self {
-        if error.is_usage() { Self::usage(&error) } else { Self::failed(&error) }.hint(error.hint())
+        if error.is_usage() { Self::usage(&error) } else { Self::failed(&error) }.hint_if(error.hint())
     }
 }
 

@@ -54,7 +54,7 @@ impl<'a> LoginSources<'a> {
 /// The server of a DSN, which `flag` has named.
 pub(crate) fn parse(dsn: &str, flag: &str) -> Result<Target, CommandFailure> {
     let hint = "for example mysql://root@?socket=/run/mysqld/mysqld.sock; docs/reference/dsn.md has the rest";
-    Target::parse(dsn).map_err(|error| CommandFailure::usage(format!("{flag}: {error}")).hint(hint.to_owned()))
+    Target::parse(dsn).map_err(|error| CommandFailure::usage(format!("{flag}: {error}")).hint(hint))
 }
 
 /// The same with its account.
@@ -68,7 +68,7 @@ pub(crate) fn target(dsn: &str, flag: &str, sources: &LoginSources<'_>) -> Resul
     }
     if let Some(path) = sources.defaults_file {
         let file = client_login(path).map_err(|problem| {
-            CommandFailure::usage(format!("--defaults-file {}: {problem}", path.display())).hint(problem.hint())
+            CommandFailure::usage(format!("--defaults-file {}: {problem}", path.display())).hint_if(problem.hint())
         })?;
         complete_login(&mut target, dsn, file);
     }

@@ -11,12 +11,8 @@ use crate::failure::CommandFailure;
 /// Reads what a user has named, without its histograms; `None`: the newest experiment below `runs`.
 pub(crate) fn open_named(named: Option<&Path>, runs: &Path) -> Result<Run, CommandFailure> {
     let path = named.map_or_else(|| runs.join(LATEST), Path::to_owned);
-    let failure = |hint: &'static str| {
-        move |error: FolderError| {
-            let hint = error.hint().unwrap_or_else(|| hint.to_owned());
-            CommandFailure::usage(error).hint(hint)
-        }
-    };
+    let failure =
+        |hint: &'static str| move |error: FolderError| CommandFailure::usage(&error).hint_or(error.hint(), hint);
     let found = ExperimentFolder::find(&path);
     let (folder, trial) = found.map_err(failure("name the folder of an experiment, or one trial's folder in it"))?;
     Run::read(&folder, trial, Histograms::LeftOut).map_err(failure(EDITED))

@@ -10,63 +10,46 @@ use crate::failure::CommandFailure;
 const MISSPELT_MIN: f64 = 0.85;
 
 /// Flags of sysbench, pgbench, wrk, hyperfine and mysqlslap: what `run` has in their place.
-const FLAGS: [(&[&str], &str); 13] = [
-    (&["--duration", "--time", "--max-time", "--runtime", "-d", "-T"], "--measure TIME sets the time that is measured"),
+const FLAGS: [(&str, &str); 13] = [
+    ("--duration --time --max-time --runtime -d -T", "--measure TIME sets the time that is measured"),
     (
-        &["--threads", "--client", "--concurrency", "-t"],
+        "--threads --client --concurrency -t",
         "--connections N sets the number of clients, --workers N the threads that drive them",
     ),
-    (&["--jobs", "-j"], "--workers N sets the threads that drive the clients"),
-    (&["--warmup", "--warmup-time", "-w"], "--warm-up TIME sets the time of the warm-up"),
+    ("--jobs -j", "--workers N sets the threads that drive the clients"),
+    ("--warmup --warmup-time -w", "--warm-up TIME sets the time of the warm-up"),
     (
-        &["--events", "--requests", "--max-requests", "--number-of-queries"],
+        "--events --requests --max-requests --number-of-queries",
         "--transactions N ends the measure phase after N transactions",
     ),
-    (&["--table-size", "--table_size", "--scale", "-s"], "--table-rows N sets the rows in each table"),
-    (&["--rand-type"], "--distribution NAME says how keys are drawn"),
-    (&["--report-interval"], "each second is recorded in intervals.jsonl of the run folder; --ui shows it"),
+    ("--table-size --table_size --scale -s", "--table-rows N sets the rows in each table"),
+    ("--rand-type", "--distribution NAME says how keys are drawn"),
+    ("--report-interval", "each second is recorded in intervals.jsonl of the run folder; --ui shows it"),
+    ("--runs-count --repeat --iterations --min-runs -n -i", "`truetps sweep` repeats trials: --blocks N"),
     (
-        &["--runs-count", "--repeat", "--iterations", "--min-runs", "-n", "-i"],
-        "`truetps sweep` repeats trials: --blocks N",
-    ),
-    (
-        &[
-            "--mysql-host",
-            "--mysql-user",
-            "--mysql-password",
-            "--mysql-socket",
-            "--host",
-            "--user",
-            "--password",
-            "-h",
-            "-u",
-            "-p",
-        ],
+        "--mysql-host --mysql-user --mysql-password --mysql-socket --host --user --password -h -u -p",
         "--dsn mysql://USER@HOST/ names a server of yours; TRUETPS_PASSWORD has its password",
     ),
-    (&["--quiet", "--silent", "-q"], "progress goes to stderr: append 2>/dev/null"),
-    (&["--json", "--output", "-o"], "--format json prints the answer as JSON; all files are in the run folder"),
-    (&["--config", "--config-file"], "a plan is the file of an experiment: `truetps plan show durability`"),
+    ("--quiet --silent -q", "progress goes to stderr: append 2>/dev/null"),
+    ("--json --output -o", "--format json prints the answer as JSON; all files are in the run folder"),
+    ("--config --config-file", "a plan is the file of an experiment: `truetps plan show durability`"),
 ];
 
 /// Flags of `run` that `sweep` does not have: a plan says it.
-const IN_PLAN: [(&[&str], &str); 3] = [
+const IN_PLAN: [(&str, &str); 3] = [
     (
-        &["--duration", "--time", "--measure", "-d", "-T"],
+        "--duration --time --measure -d -T",
         "the plan sets it: measure_s in [load]; `truetps plan show durability` shows one",
     ),
-    (&["--set"], "the plan sets it: [server.settings] for all trials, [factors] for levels; `truetps run` has --set"),
-    (&["--connections", "--threads", "--client", "-c", "-t"], "the plan sets it: connections = [1, 8] in [factors]"),
+    ("--set", "the plan sets it: [server.settings] for all trials, [factors] for levels; `truetps run` has --set"),
+    ("--connections --threads --client -c -t", "the plan sets it: connections = [1, 8] in [factors]"),
 ];
 
-const COMMANDS: [(&[&str], &str); 4] = [
-    (
-        &["bench", "benchmark", "measure", "test", "start", "load"],
-        "`truetps run WORKLOAD` measures one load, `truetps sweep` a plan",
-    ),
-    (&["show", "list", "ls"], "`truetps plan list`, `truetps server list`, `truetps report`"),
-    (&["results", "result", "analyse", "analyze"], "`truetps report` shows the newest run"),
-    (&["mysqlslap"], "`truetps slap` takes the options of mysqlslap"),
+const COMMANDS: [(&str, &str); 4] = [
+    ("bench benchmark measure test start load", "`truetps run WORKLOAD` measures one load, `truetps sweep` a plan"),
+    ("show list ls", "`truetps plan list`, `truetps server list`, `truetps report`"),
+    ("results result analyse analyze", "`truetps report` shows the newest run"),
+    ("mysqlslap", "`truetps slap` takes the options of mysqlslap"),
 ];
 
 /// The same error with a tip that fits, or none; errors about numbers get a text from truetps. `command` is the word
@@ -93,13 +76,13 @@ fn retip<'a>(
     error: &mut clap::Error,
     invalid: ContextKind,
     suggested: ContextKind,
-    mut known: impl Iterator<Item = &'a (&'a [&'a str], &'a str)>,
+    mut known: impl Iterator<Item = &'a (&'a str, &'a str)>,
 ) {
     let Some(ContextValue::String(word)) = error.get(invalid) else { return };
     let word = word.split('=').next().unwrap_or_default().to_owned();
     // `use '-- --time'`: no argument here is meant to begin with a dash.
     error.remove(ContextKind::Suggested);
-    if let Some((_, tip)) = known.find(|(words, _)| words.contains(&word.as_str())) {
+    if let Some((_, tip)) = known.find(|(words, _)| words.split(' ').any(|one| one == word)) {
         error.remove(suggested);
         error.remove(ContextKind::Usage);
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![(*tip).to_owned().into()]));
@@ -135,7 +118,7 @@ fn number_error(error: &clap::Error) -> Option<CommandFailure> {
         "a trial has one number of connections; `truetps sweep` measures several: connections = [1, 8] in a plan"
             .to_owned()
     });
-    Some(CommandFailure::usage(format!("invalid value '{value}' for '{flag}': {form}")).hint(hint))
+    Some(CommandFailure::usage(format!("invalid value '{value}' for '{flag}': {form}")).hint_if(hint))
 }
 
 #[cfg(test)]
@@ -200,7 +183,7 @@ mod tests {
             for flag in tip.split([' ', ',']).filter_map(|word| word.strip_prefix("--")) {
                 assert!(has(flag) || flag == "blocks", "{tip}");
             }
-            for word in words.iter().filter_map(|word| word.strip_prefix("--")) {
+            for word in words.split(' ').filter_map(|word| word.strip_prefix("--")) {
                 assert!(!has(word), "{word} is a flag of truetps");
             }
         }

@@ -90,7 +90,7 @@ fn external(dsn: &str, place: &FolderArgs) -> Result<ExternalServer, CommandFail
 fn private(plan: &Plan, place: &FolderArgs) -> Result<ServerChoice, CommandFailure> {
     refuse_flags_of_dsn(place)?;
     let home = Home::open(place.sandbox.sandbox_dir.as_deref())
-        .map_err(|error| CommandFailure::usage(&error).hint(error.hint()))?;
+        .map_err(|error| CommandFailure::usage(&error).hint_if(error.hint()))?;
     let (programs, uses) = programs(plan, &home, place.basedir.as_deref())?;
     Ok(ServerChoice::Private { home, programs, _uses: uses })
 }
@@ -105,7 +105,7 @@ pub(crate) fn programs(
     let names = plan.server_names();
     if names.is_empty() {
         let binary = find(usual_basedir(basedir).as_deref(), plan.server.flavour, home.user())
-            .map_err(|error| CommandFailure::usage(&error).hint(error.hint()))?;
+            .map_err(|error| CommandFailure::usage(&error).hint_if(error.hint()))?;
         return Ok((vec![ServerProgram { name: None, binary }], Vec::new()));
     }
     if basedir.is_some() {
@@ -114,7 +114,7 @@ pub(crate) fn programs(
     let named = NamedServers::of(home);
     let programs = names.iter().map(|name| {
         let used = named.use_server(name).and_then(|(server, used)| Ok((server.binary(home)?, used)));
-        let (binary, used) = used.map_err(|error| CommandFailure::usage(&error).hint(error.hint()))?;
+        let (binary, used) = used.map_err(|error| CommandFailure::usage(&error).hint_if(error.hint()))?;
         if plan.server.flavour.is_some_and(|wanted| wanted != binary.flavour) {
             let wanted = plan.server.flavour.map(|flavour| flavour.to_string()).unwrap_or_default();
             return Err(CommandFailure::usage(format!("the plan wants {wanted}, and server `{name}` is {binary}")));

@@ -66,7 +66,7 @@ pub(crate) fn refuse_other_place(folder: &ExperimentFolder, place: &FolderArgs) 
                 .hint(format!("resume it there: {}", command(folder, &experiment))))
         }
         (None, Some(_)) => Err(CommandFailure::usage("this experiment was begun on a private server")
-            .hint("leave --dsn and TRUETPS_DSN out, or start a new experiment".to_owned())),
+            .hint("leave --dsn and TRUETPS_DSN out, or start a new experiment")),
         _ => Ok(()),
     }
 }

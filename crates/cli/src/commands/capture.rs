@@ -50,5 +50,5 @@ pub(crate) fn failure(error: &InspectError) -> CommandFailure {
         InspectError::Server { source, .. } if !source.is_refused_login() => CommandFailure::failed(error),
         _ => CommandFailure::usage(error),
     }
-    .hint(error.hint())
+    .hint_if(error.hint())
 }

@@ -98,9 +98,7 @@ impl SideRun {
         }
         if has_none {
             let message = format!("{name}: has no valid trial that can be read ({} read)", run.trials.len());
-            return Err(
-                CommandFailure::usage(message).hint("`truetps report` says why each trial is not valid".to_owned())
-            );
+            return Err(CommandFailure::usage(message).hint("`truetps report` says why each trial is not valid"));
         }
         let all = configurations(&run);
         let mut configurations = all.clone();
@@ -161,13 +159,12 @@ fn pairs(a: &SideRun, b: &SideRun) -> Result<Vec<(Configuration, Configuration)>
         let listed =
             |side: &SideRun| side.configurations.iter().map(|one| format!("`{one}`")).collect::<Vec<_>>().join(", ");
         let message = format!("the two have no configuration in common: A has {}; B has {}", listed(a), listed(b));
-        return Err(CommandFailure::usage(message)
-            .hint("name one of each: --a-levels key=deleted --b-levels key=auto".to_owned()));
+        return Err(CommandFailure::usage(message).hint("name one of each: --a-levels key=deleted --b-levels key=auto"));
     }
     if is_same_folder && pairs.iter().any(|(of_a, of_b)| of_a == of_b) {
         let message = format!("A and B are the same trials: {}", a.name);
         return Err(CommandFailure::usage(message)
-            .hint("name two folders, or levels: --a-levels key=deleted --b-levels key=auto".to_owned()));
+            .hint("name two folders, or levels: --a-levels key=deleted --b-levels key=auto"));
     }
     Ok(pairs)
 }

@@ -32,7 +32,11 @@ pub(crate) fn run(args: &DiffArgs) -> Result<Exit, CommandFailure> {
     let shares = shares(&ends, args)?;
     let are_servers = ends.iter().all(DiffSide::is_server);
     let side = |n: usize, like: Option<&SettingsSide>| {
-        ends[n].read(shares[n], args, like).map_err(|error| unread_failure(error, are_servers))
+        match ends[n].target(shares[n], args)? {
+            Some(target) => side_of_server(&target),
+            None => side_of_path(Path::new(ends[n].named), like),
+        }
+        .map_err(|error| unread(&error, are_servers))
     };
     let mut a = side(0, None)?;
     // An option file is read as the other side's version reads it.
@@ -72,56 +76,28 @@ impl DiffSide<'_> {
         Ok(is_given || login::parse(self.named, self.letter)?.login.password.is_some())
     }
 
-    /// `is_alone`: login options without a side are for this server.
-    fn read(&self, is_alone: bool, args: &DiffArgs, like: Option<&SettingsSide>) -> Result<SettingsSide, UnreadSide> {
-        Ok(if let Some(owner) = &self.owner {
-            side_of_server(owner)?
-        } else if self.is_server() {
-            let asks = args.login.ask_password && !self.has_own_login()?;
-            let common = args.login.defaults_file.as_deref().filter(|_| is_alone);
-            let variables = [self.variable, PASSWORD];
-            let sources = LoginSources {
-                variables: if is_alone { &variables } else { &variables[..1] },
-                defaults_file: self.file.or(common),
-                own_file: is_alone,
-                asks,
-            };
-            side_of_server(&login::target(self.named, self.letter, &sources)?)?
-        } else {
-            side_of_path(Path::new(self.named), like)?
-        })
-    }
-}
-
-/// Why there is nothing to compare.
-enum UnreadSide {
-    Login(CommandFailure),
-    Side(InspectError),
-}
-
-impl From<CommandFailure> for UnreadSide {
-    fn from(failure: CommandFailure) -> Self {
-        Self::Login(failure)
-    }
-}
-
-impl From<InspectError> for UnreadSide {
-    fn from(error: InspectError) -> Self {
-        Self::Side(error)
+    /// `None`: a file or folder. `is_alone`: login options without a side are for this server.
+    fn target(&self, is_alone: bool, args: &DiffArgs) -> Result<Option<Target>, CommandFailure> {
+        if self.owner.is_some() || !self.is_server() {
+            return Ok(self.owner.clone());
+        }
+        let asks = args.login.ask_password && !self.has_own_login()?;
+        let common = args.login.defaults_file.as_deref().filter(|_| is_alone);
+        let variables = [self.variable, PASSWORD];
+        let sources = LoginSources {
+            variables: if is_alone { &variables } else { &variables[..1] },
+            defaults_file: self.file.or(common),
+            own_file: is_alone,
+            asks,
+        };
+        login::target(self.named, self.letter, &sources).map(Some)
     }
 }
 
 /// With two servers, one shared password is not used.
-fn unread_failure(unread: UnreadSide, are_servers: bool) -> CommandFailure {
-    match unread {
-        UnreadSide::Login(failure) => failure,
-        UnreadSide::Side(error) => {
-            let wants_password =
-                matches!(&error, InspectError::Server { source, .. } if are_servers && source.wants_password());
-            let failure = failure(&error);
-            if wants_password { failure.hint(TWO_LOGINS.to_owned()) } else { failure }
-        }
-    }
+fn unread(error: &InspectError, are_servers: bool) -> CommandFailure {
+    let wants_password = matches!(error, InspectError::Server { source, .. } if are_servers && source.wants_password());
+    if wants_password { failure(error).hint(TWO_LOGINS) } else { failure(error) }
 }
 
 /// Which of the two may use the shared login options: if both servers need a login, the password of one would be sent
@@ -158,5 +134,5 @@ fn shares(ends: &[DiffSide<'_>; 2], args: &DiffArgs) -> Result<[bool; 2], Comman
 /// Before anything was sent.
 fn whose(what: &str) -> CommandFailure {
     CommandFailure::usage(format!("A and B are two servers, but {what} is for one: which is not clear"))
-        .hint(TWO_LOGINS.to_owned())
+        .hint(TWO_LOGINS)
 }

@@ -52,7 +52,7 @@ pub(crate) fn target_of(args: &ReadServerArgs) -> Result<Target, CommandFailure>
         let message = format!("{name}: neither the name of a server nor an address");
         let hint = "`truetps server list` has the names; an address is like mysql://root@?socket=/run/mysqld/mysqld.sock \
                     (docs/reference/dsn.md)";
-        return Err(CommandFailure::usage(message).hint(hint.to_owned()));
+        return Err(CommandFailure::usage(message).hint(hint));
     }
     target(server, "DSN", &LoginSources::of_one(login.defaults_file.as_deref(), login.ask_password))
 }
@@ -124,16 +124,21 @@ pub(crate) fn status(args: &NameArgs) -> Result<Exit, CommandFailure> {
     Ok(if printed == Exit::Good { Exit::No } else { printed })
 }
 
+/// The state in a line of a list, and in a sentence about the server.
+pub(crate) fn state_words(state: InstanceState) -> (&'static str, &'static str) {
+    match state {
+        InstanceState::NeverStarted => ("never started", "was never started"),
+        InstanceState::Running => ("runs", "runs"),
+        InstanceState::Stopped => ("stopped", "was stopped"),
+        InstanceState::Killed => ("killed", "was killed by `stop`: its next start recovers"),
+        InstanceState::NotStarted => ("did not start", "does not run: its last start failed, or was cut short"),
+        InstanceState::Ended => ("ended", "ended in good order, and not by `stop`"),
+        InstanceState::Died => ("died", "died, or was killed: its next start recovers"),
+    }
+}
+
 fn described(server: &NamedServer, status: &Status) -> String {
-    let state = match status.state {
-        InstanceState::NeverStarted => "was never started",
-        InstanceState::Running => "runs",
-        InstanceState::Stopped => "was stopped",
-        InstanceState::Killed => "was killed by `stop`: its next start recovers",
-        InstanceState::NotStarted => "does not run: its last start failed, or was cut short",
-        InstanceState::Ended => "ended in good order, and not by `stop`",
-        InstanceState::Died => "died, or was killed: its next start recovers",
-    };
+    let (_, state) = state_words(status.state);
     let mut lines = vec![
         ("server", format!("{} {state}", server.name)),
         ("version", server.what()),

@@ -46,7 +46,7 @@ pub(crate) fn check(
             .map_err(|error| CommandFailure::usage(format!("plan `{name}`: {error}")))?;
     }
     check_settings(&plan, &programs, &user)
-        .map_err(|error| CommandFailure::usage(format!("plan `{name}`: {error}")).hint(error.hint()))?;
+        .map_err(|error| CommandFailure::usage(format!("plan `{name}`: {error}")).hint_if(error.hint()))?;
     let mut text = format!("plan `{name}` is fine: {}\n", size(&plan));
     for ServerProgram { name, binary } in &programs {
         let name = name.as_ref().map(|name| format!("{name}: ")).unwrap_or_default();
@@ -66,7 +66,7 @@ fn programs_to_ask(
     if plan.server_names().is_empty() {
         let user = ServerUser::choose();
         let found = find(usual_basedir(basedir).as_deref(), plan.server.flavour, &user);
-        let binary = found.map_err(|error| CommandFailure::usage(&error).hint(error.hint()))?;
+        let binary = found.map_err(|error| CommandFailure::usage(&error).hint_if(error.hint()))?;
         return Ok((vec![ServerProgram { name: None, binary }], user));
     }
     let home = open(sandbox)?;

@@ -23,6 +23,7 @@ use crate::failure::CommandFailure;
 use crate::probe_text::ProbeLines;
 use crate::{print_made, print_message, signals};
 
+const NO_ROOM: &str = "make room, or name a writable folder with --runs (or TRUETPS_RUNS)";
 /// How soon the end is noticed.
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -45,9 +46,9 @@ pub(crate) fn run(args: &WatchArgs) -> Result<Exit, CommandFailure> {
     let stop = signals::stop_flag()?;
     let name = format!("probe-{}", clock::folder_stamp());
     let folder = ProbeFolder::create(&args.runs, &name, &about)
-        .map_err(|error| CommandFailure::usage(&error).hint(room(&error)))?;
+        .map_err(|error| CommandFailure::usage(&error).hint_or(error.hint(), NO_ROOM))?;
     let watch = TrialWatch::start(watched, args.interval, |header| folder.begin(header));
-    let mut watch = watch.map_err(|error| CommandFailure::failed(&error).hint(room(&error)))?;
+    let mut watch = watch.map_err(|error| CommandFailure::failed(&error).hint_or(error.hint(), NO_ROOM))?;
     let zero = Instant::now();
     let mut suspended = Suspended { watch: SuspensionWatch::start(), zero, reported: 0 };
     let lines = ProbeLines::new(watch.header(), terminal_columns(std::io::stderr()));
@@ -62,7 +63,7 @@ pub(crate) fn run(args: &WatchArgs) -> Result<Exit, CommandFailure> {
     let path = shown(folder.path());
     print_message(&format!("\nSaved  {}\nNext   truetps report {}\n", path.display(), path.display()));
     if let Some(error) = error {
-        return Err(CommandFailure::failed(format!("not recorded to the end: {error}")).hint(room(&error)));
+        return Err(CommandFailure::failed(format!("not recorded to the end: {error}")).hint_or(error.hint(), NO_ROOM));
     }
     exit
 }
@@ -70,28 +71,22 @@ pub(crate) fn run(args: &WatchArgs) -> Result<Exit, CommandFailure> {
 /// Checks the times before any query: a probe needs two readings, at a valid interval.
 fn check_times(args: &WatchArgs) -> Result<(), CommandFailure> {
     let spec = ProbeSpec { interval_s: args.interval.as_secs_f64(), ..ProbeSpec::default() };
-    let hint = |text: &str| text.to_owned();
     let wrong = |problem| CommandFailure::usage(format!("`--interval`: {problem}"));
-    spec.check().map_err(|problem| wrong(problem).hint(hint("for example --interval 250ms")))?;
+    spec.check().map_err(|problem| wrong(problem).hint("for example --interval 250ms"))?;
     if let Some(duration) = args.duration.filter(|duration| *duration < args.interval) {
         let (shown, interval) = (humantime::format_duration(duration), humantime::format_duration(args.interval));
         let message =
             format!("`--duration`: {shown} is shorter than the interval of {interval}: there would be no rate");
-        return Err(CommandFailure::usage(message).hint(hint("watch for longer, or more often with --interval")));
+        return Err(CommandFailure::usage(message).hint("watch for longer, or more often with --interval"));
     }
     Ok(())
-}
-
-fn room(error: &FolderError) -> String {
-    let other = || "make room, or name a writable folder with --runs (or TRUETPS_RUNS)".to_owned();
-    error.hint().unwrap_or_else(other)
 }
 
 fn refused(target: &Target, error: &DriverError) -> CommandFailure {
     let message = format!("{target}: {error}");
     let failure =
         if error.is_refused_login() { CommandFailure::usage(message) } else { CommandFailure::failed(message) };
-    failure.hint(error.hint())
+    failure.hint_if(error.hint())
 }
 
 /// A line for each sample of the server, on stderr, from the first reading at once to the last one at the end. Returns why
@@ -154,10 +149,7 @@ fn tell(watch: &TrialWatch, lines: &mut ProbeLines) {
 pub(crate) fn show(folder: &ProbeFolder, format: TableFormat) -> Result<Exit, CommandFailure> {
     let whole = "probe.json and probe.jsonl record the probe: if one is missing, cut off or edited, restore the file \
                  that truetps has written";
-    let unreadable = |error: FolderError| {
-        let hint = error.hint().unwrap_or_else(|| whole.to_owned());
-        CommandFailure::failed(&error).hint(hint)
-    };
+    let unreadable = |error: FolderError| CommandFailure::failed(&error).hint_or(error.hint(), whole);
     let summary = folder.summary().map_err(unreadable)?;
     let waits = top_waits(&folder.series().map_err(unreadable)?);
     let waits = waits.as_ref();
@@ -174,8 +166,7 @@ pub(crate) fn show(folder: &ProbeFolder, format: TableFormat) -> Result<Exit, Co
         return Ok(printed);
     }
     let message = format!("{}: the server did not answer at the end", summary.run.target);
-    Err(CommandFailure::failed(message)
-        .hint("what was seen until then is kept; the server's error log may say more".to_owned()))
+    Err(CommandFailure::failed(message).hint("what was seen until then is kept; the server's error log may say more"))
 }
 
 /// The folder of a probe, where this is one.

@@ -15,7 +15,7 @@ pub(crate) fn run(args: &ReportArgs) -> Result<Exit, CommandFailure> {
             OutputFormat::Md => TableFormat::Md,
             OutputFormat::Jsonl | OutputFormat::Sysbench => {
                 let message = "--format: what `truetps probe` has watched has no trial that could be shown like this";
-                return Err(CommandFailure::usage(message).hint("text, json, csv or md".to_owned()));
+                return Err(CommandFailure::usage(message).hint("text, json, csv or md"));
             }
         };
         return probe::show(&folder, format);

@@ -65,7 +65,7 @@ pub(crate) fn run(args: &RestoreArgs) -> Result<Exit, CommandFailure> {
             "a journal is in use and was not restored: the process that uses it restores \
                 the server at its end",
         )
-        .hint("wait for its end, or end that run with Ctrl-C".to_owned())),
+        .hint("wait for its end, or end that run with Ctrl-C")),
     }
 }
 
@@ -74,7 +74,7 @@ fn passed_over(path: &Path, error: &LabError) -> CommandFailure {
         LabError::Foreign(ForeignError::OtherOrMoved { .. }) => error.hint(),
         _ => Some(format!("truetps server restore --journal '{}' --dsn DSN, or without a DSN", path.display())),
     };
-    CommandFailure::usage("journals of other servers remain").hint(hint)
+    CommandFailure::usage("journals of other servers remain").hint_if(hint)
 }
 
 /// The servers that journals are of.
@@ -106,7 +106,7 @@ impl Logins<'_> {
         let message =
             format!("{what} is for one server, but the journals are of several servers: {}", addresses.join(", "));
         let hint = "name the server with --dsn, or one journal with --journal, or use --ask-password";
-        Err(CommandFailure::usage(message).hint(hint.to_owned()))
+        Err(CommandFailure::usage(message).hint(hint))
     }
 
     fn target(&mut self, address: &str) -> Result<Target, CommandFailure> {
@@ -136,7 +136,7 @@ fn one(path: &Path, args: &RestoreArgs, logins: &mut Logins<'_>) -> Result<(), R
         }
         // The server may have unknown leftovers.
         LabError::Foreign(ForeignError::Damaged { .. } | ForeignError::Untrusted { .. }) => {
-            Refused::Failed(CommandFailure::failed(&error).hint(error.hint()))
+            Refused::Failed(CommandFailure::failed(&error).hint_if(error.hint()))
         }
         _ => Refused::Failed(error.into()),
     };

@@ -6,8 +6,8 @@ use truetps_record::{CONNECTIONS, DriveMode, Protocol, SettingValue};
 use truetps_workload as workload;
 
 use crate::args::RunArgs;
-use crate::args::load::Mode;
-use crate::commands::sweep::measure;
+use crate::args::load::{LoadArgs, Mode};
+use crate::commands::sweep::{Measurement, measure};
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::site;
@@ -17,8 +17,9 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, CommandFailure> {
     if let Some(dialect) = site::dialect(&args.place)? {
         workload::build(&plan.workload, dialect, plan.design.seed).map_err(CommandFailure::usage)?;
     }
-    let slo = args.load.find_max.then_some(&args.load.slo);
-    measure(&plan, false, slo, &args.place, &args.engine)
+    let LoadArgs { find_max, slo, .. } = &args.load;
+    let what = if *find_max { Measurement::HighestRate(slo) } else { Measurement::Whole { quick: false } };
+    measure(&plan, &what, &args.place, &args.engine)
 }
 
 fn plan_of(args: &RunArgs) -> Result<Plan, CommandFailure> {

@@ -58,7 +58,7 @@ fn list(place: &SandboxPlace) -> Result<Exit, CommandFailure> {
     let home = open(place)?;
     let named = NamedServers::of(&home);
     let servers = named.list().map_err(|error| refused(&error))?;
-    let entries = truetps_sandbox::list(&home).map_err(|error| CommandFailure::failed(&error).hint(error.hint()))?;
+    let entries = truetps_sandbox::list(&home).map_err(|error| CommandFailure::failed(&error).hint_if(error.hint()))?;
     let begun = unfinished(&home);
     if entries.is_empty() && servers.is_empty() && begun.is_empty() {
         print_message(&format!("no private server in {}\n", home.path().display()));
@@ -80,7 +80,7 @@ fn list(place: &SandboxPlace) -> Result<Exit, CommandFailure> {
 
 fn clean(place: &SandboxPlace) -> Result<Exit, CommandFailure> {
     let home = open(place)?;
-    let failed = |error: SandboxError| CommandFailure::failed(&error).hint(error.hint());
+    let failed = |error: SandboxError| CommandFailure::failed(&error).hint_if(error.hint());
     // First: the other removes them as well, and does not say so.
     let begun = clean_unfinished(&home).map_err(failed)?;
     let Cleaning { removed, kept } = truetps_sandbox::clean(&home).map_err(failed)?;
@@ -105,7 +105,7 @@ fn clean(place: &SandboxPlace) -> Result<Exit, CommandFailure> {
 }
 
 pub(crate) fn open(place: &SandboxPlace) -> Result<Home, CommandFailure> {
-    Home::open(place.sandbox_dir.as_deref()).map_err(|error| CommandFailure::usage(&error).hint(error.hint()))
+    Home::open(place.sandbox_dir.as_deref()).map_err(|error| CommandFailure::usage(&error).hint_if(error.hint()))
 }
 
 /// What the user asked for cannot be done (2), or something broke on the way (4).
@@ -122,7 +122,7 @@ pub(crate) fn refused(error: &SandboxError) -> CommandFailure {
                 | SandboxError::OtherServer { .. }
                 | SandboxError::Named(NamedError::DoesNotEnd { .. } | NamedError::Mismatch { .. })
         );
-    if broke { CommandFailure::failed(error) } else { CommandFailure::usage(error) }.hint(error.hint())
+    if broke { CommandFailure::failed(error) } else { CommandFailure::usage(error) }.hint_if(error.hint())
 }
 
 /// A server that cannot be read gets an error line; the others are still listed.
@@ -136,18 +136,12 @@ fn named_line(named: NamedServers<'_>, listed: &Listed) -> String {
         Ok(status) => status,
         Err(error) => return format!("{name}  BROKEN: {error}\n"),
     };
-    let state = match status.state {
-        InstanceState::NeverStarted => "never started".to_owned(),
-        InstanceState::Running => format!("runs, pid {}", status.pid.unwrap_or(0)),
-        InstanceState::Stopped => "stopped".to_owned(),
-        InstanceState::Killed => "killed".to_owned(),
-        InstanceState::NotStarted => "did not start".to_owned(),
-        InstanceState::Ended => "ended".to_owned(),
-        InstanceState::Died => "died".to_owned(),
-    };
+    let (state, _) = instance::state_words(status.state);
+    let is_running = status.state == InstanceState::Running;
+    let pid = if is_running { format!(", pid {}", status.pid.unwrap_or(0)) } else { String::new() };
     let held = status.held_by.map(|pid| format!(", data held by process {pid}")).unwrap_or_default();
     let size = if status.data_bytes > 0 { format!("  {}", format::bytes(status.data_bytes)) } else { String::new() };
-    format!("{name}  {state}{held}  {}{size}  {}\n", server.what(), server.program.display())
+    format!("{name}  {state}{pid}{held}  {}{size}  {}\n", server.what(), server.program.display())
 }
 
 fn unfinished_line(one: &UnfinishedFolder) -> String {

@@ -155,7 +155,7 @@ impl<'a> SqlSession<'a> {
         let hint = is_cut.then(|| {
             "a text is cut at each `;`: put a line `DELIMITER //` before a routine, and `//` behind its END".to_owned()
         });
-        CommandFailure::failed(format!("cannot run {place}: {error}")).hint(hint)
+        CommandFailure::failed(format!("cannot run {place}: {error}")).hint_if(hint)
     }
 }
 

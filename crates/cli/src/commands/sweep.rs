@@ -43,34 +43,61 @@ pub(crate) fn run(args: &SweepArgs) -> Result<Exit, CommandFailure> {
     let time = estimate(&plan, &schedule(&plan));
     if time > LONG && !args.yes {
         let message = format!("plan `{name}` takes long: {}", size(&plan));
-        return Err(CommandFailure::usage(message)
-            .hint("add --yes to start it, --quick for its short form, or --blocks N".to_owned()));
+        return Err(
+            CommandFailure::usage(message).hint("add --yes to start it, --quick for its short form, or --blocks N")
+        );
     }
     print_message(&format!("{}: {}\n{}, seed {}\n", plan.name, plan.about, size(&plan), plan.design.seed));
-    measure(&plan, args.quick, None, &args.place, &args.engine)
+    measure(&plan, &Measurement::Whole { quick: args.quick }, &args.place, &args.engine)
 }
 
-/// Runs a plan, or searches the highest rate that keeps to `slo`, and gives the answer.
+/// What is run of a plan.
+pub(crate) enum Measurement<'a> {
+    Whole {
+        quick: bool,
+    },
+    /// The search of the highest rate that keeps to these objectives.
+    HighestRate(&'a Slo),
+    /// What is missing in this folder.
+    Rest(&'a ExperimentFolder),
+}
+
+/// Measures, and gives the answer.
 pub(crate) fn measure(
     plan: &Plan,
-    quick: bool,
-    slo: Option<&Slo>,
+    what: &Measurement<'_>,
     place: &FolderArgs,
     engine: &EngineArgs,
 ) -> Result<Exit, CommandFailure> {
-    check_ui(place, engine)?;
+    // Before anything is asked or started. A rehearsal shows no picture.
+    if engine.ui && !place.dry_run {
+        ui::check()?;
+    }
     let site = RunSite::open(plan, place, engine)?;
     if place.dry_run {
         return site.rehearse(plan);
     }
     let (stop, mut watcher) = ProgressWatcher::start(&plan.name, &site, engine.ui)?;
-    let request = request(plan, quick, &place.runs, engine, &site, &stop);
-    let finished = match slo {
-        None => start(&request, &mut watcher),
-        Some(slo) => find_max(&request, slo, &mut watcher),
+    let cores = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
+    let request = ExperimentRequest {
+        plan,
+        quick: matches!(what, Measurement::Whole { quick: true }),
+        runs: &place.runs,
+        place: site.place(),
+        // The server needs the rest.
+        workers: engine.workers.unwrap_or((cores / 2).max(1)),
+        pin: &site.pin,
+        tool_version: env!("CARGO_PKG_VERSION"),
+        command: site.command(),
+        stop: &stop,
+    };
+    let (finished, earlier) = match what {
+        Measurement::Whole { .. } => (start(&request, &mut watcher), None),
+        Measurement::HighestRate(slo) => (find_max(&request, slo, &mut watcher), None),
+        Measurement::Rest(folder) => (resume(&request, folder, &mut watcher), Some(*folder)),
     };
     drop(watcher);
-    finish(finished, None, engine, &stop)
+    finish(finished, earlier, engine, &stop)
 }
 
 fn go_on(args: &SweepArgs, folder: Option<&Path>) -> Result<Exit, CommandFailure> {
@@ -81,16 +108,7 @@ fn go_on(args: &SweepArgs, folder: Option<&Path>) -> Result<Exit, CommandFailure
         extend(&mut plan, blocks, args.yes)?;
     }
     again::refuse_other_place(&folder, &args.place)?;
-    check_ui(&args.place, &args.engine)?;
-    let site = RunSite::open(&plan, &args.place, &args.engine)?;
-    if args.place.dry_run {
-        return site.rehearse(&plan);
-    }
-    let (stop, mut watcher) = ProgressWatcher::start(&plan.name, &site, args.engine.ui)?;
-    let request = request(&plan, false, &args.place.runs, &args.engine, &site, &stop);
-    let finished = resume(&request, &folder, &mut watcher);
-    drop(watcher);
-    finish(finished, Some(&folder), &args.engine, &stop)
+    measure(&plan, &Measurement::Rest(&folder), &args.place, &args.engine)
 }
 
 /// Gives the plan of an earlier experiment more blocks.
@@ -98,46 +116,16 @@ fn extend(plan: &mut Plan, blocks: u32, yes: bool) -> Result<(), CommandFailure>
     let before = plan.design.blocks;
     if blocks < before {
         let message = format!("--blocks {blocks}: the experiment has {before} blocks");
-        return Err(
-            CommandFailure::usage(message).hint("with --resume, --blocks is the total number of blocks".to_owned())
-        );
+        return Err(CommandFailure::usage(message).hint("with --resume, --blocks is the total number of blocks"));
     }
     let now = estimate(plan, &schedule(plan));
     plan.design.blocks = blocks;
     plan.check_size().map_err(CommandFailure::usage)?;
     if estimate(plan, &schedule(plan)).saturating_sub(now) > LONG && !yes {
         let message = format!("{} more blocks take long: {} in all", blocks - before, size(plan));
-        return Err(CommandFailure::usage(message).hint("add --yes to start them".to_owned()));
+        return Err(CommandFailure::usage(message).hint("add --yes to start them"));
     }
     Ok(())
-}
-
-/// Before anything is asked or started. A rehearsal shows no picture.
-fn check_ui(place: &FolderArgs, engine: &EngineArgs) -> Result<(), CommandFailure> {
-    if engine.ui && !place.dry_run { ui::check() } else { Ok(()) }
-}
-
-fn request<'a>(
-    plan: &'a Plan,
-    quick: bool,
-    runs: &'a Path,
-    engine: &EngineArgs,
-    site: &'a RunSite,
-    stop: &'a AtomicBool,
-) -> ExperimentRequest<'a> {
-    let cores = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
-    ExperimentRequest {
-        plan,
-        quick,
-        runs,
-        place: site.place(),
-        // The server needs the rest.
-        workers: engine.workers.unwrap_or((cores / 2).max(1)),
-        pin: &site.pin,
-        tool_version: env!("CARGO_PKG_VERSION"),
-        command: site.command(),
-        stop,
-    }
 }
 
 /// Gives the answer of what has been measured. `earlier` is the folder to resume.

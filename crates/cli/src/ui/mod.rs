@@ -24,6 +24,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use ratatui::buffer::Buffer;
+use signal_hook::consts::{SIGCONT, SIGQUIT, SIGTSTP};
 use truetps_compat::InterruptMessages;
 use truetps_lab::{ExperimentEvent, Listener};
 use truetps_recording::{TrialEvent, TrialListener, TrialPlace};
@@ -102,16 +103,15 @@ impl SharedPicture {
 
 /// Whether there is a terminal that can show it.
 pub(crate) fn check() -> Result<(), CommandFailure> {
-    let hint = || "leave --ui out: progress is then a line on the terminal, and a line a trial elsewhere".to_owned();
-    if !std::io::stderr().is_terminal() {
-        return Err(CommandFailure::usage("--ui: stderr is no terminal, and the picture is drawn there").hint(hint()));
-    }
-    if std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb") {
-        return Err(
-            CommandFailure::usage("--ui: the terminal cannot show a picture: TERM is not set, or `dumb`").hint(hint())
-        );
-    }
-    Ok(())
+    let problem = if !std::io::stderr().is_terminal() {
+        "stderr is no terminal, and the picture is drawn there"
+    } else if std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb") {
+        "the terminal cannot show a picture: TERM is not set, or `dumb`"
+    } else {
+        return Ok(());
+    };
+    Err(CommandFailure::usage(format!("--ui: {problem}"))
+        .hint("leave --ui out: progress is then a line on the terminal, and a line a trial elsewhere"))
 }
 
 /// The terminal, prepared for a run with this title. Nothing is shown yet.
@@ -246,15 +246,15 @@ impl Artist {
     /// What the shell or the user ask of the whole program.
     fn job_control(&mut self) {
         let screen = &self.shared.screen;
-        if self.jobs.suspended() {
+        if self.jobs.came(SIGTSTP) {
             screen.hide();
-            wish::suspend();
+            wish::obey(SIGTSTP);
         }
-        if self.jobs.quit() {
+        if self.jobs.came(SIGQUIT) {
             screen.leave();
-            wish::end();
+            wish::obey(SIGQUIT);
         }
-        if self.jobs.resumed() {
+        if self.jobs.came(SIGCONT) {
             // Another process had the terminal in between, and may have changed it.
             screen.hide();
         }
@@ -338,7 +338,7 @@ fn is_closed(woken: &UnixStream) -> bool {
     poll(&mut one, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })).is_ok_and(|ready| ready > 0)
 }
 
-/// A panic under the lock leaves nothing inconsistent that the picture depends on.
+/// A panic under the lock leaves nothing half done: what a dead thread held is as good as before.
 fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -58,45 +58,31 @@ fn after_sequence(bytes: &[u8]) -> &[u8] {
 
 /// Signals that stop and continue the program, or end it with a core dump. The terminal is given back before they do what
 /// they do; once it is left for good, they do it by themselves.
-pub(crate) struct Jobs {
-    stop: Arc<AtomicBool>,
-    go_on: Arc<AtomicBool>,
-    quit: Arc<AtomicBool>,
-}
+pub(crate) struct Jobs([(i32, Arc<AtomicBool>); 3]);
 
 impl Jobs {
     pub(crate) fn register(gone: &Arc<AtomicBool>) -> io::Result<Self> {
-        let jobs = Self { stop: Arc::default(), go_on: Arc::default(), quit: Arc::default() };
-        for (signal, raised) in [(SIGTSTP, &jobs.stop), (SIGQUIT, &jobs.quit)] {
-            flag::register_conditional_default(signal, Arc::clone(gone))?;
-            flag::register(signal, Arc::clone(raised))?;
+        let jobs = Self([SIGTSTP, SIGQUIT, SIGCONT].map(|signal| (signal, Arc::default())));
+        for (signal, raised) in &jobs.0 {
+            if *signal != SIGCONT {
+                flag::register_conditional_default(*signal, Arc::clone(gone))?;
+            }
+            flag::register(*signal, Arc::clone(raised))?;
         }
-        flag::register(SIGCONT, Arc::clone(&jobs.go_on))?;
         Ok(jobs)
     }
 
-    pub(crate) fn suspended(&self) -> bool {
-        self.stop.swap(false, Ordering::Relaxed)
-    }
-
-    pub(crate) fn resumed(&self) -> bool {
-        self.go_on.swap(false, Ordering::Relaxed)
-    }
-
-    pub(crate) fn quit(&self) -> bool {
-        self.quit.swap(false, Ordering::Relaxed)
+    /// Whether the signal came since the last look.
+    pub(crate) fn came(&self, wanted: i32) -> bool {
+        self.0.iter().any(|(signal, raised)| *signal == wanted && raised.swap(false, Ordering::Relaxed))
     }
 }
 
-/// Suspends the whole program, and returns when it resumes.
-pub(crate) fn suspend() {
+/// Does what the signal does to a program that does not listen: suspends it until it resumes, or ends it, with a core
+/// dump where the user wants one.
+pub(crate) fn obey(signal: i32) {
     // It fails for unknown signals only.
-    let _ = emulate_default_handler(SIGTSTP);
-}
-
-/// Ends the program, with a core dump where the user wants one.
-pub(crate) fn end() {
-    let _ = emulate_default_handler(SIGQUIT);
+    let _ = emulate_default_handler(signal);
 }
 
 #[cfg(test)]
