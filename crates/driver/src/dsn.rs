@@ -1,8 +1,8 @@
 //! A target as one line of text: `mysql://user@host:port/schema?tls=required`.
 
+use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 use std::time::Duration;
 
 use thiserror::Error;
@@ -91,7 +91,7 @@ impl Target {
             return Err(DsnError::LateAt);
         }
         let (rest, options) = rest.split_once('?').unwrap_or((rest, ""));
-        let options = DsnOptions::parse(options)?;
+        let options = self::options(options)?;
         let (authority, schema) = rest.split_once('/').unwrap_or((rest, ""));
         if schema.contains('/') {
             return Err(DsnError::SlashInSchema);
@@ -100,9 +100,9 @@ impl Target {
         let (user, hosts) = authority.rsplit_once('@').unwrap_or(("", authority));
         let mut login = login(user, dialect)?;
         login.database = Some(decoded(schema, "schema")?).filter(|schema| !schema.is_empty());
-        let endpoints = endpoints(hosts, options.socket.as_deref(), dialect)?;
-        let connect_timeout = options.connect_timeout()?;
-        let tls = options.tls(&endpoints)?;
+        let endpoints = endpoints(hosts, options.get("socket").map(String::as_str), dialect)?;
+        let connect_timeout = connect_timeout(&options)?;
+        let tls = tls(options, &endpoints)?;
         if tls.takes_server_key && dialect == SqlDialect::Postgres {
             return Err(DsnError::NoServerKey);
         }
@@ -117,21 +117,10 @@ impl Target {
     }
 }
 
-impl FromStr for Target {
-    type Err = DsnError;
-
-    fn from_str(dsn: &str) -> Result<Self, DsnError> {
-        Self::parse(dsn)
-    }
-}
-
 /// The DSN, without the password.
 impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let scheme = match self.dialect {
-            SqlDialect::Mysql => "mysql",
-            SqlDialect::Postgres => "postgresql",
-        };
+        let Usual { scheme, .. } = usual(self.dialect);
         write!(f, "{scheme}://{}@", encoded(&self.login.user))?;
         let mut socket = None;
         let mut hosts = Vec::new();
@@ -176,24 +165,23 @@ fn login(text: &str, dialect: SqlDialect) -> Result<Login, DsnError> {
     let (user, password) = text.split_once(':').map_or((text, None), |(user, password)| (user, Some(password)));
     let mut user = decoded(user, "user")?;
     if user.is_empty() {
-        usual_user(dialect).clone_into(&mut user);
+        usual(dialect).user.clone_into(&mut user);
     }
     let password = password.map(|password| decoded(password, "password")).transpose()?.map(Password::new);
     Ok(Login { user, password, database: None })
 }
 
-/// The usual administrator account of a new server.
-fn usual_user(dialect: SqlDialect) -> &'static str {
-    match dialect {
-        SqlDialect::Mysql => "root",
-        SqlDialect::Postgres => "postgres",
-    }
+struct Usual {
+    scheme: &'static str,
+    /// The administrator account of a new server.
+    user: &'static str,
+    port: u16,
 }
 
-fn usual_port(dialect: SqlDialect) -> u16 {
+fn usual(dialect: SqlDialect) -> Usual {
     match dialect {
-        SqlDialect::Mysql => 3306,
-        SqlDialect::Postgres => 5432,
+        SqlDialect::Mysql => Usual { scheme: "mysql", user: "root", port: 3306 },
+        SqlDialect::Postgres => Usual { scheme: "postgresql", user: "postgres", port: 5432 },
     }
 }
 
@@ -244,7 +232,7 @@ pub(crate) fn is_socket_of_postgres(path: &Path) -> bool {
 /// Host and port of `host`, `host:port`, `[address]` and `[address]:port`.
 fn split_port(text: &str, dialect: SqlDialect) -> Result<(&str, u16), DsnError> {
     let after_address = text.rfind(']').map_or(0, |at| at + 1);
-    let Some(colon) = text[after_address..].find(':') else { return Ok((text, usual_port(dialect))) };
+    let Some(colon) = text[after_address..].find(':') else { return Ok((text, usual(dialect).port)) };
     let (host, port) = (&text[..after_address + colon], &text[after_address + colon + 1..]);
     match port.parse() {
         Ok(port @ 1..) => Ok((host, port)),
@@ -252,77 +240,55 @@ fn split_port(text: &str, dialect: SqlDialect) -> Result<(&str, u16), DsnError> 
     }
 }
 
-#[derive(Default)]
-struct DsnOptions {
-    socket: Option<String>,
-    tls: Option<String>,
-    ca: Option<String>,
-    cert: Option<String>,
-    key: Option<String>,
-    get_server_public_key: Option<String>,
-    connect_timeout: Option<String>,
+/// Values by their option.
+type DsnOptions = BTreeMap<&'static str, String>;
+
+fn options(text: &str) -> Result<DsnOptions, DsnError> {
+    let mut options = DsnOptions::new();
+    for option in text.split('&').filter(|option| !option.is_empty()) {
+        let (name, value) = option.split_once('=').unwrap_or((option, ""));
+        let unknown = || DsnError::UnknownOption { option: name.to_owned(), near: near_matches(name, OPTIONS) };
+        let name = OPTIONS.into_iter().find(|known| *known == name).ok_or_else(unknown)?;
+        let value = decoded(value, "value of an option")?;
+        if value.is_empty() {
+            return Err(DsnError::NoValue(name));
+        }
+        if options.insert(name, value).is_some() {
+            return Err(DsnError::Twice(name));
+        }
+    }
+    Ok(options)
 }
 
-impl DsnOptions {
-    fn parse(text: &str) -> Result<Self, DsnError> {
-        let mut options = Self::default();
-        for option in text.split('&').filter(|option| !option.is_empty()) {
-            let (name, value) = option.split_once('=').unwrap_or((option, ""));
-            let (name, place) = match name {
-                "socket" => ("socket", &mut options.socket),
-                "tls" => ("tls", &mut options.tls),
-                "ca" => ("ca", &mut options.ca),
-                "cert" => ("cert", &mut options.cert),
-                "key" => ("key", &mut options.key),
-                "get_server_public_key" => ("get_server_public_key", &mut options.get_server_public_key),
-                "connect_timeout" => ("connect_timeout", &mut options.connect_timeout),
-                other => {
-                    let near = near_matches(other, OPTIONS);
-                    return Err(DsnError::UnknownOption { option: other.to_owned(), near });
-                }
-            };
-            let value = decoded(value, "value of an option")?;
-            if value.is_empty() {
-                return Err(DsnError::NoValue(name));
-            }
-            if place.replace(value).is_some() {
-                return Err(DsnError::Twice(name));
-            }
-        }
-        Ok(options)
+fn connect_timeout(options: &DsnOptions) -> Result<Option<Duration>, DsnError> {
+    let Some(text) = options.get("connect_timeout") else { return Ok(None) };
+    match text.parse() {
+        Ok(seconds @ 1..=CONNECT_TIMEOUT_MAX_S) => Ok(Some(Duration::from_secs(seconds))),
+        _ => Err(DsnError::BadTimeout),
     }
+}
 
-    fn connect_timeout(&self) -> Result<Option<Duration>, DsnError> {
-        let Some(text) = &self.connect_timeout else { return Ok(None) };
-        match text.parse() {
-            Ok(seconds @ 1..=CONNECT_TIMEOUT_MAX_S) => Ok(Some(Duration::from_secs(seconds))),
-            _ => Err(DsnError::BadTimeout),
-        }
-    }
-
-    fn tls(self, endpoints: &[Endpoint]) -> Result<Tls, DsnError> {
-        let mode = match &self.tls {
-            // A user who names an authority wants the certificate to be verified.
-            None if self.ca.is_some() => TlsMode::VerifyCa,
-            None => usual_mode(endpoints),
-            Some(name) => tls_mode(name)?,
-        };
-        let takes_server_key = match self.get_server_public_key.as_deref() {
-            None | Some("false" | "0") => false,
-            Some("true" | "1") => true,
-            Some(_) => return Err(DsnError::BadSwitch),
-        };
-        match (self.ca, self.cert, self.key) {
-            (Some(ca), ..) if !matches!(mode, TlsMode::VerifyCa | TlsMode::VerifyIdentity) => {
-                Err(DsnError::UnusedCa(ca))
-            }
-            (_, Some(_), None) => Err(DsnError::HalfACertificate("key")),
-            (_, None, Some(_)) => Err(DsnError::HalfACertificate("cert")),
-            (_, Some(cert), _) if mode == TlsMode::Off => Err(DsnError::UnusedCert(cert)),
-            (ca, cert, key) => {
-                let [ca, cert, key] = [ca, cert, key].map(|file| file.map(PathBuf::from));
-                Ok(Tls { mode, ca, cert, key, takes_server_key })
-            }
+fn tls(mut options: DsnOptions, endpoints: &[Endpoint]) -> Result<Tls, DsnError> {
+    let mode = match options.get("tls") {
+        // A user who names an authority wants the certificate to be verified.
+        None if options.contains_key("ca") => TlsMode::VerifyCa,
+        None => usual_mode(endpoints),
+        Some(name) => tls_mode(name)?,
+    };
+    let takes_server_key = match options.get("get_server_public_key").map(String::as_str) {
+        None | Some("false" | "0") => false,
+        Some("true" | "1") => true,
+        Some(_) => return Err(DsnError::BadSwitch),
+    };
+    let [ca, cert, key] = ["ca", "cert", "key"].map(|name| options.remove(name));
+    match (ca, cert, key) {
+        (Some(ca), ..) if !matches!(mode, TlsMode::VerifyCa | TlsMode::VerifyIdentity) => Err(DsnError::UnusedCa(ca)),
+        (_, Some(_), None) => Err(DsnError::HalfACertificate("key")),
+        (_, None, Some(_)) => Err(DsnError::HalfACertificate("cert")),
+        (_, Some(cert), _) if mode == TlsMode::Off => Err(DsnError::UnusedCert(cert)),
+        (ca, cert, key) => {
+            let [ca, cert, key] = [ca, cert, key].map(|file| file.map(PathBuf::from));
+            Ok(Tls { mode, ca, cert, key, takes_server_key })
         }
     }
 }
