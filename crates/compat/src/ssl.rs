@@ -30,7 +30,7 @@ pub(crate) fn tls(
 
 /// A socket of this machine cannot be tapped: TLS that is not required is not used there.
 pub(crate) fn without_needless_tls(mut target: Target) -> Target {
-    if matches!(target.endpoints[0], Endpoint::Unix(_)) && !target.tls.is_required() {
+    if matches!(target.endpoints[0], Endpoint::Unix(_)) && !target.tls.mode.is_required() {
         target.tls.mode = TlsMode::Off;
     }
     target

@@ -85,6 +85,11 @@ impl TlsMode {
         ("verify_identity", Self::VerifyIdentity),
     ];
 
+    /// Whether a server that does not offer TLS is an error.
+    pub fn is_required(self) -> bool {
+        !matches!(self, Self::Off | Self::Preferred)
+    }
+
     /// The mode of one of these words, in any letter case.
     pub fn of_mysql_word(text: &str) -> Option<Self> {
         Self::MYSQL_WORDS.into_iter().find(|(word, _)| text.eq_ignore_ascii_case(word)).map(|(_, mode)| mode)
@@ -104,13 +109,6 @@ pub struct Tls {
     /// Whether the password may be encrypted with the public key that a server of the MySQL family sends without TLS.
     /// The key's owner is not verified.
     pub takes_server_key: bool,
-}
-
-impl Tls {
-    /// Whether a server that does not offer TLS is an error.
-    pub fn is_required(&self) -> bool {
-        !matches!(self.mode, TlsMode::Off | TlsMode::Preferred)
-    }
 }
 
 /// The account of the login, and its database.

@@ -121,7 +121,7 @@ fn log_in_with_all_passwords(name: &str, server: &Server) {
             ] {
                 server.run(&["FLUSH PRIVILEGES"]);
                 // Those that are fetched of older versions offer no TLS, or no cipher that is spoken here.
-                if !target.tls.is_required() || name == "mysql-9.7" {
+                if !target.tls.mode.is_required() || name == "mysql-9.7" {
                     log_in_twice(&target, password, plugin);
                 }
             }
@@ -133,7 +133,8 @@ fn log_in_with_all_passwords(name: &str, server: &Server) {
 fn log_in_twice(target: &Target, password: &str, plugin: &str) {
     let right = target.clone().with_password(password);
     let is_unix = matches!(target.endpoints[0], Endpoint::Unix(_));
-    let by_key = !target.tls.is_required() && (plugin == "sha256_password" || plugin.starts_with("cach") && !is_unix);
+    let by_key =
+        !target.tls.mode.is_required() && (plugin == "sha256_password" || plugin.starts_with("cach") && !is_unix);
     for _ in 0..2 {
         let about = format!("{plugin} {} {target}", password.len());
         match connect(&right) {

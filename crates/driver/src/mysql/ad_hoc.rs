@@ -1,9 +1,9 @@
 //! Statements that are prepared individually, at any time.
 
-use super::reply::MysqlReplyReader;
+use super::reply::parse_error;
 use super::wire::PayloadReader;
 use crate::handles::Handles;
-use crate::{DriverError, Params, Prepared, Reply};
+use crate::{DriverError, Params, Prepared, ServerError};
 
 /// A statement that the server has prepared.
 #[derive(Debug, Clone, Copy)]
@@ -52,28 +52,21 @@ pub(super) enum MysqlPreparing {
     },
 }
 
-#[derive(Debug)]
-pub(super) enum MysqlPrepareEnd {
-    Prepared(ServerStatement),
-    Refused(Reply),
-}
+/// The statement, or why the server refuses it.
+pub(super) type MysqlPrepareEnd = Result<ServerStatement, ServerError>;
 
 impl MysqlPreparing {
     /// Takes the next packet; `Some` where it was the last one.
-    pub(super) fn packet(
-        &mut self,
-        payload: &[u8],
-        replies: &mut MysqlReplyReader,
-    ) -> Result<Option<MysqlPrepareEnd>, DriverError> {
+    pub(super) fn packet(&mut self, payload: &[u8]) -> Result<Option<MysqlPrepareEnd>, DriverError> {
         if payload.first() == Some(&0xff) {
-            return replies.refusal(payload).map(MysqlPrepareEnd::Refused).map(Some);
+            return Ok(Some(Err(parse_error(payload)?)));
         }
         if matches!(self, Self::Described { .. }) {
             return Ok(self.described());
         }
         let (statement, packets) = parse_prepared(payload)?;
         if packets == 0 {
-            return Ok(Some(MysqlPrepareEnd::Prepared(statement)));
+            return Ok(Some(Ok(statement)));
         }
         *self = Self::Described { left: packets, statement };
         Ok(None)
@@ -83,7 +76,7 @@ impl MysqlPreparing {
     pub(super) fn described(&mut self) -> Option<MysqlPrepareEnd> {
         let Self::Described { left, statement } = self else { return None };
         *left = left.saturating_sub(1);
-        (*left == 0).then_some(MysqlPrepareEnd::Prepared(*statement))
+        (*left == 0).then_some(Ok(*statement))
     }
 }
 

@@ -36,37 +36,31 @@ pub(super) fn put_value(
     reader: &mut PayloadReader<'_>,
 ) -> Result<(), DriverError> {
     match column.kind {
-        kind::TINY => put_integer(sets, column, reader, 1),
-        kind::SHORT => put_integer(sets, column, reader, 2),
+        kind::TINY => put_integer(sets, column, reader, 1)?,
+        kind::SHORT => put_integer(sets, column, reader, 2)?,
         // Three bytes of data in four.
-        kind::LONG | kind::INT24 => put_integer(sets, column, reader, 4),
-        kind::LONGLONG => put_integer(sets, column, reader, 8),
+        kind::LONG | kind::INT24 => put_integer(sets, column, reader, 4)?,
+        kind::LONGLONG => put_integer(sets, column, reader, 8)?,
         kind::YEAR => {
             let year = reader.uint(2)?;
             sets.value_with(|out| put(out, format_args!("{year:04}")));
-            Ok(())
         }
         kind::FLOAT => {
             let number = f32::from_bits(reader.uint(4)? as u32);
             put_real(sets, column, f64::from(number), Some(FLOAT_DIGITS));
-            Ok(())
         }
-        kind::DOUBLE => {
-            let number = f64::from_bits(reader.uint(8)?);
-            put_real(sets, column, number, None);
-            Ok(())
-        }
-        kind::DATE | kind::NEWDATE => put_date(sets, column, reader, false),
-        kind::DATETIME | kind::TIMESTAMP => put_date(sets, column, reader, true),
-        kind::TIME => put_time(sets, column, reader),
-        kind::NULL => Err(DriverError::Protocol("a value of the type NULL that is not NULL")),
+        kind::DOUBLE => put_real(sets, column, f64::from_bits(reader.uint(8)?), None),
+        kind::DATE | kind::NEWDATE => put_date(sets, column, reader, false)?,
+        kind::DATETIME | kind::TIMESTAMP => put_date(sets, column, reader, true)?,
+        kind::TIME => put_time(sets, column, reader)?,
+        kind::NULL => return Err(DriverError::Protocol("a value of the type NULL that is not NULL")),
         // DECIMAL, strings, BIT, JSON, ENUM, GEOMETRY...: bytes with a length, the same as in text.
         _ => {
             let bytes = reader.lenenc_bytes()?;
             sets.value(Some(bytes.ok_or(DriverError::Protocol("NULL where a value is expected"))?));
-            Ok(())
         }
     }
+    Ok(())
 }
 
 /// Writing to a vector cannot fail.
@@ -208,7 +202,7 @@ mod tests {
     /// The text of a value; `decimals` and `zerofill` as the column has them.
     fn read(kind: u8, is_unsigned: bool, decimals: u8, zerofill: u8, bytes: &[u8]) -> Result<String, DriverError> {
         let column = BinaryColumn { kind, decimals, is_unsigned, zerofill };
-        let (mut sets, mut reader) = (ResultSets::new(), PayloadReader::new(bytes));
+        let (mut sets, mut reader) = (ResultSets::default(), PayloadReader::new(bytes));
         sets.open(1);
         put_value(&mut sets, column, &mut reader)?;
         assert!(reader.rest().is_empty());

@@ -98,9 +98,8 @@ impl MysqlReplyReader {
     }
 
     /// A reply that consists only of this error.
-    pub(super) fn refusal(&mut self, payload: &[u8]) -> Result<Reply, DriverError> {
-        let error = parse_error(payload)?;
-        Ok(Reply { error: Some(error), ..std::mem::take(&mut self.reply) })
+    pub(super) fn refusal(&mut self, error: ServerError) -> Reply {
+        Reply { error: Some(error), ..std::mem::take(&mut self.reply) }
     }
 
     /// What must be known of the next packet.
@@ -137,14 +136,14 @@ impl MysqlReplyReader {
                 Ok(PacketOutcome::More)
             }
             ReplyPart::Rows if is_eof(payload) => {
-                let eof = parse_eof(payload)?;
+                let (warnings, status) = parse_eof(payload)?;
                 if self.rows == Rows::Kept {
-                    self.result().warnings = eof.warnings;
+                    self.result().warnings = warnings;
                 }
                 if let Some(sets) = &mut self.reply.sets {
                     sets.close(0);
                 }
-                Ok(self.result_ended(eof.status))
+                Ok(self.result_ended(status))
             }
             ReplyPart::Rows => {
                 self.reply.rows += 1;
@@ -322,19 +321,14 @@ pub(super) fn is_eof(payload: &[u8]) -> bool {
     payload.first() == Some(&0xfe) && payload.len() < 9
 }
 
-struct Eof {
-    warnings: u16,
-    status: u64,
-}
-
-/// An end-of-columns or end-of-rows packet.
-fn parse_eof(payload: &[u8]) -> Result<Eof, DriverError> {
+/// Warnings and status of an end-of-columns or end-of-rows packet.
+fn parse_eof(payload: &[u8]) -> Result<(u16, u64), DriverError> {
     if !is_eof(payload) {
         return Err(DriverError::Protocol("an end-of-data packet is missing"));
     }
     let mut reader = PayloadReader::new(payload);
     reader.bytes(1)?;
-    Ok(Eof { warnings: reader.uint(2)? as u16, status: reader.uint(2)? })
+    Ok((reader.uint(2)? as u16, reader.uint(2)?))
 }
 
 #[cfg(test)]

@@ -160,33 +160,23 @@ impl MysqlSession {
 
     #[inline]
     fn packet(&mut self, payload: &[u8], out: &mut Vec<u8>) -> Result<SessionEvent, DriverError> {
-        match &mut self.phase {
+        match self.phase {
             MysqlPhase::InFlight => match self.reply.packet(payload)? {
                 PacketOutcome::More => Ok(SessionEvent::Pending),
                 PacketOutcome::Done(reply) => {
                     self.phase = MysqlPhase::Idle;
                     Ok(SessionEvent::Reply(reply))
                 }
-                PacketOutcome::RefuseFile => {
-                    self.packets.sequence = put_packets(out, self.packets.sequence, |_| {});
-                    Ok(SessionEvent::Pending)
-                }
+                PacketOutcome::RefuseFile => Ok(self.answer(&[], out)),
             },
             MysqlPhase::Greeting => self.greeting(payload, out),
-            MysqlPhase::Login(login) => match login.packet(payload, &self.target)? {
+            MysqlPhase::Login(ref mut login) => match login.packet(payload, &self.target)? {
                 LoginStep::LoggedIn => Ok(self.set_up(0, out)),
                 LoginStep::Wait => Ok(SessionEvent::Pending),
-                LoginStep::Answer(answer) => {
-                    let sequence = self.packets.sequence;
-                    self.packets.sequence = put_packets(out, sequence, |out| out.extend_from_slice(&answer));
-                    Ok(SessionEvent::Pending)
-                }
+                LoginStep::Answer(answer) => Ok(self.answer(&answer, out)),
             },
-            MysqlPhase::SetUp(index) => {
-                let index = *index;
-                self.setting_up(index, payload, out)
-            }
-            MysqlPhase::PrepareOne(preparing) => match preparing.packet(payload, &mut self.reply)? {
+            MysqlPhase::SetUp(index) => self.setting_up(index, payload, out),
+            MysqlPhase::PrepareOne(ref mut preparing) => match preparing.packet(payload)? {
                 None => Ok(SessionEvent::Pending),
                 Some(event) => Ok(self.prepared_one(event)),
             },
@@ -225,9 +215,9 @@ impl MysqlSession {
             connections.add(greeting.connection);
         }
         if self.encrypts(greeting.offers_tls())? {
-            let login = &self.target.login;
-            self.packets.sequence =
-                put_packets(out, self.packets.sequence, |out| put_tls_request(out, login, &greeting));
+            let mut request = Vec::new();
+            put_tls_request(&mut request, &self.target.login, &greeting);
+            self.answer(&request, out);
             if let Some(client) = &self.tls_client {
                 self.encryption = Some(Box::new(TlsLayer::client(client, self.endpoint(), out)?));
             }
@@ -240,16 +230,22 @@ impl MysqlSession {
     fn log_in(&mut self, greeting: &Greeting, is_encrypted: bool, out: &mut Vec<u8>) -> Result<(), DriverError> {
         let mut payload = Vec::new();
         let login = LoginExchange::begin(&self.target, self.endpoint(), is_encrypted, greeting, &mut payload)?;
-        self.packets.sequence = put_packets(out, self.packets.sequence, |out| out.extend_from_slice(&payload));
+        self.answer(&payload, out);
         self.phase = MysqlPhase::Login(Box::new(login));
         Ok(())
+    }
+
+    /// Appends the next packet of an exchange.
+    fn answer(&mut self, payload: &[u8], out: &mut Vec<u8>) -> SessionEvent {
+        self.packets.sequence = put_packets(out, self.packets.sequence, |out| out.extend_from_slice(payload));
+        SessionEvent::Pending
     }
 
     fn encrypts(&self, is_offered: bool) -> Result<bool, DriverError> {
         match &self.tls_client {
             Some(_) if is_offered => Ok(true),
-            Some(client) if client.is_required() => Err(TlsError::NotOffered.into()),
-            None if self.target.tls.is_required() => {
+            Some(client) if client.mode.is_required() => Err(TlsError::NotOffered.into()),
+            None if self.target.tls.mode.is_required() => {
                 Err(TlsError::Other("this session was made without the target's TLS".to_owned()).into())
             }
             _ => Ok(false),
@@ -272,10 +268,7 @@ impl MysqlSession {
                 Err(DriverError::setup(&self.target.setup[index], error))
             }
             PacketOutcome::Done(_) => Ok(self.set_up(index + 1, out)),
-            PacketOutcome::RefuseFile => {
-                self.packets.sequence = put_packets(out, self.packets.sequence, |_| {});
-                Ok(SessionEvent::Pending)
-            }
+            PacketOutcome::RefuseFile => Ok(self.answer(&[], out)),
         }
     }
 
@@ -313,8 +306,8 @@ impl MysqlSession {
     fn prepared_one(&mut self, event: MysqlPrepareEnd) -> SessionEvent {
         self.phase = MysqlPhase::Idle;
         match event {
-            MysqlPrepareEnd::Prepared(statement) => SessionEvent::Prepared(self.ad_hoc.insert(statement)),
-            MysqlPrepareEnd::Refused(reply) => SessionEvent::Reply(reply),
+            Ok(statement) => SessionEvent::Prepared(self.ad_hoc.insert(statement)),
+            Err(error) => SessionEvent::Reply(self.reply.refusal(error)),
         }
     }
 

@@ -6,17 +6,10 @@ use super::wire::BodyReader;
 use crate::handles::Handles;
 use crate::{DriverError, ParamType, Params, Prepared, ServerError};
 
-/// Facts of an open statement.
-#[derive(Debug, Clone, Copy)]
-struct OpenStatement {
-    params: u16,
-    columns: u16,
-}
-
 /// The statements of one session that are open.
 #[derive(Debug, Default)]
 pub(crate) struct PostgresStatements {
-    open: Handles<OpenStatement>,
+    open: Handles<Prepared>,
     /// The next command closes these in the server, without an extra round trip.
     closing: Vec<u32>,
 }
@@ -42,7 +35,9 @@ impl PostgresStatements {
 
     /// The server has prepared the statement.
     fn insert(&mut self, params: u16, columns: u16) -> Prepared {
-        Prepared { handle: self.open.insert(OpenStatement { params, columns }), params, columns }
+        let prepared = Prepared { handle: self.open.next(), params, columns };
+        self.open.insert(prepared);
+        prepared
     }
 
     /// Number of columns of a statement that is about to be executed with these values.
@@ -63,10 +58,8 @@ impl PostgresStatements {
 
     /// Appends messages that were deferred until the next command, which follows.
     pub(crate) fn put_off(&mut self, out: &mut Vec<u8>) {
-        if !self.closing.is_empty() {
-            for handle in std::mem::take(&mut self.closing) {
-                put_close(out, handle);
-            }
+        for handle in std::mem::take(&mut self.closing) {
+            put_close(out, handle);
         }
     }
 }
@@ -80,11 +73,8 @@ pub(crate) struct PrepareOne {
     error: Option<Box<ServerError>>,
 }
 
-#[derive(Debug)]
-pub(crate) enum PostgresPrepareEnd {
-    Prepared(Prepared),
-    Refused(ServerError),
-}
+/// The statement, or why the server refuses it.
+pub(crate) type PostgresPrepareEnd = Result<Prepared, ServerError>;
 
 impl PrepareOne {
     /// Takes the next message; `Some` marks the end and has the transaction status.
@@ -108,11 +98,9 @@ impl PrepareOne {
             }
             b'Z' => {
                 let end = match (self.error.take(), self.params) {
-                    (Some(error), _) => PostgresPrepareEnd::Refused(*error),
-                    (None, Some(params)) => PostgresPrepareEnd::Prepared(statements.insert(params, self.columns)),
-                    (None, None) => {
-                        return Err(DriverError::Protocol("the end of a prepare without an answer"));
-                    }
+                    (Some(error), _) => Err(*error),
+                    (None, Some(params)) => Ok(statements.insert(params, self.columns)),
+                    (None, None) => return Err(DriverError::Protocol("the end of a prepare without an answer")),
                 };
                 return Ok(Some((end, BodyReader::new(body).u8()?)));
             }
@@ -145,7 +133,7 @@ mod tests {
         let messages = [(b'1', &b""[..]), (b't', b"\0\x01\0\0\0\x14"), (b'T', b"\0\x02"), (b'Z', b"T")];
         let end = prepared(&mut PrepareOne::default(), &mut statements, &messages);
         let expect = Prepared { handle: 0, params: 1, columns: 2 };
-        assert!(matches!(end, Some((PostgresPrepareEnd::Prepared(found), b'T')) if found == expect));
+        assert!(matches!(end, Some((Ok(found), b'T')) if found == expect));
         assert!(statements.columns(0, &Params::default()).is_err());
 
         statements.close(0).unwrap();
@@ -167,7 +155,7 @@ mod tests {
         let mut statements = PostgresStatements::default();
         let error = (b'E', &b"VERROR\0C42601\0Msyntax\0\0"[..]);
         let end = prepared(&mut PrepareOne::default(), &mut statements, &[(b'3', b""), error, (b'Z', b"E")]);
-        assert!(matches!(end, Some((PostgresPrepareEnd::Refused(error), b'E')) if error.sqlstate == "42601"));
+        assert!(matches!(end, Some((Err(error), b'E')) if error.sqlstate == "42601"));
         let hostile: [(u8, &[u8]); 7] = [
             (b't', b"\0"),
             (b'T', b""),

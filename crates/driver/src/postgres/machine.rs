@@ -12,8 +12,7 @@ use super::reply::{MessageOutcome, PostgresReplyReader};
 use super::report::parse_report;
 use super::wire::BodyReader;
 use crate::{
-    COLLECTED_BYTES_MAX, DriverError, ParamType, Params, Reply, ResultSets, ServerError, SessionEvent, Statement,
-    Target, TlsMode,
+    COLLECTED_BYTES_MAX, DriverError, ParamType, Params, Reply, ServerError, SessionEvent, Statement, Target, TlsMode,
 };
 
 const CLOSED_LOGIN_HINT: &str = "it may be shutting down, at a limit (authentication_timeout, a proxy's number of \
@@ -72,7 +71,7 @@ pub(crate) struct Machine {
     /// Only the server can read what is sent: a unix socket, or TLS with a verified certificate.
     is_private: bool,
     phase: PostgresPhase,
-    reply: PostgresReplyReader,
+    pub(crate) reply: PostgresReplyReader,
     ad_hoc: PostgresStatements,
     pub(crate) transaction: TransactionStatus,
     pub(crate) version: Box<str>,
@@ -99,14 +98,6 @@ impl Machine {
     /// Whether no message of the server has arrived.
     pub(crate) fn has_heard_nothing(&self) -> bool {
         matches!(self.phase, PostgresPhase::Login(Authentication::Open))
-    }
-
-    pub(crate) fn keep_rows(&mut self) {
-        self.reply.keeps_rows = true;
-    }
-
-    pub(crate) fn collect(&mut self, into: Box<ResultSets>) -> Option<Box<ResultSets>> {
-        self.reply.collect(into)
     }
 
     /// All further bytes are encrypted.
@@ -225,28 +216,22 @@ impl Machine {
 
     fn message(&mut self, message: Message<'_>, out: &mut Vec<u8>) -> Result<SessionEvent, DriverError> {
         let Message { kind, body } = message;
-        match &mut self.phase {
+        match self.phase {
             PostgresPhase::Settings if kind == b'S' => self.setting(body),
             // NoticeResponse, ParameterStatus and NotificationResponse may come at any time.
             _ if matches!(kind, b'N' | b'S' | b'A') => Ok(SessionEvent::Pending),
-            PostgresPhase::InFlight { extended } => {
-                let extended = *extended;
-                self.in_flight(kind, body, extended, out)
-            }
-            PostgresPhase::SetUp(index) => {
-                let index = *index;
-                self.setting_up(index, kind, body, out)
-            }
-            PostgresPhase::Prepare(preparing) => match preparing.message(kind, body, &self.statements)? {
+            PostgresPhase::InFlight { extended } => self.in_flight(kind, body, extended, out),
+            PostgresPhase::SetUp(index) => self.setting_up(index, kind, body, out),
+            PostgresPhase::Prepare(ref mut preparing) => match preparing.message(kind, body, &self.statements)? {
                 Some(status) => self.ready(status),
                 None => Ok(SessionEvent::Pending),
             },
-            PostgresPhase::PrepareOne(preparing) => match preparing.message(kind, body, &mut self.ad_hoc)? {
+            PostgresPhase::PrepareOne(ref mut preparing) => match preparing.message(kind, body, &mut self.ad_hoc)? {
                 Some((end, status)) => self.prepared_one(end, status),
                 None => Ok(SessionEvent::Pending),
             },
             _ if kind == b'E' => Err(parse_report(body)?.error.into()),
-            PostgresPhase::Login(authentication) => match kind {
+            PostgresPhase::Login(ref mut authentication) => match kind {
                 b'R' => {
                     if authentication.message(body, &self.target.login, self.is_private, out)? {
                         self.phase = PostgresPhase::Settings;
@@ -279,8 +264,8 @@ impl Machine {
     fn prepared_one(&mut self, end: PostgresPrepareEnd, status: u8) -> Result<SessionEvent, DriverError> {
         self.ready(status)?;
         Ok(match end {
-            PostgresPrepareEnd::Prepared(prepared) => SessionEvent::Prepared(prepared),
-            PostgresPrepareEnd::Refused(error) => SessionEvent::Reply(self.reply.refusal(error)),
+            Ok(prepared) => SessionEvent::Prepared(prepared),
+            Err(error) => SessionEvent::Reply(self.reply.refusal(error)),
         })
     }
 

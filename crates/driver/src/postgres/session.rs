@@ -86,7 +86,7 @@ impl TlsWanted {
     fn on_answer(&self, bytes: &[u8], out: &mut Vec<u8>) -> Result<Option<TlsLayer>, DriverError> {
         match bytes {
             b"S" => TlsLayer::client(&self.client, &self.endpoint, out).map(Some),
-            b"N" if self.client.is_required() => Err(TlsError::NotOffered.into()),
+            b"N" if self.client.mode.is_required() => Err(TlsError::NotOffered.into()),
             b"N" => Ok(None),
             _ if is_greeting_of_mysql(bytes) => Err(DriverError::OtherFamily { is: SqlDialect::Mysql }),
             // This includes bytes after the answer: an attacker in the middle may have inserted them, to be taken for
@@ -154,7 +154,7 @@ impl Session for PgSession {
     }
 
     fn collect(&mut self, into: Box<ResultSets>) -> Option<Box<ResultSets>> {
-        self.machine.collect(into)
+        self.machine.reply.collect(into)
     }
 
     fn server_version(&self) -> &str {
@@ -166,7 +166,7 @@ impl Session for PgSession {
     }
 
     fn keep_rows(&mut self) {
-        self.machine.keep_rows();
+        self.machine.reply.keeps_rows = true;
     }
 
     fn quit(&mut self, out: &mut Vec<u8>) {

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use rustls::client::Resumption;
-use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, IpAddr, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
 
@@ -23,7 +23,7 @@ const CHAIN_MAX: usize = 100;
 #[derive(Debug, Clone)]
 pub struct TlsClient {
     pub(super) config: Arc<ClientConfig>,
-    mode: TlsMode,
+    pub(crate) mode: TlsMode,
 }
 
 impl TlsClient {
@@ -51,8 +51,9 @@ impl TlsClient {
         let mut config = match (&tls.cert, &tls.key) {
             (None, None) => config.with_no_client_auth(),
             (Some(cert), Some(key)) => {
+                let chain = certificates(cert, CHAIN_MAX).map_err(|problem| client_failed(cert, problem))?;
                 let failed = |error: rustls::Error| client_failed(cert, error.to_string());
-                config.with_client_auth_cert(chain(cert)?, private_key(key)?).map_err(failed)?
+                config.with_client_auth_cert(chain, private_key(key)?).map_err(failed)?
             }
             (Some(path), None) | (None, Some(path)) => {
                 return Err(client_failed(path, "a certificate needs its key, and a key its certificate".to_owned()));
@@ -61,11 +62,6 @@ impl TlsClient {
         // No resumption, so that the last of a thousand clients connects in the same way as the first.
         config.resumption = Resumption::disabled();
         Ok(Some(Self { config: Arc::new(config), mode: tls.mode }))
-    }
-
-    /// Whether a server that does not offer TLS is an error.
-    pub fn is_required(&self) -> bool {
-        !matches!(self.mode, TlsMode::Off | TlsMode::Preferred)
     }
 
     /// The name that the server's certificate is checked for.
@@ -91,31 +87,29 @@ pub(super) struct Roots {
 
 fn file_roots(path: &Path) -> Result<Roots, TlsError> {
     let failed = |problem: String| TlsError::Authorities { place: path.display().to_string(), problem };
-    let mut roots = Roots { store: RootCertStore::empty(), certificates: Vec::new() };
-    let found = CertificateDer::pem_file_iter(path).map_err(|error| failed(pem_problem(&error)))?;
-    for certificate in found.take(AUTHORITIES_MAX) {
-        let certificate = certificate.map_err(|error| failed(pem_problem(&error)))?;
+    let certificates = certificates(path, AUTHORITIES_MAX).map_err(failed)?;
+    let mut store = RootCertStore::empty();
+    for certificate in &certificates {
         // A certificate of version 1 cannot be an authority, yet it may be the server's own.
-        let _ = roots.store.add(certificate.clone());
-        roots.certificates.push(certificate);
+        let _ = store.add(certificate.clone());
     }
-    if roots.certificates.is_empty() {
-        return Err(failed("no certificate in it".to_owned()));
-    }
-    Ok(roots)
+    Ok(Roots { store, certificates })
 }
 
-fn chain(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
-    let failed = |error: rustls::pki_types::pem::Error| client_failed(path, pem_problem(&error));
-    let found = CertificateDer::pem_file_iter(path).map_err(failed)?;
-    let chain = found.take(CHAIN_MAX).collect::<Result<Vec<_>, _>>().map_err(failed)?;
-    if chain.is_empty() { Err(client_failed(path, "no certificate in it".to_owned())) } else { Ok(chain) }
+/// The certificates of a file, or what is wrong with it.
+fn certificates(path: &Path, most: usize) -> Result<Vec<CertificateDer<'static>>, String> {
+    let found = CertificateDer::pem_file_iter(path).and_then(|found| found.take(most).collect::<Result<Vec<_>, _>>());
+    match found {
+        Ok(found) if found.is_empty() => Err("no certificate in it".to_owned()),
+        Ok(found) => Ok(found),
+        Err(pem::Error::Io(error)) => Err(error.to_string()),
+        Err(error) => Err(format!("not a PEM file with certificates ({error})")),
+    }
 }
 
 fn private_key(path: &Path) -> Result<PrivateKeyDer<'static>, TlsError> {
-    use rustls::pki_types::pem::Error;
-    let problem = |error: Error| match error {
-        Error::Io(error) => error.to_string(),
+    let problem = |error| match error {
+        pem::Error::Io(error) => error.to_string(),
         _ => "no private key in it that can be read without a passphrase".to_owned(),
     };
     PrivateKeyDer::from_pem_file(path).map_err(|error| client_failed(path, problem(error)))
@@ -125,20 +119,13 @@ fn client_failed(path: &Path, problem: String) -> TlsError {
     TlsError::ClientCertificate { place: path.display().to_string(), problem }
 }
 
-fn pem_problem(error: &rustls::pki_types::pem::Error) -> String {
-    match error {
-        rustls::pki_types::pem::Error::Io(error) => error.to_string(),
-        other => format!("not a PEM file with certificates ({other})"),
-    }
-}
-
 fn system_roots() -> Result<Roots, TlsError> {
     let found = rustls_native_certs::load_native_certs();
-    let mut roots = Roots { store: RootCertStore::empty(), certificates: Vec::new() };
-    let (added, _unreadable) = roots.store.add_parsable_certificates(found.certs);
+    let mut store = RootCertStore::empty();
+    let (added, _unreadable) = store.add_parsable_certificates(found.certs);
     if added == 0 {
         let problem = found.errors.first().map_or_else(|| "there are none".to_owned(), ToString::to_string);
         return Err(TlsError::Authorities { place: "the system's authorities".to_owned(), problem });
     }
-    Ok(roots)
+    Ok(Roots { store, certificates: Vec::new() })
 }
