@@ -81,15 +81,10 @@ impl Connector {
 
     /// A session for a socket of client number `client`.
     pub fn session(&self, client: u32) -> Box<dyn Session> {
+        let (target, statements, tls) = (Arc::clone(&self.target), Arc::clone(&self.statements), self.tls.clone());
         match self.target.dialect {
-            SqlDialect::Mysql => {
-                let (target, statements) = (Arc::clone(&self.target), Arc::clone(&self.statements));
-                Box::new(MysqlSession::new(target, statements, self.prepared).for_client(client, self.tls.clone()))
-            }
-            SqlDialect::Postgres => {
-                let (target, statements) = (Arc::clone(&self.target), Arc::clone(&self.statements));
-                Box::new(PgSession::new(target, statements, self.prepared, self.tls.clone(), client))
-            }
+            SqlDialect::Mysql => Box::new(MysqlSession::new(target, statements, self.prepared).for_client(client, tls)),
+            SqlDialect::Postgres => Box::new(PgSession::new(target, statements, self.prepared, tls, client)),
         }
     }
 }

@@ -27,17 +27,10 @@ pub struct Scratch {
     pub params: Params,
 }
 
-impl Scratch {
-    #[must_use]
-    pub fn new() -> Self {
-        const INPUT_BYTES: usize = 64 << 10;
-        Self { input: vec![0; INPUT_BYTES].into(), output: Vec::new(), params: Params::default() }
-    }
-}
-
 impl Default for Scratch {
     fn default() -> Self {
-        Self::new()
+        const INPUT_BYTES: usize = 64 << 10;
+        Self { input: vec![0; INPUT_BYTES].into(), output: Vec::new(), params: Params::default() }
     }
 }
 
@@ -74,9 +67,7 @@ impl Link {
 
     /// Sends one statement as text.
     pub fn send_sql(&mut self, sql: &str, scratch: &mut Scratch) -> Result<(), DriverError> {
-        scratch.output.clear();
-        self.session.send_sql(sql, &mut scratch.output);
-        self.write(&scratch.output)
+        self.send_bytes(sql.as_bytes(), scratch)
     }
 
     /// Sends SQL text; see [`Session::send_bytes`].
@@ -305,10 +296,10 @@ mod tests {
     fn a_result_without_end_does_not_keep_the_thread() {
         let (server, client) = UnixStream::pair().unwrap();
         client.set_nonblocking(true).unwrap();
-        let mut scratch = Scratch::new();
+        let mut scratch = Scratch::default();
         (&server).write_all(&vec![0; scratch.input.len()]).unwrap();
         let session = Endless { server: server.try_clone().unwrap(), reads: 0 };
-        let mut link = Link::new(Socket::Unix(client), Box::new(session));
+        let mut link = Link::new(Socket::from(client), Box::new(session));
         assert_eq!(link.receive(&mut scratch).unwrap(), None);
         assert!(link.has_more());
     }

@@ -57,10 +57,6 @@ pub struct ResultSet<'a> {
 }
 
 impl ResultSets {
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// Number of results.
     pub fn len(&self) -> usize {
         self.heads.len()
@@ -233,7 +229,7 @@ mod tests {
 
     #[test]
     fn results_follow_each_other_in_one_buffer() {
-        let mut sets = ResultSets::new();
+        let mut sets = ResultSets::default();
         sets.push_empty(0, 3);
         sets.open(2);
         for (a, b) in [(Some(&b"a"[..]), None), (Some(b""), Some(&b"bc"[..]))] {
@@ -263,7 +259,7 @@ mod tests {
 
     #[test]
     fn a_result_that_failed_leaves_nothing() {
-        let mut sets = ResultSets::new();
+        let mut sets = ResultSets::default();
         sets.push_empty(0, 1);
         sets.open(1);
         sets.row(8);
@@ -275,7 +271,7 @@ mod tests {
 
     #[test]
     fn more_than_may_be_kept_is_given_up() {
-        let mut sets = ResultSets::new();
+        let mut sets = ResultSets::default();
         sets.open(1);
         sets.row(COLLECTED_BYTES_MAX - 100);
         assert!(!sets.has_overflown);

@@ -50,10 +50,7 @@ impl ParamType {
     pub const UNKNOWN: Self = Self(0);
     pub const CHAR: Self = Self(18);
     pub const INT8: Self = Self(20);
-    pub const INT2: Self = Self(21);
-    pub const INT4: Self = Self(23);
     pub const TEXT: Self = Self(25);
-    pub const FLOAT4: Self = Self(700);
     pub const FLOAT8: Self = Self(701);
     pub const VARCHAR: Self = Self(1043);
     pub const DATE: Self = Self(1082);

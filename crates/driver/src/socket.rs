@@ -3,12 +3,13 @@
 use std::hint::black_box;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
-use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::net::UnixStream;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
-use rustix::net::sockopt::socket_peercred;
-use rustix::net::{AddressFamily, SendFlags, SocketAddrUnix, SocketFlags, SocketType, connect, send, socket_with};
+use rustix::net::sockopt::{Timeout, set_socket_timeout, set_tcp_nodelay, socket_peercred};
+use rustix::net::{
+    AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType, connect, recv, send, socket_with,
+};
 
 use crate::{DriverError, Endpoint};
 
@@ -45,9 +46,9 @@ impl Address {
 }
 
 #[derive(Debug)]
-pub enum Socket {
-    Unix(UnixStream),
-    Tcp(TcpStream),
+pub struct Socket {
+    fd: OwnedFd,
+    is_unix: bool,
 }
 
 impl Socket {
@@ -56,36 +57,30 @@ impl Socket {
     /// Over TCP only the first address of a host is tried: a failed connect shows when the socket is read.
     pub fn begin(address: &Address) -> io::Result<Self> {
         let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
-        match &address.endpoint {
-            Endpoint::Unix(path) => {
-                let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
-                connect(&socket, &SocketAddrUnix::new(path.as_path())?)?;
-                Ok(Self::Unix(socket.into()))
-            }
-            Endpoint::Tcp { .. } => {
-                let ip = address.ips[0];
-                let family = if ip.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
-                let socket = socket_with(family, SocketType::STREAM, flags, None)?;
-                match connect(&socket, &ip) {
-                    Ok(()) | Err(rustix::io::Errno::INPROGRESS) => {}
-                    Err(error) => return Err(error.into()),
-                }
-                let stream = TcpStream::from(socket);
-                stream.set_nodelay(true)?;
-                Ok(Self::Tcp(stream))
-            }
+        if let Endpoint::Unix(path) = &address.endpoint {
+            let fd = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+            connect(&fd, &SocketAddrUnix::new(path.as_path())?)?;
+            return Ok(Self { fd, is_unix: true });
         }
+        let ip = address.ips[0];
+        let family = if ip.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+        let fd = socket_with(family, SocketType::STREAM, flags, None)?;
+        match connect(&fd, &ip) {
+            Ok(()) | Err(rustix::io::Errno::INPROGRESS) => {}
+            Err(error) => return Err(error.into()),
+        }
+        set_tcp_nodelay(&fd, true)?;
+        Ok(Self { fd, is_unix: false })
     }
 
     /// Connects and waits for it, at most `timeout` for each address of the host. The socket is blocking.
     pub fn connect(address: &Address, timeout: Duration) -> io::Result<Self> {
         if let Endpoint::Unix(path) = &address.endpoint {
-            let flags = SocketFlags::CLOEXEC;
-            let stream = UnixStream::from(socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?);
+            let fd = socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
             // It bounds the wait for room in the queue of a server that accepts no connections.
-            stream.set_write_timeout(Some(timeout))?;
-            return match connect(&stream, &SocketAddrUnix::new(path.as_path())?) {
-                Ok(()) => Ok(Self::Unix(stream)),
+            set_socket_timeout(&fd, Timeout::Send, Some(timeout))?;
+            return match connect(&fd, &SocketAddrUnix::new(path.as_path())?) {
+                Ok(()) => Ok(Self { fd, is_unix: true }),
                 Err(rustix::io::Errno::AGAIN) => Err(io::ErrorKind::TimedOut.into()),
                 Err(error) => Err(error.into()),
             };
@@ -95,7 +90,7 @@ impl Socket {
             match TcpStream::connect_timeout(ip, timeout) {
                 Ok(stream) => {
                     stream.set_nodelay(true)?;
-                    return Ok(Self::Tcp(stream));
+                    return Ok(Self { fd: stream.into(), is_unix: false });
                 }
                 Err(error) => last = Some(error),
             }
@@ -105,54 +100,37 @@ impl Socket {
 
     /// Bounds each read and write of a blocking socket.
     pub fn set_timeout(&self, timeout: Duration) -> io::Result<()> {
-        match self {
-            Self::Unix(stream) => {
-                stream.set_read_timeout(Some(timeout))?;
-                stream.set_write_timeout(Some(timeout))
-            }
-            Self::Tcp(stream) => {
-                stream.set_read_timeout(Some(timeout))?;
-                stream.set_write_timeout(Some(timeout))
-            }
-        }
+        set_socket_timeout(&self.fd, Timeout::Recv, Some(timeout))?;
+        Ok(set_socket_timeout(&self.fd, Timeout::Send, Some(timeout))?)
     }
-}
 
-impl Socket {
     /// The process at the other end of a unix socket; `None` if it has no number in this pid namespace. Not for TCP
     /// sockets: the kernel would report process 0.
     ///
     /// The kernel also reports 0 for a process of another pid namespace. The type that `rustix` stores the number in
     /// excludes 0, so the compiler must not conclude from the type that the number is not 0.
     pub(crate) fn peer_pid(&self) -> Option<u32> {
-        let Self::Unix(stream) = self else { return None };
-        let credentials = socket_peercred(stream).ok()?;
+        let credentials = socket_peercred(&self.fd).ok().filter(|_| self.is_unix)?;
         u32::try_from(black_box(credentials.pid.as_raw_nonzero().get())).ok().filter(|pid| *pid > 0)
     }
 }
 
 impl AsFd for Socket {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        match self {
-            Self::Unix(stream) => stream.as_fd(),
-            Self::Tcp(stream) => stream.as_fd(),
-        }
+        self.fd.as_fd()
     }
 }
 
 impl Read for &Socket {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        match self {
-            Socket::Unix(stream) => (&mut &*stream).read(buffer),
-            Socket::Tcp(stream) => (&mut &*stream).read(buffer),
-        }
+        Ok(recv(&self.fd, buffer, RecvFlags::empty())?.0)
     }
 }
 
 impl Write for &Socket {
     /// `send` has a shorter path through the kernel than `write`, which is also for files.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        Ok(send(self.as_fd(), bytes, SendFlags::NOSIGNAL)?)
+        Ok(send(&self.fd, bytes, SendFlags::NOSIGNAL)?)
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -162,7 +140,7 @@ impl Write for &Socket {
 
 #[cfg(test)]
 mod tests {
-    use std::os::fd::OwnedFd;
+    use std::os::unix::net::UnixStream;
 
     use truetps_testkit::{inside_pid_namespace, run_in_pid_namespace};
 
@@ -172,22 +150,29 @@ mod tests {
         Endpoint::Tcp { host: host.to_owned(), port: 3306 }
     }
 
+    /// For tests of links.
+    impl From<UnixStream> for Socket {
+        fn from(stream: UnixStream) -> Self {
+            Self { fd: stream.into(), is_unix: true }
+        }
+    }
+
     #[test]
     fn only_a_unix_socket_has_a_process_behind_it() {
         let (socket, _other) = UnixStream::pair().unwrap();
-        assert_eq!(Socket::Unix(socket).peer_pid(), Some(std::process::id()));
+        assert_eq!(Socket::from(socket).peer_pid(), Some(std::process::id()));
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let socket = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-        assert_eq!(Socket::Tcp(socket).peer_pid(), None);
+        assert_eq!(Socket { fd: socket.into(), is_unix: false }.peer_pid(), None);
         // The kernel would report the process behind this one: it is not queried.
         let (socket, _other) = UnixStream::pair().unwrap();
-        assert_eq!(Socket::Tcp(TcpStream::from(OwnedFd::from(socket))).peer_pid(), None);
+        assert_eq!(Socket { fd: socket.into(), is_unix: false }.peer_pid(), None);
     }
 
     #[test]
     fn a_process_of_another_pid_namespace_has_no_number() {
         if let Some(path) = inside_pid_namespace() {
-            assert_eq!(Socket::Unix(UnixStream::connect(path).unwrap()).peer_pid(), None);
+            assert_eq!(Socket::from(UnixStream::connect(path).unwrap()).peer_pid(), None);
             return;
         }
         let dir = tempfile::tempdir().unwrap();

@@ -120,7 +120,7 @@ fn statements_of_the_list_are_collected_too_and_stay_apart() {
     let Some(server) = server("statements_of_the_list") else { return };
     let statements = [Statement::new("SELECT ?::int WHERE 1 = ?").unwrap()];
     let connector = Connector::new(server.target(), statements.into(), true).unwrap();
-    let mut scratch = Scratch::new();
+    let mut scratch = Scratch::default();
     let mut link = connector.connect(0, &mut scratch, None).unwrap();
     link.prepare(b"SELECT 'ad hoc'", &[], &mut scratch).unwrap();
     assert!(matches!(link.wait(&mut scratch, None).unwrap(), SessionEvent::Prepared(_)));

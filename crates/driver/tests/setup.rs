@@ -15,7 +15,7 @@ use truetps_testkit::{PostgresOptions, PostgresServer};
 /// Logs in as a measured session does, and prepares this statement.
 fn log_in(target: Target, sql: &str) -> Result<(), DriverError> {
     let statements = Arc::new([Statement::new(sql).unwrap()]);
-    let mut scratch = Scratch::new();
+    let mut scratch = Scratch::default();
     let mut link = Connector::new(target, statements, true)?.connect(0, &mut scratch, Some(Instant::now() + SOON))?;
     link.send(0, &mut scratch)?;
     let event = link.wait(&mut scratch, Some(Instant::now() + SOON))?;

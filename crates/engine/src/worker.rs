@@ -73,7 +73,7 @@ impl<'a> Worker<'a> {
             wakes_early: false,
             events: Vec::with_capacity(EVENTS_MAX),
             clients: Vec::new(),
-            scratch: Scratch::new(),
+            scratch: Scratch::default(),
         })
     }
 

@@ -21,7 +21,7 @@ pub(crate) type Seen = (u64, u32, Vec<Vec<Option<Vec<u8>>>>);
 
 impl AdHoc {
     pub(crate) fn connect(target: &Target) -> Self {
-        let mut scratch = Scratch::new();
+        let mut scratch = Scratch::default();
         let connector = Connector::ad_hoc(target.clone()).unwrap();
         let link = connector.connect(0, &mut scratch, Some(Instant::now() + SOON)).unwrap();
         Self { link, scratch, sets: Some(Box::default()) }

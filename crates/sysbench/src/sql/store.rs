@@ -108,7 +108,7 @@ impl Store {
             share,
             connections: Handles::default(),
             statements: Handles::default(),
-            scratch: Scratch::new(),
+            scratch: Scratch::default(),
             pool: Vec::new(),
             tokens: Vec::new(),
             epoll,
