@@ -29,7 +29,8 @@ pub(crate) struct CompatRecording {
     server: ServerFacts,
     is_kept: bool,
     view: RefCell<Option<LiveView>>,
-    presence: RunPresence,
+    /// Where other runs of truetps are registered.
+    pub(crate) presence: RunPresence,
 }
 
 /// The plan of one trial: its time and its settings.
@@ -90,11 +91,6 @@ impl CompatRecording {
         // How long the runs will take is unknown.
         let left = Some(Duration::ZERO);
         view.trial_event(TrialPlace { trial: &schedule[number], index: number, of: schedule.len(), left }, event);
-    }
-
-    /// Where other runs of truetps are registered.
-    pub(crate) fn presence(&self) -> &RunPresence {
-        &self.presence
     }
 
     /// Its path, if it is kept.

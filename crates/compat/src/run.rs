@@ -7,7 +7,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread::{self, Thread};
 use std::time::Duration;
 
-use truetps_driver::{Client, Target, server_settings};
+use truetps_driver::{Client, DriverError, Target, server_settings};
 use truetps_engine::{LoadSpec, OpenPacing, Pacing, Quota, Rate, RateOf, RunOutcome};
 use truetps_folder::FolderError;
 use truetps_lab::{RanTrial, TrialContext, connect_timeout, run_trial};
@@ -22,7 +22,7 @@ use crate::supplement::{RunResult, Supplement};
 /// Time limit for the server's first answers.
 pub(crate) const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
 /// Time limit of a statement that is not measured: dropping a large table may take minutes.
-pub(crate) const STATEMENT_TIMEOUT: Duration = Duration::from_hours(24);
+const STATEMENT_TIMEOUT: Duration = Duration::from_hours(24);
 /// A statement that runs this long after all others have ended hangs.
 const DRAIN_TIMEOUT: Duration = Duration::from_mins(1);
 /// In a record: the run ends with its transactions.
@@ -87,6 +87,13 @@ impl RunRequest {
 /// As in the originals, failed statements are not repeated.
 fn no_retries() -> ErrorPolicy {
     ErrorPolicy { retry: Vec::new(), ..ErrorPolicy::default() }
+}
+
+/// A connection for statements that are not measured.
+pub(crate) fn connect_unmeasured(target: &Target) -> Result<Client, DriverError> {
+    let mut client = Client::connect(target, ANSWER_TIMEOUT)?;
+    client.set_timeout(STATEMENT_TIMEOUT)?;
+    Ok(client)
 }
 
 /// Threads that run the clients. `asked`: 0 chooses automatically, and leaves half of the cores to the server.

@@ -27,12 +27,6 @@ impl From<io::Error> for NoPassword {
     }
 }
 
-impl From<Errno> for NoPassword {
-    fn from(error: Errno) -> Self {
-        Self::Problem(error.into())
-    }
-}
-
 /// Asks on the program's terminal, whatever its streams are connected to. The typed text is not shown.
 ///
 /// Keys that would end or suspend the program, and leave the terminal without echo, are ordinary keys during the input;
@@ -43,14 +37,14 @@ pub fn ask_password(stop: &AtomicBool) -> Result<String, NoPassword> {
         .write(true)
         .open(TERMINAL)
         .map_err(|error| NoPassword::NoTerminal(io::Error::new(error.kind(), format!("{TERMINAL}: {error}"))))?;
-    let before = tcgetattr(&terminal)?;
+    let before = tcgetattr(&terminal).map_err(io::Error::from)?;
     let mut hidden = before.clone();
     hidden.local_modes.remove(LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG | LocalModes::IEXTEN);
     hidden.special_codes[SpecialCodeIndex::VMIN] = 1;
     hidden.special_codes[SpecialCodeIndex::VTIME] = 0;
     let mut line = TerminalLine::of(&before);
     let _shown_again = Restore { terminal: &terminal, modes: before };
-    tcsetattr(&terminal, OptionalActions::Flush, &hidden)?;
+    tcsetattr(&terminal, OptionalActions::Flush, &hidden).map_err(io::Error::from)?;
     (&terminal).write_all(b"Enter password: ")?;
     let ended = read(&terminal, &mut line, stop);
     let _ = (&terminal).write_all(b"\n");
@@ -69,7 +63,7 @@ fn read(terminal: &File, line: &mut TerminalLine, stop: &AtomicBool) -> Result<(
         match poll(&mut [PollFd::new(terminal, PollFlags::IN)], Some(&LOOK)) {
             Ok(0) | Err(Errno::INTR) => continue,
             Ok(_) => {}
-            Err(error) => return Err(error.into()),
+            Err(error) => return Err(io::Error::from(error).into()),
         }
         let mut terminal = terminal;
         let count = match terminal.read(&mut bytes) {

@@ -128,7 +128,7 @@ impl InsertRun<'_> {
             server_pid: admin.peer_pid(),
             stop: self.stop,
             failed_share_max: FAILED_SHARE_MAX,
-            presence: recording.presence(),
+            presence: &recording.presence,
             probe: Some(recording.probe()),
         };
         drive(recording, 0, &context, asked.transactions, truth).map_err(failed)

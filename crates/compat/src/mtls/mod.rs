@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::sync::atomic::AtomicBool;
 
 use clap::Parser;
-use truetps_driver::{Client, DriverError, Endpoint, Login, Password, Target};
+use truetps_driver::{DriverError, Endpoint, Login, Password, Target};
 use truetps_plan::{GeneratedTable, PlanError};
 use truetps_probe::clock;
 use truetps_record::SqlDialect;
@@ -19,7 +19,7 @@ use self::log::MtlsLog;
 use self::options::{MtlsAction, MtlsOptions};
 use crate::ending::PATIENCE;
 use crate::recording::server_message;
-use crate::run::{ANSWER_TIMEOUT, STATEMENT_TIMEOUT, unless_stopped};
+use crate::run::{connect_unmeasured, unless_stopped};
 use crate::{CompatEnv, mask, ssl};
 
 /// The program's name in messages.
@@ -175,11 +175,7 @@ fn drop_table(options: &MtlsOptions, log: &mut MtlsLog<'_>, stop: &AtomicBool) -
 /// Waits until the server has finished, or the user interrupts.
 fn execute(options: &MtlsOptions, sql: String, log: &mut MtlsLog<'_>, stop: &AtomicBool) -> Result<u8, MtlsExit> {
     let target = target(options)?;
-    let done = unless_stopped(stop, move || {
-        let mut client = Client::connect(&target, ANSWER_TIMEOUT)?;
-        client.set_timeout(STATEMENT_TIMEOUT)?;
-        client.execute(&sql)
-    });
+    let done = unless_stopped(stop, move || connect_unmeasured(&target)?.execute(&sql));
     let Some(done) = done else {
         return Err((INTERRUPTED, "interrupted: the server may still finish the statement".to_owned()));
     };

@@ -4,6 +4,8 @@ use super::WordRefusal;
 
 const NO_NUMBER: u8 = 9;
 const NEGATIVE: u8 = 13;
+/// Each is 1,024 times the one before.
+const SUFFIXES: [&str; 7] = ["", "K", "M", "G", "T", "P", "E"];
 
 /// `10`, `10K`, `1M`: powers of 1,024. An empty text is 0, and so is a suffix alone.
 pub(super) fn read(name: &str, text: &str) -> Result<u64, WordRefusal> {
@@ -18,16 +20,7 @@ pub(super) fn read(name: &str, text: &str) -> Result<u64, WordRefusal> {
     }
     let digits_end = trimmed.find(|c: char| !c.is_ascii_digit()).unwrap_or(trimmed.len());
     let (digits, suffix) = trimmed.split_at(digits_end);
-    let unit = match suffix.to_ascii_uppercase().as_str() {
-        "" => Some(1),
-        "K" => Some(1 << 10),
-        "M" => Some(1 << 20),
-        "G" => Some(1 << 30),
-        "T" => Some(1 << 40),
-        "P" => Some(1 << 50),
-        "E" => Some(1_u64 << 60),
-        _ => None,
-    };
+    let unit = SUFFIXES.iter().position(|known| suffix.eq_ignore_ascii_case(known)).map(|power| 1 << (10 * power));
     let digits = if digits.is_empty() { "0" } else { digits };
     let number = digits.parse::<u64>().ok().zip(unit).and_then(|(number, unit)| number.checked_mul(unit));
     number.ok_or_else(|| {

@@ -111,19 +111,9 @@ struct Parser {
     read: MysqlWords,
 }
 
-/// Prefixes of a name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Prefix {
-    /// `--skip-`, `--disable-`.
-    Off,
-    /// `--enable-`.
-    On,
-    /// `--loose-`: an unknown name is not an error.
-    Loose,
-}
-
-const PREFIXES: [(&str, Prefix); 4] =
-    [("skip-", Prefix::Off), ("disable-", Prefix::Off), ("enable-", Prefix::On), ("loose-", Prefix::Loose)];
+/// Prefixes of a name, and whether they turn it on or off. `None`: an unknown name is not an error.
+const PREFIXES: [(&str, Option<bool>); 4] =
+    [("skip-", Some(false)), ("disable-", Some(false)), ("enable-", Some(true)), ("loose-", None)];
 
 impl Parser {
     /// Reads to the end even after an error: all words are needed for display.
@@ -206,14 +196,10 @@ impl Parser {
                 }
                 return Ok(Some((spec, turned)));
             }
-            let stripped = PREFIXES.iter().find_map(|(text, prefix)| Some((rest.strip_prefix(text)?, *prefix)));
-            let Some((behind, prefix)) = stripped else { break };
-            rest = behind;
-            match prefix {
-                Prefix::Off => turned = Some(false),
-                Prefix::On => turned = Some(true),
-                Prefix::Loose => (turned, is_loose) = (None, true),
-            }
+            let stripped = PREFIXES.iter().find_map(|(text, state)| Some((rest.strip_prefix(text)?, *state)));
+            let Some((behind, state)) = stripped else { break };
+            (rest, turned) = (behind, state);
+            is_loose |= state.is_none();
         }
         let refusal = unknown_long(typed, value);
         if is_loose {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use truetps_driver::{Client, DriverError, QueryResult, Target};
 
 use crate::ending::{RunSessions, start_of};
-use crate::run::{ANSWER_TIMEOUT, STATEMENT_TIMEOUT};
+use crate::run::connect_unmeasured;
 
 /// Interval between checks for Ctrl-C.
 const LOOK: Duration = Duration::from_millis(100);
@@ -43,7 +43,7 @@ impl Admin {
     pub(super) fn connect(target: &Target, schema: &str, stop: Arc<AtomicBool>) -> Result<Self, DriverError> {
         let mut target = target.clone();
         let sessions = RunSessions::of(&mut target, vec![schema.to_owned(), String::new()]);
-        let client = connect(&target)?;
+        let client = connect_unmeasured(&target)?;
         let at_work = Mutex::new(None);
         let watch = Arc::new(StatementWatch { at_work, stop, is_over: AtomicBool::new(false), sessions });
         let watched = Arc::clone(&watch);
@@ -75,7 +75,7 @@ impl Admin {
 
     /// Reconnects. Locks and other resources of the old connection are free once the server has noticed.
     pub(super) fn renew(&mut self) -> Result<(), DriverError> {
-        self.client = connect(&self.target)?;
+        self.client = connect_unmeasured(&self.target)?;
         Ok(())
     }
 }
@@ -88,12 +88,6 @@ impl Drop for Admin {
             let _ = watcher.join();
         }
     }
-}
-
-fn connect(target: &Target) -> Result<Client, DriverError> {
-    let mut client = Client::connect(target, ANSWER_TIMEOUT)?;
-    client.set_timeout(STATEMENT_TIMEOUT)?;
-    Ok(client)
 }
 
 /// Ends the running statement after Ctrl-C: from a connection of its own, because the working one is busy.

@@ -30,26 +30,18 @@ pub(super) enum LoadType {
 }
 
 impl LoadType {
+    const ALL: [Self; 5] = [Self::Mixed, Self::Update, Self::Write, Self::Key, Self::Read];
+    /// In the same order.
+    const NAMES: [&'static str; 5] = ["mixed", "update", "write", "key", "read"];
+
     /// Chosen by the first letter, as in the original.
     pub(super) fn of(text: &str) -> Result<Self, String> {
-        match text.as_bytes().first() {
-            Some(b'm') => Ok(Self::Mixed),
-            Some(b'u') => Ok(Self::Update),
-            Some(b'w') => Ok(Self::Write),
-            Some(b'k') => Ok(Self::Key),
-            Some(b'r') => Ok(Self::Read),
-            _ => Err(format!("--auto-generate-sql-load-type={text} is none of mixed, update, write, key, read")),
-        }
+        let found = Self::ALL.into_iter().find(|one| text.starts_with(&one.name()[..1]));
+        found.ok_or_else(|| format!("--auto-generate-sql-load-type={text} is none of {}", Self::NAMES.join(", ")))
     }
 
     pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Mixed => "mixed",
-            Self::Update => "update",
-            Self::Write => "write",
-            Self::Key => "key",
-            Self::Read => "read",
-        }
+        Self::NAMES[self as usize]
     }
 }
 
@@ -58,6 +50,17 @@ pub(super) enum AutoKey {
     None,
     Counted,
     Guid,
+}
+
+impl AutoKey {
+    /// Its column, its value in an INSERT, and the bytes of a key in a result.
+    fn parts(self) -> Option<(&'static str, &'static str, u64)> {
+        match self {
+            Self::None => None,
+            Self::Counted => Some(("id serial", "NULL", 10)),
+            Self::Guid => Some(("id varchar(36) primary key", "uuid()", 36)),
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -108,13 +111,9 @@ impl AutoSql {
 
     /// Keys are read once the table is full: too many of them are refused before.
     fn check_keys(&self) -> Result<(), String> {
-        let digits = match self.key {
-            AutoKey::None => return Ok(()),
-            AutoKey::Counted => 10,
-            AutoKey::Guid => 36,
-        };
+        let Some((.., bytes)) = self.key.parts() else { return Ok(()) };
         let takes_keys = matches!(self.load_type, LoadType::Key | LoadType::Update | LoadType::Mixed);
-        let keys_max = KEYS_BYTES_MAX / (KEY_PLACE_BYTES + digits);
+        let keys_max = KEYS_BYTES_MAX / (KEY_PLACE_BYTES + bytes);
         if takes_keys && self.rows > keys_max {
             let rows = self.rows;
             return Err(format!(
@@ -125,12 +124,7 @@ impl AutoSql {
     }
 
     pub(super) fn create(&self) -> String {
-        let mut columns = Vec::new();
-        match self.key {
-            AutoKey::None => {}
-            AutoKey::Counted => columns.push("id serial".to_owned()),
-            AutoKey::Guid => columns.push("id varchar(36) primary key".to_owned()),
-        }
+        let mut columns = Vec::from_iter(self.key.parts().map(|(column, ..)| column.to_owned()));
         columns.extend((0..self.secondary_indexes).map(|n| format!("id{n} varchar(36) unique key")));
         // The blanks are the original's: they are printed in its messages.
         let int = |n| {
@@ -170,12 +164,7 @@ impl AutoSql {
     }
 
     fn insert(&self, random: &mut RandomStream) -> String {
-        let mut values = Vec::new();
-        match self.key {
-            AutoKey::None => {}
-            AutoKey::Counted => values.push("NULL".to_owned()),
-            AutoKey::Guid => values.push("uuid()".to_owned()),
-        }
+        let mut values = Vec::from_iter(self.key.parts().map(|(_, value, _)| value.to_owned()));
         values.extend((0..self.secondary_indexes).map(|_| "uuid()".to_owned()));
         values.extend((0..self.ints.count).map(|_| number(random)));
         values.extend((0..self.chars.count).map(|_| text(random)));

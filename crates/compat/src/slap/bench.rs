@@ -78,11 +78,7 @@ impl SlapRun<'_, '_> {
             }
         }
         self.print_verbose(2, "Parsing engines to use.\n");
-        let engines: Vec<Option<&Engine>> = match &self.settings.engines[..] {
-            [] => vec![None],
-            engines => engines.iter().map(Some).collect(),
-        };
-        for engine in engines {
+        for engine in self.settings.tested_engines() {
             self.print_verbose(2, "Starting Concurrency Test\n");
             for clients in &self.settings.concurrency {
                 self.test(engine, *clients)?;
@@ -327,7 +323,7 @@ impl SlapRun<'_, '_> {
             server_pid: self.admin.client().peer_pid(),
             stop: &self.world.stop,
             failed_share_max: FAILED_SHARE_MAX,
-            presence: self.recording.presence(),
+            presence: &self.recording.presence,
             probe: Some(self.recording.probe()),
         };
         let number = self.trials;

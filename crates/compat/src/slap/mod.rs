@@ -202,16 +202,12 @@ const ENGINE: &str = "default_storage_engine";
 
 /// Each run in the original's order: engines, clients, repetitions.
 fn turns(settings: &SlapSettings) -> Vec<TrialTurn> {
-    let engines: Vec<Option<&str>> = match &settings.engines[..] {
-        [] => vec![None],
-        engines => engines.iter().map(|engine| Some(engine.name.as_str())).collect(),
-    };
     let mut turns = Vec::new();
-    for engine in engines {
+    for engine in settings.tested_engines() {
         for clients in &settings.concurrency {
             let mut levels = IndexMap::from([(CONNECTIONS.to_owned(), SettingValue::Int((*clients).into()))]);
             if let Some(engine) = engine {
-                levels.insert(ENGINE.to_owned(), SettingValue::Text(engine.to_owned()));
+                levels.insert(ENGINE.to_owned(), SettingValue::Text(engine.name.clone()));
             }
             let configuration = Configuration { levels };
             // A setting named twice is one configuration with twice the repetitions.

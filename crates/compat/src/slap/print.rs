@@ -36,9 +36,7 @@ struct Printer<'a> {
 impl Printer<'_> {
     fn all(&mut self) -> io::Result<()> {
         let Self { settings, script, .. } = *self;
-        let engines: Vec<_> =
-            if settings.engines.is_empty() { vec![None] } else { settings.engines.iter().map(Some).collect() };
-        for engine in engines {
+        for engine in settings.tested_engines() {
             for clients in &settings.concurrency {
                 for _ in 0..settings.iterations {
                     self.drop_schema()?;

@@ -40,22 +40,13 @@ impl SlapScript {
         let (create, queries) = match &settings.source {
             StatementSource::Generated(auto) => (vec![auto.create()], auto.queries(settings.seed)),
             StatementSource::Given { query, create } => {
-                let plain = |sql| Query { sql, takes_key: false };
-                let queries: Vec<Query> = split("query", query)?.into_iter().map(plain).collect();
-                if queries.is_empty() {
-                    return Err(format!("--query={query}: there is no statement in it"));
-                }
-                let create = match create {
-                    None => Vec::new(),
-                    Some(text) => {
-                        let create = split("create", text)?;
-                        if create.is_empty() {
-                            return Err(format!("--create={text}: there is no statement in it"));
-                        }
-                        create
-                    }
+                let needed = |flag: &str, text: &str| match split(flag, text)? {
+                    none if none.is_empty() => Err(format!("--{flag}={text}: there is no statement in it")),
+                    some => Ok(some),
                 };
-                (create, queries)
+                let plain = |sql| Query { sql, takes_key: false };
+                let queries = needed("query", query)?.into_iter().map(plain).collect();
+                (create.as_ref().map_or_else(|| Ok(Vec::new()), |text| needed("create", text))?, queries)
             }
         };
         Ok(Self { create, queries, pre, post })

@@ -157,6 +157,11 @@ impl SlapSettings {
         })
     }
 
+    /// The engines that are tested in turn; `None`: the server's default.
+    pub(super) fn tested_engines(&self) -> Vec<Option<&Engine>> {
+        if self.engines.is_empty() { vec![None] } else { self.engines.iter().map(Some).collect() }
+    }
+
     /// Statements of a transaction.
     pub(super) fn batch(&self) -> u64 {
         self.commit.unwrap_or(1)
@@ -242,7 +247,7 @@ fn source(words: &MysqlWords) -> Result<StatementSource, WordRefusal> {
     };
     let number = |name: &str, default| words.number(name).unwrap_or(default);
     let auto = AutoSql {
-        load_type: LoadType::of(load_type).map_err(|text| WordRefusal::new(WRONG, text))?,
+        load_type: LoadType::of(load_type).or_else(refuse)?,
         key,
         secondary_indexes: number("auto-generate-sql-secondary-indexes", 0),
         ints: columns("number-int-cols", words)?,
@@ -251,7 +256,7 @@ fn source(words: &MysqlWords) -> Result<StatementSource, WordRefusal> {
         unique_rows: number("auto-generate-sql-unique-write-number", 10),
         unique_queries: number("auto-generate-sql-unique-query-number", 10),
     };
-    auto.check().map_err(|text| WordRefusal::new(WRONG, text))?;
+    auto.check().or_else(refuse)?;
     Ok(StatementSource::Generated(auto))
 }
 

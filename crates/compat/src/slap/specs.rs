@@ -14,7 +14,7 @@ const fn other(name: &'static str, short: Option<char>, kind: WordKind, about: &
 use WordKind::{Count, Number, OptionalText, Secret, Switch, Text};
 
 /// In the order of the help page: options of both programs, then of one of them, then of truetps alone.
-pub(super) static SPECS: [Spec; SPEC_COUNT] = [
+pub(super) static SPECS: [Spec; 76] = [
     spec("help", Some('?'), Count, "this page"),
     spec("version", Some('V'), Count, "the version"),
     spec("auto-generate-sql", Some('a'), Switch, "make a table, its rows and the queries"),
@@ -102,8 +102,6 @@ pub(super) static SPECS: [Spec; SPEC_COUNT] = [
     other("probe-interval", None, Text, "seconds between readings of server and host; 0 reads neither; default 1"),
     other("ui", None, Switch, "show the runs live on the whole terminal"),
 ];
-
-const SPEC_COUNT: usize = 76;
 
 /// The first option that mysqlslap lacks.
 pub(super) const FIRST_OF_OURS: &str = "classic";
