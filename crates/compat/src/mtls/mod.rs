@@ -54,10 +54,7 @@ pub fn run(mut arguments: Vec<OsString>, world: &mut CompatEnv<'_>) -> u8 {
         MtlsAction::Create => create(&options, &mut log, &world.stop),
         MtlsAction::Drop => drop_table(&options, &mut log, &world.stop),
         MtlsAction::Insert => {
-            let seconds = PATIENCE.as_secs();
-            let first =
-                format!("{NAME}: interrupted: running inserts are ended after {seconds} s; Ctrl-C again exits at once");
-            world.farewell.set(format!("{first} at once\n"), String::new());
+            world.farewell.set(interrupt_message(), String::new());
             let bench = InsertRun {
                 options: &options,
                 cores: world.cores,
@@ -75,6 +72,12 @@ pub fn run(mut arguments: Vec<OsString>, world: &mut CompatEnv<'_>) -> u8 {
             exit
         }
     }
+}
+
+/// Printed on the first Ctrl-C.
+fn interrupt_message() -> String {
+    let seconds = PATIENCE.as_secs();
+    format!("{NAME}: interrupted: running inserts are ended after {seconds} s; Ctrl-C again exits at once\n")
 }
 
 /// The exit status, and a line of the log.
@@ -268,6 +271,12 @@ mod tests {
         let error = LoginError::UnknownKey { plugin: "sha256_password".to_owned(), account: "a".to_owned() };
         let (exit, text) = refused(&DriverError::Login(error));
         assert!(exit == REFUSED && text.contains("--get-server-public-key") && text.contains("--ssl-mode="), "{text}");
+    }
+
+    #[test]
+    fn the_message_of_an_interruption_says_each_thing_once() {
+        let expect = "mtls-perf-bench: interrupted: running inserts are ended after 1 s; Ctrl-C again exits at once\n";
+        assert_eq!(interrupt_message(), expect);
     }
 
     #[test]
