@@ -1,52 +1,43 @@
 //! Option files with the files that they include, in the order in which a server reads them: the last line holds.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use truetps_files::{OptionReader, OptionStyle, OptionVisitor, OptionWalk};
 use truetps_knowledge::{
-    GroupUse, SideValue, Version, group_use, is_loose, option_family, server_setting, setting_note,
+    GroupUse, SettingsSide, SideValue, Version, group_use, is_loose, option_family, server_setting, setting_note,
 };
-use truetps_record::{Family, Flavour, is_secret};
+use truetps_record::{Flavour, is_secret};
 
 use crate::error::InspectError;
 
-/// The settings that a server reads from these files.
-pub(crate) struct Read {
-    /// Whose files they are.
-    pub(crate) family: Family,
-    pub(crate) settings: BTreeMap<String, SideValue>,
-    /// Groups and files that were left out.
-    pub(crate) notes: Vec<String>,
-}
-
 /// Settings of this text of a file and of the files that it includes, as a server of this family and
-/// version reads them.
+/// version reads them. The notes are of groups and files that were left out.
 pub(crate) fn read(
     path: &Path,
     text: &str,
     flavour: Option<Flavour>,
     version: Option<&Version>,
-) -> Result<Read, InspectError> {
+) -> Result<SettingsSide, InspectError> {
     let style = OptionStyle::of(text);
     // What reads groups is none of PostgreSQL's.
     let (flavour, version) = if flavour == Some(Flavour::Postgresql) { (None, None) } else { (flavour, version) };
-    let read = Read { family: Family::Mysql, settings: BTreeMap::new(), notes: Vec::new() };
-    let mut reader = OptionSideReader { style, flavour, version, read };
+    let (name, kind) = (path.display().to_string(), "option file".to_owned());
+    let side = SettingsSide { name, kind, ..SettingsSide::default() };
+    let mut reader = OptionSideReader { style, flavour, version, side };
     OptionWalk::new(style, OptionReader::Server, &mut reader).text(path, text)?;
-    if reader.read.settings.is_empty() {
-        return Err(InspectError::NoSettings { path: path.to_owned(), notes: reader.read.notes });
+    let mut side = reader.side;
+    if side.settings.is_empty() {
+        return Err(InspectError::NoSettings { path: path.to_owned(), notes: side.notes });
     }
-    let mut read = reader.read;
-    read.family = option_family(style, &read.settings.keys().map(String::as_str).collect::<Vec<_>>());
-    Ok(read)
+    side.family = Some(option_family(style, &side.settings.keys().map(String::as_str).collect::<Vec<_>>()));
+    Ok(side)
 }
 
 struct OptionSideReader<'a> {
     style: OptionStyle,
     flavour: Option<Flavour>,
     version: Option<&'a Version>,
-    read: Read,
+    side: SettingsSide,
 }
 
 impl OptionVisitor for OptionSideReader<'_> {
@@ -66,25 +57,26 @@ impl OptionVisitor for OptionSideReader<'_> {
         let Some((name, value)) = server_setting(self.style, name, value) else { return false };
         if !is_secret(&name, &value) {
             let origin = Some(file.display().to_string());
-            self.read.settings.insert(name, SideValue { value, origin, is_loose, ..SideValue::default() });
+            self.side.settings.insert(name, SideValue { value, origin, is_loose, ..SideValue::default() });
         }
         true
     }
 
     fn note(&mut self, note: String) {
-        if !self.read.notes.contains(&note) {
-            self.read.notes.push(note);
+        if !self.side.notes.contains(&note) {
+            self.side.notes.push(note);
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
     use std::fs;
 
     use super::*;
 
-    fn read_file(path: &Path, version: Option<&str>) -> Result<Read, InspectError> {
+    fn read_file(path: &Path, version: Option<&str>) -> Result<SettingsSide, InspectError> {
         read(path, &fs::read_to_string(path).unwrap(), None, version.and_then(Version::parse).as_ref())
     }
 

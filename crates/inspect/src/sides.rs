@@ -1,6 +1,5 @@
 //! What two of can be compared.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
@@ -64,15 +63,7 @@ pub fn side_of_path(path: &Path, like: Option<&SettingsSide>) -> Result<Settings
         return Ok(side_of_capture(&path.display().to_string(), &capture));
     }
     let version = like.and_then(|side| side.version.as_deref()).and_then(Version::parse);
-    let read = options::read(path, text, like.and_then(|side| side.flavour), version.as_ref())?;
-    Ok(SettingsSide {
-        name: path.display().to_string(),
-        kind: "option file".to_owned(),
-        family: Some(read.family),
-        settings: read.settings,
-        notes: read.notes,
-        ..SettingsSide::default()
-    })
+    options::read(path, text, like.and_then(|side| side.flavour), version.as_ref())
 }
 
 /// `[mysqld]` and a JSON list begin with the same sign.
@@ -94,14 +85,9 @@ fn side_of_folder(path: &Path) -> Result<SettingsSide, InspectError> {
 /// The first trial that has recorded variables stands for all, with the server that it ran on: the trials of a plan may
 /// have several.
 fn side_of_trials(path: &Path, folder: &ExperimentFolder, names: &[String]) -> Result<SettingsSide, InspectError> {
-    let mut first: Option<(&String, BTreeMap<String, String>)> = None;
-    for name in names {
-        if let Some(variables) = folder.variables(name)? {
-            first = Some((name, variables));
-            break;
-        }
-    }
+    let first = names.iter().find_map(|name| Some((name, folder.variables(name).transpose()?)));
     let (name, variables) = first.ok_or_else(|| InspectError::NoVariables { path: path.to_owned() })?;
+    let variables = variables?;
     let trial = folder.trial(name)?;
     let mut notes = Vec::new();
     if names.len() > 1 {
