@@ -7,11 +7,12 @@ use std::time::{Duration, Instant};
 
 use truetps_driver::{DriverError, Reply, SessionEvent};
 use truetps_measure::{ARRIVALS_MAX, AttemptFailure, Recorder, Timeline, WorkerInterval, WorkerPace, ns};
+use truetps_plan::ErrorPolicy;
 use truetps_record::{ErrorClass, Phase};
 
 use crate::client::{ClientState, EngineClient};
 use crate::login::while_connecting;
-use crate::policy::{FailureAction, Policy};
+use crate::policy::{self, FailureAction};
 use crate::quota::CountedEnd;
 use crate::reconnect::{ATTEMPT_MAX, Reconnects};
 use crate::run::ClientEnds;
@@ -24,7 +25,7 @@ pub(crate) struct Drive<'w, 'a> {
     worker: &'w mut Worker<'a>,
     timeline: Arc<Timeline>,
     recorder: Recorder,
-    policy: Policy<'a>,
+    policy: &'a ErrorPolicy,
     pace: WorkerPace,
     reconnects: Reconnects,
     /// Whether the worker has reported that it has nothing more to start.
@@ -43,11 +44,10 @@ impl<'w, 'a> Drive<'w, 'a> {
         let pace = WorkerPace::new(&load.pacing, &numbers, load.clients, worker.number, workers);
         let starts = load.pacing.starts_of(numbers.len(), workers);
         worker.wakes_early = pace.is_open() && starts <= EARLY_RATE_MAX;
-        let policy = Policy::new(&load.errors);
         Self {
-            reconnects: Reconnects::new(policy.reconnect()),
+            reconnects: Reconnects::new(policy::patience(&load.errors)),
             recorder: Recorder::new(Arc::clone(&timeline), worker.number, pace.is_open(), out),
-            policy,
+            policy: &load.errors,
             worker,
             timeline,
             pace,
@@ -351,7 +351,7 @@ impl<'w, 'a> Drive<'w, 'a> {
         self.tick(now_ns);
         self.recorder.tally.answered();
         let client = &mut self.worker.clients[slot];
-        let action = self.policy.action(failure.class, client.retries);
+        let action = policy::action(self.policy, failure.class, client.retries);
         if action == FailureAction::Retry && now_ns < self.timeline.end_ns() {
             self.recorder.tally.retried(failure);
             client.retries += 1;
@@ -445,7 +445,7 @@ impl<'w, 'a> Drive<'w, 'a> {
         }
         client.link = None;
         client.failure = None;
-        let action = self.policy.action(failure.class, u32::MAX);
+        let action = policy::action(self.policy, failure.class, u32::MAX);
         if was_busy {
             self.recorder.tally.failed(&failure, action == FailureAction::Ignore);
             self.count_down(slot, now_ns);
@@ -533,7 +533,7 @@ impl<'w, 'a> Drive<'w, 'a> {
     fn connect_failed(&mut self, slot: usize, class: ErrorClass, message: String) {
         let failure = AttemptFailure { class, code: 0, message };
         self.recorder.tally.note(&failure);
-        self.end_run_if(self.policy.action(failure.class, u32::MAX), &failure);
+        self.end_run_if(policy::action(self.policy, failure.class, u32::MAX), &failure);
         self.retry(slot);
     }
 

@@ -17,32 +17,21 @@ pub(crate) enum FailureAction {
     EndRun,
 }
 
-/// Class → action, with the limits of retries.
-pub(crate) struct Policy<'a> {
-    spec: &'a ErrorPolicy,
+/// `retries`: how often the transaction has already been sent again.
+pub(crate) fn action(policy: &ErrorPolicy, class: ErrorClass, retries: u32) -> FailureAction {
+    if policy.fatal.contains(&class) {
+        FailureAction::EndRun
+    } else if policy.ignore.contains(&class) {
+        FailureAction::Ignore
+    } else if policy.retry.contains(&class) && retries < policy.retries_max {
+        FailureAction::Retry
+    } else {
+        FailureAction::Fail
+    }
 }
 
-impl<'a> Policy<'a> {
-    pub(crate) fn new(spec: &'a ErrorPolicy) -> Self {
-        Self { spec }
-    }
-
-    /// `retries`: how often the transaction has already been sent again.
-    pub(crate) fn action(&self, class: ErrorClass, retries: u32) -> FailureAction {
-        if self.spec.fatal.contains(&class) {
-            FailureAction::EndRun
-        } else if self.spec.ignore.contains(&class) {
-            FailureAction::Ignore
-        } else if self.spec.retry.contains(&class) && retries < self.spec.retries_max {
-            FailureAction::Retry
-        } else {
-            FailureAction::Fail
-        }
-    }
-
-    /// How long a client tries to restore its connection; `None`: not at all.
-    pub(crate) fn reconnect(&self) -> Option<Duration> {
-        let patience = || Duration::try_from_secs_f64(self.spec.reconnect_s).unwrap_or(Duration::MAX);
-        (self.spec.reconnect_s > 0.0).then(patience)
-    }
+/// How long a client tries to restore its connection; `None`: not at all.
+pub(crate) fn patience(policy: &ErrorPolicy) -> Option<Duration> {
+    let limit = || Duration::try_from_secs_f64(policy.reconnect_s).unwrap_or(Duration::MAX);
+    (policy.reconnect_s > 0.0).then(limit)
 }

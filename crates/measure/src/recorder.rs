@@ -36,7 +36,7 @@ pub struct Recorder {
 impl Recorder {
     /// Belongs to the calling thread.
     pub fn new(timeline: Arc<Timeline>, worker: usize, is_open: bool, out: Sender<WorkerInterval>) -> Self {
-        let slice = timeline.first_slice();
+        let slice = timeline.next_slice(0, 0);
         let (tally, usage) = (Tally::new(slice.start_ns, is_open), SplitUse::new(slice.start_ns));
         Self { tally, timeline, worker, out, slice, usage }
     }

@@ -83,16 +83,8 @@ impl Timeline {
         self.end_ns.fetch_min(self.now_ns() + END_LEAD_NS, Ordering::Relaxed);
     }
 
-    pub fn first_slice(&self) -> Slice {
-        self.slice_from(0, 0)
-    }
-
-    /// The slice after one that ended at `ended_ns`, opened at `now_ns`.
-    pub fn next_slice(&self, ended_ns: u64, now_ns: u64) -> Slice {
-        self.slice_from(ended_ns, now_ns)
-    }
-
-    fn slice_from(&self, start_ns: u64, now_ns: u64) -> Slice {
+    /// The slice after one that ended at `start_ns`, opened at `now_ns`; both are 0 for the first one.
+    pub(crate) fn next_slice(&self, start_ns: u64, now_ns: u64) -> Slice {
         let end_ns = self.end_ns();
         let (phase, phase_end_ns) = if start_ns >= end_ns {
             return Slice { phase: Phase::Drain, start_ns, end_ns: u64::MAX };
@@ -130,7 +122,7 @@ mod tests {
     fn slices(warm_up_ms: u64, measure_ms: u64) -> Vec<(Phase, u64, u64)> {
         let timeline =
             Timeline::new(Instant::now(), Duration::from_millis(warm_up_ms), Duration::from_millis(measure_ms));
-        let mut slice = timeline.first_slice();
+        let mut slice = timeline.next_slice(0, 0);
         let mut list = Vec::new();
         while slice.phase != Phase::Drain {
             list.push((slice.phase, slice.start_ns / 1_000_000, slice.end_ns / 1_000_000));
@@ -159,7 +151,7 @@ mod tests {
     fn a_phase_without_end_can_be_ended() {
         for (warm_up, phase) in [(Duration::ZERO, Phase::Measure), (Duration::MAX, Phase::WarmUp)] {
             let timeline = Timeline::new(Instant::now(), warm_up, Duration::MAX);
-            let slice = timeline.first_slice();
+            let slice = timeline.next_slice(0, 0);
             assert_eq!((slice.phase, slice.end_ns), (phase, INTERVAL_NS));
             assert_eq!(timeline.next_slice(5 * INTERVAL_NS, 5 * INTERVAL_NS).end_ns, 6 * INTERVAL_NS);
             assert_eq!(timeline.end_ns(), u64::MAX);
@@ -197,7 +189,7 @@ mod tests {
     #[test]
     fn an_end_in_the_warm_up_leaves_no_measure_phase() {
         let timeline = Timeline::new(Instant::now(), Duration::from_secs(5), Duration::from_secs(5));
-        let slice = timeline.first_slice();
+        let slice = timeline.next_slice(0, 0);
         timeline.end_now();
         let end = timeline.slice_end_ns(&slice);
         assert!(end < 1_000_000_000);
