@@ -47,7 +47,7 @@ impl TlsLayer {
     }
 
     /// Takes all bytes received from the socket, which may be cut anywhere. `answer` gets the decrypted bytes, and
-    /// appends the reply; see [`TlsLayer::say`]. Appends to `out` what must be sent now.
+    /// appends the reply; see [`TlsLayer::append_encrypted`]. Appends to `out` what must be sent now.
     pub fn on_bytes<T>(
         &mut self,
         cipher: &[u8],
