@@ -102,15 +102,11 @@ impl LiveProbe {
 
     /// `None`: they are not read.
     fn waiting_states(&self, decoder: &ProbeDecoder) -> Option<Vec<LiveWait>> {
-        let mut any = false;
         let values = decoder.values(ProbeSource::Server).filter(|(_, value)| value.signal.kind == SignalKind::State);
-        let waits = values.filter_map(|(_, value)| {
-            any = true;
+        most_first(values.map(|(_, value)| {
             of_state(self.family, &value.subject)?;
             Some(LiveWait { name: value.subject.clone(), sessions: value.now.value })
-        });
-        let waits = most_first(waits);
-        any.then_some(waits)
+        }))
     }
 }
 
@@ -122,24 +118,23 @@ fn is_fresh(decoder: &ProbeDecoder, source: ProbeSource, now_ms: f64) -> bool {
 /// `None`: the server does not time its waits, or was read once.
 fn timed_waits(decoder: &ProbeDecoder) -> Option<Vec<LiveWait>> {
     decoder.passed_ms(ProbeSource::Server)?;
-    let mut any = false;
     let values = decoder.values(ProbeSource::Server).filter(|(_, value)| value.signal.kind == SignalKind::Wait);
-    let waits = values.filter_map(|(_, value)| {
+    most_first(values.filter_map(|(_, value)| {
         let unit_ms = value.signal.unit.length_ms()?;
         of_event(&value.subject)?;
-        any = true;
         let name = value.subject.trim_start_matches("wait/").to_owned();
-        Some(LiveWait { name, sessions: value.growth_per_ms()? * unit_ms })
-    });
-    let waits = most_first(waits);
-    any.then_some(waits)
+        Some(value.growth_per_ms().map(|growth| LiveWait { name, sessions: growth * unit_ms }))
+    }))
 }
 
-fn most_first(waits: impl Iterator<Item = LiveWait>) -> Vec<LiveWait> {
-    let mut waits: Vec<_> = waits.filter(|wait| wait.sessions >= SESSIONS_MIN).collect();
+/// `None` where nothing is read; what is read may be no wait now.
+fn most_first(read: impl Iterator<Item = Option<LiveWait>>) -> Option<Vec<LiveWait>> {
+    let mut read = read.peekable();
+    read.peek()?;
+    let mut waits: Vec<_> = read.flatten().filter(|wait| wait.sessions >= SESSIONS_MIN).collect();
     waits.sort_by(|a, b| b.sessions.total_cmp(&a.sessions).then_with(|| a.name.cmp(&b.name)));
     waits.truncate(WAITS_MAX);
-    waits
+    Some(waits)
 }
 
 #[cfg(test)]

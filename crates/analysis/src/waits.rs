@@ -200,7 +200,13 @@ impl Wait {
     }
 }
 
-impl WaitSignal<'_> {
+impl<'a> WaitSignal<'a> {
+    /// Without what else is read of it. `None`: a counter that is no time.
+    fn of(name: &str, class: WaitClass, series: &'a SignalSeries) -> Option<Self> {
+        let kind = WaitMeasure::of(series.signal)?;
+        Some(Self { name: name.to_owned(), class, points: &series.points, kind, unfinished: &[], counted: &[] })
+    }
+
     /// Sessions that waited from one time to another, on average. `None` where it was not read there.
     fn sessions(&self, from_ms: f64, to_ms: f64) -> Option<f64> {
         if to_ms <= from_ms {
@@ -257,14 +263,8 @@ fn timed(probe: &ProbeSeries) -> Vec<WaitSignal<'_>> {
     let counts: BTreeMap<_, _> =
         waits().filter(is_count).map(|wait| (wait.subject.as_str(), wait.points.as_slice())).collect();
     let timed = waits().filter(|wait| !has_files || wait.subject != DATA_FILE).filter_map(|wait| {
-        Some(WaitSignal {
-            name: wait.subject.clone(),
-            class: of_event(&wait.subject)?,
-            points: &wait.points,
-            kind: WaitMeasure::of(wait.signal)?,
-            unfinished: &[],
-            counted: counts.get(wait.subject.as_str()).copied().unwrap_or_default(),
-        })
+        let counted = counts.get(wait.subject.as_str()).copied().unwrap_or_default();
+        Some(WaitSignal { counted, ..WaitSignal::of(&wait.subject, of_event(&wait.subject)?, wait)? })
     });
     let mut signals: Vec<_> = timed.collect();
     let parts = [
@@ -275,14 +275,8 @@ fn timed(probe: &ProbeSeries) -> Vec<WaitSignal<'_>> {
     for (part, calls, class) in parts.into_iter().filter(|_| has_files && !signals.is_empty()).collect::<Vec<_>>() {
         let time = of_file(&format!("{part}_us"));
         signals.extend(time.and_then(|time| {
-            Some(WaitSignal {
-                name: format!("{DATA_FILE} ({part})"),
-                class,
-                points: &time.points,
-                kind: WaitMeasure::of(time.signal)?,
-                unfinished: &[],
-                counted: of_file(calls).map_or(&[], |calls| &calls.points),
-            })
+            let counted = of_file(calls).map_or(&[][..], |calls| &calls.points);
+            Some(WaitSignal { counted, ..WaitSignal::of(&format!("{DATA_FILE} ({part})"), class, time)? })
         }));
     }
     signals
@@ -290,17 +284,9 @@ fn timed(probe: &ProbeSeries) -> Vec<WaitSignal<'_>> {
 
 /// Sessions by their state, where nothing is timed.
 fn sampled(probe: &ProbeSeries) -> Vec<WaitSignal<'_>> {
-    let states = probe.of_kind(SignalKind::State).filter_map(|state| {
-        Some(WaitSignal {
-            name: state.subject.clone(),
-            class: of_state(probe.family, &state.subject)?,
-            points: &state.points,
-            kind: WaitMeasure::of(state.signal)?,
-            unfinished: &[],
-            counted: &[],
-        })
-    });
-    states.collect()
+    let states = probe.of_kind(SignalKind::State);
+    let class = |state: &SignalSeries| of_state(probe.family, &state.subject);
+    states.filter_map(|state| WaitSignal::of(&state.subject, class(state)?, state)).collect()
 }
 
 /// Neither wait events nor states of the MySQL family show row locks; InnoDB counts and times them itself. MariaDB cuts each wait
@@ -313,15 +299,8 @@ fn row_locks(probe: &ProbeSeries, source: WaitSource) -> Option<WaitSignal<'_>> 
         WaitSource::Timed if !probe.is_mariadb() => ("Innodb_row_lock_time", waiting),
         _ => (WAITING, [].as_slice()),
     };
-    let series = status(name)?;
-    Some(WaitSignal {
-        name: name.to_owned(),
-        class: WaitClass::RowLock,
-        points: &series.points,
-        kind: WaitMeasure::of(series.signal)?,
-        unfinished,
-        counted: status("Innodb_row_lock_waits").map_or(&[], |waits| &waits.points),
-    })
+    let counted = status("Innodb_row_lock_waits").map_or(&[][..], |waits| &waits.points);
+    Some(WaitSignal { unfinished, counted, ..WaitSignal::of(name, WaitClass::RowLock, status(name)?)? })
 }
 
 #[cfg(test)]
