@@ -5,7 +5,7 @@ use truetps_record::{Estimate, Interval, Phase, WorkloadProfile};
 
 use crate::detail::{CellDetail, TrialDetail, all_waits, cell_detail};
 use crate::effect::{ALPHA, Effect};
-use crate::evidence::Evidence;
+use crate::evidence::{Evidence, mean};
 use crate::figure::{Figure, FigureUnit};
 use crate::holm::holm;
 use crate::judge::{Judge, Judgement, Missing};
@@ -351,10 +351,7 @@ fn in_both<'a>(
 
 /// Variance that counting in whole transactions leaves to the difference of ln(tps) of a trial of each side.
 fn resolution(a: &CompareSide<'_>, b: &CompareSide<'_>) -> f64 {
-    let of_side = |side: &CompareSide<'_>| {
-        let all: Vec<_> = side.evidence().map(|evidence| evidence.resolution()).collect();
-        all.iter().sum::<f64>() / all.len().max(1) as f64
-    };
+    let of_side = |side: &CompareSide<'_>| mean(&side.evidence().map(|one| one.resolution()).collect::<Vec<_>>());
     of_side(a) + of_side(b)
 }
 
@@ -368,7 +365,7 @@ fn within_trials(a: &CompareSide<'_>, b: &CompareSide<'_>) -> Option<Estimate> {
         return None;
     }
     let (of_a, of_b) = (batches(&a.trials.first()?.intervals)?, batches(&b.trials.first()?.intervals)?);
-    let mean_a = of_a.iter().sum::<f64>() / of_a.len() as f64;
+    let mean_a = mean(&of_a);
     (mean_a > 0.0).then_some(())?;
     Some(Effect::groups(&of_a, &of_b)?.estimate(|difference| (1.0 + difference / mean_a).max(0.0)))
 }

@@ -60,9 +60,7 @@ pub(crate) fn all(question: &ContrastQuestion<'_>) -> Vec<Contrast> {
 /// `None` where the cell is its own baseline, and where no block has both.
 fn compare(question: &ContrastQuestion<'_>, cell: usize) -> Option<PairedContrast> {
     let mut levels = question.configurations[cell].levels.clone();
-    for (name, level) in question.baseline {
-        levels.insert(name.clone(), level.clone());
-    }
+    levels.extend(question.baseline.clone());
     let wanted = Configuration { levels };
     let baseline_cell = question.configurations.iter().position(|configuration| *configuration == wanted)?;
     if baseline_cell == cell {

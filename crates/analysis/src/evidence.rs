@@ -96,8 +96,12 @@ pub(crate) fn of_cell<'a>(valid: &[Evidence<'a>], wanted: &Configuration) -> Vec
 
 /// ln(tps) over trials.
 pub(crate) fn tps_sample(evidence: &[Evidence<'_>]) -> Option<LogSample> {
-    let logs: Vec<_> = evidence.iter().map(|one| one.tps().ln()).collect();
-    let resolution: Vec<_> = evidence.iter().map(Evidence::resolution).collect();
+    sample(evidence.iter().map(|one| (one.tps().ln(), one.resolution())))
+}
+
+/// Of logarithms, each with the variance that counting leaves to it.
+fn sample(values: impl Iterator<Item = (f64, f64)>) -> Option<LogSample> {
+    let (logs, resolution): (Vec<_>, Vec<_>) = values.unzip();
     Some(LogSample::of(&logs)?.with_sd_at_least(mean(&resolution).sqrt()))
 }
 
@@ -111,9 +115,10 @@ pub(crate) fn tps_ratio_sample(above: &[Evidence<'_>], below: &[Evidence<'_>]) -
 
 /// [`tps_ratio_sample`] of pairs that are already made.
 pub(crate) fn ratio_sample(pairs: &[(Evidence<'_>, Evidence<'_>)]) -> Option<LogSample> {
-    let logs: Vec<_> = pairs.iter().map(|(one, other)| one.tps().ln() - other.tps().ln()).collect();
-    let resolution: Vec<_> = pairs.iter().map(|(one, other)| one.resolution() + other.resolution()).collect();
-    Some(LogSample::of(&logs)?.with_sd_at_least(mean(&resolution).sqrt()))
+    let both = |(one, other): &(Evidence<'_>, Evidence<'_>)| {
+        (one.tps().ln() - other.tps().ln(), one.resolution() + other.resolution())
+    };
+    sample(pairs.iter().map(both))
 }
 
 /// ln(p99 above / p99 below), one for each block in which both have one.
@@ -133,7 +138,7 @@ fn pairs<'a>(above: &[Evidence<'a>], below: &[Evidence<'a>]) -> Vec<(Evidence<'a
     above.iter().filter_map(partner).collect()
 }
 
-/// 0 for no values; every caller has looked.
-fn mean(values: &[f64]) -> f64 {
+/// 0 for no values.
+pub(crate) fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len().max(1) as f64
 }

@@ -1,9 +1,10 @@
 //! Whether figures say more about the generator than about the server.
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use truetps_record::{GeneratorLimit, Measured, Reason};
 
 use crate::evidence::Evidence;
+use crate::types::words;
 
 /// Records that were made before trials judged their generator have no verdict on it: there, a worker that was on a CPU
 /// for more than this share of the measure phase counts as one.
@@ -18,10 +19,6 @@ pub struct GeneratorLimited {
     /// Why, of the first of them.
     #[serde(serialize_with = "words")]
     pub first_reason: Reason<GeneratorLimit>,
-}
-
-fn words<S: Serializer>(reason: &Reason<GeneratorLimit>, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_str(reason)
 }
 
 /// `None` where no trial was limited.

@@ -1,7 +1,6 @@
 //! An open loop over the valid trials of one configuration: whether the server kept up with the schedule.
 
 use serde::Serialize;
-use truetps_record::OpenLoop;
 
 use crate::Cell;
 use crate::cells::over_trials;
@@ -66,22 +65,17 @@ pub(crate) fn summarise(evidence: &[Evidence<'_>]) -> Option<OpenLoopCell> {
     let failed = open.iter().find(|(one, _)| one.measured.sustained == Some(false));
     Some(OpenLoopCell {
         sustained: TrialShare { trials: judged.clone().filter(|kept_up| *kept_up).count(), of: judged.count() },
-        not_sustained: failed.map(|(one, open)| not_sustained(one, open)),
+        not_sustained: failed.map(|(one, open)| NotSustained {
+            trial: one.trial.name.clone(),
+            scheduled: open.starts.scheduled,
+            skipped: open.starts.skipped,
+            queued: open.starts.queued,
+        }),
         figures: FigureValues::new(
             |figure| figure.group() == FigureGroup::OpenLoop,
             |figure| over_trials(figure, evidence),
         ),
     })
-}
-
-fn not_sustained(one: &Evidence<'_>, open: &OpenLoop) -> NotSustained {
-    let starts = open.starts;
-    NotSustained {
-        trial: one.trial.name.clone(),
-        scheduled: starts.scheduled,
-        skipped: starts.skipped,
-        queued: starts.queued,
-    }
 }
 
 /// Goes up the rates to the first that was not sustained in all of its trials; what chance let through above that is no
@@ -104,7 +98,7 @@ pub(crate) fn range(curve: &[usize], cells: &[Cell]) -> Option<SustainedRange> {
 #[cfg(test)]
 mod tests {
     use truetps_plan::Plan;
-    use truetps_record::{StartCounts, Trial};
+    use truetps_record::{OpenLoop, StartCounts, Trial};
 
     use super::*;
     use crate::figure::Figure;

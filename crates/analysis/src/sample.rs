@@ -1,7 +1,8 @@
 //! Logarithms of one figure over trials, or of one ratio over blocks, and what Student's t says about their mean.
 
-use statrs::distribution::{ContinuousCDF, StudentsT};
 use truetps_record::Estimate;
+
+use crate::effect::quantile;
 
 /// Two-sided 95 % intervals: 2.5 % beyond each end.
 pub(crate) const UPPER: f64 = 0.975;
@@ -60,12 +61,8 @@ impl LogSample {
 
 /// Quantile of Student's t for the mean of `n` values.
 pub(crate) fn t_quantile(probability: f64, n: usize) -> f64 {
-    student(n).inverse_cdf(probability)
-}
-
-fn student(n: usize) -> StudentsT {
     assert!(n >= 2, "one value has no degree of freedom");
-    StudentsT::new(0.0, 1.0, (n - 1) as f64).expect("a positive number of degrees of freedom")
+    quantile(probability, (n - 1) as f64)
 }
 
 /// `e^x` that stays finite: a JSON document has no infinity.
@@ -93,7 +90,10 @@ pub(crate) fn first_that(mut low: usize, high: usize, fulfils: impl Fn(usize) ->
 
 #[cfg(test)]
 mod tests {
+    use statrs::distribution::ContinuousCDF;
+
     use super::*;
+    use crate::effect::student;
 
     fn check(got: f64, expect: f64, tolerance: f64) {
         assert!((got - expect).abs() <= tolerance, "{got} is not {expect} ± {tolerance}");
@@ -118,7 +118,7 @@ mod tests {
     fn quantiles_invert_the_distribution() {
         for n in [2, 3, 4, 5, 8, 20, 100, 1000] {
             for tail in [0.2, 0.025, 5e-4, 2.5e-5, 1e-6] {
-                let beyond = student(n).sf(t_quantile(1.0 - tail, n));
+                let beyond = student((n - 1) as f64).sf(t_quantile(1.0 - tail, n));
                 assert!((beyond / tail - 1.0).abs() < 1e-4, "{n} values, {tail}: {beyond}");
             }
         }

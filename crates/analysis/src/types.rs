@@ -1,5 +1,7 @@
 //! What an analysis says. `report` turns it into text; JSON output is these types as they stand.
 
+use std::fmt::Display;
+
 use serde::{Serialize, Serializer};
 use truetps_plan::Plan;
 use truetps_record::{CONNECTIONS, Configuration, ErrorCount, Estimate, NoEvidence, RATE, Reason};
@@ -219,6 +221,6 @@ pub struct InvalidTrial {
     pub reason: Reason<NoEvidence>,
 }
 
-fn words<S: Serializer>(reason: &Reason<NoEvidence>, serializer: S) -> Result<S::Ok, S::Error> {
+pub(crate) fn words<S: Serializer>(reason: &impl Display, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(reason)
 }
