@@ -9,7 +9,7 @@ use truetps_record::SqlDialect;
 
 use crate::client_random::ClientRandom;
 use crate::generate::{Generators, RepeatedValue, RowPosition};
-use crate::scripted::{Script, ScriptedWorkload};
+use crate::scripted::{ClientScript, ScriptedWorkload};
 use crate::table::{RowSource, Table};
 use crate::{Commit, NextStatement, WorkloadError};
 
@@ -89,7 +89,7 @@ fn table(number: u64, custom: &CustomTable, dialect: SqlDialect, seed: u64) -> T
     table.with_sql(custom.create.clone(), custom.after_load.clone())
 }
 
-impl Script for Custom {
+impl ClientScript for Custom {
     fn next(&mut self, at: usize, client: &mut ClientRandom, params: &mut Params) -> NextStatement {
         let place = RowPosition::of_transaction(client.client, client.number());
         self.values[at].put(place, &mut client.stream, params, &mut self.kept);

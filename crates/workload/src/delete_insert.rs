@@ -10,7 +10,7 @@ use truetps_plan::{KeyDistribution, KeyMode};
 
 use crate::client_random::ClientRandom;
 use crate::keys::Keys;
-use crate::scripted::{Script, ScriptedWorkload};
+use crate::scripted::{ClientScript, ScriptedWorkload};
 use crate::sysbench::SysbenchTables;
 use crate::write::{WriteKind, for_each_table};
 use crate::{NextStatement, WorkloadError};
@@ -69,7 +69,7 @@ impl DeleteInsert {
     }
 }
 
-impl Script for DeleteInsert {
+impl ClientScript for DeleteInsert {
     fn next(&mut self, at: usize, client: &mut ClientRandom, params: &mut Params) -> NextStatement {
         let statement = match at {
             0 => BEGIN,

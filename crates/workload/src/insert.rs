@@ -4,7 +4,7 @@ use truetps_driver::Params;
 use truetps_record::SqlDialect;
 
 use crate::client_random::ClientRandom;
-use crate::scripted::{Script, ScriptedWorkload};
+use crate::scripted::{ClientScript, ScriptedWorkload};
 use crate::sysbench::SysbenchTables;
 use crate::write::{WriteKind, for_each_table};
 use crate::{NextStatement, Workload};
@@ -34,7 +34,7 @@ impl Insert {
     }
 }
 
-impl Script for Insert {
+impl ClientScript for Insert {
     fn next(&mut self, _at: usize, client: &mut ClientRandom, params: &mut Params) -> NextStatement {
         let stream = &mut client.stream;
         let statement = self.tables.pick(stream);

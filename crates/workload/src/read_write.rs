@@ -8,7 +8,7 @@ use truetps_plan::{KeyDistribution, ReadWriteMix};
 
 use crate::client_random::ClientRandom;
 use crate::keys::Keys;
-use crate::scripted::{Script, ScriptedWorkload};
+use crate::scripted::{ClientScript, ScriptedWorkload};
 use crate::sysbench::{SysbenchTables, push_c};
 use crate::write::{Write, WriteKind, for_each_table};
 use crate::{NextStatement, WorkloadError};
@@ -116,7 +116,7 @@ fn writes(steps: &[TransactionStep], tables: u32, statements: usize) -> Vec<Opti
     writes
 }
 
-impl Script for ReadWrite {
+impl ClientScript for ReadWrite {
     fn next(&mut self, at: usize, client: &mut ClientRandom, params: &mut Params) -> NextStatement {
         let TransactionStep { first, values } = self.steps[at];
         let is_last = at + 1 == self.steps.len();

@@ -9,7 +9,7 @@ use crate::write::Write;
 use crate::{ClientStream, NextStatement, Table, Workload};
 
 /// How a client makes its transactions. Each client has a copy of its own.
-pub(crate) trait Script: Clone + Send + Sync + 'static {
+pub(crate) trait ClientScript: Clone + Send + Sync + 'static {
     /// A transaction begins that was not sent before.
     fn begin(&mut self, _client: &ClientRandom) {}
 
@@ -27,7 +27,7 @@ pub struct ScriptedWorkload<S> {
     pub(crate) script: S,
 }
 
-impl<S: Script> Workload for ScriptedWorkload<S> {
+impl<S: ClientScript> Workload for ScriptedWorkload<S> {
     fn name(&self) -> &'static str {
         self.name
     }
@@ -57,7 +57,7 @@ struct ScriptedClient<S> {
     script: S,
 }
 
-impl<S: Script> ClientStream for ScriptedClient<S> {
+impl<S: ClientScript> ClientStream for ScriptedClient<S> {
     fn next_transaction(&mut self) {
         self.random.next_transaction();
         self.at = 0;

@@ -9,7 +9,7 @@ use truetps_plan::{SqlParts, SqlSpec};
 use truetps_record::SqlDialect;
 
 use crate::client_random::ClientRandom;
-use crate::scripted::{Script, ScriptedWorkload};
+use crate::scripted::{ClientScript, ScriptedWorkload};
 use crate::table::{RowSource, Table};
 use crate::{Commit, NextStatement, WorkloadError};
 
@@ -153,7 +153,7 @@ impl SqlList {
     }
 }
 
-impl Script for SqlList {
+impl ClientScript for SqlList {
     fn begin(&mut self, client: &ClientRandom) {
         self.length = self.total.next(client.client, self.sent_before(client), self.commit.batch());
     }

@@ -8,7 +8,7 @@ use truetps_record::SqlDialect;
 
 use crate::client_random::ClientRandom;
 use crate::keys::Keys;
-use crate::scripted::{Script, ScriptedWorkload};
+use crate::scripted::{ClientScript, ScriptedWorkload};
 use crate::sysbench::{SysbenchTables, push_c};
 use crate::table::RowSource;
 use crate::write::{Write, WriteKind, for_each_table};
@@ -48,7 +48,7 @@ impl Update {
     }
 }
 
-impl Script for Update {
+impl ClientScript for Update {
     fn next(&mut self, _at: usize, client: &mut ClientRandom, params: &mut Params) -> NextStatement {
         let stream = &mut client.stream;
         let statement = self.tables.pick(stream);
@@ -91,7 +91,7 @@ impl HotRow {
     }
 }
 
-impl Script for HotRow {
+impl ClientScript for HotRow {
     fn next(&mut self, _at: usize, client: &mut ClientRandom, params: &mut Params) -> NextStatement {
         params.push_int(self.keys.draw(&mut client.stream) as i64);
         NextStatement { statement: 0, is_last: true }
