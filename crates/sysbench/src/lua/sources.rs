@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
-use std::io::{self, Read};
+use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,6 +14,7 @@ use sha2::{Digest, Sha256};
 use truetps_record::ScriptText;
 
 use super::words::{ScriptWords, UnreadOption};
+use crate::output::system_words;
 
 /// Limit of recorded texts besides the script's own: a script may generate texts endlessly.
 const MODULES_MAX: usize = 200;
@@ -139,26 +140,16 @@ fn is_text(bytes: &[u8]) -> bool {
 }
 
 fn hash(bytes: &[u8]) -> String {
-    use std::fmt::Write;
-    Sha256::digest(bytes).iter().fold(String::new(), |mut text, byte| {
-        write!(text, "{byte:02x}").expect("a string takes every text");
-        text
-    })
+    format!("{:x}", Sha256::digest(bytes))
 }
 
 fn read_file(path: &[u8]) -> Result<Arc<[u8]>, String> {
     let name = String::from_utf8_lossy(path);
     let mut bytes = Vec::new();
     let mut file = std::fs::File::open(Path::new(OsStr::from_bytes(path)))
-        .map_err(|error| format!("cannot open {name}: {}", reason(&error)))?;
-    file.read_to_end(&mut bytes).map_err(|error| format!("cannot read {name}: {}", reason(&error)))?;
+        .map_err(|error| format!("cannot open {name}: {}", system_words(&error)))?;
+    file.read_to_end(&mut bytes).map_err(|error| format!("cannot read {name}: {}", system_words(&error)))?;
     Ok(bytes.into())
-}
-
-/// Only the system's message, as C prints it.
-fn reason(error: &io::Error) -> String {
-    let text = error.to_string();
-    text.split(" (os error").next().unwrap_or_default().to_owned()
 }
 
 #[cfg(test)]

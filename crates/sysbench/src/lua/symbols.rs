@@ -4,6 +4,7 @@
 //! exports them: see the build script of the `cli` crate.
 #![allow(unsafe_code, reason = "functions that C code calls by name, with pointers that it made")]
 
+use std::borrow::Cow;
 use std::ffi::{CStr, c_char, c_double, c_int};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -74,17 +75,12 @@ pub(crate) unsafe extern "C" fn sb_rand_str(format: *const c_char, out: *mut c_c
     // SAFETY: guaranteed by the caller.
     let format = unsafe { CStr::from_ptr(format) }.to_bytes();
     let (begin, other) = (format.as_ptr().addr(), out.addr());
-    if begin < other.saturating_add(format.len()) && other < begin.saturating_add(format.len()) {
-        // A script may pass the pattern itself as `out`: two references to one memory are not allowed.
-        let model = format.to_owned();
-        // SAFETY: `out` has room for the bytes of `format`, which is not read any more.
-        let out = unsafe { std::slice::from_raw_parts_mut(out.cast::<u8>(), model.len()) };
-        context::with(|context| rand::string(&mut context.random.borrow_mut(), &model, out));
-        return;
-    }
-    // SAFETY: guaranteed by the caller; the two do not overlap.
+    // A script may pass the pattern itself as `out`: two references to one memory are not allowed.
+    let overlaps = begin < other.saturating_add(format.len()) && other < begin.saturating_add(format.len());
+    let format: Cow<'_, [u8]> = if overlaps { format.to_owned().into() } else { format.into() };
+    // SAFETY: guaranteed by the caller; no other reference to this memory is used any more.
     let out = unsafe { std::slice::from_raw_parts_mut(out.cast::<u8>(), format.len()) };
-    context::with(|context| rand::string(&mut context.random.borrow_mut(), format, out));
+    context::with(|context| rand::string(&mut context.random.borrow_mut(), &format, out));
 }
 
 /// Fills `out` with a text of random length, and returns the length.
@@ -260,7 +256,7 @@ pub(crate) unsafe extern "C" fn truetps_release_statement(statement: *const Stat
 
 /// Keeps all of them in the program: the linker drops functions that no Rust code mentions.
 pub(crate) fn keep() {
-    let all: [*const (); 25] = [
+    let all: [*const (); 26] = [
         sb_rand_default as *const (),
         sb_rand_uniform as *const (),
         sb_rand_gaussian as *const (),
@@ -281,6 +277,7 @@ pub(crate) fn keep() {
         sb_histogram_new as *const (),
         sb_histogram_delete as *const (),
         sb_histogram_update as *const (),
+        sb_histogram_print as *const (),
         truetps_next_event as *const (),
         truetps_may_restart as *const (),
         truetps_abandon_event as *const (),
@@ -288,5 +285,4 @@ pub(crate) fn keep() {
         truetps_release_statement as *const (),
     ];
     std::hint::black_box(all);
-    std::hint::black_box(sb_histogram_print as *const ());
 }

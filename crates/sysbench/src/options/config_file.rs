@@ -3,6 +3,7 @@
 use std::io;
 
 use super::given::{GivenOption, GivenOptions, Origin};
+use crate::output::system_words;
 
 /// Reads lines of `name = value`.
 ///
@@ -29,9 +30,7 @@ pub(super) fn read(file: &[u8]) -> GivenOptions {
 
 /// The error for the file, in the words of the C library.
 pub(super) fn problem(path: &[u8], error: &io::Error) -> Vec<u8> {
-    let text = error.to_string();
-    let cause = text.split(" (os error").next().unwrap_or_default();
-    [path, b": ", cause.as_bytes()].concat()
+    [path, b": ", system_words(error).as_bytes()].concat()
 }
 
 fn without_comment(line: &[u8]) -> &[u8] {

@@ -9,29 +9,12 @@ use truetps_driver::TlsMode;
 use super::lookup::Lookup;
 use super::{OptionRefusal, SysbenchRelease, key, number, value};
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum PsMode {
-    /// Prepared by the server if it can.
-    Auto,
-    /// Never: the client writes the values into the text.
-    Disable,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct DatabaseSettings {
-    /// As typed; `sysbench.sql.driver()` refuses an unknown driver.
-    pub(crate) driver: Vec<u8>,
-    pub(crate) ps_mode: PsMode,
-}
-
-impl DatabaseSettings {
-    pub(super) fn read(lookup: &Lookup<'_>) -> Result<Self, OptionRefusal> {
-        let ps_mode = match lookup.bytes("db-ps-mode") {
-            b"auto" => PsMode::Auto,
-            b"disable" => PsMode::Disable,
-            other => return Err(OptionRefusal::fatal([b"Invalid value for db-ps-mode: ", other].concat())),
-        };
-        Ok(Self { driver: lookup.bytes("db-driver").to_vec(), ps_mode })
+/// Whether `--db-ps-mode` lets the client write values into the text of statements: the server prepares none.
+pub(super) fn emulates_prepared(lookup: &Lookup<'_>) -> Result<bool, OptionRefusal> {
+    match lookup.bytes("db-ps-mode") {
+        b"auto" => Ok(false),
+        b"disable" => Ok(true),
+        other => Err(OptionRefusal::fatal([b"Invalid value for db-ps-mode: ", other].concat())),
     }
 }
 

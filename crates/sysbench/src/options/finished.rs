@@ -7,8 +7,8 @@ use super::given::{GivenOptions, Origin};
 use super::lookup::Lookup;
 use super::value::{self, BadText, OptionValue};
 use super::{
-    DatabaseSettings, MysqlSettings, Notice, OptionGroup, OptionRefusal, OptionSpec, PgsqlSettings, Registry,
-    RunSettings, SysbenchRelease, key,
+    MysqlSettings, Notice, OptionGroup, OptionRefusal, OptionSpec, PgsqlSettings, Registry, RunSettings,
+    SysbenchRelease, database, key,
 };
 
 /// Every option with its value.
@@ -46,13 +46,13 @@ impl SysbenchOptions {
         Ok(Self { compat, registry, given, values, settings, notices, script_has_none })
     }
 
-    /// `--db-*`.
+    /// Whether no statement is prepared by the server: `--db-ps-mode`.
     ///
     /// # Errors
     ///
-    /// An unknown driver or mode. Call it when a script requests a driver: other scripts never name one.
-    pub(crate) fn database(&self) -> Result<DatabaseSettings, OptionRefusal> {
-        DatabaseSettings::read(&self.lookup())
+    /// An unknown mode. Call it when a script requests a driver: other scripts never name one.
+    pub(crate) fn emulates_prepared(&self) -> Result<bool, OptionRefusal> {
+        database::emulates_prepared(&self.lookup())
     }
 
     /// `--mysql-*`.

@@ -31,7 +31,7 @@ mod value;
 pub(crate) use compat::SysbenchRelease;
 #[cfg(test)]
 pub(crate) use database::SslFiles;
-pub(crate) use database::{DatabaseSettings, IgnoredErrors, MysqlSettings, PgsqlSettings, PsMode};
+pub(crate) use database::{IgnoredErrors, MysqlSettings, PgsqlSettings};
 pub(crate) use finished::SysbenchOptions;
 pub(crate) use first_pass::{FirstPass, FirstRequest, Surroundings, first_pass};
 pub(crate) use given::CommandLine;

@@ -81,22 +81,10 @@ const FOR_EVER: &str = "seconds, or 0 to wait for ever";
 
 impl Ours {
     pub(super) fn read(lookup: &Lookup<'_>) -> Result<Self, OptionRefusal> {
-        let isolation = |text: &[u8]| match text {
-            b"auto" => Some(LuaIsolation::Auto),
-            b"worker" => Some(LuaIsolation::Worker),
-            b"client" => Some(LuaIsolation::Client),
-            _ => None,
-        };
-        let format = |text: &[u8]| match text {
-            b"text" => Some(SysbenchFormat::Text),
-            b"json" => Some(SysbenchFormat::Json),
-            _ => None,
-        };
-        let latency_by = |text: &[u8]| match text {
-            b"" => Some(false),
-            b"statement" => Some(true),
-            _ => None,
-        };
+        let isolation =
+            one_of([("auto", LuaIsolation::Auto), ("worker", LuaIsolation::Worker), ("client", LuaIsolation::Client)]);
+        let format = one_of([("text", SysbenchFormat::Text), ("json", SysbenchFormat::Json)]);
+        let latency_by = one_of([("", false), ("statement", true)]);
         let workers = lookup.choice("workers", "1 to 1024, or 0 to leave it open", workers)?;
         let drain = lookup.choice("drain-timeout", FOR_EVER, seconds)?;
         let connect = lookup.choice("connect-timeout", FOR_EVER, seconds)?;
@@ -130,6 +118,11 @@ impl Ours {
         }
         Ok(ours)
     }
+}
+
+/// Reads one of these words.
+fn one_of<T: Copy, const N: usize>(words: [(&'static str, T); N]) -> impl Fn(&[u8]) -> Option<T> {
+    move |text| words.iter().find(|(word, _)| word.as_bytes() == text).map(|(_, value)| *value)
 }
 
 fn workers(text: &[u8]) -> Option<u32> {

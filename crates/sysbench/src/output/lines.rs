@@ -3,6 +3,7 @@
 //! Levels are noted unless they are NOTICE. Output of `init()` comes between [`version`] and [`banner`].
 
 use std::fmt::Write as _;
+use std::io;
 
 use crate::options::RunSettings;
 
@@ -73,6 +74,12 @@ pub(crate) fn warming_up(seconds: u32) -> String {
 /// FATAL: the time limit for connecting and running `thread_init` has passed.
 pub(crate) fn no_initialization(seconds: u32) -> String {
     format!("Worker threads failed to initialize within {seconds} seconds!")
+}
+
+/// Only the system's message, as C prints it.
+pub(crate) fn system_words(error: &io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or_default().to_owned()
 }
 
 #[cfg(test)]

@@ -30,6 +30,6 @@ pub(crate) use extra::{
 pub(crate) use figures::{ClientFigures, Fairness, FigureStyle, Figures};
 pub(crate) use histogram::LogHistogram;
 pub(crate) use json::{FinishedRun, json};
-pub(crate) use lines::banner;
+pub(crate) use lines::{banner, system_words};
 pub(crate) use log::{MessageLevel, MessageLog};
 pub(crate) use report::{checkpoint, cumulative, intermediate, per_client};

@@ -102,11 +102,6 @@ fn error_policy(crew: &WorkerContext) -> ErrorPolicy {
     ErrorPolicy { retry, retries_max: u32::MAX, ..ErrorPolicy::default() }
 }
 
-fn configuration(crew: &WorkerContext) -> Configuration {
-    let clients = SettingValue::Int(crew.run.settings.threads.into());
-    Configuration { levels: IndexMap::from([(CONNECTIONS.to_owned(), clients)]) }
-}
-
 /// The server's facts from a client's login. `None`: no client logged in.
 pub(super) fn server(crew: &WorkerContext) -> Option<ServerFacts> {
     crew.run.server.get().map(server_facts)
@@ -128,12 +123,13 @@ pub(super) fn command(crew: &WorkerContext) -> Vec<String> {
 }
 
 pub(super) fn experiment(crew: &WorkerContext, plan: &Plan) -> Experiment {
+    let clients = SettingValue::Int(crew.run.settings.threads.into());
     let schedule = ScheduledTrial {
         name: TRIAL.to_owned(),
         block: 0,
         position: 0,
         role: TrialRole::Cell,
-        configuration: configuration(crew),
+        configuration: Configuration { levels: IndexMap::from([(CONNECTIONS.to_owned(), clients)]) },
     };
     let experiment = new_experiment(ExperimentStart {
         plan,
@@ -190,11 +186,8 @@ pub(super) fn engine(crew: &WorkerContext, connect_ms: f64, clients_failed: u32,
         connect_ms,
         protocol,
         mode: Some(mode),
-        pinned_to: Vec::new(),
-        shares_cores: None,
         reconnects,
-        clients_finished: None,
-        suspensions: Vec::new(),
+        ..EngineFacts::default()
     }
 }
 

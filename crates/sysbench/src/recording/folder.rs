@@ -93,17 +93,13 @@ impl ScriptRecording {
             reason: None,
             broken: None,
         };
-        recording.show(TrialEvent::Begins);
+        show(&mut recording.view, crew, &recording.experiment, TrialEvent::Begins);
         Ok(recording)
     }
 
     /// `None`: the run is shown and not kept.
     pub(crate) fn path(&self) -> Option<&Path> {
         self.runs.is_kept().then(|| self.folder.path())
-    }
-
-    fn show(&mut self, event: TrialEvent<'_>) {
-        show(&mut self.view, &self.crew, &self.experiment, event);
     }
 
     /// The first events begin now.

@@ -80,7 +80,10 @@ impl LoadRun<'_> {
         self.meet(self.presence.others());
         let (mut moments, mut count) = self.begin();
         self.crew.run.log.text(MessageLevel::Notice, lines::THREADS_STARTED);
-        self.say_warm_up();
+        let warmup_s = self.crew.run.settings.warmup.as_secs() as u32;
+        if warmup_s > 0 {
+            self.crew.run.log.text(MessageLevel::Notice, &lines::warming_up(warmup_s));
+        }
         for one in &go {
             // A thread that is gone has reported why.
             let _ = one.send(true);
@@ -152,15 +155,8 @@ impl LoadRun<'_> {
         Ok(())
     }
 
-    fn say_failed(&self, failure: &ProcedureFailure) {
+    pub(super) fn say_failed(&self, failure: &ProcedureFailure) {
         self.crew.run.log.text(MessageLevel::Fatal, &failure.line());
-    }
-
-    fn say_warm_up(&self) {
-        let seconds = self.crew.run.settings.warmup.as_secs() as u32;
-        if seconds > 0 {
-            self.crew.run.log.text(MessageLevel::Notice, &lines::warming_up(seconds));
-        }
     }
 
     fn begin(&mut self) -> (Moments, Count) {

@@ -90,8 +90,7 @@ impl LoadRun<'_> {
         let Some((host, client)) = &self.reporter else { return };
         let Some(hook) = host.state.hook(client, name) else { return };
         if let Err(problem) = call_hook(host, self.crew.run.settings.threads, &hook, figures, is_intermediate) {
-            let failure = ProcedureFailure::new(name, problem);
-            self.crew.run.log.text(MessageLevel::Fatal, &failure.line());
+            self.say_failed(&ProcedureFailure::new(name, problem));
         }
     }
 
@@ -127,7 +126,7 @@ impl LoadRun<'_> {
         kept.and_then(ScriptRecording::path).into_iter().for_each(say_where);
         let is_cut = matches!(ending, EventsEnding::Forced | EventsEnding::Hanging);
         if !is_cut && let Err(failure) = self.call_done() {
-            run.log.text(MessageLevel::Fatal, &failure.line());
+            self.say_failed(&failure);
         }
         // After all of sysbench's own actions. Skipped if the server hangs or the user waits.
         let is_over = matches!(ending, EventsEnding::Complete | EventsEnding::Failed);
@@ -162,8 +161,7 @@ impl LoadRun<'_> {
         }
         if let Some(hook) = self.main.state.hook(&self.main_client, "report_cumulative") {
             if let Err(problem) = call_hook(self.main, 0, &hook, figures, false) {
-                let failure = ProcedureFailure::new("report_cumulative", problem);
-                run.log.text(MessageLevel::Fatal, &failure.line());
+                self.say_failed(&ProcedureFailure::new("report_cumulative", problem));
             }
             return true;
         }

@@ -9,6 +9,7 @@ use truetps_driver::{DriverError, Endpoint, ServerError, Target};
 use truetps_record::SqlDialect;
 
 use crate::options::IgnoredErrors;
+use crate::output::system_words;
 
 /// The number that client libraries use for an error that no server reports.
 const SERVER_LOST: i32 = 2013;
@@ -143,26 +144,23 @@ fn unreachable(error: &DriverError) -> Option<&io::Error> {
 }
 
 fn mysql_reason(endpoint: &Endpoint, error: &DriverError) -> String {
-    match (unreachable(error), endpoint) {
-        (Some(source), Endpoint::Unix(path)) => {
-            let timed_out = source.kind() == std::io::ErrorKind::TimedOut;
-            let number = source.raw_os_error().unwrap_or(if timed_out { TIMED_OUT } else { 0 });
-            if is_out_of_files(error) {
-                return format!("2001: Can't create UNIX socket ({number})");
+    if let Some(source) = unreachable(error) {
+        let timed_out = source.kind() == io::ErrorKind::TimedOut;
+        let number = source.raw_os_error().or(timed_out.then_some(TIMED_OUT));
+        return match (endpoint, number) {
+            (Endpoint::Unix(_), _) if is_out_of_files(error) => {
+                format!("2001: Can't create UNIX socket ({})", number.unwrap_or(0))
             }
-            return format!("2002: Can't connect to local server through socket '{}' ({number})", path.display());
-        }
-        (Some(source), Endpoint::Tcp { host, .. }) => {
-            return match source.raw_os_error() {
-                Some(number) => format!("2002: Can't connect to server on '{host}' ({number})"),
-                None if source.kind() == std::io::ErrorKind::TimedOut => {
-                    format!("2002: Can't connect to server on '{host}' (110)")
-                }
-                // The system's number for an unknown name, which the standard library does not expose.
-                None => format!("2005: Unknown server host '{host}' (-2)"),
-            };
-        }
-        (None, _) => {}
+            (Endpoint::Unix(path), _) => {
+                let (path, number) = (path.display(), number.unwrap_or(0));
+                format!("2002: Can't connect to local server through socket '{path}' ({number})")
+            }
+            (Endpoint::Tcp { host, .. }, Some(number)) => {
+                format!("2002: Can't connect to server on '{host}' ({number})")
+            }
+            // The system's number for an unknown name, which the standard library does not expose.
+            (Endpoint::Tcp { host, .. }, None) => format!("2005: Unknown server host '{host}' (-2)"),
+        };
     }
     match error {
         DriverError::Server(error) => format!("{}: {}", error.code, error.message),
@@ -189,8 +187,7 @@ fn pgsql_reason(endpoint: &Endpoint, error: &DriverError) -> String {
             Endpoint::Unix(_) => "Is the server running locally and accepting connections on that socket?",
             Endpoint::Tcp { .. } => "Is the server running on that host and accepting TCP/IP connections?",
         };
-        let text = source.to_string();
-        let reason = text.split(" (os error").next().unwrap_or_default();
+        let reason = system_words(source);
         return format!("connection to server {place} failed: {reason}\n\t{what}\n");
     }
     match error {

@@ -9,7 +9,7 @@ use truetps_driver::{Connector, DriverError, Endpoint, Login, Password, Target, 
 use truetps_record::SqlDialect;
 
 use super::driver::{Driver, local_socket};
-use crate::options::{self, MysqlSettings, OptionGroup, PgsqlSettings, PsMode, SysbenchOptions};
+use crate::options::{self, MysqlSettings, OptionGroup, PgsqlSettings, SysbenchOptions};
 
 /// A driver and its connector, which resolves host names and is made with the first connection.
 pub(crate) struct ReadyDriver {
@@ -63,7 +63,7 @@ impl Drivers {
     /// Whether values are written into the text of statements that scripts prepare. `--db-ps-mode` is checked when the
     /// first driver is requested.
     pub(crate) fn emulates_prepared(&self) -> bool {
-        self.options.database().is_ok_and(|database| database.ps_mode == PsMode::Disable)
+        self.options.emulates_prepared().unwrap_or(false)
     }
 
     /// A number for the next connection, which selects one of several servers.
@@ -84,7 +84,7 @@ impl Drivers {
     }
 
     fn number_of(&self, name: Option<&str>) -> Result<usize, String> {
-        self.options.database().map_err(|refusal| plain(&refusal))?;
+        self.options.emulates_prepared().map_err(|refusal| plain(&refusal))?;
         let given = self.options.bytes("db-driver").map(String::from_utf8_lossy).unwrap_or_default().into_owned();
         let of_dsn = self.driver_of_dsn().filter(|_| given.is_empty() || !self.options.is_given("db-driver"));
         let given = of_dsn.or(Some(given.as_str()).filter(|given| !given.is_empty()));

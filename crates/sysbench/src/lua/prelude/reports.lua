@@ -3,22 +3,21 @@ local host = ...
 local format = string.format
 local reports = {}
 
-function reports.report_default(stat)
+-- Rates, latency and counts of a report, in the order of all formats.
+local function figures(stat)
   local seconds = stat.time_interval
+  return stat.time_total, stat.threads_running, stat.events / seconds,
+         (stat.reads + stat.writes + stat.other) / seconds, stat.reads / seconds, stat.writes / seconds,
+         stat.other / seconds, stat.latency_pct * 1000, stat.errors / seconds, stat.reconnects / seconds
+end
+
+function reports.report_default(stat)
   print(format("[ %.0fs ] thds: %d tps: %4.2f qps: %4.2f (r/w/o: %4.2f/%4.2f/%4.2f) " ..
-               "lat (ms,%d%%): %4.2f err/s %4.2f reconn/s: %4.2f",
-               stat.time_total, stat.threads_running, stat.events / seconds,
-               (stat.reads + stat.writes + stat.other) / seconds, stat.reads / seconds, stat.writes / seconds,
-               stat.other / seconds, host.percentile, stat.latency_pct * 1000, stat.errors / seconds,
-               stat.reconnects / seconds))
+               "lat (ms," .. format("%d", host.percentile) .. "%%): %4.2f err/s %4.2f reconn/s: %4.2f", figures(stat)))
 end
 
 function reports.report_csv(stat)
-  local seconds = stat.time_interval
-  print(format("%.0f,%u,%4.2f,%4.2f,%4.2f,%4.2f,%4.2f,%4.2f,%4.2f,%4.2f",
-               stat.time_total, stat.threads_running, stat.events / seconds,
-               (stat.reads + stat.writes + stat.other) / seconds, stat.reads / seconds, stat.writes / seconds,
-               stat.other / seconds, stat.latency_pct * 1000, stat.errors / seconds, stat.reconnects / seconds))
+  print(format("%.0f,%u,%4.2f,%4.2f,%4.2f,%4.2f,%4.2f,%4.2f,%4.2f,%4.2f", figures(stat)))
 end
 
 local JSON = [[
@@ -48,10 +47,7 @@ function reports.report_json(stat)
     closes_the_array = newproxy(true)
     getmetatable(closes_the_array).__gc = function() io.write("\n]\n") end
   end
-  local seconds = stat.time_interval
-  io.write(format(JSON, stat.time_total, stat.threads_running, stat.events / seconds,
-                  (stat.reads + stat.writes + stat.other) / seconds, stat.reads / seconds, stat.writes / seconds,
-                  stat.other / seconds, stat.latency_pct * 1000, stat.errors / seconds, stat.reconnects / seconds))
+  io.write(format(JSON, figures(stat)))
 end
 
 return reports

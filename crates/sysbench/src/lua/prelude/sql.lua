@@ -182,26 +182,21 @@ function statement:bind_param(...)
   return status
 end
 
-local function next_result(connection)
-  local answer = ask(NEXT_RESULT, connection.handle)
+-- What a statement gave. A tail call of a function of scripts: levels of errors count from that function.
+local function result_of(connection, answer, query, misuse_level)
   if answer == NONE then return NO_RESULT end
   if answer == RESULT then return connection.result end
-  if answer == FAILED then raise(connection, "", 4) end
-  error("SQL API error", 3)
+  if answer == FAILED then raise(connection, query) end
+  error("SQL API error", misuse_level)
 end
 
 function statement:execute()
-  local connection = self.connection
-  local answer = ask(EXECUTE, self.handle)
-  if answer == NONE then return NO_RESULT end
-  if answer == RESULT then return connection.result end
-  if answer == FAILED then raise(connection, "<prepared statement>") end
-  error("SQL API error", 2)
+  return result_of(self.connection, ask(EXECUTE, self.handle), "<prepared statement>", 2)
 end
 
 function statement:next_result()
-  local rows = next_result(self.connection)
-  return rows
+  local connection = self.connection
+  return result_of(connection, ask(NEXT_RESULT, connection.handle), "", 2)
 end
 
 function statement:close()
@@ -257,11 +252,7 @@ local connection = {}
 -- Misuse is reported at the caller of the function that calls this one, as in sysbench.
 function connection:query(text)
   if type(text) ~= "string" then text = as_text(text, "db_query") end
-  local answer = ask(QUERY, self.handle, text)
-  if answer == NONE then return NO_RESULT end
-  if answer == RESULT then return self.result end
-  if answer == FAILED then raise(self, text) end
-  error("SQL API error", 3)
+  return result_of(self, ask(QUERY, self.handle, text), text, 3)
 end
 
 function connection:query_row(text)
@@ -329,10 +320,7 @@ end
 
 function connection:more_results() return host.more_results(self.handle) end
 
-function connection:next_result()
-  local rows = next_result(self)
-  return rows
-end
+function connection:next_result() return result_of(self, ask(NEXT_RESULT, self.handle), "", 2) end
 
 -- Handles a result that may be nil, for scripts that call it themselves.
 function connection:check_error(rows, query)

@@ -24,8 +24,8 @@ fn defaults_are_those_of_sysbench() {
     assert_eq!((server.host, server.port, server.ssl), (b"localhost".to_vec(), 5432, TlsMode::Preferred));
     assert_eq!((server.user, server.password, server.db), (b"sbtest".to_vec(), Vec::new(), b"sbtest".to_vec()));
     assert_eq!(server.ignore_errors, IgnoredErrors::States(vec!["40P01".into(), "23505".into(), "40001".into()]));
-    let database = options(&[], &[]).unwrap().database().unwrap();
-    assert_eq!((database.driver.as_slice(), database.ps_mode), (&b"mysql"[..], PsMode::Auto));
+    let emulates = |words: &[&str]| options(words, &[]).unwrap().emulates_prepared().unwrap();
+    assert!(!emulates(&[]) && emulates(&["--db-ps-mode=disable"]));
 }
 
 #[test]
@@ -89,6 +89,6 @@ fn wrong_servers_are_refused_when_they_are_asked_for() {
     );
     assert_eq!(told(pgsql(&["--pgsql-port=-1"]).err()), "Invalid value for the 'pgsql_port' option: '-1'");
     assert!(told(pgsql(&["--pgsql-sslmode=x"]).err()).contains("'pgsql_sslmode' option: 'x' (disable, allow"));
-    let refused = options(&["--db-ps-mode=x"], &[]).unwrap().database().unwrap_err();
+    let refused = options(&["--db-ps-mode=x"], &[]).unwrap().emulates_prepared().unwrap_err();
     assert_eq!(refused.to_string(), "FATAL: Invalid value for db-ps-mode: x");
 }

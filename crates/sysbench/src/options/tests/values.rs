@@ -224,7 +224,7 @@ fn whatever_is_typed_is_taken_or_refused() {
             for words in [vec![format!("--{name}={value}")], vec!["--compat=1.1".into(), format!("--{name}={value}")]] {
                 let words: Vec<_> = words.iter().map(String::as_str).collect();
                 let Ok(options) = options(&words, &each_kind()) else { continue };
-                _ = (options.mysql(), options.pgsql(), options.database(), options.export().count());
+                _ = (options.mysql(), options.pgsql(), options.emulates_prepared(), options.export().count());
             }
         }
     }
