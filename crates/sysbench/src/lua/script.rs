@@ -37,7 +37,7 @@ pub(crate) struct LuaScript {
     pub(crate) package_path: Vec<u8>,
     pub(crate) package_cpath: Vec<u8>,
     /// Limit of one state.
-    pub(crate) memory_limit_bytes: Option<usize>,
+    pub(crate) memory_limit_bytes: usize,
     pub(crate) luajit_command: Vec<u8>,
     /// The texts loaded by its states.
     pub(crate) sources: Arc<LoadedSources>,

@@ -76,9 +76,7 @@ impl LuaState {
         // `catch_rust_panics` leaves LuaJIT's pcall unchanged: clients yield through it.
         // SAFETY: scripts are the user's own programs, like any other program that the user runs.
         let lua = unsafe { Lua::unsafe_new_with(StdLib::ALL, LuaOptions::new().catch_rust_panics(true)) };
-        if let Some(limit) = script.memory_limit_bytes {
-            lua.set_memory_limit(limit)?;
-        }
+        lua.set_memory_limit(script.memory_limit_bytes)?;
         if !script.luajit_command.is_empty() {
             run_luajit_command(&lua, &script.luajit_command)?;
         }

@@ -11,13 +11,9 @@ pub(super) enum Token<'a> {
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct LuaTokens<'a>(&'a [u8]);
+pub(super) struct LuaTokens<'a>(pub(super) &'a [u8]);
 
 impl<'a> LuaTokens<'a> {
-    pub(super) fn of(text: &'a [u8]) -> Self {
-        Self(text)
-    }
-
     fn take(&mut self, bytes: usize) -> &'a [u8] {
         let (taken, rest) = self.0.split_at(bytes);
         self.0 = rest;
@@ -120,9 +116,9 @@ mod tests {
             Literal(b"i"),
             Word(b"j"),
         ];
-        assert_eq!(LuaTokens::of(text.as_bytes()).collect::<Vec<_>>(), expect);
+        assert_eq!(LuaTokens(text.as_bytes()).collect::<Vec<_>>(), expect);
         for end in ["\"a\\", "'", "[[", "[==", "--[", "\\"] {
-            assert!(LuaTokens::of(end.as_bytes()).count() <= 4, "{end}");
+            assert!(LuaTokens(end.as_bytes()).count() <= 4, "{end}");
         }
     }
 }

@@ -48,7 +48,7 @@ impl ScriptWords {
             self.is_opaque = true;
             return;
         };
-        let mut tokens = LuaTokens::of(text);
+        let mut tokens = LuaTokens(text);
         // The two tokens before: `opt` and `.` in `sysbench.opt.debug`.
         let mut before = [None, None];
         while let Some(token) = tokens.next() {

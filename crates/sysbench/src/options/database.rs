@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-use truetps_driver::TlsMode;
+use truetps_driver::{Login, Password, TlsMode};
 
 use super::lookup::Lookup;
 use super::{OptionRefusal, SysbenchRelease, key, number, value};
@@ -52,9 +52,7 @@ pub(crate) struct MysqlSettings {
     pub(crate) ports: Vec<u16>,
     /// If given, hosts and ports are not used.
     pub(crate) sockets: Vec<PathBuf>,
-    pub(crate) user: Vec<u8>,
-    pub(crate) password: Vec<u8>,
-    pub(crate) db: Vec<u8>,
+    pub(crate) login: Login,
     pub(crate) ssl: TlsMode,
     pub(crate) ssl_files: SslFiles,
     pub(crate) compression: bool,
@@ -64,8 +62,7 @@ pub(crate) struct MysqlSettings {
 
 impl MysqlSettings {
     pub(super) fn read(lookup: &Lookup<'_>, compat: SysbenchRelease) -> Result<Self, OptionRefusal> {
-        let texts = |name| lookup.list(name).into_iter().map(|text| String::from_utf8_lossy(&text).into_owned());
-        let hosts: Vec<_> = texts("mysql-host").collect();
+        let hosts: Vec<_> = lookup.list("mysql-host").iter().map(|host| text(host)).collect();
         if hosts.is_empty() {
             return Err(OptionRefusal::fatal("No MySQL hosts specified, aborting"));
         }
@@ -75,14 +72,13 @@ impl MysqlSettings {
             ports.push(3306);
         }
         let (ssl, is_switched_on) = mysql_ssl(lookup)?;
+        let login = login(lookup, ["mysql-user", "mysql-password", "mysql-db"]);
         let number = |text: &[u8]| std::str::from_utf8(text).ok()?.trim().parse().ok();
         Ok(Self {
             hosts,
             ports,
             sockets: lookup.list("mysql-socket").iter().map(|path| path_of(path)).collect(),
-            user: lookup.bytes("mysql-user").to_vec(),
-            password: lookup.bytes("mysql-password").to_vec(),
-            db: lookup.bytes("mysql-db").to_vec(),
+            login: Login { database: login.database.filter(|name| !name.is_empty()), ..login },
             ssl,
             ssl_files: ssl_files(lookup, is_switched_on && compat == SysbenchRelease::V1_0),
             compression: lookup.switch("mysql-compression"),
@@ -95,11 +91,9 @@ impl MysqlSettings {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PgsqlSettings {
     /// A name, an address, or the folder of a socket.
-    pub(crate) host: Vec<u8>,
+    pub(crate) host: String,
     pub(crate) port: u16,
-    pub(crate) user: Vec<u8>,
-    pub(crate) password: Vec<u8>,
-    pub(crate) db: Vec<u8>,
+    pub(crate) login: Login,
     pub(crate) ssl: TlsMode,
     pub(crate) ignore_errors: IgnoredErrors,
 }
@@ -122,11 +116,9 @@ impl PgsqlSettings {
             (text.len() == 5).then_some(text)
         };
         Ok(Self {
-            host: lookup.bytes("pgsql-host").to_vec(),
+            host: text(lookup.bytes("pgsql-host")),
             port: port("pgsql_port", lookup.bytes("pgsql-port"))?,
-            user: lookup.bytes("pgsql-user").to_vec(),
-            password: lookup.bytes("pgsql-password").to_vec(),
-            db: lookup.bytes("pgsql-db").to_vec(),
+            login: login(lookup, ["pgsql-user", "pgsql-password", "pgsql-db"]),
             ssl,
             ignore_errors: ignored(&lookup.list("pgsql-ignore-errors"), state, IgnoredErrors::States),
         })
@@ -155,6 +147,16 @@ fn ssl_files(lookup: &Lookup<'_>, may_assume: bool) -> SslFiles {
         return SslFiles { key, cert, ca, are_assumed: true };
     }
     SslFiles { key, cert, ca, are_assumed: false }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// The values of these options for user, password and database.
+fn login(lookup: &Lookup<'_>, options: [&str; 3]) -> Login {
+    let [user, password, database] = options.map(|name| text(lookup.bytes(name)));
+    Login { user, password: (!password.is_empty()).then(|| Password::new(password)), database: Some(database) }
 }
 
 fn port(key: &str, text: &[u8]) -> Result<u16, OptionRefusal> {

@@ -45,7 +45,7 @@ pub(super) fn find_script(
         has_legacy: pass.compat == SysbenchRelease::V1_0,
         package_path,
         package_cpath: lua::package_cpath(world.environment),
-        memory_limit_bytes: Some(settings.ours.lua_memory_limit.map_or_else(memory_limit, |bytes| bytes as usize)),
+        memory_limit_bytes: settings.ours.lua_memory_limit.map_or_else(memory_limit, |bytes| bytes as usize),
         luajit_command: settings.luajit_cmd.clone(),
         sources: Arc::new(sources),
     })

@@ -1,5 +1,7 @@
 //! Figures of periods, from the counters.
 
+use truetps_record::Histogram;
+
 use super::counters::{Counters, SlotCounts};
 use super::event_tally::EventTally;
 use super::statements::StatementTimes;
@@ -102,23 +104,17 @@ pub(crate) fn percentiles(events: &EventTally, wanted: &[f64]) -> Vec<Percentile
 }
 
 pub(crate) fn statement_latencies(statements: &StatementTimes, wanted: &[f64]) -> Vec<StatementLatency> {
-    let seconds = |ns: f64| ns / 1e9;
-    statements
-        .iter()
-        .map(|(kind, times)| StatementLatency {
+    let of = |(kind, times): (&str, &Histogram)| {
+        let percentile = |percent: f64| times.value_at_quantile(percent / 100.0) as f64 / 1e9;
+        StatementLatency {
             kind: kind.to_owned(),
             count: times.len(),
-            avg_s: seconds(times.mean()),
-            max_s: seconds(times.max() as f64),
-            percentiles: wanted
-                .iter()
-                .map(|percent| Percentile {
-                    percent: *percent,
-                    latency_s: seconds(times.value_at_quantile(percent / 100.0) as f64),
-                })
-                .collect(),
-        })
-        .collect()
+            avg_s: times.mean() / 1e9,
+            max_s: times.max() as f64 / 1e9,
+            percentiles: wanted.iter().map(|&percent| Percentile { percent, latency_s: percentile(percent) }).collect(),
+        }
+    };
+    statements.iter().map(of).collect()
 }
 
 /// The lengths of events in sysbench's buckets.

@@ -152,14 +152,6 @@ fn plain(refusal: &options::OptionRefusal) -> String {
     refusal.to_string().trim_start_matches("FATAL: ").to_owned()
 }
 
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
-fn password(bytes: &[u8]) -> Option<Password> {
-    (!bytes.is_empty()).then(|| Password::new(text(bytes)))
-}
-
 fn target(dialect: SqlDialect, endpoints: Vec<Endpoint>, login: Login, tls: Tls) -> Target {
     Target { dialect, endpoints, login, tls, setup: Vec::new(), connections: None, connect_timeout: None }
 }
@@ -190,27 +182,20 @@ fn mysql(settings: &MysqlSettings) -> Result<Driver, String> {
         // Like the client library of Debian's sysbench; there is no option for it.
         takes_server_key: true,
     };
-    let database = (!settings.db.is_empty()).then(|| text(&settings.db));
-    let login = Login { user: text(&settings.user), password: password(&settings.password), database };
-    let target = target(SqlDialect::Mysql, endpoints, login, tls);
+    let target = target(SqlDialect::Mysql, endpoints, settings.login.clone(), tls);
     Ok(Driver { target, ignored: settings.ignore_errors.clone(), is_dry_run: settings.dry_run })
 }
 
 /// The PostgreSQL server of the command line; a host that begins with `/` is the folder of its socket.
 fn pgsql(settings: &PgsqlSettings) -> Driver {
-    let host = text(&settings.host);
+    let host = settings.host.clone();
     let endpoint = if host.starts_with('/') {
         Endpoint::Unix(PathBuf::from(format!("{host}/.s.PGSQL.{}", settings.port)))
     } else {
         Endpoint::Tcp { host, port: settings.port }
     };
-    let login = Login {
-        user: text(&settings.user),
-        password: password(&settings.password),
-        database: Some(text(&settings.db)),
-    };
     let tls = Tls { mode: settings.ssl, ..Tls::default() };
-    let target = target(SqlDialect::Postgres, vec![endpoint], login, tls);
+    let target = target(SqlDialect::Postgres, vec![endpoint], settings.login.clone(), tls);
     Driver { target, ignored: settings.ignore_errors.clone(), is_dry_run: false }
 }
 

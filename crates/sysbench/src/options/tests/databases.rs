@@ -1,6 +1,6 @@
 use std::path::PathBuf;
 
-use truetps_driver::TlsMode;
+use truetps_driver::{Login, Password, TlsMode};
 
 use super::*;
 
@@ -14,15 +14,16 @@ fn pgsql(words: &[&str]) -> Result<PgsqlSettings, OptionRefusal> {
 
 #[test]
 fn defaults_are_those_of_sysbench() {
+    let sbtest = Login { user: "sbtest".into(), password: None, database: Some("sbtest".into()) };
     let server = mysql(&[]).unwrap();
     assert_eq!((server.hosts, server.ports, server.sockets), (vec!["localhost".to_owned()], vec![3306], vec![]));
-    assert_eq!((server.user, server.password, server.db), (b"sbtest".to_vec(), Vec::new(), b"sbtest".to_vec()));
+    assert_eq!(server.login, sbtest);
     assert_eq!((server.ssl, server.ssl_files), (TlsMode::Off, SslFiles::default()));
     assert_eq!((server.compression, server.dry_run), (false, false));
     assert_eq!(server.ignore_errors, IgnoredErrors::Numbers(vec![1213, 1020, 1205]));
     let server = pgsql(&[]).unwrap();
-    assert_eq!((server.host, server.port, server.ssl), (b"localhost".to_vec(), 5432, TlsMode::Preferred));
-    assert_eq!((server.user, server.password, server.db), (b"sbtest".to_vec(), Vec::new(), b"sbtest".to_vec()));
+    assert_eq!((server.host, server.port, server.ssl), ("localhost".to_owned(), 5432, TlsMode::Preferred));
+    assert_eq!(server.login, sbtest);
     assert_eq!(server.ignore_errors, IgnoredErrors::States(vec!["40P01".into(), "23505".into(), "40001".into()]));
     let emulates = |words: &[&str]| options(words, &[]).unwrap().emulates_prepared().unwrap();
     assert!(!emulates(&[]) && emulates(&["--db-ps-mode=disable"]));
@@ -40,8 +41,9 @@ fn servers_are_what_was_typed() {
     ])
     .unwrap();
     assert_eq!((server.hosts, server.ports), (vec!["a".to_owned(), "b".to_owned()], vec![1, 2]));
-    assert_eq!((server.sockets, server.password), (vec![PathBuf::from("/s")], b"p,=".to_vec()));
+    assert_eq!((server.sockets, server.login.password), (vec![PathBuf::from("/s")], Some(Password::new("p,="))));
     assert_eq!((server.ignore_errors, server.dry_run), (IgnoredErrors::All, true));
+    assert_eq!(mysql(&["--mysql-db="]).unwrap().login.database, None);
     assert_eq!(mysql(&["--mysql-socket=/s", "--mysql-socket="]).unwrap().sockets, Vec::<PathBuf>::new());
     assert_eq!(mysql(&["--mysql-ignore-errors=none"]).unwrap().ignore_errors, IgnoredErrors::Numbers(vec![]));
     let server = pgsql(&["--pgsql-ignore-errors=40p01", "--pgsql-sslmode=verify-full", "--pgsql-port=1"]).unwrap();

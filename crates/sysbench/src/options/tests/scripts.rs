@@ -31,7 +31,8 @@ fn the_user_goes_before_the_default_of_a_script() {
     assert_eq!(options.settings.time.unwrap().as_secs(), 5);
     assert_eq!(options.bytes("time"), Some(&b"5"[..]), "the type is the script's");
     assert_eq!((options.settings.rate, options.int("rate")), (Some(9), Some(9)));
-    assert_eq!((options.mysql().unwrap().db, options.bytes("mysql-db")), (b"bar".to_vec(), Some(&b"bar"[..])));
+    let database = options.mysql().unwrap().login.database;
+    assert_eq!((database.as_deref(), options.bytes("mysql-db")), (Some("bar"), Some(&b"bar"[..])));
 }
 
 #[test]
