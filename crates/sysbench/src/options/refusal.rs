@@ -82,8 +82,6 @@ impl fmt::Display for OptionRefusal {
     }
 }
 
-impl std::error::Error for OptionRefusal {}
-
 fn line(text: &[u8]) -> Vec<u8> {
     [text, b"\n"].concat()
 }

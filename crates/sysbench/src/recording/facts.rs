@@ -35,17 +35,13 @@ fn plan_name(base_name: &str) -> String {
     format!("{SCRIPT_WORKLOAD}-{name}").chars().take(NAME_MAX).collect()
 }
 
-/// The script's name as given; empty for the standard input.
-fn script_name(crew: &WorkerContext) -> String {
-    let name = String::from_utf8_lossy(&crew.script.name).into_owned();
-    if name.is_empty() { "a script".to_owned() } else { name }
-}
-
 /// The plan of the run.
 pub(super) fn plan(crew: &WorkerContext) -> Plan {
     let settings = &crew.run.settings;
     let protocol = if crew.drivers.emulates_prepared() { Protocol::Text } else { Protocol::Prepared };
-    let script = script_name(crew);
+    // The standard input has no name.
+    let name = String::from_utf8_lossy(&crew.script.name);
+    let script = if name.is_empty() { "a script" } else { &*name }.to_owned();
     let clients = settings.threads;
     let plural = if clients == 1 { "" } else { "s" };
     let kind = WorkloadKind::Sysbench(ScriptSpec { script: script.clone() });

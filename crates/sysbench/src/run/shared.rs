@@ -58,10 +58,6 @@ impl CommandRun {
         }
     }
 
-    pub(crate) fn is_interrupted(&self) -> bool {
-        self.interrupt.is_asked()
-    }
-
     /// The distributions of `sysbench.rand`; each thread has its own.
     pub(crate) fn distribution(&self) -> RandomDistributions {
         RandomDistributions::new(self.settings.rand.kind, &self.settings.rand.parameters)

@@ -9,34 +9,25 @@ pub(crate) struct Bulk {
     head_bytes: usize,
 }
 
-/// The result of adding a row.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Added {
-    Yes,
-    /// There is no room: the statement must be sent first.
-    Full,
-    /// It does not fit even alone.
-    TooLong,
-}
-
 impl Bulk {
     pub(crate) fn new(head: &[u8]) -> Self {
         Self { head_bytes: head.len(), text: head.to_vec() }
     }
 
-    pub(crate) fn add(&mut self, row: &[u8]) -> Added {
+    /// `false`: there is no room, and the statement must be sent first; `None`: the row does not fit even alone.
+    pub(crate) fn add(&mut self, row: &[u8]) -> Option<bool> {
         if self.head_bytes + row.len() > BYTES_MAX {
-            return Added::TooLong;
+            return None;
         }
         let comma_bytes = usize::from(!self.is_empty());
         if self.text.len() + comma_bytes + row.len() > BYTES_MAX {
-            return Added::Full;
+            return Some(false);
         }
         if !self.is_empty() {
             self.text.push(b',');
         }
         self.text.extend_from_slice(row);
-        Added::Yes
+        Some(true)
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -57,13 +48,13 @@ mod tests {
     fn rows_have_commas_between_them_until_there_is_no_room() {
         let mut bulk = Bulk::new(b"INSERT INTO t VALUES");
         assert!(bulk.is_empty());
-        assert_eq!(bulk.add(b"(1)"), Added::Yes);
-        assert_eq!(bulk.add(b"(2)"), Added::Yes);
+        assert_eq!(bulk.add(b"(1)"), Some(true));
+        assert_eq!(bulk.add(b"(2)"), Some(true));
         assert_eq!(bulk.text, b"INSERT INTO t VALUES(1),(2)");
         let long = vec![b'x'; BYTES_MAX - bulk.text.len()];
-        assert_eq!(bulk.add(&long), Added::Full);
+        assert_eq!(bulk.add(&long), Some(false));
         bulk.clear();
-        assert_eq!(bulk.add(&long), Added::Yes);
-        assert_eq!(bulk.add(&vec![b'x'; BYTES_MAX]), Added::TooLong);
+        assert_eq!(bulk.add(&long), Some(true));
+        assert_eq!(bulk.add(&vec![b'x'; BYTES_MAX]), None);
     }
 }

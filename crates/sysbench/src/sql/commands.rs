@@ -6,7 +6,7 @@ use truetps_driver::{DriverError, Link, Prepared, Reply, ResultSets, count_param
 use truetps_record::{ErrorClass, SqlDialect};
 
 use super::bound::Binds;
-use super::bulk::{Added, Bulk};
+use super::bulk::Bulk;
 use super::connection::{ConnectReason, ConnectionWait, Goal};
 use super::driver::SqlError;
 use super::libpq;
@@ -462,20 +462,17 @@ impl Store {
         }
     }
 
-    /// `None`: the row can never fit.
+    /// As [`Bulk::add`].
     pub(crate) fn bulk_row(&mut self, handle: u32, row: &[u8]) -> Option<bool> {
         let Some(bulk) = self.connections.get_mut(handle).and_then(|connection| connection.bulk.as_mut()) else {
             self.run.log.text(MessageLevel::Alert, "attempt to call bulk_insert_next() before bulk_insert_init()");
             return None;
         };
-        match bulk.add(row) {
-            Added::Yes => Some(true),
-            Added::Full => Some(false),
-            Added::TooLong => {
-                self.run.log.text(MessageLevel::Fatal, "a row of a bulk insert is longer than the largest statement");
-                None
-            }
+        let added = bulk.add(row);
+        if added.is_none() {
+            self.run.log.text(MessageLevel::Fatal, "a row of a bulk insert is longer than the largest statement");
         }
+        added
     }
 
     /// Whether there are rows that have to be sent.

@@ -388,7 +388,7 @@ impl Store {
 
     /// Whether the run no longer waits.
     pub(crate) fn gives_up(&self) -> bool {
-        self.run.is_interrupted() || self.run.control.gives_up()
+        self.run.interrupt.is_asked() || self.run.control.gives_up()
     }
 
     /// Time of the connection's next action; u64::MAX: never.

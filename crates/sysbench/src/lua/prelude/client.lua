@@ -76,7 +76,7 @@ local function run_body(client)
   chunk()
 end
 
-local function set_options(client)
+function clients.set_options(client)
   environments.set_options(client.environment, host.options, client.facts.has_legacy)
 end
 
@@ -90,7 +90,7 @@ end
 -- Everything except events: for the states of reports.
 function procedures.load_with_options(client)
   local ok, problem = pcall(run_body, client)
-  if ok then set_options(client) end
+  if ok then clients.set_options(client) end
   return ended(client, "", ok, problem)
 end
 
@@ -113,7 +113,7 @@ end
 function procedures.parallel_command(client)
   local ok, problem = pcall(run_body, client)
   if not ok then return ended(client, "", ok, problem) end
-  set_options(client)
+  clients.set_options(client)
   return procedures.command(client)
 end
 
@@ -123,7 +123,7 @@ function procedures.run(client)
   local ok, problem = pcall(run_body, client)
   if not ok then return ended(client, "", ok, problem) end
   if host.is_shared then chunks.has_run[environment] = true end
-  set_options(client)
+  clients.set_options(client)
   if environment.thread_init then
     ok, problem = pcall(environment.thread_init, tid)
     if not ok then return ended(client, "thread_init", ok, problem) end
@@ -147,8 +147,6 @@ function clients.start(client, procedure)
   request.is_of_a_client(thread)
   return thread
 end
-
-function clients.set_options(client) set_options(client) end
 
 function clients.has(client, name)
   local value = client.environment[name]

@@ -13,21 +13,7 @@ local function try(name, f, ...)
   error(name .. "() failed", 3)
 end
 
-local function bind_types(values)
-  local parameters = {}
-  for i, value in ipairs(values) do
-    local kind = type(value)
-    if kind == "number" then
-      parameters[i] = api.type.INT
-    elseif kind == "string" then
-      parameters[i] = api.type.CHAR
-    else
-      error("Unsupported variable type: " .. kind, 3)
-    end
-  end
-  return parameters
-end
-
+local TYPES = { number = api.type.INT, string = api.type.CHAR }
 local TEXT_BYTES = 256
 
 -- The connection of each client, and its statements, by its globals.
@@ -78,7 +64,9 @@ function functions.db_bind_param(handle, values)
   local found = of(handle, "db_bind_param")
   if type(values) ~= "table" then error("bad argument #2 to 'db_bind_param' (table expected)", 2) end
   local parameters = {}
-  for i, kind in ipairs(bind_types(values)) do
+  for i, value in ipairs(values) do
+    local kind = TYPES[type(value)]
+    if not kind then error("Unsupported variable type: " .. type(value), 2) end
     parameters[i] = found.statement:bind_create(kind, TEXT_BYTES)
   end
   found.values, found.parameters = values, parameters
