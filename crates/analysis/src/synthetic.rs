@@ -152,7 +152,7 @@ fn experiment(schedule: Vec<ScheduledTrial>) -> Experiment {
         extensions: Vec::new(),
         random_order: true,
         slo: None,
-        guest: None,
+        external: None,
         command: Vec::new(),
     }
 }

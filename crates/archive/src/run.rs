@@ -81,7 +81,7 @@ impl Run {
     }
 
     fn read_attempts(&mut self, folder: &ExperimentFolder, all: &[String]) {
-        if self.experiment.guest.is_none() {
+        if self.experiment.external.is_none() {
             return;
         }
         for name in all {

@@ -222,8 +222,8 @@ fn ctrl_c_and_errors_leave_no_schema() {
 }
 
 #[test]
-fn what_a_guest_does_not_do() {
-    let Some(binary) = mariadb("what_a_guest_does_not_do") else { return };
+fn what_a_run_on_an_external_server_does_not_do() {
+    let Some(binary) = mariadb("what_a_run_on_an_external_server_does_not_do") else { return };
     let owned = Owned::start(&binary, &[]);
     owned.execute(&[
         "CREATE DATABASE truetps",

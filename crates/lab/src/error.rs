@@ -9,7 +9,7 @@ use truetps_record::Flavour;
 use truetps_sandbox::{LimitError, SandboxError};
 use truetps_workload::WorkloadError;
 
-use crate::external::ForeignError;
+use crate::external::ExternalError;
 use crate::setting::SettingError;
 
 #[derive(Debug, Error)]
@@ -49,9 +49,9 @@ pub enum LabError {
     #[error("the search found no rate: trials of the same rate contradict each other")]
     SearchUndecided,
     #[error("cannot log in: {0}")]
-    GuestLogin(DriverError),
+    ExternalLogin(DriverError),
     #[error(transparent)]
-    Foreign(#[from] ForeignError),
+    External(#[from] ExternalError),
     #[error("`{name}` was changed to {found} by another session; left unchanged")]
     SetByOthers { name: String, found: String },
     #[error("`{name}` {reason}: on an external PostgreSQL only session settings can be changed")]
@@ -99,9 +99,9 @@ impl LabError {
             Self::Limit(error) => return Some(error.hint()),
             Self::Sandbox(error) => return error.hint(),
             Self::Folder(error) => return error.hint(),
-            Self::Foreign(error) => return error.hint(),
+            Self::External(error) => return error.hint(),
             Self::Schema { source: error, .. } => return error.hint(),
-            Self::GuestLogin(error) => return login_hint(error).map(str::to_owned).or_else(|| error.hint()),
+            Self::ExternalLogin(error) => return login_hint(error).map(str::to_owned).or_else(|| error.hint()),
             Self::BegunWithAnother { .. } => {
                 "name the original server with --basedir (its folder) or --dsn, or start a new experiment"
             }
@@ -164,7 +164,7 @@ impl LabError {
     /// The server's message, where the surrounding sentence says what was being done.
     pub(crate) fn plain(&self) -> String {
         match self {
-            Self::Prepare(error) | Self::Foreign(ForeignError::Ask(error)) => error.to_string(),
+            Self::Prepare(error) | Self::External(ExternalError::Ask(error)) => error.to_string(),
             other => other.to_string(),
         }
     }
@@ -173,7 +173,7 @@ impl LabError {
     pub fn is_usage(&self) -> bool {
         match self {
             Self::Folder(error) => matches!(error, FolderError::InUse { .. }),
-            Self::Foreign(error) => error.is_usage(),
+            Self::External(error) => error.is_usage(),
             other => !matches!(
                 other,
                 Self::Prepare(_)

@@ -98,7 +98,7 @@ pub(crate) fn planned_experiment(
         servers: if prepared.servers.len() > 1 { prepared.servers.clone() } else { Vec::new() },
         couplings: prepared.provider.couplings().to_vec(),
         random_order: true,
-        guest: prepared.provider.guest_facts().cloned(),
+        external: prepared.provider.external_facts().cloned(),
         ..new_experiment(ExperimentStart {
             plan: request.plan,
             tool_version: request.tool_version,
@@ -165,7 +165,7 @@ impl<'a> PreparedExperiment<'a> {
         presence: RunPresence,
     ) -> Self {
         let PreparedServers { provider, host, servers } = servers;
-        let volume = provider.guest_facts().map(|facts| LoadVolume::new(request.plan, facts));
+        let volume = provider.external_facts().map(|facts| LoadVolume::new(request.plan, facts));
         Self { request, host, servers, provider, workload, presence, volume, profiles: Vec::new() }
     }
 

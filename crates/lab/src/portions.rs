@@ -245,7 +245,7 @@ connections = [1]
     fn load_and_refill(client: &mut Client, count: &str) {
         let plan = truetps_plan::Plan::parse(PLAN).unwrap();
         let workload = truetps_workload::build(&plan.workload, client.dialect(), 1).unwrap();
-        let tables = Tables::new(&*workload, true, Ownership::Guest(client.dialect()));
+        let tables = Tables::new(&*workload, true, Ownership::External(client.dialect()));
         assert!(tables.load(client, &mut |_, _| true, &mut |_| Ok(())).unwrap());
         let loaded = client.query_value(count).unwrap();
         client.execute("DELETE FROM pairs WHERE a < 20000").unwrap();

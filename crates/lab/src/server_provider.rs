@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use truetps_driver::Target;
-use truetps_record::{Configuration, Coupling, GuestFacts};
+use truetps_record::{Configuration, Coupling, ExternalFacts};
 use truetps_sandbox::{Home, ServerBinary};
 
 use crate::error::LabError;
@@ -53,7 +53,7 @@ pub(crate) trait ServerProvider {
     }
 
     /// What was found on an external server before the load.
-    fn guest_facts(&self) -> Option<&GuestFacts> {
+    fn external_facts(&self) -> Option<&ExternalFacts> {
         None
     }
 

@@ -87,11 +87,11 @@ pub(crate) fn prepare_external_server<'a>(
         listener.warn(text.to_owned());
     }
     listener.event(&ExperimentEvent::Preparing(format!("logging in to {}", external.target)));
-    let (mut guest, server) = ExternalSession::enter(request, external, workload, listener)?;
-    if let Err(error) = guest.prepare(listener) {
-        return Err(error.and_not_left(guest.leave(listener)));
+    let (mut session, server) = ExternalSession::enter(request, external, workload, listener)?;
+    if let Err(error) = session.prepare(listener) {
+        return Err(error.and_not_left(session.leave(listener)));
     }
-    Ok(PreparedServers { provider: Box::new(guest), host: host_facts(records, None), servers: vec![server] })
+    Ok(PreparedServers { provider: Box::new(session), host: host_facts(records, None), servers: vec![server] })
 }
 
 /// Raises the limit of open files for this many clients.

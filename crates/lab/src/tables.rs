@@ -28,7 +28,7 @@ pub(crate) enum Ownership {
     /// Private: pages are written and binlogs restarted before each trial.
     Private(SqlDialect),
     /// External: truetps touches only the schema that it created for the load.
-    Guest(SqlDialect),
+    External(SqlDialect),
 }
 
 /// Progress of filling the tables.
@@ -151,7 +151,7 @@ impl Tables {
 
     /// Whether replicas, or the undo log of other sessions, may have to process what fills the tables.
     fn is_bounded(&self) -> bool {
-        matches!(self.ownership, Ownership::Guest(_))
+        matches!(self.ownership, Ownership::External(_))
     }
 
     fn parts(&self, client: &mut Client, table: &Table, from: &str) -> Result<TableParts, DriverError> {
@@ -262,7 +262,7 @@ impl Tables {
 
     fn dialect(&self) -> SqlDialect {
         match self.ownership {
-            Ownership::Private(dialect) | Ownership::Guest(dialect) => dialect,
+            Ownership::Private(dialect) | Ownership::External(dialect) => dialect,
         }
     }
 
@@ -290,8 +290,8 @@ impl Tables {
             Ownership::Private(SqlDialect::Mysql) => {
                 Some("SET SESSION unique_checks = 0, foreign_key_checks = 0, sql_log_bin = 0")
             }
-            Ownership::Guest(SqlDialect::Mysql) => Some("SET SESSION foreign_key_checks = 0"),
-            Ownership::Private(SqlDialect::Postgres) | Ownership::Guest(SqlDialect::Postgres) => None,
+            Ownership::External(SqlDialect::Mysql) => Some("SET SESSION foreign_key_checks = 0"),
+            Ownership::Private(SqlDialect::Postgres) | Ownership::External(SqlDialect::Postgres) => None,
         }
     }
 
@@ -317,12 +317,12 @@ impl Tables {
 
     fn analyze_sql(&self, table: &Table) -> String {
         match self.ownership {
-            Ownership::Private(SqlDialect::Mysql) | Ownership::Guest(SqlDialect::Mysql) => {
+            Ownership::Private(SqlDialect::Mysql) | Ownership::External(SqlDialect::Mysql) => {
                 format!("ANALYZE LOCAL TABLE {}", table.name)
             }
             // Without it, autovacuum would process the refilled table in the middle of some trial.
             Ownership::Private(SqlDialect::Postgres) => format!("VACUUM (ANALYZE) {}", table.name),
-            Ownership::Guest(SqlDialect::Postgres) => format!("ANALYZE {}", table.name),
+            Ownership::External(SqlDialect::Postgres) => format!("ANALYZE {}", table.name),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Configuration, GuestFacts, HostFacts, ServerFacts, SettingValue, Slo};
+use crate::{Configuration, ExternalFacts, HostFacts, ServerFacts, SettingValue, Slo};
 
 /// Why a trial is in its block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -93,8 +93,8 @@ pub struct Experiment {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slo: Option<Slo>,
     /// `None`: private servers, or a record of an older version.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub guest: Option<GuestFacts>,
+    #[serde(rename = "guest", default, skip_serializing_if = "Option::is_none")]
+    pub external: Option<ExternalFacts>,
     /// Command line, as typed.
     pub command: Vec<String>,
 }
@@ -103,7 +103,7 @@ impl Experiment {
     /// In schema version 1 the folder of private servers and the address of an external one were one text.
     pub fn upgrade(&mut self) {
         let is_version_1 = self.schema_version < 2;
-        let is_address = |place: &str| self.guest.is_some() || !self.random_order || place.contains("://");
+        let is_address = |place: &str| self.external.is_some() || !self.random_order || place.contains("://");
         if let Some(place) = self.sandbox_dir.take_if(|place| is_version_1 && is_address(place)) {
             self.server_address = Some(place).filter(|address| !address.is_empty());
         }

@@ -41,7 +41,7 @@ pub fn new_experiment(start: ExperimentStart<'_>) -> Experiment {
         extensions: Vec::new(),
         random_order: false,
         slo: None,
-        guest: None,
+        external: None,
         command: start.command,
     }
 }

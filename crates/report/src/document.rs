@@ -5,7 +5,7 @@ use truetps_record::{Experiment, ServerFacts};
 
 use crate::generator::{self, Facts, LIMITED};
 use crate::verdicts::verdicts;
-use crate::{ReportInput, cell_tables, format, guest, ledger, load, names, sections, stalls, waits};
+use crate::{ReportInput, cell_tables, external, format, ledger, load, names, sections, stalls, waits};
 
 pub(crate) struct Document {
     pub(crate) title: String,
@@ -187,7 +187,7 @@ fn one_server(input: &ReportInput<'_>, server: &ServerFacts) -> String {
     parts.extend(fixed.iter().map(|(name, value)| format!("{name}={}", value.option_text())));
     let chosen = names::chosen_settings(&input.run.plan, server);
     parts.extend(chosen.map(|(name, value)| if value.is_empty() { name.clone() } else { format!("{name}={value}") }));
-    parts.extend(guest::durability_settings(input, server));
+    parts.extend(external::durability_settings(input, server));
     parts.join(", ")
 }
 

@@ -6,7 +6,7 @@ use truetps_analysis::{Analysis, LoadedTrial};
 use truetps_archive::Run;
 use truetps_plan::Plan;
 use truetps_record::{
-    Counts, EngineFacts, ErrorClass, ErrorCount, Experiment, Flavour, FlushProbe, GuestFacts, HostFacts,
+    Counts, EngineFacts, ErrorClass, ErrorCount, Experiment, ExternalFacts, Flavour, FlushProbe, HostFacts,
     LatencyFigures, LogVolume, Measured, NoEvidence, Protocol, Reason, Replication, ReplicationSlot, ResourceUse,
     SCHEMA_VERSION, ScheduledTrial, ServerFacts, SettingValue, Trial, TrialRole, Validity,
 };
@@ -79,14 +79,14 @@ impl Fixture {
     }
 
     /// On a server that truetps did not start.
-    pub(crate) fn guest() -> Self {
+    pub(crate) fn external() -> Self {
         let mut fixture = Self::durability();
         let slots = vec![ReplicationSlot { name: "left".to_owned(), is_active: false }];
         let replication = Replication { log_bin: Some(true), slots: Some(slots), ..Replication::default() };
         let warnings = vec!["log_bin = ON: made up".to_owned()];
         fixture.run.experiment.sandbox_dir = None;
         fixture.run.experiment.server_address = Some("mysql://loader@db:3306".to_owned());
-        fixture.run.experiment.guest = Some(GuestFacts { is_on_this_host: false, replication, warnings });
+        fixture.run.experiment.external = Some(ExternalFacts { is_on_this_host: false, replication, warnings });
         let logged = LogVolume { binlog_bytes: None, redo_bytes: Some(1 << 20) };
         fixture.with(|trials| trials.iter_mut().for_each(|trial| trial.logged = Some(logged)))
     }
@@ -270,7 +270,7 @@ fn experiment(plan: &Plan, schedule: Vec<ScheduledTrial>) -> Experiment {
         extensions: Vec::new(),
         random_order: true,
         slo: None,
-        guest: None,
+        external: None,
         command: vec!["truetps".to_owned(), "sweep".to_owned()],
     }
 }

@@ -4,14 +4,14 @@ use serde::Serialize;
 use truetps_analysis::{Absent, Analysis, CellDetail, FigureGroup, FigureValues, Ledger, LoadedTrial, Stall, TopWaits};
 use truetps_plan::Plan;
 use truetps_record::{
-    Configuration, Coupling, DriveMode, GuestFacts, HostFacts, LogVolume, OtherRun, ServerFacts, TrialRole,
+    Configuration, Coupling, DriveMode, ExternalFacts, HostFacts, LogVolume, OtherRun, ServerFacts, TrialRole,
     ValidityWords, printable_json,
 };
 
 use crate::durability::DurabilityPart;
 use crate::meaning::{caveats, meaning};
 use crate::verdicts::verdicts;
-use crate::{DOCUMENT_VERSION, ReportInput, durability, guest};
+use crate::{DOCUMENT_VERSION, ReportInput, durability, external};
 
 #[derive(Serialize)]
 struct ReportDocument<'a> {
@@ -52,8 +52,8 @@ struct ExperimentPart<'a> {
     server_address: Option<&'a str>,
     couplings: &'a [Coupling],
     /// What was found on a server that truetps did not start.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    guest: Option<&'a GuestFacts>,
+    #[serde(rename = "guest", skip_serializing_if = "Option::is_none")]
+    external: Option<&'a ExternalFacts>,
     /// What it wrote to its logs in all trials.
     #[serde(skip_serializing_if = "Option::is_none")]
     logged: Option<LogVolume>,
@@ -137,8 +137,8 @@ pub fn json(input: &ReportInput<'_>) -> String {
             sandbox_dir: experiment.sandbox_dir.as_deref(),
             server_address: experiment.server_address.as_deref(),
             couplings: &experiment.couplings,
-            guest: experiment.guest.as_ref(),
-            logged: guest::logged(input),
+            external: experiment.external.as_ref(),
+            logged: external::logged(input),
             complete: input.analysis.complete(),
             decided: input.analysis.decided(),
         },
@@ -245,7 +245,7 @@ mod tests {
         check(&Fixture::watched_at("1, 8, 64"));
         check(&Fixture::script_without_server());
         check(&Fixture::slap());
-        check(&Fixture::guest());
+        check(&Fixture::external());
         check(&Fixture::durability().with(Vec::clear));
         check(&Fixture::durability().with(|trials| {
             for trial in trials {

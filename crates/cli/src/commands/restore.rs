@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use truetps_driver::Target;
-use truetps_lab::{ForeignError, IdentityProof, Journal, LabError, LeftJournals, Restored, restore, unfinished};
+use truetps_lab::{ExternalError, IdentityProof, Journal, LabError, LeftJournals, Restored, restore, unfinished};
 
 use crate::args::RestoreArgs;
 use crate::exit::Exit;
@@ -71,7 +71,7 @@ pub(crate) fn run(args: &RestoreArgs) -> Result<Exit, CommandFailure> {
 
 fn passed_over(path: &Path, error: &LabError) -> CommandFailure {
     let hint = match error {
-        LabError::Foreign(ForeignError::OtherOrMoved { .. }) => error.hint(),
+        LabError::External(ExternalError::OtherOrMoved { .. }) => error.hint(),
         _ => Some(format!("truetps server restore --journal '{}' --dsn DSN, or without a DSN", path.display())),
     };
     CommandFailure::usage("journals of other servers remain").hint_if(hint)
@@ -131,11 +131,11 @@ enum Refused {
 
 fn one(path: &Path, args: &RestoreArgs, logins: &mut Logins<'_>) -> Result<(), Refused> {
     let failed = |error: LabError| match &error {
-        LabError::Foreign(ForeignError::OtherServer { .. } | ForeignError::OtherOrMoved { .. }) => {
+        LabError::External(ExternalError::OtherServer { .. } | ExternalError::OtherOrMoved { .. }) => {
             Refused::OtherServer(error)
         }
         // The server may have unknown leftovers.
-        LabError::Foreign(ForeignError::Damaged { .. } | ForeignError::Untrusted { .. }) => {
+        LabError::External(ExternalError::Damaged { .. } | ExternalError::Untrusted { .. }) => {
             Refused::Failed(CommandFailure::failed(&error).hint_if(error.hint()))
         }
         _ => Refused::Failed(error.into()),
@@ -161,7 +161,7 @@ fn one(path: &Path, args: &RestoreArgs, logins: &mut Logins<'_>) -> Result<(), R
     if not_done.is_empty() {
         return Ok(());
     }
-    let message = LabError::from(ForeignError::NotAsBefore { what: not_done });
+    let message = LabError::from(ExternalError::NotAsBefore { what: not_done });
     let hint = format!("when the cause is removed: truetps server restore --journal '{}'", path.display());
     Err(Refused::Failed(CommandFailure::failed(&message).hint(hint)))
 }

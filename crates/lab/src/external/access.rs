@@ -6,7 +6,7 @@ use truetps_driver::{Client, ConnectionIds, DriverError, Target};
 use truetps_record::SqlDialect;
 use truetps_workload::Workload;
 
-use super::error::ForeignError;
+use super::error::ExternalError;
 use super::grants;
 use super::identity::Identity;
 use super::schema::refuse_system_schema;
@@ -42,7 +42,7 @@ pub(crate) fn look_around(
     schema_is_theirs: bool,
     workload: &dyn Workload,
     sets: &[&str],
-) -> Result<Vec<String>, ForeignError> {
+) -> Result<Vec<String>, ExternalError> {
     match client.dialect() {
         SqlDialect::Mysql => {
             writable_mysql(client)?;
@@ -66,16 +66,16 @@ pub(crate) fn look_around(
 
 /// Settings are set on one server, so there must be only one: behind all addresses, and behind each address. A proxy
 /// may send reads to another server than writes.
-fn one_server(client: &mut Client, target: &Target) -> Result<(), ForeignError> {
+fn one_server(client: &mut Client, target: &Target) -> Result<(), ExternalError> {
     let first = Identity::ask(client)?.id;
-    let behind = |what: String| ForeignError::BehindProxy { what };
+    let behind = |what: String| ExternalError::BehindProxy { what };
     for endpoint in &target.endpoints {
         let ids = ConnectionIds::default();
         let one = Target { endpoints: vec![endpoint.clone()], connections: Some(ids.clone()), ..target.clone() };
         let mut client = Client::connect(&one, CLIENT_TIMEOUT)?;
         let found = Identity::ask(&mut client)?.id;
         if found != first {
-            return Err(ForeignError::SeveralServers { at: endpoint.clone(), first, found });
+            return Err(ExternalError::SeveralServers { at: endpoint.clone(), first, found });
         }
         if !is_listed(&mut client, &ids)? {
             return Err(behind("the server does not know the connection number of its greeting".to_owned()));
@@ -88,7 +88,7 @@ fn one_server(client: &mut Client, target: &Target) -> Result<(), ForeignError> 
         }
     }
     if client.query_value(LOCK_IS_FREE)?.as_deref() == Some("0") {
-        return Err(ForeignError::SetElsewhere);
+        return Err(ExternalError::SetElsewhere);
     }
     Ok(())
 }
@@ -121,14 +121,14 @@ pub(crate) fn is_on(client: &mut Client, name: &str) -> Result<bool, DriverError
     Ok(found.is_some_and(|value| !["OFF", "0", ""].contains(&value.to_uppercase().as_str())))
 }
 
-fn writable_mysql(client: &mut Client) -> Result<(), ForeignError> {
+fn writable_mysql(client: &mut Client) -> Result<(), ExternalError> {
     for name in ["read_only", "super_read_only", "innodb_read_only", "transaction_read_only", "tx_read_only"] {
         if is_on(client, name)? {
-            return Err(ForeignError::ReadOnly { reason: format!("{name} = ON") });
+            return Err(ExternalError::ReadOnly { reason: format!("{name} = ON") });
         }
     }
     if shown(client, "STATUS", "wsrep_ready")?.is_some_and(|ready| ready == "OFF") && is_on(client, "wsrep_on")? {
-        return Err(ForeignError::ReadOnly { reason: "wsrep_ready = OFF: it is not part of its cluster".to_owned() });
+        return Err(ExternalError::ReadOnly { reason: "wsrep_ready = OFF: it is not part of its cluster".to_owned() });
     }
     Ok(())
 }
@@ -165,7 +165,7 @@ fn threads_at_work(client: &mut Client) -> Result<f64, DriverError> {
     }
 }
 
-fn others_mysql(client: &mut Client) -> Result<Vec<String>, ForeignError> {
+fn others_mysql(client: &mut Client) -> Result<Vec<String>, ExternalError> {
     let sql = "SELECT user, COUNT(*) FROM information_schema.processlist WHERE id <> CONNECTION_ID() \
                AND user NOT IN ('system user', 'event_scheduler', 'rdsadmin') AND command NOT LIKE 'Binlog Dump%' \
                AND command <> 'Daemon' GROUP BY user ORDER BY user";
@@ -194,29 +194,29 @@ fn sessions_of_others(rows: Vec<Vec<Option<String>>>) -> Option<String> {
     (!users.is_empty()).then(|| format!("others are connected: {}", users.join(", ")))
 }
 
-fn writable_postgres(client: &mut Client) -> Result<(), ForeignError> {
+fn writable_postgres(client: &mut Client) -> Result<(), ExternalError> {
     if client.query_value("SELECT pg_is_in_recovery()::text")?.as_deref() == Some("true") {
-        return Err(ForeignError::ReadOnly { reason: "it is a standby (pg_is_in_recovery)".to_owned() });
+        return Err(ExternalError::ReadOnly { reason: "it is a standby (pg_is_in_recovery)".to_owned() });
     }
     for name in ["default_transaction_read_only", "transaction_read_only"] {
         if client.query_value(&format!("SHOW {name}"))?.as_deref() == Some("on") {
-            return Err(ForeignError::ReadOnly { reason: format!("{name} = on") });
+            return Err(ExternalError::ReadOnly { reason: format!("{name} = on") });
         }
     }
     Ok(())
 }
 
-fn create_right_postgres(client: &mut Client) -> Result<(), ForeignError> {
+fn create_right_postgres(client: &mut Client) -> Result<(), ExternalError> {
     let sql = "SELECT (rolcreatedb OR rolsuper)::text FROM pg_roles WHERE rolname = current_user";
     if client.query_value(sql)?.as_deref() == Some("true") {
         return Ok(());
     }
     let user = client.query_value("SELECT quote_ident(current_user)")?.unwrap_or_default();
     let what = "create a database: it lacks CREATEDB".to_owned();
-    Err(ForeignError::Privilege { what, grant: format!("ALTER ROLE {user} CREATEDB") })
+    Err(ExternalError::Privilege { what, grant: format!("ALTER ROLE {user} CREATEDB") })
 }
 
-fn others_postgres(client: &mut Client) -> Result<Vec<String>, ForeignError> {
+fn others_postgres(client: &mut Client) -> Result<Vec<String>, ExternalError> {
     let sql = "SELECT usename::text, COUNT(*)::text FROM pg_stat_activity WHERE pid <> pg_backend_pid() \
                AND backend_type = 'client backend' GROUP BY 1 ORDER BY 1";
     Ok(Vec::from_iter(sessions_of_others(client.query(sql)?.rows)))
@@ -224,8 +224,8 @@ fn others_postgres(client: &mut Client) -> Result<Vec<String>, ForeignError> {
 
 /// The schema in which an unqualified CREATE TABLE creates its tables in the user's database; refused without the right
 /// to do so.
-pub(crate) fn namespace_postgres(inside: &mut Client) -> Result<String, ForeignError> {
-    let denied = |what: &str, on: &str| ForeignError::Privilege {
+pub(crate) fn namespace_postgres(inside: &mut Client) -> Result<String, ExternalError> {
+    let denied = |what: &str, on: &str| ExternalError::Privilege {
         what: what.to_owned(),
         grant: format!("GRANT CREATE ON SCHEMA {on} TO the role"),
     };

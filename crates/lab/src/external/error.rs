@@ -10,7 +10,7 @@ use super::identity::differences;
 use super::journal_file::is_journal_name;
 
 #[derive(Debug, Error)]
-pub enum ForeignError {
+pub enum ExternalError {
     #[error("`{name}` cannot be set on a running server: {reason}")]
     NotDynamic { name: String, reason: String },
     #[error("`{name}` identifies the server and is not changed on an external server")]
@@ -78,7 +78,7 @@ pub enum ForeignError {
     Ask(#[from] DriverError),
 }
 
-impl ForeignError {
+impl ExternalError {
     pub(crate) fn unknown(name: &str) -> Self {
         Self::Unknown { name: name.to_owned(), near: Vec::new() }
     }

@@ -9,7 +9,7 @@ use truetps_knowledge::{Changeability, Version, find_setting, inert_reason, irre
 use truetps_plan::Plan;
 use truetps_record::{Configuration, ServerFacts, SettingValue, same_setting};
 
-use super::error::ForeignError;
+use super::error::ExternalError;
 use super::journal::JournalEntry;
 use crate::setting::{READ_ONLY_VARIABLE, WRONG_TYPE, literal_of_text, quoted};
 
@@ -99,55 +99,55 @@ impl Scopes {
 }
 
 /// Refuses invalid names, variables that identify the server, and changes that no SET can undo.
-pub(crate) fn check_name(name: &str) -> Result<(), ForeignError> {
+pub(crate) fn check_name(name: &str) -> Result<(), ExternalError> {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
     if name.is_empty() || !name.chars().all(plain) {
-        return Err(ForeignError::unknown(name));
+        return Err(ExternalError::unknown(name));
     }
     if inert_reason(name).is_some() {
-        return Err(ForeignError::Identity { name: name.to_owned() });
+        return Err(ExternalError::Identity { name: name.to_owned() });
     }
     match irreversible_reason(name) {
-        Some(reason) => Err(ForeignError::Irreversible { name: name.to_owned(), reason }),
+        Some(reason) => Err(ExternalError::Irreversible { name: name.to_owned(), reason }),
         None => Ok(()),
     }
 }
 
 /// Refuses variables known not to be settable on a running server, and unknown ones: the server may accept the SET, but
 /// whether it can be restored is unknown.
-pub(crate) fn check_known(name: &str, server: &ServerFacts) -> Result<(), ForeignError> {
+pub(crate) fn check_known(name: &str, server: &ServerFacts) -> Result<(), ExternalError> {
     let change = Version::parse(&server.version)
         .and_then(|version| find_setting(&name.to_lowercase())?.span(server.flavour, &version).map(|span| span.change));
     let reason = match change {
         Some(Changeability::Dynamic | Changeability::Reload) => return Ok(()),
-        None => return Err(ForeignError::NotKnown { name: name.to_owned() }),
+        None => return Err(ExternalError::NotKnown { name: name.to_owned() }),
         Some(Changeability::Restart) => "the server reads it when it starts",
         Some(Changeability::NewDatadir) => "it is set when the datadir is created",
         Some(Changeability::Fixed) => "it is fixed in the program",
     };
-    Err(ForeignError::NotDynamic { name: name.to_owned(), reason: reason.to_owned() })
+    Err(ExternalError::NotDynamic { name: name.to_owned(), reason: reason.to_owned() })
 }
 
 /// Asks the server whether sessions have the variable, too.
-pub(crate) fn scope(client: &mut Client, name: &str) -> Result<Scope, ForeignError> {
+pub(crate) fn scope(client: &mut Client, name: &str) -> Result<Scope, ExternalError> {
     if GLOBAL_ALTHOUGH_SHOWN.contains(&name.to_lowercase().as_str()) {
         return Ok(Scope::Global);
     }
     match client.query_value(&format!("SELECT @@SESSION.{name}")) {
         Ok(_) => Ok(Scope::Session),
-        Err(DriverError::Server(error)) if error.code == UNKNOWN => Err(ForeignError::unknown(name)),
+        Err(DriverError::Server(error)) if error.code == UNKNOWN => Err(ExternalError::unknown(name)),
         Err(DriverError::Server(_)) => Ok(Scope::Global),
         Err(error) => Err(error.into()),
     }
 }
 
-pub(crate) fn value(client: &mut Client, name: &str) -> Result<String, ForeignError> {
+pub(crate) fn value(client: &mut Client, name: &str) -> Result<String, ExternalError> {
     match client.query_value(&format!("SELECT @@GLOBAL.{name}")) {
         Ok(Some(value)) => Ok(value),
-        Ok(None) => Err(ForeignError::NoOriginal { name: name.to_owned() }),
-        Err(DriverError::Server(error)) if error.code == UNKNOWN => Err(ForeignError::unknown(name)),
+        Ok(None) => Err(ExternalError::NoOriginal { name: name.to_owned() }),
+        Err(DriverError::Server(error)) if error.code == UNKNOWN => Err(ExternalError::unknown(name)),
         Err(DriverError::Server(error)) if error.code == READ_ONLY_VARIABLE => {
-            Err(ForeignError::NotDynamic { name: name.to_owned(), reason: error.to_string() })
+            Err(ExternalError::NotDynamic { name: name.to_owned(), reason: error.to_string() })
         }
         Err(error) => Err(error.into()),
     }
@@ -162,13 +162,13 @@ pub(crate) fn all(client: &mut Client) -> Result<BTreeMap<String, String>, Drive
 }
 
 /// Sets the variable to its current value: the server decides whether this account can set it.
-pub(crate) fn check_settable(client: &mut Client, name: &str, account: &str) -> Result<(), ForeignError> {
+pub(crate) fn check_settable(client: &mut Client, name: &str, account: &str) -> Result<(), ExternalError> {
     match client.execute(&settable_sql(name)) {
         Ok(_) => Ok(()),
         Err(DriverError::Server(error)) if error.code == READ_ONLY_VARIABLE => {
-            Err(ForeignError::NotDynamic { name: name.to_owned(), reason: error.to_string() })
+            Err(ExternalError::NotDynamic { name: name.to_owned(), reason: error.to_string() })
         }
-        Err(DriverError::Server(error)) if error.code == NO_PRIVILEGE => Err(ForeignError::Privilege {
+        Err(DriverError::Server(error)) if error.code == NO_PRIVILEGE => Err(ExternalError::Privilege {
             what: format!("set {name} ({error})"),
             grant: format!("GRANT {} ON *.* TO {account}", privilege_of(&error.message)),
         }),
@@ -212,10 +212,10 @@ pub(crate) fn put_back(
     entry: &JournalEntry,
     is_ours_anyway: bool,
     restarted: bool,
-) -> Result<RestoreOutcome, ForeignError> {
+) -> Result<RestoreOutcome, ExternalError> {
     let found = match value(client, &entry.name) {
         // The server was restarted with another version, or without a plugin.
-        Err(ForeignError::Unknown { .. }) if restarted => {
+        Err(ExternalError::Unknown { .. }) if restarted => {
             return Ok(RestoreOutcome::Left { found: "unknown".to_owned() });
         }
         other => other?,

@@ -4,7 +4,7 @@ use truetps_driver::{Client, DriverError};
 use truetps_workload::Workload;
 
 use super::access::account;
-use super::error::ForeignError;
+use super::error::ExternalError;
 use super::privileges::Privileges;
 
 /// Privileges that every run needs in its schema; the rest depends on the statements of its workload.
@@ -131,7 +131,7 @@ pub(crate) fn check(
     schema_is_theirs: bool,
     workload: &dyn Workload,
     sets: &[&str],
-) -> Result<Vec<String>, ForeignError> {
+) -> Result<Vec<String>, ExternalError> {
     let account = account(client)?;
     let grants = match shown_grants(client) {
         Ok(shown) => shown,
@@ -152,14 +152,14 @@ pub(crate) fn check(
         // An existing schema may be hidden from the account; DROP on another user's schema must not be granted.
         let only = if schema_is_theirs { "" } else { "only if no schema of this name exists:  " };
         let grant = format!("{only}GRANT {} ON `{schema}`.* TO {account}", needed.join(", "));
-        return Err(ForeignError::Privilege { what, grant });
+        return Err(ExternalError::Privilege { what, grant });
     }
     check_sets(client, &grants, sets, &account)?;
     Ok(Vec::new())
 }
 
 /// Refuses global variables that the account may not set; names the narrowest sufficient privileges.
-fn check_sets(client: &mut Client, grants: &[Grant], sets: &[&str], account: &str) -> Result<(), ForeignError> {
+fn check_sets(client: &mut Client, grants: &[Grant], sets: &[&str], account: &str) -> Result<(), ExternalError> {
     if sets.is_empty() {
         return Ok(());
     }
@@ -180,7 +180,7 @@ fn check_sets(client: &mut Client, grants: &[Grant], sets: &[&str], account: &st
         return Ok(());
     }
     let what = format!("set global variables ({})", variables.join(", "));
-    Err(ForeignError::Privilege { what, grant: format!("GRANT {} ON *.* TO {account}", missing.join(", ")) })
+    Err(ExternalError::Privilege { what, grant: format!("GRANT {} ON *.* TO {account}", missing.join(", ")) })
 }
 
 #[cfg(test)]

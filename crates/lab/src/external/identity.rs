@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use truetps_driver::{Client, DriverError, ServerError};
 use truetps_record::SqlDialect;
 
-use super::error::ForeignError;
+use super::error::ExternalError;
 
 /// What identifies a server, whatever address leads to it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -21,7 +21,7 @@ pub struct Identity {
 const START_TOLERANCE_S: f64 = 0.5;
 
 impl Identity {
-    pub(crate) fn ask(client: &mut Client) -> Result<Self, ForeignError> {
+    pub(crate) fn ask(client: &mut Client) -> Result<Self, ExternalError> {
         let (id, is_unique) = match client.dialect() {
             SqlDialect::Mysql => match optional(client, "SELECT @@GLOBAL.server_uuid")? {
                 Some(uuid) => (uuid, true),
@@ -33,12 +33,12 @@ impl Identity {
     }
 
     /// The server's current identity, which must match this one.
-    pub(crate) fn ask_again(&self, client: &mut Client) -> Result<Self, ForeignError> {
+    pub(crate) fn ask_again(&self, client: &mut Client) -> Result<Self, ExternalError> {
         let now = Self::ask(client)?;
         if now.id == self.id {
             return Ok(now);
         }
-        Err(ForeignError::OtherServer { was: self.id.clone(), found: now.id })
+        Err(ExternalError::OtherServer { was: self.id.clone(), found: now.id })
     }
 
     /// Whether the server may be this one although its id differs: neither has a unique id.
@@ -83,7 +83,7 @@ pub(crate) fn differences(was: &str, found: &str) -> String {
 }
 
 /// An account may lack the right to read the system identifier.
-fn of_postgres(client: &mut Client) -> Result<(String, bool), ForeignError> {
+fn of_postgres(client: &mut Client) -> Result<(String, bool), ExternalError> {
     if let Some(id) = optional(client, "SELECT system_identifier::text FROM pg_control_system()")? {
         return Ok((id, true));
     }
@@ -93,9 +93,9 @@ fn of_postgres(client: &mut Client) -> Result<(String, bool), ForeignError> {
 
 /// The identity of MariaDB, or of MySQL before 5.6: parts that may be equal in two containers, and the identifier that
 /// newer versions derive from the network card.
-fn of_parts(client: &mut Client) -> Result<(String, bool), ForeignError> {
+fn of_parts(client: &mut Client) -> Result<(String, bool), ExternalError> {
     let sql = "SELECT CONCAT_WS(':', @@hostname, @@port, @@datadir, @@GLOBAL.server_id)";
-    let parts = client.query_value(sql)?.ok_or(ForeignError::NoAnswer { sql })?;
+    let parts = client.query_value(sql)?.ok_or(ExternalError::NoAnswer { sql })?;
     Ok(match optional(client, "SELECT @@GLOBAL.server_uid")? {
         Some(uid) => (format!("{parts}:{uid}"), true),
         None => (parts, false),
@@ -120,7 +120,7 @@ fn has_none(error: &ServerError) -> bool {
 
 /// One statement reads both numbers at one moment: their difference is the constant that the server keeps, even if its
 /// clock is changed.
-fn started_s(client: &mut Client) -> Result<f64, ForeignError> {
+fn started_s(client: &mut Client) -> Result<f64, ExternalError> {
     const MYSQL: [&str; 2] = [
         "SELECT UNIX_TIMESTAMP() - variable_value FROM performance_schema.global_status WHERE variable_name = 'Uptime'",
         "SELECT UNIX_TIMESTAMP() - variable_value FROM information_schema.global_status WHERE variable_name = 'UPTIME'",
@@ -132,7 +132,7 @@ fn started_s(client: &mut Client) -> Result<f64, ForeignError> {
             return Ok(number);
         }
     }
-    Err(ForeignError::NoAnswer { sql: questions[questions.len() - 1] })
+    Err(ExternalError::NoAnswer { sql: questions[questions.len() - 1] })
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use rustix::process::geteuid;
 use serde::{Deserialize, Serialize};
 
-use super::error::ForeignError;
+use super::error::ExternalError;
 use super::identity::Identity;
 
 const VERSION: u32 = 3;
@@ -91,17 +91,17 @@ impl Journal {
         }
     }
 
-    pub fn read(path: &Path) -> Result<Self, ForeignError> {
-        Self::read_if_there(path)?.ok_or_else(|| ForeignError::Journal {
+    pub fn read(path: &Path) -> Result<Self, ExternalError> {
+        Self::read_if_there(path)?.ok_or_else(|| ExternalError::Journal {
             path: path.to_owned(),
             problem: "the file does not exist".to_owned(),
         })
     }
 
     /// `None` if it is gone: another process may have restored everything.
-    pub(crate) fn read_if_there(path: &Path) -> Result<Option<Self>, ForeignError> {
-        let damaged = |problem: String| ForeignError::Damaged { path: path.to_owned(), problem };
-        let unread = |error: io::Error| ForeignError::Journal { path: path.to_owned(), problem: error.to_string() };
+    pub(crate) fn read_if_there(path: &Path) -> Result<Option<Self>, ExternalError> {
+        let damaged = |problem: String| ExternalError::Damaged { path: path.to_owned(), problem };
+        let unread = |error: io::Error| ExternalError::Journal { path: path.to_owned(), problem: error.to_string() };
         let Some(metadata) = if_there(fs::metadata(path)).map_err(unread)? else { return Ok(None) };
         // Reading anything but a regular file may never end, or block.
         if !metadata.is_file() {
@@ -109,7 +109,7 @@ impl Journal {
         }
         let Some(mut file) = if_there(File::open(path)).map_err(unread)? else { return Ok(None) };
         if let Some(problem) = distrust(&file.metadata().map_err(unread)?) {
-            return Err(ForeignError::Untrusted { path: path.to_owned(), problem });
+            return Err(ExternalError::Untrusted { path: path.to_owned(), problem });
         }
         let mut text = Vec::new();
         file.read_to_end(&mut text).map_err(unread)?;

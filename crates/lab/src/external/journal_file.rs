@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use truetps_files::open_no_link;
 use truetps_record::fnv1a;
 
-use super::error::ForeignError;
+use super::error::ExternalError;
 use super::journal::{Journal, distrust, if_there};
 
 /// A journal that is held: no other process writes or removes it.
@@ -25,16 +25,16 @@ pub(crate) struct OpenJournal {
     /// The run ends: restoring the server's settings comes before writing this file.
     pub(super) is_leaving: bool,
     /// Why the file is older than `journal`.
-    pub(super) unwritten: Option<ForeignError>,
+    pub(super) unwritten: Option<ExternalError>,
 }
 
 impl OpenJournal {
     /// Creates a journal in this folder. An existing one belongs to a live run or a killed one.
-    pub(crate) fn begin(folder: &Path, journal: Journal, sets: bool) -> Result<Self, ForeignError> {
+    pub(crate) fn begin(folder: &Path, journal: Journal, sets: bool) -> Result<Self, ExternalError> {
         Self::begin_in(folder, journal, sets).map_err(before_the_first)
     }
 
-    fn begin_in(folder: &Path, mut journal: Journal, sets: bool) -> Result<Self, ForeignError> {
+    fn begin_in(folder: &Path, mut journal: Journal, sets: bool) -> Result<Self, ExternalError> {
         make_folder(folder)?;
         let _all = lock_folder(folder)?;
         remove_half_written(folder);
@@ -53,13 +53,13 @@ impl OpenJournal {
         if let Err(error) = Journal::read(&open.path) {
             let _ = fs::remove_file(&open.path);
             open.remove_beside();
-            return Err(ForeignError::Journal { path: open.path, problem: error.to_string() });
+            return Err(ExternalError::Journal { path: open.path, problem: error.to_string() });
         }
         Ok(open)
     }
 
     /// Opens the journal of a killed run. A copy is protected by the lock of the original journal.
-    pub(crate) fn take(path: &Path) -> Result<Self, ForeignError> {
+    pub(crate) fn take(path: &Path) -> Result<Self, ExternalError> {
         let home = Journal::read(path)?.home;
         let is_there = home.parent().is_some_and(Path::is_dir);
         let home = if is_there { home } else { std::path::absolute(path).map_err(|error| problem(path, &error))? };
@@ -72,7 +72,7 @@ impl OpenJournal {
 
     /// Replaces the file; it is on disk when this returns. While leaving, a failure is kept for [`Self::finish`] to
     /// report: the old file also says what to restore.
-    pub(crate) fn write(&mut self) -> Result<(), ForeignError> {
+    pub(crate) fn write(&mut self) -> Result<(), ExternalError> {
         let first = self.replace();
         // The disk space reserved for this.
         let written = if first.is_err() && fs::remove_file(self.spare()).is_ok() { self.replace() } else { first };
@@ -86,7 +86,7 @@ impl OpenJournal {
         Ok(())
     }
 
-    fn replace(&self) -> Result<(), ForeignError> {
+    fn replace(&self) -> Result<(), ExternalError> {
         let beside = self.path.with_extension("tmp");
         let write = || -> io::Result<()> {
             let mut text = serde_json::to_vec_pretty(&self.journal)?;
@@ -120,7 +120,7 @@ impl OpenJournal {
     }
 
     /// Reserves disk space for later writes: other programs may fill the disk during the run.
-    fn reserve(&self) -> Result<(), ForeignError> {
+    fn reserve(&self) -> Result<(), ExternalError> {
         const BYTES: usize = 128 << 10;
         let path = self.spare();
         write_synced(&path, &vec![0; BYTES]).map_err(|error| problem(&path, &error))
@@ -137,7 +137,7 @@ impl OpenJournal {
 
     /// Nothing is left to restore. `keep`: a variable was left with a value set by another session, and the file, under
     /// a new name, is the only record of the original value.
-    pub(crate) fn finish(self, keep: bool) -> Result<Option<PathBuf>, ForeignError> {
+    pub(crate) fn finish(self, keep: bool) -> Result<Option<PathBuf>, ExternalError> {
         if !self.path.exists() && self.lock.metadata().is_ok_and(|lock| lock.nlink() == 0) {
             // The user removed the folder. If the disk was unmounted, the lock is still in its folder.
             return Ok(None);
@@ -154,7 +154,7 @@ impl OpenJournal {
         self.remove_beside();
         if was_unmounted {
             let problem = "its disk was unmounted during the run and still has the journal".to_owned();
-            return Err(ForeignError::Journal { path: self.path, problem });
+            return Err(ExternalError::Journal { path: self.path, problem });
         }
         drop(self.lock);
         Ok(kept)
@@ -176,7 +176,7 @@ fn write_synced(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 /// Two runs that set variables of one server would each restore the other's values. Creates no file.
-pub(crate) fn refuse_unfinished(folder: &Path, ours: &Journal, sets: bool) -> Result<(), ForeignError> {
+pub(crate) fn refuse_unfinished(folder: &Path, ours: &Journal, sets: bool) -> Result<(), ExternalError> {
     if !folder.is_dir() {
         return Ok(());
     }
@@ -188,20 +188,20 @@ pub(crate) fn refuse_unfinished(folder: &Path, ours: &Journal, sets: bool) -> Re
 }
 
 /// Nothing has been changed in the server so far.
-fn before_the_first(error: ForeignError) -> ForeignError {
+fn before_the_first(error: ExternalError) -> ExternalError {
     match error {
-        ForeignError::Journal { path, problem } => ForeignError::NoJournal { path, problem },
+        ExternalError::Journal { path, problem } => ExternalError::NoJournal { path, problem },
         other => other,
     }
 }
 
-fn refuse_unfinished_of(folder: &Path, ours: &Journal, sets: bool) -> Result<(), ForeignError> {
+fn refuse_unfinished_of(folder: &Path, ours: &Journal, sets: bool) -> Result<(), ExternalError> {
     for path in journals(folder)? {
         let other = match Journal::read_if_there(&path) {
             Ok(Some(other)) => other,
             Ok(None) => continue,
             // The file's name identifies it, if nothing else does.
-            Err(ForeignError::Damaged { .. } | ForeignError::Untrusted { .. })
+            Err(ExternalError::Damaged { .. } | ExternalError::Untrusted { .. })
                 if !is_named_for(&path, &ours.server.id) =>
             {
                 continue;
@@ -213,10 +213,10 @@ fn refuse_unfinished_of(folder: &Path, ours: &Journal, sets: bool) -> Result<(),
             continue;
         }
         if is_held(&path)? {
-            return Err(ForeignError::InUse { path });
+            return Err(ExternalError::InUse { path });
         }
         // The lock is free: the run that could restore it is dead.
-        return Err(ForeignError::Unfinished { what: other.contents_text(), path });
+        return Err(ExternalError::Unfinished { what: other.contents_text(), path });
     }
     Ok(())
 }
@@ -231,7 +231,7 @@ pub struct LeftJournals {
 }
 
 /// Leftovers of killed runs, and journals in use.
-pub fn unfinished(folder: &Path) -> Result<LeftJournals, ForeignError> {
+pub fn unfinished(folder: &Path) -> Result<LeftJournals, ExternalError> {
     let mut found = LeftJournals::default();
     if !folder.is_dir() {
         return Ok(found);
@@ -264,11 +264,11 @@ pub(crate) fn is_journal_name(path: &Path) -> bool {
     number.len() == 16 && number.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-pub(crate) fn journals(folder: &Path) -> Result<Vec<PathBuf>, ForeignError> {
+pub(crate) fn journals(folder: &Path) -> Result<Vec<PathBuf>, ExternalError> {
     files(folder, "json")
 }
 
-fn files(folder: &Path, end: &str) -> Result<Vec<PathBuf>, ForeignError> {
+fn files(folder: &Path, end: &str) -> Result<Vec<PathBuf>, ExternalError> {
     let entries = if_there(fs::read_dir(folder)).map_err(|error| problem(folder, &error))?;
     let Some(entries) = entries else { return Ok(Vec::new()) };
     let paths = entries.flatten().map(|entry| entry.path());
@@ -277,8 +277,8 @@ fn files(folder: &Path, end: &str) -> Result<Vec<PathBuf>, ForeignError> {
     Ok(found)
 }
 
-fn problem(path: &Path, error: &io::Error) -> ForeignError {
-    ForeignError::Journal { path: path.to_owned(), problem: error.to_string() }
+fn problem(path: &Path, error: &io::Error) -> ExternalError {
+    ExternalError::Journal { path: path.to_owned(), problem: error.to_string() }
 }
 
 fn is_named_for(path: &Path, id: &str) -> bool {
@@ -291,17 +291,17 @@ fn lock_path(path: &Path) -> PathBuf {
 }
 
 /// The lock of a journal; `named` is the file name known to the user.
-fn take_lock(journal: &Path, named: &Path) -> Result<File, ForeignError> {
+fn take_lock(journal: &Path, named: &Path) -> Result<File, ExternalError> {
     let file = open_lock(&lock_path(journal), named).map_err(|error| problem(named, &error))?;
     match file.try_lock() {
         Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(ForeignError::InUse { path: named.to_owned() }),
+        Err(TryLockError::WouldBlock) => Err(ExternalError::InUse { path: named.to_owned() }),
         Err(TryLockError::Error(error)) => Err(problem(named, &error)),
     }
 }
 
 /// Whether a live process holds it. A missing lock file is held by no process, and is not created.
-fn is_held(journal: &Path) -> Result<bool, ForeignError> {
+fn is_held(journal: &Path) -> Result<bool, ExternalError> {
     let path = lock_path(journal);
     let file = match open_no_link(File::options().write(true), &path) {
         Err(error) if takes_no_file(&error) => open_no_link(File::options().read(true), &path),
@@ -353,11 +353,11 @@ const SESSIONS: &str = "sessions";
 /// It is held for moments only: a process that holds it longer was stopped, or the file system has lost the lock.
 const FOLDER_LOCK_WAIT: Duration = Duration::from_secs(30);
 
-fn lock_folder(folder: &Path) -> Result<File, ForeignError> {
+fn lock_folder(folder: &Path) -> Result<File, ExternalError> {
     lock_folder_within(folder, FOLDER_LOCK_WAIT)
 }
 
-fn lock_folder_within(folder: &Path, wait: Duration) -> Result<File, ForeignError> {
+fn lock_folder_within(folder: &Path, wait: Duration) -> Result<File, ExternalError> {
     const PAUSE: Duration = Duration::from_millis(5);
     let path = folder.join(FOLDER_LOCK);
     let file = open_lock(&path, folder).map_err(|error| problem(&path, &error))?;
@@ -368,7 +368,7 @@ fn lock_folder_within(folder: &Path, wait: Duration) -> Result<File, ForeignErro
             Err(TryLockError::WouldBlock) if Instant::now() < end => thread::sleep(PAUSE),
             Err(TryLockError::WouldBlock) => {
                 let problem = format!("another process of truetps has held this lock for {} s", wait.as_secs());
-                return Err(ForeignError::Journal { path, problem });
+                return Err(ExternalError::Journal { path, problem });
             }
             Err(TryLockError::Error(error)) => return Err(problem(&path, &error)),
         }
@@ -376,11 +376,11 @@ fn lock_folder_within(folder: &Path, wait: Duration) -> Result<File, ForeignErro
 }
 
 /// The same for readers: without that file there was never a journal here.
-fn lock_folder_if_there(folder: &Path) -> Result<Option<File>, ForeignError> {
+fn lock_folder_if_there(folder: &Path) -> Result<Option<File>, ExternalError> {
     if folder.join(FOLDER_LOCK).exists() { lock_folder(folder).map(Some) } else { Ok(None) }
 }
 
-fn make_folder(folder: &Path) -> Result<(), ForeignError> {
+fn make_folder(folder: &Path) -> Result<(), ExternalError> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(|error| problem(folder, &error))
 }
 
@@ -459,7 +459,7 @@ mod tests {
         let open = OpenJournal::begin(&folder, ours(), false).unwrap();
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
         assert_eq!((mode(&open.path), mode(&folder)), (0o600, 0o700));
-        assert!(matches!(OpenJournal::begin(&folder, ours(), false), Err(ForeignError::InUse { .. })));
+        assert!(matches!(OpenJournal::begin(&folder, ours(), false), Err(ExternalError::InUse { .. })));
         // Another schema may be in use at the same time.
         OpenJournal::begin(&folder, journal("host:3306:/var/lib/x/", "b"), true).unwrap().finish(false).unwrap();
         assert!(unfinished(&folder).unwrap().left.is_empty());
@@ -474,7 +474,7 @@ mod tests {
         drop(open);
         assert_eq!(unfinished(&folder).unwrap().left, std::slice::from_ref(&path));
         assert!(!half.exists() && path.exists());
-        assert!(matches!(OpenJournal::begin(&folder, ours(), false), Err(ForeignError::Unfinished { .. })));
+        assert!(matches!(OpenJournal::begin(&folder, ours(), false), Err(ExternalError::Unfinished { .. })));
         let kept = OpenJournal::take(&path).unwrap().finish(true).unwrap().unwrap();
         assert!(kept.exists() && !path.exists() && unfinished(&folder).unwrap().left.is_empty());
         fs::remove_dir_all(&dir).unwrap();
@@ -486,9 +486,9 @@ mod tests {
         let open = OpenJournal::begin(&folder, journal("s", "a"), true).unwrap();
         let copy = dir.join("copy.json");
         fs::copy(&open.path, &copy).unwrap();
-        assert!(matches!(OpenJournal::take(&copy), Err(ForeignError::InUse { .. })));
+        assert!(matches!(OpenJournal::take(&copy), Err(ExternalError::InUse { .. })));
         // A process that cannot have the lock does not remove it.
-        assert!(matches!(OpenJournal::take(&open.path), Err(ForeignError::InUse { .. })));
+        assert!(matches!(OpenJournal::take(&open.path), Err(ExternalError::InUse { .. })));
         assert!(lock_path(&open.path).exists());
         drop(open);
         OpenJournal::take(&copy).unwrap().finish(false).unwrap();
@@ -546,9 +546,9 @@ mod tests {
         fs::write(&path, "{").unwrap();
         refuse_unfinished(&folder, &journal("t", "a"), true).unwrap();
         let error = refuse_unfinished(&folder, &journal("s", "b"), true).unwrap_err();
-        assert!(matches!(error, ForeignError::Damaged { .. }), "{error}");
+        assert!(matches!(error, ExternalError::Damaged { .. }), "{error}");
         assert!(error.hint().unwrap().contains(path.to_str().unwrap()) && error.is_usage());
-        assert!(matches!(OpenJournal::take(&path), Err(ForeignError::Damaged { .. })));
+        assert!(matches!(OpenJournal::take(&path), Err(ExternalError::Damaged { .. })));
         let other = Journal::read(Path::new("/etc/passwd")).unwrap_err();
         assert!(!other.hint().unwrap().contains("away"), "{other}");
         fs::remove_dir_all(&dir).unwrap();
@@ -562,10 +562,10 @@ mod tests {
         let path = open.path.clone();
         drop(open);
         fs::set_permissions(&path, fs::Permissions::from_mode(0o620)).unwrap();
-        assert!(matches!(OpenJournal::take(&path), Err(ForeignError::Untrusted { .. })));
+        assert!(matches!(OpenJournal::take(&path), Err(ExternalError::Untrusted { .. })));
         fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
         OpenJournal::take(&path).unwrap();
-        assert!(matches!(Journal::read(&dir), Err(ForeignError::Damaged { .. })), "a folder");
+        assert!(matches!(Journal::read(&dir), Err(ExternalError::Damaged { .. })), "a folder");
         fs::remove_dir_all(&dir).unwrap();
     }
 
@@ -580,7 +580,7 @@ mod tests {
         open.write().unwrap();
         assert!(open.unwritten.as_ref().unwrap().to_string().contains("No such file"));
         let error = open.finish(false).unwrap_err();
-        assert!(matches!(error, ForeignError::Journal { .. }), "{error}");
+        assert!(matches!(error, ExternalError::Journal { .. }), "{error}");
         // A journal that its user removed causes no error.
         let open = OpenJournal::begin(&folder, journal("s", "a"), true).unwrap();
         fs::remove_dir_all(&folder).unwrap();

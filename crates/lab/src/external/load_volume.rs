@@ -3,7 +3,7 @@
 
 use truetps_driver::Client;
 use truetps_plan::Plan;
-use truetps_record::{GuestFacts, LogVolume, ProbeDecoder, ProbeSample, ProbeSource};
+use truetps_record::{ExternalFacts, LogVolume, ProbeDecoder, ProbeSample, ProbeSource};
 
 use super::log_volume::{LogReader, volume_text};
 
@@ -45,7 +45,7 @@ struct TrialVolume {
 }
 
 impl LoadVolume {
-    pub(crate) fn new(plan: &Plan, facts: &GuestFacts) -> Self {
+    pub(crate) fn new(plan: &Plan, facts: &ExternalFacts) -> Self {
         let load = &plan.load;
         Self {
             log_bin: facts.replication.log_bin,
@@ -153,7 +153,7 @@ mod tests {
         let toml = "name = \"p\"\nabout = \"a\"\n[workload]\nname = \"insert\"\n[load]\nwarm_up_s = 2\nmeasure_s = 8\n\
                     [factors]\nconnections = [1]\n";
         let replication = Replication { log_bin: Some(log_bin), ..Replication::default() };
-        let facts = GuestFacts { replication, ..GuestFacts::default() };
+        let facts = ExternalFacts { replication, ..ExternalFacts::default() };
         let mut volume = LoadVolume::new(&Plan::parse(toml).unwrap(), &facts);
         volume.expect(3);
         volume

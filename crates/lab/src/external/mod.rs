@@ -40,7 +40,7 @@ mod settings_lease;
 mod survey;
 
 pub(crate) use access::shown;
-pub use error::ForeignError;
+pub use error::ExternalError;
 pub use journal::Journal;
 pub use journal_file::{LeftJournals, unfinished};
 pub(crate) use load_volume::LoadVolume;

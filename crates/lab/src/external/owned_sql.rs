@@ -4,7 +4,7 @@
 use truetps_files::split_sql;
 use truetps_record::SqlDialect;
 
-use super::error::ForeignError;
+use super::error::ExternalError;
 
 /// Clauses that attach a table to another one, move it elsewhere, or change another one.
 const BEYOND: [&str; 9] = [
@@ -20,9 +20,9 @@ const BEYOND: [&str; 9] = [
 ];
 
 /// Refuses all but CREATE TABLE, CREATE INDEX, ALTER TABLE and INSERT for tables of these names.
-pub(crate) fn check(statements: &[String], tables: &[String], dialect: SqlDialect) -> Result<(), ForeignError> {
+pub(crate) fn check(statements: &[String], tables: &[String], dialect: SqlDialect) -> Result<(), ExternalError> {
     match statements.iter().find(|sql| !is_one(sql, dialect) || !is_allowed(sql, tables)) {
-        Some(sql) => Err(ForeignError::NotOnlyTables { sql: sql.split_whitespace().collect::<Vec<_>>().join(" ") }),
+        Some(sql) => Err(ExternalError::NotOnlyTables { sql: sql.split_whitespace().collect::<Vec<_>>().join(" ") }),
         None => Ok(()),
     }
 }

@@ -47,7 +47,7 @@ const SHOWN_MAX: usize = 400;
 pub fn rehearse(plan: &Plan, external: &ExternalServer, listener: &mut dyn Listener) -> Result<Vec<String>, LabError> {
     let target = &external.target;
     let workload = truetps_workload::build(&plan.largest_workload(), target.dialect, plan.design.seed)?;
-    let mut client = Client::connect(target, CLIENT_TIMEOUT).map_err(LabError::GuestLogin)?;
+    let mut client = Client::connect(target, CLIENT_TIMEOUT).map_err(LabError::ExternalLogin)?;
     let found = survey(&mut client, plan, external, &*workload, "", listener)?;
     let reads = if target.dialect == SqlDialect::Mysql { READS_MYSQL } else { READS_POSTGRES };
     let mut lines = vec!["Sent now (read-only):".to_owned()];

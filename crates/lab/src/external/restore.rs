@@ -6,7 +6,7 @@ use truetps_driver::{Client, ConnectionIds, Target};
 use truetps_record::SqlDialect;
 
 use super::access;
-use super::error::ForeignError;
+use super::error::ExternalError;
 use super::globals;
 use super::identity::Identity;
 use super::journal::Journal;
@@ -35,17 +35,17 @@ pub fn restore(path: &Path, target: &Target, surety: IdentityProof) -> Result<Re
     check(path, &open.journal, target.dialect)?;
     let ids = ConnectionIds::default();
     let target = &Target { connections: Some(ids.clone()), ..access::control(target) };
-    let mut client = Client::connect(target, CLIENT_TIMEOUT).map_err(LabError::GuestLogin)?;
+    let mut client = Client::connect(target, CLIENT_TIMEOUT).map_err(LabError::ExternalLogin)?;
     let was = &open.journal.server;
     let now = match was.ask_again(&mut client) {
-        Err(ForeignError::OtherServer { found, .. }) if was.may_have_become(&found) => {
+        Err(ExternalError::OtherServer { found, .. }) if was.may_have_become(&found) => {
             if surety != IdentityProof::SameServer {
-                return Err(ForeignError::OtherOrMoved { was: was.id.clone(), found, path: path.to_owned() }.into());
+                return Err(ExternalError::OtherOrMoved { was: was.id.clone(), found, path: path.to_owned() }.into());
             }
             // A run leaves its mark before it sets anything: without the mark there is nothing to restore here.
             if !Schema::left(target, &open.journal.schema).server.is_marked_there(&mut client)? {
                 return Err(
-                    ForeignError::NoMark { was: was.id.clone(), schema: open.journal.schema.name.clone() }.into()
+                    ExternalError::NoMark { was: was.id.clone(), schema: open.journal.schema.name.clone() }.into()
                 );
             }
             Identity::ask(&mut client)?
@@ -54,16 +54,16 @@ pub fn restore(path: &Path, target: &Target, surety: IdentityProof) -> Result<Re
     };
     let restarted = was.was_restarted(&now);
     if restarted && !was.is_unique && surety == IdentityProof::Id {
-        return Err(ForeignError::MaybeOther { path: path.to_owned() }.into());
+        return Err(ExternalError::MaybeOther { path: path.to_owned() }.into());
     }
     let mut restored = Restored::default();
     let schema = Schema::left(target, &open.journal.schema);
     if !restarted {
         let session = open.journal.session.filter(|_| target.dialect == SqlDialect::Mysql);
         open.sessions().into_iter().for_each(|id| ids.add(id));
-        let left = schema.sessions_of(&ids, session).end(&mut client).map_err(ForeignError::from)?;
+        let left = schema.sessions_of(&ids, session).end(&mut client).map_err(ExternalError::from)?;
         if let Some(session) = session.filter(|id| left.contains(id) && !open.journal.settings.is_empty()) {
-            return Err(ForeignError::StillBusy { session }.into());
+            return Err(ExternalError::StillBusy { session }.into());
         }
         restored.failed.extend(left.into_iter().map(|id| left_text(target.dialect, id)));
     }
@@ -80,10 +80,10 @@ pub fn restore(path: &Path, target: &Target, surety: IdentityProof) -> Result<Re
 }
 
 /// A journal sets only what a run may set: another process may have edited it.
-fn check(path: &Path, journal: &Journal, dialect: SqlDialect) -> Result<(), ForeignError> {
+fn check(path: &Path, journal: &Journal, dialect: SqlDialect) -> Result<(), ExternalError> {
     let names = journal.settings.iter().try_for_each(|entry| globals::check_name(&entry.name));
     let all = names.and_then(|()| refuse_system_schema(&journal.schema.name, dialect));
-    all.map_err(|error| ForeignError::Damaged {
+    all.map_err(|error| ExternalError::Damaged {
         path: path.to_owned(),
         problem: format!("it has settings that no run makes: {error}"),
     })

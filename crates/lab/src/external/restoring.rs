@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use truetps_driver::{Client, DriverError};
 use truetps_record::same_setting;
 
-use super::error::ForeignError;
+use super::error::ExternalError;
 use super::globals::{self, RestoreOutcome};
 use super::journal::JournalEntry;
 use super::journal_file::OpenJournal;
@@ -39,7 +39,7 @@ pub(crate) fn put_back(
     open: &mut OpenJournal,
     restarted: bool,
     restored: &mut Restored,
-) -> Result<(), ForeignError> {
+) -> Result<(), ExternalError> {
     announce(client, open, restarted)?;
     let known = rounds(client, &open.journal.settings, restarted)?;
     let mut remaining = Vec::new();
@@ -73,7 +73,7 @@ pub(crate) fn put_back(
 }
 
 /// The value about to be restored is journalled as pending: the server may adjust it.
-fn announce(client: &mut Client, open: &mut OpenJournal, restarted: bool) -> Result<(), ForeignError> {
+fn announce(client: &mut Client, open: &mut OpenJournal, restarted: bool) -> Result<(), ExternalError> {
     let mut is_news = false;
     for entry in &mut open.journal.settings {
         // A variable that cannot be read is reported when it is restored.
@@ -89,7 +89,7 @@ fn rounds(
     client: &mut Client,
     entries: &[JournalEntry],
     restarted: bool,
-) -> Result<BTreeMap<usize, Known>, ForeignError> {
+) -> Result<BTreeMap<usize, Known>, ExternalError> {
     let mut known: BTreeMap<usize, Known> = BTreeMap::new();
     for _ in 0..ROUNDS_MAX {
         let mut is_changed = false;
@@ -121,12 +121,12 @@ fn rounds(
 }
 
 /// The session is unusable, so it can restore nothing else.
-fn is_of_connection(error: &ForeignError) -> bool {
-    matches!(error, ForeignError::Ask(error) if !matches!(error, DriverError::Server(_)))
+fn is_of_connection(error: &ExternalError) -> bool {
+    matches!(error, ExternalError::Ask(error) if !matches!(error, DriverError::Server(_)))
 }
 
 /// Variables that the run did not set, as far as it knows, and whose value differs from the original one.
-fn still_differing(client: &mut Client, open: &OpenJournal) -> Result<Vec<String>, ForeignError> {
+fn still_differing(client: &mut Client, open: &OpenJournal) -> Result<Vec<String>, ExternalError> {
     let journal = &open.journal;
     if journal.before.is_empty() {
         return Ok(Vec::new());

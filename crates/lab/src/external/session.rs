@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use truetps_driver::{Client, ConnectionIds, DriverError, Endpoint, ServerError, Target};
 use truetps_plan::Plan;
-use truetps_record::{Configuration, GuestFacts, ServerFacts, SqlDialect};
+use truetps_record::{Configuration, ExternalFacts, ServerFacts, SqlDialect};
 use truetps_workload::Workload;
 
 use super::access;
@@ -55,7 +55,7 @@ pub(crate) struct ExternalSession<'a> {
     hold: Option<SettingsLease>,
     is_made: bool,
     presence: ServerPresence,
-    facts: GuestFacts,
+    facts: ExternalFacts,
     /// `None`: nothing was written yet.
     log: Option<LogReader>,
     /// Oddities since the last trial, reported with the next one.
@@ -74,14 +74,14 @@ impl<'a> ExternalSession<'a> {
         let (plan, target) = (request.plan, &external.target);
         let ids = ConnectionIds::default();
         let control = Target { connections: Some(ids.clone()), ..access::control(target) };
-        let mut client = Client::connect(&control, CLIENT_TIMEOUT).map_err(LabError::GuestLogin)?;
+        let mut client = Client::connect(&control, CLIENT_TIMEOUT).map_err(LabError::ExternalLogin)?;
         let found = survey(&mut client, plan, external, workload, request.tool_version, listener)?;
         let sets = found.sets();
         let journal = OpenJournal::begin(&external.journals, found.journal, sets)?;
         listener.event(&ExperimentEvent::Journal(&journal.path));
         let mut schema = found.schema;
         let sessions = schema.own_sessions(&ids);
-        let mut guest = Self {
+        let mut session = Self {
             plan,
             inside: schema.server.inside.clone(),
             tables: schema.tables_of(workload),
@@ -93,15 +93,15 @@ impl<'a> ExternalSession<'a> {
             scopes: found.scopes,
             is_made: false,
             presence: ServerPresence::There,
-            facts: found.guest,
+            facts: found.external,
             log: None,
             notes: Vec::new(),
         };
-        let moved_in = guest.move_in(&mut client);
-        guest.client = Some(client);
-        match moved_in.and_then(|()| guest.turn_inside()) {
-            Ok(()) => Ok((guest, found.facts)),
-            Err(error) => Err(error.and_not_left(guest.leave(listener))),
+        let moved_in = session.move_in(&mut client);
+        session.client = Some(client);
+        match moved_in.and_then(|()| session.turn_inside()) {
+            Ok(()) => Ok((session, found.facts)),
+            Err(error) => Err(error.and_not_left(session.leave(listener))),
         }
     }
 
@@ -198,7 +198,7 @@ impl<'a> ExternalSession<'a> {
         };
         match asked {
             Ok(told) => Ok(told),
-            Err(LabError::Foreign(error @ super::ForeignError::OtherServer { .. })) => Err(error.into()),
+            Err(LabError::External(error @ super::ExternalError::OtherServer { .. })) => Err(error.into()),
             // A healthy server may have closed the session, or the server may be starting.
             Err(_) => {
                 self.client = None;
@@ -278,7 +278,7 @@ impl<'a> ExternalSession<'a> {
 }
 
 impl ServerProvider for ExternalSession<'_> {
-    fn guest_facts(&self) -> Option<&GuestFacts> {
+    fn external_facts(&self) -> Option<&ExternalFacts> {
         Some(&self.facts)
     }
 
@@ -361,7 +361,7 @@ fn finished(hold: SettingsLease, mut restored: Restored) -> Result<Restored, Lab
     if restored.failed.is_empty() {
         return Ok(restored);
     }
-    Err(super::ForeignError::NotAsBefore { what: restored.failed }.into())
+    Err(super::ExternalError::NotAsBefore { what: restored.failed }.into())
 }
 
 impl Drop for ExternalSession<'_> {

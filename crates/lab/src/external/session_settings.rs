@@ -7,7 +7,7 @@ use truetps_driver::{Client, Target};
 use truetps_plan::Plan;
 use truetps_record::{Configuration, SettingValue, SqlDialect, same_setting};
 
-use super::error::ForeignError;
+use super::error::ExternalError;
 use super::globals::{self, Scope, Scopes};
 use super::settings_lease::CLIENT_TIMEOUT;
 use crate::error::LabError;
@@ -16,7 +16,7 @@ use crate::setting::{SettingError, literal};
 /// Refuses a setting that PostgreSQL says a session cannot change.
 pub(crate) fn check_postgres(client: &mut Client, name: &str) -> Result<(), LabError> {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
-    let unknown = || LabError::from(ForeignError::unknown(name));
+    let unknown = || LabError::from(ExternalError::unknown(name));
     if !name.chars().all(plain) {
         return Err(unknown());
     }
@@ -52,7 +52,7 @@ fn check_right_postgres(client: &mut Client, name: &str) -> Result<(), LabError>
     } else {
         format!("ALTER ROLE {user} SUPERUSER")
     };
-    Err(ForeignError::Privilege { what: format!("set {name}"), grant }.into())
+    Err(ExternalError::Privilege { what: format!("set {name}"), grant }.into())
 }
 
 /// The statements that sessions of the load send for these levels.

@@ -7,7 +7,7 @@ use truetps_driver::{Client, DriverError};
 use truetps_plan::Plan;
 use truetps_record::{Configuration, SettingValue, SqlDialect, same_setting};
 
-use super::error::ForeignError;
+use super::error::ExternalError;
 use super::globals::{self, Scope, Scopes};
 use super::identity::Identity;
 use super::journal::{Journal, JournalEntry, LeftSchema};
@@ -65,7 +65,7 @@ impl SettingsLease {
 
     /// Journals tables of a user's schema as they are created; of a schema of the run only its mark, which is created
     /// with the schema.
-    pub(crate) fn note(&mut self, made: &MadeSchema<'_>) -> Result<(), ForeignError> {
+    pub(crate) fn note(&mut self, made: &MadeSchema<'_>) -> Result<(), ExternalError> {
         let schema: &mut LeftSchema = &mut self.journal().schema;
         let (MadeSchema::Begins(names) | MadeSchema::Ends(names)) = made;
         if !schema.is_theirs && *names != [TABLE] {
@@ -82,7 +82,7 @@ impl SettingsLease {
     }
 
     /// The first session, and each replacement: one session at a time sets everything.
-    pub(crate) fn adopt(&mut self, client: &mut Client) -> Result<(), ForeignError> {
+    pub(crate) fn adopt(&mut self, client: &mut Client) -> Result<(), ExternalError> {
         if self.sets_anything() {
             take_lock(client)?;
         }
@@ -98,7 +98,7 @@ impl SettingsLease {
     /// Checks that this session is at the measured server. Returns a note if the server was restarted since.
     ///
     /// The session's number alone proves nothing: another server, or this one after a restart, counts from 1 again.
-    pub(crate) fn sure_of(&mut self, client: &mut Client) -> Result<Option<String>, ForeignError> {
+    pub(crate) fn sure_of(&mut self, client: &mut Client) -> Result<Option<String>, ExternalError> {
         let was = &self.journal.journal.server;
         let now = was.ask_again(client)?;
         let restarted = was.was_restarted(&now);
@@ -122,7 +122,7 @@ impl SettingsLease {
     /// A restarted server has forgotten what was set: its current values are the ones to restore at the end. But a
     /// current value equal to the run's may have been made permanent by mistake: then the original value before the run
     /// stays the one to restore.
-    fn after_restart(&mut self, client: &mut Client, now: &Identity) -> Result<(), ForeignError> {
+    fn after_restart(&mut self, client: &mut Client, now: &Identity) -> Result<(), ExternalError> {
         let sets = self.sets_anything();
         let journal = self.journal();
         journal.server.started_s = now.started_s;
@@ -149,7 +149,7 @@ impl SettingsLease {
             return Ok(());
         }
         let names: Vec<_> = self.scopes.global_names().map(str::to_owned).collect();
-        self.journal().before = globals::all(client).map_err(ForeignError::from)?;
+        self.journal().before = globals::all(client).map_err(ExternalError::from)?;
         for name in &names {
             let original = globals::value(client, name)?;
             self.journal().settings.push(JournalEntry::new(name, original));
@@ -161,7 +161,7 @@ impl SettingsLease {
         }
         for (name, level) in globals::levels(plan) {
             if names.contains(&name) {
-                let before = globals::all(client).map_err(ForeignError::from)?;
+                let before = globals::all(client).map_err(ExternalError::from)?;
                 self.set(client, &name, &level)?;
                 self.note_companions(client, &name, &before)?;
             }
@@ -178,7 +178,7 @@ impl SettingsLease {
         self.journal().settings = entries;
         self.journal.write()?;
         if !restored.failed.is_empty() {
-            return Err(ForeignError::NotAsBefore { what: restored.failed }.into());
+            return Err(ExternalError::NotAsBefore { what: restored.failed }.into());
         }
         Ok(())
     }
@@ -204,7 +204,7 @@ impl SettingsLease {
         name: &str,
         before: &BTreeMap<String, String>,
     ) -> Result<(), LabError> {
-        let now = globals::all(client).map_err(ForeignError::from)?;
+        let now = globals::all(client).map_err(ExternalError::from)?;
         let mut is_news = false;
         for (other, is) in now {
             let Some(was) = before.get(&other).filter(|was| !same_setting(was, &is)) else { continue };
@@ -306,13 +306,13 @@ impl SettingsLease {
             Err(error) => Err(error.into()),
             Ok(Changeable::AtStart) => {
                 let reason = "the server reports that it is read-only".to_owned();
-                Err(ForeignError::NotDynamic { name: name.to_owned(), reason }.into())
+                Err(ExternalError::NotDynamic { name: name.to_owned(), reason }.into())
             }
         }
     }
 
     /// The pending SET is done: from here on another value belongs to another session.
-    fn settle(&mut self) -> Result<(), ForeignError> {
+    fn settle(&mut self) -> Result<(), ExternalError> {
         let pending = self.journal.journal.settings.iter_mut().filter(|entry| entry.pending);
         if pending.map(|entry| entry.pending = false).count() > 0 {
             self.journal.write()?;
@@ -326,7 +326,7 @@ impl SettingsLease {
         client: &mut Client,
         plan: &Plan,
         configuration: &Configuration,
-    ) -> Result<Option<String>, ForeignError> {
+    ) -> Result<Option<String>, ExternalError> {
         for (name, level) in self.global_levels(plan, configuration) {
             let found = globals::value(client, &name)?;
             if !same_setting(&level.option_text(), &found) {
@@ -337,7 +337,7 @@ impl SettingsLease {
     }
 
     /// Restores everything. Values set by other sessions since stay, and are reported.
-    pub(crate) fn put_back(&mut self, client: &mut Client, restored: &mut Restored) -> Result<(), ForeignError> {
+    pub(crate) fn put_back(&mut self, client: &mut Client, restored: &mut Restored) -> Result<(), ExternalError> {
         put_back(client, &mut self.journal, false, restored)
     }
 }
@@ -375,16 +375,16 @@ pub(crate) fn session_of(client: &mut Client) -> Result<Option<u64>, DriverError
     Ok(client.query_value(sql)?.and_then(|text| text.parse().ok()))
 }
 
-pub(crate) fn take_lock(client: &mut Client) -> Result<(), ForeignError> {
+pub(crate) fn take_lock(client: &mut Client) -> Result<(), ExternalError> {
     let taken = client.query_value(TAKE_LOCK)?;
-    if taken.as_deref() == Some("1") { Ok(()) } else { Err(ForeignError::SetElsewhere) }
+    if taken.as_deref() == Some("1") { Ok(()) } else { Err(ExternalError::SetElsewhere) }
 }
 
 /// An abandoned session may still be busy with a SET, which would take effect after everything was restored: it is
 /// ended, and its end is awaited.
-fn end_session(client: &mut Client, session: Option<u64>) -> Result<(), ForeignError> {
+fn end_session(client: &mut Client, session: Option<u64>) -> Result<(), ExternalError> {
     match session {
-        Some(session) if end_one(client, session)? => Err(ForeignError::StillBusy { session }),
+        Some(session) if end_one(client, session)? => Err(ExternalError::StillBusy { session }),
         _ => Ok(()),
     }
 }

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use truetps_driver::{Client, DriverError, Endpoint};
 use truetps_knowledge::{Loss, Setting, Version, find_setting, judge};
 use truetps_plan::Plan;
-use truetps_record::{GuestFacts, ServerFacts, SqlDialect, same_setting, setting_number};
+use truetps_record::{ExternalFacts, ServerFacts, SqlDialect, same_setting, setting_number};
 use truetps_workload::Workload;
 
-use super::error::ForeignError;
+use super::error::ExternalError;
 use super::globals::{self, Scope, Scopes};
 use super::identity::Identity;
 use super::journal::Journal;
@@ -25,7 +25,7 @@ pub(crate) struct Survey {
     pub(crate) scopes: Scopes,
     pub(crate) schema: Schema,
     /// Warnings given to the user, and who receives what is written.
-    pub(crate) guest: GuestFacts,
+    pub(crate) external: ExternalFacts,
     /// The journal to create if the run starts.
     pub(crate) journal: Journal,
 }
@@ -78,9 +78,9 @@ pub(crate) fn survey(
         listener.warn(text.clone());
     }
     let is_on_this_host = target.endpoints.iter().all(|endpoint| matches!(endpoint, Endpoint::Unix(_)));
-    let guest = GuestFacts { is_on_this_host, replication, warnings };
+    let external = ExternalFacts { is_on_this_host, replication, warnings };
     let journal = new(&named, identity);
-    Ok(Survey { facts, scopes, schema: named, guest, journal })
+    Ok(Survey { facts, scopes, schema: named, external, journal })
 }
 
 /// Reports a schema left by a killed run as such.
@@ -91,10 +91,11 @@ fn check_schema(
     workload: &dyn Workload,
 ) -> Result<(), LabError> {
     let Err(error) = named.check(client, workload) else { return Ok(()) };
-    let is_there = matches!(error, LabError::SchemaExists { .. } | LabError::Foreign(ForeignError::TableExists { .. }));
+    let is_there =
+        matches!(error, LabError::SchemaExists { .. } | LabError::External(ExternalError::TableExists { .. }));
     let path = if is_there { named.journal_of(client, &external.journals) } else { None };
     let schema = named.name().to_owned();
-    Err(path.map_or(error, |path| ForeignError::LeftByMoved { schema, path }.into()))
+    Err(path.map_or(error, |path| ExternalError::LeftByMoved { schema, path }.into()))
 }
 
 fn facts(client: &mut Client) -> Result<ServerFacts, DriverError> {
@@ -111,7 +112,7 @@ fn scopes(client: &mut Client, plan: &Plan, facts: &ServerFacts) -> Result<Scope
     let mut scopes = Scopes::default();
     for name in globals::names(plan) {
         let scope = match scope(client, &name, facts) {
-            Err(LabError::Foreign(error)) => return Err(error.with_near(client).into()),
+            Err(LabError::External(error)) => return Err(error.with_near(client).into()),
             other => other?,
         };
         scopes.insert(name, scope);

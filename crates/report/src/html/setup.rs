@@ -5,8 +5,8 @@ use truetps_record::{DriveMode, Experiment, HostFacts, Personality, Protocol, Se
 
 use super::labels::unbroken;
 use crate::document::{NO_SERVER, extended};
+use crate::external::is_external;
 use crate::generator::{Facts, shares_text};
-use crate::guest::is_guest;
 use crate::load::{self, arrivals, latency_limit, rates, script_hash};
 use crate::{ReportInput, format, names};
 
@@ -69,14 +69,14 @@ fn server(input: &ReportInput) -> FactGroup {
     }
     facts.extend(match input.run.plan.recorded_from {
         Some(personality) => [("Was at", place), ("Before a run", before_recorded(personality).to_owned())],
-        None if is_guest(input.run) => [("Was at", place), ("Before a trial", BEFORE_GUEST.to_owned())],
+        None if is_external(input.run) => [("Was at", place), ("Before a trial", BEFORE_EXTERNAL.to_owned())],
         None => [("Data lived in", place), ("Before a trial", datadir(input.run.plan.design.datadir).to_owned())],
     });
     FactGroup { title: "Server", facts }
 }
 
 /// On a server that truetps did not start.
-const BEFORE_GUEST: &str = "tables truncated and refilled from a pristine copy. The server keeps running: it may \
+const BEFORE_EXTERNAL: &str = "tables truncated and refilled from a pristine copy. The server keeps running: it may \
     write changed pages during a trial, and its logs are not reset (refill)";
 
 fn before_recorded(personality: Personality) -> &'static str {

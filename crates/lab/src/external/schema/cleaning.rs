@@ -6,7 +6,7 @@ use truetps_driver::Client;
 use truetps_record::SqlDialect;
 
 use super::super::closing;
-use super::super::error::ForeignError;
+use super::super::error::ExternalError;
 use super::super::journal::LeftSchema;
 use super::super::mark::TABLE;
 use super::super::relations::{Relation, RelationKind};
@@ -39,7 +39,7 @@ impl SchemaCleaning<'_> {
         // After all other queries: tables that another user created before it are seen.
         let relations = schema.relations_in(inside)?;
         if is_marked && !relations.contains_key(TABLE) {
-            return Err(ForeignError::Hidden { schema: schema.name.text.clone() }.into());
+            return Err(ExternalError::Hidden { schema: schema.name.text.clone() }.into());
         }
         if is_theirs {
             return self.clean_theirs(inside, &relations, is_marked);

@@ -3,7 +3,7 @@
 use truetps_driver::{Client, DriverError, Target};
 use truetps_record::SqlDialect;
 
-use super::super::error::ForeignError;
+use super::super::error::ExternalError;
 use super::super::identity::Identity;
 use super::super::mark::{Mark, TABLE};
 use super::super::settings_lease::CLIENT_TIMEOUT;
@@ -24,7 +24,7 @@ pub(crate) enum MadeSchema<'n> {
 }
 
 /// Writes a change to the journal.
-pub(super) type ChangeRecorder<'a> = &'a mut dyn FnMut(&MadeSchema<'_>) -> Result<(), ForeignError>;
+pub(super) type ChangeRecorder<'a> = &'a mut dyn FnMut(&MadeSchema<'_>) -> Result<(), ExternalError>;
 
 /// On this server and no other. An existing schema only gets the mark.
 pub(super) fn create_and_mark(
@@ -75,7 +75,7 @@ fn leave_mark(schema: &ServerSchema, server: &Identity, ledger: ChangeRecorder<'
     let names = [TABLE.to_owned()];
     for (n, endpoint) in schema.inside.endpoints.iter().enumerate() {
         let one = Target { endpoints: vec![endpoint.clone()], ..schema.inside.clone() };
-        let mut client = Client::connect(&one, CLIENT_TIMEOUT).map_err(LabError::GuestLogin)?;
+        let mut client = Client::connect(&one, CLIENT_TIMEOUT).map_err(LabError::ExternalLogin)?;
         if n == 0 {
             server.ask_again(&mut client)?;
             ledger(&MadeSchema::Begins(&names))?;

@@ -16,7 +16,7 @@ use truetps_workload::Workload;
 
 use super::access;
 use super::closing;
-use super::error::ForeignError;
+use super::error::ExternalError;
 use super::identity::Identity;
 use super::journal::{Journal, LeftSchema};
 use super::journal_file::journals;
@@ -104,7 +104,7 @@ impl Schema {
     /// The tables of a workload, as they are created here.
     pub(crate) fn tables_of(&self, workload: &dyn Workload) -> Tables {
         let signature = self.is_theirs.then(|| self.server.mark.signature());
-        let tables = Tables::new(workload, true, Ownership::Guest(self.server.name.dialect));
+        let tables = Tables::new(workload, true, Ownership::External(self.server.name.dialect));
         tables.in_namespace(&self.server.name.prefix()).signed(signature)
     }
 
@@ -117,7 +117,7 @@ impl Schema {
             return if exists { Err(LabError::SchemaExists { schema }) } else { Ok(()) };
         }
         if !exists {
-            return Err(ForeignError::NoSchema { schema }.into());
+            return Err(ExternalError::NoSchema { schema }.into());
         }
         for table in workload.tables() {
             for statements in [table.create_sql(), table.after_load_sql()] {
@@ -125,12 +125,12 @@ impl Schema {
             }
         }
         if self.server.name.dialect == SqlDialect::Postgres {
-            let mut inside = self.server.connect_inside().map_err(LabError::GuestLogin)?;
+            let mut inside = self.server.connect_inside().map_err(LabError::ExternalLogin)?;
             self.server.name.namespace = Some(access::namespace_postgres(&mut inside)?);
         }
         let there = lower(self.server.relations(client)?.keys());
         match self.tables.iter().find(|table| there.contains(&plain(table))) {
-            Some(table) => Err(ForeignError::TableExists { schema, table: table.clone() }.into()),
+            Some(table) => Err(ExternalError::TableExists { schema, table: table.clone() }.into()),
             None => Ok(()),
         }
     }
@@ -158,7 +158,7 @@ impl Schema {
         let names = lower(self.tables.iter().filter(|name| *name != TABLE));
         let mut there = self.server.relations(client)?.into_iter();
         match there.find(|(table, relation)| names.contains(&plain(table)) && relation.comment != signature) {
-            Some((table, _)) => Err(ForeignError::OtherTable { schema: self.name().to_owned(), table }.into()),
+            Some((table, _)) => Err(ExternalError::OtherTable { schema: self.name().to_owned(), table }.into()),
             None => Ok(()),
         }
     }

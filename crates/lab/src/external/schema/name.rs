@@ -2,7 +2,7 @@
 
 use truetps_record::SqlDialect;
 
-use super::super::error::ForeignError;
+use super::super::error::ExternalError;
 use crate::setting::quoted;
 
 #[derive(Debug, Clone)]
@@ -53,7 +53,7 @@ impl SchemaName {
 }
 
 /// Refuses the server's own schemas. Tables created in a template are copied into each database made from it.
-pub fn refuse_system_schema(name: &str, dialect: SqlDialect) -> Result<(), ForeignError> {
+pub fn refuse_system_schema(name: &str, dialect: SqlDialect) -> Result<(), ExternalError> {
     const MYSQL: [&str; 5] = ["information_schema", "mysql", "ndbinfo", "performance_schema", "sys"];
     const POSTGRES: [&str; 3] = ["information_schema", "template0", "template1"];
     let plain = name.to_lowercase();
@@ -61,7 +61,7 @@ pub fn refuse_system_schema(name: &str, dialect: SqlDialect) -> Result<(), Forei
         SqlDialect::Mysql => MYSQL.contains(&plain.as_str()),
         SqlDialect::Postgres => POSTGRES.contains(&plain.as_str()) || plain.starts_with("pg_"),
     };
-    if is_system { Err(ForeignError::SystemSchema { schema: name.to_owned() }) } else { Ok(()) }
+    if is_system { Err(ExternalError::SystemSchema { schema: name.to_owned() }) } else { Ok(()) }
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use crate::{ReportInput, format, names};
 
 /// What the user was warned of before the load.
 pub(crate) fn lines(input: &ReportInput<'_>) -> Vec<String> {
-    let warnings = input.run.experiment.guest.iter().flat_map(|guest| &guest.warnings);
+    let warnings = input.run.experiment.external.iter().flat_map(|external| &external.warnings);
     let warnings = warnings.map(|warning| format!("before the load: {warning}"));
     warnings.chain(logged_fact(input).map(|fact| format!("the server wrote {fact}"))).collect()
 }
@@ -44,7 +44,7 @@ pub(crate) fn logged_fact(input: &ReportInput<'_>) -> Option<String> {
 }
 
 /// Whether the servers were the user's.
-pub(crate) fn is_guest(run: &Run) -> bool {
+pub(crate) fn is_external(run: &Run) -> bool {
     run.plan.recorded_from.is_none() && run.experiment.sandbox_dir.is_none()
 }
 
@@ -55,11 +55,11 @@ const OF_POSTGRES: [&str; 3] = ["fsync", "synchronous_commit", "full_page_writes
 /// `sync_binlog=1` and its like, as the server had them in all trials; those that the plan sets have a place of their own.
 /// Empty for private servers, where the plan and truetps have chosen them.
 pub(crate) fn durability_settings(input: &ReportInput<'_>, server: &ServerFacts) -> Vec<String> {
-    let is_guest = is_guest(input.run);
+    let is_external = is_external(input.run);
     let names = if server.flavour == Flavour::Postgresql { OF_POSTGRES } else { OF_MYSQL };
     let plan = &input.run.plan;
     let is_free = |name: &&str| !plan.server.settings.contains_key(*name) && !plan.factors.contains_key(*name);
-    let found = names.into_iter().filter(|name| is_guest && is_free(name)).filter_map(|name| {
+    let found = names.into_iter().filter(|name| is_external && is_free(name)).filter_map(|name| {
         let variables = input.run.trials.iter().filter_map(|one| one.variables.as_ref());
         let values: BTreeSet<_> = variables.filter_map(|variables| variables.get(name)).collect();
         let value = values.first().filter(|_| values.len() == 1)?;
@@ -75,7 +75,7 @@ mod tests {
 
     /// Nothing was flushed, and no server was started anew.
     #[test]
-    fn before_a_trial_a_guest_s_tables_are_refilled_and_no_more() {
+    fn before_a_trial_external_tables_are_only_refilled() {
         let before = |fixture: &Fixture| {
             let page = html(&fixture.input());
             let at = page.find("Before a trial").unwrap();
@@ -85,15 +85,15 @@ mod tests {
         let mut old = Fixture::durability();
         (old.run.experiment.sandbox_dir, old.run.experiment.server_address) =
             (None, Some("mysql://db:3306".to_owned()));
-        for guest in [Fixture::guest(), old] {
-            let said = before(&guest);
+        for external in [Fixture::external(), old] {
+            let said = before(&external);
             assert!(said.contains("it may write changed pages during a trial") && !said.contains("flushed"), "{said}");
         }
     }
 
     #[test]
     fn the_pool_rule_is_for_the_servers_host_and_its_settings_are_named() {
-        let mut fixture = Fixture::guest();
+        let mut fixture = Fixture::external();
         let had = [("sync_binlog", "1"), ("log_bin", "ON"), ("innodb_flush_log_at_trx_commit", "1")];
         let had = had.map(|(name, value)| (name.to_owned(), value.to_owned()));
         fixture.run.trials.iter_mut().for_each(|one| one.variables = Some(had.clone().into()));
@@ -101,14 +101,14 @@ mod tests {
         let text_of = |fixture: &Fixture| text(&fixture.input(), crate::TextScreen::PLAIN);
         assert!(text_of(&fixture).contains("sync_binlog=1") && !text_of(&fixture).contains("log_bin=ON"));
         assert!(!text_of(&fixture).contains("spindles"), "{}", text_of(&fixture));
-        fixture.run.experiment.guest.as_mut().unwrap().is_on_this_host = true;
+        fixture.run.experiment.external.as_mut().unwrap().is_on_this_host = true;
         let there = fixture.with(|_| {});
         assert!(text_of(&there).contains("spindles"), "{}", text_of(&there));
     }
 
     #[test]
     fn attempts_that_were_repeated_are_in_the_total() {
-        let mut fixture = Fixture::guest();
+        let mut fixture = Fixture::external();
         let redo = |fixture: &Fixture| super::logged(&fixture.input()).unwrap().redo_bytes.unwrap();
         let before = redo(&fixture);
         fixture.run.attempts = vec![fixture.run.trials[0].trial.clone(); 2];
@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn warnings_before_the_load_are_in_every_report() {
-        let fixture = Fixture::guest();
+        let fixture = Fixture::external();
         let input = fixture.input();
         let said = "log_bin = ON: made up";
         let plain = text(&input, crate::TextScreen::PLAIN);

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// What was found before the load, and what the user was warned of.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct GuestFacts {
+pub struct ExternalFacts {
     /// Whether the server is known to run on the host of the load generator.
     pub is_on_this_host: bool,
     pub replication: Replication,
