@@ -69,7 +69,7 @@ pub(crate) fn signs(probe: &ProbeSeries, (from_ms, to_ms): (f64, f64), elsewhere
         let value = how.within(probe, widened(probe.times(how.source(probe)?), from_ms, to_ms))?;
         let usual = mean_over(elsewhere, |part| how.within(probe, part));
         let sign = SignalChange { name, unit: *unit, value, usual };
-        sign.is_telling().then_some(sign)
+        sign.differs_clearly().then_some(sign)
     });
     read.collect()
 }
@@ -136,7 +136,7 @@ impl SignalChange {
     }
 
     /// Twice as much or half of it; of shares and cores, a difference that can be seen in a chart.
-    fn is_telling(&self) -> bool {
+    fn differs_clearly(&self) -> bool {
         const SHARE_MIN: f64 = 0.15;
         const FACTOR_MIN: f64 = 2.0;
         const PER_SECOND_MIN: f64 = 1.0;

@@ -144,7 +144,7 @@ impl Listener for Progress {
                 }
             }
             ExperimentEvent::Trial(place, event) => self.trial_event(*place, *event),
-            ExperimentEvent::Journal(_) | ExperimentEvent::PutBack | ExperimentEvent::Warning(_) => {}
+            ExperimentEvent::Journal(_) | ExperimentEvent::Restored | ExperimentEvent::Warning(_) => {}
         }
     }
 }

@@ -41,7 +41,7 @@ pub(crate) fn lasting_line(event: &ExperimentEvent<'_>) -> Option<String> {
             Some(format!("{}  NOT VALID: {reason}", trial_label(*place, trial)))
         }
         ExperimentEvent::Trial(_, event) => trial_warning(*event),
-        ExperimentEvent::PutBack | ExperimentEvent::Preparing(_) | ExperimentEvent::Loading { .. } => None,
+        ExperimentEvent::Restored | ExperimentEvent::Preparing(_) | ExperimentEvent::Loading { .. } => None,
     }
 }
 
@@ -72,7 +72,7 @@ pub(crate) fn update_farewell(farewell: &InterruptMessages, event: &ExperimentEv
             let first = "ending, and restoring the original settings; Ctrl-C once more leaves now, then run:";
             farewell.set(format!("{clear}{first} {restore}\n"), format!("{clear}not restored; run: {restore}\n"));
         }
-        ExperimentEvent::PutBack => farewell.set(String::new(), String::new()),
+        ExperimentEvent::Restored => farewell.set(String::new(), String::new()),
         _ => {}
     }
 }

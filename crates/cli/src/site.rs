@@ -22,7 +22,7 @@ pub(crate) const DSN: &str = "--dsn";
 const SCHEMA: &str = "truetps";
 
 pub(crate) struct RunSite {
-    ground: ServerChoice,
+    choice: ServerChoice,
     pub(crate) pin: Pin,
 }
 
@@ -38,15 +38,15 @@ impl RunSite {
         if place.dsn.is_some() && !names.is_empty() {
             return Err(named_elsewhere(&names, DSN));
         }
-        let ground = match usual_dsn(place, !names.is_empty()) {
+        let choice = match usual_dsn(place, !names.is_empty()) {
             Some(dsn) => ServerChoice::Given(external(&dsn, place)?),
             None => private(plan, place)?,
         };
-        Ok(Self { ground, pin })
+        Ok(Self { choice, pin })
     }
 
     pub(crate) fn place(&self) -> truetps_lab::ServerSource<'_> {
-        match &self.ground {
+        match &self.choice {
             ServerChoice::Private { home, programs, .. } => truetps_lab::ServerSource::Private { home, programs },
             ServerChoice::Given(external) => truetps_lab::ServerSource::Given(external),
         }
@@ -54,7 +54,7 @@ impl RunSite {
 
     /// Prints what a run on an external server would send; runs on private servers are not rehearsed.
     pub(crate) fn rehearse(&self, plan: &Plan) -> Result<Exit, CommandFailure> {
-        let ServerChoice::Given(external) = &self.ground else {
+        let ServerChoice::Given(external) = &self.choice else {
             return Err(CommandFailure::usage("--dry-run needs a server of --dsn"));
         };
         let lines = truetps_lab::rehearse(plan, external, &mut Progress::new())?;
@@ -63,7 +63,7 @@ impl RunSite {
 
     /// The command line as it is recorded: without a password that may be in it.
     pub(crate) fn command(&self) -> Vec<String> {
-        let ServerChoice::Given(ExternalServer { target, .. }) = &self.ground else { return words().collect() };
+        let ServerChoice::Given(ExternalServer { target, .. }) = &self.choice else { return words().collect() };
         let shown = target.to_string();
         let without_password = |word: String| match word.split_once("://") {
             Some((before, _)) if Target::parse(word.trim_start_matches("--dsn=")).is_ok() => {

@@ -90,7 +90,7 @@ fn sessions(owned: &Owned) -> String {
 }
 
 /// The next run refuses, everything is restored, and a second restore has nothing to do.
-fn put_back(owned: &Owned, place: &Place, what: &str, before: &(BTreeMap<String, String>, Vec<String>)) -> String {
+fn check_restore(owned: &Owned, place: &Place, what: &str, before: &(BTreeMap<String, String>, Vec<String>)) -> String {
     if !journals(place).is_empty() {
         let next = place.run(&["sweep", "./levels.toml", "--dsn", &owned.socket_dsn()]);
         assert_eq!(next.code, Some(2), "{what}: {}", next.stderr);
@@ -244,7 +244,7 @@ fn runs_that_are_killed_where_it_hurts() {
         assert!(seen.has_journal(), "{what}");
         with_settings += u32::from(seen.is_set());
         with_schema += u32::from(seen.has_schema());
-        put_back(&owned, &place, what, &before);
+        check_restore(&owned, &place, what, &before);
     }
     assert!(with_settings >= 1 && with_schema >= 4, "{with_settings} with settings, {with_schema} with a schema");
     // During the restore. A lock held by another session blocks the run there.
@@ -267,7 +267,7 @@ fn runs_that_are_killed_where_it_hurts() {
             kill_when(child, what, &mut seen, &mut |_| true);
         }
         assert!(seen.has_journal(), "{what}");
-        put_back(&owned, &place, what, &before);
+        check_restore(&owned, &place, what, &before);
     }
 }
 
@@ -306,7 +306,7 @@ fn runs_that_are_killed_at_random() {
             with_settings += u32::from(globals(&owned) != before.0);
             with_schema += u32::from(schemas(&owned) != before.1);
             with_sessions += u32::from(sessions(&owned) != "0");
-            put_back(&owned, &place, &format!("{name}, seed {seed}, kill {n} after {delay:?}"), &before);
+            check_restore(&owned, &place, &format!("{name}, seed {seed}, kill {n} after {delay:?}"), &before);
         }
     }
     eprintln!(

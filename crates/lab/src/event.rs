@@ -10,7 +10,7 @@ pub enum ExperimentEvent<'a> {
     /// The first change to an external server follows; the original settings are saved to this file.
     Journal(&'a Path),
     /// Everything is restored.
-    PutBack,
+    Restored,
     /// A step of the preparation begins.
     Preparing(String),
     /// Rows are being loaded.

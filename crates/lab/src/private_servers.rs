@@ -70,14 +70,14 @@ impl<'a> ServerUnderTest<'a> {
 
 struct PreparedServer {
     /// Its index among the compared servers.
-    kind: usize,
+    server_index: usize,
     levels: StartLevels,
     sandbox: Sandbox,
 }
 
 /// A running server, and a client for everything that is not measured.
 pub(crate) struct LiveServer {
-    stand: usize,
+    prepared_index: usize,
     pub(crate) server: RunningServer,
     /// The address that the load connects to.
     pub(crate) target: Target,
@@ -90,38 +90,38 @@ pub(crate) struct PrivateServers<'a> {
     plan: &'a Plan,
     home: &'a Home,
     /// One, or one for each level of the factor `server`.
-    kinds: Vec<ServerUnderTest<'a>>,
+    servers: Vec<ServerUnderTest<'a>>,
     stop: &'a AtomicBool,
     /// Cores that servers are bound to; empty: none.
     cores: &'a [u32],
     couplings: Vec<Coupling>,
-    list: Vec<PreparedServer>,
+    prepared: Vec<PreparedServer>,
     live: Option<LiveServer>,
 }
 
 impl<'a> PrivateServers<'a> {
-    pub(crate) fn new(request: &ExperimentRequest<'a>, home: &'a Home, kinds: Vec<ServerUnderTest<'a>>) -> Self {
+    pub(crate) fn new(request: &ExperimentRequest<'a>, home: &'a Home, servers: Vec<ServerUnderTest<'a>>) -> Self {
         let ExperimentRequest { plan, stop, pin, .. } = *request;
-        Self { plan, home, kinds, stop, cores: &pin.server, couplings: Vec::new(), list: Vec::new(), live: None }
+        Self { plan, home, servers, stop, cores: &pin.server, couplings: Vec::new(), prepared: Vec::new(), live: None }
     }
 
     /// Prepares every server.
     pub(crate) fn prepare(&mut self, listener: &mut dyn Listener) -> Result<(), LabError> {
         // Each server is checked before any tables are loaded: a refusal is reported early.
         let mut wanted = Vec::new();
-        for kind in 0..self.kinds.len() {
-            let (sandbox, live) = self.examine(kind, listener)?;
-            let combinations = self.start_combinations(kind);
-            if self.kinds.len() == 1 && combinations == [StartLevels::new()] {
-                return self.finish_stand(kind, StartLevels::new(), sandbox, live, listener);
+        for server_index in 0..self.servers.len() {
+            let (sandbox, live) = self.examine(server_index, listener)?;
+            let combinations = self.start_combinations(server_index);
+            if self.servers.len() == 1 && combinations == [StartLevels::new()] {
+                return self.load_and_wear_in(server_index, StartLevels::new(), sandbox, live, listener);
             }
             drop(live);
             sandbox.remove()?;
             wanted.push(combinations);
         }
-        for (kind, combinations) in wanted.into_iter().enumerate() {
+        for (server_index, combinations) in wanted.into_iter().enumerate() {
             for levels in combinations {
-                self.build_stand(kind, levels, listener)?;
+                self.prepare_server(server_index, levels, listener)?;
             }
         }
         Ok(())
@@ -131,34 +131,34 @@ impl<'a> PrivateServers<'a> {
     /// refusal happens here. Returns a server started without any level.
     fn examine(
         &mut self,
-        kind: usize,
+        server_index: usize,
         listener: &mut dyn Listener,
     ) -> Result<(Sandbox, (RunningServer, Client)), LabError> {
-        listener.event(&ExperimentEvent::Preparing(format!("starting {}", self.kinds[kind].program.what())));
-        let sandbox = self.create_sandbox(kind, &StartLevels::new())?;
-        let (server, mut client) = self.boot(kind, &sandbox, &StartLevels::new())?;
+        listener.event(&ExperimentEvent::Preparing(format!("starting {}", self.servers[server_index].program.what())));
+        let sandbox = self.create_sandbox(server_index, &StartLevels::new())?;
+        let (server, mut client) = self.boot(server_index, &sandbox, &StartLevels::new())?;
         let base = effective_variables(&mut client)?;
-        for mismatch in taken_differently(&mut client, &self.kinds[kind].fixed)? {
+        for mismatch in taken_differently(&mut client, &self.servers[server_index].fixed)? {
             let Mismatch { name, wanted, found } = mismatch;
             listener.warn(format!("the server adjusted {name} = {wanted}, chosen by truetps, to {found}"));
         }
-        let refused = self.try_levels(kind, &mut client)?;
+        let refused = self.try_levels(server_index, &mut client)?;
         drop(client);
         server.kill()?;
         for (name, level, refusal) in refused {
             // If a restart does not help either, the running server's message is reported.
-            if self.variables_with(kind, &sandbox, &name, &level).is_err() {
+            if self.variables_with(server_index, &sandbox, &name, &level).is_err() {
                 return Err(refusal.into());
             }
         }
-        let live = self.find_couplings(kind, &sandbox, &base)?;
+        let live = self.find_couplings(server_index, &sandbox, &base)?;
         Ok((sandbox, live))
     }
 
     /// Sets every level of every factor in both directions, and sorts the factors by whether that works: trials are in
     /// random order, and some settings cannot be changed back. Returns the levels that a running server refuses and
     /// that a start may accept.
-    fn try_levels(&mut self, kind: usize, client: &mut Client) -> Result<Vec<RefusedLevel>, LabError> {
+    fn try_levels(&mut self, server_index: usize, client: &mut Client) -> Result<Vec<RefusedLevel>, LabError> {
         let mut refused = Vec::new();
         for (name, levels) in self.plan.setting_factors() {
             let mut is_dynamic = true;
@@ -172,9 +172,9 @@ impl<'a> PrivateServers<'a> {
                     Err(refusal) => return Err(refusal.into()),
                 }
             }
-            let is_taken = |level| matches!(private_setting::set(client, name, level), Ok(Changeable::Dynamic));
-            if !is_dynamic || !levels.iter().rev().all(is_taken) {
-                self.kinds[kind].at_start.push(name.to_owned());
+            let is_accepted = |level| matches!(private_setting::set(client, name, level), Ok(Changeable::Dynamic));
+            if !is_dynamic || !levels.iter().rev().all(is_accepted) {
+                self.servers[server_index].at_start.push(name.to_owned());
             }
         }
         Ok(refused)
@@ -184,34 +184,35 @@ impl<'a> PrivateServers<'a> {
     /// without any level.
     fn find_couplings(
         &mut self,
-        kind: usize,
+        server_index: usize,
         sandbox: &Sandbox,
         base: &ShownVariables,
     ) -> Result<(RunningServer, Client), LabError> {
         let mut started = Vec::new();
         for (name, levels) in self.plan.setting_factors() {
-            if self.kinds[kind].needs_start(name) {
+            if self.servers[server_index].needs_start(name) {
                 continue;
             }
             for level in levels {
                 let is_base = base.get(name).is_some_and(|found| same_setting(&level.option_text(), found));
-                let variables = if is_base { base.clone() } else { self.variables_with(kind, sandbox, name, level)? };
+                let variables =
+                    if is_base { base.clone() } else { self.variables_with(server_index, sandbox, name, level)? };
                 started.push(Started { factor: name.to_owned(), level: level.clone(), variables });
             }
         }
-        let (server, mut client) = self.boot(kind, sandbox, &StartLevels::new())?;
+        let (server, mut client) = self.boot(server_index, sandbox, &StartLevels::new())?;
         let base_again = effective_variables(&mut client)?;
-        let name = self.factor_name(kind);
+        let name = self.server_level(server_index);
         let found = coupling::find(self.plan, name.as_deref(), base, &base_again, &started);
         // Both directions: MariaDB with a buffered log (`innodb_log_file_buffering`) accepts OFF without an error and
         // leaves it ON.
         for coupling in found.iter().chain(found.iter().rev()) {
             let value = SettingValue::Text(coupling.value.clone());
             // A derived setting that cannot be set later makes its factor one that needs a restart.
-            if !self.kinds[kind].needs_start(&coupling.factor)
+            if !self.servers[server_index].needs_start(&coupling.factor)
                 && !matches!(private_setting::set(&mut client, &coupling.name, &value), Ok(Changeable::Dynamic))
             {
-                self.kinds[kind].at_start.push(coupling.factor.clone());
+                self.servers[server_index].at_start.push(coupling.factor.clone());
             }
         }
         self.couplings.extend(found);
@@ -221,13 +222,13 @@ impl<'a> PrivateServers<'a> {
     /// Variables of a server that starts with this level.
     fn variables_with(
         &self,
-        kind: usize,
+        server_index: usize,
         sandbox: &Sandbox,
         name: &str,
         level: &SettingValue,
     ) -> Result<ShownVariables, LabError> {
         let levels = StartLevels::from([(name.to_owned(), level.clone())]);
-        let (server, mut client) = self.boot(kind, sandbox, &levels)?;
+        let (server, mut client) = self.boot(server_index, sandbox, &levels)?;
         let variables = effective_variables(&mut client)?;
         drop(client);
         server.kill()?;
@@ -235,11 +236,11 @@ impl<'a> PrivateServers<'a> {
     }
 
     /// Distinct combinations of the levels that need a restart, in the plan's order.
-    fn start_combinations(&self, kind: usize) -> Vec<StartLevels> {
+    fn start_combinations(&self, server_index: usize) -> Vec<StartLevels> {
         let mut combinations: Vec<StartLevels> = Vec::new();
-        let of_kind = |configuration: &Configuration| self.kind_of(configuration) == kind;
-        for configuration in self.plan.configurations().into_iter().filter(of_kind) {
-            let levels = self.kinds[kind].start_levels(&configuration);
+        let is_of_server = |configuration: &Configuration| self.server_index_of(configuration) == server_index;
+        for configuration in self.plan.configurations().into_iter().filter(is_of_server) {
+            let levels = self.servers[server_index].start_levels(&configuration);
             if !combinations.contains(&levels) {
                 combinations.push(levels);
             }
@@ -248,25 +249,30 @@ impl<'a> PrivateServers<'a> {
     }
 
     /// The server that a configuration measures.
-    fn kind_of(&self, configuration: &Configuration) -> usize {
+    fn server_index_of(&self, configuration: &Configuration) -> usize {
         let name = configuration.server();
-        let is_it = |kind: &ServerUnderTest<'_>| name.is_some() && kind.program.name.as_deref() == name;
-        self.kinds.iter().position(is_it).unwrap_or(0)
+        let is_it = |server: &ServerUnderTest<'_>| name.is_some() && server.program.name.as_deref() == name;
+        self.servers.iter().position(is_it).unwrap_or(0)
     }
 
     /// The server's name, where that is a level.
-    fn factor_name(&self, kind: usize) -> Option<String> {
-        if self.kinds.len() > 1 { self.kinds[kind].program.name.clone() } else { None }
+    fn server_level(&self, server_index: usize) -> Option<String> {
+        if self.servers.len() > 1 { self.servers[server_index].program.name.clone() } else { None }
     }
 
-    fn create_sandbox(&self, kind: usize, levels: &StartLevels) -> Result<Sandbox, LabError> {
-        let kind = &self.kinds[kind];
-        let options = SandboxOptions { settings: kind.settings_with(levels), data_bytes: kind.tables.data_bytes() };
-        Ok(Sandbox::create(self.home, &kind.program.binary, &options)?)
+    fn create_sandbox(&self, server_index: usize, levels: &StartLevels) -> Result<Sandbox, LabError> {
+        let server = &self.servers[server_index];
+        let options = SandboxOptions { settings: server.settings_with(levels), data_bytes: server.tables.data_bytes() };
+        Ok(Sandbox::create(self.home, &server.program.binary, &options)?)
     }
 
-    fn boot(&self, kind: usize, sandbox: &Sandbox, levels: &StartLevels) -> Result<(RunningServer, Client), LabError> {
-        let options = StartOptions::new(self.kinds[kind].settings_with(levels));
+    fn boot(
+        &self,
+        server_index: usize,
+        sandbox: &Sandbox,
+        levels: &StartLevels,
+    ) -> Result<(RunningServer, Client), LabError> {
+        let options = StartOptions::new(self.servers[server_index].settings_with(levels));
         let server = bound_to(self.cores, || sandbox.start(&options)).map_err(LabError::Pin)??;
         let mut client = server.connect(CLIENT_TIMEOUT)?;
         let planned = self.plan.server.settings.iter().chain(levels);
@@ -276,23 +282,28 @@ impl<'a> PrivateServers<'a> {
         Ok((server, client))
     }
 
-    fn build_stand(&mut self, kind: usize, levels: StartLevels, listener: &mut dyn Listener) -> Result<(), LabError> {
-        let sandbox = self.create_sandbox(kind, &levels)?;
-        let live = self.boot(kind, &sandbox, &levels)?;
-        self.finish_stand(kind, levels, sandbox, live, listener)
+    fn prepare_server(
+        &mut self,
+        server_index: usize,
+        levels: StartLevels,
+        listener: &mut dyn Listener,
+    ) -> Result<(), LabError> {
+        let sandbox = self.create_sandbox(server_index, &levels)?;
+        let live = self.boot(server_index, &sandbox, &levels)?;
+        self.load_and_wear_in(server_index, levels, sandbox, live, listener)
     }
 
     /// Loads the tables, stops the server and fills its redo log once.
-    fn finish_stand(
+    fn load_and_wear_in(
         &mut self,
-        kind: usize,
+        server_index: usize,
         levels: StartLevels,
         sandbox: Sandbox,
         (server, mut client): (RunningServer, Client),
         listener: &mut dyn Listener,
     ) -> Result<(), LabError> {
         let stop = self.stop;
-        let loaded = self.kinds[kind].tables.load(
+        let loaded = self.servers[server_index].tables.load(
             &mut client,
             &mut |_, filled| {
                 listener.event(&ExperimentEvent::Loading { rows: filled.rows, of: filled.of });
@@ -312,7 +323,7 @@ impl<'a> PrivateServers<'a> {
         if self.plan.design.datadir == DatadirState::FreshCopy {
             sandbox.keep_prepared()?;
         }
-        self.list.push(PreparedServer { kind, levels, sandbox });
+        self.prepared.push(PreparedServer { server_index, levels, sandbox });
         Ok(())
     }
 
@@ -322,33 +333,36 @@ impl<'a> PrivateServers<'a> {
         configuration: &Configuration,
         listener: &mut dyn Listener,
     ) -> Result<&mut LiveServer, LabError> {
-        let kind = self.kind_of(configuration);
-        let levels = self.kinds[kind].start_levels(configuration);
-        let known = self.list.iter().position(|stand| stand.kind == kind && stand.levels == levels);
-        let number = if let Some(number) = known {
-            number
+        let server_index = self.server_index_of(configuration);
+        let levels = self.servers[server_index].start_levels(configuration);
+        let known = self
+            .prepared
+            .iter()
+            .position(|prepared| prepared.server_index == server_index && prepared.levels == levels);
+        let prepared_index = if let Some(prepared_index) = known {
+            prepared_index
         } else {
             self.stop_live()?;
-            self.build_stand(kind, levels, listener)?;
-            self.list.len() - 1
+            self.prepare_server(server_index, levels, listener)?;
+            self.prepared.len() - 1
         };
-        match self.ready_on(number, configuration) {
+        match self.ready_on(prepared_index, configuration) {
             Ok(live) => Ok(self.live.insert(live)),
             // The state of its data is unknown: the next trial gets a new sandbox.
             Err(error) => {
-                self.list.remove(number);
+                self.prepared.remove(prepared_index);
                 Err(error)
             }
         }
     }
 
-    fn ready_on(&mut self, number: usize, configuration: &Configuration) -> Result<LiveServer, LabError> {
-        let mut live = self.live_on(number)?;
+    fn ready_on(&mut self, prepared_index: usize, configuration: &Configuration) -> Result<LiveServer, LabError> {
+        let mut live = self.live_on(prepared_index)?;
         // Before the tables are filled: a setting may decide how they are filled and what is cached.
         self.set_dynamic(&mut live.client, configuration)?;
         if self.plan.design.datadir == DatadirState::Refill {
             live.notes.extend(wait_for_quiet(&mut live.client)?);
-            let tables = &self.kinds[self.list[number].kind].tables;
+            let tables = &self.servers[self.prepared[prepared_index].server_index].tables;
             live.notes.extend(tables.refill(&mut live.client)?);
         }
         Ok(live)
@@ -356,9 +370,10 @@ impl<'a> PrivateServers<'a> {
 
     /// Sets the levels of the factors that need no restart, and their derived settings.
     fn set_dynamic(&self, client: &mut Client, configuration: &Configuration) -> Result<(), LabError> {
-        let kind = self.kind_of(configuration);
-        let server = self.factor_name(kind);
-        for (name, level) in configuration.settings().filter(|(name, _)| !self.kinds[kind].needs_start(name)) {
+        let server_index = self.server_index_of(configuration);
+        let server = self.server_level(server_index);
+        for (name, level) in configuration.settings().filter(|(name, _)| !self.servers[server_index].needs_start(name))
+        {
             private_setting::set(client, name, level)?;
             let comes_along = |c: &&Coupling| c.server == server && c.factor == name && c.level == *level;
             for coupling in self.couplings.iter().filter(comes_along) {
@@ -370,27 +385,27 @@ impl<'a> PrivateServers<'a> {
 
     /// The server prepared for these settings: the running one, or a new start. If some trials need a restart, all get
     /// one, so that none inherits caches or other state from the trial before.
-    fn live_on(&mut self, number: usize) -> Result<LiveServer, LabError> {
+    fn live_on(&mut self, prepared_index: usize) -> Result<LiveServer, LabError> {
         let is_refilled = self.plan.design.datadir == DatadirState::Refill;
-        let needs_none = self.kinds.len() == 1 && self.kinds[0].at_start.is_empty();
+        let needs_none = self.servers.len() == 1 && self.servers[0].at_start.is_empty();
         let keeps_running = is_refilled && needs_none;
         match self.live.take() {
-            Some(live) if live.stand == number && keeps_running => return Ok(live),
+            Some(live) if live.prepared_index == prepared_index && keeps_running => return Ok(live),
             other => self.live = other,
         }
         self.stop_live()?;
-        let stand = &self.list[number];
+        let prepared = &self.prepared[prepared_index];
         if !is_refilled {
-            stand.sandbox.restore_prepared()?;
+            prepared.sandbox.restore_prepared()?;
         }
-        let (server, mut client) = self.boot(stand.kind, &stand.sandbox, &stand.levels)?;
+        let (server, mut client) = self.boot(prepared.server_index, &prepared.sandbox, &prepared.levels)?;
         let mut notes = Vec::new();
         // MySQL creates new redo files at each start, so that filling the old ones has no effect.
         if server.lap_redo()? > 0 {
-            notes.extend(self.kinds[stand.kind].tables.flush(&mut client)?);
+            notes.extend(self.servers[prepared.server_index].tables.flush(&mut client)?);
         }
         let target = server.target(SCHEMA);
-        Ok(LiveServer { stand: number, server, target, client, notes })
+        Ok(LiveServer { prepared_index, server, target, client, notes })
     }
 
     /// Stops the running server. With fresh copies its data is deleted, so that no clean shutdown is needed.
@@ -432,7 +447,7 @@ impl ServerProvider for PrivateServers<'_> {
     /// With its data.
     fn discard(&mut self) {
         if let Some(live) = self.live.take() {
-            self.list.remove(live.stand);
+            self.prepared.remove(live.prepared_index);
         }
     }
 }

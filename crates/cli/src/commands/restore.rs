@@ -143,12 +143,12 @@ fn one(path: &Path, args: &RestoreArgs, logins: &mut Logins<'_>) -> Result<(), R
     let journal = Journal::read(path).map_err(|error| failed(error.into()))?;
     print_message(&format!("{}: a run of {} left {}\n", journal.address, journal.begun_at, journal.contents_text()));
     let target = logins.target(&journal.address).map_err(Refused::Failed)?;
-    let surety = match &args.journal {
+    let proof = match &args.journal {
         Some(_) if args.same_server => IdentityProof::SameServer,
         Some(_) => IdentityProof::Named,
         None => IdentityProof::Id,
     };
-    let Restored { done, left, failed: not_done, kept, notes } = restore(path, &target, surety).map_err(failed)?;
+    let Restored { done, left, failed: not_done, kept, notes } = restore(path, &target, proof).map_err(failed)?;
     for note in notes {
         print_message(&format!("{note}\n"));
     }

@@ -112,7 +112,7 @@ impl LiveWatch {
     pub(crate) fn event(&mut self, event: &ExperimentEvent<'_>) {
         self.model.version += 1;
         match event {
-            ExperimentEvent::Journal(_) | ExperimentEvent::PutBack => {}
+            ExperimentEvent::Journal(_) | ExperimentEvent::Restored => {}
             ExperimentEvent::Preparing(step) => self.doing(step.clone()),
             ExperimentEvent::Loading { rows, of } => {
                 self.doing(format!("loading rows: {} of {}", format::count(*rows), format::count(*of)));

@@ -129,7 +129,7 @@ impl SlapRun<'_, '_> {
         }
         self.complain(outcome, driven.has_ended_connections);
         self.check_stop()?;
-        self.come_back()?;
+        self.reconnect()?;
         self.execute_all(&self.script.post)?;
         self.shell("post_system", self.settings.post_system.as_deref())
     }
@@ -171,7 +171,7 @@ impl SlapRun<'_, '_> {
     }
 
     /// During the load this connection is idle, and servers close connections that are idle for long.
-    fn come_back(&mut self) -> Result<(), Stop> {
+    fn reconnect(&mut self) -> Result<(), Stop> {
         if self.use_schema().is_ok() {
             return Ok(());
         }

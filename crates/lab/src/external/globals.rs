@@ -194,7 +194,7 @@ pub(crate) enum RestoreOutcome {
     /// It already had its original value.
     AsBefore,
     /// It had this value of the run.
-    PutBack { from: String },
+    Restored { from: String },
     /// Another session changed it, or a restart of the server reset it.
     Left { found: String },
     /// The server adjusted the original value to another one.
@@ -207,7 +207,7 @@ pub(crate) fn is_ours(entry: &JournalEntry, found: &str) -> bool {
 }
 
 /// Restores a variable if it has a value of the run. `restarted`: the server has forgotten what was set.
-pub(crate) fn put_back(
+pub(crate) fn restore_variable(
     client: &mut Client,
     entry: &JournalEntry,
     is_ours_anyway: bool,
@@ -229,20 +229,20 @@ pub(crate) fn put_back(
     set_text(client, &entry.name, &entry.original)?;
     let now = value(client, &entry.name)?;
     if same_setting(&entry.original, &now) {
-        Ok(RestoreOutcome::PutBack { from: found })
+        Ok(RestoreOutcome::Restored { from: found })
     } else {
         Ok(RestoreOutcome::Adjusted { found: now })
     }
 }
 
 /// The statement that restores a variable.
-pub(crate) fn put_back_sql(name: &str, original: &str) -> String {
+pub(crate) fn restore_sql(name: &str, original: &str) -> String {
     format!("SET GLOBAL {name} = {}", literal_of_text(original))
 }
 
 /// Numbers are sent as numbers, except for the few text variables whose value looks like one.
 fn set_text(client: &mut Client, name: &str, text: &str) -> Result<(), DriverError> {
-    match client.execute(&put_back_sql(name, text)) {
+    match client.execute(&restore_sql(name, text)) {
         Err(DriverError::Server(error)) if error.code == WRONG_TYPE => {
             client.execute(&format!("SET GLOBAL {name} = {}", quoted(text))).map(drop)
         }

@@ -78,8 +78,8 @@ pub(crate) fn differences(was: &str, found: &str) -> String {
         return format!("{found}; in the journal {was}");
     }
     let pairs = PARTS.iter().zip(was_parts.iter().zip(&found_parts)).filter(|(_, (was, found))| was != found);
-    let told: Vec<_> = pairs.map(|(part, (was, found))| format!("{part} {found} (in the journal {was})")).collect();
-    told.join("; ")
+    let lines: Vec<_> = pairs.map(|(part, (was, found))| format!("{part} {found} (in the journal {was})")).collect();
+    lines.join("; ")
 }
 
 /// An account may lack the right to read the system identifier.

@@ -30,7 +30,7 @@ pub(crate) struct LoadVolume {
     /// Including the running trial; `None`: the experiment plans as it goes.
     trials_left: Option<usize>,
     /// The reported rate, in bytes a second.
-    told: Option<LogVolume>,
+    reported: Option<LogVolume>,
     trial: TrialVolume,
 }
 
@@ -54,7 +54,7 @@ impl LoadVolume {
             }),
             load_s: load.measure_transactions.is_none().then_some(load.warm_up_s + load.measure_s),
             trials_left: None,
-            told: None,
+            reported: None,
             trial: TrialVolume::default(),
         }
     }
@@ -67,7 +67,7 @@ impl LoadVolume {
     /// A load is about to begin.
     pub(crate) fn begin(&mut self, log: Option<&mut LogReader>, client: &mut Client) -> Option<String> {
         self.trial = TrialVolume::default();
-        if self.told.is_some() {
+        if self.reported.is_some() {
             return None;
         }
         self.trial.before = log.and_then(|log| log.so_far(client).ok());
@@ -115,10 +115,10 @@ impl LoadVolume {
         // With innodb_flush_log_at_trx_commit=0 or 2 the redo log of a binlog that grows is written later.
         let is_later = a_second.redo_bytes == Some(0) && a_second.binlog_bytes > Some(0);
         let a_second = LogVolume { redo_bytes: a_second.redo_bytes.filter(|_| !is_later), ..a_second };
-        if self.told.is_some_and(|told| !is_much_more(&a_second, &told)) {
+        if self.reported.is_some_and(|reported| !is_much_more(&a_second, &reported)) {
             return None;
         }
-        self.told = Some(a_second);
+        self.reported = Some(a_second);
         let trials_left = self.trials_left.unwrap_or(1);
         let until = match self.trials_left {
             None => "in this trial".to_owned(),
@@ -132,13 +132,13 @@ impl LoadVolume {
     }
 }
 
-fn is_much_more(now: &LogVolume, told: &LogVolume) -> bool {
-    let is_more = |now: Option<u64>, told: Option<u64>| match (now, told) {
-        (Some(now), Some(told)) => now > told.saturating_mul(MUCH_MORE) && now - told > MUCH_MORE_BYTES,
+fn is_much_more(now: &LogVolume, reported: &LogVolume) -> bool {
+    let is_more = |now: Option<u64>, reported: Option<u64>| match (now, reported) {
+        (Some(now), Some(reported)) => now > reported.saturating_mul(MUCH_MORE) && now - reported > MUCH_MORE_BYTES,
         (Some(_), None) => true,
         (None, _) => false,
     };
-    is_more(now.binlog_bytes, told.binlog_bytes) || is_more(now.redo_bytes, told.redo_bytes)
+    is_more(now.binlog_bytes, reported.binlog_bytes) || is_more(now.redo_bytes, reported.redo_bytes)
 }
 
 #[cfg(test)]
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_probe_does_not_see_is_unknown_or_told_at_the_end_of_the_trial() {
+    fn what_the_probe_does_not_see_is_unknown_or_reported_at_the_end_of_the_trial() {
         let mut with_binlog = volume(true);
         with_binlog.sample(&sample(0.0, &[(REDO_OF_MYSQL, 1.0)]));
         let text = with_binlog.sample(&sample(1000.0, &[(REDO_OF_MYSQL, 5.0)])).unwrap();

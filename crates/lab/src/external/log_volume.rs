@@ -132,7 +132,7 @@ pub(crate) struct Filling<'a> {
     log: &'a mut LogReader,
     began: Instant,
     trials: usize,
-    is_told: bool,
+    is_reported: bool,
 }
 
 /// Part of the filling that is measured before the rest is estimated.
@@ -142,21 +142,21 @@ const COPIES: f64 = 2.0;
 
 impl<'a> Filling<'a> {
     pub(crate) fn new(log: &'a mut LogReader, trials: usize) -> Self {
-        Self { log, began: Instant::now(), trials, is_told: false }
+        Self { log, began: Instant::now(), trials, is_reported: false }
     }
 
     pub(crate) fn look(&mut self, client: &mut Client, filled: &Filled) -> Option<String> {
-        if self.is_told || filled.rows == 0 || self.began.elapsed() < FIRST_LOOK {
+        if self.is_reported || filled.rows == 0 || self.began.elapsed() < FIRST_LOOK {
             return None;
         }
-        self.is_told = true;
+        self.is_reported = true;
         let so_far = self.log.so_far(client).ok()?;
         Some(self.text(&once(&so_far, filled), "will write about"))
     }
 
     /// All rows are inserted: reports a filling that was too quick for an estimate.
     pub(crate) fn end(&mut self, client: &mut Client) -> Option<String> {
-        if self.is_told {
+        if self.is_reported {
             return None;
         }
         let both = self.log.so_far(client).ok()?;

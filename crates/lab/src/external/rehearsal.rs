@@ -81,7 +81,7 @@ pub fn rehearse(plan: &Plan, external: &ExternalServer, listener: &mut dyn Liste
         ));
     }
     sent.push("-- at the end, also after Ctrl-C and errors:".to_owned());
-    sent.extend(put_back(&mut client, &found.scopes)?);
+    sent.extend(restore_statements(&mut client, &found.scopes)?);
     sent.extend(found.schema.drop_sql());
     lines.extend(sent.iter().map(|sql| format!("  {}", shortened(sql))));
     Ok(lines)
@@ -116,7 +116,7 @@ fn trial_of_levels(client: &mut Client, plan: &Plan, scopes: &Scopes) -> Result<
     sent.extend(global.map(|(name, level)| set_sql(name, level)));
     let own = levels.iter().filter(|(name, _)| scopes.has(name, Scope::Session));
     sent.extend(setup_sql(client.dialect(), own.map(|(name, level)| (name.as_str(), level))));
-    sent.extend(put_back(client, scopes)?);
+    sent.extend(restore_statements(client, scopes)?);
     Ok(sent)
 }
 
@@ -126,11 +126,11 @@ fn of_configuration(plan: &Plan, configuration: &Configuration, scopes: &Scopes,
     global.chain(setup_sql(dialect, of(Scope::Session))).collect()
 }
 
-fn put_back(client: &mut Client, scopes: &Scopes) -> Result<Vec<String>, LabError> {
+fn restore_statements(client: &mut Client, scopes: &Scopes) -> Result<Vec<String>, LabError> {
     let mut sent = Vec::new();
     for name in scopes.global_names() {
         let original = globals::value(client, name)?;
-        sent.push(globals::put_back_sql(name, &original));
+        sent.push(globals::restore_sql(name, &original));
     }
     sent.reverse();
     Ok(sent)

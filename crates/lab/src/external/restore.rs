@@ -11,7 +11,7 @@ use super::globals;
 use super::identity::Identity;
 use super::journal::Journal;
 use super::journal_file::OpenJournal;
-use super::restoring::{Restored, put_back};
+use super::restoring::{Restored, restore_settings};
 use super::schema::{Schema, refuse_system_schema};
 use super::sessions::left_text;
 use super::settings_lease::{CLIENT_TIMEOUT, finish, take_lock};
@@ -30,7 +30,7 @@ pub enum IdentityProof {
 
 /// Restores the settings of this journal where the server still has the value set by the run. It may be repeated at any
 /// time.
-pub fn restore(path: &Path, target: &Target, surety: IdentityProof) -> Result<Restored, LabError> {
+pub fn restore(path: &Path, target: &Target, proof: IdentityProof) -> Result<Restored, LabError> {
     let mut open = OpenJournal::take(path)?;
     check(path, &open.journal, target.dialect)?;
     let ids = ConnectionIds::default();
@@ -39,11 +39,11 @@ pub fn restore(path: &Path, target: &Target, surety: IdentityProof) -> Result<Re
     let was = &open.journal.server;
     let now = match was.ask_again(&mut client) {
         Err(ExternalError::OtherServer { found, .. }) if was.may_have_become(&found) => {
-            if surety != IdentityProof::SameServer {
+            if proof != IdentityProof::SameServer {
                 return Err(ExternalError::OtherOrMoved { was: was.id.clone(), found, path: path.to_owned() }.into());
             }
             // A run leaves its mark before it sets anything: without the mark there is nothing to restore here.
-            if !Schema::left(target, &open.journal.schema).server.is_marked_there(&mut client)? {
+            if !Schema::of_killed_run(target, &open.journal.schema).server.is_marked_there(&mut client)? {
                 return Err(
                     ExternalError::NoMark { was: was.id.clone(), schema: open.journal.schema.name.clone() }.into()
                 );
@@ -53,11 +53,11 @@ pub fn restore(path: &Path, target: &Target, surety: IdentityProof) -> Result<Re
         other => other?,
     };
     let restarted = was.was_restarted(&now);
-    if restarted && !was.is_unique && surety == IdentityProof::Id {
+    if restarted && !was.is_unique && proof == IdentityProof::Id {
         return Err(ExternalError::MaybeOther { path: path.to_owned() }.into());
     }
     let mut restored = Restored::default();
-    let schema = Schema::left(target, &open.journal.schema);
+    let schema = Schema::of_killed_run(target, &open.journal.schema);
     if !restarted {
         let session = open.journal.session.filter(|_| target.dialect == SqlDialect::Mysql);
         open.sessions().into_iter().for_each(|id| ids.add(id));
@@ -69,7 +69,7 @@ pub fn restore(path: &Path, target: &Target, surety: IdentityProof) -> Result<Re
     }
     if target.dialect == SqlDialect::Mysql && !open.journal.settings.is_empty() {
         take_lock(&mut client)?;
-        put_back(&mut client, &mut open, restarted, &mut restored)?;
+        restore_settings(&mut client, &mut open, restarted, &mut restored)?;
     }
     // Global settings affect all users, and are reported whatever happens to the schema.
     if let Err(error) = schema.clean(client, &open.journal.schema, &mut restored) {

@@ -34,7 +34,7 @@ type Known = Result<RestoreOutcome, String>;
 
 /// Restores everything set by the run, in reverse order. Restored entries leave the journal, which the caller writes;
 /// an error of the connection or the journal leaves all entries.
-pub(crate) fn put_back(
+pub(crate) fn restore_settings(
     client: &mut Client,
     open: &mut OpenJournal,
     restarted: bool,
@@ -46,7 +46,7 @@ pub(crate) fn put_back(
     for (n, entry) in open.journal.settings.iter().enumerate() {
         match &known[&n] {
             Ok(RestoreOutcome::AsBefore) => {}
-            Ok(RestoreOutcome::PutBack { from }) => {
+            Ok(RestoreOutcome::Restored { from }) => {
                 restored.done.push(format!("{} = {} (the run had set {from})", entry.name, entry.original));
             }
             Ok(RestoreOutcome::Left { found }) => {
@@ -97,19 +97,19 @@ fn rounds(
             // A variable that was right before may have changed with another one.
             let was_right = match known.get(&n) {
                 Some(Ok(
-                    RestoreOutcome::AsBefore | RestoreOutcome::PutBack { .. } | RestoreOutcome::Adjusted { .. },
+                    RestoreOutcome::AsBefore | RestoreOutcome::Restored { .. } | RestoreOutcome::Adjusted { .. },
                 )) => true,
                 Some(Ok(RestoreOutcome::Left { .. })) => continue,
                 Some(Err(_)) | None => false,
             };
-            let now = match globals::put_back(client, entry, was_right, restarted) {
+            let now = match globals::restore_variable(client, entry, was_right, restarted) {
                 Ok(outcome) => Ok(outcome),
                 Err(error) if is_of_connection(&error) => return Err(error),
                 Err(error) => Err(error.to_string()),
             };
-            is_changed |= matches!(now, Ok(RestoreOutcome::PutBack { .. } | RestoreOutcome::Adjusted { .. }));
-            let was_put_back = matches!(known.get(&n), Some(Ok(RestoreOutcome::PutBack { .. })));
-            if !(was_put_back && matches!(now, Ok(RestoreOutcome::AsBefore))) {
+            is_changed |= matches!(now, Ok(RestoreOutcome::Restored { .. } | RestoreOutcome::Adjusted { .. }));
+            let was_restored = matches!(known.get(&n), Some(Ok(RestoreOutcome::Restored { .. })));
+            if !(was_restored && matches!(now, Ok(RestoreOutcome::AsBefore))) {
                 known.insert(n, now);
             }
         }

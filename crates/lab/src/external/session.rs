@@ -52,7 +52,7 @@ pub(crate) struct ExternalSession<'a> {
     client: Option<Client>,
     is_loaded: bool,
     /// `None` once everything is restored.
-    hold: Option<SettingsLease>,
+    lease: Option<SettingsLease>,
     is_made: bool,
     presence: ServerPresence,
     facts: ExternalFacts,
@@ -89,7 +89,7 @@ impl<'a> ExternalSession<'a> {
             stop: request.stop,
             client: None,
             is_loaded: false,
-            hold: Some(SettingsLease::new(journal, found.scopes.clone(), sessions)),
+            lease: Some(SettingsLease::new(journal, found.scopes.clone(), sessions)),
             scopes: found.scopes,
             is_made: false,
             presence: ServerPresence::There,
@@ -97,22 +97,22 @@ impl<'a> ExternalSession<'a> {
             log: None,
             notes: Vec::new(),
         };
-        let moved_in = session.move_in(&mut client);
+        let created = session.create_schema(&mut client);
         session.client = Some(client);
-        match moved_in.and_then(|()| session.turn_inside()) {
+        match created.and_then(|()| session.use_schema()) {
             Ok(()) => Ok((session, found.facts)),
             Err(error) => Err(error.and_not_left(session.leave(listener))),
         }
     }
 
-    fn move_in(&mut self, client: &mut Client) -> Result<(), LabError> {
-        let hold = self.hold.as_mut().expect("it has just been entered");
-        hold.adopt(client)?;
+    fn create_schema(&mut self, client: &mut Client) -> Result<(), LabError> {
+        let lease = self.lease.as_mut().expect("it has just been entered");
+        lease.acquire(client)?;
         if client.dialect() == SqlDialect::Postgres {
             self.schema.server.outside.setup.iter().try_for_each(|sql| client.execute(sql).map(drop))?;
         }
-        let server = hold.journal.journal.server.clone();
-        let made = self.schema.make(client, &server, &mut |made| hold.note(made));
+        let server = lease.journal.journal.server.clone();
+        let made = self.schema.make(client, &server, &mut |made| lease.note(made));
         // Also after a failure half-way: what has the run's mark belongs to the run.
         self.is_made = !matches!(
             made,
@@ -120,12 +120,12 @@ impl<'a> ExternalSession<'a> {
         );
         made?;
         let account = if client.dialect() == SqlDialect::Mysql { access::account(client)? } else { String::new() };
-        hold.try_levels(client, self.plan, &account)?;
+        lease.try_levels(client, self.plan, &account)?;
         session_settings::try_levels(&self.schema.server.inside, &self.scopes, self.plan)
     }
 
     /// Moves the session into the schema; a PostgreSQL session cannot move, and is replaced by another.
-    fn turn_inside(&mut self) -> Result<(), LabError> {
+    fn use_schema(&mut self) -> Result<(), LabError> {
         if let (SqlDialect::Mysql, Some(client)) = (self.inside.dialect, &mut self.client) {
             client.execute(&format!("USE {}", self.schema.server.name.quoted()))?;
         } else {
@@ -137,12 +137,12 @@ impl<'a> ExternalSession<'a> {
     /// Connects to the schema and fills its tables, unless already done.
     pub(crate) fn prepare(&mut self, listener: &mut dyn Listener) -> Result<(), LabError> {
         if self.client.is_none() {
-            self.client = Some(self.come_back(listener)?);
+            self.client = Some(self.reconnect(listener)?);
         }
         if self.is_loaded {
             return Ok(());
         }
-        let Self { client: Some(client), hold: Some(hold), tables, stop, log, plan, .. } = self else {
+        let Self { client: Some(client), lease: Some(lease), tables, stop, log, plan, .. } = self else {
             unreachable!("it has just been connected, and is not left yet")
         };
         let log = match log {
@@ -157,7 +157,7 @@ impl<'a> ExternalSession<'a> {
                 filling.look(client, &filled).into_iter().for_each(|text| listener.warn(text));
                 !stop.load(Ordering::Relaxed)
             },
-            &mut |made| Ok(hold.note(made)?),
+            &mut |made| Ok(lease.note(made)?),
         )?;
         filling.end(client).into_iter().for_each(|text| listener.warn(text));
         if !loaded {
@@ -174,11 +174,11 @@ impl<'a> ExternalSession<'a> {
     }
 
     /// A new session, in the run's schema. If the connection was lost, waits for the server, which may be restarting.
-    fn come_back(&mut self, listener: &mut dyn Listener) -> Result<Client, LabError> {
+    fn reconnect(&mut self, listener: &mut dyn Listener) -> Result<Client, LabError> {
         let mut client = self.connect_again(self.presence == ServerPresence::Lost, listener)?;
-        if let Some(hold) = &mut self.hold {
+        if let Some(lease) = &mut self.lease {
             // The trial sets again what the server has forgotten.
-            self.notes.extend(hold.sure_of(&mut client)?);
+            self.notes.extend(lease.verify_server(&mut client)?);
         }
         if !self.schema.server.is_marked_here(&mut client)? {
             return Err(LabError::OtherSchema { at: self.inside.endpoint(0).clone() });
@@ -191,22 +191,22 @@ impl<'a> ExternalSession<'a> {
         configuration: &Configuration,
         listener: &mut dyn Listener,
     ) -> Result<Option<String>, LabError> {
-        let Self { client, hold: Some(hold), plan, .. } = self else { return Ok(None) };
+        let Self { client, lease: Some(lease), plan, .. } = self else { return Ok(None) };
         let asked = match client {
-            Some(client) => look_with(hold, client, plan, configuration),
+            Some(client) => check_with(lease, client, plan, configuration),
             None => Err(DriverError::Closed.into()),
         };
         match asked {
-            Ok(told) => Ok(told),
+            Ok(trouble) => Ok(trouble),
             Err(LabError::External(error @ super::ExternalError::OtherServer { .. })) => Err(error.into()),
             // A healthy server may have closed the session, or the server may be starting.
             Err(_) => {
                 self.client = None;
                 let mut client = self.connect_again(self.presence != ServerPresence::Away, listener)?;
-                let Self { hold: Some(hold), plan, .. } = self else { return Ok(None) };
-                let told = look_with(hold, &mut client, plan, configuration)?;
+                let Self { lease: Some(lease), plan, .. } = self else { return Ok(None) };
+                let trouble = check_with(lease, &mut client, plan, configuration)?;
                 self.client = Some(client);
-                Ok(told)
+                Ok(trouble)
             }
         }
     }
@@ -225,47 +225,47 @@ impl<'a> ExternalSession<'a> {
 
     /// Global settings are restored first: they affect all users. The journal stays until everything is done. The
     /// session that set them restores them; if it is gone, another one does.
-    fn clean_up(&mut self, mut hold: SettingsLease, listener: &mut dyn Listener) -> Result<Restored, LabError> {
+    fn clean_up(&mut self, mut lease: SettingsLease, listener: &mut dyn Listener) -> Result<Restored, LabError> {
         let mut restored = Restored::default();
-        hold.journal.is_leaving = true;
-        if !self.is_made && hold.has_set_nothing() {
+        lease.journal.is_leaving = true;
+        if !self.is_made && lease.has_set_nothing() {
             // Everything is restored: there is nothing left to check in the server.
-            return finished(hold, restored);
+            return finished(lease, restored);
         }
         let mut client = match self.client.take() {
             // A PostgreSQL database cannot be dropped while a session is in it.
             Some(client) if self.inside.dialect == SqlDialect::Mysql => Some(client),
             _ => None,
         };
-        let mut is_put_back = false;
+        let mut is_restored = false;
         if let Some(live) = &mut client {
-            let put_back = live.set_timeout(CLIENT_TIMEOUT).map_err(LabError::from).and_then(|()| {
-                hold.sure_of(live)?;
-                Ok(hold.put_back(live, &mut restored)?)
+            let restoring = live.set_timeout(CLIENT_TIMEOUT).map_err(LabError::from).and_then(|()| {
+                lease.verify_server(live)?;
+                Ok(lease.restore(live, &mut restored)?)
             });
-            is_put_back = put_back.is_ok();
+            is_restored = restoring.is_ok();
         }
         let mut client = match client {
-            Some(client) if is_put_back => client,
+            Some(client) if is_restored => client,
             gone => {
                 drop(gone);
-                let is_awaited = self.presence == ServerPresence::Lost || hold.sets_anything();
+                let is_awaited = self.presence == ServerPresence::Lost || lease.sets_anything();
                 let outside = access::control(&self.schema.server.outside);
                 // A user who does not want to wait ends the program; its last message names the journal.
                 let mut client = connect_patiently(&outside, is_awaited, &AtomicBool::new(false), listener)?;
-                hold.sure_of(&mut client)?;
+                lease.verify_server(&mut client)?;
                 restored = Restored::default();
-                hold.put_back(&mut client, &mut restored)?;
+                lease.restore(&mut client, &mut restored)?;
                 client
             }
         };
         client.set_timeout(CLIENT_TIMEOUT)?;
-        match hold.end_sessions(&mut client) {
+        match lease.end_sessions(&mut client) {
             Ok(left) => restored.failed.extend(left),
             Err(error) => restored.failed.push(format!("cannot list the sessions of the run: {error}")),
         }
         if self.is_made
-            && let Err(error) = self.schema.clean(client, &hold.journal.journal.schema, &mut restored)
+            && let Err(error) = self.schema.clean(client, &lease.journal.journal.schema, &mut restored)
         {
             restored.failed.push(format!(
                 "the schema `{}` could not be dropped ({})",
@@ -273,7 +273,7 @@ impl<'a> ExternalSession<'a> {
                 error.plain()
             ));
         }
-        finished(hold, restored)
+        finished(lease, restored)
     }
 }
 
@@ -288,18 +288,18 @@ impl ServerProvider for ExternalSession<'_> {
         listener: &mut dyn Listener,
     ) -> Result<Box<dyn ReadyServer<'s> + 's>, LabError> {
         self.prepare(listener)?;
-        let Self { client: Some(client), inside, tables, hold: Some(hold), plan, notes, scopes, schema, log, .. } =
+        let Self { client: Some(client), inside, tables, lease: Some(lease), plan, notes, scopes, schema, log, .. } =
             self
         else {
             unreachable!("it has just been connected, and is not left yet")
         };
         let mut notes = std::mem::take(notes);
-        notes.extend(hold.sure_of(client)?);
-        hold.apply(client, plan, configuration)?;
+        notes.extend(lease.verify_server(client)?);
+        lease.apply(client, plan, configuration)?;
         let own = session_settings::try_out(inside, scopes, plan, configuration)?;
         inside.setup = [&schema.server.inside.setup[..], &own.setup].concat();
         // Their locks would block the trial.
-        notes.extend(hold.end_sessions(client)?);
+        notes.extend(lease.end_sessions(client)?);
         schema.check_signatures(client)?;
         notes.extend(tables.refill(client)?);
         // One server behind several addresses, or a PostgreSQL with a process for each session, is not one process.
@@ -321,12 +321,12 @@ impl ServerProvider for ExternalSession<'_> {
     /// Why the trial that just ended is invalid. If the server cannot be asked whether it stayed the same, the trial is
     /// invalid, too.
     fn trouble(&mut self, configuration: &Configuration, listener: &mut dyn Listener) -> Option<String> {
-        let told = match self.check_server(configuration, listener) {
-            Ok(told) => told?,
+        let trouble = match self.check_server(configuration, listener) {
+            Ok(trouble) => trouble?,
             Err(error) => format!("cannot check whether the server stayed the same: {error}"),
         };
         self.discard();
-        Some(told)
+        Some(trouble)
     }
 
     fn discard(&mut self) {
@@ -339,11 +339,11 @@ impl ServerProvider for ExternalSession<'_> {
     /// Restores the settings and drops what belongs to the run. An error says why that failed: the server has become
     /// read-only, or is gone.
     fn leave(&mut self, listener: &mut dyn Listener) -> Option<LabError> {
-        let hold = self.hold.take()?;
-        let journal = hold.journal.path.clone();
-        match self.clean_up(hold, listener) {
+        let lease = self.lease.take()?;
+        let journal = lease.journal.path.clone();
+        match self.clean_up(lease, listener) {
             Ok(restored) => {
-                listener.event(&ExperimentEvent::PutBack);
+                listener.event(&ExperimentEvent::Restored);
                 restored.left.into_iter().chain(restored.notes).for_each(|text| listener.warn(text));
                 if let Some(kept) = restored.kept {
                     listener.warn(format!("the original values of the variables are kept in {}", kept.display()));
@@ -356,8 +356,8 @@ impl ServerProvider for ExternalSession<'_> {
 }
 
 /// Anything not restored, in the server or in the journal, is an error.
-fn finished(hold: SettingsLease, mut restored: Restored) -> Result<Restored, LabError> {
-    finish(hold.journal, &mut restored);
+fn finished(lease: SettingsLease, mut restored: Restored) -> Result<Restored, LabError> {
+    finish(lease.journal, &mut restored);
     if restored.failed.is_empty() {
         return Ok(restored);
     }
@@ -367,8 +367,8 @@ fn finished(hold: SettingsLease, mut restored: Restored) -> Result<Restored, Lab
 impl Drop for ExternalSession<'_> {
     /// Restores the server also if the listener is gone: the next run reports what remains.
     fn drop(&mut self) {
-        if let Some(hold) = self.hold.take() {
-            let _ = self.clean_up(hold, &mut NullListener);
+        if let Some(lease) = self.lease.take() {
+            let _ = self.clean_up(lease, &mut NullListener);
         }
     }
 }
@@ -379,16 +379,16 @@ impl Listener for NullListener {
     fn event(&mut self, _: &ExperimentEvent<'_>) {}
 }
 
-fn look_with(
-    hold: &mut SettingsLease,
+fn check_with(
+    lease: &mut SettingsLease,
     client: &mut Client,
     plan: &Plan,
     configuration: &Configuration,
 ) -> Result<Option<String>, LabError> {
-    if let Some(restarted) = hold.sure_of(client)? {
+    if let Some(restarted) = lease.verify_server(client)? {
         return Ok(Some(restarted));
     }
-    Ok(hold.trouble(client, plan, configuration)?)
+    Ok(lease.trouble(client, plan, configuration)?)
 }
 
 /// A server that refuses the account, or that has no such schema, is reachable: it may be another one. If it has only
@@ -408,14 +408,14 @@ fn connect_patiently(
 ) -> Result<Client, DriverError> {
     const PAUSE: Duration = Duration::from_millis(100);
     let began = Instant::now();
-    let mut is_told = false;
+    let mut is_reported = false;
     loop {
         match Client::connect(target, CLIENT_TIMEOUT) {
             Err(error) if is_awaited && began.elapsed() < RETURN_WAIT && !stop.load(Ordering::Relaxed) => {
                 if matches!(&error, DriverError::Server(refused) if is_there(refused)) {
                     return Err(error);
                 }
-                if !std::mem::replace(&mut is_told, true) {
+                if !std::mem::replace(&mut is_reported, true) {
                     let minutes = RETURN_WAIT.as_secs() / 60;
                     let text = format!("{error}: waiting up to {minutes} min for the server to come back");
                     listener.warn(text);

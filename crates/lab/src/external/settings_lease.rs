@@ -13,7 +13,7 @@ use super::identity::Identity;
 use super::journal::{Journal, JournalEntry, LeftSchema};
 use super::journal_file::OpenJournal;
 use super::mark::TABLE;
-use super::restoring::{Restored, put_back};
+use super::restoring::{Restored, restore_settings};
 use super::schema::MadeSchema;
 use super::sessions::{OwnSessions, end_one, left_text};
 use crate::error::LabError;
@@ -82,7 +82,7 @@ impl SettingsLease {
     }
 
     /// The first session, and each replacement: one session at a time sets everything.
-    pub(crate) fn adopt(&mut self, client: &mut Client) -> Result<(), ExternalError> {
+    pub(crate) fn acquire(&mut self, client: &mut Client) -> Result<(), ExternalError> {
         if self.sets_anything() {
             take_lock(client)?;
         }
@@ -98,7 +98,7 @@ impl SettingsLease {
     /// Checks that this session is at the measured server. Returns a note if the server was restarted since.
     ///
     /// The session's number alone proves nothing: another server, or this one after a restart, counts from 1 again.
-    pub(crate) fn sure_of(&mut self, client: &mut Client) -> Result<Option<String>, ExternalError> {
+    pub(crate) fn verify_server(&mut self, client: &mut Client) -> Result<Option<String>, ExternalError> {
         let was = &self.journal.journal.server;
         let now = was.ask_again(client)?;
         let restarted = was.was_restarted(&now);
@@ -115,7 +115,7 @@ impl SettingsLease {
             self.sessions.ids.clear();
             session.and_then(|id| u32::try_from(id).ok()).into_iter().for_each(|id| self.sessions.ids.add(id));
         }
-        self.adopt(client)?;
+        self.acquire(client)?;
         Ok(restarted.then(|| "the server was restarted".to_owned()))
     }
 
@@ -167,14 +167,14 @@ impl SettingsLease {
             }
         }
         self.settle()?;
-        self.put_back_for_now(client)
+        self.restore_until_the_first_trial(client)
     }
 
     /// Restores the original values until the first trial. That trial handles changes by other sessions since then.
-    fn put_back_for_now(&mut self, client: &mut Client) -> Result<(), LabError> {
+    fn restore_until_the_first_trial(&mut self, client: &mut Client) -> Result<(), LabError> {
         let entries = self.journal.journal.settings.clone();
         let mut restored = Restored::default();
-        put_back(client, &mut self.journal, false, &mut restored)?;
+        restore_settings(client, &mut self.journal, false, &mut restored)?;
         self.journal().settings = entries;
         self.journal.write()?;
         if !restored.failed.is_empty() {
@@ -337,8 +337,8 @@ impl SettingsLease {
     }
 
     /// Restores everything. Values set by other sessions since stay, and are reported.
-    pub(crate) fn put_back(&mut self, client: &mut Client, restored: &mut Restored) -> Result<(), ExternalError> {
-        put_back(client, &mut self.journal, false, restored)
+    pub(crate) fn restore(&mut self, client: &mut Client, restored: &mut Restored) -> Result<(), ExternalError> {
+        restore_settings(client, &mut self.journal, false, restored)
     }
 }
 

@@ -62,7 +62,7 @@ impl Schema {
     }
 
     /// The leftovers of a killed run.
-    pub(crate) fn left(target: &Target, left: &LeftSchema) -> Self {
+    pub(crate) fn of_killed_run(target: &Target, left: &LeftSchema) -> Self {
         let name = SchemaName::new(target.dialect, &left.name, left.namespace.clone());
         let server = ServerSchema::new(target, name, Mark::of(&left.mark));
         Self { server, is_theirs: left.is_theirs, tables: Vec::new(), others: Vec::new() }
@@ -143,7 +143,7 @@ impl Schema {
             if journal.schema.name != self.name() || !journal.server.may_move() {
                 return None;
             }
-            let left = Self::left(&self.server.outside, &journal.schema);
+            let left = Self::of_killed_run(&self.server.outside, &journal.schema);
             self.server.read_inside(client, |inside| left.server.is_marked_there(inside)).ok()
         };
         journals(folder).ok()?.into_iter().find(|path| is_its(path, client) == Some(true))
