@@ -51,7 +51,7 @@ pub(crate) fn flush_and_connections(configuration: &Configuration) -> (i64, u32)
     (flush.unwrap(), configuration.connections())
 }
 
-/// Runs the plan in a made-up world: every trial of every block is valid and has the throughput that `tps` gives it.
+/// Runs the plan with made-up results: every trial of every block is valid and has the throughput that `tps` gives it.
 /// The A/A twin repeats the first configuration at the end of each block.
 pub(crate) fn run(plan: &Plan, mut tps: impl FnMut(u32, &Configuration) -> f64) -> (Experiment, Vec<LoadedTrial>) {
     let (mut schedule, mut trials) = (Vec::new(), Vec::new());

@@ -91,7 +91,7 @@ fn a_difference_is_found_and_its_size_is_true() {
 #[test]
 fn the_promised_blocks_are_enough() {
     let few = plan("[1, 2]", "[8]", 3);
-    let world = |seed: u64, plan: &Plan| {
+    let contrast_with_seed = |seed: u64, plan: &Plan| {
         let mut random = Random(seed ^ 0x77);
         analysis_of(plan, |_, configuration| {
             let (flush, _) = flush_and_connections(configuration);
@@ -99,7 +99,7 @@ fn the_promised_blocks_are_enough() {
         })
     };
     let mut promises: Vec<u32> = (0..200)
-        .filter_map(|seed| match world(seed, &few).contrasts[0].verdict {
+        .filter_map(|seed| match contrast_with_seed(seed, &few).contrasts[0].verdict {
             Verdict::NotEnoughData { more_blocks } => more_blocks,
             _ => None,
         })
@@ -107,7 +107,7 @@ fn the_promised_blocks_are_enough() {
     promises.sort_unstable();
     let promised = promises[promises.len() / 2];
     let many = plan("[1, 2]", "[8]", 3 + promised);
-    let decided = (1000..1200).filter(|seed| is_claim(world(*seed, &many).contrasts[0].verdict)).count();
+    let decided = (1000..1200).filter(|seed| is_claim(contrast_with_seed(*seed, &many).contrasts[0].verdict)).count();
     assert!((2..30).contains(&promised), "{promised}");
     assert!(decided >= 120, "{decided} of 200 decide after {promised} more blocks");
 }

@@ -14,17 +14,17 @@ use crate::ui::{self, SharedPicture, Ui};
 /// Signals are heard from its creation on; the view may be opened later.
 pub(crate) struct LiveViewOpener {
     pub(crate) stop: Arc<AtomicBool>,
-    farewell: Arc<InterruptMessages>,
+    messages: Arc<InterruptMessages>,
     opened: Arc<OnceLock<Arc<SharedPicture>>>,
 }
 
 impl LiveViewOpener {
-    /// `farewell`: the texts for the first and second Ctrl-C. Words on stderr would be drawn over: while there is a
+    /// `messages`: the texts for the first and second Ctrl-C. Words on stderr would be drawn over: while there is a
     /// picture, it shows the first one, and the second one waits until it is closed.
-    pub(crate) fn listen(farewell: Arc<InterruptMessages>) -> Result<Self, CommandFailure> {
+    pub(crate) fn listen(messages: Arc<InterruptMessages>) -> Result<Self, CommandFailure> {
         let opened: Arc<OnceLock<Arc<SharedPicture>>> = Arc::default();
         let (first, second) = (Arc::clone(&opened), Arc::clone(&opened));
-        let (its_first, its_second) = (Arc::clone(&farewell), Arc::clone(&farewell));
+        let (its_first, its_second) = (Arc::clone(&messages), Arc::clone(&messages));
         let stop = stop_flag_that_does(
             move || match first.get() {
                 Some(picture) => picture.notice(its_first.first().trim_end()),
@@ -35,7 +35,7 @@ impl LiveViewOpener {
                 say_raw(&its_second.second());
             },
         )?;
-        Ok(Self { stop, farewell, opened })
+        Ok(Self { stop, messages, opened })
     }
 
     /// The picture of a run with this title.
@@ -59,7 +59,7 @@ impl LiveViewOpener {
 
     fn show(&self, picture: Arc<SharedPicture>) -> Result<Ui, CommandFailure> {
         let picture = self.opened.get_or_init(|| picture);
-        Ui::start(Arc::clone(picture), Arc::clone(&self.farewell), Arc::clone(&self.stop))
+        Ui::start(Arc::clone(picture), Arc::clone(&self.messages), Arc::clone(&self.stop))
             .inspect_err(|_| picture.leave())
     }
 }

@@ -13,7 +13,7 @@ use truetps_report::{format, printable};
 
 use crate::answer::terminal_columns;
 use crate::progress_line::ProgressLine;
-use crate::running_trial::{RunningTrial, lasting_line, trial_label, update_farewell};
+use crate::running_trial::{RunningTrial, lasting_line, trial_label, update_messages};
 use crate::{print_message, say_raw};
 
 /// The line is written over at most this often.
@@ -25,7 +25,7 @@ pub(crate) struct Progress {
     line_is_up: bool,
     drawn: Option<Instant>,
     /// Text that the signal handlers print.
-    farewell: Arc<InterruptMessages>,
+    messages: Arc<InterruptMessages>,
     trial: RunningTrial,
 }
 
@@ -33,13 +33,13 @@ impl Progress {
     pub(crate) fn new() -> Self {
         let quiet = std::env::var_os("TRUETPS_NO_PROGRESS").is_some_and(|value| !value.is_empty());
         let live = std::io::stderr().is_terminal() && !quiet;
-        Self { live, line_is_up: false, drawn: None, farewell: Arc::default(), trial: RunningTrial::default() }
+        Self { live, line_is_up: false, drawn: None, messages: Arc::default(), trial: RunningTrial::default() }
     }
 
     /// The same, which keeps these words true.
-    pub(crate) fn with_farewell(farewell: Arc<InterruptMessages>) -> Self {
+    pub(crate) fn with_messages(messages: Arc<InterruptMessages>) -> Self {
         let mut progress = Self::new();
-        progress.farewell = farewell;
+        progress.messages = messages;
         progress
     }
 
@@ -134,7 +134,7 @@ impl Listener for Progress {
         if let Some(line) = lasting_line(event) {
             self.print_line(&line);
         }
-        update_farewell(&self.farewell, event, if self.live { "\r\x1b[K" } else { "" });
+        update_messages(&self.messages, event, if self.live { "\r\x1b[K" } else { "" });
         match event {
             ExperimentEvent::Preparing(step) if self.live => self.draw(step),
             ExperimentEvent::Preparing(step) => self.print_line(step),

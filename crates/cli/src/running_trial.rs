@@ -65,14 +65,14 @@ pub(crate) fn trial_label(place: TrialPlace<'_>, trial: &Trial) -> String {
 
 /// Sets the texts of the first and second Ctrl-C while a run has changed an external server; `clear` clears the line
 /// first.
-pub(crate) fn update_farewell(farewell: &InterruptMessages, event: &ExperimentEvent<'_>, clear: &str) {
+pub(crate) fn update_messages(messages: &InterruptMessages, event: &ExperimentEvent<'_>, clear: &str) {
     match event {
         ExperimentEvent::Journal(path) => {
             let restore = format!("truetps server restore --journal '{}'", path.display());
             let first = "ending, and restoring the original settings; Ctrl-C once more leaves now, then run:";
-            farewell.set(format!("{clear}{first} {restore}\n"), format!("{clear}not restored; run: {restore}\n"));
+            messages.set(format!("{clear}{first} {restore}\n"), format!("{clear}not restored; run: {restore}\n"));
         }
-        ExperimentEvent::Restored => farewell.set(String::new(), String::new()),
+        ExperimentEvent::Restored => messages.set(String::new(), String::new()),
         _ => {}
     }
 }

@@ -66,10 +66,10 @@ pub(crate) fn unless_signalled<T>(action: impl FnOnce(&AtomicBool) -> T) -> Resu
 }
 
 /// The same as [`stop_flag`], and each signal is answered on stderr: a second one, before the program leaves.
-pub(crate) fn stop_flag_that_answers(farewell: Arc<InterruptMessages>) -> Result<Arc<AtomicBool>, CommandFailure> {
-    let second = Arc::clone(&farewell);
+pub(crate) fn stop_flag_that_answers(messages: Arc<InterruptMessages>) -> Result<Arc<AtomicBool>, CommandFailure> {
+    let second = Arc::clone(&messages);
     // The texts of truetps, which also clear the progress line.
-    stop_flag_that_does(move || say_raw(&farewell.first()), move || say_raw(&second.second()))
+    stop_flag_that_does(move || say_raw(&messages.first()), move || say_raw(&second.second()))
 }
 
 /// The same, and something is done at the first signal, and something at the second one, before the program leaves.

@@ -26,17 +26,17 @@ impl ProgressWatcher {
         site: &RunSite,
         as_picture: bool,
     ) -> Result<(Arc<AtomicBool>, Self), CommandFailure> {
-        let farewell = Arc::new(InterruptMessages::default());
+        let messages = Arc::new(InterruptMessages::default());
         if as_picture {
-            let views = LiveViewOpener::listen(farewell)?;
+            let views = LiveViewOpener::listen(messages)?;
             let picture = views.open(title)?;
             return Ok((views.stop, Self::Picture(Box::new(picture))));
         }
         if let ServerSource::Private { .. } = site.place() {
             return Ok((signals::stop_flag()?, Self::Line(Box::new(Progress::new()))));
         }
-        let stop = signals::stop_flag_that_answers(Arc::clone(&farewell))?;
-        Ok((stop, Self::Line(Box::new(Progress::with_farewell(farewell)))))
+        let stop = signals::stop_flag_that_answers(Arc::clone(&messages))?;
+        Ok((stop, Self::Line(Box::new(Progress::with_messages(messages)))))
     }
 }
 

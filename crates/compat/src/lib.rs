@@ -52,7 +52,7 @@ pub struct CompatEnv<'a> {
     /// The user has pressed Ctrl-C.
     pub stop: Arc<AtomicBool>,
     /// The messages printed on Ctrl-C.
-    pub farewell: Arc<InterruptMessages>,
+    pub interrupt_messages: Arc<InterruptMessages>,
     /// Opens the view of `--ui` for a run with this title, or says why it cannot be opened.
     pub live_view: &'a dyn Fn(&str) -> Result<LiveView, String>,
     pub out: &'a mut dyn Write,

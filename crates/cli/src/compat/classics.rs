@@ -14,17 +14,17 @@ pub(super) fn run(
     program: fn(Vec<OsString>, &mut CompatEnv<'_>) -> u8,
     arguments: Vec<OsString>,
 ) -> Result<ExitCode, CommandFailure> {
-    let farewell = Arc::new(InterruptMessages::default());
-    let views = LiveViewOpener::listen(Arc::clone(&farewell))?;
-    let mut world = CompatEnv {
+    let messages = Arc::new(InterruptMessages::default());
+    let views = LiveViewOpener::listen(Arc::clone(&messages))?;
+    let mut env = CompatEnv {
         environment: &|name| std::env::var_os(name),
         cores: std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32),
         stop: Arc::clone(&views.stop),
-        farewell,
+        interrupt_messages: messages,
         live_view: &|title| views.open_for_program(title),
         // Locked by each write alone: a second Ctrl-C flushes it, on another thread.
         out: &mut std::io::stdout(),
         err: &mut std::io::stderr(),
     };
-    Ok(ExitCode::from(program(arguments, &mut world)))
+    Ok(ExitCode::from(program(arguments, &mut env)))
 }

@@ -14,16 +14,16 @@ use crate::signals::leave_now;
 
 pub(super) fn run(arguments: Vec<OsString>) -> Result<ExitCode, CommandFailure> {
     let views = LiveViewOpener::listen(Arc::default())?;
-    let world = truetps_sysbench::SysbenchEnv {
+    let env = truetps_sysbench::SysbenchEnv {
         environment: &|name| std::env::var_os(name),
         cores: std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32),
         interrupt: Interrupt::new(Arc::clone(&views.stop)),
         server_warning: truetps_lab::replication_warning,
         live_view: &|title| views.open_for_program(title),
     };
-    let watched = world.interrupt.clone();
+    let watched = env.interrupt.clone();
     std::thread::spawn(move || leave_if_interrupt_is_ignored(&watched));
-    Ok(ExitCode::from(truetps_sysbench::run_program(arguments, &world)))
+    Ok(ExitCode::from(truetps_sysbench::run_program(arguments, &env)))
 }
 
 /// A script may ignore the interrupt and run for ever: then the program ends without it.

@@ -32,7 +32,7 @@ use truetps_recording::{TrialEvent, TrialListener, TrialPlace};
 use crate::failure::CommandFailure;
 use crate::print_message;
 use crate::progress::Progress;
-use crate::running_trial::{lasting_line, update_farewell};
+use crate::running_trial::{lasting_line, update_messages};
 use crate::ui::held_output::HeldOutput;
 use crate::ui::look::Palette;
 use crate::ui::model::{LiveWatch, Model};
@@ -125,7 +125,7 @@ pub(crate) fn prepare(title: &str) -> Result<Arc<SharedPicture>, CommandFailure>
 /// The picture, from here to its drop.
 pub(crate) struct Ui {
     shared: Arc<SharedPicture>,
-    farewell: Arc<InterruptMessages>,
+    messages: Arc<InterruptMessages>,
     /// After the picture is closed, the run continues with a progress line.
     line: Progress,
     /// Dropped, it ends the thread that draws.
@@ -137,7 +137,7 @@ impl Ui {
     /// `stop` is raised by the first signal.
     pub(crate) fn start(
         shared: Arc<SharedPicture>,
-        farewell: Arc<InterruptMessages>,
+        messages: Arc<InterruptMessages>,
         stop: Arc<AtomicBool>,
     ) -> Result<Self, CommandFailure> {
         let cannot = |error| CommandFailure::failed(format!("--ui: cannot start: {error}"));
@@ -161,8 +161,8 @@ impl Ui {
                 drop(ends);
             })
             .map_err(cannot)?;
-        let line = Progress::with_farewell(Arc::clone(&farewell));
-        Ok(Self { shared, farewell, line, wake: Some(wake), ended })
+        let line = Progress::with_messages(Arc::clone(&messages));
+        Ok(Self { shared, messages, line, wake: Some(wake), ended })
     }
 }
 
@@ -176,7 +176,7 @@ impl Listener for Ui {
         if let Some(line) = lasting_line(event) {
             self.shared.keep(&line);
         }
-        update_farewell(&self.farewell, event, "");
+        update_messages(&self.messages, event, "");
         held(&self.shared.watch).event(event);
     }
 }

@@ -32,7 +32,7 @@ const REFUSED: u8 = 3;
 const INTERRUPTED: u8 = 130;
 
 /// Runs a command line of mtls-perf-bench, its name first. Returns the exit status.
-pub fn run(mut arguments: Vec<OsString>, world: &mut CompatEnv<'_>) -> u8 {
+pub fn run(mut arguments: Vec<OsString>, env: &mut CompatEnv<'_>) -> u8 {
     let command = without_secrets(&arguments);
     // The usage shows the typed name: a command of another program, or a link with another name.
     if let Some(name) = arguments.first_mut().filter(|name| *name == "mtls") {
@@ -42,27 +42,22 @@ pub fn run(mut arguments: Vec<OsString>, world: &mut CompatEnv<'_>) -> u8 {
         Ok(options) => options,
         Err(error) => {
             let text = error.render().to_string();
-            let to = if error.use_stderr() { &mut *world.err } else { &mut *world.out };
+            let to = if error.use_stderr() { &mut *env.err } else { &mut *env.out };
             let _ = to.write_all(text.as_bytes());
             return error.exit_code() as u8;
         }
     };
     let pid = std::process::id();
-    let (err, level) = (&mut *world.err, options.log_level);
+    let (err, level) = (&mut *env.err, options.log_level);
     let mut log = MtlsLog { out: err, level, pid, now: clock::now_rfc3339_ms };
     let done = match options.action {
-        MtlsAction::Create => create(&options, &mut log, &world.stop),
-        MtlsAction::Drop => drop_table(&options, &mut log, &world.stop),
+        MtlsAction::Create => create(&options, &mut log, &env.stop),
+        MtlsAction::Drop => drop_table(&options, &mut log, &env.stop),
         MtlsAction::Insert => {
-            world.farewell.set(interrupt_message(), String::new());
-            let bench = InsertRun {
-                options: &options,
-                cores: world.cores,
-                stop: &world.stop,
-                command,
-                live_view: world.live_view,
-            };
-            bench.insert(&mut log, world.out)
+            env.interrupt_messages.set(interrupt_message(), String::new());
+            let bench =
+                InsertRun { options: &options, cores: env.cores, stop: &env.stop, command, live_view: env.live_view };
+            bench.insert(&mut log, env.out)
         }
     };
     match done {

@@ -42,7 +42,7 @@ pub(super) struct SlapRun<'a, 'w> {
     pub(super) target: &'a Target,
     pub(super) admin: Admin,
     pub(super) recording: CompatRecording,
-    pub(super) world: &'a mut CompatEnv<'w>,
+    pub(super) env: &'a mut CompatEnv<'w>,
     pub(super) workers: u32,
     /// Number of trials so far.
     pub(super) trials: usize,
@@ -65,7 +65,7 @@ impl SlapRun<'_, '_> {
         } else {
             (format!("{first}; Ctrl-C again leaves at once\n"), String::new())
         };
-        self.world.farewell.set(first, second);
+        self.env.interrupt_messages.set(first, second);
     }
 
     /// All tests in order.
@@ -190,7 +190,7 @@ impl SlapRun<'_, '_> {
             Stop::Failed(format!("Cannot drop database '{schema}' ERROR : {}", server_message(&error)))
         };
         if self.settings.output.verbose >= 3 {
-            let _ = writeln!(self.world.out, "{sql};");
+            let _ = writeln!(self.env.out, "{sql};");
         }
         // A statement that was ended may have lost its connection, and one that waits may hold locks.
         if self.admin.is_stopped() {
@@ -253,14 +253,14 @@ impl SlapRun<'_, '_> {
         use std::os::unix::process::ExitStatusExt;
         let Some(command) = command else { return Ok(()) };
         self.check_stop()?;
-        let _ = self.world.out.flush();
+        let _ = self.env.out.flush();
         let returned = match Command::new("/bin/sh").arg("-c").arg(command).env_remove(HIDDEN_WORDS).status() {
             Ok(status) if status.success() => None,
             Ok(status) => Some(status.into_raw().to_string()),
             Err(error) => Some(error.to_string()),
         };
         if let Some(returned) = returned {
-            let _ = writeln!(self.world.err, "Warning: Execution of {name} option returned {returned}.");
+            let _ = writeln!(self.env.err, "Warning: Execution of {name} option returned {returned}.");
         }
         self.check_stop()
     }
@@ -321,7 +321,7 @@ impl SlapRun<'_, '_> {
             workload: &list,
             target: &target,
             server_pid: self.admin.client().peer_pid(),
-            stop: &self.world.stop,
+            stop: &self.env.stop,
             failed_share_max: FAILED_SHARE_MAX,
             presence: &self.recording.presence,
             probe: Some(self.recording.probe()),
@@ -360,7 +360,7 @@ impl SlapRun<'_, '_> {
     }
 
     fn warn(&mut self, text: &str) {
-        let _ = writeln!(self.world.err, "{}: {}", super::NAME, truetps_record::printable_lines(text));
+        let _ = writeln!(self.env.err, "{}: {}", super::NAME, truetps_record::printable_lines(text));
     }
 
     fn report(&mut self, engine: Option<&Engine>, clients: u32, truth: &Supplement, lengths: &[Duration]) {
@@ -386,7 +386,7 @@ impl SlapRun<'_, '_> {
             text += &csv;
         }
         // A closed output is no reason to fail: the results are on disk.
-        let _ = self.world.out.write_all(text.as_bytes()).and_then(|()| self.world.out.flush());
+        let _ = self.env.out.write_all(text.as_bytes()).and_then(|()| self.env.out.flush());
         self.write_csv(&csv, truth);
     }
 
@@ -418,7 +418,7 @@ impl SlapRun<'_, '_> {
 
     fn print_verbose(&mut self, verbosity: u32, text: &str) {
         if self.settings.output.verbose >= verbosity {
-            let _ = self.world.out.write_all(text.as_bytes());
+            let _ = self.env.out.write_all(text.as_bytes());
         }
     }
 }

@@ -41,20 +41,20 @@ const FAILED: u8 = 1;
 const INTERRUPTED: u8 = 130;
 
 /// Runs a command line of mysqlslap, its name first. Returns the exit status.
-pub fn run(arguments: Vec<OsString>, world: &mut CompatEnv<'_>) -> u8 {
+pub fn run(arguments: Vec<OsString>, env: &mut CompatEnv<'_>) -> u8 {
     let mut typed = VecDeque::new();
     for argument in arguments.into_iter().skip(1) {
         match argument.into_string() {
             Ok(word) => typed.push_back(word),
             Err(word) => {
                 let text = format!("an argument is not UTF-8: {}", word.to_string_lossy());
-                return refuse(&WordRefusal::new(FAILED, text), world);
+                return refuse(&WordRefusal::new(FAILED, text), env);
             }
         }
     }
-    match run_command(typed, world) {
+    match run_command(typed, env) {
         Ok(exit) => exit,
-        Err(refusal) => refuse(&refusal, world),
+        Err(refusal) => refuse(&refusal, env),
     }
 }
 
@@ -70,42 +70,42 @@ pub fn masked(arguments: &[OsString]) -> Vec<Option<OsString>> {
     list
 }
 
-fn refuse(refusal: &WordRefusal, world: &mut CompatEnv<'_>) -> u8 {
+fn refuse(refusal: &WordRefusal, env: &mut CompatEnv<'_>) -> u8 {
     let before = refusal.before.as_ref().map_or_else(String::new, |line| format!("{line}\n"));
     let named = if refusal.text.is_empty() { String::new() } else { format!("{NAME}: {}\n", refusal.text) };
-    let _ = write!(world.err, "{}", printable_text(&format!("{before}{named}")));
+    let _ = write!(env.err, "{}", printable_text(&format!("{before}{named}")));
     refusal.exit
 }
 
-fn run_command(mut typed: VecDeque<String>, world: &mut CompatEnv<'_>) -> Result<u8, WordRefusal> {
+fn run_command(mut typed: VecDeque<String>, env: &mut CompatEnv<'_>) -> Result<u8, WordRefusal> {
     let all = typed.clone();
-    let files = OptionFiles::take_options(&mut typed, &specs::GROUPS, world.environment);
+    let files = OptionFiles::take_options(&mut typed, &specs::GROUPS, env.environment);
     // The names of option files are no secret.
     let about_files = all.iter().take(all.len() - typed.len()).cloned();
     let from_files = files.read()?;
     for warning in &from_files.warnings {
-        let _ = writeln!(world.err, "Warning: {NAME}: {}", printable_text(warning));
+        let _ = writeln!(env.err, "Warning: {NAME}: {}", printable_text(warning));
     }
     let mut words = parse(&specs::SPECS, NAME, from_files.words, typed);
     if files.prints {
         let line = words.shown().join(" ");
-        let _ = writeln!(world.out, "{NAME} would have been started with the following arguments:\n{line}");
+        let _ = writeln!(env.out, "{NAME} would have been started with the following arguments:\n{line}");
         return Ok(GOOD);
     }
     for notice in &words.notices {
-        let _ = writeln!(world.err, "{}", printable_text(notice));
+        let _ = writeln!(env.err, "{}", printable_text(notice));
     }
     if let Some(refusal) = words.refusal.take() {
         return Err(refusal);
     }
     if words.count("help") > 0 || words.count("version") > 0 {
         let text = if words.count("help") > 0 { help::page() } else { help::version() };
-        let _ = world.out.write_all(text.as_bytes());
+        let _ = env.out.write_all(text.as_bytes());
         return Ok(GOOD);
     }
     if words.strays > 0 {
         let _ = writeln!(
-            world.err,
+            env.err,
             "Warning: {NAME}: words that belong to no option are not used: {} (a password stands right behind -p, \
              without a blank)",
             words.strays
@@ -114,7 +114,7 @@ fn run_command(mut typed: VecDeque<String>, world: &mut CompatEnv<'_>) -> Result
     let settings = SlapSettings::read(&words)?;
     let script = SlapScript::load(&settings).map_err(|text| WordRefusal::new(FAILED, text))?;
     if settings.only_prints {
-        return Ok(match print::all(&settings, &script, world.out, &world.stop) {
+        return Ok(match print::all(&settings, &script, env.out, &env.stop) {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => INTERRUPTED,
             // A closed output.
             _ => GOOD,
@@ -122,7 +122,7 @@ fn run_command(mut typed: VecDeque<String>, world: &mut CompatEnv<'_>) -> Result
     }
     let place = place(&settings)?;
     let ask = || {
-        ask_password(&world.stop).map_err(|problem| match problem {
+        ask_password(&env.stop).map_err(|problem| match problem {
             NoPassword::Interrupted => WordRefusal::new(INTERRUPTED, "interrupted"),
             NoPassword::NoTerminal(error) => {
                 WordRefusal::new(FAILED, format!("a password cannot be asked for without a terminal: {error}"))
@@ -130,10 +130,10 @@ fn run_command(mut typed: VecDeque<String>, world: &mut CompatEnv<'_>) -> Result
             NoPassword::Problem(error) => WordRefusal::new(FAILED, format!("the password cannot be read: {error}")),
         })
     };
-    let target = settings::target(&words, world.environment, &ask)?;
+    let target = settings::target(&words, env.environment, &ask)?;
     let command = std::iter::once("truetps slap".to_owned()).chain(about_files);
     let command = command.chain(words.shown_typed().iter().cloned()).collect();
-    test(&settings, &script, &target, &place, command, world)
+    test(&settings, &script, &target, &place, command, env)
 }
 
 /// Where runs are written. Every output is checked before anything is measured.
@@ -152,32 +152,32 @@ fn test(
     target: &Target,
     place: &RunsFolder,
     command: Vec<String>,
-    world: &mut CompatEnv<'_>,
+    env: &mut CompatEnv<'_>,
 ) -> Result<u8, WordRefusal> {
     let failed = |text: String| WordRefusal::new(FAILED, text);
     make_room(settings.concurrency.iter().copied().max().unwrap_or(1)).map_err(failed)?;
-    let connected = Admin::connect(target, &settings.schema, Arc::clone(&world.stop));
+    let connected = Admin::connect(target, &settings.schema, Arc::clone(&env.stop));
     let mut admin =
         connected.map_err(|error| failed(format!("Error when connecting to server: {}", server_message(&error))))?;
     let server = server_facts(admin.client()).map_err(|error| failed(server_message(&error)))?;
     let asked = target.clone();
-    let warning = unless_stopped(&world.stop, move || replication_warning(&asked)).flatten();
+    let warning = unless_stopped(&env.stop, move || replication_warning(&asked)).flatten();
     if let Some(warning) = warning {
-        let _ = writeln!(world.err, "{NAME}: {}", truetps_record::printable_lines(&warning));
+        let _ = writeln!(env.err, "{NAME}: {}", truetps_record::printable_lines(&warning));
     }
-    let workers = workers(settings.workers, world.cores);
+    let workers = workers(settings.workers, env.cores);
     let endpoint = target.endpoint(0).to_string();
     let recording =
         CompatRecording::begin(place, plan(settings, script), &turns(settings), server, endpoint, command, workers);
     let recording = recording.map_err(|error| failed(error.to_string()))?;
-    recording.show_in(settings.output.ui.then(|| (world.live_view)(NAME)).transpose().map_err(failed)?);
+    recording.show_in(settings.output.ui.then(|| (env.live_view)(NAME)).transpose().map_err(failed)?);
     let mut bench = SlapRun {
         settings,
         script,
         target,
         admin,
         recording,
-        world,
+        env,
         workers,
         trials: 0,
         has_made_schema: false,
@@ -187,7 +187,7 @@ fn test(
     // What was created is removed, whatever the result.
     let cleaned = if settings.keeps_schema { Ok(()) } else { bench.drop_schema() };
     let is_good = bench.is_good;
-    let is_stopped = world.stop.load(Ordering::Relaxed);
+    let is_stopped = env.stop.load(Ordering::Relaxed);
     match (stopped, cleaned) {
         (Err(Stop::Failed(why)), Err(Stop::Failed(also))) => Err(failed(format!("{why}\n{NAME}: {also}"))),
         (Err(Stop::Failed(text)), _) => Err(failed(text)),

@@ -109,7 +109,11 @@ impl MysqlSession {
             };
             if !matches!(event, SessionEvent::Pending) {
                 self.packets.rest();
-                return if bytes.is_empty() || is_farewell(bytes) { Ok((&[], event)) } else { Err(MORE_THAN_A_REPLY) };
+                return if bytes.is_empty() || closes_session(bytes) {
+                    Ok((&[], event))
+                } else {
+                    Err(MORE_THAN_A_REPLY)
+                };
             }
             if self.encryption.is_some() != was_encrypted {
                 return Ok((bytes, SessionEvent::Pending));
@@ -331,7 +335,7 @@ fn version(text: &str) -> Box<str> {
 
 /// A server's unsolicited message before it ends a session: it is shutting down, or the session was killed. The packets
 /// of a reply are numbered from 1; this one is 0. The next command on the session fails.
-fn is_farewell(bytes: &[u8]) -> bool {
+fn closes_session(bytes: &[u8]) -> bool {
     matches!(bytes, [_, _, _, 0, 0xff, ..])
 }
 

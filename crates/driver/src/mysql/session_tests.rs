@@ -281,11 +281,11 @@ fn an_unexpected_packet_is_an_error_with_the_server_s_reason() {
 }
 
 #[test]
-fn a_farewell_behind_a_reply_takes_nothing_from_it() {
-    let farewell = packet(0, b"\xff\x1d\x04#08S01Server shutdown in progress");
+fn an_error_that_ends_the_session_does_not_change_the_reply_before_it() {
+    let closing_error = packet(0, b"\xff\x1d\x04#08S01Server shutdown in progress");
     let mut session = ready(&[]);
     session.send_sql("SHUTDOWN", &mut Vec::new());
-    let (event, _) = feed(&mut session, &[packet(1, OK), farewell.clone()].concat()).unwrap();
+    let (event, _) = feed(&mut session, &[packet(1, OK), closing_error.clone()].concat()).unwrap();
     assert!(matches!(event, SessionEvent::Reply(Reply { error: None, .. })), "{event:?}");
     session.send_sql("DO 1", &mut Vec::new());
     let error = feed(&mut session, &[packet(1, OK), packet(2, OK)].concat()).unwrap_err();

@@ -76,7 +76,7 @@ pub(crate) struct Machine {
     pub(crate) transaction: TransactionStatus,
     pub(crate) version: Box<str>,
     /// Arrived right after a reply: kept for the next call, so that the reply is not lost.
-    farewell: Option<ServerError>,
+    closing_error: Option<ServerError>,
 }
 
 impl Machine {
@@ -91,7 +91,7 @@ impl Machine {
             ad_hoc: PostgresStatements::default(),
             transaction: TransactionStatus::Idle,
             version: Box::default(),
-            farewell: None,
+            closing_error: None,
         }
     }
 
@@ -109,7 +109,7 @@ impl Machine {
 
     /// The meaning of a connection that the server closes now.
     pub(crate) fn closed(&self) -> DriverError {
-        if let Some(error) = &self.farewell {
+        if let Some(error) = &self.closing_error {
             return error.clone().into();
         }
         let (when, likely) = match self.phase {
@@ -132,7 +132,7 @@ impl Machine {
         mut bytes: &[u8],
         out: &mut Vec<u8>,
     ) -> Result<SessionEvent, DriverError> {
-        if let Some(error) = self.farewell.take() {
+        if let Some(error) = self.closing_error.take() {
             return Err(error.into());
         }
         let mut event = SessionEvent::Pending;
@@ -142,7 +142,7 @@ impl Machine {
             } else {
                 self.message_behind(message)?;
             }
-            if self.farewell.is_some() {
+            if self.closing_error.is_some() {
                 // The session is over, and further bytes are ignored.
                 break;
             }
@@ -350,7 +350,7 @@ impl Machine {
         match message.kind {
             b'N' | b'S' | b'A' => Ok(()),
             b'E' => {
-                self.farewell = Some(parse_report(message.body)?.error);
+                self.closing_error = Some(parse_report(message.body)?.error);
                 Ok(())
             }
             _ => Err(DriverError::Protocol("more messages than the reply has")),

@@ -113,12 +113,12 @@ impl Context {
     }
 
     pub(crate) fn begin_event(&self, event: EventStart) {
-        self.run.board.begin_event(self.share, self.tid, event, self.free_since_ns.get());
+        self.run.counters.begin_event(self.share, self.tid, event, self.free_since_ns.get());
     }
 
     pub(crate) fn end_event(&self) {
         let now_ns = self.run.control.now_ns();
-        self.run.board.end_event(self.share, self.tid, now_ns);
+        self.run.counters.end_event(self.share, self.tid, now_ns);
         self.free_since_ns.set(now_ns);
     }
 }

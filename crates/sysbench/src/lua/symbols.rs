@@ -137,7 +137,7 @@ pub(crate) extern "C" fn sb_event_stop(_tid: c_int) {
 
 fn with_slot<R>(tid: c_int, f: impl FnOnce(&crate::run::ClientCounters) -> R) -> Option<R> {
     let tid = u32::try_from(tid).ok()?;
-    context::with(|context| f(context.run.board.slot(tid)))
+    context::with(|context| f(context.run.counters.slot(tid)))
 }
 
 #[unsafe(no_mangle)]
@@ -227,7 +227,7 @@ pub(crate) extern "C" fn truetps_may_restart(_tid: c_int) -> c_int {
 /// The running event is not counted.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn truetps_abandon_event(_tid: c_int) {
-    context::with(|context| context.run.board.drop_event(context.share, context.tid, false));
+    context::with(|context| context.run.counters.drop_event(context.share, context.tid, false));
 }
 
 /// A script has dropped this connection.

@@ -30,27 +30,27 @@ pub(super) fn run_load(command: &mut ScriptCommand<'_>) -> Result<u8, ProgramExi
         return Err(command.main.fatal(&format!("cannot find the event() function in {script}")));
     }
     let finding = command.main.finding()?;
-    let (threads, reason) = threads_for_clients(&command.options.settings, command.world.cores, finding);
-    let crew = command.workers(threads, RUN);
-    if let Some(reason) = reason.filter(|_| crew.run.settings.threads > CLIENTS_WITH_THREADS_MAX) {
+    let (threads, reason) = threads_for_clients(&command.options.settings, command.env.cores, finding);
+    let context = command.workers(threads, RUN);
+    if let Some(reason) = reason.filter(|_| context.run.settings.threads > CLIENTS_WITH_THREADS_MAX) {
         let text = format!("each client has a Lua state and a thread of its own: the script {reason}");
         if rustix::termios::isatty(rustix::stdio::stderr()) {
             write_to(OutputStream::Stderr, format!("truetps: {text}\n").as_bytes());
         }
-        crew.run.note(text);
+        context.run.note(text);
     }
-    crew.run.log.text(MessageLevel::Notice, &banner(&crew.run.settings));
-    let reporter = reporter(&crew)?.map(MainState::into_parts);
+    context.run.log.text(MessageLevel::Notice, &banner(&context.run.settings));
+    let reporter = reporter(&context)?.map(MainState::into_parts);
     let (main, main_client) = command.main.parts();
     let load = LoadRun {
-        crew,
+        context,
         main,
         main_client,
         reporter,
         view,
         recording: None,
         presence: RunPresence::announce("sysbench"),
-        server_warning: command.world.server_warning,
+        server_warning: command.env.server_warning,
         beside: Vec::new(),
     };
     Ok(load.run())
@@ -60,7 +60,7 @@ fn open_view(command: &ScriptCommand<'_>) -> Result<Option<LiveView>, ProgramExi
     if !command.options.settings.ours.ui {
         return Ok(None);
     }
-    let opened = (command.world.live_view)(&command.script.base_name());
+    let opened = (command.env.live_view)(&command.script.base_name());
     opened.map(Some).map_err(|problem| command.main.fatal(&problem))
 }
 
@@ -79,13 +79,13 @@ fn threads_for_clients(settings: &RunSettings, cores: u32, finding: Option<Strin
 }
 
 /// The state for intermediate reports, if there are any.
-fn reporter(crew: &WorkerContext) -> Result<Option<MainState>, ProgramExit> {
-    let settings = &crew.run.settings;
+fn reporter(context: &WorkerContext) -> Result<Option<MainState>, ProgramExit> {
+    let settings = &context.run.settings;
     if settings.report_interval.is_none() && settings.checkpoints.is_empty() {
         return Ok(None);
     }
-    let mut state = MainState::new(&crew.run, &crew.script, &crew.drivers, Role::Single, settings.threads)?;
-    state.set_options(&crew.options)?;
+    let mut state = MainState::new(&context.run, &context.script, &context.drivers, Role::Single, settings.threads)?;
+    state.set_options(&context.options)?;
     state.run_procedure("load_with_options")?;
     Ok(Some(state))
 }

@@ -37,11 +37,11 @@ pub struct SysbenchEnv<'a> {
 }
 
 /// Runs a command line of sysbench; the first argument is the program's name. Returns the exit status.
-pub fn run(argv: Vec<OsString>, world: &SysbenchEnv<'_>) -> u8 {
+pub fn run(argv: Vec<OsString>, env: &SysbenchEnv<'_>) -> u8 {
     // The main state gets a stack as large as the workers'.
     std::thread::scope(|scope| {
         let builder = std::thread::Builder::new().name("sysbench".to_owned()).stack_size(LARGE_STACK_BYTES);
-        match builder.spawn_scoped(scope, || run_here(argv, world)) {
+        match builder.spawn_scoped(scope, || run_here(argv, env)) {
             Ok(thread) => thread.join().unwrap_or(FAILED),
             Err(error) => {
                 write_to(OutputStream::Stderr, format!("truetps: no thread can be started: {error}\n").as_bytes());
@@ -51,9 +51,9 @@ pub fn run(argv: Vec<OsString>, world: &SysbenchEnv<'_>) -> u8 {
     })
 }
 
-fn run_here(argv: Vec<OsString>, world: &SysbenchEnv<'_>) -> u8 {
+fn run_here(argv: Vec<OsString>, env: &SysbenchEnv<'_>) -> u8 {
     let read_file = |path: &std::path::Path| std::fs::read(path);
-    let surroundings = Surroundings { environment: world.environment, read_file: &read_file };
+    let surroundings = Surroundings { environment: env.environment, read_file: &read_file };
     let has_typed_password = options::has_typed_password(&argv);
     let pass = match options::first_pass(argv, &surroundings) {
         Ok(pass) => pass,
@@ -75,7 +75,7 @@ fn run_here(argv: Vec<OsString>, world: &SysbenchEnv<'_>) -> u8 {
             if has_typed_password {
                 write_to(OutputStream::Stderr, TYPED_PASSWORD.as_bytes());
             }
-            LoadedScript::begin(pass, world).and_then(LoadedScript::run).unwrap_or_else(|status| status)
+            LoadedScript::begin(pass, env).and_then(LoadedScript::run).unwrap_or_else(|status| status)
         }
     }
 }

@@ -15,7 +15,7 @@ use super::parallel::run_parallel;
 
 /// A command of a loaded script with all options.
 pub(super) struct ScriptCommand<'a> {
-    pub(super) world: &'a SysbenchEnv<'a>,
+    pub(super) env: &'a SysbenchEnv<'a>,
     pub(super) script: Arc<LuaScript>,
     pub(super) shared: CommandShared,
     pub(super) drivers: Arc<Drivers>,

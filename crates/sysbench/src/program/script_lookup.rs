@@ -20,10 +20,10 @@ const NOT_DATABASES: [&str; 4] = ["fileio", "memory", "threads", "mutex"];
 pub(super) fn find_script(
     pass: &FirstPass,
     settings: &RunSettings,
-    world: &SysbenchEnv<'_>,
+    env: &SysbenchEnv<'_>,
 ) -> Result<LuaScript, String> {
     let line = &pass.command_line;
-    let package_path = lua::package_path(world.environment);
+    let package_path = lua::package_path(env.environment);
     let bytes = |text: &OsString| text.as_bytes().to_vec();
     let name = line.test.as_ref().map(bytes).filter(|name| name != b"-");
     // Standard input has only a body.
@@ -44,7 +44,7 @@ pub(super) fn find_script(
         version: pass.compat.version(),
         has_legacy: pass.compat == SysbenchRelease::V1_0,
         package_path,
-        package_cpath: lua::package_cpath(world.environment),
+        package_cpath: lua::package_cpath(env.environment),
         memory_limit_bytes: settings.ours.lua_memory_limit.map_or_else(memory_limit, |bytes| bytes as usize),
         luajit_command: settings.luajit_cmd.clone(),
         sources: Arc::new(sources),

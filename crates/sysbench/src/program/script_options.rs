@@ -24,7 +24,7 @@ const PASSWORD_VARIABLE: &str = "TRUETPS_PASSWORD";
 
 /// The script is loaded in the state of the main thread; its options are not known.
 pub(super) struct LoadedScript<'a> {
-    world: &'a SysbenchEnv<'a>,
+    env: &'a SysbenchEnv<'a>,
     pass: FirstPass,
     script: Arc<LuaScript>,
     shared: CommandShared,
@@ -33,19 +33,19 @@ pub(super) struct LoadedScript<'a> {
 }
 
 impl<'a> LoadedScript<'a> {
-    pub(super) fn begin(pass: FirstPass, world: &'a SysbenchEnv<'a>) -> Result<Self, ProgramExit> {
+    pub(super) fn begin(pass: FirstPass, env: &'a SysbenchEnv<'a>) -> Result<Self, ProgramExit> {
         let Some(settings) = pass.settings.clone() else { return Err(FAILED) };
         let log = make_log(&settings);
         log.text(MessageLevel::Notice, &lines::version(pass.compat.version(), LUAJIT_VERSION));
-        let script = find_script(&pass, &settings, world).map_err(|problem| say_fatal(&log, &problem))?;
+        let script = find_script(&pass, &settings, env).map_err(|problem| say_fatal(&log, &problem))?;
         let script = Arc::new(script);
         let preliminary = pass.preliminary().map_err(|refusal| refuse(&refusal))?;
-        let drivers = Arc::new(Drivers::new(preliminary, (world.environment)(PASSWORD_VARIABLE)));
-        let shared = CommandShared::new(log, world.interrupt.clone(), settings.rand.seed);
-        let warning = writes_at_once(&script).then_some(world.server_warning);
+        let drivers = Arc::new(Drivers::new(preliminary, (env.environment)(PASSWORD_VARIABLE)));
+        let shared = CommandShared::new(log, env.interrupt.clone(), settings.rand.seed);
+        let warning = writes_at_once(&script).then_some(env.server_warning);
         let run = shared.run_of_main_thread(settings, warning);
         let main = MainState::new(&run, &script, &drivers, Role::Main, 0)?;
-        Ok(Self { world, pass, script, shared, drivers, main })
+        Ok(Self { env, pass, script, shared, drivers, main })
     }
 
     /// Runs the script's body, and then its command.
@@ -62,8 +62,8 @@ impl<'a> LoadedScript<'a> {
         self.main.show_options()?;
         self.renew_drivers(&options);
         let (given, sources) = (options.given_to_script(), Arc::clone(&self.script.sources));
-        let Self { world, script, shared, drivers, main, .. } = self;
-        let mut running = ScriptCommand { world, script, shared, drivers, main, options: Arc::new(options) };
+        let Self { env, script, shared, drivers, main, .. } = self;
+        let mut running = ScriptCommand { env, script, shared, drivers, main, options: Arc::new(options) };
         let status = running.execute(&command);
         tell_unread(&sources, &given);
         status
@@ -107,7 +107,7 @@ impl<'a> LoadedScript<'a> {
     /// already used stays unchanged.
     fn renew_drivers(&mut self, options: &SysbenchOptions) {
         if !self.drivers.are_used() {
-            let password = (self.world.environment)(PASSWORD_VARIABLE);
+            let password = (self.env.environment)(PASSWORD_VARIABLE);
             self.drivers = Arc::new(Drivers::new(options.clone(), password));
             self.main.set_drivers(&self.drivers);
         }

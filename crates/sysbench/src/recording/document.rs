@@ -36,7 +36,7 @@ pub(super) fn validity(ending: EventsEnding) -> Validity {
     }
 }
 
-fn options_of(crew: &WorkerContext) -> Map<String, Value> {
+fn options_of(context: &WorkerContext) -> Map<String, Value> {
     let value = |value: &options::OptionValue| match value {
         options::OptionValue::Bool(value) => Value::from(*value),
         options::OptionValue::Number(value) => Value::from(*value),
@@ -46,22 +46,22 @@ fn options_of(crew: &WorkerContext) -> Map<String, Value> {
         }
         options::OptionValue::Nil => Value::Null,
     };
-    crew.options.export().map(|(name, of)| (String::from_utf8_lossy(name).into_owned(), value(&of))).collect()
+    context.options.export().map(|(name, of)| (String::from_utf8_lossy(name).into_owned(), value(&of))).collect()
 }
 
 /// The whole run as one JSON document, on several lines, without a line end.
-pub(crate) fn document(end: &RecordedEnd<'_>, crew: &WorkerContext) -> String {
-    text(fields(end, crew, &validity(end.ending)))
+pub(crate) fn document(end: &RecordedEnd<'_>, context: &WorkerContext) -> String {
+    text(fields(end, context, &validity(end.ending)))
 }
 
 /// The same document for the run folder, with facts that a reader of the folder cannot see on the command line. Ends
 /// with a line end.
-pub(super) fn with_circumstances(end: &RecordedEnd<'_>, crew: &WorkerContext, trial: &Trial) -> String {
-    let mut fields = fields(end, crew, &trial.validity);
-    let isolation = if crew.threads == crew.run.settings.threads { "client" } else { "worker" };
-    fields.insert("command".to_owned(), facts::command(crew).into());
+pub(super) fn with_circumstances(end: &RecordedEnd<'_>, context: &WorkerContext, trial: &Trial) -> String {
+    let mut fields = fields(end, context, &trial.validity);
+    let isolation = if context.threads == context.run.settings.threads { "client" } else { "worker" };
+    fields.insert("command".to_owned(), facts::command(context).into());
     fields.insert("lua_isolation".to_owned(), isolation.into());
-    fields.insert("workers".to_owned(), crew.threads.into());
+    fields.insert("workers".to_owned(), context.threads.into());
     fields.insert("server".to_owned(), trial.server.as_ref().map_or(Value::Null, |server| serde_json::json!(server)));
     text(fields) + "\n"
 }
@@ -70,21 +70,21 @@ fn text(fields: Map<String, Value>) -> String {
     format!("{:#}", Value::Object(fields))
 }
 
-fn fields(end: &RecordedEnd<'_>, crew: &WorkerContext, validity: &Validity) -> Map<String, Value> {
+fn fields(end: &RecordedEnd<'_>, context: &WorkerContext, validity: &Validity) -> Map<String, Value> {
     let count = end.count;
     let events = &count.total.events;
     let mut wanted: Vec<f64> =
-        PERCENTILES.into_iter().chain(crew.run.settings.ours.percentiles.iter().copied()).collect();
+        PERCENTILES.into_iter().chain(context.run.settings.ours.percentiles.iter().copied()).collect();
     wanted.sort_by(f64::total_cmp);
     wanted.dedup();
     output::json(&output::FinishedRun {
         tool_version: TOOL_VERSION,
-        script: &String::from_utf8_lossy(&crew.script.name),
-        started_at: &crew.run.started_at,
+        script: &String::from_utf8_lossy(&context.script.name),
+        started_at: &context.run.started_at,
         validity,
-        notes: &crew.run.notes(),
-        options: &options_of(crew),
-        seed: Some(crew.run.seed),
+        notes: &context.run.notes(),
+        options: &options_of(context),
+        seed: Some(context.run.seed),
         style: end.style,
         intervals: &count.intervals,
         checkpoints: &count.checkpoints,

@@ -36,17 +36,17 @@ fn plan_name(base_name: &str) -> String {
 }
 
 /// The plan of the run.
-pub(super) fn plan(crew: &WorkerContext) -> Plan {
-    let settings = &crew.run.settings;
-    let protocol = if crew.drivers.emulates_prepared() { Protocol::Text } else { Protocol::Prepared };
+pub(super) fn plan(context: &WorkerContext) -> Plan {
+    let settings = &context.run.settings;
+    let protocol = if context.drivers.emulates_prepared() { Protocol::Text } else { Protocol::Prepared };
     // The standard input has no name.
-    let name = String::from_utf8_lossy(&crew.script.name);
+    let name = String::from_utf8_lossy(&context.script.name);
     let script = if name.is_empty() { "a script" } else { &*name }.to_owned();
     let clients = settings.threads;
     let plural = if clients == 1 { "" } else { "s" };
     let kind = WorkloadKind::Sysbench(ScriptSpec { script: script.clone() });
     Plan {
-        name: plan_name(&crew.script.base_name()),
+        name: plan_name(&context.script.base_name()),
         about: format!("what {script} of sysbench does with {clients} client{plural}"),
         recorded_from: Some(Personality::Sysbench),
         server: ServerSpec::default(),
@@ -57,13 +57,13 @@ pub(super) fn plan(crew: &WorkerContext) -> Plan {
             measure_transactions: settings.events,
             rate: settings.rate.map(f64::from),
             arrivals: if settings.rate.is_some() { Spacing::Poisson } else { Spacing::default() },
-            errors: error_policy(crew),
+            errors: error_policy(context),
             ..Load::default()
         },
         factors: IndexMap::from([(CONNECTIONS.to_owned(), vec![SettingValue::Int(clients.into())])]),
-        design: Design { blocks: 1, seed: crew.run.seed, aa_pair: false, ..Design::default() },
+        design: Design { blocks: 1, seed: context.run.seed, aa_pair: false, ..Design::default() },
         probe: ProbeSpec {
-            enabled: settings.ours.probe.enabled && probe_target(crew).is_some(),
+            enabled: settings.ours.probe.enabled && probe_target(context).is_some(),
             ..settings.ours.probe.clone()
         },
         quick: QuickOverrides::default(),
@@ -71,18 +71,18 @@ pub(super) fn plan(crew: &WorkerContext) -> Plan {
 }
 
 /// What the probe logs in to. A script may connect only in its events.
-pub(super) fn probe_target(crew: &WorkerContext) -> Option<Target> {
-    let connected = crew.run.server.get().map(|server| server.load_target.clone());
-    connected.or_else(|| crew.drivers.expected_target())
+pub(super) fn probe_target(context: &WorkerContext) -> Option<Target> {
+    let connected = context.run.server.get().map(|server| server.load_target.clone());
+    connected.or_else(|| context.drivers.expected_target())
 }
 
 /// Classes of the errors after which an event is restarted, without limit. `all` has no list.
-fn error_policy(crew: &WorkerContext) -> ErrorPolicy {
-    let is_postgres = probe_target(crew).is_some_and(|target| target.dialect == SqlDialect::Postgres);
+fn error_policy(context: &WorkerContext) -> ErrorPolicy {
+    let is_postgres = probe_target(context).is_some_and(|target| target.dialect == SqlDialect::Postgres);
     let ignored = if is_postgres {
-        crew.options.pgsql().map(|settings| settings.ignore_errors)
+        context.options.pgsql().map(|settings| settings.ignore_errors)
     } else {
-        crew.options.mysql().map(|settings| settings.ignore_errors)
+        context.options.mysql().map(|settings| settings.ignore_errors)
     };
     let classes: Vec<ErrorClass> = match ignored {
         Ok(IgnoredErrors::Numbers(codes)) => codes.iter().map(|code| ErrorClass::of_code(*code)).collect(),
@@ -99,8 +99,8 @@ fn error_policy(crew: &WorkerContext) -> ErrorPolicy {
 }
 
 /// The server's facts from a client's login. `None`: no client logged in.
-pub(super) fn server(crew: &WorkerContext) -> Option<ServerFacts> {
-    crew.run.server.get().map(server_facts)
+pub(super) fn server(context: &WorkerContext) -> Option<ServerFacts> {
+    context.run.server.get().map(server_facts)
 }
 
 fn server_facts(seen: &ServerSeen) -> ServerFacts {
@@ -113,13 +113,13 @@ fn server_facts(seen: &ServerSeen) -> ServerFacts {
 }
 
 /// `truetps sysbench` and its typed arguments, without passwords.
-pub(super) fn command(crew: &WorkerContext) -> Vec<String> {
+pub(super) fn command(context: &WorkerContext) -> Vec<String> {
     let own = ["truetps", SCRIPT_WORKLOAD].map(str::to_owned);
-    own.into_iter().chain(words_without_secrets(crew.script.argv.iter().skip(1))).collect()
+    own.into_iter().chain(words_without_secrets(context.script.argv.iter().skip(1))).collect()
 }
 
-pub(super) fn experiment(crew: &WorkerContext, plan: &Plan) -> Experiment {
-    let clients = SettingValue::Int(crew.run.settings.threads.into());
+pub(super) fn experiment(context: &WorkerContext, plan: &Plan) -> Experiment {
+    let clients = SettingValue::Int(context.run.settings.threads.into());
     let schedule = ScheduledTrial {
         name: TRIAL.to_owned(),
         block: 0,
@@ -130,31 +130,31 @@ pub(super) fn experiment(crew: &WorkerContext, plan: &Plan) -> Experiment {
     let experiment = new_experiment(ExperimentStart {
         plan,
         tool_version: TOOL_VERSION,
-        workers: crew.threads,
+        workers: context.threads,
         host: host_of_external_server(),
-        server: server(crew),
+        server: server(context),
         sandbox_dir: None,
-        server_address: server_address(crew),
+        server_address: server_address(context),
         schedule: vec![schedule],
-        command: command(crew),
+        command: command(context),
     });
-    Experiment { created_at: crew.run.started_at.clone(), ..experiment }
+    Experiment { created_at: context.run.started_at.clone(), ..experiment }
 }
 
 /// The endpoint that clients have connected to.
-pub(super) fn server_address(crew: &WorkerContext) -> Option<String> {
-    crew.run.server.get().map(|server| server.target.endpoint(0).to_string())
+pub(super) fn server_address(context: &WorkerContext) -> Option<String> {
+    context.run.server.get().map(|server| server.target.endpoint(0).to_string())
 }
 
 /// The script's texts, and the statements that they sent.
-pub(super) fn script_record(crew: &WorkerContext, statements: Option<SentStatements>) -> ScriptRecord {
-    let (script, modules, modules_left_out) = crew.script.sources.recorded();
+pub(super) fn script_record(context: &WorkerContext, statements: Option<SentStatements>) -> ScriptRecord {
+    let (script, modules, modules_left_out) = context.script.sources.recorded();
     ScriptRecord { schema_version: SCHEMA_VERSION, script, modules, modules_left_out, statements }
 }
 
 /// Figures of the measured time that only a script's run has.
-pub(super) fn script_run(crew: &WorkerContext, counts: &SlotCounts, clients: &[ClientFigures]) -> ScriptRun {
-    let (script, ..) = crew.script.sources.recorded();
+pub(super) fn script_run(context: &WorkerContext, counts: &SlotCounts, clients: &[ClientFigures]) -> ScriptRun {
+    let (script, ..) = context.script.sources.recorded();
     let fair = Fairness::of(clients);
     ScriptRun {
         sha256: script.sha256,
@@ -171,10 +171,10 @@ pub(super) fn script_run(crew: &WorkerContext, counts: &SlotCounts, clients: &[C
 }
 
 /// How the run was driven.
-pub(super) fn engine(crew: &WorkerContext, connect_ms: f64, clients_failed: u32, reconnects: u64) -> EngineFacts {
-    let (workers, clients) = (crew.threads, crew.run.settings.threads);
+pub(super) fn engine(context: &WorkerContext, connect_ms: f64, clients_failed: u32, reconnects: u64) -> EngineFacts {
+    let (workers, clients) = (context.threads, context.run.settings.threads);
     let mode = if workers == clients { DriveMode::Blocking } else { DriveMode::Multiplexed };
-    let protocol = if crew.drivers.emulates_prepared() { Protocol::Text } else { Protocol::Prepared };
+    let protocol = if context.drivers.emulates_prepared() { Protocol::Text } else { Protocol::Prepared };
     EngineFacts {
         workers,
         clients,
@@ -188,10 +188,10 @@ pub(super) fn engine(crew: &WorkerContext, connect_ms: f64, clients_failed: u32,
 }
 
 /// The measured time.
-pub(super) fn measured(crew: &WorkerContext, measured: &MeasuredSums) -> MeasuredLoad {
+pub(super) fn measured(context: &WorkerContext, measured: &MeasuredSums) -> MeasuredLoad {
     let MeasuredSums { sums, length_ns, .. } = measured;
     let length = Duration::from_nanos(*length_ns);
-    let used = crew.run.usage.read();
+    let used = context.run.usage.read();
     let share = |ns: Option<u64>| if *length_ns == 0 { 0.0 } else { ns.unwrap_or(0) as f64 / *length_ns as f64 };
     let shares = WorkerShares {
         workers: used.len() as u32,

@@ -28,7 +28,7 @@ pub(crate) struct RecordedEnd<'a> {
 }
 
 pub(crate) struct ScriptRecording {
-    crew: WorkerContext,
+    context: WorkerContext,
     /// How long it took until all clients were ready.
     connect_ms: f64,
     runs: RunsFolder,
@@ -47,17 +47,18 @@ pub(crate) struct ScriptRecording {
 impl ScriptRecording {
     /// Creates the folder, for a run that is kept or shown. If that fails, the user is warned, and the run continues
     /// without it.
-    pub(crate) fn begin(crew: &WorkerContext, connect_ms: f64, view: Option<LiveView>) -> Option<Self> {
-        let runs = crew.run.settings.ours.runs.as_deref();
+    pub(crate) fn begin(context: &WorkerContext, connect_ms: f64, view: Option<LiveView>) -> Option<Self> {
+        let runs = context.run.settings.ours.runs.as_deref();
         if runs.is_none() && view.is_none() {
             return None;
         }
         let created = RunsFolder::choose(runs).map_err(|error| error.to_string());
-        match created.and_then(|runs| Self::create(runs, crew, connect_ms, view).map_err(|error| error.to_string())) {
+        match created.and_then(|runs| Self::create(runs, context, connect_ms, view).map_err(|error| error.to_string()))
+        {
             Ok(recording) => Some(recording),
             Err(error) => {
                 let text = format!("this run is not recorded: {error} (--runs=none records nothing)");
-                crew.run.log.text(MessageLevel::Alert, &text);
+                context.run.log.text(MessageLevel::Alert, &text);
                 None
             }
         }
@@ -65,23 +66,23 @@ impl ScriptRecording {
 
     fn create(
         runs: RunsFolder,
-        crew: &WorkerContext,
+        context: &WorkerContext,
         connect_ms: f64,
         view: Option<LiveView>,
     ) -> Result<Self, FolderError> {
-        let plan = facts::plan(crew);
-        let experiment = facts::experiment(crew, &plan);
+        let plan = facts::plan(context);
+        let experiment = facts::experiment(context, &plan);
         let name = format!("{}-{}", plan.name, clock::folder_stamp());
         let folder = ExperimentFolder::create(runs.path(), &name, &plan, &experiment)?;
-        let trial = new_trial(&plan, &experiment.schedule[0], facts::server(crew), TOOL_VERSION);
+        let trial = new_trial(&plan, &experiment.schedule[0], facts::server(context), TOOL_VERSION);
         let writer = folder.begin_trial(&trial)?;
-        writer.write_script(&facts::script_record(crew, None))?;
-        let target = facts::probe_target(crew);
-        let sessions = if crew.run.server.get().is_some() { 0 } else { crew.run.settings.threads };
+        writer.write_script(&facts::script_record(context, None))?;
+        let target = facts::probe_target(context);
+        let sessions = if context.run.server.get().is_some() { 0 } else { context.run.settings.threads };
         let probe = target.as_ref().map(|target| LoadProbe { target, sessions, spec: &plan.probe });
         let recorder = TrialRecorder::begin(trial, writer, None, probe.as_ref());
         let mut recording = Self {
-            crew: crew.clone(),
+            context: context.clone(),
             connect_ms,
             runs,
             folder,
@@ -93,7 +94,7 @@ impl ScriptRecording {
             reason: None,
             broken: None,
         };
-        show(&mut recording.view, crew, &recording.experiment, TrialEvent::Begins);
+        show(&mut recording.view, context, &recording.experiment, TrialEvent::Begins);
         Ok(recording)
     }
 
@@ -112,7 +113,7 @@ impl ScriptRecording {
 
     /// Counts the use of resources from now on.
     pub(crate) fn begin_measured_time(&mut self) {
-        self.crew.run.usage.next_round();
+        self.context.run.usage.next_round();
         self.recorder.phase(Phase::Measure);
     }
 
@@ -120,10 +121,10 @@ impl ScriptRecording {
     pub(crate) fn interval(&mut self, interval: &Interval, lengths: &Histogram) {
         if interval.phase == Phase::Measure {
             // Threads that never end have reported their use up to here.
-            self.crew.run.usage.next_round();
+            self.context.run.usage.next_round();
         }
-        let (view, crew, experiment) = (&mut self.view, &self.crew, &self.experiment);
-        let written = self.recorder.interval(interval, lengths, &mut |event| show(view, crew, experiment, event));
+        let (view, context, experiment) = (&mut self.view, &self.context, &self.experiment);
+        let written = self.recorder.interval(interval, lengths, &mut |event| show(view, context, experiment, event));
         if let Err(error) = written {
             self.break_off(&error);
         }
@@ -132,7 +133,7 @@ impl ScriptRecording {
     /// Reported once: further writes would fail in the same way.
     fn break_off(&mut self, error: &str) {
         if self.broken.is_none() {
-            self.crew.run.log.text(MessageLevel::Alert, &format!("this run is recorded no further: {error}"));
+            self.context.run.log.text(MessageLevel::Alert, &format!("this run is recorded no further: {error}"));
             self.broken = Some(error.to_owned());
         }
     }
@@ -151,36 +152,36 @@ impl ScriptRecording {
     pub(crate) fn finish(&mut self, end: &RecordedEnd<'_>) -> bool {
         self.recorder.phase(Phase::Drain);
         let recorded = &end.count.recorded;
-        let engine = facts::engine(&self.crew, self.connect_ms, self.failed, recorded.script.reconnects);
+        let engine = facts::engine(&self.context, self.connect_ms, self.failed, recorded.script.reconnects);
         let finished = || end.clients.iter().filter(|client| client.events > 0).count() as u32;
         let clients_finished = (!end.clients.is_empty()).then(finished);
-        if !self.is_server_expected && self.crew.run.server.get().is_some() {
+        if !self.is_server_expected && self.context.run.server.get().is_some() {
             let note = "not watched: before the first event, nothing showed that the script would connect";
-            self.crew.run.note(note.to_owned());
+            self.context.run.note(note.to_owned());
         }
         let load = LoadFacts {
             engine: EngineFacts { clients_finished, ..engine },
-            measured: recorded.measured().map(|measured| facts::measured(&self.crew, measured)),
-            notes: self.crew.run.notes(),
+            measured: recorded.measured().map(|measured| facts::measured(&self.context, measured)),
+            notes: self.context.run.notes(),
         };
         let validity = self.validity(end.ending, recorded);
-        let (view, crew, experiment) = (&mut self.view, &self.crew, &self.experiment);
+        let (view, context, experiment) = (&mut self.view, &self.context, &self.experiment);
         // The error of the intervals was reported when it occurred.
-        let _ = self.recorder.finish(validity, Some(load), &mut |event| show(view, crew, experiment, event));
-        self.recorder.trial.server = facts::server(&self.crew);
-        let clients = end.count.measured_clients(&self.crew.run.board);
-        let script = || facts::script_run(&self.crew, &recorded.script, &clients);
+        let _ = self.recorder.finish(validity, Some(load), &mut |event| show(view, context, experiment, event));
+        self.recorder.trial.server = facts::server(&self.context);
+        let clients = end.count.measured_clients(&self.context.run.counters);
+        let script = || facts::script_run(&self.context, &recorded.script, &clients);
         self.recorder.trial.script = recorded.measured().is_some().then(script);
         let suspensions = self.recorder.trial.engine.as_ref().map_or(&[][..], |engine| &engine.suspensions);
         if let Some(reason) = was_suspended(suspensions) {
-            self.crew.run.log.text(MessageLevel::Alert, &format!("this run is no evidence: {reason}"));
+            self.context.run.log.text(MessageLevel::Alert, &format!("this run is no evidence: {reason}"));
         }
         // The figures matter most: they are written first, even if the series could not be.
         let written = self.recorder.writer.write_trial(&self.recorder.trial).and_then(|()| self.write_rest(end));
         if let Err(error) = written {
             self.break_off(&error.to_string());
         }
-        show(&mut self.view, &self.crew, &self.experiment, TrialEvent::Ends(&self.recorder.trial));
+        show(&mut self.view, &self.context, &self.experiment, TrialEvent::Ends(&self.recorder.trial));
         // The report is printed where the view was.
         self.view = None;
         self.broken.is_none()
@@ -191,24 +192,27 @@ impl ScriptRecording {
         if self.experiment.server != trial.server {
             // A client has connected since the folder was made.
             self.experiment.server.clone_from(&trial.server);
-            self.experiment.server_address = facts::server_address(&self.crew);
+            self.experiment.server_address = facts::server_address(&self.context);
             self.folder.write_experiment(&self.experiment)?;
         }
-        let sent = end.count.sent.record_of(&self.crew.run.board.shapes);
-        writer.write_script(&facts::script_record(&self.crew, Some(sent)))?;
-        writer.write_sysbench(&document::with_circumstances(end, &self.crew, trial))
+        let sent = end.count.sent.record_of(&self.context.run.counters.shapes);
+        writer.write_script(&facts::script_record(&self.context, Some(sent)))?;
+        writer.write_sysbench(&document::with_circumstances(end, &self.context, trial))
     }
 
     /// Stores the server's settings, after everything else. Nothing is stored if the server is gone or has no free
     /// connection.
     pub(crate) fn keep_settings(&self) {
-        let Some(server) = self.crew.run.server.get() else { return };
+        let Some(server) = self.context.run.server.get() else { return };
         let asked =
             Client::connect(&server.target, SETTINGS_TIMEOUT).and_then(|mut client| server_settings(&mut client));
         if let Ok(variables) = asked
             && let Err(error) = self.recorder.writer.write_variables(&variables)
         {
-            self.crew.run.log.text(MessageLevel::Alert, &format!("the server's variables are not recorded: {error}"));
+            self.context
+                .run
+                .log
+                .text(MessageLevel::Alert, &format!("the server's variables are not recorded: {error}"));
         }
     }
 
@@ -229,9 +233,9 @@ impl ScriptRecording {
 }
 
 /// Passes an event on to the live view, if there is one.
-fn show(view: &mut Option<LiveView>, crew: &WorkerContext, experiment: &Experiment, event: TrialEvent<'_>) {
+fn show(view: &mut Option<LiveView>, context: &WorkerContext, experiment: &Experiment, event: TrialEvent<'_>) {
     let Some(view) = view else { return };
-    let control = &crew.run.control;
+    let control = &context.run.control;
     let left = match control.deadline_ns() {
         u64::MAX => Duration::ZERO,
         deadline_ns => Duration::from_nanos(deadline_ns.saturating_sub(control.now_ns())),

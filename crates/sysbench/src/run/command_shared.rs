@@ -44,8 +44,8 @@ impl CommandShared {
         settings: RunSettings,
         server_warning: Option<ServerWarning>,
     ) -> Arc<CommandRun> {
-        let (control, board, usage) = (Control::new(0, false), Counters::new(0, 1, 1, false), Usage::new(0));
-        Arc::new(self.run(settings, control, board, usage, server_warning))
+        let (control, counters, usage) = (Control::new(0, false), Counters::new(0, 1, 1, false), Usage::new(0));
+        Arc::new(self.run(settings, control, counters, usage, server_warning))
     }
 
     /// For all clients on these threads.
@@ -56,21 +56,21 @@ impl CommandShared {
         let control = control.with_pace(settings.rate.map(pace));
         let has_rate = settings.rate.is_some();
         let tallies_max = if has_rate { TALLIES_WITH_RATE_MAX } else { TALLIES_MAX };
-        let board = Counters::new(settings.threads, threads, tallies_max, has_rate);
-        Arc::new(self.run(settings, control, board, Usage::new(threads), None))
+        let counters = Counters::new(settings.threads, threads, tallies_max, has_rate);
+        Arc::new(self.run(settings, control, counters, Usage::new(threads), None))
     }
 
     fn run(
         &self,
         settings: RunSettings,
         control: Control,
-        board: Counters,
+        counters: Counters,
         usage: Usage,
         server_warning: Option<ServerWarning>,
     ) -> CommandRun {
         CommandRun {
             control,
-            board,
+            counters,
             usage,
             server_warning,
             settings,

@@ -33,24 +33,24 @@ pub(crate) struct Count {
 
 impl RunReading {
     pub(crate) fn take(run: &CommandRun, now_ns: u64) -> Self {
-        Self { now_ns, counts: run.board.totals(), queued: run.control.queued() }
+        Self { now_ns, counts: run.counters.totals(), queued: run.control.queued() }
     }
 }
 
 impl Count {
     pub(crate) fn begin(run: &CommandRun, now_ns: u64, zero_ns: u64) -> Self {
-        let board = &run.board;
+        let counters = &run.counters;
         let (mut statements, mut sent) = (StatementTimes::default(), SentCounts::default());
         let mut fresh = EventTally::new(run.control.has_pace());
-        board.drain_events(now_ns, &mut fresh);
-        board.drain_statements(&mut statements, &mut sent);
+        counters.drain_events(now_ns, &mut fresh);
+        counters.drain_statements(&mut statements, &mut sent);
         sent.clear();
         let phase = if zero_ns > now_ns { Phase::WarmUp } else { Phase::Measure };
         let mut count = Self {
-            interval: LatencyWindow::begin(now_ns, CountersThen::zero(board)),
-            total: LatencyWindow::begin(now_ns, CountersThen::zero(board)),
+            interval: LatencyWindow::begin(now_ns, CountersThen::zero(counters)),
+            total: LatencyWindow::begin(now_ns, CountersThen::zero(counters)),
             recorded: RecordedSeries::begin(RunReading::take(run, now_ns), phase, &fresh.tally),
-            measured_since: CountersThen::zero(board),
+            measured_since: CountersThen::zero(counters),
             statements,
             sent,
             fresh,
@@ -69,49 +69,49 @@ impl Count {
     }
 
     /// Takes the clients' records since the last call.
-    pub(crate) fn collect(&mut self, board: &Counters) {
-        self.collect_before(board, self.recorded.began_ns());
+    pub(crate) fn collect(&mut self, counters: &Counters) {
+        self.collect_before(counters, self.recorded.began_ns());
     }
 
     /// … and what follows belongs to the interval that began at `start_ns`.
-    fn collect_before(&mut self, board: &Counters, start_ns: u64) {
-        board.drain_events(start_ns, &mut self.fresh);
-        board.drain_statements(&mut self.statements, &mut self.sent);
+    fn collect_before(&mut self, counters: &Counters, start_ns: u64) {
+        counters.drain_events(start_ns, &mut self.fresh);
+        counters.drain_statements(&mut self.statements, &mut self.sent);
         self.append_to_windows();
         self.recorded.add(&self.fresh.tally);
         self.fresh.clear(start_ns);
     }
 
     /// The next intermediate report starts here.
-    pub(crate) fn begin_interval(&mut self, board: &Counters, now_ns: u64) {
-        self.interval.restart(now_ns, CountersThen::of_all(board.totals()));
+    pub(crate) fn begin_interval(&mut self, counters: &Counters, now_ns: u64) {
+        self.interval.restart(now_ns, CountersThen::of_all(counters.totals()));
     }
 
     /// An interval of the run folder ends. `None`: it was empty.
     pub(crate) fn end_second(&mut self, run: &CommandRun, now_ns: u64) -> Option<(Interval, Histogram)> {
-        self.collect_before(&run.board, now_ns);
+        self.collect_before(&run.counters, now_ns);
         self.recorded.end_interval(RunReading::take(run, now_ns))
     }
 
     /// The final report starts here.
-    pub(crate) fn begin_total(&mut self, board: &Counters, now_ns: u64) {
-        self.total.restart(now_ns, CountersThen::by_client(board.totals(), board));
+    pub(crate) fn begin_total(&mut self, counters: &Counters, now_ns: u64) {
+        self.total.restart(now_ns, CountersThen::by_client(counters.totals(), counters));
         self.statements.clear();
-        board.forget_ranges();
+        counters.forget_ranges();
     }
 
     /// The counts so far were the warm-up; returns its last interval. Nothing slow happens between the new counts and
     /// the message to the clients that it is over.
     pub(crate) fn end_warm_up(&mut self, run: &CommandRun, now_ns: u64) -> Option<(Interval, Histogram)> {
-        let (board, queued) = (&run.board, run.control.queued());
-        board.forget_ranges();
-        let counts = board.drain_events_and_read(now_ns, &mut self.fresh);
-        board.drain_statements(&mut self.statements, &mut self.sent);
+        let (counters, queued) = (&run.counters, run.control.queued());
+        counters.forget_ranges();
+        let counts = counters.drain_events_and_read(now_ns, &mut self.fresh);
+        counters.drain_statements(&mut self.statements, &mut self.sent);
         self.recorded.add(&self.fresh.tally);
         self.fresh.clear(now_ns);
         self.interval.restart(now_ns, CountersThen::of_all(counts));
-        self.total.restart(now_ns, CountersThen::by_client(counts, board));
-        self.measured_since = CountersThen::by_client(counts, board);
+        self.total.restart(now_ns, CountersThen::by_client(counts, counters));
+        self.measured_since = CountersThen::by_client(counts, counters);
         self.statements.clear();
         self.sent.clear();
         // Last, so that no event that counts against a limit is lost: events running now may be counted beyond it.
@@ -121,7 +121,7 @@ impl Count {
     }
 
     /// Figures of each client in the measured time.
-    pub(crate) fn measured_clients(&self, board: &Counters) -> Vec<ClientFigures> {
-        self.measured_since.clients(board)
+    pub(crate) fn measured_clients(&self, counters: &Counters) -> Vec<ClientFigures> {
+        self.measured_since.clients(counters)
     }
 }

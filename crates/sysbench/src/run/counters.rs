@@ -322,65 +322,65 @@ mod tests {
         EventStart { scheduled_ns: start_ns, started_ns: start_ns }
     }
 
-    fn drained(board: &Counters) -> EventTally {
+    fn drained(counters: &Counters) -> EventTally {
         let mut all = EventTally::new(false);
-        board.drain_events(0, &mut all);
+        counters.drain_events(0, &mut all);
         all
     }
 
     #[test]
     fn events_are_counted_once() {
-        let board = Counters::new(2, 1, 1, false);
-        board.begin_event(0, 1, event(100), 0);
-        assert_eq!(board.events_running(), 1);
-        board.end_event(0, 1, 150);
-        board.end_event(0, 1, 160);
-        board.begin_event(0, 1, event(200), 0);
-        board.begin_event(0, 1, event(210), 0);
-        board.drop_event(0, 1, false);
-        board.slot(1).count(Counter::Write, 1);
-        board.slot(1).count_number(77, 1);
-        let counts = board.totals();
+        let counters = Counters::new(2, 1, 1, false);
+        counters.begin_event(0, 1, event(100), 0);
+        assert_eq!(counters.events_running(), 1);
+        counters.end_event(0, 1, 150);
+        counters.end_event(0, 1, 160);
+        counters.begin_event(0, 1, event(200), 0);
+        counters.begin_event(0, 1, event(210), 0);
+        counters.drop_event(0, 1, false);
+        counters.slot(1).count(Counter::Write, 1);
+        counters.slot(1).count_number(77, 1);
+        let counts = counters.totals();
         assert_eq!((counts.events, counts.writes, counts.busy_ns), (1, 1, 50));
-        board.drop_event(0, 1, false);
-        board.drop_event(0, 1, true);
-        board.begin_event(0, 1, event(300), 0);
-        board.drop_event(0, 1, true);
-        let counts = drained(&board).tally.sums.counts;
+        counters.drop_event(0, 1, false);
+        counters.drop_event(0, 1, true);
+        counters.begin_event(0, 1, event(300), 0);
+        counters.drop_event(0, 1, true);
+        let counts = drained(&counters).tally.sums.counts;
         assert_eq!((counts.started, counts.ok, counts.failed, counts.ignored), (3, 1, 2, 1), "of events that ran");
         counts.assert_consistent();
         // A state that is no client has a slot that is not added up.
-        board.slot(2).count(Counter::Read, 5);
-        board.slot(99).count(Counter::Read, 5);
-        assert_eq!(board.totals().reads, 0);
+        counters.slot(2).count(Counter::Read, 5);
+        counters.slot(99).count(Counter::Read, 5);
+        assert_eq!(counters.totals().reads, 0);
     }
 
     #[test]
     fn what_is_taken_away_is_gone() {
-        let board = Counters::new(1, 2, 2, false);
-        board.begin_event(0, 0, event(1), 0);
-        board.end_event(0, 0, 1_000_001);
-        board.begin_event(0, 0, event(2_000_000), 0);
+        let counters = Counters::new(1, 2, 2, false);
+        counters.begin_event(0, 0, event(1), 0);
+        counters.end_event(0, 0, 1_000_001);
+        counters.begin_event(0, 0, event(2_000_000), 0);
         let answered = Answered { kind: 0, shape: ShapeNumber::default(), outcome: Counter::Read, length_ns: 5_000 };
-        board.record_statement(3, &answered);
+        counters.record_statement(3, &answered);
         let (mut total, mut statements, mut sent) =
             (EventTally::new(false), StatementTimes::default(), SentCounts::default());
-        board.drain_events(0, &mut total);
-        board.drain_statements(&mut statements, &mut sent);
-        board.drain_statements(&mut statements, &mut sent);
-        assert_eq!(sent.record_of(&board.shapes).left_out.map(|left_out| left_out.reads), Some(1));
+        counters.drain_events(0, &mut total);
+        counters.drain_statements(&mut statements, &mut sent);
+        counters.drain_statements(&mut statements, &mut sent);
+        assert_eq!(sent.record_of(&counters.shapes).left_out.map(|left_out| left_out.reads), Some(1));
         assert_eq!((total.lengths().len(), total.sum_ns, total.tally.in_flight()), (1, 1_000_000, 1));
         assert_eq!(statements.iter().map(|(name, h)| (name, h.len())).collect::<Vec<_>>(), [("select", 1)]);
-        assert_eq!(drained(&board).tally.sums.counts.carried_in, 1);
+        assert_eq!(drained(&counters).tally.sums.counts.carried_in, 1);
     }
 
     #[test]
     fn each_client_is_read_once() {
         for (threads, tallies_max) in [(1, 1), (7, 64), (7, 3), (10, 4)] {
-            let board = Counters::new(10, threads, tallies_max, false);
-            (0..10).for_each(|tid| board.slot(tid).count(Counter::Read, 1 << tid));
-            let counts = board.drain_events_and_read(0, &mut EventTally::new(false));
-            assert_eq!(counts, board.totals(), "{threads} threads");
+            let counters = Counters::new(10, threads, tallies_max, false);
+            (0..10).for_each(|tid| counters.slot(tid).count(Counter::Read, 1 << tid));
+            let counts = counters.drain_events_and_read(0, &mut EventTally::new(false));
+            assert_eq!(counts, counters.totals(), "{threads} threads");
         }
     }
 }

@@ -19,18 +19,18 @@ impl CountersThen {
         Self { all, clients: Vec::new() }
     }
 
-    pub(crate) fn by_client(all: SlotCounts, board: &Counters) -> Self {
-        Self { all, clients: board.clients().iter().map(super::ClientCounters::read).collect() }
+    pub(crate) fn by_client(all: SlotCounts, counters: &Counters) -> Self {
+        Self { all, clients: counters.clients().iter().map(super::ClientCounters::read).collect() }
     }
 
     /// Before the threads started: figures since then include statements of `thread_init`, as in sysbench.
-    pub(crate) fn zero(board: &Counters) -> Self {
-        Self { all: SlotCounts::default(), clients: vec![SlotCounts::default(); board.clients().len()] }
+    pub(crate) fn zero(counters: &Counters) -> Self {
+        Self { all: SlotCounts::default(), clients: vec![SlotCounts::default(); counters.clients().len()] }
     }
 
     /// Figures of each client since then.
-    pub(crate) fn clients(&self, board: &Counters) -> Vec<ClientFigures> {
-        let pairs = board.clients().iter().zip(&self.clients);
+    pub(crate) fn clients(&self, counters: &Counters) -> Vec<ClientFigures> {
+        let pairs = counters.clients().iter().zip(&self.clients);
         pairs
             .map(|(slot, then)| {
                 let counts = slot.read().since(*then);
@@ -65,8 +65,8 @@ impl LatencyWindow {
     }
 
     /// The figures so far. `zero_ns`: when the run began. Times in the figures are seconds.
-    pub(crate) fn figures(&self, board: &Counters, zero_ns: u64, now_ns: u64, percentile: u8) -> Figures {
-        let counts = board.totals().since(self.then.all);
+    pub(crate) fn figures(&self, counters: &Counters, zero_ns: u64, now_ns: u64, percentile: u8) -> Figures {
+        let counts = counters.totals().since(self.then.all);
         let tally = &self.events;
         let events = tally.lengths().len();
         let seconds = |ns: u64| ns as f64 / 1e9;

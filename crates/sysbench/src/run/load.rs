@@ -22,7 +22,7 @@ const LOOK: Duration = Duration::from_millis(50);
 
 /// A run from its start to its report.
 pub(crate) struct LoadRun<'a> {
-    pub(crate) crew: WorkerContext,
+    pub(crate) context: WorkerContext,
     /// The main thread's state, with the script loaded, and its client.
     pub(crate) main: &'a mut LuaThread,
     pub(crate) main_client: Table,
@@ -66,23 +66,23 @@ impl LoadRun<'_> {
     /// Runs it, and returns the exit status.
     pub(crate) fn run(mut self) -> u8 {
         let (news_out, news) = channel();
-        let began_ns = self.crew.run.control.now_ns();
+        let began_ns = self.context.run.control.now_ns();
         let go = self.start_threads(&news_out);
         drop(news_out);
         if let Err(status) = self.wait_for_clients(&news, go.len()) {
-            self.crew.run.control.abandon();
+            self.context.run.control.abandon();
             return status;
         }
-        let connect_ms = self.crew.run.control.now_ns().saturating_sub(began_ns) as f64 / 1e6;
+        let connect_ms = self.context.run.control.now_ns().saturating_sub(began_ns) as f64 / 1e6;
         // Before the measurement: a slow disk must not delay any event.
-        self.recording = ScriptRecording::begin(&self.crew, connect_ms, self.view.take());
-        self.crew.run.warn_of_server(self.server_warning);
+        self.recording = ScriptRecording::begin(&self.context, connect_ms, self.view.take());
+        self.context.run.warn_of_server(self.server_warning);
         self.meet(self.presence.others());
         let (mut moments, mut count) = self.begin();
-        self.crew.run.log.text(MessageLevel::Notice, lines::THREADS_STARTED);
-        let warmup_s = self.crew.run.settings.warmup.as_secs() as u32;
+        self.context.run.log.text(MessageLevel::Notice, lines::THREADS_STARTED);
+        let warmup_s = self.context.run.settings.warmup.as_secs() as u32;
         if warmup_s > 0 {
-            self.crew.run.log.text(MessageLevel::Notice, &lines::warming_up(warmup_s));
+            self.context.run.log.text(MessageLevel::Notice, &lines::warming_up(warmup_s));
         }
         for one in &go {
             // A thread that is gone has reported why.
@@ -102,14 +102,14 @@ impl LoadRun<'_> {
     }
 
     fn start_threads(&mut self, news: &Sender<WorkerEvent>) -> Vec<Sender<bool>> {
-        let (settings, log) = (&self.crew.run.settings, &self.crew.run.log);
+        let (settings, log) = (&self.context.run.settings, &self.context.run.log);
         log.text(MessageLevel::Notice, lines::INITIALIZING_THREADS);
-        self.crew.run.control.set_running(settings.threads);
+        self.context.run.control.set_running(settings.threads);
         let mut go = Vec::new();
-        for group in groups(settings.threads, self.crew.threads) {
+        for group in groups(settings.threads, self.context.threads) {
             let (go_out, go_in) = channel();
             go.push(go_out);
-            if let Err(problem) = worker::start(&self.crew, group, news, go_in) {
+            if let Err(problem) = worker::start(&self.context, group, news, go_in) {
                 log.text(MessageLevel::Fatal, &problem);
                 let failure = ProcedureFailure::new("", "too many threads for this system");
                 let _ = news.send(WorkerEvent::Failed(None, failure));
@@ -125,7 +125,7 @@ impl LoadRun<'_> {
     ///
     /// The exit status, if they do not become ready.
     fn wait_for_clients(&self, news: &Receiver<WorkerEvent>, threads: usize) -> Result<(), ProgramExit> {
-        let run = &self.crew.run;
+        let run = &self.context.run;
         let timeout = run.settings.thread_init_timeout;
         let until_ns = run.control.now_ns().saturating_add(timeout.as_nanos() as u64);
         let mut ready = 0;
@@ -156,11 +156,11 @@ impl LoadRun<'_> {
     }
 
     pub(super) fn say_failed(&self, failure: &ProcedureFailure) {
-        self.crew.run.log.text(MessageLevel::Fatal, &failure.line());
+        self.context.run.log.text(MessageLevel::Fatal, &failure.line());
     }
 
     fn begin(&mut self) -> (Moments, Count) {
-        let run = &self.crew.run;
+        let run = &self.context.run;
         let settings = &run.settings;
         let now_ns = run.control.now_ns();
         let after = |time: Duration| now_ns.saturating_add(time.as_nanos() as u64);
@@ -191,7 +191,7 @@ impl LoadRun<'_> {
         if let Some(recording) = &mut self.recording {
             recording.start(has_warm_up);
         }
-        (moments, Count::begin(&self.crew.run, now_ns, if has_warm_up { zero_ns } else { now_ns }))
+        (moments, Count::begin(&self.context.run, now_ns, if has_warm_up { zero_ns } else { now_ns }))
     }
 
     /// Reports until the events are over.
@@ -202,7 +202,7 @@ impl LoadRun<'_> {
         moments: &mut Moments,
         count: &mut Count,
     ) -> EventsEnding {
-        let run = Arc::clone(&self.crew.run);
+        let run = Arc::clone(&self.context.run);
         let control = &run.control;
         let mut ended = 0;
         let mut has_failed = false;
@@ -247,7 +247,7 @@ impl LoadRun<'_> {
 
     /// Performs the actions that are due.
     fn tick(&mut self, moments: &mut Moments, count: &mut Count) {
-        let run = Arc::clone(&self.crew.run);
+        let run = Arc::clone(&self.context.run);
         let now_ns = run.control.now_ns();
         if now_ns >= moments.warm_up_ends_ns {
             moments.warm_up_ends_ns = u64::MAX;

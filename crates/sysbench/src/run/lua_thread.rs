@@ -448,7 +448,7 @@ impl LuaThread {
         client.failure.clone_from(&failure);
         self.ended += 1;
         self.run.control.client_ended();
-        self.run.board.drop_event(self.share, client.context.tid, failure.is_some());
+        self.run.counters.drop_event(self.share, client.context.tid, failure.is_some());
         if let Some(failure) = failure {
             self.failures.push((client.context.tid, failure));
         }

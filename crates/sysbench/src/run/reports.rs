@@ -17,10 +17,10 @@ use crate::recording::{RecordedEnd, ScriptRecording};
 
 impl LoadRun<'_> {
     fn style(&self) -> FigureStyle {
-        let settings = &self.crew.run.settings;
+        let settings = &self.context.run.settings;
         FigureStyle {
-            is_sql: self.crew.drivers.are_used(),
-            compat: self.crew.options.compat,
+            is_sql: self.context.drivers.are_used(),
+            compat: self.context.options.compat,
             percentile: settings.percentile.unwrap_or(0).into(),
             has_rate: settings.rate.is_some(),
             stamp_decimals: settings
@@ -30,15 +30,15 @@ impl LoadRun<'_> {
     }
 
     fn percentile(&self) -> u8 {
-        self.crew.run.settings.percentile.unwrap_or(0)
+        self.context.run.settings.percentile.unwrap_or(0)
     }
 
     fn is_json(&self) -> bool {
-        self.crew.run.settings.ours.format == SysbenchFormat::Json
+        self.context.run.settings.ours.format == SysbenchFormat::Json
     }
 
     pub(super) fn record_second(&mut self, count: &mut Count, now_ns: u64) {
-        let ended = count.end_second(&self.crew.run, now_ns);
+        let ended = count.end_second(&self.context.run, now_ns);
         self.record(ended);
     }
 
@@ -49,13 +49,13 @@ impl LoadRun<'_> {
     }
 
     pub(super) fn report_interval(&mut self, count: &mut Count, now_ns: u64) {
-        let run = &self.crew.run;
-        count.collect(&run.board);
-        let mut figures = count.interval.figures(&run.board, count.zero_ns, now_ns, self.percentile());
+        let run = &self.context.run;
+        count.collect(&run.counters);
+        let mut figures = count.interval.figures(&run.counters, count.zero_ns, now_ns, self.percentile());
         figures.threads_running = run.control.running();
         figures.queue_length = run.control.queued();
-        figures.concurrency = run.board.events_running();
-        count.begin_interval(&run.board, now_ns);
+        figures.concurrency = run.counters.events_running();
+        count.begin_interval(&run.counters, now_ns);
         let hook = self.main.state.hook(&self.main_client, "report_intermediate");
         if hook.is_some() {
             self.call_in_reporter("report_intermediate", &figures, true);
@@ -71,12 +71,12 @@ impl LoadRun<'_> {
     }
 
     pub(super) fn report_checkpoint(&mut self, count: &mut Count, now_ns: u64) {
-        let run = &self.crew.run;
-        count.collect(&run.board);
-        let mut figures = count.total.figures(&run.board, count.zero_ns, now_ns, self.percentile());
+        let run = &self.context.run;
+        count.collect(&run.counters);
+        let mut figures = count.total.figures(&run.counters, count.zero_ns, now_ns, self.percentile());
         figures.threads_running = run.control.running();
-        let clients = count.total.then.clients(&run.board);
-        count.begin_total(&run.board, now_ns);
+        let clients = count.total.then.clients(&run.counters);
+        count.begin_total(&run.counters, now_ns);
         if self.main.state.hook(&self.main_client, "report_cumulative").is_some() {
             self.call_in_reporter("report_cumulative", &figures, false);
         } else if !self.is_json() {
@@ -89,20 +89,20 @@ impl LoadRun<'_> {
     fn call_in_reporter(&mut self, name: &str, figures: &Figures, is_intermediate: bool) {
         let Some((host, client)) = &self.reporter else { return };
         let Some(hook) = host.state.hook(client, name) else { return };
-        if let Err(problem) = call_hook(host, self.crew.run.settings.threads, &hook, figures, is_intermediate) {
+        if let Err(problem) = call_hook(host, self.context.run.settings.threads, &hook, figures, is_intermediate) {
             self.say_failed(&ProcedureFailure::new(name, problem));
         }
     }
 
     /// The last report, `done()`, and the exit status.
     pub(super) fn finish(mut self, ending: EventsEnding, count: &mut Count) -> u8 {
-        let run = std::sync::Arc::clone(&self.crew.run);
+        let run = std::sync::Arc::clone(&self.context.run);
         let now_ns = run.control.now_ns();
-        let unfinished = run.board.events_running();
+        let unfinished = run.counters.events_running();
         run.control.abandon();
-        count.collect(&run.board);
-        let figures = count.total.figures(&run.board, count.zero_ns, now_ns, self.percentile());
-        let clients = count.total.then.clients(&run.board);
+        count.collect(&run.counters);
+        let figures = count.total.figures(&run.counters, count.zero_ns, now_ns, self.percentile());
+        let clients = count.total.then.clients(&run.counters);
         self.record_second(count, now_ns);
         self.meet(self.presence.arrivals());
         if let Some(recording) = &mut self.recording {
@@ -141,7 +141,7 @@ impl LoadRun<'_> {
     }
 
     fn hanging_text(&self, unfinished: u64) -> String {
-        let seconds = self.crew.run.settings.ours.drain_timeout.map_or(0.0, |time| time.as_secs_f64());
+        let seconds = self.context.run.settings.ours.drain_timeout.map_or(0.0, |time| time.as_secs_f64());
         format!(
             "{unfinished} events were still running {seconds} seconds after --time and were abandoned (--drain-timeout)"
         )
@@ -149,11 +149,11 @@ impl LoadRun<'_> {
 
     /// Whether the report was written where requested.
     fn report_end(&mut self, end: &RecordedEnd<'_>, unfinished: u64) -> bool {
-        let run = &self.crew.run;
+        let run = &self.context.run;
         let settings = &run.settings;
         let (count, figures) = (end.count, end.totals);
         if self.is_json() {
-            let written = run.log.document(&crate::recording::document(end, &self.crew));
+            let written = run.log.document(&crate::recording::document(end, &self.context));
             if let Err(error) = &written {
                 run.log.text(MessageLevel::Fatal, &format!("the report cannot be written: {error}"));
             }
@@ -180,7 +180,7 @@ impl LoadRun<'_> {
 
     /// Reports requested besides sysbench's own.
     fn report_extras(&self, count: &Count, seconds: f64) {
-        let run = &self.crew.run;
+        let run = &self.context.run;
         let ours = &run.settings.ours;
         let events = &count.total.events;
         let mut texts = vec![output::percentiles(&percentiles(events, &ours.percentiles))];

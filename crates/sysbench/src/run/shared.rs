@@ -20,7 +20,7 @@ pub(crate) struct CommandRun {
     pub(crate) seed: u64,
     pub(crate) interrupt: Interrupt,
     pub(crate) log: Arc<MessageLog>,
-    pub(crate) board: Counters,
+    pub(crate) counters: Counters,
     pub(crate) control: Control,
     pub(crate) unique: Arc<Unique>,
     /// Notes for the run folder.

@@ -67,28 +67,28 @@ pub(crate) const LARGE_STACK_BYTES: usize = 96 << 20;
 ///
 /// The message for the user.
 pub(crate) fn start(
-    crew: &WorkerContext,
+    context: &WorkerContext,
     group: ThreadClients,
     news: &Sender<WorkerEvent>,
     go: Receiver<bool>,
 ) -> Result<(), String> {
-    let builder = std::thread::Builder::new().name("worker".to_owned()).stack_size(stack_bytes(crew.threads));
-    let (crew, news) = (crew.clone(), news.clone());
-    let started = builder.spawn(move || work(&crew, &group, &news, &go));
+    let builder = std::thread::Builder::new().name("worker".to_owned()).stack_size(stack_bytes(context.threads));
+    let (context, news) = (context.clone(), news.clone());
+    let started = builder.spawn(move || work(&context, &group, &news, &go));
     started.map(drop).map_err(|error| format!("a worker thread could not be started: {error}"))
 }
 
 /// The life of a thread.
-fn work(crew: &WorkerContext, group: &ThreadClients, news: &Sender<WorkerEvent>, go: &Receiver<bool>) {
+fn work(context: &WorkerContext, group: &ThreadClients, news: &Sender<WorkerEvent>, go: &Receiver<bool>) {
     let _last_words = LastWords(news);
     // The receiver is gone only if the run is over.
     let tell = |what| drop(news.send(what));
-    crew.run.usage.enter(group.number);
-    match prepare(crew, group) {
-        Ok(mut host) => live(crew, &mut host, &tell, go),
+    context.run.usage.enter(group.number);
+    match prepare(context, group) {
+        Ok(mut host) => live(context, &mut host, &tell, go),
         Err(problem) => tell(WorkerEvent::Failed(None, ProcedureFailure::new("", problem))),
     }
-    crew.run.usage.leave();
+    context.run.usage.leave();
 }
 
 /// Reports the end of the thread, on any path: the main thread waits for it.
@@ -104,36 +104,37 @@ impl Drop for LastWords<'_> {
     }
 }
 
-fn prepare(crew: &WorkerContext, group: &ThreadClients) -> Result<LuaThread, String> {
+fn prepare(context: &WorkerContext, group: &ThreadClients) -> Result<LuaThread, String> {
     let is_shared = group.tids.len() > 1;
-    let store =
-        Store::new(Arc::clone(&crew.run), Arc::clone(&crew.drivers), group.number, is_shared).map_err(|error| {
-            format!("connections cannot be watched: {error}; {}", files_advice(crew.run.settings.threads))
-        })?;
+    let store = Store::new(Arc::clone(&context.run), Arc::clone(&context.drivers), group.number, is_shared).map_err(
+        |error| format!("connections cannot be watched: {error}; {}", files_advice(context.run.settings.threads)),
+    )?;
     let role = if is_shared { Role::Shared } else { Role::Single };
     let made = || -> mlua::Result<LuaThread> {
-        let state = LuaState::new(&crew.script, store, &crew.run.log, role)?;
-        state.set_options(&crew.options)?;
-        let facts = state.facts(&crew.script)?;
-        let mut host = LuaThread::new(Arc::clone(&crew.run), state, group.number);
+        let state = LuaState::new(&context.script, store, &context.run.log, role)?;
+        state.set_options(&context.options)?;
+        let facts = state.facts(&context.script)?;
+        let mut host = LuaThread::new(Arc::clone(&context.run), state, group.number);
         for tid in &group.tids {
             let client = host.state.client(*tid, &facts)?;
-            if crew.procedure == "parallel_command" {
-                client
-                    .set("called", host.state.lua.create_string(crew.script.command.as_deref().unwrap_or_default())?)?;
+            if context.procedure == "parallel_command" {
+                client.set(
+                    "called",
+                    host.state.lua.create_string(context.script.command.as_deref().unwrap_or_default())?,
+                )?;
             }
-            if crew.procedure == RUN {
-                crew.run.log.text(MessageLevel::Debug, &lines::thread(*tid, lines::STARTED));
+            if context.procedure == RUN {
+                context.run.log.text(MessageLevel::Debug, &lines::thread(*tid, lines::STARTED));
             }
-            host.start(*tid, client, crew.procedure, is_shared)?;
+            host.start(*tid, client, context.procedure, is_shared)?;
         }
         Ok(host)
     };
     made().map_err(|error| lua_error_text(&error))
 }
 
-fn live(crew: &WorkerContext, host: &mut LuaThread, tell: &dyn Fn(WorkerEvent), go: &Receiver<bool>) {
-    let control = &crew.run.control;
+fn live(context: &WorkerContext, host: &mut LuaThread, tell: &dyn Fn(WorkerEvent), go: &Receiver<bool>) {
+    let control = &context.run.control;
     let (mut is_ready, mut knows_the_end) = (false, false);
     while !host.all_ended() && !control.is_abandoned() {
         host.turn();
@@ -141,7 +142,7 @@ fn live(crew: &WorkerContext, host: &mut LuaThread, tell: &dyn Fn(WorkerEvent), 
             knows_the_end = true;
             host.end_waits();
         }
-        crew.run.usage.add_if_asked();
+        context.run.usage.add_if_asked();
         for (tid, failure) in host.take_failures() {
             control.end();
             tell(WorkerEvent::Failed(Some(tid), failure));
@@ -152,7 +153,7 @@ fn live(crew: &WorkerContext, host: &mut LuaThread, tell: &dyn Fn(WorkerEvent), 
             tell(WorkerEvent::Ready);
             let goes = go.recv().unwrap_or(false);
             if goes {
-                control.start_together(crew.threads);
+                control.start_together(context.threads);
             }
             host.open_barrier(goes);
         }

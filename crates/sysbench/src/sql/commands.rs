@@ -39,10 +39,10 @@ impl Store {
 
     /// In a dry run, every statement succeeds without an effect.
     fn dry(&mut self, handle: u32, shape: ShapeNumber) -> RequestProgress {
-        self.run.board.record_unsent(self.share, shape);
+        self.run.counters.record_unsent(self.share, shape);
         if let Some(connection) = self.connections.get(handle) {
             connection.show_success();
-            self.run.board.slot(connection.tid).count(Counter::Other, 1);
+            self.run.counters.slot(connection.tid).count(Counter::Other, 1);
         }
         RequestProgress::Done(Answer::NONE)
     }
@@ -354,7 +354,7 @@ impl Store {
         let shown = if dialect == Some(SqlDialect::Postgres) { sets.saturating_sub(1) } else { 0 };
         let counter = connection.open_set(shown);
         let (has_rows, has_more) = (counter == Counter::Read, connection.has_more_sets());
-        self.run.board.slot(connection.tid).count(counter, 1);
+        self.run.counters.slot(connection.tid).count(counter, 1);
         self.record(handle, counter);
         if !has_more && !has_rows {
             self.forget_results(handle);
@@ -368,7 +368,7 @@ impl Store {
         self.record(handle, Counter::Error);
         if let Some(connection) = self.connections.get(handle) {
             connection.show_failure();
-            self.run.board.slot(connection.tid).count(Counter::Error, 1);
+            self.run.counters.slot(connection.tid).count(Counter::Error, 1);
         }
         RequestProgress::Done(Answer::MISUSE)
     }
@@ -390,7 +390,7 @@ impl Store {
         connection.show_error(if is_ignored { 1 } else { 2 }, error);
         connection.doing = ConnectionWait::Nothing;
         let tid = connection.tid;
-        self.run.board.slot(tid).count(Counter::Error, 1);
+        self.run.counters.slot(tid).count(Counter::Error, 1);
         if !is_ignored {
             self.say_failed(handle, error, dialect, is_prepared);
             return RequestProgress::Done(Answer::FAILED);
@@ -444,7 +444,7 @@ impl Store {
         }
         let next = connection.set + 1;
         let counter = connection.open_set(next);
-        self.run.board.slot(connection.tid).count(counter, 1);
+        self.run.counters.slot(connection.tid).count(counter, 1);
         RequestProgress::Done(if counter == Counter::Read { Answer::RESULT } else { Answer::NONE })
     }
 

@@ -309,12 +309,12 @@ impl Store {
             }
             ConnectReason::Asked => {
                 connection.show_success();
-                self.run.board.slot(tid).count(Counter::Reconnect, 1);
+                self.run.counters.slot(tid).count(Counter::Reconnect, 1);
                 RequestProgress::Done(Answer::NONE)
             }
             // The error that broke it is still set, and restarts the event.
             ConnectReason::Broken => {
-                self.run.board.slot(tid).count(Counter::Reconnect, 1);
+                self.run.counters.slot(tid).count(Counter::Reconnect, 1);
                 RequestProgress::Done(Answer::FAILED)
             }
         }
@@ -468,17 +468,17 @@ impl Store {
         let Some(connection) = self.connections.get(handle) else { return };
         let (kind, shape) = (connection.kind, connection.shape_number);
         let length_ns = now_ns.saturating_sub(connection.sent_ns);
-        self.run.board.record_statement(self.share, &Answered { kind, shape, outcome, length_ns });
+        self.run.counters.record_statement(self.share, &Answered { kind, shape, outcome, length_ns });
     }
 
     /// The shape of a statement on this connection.
     pub(super) fn shape_of(&mut self, handle: u32, sql: &[u8]) -> ShapeNumber {
         let Some(dialect) = self.dialect_of(handle) else { return ShapeNumber::default() };
-        self.shapes.find(sql, dialect, &self.run.board.shapes)
+        self.shapes.find(sql, dialect, &self.run.counters.shapes)
     }
 
     pub(super) fn tally(&self, class: ErrorClass, code: u16, message: &str) {
-        self.run.board.record_error(self.share, class, code, message);
+        self.run.counters.record_error(self.share, class, code, message);
     }
 
     //

@@ -79,7 +79,7 @@ impl Sysbench {
 
 /// The output and exit status of truetps, with lines for its values in the script's format.
 fn ours(words: &[Vec<u8>], is_new: bool) -> Answer {
-    let pass = match World::default().pass_bytes(words) {
+    let pass = match TestEnv::default().pass_bytes(words) {
         Ok(pass) => pass,
         Err(refusal) => return refused(&[], &refusal),
     };

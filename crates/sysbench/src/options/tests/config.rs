@@ -1,7 +1,7 @@
 use super::*;
 
 fn from_file(file: &str, words: &[&str]) -> Result<SysbenchOptions, OptionRefusal> {
-    let mut pass = World { file, ..World::default() }.pass(words)?;
+    let mut pass = TestEnv { file, ..TestEnv::default() }.pass(words)?;
     for spec in each_kind() {
         pass.declare(spec);
     }
@@ -36,8 +36,9 @@ fn the_file_is_checked_as_the_command_line_is() {
     assert_eq!(told("threads=x"), "Invalid value for the 'threads' option: 'x'");
     assert_eq!(told("zed = 5"), "invalid option: --zed=5");
     assert_eq!(told("no such line"), "invalid option: --no such line");
-    assert!(World { file: "threads=x", ..World::default() }.pass(&["--config-file=file", "--threads=4"]).is_ok());
-    let old = World { file: "zed=5", ..World::default() }.pass(&["--config-file=file"]).unwrap().finish(false).unwrap();
+    assert!(TestEnv { file: "threads=x", ..TestEnv::default() }.pass(&["--config-file=file", "--threads=4"]).is_ok());
+    let old =
+        TestEnv { file: "zed=5", ..TestEnv::default() }.pass(&["--config-file=file"]).unwrap().finish(false).unwrap();
     assert_eq!(old.bytes("zed"), Some(&b"5"[..]));
 }
 

@@ -18,12 +18,12 @@ use super::*;
 
 /// A file that tests find under the name `file`, and the environment.
 #[derive(Default)]
-struct World<'a> {
+struct TestEnv<'a> {
     file: &'a str,
     runs: Option<&'a str>,
 }
 
-impl World<'_> {
+impl TestEnv<'_> {
     fn pass(&self, words: &[&str]) -> Result<FirstPass, OptionRefusal> {
         self.pass_bytes(&words.iter().map(|word| word.as_bytes().to_vec()).collect::<Vec<_>>())
     }
@@ -40,7 +40,7 @@ impl World<'_> {
 }
 
 fn pass(words: &[&str]) -> Result<FirstPass, OptionRefusal> {
-    World::default().pass(words)
+    TestEnv::default().pass(words)
 }
 
 /// The settings of a command line, before a script is read.

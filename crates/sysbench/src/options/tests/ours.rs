@@ -87,15 +87,15 @@ fn wrong_values_are_refused_with_what_would_be_right() {
 #[test]
 fn the_folder_of_runs_comes_from_the_environment_too() {
     let runs = |runs, words: &[&str]| {
-        let world = World { runs, file: "runs = filed" };
-        world.pass(words).unwrap().settings.unwrap().ours.runs
+        let env = TestEnv { runs, file: "runs = filed" };
+        env.pass(words).unwrap().settings.unwrap().ours.runs
     };
     assert_eq!(runs(Some("elsewhere"), &[]).as_deref(), Some(Path::new("elsewhere")));
     assert_eq!(runs(Some("elsewhere"), &["--runs=here"]).as_deref(), Some(Path::new("here")));
     assert_eq!(runs(Some("elsewhere"), &["--config-file=file"]).as_deref(), Some(Path::new("filed")));
     assert_eq!(runs(Some("none"), &[]), None);
     assert_eq!(runs(Some(""), &[]).as_deref(), Some(Path::new("runs")));
-    let options = World { runs: Some("x"), ..World::default() }.pass(&[]).unwrap().finish(false).unwrap();
+    let options = TestEnv { runs: Some("x"), ..TestEnv::default() }.pass(&[]).unwrap().finish(false).unwrap();
     assert_eq!((options.origin("runs"), options.was_typed("runs")), (Origin::Environment, false));
 }
 

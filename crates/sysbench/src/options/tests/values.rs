@@ -178,7 +178,7 @@ fn options_without_a_value_are_on_0_or_empty() {
 #[test]
 fn bytes_survive() {
     let words = [b"--s=a\xff\xfeb".to_vec(), b"--l=\xc3,\xa4".to_vec(), [b"--n=".as_slice(), &[b'x'; 5000]].concat()];
-    let mut pass = World::default().pass_bytes(&words).unwrap();
+    let mut pass = TestEnv::default().pass_bytes(&words).unwrap();
     for spec in each_kind() {
         pass.declare(spec);
     }
@@ -187,7 +187,7 @@ fn bytes_survive() {
     assert_eq!(options.string("s").unwrap(), "a\u{fffd}\u{fffd}b");
     assert_eq!(options.list("l").unwrap(), [b"\xc3".to_vec(), b"\xa4".to_vec()]);
     assert_eq!(options.bytes("n").unwrap().len(), 5000);
-    let refusal = World::default().pass_bytes(&[b"--x\xff=\xfe".to_vec()]).unwrap().finish(true).unwrap_err();
+    let refusal = TestEnv::default().pass_bytes(&[b"--x\xff=\xfe".to_vec()]).unwrap().finish(true).unwrap_err();
     assert_eq!(refusal.text, b"invalid option: --x\xff=\xfe\n");
 }
 
