@@ -62,7 +62,7 @@ fn is_bound(figure: Figure, detail: &TrialDetail) -> bool {
         && detail.stalls.max_gap_ms.is_none_or(|gap| gap < GAP_LEAST_MS)
 }
 
-/// Differences that are smaller than this mean nothing to anybody, whatever they are relative to.
+/// Smaller differences are negligible, however large they are as a ratio.
 fn least(figure: Figure) -> f64 {
     match figure.unit() {
         _ if !figure.is_cost() => 0.0,

@@ -1,8 +1,9 @@
 //! Stalls during a run, by the rule of every report ([`judge_phase`]), as if the run ended now.
 //!
-//! What the future may still change: the baseline of the last 15 s, whose steps have no neighbours on one side yet; and
-//! what is taken of the whole run (how many buckets are joined, the median response time), which a long run takes of its
-//! last minutes. A phase in which nothing has ended yet is not judged. At its end all intervals are judged together.
+//! Later intervals may still change two results: the baseline of the last 15 s, whose steps have neighbours on one side
+//! only; and values of the whole run (the number of joined buckets, the median response time), which a long run computes
+//! from its last minutes. A phase without a finished transaction is not judged. At the end of the run all intervals are
+//! judged together.
 
 use std::collections::VecDeque;
 

@@ -30,7 +30,7 @@ pub struct Stalls {
     pub longest_ms: Option<f64>,
     /// Longest stretch in which no transaction ended well. `None`: none was as long as 100 ms.
     pub max_gap_ms: Option<f64>,
-    /// Why nothing can be said of stalls.
+    /// Why stalls are unknown.
     pub absent: Option<Absent>,
 }
 

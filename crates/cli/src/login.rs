@@ -169,7 +169,7 @@ fn ask(target: Target) -> Result<Target, CommandFailure> {
         Ok(password) => Ok(target.with_password(password)),
         Err(NoPassword::Interrupted) => Err(CommandFailure::interrupted("interrupted at the password")),
         Err(NoPassword::NoTerminal(error)) => {
-            Err(CommandFailure::usage(format!("--ask-password: there is no terminal to ask at ({error})"))
+            Err(CommandFailure::usage(format!("--ask-password: no terminal available for the prompt ({error})"))
                 .hint(format!("give the password in {PASSWORD}, or in the file of --defaults-file")))
         }
         Err(NoPassword::Problem(error)) => Err(CommandFailure::usage(format!("the password cannot be read: {error}"))),

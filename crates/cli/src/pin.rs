@@ -18,7 +18,7 @@ fn split(text: &str, allowed: &[u32]) -> Result<Pin, String> {
         cores(text)?
     };
     if let Some(core) = generator.iter().find(|core| !allowed.contains(core)) {
-        return Err(format!("core {core} is none of those that this process may use: {allowed:?}"));
+        return Err(format!("this process may not use core {core}; it may use {allowed:?}"));
     }
     let server: Vec<_> = allowed.iter().copied().filter(|core| !generator.contains(core)).collect();
     if generator.is_empty() || server.is_empty() {
@@ -36,7 +36,7 @@ fn cores(text: &str) -> Result<Vec<u32>, String> {
             None => (number(part)?, number(part)?),
         };
         if first > last || last - first > 4096 {
-            return Err(format!("`{part}` is no range of cores"));
+            return Err(format!("`{part}` is not a range of cores"));
         }
         list.extend(first..=last);
     }

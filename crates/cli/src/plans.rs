@@ -61,10 +61,10 @@ pub(crate) fn parse(plan: &str) -> Result<Plan, CommandFailure> {
     Ok(parsed)
 }
 
-/// A record of a run looks like a plan, but has not all that was done: what came of it would be something else.
+/// The record of a run looks like a plan, but is incomplete: an experiment made from it would measure something else.
 pub(crate) fn refuse_record(plan: &Plan, what: &str) -> Result<(), CommandFailure> {
     let Some(personality) = plan.recorded_from else { return Ok(()) };
-    let message = format!("{what} is the record of a run of `{personality}`: no experiment can be made from it");
+    let message = format!("{what} is the record of a run of `{personality}`: it cannot be run as an experiment");
     let hint = format!(
         "repeat the command line of `{personality}`, or write a plan with the workload `sql` or `table` \
          (docs/reference/workloads.md)"

@@ -69,7 +69,7 @@ pub(crate) fn update_messages(messages: &InterruptMessages, event: &ExperimentEv
     match event {
         ExperimentEvent::Journal(path) => {
             let restore = format!("truetps server restore --journal '{}'", path.display());
-            let first = "ending, and restoring the original settings; Ctrl-C once more leaves now, then run:";
+            let first = "restoring the original settings; Ctrl-C again exits at once; then run:";
             messages.set(format!("{clear}{first} {restore}\n"), format!("{clear}not restored; run: {restore}\n"));
         }
         ExperimentEvent::Restored => messages.set(String::new(), String::new()),

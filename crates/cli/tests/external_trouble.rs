@@ -345,7 +345,7 @@ fn a_server_that_stays_away_is_waited_for_until_the_user_has_had_enough() {
     wait_for_line(&mut lines, "waiting up to 10 min for the server to come back");
     // The trial is given up; the restore is not.
     signal(child.id(), Signal::INT);
-    wait_for_line(&mut lines, "ending, and restoring the original settings");
+    wait_for_line(&mut lines, "restoring the original settings; Ctrl-C again");
     wait_for_line(&mut lines, "waiting up to 10 min for the server to come back");
     signal(child.id(), Signal::INT);
     let journal = journal(&place);
@@ -431,9 +431,9 @@ fn what_no_set_takes_back_is_refused() {
     let owned = server(&binary);
     let (before, place, dsn) = (globals(&owned), Place::new(), owned.socket_dsn());
     for (set, word) in [
-        ("--set=expire_logs_days=1", "does not come back"),
+        ("--set=expire_logs_days=1", "cannot be restored"),
         ("--set=max_connections=10", "limits the connections of other clients"),
-        ("--set=read_only=1", "refuses work"),
+        ("--set=read_only=1", "refuse work"),
         ("--set=init_connect=x", "who may log in"),
         ("--set=stored_program_cache=300", "whether it can be restored is unknown"),
     ] {

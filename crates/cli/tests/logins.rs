@@ -83,8 +83,8 @@ fn the_user_s_own_option_file() {
 
 /// No other account is used in place of the account that a file names.
 #[test]
-fn a_login_file_that_everybody_may_write_to() {
-    let Some(binary) = mariadb("a_login_file_that_everybody_may_write_to") else { return };
+fn a_world_writable_login_file() {
+    let Some(binary) = mariadb("a_world_writable_login_file") else { return };
     let (owned, place, home) = (Owned::start(&binary, &[]), Place::new(), home(&client_file(PASSWORD)));
     let path = home.path().join(".my.cnf");
     fs::set_permissions(&path, fs::Permissions::from_mode(0o666)).unwrap();
@@ -96,7 +96,7 @@ fn a_login_file_that_everybody_may_write_to() {
     for args in [&run[..], &["server", "capture", &dsn, &file], &["diff", &dsn, &dsn, &file]] {
         let ran = place.run(args);
         assert_eq!(ran.code, Some(2), "{args:?}: {}", ran.stderr);
-        assert!(ran.stderr.contains("is not read: everybody may write to it"), "{args:?}: {}", ran.stderr);
+        assert!(ran.stderr.contains("is not read: it is world-writable"), "{args:?}: {}", ran.stderr);
         assert!(ran.stderr.contains("hint: chmod o-w"), "{args:?}: {}", ran.stderr);
     }
     let args = ["server", "capture", &dsn];
@@ -112,7 +112,7 @@ fn without_a_terminal_no_password_is_asked_for() {
     let apart = [&["--wait"], &words[..]].concat();
     let ran: Ran = place.program(Path::new("setsid"), &apart).output().unwrap().into();
     assert_eq!(ran.code, Some(2), "{}", ran.stderr);
-    let said = "error: --ask-password: there is no terminal to ask at (/dev/tty: No such device";
+    let said = "error: --ask-password: no terminal available for the prompt (/dev/tty: No such device";
     assert!(ran.stderr.contains(said) && ran.stderr.contains("hint: give the password in"), "{}", ran.stderr);
 }
 
@@ -136,7 +136,7 @@ fn one_password_is_for_one_server() {
     for [a, b] in [[&a, &b], [&unnamed[0], &unnamed[1]]] {
         let ran: Ran = place.command(&["diff", a, b]).env("HOME", home.path()).output().unwrap().into();
         assert_eq!(ran.code, Some(2), "{}", ran.stderr);
-        assert!(ran.stderr.contains("but ~/.my.cnf is for one: which is not clear"), "{}", ran.stderr);
+        assert!(ran.stderr.contains("and ~/.my.cnf is ambiguous: it applies to one server"), "{}", ran.stderr);
         assert!(ran.stderr.contains("hint: TRUETPS_PASSWORD_A and TRUETPS_PASSWORD_B"), "{}", ran.stderr);
         assert_secret(&place, &ran);
     }

@@ -205,7 +205,7 @@ fn it_ends_in_each_way_and_keeps_its_data(place: &Place) {
     signal(place.pid("maria"), Signal::TERM);
     wait_until("the end of a server", || place.servers().is_empty());
     let status = place.run(&["server", "status", "maria"]).stdout;
-    assert!(status.contains("maria ended in good order"), "{status}");
+    assert!(status.contains("maria shut down cleanly"), "{status}");
     place.refused(&["server", "stop", "maria"], &["it has ended"]);
     place.good(&["server", "start", "maria"]);
     place.good(&["server", "stop", "maria", "--kill"]);
@@ -253,7 +253,7 @@ fn a_port_and_statements_from_stdin() {
     drop(listener);
     let (port, _) = place.start_on_a_port("maria");
     assert_eq!(place.value("maria", "SELECT @@port, @@bind_address"), format!("{port}\t127.0.0.1"));
-    // Its owner has no password, and comes by the socket alone.
+    // Its owner has no password, and can log in through the socket only.
     let by_port = |account: &str| place.run(&["server", "capture", &format!("mysql://{account}@127.0.0.1:{port}")]);
     assert_eq!(by_port("root").code, Some(2));
     place.good(&["server", "sql", "maria", "CREATE USER app@'127.0.0.1' IDENTIFIED BY 'word'"]);

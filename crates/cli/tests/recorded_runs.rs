@@ -67,7 +67,7 @@ fn no_experiment_is_made_from_a_record() {
         for args in [&["plan", "check", plan][..], &["sweep", plan], &["sweep", "--resume", "runs/latest"]] {
             let ran = bench.place.run(args);
             assert_eq!(ran.code, Some(2), "{args:?}: {}", ran.stderr);
-            let said = format!("is the record of a run of `truetps {program}`: no experiment can be made from it");
+            let said = format!("is the record of a run of `truetps {program}`: it cannot be run as an experiment");
             assert!(ran.stderr.contains(&said), "{args:?}: {}", ran.stderr);
             let hint =
                 format!("repeat the command line of `truetps {program}`, or write a plan with the workload `sql`");

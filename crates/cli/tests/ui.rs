@@ -122,8 +122,8 @@ fn without_colour_there_is_none() {
 #[test]
 fn a_picture_needs_a_terminal_that_can_show_it() {
     let place = Place::new();
-    place.refused(&SHORT, &["--ui: stderr is no terminal", "hint: leave --ui out"]);
-    place.refused(&["sweep", "--quick", "--ui"], &["--ui: stderr is no terminal"]);
+    place.refused(&SHORT, &["--ui needs a terminal on stderr", "hint: leave --ui out"]);
+    place.refused(&["sweep", "--quick", "--ui"], &["--ui needs a terminal on stderr"]);
     let terminal = Terminal::new();
     let mut command = place.command(&SHORT);
     let child = command.stderr(terminal.program.try_clone().unwrap()).env("TERM", "dumb").spawn().unwrap();

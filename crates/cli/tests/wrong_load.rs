@@ -70,9 +70,9 @@ fn searches_that_cannot_be() {
 #[test]
 fn cores_and_modes_that_cannot_be() {
     check(&[
-        (&["--pin", "99999"], &["--pin 99999", "is none of those that this process may use"]),
+        (&["--pin", "99999"], &["--pin 99999", "this process may not use core 99999"]),
         (&["--pin", "x"], &["--pin x", "is not the number of a core"]),
-        (&["--pin", "1-0"], &["--pin 1-0", "is no range of cores"]),
+        (&["--pin", "1-0"], &["--pin 1-0", "is not a range of cores"]),
         (&["--mode", "threads"], &["--mode", "multiplexed"]),
         (&["--workers", "0"], &["--workers"]),
     ]);

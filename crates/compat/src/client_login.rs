@@ -23,7 +23,7 @@ pub enum NoLogin {
     #[error("{0}")]
     Unread(String),
     /// MySQL's programs ignore such a file. Ignoring it here would log in as another account than the one it names.
-    #[error("'{}' is not read: everybody may write to it", path.display())]
+    #[error("'{}' is not read: it is world-writable", path.display())]
     OpenToAll { path: PathBuf },
 }
 
@@ -77,7 +77,7 @@ mod tests {
         for open in [&part, &main] {
             mode(open, 0o666);
             let error = client_login(&main).unwrap_err();
-            assert_eq!(error.to_string(), format!("'{}' is not read: everybody may write to it", open.display()));
+            assert_eq!(error.to_string(), format!("'{}' is not read: it is world-writable", open.display()));
             assert_eq!(error.hint(), Some(format!("chmod o-w '{}'", open.display())));
         }
     }

@@ -111,7 +111,7 @@ fn start(binary: &ServerBinary, max_connections: i64) -> (RunningServer, Sandbox
     (server, sandbox, dir)
 }
 
-/// One connection is beyond the limit, for those who may do everything: that is everybody here.
+/// One connection beyond the limit is for accounts with all privileges, as all accounts are here.
 #[test]
 fn connections_are_renewed_at_a_server_that_is_full() {
     const CLIENTS: u32 = 11;

@@ -90,7 +90,7 @@ impl<'a, V: OptionVisitor> OptionWalk<'a, V> {
                 // This may be a copy.
                 OptionReader::Server => {
                     let path = path.display();
-                    self.visitor.note(format!("everybody may write to '{path}': a server would not read it"));
+                    self.visitor.note(format!("'{path}' is world-writable: a server would not read it"));
                 }
             }
         }
@@ -241,7 +241,7 @@ mod tests {
         let (_, program) = read(&path, OptionStyle::Groups, OptionReader::Program);
         assert!(program.settings.is_empty() && program.notes[0].starts_with("World-writable"));
         let (_, server) = read(&path, OptionStyle::Groups, OptionReader::Server);
-        assert!(server.settings == ["a"] && server.notes[0].starts_with("everybody may write"));
+        assert!(server.settings == ["a"] && server.notes[0].contains("is world-writable"));
     }
 
     #[test]

@@ -78,7 +78,7 @@ pub(crate) fn schemas(
     variables: &BTreeMap<String, CapturedVariable>,
 ) -> Result<Vec<SchemaShape>, String> {
     let is_on = |name: &str| variables.get(name).is_some_and(|variable| variable.value == "ON");
-    // Each table's statistics would be taken anew, and plans of everybody could change.
+    // The statistics of each table would be computed again, and the plans of all sessions could change.
     if is_on("innodb_stats_on_metadata") {
         return Err("reading them would change their statistics (innodb_stats_on_metadata is ON)".to_owned());
     }

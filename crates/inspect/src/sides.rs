@@ -1,4 +1,4 @@
-//! What two of can be compared.
+//! The sides of a comparison.
 
 use std::fs;
 use std::path::Path;

@@ -55,7 +55,7 @@ impl fmt::Display for Loss {
         match self {
             Self::Nothing => f.write_str("loses nothing"),
             Self::Damage => f.write_str("can damage the data for good"),
-            Self::Unknown => f.write_str("is not known to lose nothing"),
+            Self::Unknown => f.write_str("may lose commits (not known)"),
             Self::Seconds { .. } | Self::LastGroup => write!(f, "can lose {}", self.amount()),
         }
     }
@@ -356,27 +356,25 @@ fn asynchronous_replica(view: &SettingsView<'_>) -> Fate {
     let (redo_off, level) = (redo_is_off(view), flush_level(view));
     let crash = if redo_off.is_some() || level == Some(0) { "a crash" } else { "a power cut" };
     let differ = |text: String| (ReplicaFate::Differs, format!("after {crash} replicas can {text}"));
-    // Why it is lost stands with the crash.
-    let more = || differ("have what this server has lost".to_owned());
+    // The reason is in the text about the crash.
+    let more = || differ("keep transactions that this server lost".to_owned());
     match (view.number("sync_binlog").map(|sync| sync as u64), level) {
         (Some(1), Some(_)) if redo_off.is_some() || damage(view).is_some() => more(),
         (Some(1), Some(1 | 3)) => fate(ReplicaFate::Follows, "a replica would follow, a little behind"),
         (Some(1), Some(_)) => more(),
         (Some(sync), Some(0)) => differ(format!("differ ({FLUSH}=0, sync_binlog={sync})")),
-        (Some(0), Some(_)) => differ("differ: the end of the binlog can be gone (sync_binlog=0)".to_owned()),
+        (Some(0), Some(_)) => differ("differ: the end of the binlog can be lost (sync_binlog=0)".to_owned()),
         (Some(sync), Some(_)) => {
-            differ(format!("differ: the last {sync} groups of the binlog can be gone (sync_binlog={sync})"))
+            differ(format!("differ: the last {sync} groups of the binlog can be lost (sync_binlog={sync})"))
         }
-        _ => fate(ReplicaFate::Unknown, "nothing is known of replicas"),
+        _ => fate(ReplicaFate::Unknown, "the effect on replicas is not known"),
     }
 }
 
 /// A login has its own `synchronous_commit` where a role or a database sets it, and only one login's value is known.
 fn whose_commit(view: &SettingsView<'_>) -> &'static str {
     match view.commit_origin {
-        Some("user" | "database" | "database user" | "client" | "session") => {
-            "; that is with the synchronous_commit of the login that was used here"
-        }
+        Some("user" | "database" | "database user" | "client" | "session") => "; for this login's synchronous_commit",
         _ => "; a role, a database or a session can have a synchronous_commit of its own",
     }
 }
@@ -418,7 +416,7 @@ fn postgres_replica(view: &SettingsView<'_>) -> Fate {
         return fate(ReplicaFate::None, "wal_level=minimal, so no standby");
     }
     let unhurried = if postgres_damage(view).is_some() {
-        fate(ReplicaFate::Differs, "after a power cut standbys can have what this server has lost")
+        fate(ReplicaFate::Differs, "after a power cut standbys can keep transactions that this server lost")
     } else {
         fate(ReplicaFate::Follows, "a standby would follow, a little behind")
     };

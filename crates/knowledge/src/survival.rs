@@ -53,10 +53,10 @@ impl DurabilityPair {
         }
         match replica_change(a.replica, b.replica) {
             Survival::Less => {
-                clauses.push(format!("no replica needs to have a commit of {name_b} ({name_a}: one has it)"));
+                clauses.push(format!("commits on {name_b} do not wait for a replica (on {name_a} they do)"));
             }
             Survival::More => {
-                clauses.push(format!("a replica has each commit of {name_b} ({name_a}: none needs to have it)"));
+                clauses.push(format!("commits on {name_b} wait for a replica (on {name_a} they do not)"));
             }
             _ => {}
         }
@@ -199,7 +199,7 @@ mod tests {
             postgres(&[standby]),
             postgres(&[standby, ("synchronous_commit", "local")]),
             Survival::Less,
-            Some("no replica needs to have a commit of B (A: one has it)"),
+            Some("commits on B do not wait for a replica (on A they do)"),
         );
     }
 

@@ -139,7 +139,7 @@ fn check_custom(spec: &CustomSpec) -> Result<(), PlanError> {
     for table in &spec.tables {
         check_table(table)?;
         if !names.insert(table.name.to_lowercase()) {
-            return Err(value("workload.table", format!("`{}` is there twice", table.name)));
+            return Err(value("workload.table", format!("`{}` is listed twice", table.name)));
         }
     }
     Ok(())

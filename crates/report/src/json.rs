@@ -98,7 +98,7 @@ pub(crate) struct StallsPart<'a> {
     list: &'a [Stall],
     #[serde(flatten)]
     figures: FigureValues,
-    /// Why nothing can be said of stalls; `null` where they are known.
+    /// Why stalls are unknown; `null` where they are known.
     absent: Option<&'a Absent>,
 }
 

@@ -57,7 +57,7 @@ pub(crate) fn why_not(open: &OpenLoopCell) -> Option<String> {
         (true, true) => format!("{} and {}", waiting(&of), given_up("")),
         (true, false) => waiting(&of),
         (false, true) => given_up(&of),
-        (false, false) => format!("recorded as not sustained, though of {all} none was waiting or skipped at the end"),
+        (false, false) => format!("recorded as not sustained, but of {all} none was queued or skipped"),
     })
 }
 

@@ -1,11 +1,11 @@
 //! The sysbench personality: existing scripts and command lines run unmodified.
 //!
-//! - - `options`: the command line, and the options that scripts declare.
-//! - - `lua`: the states that scripts run in, and their API.
+//! - `options`: the command line, and the options that scripts declare.
+//! - `lua`: the states that scripts run in, and their API.
 //! - `sql`: connections, statements and results of scripts, over the sessions of `truetps_driver`.
 //! - `run`: threads, clients, events, time.
 //! - `rand`: the random numbers of scripts.
-//! - - `output`: every printed line.
+//! - `output`: every printed line.
 
 mod exit_code;
 mod interrupt;

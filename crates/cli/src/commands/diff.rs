@@ -133,6 +133,6 @@ fn shares(ends: &[DiffSide<'_>; 2], args: &DiffArgs) -> Result<[bool; 2], Comman
 
 /// Before anything was sent.
 fn whose(what: &str) -> CommandFailure {
-    CommandFailure::usage(format!("A and B are two servers, but {what} is for one: which is not clear"))
+    CommandFailure::usage(format!("A and B are two servers, and {what} is ambiguous: it applies to one server"))
         .hint(TWO_LOGINS)
 }

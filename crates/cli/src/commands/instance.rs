@@ -82,7 +82,9 @@ pub(crate) fn start(args: &StartArgs) -> Result<Exit, CommandFailure> {
         Family::Postgresql => ("postgres", "version()"),
     };
     if status.port.is_some() {
-        print_message(&format!("\n{owner} comes by the socket alone: make an account with a password for the port\n"));
+        print_message(&format!(
+            "\n{owner} can log in through the socket only; create an account with a password for the port\n"
+        ));
     }
     print_message(&format!(
         "\nNext   truetps server sql {name} 'SELECT {version}', truetps server status {name}, truetps server stop {name}\n"
@@ -100,7 +102,7 @@ pub(crate) fn stop(args: &StopArgs) -> Result<Exit, CommandFailure> {
         (true, _) => "stopped cleanly",
         (false, true) if args.kill => "killed: its next start recovers",
         (false, true) => "did not end in time and was killed: its next start recovers",
-        (false, false) => "ended, and did not say that all was well: see its log",
+        (false, false) => "stopped without reporting a clean shutdown; see its log",
     };
     let took = format::duration(ended.took);
     let exit = print_out(&format!("{} (pid {}) {how}, after {took}\n", server.name, ended.pid));
@@ -131,8 +133,8 @@ pub(crate) fn state_words(state: InstanceState) -> (&'static str, &'static str) 
         InstanceState::Running => ("runs", "runs"),
         InstanceState::Stopped => ("stopped", "was stopped"),
         InstanceState::Killed => ("killed", "was killed by `stop`: its next start recovers"),
-        InstanceState::NotStarted => ("did not start", "does not run: its last start failed, or was cut short"),
-        InstanceState::Ended => ("ended", "ended in good order, and not by `stop`"),
+        InstanceState::NotStarted => ("did not start", "does not run: its last start failed or was interrupted"),
+        InstanceState::Ended => ("ended", "shut down cleanly, not by `stop`"),
         InstanceState::Died => ("died", "died, or was killed: its next start recovers"),
     }
 }

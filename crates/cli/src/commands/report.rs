@@ -14,7 +14,7 @@ pub(crate) fn run(args: &ReportArgs) -> Result<Exit, CommandFailure> {
             OutputFormat::Csv => TableFormat::Csv,
             OutputFormat::Md => TableFormat::Md,
             OutputFormat::Jsonl | OutputFormat::Sysbench => {
-                let message = "--format: what `truetps probe` has watched has no trial that could be shown like this";
+                let message = "--format: a probe has no trials; this format needs one";
                 return Err(CommandFailure::usage(message).hint("text, json, csv or md"));
             }
         };

@@ -162,6 +162,6 @@ fn one(path: &Path, args: &RestoreArgs, logins: &mut Logins<'_>) -> Result<(), R
         return Ok(());
     }
     let message = LabError::from(ExternalError::NotAsBefore { what: not_done });
-    let hint = format!("when the cause is removed: truetps server restore --journal '{}'", path.display());
+    let hint = format!("fix the cause, then run: truetps server restore --journal '{}'", path.display());
     Err(Refused::Failed(CommandFailure::failed(&message).hint(hint)))
 }

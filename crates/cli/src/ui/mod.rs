@@ -104,14 +104,14 @@ impl SharedPicture {
 /// Whether there is a terminal that can show it.
 pub(crate) fn check() -> Result<(), CommandFailure> {
     let problem = if !std::io::stderr().is_terminal() {
-        "stderr is no terminal, and the picture is drawn there"
+        "--ui needs a terminal on stderr"
     } else if std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb") {
-        "the terminal cannot show a picture: TERM is not set, or `dumb`"
+        "--ui: the terminal cannot show a picture: TERM is not set, or `dumb`"
     } else {
         return Ok(());
     };
-    Err(CommandFailure::usage(format!("--ui: {problem}"))
-        .hint("leave --ui out: progress is then a line on the terminal, and a line a trial elsewhere"))
+    Err(CommandFailure::usage(problem)
+        .hint("leave --ui out: progress is then one line on a terminal, and one line for each trial elsewhere"))
 }
 
 /// The terminal, prepared for a run with this title. Nothing is shown yet.

@@ -122,7 +122,7 @@ fn draw_header(pen: &mut Pen<'_>, area: Rect, model: &Model, view: PictureView, 
 
 fn draw_footer(pen: &mut Pen<'_>, area: Rect, model: &Model, view: PictureView, now: Moment) {
     if now.stopping {
-        let text = "ending, and keeping what was measured; Ctrl-C once more leaves now";
+        let text = "stopping; measured data are kept; Ctrl-C again exits at once";
         pen.text(area, 0, 0, text, pen.palette.warning());
         return;
     }
@@ -130,7 +130,7 @@ fn draw_footer(pen: &mut Pen<'_>, area: Rect, model: &Model, view: PictureView, 
     let keys: &[(&str, &str)] = match view {
         PictureView { keys: false, .. } => &[],
         PictureView { help: true, .. } => &[("?", "back"), ("q", "stop and summarise")],
-        PictureView { frozen: true, .. } => &[("p", "go on"), ("q", "stop and summarise"), ("?", "help")],
+        PictureView { frozen: true, .. } => &[("p", "resume"), ("q", "stop and summarise"), ("?", "help")],
         _ => &[("q", "stop and summarise"), ("p", "freeze"), ("s", "steps"), ("?", "help")],
     };
     for (key, what) in keys {
@@ -145,11 +145,11 @@ fn draw_footer(pen: &mut Pen<'_>, area: Rect, model: &Model, view: PictureView, 
 
 fn draw_help(pen: &mut Pen<'_>, area: Rect) {
     const LINES: [(&str, &str); 12] = [
-        ("q, Ctrl-C", "stop, keep what was measured, and give the answer; again: leave now"),
-        ("p, space", "freeze the picture, and let it go on; the run is not held"),
+        ("q, Ctrl-C", "stop, keep the measured data, and summarise; again: exit at once"),
+        ("p, space", "freeze or resume the view; the run continues"),
         ("s", "steps of 100 ms, or the whole trial"),
-        ("Ctrl-Z", "suspend truetps, and with it the load: the trial is spoilt"),
-        ("Ctrl-L", "draw everything anew"),
+        ("Ctrl-Z", "suspend truetps and its load: the trial becomes invalid"),
+        ("Ctrl-L", "redraw everything"),
         ("", ""),
         ("▲ stall", "under 30 % of the usual throughput of the last 30 s, for 0.2 s or longer"),
         ("┬", "from here on transactions count; before it is the warm-up"),

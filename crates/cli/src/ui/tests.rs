@@ -198,7 +198,7 @@ fn a_request_to_end_and_a_frozen_picture_are_words() {
     let now = Moment { at: Instant::now(), stopping: true };
     draw(&watch.model, frozen, Palette { colour: true }, now, &mut buffer);
     let lines = lines(&buffer);
-    assert!(lines[0].ends_with("STOPPING") && lines[23].contains("once more leaves now"), "{lines:?}");
+    assert!(lines[0].ends_with("STOPPING") && lines[23].contains("again exits at once"), "{lines:?}");
 }
 
 /// Both ends of a terminal that no process controls.

@@ -278,7 +278,7 @@ mod tests {
         assert!(why("some_plugin_thing").contains("is unknown"), "{}", why("some_plugin_thing"));
         assert!(why("log_bin").contains("when it starts"), "{}", why("log_bin"));
         assert!(why("server_uuid").contains("identifies the server"));
-        assert!(why("binlog_expire_logs_seconds").contains("does not come back"));
+        assert!(why("binlog_expire_logs_seconds").contains("cannot be restored"));
         assert!(why("a b; c").contains("no variable"));
     }
 

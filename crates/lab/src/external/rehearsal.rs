@@ -20,7 +20,7 @@ use crate::setting::set_sql;
 /// What the rehearsal itself sends, by kind.
 const READS_MYSQL: &[&str] = &[
     "SELECT of @@version, @@version_comment, @@autocommit, @@hostname, @@port, @@datadir, @@GLOBAL.server_uuid, server_id \
-     and server_uid, and of each setting of the plan, for everybody and for the session",
+     and server_uid, and of each setting of the plan, global and of the session",
     "SELECT CURRENT_USER(), CURRENT_ROLE(), UNIX_TIMESTAMP(), IS_FREE_LOCK(); SHOW GRANTS",
     "SHOW GLOBAL VARIABLES, all of them, and LIKE 'max_connections'",
     "SHOW ALL SLAVES STATUS, SHOW REPLICA STATUS or SHOW SLAVE STATUS; SHOW GLOBAL STATUS of Queries, Threads_running, \

@@ -178,7 +178,7 @@ fn text_blocks(text: &TextDiffers) -> Vec<Block> {
         (_, None, _) => format!("{what}: A alone loads it."),
         (.., None) => format!("{what}: a side has no text (byte code, a library, or a file that could not be read)."),
         (.., Some(diff)) if diff.lines.is_empty() => {
-            format!("{what}: the texts differ behind the part of them that is recorded, or in bytes that are no text.")
+            format!("{what}: the texts differ beyond the recorded part, or in non-text bytes.")
         }
         (Some(a), Some(b), Some(_)) => format!("{what}: - {} (A), + {} (B)", a.text(), b.text()),
     };

@@ -241,7 +241,7 @@ pub(super) fn notes(input: &RunComparison<'_>, inputs: &InputsDiffer) -> Vec<Str
     }
     if let Some(visible) = comparison.smallest_visible_effect {
         notes.push(format!(
-            "Differences in throughput under {} cannot be seen with these trials.",
+            "Differences in throughput under {} cannot be detected with these trials.",
             format::effect(visible)
         ));
     }

@@ -68,10 +68,9 @@ impl PercentileSection {
             columns: COLUMNS,
             rows,
             how_to_read: unbroken(
-                "Read it from right to left: at 99.9 % stands the time within which all but one of 1 000 transactions \
-                 ended, at the end of a line the slowest one. A line that turns up steeply says that few transactions \
-                 wait very long, which a mean hides. All valid trials of a configuration are added up; only the measure \
-                 phase counts.",
+                "Read it from right to left: at 99.9 %, the time within which 999 of 1 000 transactions ended; at the end \
+                 of a line, the slowest one. A line that rises steeply shows that few transactions wait very long, which \
+                 a mean hides. All valid trials of a configuration are added up; only the measure phase counts.",
             ),
             heat: HeatSection::of(input),
             data: PercentileData { chosen: chosen(input, groups.len()), groups },

@@ -81,9 +81,9 @@ const BEFORE_EXTERNAL: &str = "tables truncated and refilled from a pristine cop
 
 fn before_recorded(personality: Personality) -> &'static str {
     match personality {
-        Personality::Sysbench => "nothing was done: the tables were as the script found them",
-        Personality::Slap => "what the command line says: its statements made the tables, or these were there",
-        Personality::Mtls => "nothing was done: the table was as the run found it",
+        Personality::Sysbench => "nothing: the script used the tables as they were",
+        Personality::Slap => "tables as created by the command line, or already present",
+        Personality::Mtls => "nothing: the run used the table as it was",
     }
 }
 
@@ -120,8 +120,8 @@ fn host(host: &HostFacts) -> FactGroup {
 
 fn device(host: &HostFacts) -> Option<String> {
     let kind = match host.rotational {
-        Some(true) => ", which the kernel calls rotating",
-        Some(false) => ", which the kernel calls not rotating",
+        Some(true) => ", rotational, per kernel",
+        Some(false) => ", non-rotational, per kernel",
         None => "",
     };
     host.device.as_ref().map(|name| format!("{name}{kind}"))

@@ -95,7 +95,7 @@ const PGSQL: [BuiltinOption; 6] = [
 
 const OURS: [BuiltinOption; 15] = [
     ("compat", String, Some("1.0"), "sysbench version whose defaults apply {1.0, 1.1}"),
-    ("lua-isolation", String, Some("auto"), "who has a Lua state of its own {auto, worker, client}"),
+    ("lua-isolation", String, Some("auto"), "owner of a Lua state {auto, worker, client}"),
     ("workers", Int, Some("0"), "OS threads that run the clients; 0 means automatic"),
     ("percentiles", List, Some(""), "further percentiles of the latency, such as 50,95,99,99.9"),
     ("latency-by", String, Some(""), "report latency of each {statement} as well"),

@@ -6,10 +6,10 @@
 //!
 //! - `log`: levels, repeats, and where lines go.
 //! - `lines`: banner, version, and the fixed lines of a run.
-//! - - `figures`: the counts, and how they are shown.
-//! - - `report`: the lines during a run and the report at its end.
+//! - `figures`: the counts, and how they are shown.
+//! - `report`: the lines during a run and the report at its end.
 //! - `histogram`: sysbench's buckets of latency.
-//! - - `extra`: truetps's own blocks of text.
+//! - `extra`: truetps's own blocks of text.
 //! - `json`: a whole run as one document.
 
 mod extra;

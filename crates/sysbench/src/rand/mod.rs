@@ -6,7 +6,7 @@
 //! - `xoroshiro`: the generator, and how it is seeded.
 //! - `distribution`: numbers of a range, by the distribution that was chosen or by name.
 //! - `zipf`: Zipfian numbers of ranges that differ from draw to draw.
-//! - - `unique`: numbers that never repeat.
+//! - `unique`: numbers that never repeat.
 //! - `text`: strings.
 
 mod distribution;

@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn time_and_end_stop_everybody() {
+    fn time_and_end_stop_all_clients() {
         let control = Control::new(0, false);
         control.set_deadline_ns(control.now_ns());
         assert_eq!(next(&control), NextEvent::Stop(StopReason::Time));

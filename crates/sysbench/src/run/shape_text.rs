@@ -1,10 +1,10 @@
 //! The shape of a statement: its text with literals replaced by `?`, so that statements that differ only in their
 //! values have the same shape. It runs for each statement in a text, and reads every byte at most once.
 //!
-//! - - A number after the name of a table becomes `N`: `sbtest1` and `sbtest2` have the same shape.
-//! - - Equal consecutive lists, like the rows of an INSERT, are written once, and so are the values of IN.
-//! - - Comments are omitted, except those that a server reads (`/*!`, `/*+`).
-//! - - White space is omitted if it has no effect.
+//! - A number after the name of a table becomes `N`: `sbtest1` and `sbtest2` have the same shape.
+//! - Equal consecutive lists, like the rows of an INSERT, are written once, and so are the values of IN.
+//! - Comments are omitted, except those that a server reads (`/*!`, `/*+`).
+//! - White space is omitted if it has no effect.
 
 use truetps_record::SqlDialect;
 
