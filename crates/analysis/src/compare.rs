@@ -146,8 +146,8 @@ pub struct Comparison {
     pub smallest_effect: f64,
     /// The generator limited a trial: the servers may differ more, less or the other way.
     pub generator_limited: bool,
-    /// Smallest relative difference in throughput that these trials could have shown with 80 % power.
-    pub smallest_visible_effect: Option<f64>,
+    /// Smallest relative difference in throughput that these trials could detect with 80 % power.
+    pub smallest_detectable_effect: Option<f64>,
 }
 
 impl Comparison {
@@ -204,7 +204,7 @@ pub fn compare(a: &CompareSide<'_>, b: &CompareSide<'_>, options: &CompareOption
         profile_b: profile(b),
         smallest_effect,
         generator_limited: a.evidence().chain(b.evidence()).any(|one| generator_reason(one.measured).is_some()),
-        smallest_visible_effect: throughput.and_then(|effect| effect.visible_share()),
+        smallest_detectable_effect: throughput.and_then(|effect| effect.detectable_share()),
     }
 }
 

@@ -49,7 +49,7 @@ pub(crate) fn all(question: &ContrastQuestion<'_>) -> Vec<Contrast> {
             baseline_cell: one.baseline_cell,
             tps_ratio: one.tps.ratio(),
             p99_ratio: one.p99.map(|sample| sample.estimate()),
-            smallest_visible_effect: one.tps.visible_share(),
+            smallest_detectable_effect: one.tps.detectable_share(),
             generator_limited: is_limited(one.cell) || is_limited(one.baseline_cell),
             verdict: verdict(judge.change(&one.tps)),
         }

@@ -100,9 +100,9 @@ impl Effect {
         Estimate { low: None, high: None, ..estimate }
     }
 
-    /// Of logarithms: [`Self::visible`] as a share, 0.03 for 3 %. `None` also where it is beyond a factor that says anything.
-    pub(crate) fn visible_share(&self) -> Option<f64> {
-        self.visible().filter(|log| *log <= FACTOR_MAX.ln()).map(f64::exp_m1)
+    /// Of logarithms: [`Self::detectable`] as a share, 0.03 for 3 %. `None` also beyond [`FACTOR_MAX`].
+    pub(crate) fn detectable_share(&self) -> Option<f64> {
+        self.detectable().filter(|log| *log <= FACTOR_MAX.ln()).map(f64::exp_m1)
     }
 
     /// The mean with its 95 % interval, each end turned back by `back`.
@@ -131,8 +131,8 @@ impl Effect {
         }
     }
 
-    /// Smallest true difference that one t test on these trials tells from none with 80 % power.
-    pub(crate) fn visible(&self) -> Option<f64> {
+    /// Smallest true difference that one t test on these trials detects with 80 % power.
+    pub(crate) fn detectable(&self) -> Option<f64> {
         let spread = self.spread?;
         Some((quantile(UPPER, spread.freedom) + quantile(POWER, spread.freedom)) * spread.error)
     }
@@ -194,7 +194,7 @@ mod tests {
         let effect = Effect::paired(&[1.0, 2.0, 3.0, 4.0, 5.0]).unwrap();
         assert!((effect.p_value(ALPHA) - 2.0 * 0.006_618).abs() < 2e-6, "{}", effect.p_value(ALPHA));
         // (2.7764 + 0.9410) · 0.70711
-        close(effect.visible().unwrap(), 2.6286);
+        close(effect.detectable().unwrap(), 2.6286);
         close(effect.half_width().unwrap(), 1.9632);
         // With one degree of freedom t is Cauchy: t = 1 has a quarter of the distribution beyond it on each side.
         assert!((Effect::paired(&[0.0, 0.2]).unwrap().p_value(ALPHA) - 0.5).abs() < 1e-9);
@@ -216,10 +216,10 @@ mod tests {
     fn an_interval_that_says_nothing_is_left_out() {
         let apart = Effect::groups(&[0.0, 5.0], &[1.0, 4.0]).unwrap();
         let ratio = apart.ratio();
-        assert_eq!((ratio.low, ratio.high, ratio.n, apart.visible_share()), (None, None, 2, None));
+        assert_eq!((ratio.low, ratio.high, ratio.n, apart.detectable_share()), (None, None, 2, None));
         assert!((ratio.value - 1.0).abs() < 1e-12);
         let near = Effect::groups(&[0.0, 0.1], &[1.0, 1.1]).unwrap();
-        assert!(near.ratio().low.is_some() && near.visible_share().is_some());
+        assert!(near.ratio().low.is_some() && near.detectable_share().is_some());
         assert_eq!(Effect::paired(&[1.0]).unwrap().ratio().low, None);
     }
 

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::Noise;
 use crate::effect::{Effect, quantile};
-use crate::noise::visible_log;
+use crate::noise::detectable_log;
 use crate::sample::{FACTOR_MAX, POWER, UPPER, first_that};
 
 /// As many blocks as a plan may have: where more would be needed, "run it longer" is no advice.
@@ -32,9 +32,9 @@ pub enum Missing {
     Test { alpha: f64 },
     /// The difference is smaller than the smallest one of interest, and may be larger.
     Interest,
-    /// These trials see differences of this size (0.03 is 3 %) four times out of five, and none that is smaller.
+    /// These trials detect differences of this size (0.03 is 3 %) four times out of five; smaller ones less often.
     Power { least: f64 },
-    /// Two runs of the same configuration leave differences of this size visible, and none that is smaller.
+    /// Differences of this size are detectable over the noise between two runs of the same configuration.
     Twins { least: f64 },
 }
 
@@ -53,17 +53,17 @@ pub(crate) struct Judge<'a> {
 
 impl Judge<'_> {
     /// - *higher*, *lower*: the test is passed (so that the 95 % interval excludes "no difference"), **and** the estimate is at
-    ///   least the smallest effect of interest, **and** it is at least the smallest one that these trials could have seen with
-    ///   80 % power, **and** it is at least the smallest one that the A/A twins leave visible.
+    ///   least the smallest effect of interest, **and** it is at least the smallest one that these trials could detect with
+    ///   80 % power, **and** it is at least the smallest one that is detectable over the noise of the A/A twins.
     /// - *equivalent*: the whole 95 % interval lies inside ± the smallest effect of interest.
     /// - anything else is not enough data.
     pub(crate) fn change(&self, effect: &Effect) -> Judgement {
-        let (Some(half), Some(visible)) = (effect.half_width(), effect.visible()) else {
+        let (Some(half), Some(detectable)) = (effect.half_width(), effect.detectable()) else {
             return Judgement::NotEnoughData { more_trials: None };
         };
         let size = effect.mean.abs();
-        let over_noise = size >= self.noise.map_or(0.0, |noise| noise.smallest_visible_effect.ln_1p());
-        if self.passes && size >= self.margin && size >= visible && over_noise {
+        let over_noise = size >= self.noise.map_or(0.0, |noise| noise.smallest_detectable_effect.ln_1p());
+        if self.passes && size >= self.margin && size >= detectable && over_noise {
             return if effect.mean > 0.0 { Judgement::Higher } else { Judgement::Lower };
         }
         if size + half < self.margin {
@@ -74,17 +74,17 @@ impl Judge<'_> {
 
     /// The first condition that is not met, where the 95 % interval excludes "no difference". Effects are logarithms.
     pub(crate) fn missing(&self, effect: &Effect) -> Option<Missing> {
-        let (half, visible) = (effect.half_width()?, effect.visible()?);
+        let (half, detectable) = (effect.half_width()?, effect.detectable()?);
         let size = effect.mean.abs();
         if size <= half {
             return None;
         }
-        let twins = self.noise.map_or(0.0, |noise| noise.smallest_visible_effect);
+        let twins = self.noise.map_or(0.0, |noise| noise.smallest_detectable_effect);
         let missing = match () {
             () if !self.passes => Missing::Test { alpha: self.alpha },
             () if size < self.margin => Missing::Interest,
             () if size < twins.ln_1p() => Missing::Twins { least: twins },
-            () if size < visible => Missing::Power { least: visible.min(FACTOR_MAX.ln()).exp_m1() },
+            () if size < detectable => Missing::Power { least: detectable.min(FACTOR_MAX.ln()).exp_m1() },
             () => return None,
         };
         Some(missing)
@@ -104,7 +104,7 @@ impl Judge<'_> {
                 return size + (single + scatter) * error < self.margin;
             }
             let own = quantile(1.0 - self.alpha / 2.0, freedom).max(single + scatter) * error;
-            let twins = self.noise.map_or(0.0, |noise| visible_log(noise.sigma, n));
+            let twins = self.noise.map_or(0.0, |noise| detectable_log(noise.sigma, n));
             size >= own.max(twins) + scatter * error
         };
         let needed = first_that(effect.n.max(2) + 1, TRIALS_MAX, enough)?;
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn more_trials_follow_the_power_formula() {
-        // Mean 0.10, s = 0.1581, n = 5. The estimate has to be visible, and one scatter more is needed for 80 %:
+        // Mean 0.10, s = 0.1581, n = 5. The estimate has to be detectable, and one scatter more is needed for 80 %:
         // n = 35: (2.0322 + 2 · 0.8523) · 0.1581 / √35 = 0.0999; n = 34: (2.0345 + 2 · 0.8527) · 0.1581 / √34 = 0.1014.
         let change = judge(Effect::paired(&[-0.1, 0.0, 0.1, 0.2, 0.3]), None);
         assert_eq!(change, Judgement::NotEnoughData { more_trials: Some(30) });
@@ -165,16 +165,16 @@ mod tests {
 
     #[test]
     fn an_effect_below_the_noise_of_the_twins_is_no_verdict() {
-        let noise = |visible: f64| Noise {
-            sigma: visible.ln_1p() / 2.8 * (5.0_f64 / 2.0).sqrt(),
-            smallest_visible_effect: visible,
+        let noise = |detectable: f64| Noise {
+            sigma: detectable.ln_1p() / 2.8 * (5.0_f64 / 2.0).sqrt(),
+            smallest_detectable_effect: detectable,
             pairs: Vec::new(),
             ratio: LogSample::of(&[0.0]).unwrap().estimate(),
             alarm: false,
         };
         let effect = Effect::paired(&[0.095, 0.1, 0.1, 0.105, 0.1]);
-        let missing = |passes: bool, visible: f64| {
-            let noise = noise(visible);
+        let missing = |passes: bool, detectable: f64| {
+            let noise = noise(detectable);
             Judge { passes, alpha: 0.01, margin: 0.03_f64.ln_1p(), noise: Some(&noise) }.missing(&effect.unwrap())
         };
         assert_eq!(missing(true, 0.2), Some(Missing::Twins { least: 0.2 }));

@@ -13,7 +13,7 @@ pub(crate) fn from_twins(valid: &[Evidence<'_>], blocks_planned: u32) -> Option<
     let ratio = sample.estimate();
     Some(Noise {
         sigma,
-        smallest_visible_effect: visible_log(sigma, blocks_planned.max(1) as usize).min(FACTOR_MAX.ln()).exp_m1(),
+        smallest_detectable_effect: detectable_log(sigma, blocks_planned.max(1) as usize).min(FACTOR_MAX.ln()).exp_m1(),
         pairs: pairs.iter().map(describe).collect(),
         alarm: excludes_one(ratio.low, ratio.high),
         ratio,
@@ -56,9 +56,9 @@ fn sigma(differences: &LogSample) -> f64 {
     ((about_mean + n * differences.mean.powi(2)) / (2.0 * n)).sqrt()
 }
 
-/// Smallest log ratio that a comparison over `n` blocks sees with the noise of the twins: `2.8 · σ · √(2/n)`.
+/// Smallest log ratio that a comparison over `n` blocks detects with the noise of the twins: `2.8 · σ · √(2/n)`.
 /// 2.8 = 1.96 + 0.84: 5 % false alarms, 80 % power, both for a known σ.
-pub(crate) fn visible_log(sigma: f64, n: usize) -> f64 {
+pub(crate) fn detectable_log(sigma: f64, n: usize) -> f64 {
     2.8 * sigma * (2.0 / n as f64).sqrt()
 }
 
@@ -76,6 +76,6 @@ mod tests {
         let differences = LogSample::of(&[0.03, -0.04]).unwrap();
         assert!((sigma(&differences) - 0.025).abs() < 1e-12);
         // 2.8 · 0.025 · √(2/8) = 0.035
-        assert!((visible_log(0.025, 8) - 0.035).abs() < 1e-12);
+        assert!((detectable_log(0.025, 8) - 0.035).abs() < 1e-12);
     }
 }

@@ -6,10 +6,10 @@ use crate::effect::quantile;
 
 /// Two-sided 95 % intervals: 2.5 % beyond each end.
 pub(crate) const UPPER: f64 = 0.975;
-/// An interval of a ratio that reaches further than by this factor says nothing, and is left out; so is a smallest visible
-/// effect beyond it.
+/// An interval of a ratio that is wider than this factor is useless, and is left out; so is a smallest detectable effect
+/// beyond it.
 pub(crate) const FACTOR_MAX: f64 = 1e3;
-/// A comparison "would have seen" an effect that it finds four times out of five.
+/// An effect is detectable if a comparison finds it four times out of five.
 pub(crate) const POWER: f64 = 0.8;
 
 /// Mean and standard deviation of logarithms.

@@ -119,7 +119,7 @@ fn sigma_is_found() {
     let noise = analysis_of(&plan, |_, _| noisy(&mut random, 0.0, 1000.0)).noise.unwrap();
     assert!((noise.sigma - 0.05).abs() < 0.01, "{}", noise.sigma);
     // 2.8 · 0.05 · √(2/200) = 0.014
-    assert!((noise.smallest_visible_effect - 0.014).abs() < 0.003, "{}", noise.smallest_visible_effect);
+    assert!((noise.smallest_detectable_effect - 0.014).abs() < 0.003, "{}", noise.smallest_detectable_effect);
     assert_eq!(noise.pairs.len(), 200);
 }
 
@@ -211,7 +211,7 @@ fn one_block_shows_and_claims_nothing() {
     let tps = analysis.cells[0].tps.unwrap();
     assert_eq!((tps.low, tps.high, tps.n), (None, None, 1));
     assert_eq!(analysis.contrasts[0].verdict, Verdict::NotEnoughData { more_blocks: None });
-    assert_eq!(analysis.contrasts[0].smallest_visible_effect, None);
+    assert_eq!(analysis.contrasts[0].smallest_detectable_effect, None);
     let noise = analysis.noise.clone().unwrap();
     assert_eq!((noise.pairs.len(), noise.alarm, noise.ratio.low), (1, false, None));
     assert!(analysis.complete() && !analysis.decided());

@@ -152,9 +152,9 @@ pub struct Contrast {
     pub tps_ratio: Estimate,
     /// p99 of the cell over p99 of the baseline.
     pub p99_ratio: Option<Estimate>,
-    /// Smallest true effect that one t test on these pairs tells from none with 80 % power: 0.05 is 5 %. A verdict asks
-    /// for an estimate of at least this size.
-    pub smallest_visible_effect: Option<f64>,
+    /// Smallest true effect that one t test on these pairs detects with 80 % power: 0.05 is 5 %. A verdict requires an
+    /// estimate of at least this size.
+    pub smallest_detectable_effect: Option<f64>,
     /// The generator limited trials of the cell or of its baseline: the verdict is on what was measured, and the servers
     /// may differ more, less or the other way.
     pub generator_limited: bool,
@@ -185,17 +185,17 @@ impl Verdict {
     }
 }
 
-/// What two runs of the same thing differ by on this machine.
+/// Differences between two runs of the same configuration on this machine.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Noise {
     /// Standard deviation of ln(tps) of one trial, from the A/A pairs: 0.02 is about 2 %.
     pub sigma: f64,
-    /// Smallest effect that a comparison over all planned blocks can see with that noise (2.8 · σ · √(2/n)).
-    pub smallest_visible_effect: f64,
+    /// Smallest effect that a comparison over all planned blocks can detect with that noise (2.8 · σ · √(2/n)).
+    pub smallest_detectable_effect: f64,
     pub pairs: Vec<AaPair>,
     /// Ratio of the twins, second over first, with its interval: 1 belongs inside.
     pub ratio: Estimate,
-    /// The interval excludes 1: same differed from same, so that small effects in this experiment mean nothing.
+    /// The interval excludes 1: identical configurations differed, so small effects in this experiment are not evidence.
     pub alarm: bool,
 }
 

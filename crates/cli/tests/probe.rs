@@ -387,7 +387,7 @@ fn a_probe_that_was_suspended_blames_no_server() {
     assert!(ran.stdout.contains("truetps itself did not run for "), "{}", ran.stdout);
     let summary = the_probe(&place).summary().unwrap();
     assert_eq!(summary.run.suspensions.len(), 1);
-    assert!(summary.no_answer_ms < 1000.0 && summary.answers_at_end, "{:?}", summary.silences);
+    assert!(summary.no_answer_ms < 1000.0 && summary.answers_at_end, "{:?}", summary.outages);
 }
 
 fn the_probe(place: &Place) -> ProbeFolder {

@@ -110,7 +110,7 @@ mod tests {
         }
         let summary = folder.summary().unwrap();
         assert_eq!((summary.samples, summary.length_ms), (3, 6000.5));
-        assert_eq!(summary.silences, [TimeSpan { from_ms: 2000.0, to_ms: 5000.5 }]);
+        assert_eq!(summary.outages, [TimeSpan { from_ms: 2000.0, to_ms: 5000.5 }]);
         assert_eq!((summary.no_answer_ms, summary.answers_at_end), (3000.5, true), "it was killed: no query at 6 s");
         let kept_bytes = Some(folder.kept_bytes().unwrap());
         folder.write(&ProbeRun { ended_at: Some("now".to_owned()), kept_bytes, ..run() }).unwrap();

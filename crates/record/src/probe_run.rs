@@ -40,7 +40,7 @@ pub struct ProbeSummary {
     /// Samples of the server; 0 if it could not be queried. Late samples, whose time is unknown, are not counted.
     pub samples: usize,
     /// When the server did not answer, in order.
-    pub silences: Vec<TimeSpan>,
+    pub outages: Vec<TimeSpan>,
     /// Their total length.
     pub no_answer_ms: f64,
     /// Whether it answered when the probe ended.
@@ -74,7 +74,7 @@ pub struct GaugeSummary {
 impl ProbeSummary {
     /// `has_bytes`: the current length of `probe.jsonl`.
     pub fn of(run: ProbeRun, series: &ProbeSeries, has_bytes: u64) -> Self {
-        let silences = series.outages(&run.suspensions);
+        let outages = series.outages(&run.suspensions);
         let damage = damage(&run, series, has_bytes);
         // A probe that was killed did not query once more, and a lost line may have been the answer.
         let was_asked = run.ended_at.is_some() && damage.is_none();
@@ -82,8 +82,8 @@ impl ProbeSummary {
             schema_version: SCHEMA_VERSION,
             length_ms: series.length_ms(),
             samples: series.times(ProbeSource::Server).len(),
-            no_answer_ms: silences.iter().fold(0.0, |all, one| all + one.length_ms()),
-            silences,
+            no_answer_ms: outages.iter().fold(0.0, |all, one| all + one.length_ms()),
+            outages,
             resets_ms: series.resets_ms.clone(),
             answers_at_end: series.answers_at_end(&run.suspensions, was_asked),
             damage,

@@ -48,7 +48,7 @@ const COLUMNS: &[CsvColumn] = &[
     Text("pairs", |row| row.contrast.map_or(0, |one| one.tps_ratio.n).to_string()),
     CsvColumn::Estimate(["tps_ratio", "tps_ratio_low", "tps_ratio_high"], |row| Some(row.contrast?.tps_ratio)),
     CsvColumn::Estimate(["p99_ratio", "p99_ratio_low", "p99_ratio_high"], |row| row.contrast?.p99_ratio),
-    Number("smallest_visible_effect", |row| row.contrast?.smallest_visible_effect),
+    Number("smallest_detectable_effect", |row| row.contrast?.smallest_detectable_effect),
     Text("verdict", |row| row.contrast.map_or("", |one| verdict_word(one.verdict)).replace(' ', "_")),
     Number("more_blocks", |row| row.contrast?.verdict.more_blocks().map(f64::from)),
     Number("knee_connections", |row| Some(row.knee()?.connections.into())),

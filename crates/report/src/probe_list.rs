@@ -87,10 +87,10 @@ fn facts(summary: &ProbeSummary) -> Vec<(&'static str, String)> {
             format!("truetps itself did not run for {all} ({times}from {from} on): the server was not watched then"),
         ));
     }
-    let longest = summary.silences.iter().copied().max_by(|a, b| a.length_ms().total_cmp(&b.length_ms()));
+    let longest = summary.outages.iter().copied().max_by(|a, b| a.length_ms().total_cmp(&b.length_ms()));
     if let Some(longest) = longest {
         let from = seconds(longest.from_ms);
-        let longest = match &summary.silences[..] {
+        let longest = match &summary.outages[..] {
             [_] => format!("from {from} on"),
             all => format!("{} times, longest {} from {from} on", all.len(), seconds(longest.length_ms())),
         };
@@ -151,7 +151,7 @@ mod tests {
             },
             length_ms: 20_000.0,
             samples: 3,
-            silences: vec![TimeSpan { from_ms: 2000.0, to_ms: 3500.0 }, TimeSpan { from_ms: 6000.0, to_ms: 20_000.0 }],
+            outages: vec![TimeSpan { from_ms: 2000.0, to_ms: 3500.0 }, TimeSpan { from_ms: 6000.0, to_ms: 20_000.0 }],
             no_answer_ms: 15_500.0,
             answers_at_end: false,
             resets_ms: vec![3500.0],
@@ -216,7 +216,7 @@ Absent
 ";
         assert_eq!(text, expect);
         let quiet = ProbeSummary {
-            silences: Vec::new(),
+            outages: Vec::new(),
             no_answer_ms: 0.0,
             resets_ms: Vec::new(),
             damage: None,

@@ -63,7 +63,7 @@ fn comparison_table(input: &ReportInput<'_>, curve: &Curve) -> DocumentTable {
             names::level(analysis.axis, &analysis.cells[contrast.cell].configuration).into(),
             format::ratio_estimate(&contrast.tps_ratio).into(),
             format::or_nothing(contrast.p99_ratio.as_ref(), format::ratio_estimate).into(),
-            format::or_nothing(contrast.smallest_visible_effect, format::effect).into(),
+            format::or_nothing(contrast.smallest_detectable_effect, format::effect).into(),
             verdict(contrast),
         ]
     };
@@ -103,7 +103,7 @@ pub(crate) fn noise(input: &ReportInput<'_>) -> Option<DocumentSection> {
                 format::difference_estimate(&noise.ratio),
                 format::plural(noise.pairs.len() as u64, "pair"),
                 format::percent(noise.sigma),
-                format::effect(noise.smallest_visible_effect)
+                format::effect(noise.smallest_detectable_effect)
             )
         },
     );

@@ -239,10 +239,10 @@ pub(super) fn notes(input: &RunComparison<'_>, inputs: &InputsDiffer) -> Vec<Str
                 .to_owned(),
         );
     }
-    if let Some(visible) = comparison.smallest_visible_effect {
+    if let Some(detectable) = comparison.smallest_detectable_effect {
         notes.push(format!(
             "Differences in throughput under {} cannot be detected with these trials.",
-            format::effect(visible)
+            format::effect(detectable)
         ));
     }
     notes

@@ -56,7 +56,7 @@ fn summary(noise: &Noise, blocks: u32) -> String {
         format::percent(noise.sigma),
         format::plural(noise.pairs.len() as u64, "A/A pair"),
         format::plural(blocks.into(), "block"),
-        format::effect(noise.smallest_visible_effect),
+        format::effect(noise.smallest_detectable_effect),
     )
 }
 
