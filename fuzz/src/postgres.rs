@@ -57,7 +57,7 @@ fn session(phase: u8, kind: u8) -> PgSession {
     let prepared = matches!(phase, 2 | 4);
     let mut session = PgSession::new(Arc::new(target), Arc::new(statements), prepared, None, 0);
     let mut out = Vec::new();
-    session.begin(&mut out);
+    session.start_login(&mut out);
     if kind & 64 != 0 {
         session.keep_rows();
     }

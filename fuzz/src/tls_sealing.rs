@@ -57,7 +57,7 @@ impl Conversation {
             session.keep_rows();
         }
         let mut out = Vec::new();
-        session.begin(&mut out);
+        session.start_login(&mut out);
         let (agreement, request_bytes) = match dialect {
             SqlDialect::Mysql => {
                 assert!(out.is_empty());

@@ -78,7 +78,7 @@ impl Client {
             traffic: Traffic::default(),
             login: Some(LoginInTime { ends: Instant::now() + limit, other_family }),
         };
-        client.session.begin(&mut client.out);
+        client.session.start_login(&mut client.out);
         let event = client.exchange().map_err(|error| match error {
             DriverError::Io(source) if source.kind() == io::ErrorKind::TimedOut => {
                 failed(client.login_took_too_long(limit))

@@ -50,16 +50,16 @@ impl Connector {
         &self.addresses[client as usize % self.addresses.len()]
     }
 
-    /// Begins to connect client number `client`; see [`Socket::begin`].
-    pub fn begin(&self, client: u32) -> io::Result<Socket> {
-        Socket::begin(self.address(client))
+    /// Begins to connect client number `client`; see [`Socket::start_connecting`].
+    pub fn open_socket(&self, client: u32) -> io::Result<Socket> {
+        Socket::start_connecting(self.address(client))
     }
 
     /// Connects client number `client`, logs in and waits for both, at most until `deadline`.
     pub fn connect(&self, client: u32, scratch: &mut Scratch, deadline: Option<Instant>) -> Result<Link, DriverError> {
         let failed = |source| DriverError::Connect { endpoint: self.endpoint(client).clone(), source };
         let socket = loop {
-            match self.begin(client) {
+            match self.open_socket(client) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
                         return Err(failed(io::ErrorKind::TimedOut.into()));
@@ -70,7 +70,7 @@ impl Connector {
             }
         };
         let mut link = Link::new(socket, self.session(client));
-        let event = link.begin(scratch).and_then(|()| link.wait(scratch, deadline));
+        let event = link.start_login(scratch).and_then(|()| link.wait(scratch, deadline));
         match event {
             Ok(SessionEvent::Ready) => Ok(link),
             Ok(_) => Err(DriverError::Protocol("a reply instead of a greeting")),

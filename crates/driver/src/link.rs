@@ -46,15 +46,15 @@ pub struct Link {
 }
 
 impl Link {
-    /// `socket` is as [`Socket::begin`] makes it; it may still be connecting.
+    /// `socket` is as [`Socket::start_connecting`] makes it; it may still be connecting.
     pub fn new(socket: Socket, session: Box<dyn Session>) -> Self {
         Self { socket, session, unsent: Vec::new(), hung_up: None, has_more: false }
     }
 
     /// Sends the client's first message, if any. A socket that is still connecting sends it later.
-    pub fn begin(&mut self, scratch: &mut Scratch) -> Result<(), DriverError> {
+    pub fn start_login(&mut self, scratch: &mut Scratch) -> Result<(), DriverError> {
         scratch.output.clear();
-        self.session.begin(&mut scratch.output);
+        self.session.start_login(&mut scratch.output);
         self.write(&scratch.output)
     }
 
@@ -253,7 +253,7 @@ mod tests {
     }
 
     impl Session for Endless {
-        fn begin(&mut self, _: &mut Vec<u8>) {}
+        fn start_login(&mut self, _: &mut Vec<u8>) {}
 
         fn on_bytes(&mut self, bytes: &[u8], _: &mut Vec<u8>) -> Result<SessionEvent, DriverError> {
             self.reads += 1;

@@ -66,7 +66,7 @@ impl ParamType {
 /// [`DriverError::Misuse`]: nothing was appended to `out`, and the session remains usable.
 pub trait Session: Send {
     /// Appends the client's first message to `out`, if the client speaks first. Called once, when the socket is open.
-    fn begin(&mut self, out: &mut Vec<u8>);
+    fn start_login(&mut self, out: &mut Vec<u8>);
 
     /// Takes all received bytes; appends to `out` what must be sent now.
     ///

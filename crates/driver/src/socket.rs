@@ -55,7 +55,7 @@ impl Socket {
     /// Starts to connect without waiting. `WouldBlock`: the server's queue of new connections is full, try again later.
     ///
     /// Over TCP only the first address of a host is tried: a failed connect shows when the socket is read.
-    pub fn begin(address: &Address) -> io::Result<Self> {
+    pub fn start_connecting(address: &Address) -> io::Result<Self> {
         let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
         if let Endpoint::Unix(path) = &address.endpoint {
             let fd = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;

@@ -24,7 +24,7 @@ fn ready(prepared: bool, out: &mut Vec<u8>) -> PgSession {
     };
     let statements: Arc<[Statement]> = Arc::new([Statement::new("INSERT INTO t VALUES (?, ?, ?, ?, ?)").unwrap()]);
     let mut session = PgSession::new(Arc::new(target), statements, prepared, None, 0);
-    session.begin(out);
+    session.start_login(out);
     session.on_bytes(b"R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I", out).unwrap();
     if prepared {
         session.on_bytes(b"1\0\0\0\x04Z\0\0\0\x05I", out).unwrap();

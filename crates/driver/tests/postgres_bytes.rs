@@ -49,7 +49,7 @@ fn session(start: Start, keeps_rows: bool) -> PgSession {
     let target = target().with_setup(setup.into_iter().flatten());
     let mut session = PgSession::new(Arc::new(target), statements, prepared, tls, 0);
     let mut out = Vec::new();
-    session.begin(&mut out);
+    session.start_login(&mut out);
     if keeps_rows {
         session.keep_rows();
     }

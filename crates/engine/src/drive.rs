@@ -62,7 +62,7 @@ impl<'w, 'a> Drive<'w, 'a> {
         while let Some(left) = self.timeline.start().checked_duration_since(Instant::now()) {
             std::thread::sleep(left);
         }
-        self.begin();
+        self.start_clients();
         while self.turn()? {}
         let now_ns = self.timeline.now_ns();
         let is_away = |client: &&EngineClient| client.absence.as_ref().is_some_and(|absence| !absence.is_planned);
@@ -105,7 +105,7 @@ impl<'w, 'a> Drive<'w, 'a> {
 
     /// Assigns each client its share of the quota, and starts the clients. Those without a share are finished at once,
     /// even in the warm-up.
-    fn begin(&mut self) {
+    fn start_clients(&mut self) {
         let SharedRun { quota, load, .. } = self.worker.shared;
         for client in &mut self.worker.clients {
             client.share_left = quota.share(client.number, load.clients);
@@ -195,7 +195,7 @@ impl<'w, 'a> Drive<'w, 'a> {
     }
 
     fn take_start(&mut self, slot: usize, now_ns: u64) {
-        let taken = self.pace.take(slot, now_ns);
+        let taken = self.pace.claim_start(slot, now_ns);
         self.recorder.tally.skipped(taken.skipped);
         self.settle_starts(taken.skipped);
         let Some(scheduled_ns) = taken.scheduled_ns else { return };

@@ -75,9 +75,9 @@ impl Worker<'_> {
     /// A new connection for client `number`, with the client's first message sent, if it has one.
     pub(crate) fn open_link(&mut self, number: u32) -> io::Result<Link> {
         let connector = self.shared.connector;
-        let mut link = Link::new(connector.begin(number)?, connector.session(number));
+        let mut link = Link::new(connector.open_socket(number)?, connector.session(number));
         // An error now is reported again, with its cause, when the socket is read.
-        let _ = link.begin(&mut self.scratch);
+        let _ = link.start_login(&mut self.scratch);
         Ok(link)
     }
 

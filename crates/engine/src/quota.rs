@@ -44,7 +44,7 @@ impl QuotaCount {
     }
 
     /// So many clients have connected.
-    pub(crate) fn begin(&self, clients: u32) {
+    pub(crate) fn set_clients(&self, clients: u32) {
         self.clients_at_work.store(clients, Ordering::Relaxed);
     }
 

@@ -221,7 +221,7 @@ pub fn run(
         drop((connected_out, cell_out));
         let connected = add_up(connected_in.iter());
         let connect_ms = began.elapsed().as_secs_f64() * 1e3;
-        shared.quota.begin(connected.ok);
+        shared.quota.set_clients(connected.ok);
         let mut collector = Collector::new(threads.workers as usize, load.pacing != Pacing::Closed);
         let ending = if stop.load(Ordering::Relaxed) {
             drop(go);

@@ -121,7 +121,7 @@ impl<'l> ReadyServer<'l> for ScriptedServer<'l> {
         Vec::new()
     }
 
-    fn run(
+    fn run_load(
         &mut self,
         _: &TrialContext<'_>,
         _: Option<&mut LoadVolume>,

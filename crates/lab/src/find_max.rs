@@ -55,7 +55,7 @@ fn search(
     slo: &Slo,
     listener: &mut dyn Listener,
 ) -> Result<(), LabError> {
-    let pilot = records.run(prepared, None, listener)?;
+    let pilot = records.run_trial_at(prepared, None, listener)?;
     let most = pilot.measured.as_ref().map_or(0.0, |measured| measured.tps);
     if !pilot.validity.is_valid() || most <= 0.0 {
         let reason = pilot.validity.reason().map_or("no transaction ended".to_owned(), ToString::to_string);
@@ -66,7 +66,7 @@ fn search(
     loop {
         match search.next() {
             SearchStep::Try(rate) => {
-                let trial = records.run(prepared, Some(rate), listener)?;
+                let trial = records.run_trial_at(prepared, Some(rate), listener)?;
                 if let Some(reason) = failure(&trial) {
                     failures_in_a_row += 1;
                     if failures_in_a_row == FAILURES_IN_A_ROW_MAX {
@@ -113,7 +113,7 @@ fn broken_by(trial: &Trial, slo: &Slo) -> Option<String> {
 
 impl Records {
     /// One more trial: a closed loop if there is no rate.
-    fn run(
+    fn run_trial_at(
         &mut self,
         prepared: &mut PreparedExperiment<'_>,
         rate: Option<f64>,

@@ -38,7 +38,7 @@ pub(crate) trait ReadyServer<'l> {
     fn take_notes(&mut self) -> Vec<String>;
 
     /// Runs and records the load. `volume` estimates how much an external server writes to its logs.
-    fn run(
+    fn run_load(
         &mut self,
         context: &TrialContext<'_>,
         volume: Option<&mut LoadVolume>,
@@ -89,7 +89,7 @@ impl<'l> ReadyServer<'l> for TrialServer<'l> {
         std::mem::take(&mut self.notes)
     }
 
-    fn run(
+    fn run_load(
         &mut self,
         context: &TrialContext<'_>,
         mut volume: Option<&mut LoadVolume>,
@@ -97,7 +97,7 @@ impl<'l> ReadyServer<'l> for TrialServer<'l> {
         writer: TrialWriter,
         on_news: &mut dyn FnMut(LoadNews<'_>),
     ) -> RanTrial {
-        let begun = volume.as_mut().and_then(|volume| volume.begin(self.log.as_deref_mut(), self.client));
+        let begun = volume.as_mut().and_then(|volume| volume.read_start(self.log.as_deref_mut(), self.client));
         if let Some(text) = begun {
             on_news(LoadNews::Warning(text));
         }

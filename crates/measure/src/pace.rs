@@ -88,7 +88,7 @@ impl ScheduleSource {
     }
 
     /// Takes the longest-waiting start; returns its scheduled time.
-    fn take(&mut self) -> Option<u64> {
+    fn pop_waiting(&mut self) -> Option<u64> {
         self.queued = self.queued.checked_sub(1)?;
         let scheduled_ns = self.waiting.next_ns();
         self.waiting.advance();
@@ -188,7 +188,7 @@ impl WorkerPace {
         }
     }
 
-    /// A client that may have a start to make: check that it is free, then call [`Self::take`].
+    /// A client that may have a start to make: check that it is free, then call [`Self::claim_start`].
     #[inline]
     pub fn next_candidate(&mut self) -> Option<u32> {
         match self {
@@ -207,14 +207,14 @@ impl WorkerPace {
 
     /// The start that this free client has to make now.
     #[inline]
-    pub fn take(&mut self, slot: usize, now_ns: u64) -> ClaimedStart {
+    pub fn claim_start(&mut self, slot: usize, now_ns: u64) -> ClaimedStart {
         let (source, limit_ns) = match self {
             Self::Closed => return ClaimedStart { scheduled_ns: Some(now_ns), skipped: 0 },
             Self::Pool { source, limit_ns, .. } => (source, *limit_ns),
             Self::EachClient { sources, limit_ns, .. } => (&mut sources[slot], *limit_ns),
         };
         let mut skipped = 0;
-        while let Some(scheduled_ns) = source.take() {
+        while let Some(scheduled_ns) = source.pop_waiting() {
             if now_ns.saturating_sub(scheduled_ns) <= limit_ns {
                 return ClaimedStart { scheduled_ns: Some(scheduled_ns), skipped };
             }

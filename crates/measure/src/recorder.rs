@@ -62,7 +62,7 @@ impl Recorder {
     pub fn rotate(&mut self, ended_ns: u64, now_ns: u64) {
         let (cpu_ns, wait_ns) = self.usage.up_to(ended_ns, now_ns);
         let next = self.timeline.next_slice(ended_ns, now_ns);
-        let (slice, tally) = (std::mem::replace(&mut self.slice, next), self.tally.take(next.start_ns));
+        let (slice, tally) = (std::mem::replace(&mut self.slice, next), self.tally.replace_at(next.start_ns));
         tally.sums.assert_consistent();
         let interval = WorkerInterval { worker: self.worker, slice, ended_ns, tally, cpu_ns, wait_ns };
         // The receiver is gone only if the run as a whole has already failed.

@@ -137,7 +137,7 @@ impl Tally {
 
     /// Takes what was counted so far. What follows belongs to the interval that began at `start_ns`.
     #[must_use]
-    pub fn take(&mut self, start_ns: u64) -> Self {
+    pub fn replace_at(&mut self, start_ns: u64) -> Self {
         let next = Self { sums: self.sums.next(), buckets: Buckets::new(start_ns) };
         std::mem::replace(self, next)
     }

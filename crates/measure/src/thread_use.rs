@@ -64,10 +64,10 @@ impl SplitUse {
         let (cpu_ns, wait_ns) = self.usage.since_last();
         self.cpu_ns += cpu_ns;
         self.wait_ns += wait_ns;
-        self.take(end_ns, now_ns)
+        self.split_at(end_ns, now_ns)
     }
 
-    fn take(&mut self, end_ns: u64, now_ns: u64) -> (u64, u64) {
+    fn split_at(&mut self, end_ns: u64, now_ns: u64) -> (u64, u64) {
         let (length_ns, seen_ns) = (end_ns.saturating_sub(self.from_ns), now_ns.saturating_sub(self.from_ns));
         let share = if seen_ns > length_ns { length_ns as f64 / seen_ns as f64 } else { 1.0 };
         // No thread runs or waits for longer than the elapsed time; the kernel's clocks differ by a little.
@@ -96,11 +96,11 @@ mod tests {
         const S: u64 = 1_000_000_000;
         let mut split = SplitUse::new(0);
         (split.cpu_ns, split.wait_ns) = (S / 2, 4 * S);
-        assert_eq!(split.take(S, 5 * S), (S / 10, 4 * S / 5));
-        assert_eq!(split.take(3 * S, 5 * S), (S / 5, 8 * S / 5));
-        assert_eq!(split.take(5 * S, 5 * S), (S / 5, 8 * S / 5));
-        assert_eq!(split.take(6 * S, 6 * S), (0, 0));
+        assert_eq!(split.split_at(S, 5 * S), (S / 10, 4 * S / 5));
+        assert_eq!(split.split_at(3 * S, 5 * S), (S / 5, 8 * S / 5));
+        assert_eq!(split.split_at(5 * S, 5 * S), (S / 5, 8 * S / 5));
+        assert_eq!(split.split_at(6 * S, 6 * S), (0, 0));
         split.wait_ns = 2 * S;
-        assert_eq!(split.take(7 * S, 7 * S), (0, S), "a share is 1 at most");
+        assert_eq!(split.split_at(7 * S, 7 * S), (0, S), "a share is 1 at most");
     }
 }

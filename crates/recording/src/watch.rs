@@ -258,7 +258,7 @@ impl Loop {
         self.last = Some(began);
         let Some(reading) = (self.read)() else { return };
         let ended = Instant::now();
-        let (values, lost) = self.changes.of(reading);
+        let (values, lost) = self.changes.since_last(reading);
         lock(&self.sink).record_reading(TimedReading { source: self.source, began, ended, values, lost });
     }
 }

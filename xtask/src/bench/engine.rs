@@ -10,7 +10,7 @@ use crate::bench::options::{BenchOptions, word};
 use crate::bench::pin::pinned;
 use crate::bench::private_server::PrivateServer;
 use crate::bench::programs::{BenchLoad, Program};
-use crate::bench::sample::{ResourceSample, Server, take};
+use crate::bench::sample::{ResourceSample, Server, measure_run};
 
 pub(crate) fn run(root: &Path, options: &BenchOptions) -> anyhow::Result<()> {
     options.check()?;
@@ -58,7 +58,7 @@ impl EnginePairs {
                     let program = &programs[program];
                     let load = BenchLoad { socket: server.socket(), connections, protocol, files: files.path() };
                     let command = pinned(program.command(root, &load)?, self.core)?;
-                    let taken = take(command, connections + program.extra_sessions(), options.window, server);
+                    let taken = measure_run(command, connections + program.extra_sessions(), options.window, server);
                     if taken.is_err() {
                         // Without a server nothing more can be measured.
                         server.sessions()?;

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use crate::bench::comparison::RunTable;
 pub(crate) use crate::bench::lua::options::LuaBenchOptions;
-use crate::bench::lua::run::{settle, take};
+use crate::bench::lua::run::{measure_run, settle};
 use crate::bench::lua::setup::{LuaPrograms, check_memory, prepare, server_load};
 use crate::bench::private_server::PrivateServer;
 
@@ -34,7 +34,7 @@ pub(crate) fn run(root: &Path, options: &LuaBenchOptions) -> anyhow::Result<()> 
                 setup::same_start(options, script, &mut server)?;
                 settle(&mut server);
                 let command = programs.command(program == 0, options, script, clients, &server);
-                let taken = take(command, clients, options.window, &mut server);
+                let taken = measure_run(command, clients, options.window, &mut server);
                 if taken.is_err() {
                     // Without a server nothing more can be measured.
                     server.value("Threads_connected")?;

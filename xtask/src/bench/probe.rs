@@ -91,7 +91,7 @@ pub(crate) fn run(root: &Path, options: &ProbeBenchOptions) -> anyhow::Result<()
         table.measure(connections, 0..options.rounds, |program| {
             let setup = SETUPS[program];
             let server = if setup == ProbeSetup::Waits { &timed } else { &plain };
-            Ok(take(&truetps, options, connections, setup, server.socket(), runs.path()))
+            Ok(measure_run(&truetps, options, connections, setup, server.socket(), runs.path()))
         })?;
     }
     table.end();
@@ -132,7 +132,7 @@ impl BenchComparison for ProbeComparison {
     }
 }
 
-fn take(
+fn measure_run(
     truetps: &Path,
     options: &ProbeBenchOptions,
     connections: u32,

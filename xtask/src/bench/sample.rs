@@ -49,7 +49,7 @@ pub(crate) struct ResourceSample {
 }
 
 /// Starts the program, waits until all its sessions work, and watches it for `window`.
-pub(crate) fn take(
+pub(crate) fn measure_run(
     mut command: Command,
     sessions: u32,
     window: Duration,

@@ -114,7 +114,9 @@ pub(crate) fn run(root: &Path, options: &SlapBenchOptions) -> anyhow::Result<()>
             continue;
         }
         let programs = SlapPrograms { truetps: &truetps, mtls: options.mtls.as_deref(), port };
-        table.measure(cell, 0..options.pairs.count, |program| Ok(programs.take(cell, program == 0, &mut server)))?;
+        table.measure(cell, 0..options.pairs.count, |program| {
+            Ok(programs.measure_run(cell, program == 0, &mut server))
+        })?;
     }
     table.end();
     Ok(())
@@ -167,7 +169,7 @@ struct SlapPrograms<'a> {
 }
 
 impl SlapPrograms<'_> {
-    fn take(&self, cell: SlapFigure, is_ours: bool, server: &mut PrivateServer) -> anyhow::Result<SlapRunTime> {
+    fn measure_run(&self, cell: SlapFigure, is_ours: bool, server: &mut PrivateServer) -> anyhow::Result<SlapRunTime> {
         if cell.work == Work::Mtls {
             server.client.execute("DROP TABLE IF EXISTS tempdb.t")?;
             once(self.mtls(cell, is_ours, "create")?)?;

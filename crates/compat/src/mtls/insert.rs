@@ -53,7 +53,7 @@ impl InsertRun<'_> {
         if let Some(warning) = warning {
             log.info(&warning);
         }
-        let recording = self.begin(&place, &table, server)?;
+        let recording = self.begin_recording(&place, &table, server)?;
         recording.show_in(options.ui.then(|| (self.live_view)(NAME)).transpose().map_err(failed)?);
         self.log_beginning(&insert, log);
         let mut truth = Supplement::new(if options.batch == 1 { "rows" } else { "INSERTs" }, options.seed);
@@ -98,7 +98,7 @@ impl InsertRun<'_> {
         connected.map_err(|error| refused(&error))
     }
 
-    fn begin(
+    fn begin_recording(
         &self,
         place: &RunsFolder,
         table: &GeneratedTable,

@@ -81,7 +81,7 @@ pub(super) struct MysqlReplyReader {
 
 impl MysqlReplyReader {
     /// A statement was sent. `is_binary`: it is an execution. `keeps_rows`: its rows are kept if they are text.
-    pub(super) fn begin(&mut self, is_binary: bool, keeps_rows: bool) {
+    pub(super) fn expect_reply(&mut self, is_binary: bool, keeps_rows: bool) {
         self.rows = match (self.reply.sets.is_some(), is_binary) {
             (true, false) => Rows::Text,
             (true, true) => Rows::Binary,
@@ -368,7 +368,7 @@ mod tests {
     #[test]
     fn rows_are_kept_as_text() {
         let mut reader = MysqlReplyReader::default();
-        reader.begin(false, true);
+        reader.expect_reply(false, true);
         let end: [u8; 5] = [0xfe, 3, 0, 2, 0];
         for packet in [&[2][..], b"\0\0\0\0\x01a", b"\0\0\0\0\x01b", &EOF, b"\x011\xfb"] {
             assert_eq!(reader.packet(packet).unwrap(), PacketOutcome::More);
@@ -384,7 +384,7 @@ mod tests {
         for row in rows {
             let mut reader = MysqlReplyReader::default();
             let measured = allocation_counter::measure(|| {
-                reader.begin(false, true);
+                reader.expect_reply(false, true);
                 reader.packet(&[20]).unwrap();
                 for _ in 0..20 {
                     reader.packet(b"\0\0\0\0\x01a").unwrap();

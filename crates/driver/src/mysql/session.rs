@@ -261,7 +261,7 @@ impl MysqlSession {
         let Some(sql) = self.target.setup.get(index) else { return self.prepare_next(out) };
         self.packets.sequence = put_query(out, sql.as_bytes());
         self.phase = MysqlPhase::SetUp(index);
-        self.reply.begin(false, false);
+        self.reply.expect_reply(false, false);
         SessionEvent::Pending
     }
 
@@ -322,7 +322,7 @@ impl MysqlSession {
     /// A command was sent; its reply follows.
     fn sent(&mut self, is_binary: bool) {
         self.phase = MysqlPhase::InFlight;
-        self.reply.begin(is_binary, self.keeps_rows);
+        self.reply.expect_reply(is_binary, self.keeps_rows);
     }
 }
 
@@ -343,7 +343,7 @@ const MORE_THAN_A_REPLY: DriverError = DriverError::Protocol("more packets than 
 
 impl Session for MysqlSession {
     /// The server speaks first.
-    fn begin(&mut self, _out: &mut Vec<u8>) {}
+    fn start_login(&mut self, _out: &mut Vec<u8>) {}
 
     #[inline]
     fn on_bytes(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<SessionEvent, DriverError> {

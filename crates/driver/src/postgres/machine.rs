@@ -195,7 +195,7 @@ impl Machine {
     /// A statement was sent. `columns`: number of its rows' columns, if known.
     fn sent(&mut self, extended: bool, columns: u16) {
         self.phase = PostgresPhase::InFlight { extended };
-        self.reply.begin(columns);
+        self.reply.expect_reply(columns);
     }
 
     fn check_idle(&self) -> Result<(), DriverError> {
@@ -275,7 +275,7 @@ impl Machine {
         let Some(sql) = self.target.setup.get(index) else { return self.prepare_all(status, out) };
         put_query(out, sql.as_bytes());
         self.phase = PostgresPhase::SetUp(index);
-        self.reply.begin(0);
+        self.reply.expect_reply(0);
         Ok(SessionEvent::Pending)
     }
 

@@ -38,7 +38,7 @@ pub(crate) enum MessageOutcome {
 
 impl PostgresReplyReader {
     /// A statement was sent. `columns`: number of its rows' columns, if known and not described again.
-    pub(crate) fn begin(&mut self, columns: u16) {
+    pub(crate) fn expect_reply(&mut self, columns: u16) {
         self.columns = columns;
     }
 
@@ -332,20 +332,20 @@ mod tests {
         let (insert, select) = ((b'C', &b"INSERT 0 2\0"[..]), (b'C', &b"SELECT 1\0"[..]));
         let (columns, empty) = ((b'T', COLUMN), (b'I', &b""[..]));
         reader.collect(Box::default());
-        reader.begin(0);
+        reader.expect_reply(0);
         let reply = read(&mut reader, &[insert, columns, row, null, select, columns, select, empty, READY]);
         let expect = [(2, 0, vec![]), (0, 1, vec![Some(&b"a"[..]), None]), (0, 1, vec![]), (0, 0, vec![])];
         assert_eq!(seen(&reply), expect);
         // Without a description: the rows say how many columns there are, or else the caller.
         for (rows, expect) in [(&[row][..], vec![Some(&b"a"[..])]), (&[], vec![])] {
             reader.collect(Box::default());
-            reader.begin(1);
+            reader.expect_reply(1);
             let reply = read(&mut reader, &[rows, &[select, READY]].concat());
             assert_eq!(seen(&reply), [(0, 1, expect)]);
         }
         let error = (b'E', &b"VERROR\0C22012\0Mdivision\0\0"[..]);
         reader.collect(Box::default());
-        reader.begin(0);
+        reader.expect_reply(0);
         let reply = read(&mut reader, &[insert, columns, row, error, READY]);
         assert_eq!((seen(&reply), reply.error.as_ref().unwrap().sqlstate.as_str()), (vec![(2, 0, vec![])], "22012"));
         assert_eq!(read(&mut reader, &[insert, READY]).sets, None, "nothing was lent");
@@ -366,7 +366,7 @@ mod tests {
         ] {
             let mut reader = PostgresReplyReader::default();
             reader.collect(Box::default());
-            reader.begin(0);
+            reader.expect_reply(0);
             reader.message(b'T', COLUMN).unwrap();
             assert!(reader.message(b'D', body).is_err(), "{body:?}");
         }

@@ -103,7 +103,7 @@ fn is_greeting_of_mysql(bytes: &[u8]) -> bool {
 }
 
 impl Session for PgSession {
-    fn begin(&mut self, out: &mut Vec<u8>) {
+    fn start_login(&mut self, out: &mut Vec<u8>) {
         match self.encryption {
             Encryption::Wanted(_) => put_ssl_request(out),
             _ => put_startup(out, &self.machine.target.login),

@@ -32,7 +32,7 @@ impl Driven {
         let socket = Socket::connect(connector.address(0), TIMEOUT).unwrap();
         socket.set_timeout(TIMEOUT).unwrap();
         let mut driven = Self { socket, session: connector.session(0), out: Vec::new() };
-        driven.session.begin(&mut driven.out);
+        driven.session.start_login(&mut driven.out);
         match driven.event()? {
             SessionEvent::Ready => Ok(driven),
             event => panic!("{event:?}"),

@@ -24,7 +24,7 @@ impl Prepared {
         let socket = Socket::connect(connector.address(0), SOON)?;
         socket.set_timeout(SOON)?;
         let mut prepared = Self { socket, session: connector.session(0), out: Vec::new() };
-        prepared.session.begin(&mut prepared.out);
+        prepared.session.start_login(&mut prepared.out);
         assert_eq!(prepared.exchange()?, SessionEvent::Ready);
         Ok(prepared)
     }

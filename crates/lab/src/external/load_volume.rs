@@ -65,7 +65,7 @@ impl LoadVolume {
     }
 
     /// A load is about to begin.
-    pub(crate) fn begin(&mut self, log: Option<&mut LogReader>, client: &mut Client) -> Option<String> {
+    pub(crate) fn read_start(&mut self, log: Option<&mut LogReader>, client: &mut Client) -> Option<String> {
         self.trial = TrialVolume::default();
         if self.reported.is_some() {
             return None;

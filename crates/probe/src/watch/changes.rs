@@ -23,7 +23,7 @@ impl Changes {
     }
 
     /// Values that have changed, and signals that could be read before and no longer can.
-    pub fn of(&mut self, reading: ProbeReading) -> (ProbeValues, Vec<AbsentSignal>) {
+    pub fn since_last(&mut self, reading: ProbeReading) -> (ProbeValues, Vec<AbsentSignal>) {
         let ProbeReading { mut values, absent } = reading;
         let gone: Vec<_> = self.last.keys().filter(|name| !values.contains_key(*name)).cloned().collect();
         let mut lost: Vec<_> = absent
@@ -76,7 +76,7 @@ mod tests {
     }
 
     fn check(changes: &mut Changes, given: ProbeReading, values: &[(&str, f64)], lost: &[&str]) {
-        let (found, gone) = changes.of(given);
+        let (found, gone) = changes.since_last(given);
         assert_eq!(found, reading(values, &[]).values);
         assert_eq!(gone.iter().map(|signal| signal.what.as_str()).collect::<Vec<_>>(), lost);
     }

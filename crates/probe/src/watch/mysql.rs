@@ -48,7 +48,7 @@ pub(crate) fn offers(client: &mut Client) -> Result<Vec<Offer>, DriverError> {
     Ok(offers)
 }
 
-fn list(names: impl IntoIterator<Item: AsRef<str>>) -> String {
+fn sql_in_list(names: impl IntoIterator<Item: AsRef<str>>) -> String {
     let quoted: Vec<_> = names.into_iter().map(|name| format!("'{}'", name.as_ref().replace('\'', "''"))).collect();
     format!("({})", quoted.join(", "))
 }
@@ -58,14 +58,14 @@ fn names_of(table: SignalTable) -> impl Iterator<Item = &'static String> {
 }
 
 fn status() -> ProbeQuestion {
-    let sql = format!("SHOW GLOBAL STATUS WHERE Variable_name IN {}", list(names_of(&SIGNALS.status)));
+    let sql = format!("SHOW GLOBAL STATUS WHERE Variable_name IN {}", sql_in_list(names_of(&SIGNALS.status)));
     ProbeQuestion::new("status", sql, AnswerShape::Pairs, &SIGNALS.status)
 }
 
 /// MySQL and old MariaDBs have a column `STATUS`, newer ones `ENABLED`.
 fn metrics() -> [ProbeQuestion; 2] {
     ["STATUS = 'enabled'", "ENABLED = 1"].map(|is_enabled| {
-        let names = list(names_of(&SIGNALS.metric));
+        let names = sql_in_list(names_of(&SIGNALS.metric));
         let sql =
             format!("SELECT NAME, COUNT FROM information_schema.innodb_metrics WHERE {is_enabled} AND NAME IN {names}");
         ProbeQuestion::new("metric", sql, AnswerShape::Pairs, &SIGNALS.metric)
@@ -109,7 +109,7 @@ fn files(client: &mut Client) -> Result<Offer, DriverError> {
          SUM_TIMER_MISC / 1000000 AS misc_us"
     );
     Ok(Offer::ask([new.as_str(), old].map(|columns| {
-        let names = list(&names);
+        let names = sql_in_list(&names);
         let table = "performance_schema.file_summary_by_event_name";
         let sql = format!("SELECT EVENT_NAME, {columns} FROM {table} WHERE EVENT_NAME IN {names}");
         ProbeQuestion::new("file", sql, AnswerShape::Named { names: 1 }, &SIGNALS.file)

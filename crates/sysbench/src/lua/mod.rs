@@ -14,7 +14,7 @@ mod words;
 
 pub(crate) use context::{Context, EventTurn, enter};
 pub(crate) use released::{Released, has_released, next_store, take_released};
-pub(crate) use request::{ScriptRequest, begin};
+pub(crate) use request::{ScriptRequest, begin_request};
 pub(crate) use script::{LuaScript, ScriptSource, find, package_cpath, package_path};
 pub(crate) use shapes::{BindShape, ConnectionShape, DriverShape, LuaStructure, ResultShape, Shapes, StatementShape};
 pub(crate) use sources::LoadedSources;

@@ -1,4 +1,4 @@
-//! Objects that scripts have dropped: finalisers of LuaJIT add them, and the host releases them when it is safe.
+//! Objects that scripts have dropped: finalisers of LuaJIT add them, and the runtime releases them when it is safe.
 //!
 //! A thread may have several states, each with its own store. Each store has a number, so that handles of different
 //! stores are not confused.

@@ -1,4 +1,4 @@
-//! The requests of scripts to their host.
+//! The requests of scripts to their runtime.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -55,7 +55,7 @@ impl ScriptRequest {
 
 /// Begins a client's database request. Returns its connection and progress; `None`: the request is about something
 /// else.
-pub(crate) fn begin(
+pub(crate) fn begin_request(
     store: &mut Store,
     request: ScriptRequest,
     handle: u32,
@@ -82,7 +82,7 @@ pub(crate) fn answer_now(store: &Rc<RefCell<Store>>, what: i32, handle: u32, tex
     let tid = context::with(|context| context.tid).unwrap_or(0);
     let Some(request) = ScriptRequest::of(what) else { return Answer::MISUSE };
     let Ok(mut store) = store.try_borrow_mut() else { return Answer::MISUSE };
-    let Some((connection, mut step)) = begin(&mut store, request, handle, text, tid) else {
+    let Some((connection, mut step)) = begin_request(&mut store, request, handle, text, tid) else {
         return Answer::of(symbols::STOP);
     };
     loop {

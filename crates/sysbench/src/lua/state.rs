@@ -1,4 +1,4 @@
-//! One Lua state: the environment of scripts, and the path of a script's request to the host.
+//! One Lua state: the environment of scripts, and the path of a script's request to the runtime.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -59,7 +59,7 @@ pub(crate) type DeclarationLog = Rc<RefCell<Vec<OptionSpec>>>;
 // Fields are dropped in this order: the state before the store, whose structures its finalisers read.
 pub(crate) struct LuaState {
     api: Table,
-    host: Table,
+    runtime: Table,
     new_client: Function,
     start: Function,
     pub(crate) lua: Lua,
@@ -88,15 +88,15 @@ impl LuaState {
         let run = Arc::clone(&store.run);
         let store = Rc::new(RefCell::new(store));
         let (declared, findings) = (DeclarationLog::default(), Rc::default());
-        let host = host_table(&lua, script, role)?;
-        add_functions(&lua, &host, &store)?;
-        add_sources(&lua, &host, &script.sources)?;
-        add_declarations(&lua, &host, &declared, log)?;
-        add_findings(&lua, &host, &findings, (role == Role::Shared).then_some(&run))?;
+        let runtime = runtime_table(&lua, script, role)?;
+        add_functions(&lua, &runtime, &store)?;
+        add_sources(&lua, &runtime, &script.sources)?;
+        add_declarations(&lua, &runtime, &declared, log)?;
+        add_findings(&lua, &runtime, &findings, (role == Role::Shared).then_some(&run))?;
         let part = lua.create_function(load_part)?;
-        let api: Table = lua.load(PRELUDE).set_name("sysbench.lua").call((&host, part))?;
+        let api: Table = lua.load(PRELUDE).set_name("sysbench.lua").call((&runtime, part))?;
         let (new_client, start) = (api.get("new")?, api.get("start")?);
-        Ok(Self { api, host, new_client, start, lua, declared, findings, store })
+        Ok(Self { api, runtime, new_client, start, lua, declared, findings, store })
     }
 
     /// A client's globals; the script has not run yet.
@@ -150,8 +150,8 @@ impl LuaState {
                 options::OptionValue::Nil => {}
             }
         }
-        self.host.set("options", table)?;
-        self.host.set("percentile", options.settings.percentile.unwrap_or(0))
+        self.runtime.set("options", table)?;
+        self.runtime.set("percentile", options.settings.percentile.unwrap_or(0))
     }
 
     /// Calls a hook of reports with its figures.
@@ -236,18 +236,18 @@ fn load_part(lua: &Lua, (name, arguments): (String, mlua::Variadic<Value>)) -> m
     lua.load(text).set_name(chunk).call(arguments)
 }
 
-fn host_table(lua: &Lua, script: &LuaScript, role: Role) -> mlua::Result<Table> {
-    let host = lua.create_table()?;
-    host.set("is_shared", role == Role::Shared)?;
-    host.set("has_legacy", script.has_legacy)?;
-    host.set("inspects", role == Role::Main)?;
-    host.set("package_path", lua.create_string(&script.package_path)?)?;
-    host.set("package_cpath", lua.create_string(&script.package_cpath)?)?;
-    host.set("percentile", 95)?;
-    host.set("first_request", ScriptRequest::FIRST)?;
-    host.set("last_request", ScriptRequest::LAST)?;
+fn runtime_table(lua: &Lua, script: &LuaScript, role: Role) -> mlua::Result<Table> {
+    let runtime = lua.create_table()?;
+    runtime.set("is_shared", role == Role::Shared)?;
+    runtime.set("has_legacy", script.has_legacy)?;
+    runtime.set("inspects", role == Role::Main)?;
+    runtime.set("package_path", lua.create_string(&script.package_path)?)?;
+    runtime.set("package_cpath", lua.create_string(&script.package_cpath)?)?;
+    runtime.set("percentile", 95)?;
+    runtime.set("first_request", ScriptRequest::FIRST)?;
+    runtime.set("last_request", ScriptRequest::LAST)?;
     let requests = ScriptRequest::ALL.map(|(name, request)| (name, request as i32));
-    host.set("requests", lua.create_table_from(requests)?)?;
+    runtime.set("requests", lua.create_table_from(requests)?)?;
     let answers = [
         ("RESULT", Answer::RESULT.code),
         ("NONE", Answer::NONE.code),
@@ -256,8 +256,8 @@ fn host_table(lua: &Lua, script: &LuaScript, role: Role) -> mlua::Result<Table> 
         ("STOP", symbols::STOP),
         ("GO", symbols::GO),
     ];
-    host.set("answers", lua.create_table_from(answers)?)?;
-    Ok(host)
+    runtime.set("answers", lua.create_table_from(answers)?)?;
+    Ok(runtime)
 }
 
 type SharedStore = Rc<RefCell<Store>>;
@@ -269,16 +269,16 @@ fn free(store: &SharedStore) -> mlua::Result<std::cell::RefMut<'_, Store>> {
 
 /// Adds a function that uses the store.
 fn add<A: FromLuaMulti, R: IntoLuaMulti>(
-    (lua, host, store): (&Lua, &Table, &SharedStore),
+    (lua, runtime, store): (&Lua, &Table, &SharedStore),
     name: &str,
     call: impl Fn(&Lua, &mut Store, A) -> mlua::Result<R> + 'static,
 ) -> mlua::Result<()> {
     let store = Rc::clone(store);
-    host.set(name, lua.create_function(move |lua, arguments| call(lua, &mut *free(&store)?, arguments))?)
+    runtime.set(name, lua.create_function(move |lua, arguments| call(lua, &mut *free(&store)?, arguments))?)
 }
 
-fn add_functions(lua: &Lua, host: &Table, store: &SharedStore) -> mlua::Result<()> {
-    let to = (lua, host, store);
+fn add_functions(lua: &Lua, runtime: &Table, store: &SharedStore) -> mlua::Result<()> {
+    let to = (lua, runtime, store);
     add(to, "disconnect", |_, store, handle| Ok(store.disconnect(handle)))?;
     add(to, "more_results", |_, store, handle| Ok(store.has_more_results(handle)))?;
     add(to, "free_result", |_, store, handle| Ok(store.free_result(handle)))?;
@@ -299,11 +299,11 @@ fn add_functions(lua: &Lua, host: &Table, store: &SharedStore) -> mlua::Result<(
         let answer = super::request::answer_now(&of, what, handle, text.as_ref());
         Ok((answer.code, answer.value))
     };
-    host.set("answer_now", lua.create_function(now)?)
+    runtime.set("answer_now", lua.create_function(now)?)
 }
 
 /// `read_source(path, name)`: the text of a file, or nil and the error; `note_module(name, path)`.
-fn add_sources(lua: &Lua, host: &Table, sources: &Arc<LoadedSources>) -> mlua::Result<()> {
+fn add_sources(lua: &Lua, runtime: &Table, sources: &Arc<LoadedSources>) -> mlua::Result<()> {
     let of = Arc::clone(sources);
     let read = move |lua: &Lua, (path, name): (LuaString, Option<LuaString>)| match of
         .read(&path.as_bytes(), name.as_ref().map(LuaString::as_bytes).as_deref())
@@ -311,13 +311,13 @@ fn add_sources(lua: &Lua, host: &Table, sources: &Arc<LoadedSources>) -> mlua::R
         Ok(text) => Ok((Some(lua.create_string(&text)?), None)),
         Err(problem) => Ok((None, Some(problem))),
     };
-    host.set("read_source", lua.create_function(read)?)?;
+    runtime.set("read_source", lua.create_function(read)?)?;
     let of = Arc::clone(sources);
     let note = move |_: &Lua, (name, path): (LuaString, Option<LuaString>)| {
         of.add_module(&name.as_bytes(), path.as_ref().map(LuaString::as_bytes).as_deref());
         Ok(())
     };
-    host.set("note_module", lua.create_function(note)?)
+    runtime.set("note_module", lua.create_function(note)?)
 }
 
 #[expect(unsafe_code, reason = "the address of an array that sql.lua has made for this call")]
@@ -342,32 +342,32 @@ fn fetch_row(lua: &Lua, store: &mut Store, handle: u32) -> mlua::Result<Option<T
     row.transpose()
 }
 
-fn add_declarations(lua: &Lua, host: &Table, declared: &DeclarationLog, log: &Arc<MessageLog>) -> mlua::Result<()> {
+fn add_declarations(lua: &Lua, runtime: &Table, declared: &DeclarationLog, log: &Arc<MessageLog>) -> mlua::Result<()> {
     let list = Rc::clone(declared);
     let declare = move |_: &Lua, options: Table| {
         *list.borrow_mut() = read_declared(&options)?;
         Ok(true)
     };
-    host.set("declare", lua.create_function(declare)?)?;
+    runtime.set("declare", lua.create_function(declare)?)?;
     let (log, log_of_complaints) = (Arc::clone(log), log);
     let print = move |_: &Lua, list: Table| {
         let declared = read_declared(&list)?;
         log.script(&options::print_test_options(&declared.iter().collect::<Vec<_>>()));
         Ok(())
     };
-    host.set("print_options", lua.create_function(print)?)?;
+    runtime.set("print_options", lua.create_function(print)?)?;
     let log = Arc::clone(log_of_complaints);
     let complain = move |_: &Lua, (function, problem): (String, LuaString)| {
         log.text(MessageLevel::Fatal, &ProcedureFailure::new(&function, problem.to_string_lossy()).line());
         Ok(())
     };
-    host.set("complain", lua.create_function(complain)?)
+    runtime.set("complain", lua.create_function(complain)?)
 }
 
 /// `shared_by`: the run of a state that clients already share. Findings there come too late, and are only reported.
 fn add_findings(
     lua: &Lua,
-    host: &Table,
+    runtime: &Table,
     findings: &Rc<RefCell<Option<String>>>,
     shared_by: Option<&Arc<CommandRun>>,
 ) -> mlua::Result<()> {
@@ -382,9 +382,9 @@ fn add_findings(
         }
         Ok(())
     };
-    host.set("finds", lua.create_function(finds)?)?;
+    runtime.set("finds", lua.create_function(finds)?)?;
     let found = Rc::clone(findings);
-    host.set("found", lua.create_function(move |_, ()| Ok(found.borrow().clone()))?)
+    runtime.set("found", lua.create_function(move |_, ()| Ok(found.borrow().clone()))?)
 }
 
 /// Reports that clients share a state although this action in the script's body would have given them separate ones. A

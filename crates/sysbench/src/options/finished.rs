@@ -21,7 +21,7 @@ pub(crate) struct SysbenchOptions {
     pub(crate) registry: Registry,
     given: GivenOptions,
     values: BTreeMap<Vec<u8>, OptionValue>,
-    /// The settings of the host, including defaults of the script.
+    /// The settings of known options, including defaults of the script.
     pub(crate) settings: RunSettings,
     /// Notices to print now, besides the notices of the first pass.
     pub(crate) notices: Vec<Notice>,

@@ -38,7 +38,7 @@ const RUNS_VARIABLE: &str = "TRUETPS_RUNS";
 /// The built-in test.
 const BUILT_IN: &str = "cpu";
 
-/// Options before the script is read. With a command, the host continues: [`FirstPass::declare`] each option of the
+/// Options before the script is read. With a command, the caller continues: [`FirstPass::declare`] each option of the
 /// script, [`FirstPass::check_names`], whether the command exists, and [`FirstPass::finish`]. Without one, only the
 /// script's body runs, and unknown options are never checked.
 #[derive(Debug, Clone)]
@@ -121,7 +121,7 @@ impl FirstPass {
     ///
     /// If a script declares one of sysbench's own names, sysbench applies the script's default even if the user gave a
     /// value, and has already used the old default itself by then (its issue 151). Here the user's value stays in
-    /// force, and the host uses the script's default if the user gave none.
+    /// force, and truetps uses the script's default if the user gave none.
     pub(crate) fn declare(&mut self, spec: OptionSpec) {
         self.registry.declare(spec);
     }

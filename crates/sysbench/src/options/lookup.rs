@@ -3,7 +3,7 @@
 use super::given::{GivenOptions, Origin};
 use super::{OptionRefusal, Registry, key, number, value};
 
-/// Texts of known options, read with the host's types: even if a script has declared the name with another type.
+/// Texts of known options, read with the types of the known options, even if a script has declared the name with another type.
 #[derive(Clone, Copy)]
 pub(super) struct Lookup<'a> {
     pub(super) registry: &'a Registry,

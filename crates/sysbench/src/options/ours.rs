@@ -13,7 +13,7 @@ use super::{OptionRefusal, SysbenchRelease, number, value};
 /// The scope of a Lua state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LuaIsolation {
-    /// The host chooses.
+    /// truetps chooses.
     Auto,
     /// An OS thread, which runs several clients.
     Worker,
@@ -34,7 +34,7 @@ pub(crate) enum SysbenchFormat {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Ours {
     pub(crate) lua_isolation: LuaIsolation,
-    /// OS threads. None: the host chooses.
+    /// OS threads. `None`: truetps chooses.
     pub(crate) workers: Option<u32>,
     /// Each above 0 and below 100, in the order given.
     pub(crate) percentiles: Vec<f64>,

@@ -1,4 +1,4 @@
-//! The options that the host needs: read, checked and combined.
+//! The known options: read, checked and combined.
 
 use std::time::Duration;
 

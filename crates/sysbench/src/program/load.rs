@@ -16,7 +16,7 @@ use super::streams::write_to;
 /// Up to this number of clients have a thread each: see `docs/decisions/0006-drive-mode.md`.
 const CLIENTS_WITH_THREADS_MAX: u32 = 2;
 
-/// The number of coroutines that the host can hold in one state.
+/// The number of coroutines that one Lua state can have.
 const CLIENTS_OF_A_STATE_MAX: u32 = 6_000;
 
 /// Returns the exit status.

@@ -14,7 +14,7 @@ use crate::sql::{Drivers, Store};
 pub(super) struct MainState {
     log: Arc<MessageLog>,
     tid: u32,
-    host: LuaThread,
+    lua_thread: LuaThread,
     client: Table,
 }
 
@@ -31,8 +31,8 @@ impl MainState {
                 Store::new(Arc::clone(run), Arc::clone(drivers), 0, false).map_err(|error| error.to_string())?;
             make_host(run, script, store, role, tid).map_err(|error| lua_error_text(&error))
         };
-        let (host, client) = made().map_err(|problem| say_fatal(&run.log, &problem))?;
-        Ok(Self { log: Arc::clone(&run.log), tid, host, client })
+        let (lua_thread, client) = made().map_err(|problem| say_fatal(&run.log, &problem))?;
+        Ok(Self { log: Arc::clone(&run.log), tid, lua_thread, client })
     }
 
     /// Prints the problem. Returns the exit status.
@@ -46,19 +46,19 @@ impl MainState {
 
     /// Runs a procedure of `client.lua`.
     pub(super) fn run_procedure(&mut self, procedure: &str) -> Result<(), ProgramExit> {
-        let ran = self.host.run_to_end(self.tid, &self.client, procedure);
+        let ran = self.lua_thread.run_to_end(self.tid, &self.client, procedure);
         ran.map_err(|failure| self.fatal(&failure.line()))
     }
 
     /// Runs the script's body, looking for reasons why each client needs a state of its own.
     pub(super) fn load(&mut self) -> Result<(), ProgramExit> {
-        self.lua(self.host.state.begin_inspection(&self.client))?;
+        self.lua(self.lua_thread.state.begin_inspection(&self.client))?;
         self.run_procedure("load")
     }
 
     /// Why each client needs a state of its own; `None`: no reason was found.
     pub(super) fn finding(&self) -> Result<Option<String>, ProgramExit> {
-        self.lua(self.host.state.finding(&self.client))
+        self.lua(self.lua_thread.state.finding(&self.client))
     }
 
     /// The options that the script declares. `None`: it declares none, not even an empty table.
@@ -70,21 +70,21 @@ impl MainState {
             let function = "sysbench.cmdline.read_cmdline_options";
             self.fatal(&ProcedureFailure::new(function, lua_error_text(&error)).line())
         })?;
-        let declared = self.host.state.declared.take();
+        let declared = self.lua_thread.state.declared.take();
         Ok(has_options.then_some(declared))
     }
 
     pub(super) fn set_options(&self, options: &SysbenchOptions) -> Result<(), ProgramExit> {
-        self.lua(self.host.state.set_options(options))
+        self.lua(self.lua_thread.state.set_options(options))
     }
 
     /// Shows the options to the loaded script.
     pub(super) fn show_options(&self) -> Result<(), ProgramExit> {
-        self.lua(self.host.state.show_options(&self.client))
+        self.lua(self.lua_thread.state.show_options(&self.client))
     }
 
     pub(super) fn set_drivers(&self, drivers: &Arc<Drivers>) {
-        self.host.state.store.borrow_mut().drivers = Arc::clone(drivers);
+        self.lua_thread.state.store.borrow_mut().drivers = Arc::clone(drivers);
     }
 
     fn cmdline(&self) -> Result<Table, ProgramExit> {
@@ -101,12 +101,12 @@ impl MainState {
 
     /// Whether the script has a global function of this name.
     pub(super) fn has(&self, function: &str) -> bool {
-        self.host.state.has(&self.client, function)
+        self.lua_thread.state.has(&self.client, function)
     }
 
     /// Calls a global function.
     pub(super) fn call(&mut self, function: &str) -> Result<(), ProgramExit> {
-        let called = call_function(&mut self.host, self.tid, &self.client, function);
+        let called = call_function(&mut self.lua_thread, self.tid, &self.client, function);
         called.map_err(|failure| self.fatal(&failure.line()))
     }
 
@@ -119,11 +119,11 @@ impl MainState {
     }
 
     pub(super) fn parts(&mut self) -> (&mut LuaThread, Table) {
-        (&mut self.host, self.client.clone())
+        (&mut self.lua_thread, self.client.clone())
     }
 
     pub(super) fn into_parts(self) -> (LuaThread, Table) {
-        (self.host, self.client)
+        (self.lua_thread, self.client)
     }
 }
 

@@ -288,8 +288,8 @@ impl Counters {
     pub(crate) fn drain_statements(&self, times: &mut StatementTimes, sent: &mut SentCounts) {
         for statements in &self.statements {
             let mut statements = lock(statements);
-            times.take(&mut statements.times);
-            sent.take(&mut statements.sent);
+            times.drain_from(&mut statements.times);
+            sent.drain_from(&mut statements.sent);
         }
     }
 

@@ -262,14 +262,14 @@ impl LoadRun<'_> {
             self.report_what_is_due(moments, count, now_ns);
         }
         // After the reports: a slow disk must not delay them.
-        if moments.seconds.take(now_ns) {
+        if moments.seconds.advance_if_due(now_ns) {
             self.record_second(count, run.control.now_ns());
             self.meet(self.presence.arrivals());
         }
     }
 
     fn report_what_is_due(&mut self, moments: &mut Moments, count: &mut Count, now_ns: u64) {
-        if moments.reports.take(now_ns) {
+        if moments.reports.advance_if_due(now_ns) {
             self.report_interval(count, now_ns);
         }
         while moments.checkpoints_ns.last().is_some_and(|at| *at <= now_ns) {

@@ -132,24 +132,24 @@ impl LuaThread {
             Some(table)
         };
         let context = self.context(tid, has_neighbours);
-        let place = self.clients.len();
+        let slot = self.clients.len();
         self.clients.push(LuaClient { table, thread, context, waiting: Waiting::Nothing, failure: None });
-        self.ready.push_back((place, Answer::of(GO)));
-        Ok(place)
+        self.ready.push_back((slot, Answer::of(GO)));
+        Ok(slot)
     }
 
     /// Runs a procedure of this client to its end, without other clients.
     pub(crate) fn run_to_end(&mut self, tid: u32, table: &Table, procedure: &str) -> Result<(), ProcedureFailure> {
         let started = self.start(tid, table.clone(), procedure, false);
-        let place = started.map_err(|error| ProcedureFailure::new("", lua_error_text(&error)))?;
-        while self.clients[place].waiting != Waiting::Ended {
+        let slot = started.map_err(|error| ProcedureFailure::new("", lua_error_text(&error)))?;
+        while self.clients[slot].waiting != Waiting::Ended {
             if !self.is_at_the_end && self.run.interrupt.hear() {
-                self.end(place, Some(ProcedureFailure::new("", "interrupted")));
+                self.end(slot, Some(ProcedureFailure::new("", "interrupted")));
                 break;
             }
             self.turn();
         }
-        let client = self.clients.remove(place);
+        let client = self.clients.remove(slot);
         self.ended -= 1;
         self.failures.clear();
         client.failure.map_or(Ok(()), Err)
@@ -199,10 +199,10 @@ impl LuaThread {
     pub(crate) fn open_barrier(&mut self, goes: bool) {
         let answer = Answer::of(if goes { GO } else { STOP });
         self.at_barrier = 0;
-        for (place, client) in self.clients.iter_mut().enumerate() {
+        for (slot, client) in self.clients.iter_mut().enumerate() {
             if client.waiting == Waiting::Barrier {
                 client.waiting = Waiting::Nothing;
-                self.ready.push_back((place, answer));
+                self.ready.push_back((slot, answer));
             }
         }
     }
@@ -210,8 +210,8 @@ impl LuaThread {
     /// Runs the clients that are ready, and waits if there are none.
     pub(crate) fn turn(&mut self) {
         for _ in 0..self.ready.len() {
-            if let Some((place, answer)) = self.ready.pop_front() {
-                self.resume(place, answer);
+            if let Some((slot, answer)) = self.ready.pop_front() {
+                self.resume(slot, answer);
             }
         }
         self.store.borrow_mut().release_forgotten();
@@ -260,8 +260,8 @@ impl LuaThread {
         for n in 0..self.events.len() {
             let handle = self.events[n].data.u64() as u32;
             let step = self.store.borrow_mut().on_ready(handle);
-            if let Some(place) = self.waiters.get(handle as usize).copied() {
-                self.advance(place, handle, step);
+            if let Some(slot) = self.waiters.get(handle as usize).copied() {
+                self.advance(slot, handle, step);
             }
         }
     }
@@ -274,15 +274,15 @@ impl LuaThread {
             }
             self.timers.pop();
             match timer {
-                Timer::Client(place) => {
-                    if self.clients.get(place).is_some_and(|client| client.waiting == Waiting::Event) {
-                        self.next_event(place);
+                Timer::Client(slot) => {
+                    if self.clients.get(slot).is_some_and(|client| client.waiting == Waiting::Event) {
+                        self.next_event(slot);
                     }
                 }
                 Timer::Connection(handle) => {
                     let step = self.store.borrow_mut().on_time(handle);
-                    if let Some(place) = self.waiters.get(handle as usize).copied() {
-                        self.advance(place, handle, step);
+                    if let Some(slot) = self.waiters.get(handle as usize).copied() {
+                        self.advance(slot, handle, step);
                     }
                 }
             }
@@ -290,13 +290,13 @@ impl LuaThread {
     }
 
     /// Passes a connection's progress to the client that waits for it.
-    fn advance(&mut self, place: usize, handle: u32, step: RequestProgress) {
-        let Some(client) = self.clients.get_mut(place) else { return };
+    fn advance(&mut self, slot: usize, handle: u32, step: RequestProgress) {
+        let Some(client) = self.clients.get_mut(slot) else { return };
         if client.waiting != Waiting::Connection(handle) {
             return;
         }
         match step {
-            RequestProgress::Done(answer) => self.resume(place, answer),
+            RequestProgress::Done(answer) => self.resume(slot, answer),
             // A single client needs no timers.
             RequestProgress::Wait if self.clients.len() > 1 => self.set_timer_of(handle),
             RequestProgress::Wait => {}
@@ -305,9 +305,9 @@ impl LuaThread {
 
     /// The run has ended: wakes the clients that wait for their next event.
     pub(crate) fn end_waits(&mut self) {
-        for place in 0..self.clients.len() {
-            if self.clients[place].waiting == Waiting::Event {
-                self.next_event(place);
+        for slot in 0..self.clients.len() {
+            if self.clients[slot].waiting == Waiting::Event {
+                self.next_event(slot);
             }
         }
     }
@@ -320,9 +320,9 @@ impl LuaThread {
     }
 
     /// Runs a client until it waits for something.
-    fn resume(&mut self, place: usize, mut answer: Answer) {
+    fn resume(&mut self, slot: usize, mut answer: Answer) {
         loop {
-            let client = &mut self.clients[place];
+            let client = &mut self.clients[slot];
             client.waiting = Waiting::Nothing;
             client.context.has_turn.set(true);
             let before = lua::enter(Some(Rc::clone(&client.context)));
@@ -334,7 +334,7 @@ impl LuaThread {
             if held_ns > HOLDS_NS_MAX && self.clients.len() > 1 {
                 self.note_long_turn();
             }
-            match self.serve(place, yielded) {
+            match self.serve(slot, yielded) {
                 Some(next) => answer = next,
                 None => return,
             }
@@ -352,53 +352,59 @@ impl LuaThread {
     /// Handles a client's request. `None`: it has to wait, or has ended.
     fn serve(
         &mut self,
-        place: usize,
+        slot: usize,
         yielded: mlua::Result<(Option<i32>, Option<f64>, Option<LuaString>)>,
     ) -> Option<Answer> {
         let (what, number, text) = match yielded {
             Ok(yielded) => yielded,
             Err(error) => {
-                self.end(place, Some(ProcedureFailure::new("thread_run", lua_error_text(&error))));
+                self.end(slot, Some(ProcedureFailure::new("thread_run", lua_error_text(&error))));
                 return None;
             }
         };
         let handle = number.map_or(u32::MAX, |number| number as u32);
         match what.and_then(ScriptRequest::of) {
             Some(ScriptRequest::Ended) => {
-                let failure = if handle == 1 { None } else { Some(self.failure_of(place)) };
-                self.end(place, failure);
+                let failure = if handle == 1 { None } else { Some(self.failure_of(slot)) };
+                self.end(slot, failure);
                 None
             }
             Some(ScriptRequest::Ready) => {
-                let tid = self.clients[place].context.tid;
+                let tid = self.clients[slot].context.tid;
                 self.run.log.text(MessageLevel::Debug, &lines::thread(tid, lines::INITIALIZED));
-                self.clients[place].waiting = Waiting::Barrier;
+                self.clients[slot].waiting = Waiting::Barrier;
                 self.at_barrier += 1;
                 None
             }
-            Some(ScriptRequest::NextEvent) => self.next_event_of(place).map(Answer::of),
-            Some(request) => self.begin(place, request, handle, text.as_ref()),
+            Some(ScriptRequest::NextEvent) => self.next_event_of(slot).map(Answer::of),
+            Some(request) => self.start_request(slot, request, handle, text.as_ref()),
             None => {
                 let problem = "attempt to yield across C-call boundary";
-                self.end(place, Some(ProcedureFailure::new("thread_run", problem)));
+                self.end(slot, Some(ProcedureFailure::new("thread_run", problem)));
                 None
             }
         }
     }
 
-    fn begin(&mut self, place: usize, request: ScriptRequest, handle: u32, text: Option<&LuaString>) -> Option<Answer> {
-        let tid = self.clients[place].context.tid;
-        let begun = lua::begin(&mut self.store.borrow_mut(), request, handle, text, tid);
+    fn start_request(
+        &mut self,
+        slot: usize,
+        request: ScriptRequest,
+        handle: u32,
+        text: Option<&LuaString>,
+    ) -> Option<Answer> {
+        let tid = self.clients[slot].context.tid;
+        let begun = lua::begin_request(&mut self.store.borrow_mut(), request, handle, text, tid);
         let Some((connection, step)) = begun else { return Some(Answer::MISUSE) };
         match step {
             RequestProgress::Done(answer) => Some(answer),
             RequestProgress::Wait => {
-                self.clients[place].waiting = Waiting::Connection(connection);
+                self.clients[slot].waiting = Waiting::Connection(connection);
                 let at = connection as usize;
                 if self.waiters.len() <= at {
                     self.waiters.resize(at + 1, usize::MAX);
                 }
-                self.waiters[at] = place;
+                self.waiters[at] = slot;
                 if self.clients.len() > 1 {
                     self.set_timer_of(connection);
                 }
@@ -408,31 +414,31 @@ impl LuaThread {
     }
 
     /// The client requests its next event. `None`: it has to wait.
-    fn next_event_of(&mut self, place: usize) -> Option<i32> {
-        let client = &mut self.clients[place];
+    fn next_event_of(&mut self, slot: usize) -> Option<i32> {
+        let client = &mut self.clients[slot];
         match client.context.next_event() {
             EventTurn::Go => Some(GO),
             EventTurn::Stop => Some(STOP),
             EventTurn::Pass => {
-                self.ready.push_back((place, Answer::of(LATER)));
+                self.ready.push_back((slot, Answer::of(LATER)));
                 None
             }
             EventTurn::Wait { due_ns } => {
                 client.waiting = Waiting::Event;
-                self.timers.push(Reverse((due_ns, Timer::Client(place))));
+                self.timers.push(Reverse((due_ns, Timer::Client(slot))));
                 None
             }
         }
     }
 
-    fn next_event(&mut self, place: usize) {
-        if let Some(code) = self.next_event_of(place) {
-            self.resume(place, Answer::of(code));
+    fn next_event(&mut self, slot: usize) {
+        if let Some(code) = self.next_event_of(slot) {
+            self.resume(slot, Answer::of(code));
         }
     }
 
-    fn failure_of(&self, place: usize) -> ProcedureFailure {
-        let client = &self.clients[place];
+    fn failure_of(&self, slot: usize) -> ProcedureFailure {
+        let client = &self.clients[slot];
         let kept = || self.state.kept_client(client.context.tid).ok();
         let table = client.table.clone().or_else(kept);
         let text = |name: &str| {
@@ -442,8 +448,8 @@ impl LuaThread {
         ProcedureFailure { function: text("failed_in"), problem: text("problem") }
     }
 
-    fn end(&mut self, place: usize, failure: Option<ProcedureFailure>) {
-        let client = &mut self.clients[place];
+    fn end(&mut self, slot: usize, failure: Option<ProcedureFailure>) {
+        let client = &mut self.clients[slot];
         client.waiting = Waiting::Ended;
         client.failure.clone_from(&failure);
         self.ended += 1;

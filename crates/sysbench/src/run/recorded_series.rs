@@ -79,7 +79,7 @@ impl RecordedSeries {
             self.began.queued = queued - skipped;
             open.starts = StartCounts { queued_in: began.queued, scheduled, skipped, queued: self.began.queued };
         }
-        let tally = self.tally.take(now.now_ns);
+        let tally = self.tally.replace_at(now.now_ns);
         if now.now_ns <= began.now_ns && started + ok + failed + statements + retried == 0 {
             return None;
         }

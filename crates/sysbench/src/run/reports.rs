@@ -87,9 +87,10 @@ impl LoadRun<'_> {
     }
 
     fn call_in_reporter(&mut self, name: &str, figures: &Figures, is_intermediate: bool) {
-        let Some((host, client)) = &self.reporter else { return };
-        let Some(hook) = host.state.hook(client, name) else { return };
-        if let Err(problem) = call_hook(host, self.context.run.settings.threads, &hook, figures, is_intermediate) {
+        let Some((lua_thread, client)) = &self.reporter else { return };
+        let Some(hook) = lua_thread.state.hook(client, name) else { return };
+        if let Err(problem) = call_hook(lua_thread, self.context.run.settings.threads, &hook, figures, is_intermediate)
+        {
             self.say_failed(&ProcedureFailure::new(name, problem));
         }
     }
@@ -217,25 +218,25 @@ fn say_where(path: &Path) {
 
 /// Calls a global function of the script, without arguments.
 pub(crate) fn call_function(
-    host: &mut LuaThread,
+    lua_thread: &mut LuaThread,
     tid: u32,
     client: &Table,
     name: &str,
 ) -> Result<(), ProcedureFailure> {
     let set = client.set("called", name);
     set.map_err(|error| ProcedureFailure::new(name, lua_error_text(&error)))?;
-    host.run_to_end(tid, client, "call")
+    lua_thread.run_to_end(tid, client, "call")
 }
 
 fn call_hook(
-    host: &LuaThread,
+    lua_thread: &LuaThread,
     tid: u32,
     hook: &Function,
     figures: &Figures,
     is_intermediate: bool,
 ) -> Result<(), String> {
     let made = || -> mlua::Result<Option<String>> {
-        let stat = host.state.lua.create_table()?;
+        let stat = lua_thread.state.lua.create_table()?;
         stat.set("threads_running", figures.threads_running)?;
         stat.set("time_interval", figures.time_interval_s)?;
         stat.set("time_total", figures.time_total_s)?;
@@ -255,7 +256,7 @@ fn call_hook(
             stat.set("latency_avg", figures.latency_avg_s)?;
             stat.set("latency_sum", figures.latency_sum_s)?;
         }
-        host.in_the_name_of(tid, || host.state.call_hook(hook, stat))
+        lua_thread.in_the_name_of(tid, || lua_thread.state.call_hook(hook, stat))
     };
     match made() {
         Ok(None) => Ok(()),

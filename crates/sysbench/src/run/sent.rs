@@ -103,7 +103,7 @@ impl SentCounts {
     }
 
     /// Moves the contents of `other` here.
-    pub(crate) fn take(&mut self, other: &mut Self) {
+    pub(crate) fn drain_from(&mut self, other: &mut Self) {
         for (number, theirs) in other.0.drain(..).enumerate() {
             let ours = self.place(number);
             ours.reads += theirs.reads;
@@ -164,8 +164,8 @@ mod tests {
         let mut more = SentCounts::default();
         let number = other_thread.find(b"UPDATE t SET a=22", SqlDialect::Mysql, &known);
         more.record(number, Counter::Error, 3_000_000);
-        counts.take(&mut more);
-        counts.take(&mut more);
+        counts.drain_from(&mut more);
+        counts.drain_from(&mut more);
         let sent = counts.record_of(&known);
         let [update, select] = &sent.shapes[..] else { panic!("{sent:?}") };
         assert_eq!((update.sql.as_str(), update.count, update.writes, update.errors), ("UPDATE t SET a=?", 2, 1, 1));

@@ -38,7 +38,7 @@ impl StatementTimes {
     }
 
     /// Moves everything that is in `other` here.
-    pub(crate) fn take(&mut self, other: &mut Self) {
+    pub(crate) fn drain_from(&mut self, other: &mut Self) {
         for (ours, theirs) in self.by_kind.iter_mut().zip(&mut other.by_kind) {
             let Some(theirs) = theirs.as_mut().filter(|theirs| !theirs.is_empty()) else { continue };
             let ours = ours.get_or_insert_with(|| Box::new(new_histogram()));

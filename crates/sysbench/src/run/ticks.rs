@@ -24,7 +24,7 @@ impl Ticks {
     }
 
     /// Whether one is due. Several missed ones count as one.
-    pub(crate) fn take(&mut self, now_ns: u64) -> bool {
+    pub(crate) fn advance_if_due(&mut self, now_ns: u64) -> bool {
         if now_ns < self.next_ns() {
             return false;
         }
@@ -40,10 +40,10 @@ mod tests {
     #[test]
     fn a_tick_that_was_missed_is_made_up_for_once() {
         let mut ticks = Ticks::new(100, 10);
-        assert!(!ticks.take(109));
-        assert!(ticks.take(110) && !ticks.take(111));
-        assert!(ticks.take(145) && !ticks.take(146));
+        assert!(!ticks.advance_if_due(109));
+        assert!(ticks.advance_if_due(110) && !ticks.advance_if_due(111));
+        assert!(ticks.advance_if_due(145) && !ticks.advance_if_due(146));
         assert_eq!(ticks.next_ns(), 150);
-        assert!(!Ticks::new(0, 0).take(u64::MAX - 1));
+        assert!(!Ticks::new(0, 0).advance_if_due(u64::MAX - 1));
     }
 }

@@ -85,7 +85,7 @@ fn work(context: &WorkerContext, group: &ThreadClients, news: &Sender<WorkerEven
     let tell = |what| drop(news.send(what));
     context.run.usage.enter(group.number);
     match prepare(context, group) {
-        Ok(mut host) => live(context, &mut host, &tell, go),
+        Ok(mut lua_thread) => live(context, &mut lua_thread, &tell, go),
         Err(problem) => tell(WorkerEvent::Failed(None, ProcedureFailure::new("", problem))),
     }
     context.run.usage.leave();
@@ -114,48 +114,48 @@ fn prepare(context: &WorkerContext, group: &ThreadClients) -> Result<LuaThread, 
         let state = LuaState::new(&context.script, store, &context.run.log, role)?;
         state.set_options(&context.options)?;
         let facts = state.facts(&context.script)?;
-        let mut host = LuaThread::new(Arc::clone(&context.run), state, group.number);
+        let mut lua_thread = LuaThread::new(Arc::clone(&context.run), state, group.number);
         for tid in &group.tids {
-            let client = host.state.client(*tid, &facts)?;
+            let client = lua_thread.state.client(*tid, &facts)?;
             if context.procedure == "parallel_command" {
                 client.set(
                     "called",
-                    host.state.lua.create_string(context.script.command.as_deref().unwrap_or_default())?,
+                    lua_thread.state.lua.create_string(context.script.command.as_deref().unwrap_or_default())?,
                 )?;
             }
             if context.procedure == RUN {
                 context.run.log.text(MessageLevel::Debug, &lines::thread(*tid, lines::STARTED));
             }
-            host.start(*tid, client, context.procedure, is_shared)?;
+            lua_thread.start(*tid, client, context.procedure, is_shared)?;
         }
-        Ok(host)
+        Ok(lua_thread)
     };
     made().map_err(|error| lua_error_text(&error))
 }
 
-fn live(context: &WorkerContext, host: &mut LuaThread, tell: &dyn Fn(WorkerEvent), go: &Receiver<bool>) {
+fn live(context: &WorkerContext, lua_thread: &mut LuaThread, tell: &dyn Fn(WorkerEvent), go: &Receiver<bool>) {
     let control = &context.run.control;
     let (mut is_ready, mut knows_the_end) = (false, false);
-    while !host.all_ended() && !control.is_abandoned() {
-        host.turn();
+    while !lua_thread.all_ended() && !control.is_abandoned() {
+        lua_thread.turn();
         if control.has_ended() && !knows_the_end {
             knows_the_end = true;
-            host.end_waits();
+            lua_thread.end_waits();
         }
         context.run.usage.add_if_asked();
-        for (tid, failure) in host.take_failures() {
+        for (tid, failure) in lua_thread.take_failures() {
             control.end();
             tell(WorkerEvent::Failed(Some(tid), failure));
         }
-        if !is_ready && host.all_at_barrier() && !host.all_ended() {
+        if !is_ready && lua_thread.all_at_barrier() && !lua_thread.all_ended() {
             is_ready = true;
-            host.state.end_of_preparation();
+            lua_thread.state.end_of_preparation();
             tell(WorkerEvent::Ready);
             let goes = go.recv().unwrap_or(false);
             if goes {
                 control.start_together(context.threads);
             }
-            host.open_barrier(goes);
+            lua_thread.open_barrier(goes);
         }
     }
 }

@@ -65,7 +65,7 @@ impl Store {
     fn send_text(&mut self, handle: u32, text: &[u8], kind: usize, shape: ShapeNumber) -> RequestProgress {
         let (token, now_ns) = (self.token(), self.run.control.now_ns());
         let Some(connection) = self.connections.get_mut(handle) else { return RequestProgress::Done(Answer::MISUSE) };
-        let link = connection.begin(ConnectionWait::Query, text, (kind, shape), now_ns);
+        let link = connection.send_statement(ConnectionWait::Query, text, (kind, shape), now_ns);
         let Some(link) = link else { return self.closed_already() };
         link.collect(token);
         let sent = link.send_bytes(text, &mut self.scratch);
@@ -155,7 +155,7 @@ impl Store {
         let Some(connection) = self.connections.get_mut(handle) else { return RequestProgress::Done(Answer::MISUSE) };
         let Some(statement) = self.statements.get(number) else { return self.closed_already() };
         let doing = ConnectionWait::Prepare { statement: number, goal };
-        let link = connection.begin(doing, &statement.text, (statement.kind, statement.shape_number), now_ns);
+        let link = connection.send_statement(doing, &statement.text, (statement.kind, statement.shape_number), now_ns);
         let Some(link) = link else { return self.closed_already() };
         let sent = link.prepare(&statement.text, &statement.binds.types(), &mut self.scratch);
         self.after_sending(handle, sent)
@@ -286,7 +286,7 @@ impl Store {
         let Some(connection) = self.connections.get_mut(handle) else { return RequestProgress::Done(Answer::MISUSE) };
         let Some(statement) = self.statements.get(number) else { return self.closed_already() };
         let doing = ConnectionWait::Execute { statement: number };
-        let link = connection.begin(doing, &statement.text, (statement.kind, statement.shape_number), now_ns);
+        let link = connection.send_statement(doing, &statement.text, (statement.kind, statement.shape_number), now_ns);
         let Some(link) = link else { return self.closed_already() };
         if !statement.fill(&mut self.scratch.params) {
             let error = SqlError {

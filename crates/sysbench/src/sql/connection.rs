@@ -154,7 +154,7 @@ impl Connection {
     }
 
     /// A command of this kind and shape is sent now: returns the link to send it on. `None`: there is none.
-    pub(crate) fn begin(
+    pub(crate) fn send_statement(
         &mut self,
         doing: ConnectionWait,
         text: &[u8],

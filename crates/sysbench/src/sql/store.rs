@@ -220,9 +220,9 @@ impl Store {
             Ok(connector) => connector,
             Err(error) => return self.not_connected(handle, &error),
         };
-        let begun = connector.begin(connection.number).map(|socket| {
+        let begun = connector.open_socket(connection.number).map(|socket| {
             let mut link = Link::new(socket, connector.session(connection.number));
-            link.begin(&mut self.scratch).map(|()| link)
+            link.start_login(&mut self.scratch).map(|()| link)
         });
         match begun {
             Ok(Ok(link)) => {

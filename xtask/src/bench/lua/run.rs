@@ -68,7 +68,7 @@ pub(crate) fn settle(server: &mut PrivateServer) {
     }
 }
 
-pub(crate) fn take(
+pub(crate) fn measure_run(
     mut command: Command,
     clients: u32,
     window: Duration,

@@ -1,13 +1,13 @@
 -- Scripts as functions. A state that serves thousands of clients compiles each file once, and gives each client its own
 -- closure of it.
-local host = ...
+local runtime = ...
 -- `functions` is the code that the inspection reads; `has_run` has the globals of clients whose body has run.
 local chunks = { functions = {}, has_run = setmetatable({}, { __mode = "k" }) }
 local makers = {}
 
 -- Called for all code that the script loads.
 function chunks.loaded(chunk)
-  if host.inspects then chunks.functions[#chunks.functions + 1] = chunk end
+  if runtime.inspects then chunks.functions[#chunks.functions + 1] = chunk end
 end
 
 -- A first line that begins with `#` is for the shell; it keeps its line number.
@@ -48,7 +48,7 @@ function chunks.of_file(path, environment, name)
   local source = files[path]
   if not source then
     local problem
-    source, problem = host.read_source(path, name)
+    source, problem = runtime.read_source(path, name)
     if not source then return nil, problem end
     files[path] = source
   end

@@ -1,11 +1,11 @@
 -- The life of a client, from loading the script to its last line. Each procedure runs in its own coroutine; it ends
 -- with `ENDED` and whether it succeeded, and leaves the error in the client's table.
-local host, request, chunks, environments, legacy = ...
+local runtime, request, chunks, environments, legacy = ...
 local ffi = require("ffi")
 local C = ffi.C
 local ask = request.ask
 local ENDED, READY, NEXT_EVENT = request.ENDED, request.READY, request.NEXT_EVENT
-local STOP, GO = host.answers.STOP, host.answers.GO
+local STOP, GO = runtime.answers.STOP, runtime.answers.GO
 local RESTART_EVENT = 1
 
 local function text_of(problem)
@@ -19,7 +19,7 @@ local function ended(client, where, ok, problem)
   return ENDED, 0
 end
 
--- Runs events until the host ends the loop. Retries are part of the event that they retry.
+-- Runs events until the runtime ends the loop. Retries are part of the event that they retry.
 local function run_events(tid)
   local environment = getfenv(0)
   while true do
@@ -56,7 +56,7 @@ function clients.new(tid, facts)
   local client = { tid = tid, environment = environment, facts = facts }
   if facts.has_legacy then legacy.install(environment, tid, facts) end
   -- Hooks of reports are called outside of any coroutine.
-  if not host.is_shared then setfenv(0, environment) end
+  if not runtime.is_shared then setfenv(0, environment) end
   return client
 end
 
@@ -77,7 +77,7 @@ local function run_body(client)
 end
 
 function clients.set_options(client)
-  environments.set_options(client.environment, host.options, client.facts.has_legacy)
+  environments.set_options(client.environment, runtime.options, client.facts.has_legacy)
 end
 
 local procedures = {}
@@ -122,7 +122,7 @@ function procedures.run(client)
   local environment, tid = client.environment, client.tid
   local ok, problem = pcall(run_body, client)
   if not ok then return ended(client, "", ok, problem) end
-  if host.is_shared then chunks.has_run[environment] = true end
+  if runtime.is_shared then chunks.has_run[environment] = true end
   clients.set_options(client)
   if environment.thread_init then
     ok, problem = pcall(environment.thread_init, tid)
@@ -134,7 +134,7 @@ function procedures.run(client)
   if environment.thread_done then
     ok, problem = pcall(environment.thread_done, tid)
     -- The events succeeded: a later error is reported, and does not change that.
-    if not ok then host.complain("thread_done", text_of(problem)) end
+    if not ok then runtime.complain("thread_done", text_of(problem)) end
   end
   return ENDED, 1
 end
@@ -162,7 +162,7 @@ function clients.call_hook(hook, stat)
   if not ok then return text_of(problem) end
 end
 
--- The clients of a state with many, by their numbers: the host holds no reference to each.
+-- The clients of a state with many, by their numbers: the runtime holds no reference to each.
 local by_tid = {}
 function clients.keep(client) by_tid[client.tid] = client end
 function clients.of(tid) return by_tid[tid] end

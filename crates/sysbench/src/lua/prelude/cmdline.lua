@@ -1,5 +1,5 @@
 -- sysbench.cmdline: the options and commands that a script declares.
-local host, layers = ...
+local runtime, layers = ...
 local ffi = require("ffi")
 local C = ffi.C
 
@@ -53,7 +53,7 @@ for number, name in ipairs(NAMES) do shared["ARG_" .. name] = number - 1 end
 function shared.read_cmdline_options()
   local options = current().options
   if options == nil then return true end
-  return host.declare(declared(options))
+  return runtime.declare(declared(options))
 end
 
 function shared.command_defined(name) return command_of(name) ~= nil end
@@ -71,7 +71,7 @@ end
 
 function shared.print_test_options()
   local options = current().options
-  if options ~= nil then host.print_options(declared(options)) end
+  if options ~= nil then runtime.print_options(declared(options)) end
 end
 
 local cmdline = {}

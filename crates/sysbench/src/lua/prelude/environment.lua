@@ -1,6 +1,6 @@
 -- The globals of one client. A state has one such table for each client: a script's globals are invisible to other
 -- clients.
-local host, request, chunks, layers, parts = ...
+local runtime, request, chunks, layers, parts = ...
 local ffi = require("ffi")
 
 -- What a state has before scripts run.
@@ -26,7 +26,7 @@ function base.loadfile(path)
   return chunks.of_file(path, getfenv(0))
 end
 
-if host.inspects or host.is_shared then
+if runtime.inspects or runtime.is_shared then
   local function looked_into(chunk, ...)
     if chunk then chunks.loaded(chunk) end
     return chunk, ...
@@ -41,22 +41,22 @@ for name, value in pairs(ffi) do shared_ffi[name] = value end
 local declared, types = {}, {}
 
 function shared_ffi.cdef(text, ...)
-  if not host.is_shared then return ffi.cdef(text, ...) end
+  if not runtime.is_shared then return ffi.cdef(text, ...) end
   if declared[text] then return end
   ffi.cdef(text, ...)
   declared[text] = true
 end
 
 function shared_ffi.metatype(ctype, metatable)
-  host.finds("gives methods to its own C types (ffi.metatype)")
-  if not host.is_shared then return ffi.metatype(ctype, metatable) end
+  runtime.finds("gives methods to its own C types (ffi.metatype)")
+  if not runtime.is_shared then return ffi.metatype(ctype, metatable) end
   local key = tostring(ctype)
   if not types[key] then types[key] = ffi.metatype(ctype, metatable) end
   return types[key]
 end
 
 function shared_ffi.load(...)
-  host.finds("calls a C library of its own (ffi.load)")
+  runtime.finds("calls a C library of its own (ffi.load)")
   return ffi.load(...)
 end
 base.ffi = shared_ffi
@@ -70,10 +70,10 @@ local function find_and_load(name, package, environment)
   end
   local native, tried_native = package.searchpath(name, package.cpath)
   if native then
-    host.finds("uses the C module `" .. name .. "`")
+    runtime.finds("uses the C module `" .. name .. "`")
     local open, problem = package.loadlib(native, "luaopen_" .. name:gsub("^.*%-", ""):gsub("%.", "_"))
     if open then
-      host.note_module(name, native)
+      runtime.note_module(name, native)
       return open
     end
     error("error loading module '" .. name .. "' from file '" .. native .. "':\n\t" .. problem, 3)
@@ -91,7 +91,7 @@ function base.require(name)
   if value == LOADING then error("loop or previous error loading module '" .. name .. "'", 2) end
   if value ~= nil then return value end
   local load = package.preload[name]
-  if load then host.note_module(name) else load = find_and_load(name, package, environment) end
+  if load then runtime.note_module(name) else load = find_and_load(name, package, environment) end
   loaded[name] = LOADING
   local made = load(name)
   if made ~= nil then
@@ -127,7 +127,7 @@ shared_loaded.ffi, shared_loaded.coroutine = shared_ffi, request.coroutine
 local over_loaded = layers.over(shared_loaded)
 
 local over_package = layers.over({
-  path = host.package_path, cpath = host.package_cpath, config = package.config, searchpath = package.searchpath,
+  path = runtime.package_path, cpath = runtime.package_cpath, config = package.config, searchpath = package.searchpath,
   loadlib = package.loadlib, seeall = package.seeall,
 })
 

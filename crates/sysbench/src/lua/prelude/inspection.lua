@@ -1,7 +1,7 @@
 -- Decides whether clients of a script can share one state: searches for actions of the script that need a separate
 -- state or thread. Runs once, in the state of the main thread, after the script's body. Code that a client loads later
 -- is inspected then, and findings are only reported: it is too late for separate states.
-local host, request, chunks, clients = ...
+local runtime, request, chunks, clients = ...
 local bit = require("bit")
 local util = require("jit.util")
 local band, rshift = bit.band, bit.rshift
@@ -102,7 +102,7 @@ local GGET, UGET, MOV, TGETS, TSETS, TSETV
 do
   local function operation(f, pc) return band(util.funcbc(f, pc), 0xff) end
   GGET, TGETS = operation(function() return os.execute end, 1), operation(function() return os.execute end, 2)
-  UGET, MOV = operation(function() return host end, 1), operation(function(a) local b = a return b end, 1)
+  UGET, MOV = operation(function() return runtime end, 1), operation(function(a) local b = a return b end, 1)
   TSETS, TSETV = operation(function(a) a.b = a end, 1), operation(function(a) a[a] = a end, 1)
 end
 -- How an instruction uses its first register.
@@ -189,7 +189,7 @@ end
 
 -- Why the script's clients need separate states; nil if they do not.
 function inspection.finding(client)
-  local found = host.found() or changed_library()
+  local found = runtime.found() or changed_library()
   if found then return found end
   if client.environment.thread_run ~= clients.default_run then return "has a thread_run of its own" end
   look_for_locals(client.environment)
@@ -201,14 +201,14 @@ end
 local LATE_MAX = 1000
 local late = 0
 
-if host.is_shared then
+if runtime.is_shared then
   function chunks.loaded(chunk)
     local environment = getfenv(0)
     if late >= LATE_MAX or not chunks.has_run[environment] then return end
     late = late + 1
     if late == 1 then inspection.begin(environment) end
     local found = found_in({ chunk }, environment)
-    if found then host.finds(found) end
+    if found then runtime.finds(found) end
   end
 end
 

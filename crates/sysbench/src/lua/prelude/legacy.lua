@@ -1,5 +1,5 @@
 -- The API of sysbench 0.5, which 1.0 still had: one connection for each state, opened by the first statement.
-local host, request, sql, rand = ...
+local runtime, request, sql, rand = ...
 local api = sql.api
 local legacy = {}
 
@@ -127,7 +127,7 @@ end
 
 -- Installs the parts that all clients share in `base`.
 function legacy.install_in(base)
-  if not host.has_legacy then return end
+  if not runtime.has_legacy then return end
   for name, value in pairs(CONSTANTS) do base[name] = value end
   for name, value in pairs(functions) do base[name] = value end
   base.mysql_table_engine = "innodb"

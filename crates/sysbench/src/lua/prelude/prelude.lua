@@ -1,21 +1,21 @@
--- The start of every state. The host gives each part its text; `host` is the table of the host's functions.
-local host, part = ...
+-- The start of every state. truetps gives each part its text; `runtime` is the table of its functions.
+local runtime, part = ...
 local ffi = require("ffi")
 ffi.cdef(part("declarations"))
 
-local request = part("request", host)
-local chunks = part("chunks", host)
+local request = part("request", runtime)
+local chunks = part("chunks", runtime)
 local layers = part("layers")
 local parts = {
   rand = part("rand"),
   histogram = part("histogram"),
-  cmdline = part("cmdline", host, layers),
-  reports = part("reports", host),
-  sql = part("sql", host, request),
+  cmdline = part("cmdline", runtime, layers),
+  reports = part("reports", runtime),
+  sql = part("sql", runtime, request),
 }
-local environments = part("environment", host, request, chunks, layers, parts)
-local legacy = part("legacy", host, request, parts.sql, parts.rand)
-local clients = part("client", host, request, chunks, environments, legacy)
-clients.inspection = part("inspection", host, request, chunks, clients)
+local environments = part("environment", runtime, request, chunks, layers, parts)
+local legacy = part("legacy", runtime, request, parts.sql, parts.rand)
+local clients = part("client", runtime, request, chunks, environments, legacy)
+clients.inspection = part("inspection", runtime, request, chunks, clients)
 io.stdout:setvbuf("no")
 return clients

@@ -1,5 +1,5 @@
 -- Reports that a script may choose as its hooks.
-local host = ...
+local runtime = ...
 local format = string.format
 local reports = {}
 
@@ -13,7 +13,7 @@ end
 
 function reports.report_default(stat)
   print(format("[ %.0fs ] thds: %d tps: %4.2f qps: %4.2f (r/w/o: %4.2f/%4.2f/%4.2f) " ..
-               "lat (ms," .. format("%d", host.percentile) .. "%%): %4.2f err/s %4.2f reconn/s: %4.2f", figures(stat)))
+               "lat (ms," .. format("%d", runtime.percentile) .. "%%): %4.2f err/s %4.2f reconn/s: %4.2f", figures(stat)))
 end
 
 function reports.report_csv(stat)

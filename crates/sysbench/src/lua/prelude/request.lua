@@ -1,18 +1,18 @@
--- How a script sends its host a request that takes time: it yields, and the host resumes it with the answer. If it
--- cannot yield (inside a comparison of table.sort, a replacement of string.gsub), the host answers at once and all
--- clients of the thread wait.
-local host = ...
+-- How a script sends the runtime a request that takes time: it yields, and the runtime resumes it with the answer. If
+-- it cannot yield (inside a comparison of table.sort, a replacement of string.gsub), the runtime answers at once and
+-- all clients of the thread wait.
+local runtime = ...
 local yield, isyieldable = coroutine.yield, coroutine.isyieldable
 
 -- Numbers that no script yields by chance, so that requests can pass through the script's own coroutines.
-local FIRST, LAST = host.first_request, host.last_request
+local FIRST, LAST = runtime.first_request, runtime.last_request
 
 local request = {}
-for name, number in pairs(host.requests) do request[name] = number end
+for name, number in pairs(runtime.requests) do request[name] = number end
 
 function request.ask(what, handle, text)
   if isyieldable() then return yield(what, handle, text) end
-  return host.answer_now(what, handle, text)
+  return runtime.answer_now(what, handle, text)
 end
 
 local create, resume, status = coroutine.create, coroutine.resume, coroutine.status

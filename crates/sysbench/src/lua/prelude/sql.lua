@@ -1,13 +1,13 @@
 -- sysbench.sql: drivers, connections, statements, results, and values that are bound to statements.
-local host, request = ...
+local runtime, request = ...
 local ffi = require("ffi")
 local C = ffi.C
 local ask = request.ask
 local CONNECT, RECONNECT, QUERY, PREPARE = request.CONNECT, request.RECONNECT, request.QUERY, request.PREPARE
 local EXECUTE, NEXT_RESULT, PREPARE_BOUND = request.EXECUTE, request.NEXT_RESULT, request.PREPARE_BOUND
--- The host's answers: a result; no result; the statement failed; the call was wrong.
-local RESULT, NONE, FAILED = host.answers.RESULT, host.answers.NONE, host.answers.FAILED
-local CLOSED = host.answers.CLOSED
+-- The runtime's answers: a result; no result; the statement failed; the call was wrong.
+local RESULT, NONE, FAILED = runtime.answers.RESULT, runtime.answers.NONE, runtime.answers.FAILED
+local CLOSED = runtime.answers.CLOSED
 
 local RESTART_EVENT = 1
 -- The result of statements without rows: equal to nil, as in sysbench, but an object.
@@ -65,7 +65,7 @@ end
 -- Values bound to statements
 --
 
--- A parameter is a small table with one block of memory, which the host reads when the statement is executed. Numbers
+-- A parameter is a small table with one block of memory, which the runtime reads when the statement is executed. Numbers
 -- (not enumerations or arrays) can be read and written without allocating an object.
 ffi.cdef([[
 typedef struct truetps_parameter {
@@ -136,7 +136,7 @@ end
 local statement = {}
 -- The connection of each statement, which must live as long as the statement.
 local kept_alive = setmetatable({}, { __mode = "k" })
--- The memory that a statement points to, by its handle: the host may read it while the handle exists.
+-- The memory that a statement points to, by its handle: the runtime may read it while the handle exists.
 local bound = {}
 
 local INTEGERS = { [TYPE.TINYINT] = true, [TYPE.SMALLINT] = true, [TYPE.INT] = true, [TYPE.BIGINT] = true }
@@ -176,7 +176,7 @@ function statement:bind_param(...)
   end
   local before = bound[self.handle]
   bound[self.handle] = kept
-  local status = host.bind(self.handle, tonumber(ffi.cast("intptr_t", binds)), count)
+  local status = runtime.bind(self.handle, tonumber(ffi.cast("intptr_t", binds)), count)
   if status ~= 0 then bound[self.handle] = before end
   if status == 0 and ask(PREPARE_BOUND, self.handle) ~= NONE then return 1 end
   return status
@@ -200,7 +200,7 @@ function statement:next_result()
 end
 
 function statement:close()
-  return host.close_statement(self.handle)
+  return runtime.close_statement(self.handle)
 end
 
 -- The result of preparing on a closed connection: equal to nil, as in sysbench, where using it is a crash.
@@ -219,9 +219,9 @@ local NO_STATEMENT = ffi.cast("truetps_no_statement *", nil)
 --
 local result = {}
 
-function result:fetch_row() return host.fetch_row(self.serial) end
+function result:fetch_row() return runtime.fetch_row(self.serial) end
 
-function result:free() return assert(host.free_result(self.serial), "db_free_results() failed") end
+function result:free() return assert(runtime.free_result(self.serial), "db_free_results() failed") end
 
 -- Fields are read through here, so that reading a field of no result does not crash.
 local result_fields = {
@@ -282,7 +282,7 @@ end
 
 function connection:bulk_insert_init(query)
   if type(query) ~= "string" then query = as_text(query, "db_bulk_insert_init") end
-  host.bulk_begin(self.handle, query)
+  runtime.bulk_begin(self.handle, query)
   return true
 end
 
@@ -296,19 +296,19 @@ end
 -- A full buffer is sent before the row that does not fit.
 function connection:bulk_insert_next(val)
   if type(val) ~= "string" then val = as_text(val, "db_bulk_insert_next") end
-  local taken = host.bulk_row(self.handle, val)
-  if taken == false then taken = flush(self) and host.bulk_row(self.handle, val) end
+  local taken = runtime.bulk_row(self.handle, val)
+  if taken == false then taken = flush(self) and runtime.bulk_row(self.handle, val) end
   if not taken then error("db_bulk_insert_next() failed", 2) end
   return true
 end
 
 function connection:bulk_insert_done()
-  if host.bulk_end(self.handle) and not flush(self) then error("db_bulk_insert_done() failed", 2) end
+  if runtime.bulk_end(self.handle) and not flush(self) then error("db_bulk_insert_done() failed", 2) end
   return true
 end
 
 function connection:disconnect()
-  host.disconnect(self.handle)
+  runtime.disconnect(self.handle)
   return true
 end
 
@@ -318,7 +318,7 @@ function connection:reconnect()
   if answer ~= NONE then error("SQL API error", 2) end
 end
 
-function connection:more_results() return host.more_results(self.handle) end
+function connection:more_results() return runtime.more_results(self.handle) end
 
 function connection:next_result() return result_of(self, ask(NEXT_RESULT, self.handle), "", 2) end
 
@@ -343,7 +343,7 @@ end
 function driver:name() return ffi.string(self.sname) end
 
 function sql.driver(name)
-  local address = host.driver(name)
+  local address = runtime.driver(name)
   if not address then error("failed to initialize the DB driver", 2) end
   return ffi.cast("sql_driver *", address)
 end
