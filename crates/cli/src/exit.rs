@@ -6,7 +6,7 @@ use std::process::ExitCode;
 #[repr(u8)]
 pub(crate) enum Exit {
     Good = 0,
-    /// What was asked has the answer no: the server does not run.
+    /// A condition is not met: a threshold was crossed, or the server does not run.
     No = 1,
     /// Wrong usage, plan or environment: nothing was measured.
     Usage = 2,

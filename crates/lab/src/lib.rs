@@ -1,7 +1,8 @@
-//! Experiments: a plan becomes randomised blocks of trials on private servers, and a folder of records.
+//! Experiments: a plan becomes randomised blocks of trials on private servers or an external one, and a folder of
+//! records.
 //!
-//! The lab decides the order of steps and uses no formula: it judges whether a trial is valid, never what its figures
-//! mean.
+//! The lab decides the order of steps. Its only formulas are the rules that steer a search and the estimates of time and
+//! volume. It judges whether a trial is valid, never what its figures mean.
 
 mod check_settings;
 mod coupling;

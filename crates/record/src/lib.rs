@@ -1,7 +1,8 @@
-//! The nouns of truetps: what a measurement leaves, as the run folder keeps it.
+//! The nouns of truetps: the records of a measurement, in the form of the run folder.
 //!
-//! Everything after a measurement (analysis, report, resume) reads only what is defined here. This crate has no
-//! clock, no network and no text for people: times come in as arguments, numbers go out with their unit in the name.
+//! Everything after a measurement (analysis, report, resume) reads only what is defined here. This crate has no clock, no
+//! file and no network: times come in as arguments, numbers go out with their unit in the name. Texts for people are here
+//! only if several programs print them: `reason` and `slo`.
 
 mod amount;
 mod calendar;

@@ -1,7 +1,7 @@
 //! Pure functions from an analysis to text, Markdown, JSON, CSV and HTML.
 //!
-//! This crate reads no clock, file or network and computes no statistic: `truetps-analysis` decides the content, this
-//! crate the wording. All formatting of numbers lives here.
+//! This crate reads no clock, file or network. `truetps-analysis` computes the results; this crate chooses what a format
+//! shows, adds up what only reports show (such as the volume of logs), and formats numbers and words.
 
 pub mod format;
 pub mod meaning;

@@ -1,7 +1,6 @@
 //! The record of a run: the run folder, and the document of `--report-format=json`.
 //!
 //! - `folder`: the folder, written during the run.
-//! - `series`: intervals, from the counts so far.
 //! - `facts`: the script's run as a plan and an experiment, with its results.
 //! - `document`: the whole run as one document.
 
