@@ -236,7 +236,7 @@ fn make_stage() -> Result<Stage, Box<dyn std::error::Error>> {
     authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     let ca = std::env::temp_dir().join(format!("truetps-fuzz-ca-{}.pem", std::process::id()));
     std::fs::write(&ca, authority.self_signed(&authority_key)?.pem())?;
-    // So that the server's own password is told it: a session that is asked for it in clear text answers.
+    // Needed for the password: a session sends it in clear text only to a server that it has verified.
     let tls = Tls { mode: TlsMode::VerifyIdentity, ca: Some(ca.clone()), ..Tls::default() };
     let client = TlsClient::new(&tls)?.ok_or("a mode that encrypts")?;
     std::fs::remove_file(&ca)?;

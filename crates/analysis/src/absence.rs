@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-/// Why a figure is absent, or why nothing can be said of stalls.
+/// Why a figure is absent, or why stalls are unknown.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "reason", rename_all = "snake_case")]
 pub enum Absent {

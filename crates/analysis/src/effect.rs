@@ -1,4 +1,4 @@
-//! The difference of two groups of trials: its size, how sure that is, and what may be said of it.
+//! The difference of two groups of trials: its size, how certain that is, and what may be claimed.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 use truetps_record::Estimate;

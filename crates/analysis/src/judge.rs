@@ -18,7 +18,7 @@ pub enum Judgement {
     Lower,
     /// The whole interval is inside the smallest effect of interest.
     Equivalent,
-    /// About this many more trials of each would decide it; `None` where that cannot be said.
+    /// About this many more trials of each would decide it; `None` if that is unknown.
     NotEnoughData {
         more_trials: Option<u32>,
     },
@@ -47,7 +47,7 @@ pub(crate) struct Judge<'a> {
     pub(crate) alpha: f64,
     /// Smallest difference of interest, in the unit of the effect.
     pub(crate) margin: f64,
-    /// Of the experiment's twins, where it bounds what may be said of this figure.
+    /// Of the experiment's twins, where it bounds the claims about this figure.
     pub(crate) noise: Option<&'a Noise>,
 }
 

@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn settled_stalls_are_those_of_the_whole_run() {
+    fn settled_stalls_match_the_whole_run() {
         let mut random = Random(7);
         let pauses: Vec<(f64, f64)> = (0..40)
             .map(|n| (f64::from(n) * 15_000.0 + 9000.0 * random.exponential().min(1.0), 300.0 * random.exponential()))

@@ -220,7 +220,7 @@ fn slow_is_not_stalled() {
 }
 
 #[test]
-fn what_cannot_be_known_is_said() {
+fn unknown_stalls_have_a_reason() {
     let mut old = intervals(0, 20_000, &[]);
     for interval in &mut old {
         interval.buckets.clear();

@@ -169,7 +169,7 @@ pub enum Verdict {
     Slower,
     /// The whole interval is inside the smallest effect of interest.
     Equivalent,
-    /// About this many more blocks would decide it; `None` where that cannot be said.
+    /// About this many more blocks would decide it; `None` if that is unknown.
     NotEnoughData {
         more_blocks: Option<u32>,
     },

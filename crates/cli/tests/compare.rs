@@ -262,7 +262,7 @@ fn one_line_of_two_plans_with_sql_of_their_own_is_what_was_different() {
 }
 
 #[test]
-fn runs_of_different_workloads_are_compared_and_it_is_said() {
+fn runs_of_different_workloads_are_compared_with_a_note() {
     if !has_server() {
         return;
     }

@@ -20,8 +20,8 @@ const SMALL: &[&str] = &["--table-rows=500"];
 const ORDERS: &str = include_str!("plans/orders.toml");
 
 #[test]
-fn a_server_that_belongs_to_somebody_is_left_as_it_was() {
-    let Some(binary) = mariadb("a_server_that_belongs_to_somebody") else { return };
+fn an_external_server_is_left_as_it_was() {
+    let Some(binary) = mariadb("an_external_server_is_left_as_it_was") else { return };
     let owned = Owned::start(&binary, &[("log_bin", "ON")]);
     let place = Place::new();
     let before = owned.belongings();
@@ -54,7 +54,7 @@ fn a_server_that_belongs_to_somebody_is_left_as_it_was() {
 }
 
 #[test]
-fn who_else_gets_what_is_written_is_told_and_recorded() {
+fn replicas_and_archives_are_reported_and_recorded() {
     let test = "who_else_gets_what_is_written";
     let mysql = fetched_server(test, "mysql-8.0").map(|server| server.binary);
     for binary in mariadb(test).into_iter().chain(mysql) {
@@ -271,7 +271,7 @@ fn what_a_run_on_an_external_server_does_not_do() {
 
 /// What is in the environment is for where nothing else is named.
 #[test]
-fn an_address_in_the_environment_is_in_nobody_s_way() {
+fn an_address_in_the_environment_yields_to_flags() {
     let place = Place::new();
     let run = |dsn: &str, args: &[&str]| -> Ran {
         let mut command = place.command(&[&["run", "insert"][..], args].concat());
@@ -362,10 +362,10 @@ fn clients_that_would_take_every_session_are_refused() {
     assert_eq!(owned.belongings(), before);
 }
 
-/// What is said at the end does the rest, and where it would do something else it says so.
+/// The command that the run prints at its end restores the rest, and where it would do something else it says so.
 #[test]
-fn a_sweep_is_gone_on_with_on_the_server_that_it_was_begun_on() {
-    let Some(binary) = mariadb("a_sweep_is_gone_on_with_on_the_server") else { return };
+fn a_sweep_is_resumed_on_its_own_server_only() {
+    let Some(binary) = mariadb("a_sweep_is_resumed_on_its_own_server_only") else { return };
     let owned = Owned::start(&binary, &[]);
     let (before, place, dsn) = (owned.belongings(), Place::new(), owned.socket_dsn());
     let load = "[load]\nwarm_up_s = 0\nmeasure_s = 3\n[factors]\nsync_binlog = [1, 0]\nconnections = [2]";

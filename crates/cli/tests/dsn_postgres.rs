@@ -97,7 +97,7 @@ fn every_workload_runs_over_the_socket() {
 }
 
 #[test]
-fn a_slot_that_no_consumer_reads_is_told_and_recorded() {
+fn a_slot_without_a_consumer_is_reported_and_recorded() {
     let Some(server) = server("a_slot_that_no_consumer_reads", &PostgresOptions::default()) else { return };
     server.connect().unwrap().query("SELECT pg_create_physical_replication_slot('left_behind', true)").unwrap();
     let place = Place::new();
@@ -335,8 +335,8 @@ fn a_database_that_was_being_created_is_dropped() {
 }
 
 #[test]
-fn a_table_of_somebody_else_s_keeps_the_database() {
-    let Some(server) = server("a_table_of_somebody_else_s_keeps_the_database", &PostgresOptions::default()) else {
+fn a_table_of_another_user_keeps_the_database() {
+    let Some(server) = server("a_table_of_another_user_keeps_the_database", &PostgresOptions::default()) else {
         return;
     };
     let dsn = socket_dsn(&server).replace("truetps@", &format!("{ACCOUNT}@"));

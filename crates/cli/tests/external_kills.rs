@@ -386,7 +386,7 @@ fn runs_that_are_disturbed_at_random() {
         owned.execute(&grant);
         let is_clean = globals(&owned) == before.0 && schemas(&owned) == before.1;
         *ends.entry((disturbance, ran.code, is_clean)).or_insert(0) += 1;
-        // What is left is said, and the journal is there for it.
+        // Leftovers are reported, and the journal lists them.
         assert!(is_clean || (matches!(ran.code, Some(4) | None) && !journals(&place).is_empty()), "{what}");
         let _ = fs::remove_file(folder.join("fill"));
         let restored = place.run(&["server", "restore"]);

@@ -41,8 +41,8 @@ fn the_narrowest_right_to_a_setting_is_named_and_is_enough() {
 }
 
 #[test]
-fn levels_are_set_and_put_back() {
-    for (name, binary) in binaries("levels_are_set_and_put_back") {
+fn levels_are_set_and_restored() {
+    for (name, binary) in binaries("levels_are_set_and_restored") {
         let owned = server(&binary);
         let (before, place) = (globals(&owned), Place::new());
         place.write("levels.toml", PLAN);

@@ -138,8 +138,8 @@ fn another_server_gets_no_table_of_ours() {
 
 /// Between the question whether the lock is free and the lock.
 #[test]
-fn who_comes_second_by_a_moment_has_nothing_to_put_back() {
-    let Some(binary) = mariadb("who_comes_second_by_a_moment_has_nothing_to_put_back") else { return };
+fn a_run_that_comes_second_has_nothing_to_restore() {
+    let Some(binary) = mariadb("a_run_that_comes_second_has_nothing_to_restore") else { return };
     let owned = server(&binary);
     may_do_all(&owned);
     let (relay, place) = (Relay::to(owned.port), Place::new());
@@ -159,8 +159,8 @@ fn who_comes_second_by_a_moment_has_nothing_to_put_back() {
 
 /// A missing answer of the server does not count as a no.
 #[test]
-fn who_may_not_look_does_not_call_it_somebody_else_s() {
-    let Some(binary) = mariadb("who_may_not_look_does_not_call_it_somebody_else_s") else { return };
+fn an_account_that_may_not_look_does_not_call_it_another_user_s() {
+    let Some(binary) = mariadb("an_account_that_may_not_look_does_not_call_it_another_user_s") else { return };
     let owned = server(&binary);
     let before = schemas(&owned);
     for right in ["SELECT", "ALL"] {
@@ -233,8 +233,8 @@ fn a_value_of_ours_after_a_restart_is_for_its_owner_to_decide() {
     let owned = owned.restarted(&binary, &[("log_bin", "ON"), ("sync_binlog", "7"), ("server_id", "9")]);
     let (dsn, file) = (owned.socket_dsn(), journal(&place));
     let ran = place.run(&["server", "restore"]);
-    let is_told = ran.stderr.contains("server_id 9 (in the journal 1)") && ran.stderr.contains("--same-server");
-    assert!(ran.code == Some(2) && is_told, "{}", ran.stderr);
+    let is_reported = ran.stderr.contains("server_id 9 (in the journal 1)") && ran.stderr.contains("--same-server");
+    assert!(ran.code == Some(2) && is_reported, "{}", ran.stderr);
     let ran = place.run(&short_run("insert", &dsn, &[]));
     assert!(ran.code == Some(2) && ran.stderr.contains(&file), "whose schema that is: {}", ran.stderr);
     assert!(schemas(&owned).contains(&"truetps".to_owned()));
@@ -283,8 +283,8 @@ fn behind_a_proxy_nothing_is_set() {
 }
 
 #[test]
-fn a_right_that_is_gone_leaves_the_rest_put_back_and_ends_with_4() {
-    let Some(binary) = mariadb("a_right_that_is_gone_leaves_the_rest_put_back_and_ends_with_4") else { return };
+fn without_a_privilege_the_rest_is_restored_and_the_exit_code_is_4() {
+    let Some(binary) = mariadb("without_a_privilege_the_rest_is_restored_and_the_exit_code_is_4") else { return };
     let owned = server(&binary);
     may_do_all(&owned);
     let (before, schemas_before) = (globals(&owned), schemas(&owned));
@@ -359,8 +359,8 @@ fn a_server_that_stays_away_is_waited_for_until_the_user_has_had_enough() {
 }
 
 #[test]
-fn what_moves_with_a_setting_is_put_back_with_it() {
-    let Some(binary) = mariadb("what_moves_with_a_setting_is_put_back_with_it") else { return };
+fn companions_of_a_setting_are_restored_with_it() {
+    let Some(binary) = mariadb("companions_of_a_setting_are_restored_with_it") else { return };
     let owned = Owned::start(&binary, &[("innodb_io_capacity", "200"), ("innodb_io_capacity_max", "400")]);
     let (before, place, dsn) = (globals(&owned), Place::new(), owned.socket_dsn());
     let set = ["--set=innodb_io_capacity=5000", "--table-rows=300"];
@@ -378,8 +378,8 @@ fn what_moves_with_a_setting_is_put_back_with_it() {
 }
 
 #[test]
-fn settings_of_sessions_reach_nobody_else() {
-    let Some(binary) = mariadb("settings_of_sessions_reach_nobody_else") else { return };
+fn session_settings_do_not_reach_other_sessions() {
+    let Some(binary) = mariadb("session_settings_do_not_reach_other_sessions") else { return };
     let owned = server(&binary);
     let (before, place, dsn) = (globals(&owned), Place::new(), owned.socket_dsn());
     let mut child = start(&place, &dsn, &["--set=innodb_lock_wait_timeout=7"]);
@@ -453,8 +453,8 @@ fn what_no_set_takes_back_is_refused() {
 }
 
 #[test]
-fn a_schema_of_ours_with_a_table_of_somebody_else_s() {
-    let Some(binary) = mariadb("a_schema_of_ours_with_a_table_of_somebody_else_s") else { return };
+fn a_schema_of_the_run_with_a_table_of_another_user() {
+    let Some(binary) = mariadb("a_schema_of_the_run_with_a_table_of_another_user") else { return };
     let owned = server(&binary);
     let (place, dsn) = (Place::new(), owned.socket_dsn());
     let child = start(&place, &dsn, &[]);

@@ -210,8 +210,8 @@ fn defect_1_no_row_is_lost_to_a_remainder() {
 }
 
 #[test]
-fn defects_2_to_4_errors_are_said_without_the_password() {
-    let Some(bench) = Bench::start("defects_2_to_4_errors_are_said_without_the_password") else { return };
+fn defects_2_to_4_errors_do_not_show_the_password() {
+    let Some(bench) = Bench::start("defects_2_to_4_errors_do_not_show_the_password") else { return };
     assert_eq!(bench.ours(&["--ints=1", "create"]).code, Some(0));
     let again = bench.ours(&["--ints=1", "create"]);
     assert!(again.code == Some(3) && again.stderr.contains("ERROR  1050 (42S01): Table"), "{}", again.stderr);
@@ -379,8 +379,8 @@ fn the_usage_has_the_name_that_was_typed() {
 }
 
 #[test]
-fn clients_that_cannot_connect_are_said_with_their_error() {
-    let Some(bench) = Bench::start("clients_that_cannot_connect_are_said_with_their_error") else { return };
+fn clients_that_cannot_connect_are_reported_with_their_error() {
+    let Some(bench) = Bench::start("clients_that_cannot_connect_are_reported_with_their_error") else { return };
     bench.before_each_row("SET @row = 1");
     bench.owned.execute(&["SET GLOBAL max_connections = 12"]);
     let args = ["--ints=1", "--parallel=30", "--rows=300", "insert"];
@@ -462,8 +462,8 @@ fn percentiles_match_the_record() {
 }
 
 #[test]
-fn a_server_that_dies_is_said() {
-    let Some(bench) = Bench::start("a_server_that_dies_is_said") else { return };
+fn a_server_that_dies_is_reported() {
+    let Some(bench) = Bench::start("a_server_that_dies_is_reported") else { return };
     assert_eq!(bench.ours(&["--ints=1", "create"]).code, Some(0));
     let running = bench.start_ours(&["--ints=1", "--time=600", "--parallel=3", "insert"]);
     wait_until("rows", || bench.rows() != "0");

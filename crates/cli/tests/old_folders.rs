@@ -109,7 +109,7 @@ fn reasons_are_the_texts_that_were_written() {
 
 /// One text was the folder of private servers or the address of an external one.
 #[test]
-fn a_folder_of_servers_is_told_from_an_address() {
+fn a_folder_of_servers_is_distinguished_from_an_address() {
     let place = place_with(&[SWEEP, SCRIPT]);
     let of = |folder: &str| -> (Value, Value) {
         let report: Value = serde_json::from_str(&place.run(&["report", folder, "--format", "json"]).stdout).unwrap();

@@ -93,7 +93,7 @@ fn captured(place: &Place, name: &str, server: &FetchedServer) {
     let started = run(&["server", "start", name]);
     let dsn = started.lines().find_map(|line| line.strip_prefix("dsn")).unwrap().trim().trim_matches('\'');
     run(&["server", "capture", dsn, "-o", &format!("{name}.json")]);
-    // Everybody on this host may knock at a port: only who has a password comes in.
+    // Any user of this host can connect to a port: only who has a password comes in.
     run(&["server", "stop", name]);
     let (port, _) = place.start_on_a_port(name);
     run(&["server", "sql", name, "CREATE USER app@'127.0.0.1' IDENTIFIED BY 'word'"]);

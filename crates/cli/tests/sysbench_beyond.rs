@@ -228,7 +228,7 @@ fn other_scripts_share_states() {
 }
 
 #[test]
-fn what_comes_too_late_for_states_of_their_own_is_told_once() {
+fn calls_too_late_for_separate_states_are_reported_once() {
     let place = Place::new();
     place.write("late_one.lua", "ffi.cdef('int usleep(unsigned int);') return function() ffi.C.usleep(1) end");
     for (text, found) in [

@@ -215,7 +215,7 @@ fn c_functions_types_and_constants() {
 }
 
 #[test]
-fn what_differs_on_purpose_is_said() {
+fn intended_differences_are_documented() {
     let mut found = 0;
     for cases in CASES {
         // A text may go on behind the end of a line.

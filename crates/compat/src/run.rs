@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_waits_for_what_is_not_wanted_any_more() {
+    fn an_interrupt_ends_a_wait() {
         let stop = AtomicBool::new(false);
         assert_eq!(unless_stopped(&stop, || 7), Some(7));
         stop.store(true, Ordering::Relaxed);

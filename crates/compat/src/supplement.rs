@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn what_went_wrong_is_said() {
+    fn errors_are_reported() {
         let mut truth = Supplement::new("queries", 1);
         let validity = Validity::Invalid(Reason::Text("2 of 10 transactions failed".to_owned()));
         let errors = vec![error("deadlock", 1213, 2, 1)];
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn several_runs_are_told_apart_and_their_errors_are_not() {
+    fn several_runs_are_listed_apart_and_their_errors_together() {
         let mut truth = Supplement::new("queries", 1);
         let bad = |clients_failed, errors| RunResult {
             validity: Validity::Invalid(Reason::Text("clients could not connect".to_owned())),

@@ -118,7 +118,7 @@ impl TerminalLine {
     fn key(&mut self, byte: u8) -> KeyEffect {
         match byte {
             b'\n' | b'\r' => return KeyEffect::End,
-            // A key that the terminal does not have is 0, and so is nothing that anybody types.
+            // A key that the terminal does not have is 0, and so cannot be typed.
             0 => {}
             _ if byte == self.end => return KeyEffect::End,
             _ if self.interrupt.contains(&byte) => return KeyEffect::Interrupt,

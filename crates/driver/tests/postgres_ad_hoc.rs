@@ -95,7 +95,7 @@ fn statements_are_prepared_executed_and_closed_at_any_time() {
 }
 
 #[test]
-fn a_failed_transaction_is_told_and_statements_are_closed_in_it() {
+fn a_failed_transaction_is_reported_and_statements_are_closed_in_it() {
     let Some(server) = server("a_failed_transaction") else { return };
     let mut link = AdHoc::connect(&server.target());
     let status = |link: &AdHoc| link.link.session().transaction_status().unwrap();

@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_are_those_of_the_library() {
+    fn counts_match_the_library() {
         let text = log(&[spread(), new_histogram()]);
         let library = read_by_library(&text);
         let ours: Vec<_> = LatencyLog::new(text).intervals().map(Result::unwrap).collect();

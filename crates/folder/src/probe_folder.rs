@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_did_not_answer_is_told() {
+    fn a_server_that_did_not_answer_is_reported() {
         let dir = tempfile::tempdir().unwrap();
         let folder = ProbeFolder::create(dir.path(), "probe-x", &run()).unwrap();
         let header = ProbeHeader::of_version_1(1e3, None);

@@ -26,7 +26,7 @@ impl VariableKinds {
         toml::from_str(text).expect("each file is read by a test")
     }
 
-    /// What is said of the first kind that the variable is of.
+    /// The description of the first kind that the variable belongs to.
     fn about(&self, name: &str) -> Option<&str> {
         let has = |kind: &&VariableKind| kind.patterns.iter().any(|pattern| matches(pattern, name));
         self.kind.iter().find(has).map(|kind| kind.about.as_str())

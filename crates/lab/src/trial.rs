@@ -303,7 +303,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_no_response_time_shows_is_told() {
+    fn requests_in_flight_at_the_end_are_reported() {
         let check = |oldest_ms, in_flight, slowest_us, expect: Option<&str>| {
             assert_eq!(unanswered(Duration::from_millis(oldest_ms), in_flight, slowest_us).as_deref(), expect);
         };
@@ -376,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_of_sessions_is_that_of_truetps_too() {
+    fn a_limit_of_sessions_includes_truetps() {
         let says = |code, message: &str| {
             let error = ErrorCount {
                 class: truetps_record::ErrorClass::ConnectFailed,

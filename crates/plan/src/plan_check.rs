@@ -80,7 +80,7 @@ fn at<'a>(plan: &'a toml::Table, path: &str) -> Option<&'a Value> {
     names.try_fold(first, |table, name| table.get(name))
 }
 
-/// Lists in place of tables: serde would take their values for those of the table's keys, in order.
+/// Lists in place of tables: serde would assign their values to the table's keys, in order.
 fn lists_for_tables(plan: &toml::Table) -> Vec<PlanError> {
     let sections = SECTIONS.iter().map(|(section, _)| *section).chain(OTHER_TABLES);
     let lists = sections.filter(|path| !LISTS_OF_TABLES.contains(path) && at(plan, path).is_some_and(Value::is_array));

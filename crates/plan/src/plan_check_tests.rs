@@ -237,7 +237,7 @@ fn wrong_plans_are_named() {
     check("factors = { connections = [4] }", "factors = { conections = [4] }", "did you mean `connections`?");
 }
 
-/// Serde takes a list for a structure: its values would become those of the keys, in order.
+/// Serde takes a list for a structure: its values would be assigned to the keys, in order.
 #[test]
 fn a_list_is_no_section() {
     let check = |line: &str, key: &str, header: &str| {
@@ -319,7 +319,7 @@ fn records_have_connections() {
 }
 
 #[test]
-fn all_problems_of_a_plan_are_told() {
+fn all_problems_of_a_plan_are_reported() {
     let text =
         "nam = 'p'\n[workload]\nname = 'insert'\n[load]\nmesure_s = 1\n[factors]\nsync_binlog = 1\nconnectons = [[1]]";
     let error = error_of(text);

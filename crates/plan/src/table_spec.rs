@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn the_keys_are_those_of_the_structure() {
+    fn the_keys_match_the_structure() {
         let whole = GeneratedTable { value_length: Some(1), ..GeneratedTable::default() };
         let table = toml::Table::try_from(whole).unwrap();
         let mut known: Vec<_> = GENERATED_TABLE_KEYS.split(' ').collect();

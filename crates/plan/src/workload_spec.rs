@@ -195,7 +195,7 @@ impl ReadWriteMix {
             return Err(unknown("statement", name, &self.counts().map(|(name, _)| name)));
         };
         *written = number.into();
-        *self = numbers.try_into().expect("the names are those of the fields");
+        *self = numbers.try_into().expect("the names match the fields");
         Ok(())
     }
 
@@ -338,7 +338,7 @@ impl WorkloadKind {
         Self::read(name, "[workload]").ok()
     }
 
-    /// The keys of this workload in the text of a plan. Those of others are ignored.
+    /// The keys of this workload in the text of a plan. Keys of other workloads are ignored.
     fn read(name: &str, plan: &str) -> Result<Self, toml::de::Error> {
         Ok(match name {
             "insert" => Self::Insert,

@@ -12,7 +12,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_those_of_its_authors() {
+    fn numbers_match_its_authors() {
         assert_eq!(fnv1a(b""), 0xcbf2_9ce4_8422_2325);
         assert_eq!(fnv1a(b"foobar"), 0x8594_4171_f739_67e8);
     }

@@ -148,7 +148,7 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// CPU time of the server per transaction, in microseconds. `None` where it could not be read, or was too little to be told.
+    /// CPU time of the server per transaction, in microseconds. `None` where it could not be read, or was too little to measure.
     pub fn server_cpu_us_per_tx(&self) -> Option<f64> {
         self.resources.server_cpu_us_per_tx.filter(|us| us * self.counts.ok as f64 >= CPU_MIN_US)
     }

@@ -282,8 +282,8 @@ pub(crate) fn verdict_word(verdict: Verdict) -> &'static str {
     }
 }
 
-/// How many more blocks a comparison needs: `about 4 more blocks`. Beyond what anybody would run the number itself says
-/// nothing.
+/// How many more blocks a comparison needs: `about 4 more blocks`. Beyond a feasible number of blocks the number itself is
+/// useless.
 pub fn more_blocks(more: u32) -> String {
     const WORTH_SAYING_MAX: u32 = 100;
     if more > WORTH_SAYING_MAX {

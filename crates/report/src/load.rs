@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_not_the_default_is_said() {
+    fn only_changed_policies_are_shown() {
         assert_eq!(errors(&ErrorPolicy::default()), Vec::<String>::new());
         let policy = ErrorPolicy {
             retry: Vec::new(),

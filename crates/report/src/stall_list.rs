@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_not_be_read_is_said() {
+    fn unreadable_files_are_reported() {
         let mut run = Fixture::watched().run;
         let what = "trial-0001/probe.jsonl: has not one whole line".to_owned();
         run.trials[0].unread = vec![UnreadFile { path: "probe.jsonl".into(), what, whole_trial: false }];

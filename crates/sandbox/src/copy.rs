@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_disk_is_told_before_anything_is_written() {
+    fn a_full_disk_is_reported_before_anything_is_written() {
         let dir = tempfile::tempdir().unwrap();
         let error = check_free(dir.path(), "a test", u64::MAX / 2).unwrap_err().to_string();
         assert!(error.contains("a test needs") && error.contains("free"), "{error}");

@@ -87,7 +87,7 @@ pub(crate) fn server_marked(datadir: &Path, marks: &[OsString]) -> Option<(u32, 
 
 fn is_marked(pid: u32, datadir: &Path, marks: &[OsString]) -> bool {
     let arguments = arguments(pid);
-    is_told(&arguments, datadir) && has_any(&arguments, marks)
+    names_datadir(&arguments, datadir) && has_any(&arguments, marks)
 }
 
 pub(crate) fn processes() -> impl Iterator<Item = u32> {
@@ -115,7 +115,7 @@ pub(crate) fn check_not_held(datadir: &Path) -> Result<(), SandboxError> {
 }
 
 fn holds(pid: u32, datadir: &Path) -> bool {
-    is_told(&arguments(pid), datadir)
+    names_datadir(&arguments(pid), datadir)
 }
 
 /// Arguments of its command line, separated by zeros.
@@ -124,7 +124,7 @@ fn arguments(pid: u32) -> Vec<u8> {
 }
 
 /// The argument in each family; child processes of a PostgreSQL show other titles.
-fn is_told(arguments: &[u8], datadir: &Path) -> bool {
+fn names_datadir(arguments: &[u8], datadir: &Path) -> bool {
     has_any(arguments, &["--datadir=", "-D"].map(|option| option_with(option, datadir)))
 }
 
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_holds_an_unknown_folder() {
+    fn an_unknown_folder_has_no_holder() {
         assert_eq!(servers_on(Path::new("/no/such/data")), Vec::<u32>::new());
     }
 }

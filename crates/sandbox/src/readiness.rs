@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn what_never_answers_is_told_with_its_last_words() {
+    fn a_server_that_never_answers_is_reported_with_its_last_log_lines() {
         let dir = tempfile::tempdir().unwrap();
         let places = places(dir.path());
         let program = PathBuf::from("/x/mysqld");

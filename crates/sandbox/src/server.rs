@@ -177,7 +177,7 @@ impl RunningServer {
     pub fn option_file(&self) -> (&'static str, String) {
         let (family, places) = (self.folder.binary.family(), &self.folder.paths);
         let comment = format!(
-            "Settings of a private server that truetps started: {}\nThe folders are those of that run. To try the \
+            "Settings of a private server that truetps started: {}\nThe folders are from that run. To try the \
              settings by hand, change them and start\n  {}",
             self.folder.binary.version_text,
             family::by_hand(family, &self.folder.binary.path, places),

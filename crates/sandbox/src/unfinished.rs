@@ -115,7 +115,7 @@ mod tests {
     const KEY: &str = "mysql-8.0.36-0123456789abcdef";
 
     #[test]
-    fn what_nobody_finishes_is_found_and_removed() {
+    fn unfinished_folders_are_found_and_removed() {
         let dir = tempfile::tempdir().unwrap();
         fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o711)).unwrap();
         let home = Home::open(Some(&dir.path().join("home"))).unwrap();

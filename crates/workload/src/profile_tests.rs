@@ -93,7 +93,7 @@ fn keys_that_come_back_are_found() {
 }
 
 #[test]
-fn pages_are_those_of_the_keys() {
+fn pages_match_the_keys() {
     // 200,000 rows, 73 on a page: 2,740 pages. With 64-bit keys 71: 2,817.
     let update = of(&named("update-non-index"));
     near(update.rows_per_page, 1e3 / touched(2_740.0, 1_000), 0.02);

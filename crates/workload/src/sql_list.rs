@@ -23,7 +23,7 @@ pub enum SqlStatement {
 }
 
 /// Each client sends the list from its first statement on, repeatedly. The statements that begin and end a transaction
-/// follow those of the list.
+/// follow the list's.
 #[derive(Debug, Clone)]
 pub struct SqlList {
     /// Whether each statement of the list takes a key.
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_of_a_plan_are_those_of_its_server() {
+    fn texts_of_a_plan_match_its_server() {
         let spec = SqlSpec {
             sql: vec!["/* group=1 */ UPDATE t SET v = v # 5; x".to_owned()],
             create: vec!["CREATE TABLE t (v INT); DO $$ BEGIN; END $$".to_owned()],

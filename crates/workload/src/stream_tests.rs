@@ -204,7 +204,7 @@ fn statements_get_as_many_values_as_they_have_parameters() {
 }
 
 #[test]
-fn delete_insert_keys_are_those_of_their_mode() {
+fn delete_insert_keys_match_their_mode() {
     const ROWS: u64 = 1_000;
     let spacing = 1 << 20;
     let spec = |key| WorkloadSpec { table_rows: ROWS, ..delete_insert(key) };

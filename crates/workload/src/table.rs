@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_per_page_are_those_of_innodb() {
+    fn rows_per_page_match_innodb() {
         let rows_per_page =
             |dialect, spacing| SysbenchTables { dialect, count: 1, rows: 1, spacing, seed: 1 }.table(1).rows_per_page();
         // 15,232 bytes for rows of 4 + 4 + 121 + 61 + 18, and with an id of 8 bytes.

@@ -354,7 +354,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn ratios_are_those_of_a_round() {
+    fn ratios_are_of_one_round() {
         let runs = [(8, 0, 0, 400.0), (8, 0, 1, 100.0), (8, 1, 1, 50.0), (8, 1, 0, 50.0), (9, 0, 0, 1.0)];
         let table =
             RunTable::of_runs(Doubling, runs.map(|(cell, round, program, tps)| (cell, round, program, Ok(tps))));

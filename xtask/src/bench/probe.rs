@@ -168,7 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ratios_are_those_of_a_round() {
+    fn ratios_are_of_one_round() {
         let runs = [(0, 2, 100.0), (0, 0, 99.0), (1, 0, 50.0)]
             .map(|(round, program, tps)| (8, round, program, Ok(ProbeRunTime { tps, p99_us: 10.0, server_us: 5.0 })));
         let table = RunTable::of_runs(ProbeComparison, runs);

@@ -28,7 +28,7 @@ pub(crate) trait Server {
     /// Sessions beside the observer's own.
     fn sessions(&mut self) -> anyhow::Result<u64>;
 
-    /// Transactions of the load since the server started: INSERTs, where nothing else was said.
+    /// Transactions of the load since the server started: INSERTs, unless another statement was chosen.
     fn statements(&mut self) -> anyhow::Result<u64>;
 }
 

@@ -18,9 +18,9 @@ const FILE_LINES_MAX: usize = 700;
 /// Words that must not be left in the code, in two halves so that this file does not have them.
 const LEFTOVERS: [(&str, &str); 5] = [("TO", "DO"), ("FIX", "ME"), ("todo", "!("), ("dbg", "!("), ("#[ig", "nore")];
 
-/// Where text is that has no code: what is dated in `bench/runs` stays as it was written.
-const TEXTS: [&str; 4] = ["docs", "workloads", "plans", "fuzz"];
-const TEXT_ENDINGS: [&str; 2] = ["md", "toml"];
+/// Folders with texts besides the code. Texts in `bench/runs` have a date and stay as they were written.
+const TEXTS: [&str; 7] = ["crates", "xtask", "docs", "workloads", "plans", "fuzz", "scripts"];
+const TEXT_ENDINGS: [&str; 5] = ["md", "toml", "html", "lua", "sh"];
 
 pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
     let mut problems = Vec::new();
@@ -50,9 +50,10 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
     bail!("tidy:\n  {}", problems.join("\n  "))
 }
 
-/// Files for readers, those in the root among them.
+/// Files with texts, also in the root, and the code of the fuzz targets, which is in no workspace.
 fn texts(root: &Path) -> anyhow::Result<Vec<PathBuf>> {
-    let mut files = Vec::new();
+    let mut files = vec![root.join("Makefile")];
+    collect(&root.join("fuzz/src"), &["rs"], &mut files)?;
     for folder in TEXTS {
         collect(&root.join(folder), &TEXT_ENDINGS, &mut files)?;
     }
@@ -69,7 +70,7 @@ fn collect(folder: &Path, endings: &[&str], files: &mut Vec<PathBuf>) -> anyhow:
     for entry in fs::read_dir(folder).with_context(|| folder.display().to_string())? {
         let path = entry?.path();
         if path.is_dir() {
-            if path.file_name().is_none_or(|name| name != "target") {
+            if path.file_name().is_none_or(|name| name != "target" && name != "vendor") {
                 collect(&path, endings, files)?;
             }
         } else if path.extension().and_then(|ending| ending.to_str()).is_some_and(|ending| endings.contains(&ending)) {

@@ -97,8 +97,8 @@ impl Logins<'_> {
     /// A password is never sent to another server, whose address comes only from a file.
     fn refuse_one_for_all(&self, journals: &[PathBuf]) -> Result<(), CommandFailure> {
         let login = &self.args.login;
-        let is_said_once = login::is_set(PASSWORD) || login.defaults_file.is_some();
-        if self.is_one_server || login.ask_password || !is_said_once {
+        let is_given_once = login::is_set(PASSWORD) || login.defaults_file.is_some();
+        if self.is_one_server || login.ask_password || !is_given_once {
             return Ok(());
         }
         let what = if login.defaults_file.is_some() { "--defaults-file" } else { PASSWORD };

@@ -177,7 +177,7 @@ fn any_size_is_drawn() {
 }
 
 #[test]
-fn without_colour_the_same_is_said() {
+fn without_colour_the_text_is_the_same() {
     let watch = with_stall();
     let coloured = picture(&watch, 80, 24, KEYS);
     let mut plain = Buffer::empty(*coloured.area());

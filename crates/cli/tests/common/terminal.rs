@@ -67,7 +67,7 @@ impl Terminal {
         assert!(self.is_raw());
     }
 
-    /// The terminal is what it was; what was said since the picture went away.
+    /// Checks that the terminal is as before; returns the output since the picture ended.
     pub(crate) fn is_left(&self, what: &str) -> String {
         wait_until("the last letters", || self.text().contains(LEAVE));
         let text = self.text();

@@ -217,8 +217,8 @@ fn only_print_prints_what_the_original_prints() {
 }
 
 #[test]
-fn what_is_done_is_said_as_by_the_original() {
-    let Some(bench) = Bench::start("what_is_done_is_said_as_by_the_original") else { return };
+fn verbose_messages_are_as_in_the_original() {
+    let Some(bench) = Bench::start("verbose_messages_are_as_in_the_original") else { return };
     let own = ["--query=select 5", "--create=create table t (a int)"];
     for args in [
         &["-a", "-vv", "-i2", "-c1,2", "-e", "innodb,memory", "--number-of-queries=8"][..],
@@ -247,13 +247,13 @@ fn who_logs_in_is_who_runs_the_program() {
     let words = ["--no-defaults", socket.as_str(), "-a", "-pwrong"];
     let denied = |program: &str, words: &[&str]| {
         let mut command = bench.place.program(Path::new(program), words);
-        let ran: Ran = command.env("USER", "somebody_else").env_remove("LOGNAME").output().unwrap().into();
+        let ran: Ran = command.env("USER", "another_user").env_remove("LOGNAME").output().unwrap().into();
         let name = ran.stderr.split("Access denied for user ").nth(1).and_then(|rest| rest.split('@').next());
         name.map_or_else(|| panic!("{}", ran.stderr), str::to_owned)
     };
     let ours = denied(env!("CARGO_BIN_EXE_truetps"), &[&["slap"], &words[..]].concat());
     assert_eq!(ours, denied(ORIGINAL, &[&words[..], &["--skip-ssl"]].concat()));
-    assert_ne!(ours, "'somebody_else'");
+    assert_ne!(ours, "'another_user'");
     let no_name = denied(env!("CARGO_BIN_EXE_truetps"), &[&["slap"], &words[..], &["--user="]].concat());
     assert_eq!(no_name, ours);
 }

@@ -419,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn places_are_those_of_typed_words() {
+    fn places_count_typed_words() {
         let read = all(&["--port=1", "--user=x"], &["-uy", "-P", "3"]);
         assert!(read.typed_at("user") < read.typed_at("port") && read.typed_at("user").is_some());
         assert_eq!(all(&["--port=1"], &[]).typed_at("port"), None);

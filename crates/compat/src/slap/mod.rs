@@ -261,7 +261,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nobody_sees_a_password_in_the_list_of_processes() {
+    fn the_list_of_processes_shows_no_password() {
         let typed = [
             "slap",
             "--no-defaults",

@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn old_servers_are_told_by_their_version() {
+    fn old_servers_are_recognised_by_their_version() {
         for bytes in [greeting(9, "3.23.58", 0), greeting(10, "3.23.58", 0x0200), greeting(10, "3.23.58", 0)] {
             let error = parse_greeting(&bytes).unwrap_err().to_string();
             assert!(error.contains("3.23.58"), "{error}");

@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_out_of_turn_is_told() {
+    fn an_error_out_of_turn_is_reported() {
         for piece in [1, 100] {
             let error = read(b"\x0c\0\0\x07\xff\x1d\x04#08S01bye", piece, PacketWanted::Whole(100)).unwrap_err();
             assert_eq!(error, "bye (error 1053, SQLSTATE 08S01)", "{piece}");

@@ -212,7 +212,7 @@ fn a_target_with_tls_is_never_plain_by_mistake() {
 }
 
 #[test]
-fn other_servers_are_told_apart() {
+fn other_servers_are_recognised() {
     for bytes in [&b"SSH-2.0-OpenSSH_9.2p1\r\n"[..], b"HTTP/1.1 400 Bad Request\r\n\r\n", b"\x04\0\0\0\x0b1.0"] {
         let error = feed(&mut session(&[]), bytes).unwrap_err().to_string();
         assert!(error.contains("not the greeting of a MySQL-family server"), "{error}");

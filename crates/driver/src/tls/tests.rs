@@ -83,7 +83,7 @@ fn bytes_come_back_whatever_the_pieces() {
 }
 
 #[test]
-fn what_is_said_is_sealed_and_nothing_is_sent_of_what_failed() {
+fn messages_are_sealed_and_nothing_is_sent_after_a_failure() {
     let made = made("db.example", |_| {});
     let (_dir, client) = client(TlsMode::Required, None);
     let mut out = b"kept".to_vec();

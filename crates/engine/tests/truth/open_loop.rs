@@ -148,7 +148,7 @@ fn threads_of_one_client_follow_their_schedules() {
 
 /// No worker counts so many starts as fast as they are due: a run that waited until all are counted would end in days.
 #[test]
-fn a_schedule_that_is_faster_than_anybody_counts_ends_in_time_and_when_it_is_told_to() {
+fn a_schedule_too_fast_to_count_ends_in_time_and_when_stopped() {
     for of in [RateOf::All, RateOf::EachClient] {
         let server = FakeServer::friendly();
         let began = Instant::now();

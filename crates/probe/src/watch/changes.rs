@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_changed_is_told() {
+    fn only_changed_values_are_kept() {
         let mut changes = Changes::default();
         check(&mut changes, reading(&[("a.x", 1.0), ("a.y", 2.0)], &[]), &[("a.x", 1.0), ("a.y", 2.0)], &[]);
         check(&mut changes, reading(&[("a.x", 1.0), ("a.y", 3.0)], &[]), &[("a.y", 3.0)], &[]);

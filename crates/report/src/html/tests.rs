@@ -308,7 +308,7 @@ fn configurations_that_do_not_fit_beside_each_other_have_a_ledger_too() {
 }
 
 #[test]
-fn what_could_not_be_read_is_said() {
+fn unreadable_files_are_reported() {
     let mut fixture = Fixture::connections_only();
     fixture.run.unread = vec![UnreadFile {
         path: "run.json".into(),

@@ -112,7 +112,7 @@ impl<'a> InstanceStart<'a> {
         Ok(())
     }
 
-    /// Creates missing folders. Returns all settings of the server, with those of its datadir.
+    /// Creates missing folders. Returns all settings of the server, including its datadir's.
     fn prepare(&self, binary: &ServerBinary) -> Result<Settings, SandboxError> {
         let Instance { files, home, server, .. } = self.instance;
         if self.places.is_socket_too_long() {

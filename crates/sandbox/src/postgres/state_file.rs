@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_nobody_holds_and_the_server_has_named() {
+    fn only_segments_of_the_server_without_holders() {
         let state = "42\n/data\n1\n5432\n/run\n\n   2097   7\nready\n";
         let line = |key: u32, attached: u32, uid: u32| {
             format!(

@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_said_as_lua_does() {
+    fn unreadable_files_are_reported_as_lua_does() {
         let problem = LoadedSources::default().read(b"/no/such.lua", Some(b"script")).unwrap_err();
         assert_eq!(problem, "cannot open /no/such.lua: No such file or directory");
         let problem = LoadedSources::default().read(b"/tmp", Some(b"script")).unwrap_err();

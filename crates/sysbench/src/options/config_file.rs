@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn problems_are_said_as_the_c_library_says_them() {
+    fn problems_are_worded_as_by_the_c_library() {
         let error = std::fs::read("/there/is/no/such/file").unwrap_err();
         assert_eq!(problem(b"nope", &error), b"nope: No such file or directory");
     }

@@ -7,7 +7,7 @@ fn filled(size: usize, min: f64, max: f64, values: impl IntoIterator<Item = f64>
 }
 
 #[test]
-fn text_is_that_of_sysbench() {
+fn text_is_as_in_sysbench() {
     let ends = [0.0001, 0.001, 0.00101, 0.0011, 99_999.0, 100_000.0, 1e9, -1.0, 0.0];
     let expected = "       value  ------------- distribution ------------- count
        0.001 |**************************************** 4

@@ -29,7 +29,7 @@ fn printed(kind: DistributionName, a: u32, b: u32) -> [u32; 4] {
 }
 
 #[test]
-fn numbers_are_those_of_sysbench() {
+fn numbers_match_sysbench() {
     assert_eq!(printed(DistributionName::Uniform, 1, 1_000), [634, 421, 495, 619]);
     assert_eq!(printed(DistributionName::Gaussian, 1, 1_000), [504, 373, 493, 672]);
     assert_eq!(printed(DistributionName::Special, 1, 10_000), [5_014, 4_993, 5_000, 5_012]);

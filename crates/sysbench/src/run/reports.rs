@@ -122,7 +122,7 @@ impl LoadRun<'_> {
         }
         // Its state ends before the last report, so that output begun by its hooks is completed first.
         self.reporter = None;
-        let is_told = ending == EventsEnding::Failed || self.report_end(&end, unfinished);
+        let is_printed = ending == EventsEnding::Failed || self.report_end(&end, unfinished);
         let kept = self.recording.as_ref().filter(|recording| is_recorded && recording.path().is_some());
         kept.and_then(ScriptRecording::path).into_iter().for_each(say_where);
         let is_cut = matches!(ending, EventsEnding::Forced | EventsEnding::Hanging);
@@ -134,7 +134,7 @@ impl LoadRun<'_> {
         let kept = self.recording.as_ref().filter(|recording| is_recorded && is_over && recording.path().is_some());
         kept.into_iter().for_each(ScriptRecording::keep_settings);
         match ending {
-            EventsEnding::Complete if is_told => GOOD,
+            EventsEnding::Complete if is_printed => GOOD,
             EventsEnding::Complete | EventsEnding::Failed => FAILED,
             EventsEnding::Forced | EventsEnding::Hanging => UNFINISHED,
             EventsEnding::Interrupted => INTERRUPTED,

@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn ratios_are_those_of_neighbours_and_are_held_against_the_goals() {
+    fn ratios_are_of_neighbours_and_are_compared_with_the_goals() {
         let text = tables(vec![
             (0, 0, Ok(taken(400.0, 2.0, 40_000_000))),
             (0, 1, Ok(taken(100.0, 10.0, 400_000_000))),

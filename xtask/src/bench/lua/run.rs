@@ -205,7 +205,7 @@ SQL statistics:
     }
 
     #[test]
-    fn the_peak_is_that_of_the_resident_size() {
+    fn the_peak_is_of_the_resident_size() {
         assert_eq!(parse_peak("VmPeak:\t  999 kB\nVmHWM:\t    2048 kB\nVmRSS:\t 1024 kB\n"), Some(2 << 20));
         assert_eq!(parse_peak("Name:\tzombie\n"), None);
         assert!(peak_of(std::process::id()).is_some_and(|bytes| bytes > 100_000));

@@ -13,7 +13,7 @@ fn pgsql(words: &[&str]) -> Result<PgsqlSettings, OptionRefusal> {
 }
 
 #[test]
-fn defaults_are_those_of_sysbench() {
+fn defaults_match_sysbench() {
     let sbtest = Login { user: "sbtest".into(), password: None, database: Some("sbtest".into()) };
     let server = mysql(&[]).unwrap();
     assert_eq!((server.hosts, server.ports, server.sockets), (vec!["localhost".to_owned()], vec![3306], vec![]));

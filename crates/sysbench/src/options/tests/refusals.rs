@@ -43,7 +43,7 @@ fn wrong_values_of_general_options_are_refused_before_the_script_is_read() {
 }
 
 #[test]
-fn of_several_wrong_values_the_one_that_sysbench_meets_first_is_told() {
+fn of_several_wrong_values_the_one_that_sysbench_meets_first_is_reported() {
     let table = [
         ("--rate=x --threads=y", "'threads'"),
         ("--threads=0 --rate=x", "--threads: 0"),
@@ -99,7 +99,7 @@ fn unknown_names_and_wrong_values_of_the_rest_are_refused_after_the_script_is_re
 }
 
 #[test]
-fn wrong_values_of_a_script_are_told_in_the_order_of_names() {
+fn wrong_values_of_a_script_are_reported_in_the_order_of_names() {
     let specs =
         [spec("z", OptionType::Int, None), spec("y", OptionType::Int, None), spec("a-b", OptionType::Int, Some("1"))];
     let told = |words: &[&str]| options(words, &specs).unwrap_err().to_string();
@@ -122,7 +122,7 @@ fn names_can_be_checked_before_values_are() {
 }
 
 #[test]
-fn warnings_are_said_before_the_refusal() {
+fn warnings_are_printed_before_the_refusal() {
     let refusal = pass(&["--test=a", "--max-requests=5", "--num-threads=2", "--percentile=200"]).unwrap_err();
     assert_eq!(
         said(&refusal.notices),

@@ -4,7 +4,7 @@ use super::*;
 use crate::rand::{DistributionName, Parameters};
 
 #[test]
-fn defaults_are_those_of_sysbench() {
+fn defaults_match_sysbench() {
     let settings = settings_of(&[]);
     let RunSettings { threads, events, time, warmup, forced_shutdown, rate, report_interval, .. } = settings;
     assert_eq!((threads, events, time), (1, None, Some(Duration::from_secs(10))));
@@ -127,7 +127,7 @@ fn scripts_see_what_is_in_force() {
     let number = |name| options.int(name).unwrap();
     assert_eq!((number("threads"), number("num_threads"), number("time"), number("max_time")), (2, 2, 5, 5));
     assert_eq!((number("verbosity"), options.settings.verbosity), (5, 5));
-    assert_eq!(options.notices, [], "they were said before");
+    assert_eq!(options.notices, [], "they were printed before");
 }
 
 #[test]
