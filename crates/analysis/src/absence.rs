@@ -6,7 +6,7 @@ use serde::Serialize;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "reason", rename_all = "snake_case")]
 pub enum Absent {
-    /// A file of the trial is damaged or lost: no other reason would be known to be true.
+    /// A file of the trial is damaged or lost, so the real reason is unknown.
     Damaged { file: &'static str },
     /// The probe was off.
     NotWatched,
@@ -14,21 +14,21 @@ pub enum Absent {
     NotCounted,
     /// No statement changed a row, or changed rows were not counted: the records of both are the same.
     NoRowsChanged,
-    /// What the server or the system answered when it was asked for the counter.
+    /// The error of the server or the system when the counter was read.
     Refused { answer: String },
-    /// With this setting each write is a sync, without a call that could be counted.
+    /// With this setting each write is synchronous, and no sync call is counted.
     SyncWithoutCall { setting: &'static str, value: String },
     /// It was read, but not near both ends of the measure phase, or the counter fell.
     NotReadThroughout,
-    /// No transaction ended that could share the cost.
+    /// No transaction ended.
     NoTransaction,
-    /// Too few events to tell the figure from chance, or from the steps that it is counted in.
+    /// Too few events: the figure would be chance, or the resolution of its counter.
     TooFew { of: TooFewOf },
     /// A record of an older version: without the steps of 100 ms that stalls are made from.
     SecondsOnly,
     /// The measure phase has fewer than ten of them.
     TooShort,
-    /// The load generator was suspended: what looks like a stall is its own.
+    /// The load generator was suspended: an apparent stall is its own.
     Suspended,
 }
 
@@ -42,6 +42,6 @@ pub enum TooFewOf {
     PageSteps,
     /// Sessions that were seen waiting for a row lock, where the server cuts each wait to whole milliseconds.
     WaitingSessions,
-    /// Fewer than 20 a second: a second without any may be chance, and no gap was long enough to be none.
+    /// Fewer than 20 a second: a second without transactions may be chance, and no gap was long enough to exclude that.
     Transactions,
 }

@@ -26,7 +26,7 @@ pub(crate) fn over_trials(figure: Figure, evidence: &[Evidence<'_>]) -> Option<f
 }
 
 /// Geometric mean over trials with the t interval of the logarithms. Where no trial finished a single transaction the
-/// value is a plain 0 without an interval: nothing was seen that could have one.
+/// value is 0 without an interval.
 fn throughput(evidence: &[Evidence<'_>]) -> Option<Estimate> {
     if !evidence.is_empty() && evidence.iter().all(Evidence::is_zero) {
         return Some(Estimate { value: 0.0, low: None, high: None, n: evidence.len() });

@@ -1,5 +1,5 @@
-//! What happened beside a stall: what sessions waited on, and other signals that were unlike the rest of the trial. It
-//! is not shown to be the cause.
+//! Events at the time of a stall: waits of sessions, and other signals that differed from the rest of the trial. They
+//! are not proven to be the cause.
 
 use serde::Serialize;
 use truetps_record::{Interval, Phase, ProbeSeries, ProbeSource, TimeSpan};
@@ -8,12 +8,12 @@ use crate::signs::{SignalChange, signs};
 use crate::stalls::Stall;
 use crate::waits::{Wait, WaitSource, Waits};
 
-/// A wait is more than usual from this ratio on: less is as likely to be chance.
+/// A wait is unusual from this ratio on: smaller ratios are likely to be chance.
 const MORE_RATIO: f64 = 1.5;
-/// … and clear enough for a headline where so many more sessions waited.
+/// A wait is in the headline if at least so many more sessions waited.
 const CLEAR_SESSIONS: f64 = 0.5;
 
-/// What the server waited on in a stretch of time, and what else was unlike the rest.
+/// Waits in a period, and other signals that differed from the rest.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Coincident {
     /// Readings of the server within the stretch: without any, the activity of its sessions is unknown.
@@ -25,7 +25,7 @@ pub struct Coincident {
     pub signs: Vec<SignalChange>,
 }
 
-/// The one thing that a headline names.
+/// The event that the headline names.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Telling<'a> {
     Outage(TimeSpan),
@@ -33,7 +33,7 @@ pub enum Telling<'a> {
 }
 
 impl Coincident {
-    /// What a stall was, where that is clear.
+    /// The event that explains a stall, if one is clear.
     pub fn telling(&self) -> Option<Telling<'_>> {
         let wait = || self.waits.iter().find(|wait| self.readings > 0 && wait.is_clear()).map(Telling::Wait);
         self.outage.map(Telling::Outage).or_else(wait)
@@ -44,7 +44,7 @@ impl Coincident {
         self.waits.iter().filter(|wait| wait.is_more())
     }
 
-    /// Signs that rose, and signs that fell, as most do where nothing runs.
+    /// Signs that rose, and signs that fell (as most do without load).
     pub fn risen_and_fallen(&self) -> (Vec<&SignalChange>, Vec<&SignalChange>) {
         self.signs.iter().partition(|sign| sign.has_risen())
     }
@@ -87,7 +87,7 @@ pub(crate) fn coincident(
     let readings = times.iter().filter(|at| (stretch.0..=stretch.1).contains(*at)).count();
     let changes = waits.map(|waits| waits.changes(stretch.0, stretch.1, ordinary));
     let mut waits = changes.unwrap_or_default();
-    // Sessions that were counted before and after it say nothing of what they did in it; time that was waited does.
+    // Sessions counted before and after the stall do not show what they did in it; the waited time does.
     waits.retain(|wait| readings > 0 || wait.source == WaitSource::Timed);
     Coincident { readings, outage: outage(probe, outages, stretch), waits, signs: signs(probe, stretch, ordinary) }
 }

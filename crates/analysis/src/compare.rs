@@ -15,9 +15,9 @@ use crate::sample::exp;
 use crate::waits::ComparedWaits;
 use crate::{Noise, generator_reason};
 
-/// Shorter gaps are not recorded: of a trial without any it is known that its longest one is under this.
+/// Shorter gaps are not recorded: the longest gap of a trial without any is under this.
 const GAP_LEAST_MS: f64 = truetps_record::BUCKET_MS;
-/// Stretches that a single trial is cut into, to see how much it fluctuates within itself.
+/// Parts of a single trial, to estimate its fluctuation.
 const BATCHES: usize = 20;
 const BATCHES_MIN: usize = 5;
 
@@ -37,9 +37,9 @@ impl<'a> CompareSide<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Pairing {
-    /// Of the same experiment: compared block by block, which takes out what slowed a whole block.
+    /// Trials of one experiment: compared block by block, which removes differences between blocks.
     Blocks,
-    /// Of two experiments: whatever changed on the machine between them is in the difference, and in no interval.
+    /// Trials of two experiments: changes of the machine between them are in the difference, but in no interval.
     None,
 }
 
@@ -55,7 +55,7 @@ fn of_trial(figure: Figure, one: &LoadedTrial) -> Option<f64> {
     value.filter(|value| value.is_finite() && *value >= 0.0)
 }
 
-/// Of the figure it is known only that it is under the one that [`of_trial`] gives.
+/// Whether the figure is only known to be under the value of [`of_trial`].
 fn is_bound(figure: Figure, detail: &TrialDetail) -> bool {
     figure == Figure::MaxGap
         && detail.stalls.absent.is_none()
@@ -80,10 +80,10 @@ pub struct ComparedLine {
     /// known of one only that it is under a bound.
     pub a: Option<f64>,
     pub b: Option<f64>,
-    /// What the mean is under, where that is all that is known of it.
+    /// Upper bound of the mean, if only a bound is known.
     pub a_under: Option<f64>,
     pub b_under: Option<f64>,
-    /// b over a, with its 95 % interval. `None` where a figure is missing, zero, or known by a bound only.
+    /// b over a, with its 95 % interval. `None` if a figure is missing, zero, or only a bound.
     pub ratio: Option<Estimate>,
     /// b − a in the figure's own unit, where a figure is zero and there is no ratio.
     pub difference: Option<Estimate>,
@@ -94,7 +94,7 @@ pub struct ComparedLine {
     /// Where one of the sides has a single trial, and only for throughput: b over a with an interval from how much the two
     /// trials fluctuate within themselves. It says nothing of what a repetition would show.
     pub within_trials: Option<Estimate>,
-    /// What ratio and difference are made from; a threshold asks it for other intervals.
+    /// The source of ratio and difference; thresholds compute other intervals from it.
     #[serde(skip)]
     pub(crate) effect: Option<Effect>,
     /// Whether that is one of logarithms: also where a throughput of nothing has no ratio that is shown.
@@ -109,17 +109,17 @@ impl ComparedLine {
         Some(if self.is_ratio { effect.estimate_at(alpha, exp) } else { effect.estimate_at(alpha, |x| x) })
     }
 
-    /// What b over a is at least, where a is known by a bound only.
+    /// Lower bound of b over a, if a is only a bound.
     pub fn ratio_at_least(&self) -> Option<f64> {
         Some(self.b? / self.a_under?)
     }
 
-    /// What b over a is at most, where b is known by a bound only.
+    /// Upper bound of b over a, if b is only a bound.
     pub fn ratio_at_most(&self) -> Option<f64> {
         Some(self.b_under? / self.a?)
     }
 
-    /// A side is known by a bound only.
+    /// A side is only a bound.
     pub fn is_bound(&self) -> bool {
         self.a_under.is_some() || self.b_under.is_some()
     }
@@ -139,7 +139,7 @@ pub struct Comparison {
     pub b: CellDetail,
     /// The longest waits of either side, a transaction.
     pub waits: ComparedWaits,
-    /// What the clients of each side sent, in terms of keys and pages.
+    /// The load of each side, in terms of keys and pages.
     pub profile_a: Option<WorkloadProfile>,
     pub profile_b: Option<WorkloadProfile>,
     /// Smallest relative difference that matters: 0.03 is 3 %.
@@ -162,7 +162,7 @@ pub struct CompareOptions<'a> {
     pub pairing: Pairing,
     /// 0.03 is 3 %.
     pub smallest_effect: f64,
-    /// So many comparisons are made at once, and share the chance of a false claim (Bonferroni).
+    /// Number of simultaneous comparisons, which share the chance of a false claim (Bonferroni).
     pub of: usize,
     /// What the twins of the experiment differ by, where both sides are of one that has any: it bounds claims on throughput.
     pub noise: Option<&'a Noise>,
@@ -239,7 +239,7 @@ impl ComparedFigure {
         let effect = match pairing {
             Pairing::Blocks => {
                 let partner = |block: u32| of_a.iter().find(|(other, _)| *other == block);
-                // Neither has finished a transaction: that says nothing of their ratio.
+                // Neither has finished a transaction: their ratio is unknown.
                 let is_void = |block: u32| figure == TPS && has_nothing(a, block) && has_nothing(b, block);
                 let both = of_b.iter().filter(|(block, _)| !is_void(*block));
                 let pairs = both.filter_map(|(block, b)| Some(scale(*b) - scale(partner(*block)?.1)));
@@ -257,7 +257,7 @@ impl ComparedFigure {
             let figures: Vec<_> = list.iter().map(|(_, figure)| *figure).collect();
             mean_on(&figures, is_ratio)
         };
-        // Half a transaction stands in for none where there must be a logarithm, and nowhere else.
+        // For a logarithm, and only there, zero counts as half a transaction.
         let shown = |side: &CompareSide<'_>, list: &[(u32, f64)]| {
             let is_nothing = figure == TPS && !list.is_empty() && side.evidence().all(|evidence| evidence.is_zero());
             if is_nothing { Some(0.0) } else { middle(list) }
@@ -269,7 +269,7 @@ impl ComparedFigure {
             b: shown(b, &of_b),
             a_is_bound: is_bound(a),
             b_is_bound: is_bound(b),
-            // Two bounds say nothing of each other.
+            // Two bounds have no ratio.
             effect: effect.filter(|_| !(is_bound(a) && is_bound(b))),
             is_ratio,
         }
@@ -288,7 +288,7 @@ impl ComparedFigure {
         let larger = self.larger();
         let apart = (self.a.unwrap_or(0.0) - self.b.unwrap_or(0.0)).abs();
         let change = match self.effect {
-            // Too small to be of interest, however large it is relative to next to nothing.
+            // Too small to be of interest, however large the ratio is.
             Some(effect) if effect.n >= 2 && larger > 0.0 && apart < least(self.figure) => Judgement::Equivalent,
             Some(effect) if effect.n >= 2 && larger == 0.0 => Judgement::Equivalent,
             Some(effect) => judge.change(&effect),
@@ -325,7 +325,7 @@ impl ComparedFigure {
     }
 }
 
-/// A mean of logarithms of equal values is not quite their logarithm.
+/// Rounding makes the mean of equal logarithms differ from the logarithm.
 fn without_rounding(figure: f64) -> f64 {
     (figure * 1e9).round() / 1e9
 }

@@ -23,7 +23,7 @@ pub(crate) struct ContrastQuestion<'a> {
     pub(crate) noise: Option<&'a Noise>,
 }
 
-/// One configuration and its baseline with what their pairs say, not yet judged.
+/// One configuration and its baseline with the effect from their pairs, not yet judged.
 struct PairedContrast {
     cell: usize,
     baseline_cell: usize,

@@ -56,7 +56,7 @@ impl Effect {
         Self { mean: sample.mean, n, spread }
     }
 
-    /// Of two groups that have nothing to do with each other, b − a: Welch's t, with the degrees of freedom of Satterthwaite, as
+    /// Of two independent groups, b − a: Welch's t, with the degrees of freedom of Satterthwaite, as
     /// far as two groups of the smaller size would have them. They are an approximation that holds at 5 %, and is too bold far out in the tails, where tests that share the 5 % with many
     /// others look: those have the degrees of freedom of the smaller group, with which no spreads make it claim too much.
     pub(crate) fn groups(a: &[f64], b: &[f64]) -> Option<Self> {
@@ -67,11 +67,11 @@ impl Effect {
             let both = of_a + of_b;
             let each = of_a.powi(2) / (a.n - 1) as f64 + of_b.powi(2) / (b.n - 1) as f64;
             let least = (n - 1) as f64;
-            // As many as two groups of the smaller size have: a small group that happens to be steady is no large one.
+            // At most as for two groups of the smaller size: a small group with a small spread by chance is not a large one.
             let most = 2.0 * least;
             Spread {
                 error: both.sqrt(),
-                // Equal values have no spread at all, and nothing to weigh.
+                // Equal values have no spread to weight.
                 freedom: if each > 0.0 { (both.powi(2) / each).clamp(least, most) } else { most },
                 freedom_least: least,
                 unit: (sd_a.powi(2) + sd_b.powi(2)).sqrt(),
@@ -81,7 +81,7 @@ impl Effect {
         Some(Self { mean: b.mean - a.mean, n, spread })
     }
 
-    /// The same, of differences whose variance cannot be known to be less than this.
+    /// The same, with a lower bound of the variance.
     pub(crate) fn with_variance_at_least(self, least: f64) -> Self {
         let widen = |spread: Spread| Spread {
             unit: spread.unit.max(least.sqrt()),
@@ -91,7 +91,7 @@ impl Effect {
         Self { spread: self.spread.map(widen), ..self }
     }
 
-    /// Of logarithms: the ratio with its 95 % interval, which is left out where it would reach too far to say anything.
+    /// Of logarithms: the ratio with its 95 % interval, which is left out if it is too wide to be useful.
     pub(crate) fn ratio(&self) -> Estimate {
         let estimate = self.estimate(exp);
         if self.half_width().is_some_and(|half| half <= FACTOR_MAX.ln()) {
@@ -110,7 +110,7 @@ impl Effect {
         self.estimate_at(ALPHA, back)
     }
 
-    /// The same, with an interval that misses the truth with the chance `alpha`.
+    /// The same, with an interval that misses the true value with probability `alpha`.
     pub(crate) fn estimate_at(&self, alpha: f64, back: impl Fn(f64) -> f64) -> Estimate {
         let half = self.spread.map(|spread| quantile(1.0 - alpha / 2.0, spread.freedom_at(alpha)) * spread.error);
         Estimate {

@@ -46,7 +46,7 @@ impl<'a> Evidence<'a> {
     }
 }
 
-/// Parts the trials of the schedule into evidence (by block and position) and excluded trials, each with its reason.
+/// Divides the trials of the schedule into evidence (by block and position) and excluded trials, each with its reason.
 pub(crate) fn sort_out<'a>(
     experiment: &Experiment,
     trials: &'a [LoadedTrial],

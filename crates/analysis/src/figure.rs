@@ -1,4 +1,4 @@
-//! The table of figures: what each is called, what it is made from, and where it is shown.
+//! The table of figures: their names, sources, and where they are shown.
 //!
 //! CSV, JSON, schemas, tables, comparisons, `--fail-if` and `docs/reference/figures.md` are made from it, or checked
 //! against it. A new figure is a new entry of the table.

@@ -1,4 +1,4 @@
-//! Holm's step-down correction for many comparisons at once.
+//! Holm's step-down correction for multiple comparisons.
 
 /// What Holm's procedure says about a family of p-values.
 #[derive(Debug, PartialEq)]

@@ -1,4 +1,4 @@
-//! What may be claimed of one figure: the one rule of an experiment's verdicts and of comparisons.
+//! The rule for claims about one figure, in an experiment's verdicts and in comparisons.
 
 use serde::Serialize;
 
@@ -7,7 +7,7 @@ use crate::effect::{Effect, quantile};
 use crate::noise::detectable_log;
 use crate::sample::{FACTOR_MAX, POWER, UPPER, first_that};
 
-/// As many blocks as a plan may have: where more would be needed, "run it longer" is no advice.
+/// The largest number of blocks of a plan: if more were needed, more blocks are no advice.
 const TRIALS_MAX: usize = 1000;
 
 /// What a comparison may claim of one figure.
@@ -38,10 +38,10 @@ pub enum Missing {
     Twins { least: f64 },
 }
 
-/// What one claim is made from, beside the effect. Effects on throughput are natural logarithms of ratios, so that "twice" and
+/// The conditions of a claim, beside the effect. Effects on throughput are natural logarithms of ratios, so that "twice" and
 /// "half" are equally far from "the same".
 pub(crate) struct Judge<'a> {
-    /// The test is passed, whatever family of tests it is one of.
+    /// The test is passed, in the family of tests that it belongs to.
     pub(crate) passes: bool,
     /// The level that the next test of the family has to reach.
     pub(crate) alpha: f64,

@@ -1,11 +1,11 @@
-//! The histograms of one trial, made small enough to be kept and drawn: all of its measure phase together, and each
+//! The histograms of one trial, reduced for keeping and drawing: all of its measure phase together, and each
 //! interval in steps of an eighth of a doubling.
 
 use truetps_record::{Histogram, LatencyInterval, Phase, new_histogram};
 
 /// Steps of each doubling of the response time: 9 % wide.
 const STEPS_A_DOUBLING: f64 = 8.0;
-/// Where the first step begins, nanoseconds: histograms tell no shorter times apart.
+/// Start of the first step in nanoseconds: histograms do not distinguish shorter times.
 const FIRST_NS: f64 = 256.0;
 /// As many as histograms reach: 256 ns to an hour are less than 34 doublings.
 const STEPS: u16 = 34 * 8;

@@ -8,10 +8,10 @@ use crate::absence::{Absent, TooFewOf};
 use crate::figure::Figure;
 use crate::ledger_sources::{IO_WRITTEN, KnownVariables, cuts_lock_waits, sources, why_not_counted};
 
-/// Readings must be so near to the beginning and the end of the measure phase, as a share of its length.
+/// Largest distance of a reading from the beginning and the end of the measure phase, as a share of its length.
 const EDGE_SHARE: f64 = 0.1;
 
-/// What a transaction that ended well cost, by resource.
+/// Cost of one successful transaction, by resource.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Ledger {
     /// Always all lines, in one order.
@@ -31,7 +31,7 @@ pub struct LedgerLine {
     pub figure: Result<LedgerFigure, Absent>,
 }
 
-/// What a transaction took of a resource.
+/// Amount of a resource per transaction.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LedgerFigure {
     /// In [`Figure::unit`].
@@ -58,7 +58,7 @@ impl Serialize for LedgerLine {
     }
 }
 
-/// Everything that a ledger is made from.
+/// The sources of a ledger.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LedgerInput<'a> {
     pub(crate) measured: &'a Measured,
@@ -77,7 +77,7 @@ pub(crate) fn ledger(input: &LedgerInput<'_>) -> Ledger {
     Ledger { lines: lines.collect() }
 }
 
-/// A figure and what it was made from, or why there is none.
+/// A figure with its source, or the reason for its absence.
 fn figure(input: &LedgerInput<'_>, window: Option<&LedgerWindow<'_>>, key: Figure) -> Result<LedgerFigure, Absent> {
     let own = own_figure(input, key);
     let found = own.or_else(|| window?.figure(key, input));
@@ -99,7 +99,7 @@ fn figure(input: &LedgerInput<'_>, window: Option<&LedgerWindow<'_>>, key: Figur
     }
 }
 
-/// What every trial knows of itself, probe or not.
+/// Lines that each trial has without a probe.
 fn own_figure(input: &LedgerInput<'_>, key: Figure) -> Option<LedgerFigure> {
     let Measured { resources, counts, .. } = input.measured;
     let (per_tx, source) = match key {
@@ -172,7 +172,7 @@ impl<'a> LedgerWindow<'a> {
             for (factor, name) in source.names {
                 sum += factor * self.per_tx(name)?;
             }
-            // Two counters that do not fit each other are no figure.
+            // Inconsistent counters give no figure.
             (sum >= 0.0).then(|| LedgerFigure { per_tx: sum, source: source.words() })
         })
     }

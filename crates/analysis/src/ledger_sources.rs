@@ -1,4 +1,4 @@
-//! What each line of the ledger is made from, and when a counter does not count what its line says.
+//! The counters of each line of the ledger, and when a counter misses a part of its line.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::figure::Figure;
 /// One way to know a line: a sum of counters, with their factors.
 pub(crate) struct LedgerSource {
     pub(crate) names: Names,
-    /// What a reader must know about it; empty where that is nothing.
+    /// A note for the reader; may be empty.
     note: &'static str,
     /// Each group of commits flushes the binlog once: true only with this setting.
     needs_sync_binlog: bool,
@@ -136,7 +136,7 @@ const NO_CALLS: &[(&[Figure], &str, &[&str])] = &[
     (&[Figure::EngineSyncs], "innodb_data_file_write_through", &["ON"]),
 ];
 
-/// Why the counters of a line miss what it is about, where they do.
+/// Why the counters of a line do not count its resource, if they do not.
 pub(crate) fn why_not_counted(key: Figure, variables: KnownVariables<'_>) -> Option<Absent> {
     let found = NO_CALLS.iter().find(|(keys, name, values)| {
         let is_set = |set: &str| values.iter().any(|value| value.eq_ignore_ascii_case(set));

@@ -1,4 +1,4 @@
-//! Pure functions on records: what an experiment's trials say, and how sure that is.
+//! Pure functions on records: the results of an experiment and their uncertainty.
 //!
 //! Nothing here reads a clock, a file or the network: the same records always give the same analysis. The formulas are
 //! explained in `docs/method.md`.

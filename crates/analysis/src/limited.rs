@@ -1,4 +1,4 @@
-//! Whether figures say more about the generator than about the server.
+//! Whether the load generator limited figures.
 
 use serde::Serialize;
 use truetps_record::{GeneratorLimit, Measured, Reason};
@@ -28,7 +28,7 @@ pub(crate) fn of_cell(evidence: &[Evidence<'_>]) -> Option<GeneratorLimited> {
     Some(GeneratorLimited { trials: 1 + reasons.count(), of: evidence.len(), first_reason })
 }
 
-/// Why the figures of one trial say more about the generator than about the server; `None` where they do not.
+/// Why the load generator limited the figures of one trial; `None` if it did not.
 pub fn generator_reason(measured: &Measured) -> Option<Reason<GeneratorLimit>> {
     let was_busy = measured.resources.worker_busy_max.is_some_and(|busy| busy > BUSY);
     let seen = || was_busy.then(|| GeneratorLimit::WorkerBusyOver { share: BUSY }.into());

@@ -26,7 +26,7 @@ pub struct StallsSoFar {
     pub count: u32,
     /// The longest of them; 0 where there is none.
     pub longest_ms: f64,
-    /// Something of this phase could be judged. Where it is not, no stall means nothing.
+    /// A part of this phase could be judged. If not, the absence of stalls means nothing.
     pub judged: bool,
 }
 
@@ -77,7 +77,7 @@ impl StallsSoFar {
 /// Stalls of this phase that later intervals do not change.
 #[derive(Debug, Clone, Default)]
 struct SettledStalls {
-    /// All stalls that begin before are here.
+    /// All stalls that begin before this are complete.
     until_ms: f64,
     /// The last ones.
     kept: VecDeque<TimeSpan>,
@@ -122,7 +122,7 @@ impl LiveStalls {
             return self.so_far(None);
         }
         let judged = judge_phase(&self.recent, interval.phase);
-        // While nothing has ended at all, there is no level: transactions may take that long.
+        // Before the first transaction has ended there is no baseline: transactions may take that long.
         let stalls = judged.level.and(judged.stalls.ok());
         self.settled.totals.judged |= stalls.is_some();
         let until_ms = self.settled.until_ms;

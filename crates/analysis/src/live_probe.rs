@@ -9,7 +9,7 @@ use crate::wait_class::{of_event, of_state};
 
 /// Waits reported, largest first.
 const WAITS_MAX: usize = 8;
-/// Less than this is no session that waits.
+/// Fewer sessions count as none.
 const SESSIONS_MIN: f64 = 0.05;
 /// A reading is of now for so long, or for twice the time between two of them.
 const FRESH_MS: f64 = 3000.0;
@@ -23,7 +23,7 @@ pub struct LiveWait {
     pub sessions: f64,
 }
 
-/// What is known now; what is not read, or was read too long ago, is absent.
+/// Current values; values that are not read, or too old, are absent.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ProbeNow {
     /// The server does not answer the probe.
@@ -66,7 +66,7 @@ impl LiveProbe {
         self.decoder.get_or_insert_with(|| ProbeDecoder::new(header)).decode(sample)
     }
 
-    /// Nothing was read while the generator was suspended.
+    /// While the generator was suspended nothing was read.
     pub fn suspended(&mut self, suspension: Suspension) {
         if let Some(answers) = &mut self.answers {
             answers.not_asked_until(suspension.end_ms());

@@ -1,4 +1,4 @@
-//! One trial with everything that was recorded of it: what analysis and reports are made from.
+//! One trial with its whole record: the input of analysis and reports.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -32,7 +32,7 @@ pub struct LoadedTrial {
     pub script: Option<RecordedScript>,
     /// Files in its folder, as paths below that.
     pub files: Vec<&'static str>,
-    /// What could not be read of it, or is missing.
+    /// Unreadable or missing parts.
     pub unread: Vec<UnreadFile>,
     /// Made from everything above by [`TrialDetail::of`].
     pub detail: TrialDetail,
@@ -57,7 +57,7 @@ pub struct UnreadFile {
     pub whole_trial: bool,
 }
 
-/// Nothing is known of it beside its figures.
+/// A trial with nothing but its figures.
 impl From<Trial> for LoadedTrial {
     fn from(trial: Trial) -> Self {
         Self {
@@ -85,7 +85,7 @@ impl LoadedTrial {
         is_cell(&self.trial) && self.trial.configuration == *configuration && self.is_evidence()
     }
 
-    /// The file whose damage leaves nothing to know of what the server did.
+    /// The file whose damage hides the server's activity.
     pub fn damaged_file(&self) -> Option<&'static str> {
         const PROBE: &str = "probe.jsonl";
         let has_server = self.probe.as_ref().is_some_and(|probe| !probe.times(ProbeSource::Server).is_empty());
@@ -97,7 +97,7 @@ impl LoadedTrial {
         }
     }
 
-    /// The repetition of another trial of its block, which tells the noise and is no evidence.
+    /// The repetition of another trial of its block: it shows the noise and is not evidence.
     pub fn is_twin(&self) -> bool {
         self.trial.role == TrialRole::AaTwin
     }

@@ -1,5 +1,5 @@
-//! What a search for the highest rate has found: the highest one at which every trial held, and the lowest at which one
-//! did not.
+//! The result of a search for the highest rate: the highest rate that held in all trials, and the lowest that failed in
+//! one.
 
 use serde::Serialize;
 use truetps_plan::Plan;

@@ -1,4 +1,4 @@
-//! What two runs of the same thing differ by.
+//! The noise between two runs of the same configuration.
 
 use crate::evidence::{Evidence, ratio_sample};
 use crate::sample::{FACTOR_MAX, LogSample};

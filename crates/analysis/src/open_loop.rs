@@ -7,7 +7,7 @@ use crate::cells::over_trials;
 use crate::evidence::Evidence;
 use crate::figure::{FigureGroup, FigureValues};
 
-/// So many trials of so many.
+/// A number of trials, out of all.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct TrialShare {
     pub trials: usize,
@@ -78,8 +78,8 @@ pub(crate) fn summarise(evidence: &[Evidence<'_>]) -> Option<OpenLoopCell> {
     })
 }
 
-/// Goes up the rates to the first that was not sustained in all of its trials; what chance let through above that is no
-/// rate to rely on. `None` where no trial of the curve was judged, or its cells differ by something else than the rate.
+/// Goes up the rates to the first that was not sustained in all of its trials; a higher rate that was sustained by chance
+/// is not reliable. `None` where no trial of the curve was judged, or its cells differ by something else than the rate.
 pub(crate) fn range(curve: &[usize], cells: &[Cell]) -> Option<SustainedRange> {
     let judged: Vec<_> = curve
         .iter()

@@ -1,4 +1,4 @@
-//! One figure for several trials: the middle one, or the largest.
+//! One figure for several trials: the median, or the largest.
 
 /// The middle value, or the mean of the two in the middle. Each trial has one vote, whatever its number of
 /// transactions: percentiles of trials of different length are never averaged by weight.

@@ -1,13 +1,13 @@
-//! What the scripts of two runs sent: statements of a transaction that are apart by more than chance.
+//! The statements of two scripts' runs: numbers per transaction that differ by more than chance.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 use truetps_record::{ScriptRun, SentShape};
 
-/// Figures that are closer than this differ by the moment at which a run ended, or by the draw of the keys.
+/// Closer figures count as equal: they differ by the end of a run or the drawn keys.
 const SAME_SHARE: f64 = 0.02;
-/// Numbers of statements are held apart from chance by so many standard deviations of theirs.
+/// Numbers of statements differ by more than chance from this number of standard deviations on.
 const DEVIATIONS: f64 = 3.0;
 
 /// Statements per transaction; 0: that side sent none.

@@ -1,4 +1,4 @@
-//! Signs of why a stretch of time was unlike the rest: counters and gauges that are no waits.
+//! Counters and gauges, other than waits, that differ between a period and the rest of the time.
 
 use serde::Serialize;
 use truetps_record::{ProbeSeries, ProbeSource};

@@ -1,7 +1,7 @@
-//! A recorded run, read again: plan, experiment, and each trial with its series and what happened within it.
+//! A recorded run, read from its folder: plan, experiment, and each trial with its series and events.
 //!
-//! Reports, comparisons and lists of stalls are made from a [`Run`] and its analysis alone. What cannot be read is named,
-//! and the rest is there.
+//! Reports, comparisons and lists of stalls are made from a [`Run`] and its analysis alone. What cannot be read is
+//! reported, and the rest is available.
 
 mod reading;
 mod run;

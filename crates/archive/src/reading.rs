@@ -6,7 +6,7 @@ use serde_json::Value;
 use truetps_analysis::{LoadedTrial, RecordedScript, TrialDetail, TrialLatency, UnreadFile};
 use truetps_folder::{ExperimentFolder, FolderError, KeptSeries, LatencyLog};
 
-/// Whether histograms are needed: they are most of what there is to read.
+/// Whether histograms are needed: they are most of the data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Histograms {
     Read,
@@ -72,7 +72,7 @@ struct TrialReader<'a> {
 }
 
 impl TrialReader<'_> {
-    /// What could be read; an error is kept.
+    /// The readable part; an error is kept.
     fn readable<T>(&mut self, file: Result<T, FolderError>) -> Option<T> {
         file.map_err(|error| self.cannot_read(&error)).ok()
     }
@@ -81,7 +81,7 @@ impl TrialReader<'_> {
         self.unread.push(unread(self.folder, error, false));
     }
 
-    /// Histograms that can be read; of the others, the first is named.
+    /// The readable histograms; of the others, the first is reported.
     fn latency(&mut self, log: &LatencyLog) -> TrialLatency {
         let mut first = None;
         let intervals =

@@ -9,7 +9,7 @@ use truetps_record::{Configuration, Experiment, Trial};
 
 use crate::reading::{Histograms, read_trials, unread};
 
-/// Everything that is recorded of an experiment, or of one trial of it.
+/// Everything recorded about an experiment, or about one of its trials.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Run {
     /// The experiment's folder.
@@ -19,9 +19,9 @@ pub struct Run {
     pub experiment: Experiment,
     /// Trials that have begun and can be read, in the order of the schedule.
     pub trials: Vec<LoadedTrial>,
-    /// Where one trial was named, the figures of the others: the noise of the experiment is in them.
+    /// If one trial was named: the figures of the others, for the noise of the experiment.
     pub siblings: Vec<Trial>,
-    /// Attempts of trials on a server of the user that were repeated: only what they wrote there counts.
+    /// Repeated attempts of trials on an external server: only the volume of their writes counts.
     pub attempts: Vec<Trial>,
     /// Trials and attempts that cannot be read. A trial names its own files.
     pub unread: Vec<UnreadFile>,
@@ -36,7 +36,7 @@ impl Run {
         Self::read(&folder, named_trial, histograms)
     }
 
-    /// The same of a folder that has been found. Only a plan or an experiment that cannot be read is an error.
+    /// The same for a known folder. Only an unreadable plan or experiment is an error.
     pub fn read(
         folder: &ExperimentFolder,
         named_trial: Option<String>,
@@ -96,7 +96,7 @@ impl Run {
         analyse(&self.plan, &self.experiment, &self.trials)
     }
 
-    /// What the twins of the experiment differ by.
+    /// The noise between the twins of the experiment.
     pub fn noise(&self) -> Option<Noise> {
         let all: Vec<_> = self.trials.iter().map(|one| &one.trial).chain(&self.siblings).cloned().collect();
         analyse(&self.plan, &self.experiment, &all.into_iter().map(LoadedTrial::from).collect::<Vec<_>>()).noise
@@ -112,7 +112,7 @@ impl Run {
         self.unread.iter().any(|unread| unread.whole_trial)
     }
 
-    /// Trials that a comparison may use. A twin would give its configuration one trial too many; one that was named is meant.
+    /// Trials that a comparison may use: no twins, which would give their configuration an extra trial, unless one is named.
     pub fn comparable(&self) -> impl Iterator<Item = &LoadedTrial> {
         let is_meant = |one: &LoadedTrial| self.named_trial.is_some() || !one.is_twin();
         self.trials.iter().filter(move |one| one.is_evidence() && is_meant(one))

@@ -1,4 +1,4 @@
-//! A recorded run of an older version, as it is and damaged.
+//! A recorded run of an older version, intact and damaged.
 
 use std::fs;
 use std::path::{Path, PathBuf};

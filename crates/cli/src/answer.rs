@@ -67,7 +67,7 @@ pub(crate) fn give(folder: &ExperimentFolder, format: OutputFormat) -> Result<Ex
                 print_message(&format!("       {command} --blocks {blocks}   (may decide more)\n"));
             }
         }
-        // The answer itself is out: a page that cannot be written is worth a word, no more.
+        // The answer is already printed: a page that cannot be written is only a warning.
         Err(error) => print_message(&format!("\nwarning: report.html was not written: {error}\n")),
     }
     if run.has_lost_a_trial() && printed == Exit::Good {
@@ -96,7 +96,7 @@ pub(crate) fn warn_of(run: &Run) {
     }
 }
 
-/// What stdout is shown on: in colours where it is a terminal and NO_COLOR is not set.
+/// The style for stdout: coloured if it is a terminal and NO_COLOR is not set.
 pub(crate) fn screen() -> TextScreen {
     let has_colour =
         std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
@@ -110,7 +110,7 @@ pub(crate) fn terminal_columns(file: impl AsFd) -> Option<usize> {
     (size.ws_col > 0).then_some(size.ws_col.into())
 }
 
-/// What the answer means for a script.
+/// The exit code of the answer.
 fn judge(analysis: &Analysis) -> Exit {
     if analysis.invalid.iter().any(|trial| !trial.partial) {
         return Exit::Failed;

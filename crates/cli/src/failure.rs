@@ -1,4 +1,4 @@
-//! An error as it is shown: what failed, because of what, and what to do about it.
+//! An error as it is shown: the failure, its cause, and a hint.
 
 use std::fmt;
 

@@ -17,7 +17,7 @@ use crate::{print_message, signals};
 pub(crate) const PASSWORD: &str = "TRUETPS_PASSWORD";
 /// Where MySQL's programs look for the user's own login.
 const OWN_FILE: &str = ".my.cnf";
-/// For the look whether a password is wanted.
+/// Time limit of the check whether a password is required.
 const LOOK_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How an account is given beside a DSN.
@@ -32,7 +32,7 @@ pub(crate) struct LoginArgs {
     pub(crate) ask_password: bool,
 }
 
-/// What an account may be taken from.
+/// Sources of an account.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LoginSources<'a> {
     /// Names of variables of the environment: the first that is set counts.
@@ -100,7 +100,7 @@ fn warn_of_typed_password(target: &Target, dsn: &str) {
     }
 }
 
-/// What neither the DSN nor the environment says of the account.
+/// Fills in what DSN and environment lack of the account.
 fn complete_login(target: &mut Target, dsn: &str, file: ClientLogin) {
     file.warnings.iter().for_each(|warning| print_message(&format!("warning: {warning}\n")));
     if let Some(user) = file.user.filter(|_| !names_user(dsn)) {

@@ -1,4 +1,4 @@
-//! What is wrong with a command line, for a reader who knows other programs: their words, and numbers that are none.
+//! Hints for command lines with words of other programs, and for malformed numbers.
 
 use std::error::Error as _;
 
@@ -52,7 +52,7 @@ const COMMANDS: [(&str, &str); 4] = [
     ("mysqlslap", "`truetps slap` takes the options of mysqlslap"),
 ];
 
-/// The same error with a tip that fits, or none; errors about numbers get a text from truetps. `command` is the word
+/// The same error with a suitable tip, or none; errors about numbers get a text from truetps. `command` is the word
 /// that was typed first.
 pub(crate) fn explain(mut error: clap::Error, command: Option<&str>) -> Result<clap::Error, CommandFailure> {
     match error.kind() {

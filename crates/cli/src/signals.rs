@@ -1,4 +1,4 @@
-//! Ctrl-C: the first one stops and summarises, the second one leaves now.
+//! Ctrl-C: the first one stops and summarises, the second one exits at once.
 
 use std::io::{self, Read};
 use std::os::unix::net::UnixStream;

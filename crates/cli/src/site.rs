@@ -125,22 +125,22 @@ pub(crate) fn programs(
     Ok(found?.into_iter().unzip())
 }
 
-/// `--basedir` as typed, else of the environment: that one is what to take where nothing else is named.
+/// `--basedir` as typed, else of the environment: the latter is used if nothing else is named.
 pub(crate) fn usual_basedir(typed: Option<&Path>) -> Option<PathBuf> {
     typed.map(Path::to_owned).or_else(|| std::env::var_os(BASEDIR).map(PathBuf::from).filter(|path| path != ""))
 }
 
-/// `--dsn` as typed, else of the environment: that one is what to measure where nothing else is named.
+/// `--dsn` as typed, else of the environment: the latter is used if nothing else is named.
 pub(crate) fn usual_dsn(place: &FolderArgs, is_named: bool) -> Option<String> {
     place.dsn.clone().or_else(|| if is_named || place.basedir.is_some() { None } else { dsn_of_environment() })
 }
 
-/// The server to take where none is named.
+/// The server to use if none is named.
 pub(crate) fn dsn_of_environment() -> Option<String> {
     std::env::var_os(USUAL_DSN).filter(|dsn| !dsn.is_empty()).map(|dsn| dsn.to_string_lossy().into_owned())
 }
 
-/// What is for servers of the user means something else, or nothing, on a private one.
+/// Refuses flags that are only for external servers.
 fn refuse_flags_of_dsn(place: &FolderArgs) -> Result<(), CommandFailure> {
     let flags = [
         ("--dry-run", place.dry_run),
@@ -159,7 +159,7 @@ fn named_elsewhere(names: &[&str], flag: &str) -> CommandFailure {
     CommandFailure::usage(message).hint(format!("leave {flag} out, or take the name out of the plan"))
 }
 
-/// Puts the server of `--server` in the place of the plan's.
+/// Replaces the plan's server by the server of `--server`.
 pub(crate) fn choose_server(plan: &mut Plan, server: Option<&str>) -> Result<(), CommandFailure> {
     let Some(server) = server else { return Ok(()) };
     if plan.factors.contains_key(SERVER) {
@@ -169,16 +169,15 @@ pub(crate) fn choose_server(plan: &mut Plan, server: Option<&str>) -> Result<(),
     Ok(())
 }
 
-/// Where it is written down what servers were set to before: the user's state folder, or beside the runs of a user who
-/// has none.
+/// Folder of the journals: in the user's state folder, or beside the runs of a user without one.
 pub(crate) fn journals(runs: &Path) -> PathBuf {
     let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let state = absolute("XDG_STATE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".local/state")));
     state.map_or_else(|| runs.join("journals"), |state| state.join("truetps/journals"))
 }
 
-/// A name that both families take without folding and without surprise, where the schema is made; one that is there has
-/// the name that it has. A longer one is cut by PostgreSQL, in silence, and would not be found again.
+/// A schema to create needs a name that both families keep unchanged; an existing one may have any name. PostgreSQL silently
+/// truncates longer names.
 fn schema(name: &str, is_theirs: bool, dialect: SqlDialect) -> Result<String, CommandFailure> {
     const LENGTH_MAX: usize = 63;
     let fine = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
@@ -197,7 +196,7 @@ fn schema(name: &str, is_theirs: bool, dialect: SqlDialect) -> Result<String, Co
     Ok(name.to_owned())
 }
 
-/// The SQL of the place that a command measures at; `None`: the server's program is yet to be asked what it is.
+/// The SQL dialect of the measured server; `None`: known only after its program was examined.
 pub(crate) fn dialect(place: &FolderArgs) -> Result<Option<SqlDialect>, CommandFailure> {
     match usual_dsn(place, place.server.is_some()) {
         Some(dsn) => parse(&dsn, DSN).map(|target| Some(target.dialect)),

@@ -1,4 +1,4 @@
-//! Observers of a run in progress, and how a run is ended.
+//! Observers of a run in progress, and the ways to end it.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

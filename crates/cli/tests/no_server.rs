@@ -57,7 +57,7 @@ fn wrong_words_on_the_command_line() {
             (&["run", "insert", "--transactions=18446744073709551615"], 2, &["--transactions"]),
             (&["sweep", "durability", "--resume"], 2, &["--resume", "cannot be used with"]),
             (&["report"], 2, &["runs/latest", "hint: start an experiment"]),
-            (&["report", "."], 2, &["is no run folder: it has neither experiment.json nor run.json"]),
+            (&["report", "."], 2, &["not a run folder: it has neither experiment.json nor run.json"]),
             (&["sweep", "--resume", "nowhere"], 2, &["nowhere"]),
         ],
     );

@@ -171,10 +171,10 @@ fn files_that_are_missing() {
         copied
     };
     without("trial-0001/run.json")
-        .shown(4, &["trial-0001/run.json: is missing, although the trial has left other files"]);
-    without("trial-0001/latency.hdr").shown(0, &["trial-0001/latency.hdr: is missing, although the trial has left"]);
+        .shown(4, &["trial-0001/run.json: is missing, although other files of the trial exist"]);
+    without("trial-0001/latency.hdr").shown(0, &["trial-0001/latency.hdr: is missing, although other files"]);
     without("trial-0001/intervals.jsonl").shown(0, &["trial-0001/intervals.jsonl: No such file"]);
-    without("experiment.json").refused(2, &["is no run folder: it has neither experiment.json nor run.json"]);
+    without("experiment.json").refused(2, &["not a run folder: it has neither experiment.json nor run.json"]);
     without("plan.toml").refused(4, &["plan.toml: No such file"]);
     let copied = Copied::new();
     fs::remove_dir_all(copied.folder.join("trial-0001")).unwrap();
@@ -199,7 +199,7 @@ fn a_newer_version_is_refused_by_name() {
 fn other_folders_are_refused() {
     let place = Place::new();
     fs::create_dir(place.path().join("empty")).unwrap();
-    place.refused(&["report", "empty"], &["is no run folder", "hint: "]);
+    place.refused(&["report", "empty"], &["not a run folder", "hint: "]);
     place.refused(&["report", "nowhere"], &["nowhere: No such file", "hint: "]);
     let copied = Copied::new();
     copied
@@ -378,8 +378,8 @@ fn damage_of_the_probe_is_named_and_what_is_left_is_used() {
     let lost = (true, Some("probe.jsonl"));
     let cut = |to: usize| move |path: &Path| fs::write(path, &fs::read(path).unwrap()[..to]).unwrap();
     assert_eq!(pages(&damage("is missing, although the plan says", &|path| fs::remove_file(path).unwrap())), lost);
-    assert_eq!(pages(&damage("has not one whole line", &cut(0))), lost);
-    assert_eq!(pages(&damage("has not one whole line", &cut(30))), lost);
+    assert_eq!(pages(&damage("has no complete line", &cut(0))), lost);
+    assert_eq!(pages(&damage("has no complete line", &cut(30))), lost);
     assert_eq!(pages(&damage("has no reading", &cut(80))), lost);
     assert!(pages(&damage("its readings end 2.0 s before the measure phase does", &cut(400))).0);
     let last = |path: &Path| cut(fs::read(path).unwrap().len() - 9)(path);
@@ -429,7 +429,7 @@ fn damage_of_the_series_is_named_and_what_is_left_is_used() {
         let bytes = fs::read(path).unwrap();
         fs::write(path, &bytes[..bytes.len() - 700]).unwrap();
     });
-    damage("is missing, although the trial has left other files", "latency.hdr", &remove);
+    damage("is missing, although other files of the trial exist", "latency.hdr", &remove);
 }
 
 #[test]

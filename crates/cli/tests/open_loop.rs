@@ -115,7 +115,7 @@ fn a_hundred_clients_each_at_their_own_rate() {
     let trial = trial(&place, &["--dsn", &owned.socket_dsn(), "--clients=100", "--rate-per-client=1/s", "--measure=2"]);
     assert_eq!((&trial["engine"]["clients"], &trial["engine"]["clients_failed"]), (&100.into(), &0.into()));
     assert_eq!(trial["engine"]["mode"], "multiplexed");
-    // Each client has a phase of its own: two starts in two seconds, whatever the phase.
+    // Each client has a phase of its own: two starts in two seconds, regardless of the phase.
     assert_eq!(count(&trial["measured"]["open_loop"], "scheduled"), 200);
     let plan = fs::read_to_string(place.latest().join("plan.toml")).unwrap();
     assert!(plan.contains("rate_per_client = 1"), "{plan}");

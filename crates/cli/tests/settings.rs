@@ -236,7 +236,7 @@ fn what_cannot_be_compared() {
         ("edited.json", ["unknown variant `oracle`", "hint: make a capture"]),
         ("odd.cnf", ["odd.cnf: line 2 is neither", "hint:"]),
         ("client.cnf", ["client.cnf: has no server settings", "hint: server settings belong to"]),
-        ("empty", ["empty: is no run folder", "hint: name the folder"]),
+        ("empty", ["empty: not a run folder", "hint: name the folder"]),
         ("missing.json", ["missing.json: No such file", "hint: give a capture"]),
         ("mysql://root@", ["B: ", "hint: for example"]),
     ] {

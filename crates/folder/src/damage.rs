@@ -46,7 +46,7 @@ impl ExperimentFolder {
             let is_there = self.path().join(&trial.name).join(PROBE).exists();
             let is_expected = trial.measured.is_some() && self.plan_says_probe();
             return match (has_ended, is_there) {
-                (true, true) => Some("has not one whole line".to_owned()),
+                (true, true) => Some("has no complete line".to_owned()),
                 (true, false) if is_expected => {
                     Some("is missing, although the plan says that the server was watched".to_owned())
                 }
@@ -66,7 +66,7 @@ impl ExperimentFolder {
         (has_ended && probe.is_cut).then(|| CUT.to_owned())
     }
 
-    /// Plans of versions before the probe have no word of it.
+    /// Plans of versions before the probe do not mention it.
     fn plan_says_probe(&self) -> bool {
         let bytes = read_bytes(&self.path().join("plan.toml"), TEXT_MAX).unwrap_or_default();
         let plan: toml::Table = toml::from_slice(&bytes).unwrap_or_default();
@@ -96,7 +96,7 @@ fn of_latency(trial: &Trial, log: Option<&LatencyLog>, intervals: &[Interval]) -
     // The histogram of an interval is written after its line: a kill may have come between.
     trial.ended_at.as_ref()?;
     let Some(log) = log else {
-        return (!intervals.is_empty()).then(|| "is missing, although the trial has left other files".to_owned());
+        return (!intervals.is_empty()).then(|| "is missing, although other files of the trial exist".to_owned());
     };
     let (kept, all) = (log.lines(), intervals.len());
     (kept < all).then(|| format!("has {kept} of {all} intervals: the rest is missing"))
@@ -210,10 +210,10 @@ mod tests {
             .check(&["intervals.jsonl: has 0.0 of the 3.0 s that were measured: the rest is missing"]);
         kept().cut(LATENCY, 0.8).check(&["latency.hdr: has 2 of 3 intervals: the rest is missing"]);
         kept().cut(LATENCY, 0.0).check(&["latency.hdr: has 0 of 3 intervals: the rest is missing"]);
-        kept().without(LATENCY).check(&["latency.hdr: is missing, although the trial has left other files"]);
+        kept().without(LATENCY).check(&["latency.hdr: is missing, although other files of the trial exist"]);
         kept().cut(PROBE, 0.5).check(&["probe.jsonl: its readings end 1.6 s before the measure phase does"]);
         kept().cut(PROBE, 0.99).check(&["probe.jsonl: its last line is cut off"]);
-        kept().cut(PROBE, 0.0).check(&["probe.jsonl: has not one whole line"]);
+        kept().cut(PROBE, 0.0).check(&["probe.jsonl: has no complete line"]);
         kept().without(PROBE).check(&["probe.jsonl: is missing, although the plan says that the server was watched"]);
         let edited = kept();
         let text = fs::read_to_string(edited.path(PROBE)).unwrap().replace("500.0", "\u{0}");

@@ -68,7 +68,7 @@ pub enum FolderError {
     InUse { path: PathBuf },
     #[error("{}: {problem}", path.display())]
     Content { path: PathBuf, problem: String },
-    #[error("{}: is no run folder: it has neither experiment.json nor run.json", path.display())]
+    #[error("{}: not a run folder: it has neither experiment.json nor run.json", path.display())]
     NoRunFolder { path: PathBuf },
     #[error(
         "{}: written by a newer truetps (schema version {found}; this one reads up to {SCHEMA_VERSION})",
@@ -78,7 +78,7 @@ pub enum FolderError {
 }
 
 impl FolderError {
-    /// The file or folder that it is about.
+    /// The file or folder of the error.
     pub fn path(&self) -> &Path {
         match self {
             Self::Io { path, .. }
@@ -89,7 +89,7 @@ impl FolderError {
         }
     }
 
-    /// What to do about it.
+    /// Advice.
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
             Self::InUse { .. } => "wait until it has ended, or name another folder",
@@ -121,7 +121,7 @@ impl FolderError {
     }
 }
 
-/// What was seen, from the text of a file that has one whole line at least.
+/// The probe's series, from the text of a file with at least one complete line.
 pub(crate) fn probe_series(path: &Path, text: &str) -> Result<ProbeSeries, FolderError> {
     let header: serde_json::Value = serde_json::from_str(text.lines().next().unwrap_or_default()).unwrap_or_default();
     let found = header.get("schema_version").and_then(serde_json::Value::as_u64).unwrap_or(0);
@@ -131,7 +131,7 @@ pub(crate) fn probe_series(path: &Path, text: &str) -> Result<ProbeSeries, Folde
     ProbeSeries::parse(text).ok_or_else(|| FolderError::content(path, "its first line is not the header of a probe"))
 }
 
-/// Makes a folder of this name, or of one with a number behind it.
+/// Creates a folder with this name, or with a number appended to it.
 pub(crate) fn create_unused(runs: &Path, name: &str) -> Result<PathBuf, FolderError> {
     for n in 1..10_000_u32 {
         let path = runs.join(if n == 1 { name.to_owned() } else { format!("{name}-{n}") });
@@ -212,7 +212,7 @@ impl ExperimentFolder {
     }
 
     /// Takes the experiment for as long as the lock lives: two processes would write into each other's trials. The
-    /// system gives the lock back however the process ends.
+    /// system releases the lock however the process ends.
     pub fn lock(&self) -> Result<FolderLock, FolderError> {
         let path = self.path.join("lock");
         let file = open_no_link(File::options().write(true).create(true).truncate(false), &path)
@@ -255,7 +255,7 @@ impl ExperimentFolder {
             return Ok(Some(trial));
         }
         if path.with_file_name(INTERVALS).exists() {
-            return Err(FolderError::content(&path, "is missing, although the trial has left other files"));
+            return Err(FolderError::content(&path, "is missing, although other files of the trial exist"));
         }
         Ok(None)
     }
@@ -295,7 +295,7 @@ impl ExperimentFolder {
         Ok(options.and_then(|options| serde_json::from_value(options).ok()))
     }
 
-    /// What server and host did during a trial; `None` if the probe was off.
+    /// The probe's series of a trial; `None` if the probe was off.
     pub fn probe(&self, trial: &str) -> Result<Option<ProbeSeries>, FolderError> {
         let path = self.path.join(trial).join(PROBE);
         let Some(bytes) = read_if_there(&path, LINES_MAX)? else { return Ok(None) };
@@ -401,7 +401,7 @@ impl TrialWriter {
             .map_err(|error: HistogramError| FolderError::content(&self.path.join(LATENCY), error))
     }
 
-    /// Begins what is watched during the trial: a file that another thread may write.
+    /// Starts the probe's file of the trial, which another thread may write.
     pub fn begin_probe(&self, header: &ProbeHeader) -> Result<ProbeWriter, FolderError> {
         ProbeWriter::create(&self.path.join(PROBE), header)
     }
@@ -451,7 +451,7 @@ impl ProbeWriter {
 
 impl Drop for ProbeWriter {
     fn drop(&mut self) {
-        // A reading that a power failure takes is missing in the report, which names it.
+        // A reading lost in a power failure is reported as missing.
         let _ = self.file.sync_data();
     }
 }

@@ -15,7 +15,7 @@ use truetps_record::{LatencyInterval, Phase};
 
 const COMPRESSED_COOKIE: u32 = 0x1c84_9314;
 const PLAIN_COOKIE: u32 = 0x1c84_9313;
-/// Length, offset, digits, lowest, highest, ratio: what comes between the cookie and the counts.
+/// Length, offset, digits, lowest, highest, ratio: the header between the cookie and the counts.
 const HEADER_BYTES: usize = 4 + 4 + 4 + 8 + 8 + 8;
 /// A histogram with these bounds takes up to 230 KB uncompressed. An edited file may claim any size.
 const UNPACKED_MAX: u64 = 512 << 10;
@@ -92,14 +92,14 @@ fn unpack(packed: &[u8]) -> Option<Vec<(u64, u64)>> {
     CountIndex::new(lowest, digits)?.counts(Bytes(plain.0.get(..length)?))
 }
 
-/// Transactions of one interval: nothing that is counted comes near it, and the sum of 100,000 intervals fits 64 bits.
+/// Limit of transactions in one interval: far beyond real counts, and the sum of 100,000 intervals fits 64 bits.
 const COUNT_MAX: u64 = 100_000_000_000_000;
 
 /// Maps a slot in the list of counts to its value.
 struct CountIndex {
     /// Lower bits, which the histogram does not distinguish.
     unit: u32,
-    /// Places of each doubling, as a power of two.
+    /// Slots of each doubling, as a power of two.
     half: u32,
 }
 
@@ -145,7 +145,7 @@ impl CountIndex {
     }
 }
 
-/// What is left to read.
+/// The bytes still to read.
 struct Bytes<'a>(&'a [u8]);
 
 impl Bytes<'_> {

@@ -31,7 +31,7 @@ impl ProbeFolder {
         Ok(folder)
     }
 
-    /// Opens an earlier one; `None` if the folder is not a probe's.
+    /// Opens an existing folder; `None` if it is not a probe's.
     pub fn open(path: &Path) -> Option<Self> {
         path.join(ABOUT).is_file().then(|| Self { path: path.to_owned() })
     }

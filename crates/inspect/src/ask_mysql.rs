@@ -1,14 +1,14 @@
-//! What a server of the MySQL family is asked.
+//! Queries to a server of the MySQL family.
 
 use std::collections::BTreeMap;
 
 use truetps_driver::{Client, DURABILITY_STATUS, DriverError};
 use truetps_record::{CapturedPlugin, CapturedVariable, SchemaShape, is_secret};
 
-/// How long a server may look at tables: less than the client waits.
+/// Time limit of queries about tables in the server: less than the client's.
 pub(crate) const TABLES_LIMIT_MS: u32 = 1200;
 
-/// Rows as fixed numbers of cells; a row that is shorter is passed over.
+/// Rows with a fixed number of cells; shorter rows are ignored.
 pub(crate) fn rows<const N: usize>(client: &mut Client, sql: &str) -> Result<Vec<[Option<String>; N]>, DriverError> {
     let rows = client.query(sql)?.rows;
     Ok(rows.into_iter().filter_map(|row| row.try_into().ok()).collect())
@@ -57,7 +57,7 @@ fn origins(client: &mut Client, found: &mut BTreeMap<String, CapturedVariable>) 
     Ok(())
 }
 
-/// What decides about durability and is no variable.
+/// Facts that decide about durability and are no variables.
 pub(crate) fn status(client: &mut Client) -> Result<BTreeMap<String, String>, DriverError> {
     let found_rows = rows(client, DURABILITY_STATUS)?;
     Ok(found_rows.into_iter().filter_map(|[name, value]| Some((name?.to_lowercase(), value?))).collect())
@@ -72,7 +72,7 @@ pub(crate) fn plugins(client: &mut Client) -> Result<Vec<CapturedPlugin>, Driver
         .collect())
 }
 
-/// Tables, without any trace: `variables` say how this server counts them.
+/// Tables, read without side effects: `variables` has the server's settings for their statistics.
 pub(crate) fn schemas(
     client: &mut Client,
     variables: &BTreeMap<String, CapturedVariable>,
@@ -100,7 +100,7 @@ fn shapes(client: &mut Client, is_mariadb: bool, counts_expire: bool) -> Result<
         }
     };
     if counts_expire {
-        // Counts that are old would be written anew into the dictionary.
+        // Expired counts would be computed again and written to the dictionary.
         client.execute("SET SESSION information_schema_stats_expiry = 0")?;
     }
     let sql = limited(format!(
@@ -134,7 +134,7 @@ pub(crate) fn empty(name: String) -> SchemaShape {
     SchemaShape { name, tables: 0, rows: 0, data_bytes: 0, index_bytes: 0, indexes: 0, engines: BTreeMap::new() }
 }
 
-/// Sums come as decimal numbers, and as NULL where there is nothing.
+/// Sums are decimal numbers, and NULL for no rows.
 pub(crate) fn number(text: Option<String>) -> u64 {
     text.and_then(|text| text.parse::<f64>().ok()).map_or(0, |number| number.max(0.0) as u64)
 }

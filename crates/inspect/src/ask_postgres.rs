@@ -33,7 +33,7 @@ pub(crate) fn plugins(client: &mut Client) -> Result<Vec<CapturedPlugin>, Driver
     Ok(found_rows.filter_map(plugin).collect())
 }
 
-/// Each partition is a table; what they are the partitions of has no rows of its own, though it counts theirs.
+/// Each partition counts as a table; the partitioned table has no own rows, though it counts theirs.
 pub(crate) fn schemas(client: &mut Client) -> Result<Vec<SchemaShape>, DriverError> {
     let sql = "SELECT n.nspname::text, COUNT(DISTINCT c.oid), COALESCE(SUM(GREATEST(c.reltuples, 0)), 0), \
                COALESCE(SUM(pg_table_size(c.oid)), 0), COALESCE(SUM(pg_indexes_size(c.oid)), 0), \

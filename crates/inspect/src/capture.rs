@@ -1,4 +1,4 @@
-//! From a running server to a capture.
+//! Captures a running server.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,22 +12,22 @@ use truetps_record::{CAPTURE_KIND, CAPTURE_SCHEMA_VERSION, Capture, FlushProbe, 
 use crate::error::InspectError;
 use crate::{ask_mysql, ask_postgres};
 
-/// For logging in and for each question.
+/// Time limit of the login and of each query.
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// Looking at many tables can take long; they are left out then.
+/// Time limit of queries about tables, which can take long: after it they are left out.
 const TABLES_TIMEOUT: Duration = Duration::from_millis(1500);
 
 #[derive(Debug, Clone, Default)]
 pub struct CaptureOptions {
-    /// Of the program that captures.
+    /// Version of truetps.
     pub tool_version: String,
     /// Measure a flush in this folder, which is on the disk of the server's data. A file is made there and removed.
     pub flush_dir: Option<PathBuf>,
-    /// Leave out tables, plugins and host: what a comparison needs is the variables.
+    /// Leave out tables, plugins and host: a comparison needs only the variables.
     pub variables_only: bool,
 }
 
-/// What the server of a target is set to. Only the first endpoint is looked at.
+/// Captures the server of a target, at its first endpoint.
 pub fn capture(target: &Target, options: &CaptureOptions) -> Result<Capture, InspectError> {
     let failed = |source| InspectError::Server { server: target.to_string(), source };
     let mut client = Client::connect(target, TIMEOUT).map_err(failed)?;
@@ -62,7 +62,7 @@ pub fn capture(target: &Target, options: &CaptureOptions) -> Result<Capture, Ins
     Ok(capture)
 }
 
-/// Who asks for it gets it, or an error.
+/// Requested explicitly, so a failure is an error.
 fn flush(client: &Client, dir: Option<&Path>) -> Result<Option<FlushProbe>, InspectError> {
     let Some(dir) = dir else { return Ok(None) };
     if client.peer_pid().is_none() {
@@ -86,7 +86,7 @@ fn surroundings(client: &mut Client, capture: &mut Capture, flush: Option<FlushP
     capture.host = host(client, capture, flush, &mut notes);
     let plugins = if is_mysql { ask_mysql::plugins(client) } else { ask_postgres::plugins(client) };
     capture.plugins = noted(plugins, "plugins", &mut notes);
-    // The last question: a client that has given up waiting cannot ask another one.
+    // The last query: after a timeout the client cannot send another one.
     let schemas = client.set_timeout(TABLES_TIMEOUT).map_err(|error| error.to_string()).and_then(|()| {
         if is_mysql {
             ask_mysql::schemas(client, &capture.variables)
@@ -105,7 +105,7 @@ fn noted<T: Default, E: std::fmt::Display>(read: Result<T, E>, what: &str, notes
     })
 }
 
-/// Facts of the host where the server is on this one: only a unix socket says so for sure.
+/// Facts of the host, if the server is on this one: only a unix socket proves it.
 fn host(client: &Client, capture: &Capture, flush: Option<FlushProbe>, notes: &mut Vec<String>) -> Option<HostFacts> {
     if client.peer_pid().is_none() {
         notes

@@ -1,4 +1,4 @@
-//! Why something cannot be looked at.
+//! Why a side cannot be read.
 
 use std::io;
 use std::path::PathBuf;
@@ -36,11 +36,11 @@ pub enum InspectError {
 }
 
 impl InspectError {
-    /// What to do about it.
+    /// Advice.
     pub fn hint(&self) -> Option<String> {
         let text = match self {
             Self::Server { source, .. } => return source.hint(),
-            // What is there and may not be read is no other thing than was meant.
+            // An existing file that cannot be read is the one that was meant.
             Self::Read { source: TextError::Io(error), .. } if error.kind() != io::ErrorKind::NotFound => return None,
             Self::Read { .. } => {
                 "give a capture, an option file, a run folder, a server as mysql://… or postgresql://…, or the name of \
@@ -59,7 +59,7 @@ impl InspectError {
     }
 }
 
-/// What was left out is the likely reason.
+/// The omitted groups are the likely reason.
 fn notes_text(notes: &[String]) -> String {
     if notes.is_empty() { String::new() } else { format!(" ({})", notes.join("; ")) }
 }

@@ -1,10 +1,10 @@
-//! Looks at servers, and reads what was seen of them.
+//! Captures servers, and reads captures.
 //!
 //! - `capture`: a running server becomes a [`truetps_record::Capture`].
-//! - `ask_mysql` and `ask_postgres`: what each family is asked.
+//! - `ask_mysql` and `ask_postgres`: the queries to each family.
 //! - `sides`: captures, servers, run folders and option files as sides of a comparison.
 //!
-//! Nothing is changed in a server, and nothing is written beside its data.
+//! Nothing is changed in a server. Only a measured flush writes a temporary file beside its data.
 
 mod ask_mysql;
 mod ask_postgres;

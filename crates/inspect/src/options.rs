@@ -1,4 +1,4 @@
-//! Option files with the files that they include, in the order in which a server reads them: the last line holds.
+//! Option files with the files that they include, in the order in which a server reads them: the last line wins.
 
 use std::path::Path;
 
@@ -19,7 +19,7 @@ pub(crate) fn read(
     version: Option<&Version>,
 ) -> Result<SettingsSide, InspectError> {
     let style = OptionStyle::of(text);
-    // What reads groups is none of PostgreSQL's.
+    // A program that reads groups is not PostgreSQL.
     let (flavour, version) = if flavour == Some(Flavour::Postgresql) { (None, None) } else { (flavour, version) };
     let (name, kind) = (path.display().to_string(), "option file".to_owned());
     let side = SettingsSide { name, kind, ..SettingsSide::default() };

@@ -23,7 +23,7 @@ pub fn side_of_server(target: &Target) -> Result<SettingsSide, InspectError> {
 }
 
 pub fn side_of_capture(name: &str, capture: &Capture) -> SettingsSide {
-    // One that an older truetps has written may have what this one would leave out.
+    // A capture of an older truetps may have variables that this one leaves out.
     let shown = capture.variables.iter().filter(|(name, variable)| !is_secret(name, &variable.value));
     let variables = shown.map(|(name, variable)| (name.clone(), value_of(variable)));
     let plain =
@@ -46,8 +46,8 @@ fn value_of(variable: &CapturedVariable) -> SideValue {
     SideValue { value, origin, default, unit, is_loose: false }
 }
 
-/// A capture, an option file or a run folder, by what is there. An option file is read as a server of the version of
-/// `like` reads it.
+/// A capture, an option file or a run folder, whichever the path is. An option file is read with the rules of the
+/// server version of `like`.
 pub fn side_of_path(path: &Path, like: Option<&SettingsSide>) -> Result<SettingsSide, InspectError> {
     let failed = |source: TextError| InspectError::Read { path: path.to_owned(), source };
     let facts = fs::metadata(path).map_err(|error| failed(error.into()))?;
@@ -55,7 +55,7 @@ pub fn side_of_path(path: &Path, like: Option<&SettingsSide>) -> Result<Settings
         return side_of_folder(path);
     }
     let text = read_text(path, FILE_BYTES_MAX).map_err(failed)?;
-    // The mark that some editors put before the first line.
+    // The byte order mark that some editors write.
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     if text.trim_start().starts_with(['{', '[']) && !looks_like_groups(text) {
         let capture =
@@ -66,7 +66,7 @@ pub fn side_of_path(path: &Path, like: Option<&SettingsSide>) -> Result<Settings
     options::read(path, text, like.and_then(|side| side.flavour), version.as_ref())
 }
 
-/// `[mysqld]` and a JSON list begin with the same sign.
+/// `[mysqld]` and a JSON list begin with the same character.
 fn looks_like_groups(text: &str) -> bool {
     let first = text.trim_start().lines().next().unwrap_or_default();
     first.starts_with('[') && first[1..].trim_start().starts_with(|c: char| c.is_ascii_alphabetic())
@@ -96,7 +96,7 @@ fn side_of_trials(path: &Path, folder: &ExperimentFolder, names: &[String]) -> R
     }
     let server = match trial.and_then(|trial| trial.server) {
         Some(server) => Some(server),
-        // Of a folder that was written before trials said it.
+        // Folders of older versions do not have it.
         None => folder.experiment()?.server,
     };
     let name = path.display().to_string();

@@ -13,19 +13,19 @@ use crate::kinds::{inert_reason, is_place};
 use crate::setting::{Changeability, Setting, SettingTopic, find_setting};
 use crate::units::with_unit;
 
-/// The settings of one server, wherever they were read.
+/// The settings of one server, from any source.
 #[derive(Debug, Clone, Default)]
 pub struct SettingsSide {
     /// As the user named it.
     pub name: String,
     /// `capture`, `server`, `run folder` or `option file`.
     pub kind: String,
-    /// `None` where it does not say so: an option file.
+    /// `None` for an option file, which does not have it.
     pub flavour: Option<Flavour>,
     pub version: Option<String>,
-    /// Of an option file: what its form and its names say.
+    /// Of an option file: the family that its form and its names indicate.
     pub family: Option<Family>,
-    /// Whether a setting that is not in it is one that the server does not have.
+    /// Whether the list is complete: a missing setting is one that the server does not have.
     pub is_complete: bool,
     pub settings: BTreeMap<String, SideValue>,
     /// What could not be read, or was chosen, and why.
@@ -52,7 +52,7 @@ impl SettingsSide {
         self.flavour.map(Family::from).or(self.family)
     }
 
-    /// Whether the other side is known to be of another family: nothing of the one says how to read the other.
+    /// Whether the other side is known to be of another family: neither side's rules apply to the other.
     fn is_stranger_to(&self, other: &Self) -> bool {
         self.family().zip(other.family()).is_some_and(|(one, other)| one != other)
     }
@@ -67,7 +67,7 @@ pub struct SideValue {
     pub default: Option<String>,
     /// What PostgreSQL counts the value in: `8kB`, `ms`.
     pub unit: Option<String>,
-    /// Of an option file: a server that does not know the name passes over it (`loose-…`).
+    /// Of an option file: a server that does not know the name ignores it (`loose-…`).
     pub is_loose: bool,
 }
 
@@ -82,7 +82,7 @@ pub struct Placed {
     /// What the value means for a process crash, and for a power cut.
     pub process_crash: Option<String>,
     pub power_cut: Option<String>,
-    /// Why the value does nothing here: the switch that it needs is off.
+    /// Why the value has no effect here: the switch that it needs is off.
     pub without_effect: Option<String>,
     /// Where this side does not have the setting: what it has in its place.
     pub counterparts: Vec<(String, String)>,
@@ -91,7 +91,7 @@ pub struct Placed {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Difference {
     pub name: String,
-    /// `None` for a setting that nothing is known of.
+    /// `None` for an unknown setting.
     pub group: Option<SettingTopic>,
     pub weight: u32,
     pub meaning: Option<String>,
@@ -99,7 +99,7 @@ pub struct Difference {
     pub change: Option<Changeability>,
     /// Why it is folded away; `None` where it is shown.
     pub folded: Option<String>,
-    /// Of one with the same value on both sides: the setting that takes its effect away on one of them.
+    /// Of a setting with the same value on both sides: the switch that disables it on one of them.
     pub same_but_for: Option<String>,
     pub a: Placed,
     pub b: Placed,
@@ -167,7 +167,7 @@ pub fn diff(a: &SettingsSide, b: &SettingsSide) -> Diff {
         let values = (a.settings.get(name), b.settings.get(name));
         match values {
             (Some(one), Some(other)) if is_same(name, one, other) && !works_in_one(name, a, b) => same += 1,
-            // An option file says nothing of what is not in it. Two of them are compared as they are.
+            // A setting that is missing in an option file may have any value. Two option files are compared as they are.
             (None, Some(_)) if !a.is_complete && b.is_complete => not_compared += 1,
             (Some(_), None) if !b.is_complete && a.is_complete => not_compared += 1,
             _ => differences.push(difference(name, &of_a, &of_b)),
@@ -182,10 +182,10 @@ pub fn diff(a: &SettingsSide, b: &SettingsSide) -> Diff {
     Diff { schema_version: SCHEMA_VERSION, a: facts_a, b: facts_b, differences, same, not_compared }
 }
 
-/// A side, and what follows from all of its settings.
+/// A side, with what its settings together promise.
 struct JudgedSide<'a> {
     side: &'a SettingsSide,
-    /// Of what is taken to read the settings: an option file against a server is for a server like that one.
+    /// The server whose rules are used to read the settings: an option file is read as of the other side's server.
     flavour: Option<Flavour>,
     durability: Option<Durability>,
 }
@@ -219,7 +219,7 @@ fn other_family(b: &SettingsSide, a: &SettingsSide) -> Option<String> {
     Some(format!("B is of {of_b}, and A of {of_a}: the same name need not mean the same setting"))
 }
 
-/// Names of an option file that the other side, a server, does not have and nothing is known of: perhaps typos.
+/// Unknown names of an option file that the other side, a server, does not have: perhaps typos.
 fn unheard_of<'a>(
     side: &SettingsSide,
     other: &SettingsSide,
@@ -254,7 +254,7 @@ fn order(one: &Difference) -> Order<'_> {
     (one.folded.as_deref(), one.group.is_none(), is_news_of_a_version(one), Reverse(score), one.change, &one.name)
 }
 
-/// What is listed only for the switch that it needs stands behind it: alone it would seem not to differ.
+/// A setting that is listed only because of its switch is put behind that switch: alone it would seem not to differ.
 fn beside_their_switches(sorted: Vec<Difference>) -> Vec<Difference> {
     let shown: BTreeSet<String> =
         sorted.iter().filter(|one| one.folded.is_none()).map(|one| one.name.clone()).collect();
@@ -279,7 +279,7 @@ fn is_news_of_a_version(one: &Difference) -> bool {
     at_default(&one.a, &one.b) || at_default(&one.b, &one.a)
 }
 
-/// The same value does not mean the same where only one side has the switch on that it needs.
+/// Equal values differ in effect if the switch that they need is on at one side only.
 fn works_in_one(name: &str, a: &SettingsSide, b: &SettingsSide) -> bool {
     let setting = find_setting(name);
     without_effect(setting, a).is_some() != without_effect(setting, b).is_some()

@@ -1,6 +1,7 @@
-//! What a commit survives, judged by the settings together: no single one of them decides it.
+//! What a commit survives, judged by the settings together: no setting decides it alone.
 //!
-//! It says what documentation and code of the servers promise, if the disk keeps what it has flushed. It has seen no crash.
+//! The judgement follows the documentation and code of the servers, for a disk that keeps flushed data. It is not tested
+//! by crashes.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,16 +11,16 @@ use truetps_record::{Flavour, Version, amount_in, is_off, same_setting, setting_
 
 use crate::setting::find_setting;
 
-/// What is gone after a crash of one kind.
+/// What a crash of one kind loses.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(tag = "loss", rename_all = "snake_case")]
 pub enum Loss {
     Nothing,
-    /// About so many seconds of acknowledged transactions.
+    /// Acknowledged transactions of about this many seconds.
     Seconds {
         seconds: f64,
     },
-    /// The commits that were made durable together, last of all: about one of each session that commits at the time.
+    /// The last group of commits that were flushed together: about one of each committing session.
     LastGroup,
     /// More than the last commits: data that cannot be read any more.
     Damage,
@@ -30,13 +31,13 @@ pub enum Loss {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReplicaFate {
-    /// There is no log that one could follow.
+    /// There is no log for a replica to follow.
     None,
-    /// It can go on: what it lacks will come, and it has nothing that its source has lost.
+    /// It can continue: it will receive what it lacks, and has nothing that its source lost.
     Follows,
     /// It can have other transactions than its source.
     Differs,
-    /// A commit was acknowledged only when it had it (as long as the wait was not given up).
+    /// A commit is acknowledged after the replica has received it, unless the wait timed out.
     HasIt,
     Unknown,
 }
@@ -100,7 +101,7 @@ impl SettingsView<'_> {
         setting_number(self.text(name)?)
     }
 
-    /// A default alone says nothing of a plugin, which may not even be there.
+    /// A default does not show whether a plugin is loaded.
     fn is_given_on(&self, name: &str) -> bool {
         self.given.get(name).is_some_and(|text| same_setting("ON", text))
     }
@@ -178,10 +179,10 @@ fn judge_view(view: &SettingsView<'_>) -> Durability {
 
 const FLUSH: &str = "innodb_flush_log_at_trx_commit";
 const COMMIT: &str = "synchronous_commit";
-/// Settings that tell of lost transactions, and not alone.
+/// Settings that decide about lost transactions together.
 pub(crate) const DECIDE_TOGETHER: [&str; 2] = [FLUSH, COMMIT];
 
-/// The value that a server makes of one: `innodb_flush_log_at_trx_commit=3` is 2 for MySQL, which knows no 3.
+/// The value that the server uses: `innodb_flush_log_at_trx_commit=3` is 2 on MySQL, which has no 3.
 pub(crate) fn effective_value(flavour: Flavour, name: &str, value: &str) -> String {
     match setting_number(value) {
         Some(level) if name == FLUSH => flush_level_of(flavour, level).to_string(),
@@ -213,7 +214,7 @@ fn has_binlog(view: &SettingsView<'_>) -> bool {
     view.text("log_bin").is_some_and(|text| !is_off(text))
 }
 
-/// What stops everything else from mattering.
+/// A setting that makes all others irrelevant.
 fn redo_is_off(view: &SettingsView<'_>) -> Option<LossVerdict> {
     let off = view.given.get("innodb_redo_log_enabled").is_some_and(|found| same_setting("OFF", found));
     off.then(|| LossVerdict::new(Loss::Damage, "the redo log is switched off: the whole instance can be lost"))
@@ -332,12 +333,12 @@ fn mysql_replica(view: &SettingsView<'_>) -> Fate {
     };
     if view.given.get(&format!("{who}_status")).is_some_and(|status| is_off(status)) {
         let (fate, text) = unhurried;
-        return (fate, format!("semi-synchronous replication is on and waits for no replica just now; {text}"));
+        return (fate, format!("semi-synchronous replication is on, but waits for no replica at present; {text}"));
     }
     waited_for(unhurried, "a replica has each acknowledged commit while semi-synchronous replication is active")
 }
 
-/// That a replica has all does not say that it has no more than its source.
+/// A replica that has all commits may have more than its source.
 fn waited_for((fate, text): Fate, has_it: &str) -> Fate {
     if fate == ReplicaFate::Differs {
         (ReplicaFate::Differs, format!("{has_it}; {text}"))
@@ -348,7 +349,7 @@ fn waited_for((fate, text): Fate, has_it: &str) -> Fate {
 
 /// Of replicas that no commit waits for.
 fn asynchronous_replica(view: &SettingsView<'_>) -> Fate {
-    // Later versions take the setting and do not heed it.
+    // Later versions accept the setting and ignore it.
     let heeds_xa = view.flavour != Flavour::Mariadb && view.is_before("5.7.10");
     if heeds_xa && view.has_value("innodb_support_xa", "OFF") {
         return fate(ReplicaFate::Differs, "replicas can differ after a crash (innodb_support_xa=OFF)");

@@ -179,7 +179,7 @@ fn a_replica_that_is_waited_for_can_have_more() {
     }
     let alone = said(&[("rpl_semi_sync_source_status", "OFF")]);
     assert_eq!(alone.replica, ReplicaFate::Follows);
-    assert!(alone.sentence.contains("waits for no replica just now"), "{}", alone.sentence);
+    assert!(alone.sentence.contains("waits for no replica at present"), "{}", alone.sentence);
 }
 
 #[test]

@@ -39,7 +39,7 @@ static IRREVERSIBLE: LazyLock<VariableKinds> =
 static PRIVILEGES: LazyLock<VariableKinds> =
     LazyLock::new(|| VariableKinds::read(include_str!("../data/privileges.toml")));
 
-/// What a variable is that never explains a difference; `None` for all that may.
+/// The kind of a variable that never explains a difference; `None` for all others.
 pub fn inert_reason(name: &str) -> Option<&'static str> {
     INERT.about(name)
 }
@@ -49,7 +49,7 @@ pub(crate) fn is_place(name: &str) -> bool {
     INERT.places.iter().any(|known| known == name)
 }
 
-/// Why putting the old value back would not undo what a change has done; `None` where nothing speaks against it.
+/// Why restoring the value would not undo the effect of a change; `None` if it would.
 pub fn irreversible_reason(name: &str) -> Option<&'static str> {
     IRREVERSIBLE.about(&name.to_lowercase())
 }

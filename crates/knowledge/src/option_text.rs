@@ -9,9 +9,9 @@ use crate::setting::find_setting;
 const SERVER_GROUPS: [&str; 2] = ["mysqld", "server"];
 /// Groups that MariaDB alone reads; its programs read `client-server`, too.
 const MARIADB_GROUPS: [&str; 4] = ["mariadb", "mariadbd", "client-server", "galera"];
-/// Those that are there for one version, too: `mysqld-8.0`.
+/// Groups that also exist for one version: `mysqld-8.0`.
 const VERSIONED_GROUPS: [&str; 3] = ["mysqld", "mariadb", "mariadbd"];
-/// Options whose own name begins with what turns others off.
+/// Options whose own name begins with a prefix that turns others off.
 const SKIPS: [&str; 9] = [
     "skip_external_locking",
     "skip_grant_tables",
@@ -33,7 +33,7 @@ pub enum GroupUse {
     OtherVersion,
     /// Servers of MariaDB, and this one is a MySQL.
     OtherFamily,
-    /// Programs that are no server, and `[mysqld1]` of several.
+    /// Programs that are not servers, and `[mysqld1]` of mysqld_multi.
     Others,
 }
 
@@ -81,12 +81,12 @@ pub fn server_setting(style: OptionStyle, name: &str, value: Option<&str>) -> Op
     }
     let name = name.strip_prefix("loose_").unwrap_or(&name);
     let of = |fronts: &[&str]| fronts.iter().find_map(|front| name.strip_prefix(front));
-    // Of a value behind such a prefix, servers look for a 0 alone: it turns the prefix round.
+    // After such a prefix only the value 0 matters to servers: it inverts the prefix.
     let switch = |is_on: bool| if is_on == (value != Some("0")) { "ON" } else { "OFF" };
     let (name, text) = match (of(&["skip_", "disable_"]), of(&["enable_"])) {
         (Some(rest), _) if !SKIPS.contains(&name) => (rest, switch(false)),
         (_, Some(rest)) => (rest, switch(true)),
-        // Whatever file it names, even one that is called OFF.
+        // Any value is a file name, even OFF.
         _ if name == LOG_BIN => (name, "ON"),
         _ => (name, value.unwrap_or("ON")),
     };
@@ -104,7 +104,7 @@ pub fn option_family(style: OptionStyle, names: &[&str]) -> Family {
     }
 }
 
-/// What is odd about a line of an option file: a value that does another thing than it seems to.
+/// A note about a misleading line of an option file: its value has another effect than it seems to.
 pub fn setting_note(style: OptionStyle, name: &str, value: Option<&str>) -> Option<String> {
     let value = value.filter(|value| style == OptionStyle::Groups && is_off(value))?;
     let name = variable_name(name);
@@ -113,7 +113,7 @@ pub fn setting_note(style: OptionStyle, name: &str, value: Option<&str>) -> Opti
     })
 }
 
-/// Whether a server that does not know the name passes over it with a warning.
+/// Whether a server that does not know the name ignores it with a warning.
 pub fn is_loose(style: OptionStyle, name: &str) -> bool {
     style == OptionStyle::Groups && variable_name(name).starts_with("loose_")
 }

@@ -37,7 +37,7 @@ impl fmt::Display for SettingTopic {
     }
 }
 
-/// What it takes to change a setting.
+/// How a setting can be changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Changeability {
@@ -57,18 +57,18 @@ impl fmt::Display for Changeability {
     }
 }
 
-/// What holds for some versions of a family.
+/// Facts that hold for some versions of a family.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct VersionSpan {
     of: Flavour,
     from: VersionBound,
-    /// The first version that this does not hold for any more.
+    /// The first version for which they no longer hold.
     until: Option<VersionBound>,
     /// Absent where it depends on the machine or on other settings.
     pub default: Option<String>,
     pub change: Changeability,
-    /// Who says so.
+    /// Where this is documented.
     pub source: String,
 }
 
@@ -103,7 +103,7 @@ impl TryFrom<WrittenBound> for VersionBound {
             WrittenBound::One(text) => (vec![text], false),
             WrittenBound::OfSeries(texts) => (texts, true),
         };
-        let parse = |text: &String| Version::parse(text).ok_or_else(|| format!("`{text}` is no version"));
+        let parse = |text: &String| Version::parse(text).ok_or_else(|| format!("`{text}` is not a version"));
         Ok(Self { versions: texts.iter().map(parse).collect::<Result<_, _>>()?, of_series })
     }
 }
@@ -119,11 +119,11 @@ impl VersionBound {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Crash {
-    /// `*` stands for every other value than those before it, and than 0.
+    /// `*` stands for all values except 0 and those before it.
     value: String,
     /// Only the server's process ends; what it gave to the operating system stays.
     pub process: String,
-    /// What was not flushed is gone.
+    /// Unflushed data are lost.
     pub power: String,
 }
 
@@ -150,10 +150,10 @@ pub struct Setting {
     pub weight: u32,
     /// One sentence.
     pub meaning: String,
-    /// Settings that have no meaning, or another one, without each other.
+    /// Settings whose meaning depends on each other.
     #[serde(default)]
     pub belongs_with: Vec<String>,
-    /// The switch without which it does nothing.
+    /// The switch that it needs.
     pub needs: Option<String>,
     /// The same thing in another family, or in another version of this one.
     #[serde(default)]
@@ -180,7 +180,7 @@ impl Setting {
     /// What holds for a version; `None` where that version does not have the setting, as far as is known.
     pub fn span(&self, flavour: Flavour, version: &Version) -> Option<&VersionSpan> {
         let of = |wanted: Flavour| self.spans.iter().find(|span| span.of == wanted && span.holds(version));
-        // Percona Server is a MySQL with more in it.
+        // Percona Server is MySQL with additions.
         of(flavour).or_else(|| if flavour == Flavour::Percona { of(Flavour::Mysql) } else { None })
     }
 
@@ -227,7 +227,7 @@ pub fn find_setting(name: &str) -> Option<&'static Setting> {
     SETTINGS.get(name)
 }
 
-/// All settings that something is known of, by name.
+/// All known settings, by name.
 pub fn settings() -> impl Iterator<Item = &'static Setting> {
     SETTINGS.values()
 }

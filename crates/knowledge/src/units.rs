@@ -1,8 +1,8 @@
 //! Amounts of PostgreSQL for people.
 
-/// As people read it: `200ms`, `16384 x 8kB`.
+/// In readable form: `200ms`, `16384 x 8kB`.
 pub(crate) fn with_unit(value: &str, unit: &str) -> String {
-    // -1 and 0 often mean something of their own.
+    // -1 and 0 often have special meanings.
     if !value.ends_with(|c: char| c.is_ascii_digit()) || ["0", "-1"].contains(&value) {
         return value.to_owned();
     }

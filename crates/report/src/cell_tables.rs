@@ -1,4 +1,4 @@
-//! Tables with a row for each configuration: all that was measured of it.
+//! Tables with a row for each configuration: all of its figures.
 
 use truetps_analysis::{Cell, Curve, Figure, FigurePlace};
 
@@ -95,7 +95,7 @@ fn curve_table(input: &ReportInput<'_>, curve: &Curve, columns: &CellColumns<'_>
     DocumentTable { caption, words_last, ..DocumentTable::new(header, rows) }
 }
 
-/// Whether the server kept up, and all times, of open loops.
+/// Of open loops: whether the server kept up, and all times.
 pub(crate) fn open_loop(input: &ReportInput<'_>) -> Option<DocumentSection> {
     let analysis = input.analysis;
     if !open_loop::has_figures(analysis) {
@@ -150,7 +150,7 @@ fn times_of_one(cell: &Cell) -> DocumentTable {
     };
     let kinds = [("response", "response time"), ("service", "service time"), ("lag", "lag"), ("late", "late")];
     let rows = kinds.map(|(kind, name)| (name, times(kind)));
-    // A script's run has but the first of them.
+    // A script's run has only the first of them.
     let is_known =
         |(name, times): &(&str, [Option<String>; 5])| *name == "response time" || times.iter().any(Option::is_some);
     let row = |(name, times): (&str, [Option<String>; 5])| {

@@ -8,7 +8,7 @@ use crate::csv_rows::{CsvRows, estimate, number};
 use crate::format::verdict_word;
 use crate::load::TargetRate;
 
-/// What the row of a configuration is made from.
+/// The source of a configuration's row.
 struct RowInput<'a> {
     input: &'a ReportInput<'a>,
     cell: &'a Cell,
@@ -30,8 +30,8 @@ enum CsvColumn {
 
 use CsvColumn::{Figure as Of, Group, Number, Text};
 
-/// Columns after the factors, whose columns have their names. All other figures of the table stand behind them,
-/// so that a new one moves no column.
+/// Columns after the factors' columns, which have the factors' names. All other figures follow, so that a new figure moves
+/// no column.
 const COLUMNS: &[CsvColumn] = &[
     Text("trials", |row| row.cell.trials.len().to_string()),
     Text("invalid_trials", |row| row.cell.invalid_trials.to_string()),

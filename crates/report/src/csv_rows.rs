@@ -28,13 +28,13 @@ impl CsvRows {
     }
 }
 
-/// Empty where there is no number.
+/// Empty for no number.
 pub(crate) fn number(value: Option<f64>) -> String {
     // An empty sum is -0.
     value.filter(|value| value.is_finite()).map(|value| (value + 0.0).to_string()).unwrap_or_default()
 }
 
-/// The value and both ends.
+/// The value and both ends of its interval.
 pub(crate) fn estimate(estimate: Option<Estimate>) -> [String; 3] {
     let (low, high) = (estimate.and_then(|one| one.low), estimate.and_then(|one| one.high));
     [estimate.map(|one| one.value), low, high].map(number)

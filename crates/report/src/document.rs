@@ -1,4 +1,4 @@
-//! What a report says and in which order, apart from how it looks: text and Markdown are drawn from it.
+//! The content and order of a report, without its layout: text and Markdown are drawn from it.
 
 use truetps_analysis::Axis;
 use truetps_record::{Experiment, ServerFacts};
@@ -9,7 +9,7 @@ use crate::{ReportInput, cell_tables, external, format, ledger, load, names, sec
 
 pub(crate) struct Document {
     pub(crate) title: String,
-    /// A word and what it says, for the top of the report.
+    /// A word and its fact, for the top of the report.
     pub(crate) facts: Vec<(&'static str, String)>,
     pub(crate) sections: Vec<DocumentSection>,
 }
@@ -121,7 +121,7 @@ fn facts(input: &ReportInput<'_>) -> Vec<(&'static str, String)> {
     facts
 }
 
-/// How much the server takes as the baseline has it, before what differs from that. Without a comparison the verdict says it.
+/// The baseline's throughput, before the differences from it. Without a comparison the verdict has it.
 fn answer(input: &ReportInput<'_>) -> Option<String> {
     let analysis = input.analysis;
     if analysis.contrasts.is_empty() || analysis.axis == Axis::Rate {
@@ -137,7 +137,7 @@ fn answer(input: &ReportInput<'_>) -> Option<String> {
     Some(format!("{} (baseline): {value} tps at {place}{best} ({certainty}{mark}).", baseline.label))
 }
 
-/// The record of a script that came to its end, or was ended, without a connection.
+/// The server of a script that ended without a connection.
 pub(crate) const NO_SERVER: &str = "none: the script had connected to no server";
 
 fn trials_fact(input: &ReportInput<'_>) -> String {
@@ -164,7 +164,7 @@ fn trials_fact(input: &ReportInput<'_>) -> String {
     format!("{}; {blocks}{order}, seed {}{quick}{extended}", parts.join(", "), input.run.experiment.seed)
 }
 
-/// What an interval does not know: that more blocks were measured because of what the first ones had shown.
+/// An interval does not allow for blocks that were added after results were known.
 pub(crate) fn extended(experiment: &Experiment) -> Option<String> {
     let first = experiment.extensions.first()?.blocks_before;
     let steps: Vec<_> = experiment.extensions.iter().map(|step| step.blocks.to_string()).collect();

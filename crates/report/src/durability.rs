@@ -1,4 +1,4 @@
-//! What a commit on the servers of an experiment survives: one line for each distinct verdict on what they were set to.
+//! The durability of an experiment's servers: one line for each distinct judgement of their settings.
 
 use serde::Serialize;
 use truetps_analysis::{Curve, LoadedTrial};
@@ -7,7 +7,7 @@ use truetps_record::Configuration;
 
 use crate::{ReportInput, format, names};
 
-/// More configurations than this are not named with a verdict.
+/// A verdict lists at most this number of configurations.
 const LABELS_SHOWN_MAX: usize = 6;
 
 /// One verdict on durability, and the configurations that it holds for.
@@ -63,7 +63,7 @@ fn of_curve(input: &ReportInput<'_>, curve: &Curve) -> Option<Durability> {
     durability_of(input.run.trials.iter().filter(|one| of_cell(&one.trial.configuration)))
 }
 
-/// What a combination of settings loses more or less than the baseline does, to stand beside a verdict on its speed.
+/// How the durability of a combination of settings differs from the baseline's, shown beside the verdict on speed.
 pub(crate) fn risk(input: &ReportInput<'_>, curve: &Curve) -> Option<String> {
     let baseline = input.analysis.baseline()?;
     let name = names::short(&input.run.plan, input.analysis.baseline_label.as_ref()?);

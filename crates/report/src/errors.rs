@@ -10,12 +10,12 @@ use crate::{ReportInput, format, load};
 /// Configurations named with an error.
 const PLACES_MAX: usize = 3;
 
-/// One error wherever it happened: in configurations, or in trials.
+/// One error with all its places: configurations, or trials.
 pub(crate) struct ErrorTotal<'a, P> {
     pub(crate) first: &'a ErrorCount,
     pub(crate) failed: u64,
     pub(crate) retried: u64,
-    /// Where it happened, and how often there.
+    /// Places, with counts.
     pub(crate) places: Vec<(P, u64)>,
 }
 

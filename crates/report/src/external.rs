@@ -7,14 +7,14 @@ use truetps_record::{Flavour, LogVolume, ServerFacts};
 
 use crate::{ReportInput, format, names};
 
-/// What the user was warned of before the load.
+/// The warnings before the load.
 pub(crate) fn lines(input: &ReportInput<'_>) -> Vec<String> {
     let warnings = input.run.experiment.external.iter().flat_map(|external| &external.warnings);
     let warnings = warnings.map(|warning| format!("before the load: {warning}"));
     warnings.chain(logged_fact(input).map(|fact| format!("the server wrote {fact}"))).collect()
 }
 
-/// What the server wrote to its logs during all trials, repeated attempts included; `None`: nothing was read.
+/// Volume of the server's logs during all trials, including repeated attempts; `None`: not read.
 pub(crate) fn logged(input: &ReportInput<'_>) -> Option<LogVolume> {
     volumes(input).flatten().reduce(|sum, one| sum.plus(&one))
 }
@@ -23,7 +23,7 @@ fn volumes<'a>(input: &ReportInput<'a>) -> impl Iterator<Item = Option<LogVolume
     input.trials().chain(&input.run.attempts).map(|trial| trial.logged)
 }
 
-/// The same in words.
+/// The volume in words.
 pub(crate) fn logged_fact(input: &ReportInput<'_>) -> Option<String> {
     let sum = logged(input)?;
     let text = |bytes: Option<u64>, what: &str| match bytes {
@@ -37,18 +37,18 @@ pub(crate) fn logged_fact(input: &ReportInput<'_>) -> Option<String> {
     }
     let unread = match volumes(input).filter(Option::is_none).count() {
         0 => String::new(),
-        1 => "; not all of 1 trial that ended early is in it".to_owned(),
-        n => format!("; not all of {n} trials that ended early is in it"),
+        1 => "; a part of 1 trial that ended early is missing".to_owned(),
+        n => format!("; a part of {n} trials that ended early is missing"),
     };
     Some(format!("{}, by the tables, the load and all other users{unread}", parts.join(" and ")))
 }
 
-/// Whether the servers were the user's.
+/// Whether the server was external.
 pub(crate) fn is_external(run: &Run) -> bool {
     run.plan.recorded_from.is_none() && run.experiment.sandbox_dir.is_none()
 }
 
-/// What decides what a commit survives.
+/// Settings that decide about durability.
 const OF_MYSQL: [&str; 3] = ["log_bin", "sync_binlog", "innodb_flush_log_at_trx_commit"];
 const OF_POSTGRES: [&str; 3] = ["fsync", "synchronous_commit", "full_page_writes"];
 
@@ -115,7 +115,7 @@ mod tests {
         fixture.run.attempts[1].logged = None;
         assert_eq!(redo(&fixture), before + (1 << 20));
         let said = super::logged_fact(&fixture.input()).unwrap();
-        assert!(said.ends_with("; not all of 1 trial that ended early is in it"), "{said}");
+        assert!(said.ends_with("; a part of 1 trial that ended early is missing"), "{said}");
     }
 
     #[test]

@@ -1,11 +1,11 @@
-//! Numbers as people read them. Everything that turns a figure into text is here, with its unit.
+//! Numbers in readable form. All conversions of figures to text, with their units, are here.
 
 use std::time::Duration;
 
 use truetps_analysis::{Figure, FigureUnit, Verdict};
 use truetps_record::Estimate;
 
-/// What is shown where there is nothing to show.
+/// The sign for an absent value.
 pub const NOTHING: &str = "–";
 
 /// Intervals narrower than this are shown as `±4.2 %`, wider ones by their ends: a wide interval of a ratio is not
@@ -26,7 +26,7 @@ pub fn count(number: u64) -> String {
     text
 }
 
-/// What is more cannot be a figure of a run, and most of its digits would be made up.
+/// A larger number cannot be a figure of a run, and most of its digits would be invented.
 const WHOLE_MAX: f64 = 1e15;
 
 /// A figure without decimals: `2 159`, `-12`.
@@ -175,7 +175,7 @@ pub fn ratio(value: f64) -> String {
     if value > RATIO_MAX { format!("over ×{}", ratio_digits(RATIO_MAX)) } else { format!("×{}", ratio_digits(value)) }
 }
 
-/// The letters of a hash that tell two texts apart.
+/// The first letters of a hash, enough to distinguish texts.
 pub fn short_hash(hash: &str) -> &str {
     const SHOWN: usize = 12;
     hash.get(..SHOWN).unwrap_or(hash)
@@ -201,7 +201,7 @@ pub fn ratio_estimate(estimate: &Estimate) -> String {
     ratio_estimate_of(estimate, "block")
 }
 
-/// The same of `trial`s, or whatever is behind it.
+/// The same, with a count of `trial`s or another noun.
 pub fn ratio_estimate_of(estimate: &Estimate, what: &str) -> String {
     match (estimate.low, estimate.high) {
         (Some(low), Some(high)) => {
@@ -233,7 +233,7 @@ pub fn difference_estimate(estimate: &Estimate) -> String {
     }
 }
 
-/// The smallest effect that can be seen: `4.2 %`, `a factor of 1 000`.
+/// The smallest detectable effect: `4.2 %`, `a factor of 1 000`.
 pub fn effect(share: f64) -> String {
     const FACTOR: f64 = 1000.0;
     if share + 1.0 >= FACTOR * 0.999 { format!("a factor of {}", whole(FACTOR)) } else { percent(share) }
@@ -304,7 +304,7 @@ pub fn list<T: AsRef<str>>(items: &[T]) -> String {
     }
 }
 
-/// The text of what is there, or the sign for none.
+/// The text of a value, or the sign for an absent one.
 pub fn or_nothing<T>(value: Option<T>, text: impl FnOnce(T) -> String) -> String {
     value.map_or_else(|| NOTHING.to_owned(), text)
 }

@@ -1,4 +1,4 @@
-//! The generator: how it drove the load, and which figures it limited.
+//! The load generator: how it drove the load, and which figures it limited.
 
 use std::collections::BTreeSet;
 
@@ -7,9 +7,9 @@ use truetps_record::{DriveMode, EngineFacts, Trial};
 
 use crate::{ReportInput, format, grouped};
 
-/// Stands beside every figure that the generator limited.
+/// The mark beside every figure that the generator limited.
 pub(crate) const LIMITED: &str = "generator-limited";
-/// The same where a word does not fit.
+/// The mark where a word does not fit.
 pub(crate) const SIGN: &str = "†";
 /// Reasons shown, and configurations named with each; the others have their mark.
 const SHOWN_MAX: usize = 3;
@@ -30,12 +30,12 @@ pub(crate) fn reason(cell: &Cell) -> Option<String> {
     Some(format!("{of}{}", limited.first_reason.to_string().trim_end_matches('.')))
 }
 
-/// What the sign means; `None` where no figure has it.
+/// The meaning of the sign; `None` if no figure has it.
 pub(crate) fn sign_explained(analysis: &Analysis) -> Option<String> {
     analysis.cells.iter().any(is_limited).then(|| format!("{SIGN} {LIMITED}: \"What it means\" has the reason."))
 }
 
-/// Which figures the generator limited, why, and what to do about it.
+/// The figures that the generator limited, the reasons, and advice.
 pub(crate) fn warning(analysis: &Analysis) -> Option<String> {
     let by_reason =
         grouped(analysis.cells.iter().filter_map(|cell| Some((reason(cell)?, cell.configuration.to_string()))));

@@ -78,7 +78,7 @@ struct TrialPart<'a> {
     /// `null` in a closed loop.
     open_loop: Option<FigureValues>,
     sustained: Option<bool>,
-    /// Why the figures say more about the generator than about the server; `null` where they do not.
+    /// Why the load generator limited the figures; `null` if it did not.
     generator_limited: Option<String>,
     stalls: StallsPart<'a>,
     /// What a transaction cost; `null` where the trial has no figures.

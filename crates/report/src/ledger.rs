@@ -1,4 +1,4 @@
-//! What one transaction cost, by resource: configurations side by side.
+//! Costs of one transaction by resource: configurations side by side.
 
 use truetps_analysis::{Figure, Ledger, LedgerLine};
 
@@ -12,7 +12,7 @@ const ABSENT: &str = "absent";
 const COLUMNS_MAX: usize = 6;
 /// Absent lines that are named one by one.
 const NAMED_MAX: usize = 12;
-/// Lines that the summary names, the most telling first.
+/// Lines that the summary names, the most important first.
 const SUMMARY: [Figure; 6] = [
     Figure::ServerCpu,
     Figure::RedoSyncs,
@@ -24,7 +24,7 @@ const SUMMARY: [Figure; 6] = [
 
 /// Configurations beside each other, with what each line was made from.
 pub(crate) struct LedgerView {
-    /// What all of these configurations have in common: `50 connections`; empty where they have nothing.
+    /// The common levels of these configurations: `50 connections`; may be empty.
     pub(crate) at: String,
     pub(crate) columns: Vec<String>,
     pub(crate) lines: Vec<LedgerRow>,
@@ -77,7 +77,7 @@ pub(crate) fn view(input: &ReportInput<'_>) -> Option<LedgerView> {
     (!lines.is_empty()).then_some(LedgerView { at, columns, lines, left_out })
 }
 
-/// First, last and what lies evenly between.
+/// First, last, and evenly spaced ones between them.
 fn spread(all: &[usize]) -> Vec<usize> {
     if all.len() <= COLUMNS_MAX {
         return all.to_vec();
@@ -85,7 +85,7 @@ fn spread(all: &[usize]) -> Vec<usize> {
     (0..COLUMNS_MAX).map(|n| all[n * (all.len() - 1) / (COLUMNS_MAX - 1)]).collect()
 }
 
-/// All lines of these ledgers side by side; a line that none of them knows says why.
+/// All lines of these ledgers side by side; a line without any figure has the reason.
 pub(crate) fn lines(ledgers: &[&Ledger]) -> Vec<LedgerRow> {
     let line = |key: Figure| {
         let found: Vec<_> = ledgers.iter().map(|ledger| ledger.line(key)).collect();

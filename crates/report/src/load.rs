@@ -1,4 +1,4 @@
-//! What a plan asks of the generator, in words.
+//! The load of a plan, in words.
 
 use truetps_plan::{ErrorPolicy, Load, Plan, WorkloadKind};
 use truetps_record::{Configuration, DriveMode, ErrorClass, Personality, RATE, Spacing};
@@ -30,8 +30,8 @@ impl TargetRate {
     }
 }
 
-/// `1 table of 200 000 rows`, `3 tables of 500 rows each`. What SQL of the plan's own fills is not known, and neither is
-/// what was there before a run that is recorded.
+/// `1 table of 200 000 rows`, `3 tables of 500 rows each`. The number of rows is unknown if the plan's own SQL creates the
+/// tables, or if they existed before a recorded run.
 pub(crate) fn tables(plan: &Plan) -> String {
     let workload = &plan.workload;
     let tables = format::plural(workload.tables.into(), "table");
@@ -85,7 +85,7 @@ fn script_warm_up(plan: &Plan) -> String {
     if seconds > 0.0 { format!("{seconds} s of warm-up") } else { "no warm-up".to_owned() }
 }
 
-/// How long a run that is recorded was to be: `10 s`, `10 s or 1 000 transactions`, `1 000 transactions`, `to its end`.
+/// The planned length of a recorded run: `10 s`, `10 s or 1 000 transactions`, `1 000 transactions`, `to its end`.
 pub(crate) fn recorded_length(plan: &Plan) -> String {
     let seconds = (plan.load.measure_s > 0.0).then(|| format!("{} s", plan.load.measure_s));
     let most = plan.load.measure_transactions.map(|most| format::plural(most, "transaction"));
@@ -119,7 +119,7 @@ pub(crate) fn mode(mode: DriveMode) -> &'static str {
     }
 }
 
-/// What happens when a statement fails, as far as that is not the default.
+/// The policy for failed statements, if it is not the default.
 pub(crate) fn errors(policy: &ErrorPolicy) -> Vec<String> {
     let default = ErrorPolicy::default();
     let mut said = Vec::new();

@@ -59,7 +59,7 @@ fn row(cells: impl Iterator<Item = String>) -> String {
     format!("| {} |", cells.join(" | "))
 }
 
-/// Messages of a server, names and notes are text, never markup: they come from elsewhere.
+/// Escapes messages of a server, names and notes: they are text, never markup.
 fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

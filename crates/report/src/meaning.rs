@@ -1,4 +1,4 @@
-//! What the numbers mean, in plain words: the same sentences in every format.
+//! The meaning of the numbers in sentences: the same in every format.
 
 use truetps_analysis::{Analysis, Contrast, Curve, Knee, Verdict};
 
@@ -12,7 +12,7 @@ const CURVES_SHOWN_MAX: usize = 4;
 /// Below this median a flush is too cheap for the fall that slow disks show at few connections.
 const CHEAP_FLUSH_US: f64 = 500.0;
 
-/// What the experiment says about its question: sentence by sentence.
+/// The answer to the experiment's question, as sentences.
 pub fn meaning(input: &ReportInput<'_>) -> Vec<String> {
     let analysis = input.analysis;
     let mut said = Vec::new();
@@ -30,7 +30,7 @@ pub fn meaning(input: &ReportInput<'_>) -> Vec<String> {
     said
 }
 
-/// What a level silently brings along: it may be what makes the difference.
+/// Settings that change with a level: they may cause the difference.
 fn couplings(input: &ReportInput<'_>) -> Vec<String> {
     let sentence = |coupling: &Coupling| {
         let Coupling { server, factor, level, name, value, otherwise } = coupling;
@@ -45,7 +45,7 @@ fn couplings(input: &ReportInput<'_>) -> Vec<String> {
     input.run.experiment.couplings.iter().filter_map(sentence).collect()
 }
 
-/// What limits the figures or makes them doubtful: facts of host, generator and course of the experiment.
+/// Limits and doubts about the figures: facts of host, generator and course of the experiment.
 pub fn caveats(input: &ReportInput<'_>) -> Vec<String> {
     let mut said = Vec::new();
     said.extend(incomplete(input.analysis));
@@ -54,7 +54,7 @@ pub fn caveats(input: &ReportInput<'_>) -> Vec<String> {
     said.extend(open_loops_compared(input.analysis));
     said.extend(memory_disk(input));
     if input.run.experiment.quick {
-        said.push("This was a quick run: its trials are short, so trust the trends, not the figures.".to_owned());
+        said.push("This was a quick run with short trials: trust the trends, not the figures.".to_owned());
     }
     said.extend(shared_cores(input));
     said
@@ -62,7 +62,7 @@ pub fn caveats(input: &ReportInput<'_>) -> Vec<String> {
 
 fn shared_cores(input: &ReportInput<'_>) -> Option<String> {
     let shares = generator::Facts::of(input).shares_cores;
-    // Without any trial nothing is known, and the usual place for a sandbox is this host.
+    // Without any trial this is unknown, and a sandbox is usually on this host.
     let is_known_apart = shares == Some(false) || (shares.is_none() && !input.run.trials.is_empty());
     (!is_known_apart).then(|| {
         format!(
@@ -72,7 +72,7 @@ fn shared_cores(input: &ReportInput<'_>) -> Option<String> {
     })
 }
 
-/// "Equivalent" is no finding where the schedule decides the throughput.
+/// "Equivalent" is not a result if the schedule decides the throughput.
 fn open_loops_compared(analysis: &Analysis) -> Option<String> {
     let compares = open_loop::has_figures(analysis) && !analysis.contrasts.is_empty();
     compares.then(|| open_loop::TPS_EXPLAINED.to_owned())
@@ -209,7 +209,7 @@ fn alarm(analysis: &Analysis) -> Option<String> {
     let noise = analysis.noise.as_ref().filter(|noise| noise.alarm)?;
     Some(format!(
         "A/A alarm: the same configuration differed from itself by {}; something other than the settings changes the \
-         figures here, so small differences mean nothing.",
+         figures here, so small differences are not evidence.",
         format::difference_estimate(&noise.ratio)
     ))
 }

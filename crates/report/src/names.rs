@@ -1,4 +1,4 @@
-//! What curves, cells and factors are called in a report.
+//! Names of curves, cells and factors in a report.
 
 use truetps_analysis::{Analysis, Axis, Cell, Contrast, Curve};
 use truetps_plan::Plan;
@@ -23,13 +23,13 @@ pub(crate) fn servers(experiment: &Experiment) -> &[ServerFacts] {
     if experiment.servers.is_empty() { experiment.server.as_slice() } else { &experiment.servers }
 }
 
-/// What truetps chose for a server where the plan is silent: neither sets it, nor has it as a factor.
+/// Settings that truetps chose for a server: the plan neither sets nor varies them.
 pub(crate) fn chosen_settings<'a>(plan: &Plan, server: &'a ServerFacts) -> impl Iterator<Item = &'a (String, String)> {
     let is_free = |name: &String| !plan.server.settings.contains_key(name) && !plan.factors.contains_key(name);
     server.chosen_settings.iter().filter(move |(name, _)| is_free(name))
 }
 
-/// What tells the curves apart: the settings, and the rate where that is varied beside the connections.
+/// The factors that distinguish the curves: the settings, and the rate where that is varied beside the connections.
 pub(crate) fn curve_factors(plan: &Plan, analysis: &Analysis) -> String {
     let names = [setting_names(plan), if rates_beside(analysis) { RATE.to_owned() } else { String::new() }];
     let names: Vec<_> = names.into_iter().filter(|name| !name.is_empty()).collect();
@@ -114,7 +114,7 @@ pub(crate) fn contrasts<'a>(analysis: &'a Analysis, curve: &Curve) -> Vec<&'a Co
     curve.cells.iter().filter_map(of).collect()
 }
 
-/// What stands behind a figure: `95 % interval [5 030, 5 450] tps`.
+/// The text after a figure: `95 % interval [5 030, 5 450] tps`.
 pub(crate) fn certainty(tps: &Estimate) -> String {
     match (tps.low, tps.high) {
         (Some(low), Some(high)) => format!("95 % interval [{}, {}] tps", format::tps(low), format::tps(high)),

@@ -1,4 +1,4 @@
-//! What `truetps probe` has seen: rates of what counts, values of what goes up and down, and what is absent.
+//! The summary of `truetps probe`: rates of counters, values of gauges, and absent signals.
 
 use serde::Serialize;
 use truetps_analysis::TopWaits;

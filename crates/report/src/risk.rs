@@ -1,4 +1,4 @@
-//! What each durability level loses in a crash, as the knowledge crate has it.
+//! The loss of each durability level in a crash, from the knowledge crate.
 //!
 //! Covers two settings, one by one. Their combined effect is in `durability`, if the servers' other settings are known.
 
@@ -8,7 +8,7 @@ use crate::{ReportInput, durability};
 
 pub(crate) const FLUSH: &str = "innodb_flush_log_at_trx_commit";
 const SYNC_BINLOG: &str = "sync_binlog";
-/// The other settings are unknown: the folder is an old one, or the server was gone.
+/// The other settings are unknown: the folder is old, or the server was unavailable.
 const UNKNOWN_TOGETHER: &str = "The servers' other settings are not recorded, and no setting decides alone: with a \
      binlog and sync_binlog=0, MariaDB's default, innodb_flush_log_at_trx_commit=1 can lose the last commits in a power cut.";
 

@@ -188,13 +188,13 @@ mod tests {
     #[test]
     fn unreadable_files_are_reported() {
         let mut run = Fixture::watched().run;
-        let what = "trial-0001/probe.jsonl: has not one whole line".to_owned();
+        let what = "trial-0001/probe.jsonl: has no complete line".to_owned();
         run.trials[0].unread = vec![UnreadFile { path: "probe.jsonl".into(), what, whole_trial: false }];
-        let said = "Not read  trial-0001/probe.jsonl: has not one whole line\n";
+        let said = "Not read  trial-0001/probe.jsonl: has no complete line\n";
         let text = stalls_text("runs/x", &run, TextScreen::PLAIN);
         assert!(text.contains(said), "{text}");
-        assert!(stalls_markdown("runs/x", &run).contains("probe.jsonl: has not one whole line"));
+        assert!(stalls_markdown("runs/x", &run).contains("probe.jsonl: has no complete line"));
         let document: serde_json::Value = serde_json::from_str(&stalls_json(&run)).unwrap();
-        assert_eq!(document["unread"][0], "trial-0001/probe.jsonl: has not one whole line");
+        assert_eq!(document["unread"][0], "trial-0001/probe.jsonl: has no complete line");
     }
 }

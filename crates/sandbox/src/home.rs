@@ -195,7 +195,7 @@ fn passable_mode(user: &ServerUser) -> u32 {
     if user.switch { 0o711 } else { 0o700 }
 }
 
-/// Creates a folder with this mode, whatever the caller's umask: the server's user must get through.
+/// Creates a folder with this mode, regardless of the caller's umask: the server's user must get through.
 fn make_with_mode(path: &Path, mode: u32) -> io::Result<()> {
     DirBuilder::new().mode(mode).create(path)?;
     fs::set_permissions(path, Permissions::from_mode(mode))

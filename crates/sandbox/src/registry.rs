@@ -233,7 +233,7 @@ pub(crate) fn disk_bytes(path: &Path) -> u64 {
     let mut blocks = 0;
     // The size that can be read.
     let _ = walk(path, &mut |_, stat| blocks += stat.st_blocks.cast_unsigned());
-    // A block has 512 bytes here, whatever the file system's block size.
+    // A block has 512 bytes here, regardless of the file system's block size.
     blocks * 512
 }
 

@@ -1,4 +1,4 @@
-//! What was typed. Each command turns it into what it means before anything starts.
+//! The typed arguments. Each command resolves them before anything starts.
 
 mod capture;
 mod compare;

@@ -9,7 +9,7 @@ use crate::args::FolderArgs;
 use crate::failure::CommandFailure;
 use crate::site::{DSN, usual_dsn};
 
-/// What says where it was measured and as whom; `true`: with a value. The server of `--dsn` is recorded by itself.
+/// Flags for the server and its account; `true`: with a value. The server of `--dsn` is recorded separately.
 const CARRIED: [(&str, bool); 6] = [
     ("--basedir", true),
     ("--sandbox-dir", true),
@@ -19,12 +19,12 @@ const CARRIED: [(&str, bool); 6] = [
     ("--ask-password", false),
 ];
 
-/// Where the server was the user's: its address, without a password.
+/// Address of an external server, without a password.
 fn address(experiment: &Experiment) -> Option<&str> {
     experiment.server_address.as_deref().filter(|address| Target::parse(address).is_ok())
 }
 
-/// The command that does the rest.
+/// The command that runs the missing trials.
 pub(crate) fn command(folder: &ExperimentFolder, experiment: &Experiment) -> String {
     let folder = shown(folder.path()).display().to_string();
     let mut words = vec!["truetps sweep --resume".to_owned(), quoted(&folder)];

@@ -1,4 +1,4 @@
-//! `truetps server capture`: what a server is set to, as a file.
+//! `truetps server capture`: a server's settings as a file.
 
 use truetps_files::write_named;
 use truetps_inspect::{CaptureOptions, InspectError, capture};

@@ -52,8 +52,8 @@ fn thresholds(texts: &[String]) -> Result<Vec<FailIf>, CommandFailure> {
     texts.iter().map(parse).collect()
 }
 
-/// What the comparison means for a script: a threshold that was crossed, then one that could not be judged, decide. Without
-/// thresholds it is whether throughput could be compared.
+/// The exit code: of a crossed threshold, else of one that could not be judged. Without thresholds: whether throughput could
+/// be compared.
 fn judge(compared: &[RunComparison<'_>]) -> Exit {
     let has =
         |wanted: ThresholdState| compared.iter().flat_map(|one| &one.thresholds).any(|(_, state)| *state == wanted);
@@ -145,7 +145,7 @@ fn pairs(a: &SideRun, b: &SideRun) -> Result<Vec<(Configuration, Configuration)>
     let pairs: Vec<_> = match (&a.configurations[..], &b.configurations[..]) {
         ([of_a], [of_b]) => vec![(of_a.clone(), of_b.clone())],
         (of_a, of_b) => {
-            // What was named on either side is what is to differ; everything else is the same.
+            // Factors named on either side may differ; all others are equal.
             let rest = |configuration: &Configuration| {
                 let mut levels = configuration.levels.clone();
                 levels.retain(|name, _| !a.named_factors.contains(name) && !b.named_factors.contains(name));

@@ -14,7 +14,7 @@ use crate::failure::CommandFailure;
 use crate::login::{self, LoginSources, OwnFile, PASSWORD};
 use crate::print_made;
 
-/// What says for each of two servers how it is logged in to.
+/// The options for separate logins.
 const TWO_LOGINS: &str = "TRUETPS_PASSWORD_A and TRUETPS_PASSWORD_B (empty: none), --defaults-file-a and \
                           --defaults-file-b, or --ask-password";
 
@@ -56,7 +56,7 @@ pub(crate) fn run(args: &DiffArgs) -> Result<Exit, CommandFailure> {
 /// One of the two that are compared.
 struct DiffSide<'a> {
     named: &'a str,
-    /// Of a named server: it needs no password, and none is sent.
+    /// A named server: it needs no password, and none is sent.
     owner: Option<Target>,
     letter: &'static str,
     /// Environment variable with the password for this server only.
@@ -100,8 +100,8 @@ fn unread(error: &InspectError, are_servers: bool) -> CommandFailure {
     if wants_password { failure(error).hint(TWO_LOGINS) } else { failure(error) }
 }
 
-/// Which of the two may use the shared login options: if both servers need a login, the password of one would be sent
-/// to the other.
+/// Which side may use the shared login options: neither if both servers need a login, because the password of one would be
+/// sent to the other.
 fn shares(ends: &[DiffSide<'_>; 2], args: &DiffArgs) -> Result<[bool; 2], CommandFailure> {
     let mut wants = [false; 2];
     for (end, wants) in ends.iter().zip(&mut wants) {

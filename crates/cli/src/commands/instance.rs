@@ -1,4 +1,4 @@
-//! `truetps server start`, `stop`, `status`, `log`: a server with a name, and what runs of it.
+//! `truetps server start`, `stop`, `status`, `log`: a named server and its process.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ pub(crate) fn get(home: &Home, name: &str) -> Result<NamedServer, CommandFailure
     NamedServers::of(home).get(name).map_err(|error| refused(&error))
 }
 
-/// The owner's login at the server of that name, if it runs; `None`: no server can be called that, or none is.
+/// The owner's login at the server of that name, if it runs; `None`: not a valid name, or no such server.
 pub(crate) fn owner_of(place: &SandboxPlace, name: &str) -> Result<Option<Target>, CommandFailure> {
     if check_server_name(name).is_err() {
         return Ok(None);

@@ -70,7 +70,7 @@ fn programs_to_ask(
         return Ok((vec![ServerProgram { name: None, binary }], user));
     }
     let home = open(sandbox)?;
-    // They are asked now and not needed later.
+    // They are only asked now.
     let (programs, _) = programs(plan, &home, basedir)?;
     Ok((programs, home.user().clone()))
 }

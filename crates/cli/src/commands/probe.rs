@@ -89,8 +89,8 @@ fn refused(target: &Target, error: &DriverError) -> CommandFailure {
     failure.hint_if(error.hint())
 }
 
-/// A line for each sample of the server, on stderr, from the first reading at once to the last one at the end. Returns why
-/// not all was kept: what cannot be kept is not watched any longer.
+/// Prints a line for each sample of the server to stderr. Returns the error if samples could not be kept: the probe then
+/// ends.
 fn watch_until(
     watch: &mut TrialWatch,
     args: &WatchArgs,
@@ -145,7 +145,7 @@ fn tell(watch: &TrialWatch, lines: &mut ProbeLines) {
     }
 }
 
-/// What was seen, again from the folder. A server that was gone at the end is no good end.
+/// The summary, read again from the folder. It is a failure if the server did not answer at the end.
 pub(crate) fn show(folder: &ProbeFolder, format: TableFormat) -> Result<Exit, CommandFailure> {
     let whole = "probe.json and probe.jsonl record the probe: if one is missing, cut off or edited, restore the file \
                  that truetps has written";
@@ -166,7 +166,7 @@ pub(crate) fn show(folder: &ProbeFolder, format: TableFormat) -> Result<Exit, Co
         return Ok(printed);
     }
     let message = format!("{}: the server did not answer at the end", summary.run.target);
-    Err(CommandFailure::failed(message).hint("what was seen until then is kept; the server's error log may say more"))
+    Err(CommandFailure::failed(message).hint("the readings until then are kept; see the server's error log"))
 }
 
 /// The folder of a probe, where this is one.

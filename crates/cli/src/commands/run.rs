@@ -39,7 +39,7 @@ fn plan_of(args: &RunArgs) -> Result<Plan, CommandFailure> {
     plan.checked().map_err(|error| CommandFailure::usage(error.by_flag()))
 }
 
-/// What the flags say of the workload, which must have a use for each.
+/// The workload's flags; the workload must use each of them.
 fn workload_spec(args: &RunArgs) -> Result<WorkloadSpec, CommandFailure> {
     let wrong = |flag: &'static str| move |problem: String| CommandFailure::usage(format!("--{flag}: {problem}"));
     let distribution = args.distribution.as_deref().map(str::parse).transpose().map_err(wrong("distribution"))?;

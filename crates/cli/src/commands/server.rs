@@ -108,7 +108,7 @@ pub(crate) fn open(place: &SandboxPlace) -> Result<Home, CommandFailure> {
     Home::open(place.sandbox_dir.as_deref()).map_err(|error| CommandFailure::usage(&error).hint_if(error.hint()))
 }
 
-/// What the user asked for cannot be done (2), or something broke on the way (4).
+/// The request cannot be fulfilled (2), or an operation failed (4).
 pub(crate) fn refused(error: &SandboxError) -> CommandFailure {
     let is_full = matches!(error, SandboxError::Io { source, .. } if source.kind() == ErrorKind::StorageFull);
     let broke = !is_full

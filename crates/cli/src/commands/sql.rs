@@ -22,7 +22,7 @@ use crate::{print_made, print_message, signals};
 const CELL_CHARS_MAX: usize = 60;
 /// Of a login; `--wait` may be shorter.
 const LOGIN_SECONDS: u64 = 10;
-/// Of the login of who ends a statement in the server.
+/// Time limit of the login that ends a statement in the server.
 const END_TIME_LIMIT: Duration = Duration::from_secs(5);
 /// A statement that came just when it was to be ended is ended at the next look.
 const LOOK_AGAIN: Duration = Duration::from_millis(300);
@@ -133,7 +133,7 @@ impl<'a> SqlSession<'a> {
             match answered {
                 Err(_) if stop.load(Ordering::Relaxed) => return interrupted("in", n),
                 Err(error) => return Err(self.failed(&error, statements, n)),
-                // A sleep that is ended is over, and has not failed.
+                // An ended sleep returns without an error.
                 Ok(_) if stop.load(Ordering::Relaxed) && n + 1 == statements.len() => return interrupted("in", n),
                 Ok(_) => {}
             }

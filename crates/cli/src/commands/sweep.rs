@@ -21,7 +21,7 @@ use crate::watcher::ProgressWatcher;
 use crate::{plans, print_message, ui};
 
 const DEFAULT_PLAN: &str = "durability";
-/// Longer experiments want `--yes`.
+/// Longer experiments need `--yes`.
 const LONG: Duration = Duration::from_hours(1);
 
 pub(crate) fn run(args: &SweepArgs) -> Result<Exit, CommandFailure> {
@@ -51,14 +51,14 @@ pub(crate) fn run(args: &SweepArgs) -> Result<Exit, CommandFailure> {
     measure(&plan, &Measurement::Whole { quick: args.quick }, &args.place, &args.engine)
 }
 
-/// What is run of a plan.
+/// The part of a plan to run.
 pub(crate) enum Measurement<'a> {
     Whole {
         quick: bool,
     },
     /// The search of the highest rate that keeps to these objectives.
     HighestRate(&'a Slo),
-    /// What is missing in this folder.
+    /// The missing trials of this folder.
     Rest(&'a ExperimentFolder),
 }
 
@@ -145,7 +145,7 @@ fn finish(
         Err(error) => return Err(error.into()),
     };
     let exit = give(&finished.folder, engine.format);
-    // A server of the user that is not as it was is worse than anything that was measured.
+    // An external server that could not be restored matters more than any result.
     if let Some(error) = finished.not_left {
         return Err(error.into());
     }
@@ -164,7 +164,7 @@ fn finish(
 
 fn go_on_line(folder: &ExperimentFolder) {
     let Ok(experiment) = folder.experiment() else { return };
-    // A search plans as it goes, so that there is nothing to go on with.
+    // A search plans each trial after the previous one, and cannot be resumed.
     if experiment.slo.is_none() {
         print_message(&format!("Next   {}\n", again::command(folder, &experiment)));
     }

@@ -13,7 +13,7 @@ use truetps_report::format;
 
 use crate::ui::held;
 
-/// More than a terminal's history shows; what is older would only take memory.
+/// More than a terminal's history shows; older output would only take memory.
 const NEWEST_BYTES: u64 = 1 << 20;
 const FIRST_FREE: i32 = 3;
 

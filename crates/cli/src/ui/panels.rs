@@ -1,4 +1,4 @@
-//! What stands below the chart: waits, stalls, results.
+//! The panels below the chart: waits, stalls, results.
 
 use ratatui::layout::Rect;
 use truetps_analysis::{LiveWait, StallsSoFar};

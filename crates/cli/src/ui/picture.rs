@@ -1,4 +1,4 @@
-//! The picture: what is where, for every size of a terminal.
+//! The layout of the picture for every size of a terminal.
 
 use std::time::{Duration, Instant};
 
@@ -17,10 +17,10 @@ use crate::ui::panels;
 const PANELS_FROM: u16 = 24;
 /// From this width on three panels are beside each other.
 const WIDE: u16 = 120;
-/// Less than that is no picture.
+/// Below this size no picture is drawn.
 const SMALLEST: (u16, u16) = (30, 8);
 
-/// How the user wants it.
+/// The user's choices.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct PictureView {
     pub(crate) frozen: bool,

@@ -1,4 +1,4 @@
-//! The terminal while it shows a picture, and how it becomes what it was before, whatever ends the program.
+//! The terminal while it shows a picture, and its restoration, however the program ends.
 
 use std::fs::File;
 use std::io;

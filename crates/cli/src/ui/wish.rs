@@ -1,4 +1,4 @@
-//! What the user wants of the picture: keys, and the signals of job control.
+//! Requests of the user to the picture: keys, and signals of job control.
 
 use std::io;
 use std::sync::Arc;

@@ -85,7 +85,7 @@ const USES: &[Use] = &[
         ],
         deviations: &[(
             "rand-seed",
-            "a seed gives the same numbers in each run, whatever the number of threads, but not the numbers of \
+            "a seed gives the same numbers in each run, regardless of the number of threads, but not the numbers of \
              sysbench, which draws them from the C library",
         )],
         ..ALONE

@@ -184,7 +184,7 @@ fn test(
         is_good: true,
     };
     let stopped = bench.run();
-    // What was created is removed, whatever the result.
+    // What was created is removed, regardless of the result.
     let cleaned = if settings.keeps_schema { Ok(()) } else { bench.drop_schema() };
     let is_good = bench.is_good;
     let is_stopped = env.stop.load(Ordering::Relaxed);

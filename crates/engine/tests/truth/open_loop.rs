@@ -116,7 +116,7 @@ fn a_ramp_has_its_area() {
     assert!(outcome.open_loop.unwrap().starts.scheduled.abs_diff(600) <= 1, "{:?}", outcome.open_loop);
 }
 
-/// The schedule is the same whatever the number of threads.
+/// The schedule is the same regardless of the number of threads.
 #[test]
 fn the_schedule_does_not_depend_on_the_threads() {
     let server = FakeServer::friendly();

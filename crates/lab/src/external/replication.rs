@@ -13,7 +13,7 @@ use crate::tables::status_value;
 /// "Access denied; you need … privilege".
 const NO_PRIVILEGE: u16 = 1227;
 
-/// Time limit of the login and of each query, before the load of a program that must run whatever the result.
+/// Time limit of the login and of each query, before the load of a program that must run regardless of the result.
 const BRIEF_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// A one-line warning before another program's load on a server that truetps did not start. Uses a session of its own

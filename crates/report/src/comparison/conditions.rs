@@ -1,4 +1,4 @@
-//! What was different about two sides beside the settings of their servers: what was asked of the generator, and where.
+//! Differences between two sides besides their servers' settings: the load, the server and the host.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::{format, names};
 /// Characters of a value that are shown.
 const LEVEL_MAX: usize = 60;
 
-/// One thing, as it was on each side.
+/// One condition, with its value on each side.
 #[derive(Serialize)]
 pub(super) struct DifferingCondition {
     pub(super) what: String,
@@ -28,7 +28,7 @@ pub(super) fn server(side: &ComparedSide<'_>) -> Option<String> {
     side.server().map(names::server)
 }
 
-/// Factors that the two have not the same level of, or one of them not at all.
+/// Factors with different levels, or that one side lacks.
 pub(super) fn differing_levels<'a>(input: &RunComparison<'a>) -> Vec<&'a str> {
     let (a, b) = (&input.a.configuration.levels, &input.b.configuration.levels);
     let names = a.keys().chain(b.keys().filter(|name| !a.contains_key(*name)));
@@ -77,8 +77,8 @@ fn differing_plan_keys(input: &RunComparison<'_>) -> Vec<DifferingCondition> {
     differing.collect()
 }
 
-/// Every key of a plan that says what a trial of this side does, with the levels of the workload's factors in it. Settings of
-/// the server have a section of their own, unless a side has not recorded them.
+/// Every key of a plan that affects a trial of this side, including the levels of the workload's factors. Settings of the
+/// server have their own section, unless a side has not recorded them.
 fn plan_keys(side: &ComparedSide<'_>, are_settings_known: bool) -> BTreeMap<String, String> {
     let plan = &side.run.plan;
     let mut keys = BTreeMap::new();

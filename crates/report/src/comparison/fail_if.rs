@@ -1,4 +1,4 @@
-//! `--fail-if`: a change of a figure that is too much, or commits that survive less.
+//! `--fail-if`: a change of a figure beyond a threshold, or lower durability.
 
 use std::fmt;
 use std::str::FromStr;
@@ -17,7 +17,7 @@ pub enum FailIf {
 const DURABILITY: &str = "durability";
 
 impl FailIf {
-    /// What two sides say of it. `of`: so many figures are judged at once ([`Threshold::state`]).
+    /// The result for two sides. `of`: the number of figures judged at once ([`Threshold::state`]).
     pub fn state(&self, comparison: &Comparison, durability: &DurabilityPair, of: usize) -> ThresholdState {
         match self {
             Self::Figure(threshold) => threshold.state(comparison, of),
@@ -29,7 +29,7 @@ impl FailIf {
         }
     }
 
-    /// Settings decide about durability: it takes no share of the chance of a false claim.
+    /// Durability follows from settings, so it takes no share of the chance of a false claim.
     pub fn is_figure(&self) -> bool {
         matches!(self, Self::Figure(_))
     }

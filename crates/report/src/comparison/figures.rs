@@ -14,7 +14,7 @@ pub(super) fn own(input: &RunComparison<'_>) -> DocumentSection {
     DocumentSection { heading: "Figures".to_owned(), blocks: vec![Block::Table(table("", lines))] }
 }
 
-/// What a transaction cost; `None` where neither side knows anything.
+/// The cost of a transaction; `None` if neither side has any line.
 pub(super) fn ledger(input: &RunComparison<'_>) -> Option<DocumentSection> {
     const EXPLAINED: &str = "A and B are geometric means over trials (means where a figure is zero), and so is their \
          ratio. Intervals are 95 % each. \
@@ -64,14 +64,14 @@ pub(super) fn change(line: &ComparedLine) -> String {
     }
 }
 
-/// `×5.1` says more than `+410 %`.
+/// `×5.1` is clearer than `+410 %`.
 fn is_factor(ratio: &Estimate) -> bool {
     !(0.5..=2.0).contains(&ratio.value)
 }
 
 fn words(line: &ComparedLine) -> String {
     match line.change {
-        // Of the one measure that decides: a table that says it of each cost is noise.
+        // Only for throughput, which decides: in each line of the costs it would be noise.
         Judgement::NotEnoughData { more_trials: Some(more) } if line.figure == Figure::Tps && line.a.is_some() => {
             format!("{} (about {})", verdict::word(line), format::plural(more.into(), "more trial"))
         }
@@ -79,7 +79,7 @@ fn words(line: &ComparedLine) -> String {
     }
 }
 
-/// A cost that rises may be what makes it faster.
+/// A rising cost may be the reason for the higher speed.
 fn tone(line: &ComparedLine) -> Tone {
     match (line.change, line.figure.better()) {
         (_, Better::Neither) | (Judgement::Equivalent, _) => Tone::Plain,

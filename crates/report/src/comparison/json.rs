@@ -25,15 +25,15 @@ struct ComparisonPart<'a> {
     /// Sentences for people: the same as in every other format.
     verdict: String,
     thresholds: Vec<ThresholdPart>,
-    /// What commits survive on each side, and on B compared with A.
+    /// The durability of each side, and of B compared with A.
     durability: &'a DurabilityPair,
     comparison: &'a Comparison,
-    /// What was different beside the settings.
+    /// Differences besides the settings.
     conditions: Vec<DifferingCondition>,
     workload: Vec<String>,
-    /// `null` where a side is no run of a script.
+    /// `null` if a side is not a script's run.
     scripts: Option<ScriptsDiffer>,
-    /// SQL of the plans' own, by the key that has it.
+    /// SQL of the plans, by its key.
     sql: Vec<SqlDiffers>,
     /// Settings that differ, most likely to matter first; `null` where a side has not recorded them.
     settings: Option<Vec<SettingPart<'a>>>,

@@ -10,7 +10,7 @@ use crate::format;
 const LINES_MAX: usize = 5_000;
 /// Equal lines that are shown around those that differ.
 const CONTEXT: usize = 2;
-/// Lines that are shown of a difference; a whole other text is of no use to a reader.
+/// Lines of a difference that are shown: an entirely different text is useless to a reader.
 const SHOWN_MAX: usize = 60;
 /// Characters of a line that are shown.
 const LINE_MAX: usize = 160;
@@ -35,7 +35,7 @@ impl LineDiff {
         if self.lines.len() < SHOWN_MAX { self.lines.push(format!("{sign}{line}")) } else { self.left_out += 1 }
     }
 
-    /// Lines that stand in each other's place. Those that are long are cut where they differ.
+    /// Lines that replace each other. Long ones are cut around the difference.
     fn push_replaced(&mut self, mut a: Vec<String>, mut b: Vec<String>) {
         for (a, b) in a.iter_mut().zip(&mut b) {
             (*a, *b) = cut_around_difference(std::mem::take(a), std::mem::take(b), LINE_MAX);
@@ -72,7 +72,7 @@ pub(super) fn line_diff(a: &str, b: &str) -> LineDiff {
     shown
 }
 
-/// Two texts, each of which may be long, so that the place where they differ is in what is left of them.
+/// Cuts two texts, which may be long, around the place where they differ.
 pub(super) fn cut_around_difference(a: String, b: String, chars_max: usize) -> (String, String) {
     const CONTEXT: usize = 10;
     if a.chars().count().max(b.chars().count()) <= chars_max {
@@ -94,7 +94,7 @@ fn beginning(text: &str) -> &str {
 }
 
 fn shortened(line: &str) -> String {
-    // One that was cut before has a mark at either end.
+    // A text that was cut before has a mark at both ends.
     match line.char_indices().nth(LINE_MAX + 2) {
         Some((end, _)) => format!("{}…", &line[..end]),
         None => line.to_owned(),

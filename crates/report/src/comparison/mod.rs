@@ -1,4 +1,4 @@
-//! Two groups of trials side by side, in every format: what differs, by how much, and what was different about them.
+//! Two groups of trials side by side, in every format: differences of figures and of conditions.
 
 mod conditions;
 mod fail_if;

@@ -1,4 +1,4 @@
-//! How the SQL of two plans differs: the statements of `custom` and `sql`, and what makes their tables.
+//! How the SQL of two plans differs: the statements of `custom` and `sql`, and the statements that create their tables.
 
 use std::fmt::Write;
 
@@ -9,14 +9,14 @@ use super::RunComparison;
 use super::line_diff::{LineDiff, line_diff};
 use crate::document::Block;
 
-/// One key of the plans that has other SQL on each side.
+/// One key of the plans with different SQL.
 #[derive(Debug, Serialize)]
 pub(super) struct SqlDiffers {
     pub(super) key: &'static str,
     pub(super) diff: LineDiff,
 }
 
-/// Keys that both sides have. What one side alone has is among the keys of the plans.
+/// Keys that both sides have. A key of one side only is among the keys of the plans.
 pub(super) fn differ(input: &RunComparison<'_>) -> Vec<SqlDiffers> {
     let texts = [&input.a, &input.b].map(|side| texts(&side.workload().kind));
     let [a, b] = texts;
@@ -63,11 +63,11 @@ fn json(generator: &Generator) -> String {
     serde_json::to_string(generator).expect("every generator has a JSON form")
 }
 
-/// What stands first among what was different.
+/// The first part of the differences.
 pub(super) fn blocks(differ: &[SqlDiffers]) -> Vec<Block> {
     let blocks = differ.iter().flat_map(|one| {
         let is_behind = one.diff.lines.is_empty();
-        let said = if is_behind { "the texts differ behind the lines that are compared." } else { "- A, + B" };
+        let said = if is_behind { "the texts differ after the compared lines." } else { "- A, + B" };
         let head = format!("{}: {said}", one.key);
         [Some(Block::Paragraph(head)), one.diff.block()].into_iter().flatten()
     });

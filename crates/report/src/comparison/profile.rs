@@ -11,7 +11,7 @@ pub(super) fn section(input: &RunComparison<'_>) -> Option<DocumentSection> {
     DocumentSection::of("What was sent", [Block::list(sentences(input))])
 }
 
-/// One sentence for each thing that differs; empty where nothing does, or a side does not know.
+/// One sentence for each difference; empty if there is none, or a side has no profile.
 pub(super) fn sentences(input: &RunComparison<'_>) -> Vec<String> {
     let (Some(a), Some(b)) = (&input.comparison.profile_a, &input.comparison.profile_b) else { return Vec::new() };
     LINES.iter().filter_map(|line| line.sentence(a, b)).chain(meaning(a, b)).collect()
@@ -22,7 +22,7 @@ struct ProfileLine {
     name: &'static str,
     of: fn(&WorkloadProfile) -> Option<f64>,
     text: fn(f64) -> String,
-    /// What a side without the figure has.
+    /// The text for a side without the figure.
     without: &'static str,
 }
 
@@ -73,7 +73,7 @@ impl ProfileLine {
         let (of_a, of_b) = ((self.of)(a), (self.of)(b));
         let is_same = match (of_a, of_b) {
             (Some(one), Some(other)) if one.is_finite() && other.is_finite() => is_same_figure(one, other),
-            // None, or without an end.
+            // No value, or infinite.
             (one, other) => one == other,
         };
         let text = |value: Option<f64>| value.map_or_else(|| self.without.to_owned(), self.text);
@@ -81,7 +81,7 @@ impl ProfileLine {
     }
 }
 
-/// What the differences do to a server whose tables are ordered by their primary key.
+/// The effect of the differences on a server whose tables are ordered by their primary key.
 fn meaning(a: &WorkloadProfile, b: &WorkloadProfile) -> Option<String> {
     let (new_a, new_b) = (a.new_pages_per_1000_tx?, b.new_pages_per_1000_tx?);
     let (more, less) = if new_b > new_a { ("B", "A") } else { ("A", "B") };

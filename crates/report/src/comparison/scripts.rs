@@ -1,4 +1,4 @@
-//! How two runs of scripts differ: in their texts, in what they sent, and in what a transaction did.
+//! How two runs of scripts differ: in their texts, their statements, and the work of a transaction.
 
 use serde::Serialize;
 use truetps_analysis::{RecordedScript, ShapeDiffers, WorkDiffers, differing_shapes, differing_work};
@@ -10,30 +10,30 @@ use super::{ComparedSide, RunComparison};
 use crate::document::{Block, DocumentTable};
 use crate::format;
 
-/// Shapes that are shown; JSON has all.
+/// Number of shown shapes; JSON has all.
 const SHAPES_SHOWN_MAX: usize = 20;
 /// Options that are compared by the names that plans have for them, and those that only say where a run is recorded.
 const OPTIONS_NOT_SHOWN: [&str; 7] = ["threads", "time", "events", "warmup_time", "rate", "runs", "report_format"];
 
-/// Everything by which the two differ.
+/// All differences between the two.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct ScriptsDiffer {
-    /// The script and its modules, where they are not the same.
+    /// The script and its modules, if they differ.
     pub(super) texts: Vec<TextDiffers>,
-    /// Statements by shape, where a transaction sent another number of them.
+    /// Statements by shape, if their number per transaction differs.
     pub(super) statements: Vec<ShapeDiffers>,
     /// Statements by their outcome, all three where one differs.
     pub(super) transaction: Vec<WorkDiffers>,
 }
 
-/// A text that one side alone has, or that is another one on each.
+/// A text of one side only, or that differs between the sides.
 #[derive(Debug, Serialize)]
 pub(super) struct TextDiffers {
     /// `script`, or `module` and its name.
     pub(super) what: String,
     pub(super) a: Option<NamedText>,
     pub(super) b: Option<NamedText>,
-    /// `None` where a side has no text.
+    /// `None` if a side has no text.
     pub(super) diff: Option<LineDiff>,
 }
 
@@ -43,7 +43,7 @@ pub(super) struct NamedText {
     pub(super) sha256: Option<String>,
 }
 
-/// `None` where a side is no run of a script.
+/// `None` if a side is not a script's run.
 pub(super) fn differ(input: &RunComparison<'_>) -> Option<ScriptsDiffer> {
     let (a, b) = (input.a.script()?, input.b.script()?);
     let mut differ = ScriptsDiffer { transaction: transaction(input), ..ScriptsDiffer::default() };
@@ -57,7 +57,7 @@ pub(super) fn differ(input: &RunComparison<'_>) -> Option<ScriptsDiffer> {
     Some(differ)
 }
 
-/// What `script.json` would have said, where a side does not have it.
+/// A note for a side without `script.json`.
 pub(super) fn note(input: &RunComparison<'_>) -> Option<String> {
     let lacks = |side: &ComparedSide<'_>| side.script().is_some_and(|script| script.record.is_none());
     let which = match (lacks(&input.a), lacks(&input.b)) {
@@ -160,7 +160,7 @@ fn transaction(input: &RunComparison<'_>) -> Vec<WorkDiffers> {
     a.zip(b).map(|(a, b)| differing_work(a, b)).unwrap_or_default()
 }
 
-/// What stands first among what was different.
+/// The first part of the differences.
 pub(super) fn blocks(input: &RunComparison<'_>, differ: &ScriptsDiffer) -> Vec<Block> {
     let mut blocks: Vec<_> = differ.texts.iter().flat_map(text_blocks).collect();
     if !differ.statements.is_empty() {
@@ -174,8 +174,8 @@ pub(super) fn blocks(input: &RunComparison<'_>, differ: &ScriptsDiffer) -> Vec<B
 fn text_blocks(text: &TextDiffers) -> Vec<Block> {
     let what = &text.what;
     let said = match (&text.a, &text.b, &text.diff) {
-        (None, ..) => format!("{what}: B alone loads it."),
-        (_, None, _) => format!("{what}: A alone loads it."),
+        (None, ..) => format!("{what}: only B loads it."),
+        (_, None, _) => format!("{what}: only A loads it."),
         (.., None) => format!("{what}: a side has no text (byte code, a library, or a file that could not be read)."),
         (.., Some(diff)) if diff.lines.is_empty() => {
             format!("{what}: the texts differ beyond the recorded part, or in non-text bytes.")

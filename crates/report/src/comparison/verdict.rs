@@ -68,7 +68,7 @@ pub(super) fn facts(input: &RunComparison<'_>, inputs: &InputsDiffer) -> Vec<(&'
     facts
 }
 
-/// What became of a threshold.
+/// The state of a threshold.
 pub fn threshold_word(state: ThresholdState) -> &'static str {
     match state {
         ThresholdState::Crossed => "crossed",
@@ -80,13 +80,13 @@ pub fn threshold_word(state: ThresholdState) -> &'static str {
     }
 }
 
-/// The answer, and what it costs in a crash.
+/// The answer, and the loss in a crash.
 fn sentence(input: &RunComparison<'_>) -> String {
     let risk = input.durability.risk("A", "B").map_or(String::new(), |risk| format!("; {risk}"));
     format!("{}{risk}", speed(input))
 }
 
-/// What commits survive on each side; `None` where no side had a server.
+/// The durability of each side; `None` if no side had a server.
 fn durability(input: &RunComparison<'_>) -> Option<String> {
     let sides = [("A", &input.a, &input.durability.a), ("B", &input.b, &input.durability.b)];
     if sides.iter().all(|(_, side, _)| conditions::server(side).is_none()) {
@@ -113,7 +113,7 @@ fn speed(input: &RunComparison<'_>) -> String {
     let difference = match (line.ratio, line.a, line.b) {
         (Some(_), _, _) => figures::change(line),
         (None, Some(a), Some(b)) if a == 0.0 || b == 0.0 => format!("{} -> {}", format::tps(a), format::tps(b)),
-        _ => return "the two have no block in common, or a side has no valid trial".to_owned(),
+        _ => return "the sides have no common block, or a side has no valid trial".to_owned(),
     };
     let (a, b) = (comparison.trials_a, comparison.trials_b);
     let trials = if a == b { format!("{} each", format::trials(a)) } else { format!("{a} and {b} trials") };
@@ -139,7 +139,7 @@ fn speed(input: &RunComparison<'_>) -> String {
     }
 }
 
-/// Why an interval that excludes "no difference" is no verdict.
+/// Why there is no verdict although the interval excludes "no difference".
 fn missing(missing: Missing, effect: &str) -> String {
     let lacks = match missing {
         Missing::Test { alpha } => {
@@ -148,7 +148,7 @@ fn missing(missing: Missing, effect: &str) -> String {
                 format::percent(alpha)
             )
         }
-        Missing::Interest => format!("the difference is not shown to be at least the {effect} that matter"),
+        Missing::Interest => format!("the difference is not proven to be at least the {effect} of interest"),
         Missing::Power { least } => {
             format!("these trials reliably show only differences of {} or more", format::effect(least))
         }
@@ -186,7 +186,7 @@ pub(crate) fn stalls_of(side: &CellDetail) -> String {
     )
 }
 
-/// Transactions that changed fewer rows are faster on any server.
+/// Transactions that change fewer rows are faster on any server.
 fn other_work(input: &RunComparison<'_>) -> Option<String> {
     let line = input.comparison.line(Figure::RowsChanged)?;
     let (a, b) = line.a.zip(line.b)?;

@@ -1,4 +1,4 @@
-//! Figures against connections or rates: what a chart says in words, and its table.
+//! Figures against connections or rates: the text of a chart, and its table.
 
 use truetps_analysis::{Axis, Cell, Figure};
 
@@ -8,16 +8,16 @@ use crate::{ReportInput, format, generator, names, open_loop};
 
 /// One chart with the axis of the curves as its x axis.
 pub(super) struct CurveChart {
-    /// What the script draws: `tps`, `p99`.
+    /// The figure that the script draws: `tps`, `p99`.
     pub(super) measure: &'static str,
     pub(super) title: &'static str,
     pub(super) heading: String,
     /// Name of the factor, for tables.
     pub(super) factor: &'static str,
     pub(super) x_title: &'static str,
-    /// For those who do not see the chart.
+    /// Alternative text of the chart.
     pub(super) description: String,
-    /// What the legend shows while the cursor is nowhere.
+    /// Text of the legend without a cursor.
     pub(super) rest: &'static str,
     pub(super) how_to_read: String,
     pub(super) columns: Vec<String>,
@@ -70,7 +70,7 @@ impl CurveChart {
         }
     }
 
-    /// Without what the script needs to know of it.
+    /// A chart without the data for the script.
     fn of(
         what: &str,
         how_to_read: &str,
@@ -100,7 +100,7 @@ impl CurveChart {
     }
 }
 
-/// A figure with what has to be known about it.
+/// A figure with its caveats.
 fn marked(cell: &Cell, text: &str) -> String {
     [vec![text], marks(cell)].concat().join(", ")
 }

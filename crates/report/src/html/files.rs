@@ -1,4 +1,4 @@
-//! The trials with links to the files that they left.
+//! The trials with links to their files.
 
 use truetps_record::{Trial, TrialRole, Validity};
 
@@ -46,7 +46,7 @@ fn describe<'a>(trial: &'a Trial, files: &[&'static str]) -> TrialFiles<'a> {
     }
 }
 
-/// `server/my.cnf` is `my.cnf`; a file whose name says what it has needs no ending.
+/// `server/my.cnf` is `my.cnf`; a file with a clear name needs no ending.
 fn short(file: &'static str) -> &'static str {
     let name = file.rsplit('/').next().unwrap_or(file);
     match name {
@@ -57,7 +57,7 @@ fn short(file: &'static str) -> &'static str {
     }
 }
 
-/// One word or two for a table; the reason stands with the trials that are no evidence.
+/// A short state for the table; reasons are listed with the invalid trials.
 pub(super) fn state(trial: &Trial) -> &'static str {
     match (&trial.validity, trial.role) {
         (Validity::Valid, TrialRole::Cell) => "valid",

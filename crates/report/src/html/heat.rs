@@ -12,7 +12,7 @@ use super::script_data::ChartNumber;
 use super::series;
 use crate::{ReportInput, format, grouped};
 
-/// Size of a picture: more would not be seen on a page, and an hour has 3,600 intervals.
+/// Size of a picture: finer detail is not visible on a page, and an hour has 3,600 intervals.
 const COLUMNS_MAX: usize = 90;
 const ROWS_MAX: u16 = 48;
 /// Bytes of all pictures in a page: about fifty of them, or hundreds of short trials.

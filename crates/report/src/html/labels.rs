@@ -11,9 +11,9 @@ pub(super) struct RowGroup<R> {
     pub(super) rows: Vec<R>,
 }
 
-/// How the lines of a chart are called.
+/// The names of a chart's lines.
 pub(super) struct ChartLines {
-    /// What tells the lines apart: `innodb_flush_log_at_trx_commit`.
+    /// The factor that distinguishes the lines: `innodb_flush_log_at_trx_commit`.
     pub(super) title: String,
     /// For each curve: `=1`, `log_bin=true sync_binlog=0`.
     pub(super) names: Vec<String>,
@@ -30,7 +30,7 @@ impl ChartLines {
         Self { title, names: curves.map(|curve| names::short(&input.run.plan, &curve.label).to_owned()).collect() }
     }
 
-    /// `=1 (baseline)`, or the name alone where there is nothing to compare with.
+    /// `=1 (baseline)`, or only the name without a comparison.
     pub(super) fn with_baseline(&self, index: usize, curve: &Curve) -> String {
         self.marked(&self.names[index], curve)
     }
@@ -53,7 +53,7 @@ pub(super) fn configuration(configuration: &Configuration) -> String {
     settings.into_iter().chain([connections]).chain(rate).collect::<Vec<_>>().join(", ")
 }
 
-/// A figure and its interval apart, so that the page can show the interval more quietly: `5 230` and `±4.2 %`.
+/// A figure and its interval as separate texts, so that the page can show the interval in a lighter style: `5 230` and `±4.2 %`.
 pub(super) fn split_range(text: &str) -> (String, Option<String>) {
     let starts = [" ±", " [", " ("].into_iter().filter_map(|start| text.find(start));
     match starts.min() {

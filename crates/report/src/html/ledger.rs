@@ -1,4 +1,4 @@
-//! The cost ledger: what a transaction cost, configurations side by side.
+//! The cost ledger: costs of a transaction, configurations side by side.
 
 use truetps_analysis::Ledger;
 

@@ -1,4 +1,4 @@
-//! The A/A pairs: what two runs of the same thing differ by.
+//! The A/A pairs: the noise between two runs of the same configuration.
 
 use truetps_analysis::{AaPair, Noise};
 use truetps_record::Estimate;
@@ -64,7 +64,7 @@ fn how_to_read(noise: &Noise) -> String {
     let reading = "Both runs of a pair are the same configuration in the same block, so their ratio should be 1 but for \
                    noise.";
     if noise.alarm {
-        format!("{reading} Here the interval does not contain 1: small effects in this experiment mean nothing.")
+        format!("{reading} Here the interval does not contain 1: small effects in this experiment are not evidence.")
     } else {
         format!("{reading} The interval contains 1, as it should.")
     }

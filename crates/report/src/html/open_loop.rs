@@ -9,9 +9,9 @@ use crate::{ReportInput, format, names, open_loop};
 
 pub(super) struct OpenLoopSection {
     pub(super) factor: &'static str,
-    /// What the column of verdicts is about: in a search, its limits.
+    /// Head of the column of verdicts: in a search, its limits.
     pub(super) verdict_of: String,
-    /// Where the rate is not what the rows differ by.
+    /// The rate, if it does not differ between rows.
     pub(super) with_target: bool,
     pub(super) groups: Vec<RowGroup<OpenLoopRow>>,
     /// Whether the generator limited any figure.
@@ -79,7 +79,7 @@ fn row(input: &ReportInput, cell: &Cell, open: &OpenLoopCell) -> OpenLoopRow {
     }
 }
 
-/// In a search a rate that was sustained may have broken a limit all the same.
+/// In a search a sustained rate may still have broken a limit.
 fn symbol(input: &ReportInput, cell: &Cell, open: &OpenLoopCell) -> &'static str {
     let (of, is_good) = match open_loop::tried(input, cell) {
         Some(tried) => (tried.of, tried.broken_by.is_none()),

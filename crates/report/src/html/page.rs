@@ -1,4 +1,4 @@
-//! The page: its sections in order, and the files that are put into it.
+//! The page: its sections in order, and the files embedded in it.
 
 use askama::Template;
 
@@ -24,7 +24,7 @@ macro_rules! asset {
     };
 }
 
-/// What is put into the page as it stands.
+/// Files embedded unchanged.
 pub(super) struct Assets {
     css: &'static str,
     /// In this order: later files use what earlier ones define.

@@ -1,4 +1,4 @@
-//! How response times are spread: percentiles of each configuration, its valid trials together.
+//! Distribution of response times: percentiles of each configuration over its valid trials.
 
 use serde::Serialize;
 use truetps_analysis::{Axis, Cell, nines_us, quantile_us};

@@ -1,4 +1,4 @@
-//! The block of data that the script draws the charts from: as small as it can be, and never the end of its element.
+//! The block of data for the charts' script: as small as possible, and unable to close its element.
 
 use serde::{Serialize, Serializer};
 use truetps_analysis::{Axis, Cell, Curve, Figure};
@@ -54,7 +54,7 @@ impl Serialize for ChartNumber {
 
 #[derive(Serialize)]
 struct ScriptData<'a> {
-    /// What tells the curves apart.
+    /// The factors that distinguish the curves.
     factors: &'a str,
     axis: Axis,
     /// Connections by the rule of thumb, where a curve over connections has a knee to compare with it.
@@ -112,7 +112,7 @@ pub(super) fn json(
         heat: percentiles.map_or(&[], |section| &section.heat.data),
     };
     let json = serde_json::to_string(&data).expect("plain structs with text keys have a JSON form");
-    // `<` stands in texts only, where JSON has another way to write it: no text can close the script element.
+    // `<` occurs in texts only, where JSON can escape it: no text can close the script element.
     json.replace('<', "\\u003c")
 }
 

@@ -13,7 +13,7 @@ use crate::{ReportInput, format, names};
 pub(super) struct Setup<'a> {
     pub(super) summary: String,
     pub(super) groups: Vec<FactGroup>,
-    /// Name, levels and the baseline's one.
+    /// Name, levels and the baseline's level.
     pub(super) factors: Vec<(&'a str, String, String)>,
     /// Name, value and who chose it.
     pub(super) settings: Vec<(&'a str, String, &'static str)>,
@@ -90,7 +90,7 @@ fn before_recorded(personality: Personality) -> &'static str {
 fn datadir(state: DatadirState) -> &'static str {
     match state {
         DatadirState::Refill => {
-            "tables truncated, refilled from a pristine copy and flushed; the server goes on, or restarts where a factor needs \
+            "tables truncated, refilled from a pristine copy and flushed; the server continues to run, or restarts if a factor needs \
              it (refill)"
         }
         DatadirState::FreshCopy => "server started anew on a fresh copy of a prepared datadir (fresh_copy)",
@@ -176,7 +176,7 @@ fn generator(input: &ReportInput) -> FactGroup {
     let facts = vec![
         ("Mode", format!("{}{asked}", found.mode.clone().unwrap_or_else(unknown))),
         ("Workers", found.workers.clone().unwrap_or_else(unknown)),
-        ("Pinned to", found.pinned_to.clone().unwrap_or_else(|| "no cores of its own".to_owned())),
+        ("Pinned to", found.pinned_to.clone().unwrap_or_else(|| "no dedicated cores".to_owned())),
         ("Ran", found.shares_cores.map_or_else(unknown, |shares| shares_text(shares).to_owned())),
         ("Busiest worker", share(found.busy, "the time on a CPU")),
         ("CPU wait", share(found.wait, "the time ready to run without a CPU, at most")),
@@ -216,7 +216,7 @@ fn factors(plan: &Plan) -> Vec<(&str, String, String)> {
 fn settings<'a>(input: &ReportInput<'a>) -> Vec<(&'a str, String, &'static str)> {
     let plan = &input.run.plan.server.settings;
     let from_plan = plan.iter().map(|(name, value)| (name.as_str(), value.option_text(), "the plan"));
-    // Of several servers each may have others; a line that all have in common is shown once.
+    // Each of several servers may have different settings; a common line is shown once.
     let mut chosen: Vec<_> = Vec::new();
     let servers = names::servers(&input.run.experiment);
     for line in servers.iter().flat_map(|server| names::chosen_settings(&input.run.plan, server)) {
@@ -230,7 +230,7 @@ fn settings<'a>(input: &ReportInput<'a>) -> Vec<(&'a str, String, &'static str)>
     from_plan.chain(from_truetps).collect()
 }
 
-/// The command line as a shell takes it.
+/// The command line, quoted for a shell.
 fn command(words: &[String]) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
     let quote = |word: &String| {

@@ -1,4 +1,4 @@
-//! Stalls and dips: what stands below the series.
+//! Stalls and dips: the section below the series.
 
 use super::labels::{configuration, unbroken};
 use crate::{ReportInput, stalls};

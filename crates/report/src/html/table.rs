@@ -131,7 +131,7 @@ fn group(analysis: &Analysis, curve: &Curve, label: String, scale: &Scale) -> Ro
     RowGroup { label, rows: rows.collect() }
 }
 
-/// What has to be known about the figures of a cell.
+/// The caveats of a cell's figures.
 pub(super) fn marks(cell: &Cell) -> Vec<&'static str> {
     let open = cell.open_loop.as_ref().filter(|open| open.sustained.of > 0 && !open.sustained.is_all());
     let limited = generator::is_limited(cell).then_some(LIMITED);

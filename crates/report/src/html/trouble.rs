@@ -1,4 +1,4 @@
-//! What went wrong: trials that are no evidence, errors by name, and what was odd.
+//! Problems: invalid trials, errors by name, and notes.
 
 use std::collections::BTreeMap;
 
@@ -64,9 +64,9 @@ fn summary(input: &ReportInput) -> String {
     let ran = analysis.trials_valid + analysis.invalid.len();
     let used = match (ran, analysis.invalid.len()) {
         (0, _) => "No trial has run.".to_owned(),
-        (_, 0) => format!("All {} that ran are evidence.", format::trials(ran)),
+        (_, 0) => format!("All {} that ran are valid.", format::trials(ran)),
         (_, unused) => {
-            format!("{unused} of {} are no evidence; no figure above uses them.", format::trials(ran))
+            format!("{unused} of {} are invalid; no figure above uses them.", format::trials(ran))
         }
     };
     let used = match unread {

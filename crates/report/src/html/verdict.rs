@@ -1,4 +1,4 @@
-//! The top of the page: the question, the verdict, what it means, and what to be careful with.
+//! The top of the page: the question, the verdict, its meaning, and caveats.
 
 use truetps_analysis::{Cell, Curve, Figure, Knee, SustainedRange};
 

@@ -1,4 +1,4 @@
-//! What the server's sessions waited on over time, for the chart under the throughput.
+//! Waits of the server's sessions over time, for the chart below the throughput.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
--- Random numbers: what holds whatever the seed.
+-- Random numbers: what holds regardless of the seed.
 local rand = sysbench.rand
 
 local function within(name, low, high)
