@@ -133,7 +133,7 @@ fn the_life_of_a_named_server() {
     it_is_started_and_kept(&place);
     it_ends_in_each_way_and_keeps_its_data(&place);
     place.good(&["server", "remove", "maria"]);
-    assert!(place.servers().is_empty() && place.left().is_empty(), "{:?}", place.left());
+    assert!(place.servers().is_empty() && place.leftovers().is_empty(), "{:?}", place.leftovers());
 }
 
 fn it_is_added_and_wrong_words_are_named(place: &Place) {
@@ -276,7 +276,7 @@ fn a_port_and_statements_from_stdin() {
     no_statement_outlives_who_waits_for_it(&place);
     the_log_moves_no_cursor(&place);
     place.good(&["server", "remove", "maria", "--force"]);
-    assert!(place.servers().is_empty() && place.left().is_empty());
+    assert!(place.servers().is_empty() && place.leftovers().is_empty());
 }
 
 /// Names of failed logins are texts of others.
@@ -314,11 +314,11 @@ fn a_server_from_its_archive() {
     hangs.into_inner().unwrap();
     place.refused(&["server", "add", "old", text.to_str().unwrap()], &["text.tar.gz"]);
     place.refused(&["server", "add", "old", "no-such.tar"], &["there is no file or folder no-such.tar"]);
-    assert!(place.left().is_empty(), "{:?}", place.left());
+    assert!(place.leftovers().is_empty(), "{:?}", place.leftovers());
     left_by_a_kill(&place, &["server", "add", "old", "hangs.tar"], || {
         place.home().join("named/.old.adding/tree/bin/mysqld").exists()
     });
-    assert!(place.left().is_empty(), "{:?}", place.left());
+    assert!(place.leftovers().is_empty(), "{:?}", place.leftovers());
 
     // As root: the server's user must get through all that is made, whatever root's umask is.
     with_closed_umask(&place, &["server", "add", "old", archive.to_str().unwrap()]);
@@ -341,7 +341,7 @@ fn a_server_from_its_archive() {
     assert!(listed.contains("tree  BROKEN: ") && listed.contains("server.json"), "{listed}");
     place.refused(&["server", "remove", "tree"], &["server.json", "truetps server remove tree --force"]);
     place.good(&["server", "remove", "tree", "--force"]);
-    assert!(place.left().is_empty(), "{:?}", place.left());
+    assert!(place.leftovers().is_empty(), "{:?}", place.leftovers());
     assert!(server.binary.path.is_file(), "a folder of the user's stays");
     assert!(place.servers().is_empty());
 }
@@ -389,7 +389,7 @@ fn a_start_that_fails_leaves_no_process() {
         assert_eq!(ran.code, Some(code), "{}", ran.stderr);
         assert!(place.servers().is_empty());
     }
-    let left = place.left();
+    let left = place.leftovers();
     assert!(!left.iter().any(|name| name.contains("never")), "a lock without an owner: {left:?}");
     place.good(&["server", "add", "never", place.path().join("never").to_str().unwrap()]);
     // A started server is found also if truetps was killed before it recorded the server.

@@ -147,7 +147,7 @@ impl Place {
     }
 
     /// What is there of servers with names, with their locks.
-    pub(crate) fn left(&self) -> Vec<String> {
+    pub(crate) fn leftovers(&self) -> Vec<String> {
         let entries = fs::read_dir(self.home().join("named")).into_iter().flatten().flatten();
         entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
     }
@@ -190,7 +190,7 @@ pub(crate) struct Ends<'a>(pub(crate) &'a Place);
 
 impl Drop for Ends<'_> {
     fn drop(&mut self) {
-        for name in self.0.left().iter().filter(|name| !name.starts_with('.')) {
+        for name in self.0.leftovers().iter().filter(|name| !name.starts_with('.')) {
             self.0.run(&["server", "remove", name, "--force"]);
         }
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 use truetps_record::SqlDialect;
 
-use crate::tls::test_server::{TestCertificate, answer_in_one_record, made, serve};
+use crate::tls::test_server::{TestCertificate, answer_in_one_record, make_certificate, serve};
 use crate::{Client, DriverError, Endpoint, Login, Password, Target, Tls, TlsMode};
 
 const PASSWORD: &str = "s3cret-of-the-login";
@@ -31,7 +31,7 @@ fn refusal(
     server_first: bool,
     answer: Vec<u8>,
 ) -> (DriverError, Vec<u8>) {
-    let made: TestCertificate = made("127.0.0.1", |_| {});
+    let made: TestCertificate = make_certificate("127.0.0.1", |_| {});
     let folder = tempfile::tempdir().unwrap();
     let ca = folder.path().join("ca.pem");
     std::fs::write(&ca, &made.ca_pem).unwrap();

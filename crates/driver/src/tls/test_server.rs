@@ -20,7 +20,7 @@ pub(crate) struct TestCertificate {
     pub(crate) key: Vec<u8>,
 }
 
-pub(crate) fn made(name: &str, change: impl FnOnce(&mut CertificateParams)) -> TestCertificate {
+pub(crate) fn make_certificate(name: &str, change: impl FnOnce(&mut CertificateParams)) -> TestCertificate {
     let ca_key = KeyPair::generate().unwrap();
     let mut ca = CertificateParams::new(Vec::new()).unwrap();
     ca.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);

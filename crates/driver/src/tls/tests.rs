@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use rcgen::{BasicConstraints, CertificateParams, IsCa, KeyPair};
 
 use super::*;
-use crate::tls::test_server::{TestCertificate, client, made, server};
+use crate::tls::test_server::{TestCertificate, client, make_certificate, server};
 use crate::{Tls, TlsMode};
 
 fn say(layer: &mut TlsLayer, text: &[u8], out: &mut Vec<u8>) {
@@ -71,7 +71,7 @@ fn trouble(mode: TlsMode, ca: &str, host: &str, made: &TestCertificate) -> TlsEr
 
 #[test]
 fn bytes_come_back_whatever_the_pieces() {
-    let made = made("db.example", |_| {});
+    let made = make_certificate("db.example", |_| {});
     let text: Vec<u8> = (0..100_000_u32).map(|n| n as u8).collect();
     for mode in [TlsMode::Preferred, TlsMode::Required, TlsMode::VerifyCa, TlsMode::VerifyIdentity] {
         let (_dir, client) = client(mode, Some(&made.ca_pem));
@@ -84,7 +84,7 @@ fn bytes_come_back_whatever_the_pieces() {
 
 #[test]
 fn messages_are_sealed_and_nothing_is_sent_after_a_failure() {
-    let made = made("db.example", |_| {});
+    let made = make_certificate("db.example", |_| {});
     let (_dir, client) = client(TlsMode::Required, None);
     let mut out = b"kept".to_vec();
     let endpoint = Endpoint::Unix(PathBuf::from("/s"));
@@ -116,11 +116,11 @@ fn messages_are_sealed_and_nothing_is_sent_after_a_failure() {
 
 #[test]
 fn certificate_trouble_says_which_check_failed() {
-    let good = made("db.example", |_| {});
-    let other = made("db.example", |_| {});
+    let good = make_certificate("db.example", |_| {});
+    let other = make_certificate("db.example", |_| {});
     let error = trouble(TlsMode::VerifyIdentity, &good.ca_pem, "127.0.0.1", &good);
     assert_eq!(error.to_string(), "the server's certificate is for db.example, not for 127.0.0.1");
-    let address = made("127.0.0.1", |_| {});
+    let address = make_certificate("127.0.0.1", |_| {});
     let error = trouble(TlsMode::VerifyIdentity, &address.ca_pem, "::1", &address);
     assert_eq!(error.to_string(), "the server's certificate is for 127.0.0.1, not for ::1");
     let error = trouble(TlsMode::VerifyIdentity, &good.ca_pem, "other.example", &good);
@@ -130,10 +130,10 @@ fn certificate_trouble_says_which_check_failed() {
     let error = trouble(TlsMode::VerifyCa, &other.ca_pem, "db.example", &good);
     assert!(error == TlsError::UnknownAuthority && error.hint().unwrap().contains("ca=FILE"), "{error}");
 
-    let expired = made("db.example", |params| params.not_after = rcgen::date_time_ymd(2001, 2, 3));
+    let expired = make_certificate("db.example", |params| params.not_after = rcgen::date_time_ymd(2001, 2, 3));
     let error = trouble(TlsMode::VerifyCa, &expired.ca_pem, "db.example", &expired).to_string();
     assert!(error.contains("has expired"), "{error}");
-    let early = made("db.example", |params| {
+    let early = make_certificate("db.example", |params| {
         params.not_before = rcgen::date_time_ymd(3000, 1, 1);
         params.not_after = rcgen::date_time_ymd(3001, 1, 1);
     });
@@ -143,7 +143,7 @@ fn certificate_trouble_says_which_check_failed() {
 
 #[test]
 fn a_name_is_not_looked_at_where_only_the_authority_counts() {
-    let made = made("db.example", |_| {});
+    let made = make_certificate("db.example", |_| {});
     let (_dir, client) = client(TlsMode::VerifyCa, Some(&made.ca_pem));
     assert_eq!(echo(&client.unwrap(), "127.0.0.1", &made, 100, b"text").unwrap(), b"text");
 }

@@ -33,7 +33,7 @@ local function connect()
   return connection
 end
 
-local function of(handle, name)
+local function statement_data(handle, name)
   local found = statements[handle]
   if not found then error("bad argument #1 to '" .. name .. "' (a statement expected)", 3) end
   return found
@@ -61,7 +61,7 @@ function functions.db_prepare(text)
 end
 
 function functions.db_bind_param(handle, values)
-  local found = of(handle, "db_bind_param")
+  local found = statement_data(handle, "db_bind_param")
   if type(values) ~= "table" then error("bad argument #2 to 'db_bind_param' (table expected)", 2) end
   local parameters = {}
   for i, value in ipairs(values) do
@@ -73,10 +73,10 @@ function functions.db_bind_param(handle, values)
   found.statement:bind_param(unpack(parameters))
 end
 
-function functions.db_bind_result(handle) of(handle, "db_bind_result") end
+function functions.db_bind_result(handle) statement_data(handle, "db_bind_result") end
 
 function functions.db_execute(handle)
-  local found = of(handle, "db_execute")
+  local found = statement_data(handle, "db_execute")
   -- The bound table is read again at each execution.
   for i, parameter in ipairs(found.parameters or {}) do parameter:set(found.values[i]) end
   try("db_execute", found.statement.execute, found.statement)
@@ -88,7 +88,7 @@ function functions.db_store_results() end
 function functions.db_free_results() end
 
 function functions.db_close(handle)
-  of(handle, "db_close").statement:close()
+  statement_data(handle, "db_close").statement:close()
   statements[handle] = nil
 end
 
