@@ -97,21 +97,20 @@ impl TrialDetail {
         if !suspensions(trial).is_empty() {
             stalls = Stalls { watched_ms: stalls.watched_ms, ..Stalls::unknown(Absent::Suspended) };
         }
-        let waits = probe.as_ref().and_then(Waits::of);
+        let waits = probe.as_ref().ok().and_then(Waits::of);
         let ordinary = ordinary(intervals, &stalls.list);
-        if let Some(probe) = probe.as_ref().filter(|_| !stalls.list.is_empty()) {
-            let outages = probe.outages(suspensions(trial));
-            for stall in &mut stalls.list {
-                let stretch = (stall.start_ms, stall.end_ms());
-                stall.coincident = Some(coincident(probe, &outages, waits.as_ref(), stretch, &ordinary));
-            }
+        let outages = probe.as_ref().map_or_else(|_| Vec::new(), |probe| probe.outages(suspensions(trial)));
+        for stall in &mut stalls.list {
+            let stretch = (stall.start_ms, stall.end_ms());
+            let beside = |probe| coincident(probe, &outages, waits.as_ref(), stretch, &ordinary);
+            stall.coincident = probe.as_ref().map(beside).map_err(Absent::clone);
         }
-        let measured = probe.as_ref().zip(waits.as_ref());
+        let measured = probe.as_ref().ok().zip(waits.as_ref());
         Self {
             top_waits: measured.and_then(|(probe, waits)| waits.of_measured(probe, intervals)),
             waits: waits.map(|waits| waits.series()).filter(|series| !series.classes.is_empty()),
             ledger: trial.measured.as_ref().map(|measured| {
-                let (probe, variables, damaged) = (probe.as_ref(), variables.as_ref(), loaded.damaged_file());
+                let (probe, variables, damaged) = (probe.as_ref().ok(), variables.as_ref(), loaded.damaged_file());
                 ledger(&LedgerInput { measured, intervals, probe, variables, damaged })
             }),
             stalls,

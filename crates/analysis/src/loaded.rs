@@ -13,6 +13,7 @@ use crate::latency::TrialLatency;
 use crate::stalls::Stalls;
 
 const INTERVALS: &str = "intervals.jsonl";
+const PROBE: &str = "probe.jsonl";
 
 /// There is no record of its intervals.
 pub(crate) const NO_INTERVALS: Absent = Absent::Damaged { file: INTERVALS };
@@ -22,8 +23,8 @@ pub(crate) const NO_INTERVALS: Absent = Absent::Damaged { file: INTERVALS };
 pub struct LoadedTrial {
     pub trial: Trial,
     pub intervals: Vec<Interval>,
-    /// `None`: the probe was off.
-    pub probe: Option<ProbeSeries>,
+    /// What the probe read of server and host, or why there is none of it.
+    pub probe: Result<ProbeSeries, Absent>,
     /// `None` where there are no histograms, or where they were not needed.
     pub latency: Option<TrialLatency>,
     /// What the server was set to, where that is known.
@@ -63,7 +64,7 @@ impl From<Trial> for LoadedTrial {
         Self {
             trial,
             intervals: Vec::new(),
-            probe: None,
+            probe: Err(Absent::NotWatched),
             latency: None,
             variables: None,
             script: None,
@@ -85,12 +86,21 @@ impl LoadedTrial {
         is_cell(&self.trial) && self.trial.configuration == *configuration && self.is_evidence()
     }
 
+    /// The same trial with what could be read of its probe.
+    #[must_use]
+    pub fn with_probe(self, probe: Option<ProbeSeries>) -> Self {
+        let absent = if self.is_probe_damaged() { Absent::Damaged { file: PROBE } } else { Absent::NotWatched };
+        Self { probe: probe.ok_or(absent), ..self }
+    }
+
+    fn is_probe_damaged(&self) -> bool {
+        self.unread.iter().any(|file| file.path.ends_with(PROBE))
+    }
+
     /// The file whose damage hides the server's activity.
-    pub fn damaged_file(&self) -> Option<&'static str> {
-        const PROBE: &str = "probe.jsonl";
-        let has_server = self.probe.as_ref().is_some_and(|probe| !probe.times(ProbeSource::Server).is_empty());
-        let is_unread = self.unread.iter().any(|file| file.path.ends_with(PROBE));
-        match (is_unread && !has_server, self.intervals.is_empty()) {
+    pub(crate) fn damaged_file(&self) -> Option<&'static str> {
+        let has_server = self.probe.as_ref().is_ok_and(|probe| !probe.times(ProbeSource::Server).is_empty());
+        match (self.is_probe_damaged() && !has_server, self.intervals.is_empty()) {
             (true, _) => Some(PROBE),
             (false, true) => Some(INTERVALS),
             (false, false) => None,

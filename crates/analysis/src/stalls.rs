@@ -1,6 +1,7 @@
 //! Where throughput broke down: stalls and dips, from the steps of 100 ms that an average hides.
 
-use serde::Serialize;
+use serde::ser::SerializeStruct;
+use serde::{Serialize, Serializer};
 use truetps_record::{Interval, Phase, TimeSpan};
 
 use crate::absence::Absent;
@@ -64,8 +65,17 @@ pub struct Stall {
     pub depth: f64,
     /// Throughput that was usual around it; 0 where nothing ended before the stall or after it.
     pub baseline_tps: f64,
-    /// `None`: the probe was off.
-    pub coincident: Option<Coincident>,
+    /// What the server did during it, or why that is not known.
+    #[serde(flatten, serialize_with = "coincident_or_absent")]
+    pub coincident: Result<Coincident, Absent>,
+}
+
+/// `coincident` or `coincident_absent`; the other is `null`.
+fn coincident_or_absent<S: Serializer>(found: &Result<Coincident, Absent>, serializer: S) -> Result<S::Ok, S::Error> {
+    let mut fields = serializer.serialize_struct("CoincidentOrAbsent", 2)?;
+    fields.serialize_field("coincident", &found.as_ref().ok())?;
+    fields.serialize_field("coincident_absent", &found.as_ref().err())?;
+    fields.end()
 }
 
 impl Stall {
@@ -120,7 +130,7 @@ fn standstill(span: TimeSpan, intervals: &[JudgedInterval]) -> Stall {
         length_ms: span.length_ms(),
         depth: 1.0,
         baseline_tps: usual_of(warm_up.map(|interval| interval.tps)),
-        coincident: None,
+        coincident: Err(Absent::NotWatched),
     }
 }
 
@@ -158,7 +168,7 @@ impl Ends<'_> {
             length_ms: span.length_ms(),
             depth: missing.clamp(0.0, 1.0),
             baseline_tps: usual * 1e3,
-            coincident: None,
+            coincident: Err(Absent::NotWatched),
         }
     }
 

@@ -243,7 +243,7 @@ fn unknown_stalls_have_a_reason() {
     };
     let ends: Vec<_> = (0..100).map(|n| f64::from(n) * 10.0).collect();
     for (warm_up, baseline_tps) in [(&ends[..], 100.0), (&[], 0.0)] {
-        let (kind, coincident) = (StallKind::Stall, None);
+        let (kind, coincident) = (StallKind::Stall, Err(Absent::NotWatched));
         let stall = Stall { kind, start_ms: 1000.0, length_ms: 3000.0, depth: 1.0, baseline_tps, coincident };
         let found = stands_still(warm_up);
         assert_eq!((found.list.as_slice(), found.absent, found.stalled_ms), (&[stall][..], None, 3000.0));

@@ -53,14 +53,14 @@ fn read_trial(folder: &ExperimentFolder, name: &str, histograms: Histograms, is_
     let script = is_script.then(|| reader.script());
     let mut loaded = LoadedTrial {
         intervals: intervals.unwrap_or_default(),
-        probe: probe.flatten(),
         latency,
         variables,
         script,
         files: folder.trial_files(name),
         unread: reader.unread,
         ..LoadedTrial::from(trial)
-    };
+    }
+    .with_probe(probe.flatten());
     loaded.detail = TrialDetail::of(&loaded);
     Ok(Some(loaded))
 }

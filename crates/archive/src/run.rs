@@ -30,19 +30,11 @@ pub struct Run {
 }
 
 impl Run {
-    /// Reads the folder of an experiment, or of one of its trials.
+    /// Reads the folder of an experiment, or of one of its trials. Only a plan or an experiment that cannot be read is an
+    /// error.
     pub fn open(path: &Path, histograms: Histograms) -> Result<Self, FolderError> {
         let (folder, named_trial) = ExperimentFolder::find(path)?;
-        Self::read(&folder, named_trial, histograms)
-    }
-
-    /// The same for a known folder. Only an unreadable plan or experiment is an error.
-    pub fn read(
-        folder: &ExperimentFolder,
-        named_trial: Option<String>,
-        histograms: Histograms,
-    ) -> Result<Self, FolderError> {
-        let (plan, experiment) = (folder.plan()?, folder.experiment()?);
+        let (folder, plan, experiment) = (&folder, folder.plan()?, folder.experiment()?);
         let mut run = Self {
             path: folder.path().to_owned(),
             plan,

@@ -35,7 +35,12 @@ fn a_run_has_everything_that_its_folder_has() {
     let run = Run::open(&recorded(), Histograms::Read).unwrap();
     assert_eq!((run.trials.len(), run.all_unread().count(), run.siblings.len()), (2, 0, 0));
     for one in &run.trials {
-        assert!(!one.intervals.is_empty() && one.latency.is_some() && one.variables.is_some() && one.probe.is_none());
+        assert!(
+            !one.intervals.is_empty()
+                && one.latency.is_some()
+                && one.variables.is_some()
+                && one.probe == Err(Absent::NotWatched)
+        );
         assert_eq!(one.detail.stalls.absent, Some(Absent::SecondsOnly));
     }
     let analysis = run.analyse();
@@ -55,6 +60,7 @@ fn damage_is_named_and_the_rest_is_there() {
     let copy = copy();
     fs::write(copy.path().join("trial-0001/run.json"), "{").unwrap();
     fs::write(copy.path().join("trial-0002/intervals.jsonl"), "").unwrap();
+    fs::write(copy.path().join("trial-0002/probe.jsonl"), "").unwrap();
     let run = Run::open(copy.path(), Histograms::Read).unwrap();
     assert!(run.has_lost_a_trial());
     let [lost] = &run.unread[..] else { panic!("{:?}", run.unread) };
@@ -62,5 +68,6 @@ fn damage_is_named_and_the_rest_is_there() {
     let [left] = &run.trials[..] else { panic!("{:?}", run.trials) };
     assert!(left.unread.iter().any(|file| file.path.ends_with("trial-0002/intervals.jsonl")), "{:?}", left.unread);
     assert_eq!(left.detail.stalls.absent, Some(Absent::Damaged { file: "intervals.jsonl" }));
+    assert_eq!(left.probe, Err(Absent::Damaged { file: "probe.jsonl" }));
     assert!(left.detail.ledger.is_some() && left.latency.is_some());
 }

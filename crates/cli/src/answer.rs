@@ -37,7 +37,7 @@ pub(crate) fn open_folder(named: Option<&Path>, runs: &Path) -> Result<Experimen
 /// Writes `report.html` and prints the answer.
 pub(crate) fn give(folder: &ExperimentFolder, format: OutputFormat) -> Result<Exit, CommandFailure> {
     let unreadable = |error: FolderError| CommandFailure::failed(&error).hint_or(error.hint(), EDITED);
-    let run = Run::read(folder, None, Histograms::Read).map_err(unreadable)?;
+    let run = Run::open(folder.path(), Histograms::Read).map_err(unreadable)?;
     let analysis = run.analyse();
     let input = ReportInput { run: &run, analysis: &analysis };
     let page = folder.path().join("report.html");

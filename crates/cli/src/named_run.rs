@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use truetps_archive::{Histograms, Run};
-use truetps_folder::{ExperimentFolder, FolderError, LATEST};
+use truetps_folder::{FolderError, LATEST};
 
 use crate::answer::{EDITED, shown};
 use crate::failure::CommandFailure;
@@ -11,11 +11,12 @@ use crate::failure::CommandFailure;
 /// Reads what a user has named, without its histograms; `None`: the newest experiment below `runs`.
 pub(crate) fn open_named(named: Option<&Path>, runs: &Path) -> Result<Run, CommandFailure> {
     let path = named.map_or_else(|| runs.join(LATEST), Path::to_owned);
-    let failure =
-        |hint: &'static str| move |error: FolderError| CommandFailure::usage(&error).hint_or(error.hint(), hint);
-    let found = ExperimentFolder::find(&path);
-    let (folder, trial) = found.map_err(failure("name the folder of an experiment, or one trial's folder in it"))?;
-    Run::read(&folder, trial, Histograms::LeftOut).map_err(failure(EDITED))
+    Run::open(&path, Histograms::LeftOut).map_err(|error: FolderError| {
+        let is_folder_wrong = error.path() == path;
+        let hint =
+            if is_folder_wrong { "name the folder of an experiment, or one trial's folder in it" } else { EDITED };
+        CommandFailure::usage(&error).hint_or(error.hint(), hint)
+    })
 }
 
 /// As a user would write it.

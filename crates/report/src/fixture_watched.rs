@@ -30,7 +30,7 @@ impl Fixture {
         for one in &mut fixture.run.trials {
             let stalls = one.trial.position == 1;
             one.intervals = (0..SECONDS).map(|second| interval(second, stalls)).collect();
-            one.probe = Some(probe(stalls));
+            one.probe = Ok(probe(stalls));
             one.files = vec!["run.json", "intervals.jsonl", "probe.jsonl", "server/my.cnf"];
             one.detail = TrialDetail::of(one);
         }

@@ -11,7 +11,7 @@ use crate::absence::absence;
 use crate::csv_rows::CsvRows;
 use crate::document::{Block, Document, DocumentSection, DocumentTable, TableEntry};
 use crate::json::{StallsPart, json_text};
-use crate::stalls::{OUTAGE, coincident_text, kind, kind_entry, seconds};
+use crate::stalls::{OUTAGE, coincident_or_absence, kind, kind_entry, seconds};
 use crate::{DOCUMENT_VERSION, TextScreen, format, markdown, text};
 
 /// `name`: the folder, as the user named it.
@@ -131,11 +131,13 @@ fn blocks(detail: &TrialDetail) -> Vec<Block> {
     let paragraph = |text: &str| Block::Paragraph(text.to_owned());
     let table = DocumentTable::new(["", "start", "length", "missing", "usual"], detail.stalls.list.iter().map(row));
     let mut blocks = vec![Block::Table(DocumentTable { words_last: false, ..table })];
-    let lines = detail.stalls.list.iter().filter_map(|stall| {
-        let text = coincident_text(stall.coincident.as_ref()?, usize::MAX, usize::MAX);
-        Some(format!("{} at {}: {text}", kind(stall.kind), seconds(stall.start_ms)))
+    let lines = detail.stalls.list.iter().map(|stall| {
+        let text = coincident_or_absence(stall, usize::MAX, usize::MAX);
+        format!("{} at {}: {text}", kind(stall.kind), seconds(stall.start_ms))
     });
-    blocks.extend(Block::list(lines.collect()).into_iter().flat_map(|list| [list, paragraph(READINGS)]));
+    blocks.extend(Block::list(lines.collect()));
+    let is_watched = detail.stalls.list.iter().any(|stall| stall.coincident.is_ok());
+    blocks.extend(is_watched.then(|| paragraph(READINGS)));
     let is_sampled = detail.waits.as_ref().is_some_and(|waits| waits.source == WaitSource::Sampled);
     blocks.extend(is_sampled.then(|| paragraph(SAMPLED)));
     blocks
@@ -154,7 +156,7 @@ fn row(stall: &Stall) -> [TableEntry; 5] {
 
 #[cfg(test)]
 mod tests {
-    use truetps_analysis::UnreadFile;
+    use truetps_analysis::{Absent, UnreadFile};
 
     use super::*;
     use crate::fixture::Fixture;
@@ -175,6 +177,24 @@ mod tests {
         assert!(csv.lines().count() > 1 && csv.starts_with("trial,kind,start_ms,"), "{csv}");
         let cells = csv.lines().skip(1).all(|line| line.split(',').count() == 8);
         assert!(cells && csv.contains(",wait/io/file/innodb/innodb_log_file,"), "{csv}");
+    }
+
+    #[test]
+    fn a_stall_whose_reason_is_not_known_says_why() {
+        let mut run = Fixture::watched().run;
+        for stall in run.trials.iter_mut().flat_map(|one| &mut one.detail.stalls.list) {
+            stall.coincident = Err(Absent::Damaged { file: "probe.jsonl" });
+        }
+        let text = stalls_text("runs/x", &run, TextScreen::PLAIN);
+        assert!(text.contains("s: not known: probe.jsonl is missing or damaged"), "{text}");
+        let schema = serde_json::from_str(SCHEMA).unwrap();
+        let document: serde_json::Value = serde_json::from_str(&stalls_json(&run)).unwrap();
+        assert_eq!(violations(&schema, &document), Vec::<String>::new());
+        let stalls =
+            document["trials"].as_array().unwrap().iter().flat_map(|one| one["stalls"]["list"].as_array().unwrap());
+        let reasons: Vec<_> =
+            stalls.map(|stall| (stall["coincident"].is_null(), &stall["coincident_absent"]["reason"])).collect();
+        assert!(!reasons.is_empty() && reasons.iter().all(|found| *found == (true, &"damaged".into())), "{reasons:?}");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Stalls and dips in words and tables: when, how long, how deep, and what the server did at the same time.
 
 use truetps_analysis::{
-    Absent, Cell, CellDetail, Coincident, Figure, LoadedTrial, SignUnit, SignalChange, Stall, StallKind, Telling, Wait,
+    Cell, CellDetail, Coincident, Figure, LoadedTrial, SignUnit, SignalChange, Stall, StallKind, Telling, Wait,
     WaitClass, cell_detail,
 };
 
@@ -42,7 +42,7 @@ pub(crate) fn fact(input: &ReportInput<'_>) -> Option<String> {
     let trials =
         if watched.len() == 1 { String::new() } else { format!(" in {with} of {}", format::trials(watched.len())) };
     let place = if watched.len() == 1 { String::new() } else { format!("{}, ", of.trial.name) };
-    let while_ = longest.coincident.as_ref().and_then(in_short).map(|text| format!("; {text}"));
+    let while_ = longest.coincident.as_ref().ok().and_then(in_short).map(|text| format!("; {text}"));
     Some(format!(
         "{} of {} measured ({}){trials}, longest {} ({place}{} after its first transaction{}){dips}",
         seconds(stalled).trim_end_matches(" s"),
@@ -117,19 +117,19 @@ fn row<'a>(loaded: &'a LoadedTrial, stall: &Stall) -> StallRow<'a> {
         length: seconds(stall.length_ms),
         depth: format::percent(stall.depth),
         usual: if stall.baseline_tps > 0.0 { format::tps(stall.baseline_tps) } else { NOTHING.to_owned() },
-        coincident: match &stall.coincident {
-            Some(coincident) => coincident_text(coincident, WAITS_MAX, SIGNS_MAX),
-            None => not_watched(loaded),
-        },
+        coincident: coincident_or_absence(stall, WAITS_MAX, SIGNS_MAX),
     }
 }
 
 /// The name of an outage among signs.
 pub(crate) const OUTAGE: &str = "time without an answer to the probe";
 
-fn not_watched(loaded: &LoadedTrial) -> String {
-    let damaged = loaded.damaged_file().map(|file| absence(&Absent::Damaged { file }));
-    damaged.unwrap_or_else(|| "the server was not watched".to_owned())
+/// What the server did during a stall, or why that is not known.
+pub(crate) fn coincident_or_absence(stall: &Stall, waits_max: usize, signs_max: usize) -> String {
+    match &stall.coincident {
+        Ok(coincident) => coincident_text(coincident, waits_max, signs_max),
+        Err(absent) => format!("not known: {}", absence(absent)),
+    }
 }
 
 /// What was waited on and what else rose, the most telling first; what fell comes last, as most things do where nothing runs.
