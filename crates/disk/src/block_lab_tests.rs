@@ -1,0 +1,157 @@
+//! Real disks: a loop device and an ext4, as root.
+
+use std::fs::{self, File};
+use std::io::{Cursor, Write};
+use std::path::Path;
+
+use rustix::mount::{MountFlags, mount};
+
+use super::*;
+use crate::helper::{HelperAnswer, run_helper};
+
+/// `false`, with a line on stderr, where this machine cannot mount disks.
+fn can_mount() -> bool {
+    let is_root = rustix::process::geteuid().is_root();
+    let can = is_root && Path::new("/dev/fuse").exists() && Path::new("/dev/loop-control").exists();
+    let must = std::env::var_os("TRUETPS_REQUIRE_DISKS").is_some();
+    assert!(can || !must, "TRUETPS_REQUIRE_DISKS is set, and this machine has no root, /dev/fuse or /dev/loop-control");
+    if !can {
+        #[expect(clippy::print_stderr, reason = "a skipped test says so")]
+        {
+            eprintln!("SKIPPED: no root, /dev/fuse or /dev/loop-control: disks cannot be mounted here");
+        }
+    }
+    can
+}
+
+fn options(folder: &Path, profile: &str) -> DiskOptions {
+    let (uid, gid) = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
+    let profile = DiskProfile::find(profile).unwrap();
+    DiskOptions { folder: folder.to_owned(), profile, bytes: 256 << 20, seed: 1, owner: (uid, gid) }
+}
+
+fn near(found: f64, expect: f64, share: f64) -> bool {
+    (found / expect - 1.0).abs() < share
+}
+
+#[test]
+fn a_flush_costs_what_the_profile_says() {
+    if !can_mount() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let lab = BlockLab::create(options(folder.path(), "hdd7200")).unwrap();
+    lab.set_timed(true);
+    let found = lab.self_test().unwrap();
+    assert!(near(found.overwrite_us_p50, 8_333.0, 0.1) && near(found.append_us_p50, 25_000.0, 0.1), "{found:?}");
+    assert!(near(found.overwrite_flushes, 1.0, 0.02) && near(found.append_flushes, 2.0, 0.02), "{found:?}");
+    lab.remove().unwrap();
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_crash_takes_what_was_not_flushed() {
+    if !can_mount() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let mut lab = BlockLab::create(options(folder.path(), "native")).unwrap();
+    let files = lab.options.files();
+    let power = DiskCrash::Power { survival: 0.0, seed: 1 };
+    for (number, crash) in [DiskCrash::Os, power].into_iter().enumerate() {
+        let path = |name: &str| files.join(format!("{name}-{number}"));
+        let mut kept = File::create(path("kept")).unwrap();
+        kept.write_all(b"kept").unwrap();
+        kept.sync_all().unwrap();
+        fs::write(path("lost"), "lost").unwrap();
+        drop(kept);
+        lab.crash(crash).unwrap();
+        assert_eq!(fs::read_to_string(path("kept")).unwrap(), "kept");
+        assert!(!path("lost").exists());
+    }
+    // The file system is a whole one after its crashes.
+    File::create(files.join("later")).unwrap().sync_all().unwrap();
+    lab.crash(DiskCrash::Os).unwrap();
+    assert!(files.join("later").exists());
+}
+
+#[test]
+fn a_disk_that_lies_loses_what_was_flushed_when_the_power_fails() {
+    if !can_mount() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let mut lab = BlockLab::create(options(folder.path(), "lying")).unwrap();
+    let path = lab.options.files().join("flushed");
+    let mut file = File::create(&path).unwrap();
+    file.write_all(b"flushed").unwrap();
+    file.sync_all().unwrap();
+    drop(file);
+    // Its cache survives the end of an operating system.
+    lab.crash(DiskCrash::Os).unwrap();
+    assert!(path.exists());
+    File::options().append(true).open(&path).unwrap().write_all(b" twice").unwrap();
+    File::open(&path).unwrap().sync_all().unwrap();
+    let lost = lab.crash(DiskCrash::Power { survival: 0.0, seed: 1 });
+    // The file system itself may be gone, as on a real disk of this kind.
+    assert!(lost.is_err() || fs::read_to_string(&path).map_or(true, |text| text != "flushed twice"), "{lost:?}");
+}
+
+#[test]
+fn a_killed_helper_leaves_nothing_behind_after_the_next_cleaning() {
+    if !can_mount() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let lab = BlockLab::create(options(folder.path(), "native")).unwrap();
+    let files = lab.options.files();
+    let open = File::create(files.join("open")).unwrap();
+    std::mem::forget(lab);
+    clean_below(folder.path()).unwrap();
+    assert!(fs::read_dir(&files).unwrap().next().is_none());
+    drop(open);
+    clean_below(folder.path()).unwrap();
+}
+
+#[test]
+fn a_mount_of_the_user_is_left_alone() {
+    if !can_mount() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    mount("theirs", folder.path(), "tmpfs", MountFlags::empty(), None).unwrap();
+    fs::write(folder.path().join("data"), "theirs").unwrap();
+    let error = clean_below(folder.path()).unwrap_err().to_string();
+    assert!(error.contains("theirs is mounted there, and not by truetps"), "{error}");
+    assert_eq!(fs::read_to_string(folder.path().join("data")).unwrap(), "theirs");
+    unmount_when_free(folder.path()).unwrap();
+}
+
+#[test]
+fn a_helper_answers_each_line_and_removes_the_disk_when_its_input_ends() {
+    if !can_mount() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let options = serde_json::to_string(&options(folder.path(), "native")).unwrap();
+    let input = format!("{options}\n{{\"timed\":true}}\n\"counts\"\n{{\"crash\":{{\"crash\":\"os\"}}}}\n");
+    let mut output = Vec::new();
+    run_helper(Cursor::new(input), &mut output).unwrap();
+    let answers = output.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+    let answers: Vec<HelperAnswer> = answers.map(|line| serde_json::from_slice(line).unwrap()).collect();
+    let [HelperAnswer::Ready { device }, HelperAnswer::Done, HelperAnswer::Counts(counts), crashed] = &answers[..]
+    else {
+        panic!("{answers:?}");
+    };
+    assert!(device.starts_with("loop") && counts.flushes > 0, "{answers:?}");
+    assert_eq!(*crashed, HelperAnswer::Crashed { blocks_lost: 0 });
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_disk_larger_than_the_free_space_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = DiskOptions { bytes: 1 << 50, ..options(folder.path(), "native") };
+    let error = check_free(&options).unwrap_err();
+    assert!(matches!(error, DiskError::NoSpace { .. }), "{error}");
+}

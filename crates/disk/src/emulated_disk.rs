@@ -1,0 +1,131 @@
+//! An emulated disk as its owner sees it: the helper process that holds it.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use crate::block_lab::DiskOptions;
+use crate::device::{DiskCounts, DiskCrash};
+use crate::error::DiskError;
+use crate::helper::{HelperAnswer, HelperCommand};
+use crate::self_test::SelfTest;
+
+/// A mounted disk. Dropping it unmounts and removes it.
+#[derive(Debug)]
+pub struct EmulatedDisk {
+    options: DiskOptions,
+    device: String,
+    child: Child,
+    /// `None`: it was told to end.
+    commands: Option<ChildStdin>,
+    answers: BufReader<ChildStdout>,
+}
+
+impl EmulatedDisk {
+    /// Starts a helper, the process that [`run_helper`](crate::run_helper) runs in, and waits until the disk is mounted.
+    /// Requests take no time yet.
+    pub fn mount(mut helper: Command, options: DiskOptions) -> Result<Self, DiskError> {
+        helper.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let started = helper.spawn();
+        let mut child = started.map_err(DiskError::io("start", Path::new(helper.get_program())))?;
+        let commands = child.stdin.take();
+        let answers = BufReader::new(child.stdout.take().expect("its output is piped"));
+        let first = serde_json::to_string(&options).expect("options have only numbers and texts");
+        let mut disk = Self { options, device: String::new(), child, commands, answers };
+        match disk.ask(&first)? {
+            HelperAnswer::Ready { device } => disk.device = device,
+            other => return Err(unexpected(&other)),
+        }
+        Ok(disk)
+    }
+
+    /// The folder of its file system.
+    pub fn files(&self) -> PathBuf {
+        self.options.files()
+    }
+
+    /// Its name in /proc/diskstats.
+    pub fn device(&self) -> &str {
+        &self.device
+    }
+
+    /// The process that serves it.
+    pub fn helper_pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Whether requests take the time of the profile.
+    pub fn set_timed(&mut self, is_timed: bool) -> Result<(), DiskError> {
+        match self.command(HelperCommand::Timed(is_timed))? {
+            HelperAnswer::Done => Ok(()),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    pub fn self_test(&mut self) -> Result<SelfTest, DiskError> {
+        match self.command(HelperCommand::SelfTest)? {
+            HelperAnswer::SelfTest(found) => Ok(found),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    pub fn counts(&mut self) -> Result<DiskCounts, DiskError> {
+        match self.command(HelperCommand::Counts)? {
+            HelperAnswer::Counts(counts) => Ok(counts),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// The host crashes and starts again. Everything that ran on the disk must be dead. Returns the blocks that its cache
+    /// lost.
+    pub fn crash(&mut self, crash: DiskCrash) -> Result<u64, DiskError> {
+        match self.command(HelperCommand::Crash(crash))? {
+            HelperAnswer::Crashed { blocks_lost } => Ok(blocks_lost),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    fn command(&mut self, command: HelperCommand) -> Result<HelperAnswer, DiskError> {
+        let line = serde_json::to_string(&command).expect("a command has only numbers and texts");
+        self.ask(&line)
+    }
+
+    fn ask(&mut self, line: &str) -> Result<HelperAnswer, DiskError> {
+        let ended = |problem: String| DiskError::HelperEnded { problem };
+        let commands = self.commands.as_mut().ok_or_else(|| ended("it was told to end".to_owned()))?;
+        writeln!(commands, "{line}").map_err(|error| ended(error.to_string()))?;
+        let mut answer = String::new();
+        let read = self.answers.read_line(&mut answer);
+        if read.map_err(|error| ended(error.to_string()))? == 0 {
+            let status = self.child.wait().map_or_else(|error| error.to_string(), |status| status.to_string());
+            return Err(ended(status));
+        }
+        serde_json::from_str(&answer).map_err(|error| ended(error.to_string()))
+    }
+
+    /// Unmounts and removes it, and reports failures; dropping it does the same silently.
+    pub fn remove(mut self) -> Result<(), DiskError> {
+        self.end().map_err(|error| DiskError::HelperEnded { problem: error.to_string() })?;
+        Ok(())
+    }
+
+    fn end(&mut self) -> std::io::Result<()> {
+        self.commands = None;
+        let status = self.child.wait()?;
+        if status.success() { Ok(()) } else { Err(std::io::Error::other(status.to_string())) }
+    }
+}
+
+impl Drop for EmulatedDisk {
+    fn drop(&mut self) {
+        // What is left is found by the next cleaning.
+        let _ = self.end();
+    }
+}
+
+fn unexpected(answer: &HelperAnswer) -> DiskError {
+    match answer {
+        HelperAnswer::Failed { problem } => DiskError::HelperEnded { problem: problem.clone() },
+        other => DiskError::HelperEnded { problem: format!("it answered {other:?}") },
+    }
+}

@@ -1,0 +1,53 @@
+//! Errors of emulated disks.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+use crate::profile::DiskProfile;
+
+#[derive(Debug, Error)]
+pub enum DiskError {
+    #[error("there is no disk profile `{name}`")]
+    UnknownProfile { name: String },
+    #[error("disk profile {name}: {problem}")]
+    Profile { name: String, problem: String },
+    #[error("cannot {what} {}: {source}", path.display())]
+    Io { what: &'static str, path: PathBuf, source: io::Error },
+    /// A part of the system that an emulated disk needs.
+    #[error("{what}: {problem}")]
+    Missing { what: &'static str, problem: String },
+    #[error("`{command}` failed: {problem}")]
+    Command { command: String, problem: String },
+    #[error("the image of the disk needs {needed_mb} MB, and {} has {free_mb} MB free", path.display())]
+    NoSpace { path: PathBuf, needed_mb: u64, free_mb: u64 },
+    #[error("the helper process of the disk ended: {problem}")]
+    HelperEnded { problem: String },
+    #[error("disk profile {profile}: the self-test measured {found}, expected {expected}")]
+    SelfTest { profile: String, found: String, expected: String },
+}
+
+impl DiskError {
+    pub(crate) fn io(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::Io { what, path, source }
+    }
+
+    /// What to do about it.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::UnknownProfile { .. } => {
+                let names: Vec<_> = DiskProfile::names().collect();
+                Some(format!("use one of {}, or the path of a .toml file", names.join(", ")))
+            }
+            Self::NoSpace { .. } => Some("make the tables smaller, or free some space".to_owned()),
+            Self::Missing { what: "root", .. } => Some("run truetps as root: mounting a disk needs it".to_owned()),
+            Self::Missing { what: "mkfs.ext4", .. } => Some("install e2fsprogs".to_owned()),
+            Self::SelfTest { .. } => {
+                Some("other work on this machine delays the disk: repeat it when the machine is idle".to_owned())
+            }
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! Mounts and loop devices of emulated disks, as the kernel lists them: what a killed run has left, and only that.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::mount::{UnmountFlags, unmount};
+
+use crate::error::DiskError;
+use crate::served_file::SUBTYPE;
+
+/// Time limit for processes that still use files of a disk, and are ending.
+const BUSY_TIME_LIMIT: Duration = Duration::from_secs(20);
+const BUSY_LOOK: Duration = Duration::from_millis(20);
+
+/// A line of /proc/self/mountinfo.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct MountEntry {
+    /// Minor number of the file system: the number of a FUSE connection.
+    minor: u32,
+    point: PathBuf,
+    source: String,
+}
+
+/// All mounts, in the order in which they were made.
+fn mount_entries() -> Result<Vec<MountEntry>, DiskError> {
+    const LIST: &str = "/proc/self/mountinfo";
+    let text = fs::read_to_string(LIST).map_err(DiskError::io("read", Path::new(LIST)))?;
+    Ok(text.lines().filter_map(mount_entry).collect())
+}
+
+/// `36 35 98:0 /root /point rw,noatime master:1 - ext4 /dev/loop0 rw,errors=continue`
+fn mount_entry(line: &str) -> Option<MountEntry> {
+    let (first, second) = line.split_once(" - ")?;
+    let mut fields = first.split(' ').skip(2);
+    let minor = fields.next()?.split_once(':')?.1.parse().ok()?;
+    let point = PathBuf::from(unescaped(fields.nth(1)?));
+    let source = unescaped(second.split(' ').nth(1)?);
+    Some(MountEntry { minor, point, source })
+}
+
+/// The kernel writes blanks, tabs, line ends and backslashes as octal numbers.
+fn unescaped(text: &str) -> String {
+    let codes = [("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")];
+    codes.into_iter().fold(text.to_owned(), |text, (code, character)| text.replace(code, character))
+}
+
+/// Number of a loop device, by the file that it shows.
+fn loops_below(folder: &Path) -> Vec<u32> {
+    let numbers = fs::read_dir("/sys/block").into_iter().flatten().flatten();
+    let numbers = numbers.filter_map(|entry| entry.file_name().to_str()?.strip_prefix("loop")?.parse().ok());
+    let is_below = |number: &u32| {
+        let file = fs::read_to_string(format!("/sys/block/loop{number}/loop/backing_file"));
+        file.is_ok_and(|file| Path::new(file.trim_end()).starts_with(folder))
+    };
+    numbers.filter(is_below).collect()
+}
+
+/// Removes mounts and loop devices of emulated disks in a folder of truetps, whose process is dead. Anything else that
+/// is mounted there is an error, and stays.
+pub fn clean_below(folder: &Path) -> Result<(), DiskError> {
+    let folder = folder.canonicalize().map_err(DiskError::io("find", folder))?;
+    let mounts: Vec<_> = mount_entries()?.into_iter().filter(|mount| mount.point.starts_with(&folder)).collect();
+    let loops = loops_below(&folder);
+    let is_of_loop = |mount: &MountEntry| loops.iter().any(|number| mount.source == format!("/dev/loop{number}"));
+    let is_served = |mount: &&MountEntry| mount.source == SUBTYPE;
+    if let Some(other) = mounts.iter().find(|mount| !is_of_loop(mount) && !is_served(mount)) {
+        let problem = format!("{} is mounted there, and not by truetps: it stays", other.source);
+        return Err(DiskError::Io { what: "clean", path: other.point.clone(), source: io::Error::other(problem) });
+    }
+    // Nobody answers any more, so that an unmount would wait for ever.
+    for mount in mounts.iter().filter(is_served) {
+        let _ = fs::write(format!("/sys/fs/fuse/connections/{}/abort", mount.minor), "1");
+    }
+    for mount in mounts.iter().rev().filter(|mount| is_of_loop(mount)) {
+        unmount_or_detach(&mount.point)?;
+    }
+    for number in loops {
+        detach_loop(&PathBuf::from(format!("/dev/loop{number}")))?;
+    }
+    for mount in mounts.iter().rev().filter(is_served) {
+        unmount_or_detach(&mount.point)?;
+    }
+    Ok(())
+}
+
+fn unmount_or_detach(point: &Path) -> Result<(), DiskError> {
+    let unmounted = unmount(point, UnmountFlags::empty()).or_else(|_| unmount(point, UnmountFlags::DETACH));
+    unmounted.map_err(|errno| DiskError::io("unmount", point)(errno.into()))
+}
+
+/// Unmounts a file system whose last processes are ending.
+pub(crate) fn unmount_when_free(point: &Path) -> Result<(), DiskError> {
+    let began = Instant::now();
+    loop {
+        match unmount(point, UnmountFlags::empty()) {
+            Err(rustix::io::Errno::BUSY) if began.elapsed() < BUSY_TIME_LIMIT => thread::sleep(BUSY_LOOK),
+            other => return other.map_err(|errno| DiskError::io("unmount", point)(errno.into())),
+        }
+    }
+}
+
+pub(crate) fn detach_loop(device: &Path) -> Result<(), DiskError> {
+    crate::block_lab::output_of("losetup", &["--detach".as_ref(), device.as_os_str()]).map(|_| ())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_of_mountinfo_is_read() {
+        let line = r"36 35 98:7 / /tmp/a\040b rw,noatime shared:1 - fuse.x truetps-disk rw,user_id=0";
+        let entry = MountEntry { minor: 7, point: "/tmp/a b".into(), source: SUBTYPE.to_owned() };
+        assert_eq!(mount_entry(line), Some(entry));
+        assert_eq!(mount_entry("36 35"), None);
+        assert!(mount_entries().unwrap().iter().any(|mount| mount.point == Path::new("/")));
+    }
+
+    #[test]
+    fn a_folder_without_mounts_is_clean() {
+        let folder = tempfile::tempdir().unwrap();
+        clean_below(folder.path()).unwrap();
+    }
+}

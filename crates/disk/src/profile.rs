@@ -1,0 +1,193 @@
+//! Disk profiles: what a disk costs, as a user writes it.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::DiskError;
+
+/// The profiles that come with truetps: name and TOML.
+const BUILT_IN: [(&str, &str); 7] = [
+    ("native", include_str!("../profiles/native.toml")),
+    ("hdd7200", include_str!("../profiles/hdd7200.toml")),
+    ("hdd5400", include_str!("../profiles/hdd5400.toml")),
+    ("sata-ssd", include_str!("../profiles/sata-ssd.toml")),
+    ("nvme", include_str!("../profiles/nvme.toml")),
+    ("gp3", include_str!("../profiles/gp3.toml")),
+    ("lying", include_str!("../profiles/lying.toml")),
+];
+
+/// A minute: longer than any disk takes for a request.
+const LATENCY_MAX_US: u32 = 60_000_000;
+
+/// What a disk costs. All latencies are those of the disk, without the time that this host adds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DiskProfile {
+    /// Letters, digits and `-`.
+    pub name: String,
+    /// One sentence: which disk it stands for.
+    pub about: String,
+    /// Written data that a power cut loses until the next flush; 0: all that is acknowledged is durable.
+    pub volatile_cache_mb: u32,
+    /// Flushes are acknowledged at once, and nothing becomes durable by them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub flush_lies: bool,
+    #[serde(default)]
+    pub read_us: u32,
+    /// Of a write into the cache, where there is one.
+    #[serde(default)]
+    pub write_us: u32,
+    /// Beside what the cache has to write.
+    #[serde(default)]
+    pub flush_us: u32,
+    /// Standard deviation of the logarithm of a latency.
+    #[serde(default)]
+    pub jitter: f64,
+    /// Requests that are served at the same time; 0: no limit.
+    #[serde(default)]
+    pub queue_depth: u32,
+    /// Requests a second; 0: no limit.
+    #[serde(default)]
+    pub iops: u32,
+    /// 10^6 bytes a second; 0: no limit.
+    #[serde(default)]
+    pub bandwidth_mb_s: u32,
+    /// The geometry of a spinning disk. Without it, the position of data costs nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rotating: Option<Geometry>,
+}
+
+/// Where data lies on a spinning disk, and how fast its head gets there.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Geometry {
+    pub rpm: u32,
+    /// Bytes of a track in KiB: what passes the head in one revolution.
+    pub track_kb: u32,
+    /// To a track nearby, until the head has settled there.
+    pub seek_near_us: u32,
+    /// Over the whole disk.
+    pub seek_full_us: u32,
+    /// Capacity of the whole disk in 10^9 bytes. The emulated part is at its beginning.
+    pub full_stroke_gb: u32,
+}
+
+impl DiskProfile {
+    /// Names of the profiles that come with truetps.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        BUILT_IN.iter().map(|(name, _)| *name)
+    }
+
+    /// The text of a profile that comes with truetps, for users to copy.
+    pub fn built_in_text(name: &str) -> Option<&'static str> {
+        BUILT_IN.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
+    }
+
+    /// A profile by its name, or from a file that ends in `.toml`.
+    pub fn find(name: &str) -> Result<Self, DiskError> {
+        if let Some(text) = Self::built_in_text(name) {
+            return Self::parse(text);
+        }
+        if Path::new(name).extension().is_none_or(|extension| extension != "toml") {
+            return Err(DiskError::UnknownProfile { name: name.to_owned() });
+        }
+        let text = std::fs::read_to_string(name)
+            .map_err(|error| DiskError::Profile { name: name.to_owned(), problem: error.to_string() })?;
+        Self::parse(&text).map_err(|error| match error {
+            DiskError::Profile { problem, .. } => DiskError::Profile { name: name.to_owned(), problem },
+            other => other,
+        })
+    }
+
+    pub fn parse(text: &str) -> Result<Self, DiskError> {
+        let profile: Self = toml::from_str(text)
+            .map_err(|error| DiskError::Profile { name: "profile".to_owned(), problem: error.to_string() })?;
+        profile.check().map_err(|problem| DiskError::Profile { name: profile.name.clone(), problem })?;
+        Ok(profile)
+    }
+
+    pub fn to_toml(&self) -> String {
+        toml::to_string(self).expect("a profile has only numbers and texts")
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let is_name = |name: &str| {
+            (1..=40).contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+        };
+        if !is_name(&self.name) {
+            return Err(format!("`name = {:?}`: give 1 to 40 letters, digits or `-`", self.name));
+        }
+        let latencies = [("read_us", self.read_us), ("write_us", self.write_us), ("flush_us", self.flush_us)];
+        if let Some((key, value)) = latencies.into_iter().find(|(_, value)| *value > LATENCY_MAX_US) {
+            return Err(format!("`{key} = {value}`: at most {LATENCY_MAX_US}, a minute"));
+        }
+        if !(0.0..=1.0).contains(&self.jitter) {
+            return Err(format!("`jitter = {}`: give a number from 0 to 1", self.jitter));
+        }
+        self.rotating.map_or(Ok(()), Geometry::check)
+    }
+
+    pub(crate) fn cache_bytes(&self) -> u64 {
+        u64::from(self.volatile_cache_mb) << 20
+    }
+}
+
+impl Geometry {
+    fn check(self) -> Result<(), String> {
+        let ranges = [
+            ("rpm", self.rpm, 60, 100_000),
+            ("track_kb", self.track_kb, 16, 1 << 20),
+            ("seek_near_us", self.seek_near_us, 1, 1_000_000),
+            ("seek_full_us", self.seek_full_us, 1, 1_000_000),
+            ("full_stroke_gb", self.full_stroke_gb, 1, 1_000_000),
+        ];
+        for (key, value, from, to) in ranges {
+            if !(from..=to).contains(&value) {
+                return Err(format!("`rotating.{key} = {value}`: give a number from {from} to {to}"));
+            }
+        }
+        if self.seek_full_us < self.seek_near_us {
+            return Err("`rotating.seek_full_us` is shorter than `rotating.seek_near_us`".to_owned());
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn profiles_of_truetps_are_valid_and_named_as_their_files() {
+        for name in DiskProfile::names() {
+            let profile = DiskProfile::find(name).unwrap();
+            assert_eq!(profile.name, name);
+            assert_eq!(DiskProfile::parse(&profile.to_toml()).unwrap(), profile);
+        }
+    }
+
+    #[test]
+    fn nonsense_is_refused_by_key() {
+        let check = |change: (&str, &str), expect: &str| {
+            let text = DiskProfile::built_in_text("hdd7200").unwrap().replacen(change.0, change.1, 1);
+            let error = DiskProfile::parse(&text).unwrap_err().to_string();
+            assert!(error.contains(expect), "{error} should contain {expect}");
+        };
+        check(("rpm = 7200", "rpm = 0"), "`rotating.rpm = 0`");
+        check(("write_us = 60", "write_us = -1"), "write_us");
+        check(("write_us = 60", "write_us = 4000000000"), "`write_us = 4000000000`: at most");
+        check(("write_us = 60", "wrote_us = 60"), "unknown field `wrote_us`");
+        check(("write_us = 60", "jitter = nan"), "`jitter = NaN`");
+        check(("\"hdd7200\"", "\"../x\""), "give 1 to 40 letters");
+        check(("seek_full_us = 16000", "seek_full_us = 1"), "is shorter than");
+    }
+
+    #[test]
+    fn an_unknown_name_lists_those_that_are_known() {
+        let error = DiskProfile::find("hdd720").unwrap_err();
+        assert!(error.to_string().contains("hdd720"), "{error}");
+        assert!(error.hint().is_some_and(|hint| hint.contains("hdd7200")));
+        assert!(DiskProfile::find("/nowhere/x.toml").unwrap_err().to_string().contains("/nowhere/x.toml"));
+    }
+}

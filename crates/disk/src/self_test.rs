@@ -1,0 +1,89 @@
+//! What a flush really takes on a file system: by overwriting, and by appending.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::time::Instant;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::DiskError;
+
+const PAGE: [u8; 4096] = [0x5a; 4096];
+/// The first ones find caches and journals in another state than the others.
+const LEFT_OUT: usize = 5;
+const TIMES: usize = 35;
+
+/// The median of what a write of 4 KiB and an fdatasync take together, one client, and the flushes that each needed.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct SelfTest {
+    /// Of a page that was written before.
+    pub overwrite_us_p50: f64,
+    /// Of a file that grows.
+    pub append_us_p50: f64,
+    pub overwrite_flushes: f64,
+    pub append_flushes: f64,
+}
+
+/// Measures the file system of this folder. `flushes`: how many the disk had so far.
+pub fn self_test(folder: &Path, flushes: &dyn Fn() -> u64) -> Result<SelfTest, DiskError> {
+    let path = folder.join(".truetps-self-test");
+    let failed = |error| DiskError::io("write", &path)(error);
+    let file = File::options().read(true).write(true).create_new(true).open(&path).map_err(failed)?;
+    let measured = measure(&file, flushes).map_err(failed);
+    fs::remove_file(&path).map_err(failed)?;
+    measured
+}
+
+fn measure(file: &File, flushes: &dyn Fn() -> u64) -> std::io::Result<SelfTest> {
+    for _ in 0..4 {
+        (&*file).write_all(&PAGE)?;
+    }
+    file.sync_all()?;
+    let (overwrite_us_p50, overwrite_flushes) = repeated(flushes, || {
+        file.write_all_at(&PAGE, 0)?;
+        file.sync_data()
+    })?;
+    let (append_us_p50, append_flushes) = repeated(flushes, || {
+        (&*file).write_all(&PAGE)?;
+        file.sync_data()
+    })?;
+    Ok(SelfTest { overwrite_us_p50, append_us_p50, overwrite_flushes, append_flushes })
+}
+
+/// Median duration in µs, and flushes of each.
+fn repeated(
+    flushes: &dyn Fn() -> u64,
+    mut operation: impl FnMut() -> std::io::Result<()>,
+) -> std::io::Result<(f64, f64)> {
+    let mut all_us = Vec::with_capacity(TIMES);
+    let mut first = 0;
+    for number in 0..LEFT_OUT + TIMES {
+        if number == LEFT_OUT {
+            first = flushes();
+        }
+        let began = Instant::now();
+        operation()?;
+        if number >= LEFT_OUT {
+            all_us.push(began.elapsed().as_secs_f64() * 1e6);
+        }
+    }
+    let each = (flushes() - first) as f64 / TIMES as f64;
+    all_us.sort_by(f64::total_cmp);
+    Ok((all_us[TIMES / 2], each))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_real_file_system_is_measured_and_left_as_it_was() {
+        let folder = tempfile::tempdir().unwrap();
+        let found = self_test(folder.path(), &|| 7).unwrap();
+        assert!(found.overwrite_us_p50 > 0.0 && found.append_us_p50 > 0.0, "{found:?}");
+        assert!(found.append_flushes < 1e-9);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+}

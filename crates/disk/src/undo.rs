@@ -1,0 +1,187 @@
+//! What the blocks of a disk held before they were written, until a flush makes the new contents durable.
+
+use std::collections::{HashMap, VecDeque};
+
+use truetps_random::{RandomStream, UnitSource};
+
+/// What a disk writes as a whole.
+pub(crate) const BLOCK_BYTES: u64 = 4096;
+
+/// Number of a flush that is under way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct FlushNumber(u64);
+
+/// The content of a block; `None`: all zeros.
+type BlockContent = Option<Box<[u8]>>;
+
+/// What was written between two flushes.
+#[derive(Debug, Default)]
+struct Epoch {
+    before: HashMap<u64, BlockContent>,
+    /// The blocks in the order in which they were first written.
+    order: VecDeque<u64>,
+}
+
+/// The volatile part of a disk: the newest epoch is written to, the others wait for their flush.
+#[derive(Debug)]
+pub(crate) struct UndoLog {
+    epochs: VecDeque<Epoch>,
+    /// The flush that makes the oldest epoch durable.
+    oldest_flush: u64,
+    blocks: usize,
+    /// A cache that is full has written its oldest data.
+    blocks_max: usize,
+}
+
+impl UndoLog {
+    pub(crate) fn new(cache_bytes: u64) -> Self {
+        Self {
+            epochs: VecDeque::from([Epoch::default()]),
+            oldest_flush: 0,
+            blocks: 0,
+            blocks_max: (cache_bytes / BLOCK_BYTES) as usize,
+        }
+    }
+
+    /// Whether the content of this block has to be kept before it is written.
+    pub(crate) fn needs(&self, block: u64) -> bool {
+        self.blocks_max > 0 && !self.newest().before.contains_key(&block)
+    }
+
+    pub(crate) fn keep(&mut self, block: u64, content: &[u8]) {
+        let content = content.iter().any(|byte| *byte != 0).then(|| content.into());
+        let newest = self.epochs.back_mut().expect("there is always an epoch");
+        newest.before.insert(block, content);
+        newest.order.push_back(block);
+        self.blocks += 1;
+        while self.blocks > self.blocks_max {
+            self.forget_oldest_block();
+        }
+    }
+
+    fn forget_oldest_block(&mut self) {
+        for epoch in &mut self.epochs {
+            if let Some(block) = epoch.order.pop_front() {
+                epoch.before.remove(&block);
+                self.blocks -= 1;
+                return;
+            }
+        }
+    }
+
+    fn newest(&self) -> &Epoch {
+        self.epochs.back().expect("there is always an epoch")
+    }
+
+    /// A flush begins: what is written from now on waits for the next one.
+    pub(crate) fn flush_begins(&mut self) -> FlushNumber {
+        self.epochs.push_back(Epoch::default());
+        FlushNumber(self.oldest_flush + self.epochs.len() as u64 - 2)
+    }
+
+    /// Everything before this flush is durable.
+    pub(crate) fn flush_done(&mut self, flush: FlushNumber) {
+        while self.oldest_flush <= flush.0 && self.epochs.len() > 1 {
+            let epoch = self.epochs.pop_front().expect("there are two epochs");
+            self.blocks -= epoch.order.len();
+            self.oldest_flush += 1;
+        }
+    }
+
+    /// The power fails: blocks and the contents that they have then, in the order in which they are to be written. A
+    /// block survives with this probability.
+    pub(crate) fn power_fails(&mut self, survival: f64, seed: u64) -> Vec<(u64, BlockContent)> {
+        let mut random = RandomStream::new(seed, 0);
+        let mut lost = Vec::with_capacity(self.blocks);
+        while let Some(mut epoch) = self.epochs.pop_back() {
+            for block in std::mem::take(&mut epoch.order) {
+                let before = epoch.before.remove(&block).flatten();
+                if random.unit() >= survival {
+                    lost.push((block, before));
+                }
+            }
+        }
+        self.oldest_flush = 0;
+        self.blocks = 0;
+        self.epochs.push_back(Epoch::default());
+        lost
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A disk of four blocks with one byte of content each.
+    struct Disk {
+        blocks: [u8; 4],
+        undo: UndoLog,
+    }
+
+    impl Disk {
+        fn new(cache_blocks: u64) -> Self {
+            Self { blocks: [0; 4], undo: UndoLog::new(cache_blocks * BLOCK_BYTES) }
+        }
+
+        fn write(&mut self, block: u64, content: u8) -> &mut Self {
+            if self.undo.needs(block) {
+                self.undo.keep(block, &[self.blocks[block as usize]]);
+            }
+            self.blocks[block as usize] = content;
+            self
+        }
+
+        fn flush(&mut self) -> &mut Self {
+            let flush = self.undo.flush_begins();
+            self.undo.flush_done(flush);
+            self
+        }
+
+        fn cut(&mut self, survival: f64) -> [u8; 4] {
+            for (block, content) in self.undo.power_fails(survival, 1) {
+                self.blocks[block as usize] = content.map_or(0, |content| content[0]);
+            }
+            self.blocks
+        }
+    }
+
+    #[test]
+    fn a_power_cut_takes_back_what_was_not_flushed() {
+        let mut disk = Disk::new(100);
+        assert_eq!(disk.write(0, 1).write(1, 1).flush().write(1, 2).write(1, 3).write(2, 3).cut(0.0), [1, 1, 0, 0]);
+        assert_eq!(disk.write(3, 9).cut(0.0), [1, 1, 0, 0]);
+        assert_eq!(disk.write(3, 9).flush().cut(0.0), [1, 1, 0, 9]);
+        assert_eq!(disk.write(3, 8).cut(1.0), [1, 1, 0, 8]);
+    }
+
+    #[test]
+    fn a_flush_that_was_not_done_made_nothing_durable() {
+        let mut disk = Disk::new(100);
+        let flush = disk.write(0, 1).undo.flush_begins();
+        let later = disk.write(0, 2).undo.flush_begins();
+        disk.write(0, 3).undo.flush_done(flush);
+        assert_eq!(disk.cut(0.0), [1, 0, 0, 0]);
+        let flush = disk.write(0, 5).undo.flush_begins();
+        disk.write(0, 6);
+        assert_ne!(flush, later);
+        assert_eq!(disk.cut(0.0), [1, 0, 0, 0]);
+    }
+
+    #[test]
+    fn a_full_cache_has_written_its_oldest_blocks() {
+        let mut disk = Disk::new(2);
+        assert_eq!(disk.write(0, 1).write(1, 1).write(2, 1).write(3, 1).cut(0.0), [1, 1, 0, 0]);
+        assert_eq!(Disk::new(0).write(0, 7).cut(0.0), [7, 0, 0, 0]);
+    }
+
+    #[test]
+    fn some_blocks_survive_by_the_seed() {
+        let survivors = |survival| {
+            let mut undo = UndoLog::new(10_000 * BLOCK_BYTES);
+            (0..10_000).for_each(|block| undo.keep(block, &[1]));
+            10_000 - undo.power_fails(survival, 3).len()
+        };
+        assert!((4_800..5_200).contains(&survivors(0.5)), "{}", survivors(0.5));
+        assert_eq!((survivors(0.5), survivors(0.0), survivors(1.0)), (survivors(0.5), 0, 10_000));
+    }
+}
