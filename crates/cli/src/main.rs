@@ -57,6 +57,8 @@ fn main() -> ExitCode {
         TruetpsCommand::Compare(args) => commands::compare::run(&args),
         TruetpsCommand::Stalls(args) => commands::stalls::run(&args),
         TruetpsCommand::Server { command } => commands::server::run(&command),
+        TruetpsCommand::Disk { command } => commands::disk::run(&command),
+        TruetpsCommand::DiskHelper => commands::disk::help(),
         TruetpsCommand::Diff(args) => commands::diff::run(&args),
         // Everything behind these words is theirs: it was taken before.
         TruetpsCommand::Sysbench { arguments } => return compat::run(Personality::Sysbench, arguments),

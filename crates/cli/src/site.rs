@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use truetps_driver::Target;
-use truetps_lab::{ExternalServer, LabError, Pin, ServerProgram, refuse_system_schema};
+use truetps_lab::{ExternalServer, LabError, Pin, PlannedDisks, ServerProgram, refuse_system_schema};
 use truetps_plan::Plan;
-use truetps_record::{SERVER, SqlDialect};
+use truetps_record::{DISK, SERVER, SqlDialect};
 use truetps_sandbox::{Home, NamedServers, Use, find};
 
 use crate::args::{EngineArgs, FolderArgs};
@@ -27,7 +27,7 @@ pub(crate) struct RunSite {
 }
 
 enum ServerChoice {
-    Private { home: Home, programs: Vec<ServerProgram>, _uses: Vec<Use> },
+    Private { home: Home, programs: Vec<ServerProgram>, disks: PlannedDisks, _uses: Vec<Use> },
     Given(ExternalServer),
 }
 
@@ -38,7 +38,11 @@ impl RunSite {
         if place.dsn.is_some() && !names.is_empty() {
             return Err(named_elsewhere(&names, DSN));
         }
-        let choice = match usual_dsn(place, !names.is_empty()) {
+        if place.dsn.is_some() && !plan.disk_names().is_empty() {
+            let message = "an emulated disk is for private servers, and --dsn names another server";
+            return Err(CommandFailure::usage(message).hint("leave --disk out, and `disk` of the plan"));
+        }
+        let choice = match usual_dsn(place, !names.is_empty() || !plan.disk_names().is_empty()) {
             Some(dsn) => ServerChoice::Given(external(&dsn, place)?),
             None => private(plan, place)?,
         };
@@ -47,7 +51,9 @@ impl RunSite {
 
     pub(crate) fn place(&self) -> truetps_lab::ServerSource<'_> {
         match &self.choice {
-            ServerChoice::Private { home, programs, .. } => truetps_lab::ServerSource::Private { home, programs },
+            ServerChoice::Private { home, programs, disks, .. } => {
+                truetps_lab::ServerSource::Private { home, programs, disks }
+            }
             ServerChoice::Given(external) => truetps_lab::ServerSource::Given(external),
         }
     }
@@ -92,7 +98,14 @@ fn private(plan: &Plan, place: &FolderArgs) -> Result<ServerChoice, CommandFailu
     let home = Home::open(place.sandbox.sandbox_dir.as_deref())
         .map_err(|error| CommandFailure::usage(&error).hint_if(error.hint()))?;
     let (programs, uses) = programs(plan, &home, place.basedir.as_deref())?;
-    Ok(ServerChoice::Private { home, programs, _uses: uses })
+    Ok(ServerChoice::Private { home, programs, disks: disks(plan)?, _uses: uses })
+}
+
+/// The emulated disks of a plan: their profiles are found before anything starts.
+fn disks(plan: &Plan) -> Result<PlannedDisks, CommandFailure> {
+    let helper =
+        std::env::current_exe().map_err(|error| CommandFailure::failed(format!("the program of truetps: {error}")))?;
+    PlannedDisks::of(plan, helper).map_err(|error| CommandFailure::usage(&error).hint_if(error.hint()))
 }
 
 /// The servers that a plan is about: those that it names, or the first one found. Those with names stay while the second
@@ -166,6 +179,17 @@ pub(crate) fn choose_server(plan: &mut Plan, server: Option<&str>) -> Result<(),
         return Err(named_elsewhere(&plan.server_names(), "--server"));
     }
     plan.server.name = Some(server.to_owned());
+    Ok(())
+}
+
+/// Replaces the plan's disk by the one that `--disk` names.
+pub(crate) fn choose_disk(plan: &mut Plan, disk: Option<&str>) -> Result<(), CommandFailure> {
+    let Some(disk) = disk else { return Ok(()) };
+    if plan.factors.contains_key(DISK) {
+        let message = format!("--disk {disk}: the plan compares disks ({})", plan.disk_names().join(", "));
+        return Err(CommandFailure::usage(message).hint("leave --disk out"));
+    }
+    plan.disk = Some(disk.to_owned());
     Ok(())
 }
 

@@ -1,8 +1,8 @@
 //! A disk with a real file system: the served file, a loop device over it, and an ext4 on that.
 
 use std::ffi::OsStr;
-use std::fs;
-use std::path::PathBuf;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, Mutex};
 
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::device::{DiskCounts, DiskCrash, EmulatedDevice};
 use crate::error::DiskError;
-use crate::mounts::{clean_below, detach_loop, unmount_when_free};
+use crate::mounts::{detach_loop, lock_folder, remove_mounts, unmount_when_free};
 use crate::profile::DiskProfile;
 use crate::self_test::{SelfTest, self_test};
 use crate::served_file::{FILE, SharedDevice, locked, serve};
@@ -34,10 +34,15 @@ pub struct DiskOptions {
     pub owner: (u32, u32),
 }
 
+/// Where the file system of the disk in this folder is.
+pub fn files_in(folder: &Path) -> PathBuf {
+    folder.join("files")
+}
+
 impl DiskOptions {
     /// Where the file system is.
     pub fn files(&self) -> PathBuf {
-        self.folder.join("files")
+        files_in(&self.folder)
     }
 
     fn device_folder(&self) -> PathBuf {
@@ -56,6 +61,8 @@ pub(crate) struct BlockLab {
     session: Option<BackgroundSession>,
     /// `/dev/loop0`
     pub(crate) loop_device: PathBuf,
+    /// Held until the disk is gone: a cleaning waits for it.
+    _lock: File,
 }
 
 impl BlockLab {
@@ -65,6 +72,7 @@ impl BlockLab {
             return Err(DiskError::Missing { what: "root", problem });
         }
         check_free(&options)?;
+        let lock = lock_folder(&options.folder)?;
         let device = EmulatedDevice::create(&options.image(), options.bytes, &options.profile, options.seed)?;
         let device = Arc::new(Mutex::new(device));
         for folder in [options.device_folder(), options.files()] {
@@ -73,7 +81,7 @@ impl BlockLab {
         let served = serve(Arc::clone(&device), &options.device_folder());
         let missing = |error: std::io::Error| DiskError::Missing { what: "/dev/fuse", problem: error.to_string() };
         let session = Some(served.map_err(missing)?);
-        let mut lab = Self { options, device, session, loop_device: PathBuf::new() };
+        let mut lab = Self { options, device, session, loop_device: PathBuf::new(), _lock: lock };
         lab.attach()?;
         lab.make_file_system()?;
         lab.mount()?;
@@ -147,7 +155,7 @@ impl BlockLab {
             detach_loop(&self.loop_device)?;
         }
         session.umount_and_join().map_err(DiskError::io("unmount", &self.options.device_folder()))?;
-        clean_below(&self.options.folder)?;
+        remove_mounts(&self.options.folder)?;
         let image = self.options.image();
         fs::remove_file(&image).map_err(DiskError::io("remove", &image))?;
         for folder in [self.options.device_folder(), files] {

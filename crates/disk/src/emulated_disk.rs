@@ -1,6 +1,7 @@
 //! An emulated disk as its owner sees it: the helper process that holds it.
 
 use std::io::{BufRead, BufReader, Write};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
@@ -16,7 +17,7 @@ pub struct EmulatedDisk {
     options: DiskOptions,
     device: String,
     child: Child,
-    /// `None`: it was told to end.
+    /// `None`: its input was closed, so that it ends.
     commands: Option<ChildStdin>,
     answers: BufReader<ChildStdout>,
 }
@@ -25,7 +26,8 @@ impl EmulatedDisk {
     /// Starts a helper, the process that [`run_helper`](crate::run_helper) runs in, and waits until the disk is mounted.
     /// Requests take no time yet.
     pub fn mount(mut helper: Command, options: DiskOptions) -> Result<Self, DiskError> {
-        helper.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        // A group of its own: Ctrl-C at the terminal ends truetps first, which ends the disk.
+        helper.process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let started = helper.spawn();
         let mut child = started.map_err(DiskError::io("start", Path::new(helper.get_program())))?;
         let commands = child.stdin.take();
@@ -92,7 +94,7 @@ impl EmulatedDisk {
 
     fn ask(&mut self, line: &str) -> Result<HelperAnswer, DiskError> {
         let ended = |problem: String| DiskError::HelperEnded { problem };
-        let commands = self.commands.as_mut().ok_or_else(|| ended("it was told to end".to_owned()))?;
+        let commands = self.commands.as_mut().ok_or_else(|| ended("its input was closed".to_owned()))?;
         writeln!(commands, "{line}").map_err(|error| ended(error.to_string()))?;
         let mut answer = String::new();
         let read = self.answers.read_line(&mut answer);

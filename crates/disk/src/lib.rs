@@ -21,12 +21,12 @@ mod self_test;
 mod served_file;
 mod undo;
 
-pub use block_lab::DiskOptions;
+pub use block_lab::{DiskOptions, files_in};
 pub use device::{DiskCounts, DiskCrash};
 pub use emulated_disk::EmulatedDisk;
 pub use error::DiskError;
 pub use helper::run_helper;
 pub use model::{DeviceModel, DiskRange, DiskRequest};
-pub use mounts::clean_below;
+pub use mounts::clean_disk;
 pub use profile::{DiskProfile, Geometry};
 pub use self_test::{SelfTest, self_test};

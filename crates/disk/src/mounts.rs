@@ -1,6 +1,6 @@
 //! Mounts and loop devices of emulated disks, as the kernel lists them: what a killed run has left, and only that.
 
-use std::fs;
+use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -11,6 +11,8 @@ use rustix::mount::{UnmountFlags, unmount};
 use crate::error::DiskError;
 use crate::served_file::SUBTYPE;
 
+/// The lock of a disk's process.
+const LOCK: &str = "lock";
 /// Time limit for processes that still use files of a disk, and are ending.
 const BUSY_TIME_LIMIT: Duration = Duration::from_secs(20);
 const BUSY_LOOK: Duration = Duration::from_millis(20);
@@ -58,9 +60,30 @@ fn loops_below(folder: &Path) -> Vec<u32> {
     numbers.filter(is_below).collect()
 }
 
-/// Removes mounts and loop devices of emulated disks in a folder of truetps, whose process is dead. Anything else that
-/// is mounted there is an error, and stays.
-pub fn clean_below(folder: &Path) -> Result<(), DiskError> {
+/// The process of a disk holds this lock in its folder.
+pub(crate) fn lock_folder(folder: &Path) -> Result<File, DiskError> {
+    let path = folder.join(LOCK);
+    let mut options = File::options();
+    let lock = options.write(true).create(true).truncate(false).open(&path).map_err(DiskError::io("open", &path))?;
+    let is_held = |error: TryLockError| io::Error::other(error.to_string());
+    lock.try_lock().map_err(is_held).map_err(DiskError::io("lock", &path))?;
+    Ok(lock)
+}
+
+/// Removes mounts and loop devices of the emulated disk in a folder of truetps, whose owner is dead. Its process may be
+/// removing them by itself, and is awaited. Anything else that is mounted there is an error, and stays.
+pub fn clean_disk(folder: &Path) -> Result<(), DiskError> {
+    let end = Instant::now() + BUSY_TIME_LIMIT;
+    while let Err(error) = lock_folder(folder) {
+        if Instant::now() >= end {
+            return Err(error);
+        }
+        thread::sleep(BUSY_LOOK);
+    }
+    remove_mounts(folder)
+}
+
+pub(crate) fn remove_mounts(folder: &Path) -> Result<(), DiskError> {
     let folder = folder.canonicalize().map_err(DiskError::io("find", folder))?;
     let mounts: Vec<_> = mount_entries()?.into_iter().filter(|mount| mount.point.starts_with(&folder)).collect();
     let loops = loops_below(&folder);
@@ -122,6 +145,6 @@ mod tests {
     #[test]
     fn a_folder_without_mounts_is_clean() {
         let folder = tempfile::tempdir().unwrap();
-        clean_below(folder.path()).unwrap();
+        clean_disk(folder.path()).unwrap();
     }
 }

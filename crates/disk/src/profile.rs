@@ -5,6 +5,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::error::DiskError;
+use crate::model::{DeviceModel, DiskRange, DiskRequest};
 
 /// The profiles that come with truetps: name and TOML.
 const BUILT_IN: [(&str, &str); 7] = [
@@ -20,7 +21,7 @@ const BUILT_IN: [(&str, &str); 7] = [
 /// A minute: longer than any disk takes for a request.
 const LATENCY_MAX_US: u32 = 60_000_000;
 
-/// What a disk costs. All latencies are those of the disk, without the time that this host adds.
+/// What a disk costs. Latencies are the disk's own, without the time that this host adds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DiskProfile {
@@ -128,6 +129,24 @@ impl DiskProfile {
         self.rotating.map_or(Ok(()), Geometry::check)
     }
 
+    /// Median duration of a page that is overwritten and flushed by one client, in µs: what the model says of it.
+    pub fn overwrite_us(&self) -> f64 {
+        const TIMES: usize = 101;
+        let mut model = DeviceModel::new(self, 0);
+        let page = DiskRange { offset: 1 << 30, length: 4096 };
+        let mut now_ns = 0;
+        let mut all_ns: Vec<_> = (0..TIMES)
+            .map(|_| {
+                let began_ns = now_ns;
+                now_ns = model.done_ns(now_ns, DiskRequest::Write(page));
+                now_ns = model.done_ns(now_ns, DiskRequest::Flush);
+                now_ns - began_ns
+            })
+            .collect();
+        all_ns.sort_unstable();
+        all_ns[TIMES / 2] as f64 / 1e3
+    }
+
     pub(crate) fn cache_bytes(&self) -> u64 {
         u64::from(self.volatile_cache_mb) << 20
     }
@@ -165,6 +184,18 @@ mod tests {
             assert_eq!(profile.name, name);
             assert_eq!(DiskProfile::parse(&profile.to_toml()).unwrap(), profile);
         }
+    }
+
+    #[test]
+    fn a_profile_says_what_a_flush_takes() {
+        let check = |name: &str, from: f64, to: f64| {
+            let found = DiskProfile::find(name).unwrap().overwrite_us();
+            assert!((from..to).contains(&found), "{name}: {found}");
+        };
+        check("hdd7200", 8_300.0, 8_400.0);
+        check("hdd5400", 11_000.0, 11_200.0);
+        check("sata-ssd", 1_500.0, 1_800.0);
+        check("native", 0.0, 1.0);
     }
 
     #[test]

@@ -97,6 +97,7 @@ pub(crate) fn planned_experiment(
         quick: request.quick,
         servers: if prepared.servers.len() > 1 { prepared.servers.clone() } else { Vec::new() },
         couplings: prepared.provider.couplings().to_vec(),
+        disks: prepared.provider.disks().to_vec(),
         random_order: true,
         external: prepared.provider.external_facts().cloned(),
         ..new_experiment(ExperimentStart {
@@ -149,7 +150,9 @@ impl<'a> PreparedExperiment<'a> {
         }
         let load = ServerLoad { connections_max: plan.connections_max(), statements_per_connection: statements as u32 };
         let prepared = match request.place {
-            ServerSource::Private { home, programs } => private(request, home, programs, records, load, listener)?,
+            ServerSource::Private { home, programs, disks } => {
+                private(request, home, programs, disks, records, load, listener)?
+            }
             ServerSource::Given(external) => {
                 prepare_external_server(request, external, records, load, &*workload, listener)?
             }

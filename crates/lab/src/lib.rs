@@ -17,6 +17,7 @@ mod experiment_tests;
 mod external;
 mod find_max;
 mod pacing;
+mod planned_disks;
 mod portions;
 mod private_servers;
 mod private_setting;
@@ -41,6 +42,7 @@ pub use external::{
     restore, unfinished,
 };
 pub use find_max::find_max;
+pub use planned_disks::PlannedDisks;
 pub use resume::resume;
 pub use schedule::schedule;
 pub use server_provider::{ExternalServer, ServerProgram, ServerSource};

@@ -12,7 +12,7 @@ use indexmap::IndexMap;
 use truetps_driver::{Client, Target};
 use truetps_plan::{DatadirState, Plan};
 use truetps_probe::bound_to;
-use truetps_record::{Configuration, Coupling, SettingValue, same_setting};
+use truetps_record::{Configuration, Coupling, DISK, DiskFacts, SettingValue, same_setting};
 use truetps_sandbox::{
     Home, Mismatch, RunningServer, Sandbox, SandboxOptions, Settings, StartOptions, effective_variables,
     taken_differently,
@@ -22,6 +22,7 @@ use crate::coupling::{self, ShownVariables, Started};
 use crate::error::LabError;
 use crate::event::{ExperimentEvent, Listener};
 use crate::experiment::ExperimentRequest;
+use crate::planned_disks::{PlannedDisks, disk_facts};
 use crate::private_setting;
 use crate::ready_server::{ReadyServer, TrialServer};
 use crate::server_provider::{ServerProgram, ServerProvider};
@@ -33,7 +34,12 @@ const CLIENT_TIMEOUT: Duration = Duration::from_mins(1);
 const STOP_TIMEOUT: Duration = Duration::from_mins(5);
 
 /// The levels of those factors that need a restart.
-type StartLevels = IndexMap<String, SettingValue>;
+#[derive(Debug, Clone, Default, PartialEq)]
+struct StartLevels {
+    settings: IndexMap<String, SettingValue>,
+    /// If the disk is a factor.
+    disk: Option<String>,
+}
 
 /// A factor, its level, and the server's message.
 type RefusedLevel = (String, SettingValue, SettingError);
@@ -59,12 +65,15 @@ impl<'a> ServerUnderTest<'a> {
     }
 
     fn settings_with(&self, levels: &StartLevels) -> Settings {
-        self.fixed.clone().with(levels.iter().map(|(name, level)| (name.as_str(), level)))
+        self.fixed.clone().with(levels.settings.iter().map(|(name, level)| (name.as_str(), level)))
     }
 
     fn start_levels(&self, configuration: &Configuration) -> StartLevels {
         let levels = configuration.settings().filter(|(name, _)| self.needs_start(name));
-        levels.map(|(name, level)| (name.to_owned(), level.clone())).collect()
+        StartLevels {
+            settings: levels.map(|(name, level)| (name.to_owned(), level.clone())).collect(),
+            disk: configuration.disk().map(str::to_owned),
+        }
     }
 }
 
@@ -95,14 +104,33 @@ pub(crate) struct PrivateServers<'a> {
     /// Cores that servers are bound to; empty: none.
     cores: &'a [u32],
     couplings: Vec<Coupling>,
+    planned_disks: &'a PlannedDisks,
+    /// Those that servers are on, as they were measured.
+    disks: Vec<DiskFacts>,
     prepared: Vec<PreparedServer>,
     live: Option<LiveServer>,
 }
 
 impl<'a> PrivateServers<'a> {
-    pub(crate) fn new(request: &ExperimentRequest<'a>, home: &'a Home, servers: Vec<ServerUnderTest<'a>>) -> Self {
+    pub(crate) fn new(
+        request: &ExperimentRequest<'a>,
+        home: &'a Home,
+        servers: Vec<ServerUnderTest<'a>>,
+        planned_disks: &'a PlannedDisks,
+    ) -> Self {
         let ExperimentRequest { plan, stop, pin, .. } = *request;
-        Self { plan, home, servers, stop, cores: &pin.server, couplings: Vec::new(), prepared: Vec::new(), live: None }
+        Self {
+            plan,
+            home,
+            servers,
+            stop,
+            cores: &pin.server,
+            couplings: Vec::new(),
+            planned_disks,
+            disks: Vec::new(),
+            prepared: Vec::new(),
+            live: None,
+        }
     }
 
     /// Prepares every server.
@@ -112,8 +140,8 @@ impl<'a> PrivateServers<'a> {
         for server_index in 0..self.servers.len() {
             let (sandbox, live) = self.examine(server_index, listener)?;
             let combinations = self.start_combinations(server_index);
-            if self.servers.len() == 1 && combinations == [StartLevels::new()] {
-                return self.load_and_wear_in(server_index, StartLevels::new(), sandbox, live, listener);
+            if self.servers.len() == 1 && combinations == [StartLevels::default()] {
+                return self.load_and_wear_in(server_index, StartLevels::default(), sandbox, live, listener);
             }
             drop(live);
             sandbox.remove()?;
@@ -135,8 +163,8 @@ impl<'a> PrivateServers<'a> {
         listener: &mut dyn Listener,
     ) -> Result<(Sandbox, (RunningServer, Client)), LabError> {
         listener.event(&ExperimentEvent::Preparing(format!("starting {}", self.servers[server_index].program.what())));
-        let sandbox = self.create_sandbox(server_index, &StartLevels::new())?;
-        let (server, mut client) = self.boot(server_index, &sandbox, &StartLevels::new())?;
+        let sandbox = self.create_sandbox(server_index, &StartLevels::default())?;
+        let (server, mut client) = self.boot(server_index, &sandbox, &StartLevels::default())?;
         let base = effective_variables(&mut client)?;
         for mismatch in taken_differently(&mut client, &self.servers[server_index].fixed)? {
             let Mismatch { name, wanted, found } = mismatch;
@@ -200,7 +228,7 @@ impl<'a> PrivateServers<'a> {
                 started.push(Started { factor: name.to_owned(), level: level.clone(), variables });
             }
         }
-        let (server, mut client) = self.boot(server_index, sandbox, &StartLevels::new())?;
+        let (server, mut client) = self.boot(server_index, sandbox, &StartLevels::default())?;
         let base_again = effective_variables(&mut client)?;
         let name = self.server_level(server_index);
         let found = coupling::find(self.plan, name.as_deref(), base, &base_again, &started);
@@ -227,7 +255,8 @@ impl<'a> PrivateServers<'a> {
         name: &str,
         level: &SettingValue,
     ) -> Result<ShownVariables, LabError> {
-        let levels = StartLevels::from([(name.to_owned(), level.clone())]);
+        let settings = IndexMap::from([(name.to_owned(), level.clone())]);
+        let levels = StartLevels { settings, disk: None };
         let (server, mut client) = self.boot(server_index, sandbox, &levels)?;
         let variables = effective_variables(&mut client)?;
         drop(client);
@@ -262,7 +291,12 @@ impl<'a> PrivateServers<'a> {
 
     fn create_sandbox(&self, server_index: usize, levels: &StartLevels) -> Result<Sandbox, LabError> {
         let server = &self.servers[server_index];
-        let options = SandboxOptions { settings: server.settings_with(levels), data_bytes: server.tables.data_bytes() };
+        let disk = levels.disk.as_deref().or(self.plan.disk.as_deref());
+        let options = SandboxOptions {
+            settings: server.settings_with(levels),
+            data_bytes: server.tables.data_bytes(),
+            disk: disk.map(|name| self.planned_disks.sandbox_disk(name, self.plan.design.seed)).transpose()?,
+        };
         Ok(Sandbox::create(self.home, &server.program.binary, &options)?)
     }
 
@@ -275,7 +309,7 @@ impl<'a> PrivateServers<'a> {
         let options = StartOptions::new(self.servers[server_index].settings_with(levels));
         let server = bound_to(self.cores, || sandbox.start(&options)).map_err(LabError::Pin)??;
         let mut client = server.connect(CLIENT_TIMEOUT)?;
-        let planned = self.plan.server.settings.iter().chain(levels);
+        let planned = self.plan.server.settings.iter().chain(&levels.settings);
         for (name, level) in planned {
             verify_start_level(&mut client, name, level)?;
         }
@@ -320,10 +354,40 @@ impl<'a> PrivateServers<'a> {
         server.wear_in_wal()?;
         server.stop(STOP_TIMEOUT)?;
         sandbox.wear_in_redo()?;
+        self.measure_disk(&levels, &sandbox, listener)?;
         if self.plan.design.datadir == DatadirState::FreshCopy {
             sandbox.keep_prepared()?;
         }
         self.prepared.push(PreparedServer { server_index, levels, sandbox });
+        Ok(())
+    }
+
+    /// Measures an emulated disk that was not measured yet.
+    fn measure_disk(
+        &mut self,
+        levels: &StartLevels,
+        sandbox: &Sandbox,
+        listener: &mut dyn Listener,
+    ) -> Result<(), LabError> {
+        let Some(name) = levels.disk.as_ref().or(self.plan.disk.as_ref()) else { return Ok(()) };
+        if self.disks.iter().any(|disk| disk.profile == *name) {
+            return Ok(());
+        }
+        listener.event(&ExperimentEvent::Preparing(format!("measuring the disk {name}")));
+        sandbox.set_disk_timed(true)?;
+        let found = sandbox.test_disk()?;
+        sandbox.set_disk_timed(false)?;
+        let profile = self.planned_disks.profile(name);
+        let Some((found, profile)) = found.zip(profile) else { return Ok(()) };
+        let disk = disk_facts(name, profile, &found);
+        if !disk.is_held() {
+            listener.warn(format!(
+                "disk {name}: writing a page and flushing it takes {:.2} ms here, and {:.2} ms by the profile",
+                disk.overwrite_us_p50 / 1e3,
+                disk.planned_overwrite_us / 1e3
+            ));
+        }
+        self.disks.push(disk);
         Ok(())
     }
 
@@ -333,6 +397,10 @@ impl<'a> PrivateServers<'a> {
         configuration: &Configuration,
         listener: &mut dyn Listener,
     ) -> Result<&mut LiveServer, LabError> {
+        // Only trials take the time of an emulated disk.
+        if let Some(live) = &self.live {
+            self.prepared[live.prepared_index].sandbox.set_disk_timed(false)?;
+        }
         let server_index = self.server_index_of(configuration);
         let levels = self.servers[server_index].start_levels(configuration);
         let known = self
@@ -365,6 +433,7 @@ impl<'a> PrivateServers<'a> {
             let tables = &self.servers[self.prepared[prepared_index].server_index].tables;
             live.notes.extend(tables.refill(&mut live.client)?);
         }
+        self.prepared[prepared_index].sandbox.set_disk_timed(true)?;
         Ok(live)
     }
 
@@ -387,7 +456,8 @@ impl<'a> PrivateServers<'a> {
     /// one, so that none inherits caches or other state from the trial before.
     fn live_on(&mut self, prepared_index: usize) -> Result<LiveServer, LabError> {
         let is_refilled = self.plan.design.datadir == DatadirState::Refill;
-        let needs_none = self.servers.len() == 1 && self.servers[0].at_start.is_empty();
+        let has_disks = self.plan.factors.contains_key(DISK);
+        let needs_none = self.servers.len() == 1 && self.servers[0].at_start.is_empty() && !has_disks;
         let keeps_running = is_refilled && needs_none;
         match self.live.take() {
             Some(live) if live.prepared_index == prepared_index && keeps_running => return Ok(live),
@@ -424,6 +494,10 @@ impl<'a> PrivateServers<'a> {
 impl ServerProvider for PrivateServers<'_> {
     fn couplings(&self) -> &[Coupling] {
         &self.couplings
+    }
+
+    fn disks(&self) -> &[DiskFacts] {
+        &self.disks
     }
 
     fn ready<'s>(

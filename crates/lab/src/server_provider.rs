@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 
 use truetps_driver::Target;
-use truetps_record::{Configuration, Coupling, ExternalFacts};
+use truetps_record::{Configuration, Coupling, DiskFacts, ExternalFacts};
 use truetps_sandbox::{Home, ServerBinary};
 
 use crate::error::LabError;
 use crate::event::Listener;
+use crate::planned_disks::PlannedDisks;
 use crate::ready_server::ReadyServer;
 
 /// A server's program and the name given to it by the user.
@@ -29,7 +30,7 @@ impl ServerProgram {
 #[derive(Clone, Copy)]
 pub enum ServerSource<'a> {
     /// Servers of these programs, started for the experiment: one, or one for each level of the factor `server`.
-    Private { home: &'a Home, programs: &'a [ServerProgram] },
+    Private { home: &'a Home, programs: &'a [ServerProgram], disks: &'a PlannedDisks },
     /// A running server. The tables are in a schema that is created for them and dropped at the end.
     Given(&'a ExternalServer),
 }
@@ -55,6 +56,11 @@ pub(crate) trait ServerProvider {
     /// What was found on an external server before the load.
     fn external_facts(&self) -> Option<&ExternalFacts> {
         None
+    }
+
+    /// The emulated disks that servers are on, as they were measured.
+    fn disks(&self) -> &[DiskFacts] {
+        &[]
     }
 
     /// A server for this configuration.

@@ -16,6 +16,7 @@ use crate::error::LabError;
 use crate::event::{ExperimentEvent, Listener};
 use crate::experiment::ExperimentRequest;
 use crate::external::ExternalSession;
+use crate::planned_disks::PlannedDisks;
 use crate::private_servers::{PrivateServers, ServerUnderTest};
 use crate::server_provider::{ExternalServer, ServerProgram, ServerProvider, ServerSource};
 use crate::tables::{Ownership, Tables};
@@ -33,6 +34,7 @@ pub(crate) fn private<'a>(
     request: &ExperimentRequest<'a>,
     home: &'a Home,
     programs: &'a [ServerProgram],
+    disks: &'a PlannedDisks,
     records: &Path,
     load: ServerLoad,
     listener: &mut dyn Listener,
@@ -65,7 +67,7 @@ pub(crate) fn private<'a>(
         let refills = plan.design.datadir == DatadirState::Refill;
         kinds.push(ServerUnderTest::new(program, fixed, Tables::new(&*workload, refills, Ownership::Private(dialect))));
     }
-    let mut stands = PrivateServers::new(request, home, kinds);
+    let mut stands = PrivateServers::new(request, home, kinds, disks);
     stands.prepare(listener)?;
     Ok(PreparedServers { provider: Box::new(stands), host, servers: facts })
 }

@@ -13,7 +13,9 @@ use crate::plan_check::{check_keys, check_recorded, check_size, check_values};
 use crate::plan_key::text_by_flags;
 use crate::workload_factor::WorkloadFactor;
 use crate::{Load, PlanKey, ProbeSpec, WorkloadKind, WorkloadSpec};
-use truetps_record::{Configuration, Flavour, Personality, SERVER, SettingValue, is_load_factor, is_workload_factor};
+use truetps_record::{
+    Configuration, DISK, Flavour, Personality, SERVER, SettingValue, is_load_factor, is_setting_factor,
+};
 
 /// [`Plan::parse`] reads one; the derived form lacks the workload, and ignores unknown keys.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -29,6 +31,10 @@ pub struct Plan {
     /// A table, or the name of a server alone.
     #[serde(default, deserialize_with = "name_or_table")]
     pub server: ServerSpec,
+    /// The profile of the emulated disk that private servers are on: a name, or the path of a TOML file. `None`: the
+    /// host's own disk.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disk: Option<String>,
     #[serde(skip_deserializing, default = "unread_workload")]
     pub workload: WorkloadSpec,
     #[serde(default)]
@@ -304,19 +310,33 @@ impl Plan {
 
     /// Names of the servers that are measured, in the plan's order; empty where the plan names none.
     pub fn server_names(&self) -> Vec<&str> {
-        match self.factors.get(SERVER) {
+        self.names_of(SERVER, self.server.name.as_deref())
+    }
+
+    /// Profiles of the emulated disks that are measured, in the plan's order; empty where the plan names none.
+    pub fn disk_names(&self) -> Vec<&str> {
+        self.names_of(DISK, self.disk.as_deref())
+    }
+
+    /// Profile of the emulated disk of a configuration. `None`: the host's own disk.
+    pub fn disk_of<'a>(&'a self, configuration: &'a Configuration) -> Option<&'a str> {
+        configuration.disk().or(self.disk.as_deref())
+    }
+
+    /// The levels of a factor of names, or the one name where it is none.
+    fn names_of<'a>(&'a self, factor: &str, single: Option<&'a str>) -> Vec<&'a str> {
+        match self.factors.get(factor) {
             Some(levels) => levels
                 .iter()
                 .filter_map(|level| if let SettingValue::Text(name) = level { Some(name.as_str()) } else { None })
                 .collect(),
-            None => self.server.name.as_deref().into_iter().collect(),
+            None => single.into_iter().collect(),
         }
     }
 
     /// Names and levels of the factors that are server settings.
     pub fn setting_factors(&self) -> BTreeMap<&str, &[SettingValue]> {
-        let is_setting = |name: &str| !is_load_factor(name) && !is_workload_factor(name) && name != SERVER;
-        let settings = self.factors.iter().filter(|(name, _)| is_setting(name));
+        let settings = self.factors.iter().filter(|(name, _)| is_setting_factor(name));
         settings.map(|(name, levels)| (name.as_str(), levels.as_slice())).collect()
     }
 }

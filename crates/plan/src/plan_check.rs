@@ -14,7 +14,7 @@ use crate::workload_check::{TABLE_ROWS_MAX, check_script, check_section, check_w
 use crate::workload_factor::WorkloadFactor;
 use crate::{Plan, PlanError, PlanKey, WorkloadKind};
 use truetps_record::{
-    CONNECTIONS, Configuration, ErrorClass, RATE, SERVER, SettingValue, did_you_mean_or, near_matches,
+    CONNECTIONS, Configuration, DISK, ErrorClass, RATE, SERVER, SettingValue, did_you_mean_or, near_matches,
 };
 
 const TRIALS_MAX: usize = 20_000;
@@ -33,7 +33,7 @@ const BLOCKS_MAX: u32 = 1000;
 
 /// Sections, each with its keys.
 const SECTIONS: [(&str, &str); 8] = [
-    ("", "name about recorded_from server workload load factors design probe quick"),
+    ("", "name about recorded_from server disk workload load factors design probe quick"),
     ("server", "name flavour settings"),
     // `custom` has a list of tables here instead; each generator names its own keys.
     ("workload.table", GENERATED_TABLE_KEYS),
@@ -261,6 +261,9 @@ fn check_factors(section: &str, factors: &IndexMap<String, Vec<SettingValue>>) -
         if name == SERVER && !levels.iter().all(|level| matches!(level, SettingValue::Text(_))) {
             return Err(value(key, "names servers (`truetps server list`), in quotes"));
         }
+        if name == DISK && !levels.iter().all(|level| matches!(level, SettingValue::Text(_))) {
+            return Err(value(key, "names profiles of disks (`truetps disk list`), in quotes"));
+        }
     }
     Ok(())
 }
@@ -356,6 +359,9 @@ fn check_baseline(plan: &Plan) -> Result<(), PlanError> {
 fn check_overlap(plan: &Plan) -> Result<(), PlanError> {
     if plan.server.name.is_some() && plan.factors.contains_key(SERVER) {
         return Err(value("server.name", "`server` is a factor too: remove one of the two"));
+    }
+    if plan.disk.is_some() && plan.factors.contains_key(DISK) {
+        return Err(value("disk", "`disk` is a factor too: remove one of the two"));
     }
     for (name, level) in &plan.server.settings {
         check_length(&format!("server.settings.{name}"), level)?;

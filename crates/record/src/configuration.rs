@@ -32,6 +32,14 @@ pub fn is_workload_factor(name: &str) -> bool {
 /// A factor that is neither a load factor nor a [workload factor](is_workload_factor): which named server is measured.
 pub const SERVER: &str = "server";
 
+/// A factor that is neither a setting of the server nor of the load: which emulated disk a private server is on.
+pub const DISK: &str = "disk";
+
+/// Whether a factor is a setting of the server.
+pub fn is_setting_factor(name: &str) -> bool {
+    !is_load_factor(name) && !is_workload_factor(name) && name != SERVER && name != DISK
+}
+
 /// Doubles below this hold every whole number.
 const EXACT_MAX: f64 = 9e15;
 
@@ -113,7 +121,16 @@ impl Configuration {
 
     /// Name of the server, if the server is a factor.
     pub fn server(&self) -> Option<&str> {
-        match self.levels.get(SERVER)? {
+        self.text_of(SERVER)
+    }
+
+    /// Profile of the disk, if the disk is a factor.
+    pub fn disk(&self) -> Option<&str> {
+        self.text_of(DISK)
+    }
+
+    fn text_of(&self, factor: &str) -> Option<&str> {
+        match self.levels.get(factor)? {
             SettingValue::Text(name) => Some(name),
             SettingValue::Bool(_) | SettingValue::Int(_) | SettingValue::Float(_) => None,
         }
@@ -121,7 +138,7 @@ impl Configuration {
 
     /// The levels that are server settings, in order.
     pub fn settings(&self) -> impl Iterator<Item = (&str, &SettingValue)> {
-        self.conditions().filter(|(name, _)| !is_workload_factor(name) && *name != SERVER)
+        self.conditions().filter(|(name, _)| is_setting_factor(name))
     }
 
     /// All levels except the load's levels, in order. They distinguish one curve from another.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Configuration, ExternalFacts, HostFacts, ServerFacts, SettingValue, Slo};
+use crate::{Configuration, DiskFacts, ExternalFacts, HostFacts, ServerFacts, SettingValue, Slo};
 
 /// Why a trial is in its block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -71,6 +71,9 @@ pub struct Experiment {
     /// All servers, if the server is a factor; `server` is the first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub servers: Vec<ServerFacts>,
+    /// The emulated disks that private servers were on, as they were measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub disks: Vec<DiskFacts>,
     /// Variables that follow from the factors' levels.
     #[serde(default)]
     pub couplings: Vec<Coupling>,

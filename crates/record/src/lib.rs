@@ -9,6 +9,7 @@ mod calendar;
 mod capture;
 mod configuration;
 mod counts;
+mod disk_facts;
 mod drive;
 mod error_class;
 mod estimate;
@@ -47,9 +48,11 @@ pub use capture::{
     CAPTURE_KIND, CAPTURE_SCHEMA_VERSION, Capture, CaptureError, CapturedPlugin, CapturedVariable, SchemaShape,
 };
 pub use configuration::{
-    CONNECTIONS, Configuration, HOT_ROWS, KEY, RATE, SERVER, SettingValue, is_load_factor, is_workload_factor,
+    CONNECTIONS, Configuration, DISK, HOT_ROWS, KEY, RATE, SERVER, SettingValue, is_load_factor, is_setting_factor,
+    is_workload_factor,
 };
 pub use counts::{Counts, ErrorCount, ErrorTally};
+pub use disk_facts::DiskFacts;
 pub use drive::{DriveMode, Protocol, Spacing};
 pub use error_class::{ErrorClass, ServerErrorCode, UnknownErrorClass};
 pub use estimate::Estimate;

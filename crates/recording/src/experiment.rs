@@ -34,6 +34,7 @@ pub fn new_experiment(start: ExperimentStart<'_>) -> Experiment {
         host: start.host,
         server: start.server,
         servers: Vec::new(),
+        disks: Vec::new(),
         couplings: Vec::new(),
         sandbox_dir: start.sandbox_dir,
         server_address: start.server_address,

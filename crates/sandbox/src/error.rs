@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use thiserror::Error;
+use truetps_disk::DiskError;
 use truetps_driver::DriverError;
 
 use crate::named_error::NamedError;
@@ -53,6 +54,8 @@ pub enum SandboxError {
     #[error("cannot {action}: {source}")]
     Sql { action: &'static str, source: DriverError },
     #[error(transparent)]
+    Disk(#[from] DiskError),
+    #[error(transparent)]
     Named(#[from] NamedError),
     #[error("{}: {problem}", path.display())]
     Content { path: PathBuf, problem: String },
@@ -76,6 +79,7 @@ impl SandboxError {
             Self::Setting(error) => error.hint(),
             Self::Limit(error) => Some(error.hint()),
             Self::Named(error) => error.hint(),
+            Self::Disk(error) => error.hint(),
             Self::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull => {
                 Some(format!("free some space, or {elsewhere}"))
             }

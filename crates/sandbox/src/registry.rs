@@ -22,6 +22,7 @@ use crate::postgres::forget_shared_memory;
 use crate::processes::{holder_of, kill_marked, marks, servers_on, start_ticks};
 use crate::proof::{is_empty_folder, is_file, is_folder, read_json, remove_proven};
 use crate::run::locked_within;
+use crate::server_paths::{DISK, datadir_in};
 use crate::tree::walk;
 use crate::unfinished::clean_unfinished;
 
@@ -197,7 +198,7 @@ pub fn list(home: &Home) -> Result<Vec<RegistryEntry>, SandboxError> {
 fn entry(path: &Path) -> RegistryEntry {
     let owner = Owner::read(path);
     let lock = path.join(LOCK);
-    let servers = servers_on(&path.join("data"));
+    let servers = servers_on(&datadir_in(path));
     // The noted process, if it is among them: the pid alone may have been reused.
     let noted = owner.as_ref().and_then(|owner| owner.server_pid).filter(|pid| servers.contains(pid));
     RegistryEntry {
@@ -296,7 +297,7 @@ fn remove_unmade(home: &Home) {
 }
 
 fn remove_leftover(home: &Home, path: &Path, cleaning: &mut Cleaning) -> Result<(), SandboxError> {
-    let (mut entry, datadir) = (entry(path), path.join("data"));
+    let (mut entry, datadir, disk) = (entry(path), datadir_in(path), path.join(DISK));
     entry.owner_alive = false;
     let killed = kill_marked(&datadir, &marks(path), KILL_TIME_LIMIT);
     let servers_killed = killed.map_err(SandboxError::io("stop the server of", path))?;
@@ -308,6 +309,9 @@ fn remove_leftover(home: &Home, path: &Path, cleaning: &mut Cleaning) -> Result<
         remove_socket_dir(&socket_dir, home);
     }
     forget_shared_memory(&datadir, home.user());
+    if is_folder(&disk) {
+        truetps_disk::clean_disk(&disk)?;
+    }
     remove_proven(path, &PROOFS)?;
     cleaning.removed.push(Cleaned { entry, servers_killed });
     Ok(())

@@ -2,7 +2,9 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use truetps_disk::{EmulatedDisk, SelfTest};
 use truetps_record::Family;
 
 use crate::binary::ServerBinary;
@@ -13,8 +15,9 @@ use crate::home::{Home, make_private, remove_tree};
 use crate::postgres::forget_shared_memory;
 use crate::proof::remove_proven;
 use crate::registry::{Claim, PROOFS, SOCKET_DIR_PREFIX, claim, remove_socket_dir};
+use crate::sandbox_disk::SandboxDisk;
 use crate::server::{RunningServer, StartOptions};
-use crate::server_paths::ServerPaths;
+use crate::server_paths::{DISK, ServerPaths, datadir_in};
 use crate::settings::Settings;
 use crate::template::copy_template;
 use crate::wear::{WornIn, wear_in_redo};
@@ -30,6 +33,8 @@ pub struct SandboxOptions {
     pub settings: Settings,
     /// Bytes that the workload will write: tables, binlog. Checked against the free space first.
     pub data_bytes: u64,
+    /// `None`: the datadir is on the host's own disk.
+    pub disk: Option<SandboxDisk>,
 }
 
 /// Shared by a sandbox and its running server. The folder is removed when both are gone.
@@ -43,11 +48,17 @@ pub(crate) struct Folder {
     initial: Settings,
     running: AtomicBool,
     keep: AtomicBool,
+    disk: Mutex<Option<EmulatedDisk>>,
 }
 
 impl Folder {
+    /// Beside the datadir, on the same disk.
     fn prepared(&self) -> PathBuf {
-        self.path.join("prepared")
+        self.paths.datadir.with_file_name("prepared")
+    }
+
+    fn disk(&self) -> MutexGuard<'_, Option<EmulatedDisk>> {
+        self.disk.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Removes a datadir, and what a killed server left of it elsewhere.
@@ -94,7 +105,13 @@ impl Folder {
     }
 
     fn remove(&self) -> Result<(), SandboxError> {
-        self.remove_data()?;
+        match self.disk().take() {
+            Some(disk) => {
+                forget_shared_memory(&self.paths.datadir, self.home.user());
+                disk.remove()?;
+            }
+            None => self.remove_data()?,
+        }
         remove_socket_dir(self.paths.socket.parent().unwrap_or(&self.path), &self.home);
         remove_proven(&self.path, &PROOFS)
     }
@@ -120,7 +137,11 @@ impl Sandbox {
     pub fn create(home: &Home, binary: &ServerBinary, options: &SandboxOptions) -> Result<Self, SandboxError> {
         let needed = options.data_bytes.saturating_add(options.settings.redo_bytes());
         check_free(home.path(), "the private server", needed)?;
-        let folder = Self::make_folder(home, binary, options.settings.initial())?;
+        let mut folder = Self::make_folder(home, binary, options.settings.initial())?;
+        if let Some(disk) = &options.disk {
+            *folder.disk() = Some(disk.mount(&folder.path.join(DISK), needed, home.user())?);
+            folder.paths.datadir = datadir_in(&folder.path);
+        }
         copy_template(home, binary, &folder.initial, &folder.paths.datadir)?;
         Ok(Self { folder: Arc::new(folder) })
     }
@@ -137,6 +158,7 @@ impl Sandbox {
             initial,
             running: AtomicBool::new(false),
             keep: AtomicBool::new(false),
+            disk: Mutex::new(None),
         };
         folder.paths.make_folders_and_logs(home.user())?;
         if folder.paths.is_socket_too_long() {
@@ -179,6 +201,18 @@ impl Sandbox {
     /// The logs of all servers of this sandbox, in order.
     pub fn error_log_path(&self) -> PathBuf {
         self.folder.paths.error_log.clone()
+    }
+
+    /// Whether requests to its emulated disk take the time of the disk's profile; no effect without one.
+    pub fn set_disk_timed(&self, is_timed: bool) -> Result<(), SandboxError> {
+        let mut disk = self.folder.disk();
+        Ok(disk.as_mut().map_or(Ok(()), |disk| disk.set_timed(is_timed))?)
+    }
+
+    /// What a flush takes on its emulated disk; `None` without one.
+    pub fn test_disk(&self) -> Result<Option<SelfTest>, SandboxError> {
+        let mut disk = self.folder.disk();
+        Ok(disk.as_mut().map(EmulatedDisk::self_test).transpose()?)
     }
 
     /// Starts a server on the datadir and waits until it answers.

@@ -11,10 +11,20 @@ use crate::error::SandboxError;
 use crate::family::socket_name;
 use crate::home::{give, make_private, remove_file, remove_tree};
 use crate::log_tail::tail;
+use crate::proof::is_folder;
 use crate::server_user::ServerUser;
 
 /// Maximum path length of a unix socket, without the terminating zero.
 const SOCKET_PATH_BYTES_MAX: usize = 107;
+
+/// The folder of an emulated disk, in the folder of its server.
+pub(crate) const DISK: &str = "disk";
+
+/// Where a server's data is: on its emulated disk, if it has one.
+pub(crate) fn datadir_in(folder: &Path) -> PathBuf {
+    let disk = folder.join(DISK);
+    if is_folder(&disk) { truetps_disk::files_in(&disk).join("data") } else { folder.join("data") }
+}
 
 #[derive(Debug, Clone)]
 pub(crate) struct ServerPaths {
@@ -33,7 +43,7 @@ impl ServerPaths {
     /// See also `processes::marks`.
     pub(crate) fn in_folder(folder: &Path, family: Family, port: Option<u16>) -> Self {
         Self {
-            datadir: folder.join("data"),
+            datadir: datadir_in(folder),
             tmp: folder.join("tmp"),
             socket: folder.join("run").join(socket_name(family, port)),
             pid_file: folder.join("run/pid"),

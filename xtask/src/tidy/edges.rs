@@ -23,15 +23,15 @@ pub(super) const EDGES: [(&str, &str); 24] = [
     ("recording", "record plan folder driver measure probe"),
     ("inspect", "record files folder driver probe knowledge"),
     ("sysbench", "record plan folder driver measure probe random recording"),
-    ("sandbox", "record files driver"),
+    ("sandbox", "record files disk driver"),
     ("analysis", "record plan"),
     ("archive", "record plan folder analysis"),
     ("report", "record plan analysis archive knowledge"),
-    ("lab", "record files plan folder driver workload engine measure probe recording sandbox knowledge"),
+    ("lab", "record files plan folder disk driver workload engine measure probe recording sandbox knowledge"),
     ("compat", "record files plan folder driver workload engine probe recording lab"),
     (
         "cli",
-        "record files plan folder driver workload engine measure probe recording sandbox analysis archive report lab \
+        "record files plan folder disk driver workload engine measure probe recording sandbox analysis archive report lab \
          sysbench compat knowledge inspect",
     ),
     // For tests only: no other list has it, and `[dev-dependencies]` are not looked at.

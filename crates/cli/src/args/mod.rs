@@ -3,6 +3,7 @@
 mod capture;
 mod compare;
 mod diff;
+mod disk;
 pub(crate) mod load;
 mod plan;
 mod probe;
@@ -17,6 +18,7 @@ mod sweep;
 pub(crate) use capture::CaptureArgs;
 pub(crate) use compare::CompareArgs;
 pub(crate) use diff::{DiffArgs, DiffFormat};
+pub(crate) use disk::DiskCommand;
 pub(crate) use plan::PlanCommand;
 pub(crate) use probe::WatchArgs;
 pub(crate) use report::ReportArgs;
@@ -29,6 +31,7 @@ pub(crate) use sweep::SweepArgs;
 use std::ffi::OsString;
 
 use clap::{Parser, Subcommand};
+use truetps_sandbox::DISK_HELPER;
 
 use crate::args::server::ServerCommand;
 
@@ -74,6 +77,14 @@ pub(crate) enum TruetpsCommand {
         #[command(subcommand)]
         command: ServerCommand,
     },
+    /// List and show the profiles of emulated disks, for `--disk` and plans
+    Disk {
+        #[command(subcommand)]
+        command: DiskCommand,
+    },
+    /// Run an emulated disk for the process that started this one
+    #[command(name = DISK_HELPER, hide = true)]
+    DiskHelper,
     /// Run sysbench's scripts and command lines, unmodified: `truetps sysbench --help`
     #[command(disable_help_flag = true, disable_version_flag = true)]
     Sysbench {

@@ -52,6 +52,10 @@ pub(crate) struct FolderArgs {
     /// A server with a name (`truetps server add`), in place of the plan's
     #[arg(long, value_name = "NAME", conflicts_with_all = ["basedir", "dsn"])]
     pub(crate) server: Option<String>,
+    /// An emulated disk for the private server, in place of the plan's: hdd7200, sata-ssd, … (`truetps disk list`), or
+    /// the path of a profile. Needs root
+    #[arg(long, value_name = "PROFILE", conflicts_with = "dsn")]
+    pub(crate) disk: Option<String>,
     /// Measure a running, external server in place of a private one: mysql://user@host:port, or
     /// postgresql://user@/database?socket=/path. Default: TRUETPS_DSN, if no other server is named. The password
     /// comes from TRUETPS_PASSWORD, ~/.my.cnf or the terminal

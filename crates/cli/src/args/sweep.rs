@@ -21,7 +21,7 @@ pub(crate) struct SweepArgs {
     #[arg(long)]
     pub(crate) quick: bool,
     /// Resume an interrupted experiment: its folder; default: the newest one
-    #[arg(long, value_name = "FOLDER", num_args = 0..=1, conflicts_with_all = ["plan", "quick", "seed", "server", "probe_interval", "no_probe", "waits", "mode"])]
+    #[arg(long, value_name = "FOLDER", num_args = 0..=1, conflicts_with_all = ["plan", "quick", "seed", "server", "disk", "probe_interval", "no_probe", "waits", "mode"])]
     #[expect(clippy::option_option, reason = "clap's form of a flag whose value may be left out")]
     pub(crate) resume: Option<Option<PathBuf>>,
     /// Replicates, in place of the plan's; with --resume: the total number, to extend an experiment that has fewer

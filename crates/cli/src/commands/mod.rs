@@ -4,6 +4,7 @@ pub(crate) mod again;
 pub(crate) mod capture;
 pub(crate) mod compare;
 pub(crate) mod diff;
+pub(crate) mod disk;
 pub(crate) mod instance;
 pub(crate) mod plan;
 pub(crate) mod probe;

@@ -29,6 +29,7 @@ fn plan_of(args: &RunArgs) -> Result<Plan, CommandFailure> {
         about: format!("{what} of {} with {} connections", args.workload, args.connections),
         recorded_from: None,
         server: ServerSpec { name: args.place.server.clone(), flavour: None, settings: settings(&args.settings)? },
+        disk: args.place.disk.clone(),
         workload: workload_spec(args)?,
         load: args.load.load(args.engine.mode.map_or(DriveMode::Auto, Mode::drive_mode)),
         factors: IndexMap::from([(CONNECTIONS.to_owned(), vec![SettingValue::Int(args.connections.into())])]),

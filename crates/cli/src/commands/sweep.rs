@@ -16,7 +16,7 @@ use crate::commands::again;
 use crate::commands::plan::size;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
-use crate::site::{RunSite, choose_server};
+use crate::site::{RunSite, choose_disk, choose_server};
 use crate::watcher::ProgressWatcher;
 use crate::{plans, print_message, ui};
 
@@ -37,6 +37,7 @@ pub(crate) fn run(args: &SweepArgs) -> Result<Exit, CommandFailure> {
     plan.check_size().map_err(|error| CommandFailure::usage(format!("plan `{name}`: {error}")))?;
     plan.design.seed = args.seed.unwrap_or(plan.design.seed);
     choose_server(&mut plan, args.place.server.as_deref())?;
+    choose_disk(&mut plan, args.place.disk.as_deref())?;
     plan.probe = args.probe.over(&plan.probe);
     plan.probe.check().map_err(|problem| CommandFailure::usage(format!("`--probe-interval`: {problem}")))?;
     plan.load.mode = args.engine.mode.map_or(plan.load.mode, Mode::drive_mode);

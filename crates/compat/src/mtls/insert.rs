@@ -207,6 +207,7 @@ impl InsertRun<'_> {
             about: format!("{NAME}: {until} by {} clients", options.parallel),
             recorded_from: Some(Personality::Mtls),
             server: ServerSpec::default(),
+            disk: None,
             workload: WorkloadSpec { protocol: self.protocol(), ..WorkloadSpec::new(kind) },
             load: self.run_request().plan_load(),
             factors: self.configuration().levels.into_iter().map(|(name, level)| (name, vec![level])).collect(),

@@ -243,6 +243,7 @@ fn plan(settings: &SlapSettings, script: &SlapScript) -> Plan {
         about: format!("{NAME}: {}", script.queries[0].sql.chars().take(80).collect::<String>()),
         recorded_from: Some(Personality::Slap),
         server: ServerSpec::default(),
+        disk: None,
         workload: WorkloadSpec { protocol, ..WorkloadSpec::new(kind) },
         load: RunRequest { transactions, ..bench::run_request(settings, 1, 1) }.plan_load(),
         factors,

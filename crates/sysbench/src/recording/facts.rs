@@ -50,6 +50,7 @@ pub(super) fn plan(context: &WorkerContext) -> Plan {
         about: format!("what {script} of sysbench does with {clients} client{plural}"),
         recorded_from: Some(Personality::Sysbench),
         server: ServerSpec::default(),
+        disk: None,
         workload: WorkloadSpec { kind, tables: 0, table_rows: 0, protocol },
         load: Load {
             warm_up_s: settings.warmup.as_secs_f64(),

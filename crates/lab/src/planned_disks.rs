@@ -1,0 +1,49 @@
+//! The emulated disks that a plan names.
+
+use std::path::PathBuf;
+
+use truetps_disk::{DiskError, DiskProfile, SelfTest};
+use truetps_plan::Plan;
+use truetps_record::DiskFacts;
+use truetps_sandbox::SandboxDisk;
+
+use crate::error::LabError;
+
+/// The profiles of the disks of private servers.
+#[derive(Debug, Clone, Default)]
+pub struct PlannedDisks {
+    /// By the name that the plan has for it.
+    profiles: Vec<(String, DiskProfile)>,
+    /// The program of truetps.
+    helper: PathBuf,
+}
+
+impl PlannedDisks {
+    /// Finds the profiles of a plan. `helper`: the program of truetps, which runs the disks.
+    pub fn of(plan: &Plan, helper: PathBuf) -> Result<Self, DiskError> {
+        let names = plan.disk_names().into_iter();
+        let profiles = names.map(|name| Ok((name.to_owned(), DiskProfile::find(name)?)));
+        Ok(Self { profiles: profiles.collect::<Result<_, DiskError>>()?, helper })
+    }
+
+    pub(crate) fn profile(&self, name: &str) -> Option<&DiskProfile> {
+        self.profiles.iter().find(|(known, _)| known == name).map(|(_, profile)| profile)
+    }
+
+    pub(crate) fn sandbox_disk(&self, name: &str, seed: u64) -> Result<SandboxDisk, LabError> {
+        let unknown = || DiskError::UnknownProfile { name: name.to_owned() };
+        let profile = self.profile(name).ok_or_else(unknown).map_err(truetps_sandbox::SandboxError::from)?;
+        Ok(SandboxDisk { profile: profile.clone(), seed, helper: self.helper.clone() })
+    }
+}
+
+pub(crate) fn disk_facts(name: &str, profile: &DiskProfile, found: &SelfTest) -> DiskFacts {
+    DiskFacts {
+        profile: name.to_owned(),
+        planned_overwrite_us: profile.overwrite_us(),
+        overwrite_us_p50: found.overwrite_us_p50,
+        append_us_p50: found.append_us_p50,
+        overwrite_flushes: found.overwrite_flushes,
+        append_flushes: found.append_flushes,
+    }
+}
