@@ -6,6 +6,7 @@ use std::io::{Cursor, Write};
 use rustix::mount::{MountFlags, mount};
 
 use super::*;
+use crate::clean_disk;
 use crate::helper::{HelperAnswer, run_helper};
 
 /// `false`, with a line on stderr, where this machine cannot mount disks.

@@ -3,6 +3,7 @@
 use truetps_analysis::Axis;
 use truetps_record::{Experiment, ServerFacts};
 
+use crate::disks::disks;
 use crate::generator::{self, Facts, LIMITED};
 use crate::verdicts::verdicts;
 use crate::{ReportInput, cell_tables, external, format, ledger, load, names, sections, stalls, waits};
@@ -117,6 +118,7 @@ fn facts(input: &ReportInput<'_>) -> Vec<(&'static str, String)> {
     facts.push(("Server", server_fact(input)));
     facts.push(("Load", load_fact(input)));
     facts.extend(Facts::of(input).line().map(|line| ("Generator", line)));
+    facts.extend(disks(&input.run.experiment).into_iter().map(|disk| ("Disk", disk)));
     facts.push(("Host", host_fact(input)));
     facts
 }

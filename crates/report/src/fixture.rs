@@ -262,6 +262,7 @@ fn experiment(plan: &Plan, schedule: Vec<ScheduledTrial>) -> Experiment {
         host,
         server: Some(server()),
         servers: Vec::new(),
+        disks: Vec::new(),
         workers: 1,
         couplings: Vec::new(),
         sandbox_dir: Some("sandbox".to_owned()),

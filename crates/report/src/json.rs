@@ -4,8 +4,8 @@ use serde::Serialize;
 use truetps_analysis::{Absent, Analysis, CellDetail, FigureGroup, FigureValues, Ledger, LoadedTrial, Stall, TopWaits};
 use truetps_plan::Plan;
 use truetps_record::{
-    Configuration, Coupling, DriveMode, ExternalFacts, HostFacts, LogVolume, OtherRun, ServerFacts, TrialRole,
-    ValidityWords, printable_json,
+    Configuration, Coupling, DiskFacts, DriveMode, ExternalFacts, HostFacts, LogVolume, OtherRun, ServerFacts,
+    TrialRole, ValidityWords, printable_json,
 };
 
 use crate::durability::DurabilityPart;
@@ -23,6 +23,9 @@ struct ReportDocument<'a> {
     server: Option<&'a ServerFacts>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     servers: &'a [ServerFacts],
+    /// The emulated disks of private servers.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    disks: &'a [DiskFacts],
     analysis: &'a Analysis,
     /// Stalls and cost of each configuration, in the order of `analysis.cells`.
     cell_details: Vec<&'a CellDetail>,
@@ -146,6 +149,7 @@ pub fn json(input: &ReportInput<'_>) -> String {
         host: &experiment.host,
         server: experiment.server.as_ref(),
         servers: &experiment.servers,
+        disks: &experiment.disks,
         analysis: input.analysis,
         cell_details: input.analysis.cells.iter().map(|cell| &cell.detail).collect(),
         trials: trial_parts(input).collect(),

@@ -11,6 +11,7 @@ mod cell_tables;
 mod comparison;
 mod csv;
 mod csv_rows;
+mod disks;
 mod document;
 mod durability;
 mod errors;

@@ -165,7 +165,7 @@ fn rule(analysis: &Analysis) -> Option<String> {
 
 /// A remark about hosts whose flushes are too cheap to show the setting's cost elsewhere.
 fn cheap_flush(input: &ReportInput<'_>) -> Option<String> {
-    let flush = input.run.experiment.host.flush?;
+    let flush = input.run.experiment.host.flush.filter(|_| input.run.experiment.disks.is_empty())?;
     if flush.us_p50 >= CHEAP_FLUSH_US || !input.run.plan.factors.contains_key(risk::FLUSH) {
         return None;
     }

@@ -184,7 +184,8 @@ fn what_a_data_folder_is_made_with_and_what_a_server_refuses() {
     let mut with = settings(&binary);
     with.set("data_checksums", SettingValue::Bool(true));
     with.set("wal_segment_size", text("32MB"));
-    let sandbox = Sandbox::create(&home, &binary, &SandboxOptions { settings: with.clone(), data_bytes: 0 }).unwrap();
+    let sandbox =
+        Sandbox::create(&home, &binary, &SandboxOptions { settings: with.clone(), data_bytes: 0, disk: None }).unwrap();
     let server = sandbox.start(&StartOptions::new(with)).unwrap();
     let variables = effective_variables(&mut server.connect(SOON).unwrap()).unwrap();
     assert_eq!((variables["data_checksums"].as_str(), variables["wal_segment_size"].as_str()), ("on", "33554432"));

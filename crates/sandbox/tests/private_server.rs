@@ -168,7 +168,7 @@ fn initial_settings_get_a_template_of_their_own() {
     let plain = sandbox(&home, &binary);
     let refused = plain.start(&options).unwrap_err().to_string();
     assert!(refused.contains("another `innodb_page_size`"), "{refused}");
-    let sandbox_options = SandboxOptions { settings: options.settings.clone(), data_bytes: 0 };
+    let sandbox_options = SandboxOptions { settings: options.settings.clone(), data_bytes: 0, disk: None };
     let small_pages = Sandbox::create(&home, &binary, &sandbox_options).unwrap();
     let server = small_pages.start(&options).unwrap();
     let page = server.connect(SOON).unwrap().query_value("SELECT @@innodb_page_size").unwrap();

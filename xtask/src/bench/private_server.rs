@@ -49,7 +49,7 @@ impl PrivateServer {
         let needs = Needs::of(&settings);
         raise_open_files(&needs).map_err(with_hint)?;
         check_limits(&needs, &HostLimits::read()).map_err(with_hint)?;
-        let options = SandboxOptions { settings: settings.clone(), data_bytes: 1 << 30 };
+        let options = SandboxOptions { settings: settings.clone(), data_bytes: 1 << 30, disk: None };
         let sandbox = Sandbox::create(&home, &binary, &options)?;
         let running = sandbox.start(&StartOptions::new(settings))?;
         let mut client = Client::connect_unix(running.socket(), "root", None, ANSWER_TIMEOUT)?;

@@ -83,6 +83,7 @@ fn plan_keys(side: &ComparedSide<'_>, are_settings_known: bool) -> BTreeMap<Stri
     let plan = &side.run.plan;
     let mut keys = BTreeMap::new();
     let mut parts = vec![
+        ("disk", to_value(plan.disk_of(side.configuration))),
         ("workload", to_value(side.workload())),
         ("load", to_value(&plan.load)),
         ("probe", to_value(&plan.probe)),

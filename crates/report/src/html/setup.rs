@@ -4,6 +4,7 @@ use truetps_plan::{DatadirState, Plan};
 use truetps_record::{DriveMode, Experiment, HostFacts, Personality, Protocol, SettingValue};
 
 use super::labels::unbroken;
+use crate::disks::disks;
 use crate::document::{NO_SERVER, extended};
 use crate::external::is_external;
 use crate::generator::{Facts, shares_text};
@@ -30,7 +31,7 @@ impl<'a> Setup<'a> {
     pub(super) fn of(input: &ReportInput<'a>) -> Self {
         Self {
             summary: unbroken(&summary(input)),
-            groups: vec![server(input), host(&input.run.experiment.host), load(input), generator(input), design(input)],
+            groups: vec![server(input), host(&input.run.experiment), load(input), generator(input), design(input)],
             factors: factors(&input.run.plan),
             settings: settings(input),
             command: command(&input.run.experiment.command),
@@ -97,7 +98,8 @@ fn datadir(state: DatadirState) -> &'static str {
     }
 }
 
-fn host(host: &HostFacts) -> FactGroup {
+fn host(experiment: &Experiment) -> FactGroup {
+    let host = &experiment.host;
     let unknown = || "not readable".to_owned();
     let text = |text: &str| if text.is_empty() { unknown() } else { text.to_owned() };
     let flush = host.flush.map_or_else(unknown, |probe| {
@@ -105,7 +107,7 @@ fn host(host: &HostFacts) -> FactGroup {
         let writes = format::plural(probe.writes.into(), "write");
         format!("p50 {}, p99 {}, max {} over {writes}", times[0], times[1], times[2])
     });
-    let facts = vec![
+    let mut facts = vec![
         ("CPU", text(&host.cpu_model)),
         ("Cores", host.cores.to_string()),
         ("Memory", format::bytes(host.memory_bytes)),
@@ -115,6 +117,7 @@ fn host(host: &HostFacts) -> FactGroup {
         ("Device", device(host).unwrap_or_else(unknown)),
         ("One flush", unbroken(&flush)),
     ];
+    facts.extend(disks(experiment).into_iter().map(|disk| ("Server's disk", disk)));
     FactGroup { title: "Host", facts }
 }
 
