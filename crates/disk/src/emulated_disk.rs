@@ -9,6 +9,7 @@ use crate::block_lab::DiskOptions;
 use crate::device::{DiskCounts, DiskCrash};
 use crate::error::DiskError;
 use crate::helper::{HelperAnswer, HelperCommand};
+use crate::mounts::clean_disk;
 use crate::self_test::SelfTest;
 
 /// A mounted disk. Dropping it unmounts and removes it.
@@ -107,14 +108,19 @@ impl EmulatedDisk {
 
     /// Unmounts and removes it, and reports failures; dropping it does the same silently.
     pub fn remove(mut self) -> Result<(), DiskError> {
-        self.end().map_err(|error| DiskError::HelperEnded { problem: error.to_string() })?;
-        Ok(())
+        self.end()
     }
 
-    fn end(&mut self) -> std::io::Result<()> {
-        self.commands = None;
-        let status = self.child.wait()?;
-        if status.success() { Ok(()) } else { Err(std::io::Error::other(status.to_string())) }
+    fn end(&mut self) -> Result<(), DiskError> {
+        if self.commands.take().is_none() {
+            return Ok(());
+        }
+        let status = self.child.wait().map_err(|error| DiskError::HelperEnded { problem: error.to_string() })?;
+        if status.success() {
+            return Ok(());
+        }
+        // It was killed, or could not unmount.
+        clean_disk(&self.options.folder)
     }
 }
 
