@@ -13,8 +13,9 @@ use crate::failure::CommandFailure;
 const FILE_BYTES_MAX: u64 = 16 << 20;
 
 /// Plans that ship: name and text.
-pub(crate) const SHIPPED: [(&str, &str); 5] = [
+pub(crate) const SHIPPED: [(&str, &str); 6] = [
     ("durability", include_str!("../../../plans/durability.toml")),
+    ("durability-hdd", include_str!("../../../plans/durability-hdd.toml")),
     ("mtls", include_str!("../../../plans/mtls.toml")),
     ("hot-row", include_str!("../../../plans/hot-row.toml")),
     ("hot-rows", include_str!("../../../plans/hot-rows.toml")),
