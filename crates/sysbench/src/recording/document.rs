@@ -1,13 +1,15 @@
 //! The document of a run: printed with `--report-format=json`, and stored in the run folder.
 
 use serde_json::{Map, Value};
-use truetps_record::{NoEvidence, Trial, Validity};
+use truetps_record::{Counts, NoEvidence, Trial, Validity};
 
 use super::facts;
 use super::folder::RecordedEnd;
 use crate::options;
 use crate::output::{self, ScriptErrorCount};
-use crate::run::{EventTally, EventsEnding, WorkerContext, log_histogram, percentiles, statement_latencies};
+use crate::run::{
+    EventTally, EventsEnding, RecordedSeries, WorkerContext, log_histogram, percentiles, statement_latencies,
+};
 
 pub(super) const TOOL_VERSION: &str = env!("CARGO_PKG_VERSION");
 
@@ -25,15 +27,24 @@ pub(crate) fn errors(events: &EventTally) -> Vec<ScriptErrorCount> {
     events.errors().clone().into_sorted().into_iter().map(of).collect()
 }
 
-/// The validity of the figures after this ending.
-pub(super) fn validity(ending: EventsEnding) -> Validity {
+/// The validity of the figures after this ending, as far as the counts show it.
+pub(crate) fn validity(ending: EventsEnding, recorded: &RecordedSeries) -> Validity {
     match ending {
-        EventsEnding::Complete => Validity::Valid,
+        EventsEnding::Complete => match recorded.measured() {
+            None => Validity::invalid(NoEvidence::NotMeasured),
+            Some(measured) if nothing_ended(&measured.sums.counts) => Validity::invalid(NoEvidence::NothingEnded),
+            Some(_) => Validity::Valid,
+        },
         EventsEnding::Failed => Validity::invalid(NoEvidence::ClientFailed { error: None }),
         EventsEnding::Forced => Validity::partial(NoEvidence::ForcedShutdown),
         EventsEnding::Hanging => Validity::partial(NoEvidence::DrainTimeout),
         EventsEnding::Interrupted => Validity::partial(NoEvidence::Interrupted),
     }
+}
+
+/// Whether events were running, and none ended.
+fn nothing_ended(counts: &Counts) -> bool {
+    counts.ok + counts.failed == 0 && counts.in_flight > 0
 }
 
 fn options_of(context: &WorkerContext) -> Map<String, Value> {
@@ -51,13 +62,13 @@ fn options_of(context: &WorkerContext) -> Map<String, Value> {
 
 /// The whole run as one JSON document, on several lines, without a line end.
 pub(crate) fn document(end: &RecordedEnd<'_>, context: &WorkerContext) -> String {
-    text(fields(end, context, &validity(end.ending)))
+    text(fields(end, context))
 }
 
 /// The same document for the run folder, with facts that a reader of the folder cannot see on the command line. Ends
 /// with a line end.
 pub(super) fn with_circumstances(end: &RecordedEnd<'_>, context: &WorkerContext, trial: &Trial) -> String {
-    let mut fields = fields(end, context, &trial.validity);
+    let mut fields = fields(end, context);
     let isolation = if context.threads == context.run.settings.threads { "client" } else { "worker" };
     fields.insert("command".to_owned(), facts::command(context).into());
     fields.insert("lua_isolation".to_owned(), isolation.into());
@@ -70,7 +81,7 @@ fn text(fields: Map<String, Value>) -> String {
     format!("{:#}", Value::Object(fields))
 }
 
-fn fields(end: &RecordedEnd<'_>, context: &WorkerContext, validity: &Validity) -> Map<String, Value> {
+fn fields(end: &RecordedEnd<'_>, context: &WorkerContext) -> Map<String, Value> {
     let count = end.count;
     let events = &count.total.events;
     let mut wanted: Vec<f64> =
@@ -81,7 +92,7 @@ fn fields(end: &RecordedEnd<'_>, context: &WorkerContext, validity: &Validity) -
         tool_version: TOOL_VERSION,
         script: &String::from_utf8_lossy(&context.script.name),
         started_at: &context.run.started_at,
-        validity,
+        validity: &end.validity,
         notes: &context.run.notes(),
         options: &options_of(context),
         seed: Some(context.run.seed),

@@ -7,13 +7,13 @@ use truetps_driver::{Client, server_settings};
 use truetps_folder::{ExperimentFolder, FolderError};
 use truetps_measure::was_suspended;
 use truetps_probe::clock;
-use truetps_record::{Counts, EngineFacts, Experiment, Histogram, Interval, NoEvidence, OtherRun, Phase, Validity};
+use truetps_record::{EngineFacts, Experiment, Histogram, Interval, NoEvidence, OtherRun, Phase, Validity};
 use truetps_recording::{LiveView, LoadFacts, LoadProbe, RunsFolder, TrialEvent, TrialPlace, TrialRecorder, new_trial};
 
 use super::document::{self, TOOL_VERSION};
 use super::facts;
 use crate::output::{ClientFigures, FigureStyle, Figures, MessageLevel};
-use crate::run::{Count, EventsEnding, RecordedSeries, WorkerContext};
+use crate::run::{Count, EventsEnding, WorkerContext};
 
 /// Time limit of the login, and of each query of the server's settings.
 const SETTINGS_TIMEOUT: Duration = Duration::from_secs(3);
@@ -21,6 +21,8 @@ const SETTINGS_TIMEOUT: Duration = Duration::from_secs(3);
 /// How a run ended, and the figures of its report.
 pub(crate) struct RecordedEnd<'a> {
     pub(crate) ending: EventsEnding,
+    /// From ending and counts, until [`ScriptRecording::finish`] adds what it has found.
+    pub(crate) validity: Validity,
     pub(crate) count: &'a Count,
     pub(crate) totals: &'a Figures,
     pub(crate) clients: &'a [ClientFigures],
@@ -149,7 +151,7 @@ impl ScriptRecording {
     }
 
     /// Writes the results, and returns whether the folder has the whole run.
-    pub(crate) fn finish(&mut self, end: &RecordedEnd<'_>) -> bool {
+    pub(crate) fn finish(&mut self, end: &mut RecordedEnd<'_>) -> bool {
         self.recorder.phase(Phase::Drain);
         let recorded = &end.count.recorded;
         let engine = facts::engine(&self.context, self.connect_ms, self.failed, recorded.script.reconnects);
@@ -164,10 +166,11 @@ impl ScriptRecording {
             measured: recorded.measured().map(|measured| facts::measured(&self.context, measured)),
             notes: self.context.run.notes(),
         };
-        let validity = self.validity(end.ending, recorded);
+        let validity = self.validity(end);
         let (view, context, experiment) = (&mut self.view, &self.context, &self.experiment);
         // The error of the intervals was reported when it occurred.
         let _ = self.recorder.finish(validity, Some(load), &mut |event| show(view, context, experiment, event));
+        end.validity.clone_from(&self.recorder.trial.validity);
         self.recorder.trial.server = facts::server(&self.context);
         let clients = end.count.measured_clients(&self.context.run.counters);
         let script = || facts::script_run(&self.context, &recorded.script, &clients);
@@ -216,18 +219,14 @@ impl ScriptRecording {
         }
     }
 
-    /// The validity of the figures after this ending.
-    fn validity(&self, ending: EventsEnding, recorded: &RecordedSeries) -> Validity {
+    /// The validity of the figures, with the reason of a failure.
+    fn validity(&self, end: &RecordedEnd<'_>) -> Validity {
         if let Some(error) = &self.broken {
             return Validity::invalid(NoEvidence::NotRecorded { error: error.clone() });
         }
-        match document::validity(ending) {
-            Validity::Invalid(_) => Validity::invalid(NoEvidence::ClientFailed { error: self.reason.clone() }),
-            Validity::Valid if recorded.measured().is_none() => Validity::invalid(NoEvidence::NotMeasured),
-            Validity::Valid if recorded.measured().is_some_and(|measured| nothing_ended(&measured.sums.counts)) => {
-                Validity::invalid(NoEvidence::NothingEnded)
-            }
-            validity => validity,
+        match end.ending {
+            EventsEnding::Failed => Validity::invalid(NoEvidence::ClientFailed { error: self.reason.clone() }),
+            _ => end.validity.clone(),
         }
     }
 }
@@ -241,9 +240,4 @@ fn show(view: &mut Option<LiveView>, context: &WorkerContext, experiment: &Exper
         deadline_ns => Duration::from_nanos(deadline_ns.saturating_sub(control.now_ns())),
     };
     view.trial_event(TrialPlace { trial: &experiment.schedule[0], index: 0, of: 1, left: Some(left) }, event);
-}
-
-/// Whether events were running, and none ended.
-fn nothing_ended(counts: &Counts) -> bool {
-    counts.ok + counts.failed == 0 && counts.in_flight > 0
 }

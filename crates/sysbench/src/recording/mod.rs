@@ -8,5 +8,5 @@ mod document;
 mod facts;
 mod folder;
 
-pub(crate) use document::{document, errors};
+pub(crate) use document::{document, errors, validity};
 pub(crate) use folder::{RecordedEnd, ScriptRecording};

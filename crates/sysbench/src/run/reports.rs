@@ -109,9 +109,10 @@ impl LoadRun<'_> {
         if let Some(recording) = &mut self.recording {
             recording.ran_beside(&self.beside);
         }
-        let end = RecordedEnd { ending, count, totals: &figures, clients: &clients, style: self.style() };
+        let validity = crate::recording::validity(ending, &count.recorded);
+        let mut end = RecordedEnd { ending, validity, count, totals: &figures, clients: &clients, style: self.style() };
         // Saved first: a reader of the report may block.
-        let is_recorded = self.recording.as_mut().is_some_and(|recording| recording.finish(&end));
+        let is_recorded = self.recording.as_mut().is_some_and(|recording| recording.finish(&mut end));
         if matches!(ending, EventsEnding::Complete | EventsEnding::Failed) {
             run.log.text(MessageLevel::Info, lines::DONE);
         }
