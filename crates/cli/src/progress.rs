@@ -13,7 +13,7 @@ use truetps_report::{format, printable};
 
 use crate::answer::terminal_columns;
 use crate::progress_line::ProgressLine;
-use crate::running_trial::{RunningTrial, lasting_line, trial_label, update_messages};
+use crate::running_trial::{RunningTrial, lasting_line, trial_label, trial_number, update_farewell};
 use crate::{print_message, say_raw};
 
 /// The line is written over at most this often.
@@ -72,9 +72,8 @@ impl Progress {
         self.trial.event(event);
         match event {
             TrialEvent::Begins => {
-                let TrialPlace { trial, index, of, left } = place;
-                let left = format::duration(left.unwrap_or_default());
-                self.draw(&format!("[{}/{of}] {}  starting  left {left}", index + 1, trial.configuration));
+                let (number, left) = (trial_number(place), left_text(place));
+                self.draw(&format!("{number} {}  starting{left}", place.trial.configuration));
             }
             TrialEvent::Interval(interval, _) => self.interval(place, interval),
             TrialEvent::Ends(trial) => self.trial_ends(place, trial),
@@ -83,14 +82,12 @@ impl Progress {
     }
 
     fn interval(&mut self, place: TrialPlace<'_>, interval: &Interval) {
-        let TrialPlace { trial, index, of, left } = place;
         let stalls = self.trial.stalls.interval(interval);
-        let number = format!("[{}/{of}]", index + 1);
         let probe = self.trial.probe.now(interval.start_ms + interval.length_ms);
         let line = ProgressLine::of(interval, stalls, &probe).placed(
-            &number,
-            &trial.configuration.to_string(),
-            left.unwrap_or_default(),
+            &trial_number(place),
+            &place.trial.configuration.to_string(),
+            place.left,
         );
         self.draw(&line.fitting(columns()));
     }
@@ -114,14 +111,19 @@ impl Progress {
         let Some(measured) = &trial.measured else { return };
         let p99 =
             measured.response.response_us_p99.map_or(String::new(), |us| format!("  p99 {}", format::duration_us(us)));
-        let (tps, left) = (format::tps(measured.tps) + " tps", format::duration(place.left.unwrap_or_default()));
+        let (tps, left) = (format::tps(measured.tps) + " tps", left_text(place));
         let sustained =
             measured.sustained.map_or("", |kept_up| if kept_up { "  sustained" } else { "  NOT SUSTAINED" });
         let limited = measured.generator_limited.as_ref().map_or("", |_| "  generator-limited");
         let (failed, stalls) = (measured.counts.failed, self.stalls_text());
         let label = trial_label(place, trial);
-        self.print_line(&format!("{label}  {tps}{p99}{stalls}{sustained}{limited}  failed {failed}  left {left}"));
+        self.print_line(&format!("{label}  {tps}{p99}{stalls}{sustained}{limited}  failed {failed}{left}"));
     }
+}
+
+/// `  left 1 min 10 s`; nothing where it is not known.
+fn left_text(place: TrialPlace<'_>) -> String {
+    place.left.map_or(String::new(), |left| format!("  left {}", format::duration(left)))
 }
 
 /// What fits in a line of the terminal. The last column stays free: some terminals go to the next line after it.
@@ -157,9 +159,29 @@ impl Drop for Progress {
 
 #[cfg(test)]
 mod tests {
-    use truetps_record::{Counts, Phase};
+    use indexmap::IndexMap;
+    use truetps_record::{Configuration, Counts, Phase, ScheduledTrial, TrialRole};
 
     use super::*;
+
+    #[test]
+    fn an_experiment_that_plans_as_it_goes_shows_no_end() {
+        let trial = ScheduledTrial {
+            name: "trial-0003".to_owned(),
+            block: 0,
+            position: 2,
+            role: TrialRole::Cell,
+            configuration: Configuration { levels: IndexMap::new() },
+        };
+        let check = |of, left: Option<u64>, expect: &str| {
+            let place = TrialPlace { trial: &trial, index: 2, of, left: left.map(Duration::from_secs) };
+            assert_eq!(trial_number(place) + &left_text(place), expect);
+        };
+        check(Some(8), Some(70), "[3/8]  left 1 min 10 s");
+        check(Some(3), Some(0), "[3/3]  left 0 s");
+        check(Some(8), None, "[3/8]");
+        check(None, None, "[3]");
+    }
 
     /// While it lasts, a standstill from the beginning on has no level to be below.
     #[test]

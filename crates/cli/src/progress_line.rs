@@ -66,9 +66,9 @@ impl ProgressLine {
     }
 
     /// The same with its place in the experiment in front, and the time that is left before a stall.
-    pub(crate) fn placed(mut self, place: &str, configuration: &str, left: Duration) -> Self {
+    pub(crate) fn placed(mut self, place: &str, configuration: &str, left: Option<Duration>) -> Self {
         let stall = self.0.pop_if(|(_, text)| text.starts_with(STALL));
-        if !left.is_zero() {
+        if let Some(left) = left {
             self.0.push((Worth::Left, format!("left {}", format::duration(left))));
         }
         self.0.extend(stall);
@@ -185,7 +185,11 @@ mod tests {
         let probe = ProbeNow { redo_share: Some(0.614), states: Some(waits), ..ProbeNow::default() };
         let stalls = StallsSoFar { stalled_ms: 300.0, count: 1, longest_ms: 300.0, ..StallsSoFar::default() };
         let configuration = "innodb_flush_log_at_trx_commit=1 connections=50";
-        ProgressLine::of(&interval(None, 2), stalls, &probe).placed("[1/3]", configuration, Duration::from_secs(70))
+        ProgressLine::of(&interval(None, 2), stalls, &probe).placed(
+            "[1/3]",
+            configuration,
+            Some(Duration::from_secs(70)),
+        )
     }
 
     #[test]
@@ -195,6 +199,8 @@ mod tests {
             "[1/3]  innodb_flush_log_at_trx_commit=1 connections=50  12s  998.0 tps  p50 300 µs  p99 2.10 ms  \
              max 9.00 ms  failed 2  redo 61%  waits Commit 12  left 1 min 10 s  STALL 0.3s"
         );
+        let without_end = quiet(&interval(None, 0)).placed("[3]", "rate=9", None);
+        assert_eq!(without_end.fitting(200), "[3]  rate=9  12s  998.0 tps  p50 300 µs  p99 2.10 ms  max 9.00 ms");
         let going_on = StallsSoFar { stalled_ms: 1e3, going_on_ms: Some(2300.0), ..StallsSoFar::default() };
         assert_eq!(stall(going_on).as_deref(), Some("STALL 2.3s"));
     }

@@ -59,8 +59,13 @@ pub(crate) fn trial_warning(event: TrialEvent<'_>) -> Option<String> {
 
 /// `[2/8] trial-0002 block 1 connections=8`
 pub(crate) fn trial_label(place: TrialPlace<'_>, trial: &Trial) -> String {
-    let TrialPlace { index, of, .. } = place;
-    format!("[{}/{of}] {} block {} {}", index + 1, trial.name, trial.block + 1, trial.configuration)
+    format!("{} {} block {} {}", trial_number(place), trial.name, trial.block + 1, trial.configuration)
+}
+
+/// `[2/8]`; `[2]` where the number of trials is not known.
+pub(crate) fn trial_number(TrialPlace { index, of, .. }: TrialPlace<'_>) -> String {
+    let of = of.map_or(String::new(), |of| format!("/{of}"));
+    format!("[{}{of}]", index + 1)
 }
 
 /// Sets the texts of the first and second Ctrl-C while a run has changed an external server; `clear` clears the line

@@ -2,7 +2,6 @@
 
 use std::cell::RefCell;
 use std::path::Path;
-use std::time::Duration;
 
 use truetps_driver::{Client, DriverError, LoginError};
 use truetps_folder::{ExperimentFolder, FolderError, TrialWriter};
@@ -88,9 +87,8 @@ impl CompatRecording {
     pub(crate) fn show(&self, number: usize, event: TrialEvent<'_>) {
         let Some(view) = &mut *self.view.borrow_mut() else { return };
         let schedule = &self.experiment.schedule;
-        // How long the runs will take is unknown.
-        let left = Some(Duration::ZERO);
-        view.trial_event(TrialPlace { trial: &schedule[number], index: number, of: schedule.len(), left }, event);
+        let of = Some(schedule.len());
+        view.trial_event(TrialPlace { trial: &schedule[number], index: number, of, left: None }, event);
     }
 
     /// Its path, if it is kept.

@@ -199,7 +199,7 @@ impl<'a> PreparedExperiment<'a> {
         listener: &mut dyn Listener,
     ) -> Result<Trial, LabError> {
         let index = scheduled.position as usize;
-        let place = || TrialPlace { trial: scheduled, index, of: index + 1, left: None };
+        let place = || TrialPlace { trial: scheduled, index, of: None, left: None };
         listener.event(&ExperimentEvent::Trial(place(), TrialEvent::Begins));
         let trial = self.trial(folder, &place, listener)?;
         listener.event(&ExperimentEvent::Trial(place(), TrialEvent::Ends(&trial)));
@@ -225,8 +225,8 @@ impl<'a> PreparedExperiment<'a> {
             let (left, began) = (remaining.remaining_time(), Instant::now());
             self.volume.iter_mut().for_each(|volume| volume.expect(todo.len() - n));
             let place = || {
-                let left = left.saturating_sub(began.elapsed());
-                TrialPlace { trial: scheduled, index: done + n, of, left: Some(left) }
+                let left = left.checked_sub(began.elapsed());
+                TrialPlace { trial: scheduled, index: done + n, of: Some(of), left }
             };
             listener.event(&ExperimentEvent::Trial(place(), TrialEvent::Begins));
             let trial = match self.trial(folder, &place, listener) {

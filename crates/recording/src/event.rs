@@ -26,9 +26,9 @@ pub struct TrialPlace<'a> {
     pub trial: &'a ScheduledTrial,
     /// From 0.
     pub index: usize,
-    /// The number of trials planned so far.
-    pub of: usize,
-    /// Remaining time of the experiment. `None`: it plans as it goes, and more trials may follow.
+    /// The number of planned trials. `None`: the experiment plans as it goes, and more trials may follow.
+    pub of: Option<usize>,
+    /// Remaining time of the experiment. `None`: not known, or later than estimated.
     pub left: Option<Duration>,
 }
 

@@ -53,7 +53,8 @@ pub(crate) struct Running {
     pub(crate) index: usize,
     /// `None`: more may come.
     pub(crate) of: Option<usize>,
-    pub(crate) left: Duration,
+    /// `None`: not known, or later than estimated.
+    pub(crate) left: Option<Duration>,
     pub(crate) over: bool,
     pub(crate) last: Option<Interval>,
     /// In the phase of the last interval.
@@ -134,7 +135,7 @@ impl LiveWatch {
                     self.begins(place);
                 }
                 self.model.doing = None;
-                self.interval(interval, place.left.unwrap_or_default());
+                self.interval(interval, place.left);
             }
             TrialEvent::Sample(_, sample) => {
                 if let Some(running) = &mut self.model.running {
@@ -166,13 +167,13 @@ impl LiveWatch {
         self.model.running = Some(Running {
             configuration: place.trial.configuration.to_string(),
             index: place.index,
-            of: place.left.map(|_| place.of),
-            left: place.left.unwrap_or_default(),
+            of: place.of,
+            left: place.left,
             ..Running::default()
         });
     }
 
-    fn interval(&mut self, interval: &Interval, left: Duration) {
+    fn interval(&mut self, interval: &Interval, left: Option<Duration>) {
         let Some(running) = &mut self.model.running else { return };
         running.left = left;
         running.failed += interval.counts.failed;
@@ -208,7 +209,7 @@ impl LiveWatch {
     }
 
     fn ends(&mut self, place: TrialPlace<'_>, trial: &Trial) {
-        let (index, left) = (place.index, place.left.unwrap_or_default());
+        let (index, left) = (place.index, place.left);
         self.doing("the trial is over".to_owned());
         let measured = trial.measured.as_ref();
         let running = self.model.running.as_mut().filter(|running| running.index == index);

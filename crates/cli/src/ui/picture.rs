@@ -101,8 +101,7 @@ fn draw_header(pen: &mut Pen<'_>, area: Rect, model: &Model, view: PictureView, 
     let done = running.index + usize::from(running.over);
     let of = running.of.map_or(String::new(), |of| format!(" of {of}"));
     let place = format!("trial {}{of}", running.index + 1);
-    // Zero: unknown, or it takes longer than estimated.
-    let left = if running.left.is_zero() { String::new() } else { format!("left {}", format::duration(running.left)) };
+    let left = running.left.map_or(String::new(), |left| format!("left {}", format::duration(left)));
     pen.text(area, 0, 1, &place, STRONG);
     pen.right(area, 1, &left, PLAIN);
     let from = place.chars().count() as u16 + 2;

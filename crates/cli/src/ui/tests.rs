@@ -61,7 +61,7 @@ fn sample(at_ms: f64, values: &[(&str, f64)]) -> ProbeSample {
 fn with_stall() -> LiveWatch {
     let mut watch = LiveWatch::new("sync-sweep");
     let trial = scheduled();
-    let place = TrialPlace { trial: &trial, index: 2, of: 64, left: Some(Duration::from_secs(250)) };
+    let place = TrialPlace { trial: &trial, index: 2, of: Some(64), left: Some(Duration::from_secs(250)) };
     watch.event(&ExperimentEvent::Trial(place, TrialEvent::Begins));
     for second in 0..8 {
         let interval = interval(second, |bucket| match (second, bucket) {
@@ -147,7 +147,7 @@ fn a_large_terminal() {
 fn a_trial_that_ends_has_the_stalls_of_its_report() {
     let mut watch = LiveWatch::new("sync-sweep");
     let trial = scheduled();
-    let place = TrialPlace { trial: &trial, index: 2, of: 64, left: Some(Duration::ZERO) };
+    let place = TrialPlace { trial: &trial, index: 2, of: Some(64), left: None };
     watch.event(&ExperimentEvent::Trial(place, TrialEvent::Begins));
     // It stands still from the beginning of the measure phase on: there is no level to be below.
     for second in 2..6 {

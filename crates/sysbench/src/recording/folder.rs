@@ -235,9 +235,7 @@ impl ScriptRecording {
 fn show(view: &mut Option<LiveView>, context: &WorkerContext, experiment: &Experiment, event: TrialEvent<'_>) {
     let Some(view) = view else { return };
     let control = &context.run.control;
-    let left = match control.deadline_ns() {
-        u64::MAX => Duration::ZERO,
-        deadline_ns => Duration::from_nanos(deadline_ns.saturating_sub(control.now_ns())),
-    };
-    view.trial_event(TrialPlace { trial: &experiment.schedule[0], index: 0, of: 1, left: Some(left) }, event);
+    let left_ns = control.deadline_ns().checked_sub(control.now_ns());
+    let left = left_ns.filter(|_| control.deadline_ns() != u64::MAX).map(Duration::from_nanos);
+    view.trial_event(TrialPlace { trial: &experiment.schedule[0], index: 0, of: Some(1), left }, event);
 }
