@@ -119,6 +119,8 @@ pub struct ProbeSeries {
     pub interval_ms: f64,
     pub family: Option<Family>,
     flavour: Option<Flavour>,
+    /// Written by a truetps that recorded suspensions.
+    pub(crate) has_suspensions: bool,
     pub absent: Vec<AbsentSignal>,
     /// When the points of a source were read.
     times: BTreeMap<ProbeSource, Vec<f64>>,
@@ -173,6 +175,7 @@ impl ProbeSeries {
             interval_ms: header.interval_ms,
             family: header.family,
             flavour: header.flavour,
+            has_suspensions: header.schema_version > 1,
             absent: header.absent.clone(),
             ..Self::default()
         };

@@ -59,9 +59,9 @@ impl ProbeSeries {
         all.map(|one| one.to_ms).fold(0.0, f64::max)
     }
 
-    /// When the server did not answer. Its state during a suspension of truetps is unknown. If an older truetps has not
-    /// recorded suspensions, they are derived from the host's readings, which are always possible: the host was not
-    /// read for longer than a busy host explains.
+    /// When the server did not answer. Its state during a suspension of truetps is unknown. Version 1 did not record
+    /// suspensions: there they are derived from the host's readings, which are always possible: the host was not read
+    /// for longer than a busy host explains.
     pub fn outages(&self, suspensions: &[Suspension]) -> Vec<TimeSpan> {
         let mut answers = Responsiveness::new(self.interval_ms);
         let mut outages = Vec::new();
@@ -85,7 +85,7 @@ impl ProbeSeries {
     fn pauses(&self, suspensions: &[Suspension]) -> Vec<(f64, f64)> {
         let host = self.readings(ProbeSource::Host).windows(2);
         let unread = host.map(|pair| (pair[0].to_ms, pair[1].from_ms));
-        let unread = unread.filter(|(from, to)| to - from > self.interval_ms + SLOW_MS);
+        let unread = unread.filter(|(from, to)| !self.has_suspensions && to - from > self.interval_ms + SLOW_MS);
         let mut pauses: Vec<_> = suspensions.iter().map(|one| (one.start_ms, one.end_ms())).chain(unread).collect();
         pauses.sort_by(|one, other| one.0.total_cmp(&other.0));
         pauses
@@ -176,6 +176,24 @@ mod tests {
         let late = timings(&[(0.0, 4.0), (1000.0, 1004.0), (2000.0, 3500.0)], 0..=2);
         assert_eq!(spans(&late.outages(&[])), [(2000.0, 3500.0)]);
         assert!(late.answers_at_end(&[], true));
+    }
+
+    /// A host that is read late is no suspension: the live view, which has no later reading, shows an outage, too.
+    #[test]
+    fn a_record_with_suspensions_has_the_outages_of_the_live_view() {
+        let server = [(0.0, 4.0), (1000.0, 1004.0), (2000.0, 8999.0), (9005.0, 9010.0)];
+        let host = [0.0, 1000.0, 2000.0, 9000.0].map(|ms| (ms, ms + 2.0));
+        let seen = |schema_version| {
+            let header = ProbeHeader { schema_version, ..ProbeHeader::of_version_1(1e3, None) };
+            ProbeSeries::of(&header, samples(ProbeSource::Server, &server).chain(samples(ProbeSource::Host, &host)))
+        };
+        let mut live = Responsiveness::new(1e3);
+        let live: Vec<_> = server.iter().filter_map(|(from_ms, to_ms)| live.answered(*from_ms, *to_ms)).collect();
+        assert_eq!(spans(&seen(2).outages(&[])), spans(&live));
+        assert_eq!(spans(&live), [(2000.0, 8999.0)]);
+        assert_eq!(spans(&seen(1).outages(&[])), []);
+        let suspended = [Suspension { start_ms: 2002.0, length_ms: 6990.0 }];
+        assert_eq!(spans(&seen(2).outages(&suspended)), []);
     }
 
     #[test]
