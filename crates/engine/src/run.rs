@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use rustix::thread::{CpuSet, sched_setaffinity};
 use thiserror::Error;
 use truetps_driver::Connector;
-use truetps_measure::{CollectedRun, Collector, Pacing, Quota, Timeline, WorkerInterval};
+use truetps_measure::{CollectedRun, Collector, Pacing, Quota, Timeline, WorkerInterval, WorkerShares};
 use truetps_plan::ErrorPolicy;
 use truetps_record::{Counts, DriveMode, ErrorCount, ErrorTally, Histogram, Interval, LatencyFigures, OpenLoop, Phase};
 use truetps_workload::Workload;
@@ -161,10 +161,7 @@ pub struct RunOutcome {
     pub errors_elsewhere: Vec<ErrorCount>,
     /// CPU time of all workers in the measure phase.
     pub client_cpu: Duration,
-    /// Largest share of the measure phase that one worker spent on a CPU.
-    pub worker_busy_max: f64,
-    /// Largest share of the measure phase that one worker was ready to run and waited for a core.
-    pub worker_wait_max: f64,
+    pub shares: WorkerShares,
 }
 
 #[derive(Debug, Error)]
@@ -384,12 +381,7 @@ fn outcome(
     end: ClientEnds,
     run: CollectedRun,
 ) -> RunOutcome {
-    let CollectedRun { measured, cpu_ns, wait_ns } = run;
-    let length_ns = measured.length_ns;
-    let most = |per_worker: &[u64]| {
-        let ns = per_worker.iter().copied().max().unwrap_or(0);
-        if length_ns > 0 { (ns as f64 / length_ns as f64).min(1.0) } else { 0.0 }
-    };
+    let CollectedRun { measured, used } = run;
     let sorted = ErrorTally::into_sorted;
     RunOutcome {
         ending,
@@ -402,12 +394,11 @@ fn outcome(
         end,
         open_loop: measured.sums.open_loop().filter(|_| measured.has_begun),
         measured: measured.has_begun.then_some(measured.sums.counts),
-        measure_length: Duration::from_nanos(length_ns),
+        measure_length: Duration::from_nanos(measured.length_ns),
         response: LatencyFigures::of(&measured.sums.response),
         errors: sorted(measured.sums.errors),
         errors_elsewhere: sorted(measured.errors_elsewhere),
-        client_cpu: Duration::from_nanos(cpu_ns.iter().sum()),
-        worker_busy_max: most(&cpu_ns),
-        worker_wait_max: most(&wait_ns),
+        client_cpu: Duration::from_nanos(used.iter().map(|worker| worker.cpu_ns).sum()),
+        shares: WorkerShares::of(&used, measured.length_ns),
     }
 }

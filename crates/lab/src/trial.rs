@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 use truetps_driver::{Connector, Target};
 use truetps_engine::{LoadSpec, Observer, Quota, RunEnding, RunOutcome};
 use truetps_folder::{FolderError, TrialWriter};
-use truetps_measure::WorkerShares;
 use truetps_plan::{Plan, ProbeSpec};
 use truetps_probe::RunPresence;
 use truetps_record::{
@@ -256,7 +255,7 @@ fn measured_load(outcome: &RunOutcome) -> Option<MeasuredLoad> {
         response: outcome.response,
         open_loop: outcome.open_loop,
         client_cpu: outcome.client_cpu,
-        shares: WorkerShares { workers: outcome.workers, busy: outcome.worker_busy_max, wait: outcome.worker_wait_max },
+        shares: outcome.shares,
         errors: outcome.errors.clone(),
     })
 }
@@ -334,8 +333,7 @@ mod tests {
             errors: Vec::new(),
             errors_elsewhere: Vec::new(),
             client_cpu: Duration::ZERO,
-            worker_busy_max: 0.0,
-            worker_wait_max: 0.0,
+            shares: truetps_measure::WorkerShares::of(&[], 0),
         }
     }
 

@@ -7,6 +7,7 @@ use truetps_record::{Histogram, Interval, Phase};
 use crate::recorder::WorkerInterval;
 use crate::series::{IntervalSeries, MeasuredSums};
 use crate::tally::Tally;
+use crate::thread_use::ThreadTime;
 
 /// Orders intervals in time. Workers that see an early end at different moments may have different numbers of
 /// intervals, so an interval's number cannot be the key.
@@ -23,17 +24,14 @@ pub struct Collector {
     /// The last interval that each worker has delivered; `None` before its first.
     last: Vec<Option<IntervalKey>>,
     series: IntervalSeries,
-    cpu_ns: Vec<u64>,
-    wait_ns: Vec<u64>,
+    used: Vec<ThreadTime>,
 }
 
 /// The measure phase of all workers.
 pub struct CollectedRun {
     pub measured: MeasuredSums,
-    /// CPU time of each worker.
-    pub cpu_ns: Vec<u64>,
-    /// Time that each worker was ready to run and waited for a core.
-    pub wait_ns: Vec<u64>,
+    /// By each worker.
+    pub used: Vec<ThreadTime>,
 }
 
 impl Collector {
@@ -42,18 +40,16 @@ impl Collector {
             open: BTreeMap::new(),
             last: vec![None; workers],
             series: IntervalSeries::new(0, is_open),
-            cpu_ns: vec![0; workers],
-            wait_ns: vec![0; workers],
+            used: vec![ThreadTime::ZERO; workers],
         }
     }
 
     pub fn add(&mut self, interval: WorkerInterval) {
-        let WorkerInterval { worker, slice, ended_ns, tally, cpu_ns, wait_ns } = interval;
+        let WorkerInterval { worker, slice, ended_ns, tally, used } = interval;
         let key = (slice.start_ns, slice.phase);
         self.last[worker] = Some(key);
         if slice.phase == Phase::Measure {
-            self.cpu_ns[worker] += cpu_ns;
-            self.wait_ns[worker] += wait_ns;
+            self.used[worker].add(used);
         }
         if let Some(merged) = self.open.get_mut(&key) {
             merged.ended_ns = merged.ended_ns.max(ended_ns);
@@ -80,6 +76,6 @@ impl Collector {
     }
 
     pub fn finish(self) -> CollectedRun {
-        CollectedRun { measured: self.series.measured, cpu_ns: self.cpu_ns, wait_ns: self.wait_ns }
+        CollectedRun { measured: self.series.measured, used: self.used }
     }
 }

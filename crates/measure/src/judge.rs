@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use truetps_record::{GeneratorLimit, NoEvidence, OpenLoop, StartCounts, Suspension};
 
+use crate::thread_use::ThreadTime;
+
 /// A worker that runs for this share of its time has none left: it measures itself.
 const WORKER_BUSY_MAX: f64 = 0.90;
 /// A worker that waits for a core for this share of its time starts and reads late, if the host has free cores.
@@ -42,8 +44,21 @@ pub struct WorkerShares {
     pub workers: u32,
     /// On a CPU.
     pub busy: f64,
-    /// Ready to run, and waiting for a core.
-    pub wait: f64,
+    /// Ready to run, and waiting for a core. `None`: the kernel does not report it.
+    pub wait: Option<f64>,
+}
+
+impl WorkerShares {
+    /// From the times of each worker in a measure phase of this length.
+    pub fn of(workers: &[ThreadTime], length_ns: u64) -> Self {
+        let share = |ns: u64| if length_ns == 0 { 0.0 } else { (ns as f64 / length_ns as f64).min(1.0) };
+        let most_wait_ns = workers.iter().try_fold(0, |most_ns, worker| Some(worker.wait_ns?.max(most_ns)));
+        Self {
+            workers: workers.len() as u32,
+            busy: share(workers.iter().map(|worker| worker.cpu_ns).max().unwrap_or(0)),
+            wait: most_wait_ns.map(share),
+        }
+    }
 }
 
 /// Why the load generator was the bottleneck, if it was. `host_busy`: share of all cores' time, 0 to 1.
@@ -60,5 +75,27 @@ pub fn generator_limited(
         return Some(GeneratorLimit::StartsLate { late_us_p99 });
     }
     let has_room = host_busy.is_some_and(|busy| busy < HOST_SATURATED);
-    (has_room && shares.wait >= WORKER_WAIT_MAX).then_some(GeneratorLimit::WorkerWaited { share: shares.wait })
+    let share = shares.wait.filter(|share| has_room && *share >= WORKER_WAIT_MAX)?;
+    Some(GeneratorLimit::WorkerWaited { share })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_those_of_the_busiest_worker() {
+        let time = |cpu_ns, wait_ns| ThreadTime { cpu_ns, wait_ns };
+        let check = |workers: &[ThreadTime], length_ns, busy, wait| {
+            assert_eq!(
+                WorkerShares::of(workers, length_ns),
+                WorkerShares { workers: workers.len() as u32, busy, wait }
+            );
+        };
+        check(&[time(20, Some(50)), time(50, Some(10))], 100, 0.5, Some(0.5));
+        check(&[time(200, Some(0))], 100, 1.0, Some(0.0));
+        check(&[time(20, Some(50))], 0, 0.0, Some(0.0));
+        check(&[], 100, 0.0, Some(0.0));
+        check(&[time(20, Some(50)), time(50, None)], 100, 0.5, None);
+    }
 }

@@ -27,5 +27,5 @@ pub use series::{IntervalSeries, MeasuredSums};
 pub use sums::{OpenSums, PeriodSums};
 pub use suspension::SuspensionWatch;
 pub use tally::{AttemptFailure, Tally};
-pub use thread_use::ThreadUse;
+pub use thread_use::{ThreadTime, ThreadUse};
 pub use timeline::{Timeline, ns};

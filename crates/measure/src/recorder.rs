@@ -6,7 +6,7 @@ use std::sync::mpsc::Sender;
 use truetps_record::Phase;
 
 use crate::tally::Tally;
-use crate::thread_use::SplitUse;
+use crate::thread_use::{SplitUse, ThreadTime};
 use crate::timeline::{Slice, Timeline};
 
 /// One worker's share of one interval.
@@ -16,10 +16,8 @@ pub struct WorkerInterval {
     pub(crate) slice: Slice,
     pub(crate) ended_ns: u64,
     pub(crate) tally: Tally,
-    /// CPU time of the worker's thread in this interval.
-    pub(crate) cpu_ns: u64,
-    /// Time that the thread was ready to run and waited for a core; 0 if the kernel does not report it.
-    pub(crate) wait_ns: u64,
+    /// Of the worker's thread in this interval.
+    pub(crate) used: ThreadTime,
 }
 
 /// Counts one worker's transactions and delivers each interval when it ends.
@@ -60,11 +58,11 @@ impl Recorder {
 
     /// Ends the interval, at `now_ns`.
     pub fn rotate(&mut self, ended_ns: u64, now_ns: u64) {
-        let (cpu_ns, wait_ns) = self.usage.up_to(ended_ns, now_ns);
+        let used = self.usage.up_to(ended_ns, now_ns);
         let next = self.timeline.next_slice(ended_ns, now_ns);
         let (slice, tally) = (std::mem::replace(&mut self.slice, next), self.tally.replace_at(next.start_ns));
         tally.sums.assert_consistent();
-        let interval = WorkerInterval { worker: self.worker, slice, ended_ns, tally, cpu_ns, wait_ns };
+        let interval = WorkerInterval { worker: self.worker, slice, ended_ns, tally, used };
         // The receiver is gone only if the run as a whole has already failed.
         let _ = self.out.send(interval);
     }

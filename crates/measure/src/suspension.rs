@@ -104,11 +104,10 @@ fn beat(state: &Mutex<SuspensionState>, ended: &Receiver<()>) {
     let mut usual_cpu = 0.0;
     while ended.recv_timeout(BEAT) == Err(RecvTimeoutError::Timeout) {
         let (now, cpu, asleep_now) = (Instant::now(), process_cpu(), time_asleep());
-        let (_, wait_ns) = usage.since_last();
         let gap = BeatGap {
             length: now - last,
             asleep: asleep_now.saturating_sub(asleep),
-            wait: usage.sees_waits().then(|| Duration::from_nanos(wait_ns)),
+            wait: usage.since_last().wait_ns.map(Duration::from_nanos),
             cpu: cpu.saturating_sub(last_cpu),
             usual_cpu,
             cores,

@@ -5,35 +5,50 @@ use std::os::unix::fs::FileExt;
 
 use rustix::time::{ClockId, clock_gettime};
 
+/// Times of a thread in some period.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ThreadTime {
+    pub cpu_ns: u64,
+    /// The thread was ready to run and waited for a core. `None`: the kernel does not report it.
+    pub wait_ns: Option<u64>,
+}
+
+impl ThreadTime {
+    pub const ZERO: Self = Self { cpu_ns: 0, wait_ns: Some(0) };
+
+    /// Unknown where one of both is.
+    pub(crate) fn add(&mut self, other: Self) {
+        self.cpu_ns += other.cpu_ns;
+        self.wait_ns = self.wait_ns.zip(other.wait_ns).map(|(one_ns, other_ns)| one_ns + other_ns);
+    }
+}
+
 /// CPU use of the calling thread. Only that thread may read it.
 #[derive(Debug)]
 pub struct ThreadUse {
     /// `/proc/thread-self/schedstat`: CPU time, time spent waiting for a core (both in nanoseconds), time slices.
     schedstat: Option<File>,
-    cpu_ns: u64,
-    wait_ns: u64,
+    last: ThreadTime,
 }
 
 impl ThreadUse {
     /// Starts now.
     #[expect(clippy::new_without_default, reason = "it begins at a moment, which is no default")]
     pub fn new() -> Self {
-        let mut usage = Self { schedstat: File::open("/proc/thread-self/schedstat").ok(), cpu_ns: 0, wait_ns: 0 };
+        let mut usage = Self { schedstat: File::open("/proc/thread-self/schedstat").ok(), last: ThreadTime::ZERO };
         usage.since_last();
         usage
     }
 
-    /// CPU time and waiting time since the last call, in nanoseconds. The wait is 0 if the kernel does not report it.
-    pub fn since_last(&mut self) -> (u64, u64) {
-        let (cpu_ns, wait_ns) = (thread_cpu_ns(), self.waited_ns().unwrap_or(self.wait_ns));
-        let since = (cpu_ns.saturating_sub(self.cpu_ns), wait_ns.saturating_sub(self.wait_ns));
-        (self.cpu_ns, self.wait_ns) = (cpu_ns, wait_ns);
-        since
-    }
-
-    /// Whether the kernel reports how long the thread waits for a core.
-    pub fn sees_waits(&self) -> bool {
-        self.schedstat.is_some()
+    /// Since the last call.
+    pub fn since_last(&mut self) -> ThreadTime {
+        let now = ThreadTime { cpu_ns: thread_cpu_ns(), wait_ns: self.waited_ns() };
+        let last = std::mem::replace(&mut self.last, now);
+        let waits = now.wait_ns.zip(last.wait_ns);
+        ThreadTime {
+            cpu_ns: now.cpu_ns.saturating_sub(last.cpu_ns),
+            wait_ns: waits.map(|(now_ns, last_ns)| now_ns.saturating_sub(last_ns)),
+        }
     }
 
     fn waited_ns(&self) -> Option<u64> {
@@ -50,24 +65,21 @@ pub(crate) struct SplitUse {
     usage: ThreadUse,
     /// Everything before this time has been assigned.
     from_ns: u64,
-    cpu_ns: u64,
-    wait_ns: u64,
+    unassigned: ThreadTime,
 }
 
 impl SplitUse {
     pub(crate) fn new(from_ns: u64) -> Self {
-        Self { usage: ThreadUse::new(), from_ns, cpu_ns: 0, wait_ns: 0 }
+        Self { usage: ThreadUse::new(), from_ns, unassigned: ThreadTime::ZERO }
     }
 
-    /// CPU time and waiting time up to `end_ns`, in nanoseconds, as read at `now_ns`.
-    pub(crate) fn up_to(&mut self, end_ns: u64, now_ns: u64) -> (u64, u64) {
-        let (cpu_ns, wait_ns) = self.usage.since_last();
-        self.cpu_ns += cpu_ns;
-        self.wait_ns += wait_ns;
-        self.split_at(end_ns, now_ns)
+    /// Times up to `end_ns`, as read at `now_ns`.
+    pub(crate) fn up_to(&mut self, end_ns: u64, now_ns: u64) -> ThreadTime {
+        self.unassigned.add(self.usage.since_last());
+        self.take(end_ns, now_ns)
     }
 
-    fn split_at(&mut self, end_ns: u64, now_ns: u64) -> (u64, u64) {
+    fn take(&mut self, end_ns: u64, now_ns: u64) -> ThreadTime {
         let (length_ns, seen_ns) = (end_ns.saturating_sub(self.from_ns), now_ns.saturating_sub(self.from_ns));
         let share = if seen_ns > length_ns { length_ns as f64 / seen_ns as f64 } else { 1.0 };
         // No thread runs or waits for longer than the elapsed time; the kernel's clocks differ by a little.
@@ -77,7 +89,8 @@ impl SplitUse {
             part_ns.min(length_ns)
         };
         self.from_ns = end_ns.max(self.from_ns);
-        (part(&mut self.cpu_ns), part(&mut self.wait_ns))
+        let ThreadTime { cpu_ns, wait_ns } = &mut self.unassigned;
+        ThreadTime { cpu_ns: part(cpu_ns), wait_ns: wait_ns.as_mut().map(part) }
     }
 }
 
@@ -95,12 +108,21 @@ mod tests {
     fn what_is_seen_late_goes_to_the_time_that_it_was_used_in() {
         const S: u64 = 1_000_000_000;
         let mut split = SplitUse::new(0);
-        (split.cpu_ns, split.wait_ns) = (S / 2, 4 * S);
-        assert_eq!(split.split_at(S, 5 * S), (S / 10, 4 * S / 5));
-        assert_eq!(split.split_at(3 * S, 5 * S), (S / 5, 8 * S / 5));
-        assert_eq!(split.split_at(5 * S, 5 * S), (S / 5, 8 * S / 5));
-        assert_eq!(split.split_at(6 * S, 6 * S), (0, 0));
-        split.wait_ns = 2 * S;
-        assert_eq!(split.split_at(7 * S, 7 * S), (0, S), "a share is 1 at most");
+        let time = |cpu_ns, wait_ns| ThreadTime { cpu_ns, wait_ns: Some(wait_ns) };
+        split.unassigned = time(S / 2, 4 * S);
+        assert_eq!(split.take(S, 5 * S), time(S / 10, 4 * S / 5));
+        assert_eq!(split.take(3 * S, 5 * S), time(S / 5, 8 * S / 5));
+        assert_eq!(split.take(5 * S, 5 * S), time(S / 5, 8 * S / 5));
+        assert_eq!(split.take(6 * S, 6 * S), ThreadTime::ZERO);
+        split.unassigned.wait_ns = Some(2 * S);
+        assert_eq!(split.take(7 * S, 7 * S), time(0, S), "a share is 1 at most");
+    }
+
+    #[test]
+    fn waits_that_the_kernel_does_not_report_are_unknown() {
+        let mut usage = ThreadUse { schedstat: None, last: ThreadTime::ZERO };
+        assert_eq!(usage.since_last().wait_ns, None);
+        let mut split = SplitUse { usage, from_ns: 0, unassigned: ThreadTime::ZERO };
+        assert_eq!(split.up_to(10, 10).wait_ns, None);
     }
 }

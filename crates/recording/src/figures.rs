@@ -55,7 +55,7 @@ pub(crate) fn measured(load: MeasuredLoad, usage: Option<(UsageReading, UsageRea
             client_cpu_us_per_tx: per_tx(load.client_cpu),
             server_cpu_us_per_tx: server.and_then(|(start, end)| per_tx(end.cpu.saturating_sub(start.cpu))),
             worker_busy_max: Some(shares.busy),
-            worker_wait_max: Some(shares.wait),
+            worker_wait_max: shares.wait,
             steal: host.map(|host| host.steal),
             server_rss_bytes: server.and_then(|(_, end)| end.rss_bytes),
         },
@@ -80,10 +80,11 @@ mod tests {
             response: LatencyFigures::default(),
             open_loop: Some(OpenLoop::default()),
             client_cpu: Duration::ZERO,
-            shares: WorkerShares { workers: 1, busy: 0.0, wait: 0.0 },
+            shares: WorkerShares { workers: 1, busy: 0.0, wait: None },
             errors: Vec::new(),
         };
         let measured = measured(idle, None);
         assert_eq!((measured.sustained, measured.tps), (Some(false), 0.0));
+        assert_eq!(measured.resources.worker_wait_max, None, "what could not be read is absent");
     }
 }

@@ -193,20 +193,14 @@ pub(super) fn measured(context: &WorkerContext, measured: &MeasuredSums) -> Meas
     let MeasuredSums { sums, length_ns, .. } = measured;
     let length = Duration::from_nanos(*length_ns);
     let used = context.run.usage.read();
-    let share = |ns: Option<u64>| if *length_ns == 0 { 0.0 } else { ns.unwrap_or(0) as f64 / *length_ns as f64 };
-    let shares = WorkerShares {
-        workers: used.len() as u32,
-        busy: share(used.iter().map(|(cpu_ns, _)| *cpu_ns).max()).min(1.0),
-        wait: share(used.iter().map(|(_, wait_ns)| *wait_ns).max()).min(1.0),
-    };
     MeasuredLoad {
         length,
         schedule_length: length,
         counts: sums.counts,
         response: LatencyFigures::of(&sums.response),
         open_loop: sums.open_loop(),
-        client_cpu: Duration::from_nanos(used.iter().map(|(cpu_ns, _)| cpu_ns).sum()),
-        shares,
+        client_cpu: Duration::from_nanos(used.iter().map(|worker| worker.cpu_ns).sum()),
+        shares: WorkerShares::of(&used, *length_ns),
         errors: retried_errors(&sums.errors),
     }
 }

@@ -4,9 +4,9 @@
 //! between events, and add their use since their last check.
 
 use std::cell::RefCell;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
-use truetps_measure::ThreadUse;
+use truetps_measure::{ThreadTime, ThreadUse};
 
 /// Nothing is added before the measured time.
 const NOT_MEASURED: u32 = 0;
@@ -15,6 +15,7 @@ const NOT_MEASURED: u32 = 0;
 struct WorkerUsage {
     cpu_ns: AtomicU64,
     wait_ns: AtomicU64,
+    is_wait_unknown: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -70,20 +71,28 @@ impl Usage {
     }
 
     fn add(&self, meter: &mut ThreadMeter) {
-        let (cpu_ns, wait_ns) = meter.usage.since_last();
+        let used = meter.usage.since_last();
         if meter.round == NOT_MEASURED {
             return;
         }
         if let Some(worker) = self.workers.get(meter.worker) {
-            worker.cpu_ns.fetch_add(cpu_ns, Ordering::Relaxed);
-            worker.wait_ns.fetch_add(wait_ns, Ordering::Relaxed);
+            worker.cpu_ns.fetch_add(used.cpu_ns, Ordering::Relaxed);
+            match used.wait_ns {
+                Some(wait_ns) => {
+                    worker.wait_ns.fetch_add(wait_ns, Ordering::Relaxed);
+                }
+                None => worker.is_wait_unknown.store(true, Ordering::Relaxed),
+            }
         }
     }
 
-    /// CPU time and waiting time of each worker so far, in nanoseconds.
-    pub(crate) fn read(&self) -> Vec<(u64, u64)> {
-        let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        self.workers.iter().map(|worker| (load(&worker.cpu_ns), load(&worker.wait_ns))).collect()
+    /// Times of each worker so far.
+    pub(crate) fn read(&self) -> Vec<ThreadTime> {
+        let read = |worker: &WorkerUsage| ThreadTime {
+            cpu_ns: worker.cpu_ns.load(Ordering::Relaxed),
+            wait_ns: (!worker.is_wait_unknown.load(Ordering::Relaxed)).then(|| worker.wait_ns.load(Ordering::Relaxed)),
+        };
+        self.workers.iter().map(read).collect()
     }
 }
 
@@ -107,13 +116,13 @@ mod tests {
         usage.add_if_asked();
         usage.next_round();
         usage.add_if_asked();
-        assert_eq!(usage.read(), [(0, 0); 2]);
+        assert_eq!(usage.read(), [ThreadTime::ZERO; 2]);
         work();
         usage.add_if_asked();
-        assert_eq!(usage.read(), [(0, 0); 2], "the same part still runs");
+        assert_eq!(usage.read(), [ThreadTime::ZERO; 2], "the same part still runs");
         usage.leave();
         let used = usage.read();
-        assert!(used[0] == (0, 0) && used[1].0 > 0, "{used:?}");
+        assert!(used[0] == ThreadTime::ZERO && used[1].cpu_ns > 0, "{used:?}");
         // A thread that is not a worker is not counted.
         usage.add_if_asked();
         usage.leave();
