@@ -190,6 +190,27 @@ fn a_run_on_a_server_is_a_folder_that_can_be_reported() {
     }
 }
 
+/// The options are for PostgreSQL; only the first event shows that the script uses another server.
+#[test]
+fn readings_of_another_server_than_the_one_used_are_dropped() {
+    let Some(binary) = mariadb("readings_of_another_server") else { return };
+    let owned = Owned::start(&binary, &[]);
+    owned.execute(&["CREATE DATABASE sbtest"]);
+    let place = Place::new();
+    let script = "function event() connection = connection or sysbench.sql.driver('mysql'):connect() \
+                  connection:query('DO 1') end";
+    let script = place.write("other.lua", script);
+    let socket = format!("--mysql-socket={}", owned.server.socket().display());
+    let options = ["--mysql-user=root", &socket, "--db-driver=pgsql", "--pgsql-host=127.0.0.1", "--pgsql-port=1"];
+    for (interval, expect) in [("--probe-interval=1", true), ("--probe-interval=0", false)] {
+        let ran = run(&place, script.to_str().unwrap(), &[&options[..], &["--events=100", interval]].concat());
+        assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+        let trial = place.run_json("trial-0001");
+        assert_eq!(trial["notes"].to_string().contains("not watched: "), expect, "{trial}");
+        assert!(!place.latest().join("trial-0001/probe.jsonl").exists(), "{trial}");
+    }
+}
+
 /// Case 4: the row that is inserted has the key of the row that was just deleted, or one of the server's own.
 fn delete_and_insert(row: &str) -> String {
     format!(

@@ -406,6 +406,12 @@ impl TrialWriter {
         ProbeWriter::create(&self.path.join(PROBE), header)
     }
 
+    /// Removes what was watched.
+    pub fn remove_probe(&self) -> Result<(), FolderError> {
+        let path = self.path.join(PROBE);
+        fs::remove_file(&path).map_err(FolderError::io(&path))
+    }
+
     /// Replaces `script.json`.
     pub fn write_script(&self, record: &ScriptRecord) -> Result<(), FolderError> {
         write_json(&self.path.join(SCRIPT), record)

@@ -33,6 +33,10 @@ impl UsageReading {
     pub(crate) fn take(server_pid: Option<u32>) -> Self {
         Self { server: server_pid.and_then(server_use), host: HostCpu::read() }
     }
+
+    pub(crate) fn forget_server(&mut self) {
+        self.server = None;
+    }
 }
 
 /// `usage`: at the start and the end of the measured time.

@@ -125,6 +125,17 @@ impl TrialRecorder {
         self.trial.beside = others.to_vec();
     }
 
+    /// The load has used another server than the one that is watched: all readings of that one are dropped.
+    pub fn discard_probe(&mut self) {
+        self.server_pid = None;
+        [&mut self.at_start, &mut self.at_end].into_iter().flatten().for_each(UsageReading::forget_server);
+        if let Some(mut watch) = self.watch.take() {
+            watch.end();
+            let removed = self.writer.remove_probe();
+            self.trial.notes.extend(removed.err().map(|error| format!("readings of another server: {error}")));
+        }
+    }
+
     /// Fills in the trial, whose file the caller writes. `load`: `None` if the load could not run at all. Returns why
     /// the intervals could not be written.
     pub fn finish(

@@ -7,7 +7,7 @@ use truetps_driver::{Client, server_settings};
 use truetps_folder::{ExperimentFolder, FolderError};
 use truetps_measure::was_suspended;
 use truetps_probe::clock;
-use truetps_record::{EngineFacts, Experiment, Histogram, Interval, NoEvidence, OtherRun, Phase, Validity};
+use truetps_record::{EngineFacts, Experiment, Family, Histogram, Interval, NoEvidence, OtherRun, Phase, Validity};
 use truetps_recording::{LiveView, LoadFacts, LoadProbe, RunsFolder, TrialEvent, TrialPlace, TrialRecorder, new_trial};
 
 use super::document::{self, TOOL_VERSION};
@@ -38,7 +38,8 @@ pub(crate) struct ScriptRecording {
     experiment: Experiment,
     recorder: TrialRecorder,
     view: Option<LiveView>,
-    is_server_expected: bool,
+    /// Of the server that the options name: a script may connect to another one.
+    expected_family: Option<Family>,
     /// Clients that failed, and the first one's reason.
     failed: u32,
     reason: Option<String>,
@@ -91,7 +92,7 @@ impl ScriptRecording {
             experiment,
             recorder,
             view,
-            is_server_expected: target.is_some(),
+            expected_family: target.as_ref().map(|target| target.dialect.into()),
             failed: 0,
             reason: None,
             broken: None,
@@ -157,9 +158,11 @@ impl ScriptRecording {
         let engine = facts::engine(&self.context, self.connect_ms, self.failed, recorded.script.reconnects);
         let finished = || end.clients.iter().filter(|client| client.events > 0).count() as u32;
         let clients_finished = (!end.clients.is_empty()).then(finished);
-        if !self.is_server_expected && self.context.run.server.get().is_some() {
-            let note = "not watched: before the first event, nothing showed that the script would connect";
-            self.context.run.note(note.to_owned());
+        let used_family = self.context.run.server.get().map(|server| server.target.dialect.into());
+        let is_wanted = self.context.run.settings.ours.probe.enabled;
+        if let Some(note) = not_watched(is_wanted, self.expected_family, used_family) {
+            self.recorder.discard_probe();
+            self.context.run.note(note);
         }
         let load = LoadFacts {
             engine: EngineFacts { clients_finished, ..engine },
@@ -231,6 +234,15 @@ impl ScriptRecording {
     }
 }
 
+/// Why the server that clients have used was not watched, although the user wanted it.
+fn not_watched(is_wanted: bool, expected: Option<Family>, used: Option<Family>) -> Option<String> {
+    let used = used.filter(|used| is_wanted && expected != Some(*used))?;
+    Some(expected.map_or_else(
+        || "not watched: before the first event, nothing showed that the script would connect".to_owned(),
+        |expected| format!("not watched: the options are for {expected}, and the script connected to {used}"),
+    ))
+}
+
 /// Passes an event on to the live view, if there is one.
 fn show(view: &mut Option<LiveView>, context: &WorkerContext, experiment: &Experiment, event: TrialEvent<'_>) {
     let Some(view) = view else { return };
@@ -238,4 +250,25 @@ fn show(view: &mut Option<LiveView>, context: &WorkerContext, experiment: &Exper
     let left_ns = control.deadline_ns().checked_sub(control.now_ns());
     let left = left_ns.filter(|_| control.deadline_ns() != u64::MAX).map(Duration::from_nanos);
     view.trial_event(TrialPlace { trial: &experiment.schedule[0], index: 0, of: Some(1), left }, event);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_server_that_was_to_be_watched_has_a_note() {
+        let check = |is_wanted, expected, used, expect: Option<&str>| {
+            assert_eq!(not_watched(is_wanted, expected, used).as_deref(), expect);
+        };
+        let (mysql, postgres) = (Some(Family::Mysql), Some(Family::Postgresql));
+        let unknown = "not watched: before the first event, nothing showed that the script would connect";
+        let other = "not watched: the options are for the MySQL family, and the script connected to PostgreSQL";
+        check(true, None, mysql, Some(unknown));
+        check(true, mysql, postgres, Some(other));
+        check(false, None, mysql, None);
+        check(false, mysql, postgres, None);
+        check(true, mysql, mysql, None);
+        check(true, mysql, None, None);
+    }
 }
