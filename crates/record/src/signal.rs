@@ -102,6 +102,11 @@ impl SignalRegistry {
         self.0.extend(groups);
     }
 
+    /// Leaves out all values of a source.
+    pub fn remove(&mut self, source: ProbeSource) {
+        self.0.retain(|group| group.signal.source != source);
+    }
+
     /// Whether any value is read from there.
     pub fn has(&self, source: ProbeSource) -> bool {
         self.0.iter().any(|group| group.signal.source == source)

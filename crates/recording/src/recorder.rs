@@ -61,6 +61,7 @@ impl TrialRecorder {
             let begun = TrialWatch::start(watched, interval, |header| writer.begin_probe(header));
             begun.map_err(|error| trial.notes.push(not_kept(&error))).ok()
         });
+        trial.notes.extend(watch.iter().flat_map(TrialWatch::not_started).cloned());
         Self {
             trial,
             writer,

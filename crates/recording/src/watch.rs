@@ -3,6 +3,7 @@
 //!
 //! Ticks are on the engine's clock, once that is known; earlier readings are held back until then.
 
+use std::io;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -102,6 +103,7 @@ pub struct TrialWatch {
     watchers: Vec<WatchThread>,
     header: ProbeHeader,
     samples: Receiver<ProbeSample>,
+    not_started: Vec<String>,
 }
 
 impl TrialWatch {
@@ -132,21 +134,50 @@ impl TrialWatch {
         if let Some(mut server) = server {
             readers.push((ProbeSource::Server, Box::new(move || server.read())));
         }
-        let writer = create(&header)?;
-        Ok(Self::of(readers, header, interval, writer))
+        Self::of(readers, header, interval, watcher, create)
     }
 
-    /// A thread for each reader.
-    fn of(readers: Vec<SampleReader>, header: ProbeHeader, interval: Duration, writer: ProbeWriter) -> Self {
+    /// A thread for each reader, started by `spawn`. The header lists no values of a thread that could not be started.
+    fn of(
+        readers: Vec<SampleReader>,
+        header: ProbeHeader,
+        interval: Duration,
+        spawn: impl Fn(Loop) -> io::Result<WatchThread>,
+        create: impl FnOnce(&ProbeHeader) -> Result<ProbeWriter, FolderError>,
+    ) -> Result<Self, FolderError> {
         let (samples_out, samples) = channel();
-        let sink = ProbeSink { writer: Some(writer), zero: None, held: Vec::new(), samples: samples_out, error: None };
+        // Until the clock is known, readings are held back and need no file.
+        let sink = ProbeSink { writer: None, zero: None, held: Vec::new(), samples: samples_out, error: None };
         let sink = Arc::new(Mutex::new(sink));
-        let watchers = readers.into_iter().filter_map(|(source, read)| {
-            let (sink, changes) = (Arc::clone(&sink), Changes::new(header.signals.clone(), &header.absent));
-            watcher(Loop { source, interval, sink, changes, read, last: None })
-        });
-        let watchers = watchers.collect();
-        Self { sink, watchers, header, samples }
+        let mut watch = Self { sink, watchers: Vec::new(), header, samples, not_started: Vec::new() };
+        for (source, read) in readers {
+            let changes = Changes::new(watch.header.signals.clone(), &watch.header.absent);
+            match spawn(Loop { source, interval, sink: Arc::clone(&watch.sink), changes, read, last: None }) {
+                Ok(thread) => watch.watchers.push(thread),
+                Err(error) => watch.leave_out(source, &error),
+            }
+        }
+        let writer = create(&watch.header)?;
+        lock(&watch.sink).writer = Some(writer);
+        Ok(watch)
+    }
+
+    fn leave_out(&mut self, source: ProbeSource, error: &io::Error) {
+        let what = match source {
+            ProbeSource::Server => "server",
+            ProbeSource::Host => "host",
+        };
+        let why = format!("no thread could be started: {error}");
+        self.not_started.push(format!("the {what} was not watched: {why}"));
+        self.header.signals.remove(source);
+        if let Some(family) = self.header.family.filter(|_| source == ProbeSource::Server) {
+            self.header.absent.extend(ServerWatch::all_absent(family.dialect(), &why));
+        }
+    }
+
+    /// What is not watched because the system started no thread for it.
+    pub fn not_started(&self) -> &[String] {
+        &self.not_started
     }
 
     /// The first line of the file.
@@ -212,8 +243,7 @@ fn lock(sink: &Mutex<ProbeSink>) -> MutexGuard<'_, ProbeSink> {
     sink.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Starts a thread; `None` if the system cannot create one.
-fn watcher(body: Loop) -> Option<WatchThread> {
+fn watcher(body: Loop) -> io::Result<WatchThread> {
     let (commands, heard) = channel();
     let (alive, ended) = channel();
     let name = format!("probe-{:?}", body.source).to_lowercase();
@@ -221,8 +251,8 @@ fn watcher(body: Loop) -> Option<WatchThread> {
         body.run(&heard);
         drop(alive);
     };
-    let thread = thread::Builder::new().name(name).spawn(run).ok()?;
-    Some(WatchThread { commands, ended, thread })
+    let thread = thread::Builder::new().name(name).spawn(run)?;
+    Ok(WatchThread { commands, ended, thread })
 }
 
 /// What one thread does.
@@ -281,7 +311,7 @@ struct TimedReading {
 }
 
 struct ProbeSink {
-    /// `None`: the watch is over.
+    /// `None`: the watch has not begun, or is over.
     writer: Option<ProbeWriter>,
     zero: Option<Instant>,
     held: Vec<TimedReading>,
@@ -370,7 +400,8 @@ mod tests {
         };
         let readers: Vec<SampleReader> =
             vec![(ProbeSource::Host, Box::new(counting())), (ProbeSource::Server, Box::new(hangs))];
-        let mut watch = TrialWatch::of(readers, header(), Duration::from_millis(50), writer);
+        let interval = Duration::from_millis(50);
+        let mut watch = TrialWatch::of(readers, header(), interval, watcher, |_| Ok(writer)).unwrap();
         watch.clock(Instant::now());
         thread::sleep(Duration::from_millis(500));
         watch.mark();
@@ -387,7 +418,8 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let (folder, writer) = writer(&dir);
         let readers: Vec<SampleReader> = vec![(ProbeSource::Host, Box::new(counting()))];
-        let mut watch = TrialWatch::of(readers, header(), Duration::from_mins(1), writer);
+        let interval = Duration::from_mins(1);
+        let mut watch = TrialWatch::of(readers, header(), interval, watcher, |_| Ok(writer)).unwrap();
         thread::sleep(Duration::from_millis(200));
         assert!(folder.series().unwrap().times(ProbeSource::Host).is_empty());
         watch.clock(Instant::now());
@@ -396,6 +428,31 @@ mod tests {
         let times = folder.series().unwrap().times(ProbeSource::Host).to_vec();
         assert!(times.len() >= 2 && times[0] < -100.0 && times[1] > -50.0, "{times:?}");
         assert_eq!(watch.samples().count(), times.len());
+    }
+
+    #[test]
+    fn a_thread_that_cannot_be_started_is_reported_and_has_no_values() {
+        let dir = tempfile::tempdir().unwrap();
+        let (_folder, writer) = writer(&dir);
+        let readers: Vec<SampleReader> =
+            vec![(ProbeSource::Host, Box::new(counting())), (ProbeSource::Server, Box::new(counting()))];
+        let header = ProbeHeader { family: Some(Family::Mysql), ..header() };
+        let spawn = |body: Loop| match body.source {
+            ProbeSource::Server => Err(io::Error::other("too many threads")),
+            ProbeSource::Host => watcher(body),
+        };
+        let mut written = None;
+        let create = |header: &ProbeHeader| {
+            written = Some(header.clone());
+            Ok(writer)
+        };
+        let mut watch = TrialWatch::of(readers, header, Duration::from_mins(1), spawn, create).unwrap();
+        assert!(watch.end().is_none());
+        let why = "no thread could be started: too many threads";
+        assert_eq!(watch.not_started(), [format!("the server was not watched: {why}")]);
+        let header = written.unwrap();
+        assert!(header.signals.has(ProbeSource::Host) && !header.signals.has(ProbeSource::Server));
+        assert!(header.absent.iter().any(|absent| absent.what == "status" && absent.why == why), "{header:?}");
     }
 
     #[test]

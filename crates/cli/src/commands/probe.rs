@@ -49,6 +49,7 @@ pub(crate) fn run(args: &WatchArgs) -> Result<Exit, CommandFailure> {
         .map_err(|error| CommandFailure::usage(&error).hint_or(error.hint(), NO_ROOM))?;
     let watch = TrialWatch::start(watched, args.interval, |header| folder.begin(header));
     let mut watch = watch.map_err(|error| CommandFailure::failed(&error).hint_or(error.hint(), NO_ROOM))?;
+    watch.not_started().iter().for_each(|text| print_message(&format!("warning: {text}\n")));
     let zero = Instant::now();
     let mut suspended = Suspended { watch: SuspensionWatch::start(), zero, reported: 0 };
     let lines = ProbeLines::new(watch.header(), terminal_columns(std::io::stderr()));
