@@ -98,8 +98,9 @@ fn answering(
             first();
         }
         if heard.read_exact(&mut one).is_ok() {
-            second();
+            // First: what it prints may wait for a terminal that accepts nothing, and a third signal ends that.
             leaves.store(true, Ordering::Relaxed);
+            second();
             leave_now();
         }
     });

@@ -10,6 +10,7 @@ use std::process::{Child, Output, Stdio};
 use common::terminal::{ENTER, Terminal};
 use common::{Place, has_server, signal, signal_taken, wait_until};
 use rustix::process::Signal;
+use rustix::termios::{Action, tcflow};
 
 const SHORT: [&str; 8] =
     ["run", "insert", "--connections=2", "--warm-up=0.2", "--measure=1", "--table-rows=500", "--ui", "--seed=1"];
@@ -77,6 +78,24 @@ fn signals_from_elsewhere_give_the_terminal_back() {
         assert_eq!(output.status.code(), expect, "{which:?}: {rest}");
     }
     wait_until("its servers to be gone", || place.servers().is_empty());
+}
+
+/// After the second signal the output that was held back is printed, however long the terminal accepts nothing (Ctrl-S).
+#[test]
+fn a_further_signal_ends_a_program_whose_terminal_accepts_nothing() {
+    let (place, terminal) = (Place::new(), Terminal::new());
+    place.write("idle.lua", "function event() end");
+    let mut command =
+        terminal.command(&place, &["sysbench", "./idle.lua", "--time=600", "--runs=none", "--ui", "--rate=10", "run"]);
+    let mut child = command.stdout(terminal.program.try_clone().unwrap()).spawn().unwrap();
+    terminal.wait_for_measuring();
+    tcflow(&terminal.program, Action::OOff).unwrap();
+    signal_taken(child.id(), Signal::TERM);
+    wait_until("the program to leave", || {
+        signal(child.id(), Signal::TERM);
+        child.try_wait().unwrap().is_some()
+    });
+    assert_eq!(child.wait().unwrap().code(), Some(130));
 }
 
 #[test]
