@@ -147,7 +147,7 @@ pub struct RunOutcome {
     pub mode: DriveMode,
     pub connect_ms: f64,
     pub clients_connected: u32,
-    pub clients_failed: u32,
+    pub clients_not_connected: u32,
     pub connect_errors: Vec<ErrorCount>,
     /// How the clients ended.
     pub end: ClientEnds,
@@ -389,7 +389,7 @@ fn outcome(
         mode: threads.mode(),
         connect_ms,
         clients_connected: connected.ok,
-        clients_failed: connected.failed,
+        clients_not_connected: connected.failed,
         connect_errors: sorted(connected.errors),
         end,
         open_loop: measured.sums.open_loop().filter(|_| measured.has_begun),

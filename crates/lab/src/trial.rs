@@ -165,10 +165,10 @@ fn validity(outcome: &RunOutcome, load: &LoadSpec, failed_share_max: f64) -> Val
 
 /// Clients that did not take part, or not to the end.
 fn missing_clients(outcome: &RunOutcome, load: &LoadSpec) -> Option<NoEvidence> {
-    if outcome.clients_failed > 0 {
+    if outcome.clients_not_connected > 0 {
         return Some(NoEvidence::ClientsNotConnected {
-            clients: outcome.clients_failed,
-            of: outcome.clients_failed + outcome.clients_connected,
+            clients: outcome.clients_not_connected,
+            of: outcome.clients_not_connected + outcome.clients_connected,
             error: first_message(&outcome.connect_errors),
             at_limit: is_at_session_limit(&outcome.connect_errors),
         });
@@ -232,8 +232,8 @@ fn is_at_session_limit(errors: &[ErrorCount]) -> bool {
 fn load_facts(context: &TrialContext<'_>, outcome: &RunOutcome) -> LoadFacts {
     let engine = EngineFacts {
         workers: outcome.workers,
-        clients: outcome.clients_connected + outcome.clients_failed,
-        clients_failed: outcome.clients_failed + outcome.end.lost,
+        clients: outcome.clients_connected + outcome.clients_not_connected,
+        clients_failed: outcome.clients_not_connected + outcome.end.lost,
         connect_ms: outcome.connect_ms,
         protocol: context.protocol,
         mode: Some(outcome.mode),
@@ -323,7 +323,7 @@ mod tests {
             mode: truetps_record::DriveMode::Multiplexed,
             connect_ms: 1.0,
             clients_connected: finished + unfinished,
-            clients_failed: 0,
+            clients_not_connected: 0,
             connect_errors: Vec::new(),
             end: ClientEnds { unanswered, drain_answers, finished, unfinished, ..ClientEnds::default() },
             measured: Some(truetps_record::Counts::default()),

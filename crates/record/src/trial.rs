@@ -62,6 +62,8 @@ pub struct EngineFacts {
     /// OS threads that drove the clients.
     pub workers: u32,
     pub clients: u32,
+    /// Clients that could not connect, and clients that were lost later: their connection broke and was not made again,
+    /// or their script failed.
     pub clients_failed: u32,
     pub connect_ms: f64,
     pub protocol: Protocol,

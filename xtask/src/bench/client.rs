@@ -100,12 +100,12 @@ pub(crate) fn rate_of_word(of: RateOf) -> &'static str {
 
 /// A run with missing clients gives no figure.
 fn check(outcome: &RunOutcome) -> anyhow::Result<()> {
-    if outcome.ending != RunEnding::Complete || outcome.clients_failed > 0 || outcome.end.lost > 0 {
+    if outcome.ending != RunEnding::Complete || outcome.clients_not_connected > 0 || outcome.end.lost > 0 {
         let cause = outcome.connect_errors.first().or(outcome.errors.first());
         bail!(
             "{:?}: {} clients did not connect, {} were lost: {cause:?}",
             outcome.ending,
-            outcome.clients_failed,
+            outcome.clients_not_connected,
             outcome.end.lost
         );
     }

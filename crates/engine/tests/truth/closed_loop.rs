@@ -78,7 +78,7 @@ fn clients_that_cannot_connect_are_counted_and_named() {
         |_, _, _| Act::Ok,
     );
     let (outcome, kept) = drive_simply(&server, &load(5, 200));
-    assert_eq!((outcome.clients_connected, outcome.clients_failed), (3, 2));
+    assert_eq!((outcome.clients_connected, outcome.clients_not_connected), (3, 2));
     let error = &outcome.connect_errors[0];
     assert_eq!((error.class, error.code, error.count), (ErrorClass::ConnectFailed, 1040, 2));
     assert!(error.first_message.contains("Too many connections"));
@@ -91,7 +91,7 @@ fn a_silent_server_does_not_hold_the_engine() {
     let began = Instant::now();
     let (outcome, kept) = drive_simply(&server, &load(3, 200));
     assert_eq!(outcome.ending, RunEnding::NoClientConnected);
-    assert_eq!((outcome.clients_connected, outcome.clients_failed), (0, 3));
+    assert_eq!((outcome.clients_connected, outcome.clients_not_connected), (0, 3));
     assert!(outcome.connect_errors[0].first_message.contains("no answer to the login"));
     assert!(kept.intervals.is_empty() && outcome.measured.is_none());
     // Two seconds, and as much patience as a busy machine needs.
@@ -113,7 +113,7 @@ fn clients_lost_while_others_connect_are_counted_once() {
     let mut load = load(6, 200);
     load.workers = 1;
     let (outcome, kept) = drive_simply(&server, &load);
-    assert_eq!((outcome.clients_connected, outcome.clients_failed), (4, 2), "{:?}", outcome.connect_errors);
+    assert_eq!((outcome.clients_connected, outcome.clients_not_connected), (4, 2), "{:?}", outcome.connect_errors);
     check_equations(&outcome, &kept);
 }
 
