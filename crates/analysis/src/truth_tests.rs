@@ -186,6 +186,22 @@ fn contrasts_are_with_the_baseline_at_the_same_connections() {
 }
 
 #[test]
+fn a_socket_is_on_this_host_in_all_forms_of_an_address() {
+    let plan = plan("[1]", "[1]", 1);
+    let (experiment, _) = run(&plan, |_, _| 1000.0);
+    let check = |address: &str, expect| {
+        let (sandbox_dir, server_address) = (None, Some(address.to_owned()));
+        let given = truetps_record::Experiment { sandbox_dir, server_address, ..experiment.clone() };
+        assert_eq!(analyse(&plan, &given, &[]).rule_connections.is_some(), expect, "{address}");
+    };
+    check("mysql://me@/db?socket=/run/s.sock&tls=required", true);
+    check("mysql://me@db:3306/socket=", false);
+    // Of scripts, from older versions.
+    check("/run/s.sock", true);
+    check("db:3306", false);
+}
+
+#[test]
 fn curves_rise_by_connections_whatever_the_plan_says() {
     let plan = plan("[1]", "[50, 1, 8]", 1);
     let analysis = analysis_of(&plan, |_, _| 1000.0);

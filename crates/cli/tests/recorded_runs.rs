@@ -56,6 +56,10 @@ fn whatever_was_run_can_be_reported() {
     check(&[select, "--time=0.1", "--seed=9223372036854775807"], &["seed 9223372036854775807", "0.1 s"]);
     check(&[select, "--commit=20000", "--number-of-queries=40"], &["1 of 1 valid"]);
     check(&[select, "--rate=1e7", "--number-of-queries=40"], &["40 transactions; open loop: 10 000 000 tps"]);
+    let experiment = std::fs::read(bench.place.latest().join("experiment.json")).unwrap();
+    let experiment: serde_json::Value = serde_json::from_slice(&experiment).unwrap();
+    let address = experiment["server_address"].as_str().unwrap();
+    assert!(address.starts_with("mysql://root@/") && address.contains("?socket=/"), "{address}");
 }
 
 #[test]

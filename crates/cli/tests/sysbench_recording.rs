@@ -150,6 +150,9 @@ fn a_run_on_a_server_is_a_folder_that_can_be_reported() {
     let trial = place.run_json("trial-0001");
     assert_eq!(trial["validity"]["state"], "valid", "{trial}");
     assert_eq!((&trial["server"]["flavour"], &trial["seed"]), (&"mariadb".into(), &7.into()));
+    let address = &json(&place.latest().join("experiment.json"))["server_address"];
+    let expect = format!("mysql://{ACCOUNT}@127.0.0.1:{}/truetps_marks", owned.port);
+    assert!(address.as_str().unwrap().starts_with(&expect), "{address}");
     let measured = &trial["measured"];
     let all = intervals(&place);
     check_counts(&all, measured);

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::path::Path;
 
-use truetps_driver::{Client, DriverError, LoginError};
+use truetps_driver::{Client, DriverError, LoginError, Target};
 use truetps_folder::{ExperimentFolder, FolderError, TrialWriter};
 use truetps_plan::{Plan, ProbeSpec};
 use truetps_probe::{RunPresence, clock};
@@ -47,7 +47,7 @@ impl CompatRecording {
         plan: Plan,
         turns: &[TrialTurn],
         server: ServerFacts,
-        endpoint: String,
+        target: &Target,
         command: Vec<String>,
         workers: u32,
     ) -> Result<Self, FolderError> {
@@ -58,7 +58,7 @@ impl CompatRecording {
             host: host_of_external_server(),
             server: Some(server.clone()),
             sandbox_dir: None,
-            server_address: Some(endpoint),
+            server_address: Some(target.to_string()),
             schedule: turns.iter().zip(1..).map(|(turn, n)| scheduled(turn, n)).collect(),
             command,
         });

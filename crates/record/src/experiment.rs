@@ -80,8 +80,8 @@ pub struct Experiment {
     /// Folder of private servers; `None` for an external server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox_dir: Option<String>,
-    /// Address of an external server: a DSN without password, or the endpoint that a script connected to. `None` for
-    /// private servers, and for a script that never connected.
+    /// Address of an external server: a DSN without password; in older records of sysbench, slap and mtls the endpoint
+    /// alone. `None` for private servers, and for a script that never connected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_address: Option<String>,
     /// Planned before the first trial starts. A search for the highest rate plans as it goes.

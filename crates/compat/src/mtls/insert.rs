@@ -105,9 +105,9 @@ impl InsertRun<'_> {
         server: ServerFacts,
     ) -> Result<CompatRecording, MtlsExit> {
         let turn = TrialTurn { block: 0, configuration: self.configuration() };
-        let endpoint = target(self.options)?.endpoint(0).to_string();
+        let target = target(self.options)?;
         let (plan, command) = (self.plan(table), self.command.clone());
-        CompatRecording::begin(place, plan, &[turn], server, endpoint, command, self.run_request().workers)
+        CompatRecording::begin(place, plan, &[turn], server, &target, command, self.run_request().workers)
             .map_err(failed)
     }
 

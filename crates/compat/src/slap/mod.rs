@@ -166,9 +166,8 @@ fn test(
         let _ = writeln!(env.err, "{NAME}: {}", truetps_record::printable_lines(&warning));
     }
     let workers = workers(settings.workers, env.cores);
-    let endpoint = target.endpoint(0).to_string();
     let recording =
-        CompatRecording::begin(place, plan(settings, script), &turns(settings), server, endpoint, command, workers);
+        CompatRecording::begin(place, plan(settings, script), &turns(settings), server, target, command, workers);
     let recording = recording.map_err(|error| failed(error.to_string()))?;
     recording.show_in(settings.output.ui.then(|| (env.live_view)(NAME)).transpose().map_err(failed)?);
     let mut bench = SlapRun {

@@ -142,9 +142,9 @@ pub(super) fn experiment(context: &WorkerContext, plan: &Plan) -> Experiment {
     Experiment { created_at: context.run.started_at.clone(), ..experiment }
 }
 
-/// The endpoint that clients have connected to.
+/// The DSN of the server that clients have connected to, without a password.
 pub(super) fn server_address(context: &WorkerContext) -> Option<String> {
-    context.run.server.get().map(|server| server.target.endpoint(0).to_string())
+    context.run.server.get().map(|server| server.target.to_string())
 }
 
 /// The script's texts, and the statements that they sent.
