@@ -37,6 +37,11 @@ impl ServerError {
         if self.code == 0 { ErrorClass::of_sqlstate(&self.sqlstate) } else { ErrorClass::of_code(self.code) }
     }
 
+    /// Whether the server, or the account, has as many sessions as it may have.
+    pub fn is_session_limit(&self) -> bool {
+        matches!(self.code, 1040 | 1203 | 1226) || self.sqlstate == "53300"
+    }
+
     /// How to fix it, if that is known.
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self.code {
@@ -181,6 +186,15 @@ impl DriverError {
         }
     }
 
+    /// Whether a session limit of the server or the account is reached.
+    pub fn is_session_limit(&self) -> bool {
+        match self {
+            Self::Server(error) => error.is_session_limit(),
+            Self::Setup { error, .. } => error.is_session_limit(),
+            _ => false,
+        }
+    }
+
     pub(crate) const NOT_IDLE: Self = Self::Misuse("a command is in flight, or the login has not ended");
     pub(crate) const NO_HANDLE: Self = Self::Misuse("no statement is open under this handle");
     pub(crate) const OTHER_PARAMS: Self = Self::Misuse("the statement has a different number of parameters");
@@ -260,5 +274,28 @@ fn connect_hint(endpoint: &Endpoint, source: &io::Error) -> Option<&'static str>
         }
         (_, Endpoint::Tcp { .. }) if source.raw_os_error().is_none() => Some("check the host's name"),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn session_limits_of_server_and_account() {
+        let check = |code, sqlstate: &str, expect| {
+            let (sqlstate, message) = (sqlstate.to_owned(), String::new());
+            let error = DriverError::from(ServerError { code, sqlstate, message, position: 0 });
+            assert_eq!(error.is_session_limit(), expect, "{error:?}");
+        };
+        check(1040, "08004", true);
+        // Some servers refuse in place of the greeting, where no SQLSTATE is sent.
+        check(1040, "", true);
+        check(1203, "42000", true);
+        check(1226, "42000", true);
+        check(0, "53300", true);
+        check(1045, "28000", false);
+        check(0, "42501", false);
+        assert!(!DriverError::Closed.is_session_limit());
     }
 }

@@ -21,12 +21,15 @@ const QUEUE_PAUSE: Duration = Duration::from_millis(1);
 pub(crate) struct Connected {
     pub(crate) ok: u32,
     pub(crate) failed: u32,
+    /// A session limit kept a client out.
+    pub(crate) at_session_limit: bool,
     pub(crate) errors: ErrorTally,
 }
 
 impl Connected {
     fn count_failure(&mut self, error: &DriverError) {
         self.failed += 1;
+        self.at_session_limit |= error.is_session_limit();
         self.errors.add(error.class(), error.code(), &error.to_string());
     }
 }

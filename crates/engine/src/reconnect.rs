@@ -115,7 +115,7 @@ impl Reconnects {
         error: &DriverError,
         now_ns: u64,
     ) -> bool {
-        let is_attempt = client.state == ClientState::Connecting && is_for_want_of_room(error);
+        let is_attempt = client.state == ClientState::Connecting && error.is_session_limit();
         let Some(absence) = client.absence.as_mut().filter(|absence| is_attempt && absence.is_planned) else {
             return false;
         };
@@ -128,11 +128,6 @@ impl Reconnects {
         self.wake_at(slot, client, at_ns);
         true
     }
-}
-
-/// The server, or the account, has reached its connection limit.
-fn is_for_want_of_room(error: &DriverError) -> bool {
-    matches!(error, DriverError::Server(said) if matches!(said.code, 1040 | 1203 | 1226) || said.sqlstate == "53300")
 }
 
 /// The pause, shortened by up to a half, differently for each client, so that they do not all reconnect at once.

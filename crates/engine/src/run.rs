@@ -149,6 +149,8 @@ pub struct RunOutcome {
     pub clients_connected: u32,
     pub clients_not_connected: u32,
     pub connect_errors: Vec<ErrorCount>,
+    /// A session limit of the server or the account kept a client out.
+    pub at_session_limit: bool,
     /// How the clients ended.
     pub end: ClientEnds,
     pub measured: Option<Counts>,
@@ -300,6 +302,7 @@ fn add_up(all: impl Iterator<Item = Connected>) -> Connected {
     all.fold(Connected::default(), |mut sum, one| {
         sum.ok += one.ok;
         sum.failed += one.failed;
+        sum.at_session_limit |= one.at_session_limit;
         sum.errors.merge(&one.errors);
         sum
     })
@@ -391,6 +394,7 @@ fn outcome(
         clients_connected: connected.ok,
         clients_not_connected: connected.failed,
         connect_errors: sorted(connected.errors),
+        at_session_limit: connected.at_session_limit,
         end,
         open_loop: measured.sums.open_loop().filter(|_| measured.has_begun),
         measured: measured.has_begun.then_some(measured.sums.counts),

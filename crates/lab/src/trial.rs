@@ -150,7 +150,7 @@ fn validity(outcome: &RunOutcome, load: &LoadSpec, failed_share_max: f64) -> Val
         RunEnding::ObserverFailed(error) => Some(NoEvidence::NotRecorded { error: error.clone() }),
         RunEnding::NoClientConnected => Some(NoEvidence::NoClientConnected {
             error: first_message(&outcome.connect_errors),
-            at_limit: is_at_session_limit(&outcome.connect_errors),
+            at_limit: outcome.at_session_limit,
         }),
         RunEnding::AllClientsLost => Some(NoEvidence::AllClientsLost { error: error_of_lost(outcome) }),
         RunEnding::Fatal(error) => Some(NoEvidence::FatalError { error: error.clone() }),
@@ -170,7 +170,7 @@ fn missing_clients(outcome: &RunOutcome, load: &LoadSpec) -> Option<NoEvidence> 
             clients: outcome.clients_not_connected,
             of: outcome.clients_not_connected + outcome.clients_connected,
             error: first_message(&outcome.connect_errors),
-            at_limit: is_at_session_limit(&outcome.connect_errors),
+            at_limit: outcome.at_session_limit,
         });
     }
     if outcome.end.unanswered > 0 {
@@ -220,13 +220,6 @@ fn never_finished(outcome: &RunOutcome) -> Option<NoEvidence> {
     let (clients, of) = (outcome.end.unfinished, outcome.end.finished + outcome.end.unfinished);
     let seconds = outcome.measure_length.as_secs_f64();
     (clients > 0).then_some(NoEvidence::ClientsUnfinished { clients, of, seconds })
-}
-
-/// Whether a session limit keeps clients out.
-fn is_at_session_limit(errors: &[ErrorCount]) -> bool {
-    const LIMITS: [u16; 3] = [1040, 1203, 1226];
-    const LIMIT_OF_POSTGRES: &str = "SQLSTATE 53300";
-    errors.iter().any(|error| LIMITS.contains(&error.code) || error.first_message.contains(LIMIT_OF_POSTGRES))
 }
 
 fn load_facts(context: &TrialContext<'_>, outcome: &RunOutcome) -> LoadFacts {
@@ -325,6 +318,7 @@ mod tests {
             clients_connected: finished + unfinished,
             clients_not_connected: 0,
             connect_errors: Vec::new(),
+            at_session_limit: false,
             end: ClientEnds { unanswered, drain_answers, finished, unfinished, ..ClientEnds::default() },
             measured: Some(truetps_record::Counts::default()),
             measure_length: Duration::from_millis(800),
@@ -371,23 +365,5 @@ mod tests {
                 .is_some_and(|text| text.to_string().starts_with("nothing was scheduled in the measured 0.8 s")),
             "{reason:?}"
         );
-    }
-
-    #[test]
-    fn a_limit_of_sessions_includes_truetps() {
-        let says = |code, message: &str| {
-            let error = ErrorCount {
-                class: truetps_record::ErrorClass::ConnectFailed,
-                code,
-                count: 1,
-                retried: 0,
-                first_message: message.to_owned(),
-            };
-            is_at_session_limit(&[error])
-        };
-        assert!(says(1226, "User 'a' has exceeded the 'max_user_connections' resource"));
-        assert!(says(0, "too many connections for role \"a\" (SQLSTATE 53300)"));
-        assert!(!says(1045, "Access denied") && !says(0, "permission denied (SQLSTATE 42501)"));
-        assert!(!is_at_session_limit(&[]));
     }
 }

@@ -20,15 +20,13 @@ const PAUSE_MAX: Duration = Duration::from_millis(20);
 
 /// A server that refuses each login for this long will not accept one later.
 const REFUSED_TIME_LIMIT: Duration = Duration::from_secs(3);
-/// SQLSTATEs of a PostgreSQL that starts or recovers, and of a server without a free session.
-const NOT_YET: [&str; 3] = ["57P03", "53300", "08004"];
-/// The same for the MySQL family, whose errors in place of the greeting have no SQLSTATE.
-const TOO_MANY_CONNECTIONS: u16 = 1040;
+/// SQLSTATEs of a PostgreSQL that starts or recovers, and of a server that rejects connections.
+const NOT_YET: [&str; 2] = ["57P03", "08004"];
 
 /// Whether a started server refuses its owner with an error that is not about its start.
 fn is_refused_for_good(error: &DriverError) -> bool {
     matches!(error, DriverError::Server(refusal)
-        if refusal.code != TOO_MANY_CONNECTIONS && !NOT_YET.contains(&refusal.sqlstate.as_str()))
+        if !refusal.is_session_limit() && !NOT_YET.contains(&refusal.sqlstate.as_str()))
 }
 
 /// A started server that has not answered yet.

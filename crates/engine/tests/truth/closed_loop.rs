@@ -81,7 +81,7 @@ fn clients_that_cannot_connect_are_counted_and_named() {
     assert_eq!((outcome.clients_connected, outcome.clients_not_connected), (3, 2));
     let error = &outcome.connect_errors[0];
     assert_eq!((error.class, error.code, error.count), (ErrorClass::ConnectFailed, 1040, 2));
-    assert!(error.first_message.contains("Too many connections"));
+    assert!(error.first_message.contains("Too many connections") && outcome.at_session_limit);
     check_equations(&outcome, &kept);
 }
 

@@ -394,9 +394,8 @@ fn check_with(
 /// A server that refuses the account, or that has no such schema, is reachable: it may be another one. If it has only
 /// too many sessions of the account, the sessions of the load are ending.
 fn is_there(refused: &ServerError) -> bool {
-    const TOO_MANY: [u16; 2] = [1203, 1226];
     let state = refused.sqlstate.as_str();
-    (state.starts_with("28") || state == "42000" || state == "3D000") && !TOO_MANY.contains(&refused.code)
+    (state.starts_with("28") || state == "42000" || state == "3D000") && !refused.is_session_limit()
 }
 
 /// Connects; if it `is_awaited`, retries an unreachable server for a while and reports that.
