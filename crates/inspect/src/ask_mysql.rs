@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use truetps_driver::{Client, DURABILITY_STATUS, DriverError};
-use truetps_record::{CapturedPlugin, CapturedVariable, SchemaShape, is_secret};
+use truetps_record::{CapturedPlugin, CapturedVariable, Flavour, SchemaShape, is_secret};
 
 /// Time limit of queries about tables in the server: less than the client's.
 pub(crate) const TABLES_LIMIT_MS: u32 = 1200;
@@ -32,14 +32,18 @@ pub(crate) fn variables(
     Ok(found)
 }
 
+fn is_mariadb(variables: &BTreeMap<String, CapturedVariable>) -> bool {
+    let version = variables.get("version");
+    version.is_some_and(|version| Flavour::from_version_text(&version.value) == Flavour::Mariadb)
+}
+
 /// MariaDB and MySQL keep it in different tables.
 fn origins(client: &mut Client, found: &mut BTreeMap<String, CapturedVariable>) -> Result<(), String> {
     const MARIADB: &str = "SELECT LOWER(variable_name), global_value_origin, global_value_path, default_value \
                            FROM information_schema.system_variables";
     const MYSQL: &str = "SELECT LOWER(variable_name), variable_source, variable_path, NULL \
                          FROM performance_schema.variables_info";
-    let is_mariadb = found.get("version").is_some_and(|version| version.value.to_lowercase().contains("mariadb"));
-    let found_rows = rows(client, if is_mariadb { MARIADB } else { MYSQL }).map_err(|error| match error {
+    let found_rows = rows(client, if is_mariadb(found) { MARIADB } else { MYSQL }).map_err(|error| match error {
         // Servers before 8.0 do not have the table.
         DriverError::Server(error) if error.code == 1146 => "this version does not keep it".to_owned(),
         error => error.to_string(),
@@ -82,9 +86,8 @@ pub(crate) fn schemas(
     if is_on("innodb_stats_on_metadata") {
         return Err("reading them would change their statistics (innodb_stats_on_metadata is ON)".to_owned());
     }
-    let is_mariadb = variables.get("version").is_some_and(|version| version.value.to_lowercase().contains("mariadb"));
     let counts_expire = variables.contains_key("information_schema_stats_expiry");
-    shapes(client, is_mariadb, counts_expire).map_err(|error| error.to_string())
+    shapes(client, is_mariadb(variables), counts_expire).map_err(|error| error.to_string())
 }
 
 fn shapes(client: &mut Client, is_mariadb: bool, counts_expire: bool) -> Result<Vec<SchemaShape>, DriverError> {

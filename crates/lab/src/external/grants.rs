@@ -1,6 +1,7 @@
 //! Privileges of the account, from `SHOW GRANTS`.
 
 use truetps_driver::{Client, DriverError};
+use truetps_record::Flavour;
 use truetps_workload::Workload;
 
 use super::access::account;
@@ -106,7 +107,8 @@ fn shown_grants(client: &mut Client) -> Result<Vec<Grant>, DriverError> {
 
 /// Whether session limits do not apply to this account, or may not: MariaDB exempts administrators.
 pub(crate) fn is_without_limit(client: &mut Client) -> Result<bool, DriverError> {
-    if !client.query_value("SELECT @@version")?.unwrap_or_default().contains("MariaDB") {
+    let version = client.query_value("SELECT @@version")?.unwrap_or_default();
+    if Flavour::from_version_text(&version) != Flavour::Mariadb {
         return Ok(false);
     }
     let Ok(shown) = shown_grants(client) else { return Ok(true) };

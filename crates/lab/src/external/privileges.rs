@@ -5,7 +5,7 @@
 
 use truetps_driver::{Client, DriverError};
 use truetps_knowledge::{Version, mariadb_privilege};
-use truetps_record::ServerFacts;
+use truetps_record::{Flavour, ServerFacts};
 
 /// What determines a server's privileges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,9 +24,10 @@ impl Privileges {
     /// A version that cannot be parsed counts as an old one.
     pub(crate) fn of(client: &mut Client) -> Result<Self, DriverError> {
         let text = client.query_value("SELECT CONCAT(@@version, ' ', @@version_comment)")?.unwrap_or_default();
-        let version = Version::parse(&ServerFacts::from_version_text(&text).version);
+        let server = ServerFacts::from_version_text(&text);
+        let version = Version::parse(&server.version);
         let from = |least: &str| version.clone().zip(Version::parse(least)).is_some_and(|(own, least)| own >= least);
-        Ok(match text.contains("MariaDB") {
+        Ok(match server.flavour == Flavour::Mariadb {
             true if from("10.5.0") => Self::OfKinds { super_is_enough: !from("11.0.0") },
             false if from("8.0.0") => Self::SystemVariables,
             _ => Self::Super,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use truetps_driver::{Client, DriverError, Target};
-use truetps_record::{Replication, ReplicationSlot, SqlDialect};
+use truetps_record::{Flavour, Replication, ReplicationSlot, SqlDialect};
 
 use super::access::{is_on, shown};
 use super::grants;
@@ -44,7 +44,8 @@ pub(crate) fn ask(client: &mut Client) -> Result<Replication, DriverError> {
 
 fn ask_mysql(client: &mut Client) -> Result<Replication, DriverError> {
     let log_bin = is_on(client, "log_bin")?;
-    let is_mariadb = shown(client, "VARIABLES", "version")?.is_some_and(|version| version.contains("MariaDB"));
+    let version = shown(client, "VARIABLES", "version")?.unwrap_or_default();
+    let is_mariadb = Flavour::from_version_text(&version) == Flavour::Mariadb;
     Ok(Replication {
         is_replica: is_replica(client)?,
         replicas: if log_bin { replicas(client)? } else { Some(0) },

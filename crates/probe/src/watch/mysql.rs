@@ -1,7 +1,7 @@
 //! Queries of a server of the MySQL family: this file has all statements.
 
 use truetps_driver::{Client, DriverError};
-use truetps_record::{SignalKind, SignalUnit};
+use truetps_record::{Flavour, SignalKind, SignalUnit};
 
 use crate::watch::server::{Offer, server_said, why_refused};
 use crate::watch::shape::{AnswerShape, ProbeQuestion};
@@ -32,7 +32,7 @@ pub(crate) const SERVER_ROOM: &str = "SELECT @@GLOBAL.max_connections, \
 /// What to query. An error is a connection's; signals that the server refuses are absent.
 pub(crate) fn offers(client: &mut Client) -> Result<Vec<Offer>, DriverError> {
     let version = client.query_value("SELECT VERSION()")?.unwrap_or_default();
-    let is_mariadb = version.to_lowercase().contains("mariadb");
+    let is_mariadb = Flavour::from_version_text(&version) == Flavour::Mariadb;
     let schema = performance_schema(client)?;
     let mut offers = vec![Offer::ask([status()]), Offer::ask(metrics())];
     if let Err(why) = &schema {
