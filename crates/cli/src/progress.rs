@@ -13,7 +13,7 @@ use truetps_report::{format, printable};
 
 use crate::answer::terminal_columns;
 use crate::progress_line::ProgressLine;
-use crate::running_trial::{RunningTrial, lasting_line, trial_label, trial_number, update_farewell};
+use crate::running_trial::{RunningTrial, lasting_line, trial_label, trial_number, tried_rate_text, update_farewell};
 use crate::{print_message, say_raw};
 
 /// The line is written over at most this often.
@@ -58,6 +58,10 @@ impl Progress {
     pub(crate) fn print_line(&mut self, text: &str) {
         self.clear();
         print_message(&format!("{text}\n"));
+    }
+
+    fn step(&mut self, text: &str) {
+        if self.live { self.draw(text) } else { self.print_line(text) }
     }
 
     /// Takes the line away.
@@ -138,8 +142,8 @@ impl Listener for Progress {
         }
         update_messages(&self.messages, event, if self.live { "\r\x1b[K" } else { "" });
         match event {
-            ExperimentEvent::Preparing(step) if self.live => self.draw(step),
-            ExperimentEvent::Preparing(step) => self.print_line(step),
+            ExperimentEvent::Preparing(step) => self.step(step),
+            ExperimentEvent::RateTried { rate, broken } => self.step(&tried_rate_text(*rate, *broken)),
             ExperimentEvent::Loading { rows, of } => {
                 if self.drawn.is_none_or(|drawn| drawn.elapsed() >= REDRAW) {
                     self.draw(&format!("loading rows: {} of {}", format::count(*rows), format::count(*of)));

@@ -41,8 +41,16 @@ pub(crate) fn lasting_line(event: &ExperimentEvent<'_>) -> Option<String> {
             Some(format!("{}  NOT VALID: {reason}", trial_label(*place, trial)))
         }
         ExperimentEvent::Trial(_, event) => trial_warning(*event),
-        ExperimentEvent::Restored | ExperimentEvent::Preparing(_) | ExperimentEvent::Loading { .. } => None,
+        ExperimentEvent::PutBack
+        | ExperimentEvent::Preparing(_)
+        | ExperimentEvent::Loading { .. }
+        | ExperimentEvent::RateTried { .. } => None,
     }
+}
+
+/// What a trial has shown about its rate.
+pub(crate) fn tried_rate_text(rate: f64, broken: Option<&str>) -> String {
+    broken.map_or_else(|| format!("{rate}/s held"), |why| format!("{rate}/s did not hold: {why}"))
 }
 
 /// The warning about an event within a trial.

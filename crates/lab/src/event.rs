@@ -15,6 +15,8 @@ pub enum ExperimentEvent<'a> {
     Preparing(String),
     /// Rows are being loaded.
     Loading { rows: u64, of: u64 },
+    /// A search has tried a rate. `broken`: why the objective did not hold there; `None`: it held.
+    RateTried { rate: f64, broken: Option<&'a str> },
     /// Of one trial.
     Trial(TrialPlace<'a>, TrialEvent<'a>),
     /// A warning; the experiment continues.

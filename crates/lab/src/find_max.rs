@@ -76,10 +76,7 @@ fn search(
                 }
                 failures_in_a_row = 0;
                 let broken = broken_by(&trial, slo);
-                listener.event(&ExperimentEvent::Preparing(match &broken {
-                    None => format!("{rate}/s held"),
-                    Some(why) => format!("{rate}/s did not hold: {why}"),
-                }));
+                listener.event(&ExperimentEvent::RateTried { rate, broken: broken.as_deref() });
                 search.heard(rate, broken.is_none());
             }
             SearchStep::Found(_) => return Ok(()),

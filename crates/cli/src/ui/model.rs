@@ -9,7 +9,7 @@ use truetps_record::{BUCKET_MS, Interval, Phase, TimeSpan, Trial, TrialRole};
 use truetps_recording::{TrialEvent, TrialPlace};
 use truetps_report::format;
 
-use crate::running_trial::{RunningTrial, trial_warning};
+use crate::running_trial::{RunningTrial, trial_warning, tried_rate_text};
 
 /// No terminal has more columns than that.
 const STEPS_MAX: usize = 1000;
@@ -73,7 +73,9 @@ pub(crate) struct Running {
 /// What is done while no trial runs.
 #[derive(Debug, Clone)]
 pub(crate) struct Activity {
-    pub(crate) text: String,
+    pub(crate) step: String,
+    /// How far it is: `: 1 000 of 200 000`, or nothing.
+    pub(crate) progress: String,
     pub(crate) since: Instant,
 }
 
@@ -113,10 +115,11 @@ impl LiveWatch {
     pub(crate) fn event(&mut self, event: &ExperimentEvent<'_>) {
         self.model.version += 1;
         match event {
-            ExperimentEvent::Journal(_) | ExperimentEvent::Restored => {}
-            ExperimentEvent::Preparing(step) => self.doing(step.clone()),
+            ExperimentEvent::Journal(_) | ExperimentEvent::PutBack => {}
+            ExperimentEvent::Preparing(step) => self.doing(step, String::new()),
+            ExperimentEvent::RateTried { rate, broken } => self.doing(&tried_rate_text(*rate, *broken), String::new()),
             ExperimentEvent::Loading { rows, of } => {
-                self.doing(format!("loading rows: {} of {}", format::count(*rows), format::count(*of)));
+                self.doing("loading rows", format!(": {} of {}", format::count(*rows), format::count(*of)));
             }
             ExperimentEvent::Trial(place, event) => self.trial_event(*place, *event),
             ExperimentEvent::Warning(text) => self.warn(format!("warning: {text}")),
@@ -153,17 +156,16 @@ impl LiveWatch {
         push(&mut self.model.warnings, text, WARNINGS_MAX);
     }
 
-    fn doing(&mut self, text: String) {
-        // The same activity keeps its start time, also if a number in its text changes.
-        let word = |text: &str| text.split(':').next().unwrap_or_default().to_owned();
-        let same = self.model.doing.as_ref().filter(|doing| word(&doing.text) == word(&text));
+    fn doing(&mut self, step: &str, progress: String) {
+        // The same step keeps its start time.
+        let same = self.model.doing.as_ref().filter(|doing| doing.step == step);
         let since = same.map_or_else(Instant::now, |doing| doing.since);
-        self.model.doing = Some(Activity { text, since });
+        self.model.doing = Some(Activity { step: step.to_owned(), progress, since });
     }
 
     fn begins(&mut self, place: TrialPlace<'_>) {
         self.trial = RunningTrial::default();
-        self.doing("starting the trial".to_owned());
+        self.doing("starting the trial", String::new());
         self.model.running = Some(Running {
             configuration: place.trial.configuration.to_string(),
             index: place.index,
@@ -180,7 +182,7 @@ impl LiveWatch {
         // The drain counts for nothing: what was before it stays.
         if interval.phase == Phase::Drain {
             self.trial.stalls.interval(interval);
-            return self.doing("the last transactions end".to_owned());
+            return self.doing("the last transactions end", String::new());
         }
         running.so_far = self.trial.stalls.interval(interval);
         running.stalls = self.trial.stalls.stalls().collect();
@@ -210,7 +212,7 @@ impl LiveWatch {
 
     fn ends(&mut self, place: TrialPlace<'_>, trial: &Trial) {
         let (index, left) = (place.index, place.left);
-        self.doing("the trial is over".to_owned());
+        self.doing("the trial is over", String::new());
         let measured = trial.measured.as_ref();
         let running = self.model.running.as_mut().filter(|running| running.index == index);
         let stalls = running.as_ref().map_or_else(StallsSoFar::default, |_| self.trial.stalls.in_the_end());

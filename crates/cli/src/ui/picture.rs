@@ -72,7 +72,7 @@ fn state(model: &Model, now: Moment) -> String {
         let since = now.at.saturating_duration_since(doing.since);
         let seconds =
             if since < Duration::from_secs(2) { String::new() } else { format!(", {}", format::duration(since)) };
-        return format!("{}{seconds}", doing.text);
+        return format!("{}{}{seconds}", doing.step, doing.progress);
     }
     let Some(last) = model.running.as_ref().and_then(|running| running.last.as_ref()) else { return String::new() };
     let second = format!("{:.0} s", (last.start_ms + last.length_ms) / 1e3);

@@ -114,6 +114,21 @@ fn before_the_first_interval() {
 }
 
 #[test]
+fn a_step_is_timed_from_its_start_whatever_is_in_its_text() {
+    let mut watch = LiveWatch::new("sync-sweep");
+    let mut since = |event: ExperimentEvent<'_>| {
+        watch.event(&event);
+        watch.model.doing.as_ref().unwrap().since
+    };
+    let first = since(ExperimentEvent::Loading { rows: 1000, of: 200_000 });
+    assert_eq!(since(ExperimentEvent::Loading { rows: 2000, of: 200_000 }), first);
+    let login = since(ExperimentEvent::Preparing("logging in to mysql://a".to_owned()));
+    assert!(since(ExperimentEvent::Preparing("logging in to mysql://b".to_owned())) > login);
+    since(ExperimentEvent::RateTried { rate: 900.0, broken: Some("p99 12 ms") });
+    assert_eq!(watch.model.doing.as_ref().unwrap().step, "900/s did not hold: p99 12 ms");
+}
+
+#[test]
 fn a_small_terminal() {
     check(&picture(&with_stall(), 60, 16, KEYS), include_str!("pictures/small.txt"));
 }
