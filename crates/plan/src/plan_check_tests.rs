@@ -1,10 +1,90 @@
 //! What is refused in a plan, and what is not.
 
+use std::cell::Cell;
+use std::collections::BTreeSet;
+
+use serde::de::value::Error as ValueError;
+use serde::de::{Deserialize, Deserializer, Error, Visitor};
+
+use crate::plan_check::SECTIONS;
+use crate::workload_spec::all_workload_keys;
 use crate::{
-    DatadirState, DeleteInsertSpec, GeneratedTable, HotRowSpec, KeyMode, Plan, TableInsertSpec, WorkloadKind,
-    WorkloadSpec,
+    BulkInsertSpec, CustomSpec, DatadirState, DeleteInsertSpec, Design, ErrorPolicy, GeneratedTable, HotRowSpec,
+    KeyMode, Load, Plan, ProbeSpec, QuickOverrides, ReadWriteSpec, ScriptSpec, ServerSpec, SqlSpec, TableInsertSpec,
+    UpdateSpec, WorkloadKind, WorkloadSpec,
 };
 use truetps_record::{Personality, Protocol, SettingValue};
+
+/// Keeps the names of the fields that a structure reads, and gives it none.
+struct FieldNames<'a>(&'a Cell<&'static [&'static str]>);
+
+impl<'de> Deserializer<'de> for FieldNames<'_> {
+    type Error = ValueError;
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        fields: &'static [&'static str],
+        _: V,
+    ) -> Result<V::Value, ValueError> {
+        self.0.set(fields);
+        Err(Error::custom("only the names"))
+    }
+
+    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, ValueError> {
+        Err(Error::custom("only the names"))
+    }
+
+    serde::forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 char str string bytes byte_buf option unit unit_struct newtype_struct
+        seq tuple tuple_struct map enum identifier ignored_any
+    }
+}
+
+fn fields_of<T: Deserialize<'static>>() -> BTreeSet<&'static str> {
+    let fields = Cell::new(&[] as &[&str]);
+    assert!(T::deserialize(FieldNames(&fields)).is_err());
+    fields.get().iter().copied().collect()
+}
+
+#[test]
+fn the_known_keys_of_sections_are_those_that_are_read() {
+    let mut plan = fields_of::<Plan>();
+    // Read apart from the rest.
+    plan.insert("workload");
+    let read = [
+        ("", plan),
+        ("server", fields_of::<ServerSpec>()),
+        ("workload.table", fields_of::<GeneratedTable>()),
+        ("load", fields_of::<Load>()),
+        ("load.errors", fields_of::<ErrorPolicy>()),
+        ("design", fields_of::<Design>()),
+        ("probe", fields_of::<ProbeSpec>()),
+        ("quick", fields_of::<QuickOverrides>()),
+    ];
+    assert_eq!(SECTIONS.map(|(section, keys)| (section, keys.split(' ').collect::<BTreeSet<_>>())), read);
+}
+
+#[test]
+fn the_known_keys_of_workloads_are_those_that_are_read() {
+    let read = [
+        ("insert", BTreeSet::new()),
+        ("bulk-insert", fields_of::<BulkInsertSpec>()),
+        ("update-index", fields_of::<UpdateSpec>()),
+        ("update-non-index", fields_of::<UpdateSpec>()),
+        ("delete-insert", fields_of::<DeleteInsertSpec>()),
+        ("hot-row", fields_of::<HotRowSpec>()),
+        ("read-write", fields_of::<ReadWriteSpec>()),
+        ("custom", fields_of::<CustomSpec>()),
+        ("sql", fields_of::<SqlSpec>()),
+        ("table", fields_of::<TableInsertSpec>()),
+        ("sysbench", fields_of::<ScriptSpec>()),
+    ];
+    let own = |key: &&str| !["tables", "table_rows"].contains(key);
+    let known =
+        all_workload_keys().map(|(name, keys)| (name, keys.iter().copied().filter(own).collect::<BTreeSet<_>>()));
+    assert_eq!(known.collect::<Vec<_>>(), read);
+}
 
 const SMALL: &str = r#"
     name = "small"

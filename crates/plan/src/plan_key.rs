@@ -75,6 +75,7 @@ impl fmt::Display for PlanKey {
 mod tests {
     use super::*;
     use crate::PlanError;
+    use crate::workload_spec::all_workload_keys;
 
     #[test]
     fn keys_have_the_flags_that_set_them() {
@@ -85,6 +86,18 @@ mod tests {
         check("load.errors.reconnect_s", "--reconnect");
         check("server.settings.seed", "--set seed");
         check("workload.statements", "workload.statements");
+    }
+
+    #[test]
+    fn each_key_of_a_workload_has_a_flag_or_needs_a_plan() {
+        const WITHOUT_FLAG: [&str; 8] =
+            ["transaction", "statements", "table", "sql", "create", "commit_every", "explicit_commit", "script"];
+        for (name, keys) in all_workload_keys() {
+            for key in keys {
+                let has_flag = RUN_FLAGS.iter().any(|(known, _)| known.strip_prefix("workload.") == Some(key));
+                assert_eq!(has_flag, !WITHOUT_FLAG.contains(key), "`{key}` of {name}");
+            }
+        }
     }
 
     #[test]

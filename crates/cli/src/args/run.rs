@@ -64,3 +64,46 @@ pub(crate) struct RunArgs {
 fn workload_help() -> String {
     format!("Workload to run: {}", truetps_workload::NAMES.join(", "))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use truetps_plan::RUN_FLAGS;
+
+    use super::*;
+
+    /// Errors of a plan name the flag that sets a key: a renamed or a new flag belongs in that list, or in this one.
+    #[test]
+    fn the_flags_of_plan_keys_are_those_of_the_command() {
+        const WITHOUT_PLAN_ERRORS: &[&str] = &[
+            "--arrivals",
+            "--find-max",
+            "--slo",
+            "--set",
+            "--text-protocol",
+            "--seed",
+            "--runs",
+            "--sandbox-dir",
+            "--basedir",
+            "--server",
+            "--dsn",
+            "--schema",
+            "--i-own-this-schema",
+            "--dry-run",
+            "--defaults-file",
+            "--ask-password",
+            "--no-probe",
+            "--waits",
+            "--workers",
+            "--pin",
+            "--ui",
+            "--format",
+        ];
+        let command = RunArgs::augment_args(clap::Command::new("run"));
+        let flags: BTreeSet<_> = command.get_arguments().filter_map(clap::Arg::get_long).collect();
+        let of_keys = RUN_FLAGS.iter().map(|(_, flag)| *flag);
+        let listed: BTreeSet<_> = of_keys.chain(WITHOUT_PLAN_ERRORS.iter().copied()).collect();
+        assert_eq!(flags.iter().map(|flag| format!("--{flag}")).collect::<Vec<_>>(), Vec::from_iter(listed));
+    }
+}
