@@ -63,7 +63,7 @@ impl Store {
     }
 
     fn send_text(&mut self, handle: u32, text: &[u8], kind: usize, shape: ShapeNumber) -> RequestProgress {
-        let (token, now_ns) = (self.token(), self.run.control.now_ns());
+        let (token, now_ns) = (self.buffers.token(), self.run.control.now_ns());
         let Some(connection) = self.connections.get_mut(handle) else { return RequestProgress::Done(Answer::MISUSE) };
         let link = connection.send_statement(ConnectionWait::Query, text, (kind, shape), now_ns);
         let Some(link) = link else { return self.closed_already() };
@@ -171,7 +171,7 @@ impl Store {
 
     /// The server has refused to prepare the statement.
     pub(super) fn on_refused(&mut self, handle: u32, number: u32, reply: Reply, goal: Goal) -> RequestProgress {
-        self.keep_buffer(reply.sets);
+        self.buffers.keep(reply.sets);
         self.idle(handle);
         let Some(error) = reply.error else { return RequestProgress::Done(Answer::MISUSE) };
         if error.code == UNSUPPORTED {
@@ -282,7 +282,7 @@ impl Store {
     }
 
     fn send_execute(&mut self, handle: u32, number: u32, prepared: u32) -> RequestProgress {
-        let (token, now_ns) = (self.token(), self.run.control.now_ns());
+        let (token, now_ns) = (self.buffers.token(), self.run.control.now_ns());
         let Some(connection) = self.connections.get_mut(handle) else { return RequestProgress::Done(Answer::MISUSE) };
         let Some(statement) = self.statements.get(number) else { return self.closed_already() };
         let doing = ConnectionWait::Execute { statement: number };
@@ -337,14 +337,14 @@ impl Store {
         self.idle(handle);
         if let Some(error) = reply.error {
             self.record(handle, Counter::Error);
-            self.keep_buffer(reply.sets);
+            self.buffers.keep(reply.sets);
             return self.failed(handle, &SqlError::of_server(&error), error.class(), error.code, prepared.is_some());
         }
         let dialect = self.dialect_of(handle);
         let Some(connection) = self.connections.get_mut(handle) else { return RequestProgress::Done(Answer::MISUSE) };
         let asks_nothing = || connection.text.iter().all(|byte| byte.is_ascii_whitespace() || *byte == b';');
         if dialect == Some(SqlDialect::Postgres) && asks_nothing() {
-            self.keep_buffer(reply.sets);
+            self.buffers.keep(reply.sets);
             return self.nothing_asked(handle);
         }
         connection.show_success();

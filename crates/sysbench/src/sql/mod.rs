@@ -7,6 +7,7 @@ mod connection;
 mod driver;
 mod drivers;
 mod libpq;
+mod result_buffers;
 mod statement;
 mod store;
 

@@ -8,12 +8,13 @@ use std::time::{Duration, Instant};
 
 use rustix::event::epoll;
 use rustix::fd::OwnedFd;
-use truetps_driver::{DriverError, Handles, Link, ResultSets, RowValues, Scratch, SessionEvent, Target};
+use truetps_driver::{DriverError, Handles, Link, RowValues, Scratch, SessionEvent, Target};
 use truetps_record::{ErrorClass, SqlDialect};
 
 use super::connection::{ConnectReason, Connection, ConnectionWait, Goal};
 use super::driver::{Driver, SqlError, connect_failure, files_advice, is_out_of_files};
 use super::drivers::{Drivers, ReadyDriver};
+use super::result_buffers::ResultBuffers;
 use super::statement::ScriptStatement;
 use crate::lua::{
     ConnectionShape, DriverShape, LuaStructure, Released, ResultShape, Shapes, StatementShape, has_released,
@@ -56,9 +57,6 @@ pub(crate) enum RequestProgress {
 const AGAIN_NS: u64 = 1_000_000;
 /// … after repeated failures.
 const AGAIN_NS_MAX: u64 = 200_000_000;
-/// Number of result buffers that are kept for reuse, and the size in bytes of the largest.
-const POOL_MAX: usize = 64;
-const POOL_BYTES_MAX: usize = 1 << 20;
 
 /// A driver that was given to a script.
 fn ready(drivers: &Drivers, number: usize) -> &ReadyDriver {
@@ -81,11 +79,7 @@ pub(crate) struct Store {
     pub(super) connections: Handles<Connection>,
     pub(super) statements: Handles<ScriptStatement>,
     pub(super) scratch: Scratch,
-    #[expect(clippy::vec_box, reason = "the boxes go to sessions and come back")]
-    pool: Vec<Box<ResultSets>>,
-    /// Result buffers without memory.
-    #[expect(clippy::vec_box, reason = "the boxes go to sessions and come back")]
-    tokens: Vec<Box<ResultSets>>,
+    pub(super) buffers: ResultBuffers,
     /// Watches sockets. `None`: the thread never waits for several at once.
     pub(crate) epoll: Option<OwnedFd>,
     driver_shapes: [LuaStructure<DriverShape>; Drivers::COUNT],
@@ -109,8 +103,7 @@ impl Store {
             connections: Handles::default(),
             statements: Handles::default(),
             scratch: Scratch::default(),
-            pool: Vec::new(),
-            tokens: Vec::new(),
+            buffers: ResultBuffers::default(),
             epoll,
             driver_shapes: std::array::from_fn(driver_shape),
             connection_shapes: Shapes::new(),
@@ -427,7 +420,7 @@ impl Store {
                 self.on_reply(handle, reply, Some(statement))
             }
             (SessionEvent::Reply(reply), ConnectionWait::RollBack) => {
-                self.keep_buffer(reply.sets);
+                self.buffers.keep(reply.sets);
                 self.idle(handle);
                 RequestProgress::Done(Answer::FAILED)
             }
@@ -482,34 +475,17 @@ impl Store {
     }
 
     //
-    // Buffers for results
+    // Results
     //
 
-    /// A buffer without memory, for a statement that is sent: see [`Self::lend`].
-    #[expect(clippy::unnecessary_box_returns, reason = "sessions take boxes")]
-    pub(super) fn token(&mut self) -> Box<ResultSets> {
-        self.tokens.pop().unwrap_or_default()
-    }
-
-    /// Lends a buffer with memory to a statement whose reply begins to arrive. Of thousands of statements in flight,
-    /// only the replies being read have one.
+    /// Lends a buffer to a statement whose reply begins to arrive.
     fn lend(&mut self, handle: u32) {
         let Some(connection) = self.connections.get_mut(handle).filter(|connection| connection.awaits_sets) else {
             return;
         };
         connection.awaits_sets = false;
-        let buffer = self.pool.pop().unwrap_or_default();
-        if let Some(token) = connection.link.as_mut().and_then(|link| link.collect(buffer)) {
-            self.tokens.push(token);
-        }
-    }
-
-    pub(super) fn keep_buffer(&mut self, sets: Option<Box<ResultSets>>) {
-        if let Some(sets) = sets
-            && self.pool.len() < POOL_MAX
-            && sets.capacity() <= POOL_BYTES_MAX
-        {
-            self.pool.push(sets);
+        if let Some(link) = &mut connection.link {
+            self.buffers.lend(link);
         }
     }
 
@@ -546,7 +522,7 @@ impl Store {
         let Some(connection) = self.connections.get_mut(handle) else { return };
         connection.rows_left = 0;
         let sets = connection.sets.take();
-        self.keep_buffer(sets);
+        self.buffers.keep(sets);
     }
 
     //
