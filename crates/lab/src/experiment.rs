@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use truetps_folder::ExperimentFolder;
+use truetps_folder::{ExperimentFolder, TrialWriter};
 use truetps_plan::{Plan, WorkloadSpec};
 use truetps_probe::{RunPresence, clock};
 use truetps_record::{
@@ -21,11 +21,11 @@ use crate::error::LabError;
 use crate::event::{ExperimentEvent, Listener};
 use crate::evidence::{ServerState, TrialEvidence};
 use crate::external::LoadVolume;
-use crate::ready_server::LoadNews;
+use crate::ready_server::{LoadNews, ReadyServer};
 use crate::schedule::schedule;
 use crate::server_provider::{ServerProvider, ServerSource};
 use crate::setup::{PreparedServers, prepare_external_server, private};
-use crate::trial::{FAILED_SHARE_MAX, TrialContext, load_of};
+use crate::trial::{FAILED_SHARE_MAX, RanTrial, TrialContext, load_of};
 
 /// After this many invalid trials in a row the experiment ends: the remaining trials would fail, too.
 const FAILURES_IN_A_ROW_MAX: u32 = 5;
@@ -270,41 +270,9 @@ impl<'a> PreparedExperiment<'a> {
                 evidence.load = Validity::invalid(NoEvidence::ServerNotPrepared { error: error.to_string() });
             }
             Ok(mut server) => {
-                trial.notes.append(&mut server.take_notes());
-                let (target, server_pid) = server.address();
-                let context = TrialContext {
-                    load: load_of(request.plan, &trial.configuration, request.workers, &request.pin.generator),
-                    protocol: request.plan.workload.protocol,
-                    workload: &*workload,
-                    target,
-                    server_pid,
-                    stop: request.stop,
-                    failed_share_max: FAILED_SHARE_MAX,
-                    presence: &self.presence,
-                    probe: Some(&request.plan.probe),
-                };
-                let ran = server.run_load(&context, self.volume.as_mut(), trial, writer, &mut |news| {
-                    listener.event(&match news {
-                        LoadNews::Warning(text) => ExperimentEvent::Warning(text),
-                        LoadNews::Trial(event) => ExperimentEvent::Trial(place(), event),
-                    });
-                });
-                (trial, writer) = (ran.trial, ran.writer);
-                evidence.load = trial.validity.clone();
-                evidence.server = server.state();
-                if evidence.server == ServerState::Answers {
-                    trial.logged = server.logged();
-                }
-                let estimate = self.volume.as_mut().and_then(|volume| volume.end(trial.logged.as_ref()));
-                if let Some(text) = estimate {
-                    listener.warn(text);
-                }
-                // The figures matter more than the server's files, which are written last.
-                trial.validity =
-                    if server.is_external() { evidence.validity_before_check() } else { evidence.validity() };
-                writer.write_trial(&trial)?;
-                server.write_files(&evidence.server, &writer.server_path())?;
-                ran.error.map_or(Ok(()), Err)?;
+                let (presence, volume) = (&self.presence, self.volume.as_mut());
+                let load = TrialLoad { request, workload: &*workload, presence, volume };
+                (trial, writer) = load.run(&mut *server, trial, writer, &mut evidence, place, listener)?;
             }
         }
         if trial.measured.is_some() {
@@ -346,6 +314,62 @@ impl<'a> PreparedExperiment<'a> {
     fn server_of(&self, scheduled: &ScheduledTrial) -> Option<&ServerFacts> {
         let name = scheduled.configuration.server();
         self.servers.iter().find(|server| name.is_none() || server.name.as_deref() == name)
+    }
+}
+
+/// The load of one trial, on a server that is ready for it.
+struct TrialLoad<'a> {
+    request: &'a ExperimentRequest<'a>,
+    workload: &'a dyn Workload,
+    presence: &'a RunPresence,
+    volume: Option<&'a mut LoadVolume>,
+}
+
+impl TrialLoad<'_> {
+    /// Runs it, and writes the trial and the server's files. An error concerns the folder.
+    fn run<'t>(
+        mut self,
+        server: &mut dyn ReadyServer<'_>,
+        mut trial: Trial,
+        writer: TrialWriter,
+        evidence: &mut TrialEvidence,
+        place: &dyn Fn() -> TrialPlace<'t>,
+        listener: &mut dyn Listener,
+    ) -> Result<(Trial, TrialWriter), LabError> {
+        let request = self.request;
+        trial.notes.append(&mut server.take_notes());
+        let (target, server_pid) = server.address();
+        let context = TrialContext {
+            load: load_of(request.plan, &trial.configuration, request.workers, &request.pin.generator),
+            protocol: request.plan.workload.protocol,
+            workload: self.workload,
+            target,
+            server_pid,
+            stop: request.stop,
+            failed_share_max: FAILED_SHARE_MAX,
+            presence: self.presence,
+            probe: Some(&request.plan.probe),
+        };
+        let ran = server.run(&context, self.volume.as_deref_mut(), trial, writer, &mut |news| {
+            listener.event(&match news {
+                LoadNews::Warning(text) => ExperimentEvent::Warning(text),
+                LoadNews::Trial(event) => ExperimentEvent::Trial(place(), event),
+            });
+        });
+        let RanTrial { mut trial, writer, error, .. } = ran;
+        evidence.load = trial.validity.clone();
+        evidence.server = server.state();
+        if evidence.server == ServerState::Answers {
+            trial.logged = server.logged();
+        }
+        if let Some(text) = self.volume.and_then(|volume| volume.end(trial.logged.as_ref())) {
+            listener.warn(text);
+        }
+        // The figures matter more than the server's files, which are written last.
+        trial.validity = if server.is_external() { evidence.validity_before_check() } else { evidence.validity() };
+        writer.write_trial(&trial)?;
+        server.write_files(&evidence.server, &writer.server_path())?;
+        error.map_or(Ok((trial, writer)), |error| Err(error.into()))
     }
 }
 
