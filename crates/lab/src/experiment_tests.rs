@@ -19,6 +19,7 @@ use crate::event::{ExperimentEvent, Listener};
 use crate::evidence::ServerState;
 use crate::experiment::{ExperimentRequest, Finished, Pin, PreparedExperiment, start_on};
 use crate::external::LoadVolume;
+use crate::find_max::find_max_on;
 use crate::ready_server::{LoadNews, ReadyServer};
 use crate::resume::resume_on;
 use crate::server_provider::{ExternalServer, ServerProvider, ServerSource};
@@ -63,6 +64,8 @@ struct Script {
     /// Validity on disk while an external server is still unchecked.
     before_check: RefCell<Vec<Validity>>,
     cannot_leave: bool,
+    /// Transactions a second, at most.
+    capacity: f64,
     version: &'static str,
 }
 
@@ -129,7 +132,7 @@ impl<'l> ReadyServer<'l> for ScriptedServer<'l> {
         writer: TrialWriter,
         _: &mut dyn FnMut(LoadNews<'_>),
     ) -> RanTrial {
-        trial.measured = Some(measured());
+        trial.measured = Some(measured(self.script.capacity, trial.configuration.rate()));
         trial.validity = match self.turn {
             Turn::LoadFails => Validity::invalid(NoEvidence::NotStarted { error: "the load failed".to_owned() }),
             Turn::Interrupted => {
@@ -169,16 +172,17 @@ fn died() -> NoEvidence {
     NoEvidence::ServerDied { status: "signal 9".to_owned(), log: None }
 }
 
-fn measured() -> Measured {
+fn measured(capacity: f64, rate: Option<f64>) -> Measured {
+    let tps = rate.map_or(capacity, |rate| rate.min(capacity));
     Measured {
         length_ms: 1000.0,
-        tps: 1.0,
-        qps: 1.0,
+        tps,
+        qps: tps,
         counts: Counts::default(),
-        response: LatencyFigures::default(),
+        response: LatencyFigures { response_us_p99: Some(1000.0), ..LatencyFigures::default() },
         resources: ResourceUse::default(),
         open_loop: None,
-        sustained: None,
+        sustained: rate.map(|rate| rate <= capacity),
         generator_limited: None,
         errors: Vec::new(),
     }
@@ -188,6 +192,17 @@ struct Silent;
 
 impl Listener for Silent {
     fn event(&mut self, _: &ExperimentEvent<'_>) {}
+}
+
+#[derive(Default)]
+struct TriedRates(Vec<(f64, bool)>);
+
+impl Listener for TriedRates {
+    fn event(&mut self, event: &ExperimentEvent<'_>) {
+        if let ExperimentEvent::RateTried { rate, broken } = event {
+            self.0.push((*rate, broken.is_none()));
+        }
+    }
 }
 
 /// The folder of experiments, and what every experiment needs.
@@ -234,6 +249,15 @@ impl Bench {
         prepared.end(finished, &mut Silent)
     }
 
+    /// Returns the rates that were tried as well, and whether they held.
+    fn find_max(&self, script: &Script) -> (Finished, Vec<(f64, bool)>) {
+        let request = self.request();
+        let mut prepared = prepared(&request, script);
+        let mut tried = TriedRates::default();
+        let finished = find_max_on(&mut prepared, &request, &"p99<1s".parse().unwrap(), &mut tried);
+        (prepared.end(finished, &mut Silent).unwrap(), tried.0)
+    }
+
     fn resume(&self, folder: &ExperimentFolder, script: &'static Script) -> Result<Finished, LabError> {
         self.stop.store(false, Ordering::Relaxed);
         resume_on(&self.request(), folder, &mut Silent, |request, _, _| Ok(prepared(request, script)))
@@ -260,7 +284,12 @@ fn script(turns: &[Turn]) -> &'static Script {
 }
 
 fn scripted(turns: &[Turn]) -> Script {
-    Script { turns: RefCell::new(turns.iter().cloned().collect()), version: "10.11.6-MariaDB", ..Script::default() }
+    Script {
+        turns: RefCell::new(turns.iter().cloned().collect()),
+        version: "10.11.6-MariaDB",
+        capacity: 1000.0,
+        ..Script::default()
+    }
 }
 
 fn kept(script: Script) -> &'static Script {
@@ -367,4 +396,47 @@ fn a_folder_that_cannot_be_written_ends_the_experiment_and_not_the_restoring() {
     assert!(finished.gave_up.is_some_and(|why| why.starts_with("trial-0002: ")));
     assert!(finished.not_left.is_some() && full.left.get() == 1);
     assert_eq!(reasons(&finished.folder)[..3], ["", "truetps ended before it had checked the server", "-"]);
+}
+
+#[test]
+fn a_search_ends_at_the_highest_rate_that_holds() {
+    let bench = Bench::new();
+    let script = script(&[]);
+    let (finished, tried) = bench.find_max(script);
+    assert_eq!((finished.gave_up, script.left.get()), (None, 1));
+    let held = |rate: f64| tried.iter().filter(move |(other, held)| *held && (other - rate).abs() < 1e-9).count();
+    assert_eq!((tried[0], tried[1], held(1000.0)), ((800.0, true), (1000.0, true), 3), "{tried:?}");
+    assert!(tried.iter().all(|(rate, held)| *held == (*rate <= 1000.0)), "{tried:?}");
+    let lowest_broken = tried.iter().filter(|(_, held)| !held).map(|(rate, _)| *rate).fold(f64::INFINITY, f64::min);
+    assert!(lowest_broken <= 1050.0, "the search is as precise as promised: {tried:?}");
+    let experiment = finished.folder.experiment().unwrap();
+    assert_eq!(experiment.schedule.len(), 1 + tried.len(), "the first trial has no rate");
+    let levels = &finished.folder.plan().unwrap().factors["rate"];
+    let numbers: Vec<_> = levels.iter().map(|level| level.as_number().unwrap()).collect();
+    assert!(numbers.is_sorted() && numbers.contains(&800.0), "{numbers:?}");
+}
+
+#[test]
+fn an_interrupted_search_keeps_its_trials_and_is_no_failure() {
+    let bench = Bench::new();
+    let script = script(&[Turn::Works, Turn::Works, Turn::Interrupted]);
+    let (finished, tried) = bench.find_max(script);
+    assert_eq!((finished.gave_up, tried, script.left.get()), (None, vec![(800.0, true)], 1));
+    assert_eq!(reasons(&finished.folder), ["", "", "interrupted"]);
+}
+
+#[test]
+fn a_search_repeats_a_rate_whose_server_failed_and_gives_up_after_three_failures() {
+    let bench = Bench::new();
+    let once = script(&[Turn::Works, Turn::NotReady]);
+    let (finished, tried) = bench.find_max(once);
+    assert_eq!((finished.gave_up, tried[0]), (None, (800.0, true)), "a failure says nothing about the rate");
+    assert!(reasons(&finished.folder)[1].starts_with("the server could not be prepared"));
+    let always = script(&[vec![Turn::Works], vec![Turn::NotReady; 4]].concat());
+    let (finished, tried) = bench.find_max(always);
+    let why = finished.gave_up.unwrap();
+    assert!(why.contains("the server could not be prepared") && tried.is_empty(), "{why}");
+    assert_eq!((finished.folder.experiment().unwrap().schedule.len(), always.left.get()), (4, 1));
+    let (finished, _) = bench.find_max(script(&[Turn::NotReady]));
+    assert!(finished.gave_up.is_some(), "without a first trial there is no rate to begin with");
 }

@@ -25,7 +25,7 @@ pub fn find_max(request: &ExperimentRequest<'_>, slo: &Slo, listener: &mut dyn L
     prepared.end(finished, listener)
 }
 
-fn find_max_on(
+pub(crate) fn find_max_on(
     prepared: &mut PreparedExperiment<'_>,
     request: &ExperimentRequest<'_>,
     slo: &Slo,
