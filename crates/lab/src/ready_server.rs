@@ -102,8 +102,8 @@ impl<'l> ReadyServer<'l> for TrialServer<'l> {
             on_news(LoadNews::Warning(text));
         }
         run_trial(context, trial, writer, &mut |event| {
-            if let (Some(volume), TrialEvent::Sample(_, sample)) = (&mut volume, event) {
-                let estimate = volume.sample(sample);
+            if let (Some(volume), TrialEvent::Sample(header, sample)) = (&mut volume, event) {
+                let estimate = volume.sample(header, sample);
                 estimate.map(LoadNews::Warning).into_iter().for_each(&mut *on_news);
             }
             on_news(LoadNews::Trial(event));

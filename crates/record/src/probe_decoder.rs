@@ -7,7 +7,7 @@ use crate::SignalUnit::Own;
 use crate::{AbsentSignal, ProbeHeader, ProbePoint, ProbeSample, ProbeSource, Signal, SignalKind, SignalRegistry};
 
 /// The last points of all values of a probe.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct ProbeDecoder {
     signals: SignalRegistry,
     server: SourceState,

@@ -3,7 +3,7 @@
 
 use truetps_driver::Client;
 use truetps_plan::Plan;
-use truetps_record::{ExternalFacts, LogVolume, ProbeDecoder, ProbeSample, ProbeSource};
+use truetps_record::{ExternalFacts, LogVolume, ProbeDecoder, ProbeHeader, ProbeSample, ProbeSource};
 
 use super::log_volume::{LogReader, volume_text};
 
@@ -39,7 +39,8 @@ pub(crate) struct LoadVolume {
 struct TrialVolume {
     /// Read by the log reader before the load.
     before: Option<LogVolume>,
-    probe: ProbeDecoder,
+    /// `None` before the first sample.
+    probe: Option<ProbeDecoder>,
     /// When the load, or its probe, began, and the counters at that time.
     first: Option<(f64, LogVolume)>,
 }
@@ -75,8 +76,9 @@ impl LoadVolume {
     }
 
     /// The probe has read the server during the load.
-    pub(crate) fn sample(&mut self, sample: &ProbeSample) -> Option<String> {
-        if !self.trial.probe.decode(sample) || sample.source != ProbeSource::Server {
+    pub(crate) fn sample(&mut self, header: &ProbeHeader, sample: &ProbeSample) -> Option<String> {
+        let probe = self.trial.probe.get_or_insert_with(|| ProbeDecoder::new(header));
+        if !probe.decode(sample) || sample.source != ProbeSource::Server {
             return None;
         }
         let now = self.counters();
@@ -104,7 +106,8 @@ impl LoadVolume {
     }
 
     fn counters(&self) -> LogVolume {
-        let value = |name: &str| Some(self.trial.probe.value(ProbeSource::Server, name)?.now.value as u64);
+        let probe = self.trial.probe.as_ref();
+        let value = |name: &str| Some(probe?.value(ProbeSource::Server, name)?.now.value as u64);
         LogVolume {
             binlog_bytes: if self.log_bin == Some(false) { Some(0) } else { BINLOG.into_iter().find_map(value) },
             redo_bytes: value(REDO_OF_MYSQL).or(value(REDO_OF_POSTGRES)),
@@ -143,7 +146,7 @@ fn is_much_more(now: &LogVolume, reported: &LogVolume) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use truetps_record::Replication;
+    use truetps_record::{Family, Replication};
 
     use super::*;
 
@@ -159,6 +162,10 @@ mod tests {
         volume
     }
 
+    fn header() -> ProbeHeader {
+        ProbeHeader::of_version_1(1e3, Some(Family::Mysql))
+    }
+
     fn sample(at_ms: f64, values: &[(&str, f64)]) -> ProbeSample {
         let values = values.iter().map(|(name, mib)| ((*name).to_owned(), mib * MIB));
         ProbeSample { source: ProbeSource::Server, at_ms, took_ms: 1.0, values: values.collect(), lost: Vec::new() }
@@ -168,19 +175,19 @@ mod tests {
     fn the_first_second_of_the_load_says_what_is_to_come() {
         let mut volume = volume(true);
         let both = |binlog, redo| [(BINLOG[0], binlog), (REDO_OF_MYSQL, redo)];
-        assert_eq!(volume.sample(&sample(-1500.0, &both(90.0, 900.0))), None);
+        assert_eq!(volume.sample(&header(), &sample(-1500.0, &both(90.0, 900.0))), None);
         // Bytes written before the load begins are not counted.
-        assert_eq!(volume.sample(&sample(0.0, &both(100.0, 1000.0))), None);
-        assert_eq!(volume.sample(&sample(500.0, &both(101.0, 1002.0))), None);
+        assert_eq!(volume.sample(&header(), &sample(0.0, &both(100.0, 1000.0))), None);
+        assert_eq!(volume.sample(&header(), &sample(500.0, &both(101.0, 1002.0))), None);
         let text = "the load writes about 2.0 MiB of binlog and 4.0 MiB of redo log or WAL a second: about 60.0 MiB of \
                     binlog and 120.0 MiB of redo log or WAL until the end of the experiment, in addition to the refills";
-        assert_eq!(volume.sample(&sample(1000.0, &both(102.0, 1004.0))).as_deref(), Some(text));
-        assert_eq!(volume.sample(&sample(2000.0, &both(104.0, 1008.0))), None, "it is reported once");
+        assert_eq!(volume.sample(&header(), &sample(1000.0, &both(102.0, 1004.0))).as_deref(), Some(text));
+        assert_eq!(volume.sample(&header(), &sample(2000.0, &both(104.0, 1008.0))), None, "it is reported once");
         // A later trial that writes much more.
         volume.trial = TrialVolume::default();
         volume.end(None);
-        assert_eq!(volume.sample(&sample(-10.0, &both(200.0, 2000.0))), None);
-        let more = volume.sample(&sample(1000.0, &[(REDO_OF_MYSQL, 2012.0)])).unwrap();
+        assert_eq!(volume.sample(&header(), &sample(-10.0, &both(200.0, 2000.0))), None);
+        let more = volume.sample(&header(), &sample(1000.0, &[(REDO_OF_MYSQL, 2012.0)])).unwrap();
         assert!(more.contains("about 12.0 MiB of redo log or WAL a second"), "{more}");
         assert!(more.contains("240.0 MiB of redo log or WAL until the end"), "two trials are left: {more}");
     }
@@ -188,16 +195,16 @@ mod tests {
     #[test]
     fn what_the_probe_does_not_see_is_unknown_or_reported_at_the_end_of_the_trial() {
         let mut with_binlog = volume(true);
-        with_binlog.sample(&sample(0.0, &[(REDO_OF_MYSQL, 1.0)]));
-        let text = with_binlog.sample(&sample(1000.0, &[(REDO_OF_MYSQL, 5.0)])).unwrap();
+        with_binlog.sample(&header(), &sample(0.0, &[(REDO_OF_MYSQL, 1.0)]));
+        let text = with_binlog.sample(&header(), &sample(1000.0, &[(REDO_OF_MYSQL, 5.0)])).unwrap();
         assert!(text.contains("an unknown volume of binlog and 4.0 MiB"), "{text}");
         let mut unwritten = volume(true);
-        unwritten.sample(&sample(0.0, &[(BINLOG[0], 1.0), (REDO_OF_MYSQL, 1.0)]));
-        let text = unwritten.sample(&sample(1000.0, &[(BINLOG[0], 5.0), (REDO_OF_MYSQL, 1.0)])).unwrap();
+        unwritten.sample(&header(), &sample(0.0, &[(BINLOG[0], 1.0), (REDO_OF_MYSQL, 1.0)]));
+        let text = unwritten.sample(&header(), &sample(1000.0, &[(BINLOG[0], 5.0), (REDO_OF_MYSQL, 1.0)])).unwrap();
         assert!(text.contains("4.0 MiB of binlog and an unknown volume of redo log or WAL a second"), "{text}");
         let mut postgres = volume(false);
-        postgres.sample(&sample(0.0, &[(REDO_OF_POSTGRES, 1.0)]));
-        let text = postgres.sample(&sample(1000.0, &[(REDO_OF_POSTGRES, 5.0)])).unwrap();
+        postgres.sample(&header(), &sample(0.0, &[(REDO_OF_POSTGRES, 1.0)]));
+        let text = postgres.sample(&header(), &sample(1000.0, &[(REDO_OF_POSTGRES, 5.0)])).unwrap();
         assert!(text.starts_with("the load writes about 4.0 MiB of redo log or WAL a second"), "{text}");
         // Without a probe: the log reader has read the counters before and after the load.
         let read = |mib: u64| LogVolume { binlog_bytes: Some(0), redo_bytes: Some(mib << 20) };
