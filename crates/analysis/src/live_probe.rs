@@ -1,11 +1,12 @@
 //! The last readings of server and host, during a run.
 
 use truetps_record::{
-    Family, ProbeDecoder, ProbeHeader, ProbeSample, ProbeSource, Responsiveness, SignalKind, Suspension, TimeSpan,
+    ProbeDecoder, ProbeHeader, ProbeSample, ProbeSeries, ProbeSource, Responsiveness, SignalKind, Suspension, TimeSpan,
 };
 
 use crate::redo::RedoAge;
-use crate::wait_class::{of_event, of_state};
+use crate::wait_class::of_state;
+use crate::waits::top_timed_waits;
 
 /// Waits reported, largest first.
 const WAITS_MAX: usize = 8;
@@ -47,7 +48,7 @@ pub struct ProbeNow {
 pub struct LiveProbe {
     /// `None` before the first sample.
     decoder: Option<ProbeDecoder>,
-    family: Option<Family>,
+    header: Option<ProbeHeader>,
     /// `None`: the server is not watched.
     answers: Option<Responsiveness>,
 }
@@ -56,7 +57,7 @@ impl LiveProbe {
     /// Takes the next sample of the probe with this header. Whether it is a point of its source.
     pub fn sample(&mut self, header: &ProbeHeader, sample: &ProbeSample) -> bool {
         if self.decoder.is_none() {
-            self.family = header.family;
+            self.header = Some(header.clone());
             let is_watched = header.signals.has(ProbeSource::Server);
             self.answers = is_watched.then(|| Responsiveness::new(header.interval_ms));
         }
@@ -88,7 +89,7 @@ impl LiveProbe {
             now.redo_share = RedoAge::of(value).and_then(|age| age.share());
             now.threads_running = value("status.Threads_running");
             now.row_lock_waits = value("status.Innodb_row_lock_current_waits");
-            now.timed = timed_waits(decoder);
+            now.timed = self.timed_waits(decoder);
             now.states = self.waiting_states(decoder);
         }
         if is_fresh(decoder, ProbeSource::Host, at_ms) {
@@ -103,10 +104,24 @@ impl LiveProbe {
     /// `None`: they are not read.
     fn waiting_states(&self, decoder: &ProbeDecoder) -> Option<Vec<LiveWait>> {
         let values = decoder.values(ProbeSource::Server).filter(|(_, value)| value.signal.kind == SignalKind::State);
-        most_first(values.map(|(_, value)| {
-            of_state(self.family, &value.subject)?;
+        let family = self.header.as_ref().and_then(|header| header.family);
+        let mut read = values.peekable();
+        read.peek()?;
+        Some(most_first(read.filter_map(|(_, value)| {
+            of_state(family, &value.subject)?;
             Some(LiveWait { name: value.subject.clone(), sessions: value.now.value })
-        }))
+        })))
+    }
+
+    /// As the report selects them. `None`: the server does not time its waits, or was read once.
+    fn timed_waits(&self, decoder: &ProbeDecoder) -> Option<Vec<LiveWait>> {
+        let last = ProbeSeries::of_last_points(self.header.as_ref()?, decoder)?;
+        Some(most_first(
+            top_timed_waits(&last)?.into_iter().map(|wait| LiveWait {
+                name: wait.name.trim_start_matches("wait/").to_owned(),
+                sessions: wait.sessions,
+            }),
+        ))
     }
 }
 
@@ -115,31 +130,16 @@ fn is_fresh(decoder: &ProbeDecoder, source: ProbeSource, now_ms: f64) -> bool {
     decoder.at_ms(source).is_some_and(|at_ms| now_ms - at_ms <= limit_ms)
 }
 
-/// `None`: the server does not time its waits, or was read once.
-fn timed_waits(decoder: &ProbeDecoder) -> Option<Vec<LiveWait>> {
-    decoder.passed_ms(ProbeSource::Server)?;
-    let values = decoder.values(ProbeSource::Server).filter(|(_, value)| value.signal.kind == SignalKind::Wait);
-    most_first(values.filter_map(|(_, value)| {
-        let unit_ms = value.signal.unit.length_ms()?;
-        of_event(&value.subject)?;
-        let name = value.subject.trim_start_matches("wait/").to_owned();
-        Some(value.growth_per_ms().map(|growth| LiveWait { name, sessions: growth * unit_ms }))
-    }))
-}
-
-/// `None` where nothing is read; what is read may be no wait now.
-fn most_first(read: impl Iterator<Item = Option<LiveWait>>) -> Option<Vec<LiveWait>> {
-    let mut read = read.peekable();
-    read.peek()?;
-    let mut waits: Vec<_> = read.flatten().filter(|wait| wait.sessions >= SESSIONS_MIN).collect();
+fn most_first(waits: impl Iterator<Item = LiveWait>) -> Vec<LiveWait> {
+    let mut waits: Vec<_> = waits.filter(|wait| wait.sessions >= SESSIONS_MIN).collect();
     waits.sort_by(|a, b| b.sessions.total_cmp(&a.sessions).then_with(|| a.name.cmp(&b.name)));
     waits.truncate(WAITS_MAX);
-    Some(waits)
+    waits
 }
 
 #[cfg(test)]
 mod tests {
-    use truetps_record::{AbsentSignal, SignalRegistry};
+    use truetps_record::{AbsentSignal, Family, SignalRegistry};
 
     use super::*;
 
@@ -216,6 +216,36 @@ mod tests {
         // After a restart counters begin anew.
         let now = probe(ProbeSource::Server, &[(0.0, both), (2000.0, &[(log, 10.0)])]).now(2001.0);
         assert_eq!(pairs(now.timed.as_ref()), Some(vec![]));
+    }
+
+    /// Row locks that are still waited for, and reads and writes of data files apart.
+    #[test]
+    fn timed_waits_are_those_of_the_report() {
+        let file = "wait/io/file/innodb/innodb_data_file";
+        let names = [format!("wait.{file}.us"), format!("file.{file}.write_us"), format!("file.{file}.read_us")];
+        let values = |all: f64, write: f64, read: f64, locked: f64| {
+            let of_files = names.iter().map(String::as_str).zip([all, write, read]);
+            let redo = ("wait.wait/io/file/innodb/innodb_log_file.us", all / 6.0);
+            let locks = [("status.Innodb_row_lock_time", 7.0), ("status.Innodb_row_lock_current_waits", locked), redo];
+            of_files.chain(locks).collect::<Vec<_>>()
+        };
+        let samples = [(0.0, values(0.0, 0.0, 0.0, 2.0)), (1000.0, values(3e6, 1e6, 2e6, 4.0))];
+        let mut live = LiveProbe::default();
+        let samples = samples.map(|(at_ms, values)| sample(ProbeSource::Server, at_ms, &values));
+        for sample in &samples {
+            live.sample(&header(Family::Mysql), sample);
+        }
+        let now = live.now(1001.0);
+        let expect = vec![
+            ("Innodb_row_lock_time", 3.0),
+            ("io/file/innodb/innodb_data_file (read)", 2.0),
+            ("io/file/innodb/innodb_data_file (write)", 1.0),
+            ("io/file/innodb/innodb_log_file", 0.5),
+        ];
+        assert_eq!(pairs(now.timed.as_ref()), Some(expect.clone()));
+        let recorded = crate::top_waits(&ProbeSeries::of(&header(Family::Mysql), samples)).unwrap();
+        let recorded = recorded.list.iter().map(|wait| (wait.name.trim_start_matches("wait/"), wait.sessions));
+        assert_eq!(recorded.collect::<Vec<_>>(), expect);
     }
 
     #[test]

@@ -15,6 +15,7 @@ use truetps_record::{ProbePoint, ProbeSeries, ProbeSource, Signal, SignalKind, S
 
 use crate::coincident::widened;
 use crate::signs::mean_over;
+pub(crate) use top::top_timed_waits;
 pub use top::{ComparedWait, ComparedWaits, TopWait, TopWaits, top_waits};
 
 use crate::wait_class::{WaitClass, of_event, of_state};

@@ -195,6 +195,17 @@ impl ProbeSeries {
         series
     }
 
+    /// The last two points of each value of the server, during a probe. `None` before its second reading.
+    pub fn of_last_points(header: &ProbeHeader, decoder: &ProbeDecoder) -> Option<Self> {
+        let source = ProbeSource::Server;
+        let at_ms = decoder.at_ms(source)?;
+        let before_ms = at_ms - decoder.passed_ms(source)?;
+        let mut series = Self::of(header, []);
+        series.times.insert(source, vec![before_ms]);
+        series.add_points(source, at_ms, decoder);
+        Some(series)
+    }
+
     fn add_points(&mut self, source: ProbeSource, at_ms: f64, decoder: &ProbeDecoder) {
         self.times.entry(source).or_default().push(at_ms);
         self.resets_ms.extend(decoder.is_reset(source).then_some(at_ms));

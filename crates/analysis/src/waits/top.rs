@@ -119,6 +119,14 @@ pub fn top_waits(probe: &ProbeSeries) -> Option<TopWaits> {
     Waits::of(probe)?.top(probe, (*times.first()?, *times.last()?), None)
 }
 
+/// The same, of waits that the server has timed. `None`: it times none.
+pub(crate) fn top_timed_waits(probe: &ProbeSeries) -> Option<Vec<TopWait>> {
+    let waits = Waits::of(probe).filter(|waits| waits.source == WaitSource::Timed)?;
+    let top = waits.top(probe, (*waits.times.first()?, *waits.times.last()?), None);
+    let list = top.into_iter().flat_map(|top| top.list);
+    Some(list.filter(|wait| wait.source == WaitSource::Timed).collect())
+}
+
 impl Waits<'_> {
     /// Of the measure phase.
     pub(crate) fn of_measured(&self, probe: &ProbeSeries, intervals: &[Interval]) -> Option<TopWaits> {
