@@ -123,8 +123,8 @@ fn baseline_label(plan: &Plan) -> Option<String> {
 fn is_server_here(experiment: &Experiment) -> bool {
     // The socket is the first option of a DSN; older records of scripts have its path alone.
     let is_socket = |address: &String| address.starts_with('/') || address.contains("?socket=");
-    match &experiment.guest {
-        Some(guest) => guest.is_on_this_host,
+    match &experiment.external {
+        Some(external) => external.is_on_this_host,
         None => experiment.sandbox_dir.is_some() || experiment.server_address.as_ref().is_some_and(is_socket),
     }
 }

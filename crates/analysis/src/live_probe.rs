@@ -220,7 +220,7 @@ mod tests {
 
     /// Row locks that are still waited for, and reads and writes of data files apart.
     #[test]
-    fn timed_waits_are_those_of_the_report() {
+    fn a_live_view_selects_the_waits_that_the_report_has() {
         let file = "wait/io/file/innodb/innodb_data_file";
         let names = [format!("wait.{file}.us"), format!("file.{file}.write_us"), format!("file.{file}.read_us")];
         let values = |all: f64, write: f64, read: f64, locked: f64| {

@@ -13,7 +13,7 @@ use truetps_report::{format, printable};
 
 use crate::answer::terminal_columns;
 use crate::progress_line::ProgressLine;
-use crate::running_trial::{RunningTrial, lasting_line, trial_label, trial_number, tried_rate_text, update_farewell};
+use crate::running_trial::{RunningTrial, lasting_line, trial_label, trial_number, tried_rate_text, update_messages};
 use crate::{print_message, say_raw};
 
 /// The line is written over at most this often.

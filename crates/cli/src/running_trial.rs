@@ -41,7 +41,7 @@ pub(crate) fn lasting_line(event: &ExperimentEvent<'_>) -> Option<String> {
             Some(format!("{}  NOT VALID: {reason}", trial_label(*place, trial)))
         }
         ExperimentEvent::Trial(_, event) => trial_warning(*event),
-        ExperimentEvent::PutBack
+        ExperimentEvent::Restored
         | ExperimentEvent::Preparing(_)
         | ExperimentEvent::Loading { .. }
         | ExperimentEvent::RateTried { .. } => None,

@@ -350,7 +350,7 @@ impl TrialLoad<'_> {
             presence: self.presence,
             probe: Some(&request.plan.probe),
         };
-        let ran = server.run(&context, self.volume.as_deref_mut(), trial, writer, &mut |news| {
+        let ran = server.run_load(&context, self.volume.as_deref_mut(), trial, writer, &mut |news| {
             listener.event(&match news {
                 LoadNews::Warning(text) => ExperimentEvent::Warning(text),
                 LoadNews::Trial(event) => ExperimentEvent::Trial(place(), event),

@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shares_are_those_of_the_busiest_worker() {
+    fn shares_are_of_the_busiest_worker() {
         let time = |cpu_ns, wait_ns| ThreadTime { cpu_ns, wait_ns };
         let check = |workers: &[ThreadTime], length_ns, busy, wait| {
             assert_eq!(

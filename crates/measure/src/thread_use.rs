@@ -76,10 +76,10 @@ impl SplitUse {
     /// Times up to `end_ns`, as read at `now_ns`.
     pub(crate) fn up_to(&mut self, end_ns: u64, now_ns: u64) -> ThreadTime {
         self.unassigned.add(self.usage.since_last());
-        self.take(end_ns, now_ns)
+        self.split_at(end_ns, now_ns)
     }
 
-    fn take(&mut self, end_ns: u64, now_ns: u64) -> ThreadTime {
+    fn split_at(&mut self, end_ns: u64, now_ns: u64) -> ThreadTime {
         let (length_ns, seen_ns) = (end_ns.saturating_sub(self.from_ns), now_ns.saturating_sub(self.from_ns));
         let share = if seen_ns > length_ns { length_ns as f64 / seen_ns as f64 } else { 1.0 };
         // No thread runs or waits for longer than the elapsed time; the kernel's clocks differ by a little.
@@ -110,12 +110,12 @@ mod tests {
         let mut split = SplitUse::new(0);
         let time = |cpu_ns, wait_ns| ThreadTime { cpu_ns, wait_ns: Some(wait_ns) };
         split.unassigned = time(S / 2, 4 * S);
-        assert_eq!(split.take(S, 5 * S), time(S / 10, 4 * S / 5));
-        assert_eq!(split.take(3 * S, 5 * S), time(S / 5, 8 * S / 5));
-        assert_eq!(split.take(5 * S, 5 * S), time(S / 5, 8 * S / 5));
-        assert_eq!(split.take(6 * S, 6 * S), ThreadTime::ZERO);
+        assert_eq!(split.split_at(S, 5 * S), time(S / 10, 4 * S / 5));
+        assert_eq!(split.split_at(3 * S, 5 * S), time(S / 5, 8 * S / 5));
+        assert_eq!(split.split_at(5 * S, 5 * S), time(S / 5, 8 * S / 5));
+        assert_eq!(split.split_at(6 * S, 6 * S), ThreadTime::ZERO);
         split.unassigned.wait_ns = Some(2 * S);
-        assert_eq!(split.take(7 * S, 7 * S), time(0, S), "a share is 1 at most");
+        assert_eq!(split.split_at(7 * S, 7 * S), time(0, S), "a share is 1 at most");
     }
 
     #[test]

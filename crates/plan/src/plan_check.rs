@@ -33,7 +33,7 @@ const BLOCKS_MAX: u32 = 1000;
 
 /// Sections, each with its keys.
 pub(crate) const SECTIONS: [(&str, &str); 8] = [
-    ("", "name about recorded_from server workload load factors design probe quick"),
+    ("", "name about recorded_from server disk workload load factors design probe quick"),
     ("server", "name flavour settings"),
     // `custom` has a list of tables here instead; each generator names its own keys.
     ("workload.table", GENERATED_TABLE_KEYS),

@@ -75,7 +75,7 @@ mod tests {
 
     /// Errors of a plan name the flag that sets a key: a renamed or a new flag belongs in that list, or in this one.
     #[test]
-    fn the_flags_of_plan_keys_are_those_of_the_command() {
+    fn plan_keys_name_flags_that_the_command_has() {
         const WITHOUT_PLAN_ERRORS: &[&str] = &[
             "--arrivals",
             "--find-max",

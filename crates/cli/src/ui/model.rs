@@ -115,7 +115,7 @@ impl LiveWatch {
     pub(crate) fn event(&mut self, event: &ExperimentEvent<'_>) {
         self.model.version += 1;
         match event {
-            ExperimentEvent::Journal(_) | ExperimentEvent::PutBack => {}
+            ExperimentEvent::Journal(_) | ExperimentEvent::Restored => {}
             ExperimentEvent::Preparing(step) => self.doing(step, String::new()),
             ExperimentEvent::RateTried { rate, broken } => self.doing(&tried_rate_text(*rate, *broken), String::new()),
             ExperimentEvent::Loading { rows, of } => {
