@@ -18,8 +18,8 @@ pub(crate) fn run(command: &DiskCommand) -> Result<Exit, CommandFailure> {
 
 fn list() -> Exit {
     let profiles = DiskProfile::names().filter_map(|name| DiskProfile::find(name).ok());
-    let lines: String = profiles.map(|profile| format!("{:<10}{}\n", profile.name, profile.about)).collect();
-    print_out(&lines)
+    let lines: Vec<_> = profiles.map(|profile| format!("{:<10}{}\n", profile.name, profile.about)).collect();
+    print_out(&lines.concat())
 }
 
 fn show(name: &str) -> Result<Exit, CommandFailure> {
