@@ -10,6 +10,7 @@ mod compare;
 #[cfg(test)]
 mod compare_tests;
 mod contrast;
+mod crashes;
 mod curves;
 mod detail;
 mod effect;
@@ -50,6 +51,7 @@ mod truth_tests;
 pub use absence::{Absent, TooFewOf};
 pub use coincident::{Coincident, Telling};
 pub use compare::{CompareOptions, CompareSide, ComparedLine, Comparison, Pairing, compare};
+pub use crashes::{CrashAnalysis, CrashSummary, CrashVerdict, NotProven};
 pub use detail::{CellDetail, TrialDetail, cell_detail};
 pub use figure::{Better, Figure, FigureGroup, FigurePlace, FigureUnit, FigureValues, OverTrials};
 pub use judge::{Judgement, Missing};

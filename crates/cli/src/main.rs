@@ -57,6 +57,7 @@ fn main() -> ExitCode {
         TruetpsCommand::Compare(args) => commands::compare::run(&args),
         TruetpsCommand::Stalls(args) => commands::stalls::run(&args),
         TruetpsCommand::Server { command } => commands::server::run(&command),
+        TruetpsCommand::Crash(args) => commands::crash::run(&args),
         TruetpsCommand::Disk { command } => commands::disk::run(&command),
         TruetpsCommand::DiskHelper => commands::disk::help(),
         TruetpsCommand::Diff(args) => commands::diff::run(&args),

@@ -8,7 +8,7 @@ use truetps_plan::Plan;
 use truetps_record::{DISK, SERVER, SqlDialect};
 use truetps_sandbox::{Home, NamedServers, Use, find};
 
-use crate::args::{EngineArgs, FolderArgs};
+use crate::args::FolderArgs;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::login::{LoginSources, parse, target};
@@ -32,8 +32,8 @@ enum ServerChoice {
 }
 
 impl RunSite {
-    pub(crate) fn open(plan: &Plan, place: &FolderArgs, engine: &EngineArgs) -> Result<Self, CommandFailure> {
-        let pin = engine.pin.as_deref().map_or(Ok(Pin::default()), pin::parse)?;
+    pub(crate) fn open(plan: &Plan, place: &FolderArgs, pin: Option<&str>) -> Result<Self, CommandFailure> {
+        let pin = pin.map_or(Ok(Pin::default()), pin::parse)?;
         let names = plan.server_names();
         if place.dsn.is_some() && !names.is_empty() {
             return Err(named_elsewhere(&names, DSN));

@@ -86,6 +86,10 @@ pub enum LabError {
     Schema { schema: String, source: DriverError },
     #[error("the server could not be restored: {why}{}", after.as_ref().map_or_else(String::new, |after| format!("\nearlier error: {after}")))]
     NotLeft { why: Box<LabError>, journal: PathBuf, after: Option<Box<LabError>> },
+    #[error("crashes are for private servers")]
+    CrashOfOthers,
+    #[error("crashes are for one server: the plan names several")]
+    SeveralCrashed,
     #[error("interrupted")]
     Interrupted,
 }

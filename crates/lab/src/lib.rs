@@ -6,6 +6,7 @@
 
 mod check_settings;
 mod coupling;
+mod crash;
 mod duration;
 mod ending;
 mod error;
@@ -32,6 +33,7 @@ mod tables;
 mod trial;
 
 pub use check_settings::check_settings;
+pub use crash::{CrashOptions, crash};
 pub use duration::estimate;
 pub use ending::ServerSession;
 pub use error::LabError;

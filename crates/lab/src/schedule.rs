@@ -37,7 +37,7 @@ fn aa_configuration(plan: &Plan, configurations: &[Configuration]) -> Configurat
 }
 
 /// Fisher-Yates, from the end.
-fn shuffle<T>(list: &mut [T], stream: &mut RandomStream) {
+pub(crate) fn shuffle<T>(list: &mut [T], stream: &mut RandomStream) {
     for last in (1..list.len()).rev() {
         list.swap(last, stream.below(last as u64 + 1) as usize);
     }

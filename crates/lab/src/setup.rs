@@ -7,7 +7,8 @@ use truetps_plan::{DatadirState, Plan};
 use truetps_probe::{host_facts, probe_flush};
 use truetps_record::{HostFacts, ServerFacts, SqlDialect};
 use truetps_sandbox::{
-    Cleaning, Home, HostLimits, Needs, ServerLoad, Settings, chosen_settings, clean, raise_open_files, with_waits,
+    Catalogue, Cleaning, Home, HostLimits, Needs, ServerLoad, Settings, chosen_settings, clean, raise_open_files,
+    with_waits,
 };
 use truetps_workload::Workload;
 
@@ -48,21 +49,10 @@ pub(crate) fn private<'a>(
     let mut facts = Vec::new();
     let mut kinds = Vec::new();
     for (program, catalogue) in programs.iter().zip(&catalogues) {
-        let ServerProgram { name, binary } = program;
-        let chosen = chosen_settings(host.memory_bytes, load, binary.flavour, binary.version);
-        let chosen = if plan.probe.waits { with_waits(chosen, binary.flavour) } else { chosen };
-        let chosen = catalogue.keep_known(chosen);
-        let planned = plan.server.settings.iter().map(|(name, value)| (name.as_str(), value));
-        let fixed = Settings::new(&chosen).with(planned);
+        let (server, fixed) = server_settings(plan, program, catalogue, host.memory_bytes, load);
         check_room(plan, &fixed)?;
-        facts.push(ServerFacts {
-            name: name.clone(),
-            flavour: binary.flavour,
-            version: binary.version.to_string(),
-            version_text: binary.version_text.clone(),
-            chosen_settings: chosen,
-        });
-        let dialect = binary.family().dialect();
+        facts.push(server);
+        let dialect = program.binary.family().dialect();
         let workload = truetps_workload::build(&plan.largest_workload(), dialect, plan.design.seed)?;
         let refills = plan.design.datadir == DatadirState::Refill;
         kinds.push(ServerUnderTest::new(program, fixed, Tables::new(&*workload, refills, Ownership::Private(dialect))));
@@ -70,6 +60,29 @@ pub(crate) fn private<'a>(
     let mut stands = PrivateServers::new(request, home, kinds, disks);
     stands.prepare(listener)?;
     Ok(PreparedServers { provider: Box::new(stands), host, servers: facts })
+}
+
+/// The facts of a private server, and the settings that it has in all trials.
+pub(crate) fn server_settings(
+    plan: &Plan,
+    ServerProgram { name, binary }: &ServerProgram,
+    catalogue: &Catalogue,
+    memory_bytes: u64,
+    load: ServerLoad,
+) -> (ServerFacts, Settings) {
+    let chosen = chosen_settings(memory_bytes, load, binary.flavour, binary.version);
+    let chosen = if plan.probe.waits { with_waits(chosen, binary.flavour) } else { chosen };
+    let chosen = catalogue.keep_known(chosen);
+    let planned = plan.server.settings.iter().map(|(name, value)| (name.as_str(), value));
+    let fixed = Settings::new(&chosen).with(planned);
+    let facts = ServerFacts {
+        name: name.clone(),
+        flavour: binary.flavour,
+        version: binary.version.to_string(),
+        version_text: binary.version_text.clone(),
+        chosen_settings: chosen,
+    };
+    (facts, fixed)
 }
 
 /// Creates a schema in an external server and fills it.
@@ -114,7 +127,7 @@ fn check_room(plan: &Plan, fixed: &Settings) -> Result<(), LabError> {
 }
 
 /// Removes leftovers of killed runs, and reports them.
-fn warn_of_leftovers(home: &Home, listener: &mut dyn Listener) -> Result<(), LabError> {
+pub(crate) fn warn_of_leftovers(home: &Home, listener: &mut dyn Listener) -> Result<(), LabError> {
     let Cleaning { removed, kept } = clean(home)?;
     for kept in kept {
         let (path, pid) = (kept.path.display(), kept.server_pid);

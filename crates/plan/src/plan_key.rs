@@ -7,7 +7,8 @@ use std::fmt;
 pub struct PlanKey(String);
 
 /// Keys that `truetps run` sets by flags.
-pub const RUN_FLAGS: [(&str, &str); 22] = [
+pub const RUN_FLAGS: [(&str, &str); 23] = [
+    ("disk", "--disk"),
     ("workload.tables", "--tables"),
     ("workload.table_rows", "--table-rows"),
     ("workload.distribution", "--distribution"),

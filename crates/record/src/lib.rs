@@ -9,6 +9,7 @@ mod calendar;
 mod capture;
 mod configuration;
 mod counts;
+mod crash;
 mod disk_facts;
 mod drive;
 mod error_class;
@@ -52,6 +53,7 @@ pub use configuration::{
     is_workload_factor,
 };
 pub use counts::{Counts, ErrorCount, ErrorTally};
+pub use crash::{CrashKind, CrashRecord, CrashRole, CrashRun};
 pub use disk_facts::DiskFacts;
 pub use drive::{DriveMode, Protocol, Spacing};
 pub use error_class::{ErrorClass, ServerErrorCode, UnknownErrorClass};

@@ -9,7 +9,7 @@ pub(crate) fn disks(experiment: &Experiment) -> Vec<String> {
     experiment.disks.iter().map(disk).collect()
 }
 
-fn disk(disk: &DiskFacts) -> String {
+pub(crate) fn disk(disk: &DiskFacts) -> String {
     let DiskFacts { profile, planned_overwrite_us, overwrite_us_p50, append_us_p50, append_flushes, .. } = disk;
     let [planned, overwrite, append] =
         [planned_overwrite_us, overwrite_us_p50, append_us_p50].map(|us| format::duration_us(*us));

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use truetps_disk::{EmulatedDisk, SelfTest};
+use truetps_disk::{DiskCrash, EmulatedDisk, SelfTest};
 use truetps_record::Family;
 
 use crate::binary::ServerBinary;
@@ -207,6 +207,14 @@ impl Sandbox {
     pub fn set_disk_timed(&self, is_timed: bool) -> Result<(), SandboxError> {
         let mut disk = self.folder.disk();
         Ok(disk.as_mut().map_or(Ok(()), |disk| disk.set_timed(is_timed))?)
+    }
+
+    /// The machine of its emulated disk crashes and starts again; the server must be dead. Returns the blocks that the
+    /// disk's cache lost.
+    pub fn crash_disk(&self, crash: DiskCrash) -> Result<u64, SandboxError> {
+        self.folder.check_stopped()?;
+        let mut disk = self.folder.disk();
+        Ok(disk.as_mut().map_or(Ok(0), |disk| disk.crash(crash))?)
     }
 
     /// What a flush takes on its emulated disk; `None` without one.

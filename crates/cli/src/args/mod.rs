@@ -2,6 +2,7 @@
 
 mod capture;
 mod compare;
+mod crash;
 mod diff;
 mod disk;
 pub(crate) mod load;
@@ -17,6 +18,7 @@ mod sweep;
 
 pub(crate) use capture::CaptureArgs;
 pub(crate) use compare::CompareArgs;
+pub(crate) use crash::CrashArgs;
 pub(crate) use diff::{DiffArgs, DiffFormat};
 pub(crate) use disk::DiskCommand;
 pub(crate) use plan::PlanCommand;
@@ -77,6 +79,8 @@ pub(crate) enum TruetpsCommand {
         #[command(subcommand)]
         command: ServerCommand,
     },
+    /// Crash private servers under load, and count what is gone: what each setting costs, and what it loses
+    Crash(CrashArgs),
     /// List and show the profiles of emulated disks, for `--disk` and plans
     Disk {
         #[command(subcommand)]

@@ -1,8 +1,10 @@
 //! `truetps report`: the answer again, from the folder alone.
 
+use truetps_folder::CrashFolder;
+
 use crate::answer::{give, open_folder};
 use crate::args::{OutputFormat, ReportArgs, TableFormat};
-use crate::commands::probe;
+use crate::commands::{crash, probe};
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 
@@ -19,6 +21,18 @@ pub(crate) fn run(args: &ReportArgs) -> Result<Exit, CommandFailure> {
             }
         };
         return probe::show(&folder, format);
+    }
+    if let Some(folder) = args.folder.as_deref().and_then(CrashFolder::open) {
+        let format = match args.format {
+            OutputFormat::Text => TableFormat::Text,
+            OutputFormat::Json => TableFormat::Json,
+            OutputFormat::Md => TableFormat::Md,
+            OutputFormat::Csv | OutputFormat::Jsonl | OutputFormat::Sysbench => {
+                let message = "--format: crashes have no trials; this format needs one";
+                return Err(CommandFailure::usage(message).hint("text, json or md"));
+            }
+        };
+        return crash::show(&folder, format);
     }
     give(&open_folder(args.folder.as_deref(), &args.runs)?, args.format)
 }

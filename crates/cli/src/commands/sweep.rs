@@ -74,7 +74,7 @@ pub(crate) fn measure(
     if engine.ui && !place.dry_run {
         ui::check()?;
     }
-    let site = RunSite::open(plan, place, engine)?;
+    let site = RunSite::open(plan, place, engine.pin.as_deref())?;
     if place.dry_run {
         return site.rehearse(plan);
     }

@@ -1,0 +1,240 @@
+//! What the crashes of an experiment lost together, and whether the experiment is to be believed.
+
+use serde::Serialize;
+use truetps_record::{Configuration, CrashKind, CrashRecord, CrashRole};
+
+use crate::order_stats::{largest, median};
+
+/// A survivor behind a lost row is no fault where clients are answered at nearly the same time.
+const HOLES_FOR_EACH_CLIENT: u64 = 1;
+
+/// All crashes of one kind of one configuration.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CrashSummary {
+    pub role: CrashRole,
+    pub configuration: Configuration,
+    pub kind: CrashKind,
+    pub crashes: usize,
+    /// Crashes that lost something.
+    pub crashes_with_loss: usize,
+    pub tps: Option<f64>,
+    pub response_us_p99: Option<f64>,
+    pub acknowledged: u64,
+    pub lost_max: u64,
+    pub lost_median: f64,
+    /// Longest time from the acknowledgement of the first lost row to the crash.
+    pub loss_window_ms_max: Option<f64>,
+    /// Sums over all crashes.
+    pub recovered: u64,
+    pub unexpected: u64,
+    pub holes_max: u64,
+    pub recovery_ms: Option<f64>,
+    /// Crashes after which the table or the server was broken.
+    pub broken: usize,
+    pub promises_all_kept: Option<bool>,
+    pub verdict: CrashVerdict,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CrashVerdict {
+    /// Nothing was lost, as the settings promise.
+    Kept,
+    /// Something was lost, which the settings allow.
+    LostAsAllowed,
+    /// Nothing was lost, although the settings allow it.
+    KeptByChance,
+    /// Something was lost, against the promise.
+    BrokePromise,
+}
+
+/// Why an experiment proves nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(tag = "reason", rename_all = "snake_case")]
+pub enum NotProven {
+    /// No crash of this kind with settings that keep all.
+    NoControlThatKeeps { kind: CrashKind },
+    /// Settings that keep all have lost something.
+    ControlLost { kind: CrashKind },
+    /// No crash of this kind with settings that must lose something.
+    NoControlThatLoses { kind: CrashKind },
+    /// Settings that must lose something have lost nothing: the laboratory would not see a loss.
+    ControlKept { kind: CrashKind },
+    /// Rows that were acknowledged after a lost one are there: the data is not the disk's.
+    Holes { kind: CrashKind },
+}
+
+/// Everything that the crashes of an experiment say.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CrashAnalysis {
+    /// In the order of their first crash.
+    pub summaries: Vec<CrashSummary>,
+    /// Empty: both controls of each kind are as they must be.
+    pub not_proven: Vec<NotProven>,
+}
+
+impl CrashAnalysis {
+    pub fn of(records: &[CrashRecord], clients: u32) -> Self {
+        let mut groups: Vec<Vec<&CrashRecord>> = Vec::new();
+        let is_same = |one: &CrashRecord, other: &CrashRecord| {
+            (one.role, one.kind) == (other.role, other.kind) && one.configuration == other.configuration
+        };
+        for record in records {
+            match groups.iter_mut().find(|group| is_same(group[0], record)) {
+                Some(group) => group.push(record),
+                None => groups.push(vec![record]),
+            }
+        }
+        let summaries: Vec<_> = groups.iter().map(|group| summary(group)).collect();
+        let not_proven = not_proven(&summaries, clients);
+        Self { summaries, not_proven }
+    }
+
+    /// A promise was broken by settings of the plan.
+    pub fn broke_promise(&self) -> bool {
+        let of_plan = |one: &&CrashSummary| one.role != CrashRole::LosesSome;
+        self.summaries.iter().filter(of_plan).any(|one| one.verdict == CrashVerdict::BrokePromise)
+    }
+}
+
+fn summary(group: &[&CrashRecord]) -> CrashSummary {
+    let first = group[0];
+    let all = |value: fn(&CrashRecord) -> u64| group.iter().map(move |one| value(one));
+    let lost = || all(|one| one.lost);
+    let has_lost = lost().any(|lost| lost > 0);
+    let promises_all_kept = first.promises_all_kept;
+    CrashSummary {
+        role: first.role,
+        configuration: first.configuration.clone(),
+        kind: first.kind,
+        crashes: group.len(),
+        crashes_with_loss: lost().filter(|lost| *lost > 0).count(),
+        tps: median(group.iter().map(|one| one.tps)),
+        response_us_p99: median(group.iter().filter_map(|one| one.response_us_p99)),
+        acknowledged: all(|one| one.acknowledged).sum(),
+        lost_max: lost().max().unwrap_or(0),
+        lost_median: median(lost().map(|lost| lost as f64)).unwrap_or(0.0),
+        loss_window_ms_max: largest(group.iter().filter_map(|one| one.loss_window_ms)),
+        recovered: all(|one| one.recovered).sum(),
+        unexpected: all(|one| one.unexpected).sum(),
+        holes_max: all(|one| one.holes).max().unwrap_or(0),
+        recovery_ms: median(group.iter().map(|one| one.recovery_ms).filter(|ms| *ms > 0.0)),
+        broken: group.iter().filter(|one| one.table_problem.is_some()).count(),
+        promises_all_kept,
+        verdict: match (promises_all_kept == Some(true), has_lost) {
+            (true, true) => CrashVerdict::BrokePromise,
+            (true, false) => CrashVerdict::Kept,
+            (false, true) => CrashVerdict::LostAsAllowed,
+            (false, false) => CrashVerdict::KeptByChance,
+        },
+    }
+}
+
+impl CrashSummary {
+    /// The largest share of crashes that would lose something with 95 % confidence, where none did: the rule of three.
+    pub fn loss_share_max(&self) -> Option<f64> {
+        (self.crashes_with_loss == 0).then(|| (3.0 / self.crashes as f64).min(1.0))
+    }
+}
+
+fn not_proven(summaries: &[CrashSummary], clients: u32) -> Vec<NotProven> {
+    let mut found = Vec::new();
+    for kind in CrashKind::ALL {
+        let of_kind: Vec<_> = summaries.iter().filter(|one| one.kind == kind).collect();
+        if of_kind.is_empty() {
+            continue;
+        }
+        let control = |role| of_kind.iter().find(|one| one.role == role);
+        match control(CrashRole::KeepsAll) {
+            None => found.push(NotProven::NoControlThatKeeps { kind }),
+            Some(control) if control.lost_max > 0 => found.push(NotProven::ControlLost { kind }),
+            Some(_) => {}
+        }
+        match control(CrashRole::LosesSome) {
+            None => found.push(NotProven::NoControlThatLoses { kind }),
+            Some(control) if control.lost_max == 0 => found.push(NotProven::ControlKept { kind }),
+            Some(_) => {}
+        }
+        let holes_max = HOLES_FOR_EACH_CLIENT * u64::from(clients);
+        let has_holes = |one: &&&CrashSummary| one.holes_max > holes_max && one.broken == 0;
+        if of_kind.iter().find(has_holes).is_some() {
+            found.push(NotProven::Holes { kind });
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use indexmap::IndexMap;
+    use truetps_record::SettingValue;
+
+    use super::*;
+
+    fn crash(role: CrashRole, flush: i64, lost: u64) -> CrashRecord {
+        let levels = IndexMap::from([("innodb_flush_log_at_trx_commit".to_owned(), SettingValue::Int(flush))]);
+        CrashRecord {
+            number: 1,
+            role,
+            kind: CrashKind::Os,
+            configuration: Configuration { levels },
+            load_ms: 2000.0,
+            tps: 1000.0,
+            response_us_p99: Some(100.0),
+            attempted: 2001,
+            acknowledged: 2000,
+            unknown: 1,
+            lost,
+            loss_window_ms: (lost > 0).then_some(500.0),
+            recovered: 0,
+            unexpected: 0,
+            holes: 0,
+            blocks_lost: 0,
+            recovery_ms: 900.0,
+            table_problem: None,
+            promises_all_kept: Some(flush == 1),
+        }
+    }
+
+    fn controls() -> Vec<CrashRecord> {
+        vec![crash(CrashRole::KeepsAll, 1, 0), crash(CrashRole::LosesSome, 0, 700)]
+    }
+
+    #[test]
+    fn losses_are_held_against_the_promise() {
+        let mut records = controls();
+        records.extend([0, 300, 0].map(|lost| crash(CrashRole::Cell, 2, lost)));
+        let analysis = CrashAnalysis::of(&records, 8);
+        assert_eq!((analysis.not_proven.len(), analysis.broke_promise()), (0, false));
+        let [_, _, cell] = &analysis.summaries[..] else { panic!("{analysis:?}") };
+        assert_eq!((cell.crashes, cell.crashes_with_loss, cell.lost_max), (3, 1, 300));
+        assert_eq!((cell.verdict, cell.loss_share_max()), (CrashVerdict::LostAsAllowed, None));
+        records.push(crash(CrashRole::Cell, 1, 4));
+        let broken = CrashAnalysis::of(&records, 8);
+        assert!(broken.broke_promise());
+        assert_eq!(broken.summaries[3].verdict, CrashVerdict::BrokePromise);
+    }
+
+    #[test]
+    fn nothing_is_proven_without_both_controls() {
+        let of = |records: &[CrashRecord]| CrashAnalysis::of(records, 8).not_proven;
+        let kind = CrashKind::Os;
+        assert_eq!(of(&controls()), []);
+        assert_eq!(of(&controls()[..1]), [NotProven::NoControlThatLoses { kind }]);
+        assert_eq!(of(&controls()[1..]), [NotProven::NoControlThatKeeps { kind }]);
+        let kept = [crash(CrashRole::KeepsAll, 1, 0), crash(CrashRole::LosesSome, 0, 0)];
+        assert_eq!(of(&kept), [NotProven::ControlKept { kind }]);
+        let lost = [crash(CrashRole::KeepsAll, 1, 1), crash(CrashRole::LosesSome, 0, 9)];
+        assert_eq!(of(&lost), [NotProven::ControlLost { kind }]);
+        let mut holes = controls();
+        holes[1].holes = 9;
+        assert_eq!(of(&holes), [NotProven::Holes { kind }]);
+    }
+
+    #[test]
+    fn no_loss_has_an_upper_bound_and_is_never_safe() {
+        let records: Vec<_> = (0..10).map(|_| crash(CrashRole::Cell, 1, 0)).collect();
+        let analysis = CrashAnalysis::of(&records, 8);
+        assert!((analysis.summaries[0].loss_share_max().unwrap() - 0.3).abs() < 1e-9);
+    }
+}

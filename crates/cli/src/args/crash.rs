@@ -1,0 +1,41 @@
+//! `truetps crash`
+
+use clap::Args;
+use truetps_record::CrashKind;
+
+use crate::args::{FolderArgs, TableFormat};
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    truetps crash --quick                 price and loss of the durability settings, on an emulated SSD (root)\n  \
+    truetps crash --kinds kill            the end of the server alone: needs no root, with a plan without a disk\n  \
+    truetps crash my-plan.toml --disk hdd7200 --crashes 20\n\n\
+    Each configuration is crashed under load, again and again, and what is gone afterwards is counted. Exit codes: 1 a setting \
+    lost what it promises to keep; 3 the controls do not prove the result.")]
+pub(crate) struct CrashArgs {
+    /// Name of a plan (`truetps plan list`), or a TOML file; default: crash
+    pub(crate) plan: Option<String>,
+    /// Run the plan's short form
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// Kinds of crashes: kill (SIGKILL of the server), os (what was not flushed is gone), power (the disk's cache is
+    /// gone too); default: all that are possible
+    #[arg(long, value_name = "KINDS", value_delimiter = ',', value_parser = kind)]
+    pub(crate) kinds: Vec<CrashKind>,
+    /// Crashes of each kind of each configuration; default: the plan's blocks
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) crashes: Option<u32>,
+    /// Seed of all random choices, in place of the plan's
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(0..=i64::MAX as u64))]
+    pub(crate) seed: Option<u64>,
+    /// Format of the answer on stdout
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: TableFormat,
+    #[command(flatten)]
+    pub(crate) place: FolderArgs,
+}
+
+fn kind(word: &str) -> Result<CrashKind, String> {
+    let known = CrashKind::ALL.into_iter().find(|kind| kind.name() == word);
+    known.ok_or_else(|| "not one of kill, os, power".to_owned())
+}

@@ -1,0 +1,88 @@
+//! `truetps crash`: what each setting costs, and what it loses in a crash.
+
+use truetps_analysis::CrashAnalysis;
+use truetps_folder::{CrashFolder, FolderError};
+use truetps_lab::{CrashOptions, ExperimentRequest, LabError, crash};
+use truetps_record::CrashKind;
+use truetps_report::{crash_json, crash_markdown, crash_text};
+
+use crate::answer::{EDITED, screen, shown};
+use crate::args::{CrashArgs, TableFormat};
+use crate::exit::Exit;
+use crate::failure::CommandFailure;
+use crate::site::{RunSite, choose_disk, choose_server};
+use crate::watcher::ProgressWatcher;
+use crate::{plans, print_made, print_message};
+
+const DEFAULT_PLAN: &str = "crash";
+
+pub(crate) fn run(args: &CrashArgs) -> Result<Exit, CommandFailure> {
+    let mut plan = plans::parse(args.plan.as_deref().unwrap_or(DEFAULT_PLAN))?;
+    if args.quick {
+        plan = plan.into_quick();
+    }
+    plan.design.seed = args.seed.unwrap_or(plan.design.seed);
+    choose_server(&mut plan, args.place.server.as_deref())?;
+    choose_disk(&mut plan, args.place.disk.as_deref())?;
+    let options = CrashOptions {
+        kinds: kinds(&args.kinds, !plan.disk_names().is_empty())?,
+        crashes: args.crashes.unwrap_or(plan.design.blocks),
+        clients: plan.connections_max(),
+    };
+    let site = RunSite::open(&plan, &args.place, None)?;
+    let (stop, mut watcher) = ProgressWatcher::start(&plan.name, &site, false)?;
+    let request = ExperimentRequest {
+        plan: &plan,
+        quick: args.quick,
+        runs: &args.place.runs,
+        place: site.place(),
+        workers: 1,
+        pin: &site.pin,
+        tool_version: env!("CARGO_PKG_VERSION"),
+        command: site.command(),
+        stop: &stop,
+    };
+    let finished = crash(&request, &options, &mut watcher);
+    drop(watcher);
+    let folder = match finished {
+        Err(LabError::Interrupted) => return Ok(Exit::Interrupted),
+        other => other?,
+    };
+    let exit = show(&folder, args.format)?;
+    print_message(&format!("\nSaved  {}\nNext   truetps report {0}\n", shown(folder.path()).display()));
+    Ok(if stop.load(std::sync::atomic::Ordering::Relaxed) { Exit::Interrupted } else { exit })
+}
+
+/// All kinds that are possible, if none is named.
+fn kinds(typed: &[CrashKind], has_disk: bool) -> Result<Vec<CrashKind>, CommandFailure> {
+    let possible: Vec<_> = CrashKind::ALL.into_iter().filter(|kind| has_disk || !kind.needs_disk()).collect();
+    match typed.iter().find(|kind| !possible.contains(kind)) {
+        Some(kind) => {
+            let message = format!("--kinds {kind}: needs an emulated disk, and the plan has none");
+            Err(CommandFailure::usage(message).hint("name one with --disk, such as sata-ssd; or use --kinds kill"))
+        }
+        None if typed.is_empty() => Ok(possible),
+        None => Ok(possible.into_iter().filter(|kind| typed.contains(kind)).collect()),
+    }
+}
+
+/// Prints the answer, and judges it.
+pub(crate) fn show(folder: &CrashFolder, format: TableFormat) -> Result<Exit, CommandFailure> {
+    let unreadable = |error: FolderError| CommandFailure::failed(&error).hint_or(error.hint(), EDITED);
+    let (run, crashes) = (folder.run().map_err(unreadable)?, folder.crashes().map_err(unreadable)?);
+    let analysis = CrashAnalysis::of(&crashes, run.clients);
+    let text = match format {
+        TableFormat::Text => crash_text(&run, &analysis, screen()),
+        TableFormat::Json => crash_json(&run, &analysis, &crashes),
+        TableFormat::Md => crash_markdown(&run, &analysis),
+        TableFormat::Csv => {
+            return Err(CommandFailure::usage("--format csv: crashes have no CSV").hint("text, json or md"));
+        }
+    };
+    let printed = print_made(&text);
+    Ok(match printed {
+        Exit::Good if analysis.broke_promise() => Exit::No,
+        Exit::Good if !analysis.not_proven.is_empty() || !run.is_complete => Exit::Inconclusive,
+        other => other,
+    })
+}

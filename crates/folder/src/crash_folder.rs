@@ -1,0 +1,76 @@
+//! What `truetps crash` writes: a folder with the facts of the experiment, and a line for each crash.
+//!
+//! ```text
+//! runs/<name>-<time>/           crash.json  crashes.jsonl
+//! ```
+
+use std::fs;
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use truetps_record::{CrashRecord, CrashRun};
+
+use crate::FolderError;
+use crate::folder::create_unused;
+use crate::run_file::{LINES_MAX, json_line, read_bytes, read_json, write_json};
+
+const ABOUT: &str = "crash.json";
+const CRASHES: &str = "crashes.jsonl";
+
+/// The folder of one `truetps crash`.
+#[derive(Debug, Clone)]
+pub struct CrashFolder {
+    path: PathBuf,
+}
+
+impl CrashFolder {
+    /// Makes `runs/<name>`, or `runs/<name>-2`, … where that exists.
+    pub fn create(runs: &Path, name: &str, run: &CrashRun) -> Result<Self, FolderError> {
+        fs::create_dir_all(runs).map_err(FolderError::io(runs))?;
+        let folder = Self { path: create_unused(runs, name)? };
+        folder.write(run)?;
+        Ok(folder)
+    }
+
+    /// Opens an existing folder; `None` if it is none of crashes.
+    pub fn open(path: &Path) -> Option<Self> {
+        path.join(ABOUT).is_file().then(|| Self { path: path.to_owned() })
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub fn run(&self) -> Result<CrashRun, FolderError> {
+        read_json(&self.path.join(ABOUT))
+    }
+
+    pub fn write(&self, run: &CrashRun) -> Result<(), FolderError> {
+        write_json(&self.path.join(ABOUT), run)
+    }
+
+    /// Saved before it is judged.
+    pub fn append(&self, record: &CrashRecord) -> Result<(), FolderError> {
+        let path = self.path.join(CRASHES);
+        let line = json_line(&path, record)?;
+        let file = File::options().append(true).create(true).open(&path);
+        file.and_then(|mut file| file.write_all(&line)).map_err(FolderError::io(&path))
+    }
+
+    /// All crashes. A last line that was cut off is ignored.
+    pub fn crashes(&self) -> Result<Vec<CrashRecord>, FolderError> {
+        let path = self.path.join(CRASHES);
+        if !path.exists() {
+            return Ok(Vec::new());
+        }
+        let bytes = read_bytes(&path, LINES_MAX)?;
+        let text = String::from_utf8_lossy(&bytes);
+        let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
+        let record = |(number, line): (usize, &str)| {
+            serde_json::from_str(line)
+                .map_err(|error| FolderError::content(&path, format!("line {}: {error}", number + 1)))
+        };
+        whole.lines().enumerate().map(record).collect()
+    }
+}

@@ -1,0 +1,195 @@
+//! One crash: load, crash, recovery, reading back.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use truetps_disk::DiskCrash;
+use truetps_driver::{Client, DriverError};
+use truetps_knowledge::{Durability, Loss};
+use truetps_record::{CrashKind, CrashRecord, SqlDialect};
+use truetps_sandbox::{RunningServer, Sandbox, StartOptions};
+use truetps_workload::RandomStream;
+
+use super::clients::{CrashLoad, KEYS_PER_CLIENT, TABLE, load_until};
+use super::controls::{CrashCell, promised_loss};
+use super::count::{SentRow, count_loss};
+use crate::error::LabError;
+use crate::tables::SCHEMA;
+
+/// Shortest load before a crash. A server that flushes once a second has done so at least once.
+const LOAD_MIN: Duration = Duration::from_millis(1200);
+/// The crash falls anywhere in a second: some settings flush once in one.
+const PHASE: Duration = Duration::from_secs(1);
+const STOP_LOOK: Duration = Duration::from_millis(50);
+const CLIENT_TIMEOUT: Duration = Duration::from_mins(2);
+/// Keys of one crash. All clients have room in them, and 2^19 crashes fit into a signed key.
+const KEYS_PER_CRASH: u64 = 1 << 44;
+
+/// The server of a configuration, between crashes.
+pub(crate) struct CrashedServer<'a> {
+    pub(crate) cell: &'a CrashCell,
+    pub(crate) sandbox: &'a Sandbox,
+    pub(crate) options: StartOptions,
+    pub(crate) clients: u32,
+    pub(crate) stop: &'a AtomicBool,
+    /// By the server's own settings; `None`: not known.
+    pub(crate) promised: Option<&'a Durability>,
+}
+
+/// What is known after a crash.
+pub(crate) struct CrashOutcome {
+    pub(crate) record: CrashRecord,
+    /// `None`: it does not start any more.
+    pub(crate) server: Option<RunningServer>,
+}
+
+impl CrashedServer<'_> {
+    /// Loads and crashes this server. `None`: the user ended the experiment before the crash.
+    pub(crate) fn crash(
+        &self,
+        server: RunningServer,
+        kind: CrashKind,
+        number: u32,
+        random: &mut RandomStream,
+    ) -> Result<Option<CrashOutcome>, LabError> {
+        let first_key = u64::from(number) * KEYS_PER_CRASH;
+        let wait = LOAD_MIN + PHASE.mul_f64(random.open_unit());
+        let disk_crash = match kind {
+            CrashKind::Kill => None,
+            CrashKind::Os => Some(DiskCrash::Os),
+            CrashKind::Power => Some(DiskCrash::Power { survival: 0.0, seed: random.next_u64() }),
+        };
+        let target = server.target(SCHEMA);
+        let clock = Instant::now();
+        let (load, killed) = load_until(&target, self.clients, first_key, clock, || {
+            let is_complete = wait_unless_stopped(wait, self.stop);
+            let at = clock.elapsed();
+            // Dead before the disk loses anything: nothing is acknowledged that the disk has not.
+            server.kill().map(|_| (at, is_complete))
+        })?;
+        let (crashed, is_complete) = killed?;
+        if !is_complete {
+            return Ok(None);
+        }
+        if let Some(error) = load.early {
+            return Err(error.into());
+        }
+        let blocks_lost = disk_crash.map_or(Ok(0), |crash| self.sandbox.crash_disk(crash))?;
+        let recovered = self.recover(first_key);
+        let (server, after) = match recovered {
+            Ok((server, after)) => (Some(server), after),
+            Err(error) => (None, AfterCrash { problem: Some(error.to_string()), ..AfterCrash::default() }),
+        };
+        let record = self.record(kind, number, &load, crashed, blocks_lost, after);
+        Ok(Some(CrashOutcome { record, server }))
+    }
+
+    /// Starts the server again, and reads what is there.
+    fn recover(&self, first_key: u64) -> Result<(RunningServer, AfterCrash), LabError> {
+        let began = Instant::now();
+        let server = self.sandbox.start(&self.options)?;
+        let mut client = Client::connect(&server.target(SCHEMA), CLIENT_TIMEOUT)?;
+        let end_key = first_key + u64::from(self.clients) * KEYS_PER_CLIENT;
+        let accepted = client.execute(&format!("INSERT INTO {TABLE} VALUES ({end_key}, 'after the crash')"));
+        let recovery = began.elapsed();
+        // A table that is gone is a loss of all of its rows.
+        let after = match accepted.and_then(|_| read_back(&mut client, first_key, end_key)) {
+            Ok((present, problem)) => AfterCrash { present, problem, recovery },
+            Err(error) => {
+                create_table(&mut client)?;
+                AfterCrash { present: Vec::new(), problem: Some(error.to_string()), recovery }
+            }
+        };
+        Ok((server, after))
+    }
+
+    fn record(
+        &self,
+        kind: CrashKind,
+        number: u32,
+        load: &CrashLoad,
+        crashed: Duration,
+        blocks_lost: u64,
+        after: AfterCrash,
+    ) -> CrashRecord {
+        let count = count_loss(&load.sent, &after.present, crashed);
+        let load_s = crashed.as_secs_f64();
+        CrashRecord {
+            number,
+            role: self.cell.role,
+            kind,
+            configuration: self.cell.configuration.clone(),
+            load_ms: load_s * 1e3,
+            tps: count.acknowledged as f64 / load_s,
+            response_us_p99: p99_us(&load.sent),
+            attempted: count.attempted,
+            acknowledged: count.acknowledged,
+            unknown: count.unknown,
+            lost: count.lost,
+            loss_window_ms: count.loss_window.map(|window| window.as_secs_f64() * 1e3),
+            recovered: count.recovered,
+            unexpected: count.unexpected,
+            holes: count.holes,
+            blocks_lost,
+            recovery_ms: after.recovery.as_secs_f64() * 1e3,
+            table_problem: after.problem,
+            promises_all_kept: self.promised.map(|durability| promised_loss(durability, kind) == Loss::Nothing),
+        }
+    }
+}
+
+/// What was found after a crash.
+#[derive(Debug, Default)]
+struct AfterCrash {
+    present: Vec<u64>,
+    problem: Option<String>,
+    recovery: Duration,
+}
+
+/// Whether the time passed before the user ended the experiment.
+fn wait_unless_stopped(wait: Duration, stop: &AtomicBool) -> bool {
+    let end = Instant::now() + wait;
+    while let Some(left) = end.checked_duration_since(Instant::now()) {
+        if stop.load(Ordering::Relaxed) {
+            return false;
+        }
+        thread::sleep(left.min(STOP_LOOK));
+    }
+    true
+}
+
+pub(crate) fn create_table(client: &mut Client) -> Result<(), DriverError> {
+    let engine = match client.dialect() {
+        SqlDialect::Mysql => {
+            client.execute(&format!("CREATE DATABASE IF NOT EXISTS {SCHEMA}"))?;
+            client.execute(&format!("USE {SCHEMA}"))?;
+            " ENGINE=InnoDB"
+        }
+        SqlDialect::Postgres => "",
+    };
+    client.execute(&format!("DROP TABLE IF EXISTS {TABLE}"))?;
+    let columns = "id BIGINT NOT NULL PRIMARY KEY, payload VARCHAR(120) NOT NULL";
+    client.execute(&format!("CREATE TABLE {TABLE} ({columns}){engine}")).map(drop)
+}
+
+/// The keys of a crash that are there, and what the server finds wrong with the table.
+fn read_back(client: &mut Client, first_key: u64, end_key: u64) -> Result<(Vec<u64>, Option<String>), DriverError> {
+    let found = client.query(&format!("SELECT id FROM {TABLE} WHERE id >= {first_key} AND id < {end_key}"))?;
+    let keys = found.rows.into_iter().filter_map(|row| row.into_iter().next()??.parse().ok());
+    let keys = keys.collect();
+    if client.dialect() == SqlDialect::Postgres {
+        return Ok((keys, None));
+    }
+    let checked = client.query(&format!("CHECK TABLE {TABLE}"))?;
+    let text = |row: &[Option<String>]| row.last().cloned().flatten().unwrap_or_default();
+    let problem = checked.rows.iter().map(|row| text(row)).find(|text| text != "OK");
+    Ok((keys, problem))
+}
+
+fn p99_us(sent: &[SentRow]) -> Option<f64> {
+    let mut all: Vec<_> = sent.iter().filter_map(|row| row.acknowledged?.checked_sub(row.sent)).collect();
+    all.sort_unstable();
+    let at = (all.len() * 99).div_ceil(100).checked_sub(1)?;
+    Some(all[at].as_secs_f64() * 1e6)
+}

@@ -1,0 +1,194 @@
+//! Crashes: how much of what a server has acknowledged is gone afterwards.
+//!
+//! Each configuration gets a private server of its own, which is crashed again and again under load. The order within a
+//! crash decides whether its result is true: the server dies first, so that no answer comes from a machine that is already
+//! dead; then the disk loses what it loses, and the file system is mounted anew, so that nothing is read from memory.
+
+mod clients;
+mod controls;
+mod count;
+mod cycle;
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use truetps_folder::{CrashFolder, ExperimentFolder};
+use truetps_knowledge::{Durability, judge_text};
+use truetps_probe::{clock, host_facts, probe_flush};
+use truetps_record::{CrashKind, CrashRole, CrashRun, SCHEMA_VERSION, ServerFacts};
+use truetps_sandbox::{
+    RunningServer, Sandbox, SandboxOptions, ServerLoad, Settings, StartOptions, effective_variables,
+};
+use truetps_workload::RandomStream;
+
+use crate::check_settings::check_settings;
+use crate::error::LabError;
+use crate::event::{ExperimentEvent, Listener};
+use crate::experiment::ExperimentRequest;
+use crate::planned_disks::disk_facts;
+use crate::schedule::shuffle;
+use crate::server_provider::{ServerProgram, ServerSource};
+use crate::setup::{server_settings, warn_of_leftovers};
+use controls::{CrashCell, controls};
+use cycle::{CrashedServer, create_table};
+
+const CLIENT_TIMEOUT: Duration = Duration::from_mins(1);
+const STOP_TIMEOUT: Duration = Duration::from_mins(5);
+/// An upper bound of what the clients of a configuration write in all crashes.
+const DATA_BYTES: u64 = 1 << 30;
+
+/// The crashes of an experiment.
+#[derive(Debug, Clone)]
+pub struct CrashOptions {
+    pub kinds: Vec<CrashKind>,
+    /// Of each kind and configuration.
+    pub crashes: u32,
+    pub clients: u32,
+}
+
+/// Crashes the configurations of a plan and the controls, and records each crash before the next one.
+pub fn crash(
+    request: &ExperimentRequest<'_>,
+    options: &CrashOptions,
+    listener: &mut dyn Listener,
+) -> Result<CrashFolder, LabError> {
+    let ServerSource::Private { home, programs, .. } = request.place else { return Err(LabError::CrashOfOthers) };
+    let [program] = programs else { return Err(LabError::SeveralCrashed) };
+    let catalogue = check_settings(request.plan, programs, home.user())?.remove(0);
+    ExperimentFolder::check_writable(request.runs).map_err(LabError::NoRecords)?;
+    warn_of_leftovers(home, listener)?;
+    let host = host_facts(home.path(), Some(probe_flush(home.path())?));
+    let load = ServerLoad { connections_max: options.clients, statements_per_connection: 1 };
+    let (server, fixed) = server_settings(request.plan, program, &catalogue, host.memory_bytes, load);
+    let run = CrashRun {
+        schema_version: SCHEMA_VERSION,
+        tool_version: request.tool_version.to_owned(),
+        name: request.plan.name.clone(),
+        about: request.plan.about.clone(),
+        created_at: clock::now_rfc3339(),
+        seed: request.plan.design.seed,
+        clients: options.clients,
+        crashes: options.crashes,
+        kinds: options.kinds.clone(),
+        host,
+        server: server.clone(),
+        disk: None,
+        command: request.command.clone(),
+        is_complete: false,
+    };
+    let name = format!("{}-{}", run.name, clock::folder_stamp());
+    let folder = CrashFolder::create(request.runs, &name, &run)?;
+    let mut laboratory = CrashLaboratory { request, options, program, fixed, server, folder, run, crashes: 0 };
+    laboratory.run(listener)?;
+    Ok(laboratory.folder)
+}
+
+struct CrashLaboratory<'a> {
+    request: &'a ExperimentRequest<'a>,
+    options: &'a CrashOptions,
+    program: &'a ServerProgram,
+    fixed: Settings,
+    server: ServerFacts,
+    folder: CrashFolder,
+    run: CrashRun,
+    /// So far.
+    crashes: u32,
+}
+
+impl CrashLaboratory<'_> {
+    fn run(&mut self, listener: &mut dyn Listener) -> Result<(), LabError> {
+        let cells = self.cells();
+        let planned: usize = cells.iter().map(|cell| cell.kinds.len() * self.options.crashes as usize).sum();
+        for cell in &cells {
+            if !self.crash_cell(cell, planned, listener)? {
+                return Ok(());
+            }
+        }
+        self.run.is_complete = true;
+        Ok(self.folder.write(&self.run)?)
+    }
+
+    /// The controls first: where they fail, all else proves nothing.
+    fn cells(&self) -> Vec<CrashCell> {
+        let CrashOptions { kinds, clients, .. } = self.options;
+        let mut cells = controls(self.program.binary.family(), kinds, *clients);
+        let planned = self.request.plan.configurations().into_iter();
+        cells.extend(planned.map(|configuration| CrashCell {
+            role: CrashRole::Cell,
+            kinds: kinds.clone(),
+            configuration,
+        }));
+        cells
+    }
+
+    /// All crashes of a configuration. Returns whether the experiment goes on.
+    fn crash_cell(&mut self, cell: &CrashCell, planned: usize, listener: &mut dyn Listener) -> Result<bool, LabError> {
+        let mut random = RandomStream::new(self.run.seed, u64::from(self.crashes));
+        let mut kinds: Vec<_> =
+            cell.kinds.iter().flat_map(|kind| std::iter::repeat_n(*kind, self.options.crashes as usize)).collect();
+        shuffle(&mut kinds, &mut random);
+        let mut prepared = None;
+        for kind in kinds {
+            let (sandbox, options, promised, server) = match prepared.take() {
+                Some(prepared) => prepared,
+                None => self.prepare(cell, listener)?,
+            };
+            let crashed = CrashedServer {
+                cell,
+                sandbox: &sandbox,
+                options,
+                clients: self.options.clients,
+                stop: self.request.stop,
+                promised: promised.as_ref(),
+            };
+            let number = self.crashes + 1;
+            let label = cell.configuration.settings_label();
+            listener.event(&ExperimentEvent::Preparing(format!("crash {number} of {planned}: {kind}, {label}")));
+            let Some(outcome) = crashed.crash(server, kind, number, &mut random)? else { return Ok(false) };
+            self.folder.append(&outcome.record)?;
+            self.crashes = number;
+            let options = crashed.options;
+            // A server that does not start any more leaves its data to a new one.
+            prepared = outcome.server.map(|server| (sandbox, options, promised, server));
+            if self.request.stop.load(Ordering::Relaxed) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// A server of a configuration with an empty table, which is durable whatever the settings are.
+    fn prepare(
+        &mut self,
+        cell: &CrashCell,
+        listener: &mut dyn Listener,
+    ) -> Result<(Sandbox, StartOptions, Option<Durability>, RunningServer), LabError> {
+        let ServerSource::Private { home, disks, .. } = self.request.place else { return Err(LabError::CrashOfOthers) };
+        let plan = self.request.plan;
+        let name = plan.disk_of(&cell.configuration);
+        listener
+            .event(&ExperimentEvent::Preparing(format!("preparing a server: {}", cell.configuration.settings_label())));
+        let settings = self.fixed.clone().with(cell.configuration.settings());
+        let disk = name.map(|name| disks.sandbox_disk(name, self.run.seed)).transpose()?;
+        let sandbox_options = SandboxOptions { settings: settings.clone(), data_bytes: DATA_BYTES, disk };
+        let sandbox = Sandbox::create(home, &self.program.binary, &sandbox_options)?;
+        let options = StartOptions::new(settings);
+        let server = sandbox.start(&options)?;
+        let mut client = server.connect(CLIENT_TIMEOUT)?;
+        let variables = effective_variables(&mut client)?;
+        create_table(&mut client)?;
+        drop(client);
+        server.stop(STOP_TIMEOUT)?;
+        sandbox.set_disk_timed(true)?;
+        if let Some(name) = name.filter(|_| self.run.disk.is_none())
+            && let Some((found, profile)) = sandbox.test_disk()?.zip(disks.profile(name))
+        {
+            self.run.disk = Some(disk_facts(name, profile, &found));
+            self.folder.write(&self.run)?;
+        }
+        let settings = variables.iter().map(|(name, value)| (name.as_str(), value.as_str(), None));
+        let promised = judge_text(self.server.flavour, &self.server.version, settings);
+        let server = sandbox.start(&options)?;
+        Ok((sandbox, options, promised, server))
+    }
+}

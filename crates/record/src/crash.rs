@@ -1,0 +1,116 @@
+//! What crashes of a server lost: one record for each crash.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Configuration, DiskFacts, HostFacts, ServerFacts};
+
+/// What dies in a crash.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CrashKind {
+    /// The server's process, by SIGKILL.
+    Kill,
+    /// The operating system: what the server has written and not flushed is gone.
+    Os,
+    /// The power: what the disk has in its volatile cache is gone too.
+    Power,
+}
+
+impl CrashKind {
+    pub const ALL: [Self; 3] = [Self::Kill, Self::Os, Self::Power];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Kill => "kill",
+            Self::Os => "os",
+            Self::Power => "power",
+        }
+    }
+
+    /// Whether it needs an emulated disk.
+    pub fn needs_disk(self) -> bool {
+        self != Self::Kill
+    }
+}
+
+impl fmt::Display for CrashKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Why a configuration is crashed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CrashRole {
+    /// It is in the plan.
+    Cell,
+    /// It is known to lose nothing: a loss is a fault of the laboratory, or of the server.
+    KeepsAll,
+    /// It is known to lose something: without a loss the laboratory would see none.
+    LosesSome,
+}
+
+/// One crash, and what was there afterwards. Counts are of rows; each transaction inserts one.
+///
+/// `attempted = acknowledged + unknown`, `lost <= acknowledged`, `recovered <= unknown`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CrashRecord {
+    pub number: u32,
+    pub role: CrashRole,
+    pub kind: CrashKind,
+    pub configuration: Configuration,
+    /// From the first transaction to the crash.
+    pub load_ms: f64,
+    pub tps: f64,
+    pub response_us_p99: Option<f64>,
+    pub attempted: u64,
+    pub acknowledged: u64,
+    /// Sent, and not answered before the crash.
+    pub unknown: u64,
+    /// Acknowledged, and gone.
+    pub lost: u64,
+    /// From the acknowledgement of the first lost row to the crash.
+    pub loss_window_ms: Option<f64>,
+    /// Unknown, and there.
+    pub recovered: u64,
+    /// There, and never sent.
+    pub unexpected: u64,
+    /// There, although a row that was acknowledged earlier is lost: more than one a client would be a fault.
+    pub holes: u64,
+    /// Blocks of 4 KiB that the disk's cache lost.
+    pub blocks_lost: u64,
+    /// From the start of the server to the first row that it accepted.
+    pub recovery_ms: f64,
+    /// What the server says of the table. `None`: it is intact.
+    pub table_problem: Option<String>,
+    /// Whether the settings promise, by the server's documentation, that nothing is lost. `None`: not known.
+    pub promises_all_kept: Option<bool>,
+}
+
+/// `crash.json`: an experiment with crashes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CrashRun {
+    pub schema_version: u32,
+    pub tool_version: String,
+    pub name: String,
+    /// One sentence: the question.
+    pub about: String,
+    /// RFC 3339, UTC.
+    pub created_at: String,
+    pub seed: u64,
+    pub clients: u32,
+    /// Crashes of each kind of each configuration.
+    pub crashes: u32,
+    pub kinds: Vec<CrashKind>,
+    pub host: HostFacts,
+    pub server: ServerFacts,
+    /// `None`: the server was on the host's own disk.
+    pub disk: Option<DiskFacts>,
+    /// Command line, as typed.
+    pub command: Vec<String>,
+    /// All planned crashes have happened.
+    pub is_complete: bool,
+}
