@@ -49,6 +49,8 @@ pub(crate) struct EmulatedDevice {
     flush_lies: bool,
     /// Whether requests take the time of the profile.
     is_timed: bool,
+    /// What the host adds to each request: answers are given so much sooner.
+    host_ns: u64,
     /// From a crash until its end, nothing that the host writes reaches the disk.
     is_cut: bool,
     pub(crate) counts: DiskCounts,
@@ -69,6 +71,7 @@ impl EmulatedDevice {
             undo: UndoLog::new(profile.cache_bytes()),
             flush_lies: profile.flush_lies,
             is_timed: false,
+            host_ns: 0,
             is_cut: false,
             counts: DiskCounts::default(),
         })
@@ -80,6 +83,11 @@ impl EmulatedDevice {
 
     pub(crate) fn set_timed(&mut self, is_timed: bool) {
         self.is_timed = is_timed;
+    }
+
+    /// Sets what the host adds to a request. It does not matter to a spinning disk: the platter decides.
+    pub(crate) fn set_host_ns(&mut self, host_ns: u64) {
+        self.host_ns = if self.model.is_rotating() { 0 } else { host_ns };
     }
 
     pub(crate) fn read(&mut self, offset: u64, length: u32) -> io::Result<(Vec<u8>, DoneAt)> {
@@ -158,7 +166,7 @@ impl EmulatedDevice {
             return DoneAt::Now;
         }
         let now_ns = self.epoch.elapsed().as_nanos() as u64;
-        match self.model.done_ns(now_ns, request) {
+        match self.model.done_ns(now_ns, request).saturating_sub(self.host_ns) {
             done_ns if done_ns <= now_ns => DoneAt::Now,
             done_ns => DoneAt::At(self.epoch + Duration::from_nanos(done_ns)),
         }

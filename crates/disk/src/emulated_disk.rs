@@ -8,9 +8,9 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use crate::block_lab::DiskOptions;
 use crate::device::{DiskCounts, DiskCrash};
 use crate::error::DiskError;
+use crate::flush_times::FlushTimes;
 use crate::helper::{HelperAnswer, HelperCommand};
 use crate::mounts::clean_disk;
-use crate::self_test::SelfTest;
 
 /// A mounted disk. Dropping it unmounts and removes it.
 #[derive(Debug)]
@@ -65,9 +65,9 @@ impl EmulatedDisk {
         }
     }
 
-    pub fn self_test(&mut self) -> Result<SelfTest, DiskError> {
-        match self.command(HelperCommand::SelfTest)? {
-            HelperAnswer::SelfTest(found) => Ok(found),
+    pub fn flush_times(&mut self) -> Result<FlushTimes, DiskError> {
+        match self.command(HelperCommand::FlushTimes)? {
+            HelperAnswer::FlushTimes(found) => Ok(found),
             other => Err(unexpected(&other)),
         }
     }

@@ -24,8 +24,6 @@ pub enum DiskError {
     NoSpace { path: PathBuf, needed_mb: u64, free_mb: u64 },
     #[error("the helper process of the disk ended: {problem}")]
     HelperEnded { problem: String },
-    #[error("disk profile {profile}: the self-test measured {found}, expected {expected}")]
-    SelfTest { profile: String, found: String, expected: String },
 }
 
 impl DiskError {
@@ -44,9 +42,6 @@ impl DiskError {
             Self::NoSpace { .. } => Some("make the tables smaller, or free some space".to_owned()),
             Self::Missing { what: "root", .. } => Some("run truetps as root: mounting a disk needs it".to_owned()),
             Self::Missing { what: "mkfs.ext4", .. } => Some("install e2fsprogs".to_owned()),
-            Self::SelfTest { .. } => {
-                Some("other work on this machine delays the disk: repeat it when the machine is idle".to_owned())
-            }
             _ => None,
         }
     }

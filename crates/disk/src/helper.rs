@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::block_lab::{BlockLab, DiskOptions};
 use crate::device::{DiskCounts, DiskCrash};
 use crate::error::DiskError;
-use crate::self_test::SelfTest;
+use crate::flush_times::FlushTimes;
 
 /// A line to the helper, after the first one, which has the [`DiskOptions`].
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -16,7 +16,7 @@ use crate::self_test::SelfTest;
 pub(crate) enum HelperCommand {
     /// Whether requests take the time of the profile.
     Timed(bool),
-    SelfTest,
+    FlushTimes,
     Counts,
     /// Everything that runs on the disk is dead.
     Crash(DiskCrash),
@@ -31,7 +31,7 @@ pub(crate) enum HelperAnswer {
         device: String,
     },
     Done,
-    SelfTest(SelfTest),
+    FlushTimes(FlushTimes),
     Counts(DiskCounts),
     Crashed {
         blocks_lost: u64,
@@ -69,7 +69,7 @@ fn obey(lab: &mut BlockLab, command: HelperCommand) -> HelperAnswer {
             lab.set_timed(is_timed);
             HelperAnswer::Done
         }
-        HelperCommand::SelfTest => lab.self_test().map_or_else(|error| failed(&error), HelperAnswer::SelfTest),
+        HelperCommand::FlushTimes => lab.flush_times().map_or_else(|error| failed(&error), HelperAnswer::FlushTimes),
         HelperCommand::Counts => HelperAnswer::Counts(lab.counts()),
         HelperCommand::Crash(crash) => match lab.crash(crash) {
             Ok(blocks_lost) => HelperAnswer::Crashed { blocks_lost },

@@ -6,6 +6,7 @@
 //! - `device` (`EmulatedDevice`): data, model and undo log of one disk. `answers` delays what it answers, and `served_file`
 //!   shows it to the kernel as the one file of a FUSE file system.
 //! - `mounts` and `block_lab` (`BlockLab`): a loop device over that file, and an ext4 on it.
+//! - `flush_times` and `measure` (`DiskMeasurement`): what a disk really takes, and a profile of it.
 //! - `helper` and `emulated_disk` (`EmulatedDisk`): the process that does all this as root, and its owner.
 
 mod answers;
@@ -13,11 +14,12 @@ mod block_lab;
 mod device;
 mod emulated_disk;
 mod error;
+mod flush_times;
 mod helper;
+mod measure;
 mod model;
 mod mounts;
 mod profile;
-mod self_test;
 mod served_file;
 mod undo;
 
@@ -25,8 +27,9 @@ pub use block_lab::{DiskOptions, files_in};
 pub use device::{DiskCounts, DiskCrash};
 pub use emulated_disk::EmulatedDisk;
 pub use error::DiskError;
+pub use flush_times::FlushTimes;
 pub use helper::run_helper;
+pub use measure::{DiskMeasurement, WriteTimes, measure_disk};
 pub use model::{DeviceModel, DiskRange, DiskRequest};
 pub use mounts::clean_disk;
 pub use profile::{DiskProfile, Geometry};
-pub use self_test::{SelfTest, self_test};

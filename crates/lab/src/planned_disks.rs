@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use truetps_disk::{DiskError, DiskProfile, SelfTest};
+use truetps_disk::{DiskError, DiskProfile, FlushTimes};
 use truetps_plan::Plan;
 use truetps_record::DiskFacts;
 use truetps_sandbox::SandboxDisk;
@@ -37,7 +37,7 @@ impl PlannedDisks {
     }
 }
 
-pub(crate) fn disk_facts(name: &str, profile: &DiskProfile, found: &SelfTest) -> DiskFacts {
+pub(crate) fn disk_facts(name: &str, profile: &DiskProfile, found: &FlushTimes) -> DiskFacts {
     DiskFacts {
         profile: name.to_owned(),
         planned_overwrite_us: profile.overwrite_us(),

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use truetps_disk::{DiskCrash, EmulatedDisk, SelfTest};
+use truetps_disk::{DiskCrash, EmulatedDisk, FlushTimes};
 use truetps_record::Family;
 
 use crate::binary::ServerBinary;
@@ -218,9 +218,9 @@ impl Sandbox {
     }
 
     /// What a flush takes on its emulated disk; `None` without one.
-    pub fn test_disk(&self) -> Result<Option<SelfTest>, SandboxError> {
+    pub fn test_disk(&self) -> Result<Option<FlushTimes>, SandboxError> {
         let mut disk = self.folder.disk();
-        Ok(disk.as_mut().map(EmulatedDisk::self_test).transpose()?)
+        Ok(disk.as_mut().map(EmulatedDisk::flush_times).transpose()?)
     }
 
     /// Starts a server on the datadir and waits until it answers.

@@ -1,18 +1,22 @@
 //! `truetps disk`: the profiles of emulated disks, and the helper that runs one.
 
-use std::io;
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::Path;
 
-use truetps_disk::{DiskProfile, run_helper};
+use truetps_disk::{DiskError, DiskMeasurement, DiskProfile, FlushTimes, WriteTimes, measure_disk, run_helper};
+use truetps_report::format;
 
 use crate::args::DiskCommand;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
-use crate::print_out;
+use crate::{print_message, print_out};
 
 pub(crate) fn run(command: &DiskCommand) -> Result<Exit, CommandFailure> {
     match command {
         DiskCommand::List => Ok(list()),
         DiskCommand::Show { profile } => show(profile),
+        DiskCommand::Measure { folder, output } => measure(folder, output.as_deref()),
     }
 }
 
@@ -25,6 +29,40 @@ fn list() -> Exit {
 fn show(name: &str) -> Result<Exit, CommandFailure> {
     let profile = DiskProfile::find(name).map_err(|error| CommandFailure::usage(&error).hint_if(error.hint()))?;
     Ok(print_out(&profile.to_toml()))
+}
+
+fn measure(folder: &Path, output: Option<&Path>) -> Result<Exit, CommandFailure> {
+    let failed = |error: DiskError| CommandFailure::usage(&error).hint_if(error.hint());
+    let name = output.and_then(|path| path.file_stem()?.to_str()).unwrap_or("measured");
+    if let Some(path) = output.filter(|path| path.symlink_metadata().is_ok()) {
+        return Err(CommandFailure::usage(format!("{}: exists already", path.display())).hint("name another file"));
+    }
+    let found = measure_disk(folder).map_err(failed)?;
+    let printed = print_out(&disk_text(&found));
+    let Some(path) = output else { return Ok(printed) };
+    // A profile that this program would refuse is none.
+    let text = found.profile(name).to_toml();
+    DiskProfile::parse(&text).map_err(failed)?;
+    let written = File::create_new(path).and_then(|mut file| file.write_all(text.as_bytes()));
+    written.map_err(|error| CommandFailure::usage(format!("{}: {error}", path.display())))?;
+    print_message(&format!("Saved  {}\nNext   truetps run insert --disk {0}\n", path.display()));
+    Ok(printed)
+}
+
+fn disk_text(found: &DiskMeasurement) -> String {
+    let FlushTimes { overwrite_us_p50, overwrite_us_p99, append_us_p50, append_us_p99, .. } = found.flush;
+    let times = |p50, p99| format!("{} (p50), {} (p99)", format::duration_us(p50), format::duration_us(p99));
+    let mut lines = vec![
+        format!("a page written and flushed   {}", times(overwrite_us_p50, overwrite_us_p99)),
+        format!("the same in a growing file   {}", times(append_us_p50, append_us_p99)),
+    ];
+    lines.extend(found.writes.iter().map(|one| {
+        let WriteTimes { depth, latency_us_p50, latency_us_p99, iops } = *one;
+        let times = times(latency_us_p50, latency_us_p99);
+        format!("{depth:>2} writes of 4 KiB at once    {times}; {} a second", format::whole(iops))
+    }));
+    lines.push(format!("sequential writes            {} MB/s", format::whole(found.bandwidth_mb_s)));
+    lines.join("\n") + "\n"
 }
 
 /// Runs the disk that the parent process asks for, until that closes the input.

@@ -47,6 +47,11 @@ impl DeviceModel {
         Self { mechanism, flush_lies: profile.flush_lies }
     }
 
+    /// Whether the position of data decides.
+    pub(crate) fn is_rotating(&self) -> bool {
+        matches!(self.mechanism, Mechanism::Rotating(_))
+    }
+
     /// When a request that arrives now is done, in ns. Times of calls must not decrease.
     pub fn done_ns(&mut self, now_ns: u64, request: DiskRequest) -> u64 {
         if request == DiskRequest::Flush && self.flush_lies {

@@ -15,20 +15,22 @@ const PAGE: [u8; 4096] = [0x5a; 4096];
 const LEFT_OUT: usize = 5;
 const TIMES: usize = 35;
 
-/// The median of what a write of 4 KiB and an fdatasync take together, one client, and the flushes that each needed.
+/// What a write of 4 KiB and an fdatasync take together, one client, and the flushes that each needed.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct SelfTest {
+pub struct FlushTimes {
     /// Of a page that was written before.
     pub overwrite_us_p50: f64,
+    pub overwrite_us_p99: f64,
     /// Of a file that grows.
     pub append_us_p50: f64,
+    pub append_us_p99: f64,
     pub overwrite_flushes: f64,
     pub append_flushes: f64,
 }
 
 /// Measures the file system of this folder. `flushes`: how many the disk had so far.
-pub fn self_test(folder: &Path, flushes: &dyn Fn() -> u64) -> Result<SelfTest, DiskError> {
-    let path = folder.join(".truetps-self-test");
+pub(crate) fn flush_times(folder: &Path, flushes: &dyn Fn() -> u64) -> Result<FlushTimes, DiskError> {
+    let path = folder.join(".truetps-flush-times");
     let failed = |error| DiskError::io("write", &path)(error);
     let file = File::options().read(true).write(true).create_new(true).open(&path).map_err(failed)?;
     let measured = measure(&file, flushes).map_err(failed);
@@ -36,27 +38,40 @@ pub fn self_test(folder: &Path, flushes: &dyn Fn() -> u64) -> Result<SelfTest, D
     measured
 }
 
-fn measure(file: &File, flushes: &dyn Fn() -> u64) -> std::io::Result<SelfTest> {
+fn measure(file: &File, flushes: &dyn Fn() -> u64) -> std::io::Result<FlushTimes> {
     for _ in 0..4 {
         (&*file).write_all(&PAGE)?;
     }
     file.sync_all()?;
-    let (overwrite_us_p50, overwrite_flushes) = repeated(flushes, || {
+    let overwrite = repeated(flushes, || {
         file.write_all_at(&PAGE, 0)?;
         file.sync_data()
     })?;
-    let (append_us_p50, append_flushes) = repeated(flushes, || {
+    let append = repeated(flushes, || {
         (&*file).write_all(&PAGE)?;
         file.sync_data()
     })?;
-    Ok(SelfTest { overwrite_us_p50, append_us_p50, overwrite_flushes, append_flushes })
+    Ok(FlushTimes {
+        overwrite_us_p50: overwrite.us_p50,
+        overwrite_us_p99: overwrite.us_p99,
+        append_us_p50: append.us_p50,
+        append_us_p99: append.us_p99,
+        overwrite_flushes: overwrite.flushes,
+        append_flushes: append.flushes,
+    })
 }
 
-/// Median duration in µs, and flushes of each.
+/// Of one of the two operations.
+struct RepeatedTimes {
+    us_p50: f64,
+    us_p99: f64,
+    flushes: f64,
+}
+
 fn repeated(
     flushes: &dyn Fn() -> u64,
     mut operation: impl FnMut() -> std::io::Result<()>,
-) -> std::io::Result<(f64, f64)> {
+) -> std::io::Result<RepeatedTimes> {
     let mut all_us = Vec::with_capacity(TIMES);
     let mut first = 0;
     for number in 0..LEFT_OUT + TIMES {
@@ -71,7 +86,7 @@ fn repeated(
     }
     let each = (flushes() - first) as f64 / TIMES as f64;
     all_us.sort_by(f64::total_cmp);
-    Ok((all_us[TIMES / 2], each))
+    Ok(RepeatedTimes { us_p50: all_us[TIMES / 2], us_p99: all_us[TIMES - 1], flushes: each })
 }
 
 #[cfg(test)]
@@ -81,7 +96,7 @@ mod tests {
     #[test]
     fn a_real_file_system_is_measured_and_left_as_it_was() {
         let folder = tempfile::tempdir().unwrap();
-        let found = self_test(folder.path(), &|| 7).unwrap();
+        let found = flush_times(folder.path(), &|| 7).unwrap();
         assert!(found.overwrite_us_p50 > 0.0 && found.append_us_p50 > 0.0, "{found:?}");
         assert!(found.append_flushes < 1e-9);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
