@@ -59,6 +59,7 @@ fn main() -> ExitCode {
         TruetpsCommand::Server { command } => commands::server::run(&command),
         TruetpsCommand::Crash(args) => commands::crash::run(&args),
         TruetpsCommand::Disk { command } => commands::disk::run(&command),
+        TruetpsCommand::Doctor(place) => commands::doctor::run(&place),
         TruetpsCommand::DiskHelper => commands::disk::help(),
         TruetpsCommand::Diff(args) => commands::diff::run(&args),
         // Everything behind these words is theirs: it was taken before.

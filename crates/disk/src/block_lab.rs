@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::device::{DiskCounts, DiskCrash, EmulatedDevice};
 use crate::error::DiskError;
 use crate::flush_times::{FlushTimes, flush_times};
+use crate::machine::{PROGRAM_FOLDERS, missing_for_disks};
 use crate::mounts::{detach_loop, lock_folder, remove_mounts, unmount_when_free};
 use crate::profile::DiskProfile;
 use crate::served_file::{FILE, SharedDevice, locked, serve};
@@ -69,9 +70,8 @@ pub(crate) struct BlockLab {
 
 impl BlockLab {
     pub(crate) fn create(options: DiskOptions) -> Result<Self, DiskError> {
-        if !rustix::process::geteuid().is_root() {
-            let problem = "loop devices and mounts are for root only".to_owned();
-            return Err(DiskError::Missing { what: "root", problem });
+        if let Some(missing) = missing_for_disks().into_iter().next() {
+            return Err(missing);
         }
         check_free(&options)?;
         let lock = lock_folder(&options.folder)?;
@@ -197,7 +197,7 @@ fn check_free(options: &DiskOptions) -> Result<(), DiskError> {
 /// Runs a program of the system to its end, and returns what it printed.
 pub(crate) fn output_of(program: &'static str, words: &[&OsStr]) -> Result<String, DiskError> {
     #[expect(clippy::disallowed_methods, reason = "programs of the system that make and mount disks")]
-    let output = Command::new(program).args(words).env("PATH", "/usr/sbin:/sbin:/usr/bin:/bin").output();
+    let output = Command::new(program).args(words).env("PATH", PROGRAM_FOLDERS.join(":")).output();
     let output = output.map_err(|error| DiskError::Missing { what: program, problem: error.to_string() })?;
     if !output.status.success() {
         let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();

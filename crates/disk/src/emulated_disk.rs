@@ -133,7 +133,7 @@ impl Drop for EmulatedDisk {
 
 fn unexpected(answer: &HelperAnswer) -> DiskError {
     match answer {
-        HelperAnswer::Failed { problem } => DiskError::HelperEnded { problem: problem.clone() },
+        HelperAnswer::Failed { problem } => DiskError::Failed { problem: problem.clone() },
         other => DiskError::HelperEnded { problem: format!("it answered {other:?}") },
     }
 }

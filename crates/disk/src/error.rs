@@ -22,6 +22,9 @@ pub enum DiskError {
     Command { command: String, problem: String },
     #[error("the image of the disk needs {needed_mb} MB, and {} has {free_mb} MB free", path.display())]
     NoSpace { path: PathBuf, needed_mb: u64, free_mb: u64 },
+    /// The helper's own words.
+    #[error("the emulated disk: {problem}")]
+    Failed { problem: String },
     #[error("the helper process of the disk ended: {problem}")]
     HelperEnded { problem: String },
 }
@@ -42,6 +45,8 @@ impl DiskError {
             Self::NoSpace { .. } => Some("make the tables smaller, or free some space".to_owned()),
             Self::Missing { what: "root", .. } => Some("run truetps as root: mounting a disk needs it".to_owned()),
             Self::Missing { what: "mkfs.ext4", .. } => Some("install e2fsprogs".to_owned()),
+            Self::Missing { what: "losetup", .. } => Some("install util-linux (mount)".to_owned()),
+            Self::HelperEnded { .. } => Some("was it killed? `truetps server clean` removes what is left".to_owned()),
             _ => None,
         }
     }

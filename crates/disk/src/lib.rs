@@ -7,6 +7,7 @@
 //!   shows it to the kernel as the one file of a FUSE file system.
 //! - `mounts` and `block_lab` (`BlockLab`): a loop device over that file, and an ext4 on it.
 //! - `flush_times` and `measure` (`DiskMeasurement`): what a disk really takes, and a profile of it.
+//! - `machine`: what this machine lacks for all this.
 //! - `helper` and `emulated_disk` (`EmulatedDisk`): the process that does all this as root, and its owner.
 
 mod answers;
@@ -16,6 +17,7 @@ mod emulated_disk;
 mod error;
 mod flush_times;
 mod helper;
+mod machine;
 mod measure;
 mod model;
 mod mounts;
@@ -29,6 +31,7 @@ pub use emulated_disk::EmulatedDisk;
 pub use error::DiskError;
 pub use flush_times::FlushTimes;
 pub use helper::run_helper;
+pub use machine::missing_for_disks;
 pub use measure::{DiskMeasurement, WriteTimes, measure_disk};
 pub use model::{DeviceModel, DiskRange, DiskRequest};
 pub use mounts::clean_disk;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use truetps_disk::{DiskError, DiskProfile, FlushTimes};
+use truetps_disk::{DiskError, DiskProfile, FlushTimes, missing_for_disks};
 use truetps_plan::Plan;
 use truetps_record::DiskFacts;
 use truetps_sandbox::SandboxDisk;
@@ -19,9 +19,15 @@ pub struct PlannedDisks {
 }
 
 impl PlannedDisks {
-    /// Finds the profiles of a plan. `helper`: the program of truetps, which runs the disks.
+    /// Finds the profiles of a plan, if this machine can mount disks. `helper`: the program of truetps, which runs the disks.
     pub fn of(plan: &Plan, helper: PathBuf) -> Result<Self, DiskError> {
-        let names = plan.disk_names().into_iter();
+        let names = plan.disk_names();
+        if !names.is_empty()
+            && let Some(missing) = missing_for_disks().into_iter().next()
+        {
+            return Err(missing);
+        }
+        let names = names.into_iter();
         let profiles = names.map(|name| Ok((name.to_owned(), DiskProfile::find(name)?)));
         Ok(Self { profiles: profiles.collect::<Result<_, DiskError>>()?, helper })
     }

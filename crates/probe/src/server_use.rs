@@ -15,7 +15,7 @@ pub struct ServerUse {
 }
 
 /// Number of attempts: a child that ends while the others are read would be counted twice, or not at all.
-const TRIES: u32 = 5;
+const TRIES: u32 = 20;
 
 /// `None` if the server is gone, or its processes start and end too fast to be counted.
 pub fn server_use(pid: u32) -> Option<ServerUse> {

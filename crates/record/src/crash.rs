@@ -105,6 +105,8 @@ pub struct CrashRun {
     /// Crashes of each kind of each configuration.
     pub crashes: u32,
     pub kinds: Vec<CrashKind>,
+    /// Share of the blocks in the disk's cache that survive a power cut, each by chance: writes are torn.
+    pub survival: f64,
     pub host: HostFacts,
     pub server: ServerFacts,
     /// `None`: the server was on the host's own disk.

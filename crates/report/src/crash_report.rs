@@ -69,6 +69,10 @@ fn facts(run: &CrashRun, analysis: &CrashAnalysis) -> Vec<(&'static str, String)
         format!("{clients}, each inserts a row and waits for the answer; each crash after 1.2 to 2.2 s"),
     ));
     facts.push(("Server", format!("{} {}", run.server.flavour, run.server.version)));
+    if run.survival > 0.0 {
+        let share = format::percent(run.survival);
+        facts.push(("Torn", format!("{share} of the blocks in the disk's cache survive a power cut, by chance")));
+    }
     let disk = run.disk.as_ref().map_or_else(|| "the host's own".to_owned(), disk);
     facts.push(("Disk", disk));
     facts.push(("Seed", run.seed.to_string()));

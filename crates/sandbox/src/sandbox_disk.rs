@@ -5,6 +5,7 @@ use std::process::Command;
 
 use truetps_disk::{DiskOptions, DiskProfile, EmulatedDisk};
 
+use crate::copy::check_free;
 use crate::error::SandboxError;
 use crate::home::make_passable;
 use crate::server_user::ServerUser;
@@ -34,11 +35,13 @@ impl SandboxDisk {
         data_bytes: u64,
         user: &ServerUser,
     ) -> Result<EmulatedDisk, SandboxError> {
+        let bytes = data_bytes.saturating_mul(SHARE_FREE).saturating_add(BYTES_MIN);
+        check_free(folder.parent().unwrap_or(folder), "the emulated disk", bytes)?;
         make_passable(folder, user).map_err(SandboxError::io("make", folder))?;
         let options = DiskOptions {
             folder: folder.to_owned(),
             profile: self.profile.clone(),
-            bytes: data_bytes.saturating_mul(SHARE_FREE).saturating_add(BYTES_MIN),
+            bytes,
             seed: self.seed,
             owner: (user.uid, user.gid),
         };

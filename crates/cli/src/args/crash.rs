@@ -25,6 +25,10 @@ pub(crate) struct CrashArgs {
     /// Crashes of each kind of each configuration; default: the plan's blocks
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) crashes: Option<u32>,
+    /// Share of the blocks in the disk's volatile cache that survive a power cut, each by chance: 0 to 1, so that writes
+    /// are torn
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = share)]
+    pub(crate) torn: f64,
     /// Seed of all random choices, in place of the plan's
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(0..=i64::MAX as u64))]
     pub(crate) seed: Option<u64>,
@@ -33,6 +37,11 @@ pub(crate) struct CrashArgs {
     pub(crate) format: TableFormat,
     #[command(flatten)]
     pub(crate) place: FolderArgs,
+}
+
+fn share(word: &str) -> Result<f64, String> {
+    let share = word.parse().ok().filter(|share| (0.0..=1.0).contains(share));
+    share.ok_or_else(|| "not a number from 0 to 1".to_owned())
 }
 
 fn kind(word: &str) -> Result<CrashKind, String> {

@@ -86,6 +86,8 @@ pub(crate) enum TruetpsCommand {
         #[command(subcommand)]
         command: DiskCommand,
     },
+    /// Show what this machine has and lacks: servers, disk, limits, emulated disks
+    Doctor(SandboxPlace),
     /// Run an emulated disk for the process that started this one
     #[command(name = DISK_HELPER, hide = true)]
     DiskHelper,

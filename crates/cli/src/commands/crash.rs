@@ -28,6 +28,7 @@ pub(crate) fn run(args: &CrashArgs) -> Result<Exit, CommandFailure> {
         kinds: kinds(&args.kinds, !plan.disk_names().is_empty())?,
         crashes: args.crashes.unwrap_or(plan.design.blocks),
         clients: plan.connections_max(),
+        survival: args.torn,
     };
     let site = RunSite::open(&plan, &args.place, None)?;
     let (stop, mut watcher) = ProgressWatcher::start(&plan.name, &site, false)?;

@@ -6,6 +6,7 @@ pub(crate) mod compare;
 pub(crate) mod crash;
 pub(crate) mod diff;
 pub(crate) mod disk;
+pub(crate) mod doctor;
 pub(crate) mod instance;
 pub(crate) mod plan;
 pub(crate) mod probe;

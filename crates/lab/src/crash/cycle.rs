@@ -32,6 +32,7 @@ pub(crate) struct CrashedServer<'a> {
     pub(crate) sandbox: &'a Sandbox,
     pub(crate) options: StartOptions,
     pub(crate) clients: u32,
+    pub(crate) survival: f64,
     pub(crate) stop: &'a AtomicBool,
     /// By the server's own settings; `None`: not known.
     pub(crate) promised: Option<&'a Durability>,
@@ -58,7 +59,7 @@ impl CrashedServer<'_> {
         let disk_crash = match kind {
             CrashKind::Kill => None,
             CrashKind::Os => Some(DiskCrash::Os),
-            CrashKind::Power => Some(DiskCrash::Power { survival: 0.0, seed: random.next_u64() }),
+            CrashKind::Power => Some(DiskCrash::Power { survival: self.survival, seed: random.next_u64() }),
         };
         let target = server.target(SCHEMA);
         let clock = Instant::now();

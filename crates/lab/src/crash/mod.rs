@@ -44,6 +44,8 @@ pub struct CrashOptions {
     /// Of each kind and configuration.
     pub crashes: u32,
     pub clients: u32,
+    /// Share of the blocks in a disk's cache that survive a power cut.
+    pub survival: f64,
 }
 
 /// Crashes the configurations of a plan and the controls, and records each crash before the next one.
@@ -70,6 +72,7 @@ pub fn crash(
         clients: options.clients,
         crashes: options.crashes,
         kinds: options.kinds.clone(),
+        survival: options.survival,
         host,
         server: server.clone(),
         disk: None,
@@ -138,6 +141,7 @@ impl CrashLaboratory<'_> {
                 sandbox: &sandbox,
                 options,
                 clients: self.options.clients,
+                survival: self.options.survival,
                 stop: self.request.stop,
                 promised: promised.as_ref(),
             };
