@@ -20,7 +20,7 @@ use crate::server::{RunningServer, StartOptions};
 use crate::server_paths::{DISK, ServerPaths, datadir_in};
 use crate::settings::Settings;
 use crate::template::copy_template;
-use crate::wear::{WornIn, wear_in_redo};
+use crate::wear::{WornIn, cache_redo, wear_in_redo};
 
 /// Folder of sockets whose path below the home folder would be longer.
 const SHORT_FOLDER: &str = "/tmp";
@@ -203,9 +203,13 @@ impl Sandbox {
         self.folder.paths.error_log.clone()
     }
 
-    /// Whether requests to its emulated disk take the time of the disk's profile; no effect without one.
+    /// Whether requests to its emulated disk take the time of the disk's profile; no effect without one. Before they do,
+    /// the redo log is read into the page cache, where it is on a server that has run for long.
     pub fn set_disk_timed(&self, is_timed: bool) -> Result<(), SandboxError> {
         let mut disk = self.folder.disk();
+        if disk.is_some() && is_timed {
+            cache_redo(&self.folder.paths.datadir)?;
+        }
         Ok(disk.as_mut().map_or(Ok(()), |disk| disk.set_timed(is_timed))?)
     }
 
