@@ -164,7 +164,8 @@ impl BlockLab {
             let _ = unmount_when_free(&files);
             detach_loop(&self.loop_device)?;
         }
-        session.umount_and_join().map_err(DiskError::io("unmount", &self.options.device_folder()))?;
+        // A mount that is still in use is left to the removal of all mounts.
+        let _ = session.umount_and_join();
         remove_mounts(&self.options.folder)?;
         let image = self.options.image();
         fs::remove_file(&image).map_err(DiskError::io("remove", &image))?;

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use rustix::mount::{UnmountFlags, unmount};
 
+use crate::block_lab::output_of;
 use crate::error::DiskError;
 use crate::served_file::SUBTYPE;
 
@@ -15,6 +16,8 @@ use crate::served_file::SUBTYPE;
 const LOCK: &str = "lock";
 /// Time limit for processes that still use files of a disk, and are ending.
 const BUSY_TIME_LIMIT: Duration = Duration::from_secs(20);
+/// Time limit for a loop device to let go of its file.
+const DETACH_TIME_LIMIT: Duration = Duration::from_secs(3);
 const BUSY_LOOK: Duration = Duration::from_millis(20);
 
 /// A line of /proc/self/mountinfo.
@@ -125,8 +128,21 @@ pub(crate) fn unmount_when_free(point: &Path) -> Result<(), DiskError> {
     }
 }
 
+/// Detaches a loop device and waits until it has let go of its file, which is a moment later.
 pub(crate) fn detach_loop(device: &Path) -> Result<(), DiskError> {
-    crate::block_lab::output_of("losetup", &["--detach".as_ref(), device.as_os_str()]).map(|_| ())
+    output_of("losetup", &["--detach".as_ref(), device.as_os_str()])?;
+    let name = device.file_name().unwrap_or_default();
+    let file = Path::new("/sys/block").join(name).join("loop/backing_file");
+    let end = Instant::now() + DETACH_TIME_LIMIT;
+    // A file system that was unmounted lazily keeps it for as long as one of its files is open.
+    while file.exists() && Instant::now() < end && !is_mounted(device) {
+        thread::sleep(BUSY_LOOK);
+    }
+    Ok(())
+}
+
+fn is_mounted(device: &Path) -> bool {
+    mount_entries().is_ok_and(|mounts| mounts.iter().any(|mount| Path::new(&mount.source) == device))
 }
 
 #[cfg(test)]
