@@ -96,7 +96,7 @@ pub(crate) fn remove_mounts(folder: &Path) -> Result<(), DiskError> {
         let problem = format!("{} is mounted there, and not by truetps: it stays", other.source);
         return Err(DiskError::Io { what: "clean", path: other.point.clone(), source: io::Error::other(problem) });
     }
-    // Nobody answers any more, so that an unmount would wait for ever.
+    // Its process is dead and answers no request: an unmount would wait for ever.
     for mount in mounts.iter().filter(is_served) {
         let _ = fs::write(format!("/sys/fs/fuse/connections/{}/abort", mount.minor), "1");
     }
