@@ -11,7 +11,7 @@ use rustix::fs::{Gid, Uid, chown};
 use rustix::mount::{MountFlags, mount};
 use serde::{Deserialize, Serialize};
 
-use crate::device::{DiskCounts, DiskCrash, EmulatedDevice};
+use crate::device::{DiskCrash, EmulatedDevice};
 use crate::error::DiskError;
 use crate::flush_times::{FlushTimes, flush_times};
 use crate::machine::{PROGRAM_FOLDERS, missing_for_disks};
@@ -63,7 +63,7 @@ pub(crate) struct BlockLab {
     device: SharedDevice,
     session: Option<BackgroundSession>,
     /// `/dev/loop0`
-    pub(crate) loop_device: PathBuf,
+    loop_device: PathBuf,
     /// Held until the disk is gone: a cleaning waits for it.
     _lock: File,
 }
@@ -127,12 +127,8 @@ impl BlockLab {
         locked(&self.device).set_timed(is_timed);
     }
 
-    pub(crate) fn counts(&self) -> DiskCounts {
-        locked(&self.device).counts
-    }
-
     pub(crate) fn flush_times(&self) -> Result<FlushTimes, DiskError> {
-        let flushes = || self.counts().flushes;
+        let flushes = || locked(&self.device).flushes;
         flush_times(&self.options.files(), &flushes)
     }
 

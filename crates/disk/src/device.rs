@@ -13,15 +13,6 @@ use crate::model::{DeviceModel, DiskRange, DiskRequest};
 use crate::profile::DiskProfile;
 use crate::undo::{BLOCK_BYTES, FlushNumber, UndoLog};
 
-/// Requests since the disk was made.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DiskCounts {
-    pub reads: u64,
-    pub writes: u64,
-    pub flushes: u64,
-    pub written_bytes: u64,
-}
-
 /// How the power fails.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "crash", rename_all = "snake_case")]
@@ -53,7 +44,8 @@ pub(crate) struct EmulatedDevice {
     host_ns: u64,
     /// From a crash until its end, nothing that the host writes reaches the disk.
     is_cut: bool,
-    pub(crate) counts: DiskCounts,
+    /// Flushes since the disk was made.
+    pub(crate) flushes: u64,
 }
 
 impl EmulatedDevice {
@@ -73,7 +65,7 @@ impl EmulatedDevice {
             is_timed: false,
             host_ns: 0,
             is_cut: false,
-            counts: DiskCounts::default(),
+            flushes: 0,
         })
     }
 
@@ -94,7 +86,6 @@ impl EmulatedDevice {
         let length = u64::from(length).min(self.bytes.saturating_sub(offset));
         let mut content = vec![0; length as usize];
         self.data.read_exact_at(&mut content, offset)?;
-        self.counts.reads += 1;
         let done = self.done_at(DiskRequest::Read(DiskRange { offset, length }));
         Ok((content, done))
     }
@@ -109,8 +100,6 @@ impl EmulatedDevice {
         }
         self.keep_before(offset, length)?;
         self.data.write_all_at(content, offset)?;
-        self.counts.writes += 1;
-        self.counts.written_bytes += length;
         Ok(self.done_at(DiskRequest::Write(DiskRange { offset, length })))
     }
 
@@ -132,7 +121,7 @@ impl EmulatedDevice {
         if self.is_cut {
             return (None, DoneAt::Now);
         }
-        self.counts.flushes += 1;
+        self.flushes += 1;
         let number = (!self.flush_lies).then(|| self.undo.flush_begins());
         (number, self.done_at(DiskRequest::Flush))
     }

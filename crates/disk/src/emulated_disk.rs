@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use crate::block_lab::DiskOptions;
-use crate::device::{DiskCounts, DiskCrash};
+use crate::device::DiskCrash;
 use crate::error::DiskError;
 use crate::flush_times::FlushTimes;
 use crate::helper::{HelperAnswer, HelperCommand};
@@ -16,7 +16,6 @@ use crate::mounts::clean_disk;
 #[derive(Debug)]
 pub struct EmulatedDisk {
     options: DiskOptions,
-    device: String,
     child: Child,
     /// `None`: its input was closed, so that it ends.
     commands: Option<ChildStdin>,
@@ -34,27 +33,16 @@ impl EmulatedDisk {
         let commands = child.stdin.take();
         let answers = BufReader::new(child.stdout.take().expect("its output is piped"));
         let first = serde_json::to_string(&options).expect("options have only numbers and texts");
-        let mut disk = Self { options, device: String::new(), child, commands, answers };
+        let mut disk = Self { options, child, commands, answers };
         match disk.ask(&first)? {
-            HelperAnswer::Ready { device } => disk.device = device,
-            other => return Err(unexpected(&other)),
+            HelperAnswer::Ready => Ok(disk),
+            other => Err(unexpected(&other)),
         }
-        Ok(disk)
     }
 
     /// The folder of its file system.
     pub fn files(&self) -> PathBuf {
         self.options.files()
-    }
-
-    /// Its name in /proc/diskstats.
-    pub fn device(&self) -> &str {
-        &self.device
-    }
-
-    /// The process that serves it.
-    pub fn helper_pid(&self) -> u32 {
-        self.child.id()
     }
 
     /// Whether requests take the time of the profile.
@@ -68,13 +56,6 @@ impl EmulatedDisk {
     pub fn flush_times(&mut self) -> Result<FlushTimes, DiskError> {
         match self.command(HelperCommand::FlushTimes)? {
             HelperAnswer::FlushTimes(found) => Ok(found),
-            other => Err(unexpected(&other)),
-        }
-    }
-
-    pub fn counts(&mut self) -> Result<DiskCounts, DiskError> {
-        match self.command(HelperCommand::Counts)? {
-            HelperAnswer::Counts(counts) => Ok(counts),
             other => Err(unexpected(&other)),
         }
     }

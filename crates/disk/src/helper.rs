@@ -6,7 +6,7 @@ use std::io::{self, BufRead, Write};
 use serde::{Deserialize, Serialize};
 
 use crate::block_lab::{BlockLab, DiskOptions};
-use crate::device::{DiskCounts, DiskCrash};
+use crate::device::DiskCrash;
 use crate::error::DiskError;
 use crate::flush_times::FlushTimes;
 
@@ -17,7 +17,6 @@ pub(crate) enum HelperCommand {
     /// Whether requests take the time of the profile.
     Timed(bool),
     FlushTimes,
-    Counts,
     /// Everything that runs on the disk is dead.
     Crash(DiskCrash),
 }
@@ -26,13 +25,10 @@ pub(crate) enum HelperCommand {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum HelperAnswer {
-    /// The disk is mounted: its loop device, as /proc/diskstats names it.
-    Ready {
-        device: String,
-    },
+    /// The disk is mounted.
+    Ready,
     Done,
     FlushTimes(FlushTimes),
-    Counts(DiskCounts),
     Crashed {
         blocks_lost: u64,
     },
@@ -51,8 +47,7 @@ pub fn run_helper(input: impl BufRead, mut output: impl Write) -> io::Result<()>
         Ok(lab) => lab,
         Err(error) => return answer(&mut output, &failed(&error)),
     };
-    let device = lab.loop_device.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    answer(&mut output, &HelperAnswer::Ready { device })?;
+    answer(&mut output, &HelperAnswer::Ready)?;
     for line in lines {
         // An owner that is gone reads no answer, and its input ends soon.
         let Ok(command) = serde_json::from_str(&line?) else { break };
@@ -70,7 +65,6 @@ fn obey(lab: &mut BlockLab, command: HelperCommand) -> HelperAnswer {
             HelperAnswer::Done
         }
         HelperCommand::FlushTimes => lab.flush_times().map_or_else(|error| failed(&error), HelperAnswer::FlushTimes),
-        HelperCommand::Counts => HelperAnswer::Counts(lab.counts()),
         HelperCommand::Crash(crash) => match lab.crash(crash) {
             Ok(blocks_lost) => HelperAnswer::Crashed { blocks_lost },
             Err(error) => failed(&error),

@@ -26,7 +26,7 @@ mod served_file;
 mod undo;
 
 pub use block_lab::{DiskOptions, files_in};
-pub use device::{DiskCounts, DiskCrash};
+pub use device::DiskCrash;
 pub use emulated_disk::EmulatedDisk;
 pub use error::DiskError;
 pub use flush_times::FlushTimes;

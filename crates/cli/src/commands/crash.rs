@@ -17,12 +17,17 @@ use crate::{plans, print_made, print_message};
 const DEFAULT_PLAN: &str = "crash";
 
 pub(crate) fn run(args: &CrashArgs) -> Result<Exit, CommandFailure> {
+    check_format(args.format)?;
     let mut plan = plans::parse(args.plan.as_deref().unwrap_or(DEFAULT_PLAN))?;
     if args.quick {
         plan = plan.into_quick();
     }
     plan.design.seed = args.seed.unwrap_or(plan.design.seed);
     choose_server(&mut plan, args.place.server.as_deref())?;
+    // The end of a server alone needs no emulated disk, and so no root.
+    if !args.kinds.is_empty() && !args.kinds.iter().any(|kind| kind.needs_disk()) {
+        plan.disk = None;
+    }
     choose_disk(&mut plan, args.place.disk.as_deref())?;
     let options = CrashOptions {
         kinds: kinds(&args.kinds, !plan.disk_names().is_empty())?,
@@ -67,18 +72,23 @@ fn kinds(typed: &[CrashKind], has_disk: bool) -> Result<Vec<CrashKind>, CommandF
     }
 }
 
+fn check_format(format: TableFormat) -> Result<(), CommandFailure> {
+    if format == TableFormat::Csv {
+        return Err(CommandFailure::usage("--format csv: crashes have no CSV").hint("text, json or md"));
+    }
+    Ok(())
+}
+
 /// Prints the answer, and judges it.
 pub(crate) fn show(folder: &CrashFolder, format: TableFormat) -> Result<Exit, CommandFailure> {
+    check_format(format)?;
     let unreadable = |error: FolderError| CommandFailure::failed(&error).hint_or(error.hint(), EDITED);
     let (run, crashes) = (folder.run().map_err(unreadable)?, folder.crashes().map_err(unreadable)?);
     let analysis = CrashAnalysis::of(&crashes, run.clients);
     let text = match format {
         TableFormat::Text => crash_text(&run, &analysis, screen()),
         TableFormat::Json => crash_json(&run, &analysis, &crashes),
-        TableFormat::Md => crash_markdown(&run, &analysis),
-        TableFormat::Csv => {
-            return Err(CommandFailure::usage("--format csv: crashes have no CSV").hint("text, json or md"));
-        }
+        TableFormat::Md | TableFormat::Csv => crash_markdown(&run, &analysis),
     };
     let printed = print_made(&text);
     Ok(match printed {
