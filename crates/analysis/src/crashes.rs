@@ -8,17 +8,24 @@ use crate::order_stats::{largest, median};
 /// A survivor behind a lost row is no fault where clients are answered at nearly the same time.
 const HOLES_FOR_EACH_CLIENT: u64 = 1;
 
+/// All crashes of one configuration: what it costs, and what it loses.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CrashedCell {
+    pub role: CrashRole,
+    pub configuration: Configuration,
+    /// Medians over all crashes, of whatever kind.
+    pub tps: Option<f64>,
+    pub response_us_p99: Option<f64>,
+    pub kinds: Vec<CrashSummary>,
+}
+
 /// All crashes of one kind of one configuration.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CrashSummary {
-    pub role: CrashRole,
-    pub configuration: Configuration,
     pub kind: CrashKind,
     pub crashes: usize,
     /// Crashes that lost something.
     pub crashes_with_loss: usize,
-    pub tps: Option<f64>,
-    pub response_us_p99: Option<f64>,
     pub acknowledged: u64,
     pub lost_max: u64,
     pub lost_median: f64,
@@ -31,19 +38,26 @@ pub struct CrashSummary {
     pub recovery_ms: Option<f64>,
     /// Crashes after which the table or the server was broken.
     pub broken: usize,
+    /// In the server's words.
+    pub first_problem: Option<String>,
+    /// Most rows in one crash that the binlog has and the table has not; `None`: no crash with a binlog that can be read.
+    pub binlog_only_max: Option<u64>,
+    /// Most rows in one crash that the table has and the binlog has not.
+    pub table_only_max: Option<u64>,
     pub promises_all_kept: Option<bool>,
     pub verdict: CrashVerdict,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+/// From good to bad.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CrashVerdict {
     /// Nothing was lost, as the settings promise.
     Kept,
-    /// Something was lost, which the settings allow.
-    LostAsAllowed,
     /// Nothing was lost, although the settings allow it.
     KeptByChance,
+    /// Something was lost, which the settings allow.
+    LostAsAllowed,
     /// Something was lost, against the promise.
     BrokePromise,
 }
@@ -68,7 +82,7 @@ pub enum NotProven {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CrashAnalysis {
     /// In the order of their first crash.
-    pub summaries: Vec<CrashSummary>,
+    pub cells: Vec<CrashedCell>,
     /// Empty: both controls of each kind are as they must be.
     pub not_proven: Vec<NotProven>,
 }
@@ -76,24 +90,35 @@ pub struct CrashAnalysis {
 impl CrashAnalysis {
     pub fn of(records: &[CrashRecord], clients: u32) -> Self {
         let mut groups: Vec<Vec<&CrashRecord>> = Vec::new();
-        let is_same = |one: &CrashRecord, other: &CrashRecord| {
-            (one.role, one.kind) == (other.role, other.kind) && one.configuration == other.configuration
-        };
+        let is_same =
+            |one: &CrashRecord, other: &CrashRecord| one.role == other.role && one.configuration == other.configuration;
         for record in records {
             match groups.iter_mut().find(|group| is_same(group[0], record)) {
                 Some(group) => group.push(record),
                 None => groups.push(vec![record]),
             }
         }
-        let summaries: Vec<_> = groups.iter().map(|group| summary(group)).collect();
-        let not_proven = not_proven(&summaries, clients);
-        Self { summaries, not_proven }
+        let cells: Vec<_> = groups.iter().map(|group| cell(group)).collect();
+        let not_proven = not_proven(&cells, clients);
+        Self { cells, not_proven }
     }
 
     /// A promise was broken by settings of the plan.
     pub fn broke_promise(&self) -> bool {
-        let of_plan = |one: &&CrashSummary| one.role != CrashRole::LosesSome;
-        self.summaries.iter().filter(of_plan).any(|one| one.verdict == CrashVerdict::BrokePromise)
+        let of_plan = self.cells.iter().filter(|cell| cell.role != CrashRole::LosesSome);
+        of_plan.flat_map(|cell| &cell.kinds).any(|one| one.verdict == CrashVerdict::BrokePromise)
+    }
+}
+
+fn cell(crashes: &[&CrashRecord]) -> CrashedCell {
+    let of_kind = |kind| crashes.iter().copied().filter(move |one| one.kind == kind).collect::<Vec<_>>();
+    let kinds = CrashKind::ALL.map(of_kind).into_iter().filter(|group| !group.is_empty());
+    CrashedCell {
+        role: crashes[0].role,
+        configuration: crashes[0].configuration.clone(),
+        tps: median(crashes.iter().map(|one| one.tps)),
+        response_us_p99: median(crashes.iter().filter_map(|one| one.response_us_p99)),
+        kinds: kinds.map(|group| summary(&group)).collect(),
     }
 }
 
@@ -104,13 +129,9 @@ fn summary(group: &[&CrashRecord]) -> CrashSummary {
     let has_lost = lost().any(|lost| lost > 0);
     let promises_all_kept = first.promises_all_kept;
     CrashSummary {
-        role: first.role,
-        configuration: first.configuration.clone(),
         kind: first.kind,
         crashes: group.len(),
         crashes_with_loss: lost().filter(|lost| *lost > 0).count(),
-        tps: median(group.iter().map(|one| one.tps)),
-        response_us_p99: median(group.iter().filter_map(|one| one.response_us_p99)),
         acknowledged: all(|one| one.acknowledged).sum(),
         lost_max: lost().max().unwrap_or(0),
         lost_median: median(lost().map(|lost| lost as f64)).unwrap_or(0.0),
@@ -120,6 +141,9 @@ fn summary(group: &[&CrashRecord]) -> CrashSummary {
         holes_max: all(|one| one.holes).max().unwrap_or(0),
         recovery_ms: median(group.iter().map(|one| one.recovery_ms).filter(|ms| *ms > 0.0)),
         broken: group.iter().filter(|one| one.table_problem.is_some()).count(),
+        first_problem: group.iter().find_map(|one| one.table_problem.clone()),
+        binlog_only_max: group.iter().filter_map(|one| Some(one.binlog?.binlog_only)).max(),
+        table_only_max: group.iter().filter_map(|one| Some(one.binlog?.table_only)).max(),
         promises_all_kept,
         verdict: match (promises_all_kept == Some(true), has_lost) {
             (true, true) => CrashVerdict::BrokePromise,
@@ -137,14 +161,15 @@ impl CrashSummary {
     }
 }
 
-fn not_proven(summaries: &[CrashSummary], clients: u32) -> Vec<NotProven> {
+fn not_proven(cells: &[CrashedCell], clients: u32) -> Vec<NotProven> {
     let mut found = Vec::new();
     for kind in CrashKind::ALL {
-        let of_kind: Vec<_> = summaries.iter().filter(|one| one.kind == kind).collect();
+        let of_kind = || cells.iter().flat_map(|cell| cell.kinds.iter().map(move |one| (cell.role, one)));
+        let of_kind: Vec<_> = of_kind().filter(|(_, one)| one.kind == kind).collect();
         if of_kind.is_empty() {
             continue;
         }
-        let control = |role| of_kind.iter().find(|one| one.role == role);
+        let control = |role| of_kind.iter().find(|(of, _)| *of == role).map(|(_, one)| one);
         match control(CrashRole::KeepsAll) {
             None => found.push(NotProven::NoControlThatKeeps { kind }),
             Some(control) if control.lost_max > 0 => found.push(NotProven::ControlLost { kind }),
@@ -156,8 +181,7 @@ fn not_proven(summaries: &[CrashSummary], clients: u32) -> Vec<NotProven> {
             Some(_) => {}
         }
         let holes_max = HOLES_FOR_EACH_CLIENT * u64::from(clients);
-        let has_holes = |one: &&&CrashSummary| one.holes_max > holes_max && one.broken == 0;
-        if of_kind.iter().find(has_holes).is_some() {
+        if of_kind.iter().any(|(_, one)| one.holes_max > holes_max && one.broken == 0) {
             found.push(NotProven::Holes { kind });
         }
     }
@@ -192,6 +216,7 @@ mod tests {
             blocks_lost: 0,
             recovery_ms: 900.0,
             table_problem: None,
+            binlog: None,
             promises_all_kept: Some(flush == 1),
         }
     }
@@ -206,13 +231,14 @@ mod tests {
         records.extend([0, 300, 0].map(|lost| crash(CrashRole::Cell, 2, lost)));
         let analysis = CrashAnalysis::of(&records, 8);
         assert_eq!((analysis.not_proven.len(), analysis.broke_promise()), (0, false));
-        let [_, _, cell] = &analysis.summaries[..] else { panic!("{analysis:?}") };
+        let [_, _, cell] = &analysis.cells[..] else { panic!("{analysis:?}") };
+        let [cell] = &cell.kinds[..] else { panic!("{cell:?}") };
         assert_eq!((cell.crashes, cell.crashes_with_loss, cell.lost_max), (3, 1, 300));
         assert_eq!((cell.verdict, cell.loss_share_max()), (CrashVerdict::LostAsAllowed, None));
         records.push(crash(CrashRole::Cell, 1, 4));
         let broken = CrashAnalysis::of(&records, 8);
         assert!(broken.broke_promise());
-        assert_eq!(broken.summaries[3].verdict, CrashVerdict::BrokePromise);
+        assert_eq!(broken.cells[3].kinds[0].verdict, CrashVerdict::BrokePromise);
     }
 
     #[test]
@@ -235,6 +261,6 @@ mod tests {
     fn no_loss_has_an_upper_bound_and_is_never_safe() {
         let records: Vec<_> = (0..10).map(|_| crash(CrashRole::Cell, 1, 0)).collect();
         let analysis = CrashAnalysis::of(&records, 8);
-        assert!((analysis.summaries[0].loss_share_max().unwrap() - 0.3).abs() < 1e-9);
+        assert!((analysis.cells[0].kinds[0].loss_share_max().unwrap() - 0.3).abs() < 1e-9);
     }
 }

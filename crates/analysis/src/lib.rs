@@ -51,7 +51,7 @@ mod truth_tests;
 pub use absence::{Absent, TooFewOf};
 pub use coincident::{Coincident, Telling};
 pub use compare::{CompareOptions, CompareSide, ComparedLine, Comparison, Pairing, compare};
-pub use crashes::{CrashAnalysis, CrashSummary, CrashVerdict, NotProven};
+pub use crashes::{CrashAnalysis, CrashSummary, CrashVerdict, CrashedCell, NotProven};
 pub use detail::{CellDetail, TrialDetail, cell_detail};
 pub use figure::{Better, Figure, FigureGroup, FigurePlace, FigureUnit, FigureValues, OverTrials};
 pub use judge::{Judgement, Missing};

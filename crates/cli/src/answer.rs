@@ -40,8 +40,7 @@ pub(crate) fn give(folder: &ExperimentFolder, format: OutputFormat) -> Result<Ex
     let run = Run::open(folder.path(), Histograms::Read).map_err(unreadable)?;
     let analysis = run.analyse();
     let input = ReportInput { run: &run, analysis: &analysis };
-    let page = folder.path().join("report.html");
-    let written = write_atomically(&page, truetps_report::html(&input).as_bytes()).map_err(FolderError::io(&page));
+    let page = write_page(folder.path(), &truetps_report::html(&input));
     let text = match format {
         OutputFormat::Text => truetps_report::text(&input, screen()),
         OutputFormat::Json => truetps_report::json(&input),
@@ -55,25 +54,35 @@ pub(crate) fn give(folder: &ExperimentFolder, format: OutputFormat) -> Result<Ex
         warn_of(&run);
     }
     let printed = print_made(&text);
-    match written {
-        Ok(()) => {
-            print_message(&format!(
-                "\nSaved  {}\nNext   open {}\n",
-                shown(folder.path()).display(),
-                shown(&page).display()
-            ));
-            if let Some(blocks) = blocks_that_decide(&input) {
-                let command = again::command(folder, &run.experiment);
-                print_message(&format!("       {command} --blocks {blocks}   (may decide more)\n"));
-            }
-        }
-        // The answer is already printed: a page that cannot be written is only a warning.
-        Err(error) => print_message(&format!("\nwarning: report.html was not written: {error}\n")),
+    if name_page(folder.path(), &page)
+        && let Some(blocks) = blocks_that_decide(&input)
+    {
+        let command = again::command(folder, &run.experiment);
+        print_message(&format!("       {command} --blocks {blocks}   (may decide more)\n"));
     }
     if run.has_lost_a_trial() && printed == Exit::Good {
         return Ok(Exit::Failed);
     }
     Ok(if printed == Exit::Good { judge(&analysis) } else { printed })
+}
+
+/// Writes `report.html` into a run's folder.
+pub(crate) fn write_page(folder: &Path, html: &str) -> Result<PathBuf, FolderError> {
+    let page = folder.join("report.html");
+    write_atomically(&page, html.as_bytes()).map_err(FolderError::io(&page))?;
+    Ok(page)
+}
+
+/// Names the folder and its page, behind the answer. The answer is already printed: a page that could not be written is only
+/// a warning. Returns whether it was written.
+pub(crate) fn name_page(folder: &Path, page: &Result<PathBuf, FolderError>) -> bool {
+    match page {
+        Ok(page) => {
+            print_message(&format!("\nSaved  {}\nNext   open {}\n", shown(folder).display(), shown(page).display()));
+        }
+        Err(error) => print_message(&format!("\nwarning: report.html was not written: {error}\n")),
+    }
+    page.is_ok()
 }
 
 /// How many blocks in all may give every comparison its verdict, as far as they can be estimated; `None` where more blocks

@@ -47,8 +47,8 @@ fn crashes(place: &Place, args: &[&str]) -> (Option<i32>, Value) {
 
 /// The summary of a role and a kind.
 fn summary<'a>(document: &'a Value, role: &str, kind: &str) -> &'a Value {
-    let summaries = document["summaries"].as_array().unwrap();
-    summaries.iter().find(|one| one["role"] == role && one["kind"] == kind).unwrap()
+    let cells = document["cells"].as_array().unwrap().iter().filter(|cell| cell["role"] == role);
+    cells.flat_map(|cell| cell["kinds"].as_array().unwrap()).find(|one| one["kind"] == kind).unwrap()
 }
 
 #[test]
@@ -86,7 +86,10 @@ fn a_power_cut_loses_what_was_not_flushed() {
         assert_eq!(summary(&document, "cell", kind)["verdict"], "lost_as_allowed", "{document}");
         assert_eq!(summary(&document, "loses_some", kind)["verdict"], "lost_as_allowed", "{document}");
     }
-    let report = place.run(&["report", document_folder(&place).to_str().unwrap()]);
+    let folder = document_folder(&place);
+    let report = place.run(&["report", folder.to_str().unwrap()]);
+    let page = fs::read_to_string(folder.join("report.html")).unwrap();
+    assert!(page.contains("<h2>Controls</h2>") && !page.contains("<script"), "{page}");
     assert!(
         report.code == Some(0) && report.stdout.contains("losses only where the settings allow them"),
         "{report:?}"
@@ -96,6 +99,30 @@ fn a_power_cut_loses_what_was_not_flushed() {
 fn document_folder(place: &Place) -> std::path::PathBuf {
     let runs = fs::read_dir(place.path().join("runs")).unwrap();
     runs.map(|entry| entry.unwrap().path()).find(|path| path.join("crash.json").exists()).unwrap()
+}
+
+#[test]
+fn a_binlog_that_is_flushed_has_what_the_table_has() {
+    if !has_server() || !has_disks("a_binlog_that_is_flushed_has_what_the_table_has") {
+        return;
+    }
+    let place = Place::new();
+    let plan =
+        PLAN.replace("[2]", "[1]").replace("[false]", "[true]").replace("log_bin", "sync_binlog = [1, 0]\nlog_bin");
+    let plan = place.write("binlog.toml", &plan);
+    let ran =
+        place.run(&["crash", plan.to_str().unwrap(), "--disk=native", "--kinds=os", "--crashes=2", "--format=json"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let document: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let mut seen = 0;
+    for crash in document["crashes"].as_array().unwrap().iter().filter(|crash| crash["role"] == "cell") {
+        let (is_flushed, binlog) = (crash["configuration"]["sync_binlog"] == 1, &crash["binlog"]);
+        assert_eq!(binlog["binlog_only"], 0, "{crash}");
+        assert!(!is_flushed || binlog["rows"].as_u64() > Some(0), "{crash}");
+        assert_eq!(binlog["table_only"] == 0, is_flushed, "{crash}");
+        seen += 1;
+    }
+    assert_eq!(seen, 4);
 }
 
 #[test]

@@ -53,6 +53,17 @@ pub enum CrashRole {
     LosesSome,
 }
 
+/// Rows of a crash in the server's binlog and in its table: what a replica has more and less than a server that was crashed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BinlogDifference {
+    /// In the binlog, each in a transaction with its end.
+    pub rows: u64,
+    /// In the binlog, and not in the table.
+    pub binlog_only: u64,
+    /// In the table, and not in the binlog.
+    pub table_only: u64,
+}
+
 /// One crash, and what was there afterwards. Counts are of rows; each transaction inserts one.
 ///
 /// `attempted = acknowledged + unknown`, `lost <= acknowledged`, `recovered <= unknown`.
@@ -86,6 +97,9 @@ pub struct CrashRecord {
     pub recovery_ms: f64,
     /// What the server says of the table. `None`: it is intact.
     pub table_problem: Option<String>,
+    /// `None`: the server has no binlog, or one that cannot be read.
+    #[serde(default)]
+    pub binlog: Option<BinlogDifference>,
     /// Whether the settings promise, by the server's documentation, that nothing is lost. `None`: not known.
     pub promises_all_kept: Option<bool>,
 }
@@ -111,6 +125,9 @@ pub struct CrashRun {
     pub server: ServerFacts,
     /// `None`: the server was on the host's own disk.
     pub disk: Option<DiskFacts>,
+    /// How the server checks its table after a crash. `None`: it cannot, or no crash has happened.
+    #[serde(default)]
+    pub table_check: Option<String>,
     /// Command line, as typed.
     pub command: Vec<String>,
     /// All planned crashes have happened.

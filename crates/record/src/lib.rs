@@ -53,7 +53,7 @@ pub use configuration::{
     is_workload_factor,
 };
 pub use counts::{Counts, ErrorCount, ErrorTally};
-pub use crash::{CrashKind, CrashRecord, CrashRole, CrashRun};
+pub use crash::{BinlogDifference, CrashKind, CrashRecord, CrashRole, CrashRun};
 pub use disk_facts::DiskFacts;
 pub use drive::{DriveMode, Protocol, Spacing};
 pub use error_class::{ErrorClass, ServerErrorCode, UnknownErrorClass};

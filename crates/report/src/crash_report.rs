@@ -1,12 +1,13 @@
 //! The report of crashes: what each setting costs and what it really loses, side by side.
 
 use serde::Serialize;
-use truetps_analysis::{CrashAnalysis, CrashSummary, CrashVerdict, NotProven};
+use truetps_analysis::{CrashAnalysis, CrashSummary, CrashVerdict, CrashedCell, NotProven};
 use truetps_record::{CrashKind, CrashRecord, CrashRole, CrashRun};
 
 use crate::disks::disk;
 use crate::document::{Block, Document, DocumentSection, DocumentTable, TableEntry, Tone};
 use crate::format::{self, NOTHING};
+use crate::html::document_html;
 use crate::json::json_text;
 use crate::{TextScreen, markdown, text};
 
@@ -16,6 +17,11 @@ pub fn crash_text(run: &CrashRun, analysis: &CrashAnalysis, screen: TextScreen) 
 
 pub fn crash_markdown(run: &CrashRun, analysis: &CrashAnalysis) -> String {
     markdown::draw(document(run, analysis))
+}
+
+/// `report.html`: one file that needs no network.
+pub fn crash_html(run: &CrashRun, analysis: &CrashAnalysis) -> String {
+    document_html(&document(run, analysis), &run.tool_version)
 }
 
 /// Everything as an indented JSON document that ends with a line feed.
@@ -32,12 +38,18 @@ pub fn crash_json(run: &CrashRun, analysis: &CrashAnalysis, crashes: &[CrashReco
 }
 
 fn document(run: &CrashRun, analysis: &CrashAnalysis) -> Document {
-    let of_plan = analysis.summaries.iter().filter(|one| one.role == CrashRole::Cell);
-    let controls = analysis.summaries.iter().filter(|one| one.role != CrashRole::Cell);
+    let of_plan = || analysis.cells.iter().filter(|cell| cell.role == CrashRole::Cell);
+    let controls = analysis.cells.iter().filter(|cell| cell.role != CrashRole::Cell);
+    let mut details = vec![Some(paragraph(HOW_TO_READ))];
+    details.extend(analysis.cells.iter().map(|cell| loss_table(cell).block()));
     let sections = [
-        DocumentSection::of("What each setting loses", [table(of_plan).block(), Some(paragraph(HOW_TO_READ))]),
-        DocumentSection::of("Controls", [table(controls).block(), Some(paragraph(CONTROLS))]),
+        DocumentSection::of(
+            "What each setting costs and loses",
+            [price_table(run, of_plan()).block(), Some(paragraph(LOST_ROWS))],
+        ),
+        DocumentSection::of("Controls", [price_table(run, controls).block(), Some(paragraph(CONTROLS))]),
         DocumentSection::of("Broken after a crash", [Block::list(broken(analysis))]),
+        DocumentSection::of("Losses", details),
     ];
     Document {
         title: format!("{}: {}", run.name, run.about),
@@ -46,11 +58,14 @@ fn document(run: &CrashRun, analysis: &CrashAnalysis) -> Document {
     }
 }
 
-const HOW_TO_READ: &str = "lost: rows that the server had acknowledged and that were gone, the most in one crash and the \
-    median. window: from the acknowledgement of the first lost row to the crash, the longest. back: rows without an answer \
-    that were there; each client may have one in a crash. recovery: from the start of the server to the first accepted row, \
-    the median. tps and p99 are of the clients before the crash. \"≤ 30 %\": no crash lost anything, which bounds the share \
-    of crashes that would (95 %, rule of three).";
+const LOST_ROWS: &str = "Under each kind of crash: rows that the server had acknowledged and that were gone, the most in one \
+    crash. \"0 (≤ 30 %)\": no crash lost anything, which bounds the share of crashes that would (95 %, rule of three). tps and \
+    p99 are of the clients before the crash, the medians.";
+const HOW_TO_READ: &str = "lost in: crashes that lost acknowledged rows. window: from the acknowledgement of the first lost row \
+    to the crash, the longest. back: rows without an answer that were there; each client may have one in a crash. unsent: rows \
+    that were there and never sent. holes: lost rows' followers that were there, the most. recovery: from the start of the \
+    server to the first accepted row, the median. binlog: the most rows that it had (+) and had not (−) beside the table, which \
+    a replica would have more or less.";
 const CONTROLS: &str = "An experiment is believed only if settings that keep all lost nothing, and settings that must lose \
     something lost something.";
 
@@ -75,8 +90,16 @@ fn facts(run: &CrashRun, analysis: &CrashAnalysis) -> Vec<(&'static str, String)
     }
     let disk = run.disk.as_ref().map_or_else(|| "the host's own".to_owned(), disk);
     facts.push(("Disk", disk));
+    facts.push(("Tables", tables_fact(run)));
     facts.push(("Seed", run.seed.to_string()));
     facts
+}
+
+fn tables_fact(run: &CrashRun) -> String {
+    match &run.table_check {
+        Some(check) => format!("checked after each crash with {check}"),
+        None => "not checked: the server has no check of its tables".to_owned(),
+    }
 }
 
 fn kind_text(kind: CrashKind) -> &'static str {
@@ -90,22 +113,21 @@ fn kind_text(kind: CrashKind) -> &'static str {
 fn verdicts(analysis: &CrashAnalysis) -> Vec<String> {
     let mut verdicts: Vec<_> =
         analysis.not_proven.iter().map(|why| format!("NOT PROVEN: {}", not_proven_text(*why))).collect();
-    let of_plan = || analysis.summaries.iter().filter(|one| one.role == CrashRole::Cell);
-    let broke = of_plan().filter(|one| one.verdict == CrashVerdict::BrokePromise);
-    verdicts.extend(broke.map(|one| {
-        let CrashSummary { configuration, kind, crashes, crashes_with_loss, lost_max, .. } = one;
+    let cells = analysis.cells.iter().filter(|cell| cell.role == CrashRole::Cell);
+    let of_plan: Vec<_> = cells.flat_map(|cell| cell.kinds.iter().map(move |one| (cell, one))).collect();
+    let broke = of_plan.iter().filter(|(_, one)| one.verdict == CrashVerdict::BrokePromise);
+    verdicts.extend(broke.map(|(cell, one)| {
+        let CrashSummary { kind, crashes, crashes_with_loss, lost_max, .. } = one;
         format!(
             "{} promises to keep all, and lost up to {} in {crashes_with_loss} of {crashes} crashes ({kind})",
-            configuration.settings_label(),
+            cell.configuration.settings_label(),
             format::plural(*lost_max, "row")
         )
     }));
     if verdicts.is_empty() {
-        let lost = of_plan().filter(|one| one.lost_max > 0).count();
-        verdicts.push(match lost {
-            0 => "nothing was lost".to_owned(),
-            _ => "losses only where the settings allow them".to_owned(),
-        });
+        let has_lost = of_plan.iter().any(|(_, one)| one.lost_max > 0);
+        verdicts
+            .push(if has_lost { "losses only where the settings allow them" } else { "nothing was lost" }.to_owned());
     }
     verdicts
 }
@@ -120,43 +142,73 @@ fn not_proven_text(why: NotProven) -> String {
     }
 }
 
-const HEADER: [&str; 12] = [
-    "crash", "crashes", "tps", "p99", "lost max", "median", "window", "back", "unsent", "recovery", "verdict",
-    "settings",
-];
-
-fn table<'a>(summaries: impl Iterator<Item = &'a CrashSummary>) -> DocumentTable {
-    DocumentTable::new(HEADER, summaries.map(row))
+/// A row for each configuration, with a column for each kind of crash.
+fn price_table<'a>(run: &CrashRun, cells: impl Iterator<Item = &'a CrashedCell>) -> DocumentTable {
+    let kinds = run.kinds.iter().map(|kind| kind.name());
+    let header = ["tps", "p99"].into_iter().chain(kinds).chain(["settings"]);
+    DocumentTable::new(header, cells.map(|cell| price_row(run, cell)))
 }
 
-fn row(one: &CrashSummary) -> Vec<TableEntry> {
-    let or_nothing = |text: Option<String>| text.unwrap_or_else(|| NOTHING.to_owned());
-    let lost_max = match one.loss_share_max() {
+fn price_row(run: &CrashRun, cell: &CrashedCell) -> Vec<TableEntry> {
+    let price = [cell.tps.map(format::tps), cell.response_us_p99.map(format::duration_us)];
+    let losses = run.kinds.iter().map(|kind| {
+        let of_kind = cell.kinds.iter().find(|one| one.kind == *kind);
+        of_kind.map_or_else(|| NOTHING.to_owned().into(), |one| TableEntry { text: lost_max(one), tone: tone(one) })
+    });
+    let price = price.into_iter().map(|text| or_nothing(text).into());
+    price.chain(losses).chain([cell.configuration.settings_label().into()]).collect()
+}
+
+fn or_nothing(text: Option<String>) -> String {
+    text.unwrap_or_else(|| NOTHING.to_owned())
+}
+
+fn lost_max(one: &CrashSummary) -> String {
+    match one.loss_share_max() {
         Some(share) => format!("0 (≤ {})", format::percent(share)),
         None => format::count(one.lost_max),
+    }
+}
+
+const LOSS_HEADER: [&str; 11] =
+    ["crash", "lost in", "most", "median", "window", "back", "unsent", "holes", "recovery", "binlog", "promise"];
+
+/// A row for each kind of crash of a configuration.
+fn loss_table(cell: &CrashedCell) -> DocumentTable {
+    let role = match cell.role {
+        CrashRole::Cell => "",
+        CrashRole::KeepsAll => "control that keeps all: ",
+        CrashRole::LosesSome => "control that loses some: ",
     };
+    let caption = Some(format!("{role}{}", cell.configuration.settings_label()));
+    DocumentTable { caption, words_last: false, ..DocumentTable::new(LOSS_HEADER, cell.kinds.iter().map(loss_row)) }
+}
+
+fn loss_row(one: &CrashSummary) -> Vec<TableEntry> {
+    let ms = |ms: f64| format::duration_us(ms * 1e3);
+    let binlog = one.binlog_only_max.zip(one.table_only_max);
+    let binlog = binlog.map(|(more, fewer)| format!("+{} −{}", format::count(more), format::count(fewer)));
     let texts = [
         one.kind.to_string(),
-        one.crashes.to_string(),
-        or_nothing(one.tps.map(format::tps)),
-        or_nothing(one.response_us_p99.map(format::duration_us)),
-        lost_max,
+        format!("{}/{}", one.crashes_with_loss, one.crashes),
+        format::count(one.lost_max),
         format::whole(one.lost_median),
-        or_nothing(one.loss_window_ms_max.map(|ms| format::duration_us(ms * 1e3))),
+        or_nothing(one.loss_window_ms_max.map(ms)),
         format::count(one.recovered),
         format::count(one.unexpected),
-        or_nothing(one.recovery_ms.map(|ms| format::duration_us(ms * 1e3))),
+        format::count(one.holes_max),
+        or_nothing(one.recovery_ms.map(ms)),
+        or_nothing(binlog),
     ];
     let verdict = TableEntry { text: verdict_text(one.verdict).to_owned(), tone: tone(one) };
-    texts.into_iter().map(TableEntry::from).chain([verdict, one.configuration.settings_label().into()]).collect()
+    texts.into_iter().map(TableEntry::from).chain([verdict]).collect()
 }
 
 fn verdict_text(verdict: CrashVerdict) -> &'static str {
     match verdict {
-        CrashVerdict::Kept => "kept all",
-        CrashVerdict::LostAsAllowed => "lost, as allowed",
-        CrashVerdict::KeptByChance => "kept, without a promise",
-        CrashVerdict::BrokePromise => "BROKE ITS PROMISE",
+        CrashVerdict::Kept => "kept",
+        CrashVerdict::KeptByChance | CrashVerdict::LostAsAllowed => "none",
+        CrashVerdict::BrokePromise => "BROKEN",
     }
 }
 
@@ -169,9 +221,13 @@ fn tone(one: &CrashSummary) -> Tone {
 }
 
 fn broken(analysis: &CrashAnalysis) -> Vec<String> {
-    let broken = analysis.summaries.iter().filter(|one| one.broken > 0);
-    let line = |one: &CrashSummary| {
-        format!("{} of {} ({}): {}", one.broken, one.crashes, one.kind, one.configuration.settings_label())
+    let of_cell = |cell: &CrashedCell| {
+        let label = cell.configuration.settings_label();
+        let line = |one: &CrashSummary| {
+            let problem = one.first_problem.as_deref()?;
+            Some(format!("{label}: {} of {} ({}), first: {problem}", one.broken, one.crashes, one.kind))
+        };
+        cell.kinds.iter().filter_map(line).collect::<Vec<_>>()
     };
-    broken.map(line).collect()
+    analysis.cells.iter().flat_map(of_cell).collect()
 }

@@ -53,7 +53,7 @@ pub use comparison::{
     ComparedSide, ComparisonQuestion, FailIf, RunComparison, comparison_csv, comparison_json, comparison_markdown,
     comparison_text, threshold_word,
 };
-pub use crash_report::{crash_json, crash_markdown, crash_text};
+pub use crash_report::{crash_html, crash_json, crash_markdown, crash_text};
 pub(crate) use durability::durability_of;
 pub use html::html;
 pub use json::{json, jsonl};

@@ -4,15 +4,15 @@ use truetps_analysis::CrashAnalysis;
 use truetps_folder::{CrashFolder, FolderError};
 use truetps_lab::{CrashOptions, ExperimentRequest, LabError, crash};
 use truetps_record::CrashKind;
-use truetps_report::{crash_json, crash_markdown, crash_text};
+use truetps_report::{crash_html, crash_json, crash_markdown, crash_text};
 
-use crate::answer::{EDITED, screen, shown};
+use crate::answer::{EDITED, name_page, screen, write_page};
 use crate::args::{CrashArgs, TableFormat};
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::site::{RunSite, choose_disk, choose_server};
 use crate::watcher::ProgressWatcher;
-use crate::{plans, print_made, print_message};
+use crate::{plans, print_made};
 
 const DEFAULT_PLAN: &str = "crash";
 
@@ -55,7 +55,6 @@ pub(crate) fn run(args: &CrashArgs) -> Result<Exit, CommandFailure> {
         other => other?,
     };
     let exit = show(&folder, args.format)?;
-    print_message(&format!("\nSaved  {}\nNext   truetps report {0}\n", shown(folder.path()).display()));
     Ok(if stop.load(std::sync::atomic::Ordering::Relaxed) { Exit::Interrupted } else { exit })
 }
 
@@ -90,7 +89,9 @@ pub(crate) fn show(folder: &CrashFolder, format: TableFormat) -> Result<Exit, Co
         TableFormat::Json => crash_json(&run, &analysis, &crashes),
         TableFormat::Md | TableFormat::Csv => crash_markdown(&run, &analysis),
     };
+    let page = write_page(folder.path(), &crash_html(&run, &analysis));
     let printed = print_made(&text);
+    name_page(folder.path(), &page);
     Ok(match printed {
         Exit::Good if analysis.broke_promise() => Exit::No,
         Exit::Good if !analysis.not_proven.is_empty() || !run.is_complete => Exit::Inconclusive,

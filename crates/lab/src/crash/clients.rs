@@ -5,7 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use truetps_driver::{Client, DriverError, Target};
-use truetps_record::ErrorClass;
+use truetps_record::{ErrorClass, SqlDialect};
 
 use super::count::SentRow;
 
@@ -32,8 +32,7 @@ pub(crate) fn load_until<T>(
     clock: Instant,
     crash: impl FnOnce() -> T,
 ) -> Result<(CrashLoad, T), DriverError> {
-    let connect = |_| Client::connect(target, TIMEOUT);
-    let connections: Vec<_> = (0..clients).map(connect).collect::<Result<_, _>>()?;
+    let connections: Vec<_> = (0..clients).map(|_| connect(target)).collect::<Result<_, _>>()?;
     let has_crashed = AtomicBool::new(false);
     Ok(thread::scope(|scope| {
         let has_crashed = &has_crashed;
@@ -54,6 +53,16 @@ pub(crate) fn load_until<T>(
         }
         (load, outcome)
     }))
+}
+
+/// Where the server logs rows and not statements, it notes the statements as well, so that its binlog can be compared.
+fn connect(target: &Target) -> Result<Client, DriverError> {
+    let mut client = Client::connect(target, TIMEOUT)?;
+    if client.dialect() == SqlDialect::Mysql {
+        // MariaDB does so by default, and does not know the setting.
+        let _ = client.execute("SET SESSION binlog_rows_query_log_events = ON");
+    }
+    Ok(client)
 }
 
 fn insert_rows(

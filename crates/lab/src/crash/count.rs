@@ -25,7 +25,7 @@ pub(crate) struct LossCount {
     pub(crate) holes: u64,
 }
 
-/// `crashed`: when the crash began, on the clock of the rows.
+/// `crashed`: when the crash began, on the clock of the rows. The server may answer until it is dead, a moment later.
 pub(crate) fn count_loss(sent: &[SentRow], present: &[u64], crashed: Duration) -> LossCount {
     let present: BTreeSet<u64> = present.iter().copied().collect();
     let attempted: BTreeSet<u64> = sent.iter().map(|row| row.key).collect();
@@ -35,6 +35,7 @@ pub(crate) fn count_loss(sent: &[SentRow], present: &[u64], crashed: Duration) -
     acknowledged.sort_by_key(|(at, _)| *at);
     let first_lost = acknowledged.iter().position(|(_, row)| !is_there(row));
     let behind = first_lost.map_or(&[][..], |first| &acknowledged[first..]);
+    let crashed = acknowledged.last().map_or(crashed, |(last, _)| crashed.max(*last));
     let unknown = sent.iter().filter(|row| row.acknowledged.is_none());
     LossCount {
         attempted: sent.len() as u64,
@@ -85,5 +86,11 @@ mod tests {
         let holed = count_loss(&sent, &[1, 3], ms(1000));
         assert_eq!((holed.lost, holed.holes, holed.loss_window), (1, 1, Some(ms(800))));
         assert_eq!(count_loss(&[], &[], ms(0)), LossCount::default());
+    }
+
+    #[test]
+    fn answers_of_a_dying_server_belong_to_the_window() {
+        let sent = [row(1, Some(1010)), row(2, Some(1040))];
+        assert_eq!(count_loss(&sent, &[], ms(1000)).loss_window, Some(ms(30)));
     }
 }

@@ -7,13 +7,15 @@ use std::time::{Duration, Instant};
 use truetps_disk::DiskCrash;
 use truetps_driver::{Client, DriverError};
 use truetps_knowledge::{Durability, Loss};
-use truetps_record::{CrashKind, CrashRecord, SqlDialect};
+use truetps_record::{BinlogDifference, CrashKind, CrashRecord, SqlDialect};
 use truetps_sandbox::{RunningServer, Sandbox, StartOptions};
 use truetps_workload::RandomStream;
 
+use super::binlog::compare_binlog;
 use super::clients::{CrashLoad, KEYS_PER_CLIENT, TABLE, load_until};
 use super::controls::{CrashCell, promised_loss};
 use super::count::{SentRow, count_loss};
+use super::table_check::TableCheck;
 use crate::error::LabError;
 use crate::tables::SCHEMA;
 
@@ -29,13 +31,15 @@ const KEYS_PER_CRASH: u64 = 1 << 44;
 /// The server of a configuration, between crashes.
 pub(crate) struct CrashedServer<'a> {
     pub(crate) cell: &'a CrashCell,
-    pub(crate) sandbox: &'a Sandbox,
+    pub(crate) sandbox: Sandbox,
     pub(crate) options: StartOptions,
     pub(crate) clients: u32,
     pub(crate) survival: f64,
     pub(crate) stop: &'a AtomicBool,
+    /// `None`: the server has no check of its tables.
+    pub(crate) table_check: Option<TableCheck>,
     /// By the server's own settings; `None`: not known.
-    pub(crate) promised: Option<&'a Durability>,
+    pub(crate) promised: Option<Durability>,
 }
 
 /// What is known after a crash.
@@ -95,14 +99,24 @@ impl CrashedServer<'_> {
         let accepted = client.execute(&format!("INSERT INTO {TABLE} VALUES ({end_key}, 'after the crash')"));
         let recovery = began.elapsed();
         // A table that is gone is a loss of all of its rows.
-        let after = match accepted.and_then(|_| read_back(&mut client, first_key, end_key)) {
-            Ok((present, problem)) => AfterCrash { present, problem, recovery },
+        let after = match accepted.and_then(|_| self.read_back(&mut client, first_key, end_key)) {
+            Ok(found) => AfterCrash { recovery, ..found },
             Err(error) => {
                 create_table(&mut client)?;
-                AfterCrash { present: Vec::new(), problem: Some(error.to_string()), recovery }
+                AfterCrash { problem: Some(error.to_string()), recovery, ..AfterCrash::default() }
             }
         };
         Ok((server, after))
+    }
+
+    /// What is there of a crash, but for the time that its recovery took.
+    fn read_back(&self, client: &mut Client, first_key: u64, end_key: u64) -> Result<AfterCrash, DriverError> {
+        let found = client.query(&format!("SELECT id FROM {TABLE} WHERE id >= {first_key} AND id < {end_key}"))?;
+        let keys = found.rows.into_iter().filter_map(|row| row.into_iter().next()??.parse().ok());
+        let present: Vec<u64> = keys.collect();
+        let binlog = compare_binlog(client, &present, first_key, end_key)?;
+        let problem = self.table_check.map_or(Ok(None), |check| check.problem(client))?;
+        Ok(AfterCrash { present, problem, binlog, recovery: Duration::ZERO })
     }
 
     fn record(
@@ -135,7 +149,11 @@ impl CrashedServer<'_> {
             blocks_lost,
             recovery_ms: after.recovery.as_secs_f64() * 1e3,
             table_problem: after.problem,
-            promises_all_kept: self.promised.map(|durability| promised_loss(durability, kind) == Loss::Nothing),
+            binlog: after.binlog,
+            promises_all_kept: self
+                .promised
+                .as_ref()
+                .map(|durability| promised_loss(durability, kind) == Loss::Nothing),
         }
     }
 }
@@ -145,6 +163,7 @@ impl CrashedServer<'_> {
 struct AfterCrash {
     present: Vec<u64>,
     problem: Option<String>,
+    binlog: Option<BinlogDifference>,
     recovery: Duration,
 }
 
@@ -172,20 +191,6 @@ pub(crate) fn create_table(client: &mut Client) -> Result<(), DriverError> {
     client.execute(&format!("DROP TABLE IF EXISTS {TABLE}"))?;
     let columns = "id BIGINT NOT NULL PRIMARY KEY, payload VARCHAR(120) NOT NULL";
     client.execute(&format!("CREATE TABLE {TABLE} ({columns}){engine}")).map(drop)
-}
-
-/// The keys of a crash that are there, and what the server finds wrong with the table.
-fn read_back(client: &mut Client, first_key: u64, end_key: u64) -> Result<(Vec<u64>, Option<String>), DriverError> {
-    let found = client.query(&format!("SELECT id FROM {TABLE} WHERE id >= {first_key} AND id < {end_key}"))?;
-    let keys = found.rows.into_iter().filter_map(|row| row.into_iter().next()??.parse().ok());
-    let keys = keys.collect();
-    if client.dialect() == SqlDialect::Postgres {
-        return Ok((keys, None));
-    }
-    let checked = client.query(&format!("CHECK TABLE {TABLE}"))?;
-    let text = |row: &[Option<String>]| row.last().cloned().flatten().unwrap_or_default();
-    let problem = checked.rows.iter().map(|row| text(row)).find(|text| text != "OK");
-    Ok((keys, problem))
 }
 
 fn p99_us(sent: &[SentRow]) -> Option<f64> {

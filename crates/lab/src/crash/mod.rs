@@ -4,16 +4,18 @@
 //! crash decides whether its result is true: the server dies first, so that no answer comes from a machine that is already
 //! dead; then the disk loses what it loses, and the file system is mounted anew, so that nothing is read from memory.
 
+mod binlog;
 mod clients;
 mod controls;
 mod count;
 mod cycle;
+mod table_check;
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use truetps_folder::{CrashFolder, ExperimentFolder};
-use truetps_knowledge::{Durability, judge_text};
+use truetps_knowledge::judge_text;
 use truetps_probe::{clock, host_facts, probe_flush};
 use truetps_record::{CrashKind, CrashRole, CrashRun, SCHEMA_VERSION, ServerFacts};
 use truetps_sandbox::{
@@ -31,6 +33,7 @@ use crate::server_provider::{ServerProgram, ServerSource};
 use crate::setup::{server_settings, warn_of_leftovers};
 use controls::{CrashCell, controls};
 use cycle::{CrashedServer, create_table};
+use table_check::TableCheck;
 
 const CLIENT_TIMEOUT: Duration = Duration::from_mins(1);
 const STOP_TIMEOUT: Duration = Duration::from_mins(5);
@@ -76,6 +79,7 @@ pub fn crash(
         host,
         server: server.clone(),
         disk: None,
+        table_check: None,
         command: request.command.clone(),
         is_complete: false,
     };
@@ -98,7 +102,7 @@ struct CrashLaboratory<'a> {
     crashes: u32,
 }
 
-impl CrashLaboratory<'_> {
+impl<'a> CrashLaboratory<'a> {
     fn run(&mut self, listener: &mut dyn Listener) -> Result<(), LabError> {
         let cells = self.cells();
         let planned: usize = cells.iter().map(|cell| cell.kinds.len() * self.options.crashes as usize).sum();
@@ -132,18 +136,9 @@ impl CrashLaboratory<'_> {
         shuffle(&mut kinds, &mut random);
         let mut prepared = None;
         for kind in kinds {
-            let (sandbox, options, promised, server) = match prepared.take() {
+            let (crashed, server) = match prepared.take() {
                 Some(prepared) => prepared,
                 None => self.prepare(cell, listener)?,
-            };
-            let crashed = CrashedServer {
-                cell,
-                sandbox: &sandbox,
-                options,
-                clients: self.options.clients,
-                survival: self.options.survival,
-                stop: self.request.stop,
-                promised: promised.as_ref(),
             };
             let number = self.crashes + 1;
             let label = cell.configuration.settings_label();
@@ -151,9 +146,8 @@ impl CrashLaboratory<'_> {
             let Some(outcome) = crashed.crash(server, kind, number, &mut random)? else { return Ok(false) };
             self.folder.append(&outcome.record)?;
             self.crashes = number;
-            let options = crashed.options;
             // A server that does not start any more leaves its data to a new one.
-            prepared = outcome.server.map(|server| (sandbox, options, promised, server));
+            prepared = outcome.server.map(|server| (crashed, server));
             if self.request.stop.load(Ordering::Relaxed) {
                 return Ok(false);
             }
@@ -162,11 +156,14 @@ impl CrashLaboratory<'_> {
     }
 
     /// A server of a configuration with an empty table, which is durable whatever the settings are.
-    fn prepare(
+    fn prepare<'b>(
         &mut self,
-        cell: &CrashCell,
+        cell: &'b CrashCell,
         listener: &mut dyn Listener,
-    ) -> Result<(Sandbox, StartOptions, Option<Durability>, RunningServer), LabError> {
+    ) -> Result<(CrashedServer<'b>, RunningServer), LabError>
+    where
+        'a: 'b,
+    {
         let ServerSource::Private { home, disks, .. } = self.request.place else { return Err(LabError::CrashOfOthers) };
         let plan = self.request.plan;
         let name = plan.disk_of(&cell.configuration);
@@ -181,18 +178,33 @@ impl CrashLaboratory<'_> {
         let mut client = server.connect(CLIENT_TIMEOUT)?;
         let variables = effective_variables(&mut client)?;
         create_table(&mut client)?;
+        let table_check = TableCheck::of(&mut client)?;
         drop(client);
         server.stop(STOP_TIMEOUT)?;
         sandbox.set_disk_timed(true)?;
-        if let Some(name) = name.filter(|_| self.run.disk.is_none())
+        self.note_facts(name, &sandbox, table_check)?;
+        let variables = variables.iter().map(|(name, value)| (name.as_str(), value.as_str(), None));
+        let promised = judge_text(self.server.flavour, &self.server.version, variables);
+        let server = sandbox.start(&options)?;
+        let CrashOptions { clients, survival, .. } = *self.options;
+        let stop = self.request.stop;
+        Ok((CrashedServer { cell, sandbox, options, clients, survival, stop, table_check, promised }, server))
+    }
+
+    /// Notes what is the same for all servers: the disk, which is measured first, and the check of tables.
+    fn note_facts(
+        &mut self,
+        disk: Option<&str>,
+        sandbox: &Sandbox,
+        table_check: Option<TableCheck>,
+    ) -> Result<(), LabError> {
+        let ServerSource::Private { disks, .. } = self.request.place else { return Err(LabError::CrashOfOthers) };
+        if let Some(name) = disk.filter(|_| self.run.disk.is_none())
             && let Some((found, profile)) = sandbox.test_disk()?.zip(disks.profile(name))
         {
             self.run.disk = Some(disk_facts(name, profile, &found));
-            self.folder.write(&self.run)?;
         }
-        let settings = variables.iter().map(|(name, value)| (name.as_str(), value.as_str(), None));
-        let promised = judge_text(self.server.flavour, &self.server.version, settings);
-        let server = sandbox.start(&options)?;
-        Ok((sandbox, options, promised, server))
+        self.run.table_check = table_check.map(|check| check.name().to_owned());
+        Ok(self.folder.write(&self.run)?)
     }
 }

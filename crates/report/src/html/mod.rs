@@ -5,6 +5,7 @@
 //! charts from a block of data, [`script_data`].
 
 mod curves;
+mod document_page;
 mod files;
 mod forest;
 mod heat;
@@ -29,9 +30,15 @@ mod tests;
 use askama::Template;
 
 use crate::ReportInput;
+use crate::document::Document;
 
 /// The whole page. A trial without a series is in all tables but not in the charts over time.
 pub fn html(input: &ReportInput) -> String {
     let page = page::Page::new(input);
     page.render().expect("templates are checked when they are compiled, and a String takes all that is written")
+}
+
+/// A page of text and tables alone.
+pub(crate) fn document_html(document: &Document, tool_version: &str) -> String {
+    document_page::DocumentPage::html(document, tool_version)
 }

@@ -34,8 +34,10 @@ pub(super) struct Assets {
     uplot_licence: &'static str,
 }
 
+pub(super) const CSS: &str = asset!("report.css");
+
 const ASSETS: Assets = Assets {
-    css: asset!("report.css"),
+    css: CSS,
     js: [
         asset!("js/text.js"),
         asset!("js/look.js"),
