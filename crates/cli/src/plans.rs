@@ -13,15 +13,19 @@ use crate::failure::CommandFailure;
 const FILE_BYTES_MAX: u64 = 16 << 20;
 
 /// Plans that ship: name and text.
-pub(crate) const SHIPPED: [(&str, &str); 8] = [
+pub(crate) const SHIPPED: [(&str, &str); 12] = [
     ("durability", include_str!("../../../plans/durability.toml")),
     ("durability-hdd", include_str!("../../../plans/durability-hdd.toml")),
     ("crash", include_str!("../../../plans/crash.toml")),
     ("crash-postgresql", include_str!("../../../plans/crash-postgresql.toml")),
     ("mtls", include_str!("../../../plans/mtls.toml")),
+    ("mtls-ssd", include_str!("../../../plans/mtls-ssd.toml")),
     ("hot-row", include_str!("../../../plans/hot-row.toml")),
+    ("hot-row-ssd", include_str!("../../../plans/hot-row-ssd.toml")),
     ("hot-rows", include_str!("../../../plans/hot-rows.toml")),
     ("primary-key", include_str!("../../../plans/primary-key.toml")),
+    ("primary-key-hdd", include_str!("../../../plans/primary-key-hdd.toml")),
+    ("primary-key-ssd", include_str!("../../../plans/primary-key-ssd.toml")),
 ];
 
 /// Text of a plan, by name or by path. A name is looked for among those that ship; anything with a `/` or ending in

@@ -1,10 +1,11 @@
 //! A report as comma-separated values: one row for each configuration, figures as they are, units in the names.
 
 use truetps_analysis::{Cell, Contrast, Curve, Figure, FigureGroup, FigurePlace, Knee};
-use truetps_record::Estimate;
+use truetps_record::{DiskFacts, Estimate};
 
 use crate::ReportInput;
 use crate::csv_rows::{CsvRows, estimate, number};
+use crate::disks::disk_of;
 use crate::format::verdict_word;
 use crate::load::TargetRate;
 
@@ -79,6 +80,10 @@ const COLUMNS: &[CsvColumn] = &[
     Group(FigureGroup::OpenLoop),
     Number("highest_sustained_rate", |row| Some(row.rate(row.curve?.sustained?.highest?))),
     Number("first_rate_not_sustained", |row| Some(row.rate(row.curve?.sustained?.first_not?))),
+    // Not `disk`: where it is a factor, its column is there already.
+    Text("disk_profile", |row| row.disk().map(|disk| disk.profile.clone()).unwrap_or_default()),
+    Number("disk_overwrite_us_p50", |row| Some(row.disk()?.overwrite_us_p50)),
+    Number("disk_append_us_p50", |row| Some(row.disk()?.append_us_p50)),
 ];
 
 impl RowInput<'_> {
@@ -88,6 +93,10 @@ impl RowInput<'_> {
 
     fn target(&self) -> Option<TargetRate> {
         TargetRate::of(&self.input.run.plan, &self.cell.configuration)
+    }
+
+    fn disk(&self) -> Option<&DiskFacts> {
+        disk_of(self.input.run, &self.cell.configuration)
     }
 
     fn rate(&self, cell: usize) -> f64 {
@@ -221,6 +230,26 @@ mod tests {
         check(5, "knee_connections", "");
         let closed = csv(&Fixture::durability().input());
         assert_eq!((field(&closed, 0, "sustained"), field(&closed, 0, "target_rate")), (String::new(), String::new()));
+    }
+
+    #[test]
+    fn figures_have_the_disk_beside_them() {
+        let mut fixture = Fixture::durability();
+        let on_host = csv(&fixture.input());
+        assert_eq!((field(&on_host, 0, "disk_profile"), field(&on_host, 0, "disk_append_us_p50")), Default::default());
+        fixture.run.plan.disk = Some("hdd7200".to_owned());
+        fixture.run.experiment.disks = vec![DiskFacts {
+            profile: "hdd7200".to_owned(),
+            planned_overwrite_us: 8333.0,
+            overwrite_us_p50: 8340.0,
+            append_us_p50: 25_000.0,
+            overwrite_flushes: 1.0,
+            append_flushes: 2.0,
+        }];
+        let text = csv(&fixture.input());
+        assert_eq!((&*field(&text, 3, "disk_profile"), &*field(&text, 3, "disk_append_us_p50")), ("hdd7200", "25000"));
+        let first = crate::jsonl(&fixture.input()).lines().next().unwrap_or_default().to_owned();
+        assert!(first.contains("\"disk_profile\":\"hdd7200\""), "{first}");
     }
 
     #[test]

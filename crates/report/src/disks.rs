@@ -1,12 +1,19 @@
 //! The emulated disks of an experiment, in words.
 
-use truetps_record::{DiskFacts, Experiment};
+use truetps_archive::Run;
+use truetps_record::{Configuration, DiskFacts, Experiment};
 
 use crate::format;
 
 /// One line a disk; empty where servers were on the host's own disk.
 pub(crate) fn disks(experiment: &Experiment) -> Vec<String> {
     experiment.disks.iter().map(disk).collect()
+}
+
+/// The disk of a configuration, as it was measured. `None`: the host's own, or one that was never measured.
+pub(crate) fn disk_of<'a>(run: &'a Run, configuration: &'a Configuration) -> Option<&'a DiskFacts> {
+    let name = run.plan.disk_of(configuration)?;
+    run.experiment.disks.iter().find(|disk| disk.profile == name)
 }
 
 pub(crate) fn disk(disk: &DiskFacts) -> String {

@@ -2,12 +2,14 @@
 
 use serde::Serialize;
 use truetps_analysis::{Absent, Analysis, CellDetail, FigureGroup, FigureValues, Ledger, LoadedTrial, Stall, TopWaits};
+use truetps_archive::Run;
 use truetps_plan::Plan;
 use truetps_record::{
     Configuration, Coupling, DiskFacts, DriveMode, ExternalFacts, HostFacts, LogVolume, OtherRun, ServerFacts,
     TrialRole, ValidityWords, printable_json,
 };
 
+use crate::disks::disk_of;
 use crate::durability::DurabilityPart;
 use crate::meaning::{caveats, meaning};
 use crate::verdicts::verdicts;
@@ -74,6 +76,9 @@ struct TrialPart<'a> {
     position: u32,
     role: TrialRole,
     configuration: &'a Configuration,
+    /// Profile of the emulated disk that its server was on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    disk_profile: Option<&'a str>,
     validity: ValidityWords,
     #[serde(flatten)]
     figures: FigureValues,
@@ -177,10 +182,10 @@ pub fn jsonl(input: &ReportInput<'_>) -> String {
 }
 
 fn trial_parts<'a>(input: &ReportInput<'a>) -> impl Iterator<Item = TrialPart<'a>> {
-    input.run.trials.iter().map(trial_part)
+    input.run.trials.iter().map(|loaded| trial_part(input.run, loaded))
 }
 
-fn trial_part(loaded: &LoadedTrial) -> TrialPart<'_> {
+fn trial_part<'a>(run: &'a Run, loaded: &'a LoadedTrial) -> TrialPart<'a> {
     let LoadedTrial { trial, detail, .. } = loaded;
     let measured = trial.measured.as_ref();
     TrialPart {
@@ -189,6 +194,7 @@ fn trial_part(loaded: &LoadedTrial) -> TrialPart<'_> {
         position: trial.position,
         role: trial.role,
         configuration: &trial.configuration,
+        disk_profile: disk_of(run, &trial.configuration).map(|disk| disk.profile.as_str()),
         validity: trial.validity.words(),
         figures: figures(loaded, FigureGroup::Own),
         engine: engine_part(loaded),
