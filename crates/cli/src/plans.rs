@@ -13,10 +13,11 @@ use crate::failure::CommandFailure;
 const FILE_BYTES_MAX: u64 = 16 << 20;
 
 /// Plans that ship: name and text.
-pub(crate) const SHIPPED: [(&str, &str); 12] = [
+pub(crate) const SHIPPED: [(&str, &str); 13] = [
     ("durability", include_str!("../../../plans/durability.toml")),
     ("durability-hdd", include_str!("../../../plans/durability-hdd.toml")),
     ("crash", include_str!("../../../plans/crash.toml")),
+    ("crash-mariadb", include_str!("../../../plans/crash-mariadb.toml")),
     ("crash-postgresql", include_str!("../../../plans/crash-postgresql.toml")),
     ("mtls", include_str!("../../../plans/mtls.toml")),
     ("mtls-ssd", include_str!("../../../plans/mtls-ssd.toml")),

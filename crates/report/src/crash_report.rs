@@ -39,15 +39,15 @@ pub fn crash_json(run: &CrashRun, analysis: &CrashAnalysis, crashes: &[CrashReco
 
 fn document(run: &CrashRun, analysis: &CrashAnalysis) -> Document {
     let of_plan = || analysis.cells.iter().filter(|cell| cell.role == CrashRole::Cell);
-    let controls = analysis.cells.iter().filter(|cell| cell.role != CrashRole::Cell);
+    let controls = || analysis.cells.iter().filter(|cell| cell.role != CrashRole::Cell);
     let mut details = vec![Some(paragraph(HOW_TO_READ))];
-    details.extend(analysis.cells.iter().map(|cell| loss_table(cell).block()));
+    details.extend(of_plan().chain(controls()).map(|cell| loss_table(cell).block()));
     let sections = [
         DocumentSection::of(
             "What each setting costs and loses",
             [price_table(run, of_plan()).block(), Some(paragraph(LOST_ROWS))],
         ),
-        DocumentSection::of("Controls", [price_table(run, controls).block(), Some(paragraph(CONTROLS))]),
+        DocumentSection::of("Controls", [price_table(run, controls()).block(), Some(paragraph(CONTROLS))]),
         DocumentSection::of("Broken after a crash", [Block::list(broken(analysis))]),
         DocumentSection::of("Losses", details),
     ];
@@ -63,9 +63,10 @@ const LOST_ROWS: &str = "Under each kind of crash: rows that the server had ackn
     p99 are of the clients before the crash, the medians.";
 const HOW_TO_READ: &str = "lost in: crashes that lost acknowledged rows. window: from the acknowledgement of the first lost row \
     to the crash, the longest. back: rows without an answer that were there; each client may have one in a crash. unsent: rows \
-    that were there and never sent. holes: lost rows' followers that were there, the most. recovery: from the start of the \
-    server to the first accepted row, the median. binlog: the most rows that it had (+) and had not (−) beside the table, which \
-    a replica would have more or less.";
+    that were there and never sent. holes: rows acknowledged after a lost one that were there, the most. recovery: from the \
+    start of the server to the first accepted row, the median. binlog: the most rows that it had (+) and had not (−) beside \
+    the table, which a replica would have more or less. promise: whether the settings' promise to keep all was kept; none: \
+    they promise less.";
 const CONTROLS: &str = "An experiment is believed only if settings that keep all lost nothing, and settings that must lose \
     something lost something.";
 
