@@ -74,6 +74,22 @@ fn a_flush_costs_what_the_profile_says() {
     assert_eq!(entries(folder.path()), ["lock"]);
 }
 
+/// The kernel's own count, in the statistics of the loop device.
+#[test]
+fn ext4_flushes_once_for_an_overwrite_and_twice_for_an_append() {
+    let Some(_quiet) = can_mount() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let lab = BlockLab::create(options(folder.path(), "native")).unwrap();
+    let statistics = Path::new("/sys/block").join(lab.loop_device.file_name().unwrap()).join("stat");
+    let flushes = || {
+        const FLUSHES: usize = 15;
+        let text = fs::read_to_string(&statistics).unwrap();
+        text.split_whitespace().nth(FLUSHES).unwrap().parse().unwrap()
+    };
+    let found = flush_times(&lab.options.files(), &flushes).unwrap();
+    assert!(near(found.overwrite_flushes, 1.0, 0.02) && near(found.append_flushes, 2.0, 0.02), "{found:?}");
+}
+
 /// The round trip: a profile is emulated, and the emulated disk is measured.
 #[test]
 fn a_measured_disk_has_the_profile_that_it_emulates() {
