@@ -23,8 +23,6 @@ const BUSY_LOOK: Duration = Duration::from_millis(20);
 /// A line of /proc/self/mountinfo.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct MountEntry {
-    /// Minor number of the file system: the number of a FUSE connection.
-    minor: u32,
     point: PathBuf,
     source: String,
 }
@@ -39,11 +37,9 @@ fn mount_entries() -> Result<Vec<MountEntry>, DiskError> {
 /// `36 35 98:0 /root /point rw,noatime master:1 - ext4 /dev/loop0 rw,errors=continue`
 fn mount_entry(line: &str) -> Option<MountEntry> {
     let (first, second) = line.split_once(" - ")?;
-    let mut fields = first.split(' ').skip(2);
-    let minor = fields.next()?.split_once(':')?.1.parse().ok()?;
-    let point = PathBuf::from(unescaped(fields.nth(1)?));
+    let point = PathBuf::from(unescaped(first.split(' ').nth(4)?));
     let source = unescaped(second.split(' ').nth(1)?);
-    Some(MountEntry { minor, point, source })
+    Some(MountEntry { point, source })
 }
 
 /// The kernel writes blanks, tabs, line ends and backslashes as octal numbers.
@@ -96,9 +92,10 @@ pub(crate) fn remove_mounts(folder: &Path) -> Result<(), DiskError> {
         let problem = format!("{} is mounted there, and not by truetps: it stays", other.source);
         return Err(DiskError::Io { what: "clean", path: other.point.clone(), source: io::Error::other(problem) });
     }
-    // Its process is dead and answers no request: an unmount would wait for ever.
+    // Its process may hang, and answer no request: an unmount would wait for ever. A forced one aborts the connection,
+    // and fails where the loop device has the file open.
     for mount in mounts.iter().filter(is_served) {
-        let _ = fs::write(format!("/sys/fs/fuse/connections/{}/abort", mount.minor), "1");
+        let _ = unmount(&mount.point, UnmountFlags::FORCE);
     }
     for mount in mounts.iter().rev().filter(|mount| is_of_loop(mount)) {
         unmount_or_detach(&mount.point)?;
@@ -113,7 +110,11 @@ pub(crate) fn remove_mounts(folder: &Path) -> Result<(), DiskError> {
 }
 
 fn unmount_or_detach(point: &Path) -> Result<(), DiskError> {
-    let unmounted = unmount(point, UnmountFlags::empty()).or_else(|_| unmount(point, UnmountFlags::DETACH));
+    let unmounted = match unmount(point, UnmountFlags::empty()) {
+        // It is none any more.
+        Err(rustix::io::Errno::INVAL) => Ok(()),
+        other => other.or_else(|_| unmount(point, UnmountFlags::DETACH)),
+    };
     unmounted.map_err(|errno| DiskError::io("unmount", point)(errno.into()))
 }
 
@@ -152,7 +153,7 @@ mod tests {
     #[test]
     fn a_line_of_mountinfo_is_read() {
         let line = r"36 35 98:7 / /tmp/a\040b rw,noatime shared:1 - fuse.x truetps-disk rw,user_id=0";
-        let entry = MountEntry { minor: 7, point: "/tmp/a b".into(), source: SUBTYPE.to_owned() };
+        let entry = MountEntry { point: "/tmp/a b".into(), source: SUBTYPE.to_owned() };
         assert_eq!(mount_entry(line), Some(entry));
         assert_eq!(mount_entry("36 35"), None);
         assert!(mount_entries().unwrap().iter().any(|mount| mount.point == Path::new("/")));

@@ -47,7 +47,7 @@ impl SandboxDisk {
         };
         #[expect(clippy::disallowed_methods, reason = "this crate is where processes start")]
         let mut helper = Command::new(&self.helper);
-        helper.arg(DISK_HELPER);
+        helper.arg(DISK_HELPER).arg(folder);
         Ok(EmulatedDisk::mount(helper, options)?)
     }
 }
