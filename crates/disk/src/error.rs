@@ -45,7 +45,9 @@ impl DiskError {
             Self::NoSpace { .. } => Some("make the tables smaller, or free some space".to_owned()),
             Self::Missing { what: "root", .. } => Some("run truetps as root: mounting a disk needs it".to_owned()),
             Self::Missing { what: "mkfs.ext4", .. } => Some("install e2fsprogs".to_owned()),
-            Self::Missing { what: "losetup", .. } => Some("install util-linux (mount)".to_owned()),
+            Self::Missing { what: "losetup" | "mount" | "umount", .. } => {
+                Some("install util-linux (Debian: the package `mount`)".to_owned())
+            }
             Self::HelperEnded { .. } => Some("was it killed? `truetps server clean` removes what is left".to_owned()),
             _ => None,
         }

@@ -3,6 +3,7 @@
 use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -69,17 +70,50 @@ pub(crate) fn lock_folder(folder: &Path) -> Result<File, DiskError> {
     Ok(lock)
 }
 
+/// Whether a living process serves the disk in this folder.
+pub fn is_disk_served(folder: &Path) -> bool {
+    let opened = File::options().read(true).open(folder.join(LOCK));
+    opened.is_ok_and(|lock| matches!(lock.try_lock_shared(), Err(TryLockError::WouldBlock)))
+}
+
+/// Whether something is mounted in this folder.
+pub fn has_mounts(folder: &Path) -> bool {
+    let is_below =
+        |folder: PathBuf| mount_entries().is_ok_and(|all| all.iter().any(|one| one.point.starts_with(&folder)));
+    folder.canonicalize().is_ok_and(is_below)
+}
+
 /// Removes mounts and loop devices of the emulated disk in a folder of truetps, whose owner is dead. Its process may be
-/// removing them by itself, and is awaited. Anything else that is mounted there is an error, and stays.
+/// removing them by itself, and is awaited; one that hangs loses its disk. Anything else that is mounted there is an error, and stays.
 pub fn clean_disk(folder: &Path) -> Result<(), DiskError> {
-    let end = Instant::now() + BUSY_TIME_LIMIT;
-    while let Err(error) = lock_folder(folder) {
-        if Instant::now() >= end {
-            return Err(error);
-        }
-        thread::sleep(BUSY_LOOK);
+    if let Err(_held) = lock_within(folder, BUSY_TIME_LIMIT) {
+        // A killed process that waits for an answer of its own never ends: now it gets none.
+        abort_served(folder)?;
+        lock_within(folder, BUSY_TIME_LIMIT)?;
     }
     remove_mounts(folder)
+}
+
+fn lock_within(folder: &Path, time_limit: Duration) -> Result<File, DiskError> {
+    let end = Instant::now() + time_limit;
+    loop {
+        match lock_folder(folder) {
+            Err(_) if Instant::now() < end => thread::sleep(BUSY_LOOK),
+            other => return other,
+        }
+    }
+}
+
+/// Aborts the FUSE connections of this folder. An unmount by force does so, and fails where the loop device has the file
+/// open.
+fn abort_served(folder: &Path) -> Result<(), DiskError> {
+    let folder = folder.canonicalize().map_err(DiskError::io("find", folder))?;
+    for mount in mount_entries()? {
+        if mount.source == SUBTYPE && mount.point.starts_with(&folder) {
+            let _ = unmount(&mount.point, UnmountFlags::FORCE);
+        }
+    }
+    Ok(())
 }
 
 pub(crate) fn remove_mounts(folder: &Path) -> Result<(), DiskError> {
@@ -92,11 +126,8 @@ pub(crate) fn remove_mounts(folder: &Path) -> Result<(), DiskError> {
         let problem = format!("{} is mounted there, and not by truetps: it stays", other.source);
         return Err(DiskError::Io { what: "clean", path: other.point.clone(), source: io::Error::other(problem) });
     }
-    // Its process may hang, and answer no request: an unmount would wait for ever. A forced one aborts the connection,
-    // and fails where the loop device has the file open.
-    for mount in mounts.iter().filter(is_served) {
-        let _ = unmount(&mount.point, UnmountFlags::FORCE);
-    }
+    // Its process may hang, and answer no request: an unmount would wait for ever.
+    abort_served(&folder)?;
     for mount in mounts.iter().rev().filter(|mount| is_of_loop(mount)) {
         unmount_or_detach(&mount.point)?;
     }
@@ -120,18 +151,28 @@ fn unmount_or_detach(point: &Path) -> Result<(), DiskError> {
 
 /// Unmounts a file system whose last processes are ending.
 pub(crate) fn unmount_when_free(point: &Path) -> Result<(), DiskError> {
+    unmount_within(point, BUSY_TIME_LIMIT)
+}
+
+/// By a program: see `helper.rs`.
+pub(crate) fn unmount_within(point: &Path, time_limit: Duration) -> Result<(), DiskError> {
     let began = Instant::now();
     loop {
-        match unmount(point, UnmountFlags::empty()) {
-            Err(rustix::io::Errno::BUSY) if began.elapsed() < BUSY_TIME_LIMIT => thread::sleep(BUSY_LOOK),
-            other => return other.map_err(|errno| DiskError::io("unmount", point)(errno.into())),
+        match output_of("umount", &["-i".as_ref(), "-n".as_ref(), point.as_os_str()], Stdio::null()) {
+            Err(_) if !is_mounted_at(point) => return Ok(()),
+            Err(_) if began.elapsed() < time_limit => thread::sleep(BUSY_LOOK),
+            other => return other.map(drop),
         }
     }
 }
 
+fn is_mounted_at(point: &Path) -> bool {
+    mount_entries().is_ok_and(|all| all.iter().any(|one| one.point == point))
+}
+
 /// Detaches a loop device and waits until it has let go of its file, which is a moment later.
 pub(crate) fn detach_loop(device: &Path) -> Result<(), DiskError> {
-    output_of("losetup", &["--detach".as_ref(), device.as_os_str()])?;
+    output_of("losetup", &["--detach".as_ref(), device.as_os_str()], Stdio::null())?;
     let name = device.file_name().unwrap_or_default();
     let file = Path::new("/sys/block").join(name).join("loop/backing_file");
     let end = Instant::now() + DETACH_TIME_LIMIT;

@@ -39,6 +39,8 @@ const SERVERS_MAX: u32 = 10_000;
 const MAKING: &str = ".making";
 /// For all servers' folders.
 pub(crate) const HOME_LOCK: &str = ".lock";
+/// Of a count of blocks, regardless of the file system's block size.
+const BLOCK_BYTES: u64 = 512;
 const KILL_TIME_LIMIT: Duration = Duration::from_secs(20);
 /// Locks here are held for moments only.
 const LOCK_TIME_LIMIT: Duration = Duration::from_secs(30);
@@ -230,12 +232,34 @@ pub(crate) fn is_held(lock: &Path) -> bool {
     opened.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
 
+/// Without what is mounted there, which may answer nothing: of an emulated disk, its image counts.
 pub(crate) fn disk_bytes(path: &Path) -> u64 {
+    if !is_folder(&path.join(DISK)) {
+        return tree_disk_bytes(path);
+    }
+    let entries = fs::read_dir(path).into_iter().flatten().flatten();
+    let bytes_of = |entry: fs::DirEntry| match entry.path() {
+        path if entry.file_name() == DISK => image_bytes(&path),
+        path if is_folder(&path) => tree_disk_bytes(&path),
+        path => file_bytes(&path),
+    };
+    entries.map(bytes_of).sum()
+}
+
+/// Of the emulated disk in this folder.
+pub(crate) fn image_bytes(disk: &Path) -> u64 {
+    file_bytes(&truetps_disk::image_in(disk))
+}
+
+fn file_bytes(path: &Path) -> u64 {
+    fs::symlink_metadata(path).map_or(0, |metadata| metadata.blocks() * BLOCK_BYTES)
+}
+
+fn tree_disk_bytes(path: &Path) -> u64 {
     let mut blocks = 0;
     // The size that can be read.
     let _ = walk(path, &mut |_, stat| blocks += stat.st_blocks.cast_unsigned());
-    // A block has 512 bytes here, regardless of the file system's block size.
-    blocks * 512
+    blocks * BLOCK_BYTES
 }
 
 /// A removed leftover.
@@ -301,7 +325,9 @@ fn remove_leftover(home: &Home, path: &Path, cleaning: &mut Cleaning) -> Result<
     entry.owner_alive = false;
     let killed = kill_marked(&datadir, &marks(path), KILL_TIME_LIMIT);
     let servers_killed = killed.map_err(SandboxError::io("stop the server of", path))?;
-    if let Some(server_pid) = holder_of(&datadir) {
+    // The files of a disk are not looked at: it may answer nothing any more.
+    let holder = if is_folder(&disk) { servers_on(&datadir).first().copied() } else { holder_of(&datadir) };
+    if let Some(server_pid) = holder {
         cleaning.kept.push(Kept { path: path.to_owned(), server_pid });
         return Ok(());
     }

@@ -44,6 +44,7 @@ impl SandboxDisk {
             bytes,
             seed: self.seed,
             owner: (user.uid, user.gid),
+            keeps_image: false,
         };
         #[expect(clippy::disallowed_methods, reason = "this crate is where processes start")]
         let mut helper = Command::new(&self.helper);

@@ -10,7 +10,7 @@ use truetps_report::format;
 use crate::args::DiskCommand;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
-use crate::{print_message, print_out};
+use crate::{print_message, print_out, signals};
 
 pub(crate) fn run(command: &DiskCommand) -> Result<Exit, CommandFailure> {
     match command {
@@ -65,8 +65,13 @@ fn disk_text(found: &DiskMeasurement) -> String {
     lines.join("\n") + "\n"
 }
 
-/// Runs the disk that the parent process asks for, until that closes the input.
+/// Runs the disk that the parent process asks for, until that closes the input. One that stays ends at a signal; before,
+/// a signal ends no disk under its server.
 pub(crate) fn help() -> Result<Exit, CommandFailure> {
-    run_helper(io::stdin().lock(), io::stdout()).map_err(CommandFailure::failed)?;
+    let mut signals = signals::waiting()?;
+    let wait = || {
+        signals.forever().next();
+    };
+    run_helper(io::stdin().lock(), io::stdout(), wait).map_err(CommandFailure::failed)?;
     Ok(Exit::Good)
 }
