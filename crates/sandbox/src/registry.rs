@@ -18,6 +18,7 @@ use crate::binary::ServerBinary;
 use crate::error::SandboxError;
 use crate::home::{Home, make_passable, open_lock};
 use crate::json_file::write_json_file;
+use crate::named::NamedServers;
 use crate::postgres::forget_shared_memory;
 use crate::processes::{holder_of, kill_marked, marks, servers_on, start_ticks};
 use crate::proof::{is_empty_folder, is_file, is_folder, read_json, remove_proven};
@@ -282,6 +283,8 @@ pub struct Kept {
 pub struct Cleaning {
     pub removed: Vec<Cleaned>,
     pub kept: Vec<Kept>,
+    /// Folders of named servers whose emulated disk was mounted without its process.
+    pub unmounted: Vec<PathBuf>,
 }
 
 /// Removes leftovers of killed runs: folders whose owner is dead; a server that still runs there is killed first.
@@ -291,6 +294,7 @@ pub fn clean(home: &Home) -> Result<Cleaning, SandboxError> {
         take_leftovers(home)?.into_iter().try_for_each(|(path, _lock)| remove_leftover(home, &path, &mut cleaning));
     // What cannot be removed now does no harm: the next cleaning tries again.
     let _ = clean_unfinished(home);
+    cleaning.unmounted = NamedServers::of(home).unmount_orphaned_disks();
     done.map(|()| cleaning)
 }
 

@@ -27,8 +27,12 @@ fn list() -> Exit {
 }
 
 fn show(name: &str) -> Result<Exit, CommandFailure> {
-    let profile = DiskProfile::find(name).map_err(|error| CommandFailure::usage(&error).hint_if(error.hint()))?;
-    Ok(print_out(&profile.to_toml()))
+    Ok(print_out(&profile(name)?.to_toml()))
+}
+
+/// The profile of that name, or in that file.
+pub(crate) fn profile(name: &str) -> Result<DiskProfile, CommandFailure> {
+    DiskProfile::find(name).map_err(|error| CommandFailure::usage(&error).hint_if(error.hint()))
 }
 
 fn measure(folder: &Path, output: Option<&Path>) -> Result<Exit, CommandFailure> {

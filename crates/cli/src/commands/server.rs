@@ -2,6 +2,7 @@
 
 use std::io::ErrorKind;
 
+use truetps_disk::DiskError;
 use truetps_report::format;
 use truetps_sandbox::{
     Add, Cleaning, Home, Instance, InstanceState, Kept, Listed, NamedError, NamedServers, RegistryEntry, SandboxError,
@@ -83,8 +84,8 @@ fn clean(place: &SandboxPlace) -> Result<Exit, CommandFailure> {
     let failed = |error: SandboxError| CommandFailure::failed(&error).hint_if(error.hint());
     // First: the other removes them as well, and does not say so.
     let begun = clean_unfinished(&home).map_err(failed)?;
-    let Cleaning { removed, kept } = truetps_sandbox::clean(&home).map_err(failed)?;
-    if removed.is_empty() && kept.is_empty() && begun.is_empty() {
+    let Cleaning { removed, kept, unmounted } = truetps_sandbox::clean(&home).map_err(failed)?;
+    if removed.is_empty() && kept.is_empty() && begun.is_empty() && unmounted.is_empty() {
         print_message(&format!("nothing to clean in {}\n", home.path().display()));
     }
     for Kept { path, server_pid: pid } in &kept {
@@ -95,7 +96,10 @@ fn clean(place: &SandboxPlace) -> Result<Exit, CommandFailure> {
         print_message(&format!("hint: end it (`kill {pid}` asks it to end), then clean again\n"));
     }
     let begun = begun.iter().map(|one| format!("removed {} ({})\n", one.path.display(), format::bytes(one.size_bytes)));
-    let lines: Vec<_> = begun
+    let unmounted =
+        unmounted.iter().map(|path| format!("unmounted the disk of {}: its process was killed\n", path.display()));
+    let lines: Vec<_> = unmounted
+        .chain(begun)
         .chain(removed.iter().map(|one| {
             let killed = if one.servers_killed > 0 { ", its server was ended" } else { "" };
             format!("removed {} ({}{killed})\n", one.entry.path.display(), format::bytes(one.entry.size_bytes))
@@ -120,7 +124,10 @@ pub(crate) fn refused(error: &SandboxError) -> CommandFailure {
                 | SandboxError::Sql { .. }
                 | SandboxError::Io { .. }
                 | SandboxError::OtherServer { .. }
-                | SandboxError::Named(NamedError::DoesNotEnd { .. } | NamedError::Mismatch { .. })
+                | SandboxError::Disk(DiskError::Failed { .. } | DiskError::HelperEnded { .. } | DiskError::Io { .. })
+                | SandboxError::Named(
+                    NamedError::DoesNotEnd { .. } | NamedError::DiskInUse { .. } | NamedError::Mismatch { .. }
+                )
         );
     if broke { CommandFailure::failed(error) } else { CommandFailure::usage(error) }.hint_if(error.hint())
 }
@@ -140,8 +147,9 @@ fn named_line(named: NamedServers<'_>, listed: &Listed) -> String {
     let is_running = status.state == InstanceState::Running;
     let pid = if is_running { format!(", pid {}", status.pid.unwrap_or(0)) } else { String::new() };
     let held = status.held_by.map(|pid| format!(", data held by process {pid}")).unwrap_or_default();
+    let disk = status.disk.map_or_else(String::new, |disk| format!("  on {}", disk.profile.name));
     let size = if status.data_bytes > 0 { format!("  {}", format::bytes(status.data_bytes)) } else { String::new() };
-    format!("{name}  {state}{pid}{held}  {}{size}  {}\n", server.what(), server.program.display())
+    format!("{name}  {state}{pid}{held}  {}{size}{disk}  {}\n", server.what(), server.program.display())
 }
 
 fn unfinished_line(one: &UnfinishedFolder) -> String {
