@@ -1,15 +1,14 @@
 //! Emulated disks and crashes, on a real server.
 
-#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test may panic, and says loudly what it skips")]
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod common;
 
 use std::fs;
-use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-use common::{Place, has_server, signal, wait_until};
+use common::{Place, has_disks, has_server, mounts_below, signal, wait_until};
 use rustix::process::Signal;
 use serde_json::Value;
 
@@ -18,22 +17,6 @@ const PLAN: &str = "name = \"c\"\nabout = \"What is lost?\"\n[workload]\nname = 
 
 const ON_A_DISK: [&str; 7] =
     ["run", "insert", "--disk", "hdd7200", "--connections=2", "--warm-up=0.2", "--table-rows=500"];
-
-/// Disks need root, FUSE and loop devices.
-fn has_disks(test: &str) -> bool {
-    let has = rustix::process::geteuid().is_root()
-        && ["/dev/fuse", "/dev/loop-control"].iter().all(|device| Path::new(device).exists());
-    if !has {
-        eprintln!("SKIPPED {test}: no root, /dev/fuse or /dev/loop-control");
-    }
-    has
-}
-
-fn mounts_below(folder: &Path) -> Vec<String> {
-    let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
-    let below = mounts.lines().filter(|line| line.contains(&folder.display().to_string()));
-    below.map(str::to_owned).collect()
-}
 
 fn crashes(place: &Place, args: &[&str]) -> (Option<i32>, Value) {
     let plan = place.write("crash.toml", PLAN);
