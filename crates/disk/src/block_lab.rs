@@ -218,7 +218,8 @@ pub(crate) fn output_of(program: &'static str, words: &[&OsStr], input: Stdio) -
     if !output.status.success() {
         let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
         let command = format!("{program} {}", words.join(" "));
-        let problem = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+        let printed = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+        let problem = if printed.is_empty() { output.status.to_string() } else { printed };
         return Err(DiskError::Command { command, problem });
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())

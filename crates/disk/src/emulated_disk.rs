@@ -3,7 +3,7 @@
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 
 use crate::block_lab::DiskOptions;
 use crate::device::DiskCrash;
@@ -50,6 +50,11 @@ impl EmulatedDisk {
     /// The folder of its file system.
     pub fn files(&self) -> PathBuf {
         self.options.files()
+    }
+
+    /// How its process ended, if it did: all files of the disk are gone then.
+    pub fn ended(&mut self) -> Option<ExitStatus> {
+        self.child.try_wait().ok().flatten()
     }
 
     /// Whether requests take the time of the profile.
@@ -101,7 +106,8 @@ impl EmulatedDisk {
     fn ask(&mut self, line: &str) -> Result<HelperAnswer, DiskError> {
         let ended = |problem: String| DiskError::HelperEnded { problem };
         let commands = self.commands.as_mut().ok_or_else(|| ended("its input was closed".to_owned()))?;
-        writeln!(commands, "{line}").map_err(|error| ended(error.to_string()))?;
+        // A failed write has the same cause as the missing answer, which has its exit status.
+        let _ = writeln!(commands, "{line}");
         let mut answer = String::new();
         let read = self.answers.read_line(&mut answer);
         if read.map_err(|error| ended(error.to_string()))? == 0 {

@@ -2,7 +2,6 @@
 
 use std::io::ErrorKind;
 
-use truetps_disk::DiskError;
 use truetps_report::format;
 use truetps_sandbox::{
     Add, Cleaning, Home, Instance, InstanceState, Kept, Listed, NamedError, NamedServers, RegistryEntry, SandboxError,
@@ -115,6 +114,7 @@ pub(crate) fn open(place: &SandboxPlace) -> Result<Home, CommandFailure> {
 /// The request cannot be fulfilled (2), or an operation failed (4).
 pub(crate) fn refused(error: &SandboxError) -> CommandFailure {
     let is_full = matches!(error, SandboxError::Io { source, .. } if source.kind() == ErrorKind::StorageFull);
+    let is_disk_broken = matches!(error, SandboxError::Disk(error) if error.is_failure());
     let broke = !is_full
         && matches!(
             error,
@@ -124,12 +124,12 @@ pub(crate) fn refused(error: &SandboxError) -> CommandFailure {
                 | SandboxError::Sql { .. }
                 | SandboxError::Io { .. }
                 | SandboxError::OtherServer { .. }
-                | SandboxError::Disk(DiskError::Failed { .. } | DiskError::HelperEnded { .. } | DiskError::Io { .. })
                 | SandboxError::Named(
                     NamedError::DoesNotEnd { .. } | NamedError::DiskInUse { .. } | NamedError::Mismatch { .. }
                 )
         );
-    if broke { CommandFailure::failed(error) } else { CommandFailure::usage(error) }.hint_if(error.hint())
+    if broke || is_disk_broken { CommandFailure::failed(error) } else { CommandFailure::usage(error) }
+        .hint_if(error.hint())
 }
 
 /// A server that cannot be read gets an error line; the others are still listed.
