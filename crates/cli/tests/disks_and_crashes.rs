@@ -204,8 +204,8 @@ fn run_after(place: &Place, commands: &str, args: &[&str]) -> common::Ran {
 }
 
 #[test]
-fn a_machine_without_parts_of_a_disk_is_told_apart() {
-    if !has_server() || !has_disks("a_machine_without_parts_of_a_disk_is_told_apart") {
+fn what_a_machine_lacks_for_a_disk_is_named() {
+    if !has_server() || !has_disks("what_a_machine_lacks_for_a_disk_is_named") {
         return;
     }
     let place = Place::new();

@@ -1,5 +1,5 @@
 //! The process that owns an emulated disk: it mounts it, obeys commands on its standard input, and removes it when that
-//! ends, however its owner has ended. One that was told to stay unmounts the disk when it is asked to end, and keeps it.
+//! ends, however its owner has ended. After the command to stay it ignores that, and unmounts the disk at a signal.
 //!
 //! It does nothing with files of its own disk: a thread that waits for the disk cannot be killed, and a killed process
 //! whose thread waits for an answer of its own never ends. So the owner measures the disk, and programs mount it.

@@ -112,20 +112,19 @@ fn of_named(home: &Home) -> Vec<Beside> {
         let path = named.join(&entry);
         let (name, path) = match name_of_entry(&entry, UNFINISHED) {
             Some(name) => (name.to_owned(), path),
-            None => {
-                let folder = ServerFolder::new(path.clone());
-                let disk = folder.disk().unfinished().map(Path::to_owned);
-                let path = disk.unwrap_or_else(|| path.join(COPY));
-                if !folder.is_ours() {
-                    return None;
-                }
-                (entry, path)
-            }
+            None if ServerFolder::new(path.clone()).is_ours() => (entry, unfinished_data(&path)),
+            None => return None,
         };
         let lock = NameLocks::of(home, &name).change_path();
         is_folder(&path).then_some(Beside { path, lock, name: Some(name) })
     };
     names.into_iter().filter_map(beside).collect()
+}
+
+/// The disk without data in the folder of a name, or the copy that a start has begun.
+fn unfinished_data(folder: &Path) -> PathBuf {
+    let disk = ServerFolder::new(folder.to_owned()).disk();
+    disk.unfinished().map_or_else(|| folder.join(COPY), Path::to_owned)
 }
 
 #[cfg(test)]

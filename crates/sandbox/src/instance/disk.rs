@@ -89,7 +89,7 @@ impl InstanceDisk {
         disk_helpers(&self.folder).first().map(|(pid, _)| *pid)
     }
 
-    /// What can be said before anything changes: whether this machine can mount it, and has room for a new one.
+    /// Checked before anything changes: whether this machine can mount it, and has room for a new one.
     pub(super) fn check(&self) -> Result<(), SandboxError> {
         if let Some(missing) = missing_for_disks().into_iter().next() {
             return Err(missing.into());
