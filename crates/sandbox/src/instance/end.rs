@@ -72,7 +72,9 @@ fn signal_running(instance: &Instance<'_>, signal: Signal) -> Result<(Process, C
 /// Its disk is unmounted, `by_force` if necessary.
 fn note_end(instance: &Instance<'_>, process: Process, killed: bool, by_force: bool) -> Result<bool, SandboxError> {
     let files = &instance.files;
-    let clean = !killed && !files.paths.pid_file.exists();
+    // A server without its disk has written nothing at its end.
+    let lost_disk = files.disk.exists() && files.disk.helper_pid().is_none();
+    let clean = !killed && !lost_disk && !files.paths.pid_file.exists();
     let Some(_lock) = instance.locks.wait_if_registered()? else { return Ok(clean) };
     let note = files.note()?.unwrap_or_else(|| Note::of(process));
     if !note.is_of(process) {
