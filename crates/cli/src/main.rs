@@ -60,7 +60,7 @@ fn main() -> ExitCode {
         TruetpsCommand::Crash(args) => commands::crash::run(&args),
         TruetpsCommand::Disk { command } => commands::disk::run(&command),
         TruetpsCommand::Doctor(place) => commands::doctor::run(&place),
-        TruetpsCommand::DiskHelper => commands::disk::help(),
+        TruetpsCommand::DiskHelper { .. } => commands::disk::help(),
         TruetpsCommand::Diff(args) => commands::diff::run(&args),
         // Everything behind these words is theirs: it was taken before.
         TruetpsCommand::Sysbench { arguments } => return compat::run(Personality::Sysbench, arguments),

@@ -8,6 +8,7 @@ use std::thread;
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::flag;
+use signal_hook::iterator::Signals;
 use signal_hook::low_level::{pipe, unregister};
 use truetps_compat::InterruptMessages;
 
@@ -40,6 +41,11 @@ pub(crate) fn stop_flag() -> Result<Arc<AtomicBool>, CommandFailure> {
             .map_err(|error| not_handled(&error))?;
     }
     Ok(stop)
+}
+
+/// Signals that wait until they are asked for, and end nothing.
+pub(crate) fn waiting() -> Result<Signals, CommandFailure> {
+    Signals::new([SIGTERM, SIGINT, SIGHUP]).map_err(|error| not_handled(&error))
 }
 
 fn listen() {

@@ -103,9 +103,12 @@ fn private(plan: &Plan, place: &FolderArgs) -> Result<ServerChoice, CommandFailu
 
 /// The emulated disks of a plan: their profiles are found before anything starts.
 fn disks(plan: &Plan) -> Result<PlannedDisks, CommandFailure> {
-    let helper =
-        std::env::current_exe().map_err(|error| CommandFailure::failed(format!("the program of truetps: {error}")))?;
-    PlannedDisks::of(plan, helper).map_err(|error| CommandFailure::usage(&error).hint_if(error.hint()))
+    PlannedDisks::of(plan, own_program()?).map_err(|error| CommandFailure::usage(&error).hint_if(error.hint()))
+}
+
+/// The program that emulates disks: this one.
+pub(crate) fn own_program() -> Result<PathBuf, CommandFailure> {
+    std::env::current_exe().map_err(|error| CommandFailure::failed(format!("the program of truetps: {error}")))
 }
 
 /// The servers that a plan is about: those that it names, or the first one found. Those with names stay while the second

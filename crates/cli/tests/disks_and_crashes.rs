@@ -1,15 +1,14 @@
 //! Emulated disks and crashes, on a real server.
 
-#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test may panic, and says loudly what it skips")]
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod common;
 
 use std::fs;
-use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-use common::{Place, has_server, signal, wait_until};
+use common::{Place, has_disks, has_server, mounts_below, signal, wait_until};
 use rustix::process::Signal;
 use serde_json::Value;
 
@@ -18,22 +17,6 @@ const PLAN: &str = "name = \"c\"\nabout = \"What is lost?\"\n[workload]\nname = 
 
 const ON_A_DISK: [&str; 7] =
     ["run", "insert", "--disk", "hdd7200", "--connections=2", "--warm-up=0.2", "--table-rows=500"];
-
-/// Disks need root, FUSE and loop devices.
-fn has_disks(test: &str) -> bool {
-    let has = rustix::process::geteuid().is_root()
-        && ["/dev/fuse", "/dev/loop-control"].iter().all(|device| Path::new(device).exists());
-    if !has {
-        eprintln!("SKIPPED {test}: no root, /dev/fuse or /dev/loop-control");
-    }
-    has
-}
-
-fn mounts_below(folder: &Path) -> Vec<String> {
-    let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
-    let below = mounts.lines().filter(|line| line.contains(&folder.display().to_string()));
-    below.map(str::to_owned).collect()
-}
 
 fn crashes(place: &Place, args: &[&str]) -> (Option<i32>, Value) {
     let plan = place.write("crash.toml", PLAN);
@@ -176,4 +159,108 @@ fn a_killed_run_on_a_disk_leaves_nothing() {
         let file = fs::read_to_string(device.unwrap().path().join("loop/backing_file")).unwrap_or_default();
         assert!(!file.contains(&home), "{file}");
     }
+}
+
+/// The process of the only disk of this place.
+fn helper(place: &Place) -> Option<u32> {
+    let home = place.home().display().to_string();
+    let numbers = fs::read_dir("/proc").unwrap().flatten();
+    let mut numbers = numbers.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    numbers.find(|pid| {
+        let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        let line = String::from_utf8_lossy(&line).into_owned();
+        line.contains("disk-helper") && line.contains(&home)
+    })
+}
+
+fn check_nothing_is_left(place: &Place) {
+    assert_eq!(mounts_below(&place.home()), Vec::<String>::new());
+    assert!(place.servers().is_empty() && helper(place).is_none());
+    let servers = fs::read_dir(place.home().join("servers")).unwrap();
+    assert_eq!(servers.filter(|entry| entry.as_ref().unwrap().file_name() != ".lock").count(), 0);
+}
+
+#[test]
+fn a_trial_whose_disk_ends_says_so() {
+    if !has_server() || !has_disks("a_trial_whose_disk_ends_says_so") {
+        return;
+    }
+    let place = Place::new();
+    let mut args = ON_A_DISK.to_vec();
+    args[3] = "native";
+    let child = place.start(&[&args[..], &["--measure=30"]].concat());
+    wait_until("a trial", || place.path().join("runs/latest/trial-0001/intervals.jsonl").exists());
+    place.wait_for_interval("trial-0001");
+    signal(helper(&place).unwrap(), Signal::KILL);
+    let ran: common::Ran = child.wait_with_output().unwrap().into();
+    assert_eq!(ran.code, Some(4), "{ran:?}");
+    let words = "the process of its emulated disk had ended before: signal: 9";
+    assert!(ran.stderr.contains(words), "{}", ran.stderr);
+    check_nothing_is_left(&place);
+}
+
+#[test]
+fn crashes_that_are_interrupted_are_kept_and_leave_nothing() {
+    if !has_server() || !has_disks("crashes_that_are_interrupted_are_kept_and_leave_nothing") {
+        return;
+    }
+    let place = Place::new();
+    let plan = place.write("crash.toml", PLAN);
+    let child = place.start(&["crash", plan.to_str().unwrap(), "--disk", "native", "--kinds", "os", "--crashes", "9"]);
+    let recorded = || {
+        let runs = fs::read_dir(place.path().join("runs")).into_iter().flatten().flatten();
+        let texts = runs.filter_map(|run| fs::read_to_string(run.path().join("crashes.jsonl")).ok());
+        texts.map(|text| text.lines().count()).sum::<usize>()
+    };
+    wait_until("two crashes", || recorded() >= 2);
+    // In the middle of the next one.
+    thread::sleep(Duration::from_millis(700));
+    signal(child.id(), Signal::INT);
+    let ran: common::Ran = child.wait_with_output().unwrap().into();
+    assert_eq!(ran.code, Some(130), "{ran:?}");
+    assert!(ran.stderr.contains("Saved  ") && ran.stdout.contains("not all planned crashes have happened"), "{ran:?}");
+    assert!(recorded() >= 2);
+    check_nothing_is_left(&place);
+}
+
+/// Runs it where mounts are changed by these commands first, and only for it.
+fn run_after(place: &Place, commands: &str, args: &[&str]) -> common::Ran {
+    let script = format!("set -e; {commands}; exec \"$0\" \"$@\"");
+    let words = ["-m", "sh", "-c", &script, env!("CARGO_BIN_EXE_truetps")];
+    place.program(std::path::Path::new("unshare"), &[&words[..], args].concat()).output().unwrap().into()
+}
+
+#[test]
+fn what_a_machine_lacks_for_a_disk_is_named() {
+    if !has_server() || !has_disks("what_a_machine_lacks_for_a_disk_is_named") {
+        return;
+    }
+    let place = Place::new();
+    let run = [&ON_A_DISK[..], &["--measure=1"]].concat();
+    let devices = "mkdir -p dev small; mount -t tmpfs none dev; cd dev; for name in null zero urandom random fuse; \
+                   do cp -a /dev/$name .; done; cd ..";
+    let check = |commands: &str, args: &[&str], code: i32, expect: &[&str]| {
+        let ran = run_after(&place, commands, args);
+        assert_eq!(ran.code, Some(code), "{commands}: {ran:?}");
+        for words in expect {
+            assert!(ran.stderr.contains(words), "{commands}: {}\nshould contain {words}", ran.stderr);
+        }
+        check_nothing_is_left(&place);
+    };
+    place.good(&["server", "add", "slow"]);
+    let start = ["server", "start", "slow", "--disk", "hdd7200"];
+    for args in [&run[..], &start] {
+        let none = format!("{devices}; mount --move dev /dev");
+        check(&none, args, 2, &["/dev/loop-control: the kernel has no loop devices"]);
+        let no_fuse = format!("{devices}; rm dev/fuse; touch dev/loop-control; mount --move dev /dev");
+        check(&no_fuse, args, 2, &["/dev/fuse: the kernel has no FUSE"]);
+        let used_up = format!("{devices}; cp -a /dev/null dev/loop-control; mount --move dev /dev");
+        check(&used_up, args, 4, &["losetup --find", "unused loop device", "hint: detach loop devices"]);
+        check("mount --bind /bin/false /usr/sbin/mkfs.ext4", args, 4, &["`mkfs.ext4 ", "exit status: 1"]);
+    }
+    let small = format!("{devices}; mount -t tmpfs -o size=2G,mode=711 none small");
+    let home = place.path().join("small/home");
+    let full = [&run[..], &["--sandbox-dir", home.to_str().unwrap()]].concat();
+    check(&small, &full, 2, &["not enough disk space: the emulated disk needs ", "--sandbox-dir"]);
+    assert!(!place.home().join("named/slow/disk").exists());
 }

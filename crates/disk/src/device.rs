@@ -49,12 +49,16 @@ pub(crate) struct EmulatedDevice {
 }
 
 impl EmulatedDevice {
-    /// Creates the sparse file of the disk's data.
-    pub(crate) fn create(path: &Path, bytes: u64, profile: &DiskProfile, seed: u64) -> Result<Self, DiskError> {
+    /// Opens the file of the disk's data, and creates it, sparse and of that size, if it is missing.
+    pub(crate) fn open(path: &Path, bytes: u64, profile: &DiskProfile, seed: u64) -> Result<Self, DiskError> {
         let mut options = File::options();
-        options.read(true).write(true).create_new(true);
-        let data = options.open(path).map_err(DiskError::io("create", path))?;
-        data.set_len(bytes).map_err(DiskError::io("size", path))?;
+        options.read(true).write(true).create(true).truncate(false);
+        let data = options.open(path).map_err(DiskError::io("open", path))?;
+        let length = |data: &File| Ok(data.metadata().map_err(DiskError::io("examine", path))?.len());
+        if length(&data)? == 0 {
+            data.set_len(bytes).map_err(DiskError::io("size", path))?;
+        }
+        let bytes = length(&data)?;
         Ok(Self {
             data,
             bytes,

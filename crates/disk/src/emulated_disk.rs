@@ -1,18 +1,18 @@
 //! An emulated disk as its owner sees it: the helper process that holds it.
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 
 use crate::block_lab::DiskOptions;
 use crate::device::DiskCrash;
 use crate::error::DiskError;
-use crate::flush_times::FlushTimes;
+use crate::flush_times::{FlushTimes, flush_times};
 use crate::helper::{HelperAnswer, HelperCommand};
 use crate::mounts::clean_disk;
 
-/// A mounted disk. Dropping it unmounts and removes it.
+/// A mounted disk. Dropping it unmounts it, and removes it unless its image is to be kept.
 #[derive(Debug)]
 pub struct EmulatedDisk {
     options: DiskOptions,
@@ -35,9 +35,16 @@ impl EmulatedDisk {
         let first = serde_json::to_string(&options).expect("options have only numbers and texts");
         let mut disk = Self { options, child, commands, answers };
         match disk.ask(&first)? {
-            HelperAnswer::Ready => Ok(disk),
-            other => Err(unexpected(&other)),
+            HelperAnswer::Ready => disk.measure_host()?,
+            other => return Err(unexpected(&other)),
         }
+        Ok(disk)
+    }
+
+    /// Measures what the host adds to a request, while the disk itself takes no time.
+    fn measure_host(&mut self) -> Result<(), DiskError> {
+        let each_us = self.flush_times()?.host_us();
+        self.done(HelperCommand::HostTime(each_us))
     }
 
     /// The folder of its file system.
@@ -45,17 +52,24 @@ impl EmulatedDisk {
         self.options.files()
     }
 
+    /// How its process ended, if it did: all files of the disk are gone then.
+    pub fn ended(&mut self) -> Option<ExitStatus> {
+        self.child.try_wait().ok().flatten()
+    }
+
     /// Whether requests take the time of the profile.
     pub fn set_timed(&mut self, is_timed: bool) -> Result<(), DiskError> {
-        match self.command(HelperCommand::Timed(is_timed))? {
-            HelperAnswer::Done => Ok(()),
-            other => Err(unexpected(&other)),
-        }
+        self.done(HelperCommand::Timed(is_timed))
     }
 
     pub fn flush_times(&mut self) -> Result<FlushTimes, DiskError> {
-        match self.command(HelperCommand::FlushTimes)? {
-            HelperAnswer::FlushTimes(found) => Ok(found),
+        let files = self.files();
+        flush_times(&files, &mut || self.flush_count().map_err(io::Error::other))
+    }
+
+    fn flush_count(&mut self) -> Result<u64, DiskError> {
+        match self.command(HelperCommand::FlushCount)? {
+            HelperAnswer::FlushCount(flushes) => Ok(flushes),
             other => Err(unexpected(&other)),
         }
     }
@@ -69,6 +83,21 @@ impl EmulatedDisk {
         }
     }
 
+    /// Keeps the disk mounted when this process ends. SIGTERM ends its own process, which unmounts it.
+    pub fn stay(mut self) -> Result<(), DiskError> {
+        self.done(HelperCommand::Stay)?;
+        // Dropping it does nothing from now on.
+        self.commands = None;
+        Ok(())
+    }
+
+    fn done(&mut self, command: HelperCommand) -> Result<(), DiskError> {
+        match self.command(command)? {
+            HelperAnswer::Done => Ok(()),
+            other => Err(unexpected(&other)),
+        }
+    }
+
     fn command(&mut self, command: HelperCommand) -> Result<HelperAnswer, DiskError> {
         let line = serde_json::to_string(&command).expect("a command has only numbers and texts");
         self.ask(&line)
@@ -77,7 +106,8 @@ impl EmulatedDisk {
     fn ask(&mut self, line: &str) -> Result<HelperAnswer, DiskError> {
         let ended = |problem: String| DiskError::HelperEnded { problem };
         let commands = self.commands.as_mut().ok_or_else(|| ended("its input was closed".to_owned()))?;
-        writeln!(commands, "{line}").map_err(|error| ended(error.to_string()))?;
+        // A failed write has the same cause as the missing answer, which has its exit status.
+        let _ = writeln!(commands, "{line}");
         let mut answer = String::new();
         let read = self.answers.read_line(&mut answer);
         if read.map_err(|error| ended(error.to_string()))? == 0 {

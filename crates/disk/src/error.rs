@@ -35,6 +35,11 @@ impl DiskError {
         move |source| Self::Io { what, path, source }
     }
 
+    /// Whether something broke; otherwise it cannot be done here.
+    pub fn is_failure(&self) -> bool {
+        matches!(self, Self::Failed { .. } | Self::HelperEnded { .. } | Self::Io { .. } | Self::Command { .. })
+    }
+
     /// What to do about it.
     pub fn hint(&self) -> Option<String> {
         match self {
@@ -45,7 +50,18 @@ impl DiskError {
             Self::NoSpace { .. } => Some("make the tables smaller, or free some space".to_owned()),
             Self::Missing { what: "root", .. } => Some("run truetps as root: mounting a disk needs it".to_owned()),
             Self::Missing { what: "mkfs.ext4", .. } => Some("install e2fsprogs".to_owned()),
-            Self::Missing { what: "losetup", .. } => Some("install util-linux (mount)".to_owned()),
+            Self::Missing { what: "losetup" | "mount" | "umount", .. } => {
+                Some("install util-linux (Debian: the package `mount`)".to_owned())
+            }
+            Self::Profile { .. } => Some(
+                "`truetps disk show hdd7200` prints a valid profile; docs/reference/disks.md has keys and units"
+                    .to_owned(),
+            ),
+            Self::Failed { problem } | Self::Command { problem, .. } if problem.contains("unused loop device") => Some(
+                "detach loop devices that nothing needs (`losetup --list`); a container needs /dev/loop-control and \
+                 /dev/loop0 and up"
+                    .to_owned(),
+            ),
             Self::HelperEnded { .. } => Some("was it killed? `truetps server clean` removes what is left".to_owned()),
             _ => None,
         }

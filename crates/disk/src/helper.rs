@@ -1,5 +1,8 @@
 //! The process that owns an emulated disk: it mounts it, obeys commands on its standard input, and removes it when that
-//! ends, however its owner has ended.
+//! ends, however its owner has ended. After the command to stay it ignores that, and unmounts the disk at a signal.
+//!
+//! It does nothing with files of its own disk: a thread that waits for the disk cannot be killed, and a killed process
+//! whose thread waits for an answer of its own never ends. So the owner measures the disk, and programs mount it.
 
 use std::io::{self, BufRead, Write};
 
@@ -8,7 +11,6 @@ use serde::{Deserialize, Serialize};
 use crate::block_lab::{BlockLab, DiskOptions};
 use crate::device::DiskCrash;
 use crate::error::DiskError;
-use crate::flush_times::FlushTimes;
 
 /// A line to the helper, after the first one, which has the [`DiskOptions`].
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -16,9 +18,14 @@ use crate::flush_times::FlushTimes;
 pub(crate) enum HelperCommand {
     /// Whether requests take the time of the profile.
     Timed(bool),
-    FlushTimes,
+    /// What the host adds to a request, in µs.
+    HostTime(f64),
+    /// How many flushes the disk had so far.
+    FlushCount,
     /// Everything that runs on the disk is dead.
     Crash(DiskCrash),
+    /// From now on the end of the input ends nothing.
+    Stay,
 }
 
 /// A line from the helper: one for the options, and one for each command.
@@ -28,7 +35,7 @@ pub(crate) enum HelperAnswer {
     /// The disk is mounted.
     Ready,
     Done,
-    FlushTimes(FlushTimes),
+    FlushCount(u64),
     Crashed {
         blocks_lost: u64,
     },
@@ -37,8 +44,9 @@ pub(crate) enum HelperAnswer {
     },
 }
 
-/// Runs the helper until its input ends.
-pub fn run_helper(input: impl BufRead, mut output: impl Write) -> io::Result<()> {
+/// Runs the helper until its input ends; one that stays, until `wait_for_signal` returns, which waits until the process
+/// is asked to end, and nothing uses the disk any more.
+pub fn run_helper(input: impl BufRead, mut output: impl Write, wait_for_signal: impl FnOnce()) -> io::Result<()> {
     let mut lines = input.lines();
     let Some(first) = lines.next().transpose()? else { return Ok(()) };
     let created =
@@ -48,12 +56,18 @@ pub fn run_helper(input: impl BufRead, mut output: impl Write) -> io::Result<()>
         Err(error) => return answer(&mut output, &failed(&error)),
     };
     answer(&mut output, &HelperAnswer::Ready)?;
+    let mut stays = false;
     for line in lines {
         // An owner that is gone reads no answer, and its input ends soon.
         let Ok(command) = serde_json::from_str(&line?) else { break };
+        stays |= command == HelperCommand::Stay;
         if answer(&mut output, &obey(&mut lab, command)).is_err() {
             break;
         }
+    }
+    if stays {
+        wait_for_signal();
+        lab.unmount_once_unused().map_err(io::Error::other)?;
     }
     lab.remove().map_err(io::Error::other)
 }
@@ -64,11 +78,16 @@ fn obey(lab: &mut BlockLab, command: HelperCommand) -> HelperAnswer {
             lab.set_timed(is_timed);
             HelperAnswer::Done
         }
-        HelperCommand::FlushTimes => lab.flush_times().map_or_else(|error| failed(&error), HelperAnswer::FlushTimes),
+        HelperCommand::HostTime(each_us) => {
+            lab.set_host_us(each_us);
+            HelperAnswer::Done
+        }
+        HelperCommand::FlushCount => HelperAnswer::FlushCount(lab.flush_count()),
         HelperCommand::Crash(crash) => match lab.crash(crash) {
             Ok(blocks_lost) => HelperAnswer::Crashed { blocks_lost },
             Err(error) => failed(&error),
         },
+        HelperCommand::Stay => HelperAnswer::Done,
     }
 }
 

@@ -25,7 +25,7 @@ mod profile;
 mod served_file;
 mod undo;
 
-pub use block_lab::{DiskOptions, files_in};
+pub use block_lab::{DiskOptions, files_in, image_in};
 pub use device::DiskCrash;
 pub use emulated_disk::EmulatedDisk;
 pub use error::DiskError;
@@ -34,5 +34,5 @@ pub use helper::run_helper;
 pub use machine::missing_for_disks;
 pub use measure::{DiskMeasurement, WriteTimes, measure_disk};
 pub use model::{DeviceModel, DiskRange, DiskRequest};
-pub use mounts::clean_disk;
+pub use mounts::{clean_disk, has_mounts, is_disk_served};
 pub use profile::{DiskProfile, Geometry};

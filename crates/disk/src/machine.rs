@@ -17,7 +17,7 @@ pub fn missing_for_disks() -> Vec<DiskError> {
         ("/dev/loop-control", "the kernel has no loop devices, or this container does not show them"),
     ];
     let devices = devices.into_iter().filter(|(path, _)| !Path::new(path).exists());
-    let programs = ["losetup", "mkfs.ext4"]
+    let programs = ["losetup", "mkfs.ext4", "mount", "umount"]
         .into_iter()
         .filter(|program| !PROGRAM_FOLDERS.iter().any(|folder| Path::new(folder).join(program).exists()));
     let devices = devices.map(|(path, problem)| missing(path, problem));

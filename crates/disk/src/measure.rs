@@ -57,7 +57,7 @@ pub fn measure_disk(folder: &Path) -> Result<DiskMeasurement, DiskError> {
 }
 
 fn measure(folder: &Path, path: &Path) -> io::Result<DiskMeasurement> {
-    let flush = flush_times(folder, &|| 0).map_err(io::Error::other)?;
+    let flush = flush_times(folder, &mut || Ok(0)).map_err(io::Error::other)?;
     let file = direct_file(path)?;
     // Filled first: a write into a hole costs the file system more than one in place.
     let bandwidth_mb_s = sequential_mb_s(&file)?;

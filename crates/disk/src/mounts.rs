@@ -3,6 +3,7 @@
 use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -23,8 +24,6 @@ const BUSY_LOOK: Duration = Duration::from_millis(20);
 /// A line of /proc/self/mountinfo.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct MountEntry {
-    /// Minor number of the file system: the number of a FUSE connection.
-    minor: u32,
     point: PathBuf,
     source: String,
 }
@@ -39,11 +38,9 @@ fn mount_entries() -> Result<Vec<MountEntry>, DiskError> {
 /// `36 35 98:0 /root /point rw,noatime master:1 - ext4 /dev/loop0 rw,errors=continue`
 fn mount_entry(line: &str) -> Option<MountEntry> {
     let (first, second) = line.split_once(" - ")?;
-    let mut fields = first.split(' ').skip(2);
-    let minor = fields.next()?.split_once(':')?.1.parse().ok()?;
-    let point = PathBuf::from(unescaped(fields.nth(1)?));
+    let point = PathBuf::from(unescaped(first.split(' ').nth(4)?));
     let source = unescaped(second.split(' ').nth(1)?);
-    Some(MountEntry { minor, point, source })
+    Some(MountEntry { point, source })
 }
 
 /// The kernel writes blanks, tabs, line ends and backslashes as octal numbers.
@@ -73,17 +70,50 @@ pub(crate) fn lock_folder(folder: &Path) -> Result<File, DiskError> {
     Ok(lock)
 }
 
+/// Whether a living process serves the disk in this folder.
+pub fn is_disk_served(folder: &Path) -> bool {
+    let opened = File::options().read(true).open(folder.join(LOCK));
+    opened.is_ok_and(|lock| matches!(lock.try_lock_shared(), Err(TryLockError::WouldBlock)))
+}
+
+/// Whether something is mounted in this folder.
+pub fn has_mounts(folder: &Path) -> bool {
+    let is_below =
+        |folder: PathBuf| mount_entries().is_ok_and(|all| all.iter().any(|one| one.point.starts_with(&folder)));
+    folder.canonicalize().is_ok_and(is_below)
+}
+
 /// Removes mounts and loop devices of the emulated disk in a folder of truetps, whose owner is dead. Its process may be
-/// removing them by itself, and is awaited. Anything else that is mounted there is an error, and stays.
+/// removing them by itself, and is awaited; one that hangs loses its disk. Anything else that is mounted there is an error, and stays.
 pub fn clean_disk(folder: &Path) -> Result<(), DiskError> {
-    let end = Instant::now() + BUSY_TIME_LIMIT;
-    while let Err(error) = lock_folder(folder) {
-        if Instant::now() >= end {
-            return Err(error);
-        }
-        thread::sleep(BUSY_LOOK);
+    if let Err(_held) = lock_within(folder, BUSY_TIME_LIMIT) {
+        // A killed process that waits for an answer of its own never ends: now it gets none.
+        abort_served(folder)?;
+        lock_within(folder, BUSY_TIME_LIMIT)?;
     }
     remove_mounts(folder)
+}
+
+fn lock_within(folder: &Path, time_limit: Duration) -> Result<File, DiskError> {
+    let end = Instant::now() + time_limit;
+    loop {
+        match lock_folder(folder) {
+            Err(_) if Instant::now() < end => thread::sleep(BUSY_LOOK),
+            other => return other,
+        }
+    }
+}
+
+/// Aborts the FUSE connections of this folder. An unmount by force does so, and fails where the loop device has the file
+/// open.
+fn abort_served(folder: &Path) -> Result<(), DiskError> {
+    let folder = folder.canonicalize().map_err(DiskError::io("find", folder))?;
+    for mount in mount_entries()? {
+        if mount.source == SUBTYPE && mount.point.starts_with(&folder) {
+            let _ = unmount(&mount.point, UnmountFlags::FORCE);
+        }
+    }
+    Ok(())
 }
 
 pub(crate) fn remove_mounts(folder: &Path) -> Result<(), DiskError> {
@@ -96,10 +126,8 @@ pub(crate) fn remove_mounts(folder: &Path) -> Result<(), DiskError> {
         let problem = format!("{} is mounted there, and not by truetps: it stays", other.source);
         return Err(DiskError::Io { what: "clean", path: other.point.clone(), source: io::Error::other(problem) });
     }
-    // Its process is dead and answers no request: an unmount would wait for ever.
-    for mount in mounts.iter().filter(is_served) {
-        let _ = fs::write(format!("/sys/fs/fuse/connections/{}/abort", mount.minor), "1");
-    }
+    // Its process may hang, and answer no request: an unmount would wait for ever.
+    abort_served(&folder)?;
     for mount in mounts.iter().rev().filter(|mount| is_of_loop(mount)) {
         unmount_or_detach(&mount.point)?;
     }
@@ -113,24 +141,38 @@ pub(crate) fn remove_mounts(folder: &Path) -> Result<(), DiskError> {
 }
 
 fn unmount_or_detach(point: &Path) -> Result<(), DiskError> {
-    let unmounted = unmount(point, UnmountFlags::empty()).or_else(|_| unmount(point, UnmountFlags::DETACH));
+    let unmounted = match unmount(point, UnmountFlags::empty()) {
+        // It is none any more.
+        Err(rustix::io::Errno::INVAL) => Ok(()),
+        other => other.or_else(|_| unmount(point, UnmountFlags::DETACH)),
+    };
     unmounted.map_err(|errno| DiskError::io("unmount", point)(errno.into()))
 }
 
 /// Unmounts a file system whose last processes are ending.
 pub(crate) fn unmount_when_free(point: &Path) -> Result<(), DiskError> {
+    unmount_within(point, BUSY_TIME_LIMIT)
+}
+
+/// By a program: see `helper.rs`.
+pub(crate) fn unmount_within(point: &Path, time_limit: Duration) -> Result<(), DiskError> {
     let began = Instant::now();
     loop {
-        match unmount(point, UnmountFlags::empty()) {
-            Err(rustix::io::Errno::BUSY) if began.elapsed() < BUSY_TIME_LIMIT => thread::sleep(BUSY_LOOK),
-            other => return other.map_err(|errno| DiskError::io("unmount", point)(errno.into())),
+        match output_of("umount", &["-i".as_ref(), "-n".as_ref(), point.as_os_str()], Stdio::null()) {
+            Err(_) if !is_mounted_at(point) => return Ok(()),
+            Err(_) if began.elapsed() < time_limit => thread::sleep(BUSY_LOOK),
+            other => return other.map(drop),
         }
     }
 }
 
+fn is_mounted_at(point: &Path) -> bool {
+    mount_entries().is_ok_and(|all| all.iter().any(|one| one.point == point))
+}
+
 /// Detaches a loop device and waits until it has let go of its file, which is a moment later.
 pub(crate) fn detach_loop(device: &Path) -> Result<(), DiskError> {
-    output_of("losetup", &["--detach".as_ref(), device.as_os_str()])?;
+    output_of("losetup", &["--detach".as_ref(), device.as_os_str()], Stdio::null())?;
     let name = device.file_name().unwrap_or_default();
     let file = Path::new("/sys/block").join(name).join("loop/backing_file");
     let end = Instant::now() + DETACH_TIME_LIMIT;
@@ -152,7 +194,7 @@ mod tests {
     #[test]
     fn a_line_of_mountinfo_is_read() {
         let line = r"36 35 98:7 / /tmp/a\040b rw,noatime shared:1 - fuse.x truetps-disk rw,user_id=0";
-        let entry = MountEntry { minor: 7, point: "/tmp/a b".into(), source: SUBTYPE.to_owned() };
+        let entry = MountEntry { point: "/tmp/a b".into(), source: SUBTYPE.to_owned() };
         assert_eq!(mount_entry(line), Some(entry));
         assert_eq!(mount_entry("36 35"), None);
         assert!(mount_entries().unwrap().iter().any(|mount| mount.point == Path::new("/")));

@@ -103,7 +103,7 @@ impl DiskProfile {
 
     pub fn parse(text: &str) -> Result<Self, DiskError> {
         let profile: Self = toml::from_str(text)
-            .map_err(|error| DiskError::Profile { name: "profile".to_owned(), problem: error.to_string() })?;
+            .map_err(|error| DiskError::Profile { name: "profile".to_owned(), problem: toml_problem(text, &error) })?;
         profile.check().map_err(|problem| DiskError::Profile { name: profile.name.clone(), problem })?;
         Ok(profile)
     }
@@ -124,7 +124,7 @@ impl DiskProfile {
             return Err(format!("`{key} = {value}`: at most {LATENCY_MAX_US}, a minute"));
         }
         if !(0.0..=1.0).contains(&self.jitter) {
-            return Err(format!("`jitter = {}`: give a number from 0 to 1", self.jitter));
+            return Err(format!("`jitter = {:?}`: give a number from 0 to 1", self.jitter));
         }
         self.rotating.map_or(Ok(()), Geometry::check)
     }
@@ -150,6 +150,22 @@ impl DiskProfile {
     pub(crate) fn cache_bytes(&self) -> u64 {
         u64::from(self.volatile_cache_mb) << 20
     }
+}
+
+/// The line, and what is wrong with it: types of this program mean nothing to its users.
+fn toml_problem(text: &str, error: &toml::de::Error) -> String {
+    const TYPES: [(&str, &str); 4] = [
+        ("expected u32", "give a whole number from 0 to 4294967295"),
+        ("expected f64", "give a number"),
+        ("expected a boolean", "give true or false"),
+        ("expected struct", "give a table, as `truetps disk show hdd7200` has it"),
+    ];
+    let known = TYPES.iter().find(|(words, _)| error.message().contains(words));
+    let message = known.map_or(error.message(), |(_, message)| *message);
+    let Some(before) = error.span().and_then(|span| text.get(..span.start)) else { return message.to_owned() };
+    let number = before.matches('\n').count();
+    let line = text.lines().nth(number).unwrap_or_default().trim();
+    format!("line {}, `{line}`: {message}", number + 1)
 }
 
 impl Geometry {
@@ -207,6 +223,17 @@ mod tests {
         };
         check(("rpm = 7200", "rpm = 0"), "`rotating.rpm = 0`");
         check(("write_us = 60", "write_us = -1"), "write_us");
+        let whole = "line 4, `write_us = 1e300`: give a whole number from 0";
+        check(("write_us = 60", "write_us = 1e300"), whole);
+        for wrong in ["nan", "1.5", "\"fast\"", "-1", "99999999999", "[]"] {
+            let line = format!("write_us = {wrong}");
+            check(("write_us = 60", &line), &format!("`{line}`: give a whole number"));
+        }
+        check(("write_us = 60", "jitter = 1e300"), "`jitter = 1e300`: give a number from 0 to 1");
+        check(("write_us = 60", "jitter = -inf"), "`jitter = -inf`: give a number from 0 to 1");
+        check(("write_us = 60", "jitter = \"x\""), "`jitter = \"x\"`: give a number");
+        check(("write_us = 60", "flush_lies = 1"), "`flush_lies = 1`: give true or false");
+        check(("[rotating]", "rotating = 7\n[x]"), "`rotating = 7`: give a table");
         check(("write_us = 60", "write_us = 4000000000"), "`write_us = 4000000000`: at most");
         check(("write_us = 60", "wrote_us = 60"), "unknown field `wrote_us`");
         check(("write_us = 60", "jitter = nan"), "`jitter = NaN`");

@@ -178,6 +178,7 @@ impl LabError {
         match self {
             Self::Folder(error) => matches!(error, FolderError::InUse { .. }),
             Self::External(error) => error.is_usage(),
+            Self::Sandbox(SandboxError::Disk(error)) => !error.is_failure(),
             other => !matches!(
                 other,
                 Self::Prepare(_)

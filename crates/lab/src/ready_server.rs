@@ -114,7 +114,12 @@ impl<'l> ReadyServer<'l> for TrialServer<'l> {
         // If the client's time limit cannot be set, the server is lost: the query below reports it.
         let _ = self.client.set_timeout(ANSWER_TIMEOUT);
         if let Some(status) = self.server.as_mut().and_then(|server| server.exit_status_if_dead()) {
-            return ServerState::Gone(NoEvidence::ServerDied { status: status.to_string(), log: self.log_tail() });
+            let disk_ended = self.server.as_ref().and_then(|server| server.disk_ended());
+            let cause = disk_ended.map_or_else(String::new, |ended| {
+                format!("; the process of its emulated disk had ended before: {ended}")
+            });
+            let status = format!("{status}{cause}");
+            return ServerState::Gone(NoEvidence::ServerDied { status, log: self.log_tail() });
         }
         match self.ask() {
             Ok(()) => ServerState::Answers,

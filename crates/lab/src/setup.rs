@@ -128,7 +128,7 @@ fn check_room(plan: &Plan, fixed: &Settings) -> Result<(), LabError> {
 
 /// Removes leftovers of killed runs, and reports them.
 pub(crate) fn warn_of_leftovers(home: &Home, listener: &mut dyn Listener) -> Result<(), LabError> {
-    let Cleaning { removed, kept } = clean(home)?;
+    let Cleaning { removed, kept, unmounted } = clean(home)?;
     for kept in kept {
         let (path, pid) = (kept.path.display(), kept.server_pid);
         listener.warn(format!("kept leftovers of a killed run in {path}: process {pid} runs a server there"));
@@ -137,6 +137,9 @@ pub(crate) fn warn_of_leftovers(home: &Home, listener: &mut dyn Listener) -> Res
         let killed = if cleaned.servers_killed > 0 { ", and ended its server" } else { "" };
         let path = cleaned.entry.path.display();
         listener.warn(format!("removed leftovers of a killed run in {path}{killed}"));
+    }
+    for path in unmounted {
+        listener.warn(format!("unmounted the disk of {}: its process was killed", path.display()));
     }
     Ok(())
 }

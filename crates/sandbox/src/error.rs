@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use thiserror::Error;
-use truetps_disk::DiskError;
+use truetps_disk::{DiskError, DiskProfile};
 use truetps_driver::DriverError;
 
 use crate::named_error::NamedError;
@@ -39,8 +39,8 @@ pub enum SandboxError {
     Initialise { binary: PathBuf, how: String, log: String },
     #[error("{} did not start ({how}):\n{log}", binary.display())]
     Start { binary: PathBuf, how: String, log: String },
-    #[error("{} was not ready after {} s: {last}\n{log}", binary.display(), waited.as_secs())]
-    NotReady { binary: PathBuf, waited: Duration, last: String, log: String },
+    #[error("{} was not ready after {} s{}: {last}\n{log}", binary.display(), waited.as_secs(), on(disk.as_deref()))]
+    NotReady { binary: PathBuf, waited: Duration, last: String, log: String, disk: Option<Box<DiskProfile>> },
     #[error(
         "{} listens on {}, not the server that was started (process {started})", process(*found), socket.display()
     )]
@@ -71,6 +71,16 @@ impl SandboxError {
         Self::Home { path: path.to_owned(), problem: problem.into() }
     }
 
+    /// The same error of a server on this emulated disk.
+    pub(crate) fn on_disk(self, profile: &DiskProfile) -> Self {
+        match self {
+            Self::NotReady { binary, waited, last, log, disk: None } => {
+                Self::NotReady { binary, waited, last, log, disk: Some(Box::new(profile.clone())) }
+            }
+            other => other,
+        }
+    }
+
     /// A hint for the user, as one sentence.
     pub fn hint(&self) -> Option<String> {
         let elsewhere = "name another folder with --sandbox-dir";
@@ -92,6 +102,11 @@ impl SandboxError {
                 Some(format!("free some space (`truetps server clean` removes leftovers), or {elsewhere}"))
             }
             Self::TooOld { .. } => Some("name a newer server: --basedir, or `truetps server add NAME PATH`".to_owned()),
+            Self::NotReady { disk: Some(profile), .. } => Some(format!(
+                "a page written and flushed takes {:.1} ms on this disk: use a faster profile, or wait longer (`truetps \
+                 server start --wait`)",
+                profile.overwrite_us() / 1e3
+            )),
             Self::Initialise { log, .. } | Self::Start { log, .. } | Self::NotReady { log, .. } => hint_for_log(log),
             Self::OtherServer { found: None, .. } => Some(
                 "run truetps in the pid namespace of the server, or name another folder with --sandbox-dir".to_owned(),
@@ -106,6 +121,10 @@ impl SandboxError {
             Self::Io { .. } | Self::Running { .. } | Self::Sql { .. } | Self::Content { .. } => None,
         }
     }
+}
+
+fn on(disk: Option<&DiskProfile>) -> String {
+    disk.map_or_else(String::new, |profile| format!(" on the emulated disk `{}`", profile.name))
 }
 
 /// The listening process, by its pid in the current pid namespace.

@@ -4,7 +4,8 @@
 //! <home>/truetps-home        marker: truetps uses no other folder, but for one that is empty; see `proof.rs`
 //! <home>/templates/<key>/   an initialised data folder and its list of files; `<key>.lock` beside it
 //! <home>/servers/<id>/      owner.json  lock  data/  run/  tmp/  error.log  console.log
-//! <home>/named/<name>/      server.json  instance.json  tree/  data/  run/  tmp/  error.log  console.log; `.<name>.lock`
+//! <home>/named/<name>/      server.json  instance.json  tree/  data/  run/  tmp/  error.log  console.log; `.<name>.lock`;
+//!                           disk/  disk.json in place of data/ on an emulated disk
 //! ```
 //!
 //! For root, truetps's folders have mode 0711: the server's user can pass through them to its own folders, and other

@@ -58,7 +58,7 @@ pub use copy::free_bytes;
 pub use error::SandboxError;
 pub use home::Home;
 pub use host_limits::HostLimits;
-pub use instance::{Ended, Instance, InstanceOptions, InstanceState, Status};
+pub use instance::{DiskReady, DiskStatus, Ended, Instance, InstanceOptions, InstanceState, Status};
 pub use limits::{LimitError, Needs, check_limits, raise_open_files, raise_open_files_to_hard};
 pub use named::{Add, Listed, NamedServer, NamedServers, Use, check_server_name};
 pub use named_error::NamedError;

@@ -50,6 +50,10 @@ pub enum NamedError {
     Foreign { path: PathBuf },
     #[error("the start of server `{name}` was interrupted: it does not run")]
     Interrupted { name: String },
+    #[error("the data of `{name}` are on the disk of this host, and cannot be moved to an emulated one")]
+    DataOnHost { name: String },
+    #[error("the emulated disk cannot be unmounted: {} is in use", path.display())]
+    DiskInUse { path: PathBuf, pid: u32 },
     #[error("server `{name}` (pid {pid}) was killed but has not ended")]
     DoesNotEnd { name: String, pid: u32 },
 }
@@ -87,6 +91,14 @@ impl NamedError {
             Self::Inside { .. } => "name the archive or the folder that it came from".to_owned(),
             Self::Foreign { .. } => "choose another name, or move that folder elsewhere".to_owned(),
             Self::LongSocket { .. } => "name a shorter folder with --sandbox-dir, or the server shorter".to_owned(),
+            Self::DataOnHost { name } => format!(
+                "without --disk it starts on these data; `truetps server remove {name}` and `truetps server add {name} …` \
+                 begin anew"
+            ),
+            Self::DiskInUse { path, pid } => format!(
+                "end the processes that use it (`fuser -vm {}`): its process, {pid}, unmounts it then",
+                path.display()
+            ),
             Self::Unknown { .. }
             | Self::BadName { .. }
             | Self::DoesNotEnd { .. }

@@ -119,7 +119,7 @@ fn holds(pid: u32, datadir: &Path) -> bool {
 }
 
 /// Arguments of its command line, separated by zeros.
-fn arguments(pid: u32) -> Vec<u8> {
+pub(crate) fn arguments(pid: u32) -> Vec<u8> {
     fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default()
 }
 

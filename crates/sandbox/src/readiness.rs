@@ -76,7 +76,7 @@ impl Awaited<'_> {
             }
             if is_late {
                 let (binary, log) = (self.program.to_owned(), self.log_excerpt());
-                return Err(SandboxError::NotReady { binary, waited: began.elapsed(), last, log });
+                return Err(SandboxError::NotReady { binary, waited: began.elapsed(), last, log, disk: None });
             }
             thread::sleep(pause);
             pause = (pause * 2).min(PAUSE_MAX);

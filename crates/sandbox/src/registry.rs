@@ -18,6 +18,7 @@ use crate::binary::ServerBinary;
 use crate::error::SandboxError;
 use crate::home::{Home, make_passable, open_lock};
 use crate::json_file::write_json_file;
+use crate::named::NamedServers;
 use crate::postgres::forget_shared_memory;
 use crate::processes::{holder_of, kill_marked, marks, servers_on, start_ticks};
 use crate::proof::{is_empty_folder, is_file, is_folder, read_json, remove_proven};
@@ -39,6 +40,8 @@ const SERVERS_MAX: u32 = 10_000;
 const MAKING: &str = ".making";
 /// For all servers' folders.
 pub(crate) const HOME_LOCK: &str = ".lock";
+/// Of a count of blocks, regardless of the file system's block size.
+const BLOCK_BYTES: u64 = 512;
 const KILL_TIME_LIMIT: Duration = Duration::from_secs(20);
 /// Locks here are held for moments only.
 const LOCK_TIME_LIMIT: Duration = Duration::from_secs(30);
@@ -230,12 +233,34 @@ pub(crate) fn is_held(lock: &Path) -> bool {
     opened.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
 
+/// Without what is mounted there, which may answer nothing: of an emulated disk, its image counts.
 pub(crate) fn disk_bytes(path: &Path) -> u64 {
+    if !is_folder(&path.join(DISK)) {
+        return tree_disk_bytes(path);
+    }
+    let entries = fs::read_dir(path).into_iter().flatten().flatten();
+    let bytes_of = |entry: fs::DirEntry| match entry.path() {
+        path if entry.file_name() == DISK => image_bytes(&path),
+        path if is_folder(&path) => tree_disk_bytes(&path),
+        path => file_bytes(&path),
+    };
+    entries.map(bytes_of).sum()
+}
+
+/// Of the emulated disk in this folder.
+pub(crate) fn image_bytes(disk: &Path) -> u64 {
+    file_bytes(&truetps_disk::image_in(disk))
+}
+
+fn file_bytes(path: &Path) -> u64 {
+    fs::symlink_metadata(path).map_or(0, |metadata| metadata.blocks() * BLOCK_BYTES)
+}
+
+fn tree_disk_bytes(path: &Path) -> u64 {
     let mut blocks = 0;
     // The size that can be read.
     let _ = walk(path, &mut |_, stat| blocks += stat.st_blocks.cast_unsigned());
-    // A block has 512 bytes here, regardless of the file system's block size.
-    blocks * 512
+    blocks * BLOCK_BYTES
 }
 
 /// A removed leftover.
@@ -258,6 +283,8 @@ pub struct Kept {
 pub struct Cleaning {
     pub removed: Vec<Cleaned>,
     pub kept: Vec<Kept>,
+    /// Folders of named servers whose emulated disk was mounted without its process.
+    pub unmounted: Vec<PathBuf>,
 }
 
 /// Removes leftovers of killed runs: folders whose owner is dead; a server that still runs there is killed first.
@@ -267,6 +294,7 @@ pub fn clean(home: &Home) -> Result<Cleaning, SandboxError> {
         take_leftovers(home)?.into_iter().try_for_each(|(path, _lock)| remove_leftover(home, &path, &mut cleaning));
     // What cannot be removed now does no harm: the next cleaning tries again.
     let _ = clean_unfinished(home);
+    cleaning.unmounted = NamedServers::of(home).unmount_orphaned_disks();
     done.map(|()| cleaning)
 }
 
@@ -301,7 +329,9 @@ fn remove_leftover(home: &Home, path: &Path, cleaning: &mut Cleaning) -> Result<
     entry.owner_alive = false;
     let killed = kill_marked(&datadir, &marks(path), KILL_TIME_LIMIT);
     let servers_killed = killed.map_err(SandboxError::io("stop the server of", path))?;
-    if let Some(server_pid) = holder_of(&datadir) {
+    // The files of a disk are not looked at: it may answer nothing any more.
+    let holder = if is_folder(&disk) { servers_on(&datadir).first().copied() } else { holder_of(&datadir) };
+    if let Some(server_pid) = holder {
         cleaning.kept.push(Kept { path: path.to_owned(), server_pid });
         return Ok(());
     }

@@ -57,7 +57,7 @@ impl Folder {
         self.paths.datadir.with_file_name("prepared")
     }
 
-    fn disk(&self) -> MutexGuard<'_, Option<EmulatedDisk>> {
+    pub(crate) fn disk(&self) -> MutexGuard<'_, Option<EmulatedDisk>> {
         self.disk.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -1,13 +1,17 @@
 //! The emulated disk of a private server.
 
+use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use rustix::process::Signal;
 use truetps_disk::{DiskOptions, DiskProfile, EmulatedDisk};
 
 use crate::copy::check_free;
 use crate::error::SandboxError;
 use crate::home::make_passable;
+use crate::processes::{arguments, processes, signal_if, start_ticks};
 use crate::server_user::ServerUser;
 
 /// A disk also has a copy of a fresh datadir, the server's own growth and, in some plans, a second datadir to copy from.
@@ -44,10 +48,34 @@ impl SandboxDisk {
             bytes,
             seed: self.seed,
             owner: (user.uid, user.gid),
+            keeps_image: false,
         };
-        #[expect(clippy::disallowed_methods, reason = "this crate is where processes start")]
-        let mut helper = Command::new(&self.helper);
-        helper.arg(DISK_HELPER);
-        Ok(EmulatedDisk::mount(helper, options)?)
+        Ok(EmulatedDisk::mount(helper_command(&self.helper, folder), options)?)
     }
+}
+
+/// The process of the disk in this folder. `program`: the program of truetps.
+pub(crate) fn helper_command(program: &Path, folder: &Path) -> Command {
+    #[expect(clippy::disallowed_methods, reason = "this crate is where processes start")]
+    let mut helper = Command::new(program);
+    helper.arg(DISK_HELPER).arg(folder);
+    helper
+}
+
+/// Processes with that command line, and their start times. The start time is read first, so that the command line belongs to the process with
+/// that start time.
+pub(crate) fn disk_helpers(folder: &Path) -> Vec<(u32, u64)> {
+    let with_ticks = processes().filter_map(|pid| Some((pid, start_ticks(pid)?)));
+    with_ticks.filter(|(pid, ticks)| is_helper(*pid, folder) && start_ticks(*pid) == Some(*ticks)).collect()
+}
+
+fn is_helper(pid: u32, folder: &Path) -> bool {
+    let arguments = arguments(pid);
+    let mut arguments = arguments.split(|byte| *byte == 0).skip(1);
+    arguments.next() == Some(DISK_HELPER.as_bytes()) && arguments.next() == Some(folder.as_os_str().as_bytes())
+}
+
+/// Signals one of them, and no other process.
+pub(crate) fn signal_disk_helper(pid: u32, folder: &Path, signal: Signal) -> io::Result<()> {
+    signal_if(pid, signal, || is_helper(pid, folder))
 }

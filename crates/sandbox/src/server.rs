@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use truetps_disk::EmulatedDisk;
 use truetps_driver::{Client, DriverError, Target};
 use truetps_record::Family;
 
@@ -193,6 +194,11 @@ impl RunningServer {
     /// How it ended, if it did.
     pub fn exit_status_if_dead(&self) -> Option<ExitStatus> {
         self.child().try_wait().ok().flatten()
+    }
+
+    /// How the process of its emulated disk ended, if it did.
+    pub fn disk_ended(&self) -> Option<ExitStatus> {
+        self.folder.disk().as_mut().and_then(EmulatedDisk::ended)
     }
 
     fn child(&self) -> MutexGuard<'_, Child> {

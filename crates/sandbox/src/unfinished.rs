@@ -4,13 +4,14 @@
 //! abandoned.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::error::SandboxError;
 use crate::home::{Home, open_lock, remove_tree};
 use crate::named::{NameLocks, ServerFolder, UNFINISHED, is_at, name_of_entry};
 use crate::proof::is_folder;
-use crate::registry::{disk_bytes, is_held};
+use crate::registry::{disk_bytes, image_bytes, is_held};
+use crate::server_paths::DISK;
 use crate::template;
 
 /// The copy of a template that becomes the datadir of a named server.
@@ -34,7 +35,20 @@ struct Beside {
 
 impl Beside {
     fn described(&self) -> UnfinishedFolder {
-        UnfinishedFolder { path: self.path.clone(), size_bytes: disk_bytes(&self.path) }
+        let size_bytes = if self.is_disk() { image_bytes(&self.path) } else { disk_bytes(&self.path) };
+        UnfinishedFolder { path: self.path.clone(), size_bytes }
+    }
+
+    /// An emulated disk without data on it.
+    fn is_disk(&self) -> bool {
+        self.name.is_some() && self.path.ends_with(DISK)
+    }
+
+    fn remove(&self) -> Result<(), SandboxError> {
+        if self.is_disk() {
+            truetps_disk::clean_disk(&self.path)?;
+        }
+        remove_tree(&self.path)
     }
 }
 
@@ -66,7 +80,7 @@ fn clean(home: &Home, found: Vec<Beside>) -> Result<Vec<UnfinishedFolder>, Sandb
         // Its creator may have finished it since the first check.
         if is_folder(&one.path) {
             let described = one.described();
-            remove_tree(&one.path)?;
+            one.remove()?;
             removed.push(described);
         }
         if let Some(name) = &one.name {
@@ -88,7 +102,7 @@ fn templates(home: &Home) -> Vec<Beside> {
     found.into_iter().map(|(path, lock)| Beside { path, lock, name: None }).collect()
 }
 
-/// `.NAME.adding`, and the copy in a name's folder.
+/// `.NAME.adding`, and the copy or the disk in a name's folder.
 fn of_named(home: &Home) -> Vec<Beside> {
     let named = home.named();
     let entries = fs::read_dir(&named).into_iter().flatten().flatten();
@@ -98,13 +112,19 @@ fn of_named(home: &Home) -> Vec<Beside> {
         let path = named.join(&entry);
         let (name, path) = match name_of_entry(&entry, UNFINISHED) {
             Some(name) => (name.to_owned(), path),
-            None if ServerFolder::new(path.clone()).is_ours() => (entry, path.join(COPY)),
+            None if ServerFolder::new(path.clone()).is_ours() => (entry, unfinished_data(&path)),
             None => return None,
         };
         let lock = NameLocks::of(home, &name).change_path();
         is_folder(&path).then_some(Beside { path, lock, name: Some(name) })
     };
     names.into_iter().filter_map(beside).collect()
+}
+
+/// The disk without data in the folder of a name, or the copy that a start has begun.
+fn unfinished_data(folder: &Path) -> PathBuf {
+    let disk = ServerFolder::new(folder.to_owned()).disk();
+    disk.unfinished().map_or_else(|| folder.join(COPY), Path::to_owned)
 }
 
 #[cfg(test)]

@@ -90,7 +90,10 @@ pub(crate) enum TruetpsCommand {
     Doctor(SandboxPlace),
     /// Run an emulated disk for the process that started this one
     #[command(name = DISK_HELPER, hide = true)]
-    DiskHelper,
+    DiskHelper {
+        /// The disk's folder, by which its process is recognised; its owner sends the rest
+        folder: std::path::PathBuf,
+    },
     /// Run sysbench's scripts and command lines, unmodified: `truetps sysbench --help`
     #[command(disable_help_flag = true, disable_version_flag = true)]
     Sysbench {

@@ -61,9 +61,10 @@ pub(crate) struct AddArgs {
 #[command(after_help = "Examples:\n  \
     truetps server start maria\n  \
     truetps server start mysql-8.0 --set innodb_flush_log_at_trx_commit=2 --set log_bin=ON\n  \
-    truetps server start mysql-8.0 --port 13306     for clients without socket support\n\n\
-    The datadir is created at the first start and kept. The settings of a command line apply to that start only. The \
-    server's owner is root (of PostgreSQL: postgres), without a password.")]
+    truetps server start mysql-8.0 --port 13306     for clients without socket support\n  \
+    truetps server start slow --disk hdd7200        as if its data were on a spinning disk\n\n\
+    The datadir is created at the first start and kept. The settings of a command line apply to that start only; the \
+    emulated disk of the first start is kept. The server's owner is root (of PostgreSQL: postgres), without a password.")]
 pub(crate) struct StartArgs {
     /// Name of a server (`truetps server list`)
     pub(crate) name: String,
@@ -73,6 +74,10 @@ pub(crate) struct StartArgs {
     /// Also listen on this port of 127.0.0.1, for accounts that you create: root can use the socket only
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) port: Option<u16>,
+    /// Emulate a disk (`truetps disk list`, or a .toml file); chosen at the first start, and changed by later ones in speed
+    /// only. Needs root
+    #[arg(long, value_name = "PROFILE")]
+    pub(crate) disk: Option<String>,
     /// Longest wait for the server to answer
     #[arg(long, value_name = "SECONDS", default_value_t = 120, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub(crate) wait: u64,

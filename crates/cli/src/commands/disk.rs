@@ -10,7 +10,7 @@ use truetps_report::format;
 use crate::args::DiskCommand;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
-use crate::{print_message, print_out};
+use crate::{print_message, print_out, signals};
 
 pub(crate) fn run(command: &DiskCommand) -> Result<Exit, CommandFailure> {
     match command {
@@ -27,8 +27,12 @@ fn list() -> Exit {
 }
 
 fn show(name: &str) -> Result<Exit, CommandFailure> {
-    let profile = DiskProfile::find(name).map_err(|error| CommandFailure::usage(&error).hint_if(error.hint()))?;
-    Ok(print_out(&profile.to_toml()))
+    Ok(print_out(&profile(name)?.to_toml()))
+}
+
+/// The profile of that name, or in that file.
+pub(crate) fn profile(name: &str) -> Result<DiskProfile, CommandFailure> {
+    DiskProfile::find(name).map_err(|error| CommandFailure::usage(&error).hint_if(error.hint()))
 }
 
 fn measure(folder: &Path, output: Option<&Path>) -> Result<Exit, CommandFailure> {
@@ -65,8 +69,13 @@ fn disk_text(found: &DiskMeasurement) -> String {
     lines.join("\n") + "\n"
 }
 
-/// Runs the disk that the parent process asks for, until that closes the input.
+/// Runs the disk that the parent process asks for, until that closes the input. One that stays ends at a signal; before,
+/// a signal ends no disk under its server.
 pub(crate) fn help() -> Result<Exit, CommandFailure> {
-    run_helper(io::stdin().lock(), io::stdout()).map_err(CommandFailure::failed)?;
+    let mut signals = signals::waiting()?;
+    let wait = || {
+        signals.forever().next();
+    };
+    run_helper(io::stdin().lock(), io::stdout(), wait).map_err(CommandFailure::failed)?;
     Ok(Exit::Good)
 }

@@ -2,21 +2,24 @@
 
 use std::time::Duration;
 
+use truetps_disk::FlushTimes;
 use truetps_driver::Target;
 use truetps_record::Family;
 use truetps_report::format;
 use truetps_sandbox::{
-    Home, Instance, InstanceOptions, InstanceState, NamedError, NamedServer, NamedServers, SandboxError, Status,
-    check_server_name,
+    DiskReady, DiskStatus, Home, Instance, InstanceOptions, InstanceState, NamedError, NamedServer, NamedServers,
+    SandboxError, Status, check_server_name,
 };
 
 use crate::args::server::{LogArgs, NameArgs, StartArgs, StopArgs};
 use crate::args::{ReadServerArgs, SandboxPlace};
+use crate::commands::disk::profile;
 use crate::commands::run::settings;
 use crate::commands::server::{open, refused};
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::login::{LoginSources, target};
+use crate::site::own_program;
 use crate::{print_message, print_out, signals};
 
 pub(crate) fn get(home: &Home, name: &str) -> Result<NamedServer, CommandFailure> {
@@ -64,11 +67,13 @@ pub(crate) fn start(args: &StartArgs) -> Result<Exit, CommandFailure> {
         settings: settings(&args.settings)?,
         port: args.port,
         ready_time_limit: Duration::from_secs(args.wait),
+        disk: args.disk.as_deref().map(profile).transpose()?,
+        disk_helper: own_program()?,
     };
     print_message(&format!("starting {} ({})\n", server.name, server.what()));
     let stop = signals::stop_flag()?;
     let instance = Instance::of(NamedServers::of(&home), &server);
-    let status = match instance.start(&options, &stop) {
+    let status = match instance.start(&options, &stop, &disk_ready) {
         Err(SandboxError::Named(error @ NamedError::Interrupted { .. })) => {
             print_message(&format!("{error}\n"));
             return Ok(Exit::Interrupted);
@@ -90,6 +95,12 @@ pub(crate) fn start(args: &StartArgs) -> Result<Exit, CommandFailure> {
         "\nNext   truetps server sql {name} 'SELECT {version}', truetps server status {name}, truetps server stop {name}\n"
     ));
     Ok(exit)
+}
+
+fn disk_ready(disk: &DiskReady<'_>) {
+    let FlushTimes { overwrite_us_p50, append_us_p50, .. } = disk.flush_times;
+    let (overwrite, append) = (format::duration_us(overwrite_us_p50), format::duration_us(append_us_p50));
+    print_message(&format!("disk {}: overwrite {overwrite}, append {append}\n", disk.profile.name));
 }
 
 pub(crate) fn stop(args: &StopArgs) -> Result<Exit, CommandFailure> {
@@ -153,6 +164,7 @@ fn described(server: &NamedServer, status: &Status) -> String {
         lines.push(("dsn", format!("'{}'", dsn(server.family(), status))));
         lines.extend(status.port.map(|port| ("tcp", format!("127.0.0.1:{port}, for accounts with a password"))));
     }
+    lines.extend(status.disk.as_ref().map(|disk| ("disk", disk_words(disk, status.pid.is_some()))));
     if let Some(pid) = status.held_by {
         lines.push(("held by", format!("process {pid}, a server on the same data that truetps did not start")));
     }
@@ -166,6 +178,17 @@ fn described(server: &NamedServer, status: &Status) -> String {
     }
     let lines: Vec<_> = lines.into_iter().map(|(word, text)| format!("{word:<9} {text}\n")).collect();
     lines.concat()
+}
+
+fn disk_words(disk: &DiskStatus, server_runs: bool) -> String {
+    let name = &disk.profile.name;
+    match disk.pid {
+        Some(pid) => format!("{name}, emulated by process {pid}"),
+        None if server_runs => {
+            format!("{name}; its process was killed, and reads and writes fail: stop the server, and start it again")
+        }
+        None => format!("{name}, emulated, not mounted"),
+    }
 }
 
 /// As `--dsn` and `server capture` take it; no shell may read a pattern in its `?`, so it is shown in quotes.

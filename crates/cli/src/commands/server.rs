@@ -83,8 +83,8 @@ fn clean(place: &SandboxPlace) -> Result<Exit, CommandFailure> {
     let failed = |error: SandboxError| CommandFailure::failed(&error).hint_if(error.hint());
     // First: the other removes them as well, and does not say so.
     let begun = clean_unfinished(&home).map_err(failed)?;
-    let Cleaning { removed, kept } = truetps_sandbox::clean(&home).map_err(failed)?;
-    if removed.is_empty() && kept.is_empty() && begun.is_empty() {
+    let Cleaning { removed, kept, unmounted } = truetps_sandbox::clean(&home).map_err(failed)?;
+    if removed.is_empty() && kept.is_empty() && begun.is_empty() && unmounted.is_empty() {
         print_message(&format!("nothing to clean in {}\n", home.path().display()));
     }
     for Kept { path, server_pid: pid } in &kept {
@@ -95,7 +95,10 @@ fn clean(place: &SandboxPlace) -> Result<Exit, CommandFailure> {
         print_message(&format!("hint: end it (`kill {pid}` asks it to end), then clean again\n"));
     }
     let begun = begun.iter().map(|one| format!("removed {} ({})\n", one.path.display(), format::bytes(one.size_bytes)));
-    let lines: Vec<_> = begun
+    let unmounted =
+        unmounted.iter().map(|path| format!("unmounted the disk of {}: its process was killed\n", path.display()));
+    let lines: Vec<_> = unmounted
+        .chain(begun)
         .chain(removed.iter().map(|one| {
             let killed = if one.servers_killed > 0 { ", its server was ended" } else { "" };
             format!("removed {} ({}{killed})\n", one.entry.path.display(), format::bytes(one.entry.size_bytes))
@@ -111,6 +114,7 @@ pub(crate) fn open(place: &SandboxPlace) -> Result<Home, CommandFailure> {
 /// The request cannot be fulfilled (2), or an operation failed (4).
 pub(crate) fn refused(error: &SandboxError) -> CommandFailure {
     let is_full = matches!(error, SandboxError::Io { source, .. } if source.kind() == ErrorKind::StorageFull);
+    let is_disk_broken = matches!(error, SandboxError::Disk(error) if error.is_failure());
     let broke = !is_full
         && matches!(
             error,
@@ -120,9 +124,12 @@ pub(crate) fn refused(error: &SandboxError) -> CommandFailure {
                 | SandboxError::Sql { .. }
                 | SandboxError::Io { .. }
                 | SandboxError::OtherServer { .. }
-                | SandboxError::Named(NamedError::DoesNotEnd { .. } | NamedError::Mismatch { .. })
+                | SandboxError::Named(
+                    NamedError::DoesNotEnd { .. } | NamedError::DiskInUse { .. } | NamedError::Mismatch { .. }
+                )
         );
-    if broke { CommandFailure::failed(error) } else { CommandFailure::usage(error) }.hint_if(error.hint())
+    if broke || is_disk_broken { CommandFailure::failed(error) } else { CommandFailure::usage(error) }
+        .hint_if(error.hint())
 }
 
 /// A server that cannot be read gets an error line; the others are still listed.
@@ -140,8 +147,9 @@ fn named_line(named: NamedServers<'_>, listed: &Listed) -> String {
     let is_running = status.state == InstanceState::Running;
     let pid = if is_running { format!(", pid {}", status.pid.unwrap_or(0)) } else { String::new() };
     let held = status.held_by.map(|pid| format!(", data held by process {pid}")).unwrap_or_default();
+    let disk = status.disk.map_or_else(String::new, |disk| format!("  on {}", disk.profile.name));
     let size = if status.data_bytes > 0 { format!("  {}", format::bytes(status.data_bytes)) } else { String::new() };
-    format!("{name}  {state}{pid}{held}  {}{size}  {}\n", server.what(), server.program.display())
+    format!("{name}  {state}{pid}{held}  {}{size}{disk}  {}\n", server.what(), server.program.display())
 }
 
 fn unfinished_line(one: &UnfinishedFolder) -> String {

@@ -282,3 +282,21 @@ pub(crate) fn has_strace() -> bool {
     );
     found
 }
+
+/// Whether this machine can mount emulated disks: they need root, FUSE and loop devices.
+pub(crate) fn has_disks(test: &str) -> bool {
+    let has = rustix::process::geteuid().is_root()
+        && ["/dev/fuse", "/dev/loop-control"].iter().all(|device| Path::new(device).exists());
+    if !has {
+        eprintln!("SKIPPED {test}: no root, /dev/fuse or /dev/loop-control");
+    }
+    has
+}
+
+/// Lines of the kernel's list of mounts.
+pub(crate) fn mounts_below(folder: &Path) -> Vec<String> {
+    // Blanks of paths are octal numbers there.
+    let folder = folder.display().to_string().replace(' ', "\\040");
+    let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
+    mounts.lines().filter(|line| line.contains(&folder)).map(str::to_owned).collect()
+}

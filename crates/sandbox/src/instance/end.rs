@@ -48,7 +48,7 @@ impl Instance<'_> {
             return Err(NamedError::DoesNotEnd { name: self.server.name.clone(), pid: process.pid }.into());
         }
         children.kill(KILL_TIME_LIMIT);
-        let clean = note_end(self, process, killed)?;
+        let clean = note_end(self, process, killed, kill)?;
         Ok(Ended { pid: process.pid, clean, killed, took: began.elapsed() })
     }
 }
@@ -56,16 +56,25 @@ impl Instance<'_> {
 /// Including the processes that a killed one leaves.
 fn signal_running(instance: &Instance<'_>, signal: Signal) -> Result<(Process, Children), SandboxError> {
     let _lock = instance.locks.wait()?;
-    let process = instance.look()?.check_running()?;
+    let process = instance.look()?.check_running().inspect_err(|error| {
+        // The disk of a server that has ended by itself is still mounted.
+        if matches!(error, SandboxError::Named(NamedError::NotRunning { .. })) {
+            let _ = instance.files.disk.unmount();
+        }
+    })?;
     let children = if signal == Signal::KILL { process.children() } else { Children::default() };
     process.signal(&instance.files.paths.datadir, signal)?;
     Ok((process, children))
 }
 
 /// Returns whether it ended cleanly. It may have been removed, or started again, since then.
-fn note_end(instance: &Instance<'_>, process: Process, killed: bool) -> Result<bool, SandboxError> {
+///
+/// Its disk is unmounted, `by_force` if necessary.
+fn note_end(instance: &Instance<'_>, process: Process, killed: bool, by_force: bool) -> Result<bool, SandboxError> {
     let files = &instance.files;
-    let clean = !killed && !files.paths.pid_file.exists();
+    // A server without its disk has written nothing at its end.
+    let lost_disk = files.disk.exists() && files.disk.helper_pid().is_none();
+    let clean = !killed && !lost_disk && !files.paths.pid_file.exists();
     let Some(_lock) = instance.locks.wait_if_registered()? else { return Ok(clean) };
     let note = files.note()?.unwrap_or_else(|| Note::of(process));
     if !note.is_of(process) {
@@ -76,6 +85,7 @@ fn note_end(instance: &Instance<'_>, process: Process, killed: bool) -> Result<b
     }
     let ended = if killed { InstanceEnd::Killed } else { InstanceEnd::Stopped };
     files.write_note(&note.with_end(process, ended))?;
+    if by_force { files.disk.unmount_by_force() } else { files.disk.unmount() }?;
     Ok(clean)
 }
 
@@ -88,6 +98,7 @@ pub(super) fn give_up(files: &InstanceFiles, locks: NameLocks<'_>, child: &mut C
     end_child(files, child, note.is_some());
     if let Some(note) = note {
         let _ = files.write_note(&note.with_end(process, InstanceEnd::GaveUp));
+        let _ = files.disk.unmount_by_force();
     }
 }
 

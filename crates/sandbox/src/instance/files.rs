@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use indexmap::IndexMap;
 use truetps_record::{Family, SettingValue};
 
+use super::disk::InstanceDisk;
 use super::note::{Note, Process};
 use crate::binary::ServerBinary;
 use crate::error::SandboxError;
@@ -23,15 +24,30 @@ pub(super) struct InstanceFiles {
     family: Family,
     /// Its socket is the one without a port.
     pub(super) paths: ServerPaths,
+    pub(super) disk: InstanceDisk,
 }
 
 impl InstanceFiles {
     pub(super) fn new(folder: &Path, family: Family) -> Self {
-        Self { folder: folder.to_owned(), family, paths: ServerPaths::in_folder(folder, family, None) }
+        let disk = InstanceDisk::of(folder);
+        let paths = ServerPaths { datadir: datadir_of(folder), ..ServerPaths::in_folder(folder, family, None) };
+        Self { folder: folder.to_owned(), family, paths, disk }
+    }
+
+    /// The files of an instance that is to be started: on its disk, if it has or gets one.
+    pub(super) fn to_start(&self, gets_disk: bool) -> Self {
+        let datadir = if gets_disk { self.disk.datadir() } else { datadir_of(&self.folder) };
+        Self { paths: ServerPaths { datadir, ..self.paths.clone() }, ..self.clone() }
     }
 
     pub(super) fn places(&self, port: Option<u16>) -> ServerPaths {
-        ServerPaths::in_folder(&self.folder, self.family, port)
+        let datadir = self.paths.datadir.clone();
+        ServerPaths { datadir, ..ServerPaths::in_folder(&self.folder, self.family, port) }
+    }
+
+    /// Whether there are data on the host's own disk.
+    pub(super) fn has_data_on_host(&self) -> bool {
+        host_datadir(&self.folder).exists()
     }
 
     fn note_path(&self) -> PathBuf {
@@ -73,7 +89,7 @@ impl InstanceFiles {
             return Ok(Settings::default().with(pairs.iter().map(|(name, value)| (name.as_str(), value))));
         }
         // Renamed when complete: a partial copy is not a datadir.
-        let beside = self.folder.join(COPY);
+        let beside = self.paths.datadir.with_file_name(COPY);
         remove_tree(&beside)?;
         copy_template(home, binary, wanted, &beside)?;
         // Before the data exist: data without it would be taken for data created without settings.
@@ -82,4 +98,19 @@ impl InstanceFiles {
         fs::rename(&beside, &self.paths.datadir).map_err(SandboxError::io("rename", &beside))?;
         Ok(wanted.clone())
     }
+}
+
+fn host_datadir(folder: &Path) -> PathBuf {
+    folder.join("data")
+}
+
+/// Where the data of a named server are.
+pub(crate) fn datadir_of(folder: &Path) -> PathBuf {
+    let disk = InstanceDisk::of(folder);
+    if disk.exists() { disk.datadir() } else { host_datadir(folder) }
+}
+
+/// Whether a named server has data.
+pub(crate) fn has_data(folder: &Path) -> bool {
+    InstanceDisk::of(folder).exists() || host_datadir(folder).exists()
 }

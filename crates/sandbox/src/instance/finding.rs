@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use indexmap::IndexMap;
+use truetps_disk::DiskProfile;
 use truetps_record::SettingValue;
 
 use super::files::InstanceFiles;
@@ -49,6 +50,16 @@ pub struct Status {
     /// Its size on disk.
     pub data_bytes: u64,
     pub error_log: PathBuf,
+    /// `None`: the host's own.
+    pub disk: Option<DiskStatus>,
+}
+
+/// The emulated disk of an instance.
+#[derive(Debug, Clone)]
+pub struct DiskStatus {
+    pub profile: DiskProfile,
+    /// The process that serves it; `None`: it is not mounted, or its process was killed.
+    pub pid: Option<u32>,
 }
 
 #[derive(Debug)]
@@ -57,6 +68,7 @@ pub(super) struct InstanceFinding<'a> {
     files: &'a InstanceFiles,
     note: Option<Note>,
     running: Option<Process>,
+    disk: Option<DiskProfile>,
     /// Whether its last log lines report a clean shutdown; read only if nothing else is known about its end.
     ended_well: bool,
 }
@@ -64,9 +76,9 @@ pub(super) struct InstanceFinding<'a> {
 impl<'a> InstanceFinding<'a> {
     pub(super) fn look(name: &'a str, files: &'a InstanceFiles) -> Result<Self, SandboxError> {
         let note = files.note()?;
-        let running = files.running(note.as_ref());
+        let (running, disk) = (files.running(note.as_ref()), files.disk.profile()?);
         let is_unknown = running.is_none() && note.as_ref().is_some_and(|note| note.state() == InstanceState::Died);
-        Ok(Self { name, files, note, running, ended_well: is_unknown && has_ended_well(files) })
+        Ok(Self { name, files, note, running, disk, ended_well: is_unknown && has_ended_well(files) })
     }
 
     fn state(&self) -> InstanceState {
@@ -122,6 +134,7 @@ impl<'a> InstanceFinding<'a> {
 
     pub(super) fn status(self) -> Status {
         let ServerPaths { datadir, error_log, .. } = self.files.paths.clone();
+        let data_bytes = if self.disk.is_some() { self.files.disk.bytes() } else { disk_bytes(&datadir) };
         Status {
             state: self.state(),
             pid: self.running.map(|process| process.pid),
@@ -129,7 +142,8 @@ impl<'a> InstanceFinding<'a> {
             uptime: self.running.and_then(|process| running_for(process.start_ticks)),
             port: self.port(),
             socket: self.socket(),
-            data_bytes: disk_bytes(&datadir),
+            data_bytes,
+            disk: self.disk.map(|profile| DiskStatus { profile, pid: self.files.disk.helper_pid() }),
             datadir,
             error_log,
             settings: self.note.map(|note| note.settings).unwrap_or_default(),

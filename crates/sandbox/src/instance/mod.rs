@@ -4,6 +4,7 @@
 //! ticks, and looked up in /proc each time: a process belongs to the instance if it has exactly that datadir as its
 //! argument.
 
+mod disk;
 mod end;
 mod files;
 mod finding;
@@ -23,12 +24,14 @@ use crate::home::Home;
 use crate::named::{NameLocks, NamedServer, NamedServers};
 use crate::readiness::check_listener;
 
+pub(crate) use disk::InstanceDisk;
 pub use end::Ended;
 use files::InstanceFiles;
+pub(crate) use files::{datadir_of, has_data};
 use finding::InstanceFinding;
-pub use finding::{InstanceState, Status};
-pub use start::InstanceOptions;
+pub use finding::{DiskStatus, InstanceState, Status};
 use start::InstanceStart;
+pub use start::{DiskReady, InstanceOptions};
 
 /// A named server's instance.
 #[derive(Debug, Clone)]
@@ -49,9 +52,16 @@ impl<'a> Instance<'a> {
         }
     }
 
-    /// Starts it and waits until it answers. Setting `stop` ends the start.
-    pub fn start(&self, options: &InstanceOptions, stop: &AtomicBool) -> Result<Status, SandboxError> {
-        InstanceStart::new(self, options, stop).start()
+    /// Starts it and waits until it answers. Setting `stop` ends the start. `disk_ready` gets the measured disk, if it has
+    /// one, before the server starts.
+    pub fn start(
+        &self,
+        options: &InstanceOptions,
+        stop: &AtomicBool,
+        disk_ready: &dyn Fn(&DiskReady<'_>),
+    ) -> Result<Status, SandboxError> {
+        let files = self.files.to_start(options.disk.is_some());
+        InstanceStart::new(&Self { files, ..self.clone() }, options, stop, disk_ready).start()
     }
 
     pub fn status(&self) -> Result<Status, SandboxError> {

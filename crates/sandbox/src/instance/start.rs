@@ -1,11 +1,13 @@
 //! Starting an instance: everything that can be refused is checked first; then the server must answer, and have the
 //! requested settings.
 
+use std::path::PathBuf;
 use std::process::Child;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use indexmap::IndexMap;
+use truetps_disk::{DiskProfile, EmulatedDisk, FlushTimes};
 use truetps_record::SettingValue;
 
 use super::end::{end_child, give_up};
@@ -25,6 +27,7 @@ use crate::server_paths::ServerPaths;
 use crate::settings::Settings;
 use crate::spawn::spawn_detached;
 use crate::variables::taken_differently;
+use crate::wear::cache_redo;
 
 /// Options of a start: other settings are not changed.
 #[derive(Debug, Clone)]
@@ -33,6 +36,17 @@ pub struct InstanceOptions {
     /// On the loopback address only; `None`: the socket only.
     pub port: Option<u16>,
     pub ready_time_limit: Duration,
+    /// `None`: the one that it has; at the first start, the host's own.
+    pub disk: Option<DiskProfile>,
+    /// The program of truetps, which runs the disk.
+    pub disk_helper: PathBuf,
+}
+
+/// The disk of a server that is about to start.
+#[derive(Debug, Clone, Copy)]
+pub struct DiskReady<'a> {
+    pub profile: &'a DiskProfile,
+    pub flush_times: FlushTimes,
 }
 
 pub(super) struct InstanceStart<'a> {
@@ -40,6 +54,7 @@ pub(super) struct InstanceStart<'a> {
     options: &'a InstanceOptions,
     /// Setting it ends the start.
     stop: &'a AtomicBool,
+    disk_ready: &'a dyn Fn(&DiskReady<'_>),
     places: ServerPaths,
 }
 
@@ -51,11 +66,17 @@ struct Starting {
     settings: Settings,
     /// Size of the error log before the start.
     log_from: u64,
+    disk: Option<DiskProfile>,
 }
 
 impl<'a> InstanceStart<'a> {
-    pub(super) fn new(instance: &'a Instance<'a>, options: &'a InstanceOptions, stop: &'a AtomicBool) -> Self {
-        Self { instance, options, stop, places: instance.files.places(options.port) }
+    pub(super) fn new(
+        instance: &'a Instance<'a>,
+        options: &'a InstanceOptions,
+        stop: &'a AtomicBool,
+        disk_ready: &'a dyn Fn(&DiskReady<'_>),
+    ) -> Self {
+        Self { instance, options, stop, disk_ready, places: instance.files.places(options.port) }
     }
 
     /// See [`Instance::start`]. After an error no server is left.
@@ -71,13 +92,43 @@ impl<'a> InstanceStart<'a> {
     /// Runs until there is a process and a note about it. The lock is released then: a server that does not answer can
     /// be stopped.
     fn launch(&self) -> Result<Starting, SandboxError> {
-        let (files, user) = (&self.instance.files, self.instance.home.user());
+        let (disk, user) = (&self.instance.files.disk, self.instance.home.user());
         let _lock = self.instance.locks.lock()?;
         self.instance.check_stopped()?;
         let binary = self.instance.server.binary(self.instance.home)?;
         self.options.port.map_or(Ok(()), |port| check_port(port, user))?;
         self.check_settings(&binary)?;
+        let Some(profile) = self.planned_disk()? else { return self.launch_on_datadir(binary, None) };
+        let mounted = disk.mount(&profile, &self.options.disk_helper, user);
+        let launched = mounted.and_then(|mounted| self.launch_on_datadir(binary, Some((profile, mounted))));
+        launched.inspect_err(|_| {
+            // The first error is reported.
+            let _ = disk.leave();
+        })
+    }
+
+    /// The profile of its disk, if it has or gets one, and it can be mounted.
+    fn planned_disk(&self) -> Result<Option<DiskProfile>, SandboxError> {
+        let files = &self.instance.files;
+        let noted = files.disk.profile()?;
+        if noted.is_none() && self.options.disk.is_some() && files.has_data_on_host() {
+            return Err(NamedError::DataOnHost { name: self.instance.server.name.clone() }.into());
+        }
+        let planned = self.options.disk.clone().or(noted);
+        if planned.is_some() {
+            files.disk.check()?;
+        }
+        Ok(planned)
+    }
+
+    fn launch_on_datadir(
+        &self,
+        binary: ServerBinary,
+        disk: Option<(DiskProfile, EmulatedDisk)>,
+    ) -> Result<Starting, SandboxError> {
+        let (files, user) = (&self.instance.files, self.instance.home.user());
         let settings = self.prepare(&binary)?;
+        let disk = disk.map(|(profile, mounted)| self.leave_mounted(profile, mounted)).transpose()?;
         self.check_wanted()?;
         family::forget_dead(self.instance.server.family(), &self.places.datadir, user)?;
         let log_from = self.places.error_log_bytes();
@@ -91,7 +142,19 @@ impl<'a> InstanceStart<'a> {
             end_child(files, &mut child, true);
             return Err(error);
         }
-        Ok(Starting { binary, child, process, settings, log_from })
+        Ok(Starting { binary, child, process, settings, log_from, disk })
+    }
+
+    /// From now on the disk takes its time, and stays mounted.
+    fn leave_mounted(&self, profile: DiskProfile, mut mounted: EmulatedDisk) -> Result<DiskProfile, SandboxError> {
+        cache_redo(&self.places.datadir)?;
+        mounted.set_timed(true)?;
+        let flush_times = mounted.flush_times()?;
+        (self.disk_ready)(&DiskReady { profile: &profile, flush_times });
+        self.check_wanted()?;
+        self.instance.files.disk.write_profile(&profile)?;
+        mounted.stay()?;
+        Ok(profile)
     }
 
     fn check_wanted(&self) -> Result<(), SandboxError> {
@@ -141,14 +204,18 @@ impl<'a> InstanceStart<'a> {
     }
 
     fn wait_until_ready(&self, starting: &mut Starting) -> Result<(), SandboxError> {
-        let Starting { binary, child, process, log_from, .. } = starting;
+        let Starting { binary, child, process, log_from, disk, .. } = starting;
         let (family, program) = (self.instance.server.family(), binary.path.as_path());
         let awaited = Awaited { family, places: &self.places, program, pid: process.pid, log_from: *log_from };
         let look = || match child.try_wait().map_err(SandboxError::io("look at", program))? {
             None => self.check_wanted().map(|()| None),
             ended => Ok(ended),
         };
-        awaited.wait(self.options.ready_time_limit, look).map(|_| ())
+        let waited = awaited.wait(self.options.ready_time_limit, look);
+        waited.map(drop).map_err(|error| match disk {
+            Some(profile) => error.on_disk(profile),
+            None => error,
+        })
     }
 
     /// A silently adjusted setting would invalidate everything measured with this server.

@@ -125,7 +125,7 @@ impl<'a> Adding<'a> {
 
     /// Existing data stay if the new program is of the same series.
     fn check_data(&self, before: Option<&NamedServer>, server: &NamedServer) -> Result<(), SandboxError> {
-        match before.filter(|before| self.folder.datadir().exists() && !server.takes_data_of(before)) {
+        match before.filter(|before| self.folder.has_data() && !server.takes_data_of(before)) {
             None => Ok(()),
             Some(before) => {
                 let (was, is) = (before.what(), server.what());

@@ -7,6 +7,7 @@ use super::registry::check_server_name;
 use super::server::{NamedServer, REGISTRATION};
 use crate::error::SandboxError;
 use crate::home::remove_tree;
+use crate::instance::{InstanceDisk, datadir_of, has_data};
 use crate::named_error::NamedError;
 use crate::proof::{is_empty_folder, is_file, is_folder, remove_proven};
 
@@ -30,7 +31,15 @@ impl ServerFolder {
     }
 
     pub(super) fn datadir(&self) -> PathBuf {
-        self.path.join("data")
+        datadir_of(&self.path)
+    }
+
+    pub(super) fn has_data(&self) -> bool {
+        has_data(&self.path)
+    }
+
+    pub(crate) fn disk(&self) -> InstanceDisk {
+        InstanceDisk::of(&self.path)
     }
 
     /// Whether truetps created this folder: judged by its name and its registration, readable or not.

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use truetps_record::near_matches;
 
@@ -13,6 +13,7 @@ use super::server::{NamedServer, REGISTRATION};
 use crate::error::SandboxError;
 use crate::home::Home;
 use crate::named_error::NamedError;
+use crate::processes::servers_on;
 use crate::proof::{is_folder, read_json};
 
 /// Part of a socket path, which has at most 107 bytes.
@@ -91,6 +92,23 @@ impl<'a> NamedServers<'a> {
             return Err(locks.in_replacement());
         }
         Ok((server, used))
+    }
+
+    /// Unmounts emulated disks whose process was killed, and on which no server runs. Returns the servers' folders. What
+    /// cannot be unmounted is left to the next start or removal, which reports the problem.
+    pub(crate) fn unmount_orphaned_disks(self) -> Vec<PathBuf> {
+        let entries = fs::read_dir(self.home.named()).into_iter().flatten().flatten();
+        let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+        let unmounted = names.filter_map(|name| {
+            let folder = self.folder(&name);
+            if !folder.is_ours() || !folder.disk().is_orphaned() {
+                return None;
+            }
+            let _lock = NameLocks::of(self.home, &name).lock().ok()?;
+            let is_free = folder.disk().is_orphaned() && servers_on(&folder.datadir()).is_empty();
+            (is_free && folder.disk().unmount_by_force().is_ok()).then(|| folder.path().to_owned())
+        });
+        unmounted.collect()
     }
 
     /// Examines a server's program, unpacking an archive first, and registers it under the name.

@@ -37,6 +37,7 @@ impl NamedServers<'_> {
         }
         check_not_held(&datadir)?;
         forget_shared_memory(&datadir, home.user());
+        folder.disk().unmount_by_force()?;
         template::remove_of(home, folder.path());
         // An unfinished one does not yet name its program.
         clean_templates(home);
