@@ -92,12 +92,12 @@ fn ext4_flushes_once_for_an_overwrite_and_twice_for_an_append() {
     let folder = tempfile::tempdir().unwrap();
     let lab = BlockLab::create(options(folder.path(), "native")).unwrap();
     let statistics = Path::new("/sys/block").join(lab.loop_device.file_name().unwrap()).join("stat");
-    let flushes = || {
+    let mut flushes = || {
         const FLUSHES: usize = 15;
         let text = fs::read_to_string(&statistics).unwrap();
-        text.split_whitespace().nth(FLUSHES).unwrap().parse().unwrap()
+        Ok(text.split_whitespace().nth(FLUSHES).unwrap().parse().unwrap())
     };
-    let found = flush_times(&lab.options.files(), &flushes).unwrap();
+    let found = flush_times(&lab.options.files(), &mut flushes).unwrap();
     assert!(near(found.overwrite_flushes, 1.0, 0.02) && near(found.append_flushes, 2.0, 0.02), "{found:?}");
 }
 
