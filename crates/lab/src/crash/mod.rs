@@ -25,7 +25,6 @@ use crate::check_settings::check_settings;
 use crate::error::LabError;
 use crate::event::{ExperimentEvent, Listener};
 use crate::experiment::ExperimentRequest;
-use crate::planned_disks::disk_facts;
 use crate::schedule::shuffle;
 use crate::server_provider::{ServerProgram, ServerSource};
 use crate::setup::{server_settings, warn_of_leftovers};
@@ -185,9 +184,9 @@ impl CrashLaboratory<'_> {
         server.stop(STOP_TIMEOUT)?;
         sandbox.set_disk_timed(true)?;
         if let Some(name) = name.filter(|_| self.run.disk.is_none())
-            && let Some((found, profile)) = sandbox.test_disk()?.zip(disks.profile(name))
+            && let Some(found) = sandbox.test_disk()?
         {
-            self.run.disk = Some(disk_facts(name, profile, &found));
+            self.run.disk = disks.disk_facts(name, &found);
             self.folder.write(&self.run)?;
         }
         let settings = variables.iter().map(|(name, value)| (name.as_str(), value.as_str(), None));
