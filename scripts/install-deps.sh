@@ -4,7 +4,7 @@
 #
 #   demo           a linker for Rust, and a MariaDB server
 #   test           the same, a browser for the HTML report, a PostgreSQL server, and the programs to compare with:
-#                  sysbench, mariadb-slap, and a Python for mtls-perf-bench
+#                  sysbench, mariadb-slap, and a Python for mtls-perf-bench; fusermount3 for emulated disks without root
 #   test-servers   a linker, a MariaDB and a PostgreSQL server
 #
 # Each SERVER is a name of get-test-servers.sh: it is fetched, and the necessary clients are installed. A server that this
@@ -74,6 +74,7 @@ if [ "$goal" = test ]; then
     has sysbench && [ -e /usr/share/sysbench/oltp_read_write.lua ] || missing="$missing sysbench"
     has mariadb-slap || missing="$missing mariadb-client"
     has strace || missing="$missing strace"
+    has fusermount3 || missing="$missing fuse3"
     python3 -c 'import ensurepip, venv' 2>/dev/null || missing="$missing python3-venv"
 fi
 

@@ -135,7 +135,11 @@ fn a_commit_on_a_spinning_disk_takes_a_revolution() {
     let p50_us = document["trials"][0]["response_us_p50"].as_f64().unwrap();
     assert!(p50_us > 4_000.0, "{p50_us}");
     let text = place.good(&["report"]);
-    assert!(text.stdout.contains("Disk      hdd7200, emulated: a page written and flushed takes"), "{}", text.stdout);
+    assert!(
+        text.stdout.contains("Disk      hdd7200, emulated (level block): a page written and flushed"),
+        "{}",
+        text.stdout
+    );
     assert_eq!(mounts_below(&place.home()), Vec::<String>::new());
 }
 

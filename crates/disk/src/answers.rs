@@ -46,24 +46,39 @@ struct Queue {
     has_ended: bool,
 }
 
+/// The answers that wait. An answer may add others: they are given, too.
+#[derive(Clone, Default)]
+pub(crate) struct AnswerQueue(Arc<(Mutex<Queue>, Condvar)>);
+
 /// A thread that gives answers at their time. Dropping it gives those that are left at once.
 pub(crate) struct DelayedAnswers {
-    queue: Arc<(Mutex<Queue>, Condvar)>,
+    queue: AnswerQueue,
     thread: Option<JoinHandle<()>>,
 }
 
 impl DelayedAnswers {
     pub(crate) fn start() -> std::io::Result<Self> {
-        let queue = Arc::new((Mutex::new(Queue::default()), Condvar::new()));
-        let shared = Arc::clone(&queue);
-        let thread = thread::Builder::new().name("answers".to_owned()).spawn(move || give_answers(&shared))?;
+        let queue = AnswerQueue::default();
+        let shared = queue.clone();
+        let thread = thread::Builder::new().name("answers".to_owned()).spawn(move || give_answers(&shared.0))?;
         Ok(Self { queue, thread: Some(thread) })
+    }
+
+    pub(crate) fn queue(&self) -> &AnswerQueue {
+        &self.queue
     }
 
     /// Gives an answer at its time: at once, where that is now.
     pub(crate) fn give(&self, at: DoneAt, answer: impl FnOnce() + Send + 'static) {
+        self.queue.give(at, answer);
+    }
+}
+
+impl AnswerQueue {
+    /// Gives an answer at its time: at once, where that is now.
+    pub(crate) fn give(&self, at: DoneAt, answer: impl FnOnce() + Send + 'static) {
         let DoneAt::At(at) = at else { return answer() };
-        let (queue, changed) = &*self.queue;
+        let (queue, changed) = &*self.0;
         let mut queue = queue.lock().unwrap_or_else(PoisonError::into_inner);
         let is_first = queue.waiting.peek().is_none_or(|Reverse(first)| at < first.at);
         let number = queue.next_number;
@@ -77,7 +92,7 @@ impl DelayedAnswers {
 
 impl Drop for DelayedAnswers {
     fn drop(&mut self) {
-        let (queue, changed) = &*self.queue;
+        let (queue, changed) = &*self.queue.0;
         queue.lock().unwrap_or_else(PoisonError::into_inner).has_ended = true;
         changed.notify_one();
         if let Some(thread) = self.thread.take() {

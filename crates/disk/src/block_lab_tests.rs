@@ -2,83 +2,31 @@
 
 use std::fs::{self, File};
 use std::io::{Cursor, Write};
-use std::sync::{MutexGuard, PoisonError};
+use std::path::Path;
 
 use rustix::mount::{MountFlags, mount};
 
-use super::*;
-use crate::clean_disk;
 use crate::flush_times::{FlushTimes, flush_times};
 use crate::helper::{HelperAnswer, run_helper};
+use crate::lab::{DiskOptions, LabLevel, check_free, create_lab};
 use crate::measure::measure_disk;
-
-/// One test at a time: each would disturb the times of the others.
-static QUIET: Mutex<()> = Mutex::new(());
-/// Other work on this machine disturbs measurements: one of several has to be right.
-const MEASUREMENTS_MAX: u32 = 5;
-
-/// `None`, with a line on stderr, where this machine cannot mount disks.
-fn can_mount() -> Option<MutexGuard<'static, ()>> {
-    let is_root = rustix::process::geteuid().is_root();
-    let can = is_root && Path::new("/dev/fuse").exists() && Path::new("/dev/loop-control").exists();
-    let must = std::env::var_os("TRUETPS_REQUIRE_DISKS").is_some();
-    assert!(can || !must, "TRUETPS_REQUIRE_DISKS is set, and this machine has no root, /dev/fuse or /dev/loop-control");
-    if !can {
-        #[expect(clippy::print_stderr, reason = "a skipped test says so")]
-        {
-            eprintln!("SKIPPED: no root, /dev/fuse or /dev/loop-control: disks cannot be mounted here");
-        }
-    }
-    can.then(|| QUIET.lock().unwrap_or_else(PoisonError::into_inner))
-}
-
-/// Measures until `is_right`, and returns the last measurement if it never is.
-fn until_right<T>(mut measure: impl FnMut() -> T, is_right: impl Fn(&T) -> bool) -> T {
-    let mut found = measure();
-    for _ in 1..MEASUREMENTS_MAX {
-        if is_right(&found) {
-            break;
-        }
-        found = measure();
-    }
-    found
-}
+use crate::mounts::{loops_below, remove_mounts, unmount_when_free};
+use crate::test_disks::{can_mount, entries, measured_lab, near, times_of, until_right};
+use crate::{DiskCrash, DiskError, DiskProfile, clean_disk, test_disks};
 
 fn options(folder: &Path, profile: &str) -> DiskOptions {
-    let (uid, gid) = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
-    let profile = DiskProfile::find(profile).unwrap();
-    DiskOptions { folder: folder.to_owned(), profile, bytes: 256 << 20, seed: 1, owner: (uid, gid), keeps_image: false }
-}
-
-fn times_of(lab: &BlockLab) -> FlushTimes {
-    flush_times(&lab.options.files(), &mut || Ok(lab.flush_count())).unwrap()
-}
-
-/// As its owner makes it.
-fn measured_lab(options: DiskOptions) -> BlockLab {
-    let lab = BlockLab::create(options).unwrap();
-    lab.set_host_us(times_of(&lab).host_us());
-    lab
-}
-
-fn entries(folder: &Path) -> Vec<String> {
-    let names = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    names.collect()
-}
-
-fn near(found: f64, expect: f64, share: f64) -> bool {
-    (found / expect - 1.0).abs() < share
+    test_disks::options(LabLevel::Block, folder, profile)
 }
 
 #[test]
 fn a_flush_costs_what_the_profile_says() {
-    let Some(_quiet) = can_mount() else { return };
+    let Some(_quiet) = can_mount(LabLevel::Block) else { return };
     let folder = tempfile::tempdir().unwrap();
     let lab = measured_lab(options(folder.path(), "hdd7200"));
     lab.set_timed(true);
     let is_right =
         |found: &FlushTimes| near(found.overwrite_us_p50, 8_333.0, 0.1) && near(found.append_us_p50, 25_000.0, 0.1);
-    let found = until_right(|| times_of(&lab), is_right);
+    let found = until_right(|| times_of(lab.as_ref()), is_right);
     assert!(is_right(&found), "{found:?}");
     assert!(near(found.overwrite_flushes, 1.0, 0.02) && near(found.append_flushes, 2.0, 0.02), "{found:?}");
     lab.remove().unwrap();
@@ -88,28 +36,28 @@ fn a_flush_costs_what_the_profile_says() {
 /// The kernel's own count, in the statistics of the loop device.
 #[test]
 fn ext4_flushes_once_for_an_overwrite_and_twice_for_an_append() {
-    let Some(_quiet) = can_mount() else { return };
+    let Some(_quiet) = can_mount(LabLevel::Block) else { return };
     let folder = tempfile::tempdir().unwrap();
-    let lab = BlockLab::create(options(folder.path(), "native")).unwrap();
-    let statistics = Path::new("/sys/block").join(lab.loop_device.file_name().unwrap()).join("stat");
+    let lab = create_lab(options(folder.path(), "native")).unwrap();
+    let [number] = loops_below(folder.path())[..] else { panic!("one loop device") };
     let mut flushes = || {
         const FLUSHES: usize = 15;
-        let text = fs::read_to_string(&statistics).unwrap();
-        Ok(text.split_whitespace().nth(FLUSHES).unwrap().parse().unwrap())
+        let statistics = fs::read_to_string(format!("/sys/block/loop{number}/stat"))?;
+        Ok(statistics.split_whitespace().nth(FLUSHES).unwrap().parse().unwrap())
     };
-    let found = flush_times(&lab.options.files(), &mut flushes).unwrap();
+    let found = flush_times(&lab.options().files(), &mut flushes).unwrap();
     assert!(near(found.overwrite_flushes, 1.0, 0.02) && near(found.append_flushes, 2.0, 0.02), "{found:?}");
 }
 
 /// The round trip: a profile is emulated, and the emulated disk is measured.
 #[test]
 fn a_measured_disk_has_the_profile_that_it_emulates() {
-    let Some(_quiet) = can_mount() else { return };
+    let Some(_quiet) = can_mount(LabLevel::Block) else { return };
     let measured = |name: &str, is_right: &dyn Fn(&DiskProfile) -> bool| {
         let folder = tempfile::tempdir().unwrap();
         let lab = measured_lab(options(folder.path(), name));
         lab.set_timed(true);
-        until_right(|| measure_disk(&lab.options.files()).unwrap().profile("again"), is_right)
+        until_right(|| measure_disk(&lab.options().files()).unwrap().profile("again"), is_right)
     };
     let expect = DiskProfile::find("gp3").unwrap();
     let figures = |one: &DiskProfile| {
@@ -131,10 +79,10 @@ fn a_measured_disk_has_the_profile_that_it_emulates() {
 
 #[test]
 fn a_crash_takes_what_was_not_flushed() {
-    let Some(_quiet) = can_mount() else { return };
+    let Some(_quiet) = can_mount(LabLevel::Block) else { return };
     let folder = tempfile::tempdir().unwrap();
-    let mut lab = BlockLab::create(options(folder.path(), "native")).unwrap();
-    let files = lab.options.files();
+    let mut lab = create_lab(options(folder.path(), "native")).unwrap();
+    let files = lab.options().files();
     let power = DiskCrash::Power { survival: 0.0, seed: 1 };
     for (number, crash) in [DiskCrash::Os, power].into_iter().enumerate() {
         let path = |name: &str| files.join(format!("{name}-{number}"));
@@ -155,10 +103,10 @@ fn a_crash_takes_what_was_not_flushed() {
 
 #[test]
 fn a_disk_that_lies_loses_what_was_flushed_when_the_power_fails() {
-    let Some(_quiet) = can_mount() else { return };
+    let Some(_quiet) = can_mount(LabLevel::Block) else { return };
     let folder = tempfile::tempdir().unwrap();
-    let mut lab = BlockLab::create(options(folder.path(), "lying")).unwrap();
-    let path = lab.options.files().join("flushed");
+    let mut lab = create_lab(options(folder.path(), "lying")).unwrap();
+    let path = lab.options().files().join("flushed");
     let mut file = File::create(&path).unwrap();
     file.write_all(b"flushed").unwrap();
     file.sync_all().unwrap();
@@ -175,10 +123,10 @@ fn a_disk_that_lies_loses_what_was_flushed_when_the_power_fails() {
 
 #[test]
 fn a_killed_helper_leaves_nothing_behind_after_the_next_cleaning() {
-    let Some(_quiet) = can_mount() else { return };
+    let Some(_quiet) = can_mount(LabLevel::Block) else { return };
     let folder = tempfile::tempdir().unwrap();
-    let lab = BlockLab::create(options(folder.path(), "native")).unwrap();
-    let files = lab.options.files();
+    let lab = create_lab(options(folder.path(), "native")).unwrap();
+    let files = lab.options().files();
     let open = File::create(files.join("open")).unwrap();
     std::mem::forget(lab);
     // This process has its lock, as a helper that hangs would.
@@ -190,7 +138,7 @@ fn a_killed_helper_leaves_nothing_behind_after_the_next_cleaning() {
 
 #[test]
 fn a_mount_of_the_user_is_left_alone() {
-    let Some(_quiet) = can_mount() else { return };
+    let Some(_quiet) = can_mount(LabLevel::Block) else { return };
     let folder = tempfile::tempdir().unwrap();
     mount("theirs", folder.path(), "tmpfs", MountFlags::empty(), None).unwrap();
     fs::write(folder.path().join("data"), "theirs").unwrap();
@@ -202,7 +150,7 @@ fn a_mount_of_the_user_is_left_alone() {
 
 #[test]
 fn a_helper_answers_each_line_and_removes_the_disk_when_its_input_ends() {
-    let Some(_quiet) = can_mount() else { return };
+    let Some(_quiet) = can_mount(LabLevel::Block) else { return };
     let folder = tempfile::tempdir().unwrap();
     let options = serde_json::to_string(&options(folder.path(), "native")).unwrap();
     let input = format!("{options}\n{{\"timed\":true}}\n\"flush_count\"\n{{\"crash\":{{\"crash\":\"os\"}}}}\n");

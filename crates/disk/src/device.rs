@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::DiskError;
 use crate::model::{DeviceModel, DiskRange, DiskRequest};
 use crate::profile::DiskProfile;
-use crate::undo::{BLOCK_BYTES, FlushNumber, UndoLog};
+use crate::undo::{BLOCK_BYTES, BlockContent, FlushNumber, UndoLog};
 
 /// How the power fails.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -24,15 +24,15 @@ pub enum DiskCrash {
 }
 
 /// When a request is answered.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum DoneAt {
     Now,
     At(Instant),
 }
 
-pub(crate) struct EmulatedDevice {
-    data: File,
-    bytes: u64,
+/// What both labs have in common: when a request is done, what a power cut takes back, and whether the power is off.
+/// Where the data is, the labs know.
+pub(crate) struct DeviceState {
     model: DeviceModel,
     /// The zero of the model's clock.
     epoch: Instant,
@@ -48,20 +48,9 @@ pub(crate) struct EmulatedDevice {
     pub(crate) flushes: u64,
 }
 
-impl EmulatedDevice {
-    /// Opens the file of the disk's data, and creates it, sparse and of that size, if it is missing.
-    pub(crate) fn open(path: &Path, bytes: u64, profile: &DiskProfile, seed: u64) -> Result<Self, DiskError> {
-        let mut options = File::options();
-        options.read(true).write(true).create(true).truncate(false);
-        let data = options.open(path).map_err(DiskError::io("open", path))?;
-        let length = |data: &File| Ok(data.metadata().map_err(DiskError::io("examine", path))?.len());
-        if length(&data)? == 0 {
-            data.set_len(bytes).map_err(DiskError::io("size", path))?;
-        }
-        let bytes = length(&data)?;
-        Ok(Self {
-            data,
-            bytes,
+impl DeviceState {
+    pub(crate) fn new(profile: &DiskProfile, seed: u64) -> Self {
+        Self {
             model: DeviceModel::new(profile, seed),
             epoch: Instant::now(),
             undo: UndoLog::new(profile.cache_bytes()),
@@ -70,11 +59,7 @@ impl EmulatedDevice {
             host_ns: 0,
             is_cut: false,
             flushes: 0,
-        })
-    }
-
-    pub(crate) fn bytes(&self) -> u64 {
-        self.bytes
+        }
     }
 
     pub(crate) fn set_timed(&mut self, is_timed: bool) {
@@ -86,38 +71,13 @@ impl EmulatedDevice {
         self.host_ns = if self.model.is_rotating() { 0 } else { host_ns };
     }
 
-    pub(crate) fn read(&mut self, offset: u64, length: u32) -> io::Result<(Vec<u8>, DoneAt)> {
-        let length = u64::from(length).min(self.bytes.saturating_sub(offset));
-        let mut content = vec![0; length as usize];
-        self.data.read_exact_at(&mut content, offset)?;
-        let done = self.done_at(DiskRequest::Read(DiskRange { offset, length }));
-        Ok((content, done))
+    pub(crate) fn is_cut(&self) -> bool {
+        self.is_cut
     }
 
-    pub(crate) fn write(&mut self, offset: u64, content: &[u8]) -> io::Result<DoneAt> {
-        let length = content.len() as u64;
-        if offset.checked_add(length).is_none_or(|end| end > self.bytes) {
-            return Err(io::Error::from(io::ErrorKind::StorageFull));
-        }
-        if self.is_cut {
-            return Ok(DoneAt::Now);
-        }
-        self.keep_before(offset, length)?;
-        self.data.write_all_at(content, offset)?;
-        Ok(self.done_at(DiskRequest::Write(DiskRange { offset, length })))
-    }
-
-    fn keep_before(&mut self, offset: u64, length: u64) -> io::Result<()> {
-        let mut content = [0; BLOCK_BYTES as usize];
-        for block in offset / BLOCK_BYTES..(offset + length).div_ceil(BLOCK_BYTES) {
-            if self.undo.needs(block) {
-                let at = block * BLOCK_BYTES;
-                let there = &mut content[..BLOCK_BYTES.min(self.bytes - at) as usize];
-                self.data.read_exact_at(there, at)?;
-                self.undo.keep(block, there);
-            }
-        }
-        Ok(())
+    /// What a power cut takes back.
+    pub(crate) fn undo(&mut self) -> &mut UndoLog {
+        &mut self.undo
     }
 
     /// A flush that is done is reported with [`flush_done`](Self::flush_done), before it is answered.
@@ -125,9 +85,17 @@ impl EmulatedDevice {
         if self.is_cut {
             return (None, DoneAt::Now);
         }
+        (self.flush_begins(), self.done_at(DiskRequest::Flush))
+    }
+
+    /// A flush of which the host sees nothing, because another request follows it.
+    pub(crate) fn inner_flush(&mut self) -> (Option<FlushNumber>, DoneAt) {
+        (self.flush_begins(), self.inner_done_at(DiskRequest::Flush))
+    }
+
+    fn flush_begins(&mut self) -> Option<FlushNumber> {
         self.flushes += 1;
-        let number = (!self.flush_lies).then(|| self.undo.flush_begins());
-        (number, self.done_at(DiskRequest::Flush))
+        (!self.flush_lies).then(|| self.undo.flush_begins())
     }
 
     pub(crate) fn flush_done(&mut self, flush: FlushNumber) {
@@ -137,16 +105,13 @@ impl EmulatedDevice {
     }
 
     /// From now on nothing reaches the disk. The processes that write to it must be dead: they would get answers that
-    /// are not true.
-    pub(crate) fn cut(&mut self, crash: DiskCrash) -> io::Result<u64> {
+    /// are not true. Returns the blocks that the cache lost, with the contents that they have then.
+    pub(crate) fn cut(&mut self, crash: DiskCrash) -> Vec<(u64, BlockContent)> {
         self.is_cut = true;
-        let DiskCrash::Power { survival, seed } = crash else { return Ok(0) };
-        let zeros = [0; BLOCK_BYTES as usize];
-        let lost = self.undo.power_fails(survival, seed);
-        for (block, content) in &lost {
-            self.data.write_all_at(content.as_deref().unwrap_or(&zeros), block * BLOCK_BYTES)?;
+        match crash {
+            DiskCrash::Os => Vec::new(),
+            DiskCrash::Power { survival, seed } => self.undo.power_fails(survival, seed),
         }
-        Ok(lost.len() as u64)
     }
 
     /// The host starts again.
@@ -154,14 +119,94 @@ impl EmulatedDevice {
         self.is_cut = false;
     }
 
-    fn done_at(&mut self, request: DiskRequest) -> DoneAt {
+    /// When a request is answered to the host.
+    pub(crate) fn done_at(&mut self, request: DiskRequest) -> DoneAt {
+        self.done_before(request, self.host_ns)
+    }
+
+    /// When the disk is done with a request of which the host sees nothing.
+    pub(crate) fn inner_done_at(&mut self, request: DiskRequest) -> DoneAt {
+        self.done_before(request, 0)
+    }
+
+    fn done_before(&mut self, request: DiskRequest, host_ns: u64) -> DoneAt {
         if !self.is_timed {
             return DoneAt::Now;
         }
         let now_ns = self.epoch.elapsed().as_nanos() as u64;
-        match self.model.done_ns(now_ns, request).saturating_sub(self.host_ns) {
+        match self.model.done_ns(now_ns, request).saturating_sub(host_ns) {
             done_ns if done_ns <= now_ns => DoneAt::Now,
             done_ns => DoneAt::At(self.epoch + Duration::from_nanos(done_ns)),
         }
+    }
+}
+
+/// A disk whose data is in one file.
+pub(crate) struct EmulatedDevice {
+    data: File,
+    bytes: u64,
+    pub(crate) state: DeviceState,
+}
+
+impl EmulatedDevice {
+    /// Opens the sparse file of the disk's data, or creates it. A file that was kept stays as large as it is.
+    pub(crate) fn open(path: &Path, bytes: u64, profile: &DiskProfile, seed: u64) -> Result<Self, DiskError> {
+        let mut options = File::options();
+        options.read(true).write(true).create(true).truncate(false);
+        let data = options.open(path).map_err(DiskError::io("open", path))?;
+        let length = |data: &File| Ok(data.metadata().map_err(DiskError::io("examine", path))?.len());
+        if length(&data)? == 0 {
+            data.set_len(bytes).map_err(DiskError::io("size", path))?;
+        }
+        let bytes = length(&data)?;
+        Ok(Self { data, bytes, state: DeviceState::new(profile, seed) })
+    }
+
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    pub(crate) fn read(&mut self, offset: u64, length: u32) -> io::Result<(Vec<u8>, DoneAt)> {
+        let length = u64::from(length).min(self.bytes.saturating_sub(offset));
+        let mut content = vec![0; length as usize];
+        self.data.read_exact_at(&mut content, offset)?;
+        let done = self.state.done_at(DiskRequest::Read(DiskRange { offset, length }));
+        Ok((content, done))
+    }
+
+    pub(crate) fn write(&mut self, offset: u64, content: &[u8]) -> io::Result<DoneAt> {
+        let length = content.len() as u64;
+        if offset.checked_add(length).is_none_or(|end| end > self.bytes) {
+            return Err(io::Error::from(io::ErrorKind::StorageFull));
+        }
+        if self.state.is_cut() {
+            return Ok(DoneAt::Now);
+        }
+        self.keep_before(offset, length)?;
+        self.data.write_all_at(content, offset)?;
+        Ok(self.state.done_at(DiskRequest::Write(DiskRange { offset, length })))
+    }
+
+    fn keep_before(&mut self, offset: u64, length: u64) -> io::Result<()> {
+        let mut content = [0; BLOCK_BYTES as usize];
+        for block in offset / BLOCK_BYTES..(offset + length).div_ceil(BLOCK_BYTES) {
+            if self.state.undo.needs(block) {
+                let at = block * BLOCK_BYTES;
+                let there = &mut content[..BLOCK_BYTES.min(self.bytes - at) as usize];
+                self.data.read_exact_at(there, at)?;
+                self.state.undo.keep(block, there);
+            }
+        }
+        Ok(())
+    }
+
+    /// From now on nothing reaches the disk. Returns the blocks that its cache lost.
+    pub(crate) fn cut(&mut self, crash: DiskCrash) -> io::Result<u64> {
+        let zeros = [0; BLOCK_BYTES as usize];
+        let lost = self.state.cut(crash);
+        for (block, content) in &lost {
+            self.data.write_all_at(content.as_deref().unwrap_or(&zeros), block * BLOCK_BYTES)?;
+        }
+        Ok(lost.len() as u64)
     }
 }

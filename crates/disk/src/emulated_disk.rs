@@ -5,11 +5,11 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 
-use crate::block_lab::DiskOptions;
 use crate::device::DiskCrash;
 use crate::error::DiskError;
 use crate::flush_times::{FlushTimes, flush_times};
 use crate::helper::{HelperAnswer, HelperCommand};
+use crate::lab::DiskOptions;
 use crate::mounts::clean_disk;
 
 /// A mounted disk. Dropping it unmounts it, and removes it unless its image is to be kept.
@@ -43,7 +43,7 @@ impl EmulatedDisk {
 
     /// Measures what the host adds to a request, while the disk itself takes no time.
     fn measure_host(&mut self) -> Result<(), DiskError> {
-        let each_us = self.flush_times()?.host_us();
+        let each_us = self.flush_times()?.host_us(self.options.level);
         self.done(HelperCommand::HostTime(each_us))
     }
 

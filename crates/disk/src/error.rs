@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
+use crate::machine::{FUSE, FUSERMOUNT};
 use crate::profile::DiskProfile;
 
 #[derive(Debug, Error)]
@@ -18,9 +19,14 @@ pub enum DiskError {
     /// A part of the system that an emulated disk needs.
     #[error("{what}: {problem}")]
     Missing { what: &'static str, problem: String },
+    /// Neither level can be mounted.
+    #[error(
+        "emulated disks cannot be mounted here: level `block` lacks {block}; level `file_system` lacks {file_system}"
+    )]
+    NoLevel { block: Box<DiskError>, file_system: Box<DiskError> },
     #[error("`{command}` failed: {problem}")]
     Command { command: String, problem: String },
-    #[error("the image of the disk needs {needed_mb} MB, and {} has {free_mb} MB free", path.display())]
+    #[error("the data of the disk needs {needed_mb} MB, and {} has {free_mb} MB free", path.display())]
     NoSpace { path: PathBuf, needed_mb: u64, free_mb: u64 },
     /// The helper's own words.
     #[error("the emulated disk: {problem}")]
@@ -48,7 +54,12 @@ impl DiskError {
                 Some(format!("use one of {}, or the path of a .toml file", names.join(", ")))
             }
             Self::NoSpace { .. } => Some("make the tables smaller, or free some space".to_owned()),
-            Self::Missing { what: "root", .. } => Some("run truetps as root: mounting a disk needs it".to_owned()),
+            Self::NoLevel { file_system, .. } => file_system.hint().or_else(|| Some("see `truetps doctor`".to_owned())),
+            Self::Missing { what: "root", .. } => Some("run truetps as root: loop devices need it".to_owned()),
+            Self::Missing { what: FUSE, .. } => {
+                Some("`modprobe fuse` as root; if it belongs to root alone, `chmod 0666 /dev/fuse`".to_owned())
+            }
+            Self::Missing { what: FUSERMOUNT, .. } => Some("install fuse3, or run truetps as root".to_owned()),
             Self::Missing { what: "mkfs.ext4", .. } => Some("install e2fsprogs".to_owned()),
             Self::Missing { what: "losetup" | "mount" | "umount", .. } => {
                 Some("install util-linux (Debian: the package `mount`)".to_owned())

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use crate::error::DiskError;
+use crate::lab::LabLevel;
 
 const PAGE: [u8; 4096] = [0x5a; 4096];
 /// The first ones find caches and journals in another state than the others.
@@ -37,9 +38,14 @@ pub(crate) type FlushCount<'a> = &'a mut dyn FnMut() -> io::Result<u64>;
 const HOST_US_MAX: f64 = 150.0;
 
 impl FlushTimes {
-    /// What the host adds to a request, measured on a disk that takes no time: a write and a flush each.
-    pub(crate) fn host_us(&self) -> f64 {
-        (self.overwrite_us_p50 / 2.0).min(HOST_US_MAX)
+    /// What the host adds to a request, measured on a disk that takes no time: a write and a flush each, or, where writes
+    /// are cached, the flush alone.
+    pub(crate) fn host_us(&self, level: LabLevel) -> f64 {
+        let requests = match level {
+            LabLevel::Block => 2.0,
+            LabLevel::FileSystem => 1.0,
+        };
+        (self.overwrite_us_p50 / requests).min(HOST_US_MAX)
     }
 }
 

@@ -8,9 +8,9 @@ use std::io::{self, BufRead, Write};
 
 use serde::{Deserialize, Serialize};
 
-use crate::block_lab::{BlockLab, DiskOptions};
 use crate::device::DiskCrash;
 use crate::error::DiskError;
+use crate::lab::{DiskLab, DiskOptions, create_lab};
 
 /// A line to the helper, after the first one, which has the [`DiskOptions`].
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -49,8 +49,7 @@ pub(crate) enum HelperAnswer {
 pub fn run_helper(input: impl BufRead, mut output: impl Write, wait_for_signal: impl FnOnce()) -> io::Result<()> {
     let mut lines = input.lines();
     let Some(first) = lines.next().transpose()? else { return Ok(()) };
-    let created =
-        serde_json::from_str(&first).map_err(io::Error::from).map(|options: DiskOptions| BlockLab::create(options));
+    let created = serde_json::from_str(&first).map_err(io::Error::from).map(|options: DiskOptions| create_lab(options));
     let mut lab = match created? {
         Ok(lab) => lab,
         Err(error) => return answer(&mut output, &failed(&error)),
@@ -61,7 +60,7 @@ pub fn run_helper(input: impl BufRead, mut output: impl Write, wait_for_signal: 
         // An owner that is gone reads no answer, and its input ends soon.
         let Ok(command) = serde_json::from_str(&line?) else { break };
         stays |= command == HelperCommand::Stay;
-        if answer(&mut output, &obey(&mut lab, command)).is_err() {
+        if answer(&mut output, &obey(lab.as_mut(), command)).is_err() {
             break;
         }
     }
@@ -72,7 +71,7 @@ pub fn run_helper(input: impl BufRead, mut output: impl Write, wait_for_signal: 
     lab.remove().map_err(io::Error::other)
 }
 
-fn obey(lab: &mut BlockLab, command: HelperCommand) -> HelperAnswer {
+fn obey(lab: &mut dyn DiskLab, command: HelperCommand) -> HelperAnswer {
     match command {
         HelperCommand::Timed(is_timed) => {
             lab.set_timed(is_timed);

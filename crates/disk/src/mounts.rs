@@ -1,5 +1,6 @@
 //! Mounts and loop devices of emulated disks, as the kernel lists them: what a killed run has left, and only that.
 
+use std::ffi::OsStr;
 use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,6 +12,7 @@ use rustix::mount::{UnmountFlags, unmount};
 
 use crate::block_lab::output_of;
 use crate::error::DiskError;
+use crate::machine::FUSERMOUNT;
 use crate::served_file::SUBTYPE;
 
 /// The lock of a disk's process.
@@ -24,6 +26,8 @@ const BUSY_LOOK: Duration = Duration::from_millis(20);
 /// A line of /proc/self/mountinfo.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct MountEntry {
+    /// Minor number of the file system: the number of a FUSE connection.
+    minor: u32,
     point: PathBuf,
     source: String,
 }
@@ -38,9 +42,11 @@ fn mount_entries() -> Result<Vec<MountEntry>, DiskError> {
 /// `36 35 98:0 /root /point rw,noatime master:1 - ext4 /dev/loop0 rw,errors=continue`
 fn mount_entry(line: &str) -> Option<MountEntry> {
     let (first, second) = line.split_once(" - ")?;
-    let point = PathBuf::from(unescaped(first.split(' ').nth(4)?));
+    let mut fields = first.split(' ').skip(2);
+    let minor = fields.next()?.split_once(':')?.1.parse().ok()?;
+    let point = PathBuf::from(unescaped(fields.nth(1)?));
     let source = unescaped(second.split(' ').nth(1)?);
-    Some(MountEntry { point, source })
+    Some(MountEntry { minor, point, source })
 }
 
 /// The kernel writes blanks, tabs, line ends and backslashes as octal numbers.
@@ -50,7 +56,7 @@ fn unescaped(text: &str) -> String {
 }
 
 /// Number of a loop device, by the file that it shows.
-fn loops_below(folder: &Path) -> Vec<u32> {
+pub(crate) fn loops_below(folder: &Path) -> Vec<u32> {
     let numbers = fs::read_dir("/sys/block").into_iter().flatten().flatten();
     let numbers = numbers.filter_map(|entry| entry.file_name().to_str()?.strip_prefix("loop")?.parse().ok());
     let is_below = |number: &u32| {
@@ -111,6 +117,8 @@ fn abort_served(folder: &Path) -> Result<(), DiskError> {
     for mount in mount_entries()? {
         if mount.source == SUBTYPE && mount.point.starts_with(&folder) {
             let _ = unmount(&mount.point, UnmountFlags::FORCE);
+            // What a user has mounted, the user may abort here, where the kernel shows it.
+            let _ = fs::write(format!("/sys/fs/fuse/connections/{}/abort", mount.minor), "1");
         }
     }
     Ok(())
@@ -141,6 +149,10 @@ pub(crate) fn remove_mounts(folder: &Path) -> Result<(), DiskError> {
 }
 
 fn unmount_or_detach(point: &Path) -> Result<(), DiskError> {
+    if !rustix::process::geteuid().is_root() {
+        let words = ["-u", "-z", "--"].map(OsStr::new).into_iter().chain([point.as_os_str()]);
+        return output_of(FUSERMOUNT, &words.collect::<Vec<_>>(), Stdio::null()).map(drop);
+    }
     let unmounted = match unmount(point, UnmountFlags::empty()) {
         // It is none any more.
         Err(rustix::io::Errno::INVAL) => Ok(()),
@@ -157,8 +169,11 @@ pub(crate) fn unmount_when_free(point: &Path) -> Result<(), DiskError> {
 /// By a program: see `helper.rs`.
 pub(crate) fn unmount_within(point: &Path, time_limit: Duration) -> Result<(), DiskError> {
     let began = Instant::now();
+    let is_root = rustix::process::geteuid().is_root();
+    let (program, words) = if is_root { ("umount", ["-i", "-n"]) } else { (FUSERMOUNT, ["-u", "--"]) };
+    let words: Vec<_> = words.iter().map(OsStr::new).chain([point.as_os_str()]).collect();
     loop {
-        match output_of("umount", &["-i".as_ref(), "-n".as_ref(), point.as_os_str()], Stdio::null()) {
+        match output_of(program, &words, Stdio::null()) {
             Err(_) if !is_mounted_at(point) => return Ok(()),
             Err(_) if began.elapsed() < time_limit => thread::sleep(BUSY_LOOK),
             other => return other.map(drop),
@@ -194,7 +209,7 @@ mod tests {
     #[test]
     fn a_line_of_mountinfo_is_read() {
         let line = r"36 35 98:7 / /tmp/a\040b rw,noatime shared:1 - fuse.x truetps-disk rw,user_id=0";
-        let entry = MountEntry { point: "/tmp/a b".into(), source: SUBTYPE.to_owned() };
+        let entry = MountEntry { minor: 7, point: "/tmp/a b".into(), source: SUBTYPE.to_owned() };
         assert_eq!(mount_entry(line), Some(entry));
         assert_eq!(mount_entry("36 35"), None);
         assert!(mount_entries().unwrap().iter().any(|mount| mount.point == Path::new("/")));

@@ -21,12 +21,12 @@ pub(crate) const FILE: &str = "disk";
 pub(crate) const SUBTYPE: &str = "truetps-disk";
 
 const DISK: INodeNo = INodeNo(2);
-/// Nothing here ever changes.
-const TTL: Duration = Duration::from_hours(1);
+/// Nothing changes without the kernel's knowledge.
+pub(crate) const TTL: Duration = Duration::from_hours(1);
 /// Requests that the kernel sends without an answer to those before.
-const BACKGROUND_MAX: u16 = 256;
-const WRITE_BYTES_MAX: u32 = 1 << 20;
-const THREADS: usize = 2;
+pub(crate) const BACKGROUND_MAX: u16 = 256;
+pub(crate) const WRITE_BYTES_MAX: u32 = 1 << 20;
+pub(crate) const THREADS: usize = 2;
 
 pub(crate) type SharedDevice = Arc<Mutex<EmulatedDevice>>;
 
@@ -143,11 +143,11 @@ impl Filesystem for ServedFile {
     }
 
     fn fsync(&self, _: &Request, _: INodeNo, _: FileHandle, _: bool, reply: ReplyEmpty) {
-        let (flush, at) = locked(&self.device).flush();
+        let (flush, at) = locked(&self.device).state.flush();
         let device = Arc::clone(&self.device);
         self.answers.give(at, move || {
             if let Some(flush) = flush {
-                locked(&device).flush_done(flush);
+                locked(&device).state.flush_done(flush);
             }
             reply.ok();
         });

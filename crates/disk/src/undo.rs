@@ -12,7 +12,12 @@ pub(crate) const BLOCK_BYTES: u64 = 4096;
 pub(crate) struct FlushNumber(u64);
 
 /// The content of a block; `None`: all zeros.
-type BlockContent = Option<Box<[u8]>>;
+pub(crate) type BlockContent = Option<Box<[u8]>>;
+
+/// Copies the content of a block.
+pub(crate) fn block_content(content: &[u8]) -> BlockContent {
+    content.iter().any(|byte| *byte != 0).then(|| content.into())
+}
 
 /// What was written between two flushes.
 #[derive(Debug, Default)]
@@ -49,13 +54,31 @@ impl UndoLog {
     }
 
     pub(crate) fn keep(&mut self, block: u64, content: &[u8]) {
-        let content = content.iter().any(|byte| *byte != 0).then(|| content.into());
         let newest = self.epochs.back_mut().expect("there is always an epoch");
-        newest.before.insert(block, content);
+        newest.before.insert(block, block_content(content));
         newest.order.push_back(block);
         self.blocks += 1;
         while self.blocks > self.blocks_max {
             self.forget_oldest_block();
+        }
+    }
+
+    /// Forgets what these blocks held: nothing refers to them any more.
+    pub(crate) fn forget_blocks(&mut self, is_gone: impl Fn(u64) -> bool) {
+        for epoch in &mut self.epochs {
+            let blocks = epoch.order.len();
+            epoch.order.retain(|block| !is_gone(*block));
+            self.blocks -= blocks - epoch.order.len();
+            epoch.before.retain(|block, _| !is_gone(*block));
+        }
+    }
+
+    /// The end of a block is cut off: it held zeros from this byte on.
+    pub(crate) fn cut_block(&mut self, block: u64, from: usize) {
+        for content in self.epochs.iter_mut().filter_map(|epoch| epoch.before.get_mut(&block)?.as_mut()) {
+            if let Some(gone) = content.get_mut(from..) {
+                gone.fill(0);
+            }
         }
     }
 
@@ -172,6 +195,16 @@ mod tests {
         let mut disk = Disk::new(2);
         assert_eq!(disk.write(0, 1).write(1, 1).write(2, 1).write(3, 1).cut(0.0), [1, 1, 0, 0]);
         assert_eq!(Disk::new(0).write(0, 7).cut(0.0), [7, 0, 0, 0]);
+    }
+
+    #[test]
+    fn blocks_that_are_gone_are_not_restored() {
+        let mut disk = Disk::new(2);
+        disk.write(0, 1).write(1, 1).flush().write(0, 2).write(1, 2);
+        disk.undo.forget_blocks(|block| block == 0);
+        assert_eq!(disk.cut(0.0), [2, 1, 0, 0]);
+        disk.write(0, 3).write(1, 3).undo.cut_block(1, 0);
+        assert_eq!(disk.cut(0.0), [2, 0, 0, 0]);
     }
 
     #[test]

@@ -22,7 +22,7 @@ use crate::coupling::{self, ShownVariables, Started};
 use crate::error::LabError;
 use crate::event::{ExperimentEvent, Listener};
 use crate::experiment::ExperimentRequest;
-use crate::planned_disks::{PlannedDisks, disk_facts};
+use crate::planned_disks::PlannedDisks;
 use crate::private_setting;
 use crate::ready_server::{ReadyServer, TrialServer};
 use crate::server_provider::{ServerProgram, ServerProvider};
@@ -377,9 +377,7 @@ impl<'a> PrivateServers<'a> {
         sandbox.set_disk_timed(true)?;
         let found = sandbox.test_disk()?;
         sandbox.set_disk_timed(false)?;
-        let profile = self.planned_disks.profile(name);
-        let Some((found, profile)) = found.zip(profile) else { return Ok(()) };
-        let disk = disk_facts(name, profile, &found);
+        let Some(disk) = found.and_then(|found| self.planned_disks.disk_facts(name, &found)) else { return Ok(()) };
         if !disk.is_held() {
             listener.warn(format!(
                 "disk {name}: writing a page and flushing it takes {:.2} ms here, and {:.2} ms by the profile",

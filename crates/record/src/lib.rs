@@ -54,7 +54,7 @@ pub use configuration::{
 };
 pub use counts::{Counts, ErrorCount, ErrorTally};
 pub use crash::{BinlogDifference, CrashKind, CrashRecord, CrashRole, CrashRun};
-pub use disk_facts::DiskFacts;
+pub use disk_facts::{DiskFacts, DiskLevel};
 pub use drive::{DriveMode, Protocol, Spacing};
 pub use error_class::{ErrorClass, ServerErrorCode, UnknownErrorClass};
 pub use estimate::Estimate;

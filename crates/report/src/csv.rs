@@ -82,6 +82,7 @@ const COLUMNS: &[CsvColumn] = &[
     Number("first_rate_not_sustained", |row| Some(row.rate(row.curve?.sustained?.first_not?))),
     // Not `disk`: where it is a factor, its column is there already.
     Text("disk_profile", |row| row.disk().map(|disk| disk.profile.clone()).unwrap_or_default()),
+    Text("disk_level", |row| row.disk().map_or("", |disk| disk.level.name()).to_owned()),
     Number("disk_overwrite_us_p50", |row| Some(row.disk()?.overwrite_us_p50)),
     Number("disk_append_us_p50", |row| Some(row.disk()?.append_us_p50)),
 ];
@@ -180,6 +181,8 @@ pub fn csv(input: &ReportInput<'_>) -> String {
 
 #[cfg(test)]
 mod tests {
+    use truetps_record::DiskLevel;
+
     use super::*;
     use crate::fixture::Fixture;
 
@@ -240,6 +243,7 @@ mod tests {
         fixture.run.plan.disk = Some("hdd7200".to_owned());
         fixture.run.experiment.disks = vec![DiskFacts {
             profile: "hdd7200".to_owned(),
+            level: DiskLevel::FileSystem,
             planned_overwrite_us: 8333.0,
             overwrite_us_p50: 8340.0,
             append_us_p50: 25_000.0,
@@ -247,6 +251,7 @@ mod tests {
             append_flushes: 2.0,
         }];
         let text = csv(&fixture.input());
+        assert_eq!(field(&text, 3, "disk_level"), "file_system");
         assert_eq!((&*field(&text, 3, "disk_profile"), &*field(&text, 3, "disk_append_us_p50")), ("hdd7200", "25000"));
         let first = crate::jsonl(&fixture.input()).lines().next().unwrap_or_default().to_owned();
         assert!(first.contains("\"disk_profile\":\"hdd7200\""), "{first}");

@@ -10,7 +10,7 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::fchown;
 use std::path::Path;
 
-use rustix::fs::{FileType, statvfs, syncfs};
+use rustix::fs::{FileType, fstatfs, fsync, statvfs, syncfs};
 
 use crate::error::SandboxError;
 use crate::home::make_own;
@@ -52,17 +52,25 @@ pub(crate) fn copy_datadir(from: &Path, to: &Path, user: &ServerUser) -> Result<
     let source = OpenFolder::open(from).map_err(SandboxError::io("open", from))?;
     make_own(to)?;
     let target = OpenFolder::open(to).map_err(SandboxError::io("open", to))?;
-    let mut copying = Copying { user, buffer: vec![0; BLOCK_BYTES], bytes: 0 };
+    let syncs_each = is_fuse(target.fd()).map_err(SandboxError::io("look at", to))?;
+    let mut copying = Copying { user, buffer: vec![0; BLOCK_BYTES], bytes: 0, syncs_each };
     copying.tree(&source, from, &target)?;
     // One sync for all files: a sync for each would cost a journal commit for each of about 300 files.
     syncfs(target.fd()).map_err(|error| SandboxError::io("sync", to)(error.into()))?;
     Ok(copying.bytes)
 }
 
+fn is_fuse(folder: impl AsFd) -> io::Result<bool> {
+    const FUSE_SUPER_MAGIC: i64 = 0x6573_5546;
+    Ok(fstatfs(folder)?.f_type as i64 == FUSE_SUPER_MAGIC)
+}
+
 struct Copying<'a> {
     user: &'a ServerUser,
     buffer: Vec<u8>,
     bytes: u64,
+    /// The kernel does not pass a sync of a whole file system on to FUSE.
+    syncs_each: bool,
 }
 
 impl Copying<'_> {
@@ -86,13 +94,17 @@ impl Copying<'_> {
                 }
             }
         }
-        self.give(to.fd()).map_err(SandboxError::io("give to the server's user", path))
+        self.give(to.fd()).map_err(SandboxError::io("give to the server's user", path))?;
+        if self.syncs_each {
+            fsync(to.fd()).map_err(|error| SandboxError::io("sync", path)(error.into()))?;
+        }
+        Ok(())
     }
 
     fn file(&mut self, mut source: File, mut target: File) -> io::Result<()> {
         loop {
             match source.read(&mut self.buffer) {
-                Ok(0) => return self.give(&target),
+                Ok(0) => break,
                 Ok(n) => {
                     target.write_all(&self.buffer[..n])?;
                     self.bytes += n as u64;
@@ -101,6 +113,8 @@ impl Copying<'_> {
                 Err(error) => return Err(error),
             }
         }
+        self.give(&target)?;
+        if self.syncs_each { target.sync_all() } else { Ok(()) }
     }
 
     fn give(&self, file: impl AsFd) -> io::Result<()> {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use rustix::process::Signal;
-use truetps_disk::{DiskOptions, DiskProfile, EmulatedDisk};
+use truetps_disk::{DiskOptions, DiskProfile, EmulatedDisk, LabLevel};
 
 use crate::copy::check_free;
 use crate::error::SandboxError;
@@ -24,6 +24,8 @@ pub const DISK_HELPER: &str = "disk-helper";
 /// The disk that a private server is to have.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SandboxDisk {
+    /// What of it is emulated.
+    pub level: LabLevel,
     pub profile: DiskProfile,
     /// Of its jitter.
     pub seed: u64,
@@ -43,6 +45,7 @@ impl SandboxDisk {
         check_free(folder.parent().unwrap_or(folder), "the emulated disk", bytes)?;
         make_passable(folder, user).map_err(SandboxError::io("make", folder))?;
         let options = DiskOptions {
+            level: self.level,
             folder: folder.to_owned(),
             profile: self.profile.clone(),
             bytes,

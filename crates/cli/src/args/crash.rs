@@ -7,7 +7,7 @@ use crate::args::{FolderArgs, TableFormat};
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
-    truetps crash --quick                 price and loss of the durability settings, on an emulated SSD (root)\n  \
+    truetps crash --quick                 price and loss of the durability settings, on an emulated SSD\n  \
     truetps crash --kinds kill            the end of the server alone, on the host's own disk: needs no root\n  \
     truetps crash my-plan.toml --disk hdd7200 --crashes 20\n\n\
     Each configuration is crashed under load, again and again, and what is gone afterwards is counted. Exit codes: 1 a setting \

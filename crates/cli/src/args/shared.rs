@@ -53,7 +53,7 @@ pub(crate) struct FolderArgs {
     #[arg(long, value_name = "NAME", conflicts_with_all = ["basedir", "dsn"])]
     pub(crate) server: Option<String>,
     /// An emulated disk for the private server, in place of the plan's: hdd7200, sata-ssd, … (`truetps disk list`), or
-    /// the path of a profile. Needs root
+    /// the path of a profile. Without root, its file system is modelled
     #[arg(long, value_name = "PROFILE", conflicts_with = "dsn")]
     pub(crate) disk: Option<String>,
     /// Measure a running, external server in place of a private one: mysql://user@host:port, or

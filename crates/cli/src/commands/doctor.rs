@@ -1,6 +1,6 @@
 //! `truetps doctor`: what this machine has, and what it lacks.
 
-use truetps_disk::missing_for_disks;
+use truetps_disk::{DiskError, LabLevel, missing_for};
 use truetps_probe::{host_facts, probe_flush};
 use truetps_record::Flavour;
 use truetps_report::format;
@@ -82,15 +82,28 @@ fn open_files() -> Finding {
     Finding { is_good: hard.is_none_or(|hard| hard >= WANTED), what: "open files", found }
 }
 
+/// The level that emulated disks have here, and what the better ones lack.
 fn disks() -> Vec<Finding> {
     let what = "emulated disks";
-    let missing = missing_for_disks();
-    if missing.is_empty() {
-        return vec![Finding { is_good: true, what, found: "ext4 on a loop device (`truetps disk list`)".to_owned() }];
+    let levels = LabLevel::ALL.map(|level| (level, missing_for(level)));
+    let found = levels.iter().find(|(_, missing)| missing.is_empty()).map(|(level, _)| *level);
+    let usable = found.map(|level| Finding { is_good: true, what, found: level_text(level).to_owned() });
+    let better = levels.iter().take_while(|(level, _)| Some(*level) != found);
+    let lacking = better.flat_map(|(level, missing)| missing.iter().map(|error| (level.name(), error)));
+    let lacking = lacking.map(|(level, error)| Finding { is_good: false, what, found: lacking_text(level, error) });
+    usable.into_iter().chain(lacking).collect()
+}
+
+fn level_text(level: LabLevel) -> &'static str {
+    match level {
+        LabLevel::Block => "level block: ext4 on a loop device (`truetps disk list`)",
+        LabLevel::FileSystem => {
+            "level file_system: its journal is modelled, and loss of metadata is not shown (`truetps disk list`)"
+        }
     }
-    let line = |error: &truetps_disk::DiskError| {
-        let hint = error.hint().map_or(String::new(), |hint| format!("; {hint}"));
-        Finding { is_good: false, what, found: format!("{error}{hint}") }
-    };
-    missing.iter().map(line).collect()
+}
+
+fn lacking_text(level: &str, error: &DiskError) -> String {
+    let hint = error.hint().map_or(String::new(), |hint| format!("; {hint}"));
+    format!("level {level}: {error}{hint}")
 }

@@ -27,7 +27,6 @@ use crate::check_settings::check_settings;
 use crate::error::LabError;
 use crate::event::{ExperimentEvent, Listener};
 use crate::experiment::ExperimentRequest;
-use crate::planned_disks::disk_facts;
 use crate::schedule::shuffle;
 use crate::server_provider::{ServerProgram, ServerSource};
 use crate::setup::{server_settings, warn_of_leftovers};
@@ -200,9 +199,9 @@ impl<'a> CrashLaboratory<'a> {
     ) -> Result<(), LabError> {
         let ServerSource::Private { disks, .. } = self.request.place else { return Err(LabError::CrashOfOthers) };
         if let Some(name) = disk.filter(|_| self.run.disk.is_none())
-            && let Some((found, profile)) = sandbox.test_disk()?.zip(disks.profile(name))
+            && let Some(found) = sandbox.test_disk()?
         {
-            self.run.disk = Some(disk_facts(name, profile, &found));
+            self.run.disk = disks.disk_facts(name, &found);
         }
         self.run.table_check = table_check.map(|check| check.name().to_owned());
         Ok(self.folder.write(&self.run)?)

@@ -139,8 +139,16 @@ fn place(side: &ComparedSide<'_>) -> Vec<(&'static str, String)> {
         ("driven by", engine.map(|engine| format::plural(engine.workers.into(), "worker")).unwrap_or_default()),
         ("truetps", side.run.experiment.tool_version.clone()),
     ];
+    list.push(("emulated disk", disk_level(side)));
     list.extend(host(&side.run.experiment.host));
     list
+}
+
+/// Disks of one profile are others where another part of them is emulated.
+fn disk_level(side: &ComparedSide<'_>) -> String {
+    let name = side.run.plan.disk_of(side.configuration);
+    let disk = side.run.experiment.disks.iter().find(|disk| Some(disk.profile.as_str()) == name);
+    disk.map_or_else(|| "none".to_owned(), |disk| format!("level {}", disk.level.name()))
 }
 
 fn host(host: &HostFacts) -> Vec<(&'static str, String)> {

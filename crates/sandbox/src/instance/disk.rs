@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 use serde::{Deserialize, Serialize};
-use truetps_disk::{DiskOptions, DiskProfile, EmulatedDisk, clean_disk, files_in, has_mounts, missing_for_disks};
+use truetps_disk::{DiskOptions, DiskProfile, EmulatedDisk, LabLevel, clean_disk, files_in, has_mounts, missing_for};
 
 use crate::copy::free_bytes;
 use crate::error::SandboxError;
@@ -91,7 +91,7 @@ impl InstanceDisk {
 
     /// Checked before anything changes: whether this machine can mount it, and has room for a new one.
     pub(super) fn check(&self) -> Result<(), SandboxError> {
-        if let Some(missing) = missing_for_disks().into_iter().next() {
+        if let Some(missing) = missing_for(LabLevel::Block).into_iter().next() {
             return Err(missing.into());
         }
         if self.exists() { Ok(()) } else { self.new_bytes().map(drop) }
@@ -125,6 +125,8 @@ impl InstanceDisk {
             make_passable(&self.folder, user).map_err(SandboxError::io("make", &self.folder))?;
         }
         let options = DiskOptions {
+            // It keeps its image.
+            level: LabLevel::Block,
             folder: self.folder.clone(),
             profile: profile.clone(),
             bytes,

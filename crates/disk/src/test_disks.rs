@@ -1,0 +1,75 @@
+//! What tests of real disks of both levels have in common.
+
+use std::fs;
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::flush_times::{FlushTimes, flush_times};
+use crate::lab::{DiskLab, create_lab};
+use crate::{DiskOptions, DiskProfile, LabLevel, missing_for};
+
+/// One test at a time: each would disturb the times of the others.
+static QUIET: Mutex<()> = Mutex::new(());
+/// Other work on this machine disturbs measurements: one of several has to be right.
+const MEASUREMENTS_MAX: u32 = 5;
+
+/// `None`, with a line on stderr, where this machine cannot mount disks of this level.
+pub(crate) fn can_mount(level: LabLevel) -> Option<MutexGuard<'static, ()>> {
+    let missing = missing_for(level).into_iter().next();
+    if let Some(missing) = &missing {
+        let must = std::env::var_os("TRUETPS_REQUIRE_DISKS").is_some();
+        assert!(!must, "TRUETPS_REQUIRE_DISKS is set, and this machine lacks {missing}");
+        #[expect(clippy::print_stderr, reason = "a skipped test says so")]
+        {
+            eprintln!("SKIPPED: disks of level `{}` cannot be mounted here: {missing}", level.name());
+        }
+    }
+    missing.is_none().then(|| QUIET.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// Measures until `is_right`, and returns the last measurement if it never is.
+pub(crate) fn until_right<T>(mut measure: impl FnMut() -> T, is_right: impl Fn(&T) -> bool) -> T {
+    let mut found = measure();
+    for _ in 1..MEASUREMENTS_MAX {
+        if is_right(&found) {
+            break;
+        }
+        found = measure();
+    }
+    found
+}
+
+pub(crate) fn options(level: LabLevel, folder: &Path, profile: &str) -> DiskOptions {
+    let (uid, gid) = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
+    let profile = DiskProfile::find(profile).unwrap();
+    DiskOptions {
+        level,
+        folder: folder.to_owned(),
+        profile,
+        bytes: 256 << 20,
+        seed: 1,
+        owner: (uid, gid),
+        keeps_image: false,
+    }
+}
+
+pub(crate) fn times_of(lab: &dyn DiskLab) -> FlushTimes {
+    flush_times(&lab.options().files(), &mut || Ok(lab.flush_count())).unwrap()
+}
+
+/// As its owner makes it.
+pub(crate) fn measured_lab(options: DiskOptions) -> Box<dyn DiskLab> {
+    let level = options.level;
+    let lab = create_lab(options).unwrap();
+    lab.set_host_us(times_of(lab.as_ref()).host_us(level));
+    lab
+}
+
+pub(crate) fn entries(folder: &Path) -> Vec<String> {
+    let names = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    names.collect()
+}
+
+pub(crate) fn near(found: f64, expect: f64, share: f64) -> bool {
+    (found / expect - 1.0).abs() < share
+}
