@@ -104,7 +104,7 @@ fn it_ends_in_each_way_and_is_unmounted(place: &Place) {
     let open = File::open(place.home().join("named/slow/disk/files")).unwrap();
     let helper = place.disk_pid();
     let stopped = place.run(&["server", "stop", "slow"]);
-    assert!(stopped.code == Some(4) && stopped.stderr.contains("cannot be unmounted"), "{stopped:?}");
+    assert!(stopped.code == Some(4) && stopped.stderr.contains("could not be unmounted"), "{stopped:?}");
     assert!(stopped.stderr.contains("fuser") && stopped.stderr.contains(&helper.to_string()), "{stopped:?}");
     drop(open);
     wait_until("an unmount", || place.is_unmounted());
@@ -163,7 +163,8 @@ fn a_killed_start_disturbs_no_later_one() {
         thread::sleep(Duration::from_millis(delay_ms));
         signal(child.id(), Signal::KILL);
         child.wait().unwrap();
-        if place.servers().is_empty() {
+        // A process that makes a template also has a datadir, and dies with the start.
+        if !place.status().contains("slow runs") {
             place.good(&["server", "clean"]);
             wait_until("the end of a disk without owner", || place.is_unmounted());
         } else {

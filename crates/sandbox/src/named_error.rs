@@ -52,7 +52,7 @@ pub enum NamedError {
     Interrupted { name: String },
     #[error("the data of `{name}` are on the disk of this host, and cannot be moved to an emulated one")]
     DataOnHost { name: String },
-    #[error("the emulated disk cannot be unmounted: {} is in use", path.display())]
+    #[error("the emulated disk could not be unmounted in time: {} is in use, or the disk of this host is overloaded", path.display())]
     DiskInUse { path: PathBuf, pid: u32 },
     #[error("server `{name}` (pid {pid}) was killed but has not ended")]
     DoesNotEnd { name: String, pid: u32 },
@@ -96,7 +96,7 @@ impl NamedError {
                  begin anew"
             ),
             Self::DiskInUse { path, pid } => format!(
-                "end the processes that use it (`fuser -vm {}`): its process, {pid}, unmounts it then",
+                "end the processes that use it (`fuser -vm '{}'`): its process, {pid}, unmounts it then",
                 path.display()
             ),
             Self::Unknown { .. }
