@@ -1,8 +1,9 @@
 //! Real disks: a loop device and an ext4, as root.
 
 use std::fs::{self, File};
-use std::io::{Cursor, Write};
+use std::io::{Cursor, Read, Write};
 use std::path::Path;
+use std::process::{Command, Stdio};
 
 use rustix::mount::{MountFlags, mount};
 
@@ -99,6 +100,37 @@ fn a_crash_takes_what_was_not_flushed() {
     File::create(files.join("later")).unwrap().sync_all().unwrap();
     lab.crash(DiskCrash::Os).unwrap();
     assert!(files.join("later").exists());
+}
+
+/// A process in a mount namespace of its own has a copy of each mount, in which the file system of a crashed host lives on.
+#[test]
+fn a_file_system_of_a_dead_host_writes_nothing() {
+    let Some(_quiet) = can_mount(LabLevel::Block) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let mut lab = create_lab(options(folder.path(), "native")).unwrap();
+    let file = lab.options().files().join("file");
+    let write = |text: &str| {
+        let mut file = File::create(&file).unwrap();
+        file.write_all(text.as_bytes()).unwrap();
+        file.sync_all().unwrap();
+    };
+    write("before");
+    #[expect(clippy::disallowed_methods, reason = "a process of another mount namespace")]
+    let mut dead_host = Command::new("unshare");
+    let script = "echo; read go; echo dead > \"$0\"; sync \"$0\"; echo; read go";
+    dead_host.args(["--mount", "--propagation=private", "sh", "-c", script]).arg(&file);
+    let mut dead_host = dead_host.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let (mut ask, mut answers) = (dead_host.stdin.take().unwrap(), dead_host.stdout.take().unwrap());
+    answers.read_exact(&mut [0]).unwrap();
+    lab.crash(DiskCrash::Os).unwrap();
+    write("after the crash");
+    ask.write_all(b"go\n").unwrap();
+    answers.read_exact(&mut [0]).unwrap();
+    lab.crash(DiskCrash::Os).unwrap();
+    assert_eq!(fs::read_to_string(&file).unwrap(), "after the crash");
+    drop(ask);
+    dead_host.wait().unwrap();
+    lab.remove().unwrap();
 }
 
 #[test]

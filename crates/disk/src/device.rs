@@ -44,6 +44,8 @@ pub(crate) struct DeviceState {
     host_ns: u64,
     /// From a crash until its end, nothing that the host writes reaches the disk.
     is_cut: bool,
+    /// Crashes of the host so far.
+    crashes: u64,
     /// Flushes since the disk was made.
     pub(crate) flushes: u64,
 }
@@ -58,6 +60,7 @@ impl DeviceState {
             is_timed: false,
             host_ns: 0,
             is_cut: false,
+            crashes: 0,
             flushes: 0,
         }
     }
@@ -117,6 +120,12 @@ impl DeviceState {
     /// The host starts again.
     pub(crate) fn restore_power(&mut self) {
         self.is_cut = false;
+        self.crashes += 1;
+    }
+
+    /// Crashes of the host so far: what was opened before the last one belongs to a host that is dead.
+    pub(crate) fn crashes(&self) -> u64 {
+        self.crashes
     }
 
     /// When a request is answered to the host.

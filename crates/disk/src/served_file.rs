@@ -52,6 +52,13 @@ pub(crate) fn serve(device: SharedDevice, folder: &Path) -> io::Result<Backgroun
 }
 
 impl ServedFile {
+    /// The device, for a write or flush of the host that runs now. A file system that was unmounted in a crash lives on where
+    /// another mount namespace has a copy of its mount, and nothing that it writes may reach the disk.
+    fn device_of(&self, file: FileHandle) -> Option<MutexGuard<'_, EmulatedDevice>> {
+        let device = locked(&self.device);
+        (device.state.crashes() == file.0).then_some(device)
+    }
+
     fn attributes(&self, inode: INodeNo) -> FileAttr {
         let is_disk = inode == DISK;
         FileAttr {
@@ -96,7 +103,8 @@ impl Filesystem for ServedFile {
     }
 
     fn open(&self, _: &Request, _: INodeNo, _: OpenFlags, reply: ReplyOpen) {
-        reply.opened(FileHandle(0), FopenFlags::FOPEN_DIRECT_IO | FopenFlags::FOPEN_PARALLEL_DIRECT_WRITES);
+        let crashes = locked(&self.device).state.crashes();
+        reply.opened(FileHandle(crashes), FopenFlags::FOPEN_DIRECT_IO | FopenFlags::FOPEN_PARALLEL_DIRECT_WRITES);
     }
 
     fn read(
@@ -121,7 +129,7 @@ impl Filesystem for ServedFile {
         &self,
         _: &Request,
         _: INodeNo,
-        _: FileHandle,
+        file: FileHandle,
         offset: u64,
         data: &[u8],
         _: WriteFlags,
@@ -129,7 +137,10 @@ impl Filesystem for ServedFile {
         _: Option<LockOwner>,
         reply: ReplyWrite,
     ) {
-        let (length, written) = (data.len() as u32, locked(&self.device).write(offset, data));
+        let length = data.len() as u32;
+        let Some(mut device) = self.device_of(file) else { return reply.written(length) };
+        let written = device.write(offset, data);
+        drop(device);
         match written {
             Ok(at) => self.answers.give(at, move || reply.written(length)),
             Err(error) if error.kind() == io::ErrorKind::StorageFull => reply.error(Errno::ENOSPC),
@@ -142,8 +153,10 @@ impl Filesystem for ServedFile {
         reply.ok();
     }
 
-    fn fsync(&self, _: &Request, _: INodeNo, _: FileHandle, _: bool, reply: ReplyEmpty) {
-        let (flush, at) = locked(&self.device).state.flush();
+    fn fsync(&self, _: &Request, _: INodeNo, file: FileHandle, _: bool, reply: ReplyEmpty) {
+        let Some(mut device) = self.device_of(file) else { return reply.ok() };
+        let (flush, at) = device.state.flush();
+        drop(device);
         let device = Arc::clone(&self.device);
         self.answers.give(at, move || {
             if let Some(flush) = flush {
