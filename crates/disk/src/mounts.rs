@@ -10,6 +10,8 @@ use std::time::{Duration, Instant};
 
 use rustix::mount::{UnmountFlags, unmount};
 
+use fuser::BackgroundSession;
+
 use crate::block_lab::output_of;
 use crate::error::DiskError;
 use crate::machine::FUSERMOUNT;
@@ -179,6 +181,19 @@ pub(crate) fn unmount_within(point: &Path, time_limit: Duration) -> Result<(), D
             other => return other.map(drop),
         }
     }
+}
+
+/// Waits for the threads of a file system that was unmounted: they end with the last reference to its mount.
+pub(crate) fn wait_until_unserved(session: BackgroundSession, point: &Path) -> Result<(), DiskError> {
+    let failed = DiskError::io("unmount", point);
+    let end = Instant::now() + BUSY_TIME_LIMIT;
+    while !session.guard.is_finished() {
+        if Instant::now() >= end {
+            return Err(failed(io::Error::other("another mount namespace, such as a container's, still has it")));
+        }
+        thread::sleep(BUSY_LOOK);
+    }
+    session.join().map_err(failed)
 }
 
 fn is_mounted_at(point: &Path) -> bool {

@@ -27,7 +27,7 @@ use crate::device::{DeviceState, DiskCrash};
 use crate::error::DiskError;
 use crate::lab::{DiskLab, DiskOptions, check_free};
 use crate::machine::FUSE;
-use crate::mounts::{remove_mounts, unmount_when_free};
+use crate::mounts::{remove_mounts, unmount_when_free, wait_until_unserved};
 use operations::serve_file_system;
 use state::{FileSystemState, SharedState, locked};
 
@@ -81,8 +81,8 @@ impl FileSystemLab {
         let Some(session) = self.session.take() else { return Ok(()) };
         let files = self.options.files();
         unmount_when_free(&files)?;
-        // Its threads end with the last reference to the mount, and so does its page cache.
-        session.join().map_err(DiskError::io("unmount", &files))
+        // Its page cache ends with the last reference to the mount.
+        wait_until_unserved(session, &files)
     }
 
     fn tear_down(&mut self) -> Result<(), DiskError> {
