@@ -56,9 +56,9 @@ pub enum CrashVerdict {
     Kept,
     /// Nothing was lost, although the settings allow it.
     KeptByChance,
-    /// Something was lost, which the settings allow.
+    /// Something was lost or broken, which the settings allow.
     LostAsAllowed,
-    /// Something was lost, against the promise.
+    /// Something was lost or broken, against the promise.
     BrokePromise,
 }
 
@@ -68,7 +68,7 @@ pub enum CrashVerdict {
 pub enum NotProven {
     /// No crash of this kind with settings that keep all.
     NoControlThatKeeps { kind: CrashKind },
-    /// Settings that keep all have lost something.
+    /// Settings that keep all have lost or broken something.
     ControlLost { kind: CrashKind },
     /// No crash of this kind with settings that must lose something.
     NoControlThatLoses { kind: CrashKind },
@@ -126,7 +126,8 @@ fn summary(group: &[&CrashRecord]) -> CrashSummary {
     let first = group[0];
     let all = |value: fn(&CrashRecord) -> u64| group.iter().map(move |one| value(one));
     let lost = || all(|one| one.lost);
-    let has_lost = lost().any(|lost| lost > 0);
+    let broken = group.iter().filter(|one| one.table_problem.is_some()).count();
+    let has_lost = lost().any(|lost| lost > 0) || broken > 0;
     let promises_all_kept = first.promises_all_kept;
     CrashSummary {
         kind: first.kind,
@@ -140,7 +141,7 @@ fn summary(group: &[&CrashRecord]) -> CrashSummary {
         unexpected: all(|one| one.unexpected).sum(),
         holes_max: all(|one| one.holes).max().unwrap_or(0),
         recovery_ms: median(group.iter().map(|one| one.recovery_ms).filter(|ms| *ms > 0.0)),
-        broken: group.iter().filter(|one| one.table_problem.is_some()).count(),
+        broken,
         first_problem: group.iter().find_map(|one| one.table_problem.clone()),
         binlog_only_max: group.iter().filter_map(|one| Some(one.binlog?.binlog_only)).max(),
         table_only_max: group.iter().filter_map(|one| Some(one.binlog?.table_only)).max(),
@@ -172,7 +173,9 @@ fn not_proven(cells: &[CrashedCell], clients: u32) -> Vec<NotProven> {
         let control = |role| of_kind.iter().find(|(of, _)| *of == role).map(|(_, one)| one);
         match control(CrashRole::KeepsAll) {
             None => found.push(NotProven::NoControlThatKeeps { kind }),
-            Some(control) if control.lost_max > 0 => found.push(NotProven::ControlLost { kind }),
+            Some(control) if control.lost_max > 0 || control.broken > 0 => {
+                found.push(NotProven::ControlLost { kind });
+            }
             Some(_) => {}
         }
         match control(CrashRole::LosesSome) {
@@ -255,6 +258,16 @@ mod tests {
         let mut holes = controls();
         holes[1].holes = 9;
         assert_eq!(of(&holes), [NotProven::Holes { kind }]);
+    }
+
+    #[test]
+    fn a_broken_table_breaks_the_promise_too() {
+        let mut records = controls();
+        records.push(crash(CrashRole::Cell, 1, 0));
+        records[2].table_problem = Some("an index with a page of zeros".to_owned());
+        assert!(CrashAnalysis::of(&records, 8).broke_promise());
+        records[0].table_problem = records[2].table_problem.clone();
+        assert_eq!(CrashAnalysis::of(&records, 8).not_proven, [NotProven::ControlLost { kind: CrashKind::Os }]);
     }
 
     #[test]

@@ -118,12 +118,13 @@ fn verdicts(analysis: &CrashAnalysis) -> Vec<String> {
     let of_plan: Vec<_> = cells.flat_map(|cell| cell.kinds.iter().map(move |one| (cell, one))).collect();
     let broke = of_plan.iter().filter(|(_, one)| one.verdict == CrashVerdict::BrokePromise);
     verdicts.extend(broke.map(|(cell, one)| {
-        let CrashSummary { kind, crashes, crashes_with_loss, lost_max, .. } = one;
-        format!(
-            "{} promises to keep all, and lost up to {} in {crashes_with_loss} of {crashes} crashes ({kind})",
-            cell.configuration.settings_label(),
-            format::plural(*lost_max, "row")
-        )
+        let CrashSummary { kind, crashes, crashes_with_loss, lost_max, broken, .. } = one;
+        let rows = format::plural(*lost_max, "row");
+        let lost = (*lost_max > 0).then(|| format!("lost up to {rows} in {crashes_with_loss}"));
+        let broke = (*broken > 0).then(|| format!("broke the table in {broken}"));
+        let found: Vec<_> = lost.into_iter().chain(broke).collect();
+        let label = cell.configuration.settings_label();
+        format!("{label} promises to keep all, and {} of {crashes} crashes ({kind})", found.join(" and "))
     }));
     if verdicts.is_empty() {
         let has_lost = of_plan.iter().any(|(_, one)| one.lost_max > 0);
@@ -136,7 +137,7 @@ fn verdicts(analysis: &CrashAnalysis) -> Vec<String> {
 fn not_proven_text(why: NotProven) -> String {
     match why {
         NotProven::NoControlThatKeeps { kind } => format!("{kind}: settings that keep all were not crashed"),
-        NotProven::ControlLost { kind } => format!("{kind}: settings that keep all lost something"),
+        NotProven::ControlLost { kind } => format!("{kind}: settings that keep all lost or broke something"),
         NotProven::NoControlThatLoses { kind } => format!("{kind}: settings that must lose something were not crashed"),
         NotProven::ControlKept { kind } => format!("{kind}: settings that must lose something lost nothing"),
         NotProven::Holes { kind } => format!("{kind}: rows acknowledged after a lost one are there"),
