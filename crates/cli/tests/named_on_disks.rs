@@ -4,6 +4,7 @@
 mod common;
 
 use std::fs::{self, File};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -30,15 +31,16 @@ impl Place {
     }
 }
 
-fn can_run(test: &str) -> bool {
-    has_server() && has_disks(test)
+/// One test at a time: each has a server on a disk, and time limits are for one.
+static QUIET: Mutex<()> = Mutex::new(());
+
+fn quiet(test: &str) -> Option<MutexGuard<'static, ()>> {
+    (has_server() && has_disks(test)).then(|| QUIET.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
 #[test]
 fn the_life_of_a_named_server_on_a_disk() {
-    if !can_run("the_life_of_a_named_server_on_a_disk") {
-        return;
-    }
+    let Some(_quiet) = quiet("the_life_of_a_named_server_on_a_disk") else { return };
     let place = Place::new();
     let _ends = Ends(&place);
     place.good(&["server", "add", "slow"]);
@@ -112,9 +114,7 @@ fn it_ends_in_each_way_and_is_unmounted(place: &Place) {
 
 #[test]
 fn data_on_the_disk_of_the_host_stay_there() {
-    if !can_run("data_on_the_disk_of_the_host_stay_there") {
-        return;
-    }
+    let Some(_quiet) = quiet("data_on_the_disk_of_the_host_stay_there") else { return };
     let place = Place::new();
     let _ends = Ends(&place);
     place.good(&["server", "add", "slow"]);
@@ -131,9 +131,7 @@ fn data_on_the_disk_of_the_host_stay_there() {
 
 #[test]
 fn a_disk_too_slow_for_a_start_is_named() {
-    if !can_run("a_disk_too_slow_for_a_start_is_named") {
-        return;
-    }
+    let Some(_quiet) = quiet("a_disk_too_slow_for_a_start_is_named") else { return };
     let place = Place::new();
     let _ends = Ends(&place);
     let profile = "name = \"tape\"\nabout = \"\"\nvolatile_cache_mb = 1\nflush_us = 1000000\n";
@@ -152,9 +150,7 @@ fn a_disk_too_slow_for_a_start_is_named() {
 /// A start that is killed at any moment leaves a server and its disk, or nothing that disturbs the next start.
 #[test]
 fn a_killed_start_disturbs_no_later_one() {
-    if !can_run("a_killed_start_disturbs_no_later_one") {
-        return;
-    }
+    let Some(_quiet) = quiet("a_killed_start_disturbs_no_later_one") else { return };
     let place = Place::new();
     let _ends = Ends(&place);
     place.good(&["server", "add", "slow"]);
