@@ -48,8 +48,7 @@ pub struct CrashSummary {
     pub verdict: CrashVerdict,
 }
 
-/// From good to bad.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CrashVerdict {
     /// Nothing was lost, as the settings promise.

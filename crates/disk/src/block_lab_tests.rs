@@ -11,7 +11,7 @@ use crate::flush_times::{FlushTimes, flush_times};
 use crate::helper::{HelperAnswer, run_helper};
 use crate::lab::{DiskOptions, LabLevel, check_free, create_lab};
 use crate::measure::measure_disk;
-use crate::mounts::{loops_below, remove_mounts, unmount_when_free};
+use crate::mounts::{loops_below, unmount_when_free};
 use crate::test_disks::{can_mount, entries, measured_lab, near, times_of, until_right};
 use crate::{DiskCrash, DiskError, DiskProfile, clean_disk, test_disks};
 
@@ -155,17 +155,7 @@ fn a_disk_that_lies_loses_what_was_flushed_when_the_power_fails() {
 
 #[test]
 fn a_killed_helper_leaves_nothing_behind_after_the_next_cleaning() {
-    let Some(_quiet) = can_mount(LabLevel::Block) else { return };
-    let folder = tempfile::tempdir().unwrap();
-    let lab = create_lab(options(folder.path(), "native")).unwrap();
-    let files = lab.options().files();
-    let open = File::create(files.join("open")).unwrap();
-    std::mem::forget(lab);
-    // This process has its lock, as a helper that hangs would.
-    remove_mounts(folder.path()).unwrap();
-    assert!(fs::read_dir(&files).unwrap().next().is_none());
-    drop(open);
-    remove_mounts(folder.path()).unwrap();
+    test_disks::check_cleaning_after_a_kill(LabLevel::Block);
 }
 
 #[test]

@@ -11,8 +11,10 @@ use super::operations::DATA_SYNC;
 use crate::flush_times::FlushTimes;
 use crate::helper::{HelperAnswer, run_helper};
 use crate::lab::{DiskLab, LabLevel};
-use crate::mounts::{clean_disk, remove_mounts};
-use crate::test_disks::{can_mount, entries, measured_lab, near, options, times_of, until_right};
+use crate::mounts::clean_disk;
+use crate::test_disks::{
+    can_mount, check_cleaning_after_a_kill, entries, measured_lab, near, options, times_of, until_right,
+};
 use crate::{DiskCrash, DiskOptions};
 
 const LEVEL: LabLevel = LabLevel::FileSystem;
@@ -368,16 +370,7 @@ fn a_file_that_may_not_be_written_is_restored_too() {
 
 #[test]
 fn a_killed_helper_leaves_nothing_behind_after_the_next_cleaning() {
-    let Some(_quiet) = can_mount(LEVEL) else { return };
-    let folder = tempfile::tempdir().unwrap();
-    let (lab, files) = create(folder.path(), "native");
-    let open = File::create(files.join("open")).unwrap();
-    std::mem::forget(lab);
-    // This process has its lock, as a helper that hangs would.
-    remove_mounts(folder.path()).unwrap();
-    assert!(fs::read_dir(&files).unwrap().next().is_none());
-    drop(open);
-    remove_mounts(folder.path()).unwrap();
+    check_cleaning_after_a_kill(LEVEL);
 }
 
 #[test]

@@ -1,11 +1,12 @@
 //! What tests of real disks of both levels have in common.
 
-use std::fs;
+use std::fs::{self, File};
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::flush_times::{FlushTimes, flush_times};
 use crate::lab::{DiskLab, create_lab};
+use crate::mounts::remove_mounts;
 use crate::{DiskOptions, DiskProfile, LabLevel, missing_for};
 
 /// One test at a time: each would disturb the times of the others.
@@ -72,4 +73,19 @@ pub(crate) fn entries(folder: &Path) -> Vec<String> {
 
 pub(crate) fn near(found: f64, expect: f64, share: f64) -> bool {
     (found / expect - 1.0).abs() < share
+}
+
+/// A disk whose process is dead is removed, and not waited for.
+pub(crate) fn check_cleaning_after_a_kill(level: LabLevel) {
+    let Some(_quiet) = can_mount(level) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let lab = create_lab(options(level, folder.path(), "native")).unwrap();
+    let files = lab.options().files();
+    let open = File::create(files.join("open")).unwrap();
+    std::mem::forget(lab);
+    // This process has its lock, as a helper that hangs would.
+    remove_mounts(folder.path()).unwrap();
+    assert!(fs::read_dir(&files).unwrap().next().is_none());
+    drop(open);
+    remove_mounts(folder.path()).unwrap();
 }
