@@ -6,14 +6,14 @@ use truetps_record::{Estimate, Interval, Phase, WorkloadProfile};
 use crate::detail::{CellDetail, TrialDetail, all_waits, cell_detail};
 use crate::effect::{ALPHA, Effect};
 use crate::evidence::{Evidence, mean};
+use crate::family::{Answer, JUDGED, Question, judge};
 use crate::figure::{Figure, FigureUnit};
-use crate::holm::holm;
-use crate::judge::{Judge, Judgement, Missing};
+use crate::judge::{Judgement, Missing};
 use crate::loaded::LoadedTrial;
 use crate::order_stats::mean_on;
 use crate::sample::exp;
 use crate::waits::ComparedWaits;
-use crate::{Noise, generator_reason};
+use crate::{Contrast, Verdict, generator_reason};
 
 /// Shorter gaps are not recorded: the longest gap of a trial without any is under this.
 const GAP_LEAST_MS: f64 = truetps_record::BUCKET_MS;
@@ -156,55 +156,127 @@ impl Comparison {
     }
 }
 
-/// How two sides are compared.
-#[derive(Debug, Clone, Copy)]
-pub struct CompareOptions<'a> {
+/// One comparison that is asked for: b with a.
+#[derive(Debug, Clone)]
+pub struct CompareQuestion<'a> {
+    pub a: CompareSide<'a>,
+    pub b: CompareSide<'a>,
     pub pairing: Pairing,
     /// 0.03 is 3 %.
     pub smallest_effect: f64,
-    /// Number of simultaneous comparisons, which share the chance of a false claim (Bonferroni).
-    pub of: usize,
-    /// What the twins of the experiment differ by, where both sides are of one that has any: it bounds claims on throughput.
-    pub noise: Option<&'a Noise>,
+    /// What the experiment of both sides says, where one of them is the other's baseline: a comparison says the same.
+    pub contrast: Option<KnownContrast<'a>>,
 }
 
-/// Compares b with a.
-pub fn compare(a: &CompareSide<'_>, b: &CompareSide<'_>, options: &CompareOptions<'_>) -> Comparison {
-    let CompareOptions { pairing, smallest_effect, .. } = *options;
-    let alpha = ALPHA / options.of.max(1) as f64;
-    let compared: Vec<_> = Figure::compared().map(|figure| ComparedFigure::of(figure, a, b, pairing)).collect();
-    let others: Vec<_> = compared.iter().skip(1).filter_map(|one| one.effect).collect();
-    let shared = alpha / others.len().max(1) as f64;
-    let others: Vec<_> = others.iter().map(|effect| effect.p_value(shared)).collect();
-    let family = holm(&others, alpha);
-    let mut rejected = family.rejected.into_iter();
-    let lines = compared.iter().enumerate().map(|(index, one)| {
-        let (passes, alpha) = match (index, one.effect) {
-            (_, None) => (false, alpha),
-            (0, Some(effect)) => (effect.p_value(alpha) <= alpha, alpha),
-            (_, Some(_)) => (rejected.next().unwrap_or(false), family.next_alpha),
+/// A contrast of an experiment, as one that compares its cells sees it.
+#[derive(Debug, Clone, Copy)]
+pub struct KnownContrast<'a> {
+    pub contrast: &'a Contrast,
+    /// a is the cell, and b its baseline.
+    pub is_reversed: bool,
+}
+
+impl KnownContrast<'_> {
+    fn effect(&self, figure: Figure) -> Option<Effect> {
+        let index = JUDGED.iter().position(|(judged, _)| *judged == figure)?;
+        let effect = self.contrast.effects[index]?;
+        Some(if self.is_reversed { effect.reversed() } else { effect })
+    }
+
+    fn change(&self, figure: Figure) -> Option<Judgement> {
+        let change = match figure {
+            Figure::Tps => match self.contrast.verdict {
+                Verdict::Faster => Judgement::Higher,
+                Verdict::Slower => Judgement::Lower,
+                Verdict::Equivalent => Judgement::Equivalent,
+                Verdict::NotEnoughData { more_blocks } => Judgement::NotEnoughData { more_trials: more_blocks },
+            },
+            Figure::ResponseP99 => self.contrast.p99_change?,
+            Figure::ServerCpu => self.contrast.server_cpu_change?,
+            _ => return None,
         };
-        let noise = options.noise.filter(|_| one.figure == TPS);
-        one.line(&Judge { passes, alpha, margin: one.margin(smallest_effect), noise })
-    });
-    let mut lines: Vec<_> = lines.collect();
+        Some(match (change, self.is_reversed) {
+            (Judgement::Higher, true) => Judgement::Lower,
+            (Judgement::Lower, true) => Judgement::Higher,
+            (change, _) => change,
+        })
+    }
+}
+
+/// Makes all comparisons that are asked for at once. The figures of [`JUDGED`] are one family, in which the chance of a false
+/// claim is 5 %; all other figures are another one.
+pub fn compare(questions: &[CompareQuestion<'_>]) -> Vec<Comparison> {
+    let compared: Vec<Vec<_>> = questions.iter().map(compared_figures).collect();
+    let mut answers: Vec<Vec<Option<Answer>>> =
+        compared.iter().map(|list| list.iter().map(|_| None).collect()).collect();
+    for is_main in [true, false] {
+        let asked: Vec<_> = (0..questions.len())
+            .flat_map(|question| (0..compared[question].len()).map(move |line| (question, line)))
+            .filter_map(|(question, line)| {
+                let (one, of) = (&compared[question][line], &questions[question]);
+                let weight = JUDGED.iter().find(|(figure, _)| *figure == one.figure).map(|(_, weight)| *weight);
+                let is_known = of.contrast.and_then(|known| known.change(one.figure)).is_some();
+                if weight.is_some() != is_main || is_known {
+                    return None;
+                }
+                let (effect, margin) = (one.effect?, one.margin(of.smallest_effect));
+                Some((question, line, Question { effect, weight: weight.unwrap_or(1.0), margin }))
+            })
+            .collect();
+        let (places, family): (Vec<_>, Vec<_>) =
+            asked.into_iter().map(|(question, line, asked)| ((question, line), asked)).unzip();
+        for ((question, line), answer) in places.into_iter().zip(judge(&family, ALPHA, ALPHA)) {
+            answers[question][line] = Some(answer);
+        }
+    }
+    questions
+        .iter()
+        .zip(&compared)
+        .zip(answers)
+        .map(|((of, figures), answers)| comparison(of, figures, answers))
+        .collect()
+}
+
+/// Throughput first.
+fn compared_figures(question: &CompareQuestion<'_>) -> Vec<ComparedFigure> {
+    let CompareQuestion { a, b, pairing, contrast, .. } = question;
+    let of = |figure| {
+        let one = ComparedFigure::of(figure, a, b, *pairing);
+        let known = contrast.and_then(|known| known.effect(figure)).filter(|_| one.effect.is_some());
+        ComparedFigure { effect: known.or(one.effect), ..one }
+    };
+    Figure::compared().map(of).collect()
+}
+
+fn comparison(of: &CompareQuestion<'_>, figures: &[ComparedFigure], answers: Vec<Option<Answer>>) -> Comparison {
+    let CompareQuestion { a, b, pairing, smallest_effect, contrast } = of;
+    let level = answers[0].as_ref().map(|answer| answer.level);
+    let line = |(one, answer): (&ComparedFigure, Option<Answer>)| {
+        one.line(contrast.and_then(|known| known.change(one.figure)), answer)
+    };
+    let mut lines: Vec<_> = figures.iter().zip(answers).map(line).collect();
     lines[0].within_trials = within_trials(a, b);
     let profile = |side: &CompareSide<'_>| side.trials.iter().find_map(|one| one.trial.profile);
-    let throughput = compared[0].effect;
+    let throughput = figures[0].effect;
+    let detectable = |effect: Effect| match (contrast, level) {
+        (Some(known), _) => known.contrast.smallest_detectable_effect,
+        (None, Some(level)) => effect.detectable_share(level),
+        (None, None) => None,
+    };
     Comparison {
-        pairing,
+        pairing: *pairing,
         trials_a: a.trials.len(),
         trials_b: b.trials.len(),
-        pairs: (pairing == Pairing::Blocks).then(|| throughput.map_or(0, |effect| effect.n)),
+        pairs: (*pairing == Pairing::Blocks).then(|| throughput.map_or(0, |effect| effect.n)),
         lines,
         a: cell_detail(&a.trials),
         b: cell_detail(&b.trials),
         waits: ComparedWaits::of(all_waits(&a.trials).as_ref(), all_waits(&b.trials).as_ref()),
         profile_a: profile(a),
         profile_b: profile(b),
-        smallest_effect,
+        smallest_effect: *smallest_effect,
         generator_limited: a.evidence().chain(b.evidence()).any(|one| generator_reason(one.measured).is_some()),
-        smallest_detectable_effect: throughput.and_then(|effect| effect.detectable_share()),
+        smallest_detectable_effect: throughput.and_then(detectable),
     }
 }
 
@@ -235,23 +307,23 @@ impl ComparedFigure {
         };
         let (of_a, of_b) = (figures(a), figures(b));
         let is_ratio = of_a.iter().chain(&of_b).all(|(_, figure)| *figure > 0.0);
-        let scale = |figure: f64| if is_ratio { figure.ln() } else { figure };
+        let scaled = |list: &[(u32, f64)]| means_by_block(list, |figure| if is_ratio { figure.ln() } else { figure });
+        let (scaled_a, scaled_b) = (scaled(&of_a), scaled(&of_b));
         let effect = match pairing {
             Pairing::Blocks => {
-                let partner = |block: u32| of_a.iter().find(|(other, _)| *other == block);
+                let partner = |block: u32| scaled_a.iter().find(|(other, _)| *other == block);
                 // Neither has finished a transaction: their ratio is unknown.
                 let is_void = |block: u32| figure == TPS && has_nothing(a, block) && has_nothing(b, block);
-                let both = of_b.iter().filter(|(block, _)| !is_void(*block));
-                let pairs = both.filter_map(|(block, b)| Some(scale(*b) - scale(partner(*block)?.1)));
+                let both = scaled_b.iter().filter(|(block, _)| !is_void(*block));
+                let pairs = both.filter_map(|(block, b)| Some(b - partner(*block)?.1));
                 Effect::paired(&pairs.collect::<Vec<_>>())
             }
             Pairing::None => {
-                let scaled = |list: &[(u32, f64)]| list.iter().map(|(_, figure)| scale(*figure)).collect::<Vec<_>>();
-                Effect::groups(&scaled(&of_a), &scaled(&of_b))
+                let values = |list: &[(u32, f64)]| list.iter().map(|(_, value)| *value).collect::<Vec<_>>();
+                Effect::groups(&values(&scaled_a), &values(&scaled_b))
             }
         };
-        let effect =
-            effect.map(|effect| effect.with_variance_at_least(if figure == TPS { resolution(a, b) } else { 0.0 }));
+        let effect = effect.map(|effect| effect.with_resolution(if figure == TPS { resolution(a, b) } else { 0.0 }));
         // The mean whose ratio is the one that is shown.
         let middle = |list: &[(u32, f64)]| {
             let figures: Vec<_> = list.iter().map(|(_, figure)| *figure).collect();
@@ -284,14 +356,20 @@ impl ComparedFigure {
         if self.is_ratio { smallest_effect.ln_1p() } else { smallest_effect * self.larger() }
     }
 
-    fn line(&self, judge: &Judge<'_>) -> ComparedLine {
-        let larger = self.larger();
-        let apart = (self.a.unwrap_or(0.0) - self.b.unwrap_or(0.0)).abs();
+    /// Whether the whole 95 % interval of the difference is too small to be of interest, however large it is as a ratio.
+    fn is_negligible(&self) -> bool {
+        let (Some(effect), Some(a)) = (self.effect, self.a) else { return false };
+        let (Some(low), Some(high)) = (effect.estimate(|x| x).low, effect.estimate(|x| x).high) else { return false };
+        let apart = |end: f64| if self.is_ratio { a * end.exp_m1() } else { end }.abs();
+        apart(low).max(apart(high)) < least(self.figure)
+    }
+
+    /// `known` is what its experiment says.
+    fn line(&self, known: Option<Judgement>, answer: Option<Answer>) -> ComparedLine {
+        let judged = answer.as_ref().map(|answer| answer.change);
         let change = match self.effect {
-            // Too small to be of interest, however large the ratio is.
-            Some(effect) if effect.n >= 2 && larger > 0.0 && apart < least(self.figure) => Judgement::Equivalent,
-            Some(effect) if effect.n >= 2 && larger == 0.0 => Judgement::Equivalent,
-            Some(effect) => judge.change(&effect),
+            Some(effect) if effect.n >= 2 && (self.larger() == 0.0 || self.is_negligible()) => Judgement::Equivalent,
+            Some(_) => known.or(judged).unwrap_or(Judgement::NotEnoughData { more_trials: None }),
             None => Judgement::NotEnoughData { more_trials: None },
         };
         // With the bound in place of what is below it, the difference is larger in truth, never smaller.
@@ -313,16 +391,25 @@ impl ComparedFigure {
                 .filter(|_| self.is_ratio && self.a != Some(0.0) && self.b != Some(0.0))
                 .map(|effect| effect.ratio()),
             difference: effect.filter(|_| !self.is_ratio).map(|effect| effect.estimate(|x| x)),
-            missing: match (change, self.effect) {
-                (Judgement::NotEnoughData { .. }, Some(effect)) if self.figure == TPS => judge.missing(&effect),
-                _ => None,
-            },
+            missing: answer.filter(|_| self.figure == TPS && !change.is_decided()).and_then(|answer| answer.missing),
             change: if is_sure { change } else { Judgement::NotEnoughData { more_trials: None } },
             within_trials: None,
             effect: self.effect,
             is_ratio: self.is_ratio,
         }
     }
+}
+
+/// One value for each block, in order of appearance: the mean of its trials.
+fn means_by_block(list: &[(u32, f64)], scale: impl Fn(f64) -> f64) -> Vec<(u32, f64)> {
+    let mut blocks: Vec<(u32, Vec<f64>)> = Vec::new();
+    for (block, figure) in list {
+        match blocks.iter_mut().find(|(other, _)| other == block) {
+            Some((_, values)) => values.push(scale(*figure)),
+            None => blocks.push((*block, vec![scale(*figure)])),
+        }
+    }
+    blocks.into_iter().map(|(block, values)| (block, mean(&values))).collect()
 }
 
 /// Rounding makes the mean of equal logarithms differ from the logarithm.

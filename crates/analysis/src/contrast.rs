@@ -4,14 +4,13 @@ use indexmap::IndexMap;
 use truetps_record::{Configuration, SettingValue};
 
 use crate::effect::Effect;
-use crate::evidence::{Evidence, p99_ratio_sample, tps_ratio_sample};
-use crate::holm::holm;
-use crate::judge::{Judge, Judgement};
-use crate::sample::LogSample;
-use crate::{Cell, Contrast, Noise, Verdict};
-
-/// The chance of even one false "faster" or "slower" in a whole experiment in which nothing differs.
-const FAMILY_ALPHA: f64 = 0.05;
+use crate::evidence::{BlockRatios, Evidence};
+use crate::family::{Answer, JUDGED, Question, judge};
+use crate::figure::Figure;
+use crate::judge::Judgement;
+use crate::load_noise::{LoadRows, load_of, load_rows};
+use crate::looks::Look;
+use crate::{Cell, Contrast, Verdict};
 
 pub(crate) struct ContrastQuestion<'a> {
     pub(crate) baseline: &'a IndexMap<String, SettingValue>,
@@ -20,45 +19,138 @@ pub(crate) struct ContrastQuestion<'a> {
     pub(crate) by_cell: &'a [Vec<Evidence<'a>>],
     pub(crate) cells: &'a [Cell],
     pub(crate) smallest_effect: f64,
-    pub(crate) noise: Option<&'a Noise>,
+    pub(crate) looks: &'a [Look],
 }
 
-/// One configuration and its baseline with the effect from their pairs, not yet judged.
+/// One configuration and its baseline with the effects from their pairs, one for each figure of [`JUDGED`]; not yet judged.
 struct PairedContrast {
     cell: usize,
     baseline_cell: usize,
-    tps: Effect,
-    p99: Option<LogSample>,
+    effects: [Option<Effect>; JUDGED.len()],
 }
 
+impl PairedContrast {
+    fn tps(&self) -> Option<&Effect> {
+        self.effects[0].as_ref()
+    }
+}
+
+/// What one look says of a contrast, one answer for each figure of [`JUDGED`].
+type LookAnswers = [Option<Answer>; JUDGED.len()];
+
 /// All contrasts that have at least one pair, in the plan's order of configurations.
+///
+/// Each look judges what the looks before it have left open, with its own part of the 5 %: a false claim is then the first one at
+/// one of the looks, and their chances add up to 5 % at most. A claim of an earlier look is withdrawn if the present interval
+/// includes "no difference".
 pub(crate) fn all(question: &ContrastQuestion<'_>) -> Vec<Contrast> {
-    let compared: Vec<_> = (0..question.configurations.len()).filter_map(|cell| compare(question, cell)).collect();
-    let p_values: Vec<_> = compared.iter().map(|one| one.tps.p_value(FAMILY_ALPHA)).collect();
-    let family = holm(&p_values, FAMILY_ALPHA);
-    let is_limited = |cell: usize| question.cells[cell].generator_limited.is_some();
-    let judged = compared.iter().zip(&family.rejected).map(|(one, rejected)| {
-        let judge = Judge {
-            passes: *rejected,
-            alpha: family.next_alpha,
-            margin: question.smallest_effect.ln_1p(),
-            noise: question.noise,
-        };
-        Contrast {
-            cell: one.cell,
-            baseline_cell: one.baseline_cell,
-            tps_ratio: one.tps.ratio(),
-            p99_ratio: one.p99.map(|sample| sample.estimate()),
-            smallest_detectable_effect: one.tps.detectable_share(),
-            generator_limited: is_limited(one.cell) || is_limited(one.baseline_cell),
-            verdict: verdict(judge.change(&one.tps)),
+    let Some((last, earlier)) = question.looks.split_last() else { return Vec::new() };
+    let mut settled: Vec<(usize, usize, Judgement, u32)> = Vec::new();
+    for look in earlier {
+        let contrasts = paired(question, look.blocks);
+        for (contrast, figure, answer) in judged(question, &contrasts, look, &settled) {
+            if answer.change.is_decided() {
+                settled.push((contrast.cell, figure, answer.change, look.blocks));
+            }
         }
-    });
-    judged.collect()
+    }
+    let contrasts = paired(question, last.blocks);
+    let mut answers: Vec<LookAnswers> = contrasts.iter().map(|_| Default::default()).collect();
+    for (contrast, figure, answer) in judged(question, &contrasts, last, &settled) {
+        let index = contrasts.iter().position(|one| one.cell == contrast.cell).unwrap_or_default();
+        answers[index][figure] = Some(answer);
+    }
+    let result = contrasts.iter().zip(answers).filter_map(|(one, answers)| result(question, one, &answers, &settled));
+    result.collect()
+}
+
+fn result(
+    question: &ContrastQuestion<'_>,
+    one: &PairedContrast,
+    answers: &LookAnswers,
+    settled: &[(usize, usize, Judgement, u32)],
+) -> Option<Contrast> {
+    let tps = one.tps()?;
+    let earlier = |figure: usize| {
+        let claim = settled.iter().find(|(cell, of, ..)| (*cell, *of) == (one.cell, figure))?;
+        one.effects[figure].filter(|effect| still_holds(claim.2, effect)).map(|_| claim)
+    };
+    let change = |figure: usize| {
+        let open = Judgement::NotEnoughData { more_trials: None };
+        earlier(figure).map(|claim| claim.2).or_else(|| Some(answers[figure].as_ref()?.change)).unwrap_or(open)
+    };
+    let beside = |wanted: Figure| {
+        let index = JUDGED.iter().position(|(figure, _)| *figure == wanted)?;
+        Some((one.effects[index]?.ratio(), change(index)))
+    };
+    let is_limited = |cell: usize| question.cells[cell].generator_limited.is_some();
+    let (p99, server_cpu) = (beside(Figure::ResponseP99), beside(Figure::ServerCpu));
+    Some(Contrast {
+        cell: one.cell,
+        baseline_cell: one.baseline_cell,
+        tps_ratio: tps.ratio(),
+        p99_ratio: p99.map(|(ratio, _)| ratio),
+        p99_change: p99.map(|(_, change)| change),
+        server_cpu_ratio: server_cpu.map(|(ratio, _)| ratio),
+        server_cpu_change: server_cpu.map(|(_, change)| change),
+        smallest_detectable_effect: answers[0].as_ref().and_then(|answer| tps.detectable_share(answer.level)),
+        generator_limited: is_limited(one.cell) || is_limited(one.baseline_cell),
+        verdict: verdict(change(0)),
+        decided_after_blocks: earlier(0).map(|claim| claim.3),
+        effects: one.effects,
+    })
+}
+
+/// Whether the present data still say what an earlier look has claimed.
+fn still_holds(claim: Judgement, effect: &Effect) -> bool {
+    let excludes = effect.half_width().is_some_and(|half| effect.mean.abs() > half);
+    match claim {
+        Judgement::Higher => excludes && effect.mean > 0.0,
+        Judgement::Lower => excludes && effect.mean < 0.0,
+        Judgement::Equivalent => true,
+        Judgement::NotEnoughData { .. } => false,
+    }
+}
+
+/// Judges the figures that are not settled yet, all in one family.
+fn judged<'c>(
+    question: &ContrastQuestion<'_>,
+    contrasts: &'c [PairedContrast],
+    look: &Look,
+    settled: &[(usize, usize, Judgement, u32)],
+) -> Vec<(&'c PairedContrast, usize, Answer)> {
+    let is_settled =
+        |cell: usize, figure: usize| settled.iter().any(|(of_cell, of, ..)| (*of_cell, *of) == (cell, figure));
+    let each = contrasts.iter().flat_map(|one| (0..JUDGED.len()).map(move |figure| (one, figure)));
+    let open: Vec<_> = each
+        .filter(|(one, figure)| !is_settled(one.cell, *figure))
+        .filter_map(|(one, figure)| Some((one, figure, one.effects[figure]?)))
+        .collect();
+    let margin = question.smallest_effect.ln_1p();
+    let questions: Vec<_> = open
+        .iter()
+        .map(|(_, figure, effect)| Question { effect: *effect, weight: JUDGED[*figure].1, margin })
+        .collect();
+    let answers = judge(&questions, look.alpha, look.alpha_next);
+    open.iter().zip(answers).map(|((one, figure, _), answer)| (*one, *figure, answer)).collect()
+}
+
+/// The pairs of all blocks before `blocks`.
+fn paired(question: &ContrastQuestion<'_>, blocks: u32) -> Vec<PairedContrast> {
+    let cells = question.by_cell.iter();
+    let until = cells.map(|evidence| evidence.iter().filter(|one| one.trial.block < blocks).copied().collect());
+    let by_cell: Vec<Vec<Evidence<'_>>> = until.collect();
+    let rows = JUDGED.map(|(figure, _)| load_rows(figure, question.configurations, &by_cell));
+    (0..question.configurations.len()).filter_map(|cell| compare(question, &by_cell, &rows, cell)).collect()
 }
 
 /// `None` where the cell is its own baseline, and where no block has both.
-fn compare(question: &ContrastQuestion<'_>, cell: usize) -> Option<PairedContrast> {
+fn compare(
+    question: &ContrastQuestion<'_>,
+    by_cell: &[Vec<Evidence<'_>>],
+    rows: &[LoadRows; JUDGED.len()],
+    cell: usize,
+) -> Option<PairedContrast> {
     let mut levels = question.configurations[cell].levels.clone();
     levels.extend(question.baseline.clone());
     let wanted = Configuration { levels };
@@ -66,9 +158,17 @@ fn compare(question: &ContrastQuestion<'_>, cell: usize) -> Option<PairedContras
     if baseline_cell == cell {
         return None;
     }
-    let (above, below) = (&question.by_cell[cell], &question.by_cell[baseline_cell]);
-    let tps = Effect::of_pairs(tps_ratio_sample(above, below)?);
-    Some(PairedContrast { cell, baseline_cell, tps, p99: p99_ratio_sample(above, below) })
+    let [load, baseline_load] = [cell, baseline_cell].map(|cell| load_of(&question.configurations[cell]).to_string());
+    let mut effects = [None; JUDGED.len()];
+    for ((effect, (figure, _)), rows) in effects.iter_mut().zip(JUDGED).zip(rows) {
+        let ratios = BlockRatios::of(figure, &by_cell[cell], &by_cell[baseline_cell]);
+        let pooled = rows.get(&load).and_then(Option::as_ref).filter(|_| load == baseline_load);
+        *effect = ratios.map(|ratios| {
+            let effect = Effect::of_pairs(ratios.sample).pooled_with(pooled, ratios.trials);
+            effect.with_resolution(ratios.resolution)
+        });
+    }
+    effects[0].is_some().then_some(PairedContrast { cell, baseline_cell, effects })
 }
 
 /// A change of throughput, in the words of an experiment: its trials of each are its blocks.

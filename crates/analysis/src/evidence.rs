@@ -1,10 +1,14 @@
 //! Which trials count, and how the figures of two configurations are paired.
 
+use std::collections::HashSet;
+
 use truetps_record::{Configuration, Experiment, Measured, NoEvidence, Reason, Trial, Validity};
 
+use crate::InvalidTrial;
+use crate::figure::Figure;
 use crate::loaded::LoadedTrial;
+use crate::pooled::matched;
 use crate::sample::LogSample;
-use crate::{InvalidTrial, is_cell};
 
 /// A valid trial with figures.
 #[derive(Debug, Clone, Copy)]
@@ -41,8 +45,13 @@ impl<'a> Evidence<'a> {
         1.0 / (12.0 * transactions.powi(2))
     }
 
-    fn response_us_p99(&self) -> Option<f64> {
-        self.measured.response.response_us_p99.filter(|us| us.is_finite() && *us > 0.0)
+    /// The logarithm of a figure, with the variance that counting leaves to it.
+    fn log_of(&self, figure: Figure) -> Option<(f64, f64)> {
+        if figure == Figure::Tps {
+            return Some((self.tps().ln(), self.resolution()));
+        }
+        let value = figure.of_trial(self.loaded).filter(|value| value.is_finite() && *value > 0.0)?;
+        Some((value.ln(), 0.0))
     }
 }
 
@@ -51,8 +60,8 @@ pub(crate) fn sort_out<'a>(
     experiment: &Experiment,
     trials: &'a [LoadedTrial],
 ) -> (Vec<Evidence<'a>>, Vec<InvalidTrial>) {
-    let mut scheduled: Vec<_> =
-        trials.iter().filter(|one| experiment.schedule.iter().any(|entry| entry.name == one.trial.name)).collect();
+    let names: HashSet<&str> = experiment.schedule.iter().map(|entry| entry.name.as_str()).collect();
+    let mut scheduled: Vec<_> = trials.iter().filter(|one| names.contains(one.trial.name.as_str())).collect();
     scheduled.sort_by_key(|one| (one.trial.block, one.trial.position));
     let (mut valid, mut invalid) = (Vec::new(), Vec::new());
     for loaded in scheduled {
@@ -88,15 +97,45 @@ pub(crate) fn evidence_of(loaded: &LoadedTrial) -> Result<Evidence<'_>, Reason<N
     Ok(evidence)
 }
 
-/// The evidence for one configuration, in order of blocks. A/A twins are never in it.
+/// The evidence for one configuration, in order of blocks; the A/A twins of its trials are as good as they are.
 pub(crate) fn of_cell<'a>(valid: &[Evidence<'a>], wanted: &Configuration) -> Vec<Evidence<'a>> {
-    let same = |evidence: &&Evidence<'_>| is_cell(evidence.trial) && evidence.trial.configuration == *wanted;
-    valid.iter().filter(same).copied().collect()
+    valid.iter().filter(|evidence| evidence.trial.configuration == *wanted).copied().collect()
 }
 
-/// ln(tps) over trials.
+/// What a block says of one figure of a configuration.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct BlockValue {
+    pub(crate) block: u32,
+    /// Mean of the logarithms of its trials' figures.
+    pub(crate) log: f64,
+    /// Variance that counting leaves to it.
+    pub(crate) resolution: f64,
+    pub(crate) trials: usize,
+}
+
+/// One value for each block in which a trial has the figure. The block is the observation: two trials of the same
+/// configuration in it say more of its noise, not of the differences between blocks.
+pub(crate) fn block_values(figure: Figure, evidence: &[Evidence<'_>]) -> Vec<BlockValue> {
+    let mut values: Vec<BlockValue> = Vec::new();
+    for one in evidence {
+        let Some((log, resolution)) = one.log_of(figure) else { continue };
+        match values.iter_mut().find(|value| value.block == one.trial.block) {
+            None => values.push(BlockValue { block: one.trial.block, log, resolution, trials: 1 }),
+            Some(value) => {
+                let n = value.trials as f64;
+                value.log = (value.log * n + log) / (n + 1.0);
+                // Of a mean of n values each of which has the variance r: r / n.
+                value.resolution = (value.resolution * n * n + resolution) / (n + 1.0).powi(2);
+                value.trials += 1;
+            }
+        }
+    }
+    values
+}
+
+/// ln(tps) over blocks.
 pub(crate) fn tps_sample(evidence: &[Evidence<'_>]) -> Option<LogSample> {
-    sample(evidence.iter().map(|one| (one.tps().ln(), one.resolution())))
+    sample(block_values(Figure::Tps, evidence).iter().map(|one| (one.log, one.resolution)))
 }
 
 /// Of logarithms, each with the variance that counting leaves to it.
@@ -105,37 +144,47 @@ fn sample(values: impl Iterator<Item = (f64, f64)>) -> Option<LogSample> {
     Some(LogSample::of(&logs)?.with_sd_at_least(mean(&resolution).sqrt()))
 }
 
-/// ln(tps above / tps below), one for each block in which both ran.
+/// ln(above / below) of a figure, one for each block in which both have it.
 ///
 /// Pairing within a block takes out what changes from block to block (the disk, the neighbours on a shared host): both
-/// had it.
-pub(crate) fn tps_ratio_sample(above: &[Evidence<'_>], below: &[Evidence<'_>]) -> Option<LogSample> {
-    ratio_sample(&pairs(above, below))
+/// had it. A block in which neither side finished a transaction says nothing about their ratio and is left out.
+pub(crate) struct BlockRatios {
+    pub(crate) sample: LogSample,
+    /// Variance of one of them in units of the variance of one trial: 2 for one trial against one.
+    pub(crate) trials: f64,
+    /// Variance that counting leaves to one of them.
+    pub(crate) resolution: f64,
 }
 
-/// [`tps_ratio_sample`] of pairs that are already made.
+impl BlockRatios {
+    pub(crate) fn of(figure: Figure, above: &[Evidence<'_>], below: &[Evidence<'_>]) -> Option<Self> {
+        let is_void = |block: u32| {
+            let mut of_block = above.iter().chain(below).filter(|one| one.trial.block == block);
+            figure == Figure::Tps && of_block.all(Evidence::is_zero)
+        };
+        let (above, below) = (block_values(figure, above), block_values(figure, below));
+        let pairs: Vec<_> = matched(&above, &below).filter(|(one, _)| !is_void(one.block)).collect();
+        let differences = pairs.iter().map(|(one, other)| (one.log - other.log, one.resolution + other.resolution));
+        let parts = |one: &BlockValue| 1.0 / one.trials as f64;
+        Some(Self {
+            sample: sample(differences)?,
+            trials: mean(&pairs.iter().map(|(one, other)| parts(one) + parts(other)).collect::<Vec<_>>()),
+            resolution: mean(&pairs.iter().map(|(one, other)| one.resolution + other.resolution).collect::<Vec<_>>()),
+        })
+    }
+}
+
+/// ln(tps above / tps below), one for each block in which both ran.
+pub(crate) fn tps_ratio_sample(above: &[Evidence<'_>], below: &[Evidence<'_>]) -> Option<LogSample> {
+    Some(BlockRatios::of(Figure::Tps, above, below)?.sample)
+}
+
+/// Of pairs that are already made.
 pub(crate) fn ratio_sample(pairs: &[(Evidence<'_>, Evidence<'_>)]) -> Option<LogSample> {
     let both = |(one, other): &(Evidence<'_>, Evidence<'_>)| {
         (one.tps().ln() - other.tps().ln(), one.resolution() + other.resolution())
     };
     sample(pairs.iter().map(both))
-}
-
-/// ln(p99 above / p99 below), one for each block in which both have one.
-pub(crate) fn p99_ratio_sample(above: &[Evidence<'_>], below: &[Evidence<'_>]) -> Option<LogSample> {
-    let ratio =
-        |(one, other): &(Evidence<'_>, Evidence<'_>)| Some(one.response_us_p99()?.ln() - other.response_us_p99()?.ln());
-    let logs: Vec<_> = pairs(above, below).iter().filter_map(ratio).collect();
-    LogSample::of(&logs)
-}
-
-/// A pair in which neither finished a transaction says nothing about their ratio and is left out.
-fn pairs<'a>(above: &[Evidence<'a>], below: &[Evidence<'a>]) -> Vec<(Evidence<'a>, Evidence<'a>)> {
-    let partner = |one: &Evidence<'a>| {
-        let other = below.iter().find(|other| other.trial.block == one.trial.block)?;
-        (!(one.is_zero() && other.is_zero())).then_some((*one, *other))
-    };
-    above.iter().filter_map(partner).collect()
 }
 
 /// 0 for no values.

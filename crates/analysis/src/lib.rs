@@ -15,6 +15,7 @@ mod curves;
 mod detail;
 mod effect;
 mod evidence;
+mod family;
 mod figure;
 mod holm;
 mod judge;
@@ -25,11 +26,13 @@ mod ledger_sources;
 mod limited;
 mod live;
 mod live_probe;
+mod load_noise;
 mod loaded;
+mod looks;
 mod max_rate;
-mod noise;
 mod open_loop;
 mod order_stats;
+mod pooled;
 mod redo;
 mod sample;
 mod sent;
@@ -39,10 +42,13 @@ mod stalls;
 #[cfg(test)]
 mod stalls_tests;
 mod threshold;
+mod twins;
 mod types;
 mod wait_class;
 mod waits;
 
+#[cfg(test)]
+mod simulation_tests;
 #[cfg(test)]
 mod synthetic;
 #[cfg(test)]
@@ -50,7 +56,7 @@ mod truth_tests;
 
 pub use absence::{Absent, TooFewOf};
 pub use coincident::{Coincident, Telling};
-pub use compare::{CompareOptions, CompareSide, ComparedLine, Comparison, Pairing, compare};
+pub use compare::{CompareQuestion, CompareSide, ComparedLine, Comparison, KnownContrast, Pairing, compare};
 pub use crashes::{CrashAnalysis, CrashSummary, CrashVerdict, CrashedCell, NotProven};
 pub use detail::{CellDetail, TrialDetail, cell_detail};
 pub use figure::{Better, Figure, FigureGroup, FigurePlace, FigureUnit, FigureValues, OverTrials};
@@ -68,7 +74,7 @@ pub use sent::{ShapeDiffers, WorkDiffers, differing_shapes, differing_work, is_s
 pub use signs::{SignUnit, SignalChange};
 pub use stalls::{Stall, StallKind, Stalls};
 pub use threshold::{Threshold, ThresholdState};
-pub use types::{AaPair, Analysis, Axis, Cell, Contrast, Curve, InvalidTrial, Knee, Noise, Verdict};
+pub use types::{AaPair, Analysis, Axis, Cell, Contrast, Curve, InvalidTrial, Knee, LoadNoise, Twins, Verdict};
 pub use wait_class::WaitClass;
 pub use waits::{ComparedWait, ComparedWaits, TopWait, TopWaits, Wait, WaitSeries, WaitSource, top_waits};
 
@@ -89,7 +95,7 @@ pub fn analyse(plan: &Plan, experiment: &Experiment, trials: &[LoadedTrial]) -> 
         .zip(&by_cell)
         .map(|(configuration, evidence)| cells::summarise(configuration, evidence, &invalid))
         .collect();
-    let noise = noise::from_twins(&valid, plan.design.blocks);
+    let looks = looks::looks(experiment);
     let smallest_effect = plan.design.smallest_effect_percent / 100.0;
     let contrasts = contrast::all(&contrast::ContrastQuestion {
         baseline: &plan.baseline(),
@@ -97,8 +103,11 @@ pub fn analyse(plan: &Plan, experiment: &Experiment, trials: &[LoadedTrial]) -> 
         by_cell: &by_cell,
         cells: &cells,
         smallest_effect,
-        noise: noise.as_ref(),
+        looks: &looks,
     });
+    // The largest family that a comparison can be one of: the others are open, too.
+    let weights: f64 = family::JUDGED.iter().map(|(_, weight)| weight).sum();
+    let level = looks.last().map_or(effect::ALPHA, |look| look.alpha) / weights / contrasts.len().max(1) as f64;
     Analysis {
         trials_planned: experiment.schedule.len(),
         trials_valid: valid.len(),
@@ -109,7 +118,8 @@ pub fn analyse(plan: &Plan, experiment: &Experiment, trials: &[LoadedTrial]) -> 
         cells,
         contrasts,
         baseline_label: baseline_label(plan),
-        noise,
+        noise: load_noise::by_load(&configurations, &by_cell, level),
+        twins: twins::from_twins(&valid),
         smallest_effect,
         invalid,
         rule_connections: is_server_here(experiment).then(|| rule_connections(experiment.host.cores)),
@@ -139,6 +149,12 @@ fn rule_connections(cores: u32) -> u32 {
 }
 
 impl Analysis {
+    /// The noise of trials with the load of this configuration.
+    pub fn noise_of(&self, configuration: &Configuration) -> Option<&LoadNoise> {
+        let load = load_noise::load_of(configuration);
+        self.noise.iter().find(|noise| noise.load == load)
+    }
+
     /// The curve that all others are compared with.
     pub fn baseline(&self) -> Option<&Curve> {
         self.curves.iter().find(|curve| curve.is_baseline)
@@ -166,7 +182,7 @@ impl Analysis {
     }
 }
 
-/// Whether a trial stands for its configuration (an A/A twin does not: it would give that cell one trial too many).
+/// Whether a trial is the first of its configuration in its block, and no A/A twin.
 fn is_cell(trial: &Trial) -> bool {
     trial.role == TrialRole::Cell
 }

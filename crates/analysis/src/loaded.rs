@@ -8,7 +8,6 @@ use truetps_record::{Configuration, Interval, ProbeSeries, ProbeSource, ScriptRe
 use crate::absence::Absent;
 use crate::detail::TrialDetail;
 use crate::evidence::evidence_of;
-use crate::is_cell;
 use crate::latency::TrialLatency;
 use crate::stalls::Stalls;
 
@@ -83,7 +82,7 @@ impl LoadedTrial {
 
     /// Whether figures of this configuration are made from this trial.
     pub fn is_evidence_for(&self, configuration: &Configuration) -> bool {
-        is_cell(&self.trial) && self.trial.configuration == *configuration && self.is_evidence()
+        self.trial.configuration == *configuration && self.is_evidence()
     }
 
     /// The same trial with what could be read of its probe.
@@ -107,7 +106,7 @@ impl LoadedTrial {
         }
     }
 
-    /// The repetition of another trial of its block: it shows the noise and is not evidence.
+    /// The repetition of another trial of its block: it shows the noise, too.
     pub fn is_twin(&self) -> bool {
         self.trial.role == TrialRole::AaTwin
     }

@@ -46,7 +46,7 @@ fn nothing_is_found_where_nothing_is() {
         families += u32::from(analysis.contrasts.iter().any(|contrast| is_claim(contrast.verdict)));
         misses += analysis.contrasts.iter().filter(|contrast| !inside(contrast.tps_ratio, 1.0)).count();
         contrasts += analysis.contrasts.len();
-        alarms += u32::from(analysis.noise.unwrap().alarm);
+        alarms += u32::from(analysis.twins.unwrap().alarm);
     }
     assert_eq!(contrasts, 4 * REPEATS as usize);
     assert!(families <= 50, "{families} of {REPEATS} experiments claim a difference that is not there");
@@ -116,11 +116,23 @@ fn the_promised_blocks_are_enough() {
 fn sigma_is_found() {
     let plan = plan("[1]", "[1, 8]", 200);
     let mut random = Random(5);
-    let noise = analysis_of(&plan, |_, _| noisy(&mut random, 0.0, 1000.0)).noise.unwrap();
-    assert!((noise.sigma - 0.05).abs() < 0.01, "{}", noise.sigma);
-    // 2.8 · 0.05 · √(2/200) = 0.014
-    assert!((noise.smallest_detectable_effect - 0.014).abs() < 0.003, "{}", noise.smallest_detectable_effect);
-    assert_eq!(noise.pairs.len(), 200);
+    let analysis = analysis_of(&plan, |_, configuration| {
+        let quiet = if configuration.connections() == 8 { 0.0 } else { 1.0 };
+        1000.0 * (quiet * 0.05 * random.normal()).exp()
+    });
+    let twins = analysis.twins.unwrap();
+    assert!((twins.sigma - 0.05).abs() < 0.01, "{}", twins.sigma);
+    assert_eq!(twins.pairs.len(), 200);
+    let [one, eight] = &analysis.noise[..] else { panic!("{:?}", analysis.noise) };
+    assert_eq!(
+        (one.load.to_string(), eight.load.to_string()),
+        ("connections=1".to_owned(), "connections=8".to_owned())
+    );
+    assert!((one.sigma - 0.05).abs() < 0.01 && eight.sigma < 1e-9, "{:?}", analysis.noise);
+    // One row and its twin: 199 degrees of freedom. Without a twin, what changes between blocks is in it.
+    assert_eq!((one.degrees_of_freedom, one.within_blocks, eight.within_blocks), (199, true, false));
+    // One comparison would have 3.5 % · 0.8: t(0.986, 200) + t(0.8, 200) = 2.213 + 0.843, · 0.05 · √(2/200) = 0.0153.
+    assert!((one.smallest_detectable_effect - 0.0154).abs() < 0.003, "{}", one.smallest_detectable_effect);
 }
 
 /// Throughput at 1, 2, 4, 8, 16 connections → where the knee is, where the best, whether the best is the last.
@@ -216,7 +228,7 @@ fn no_trials_at_all() {
     let analysis = analysis_after(&plan, Vec::clear);
     assert_eq!((analysis.trials_planned, analysis.trials_valid, analysis.blocks_planned), (15, 0, 3));
     assert!(analysis.cells.iter().all(|cell| cell.tps.is_none() && cell.get(Figure::ResponseP50).is_none()));
-    assert!(analysis.contrasts.is_empty() && analysis.noise.is_none() && analysis.curves[0].knee.is_none());
+    assert!(analysis.contrasts.is_empty() && analysis.twins.is_none() && analysis.curves[0].knee.is_none());
     assert!(!analysis.complete());
 }
 
@@ -228,14 +240,16 @@ fn one_block_shows_and_claims_nothing() {
     assert_eq!((tps.low, tps.high, tps.n), (None, None, 1));
     assert_eq!(analysis.contrasts[0].verdict, Verdict::NotEnoughData { more_blocks: None });
     assert_eq!(analysis.contrasts[0].smallest_detectable_effect, None);
-    let noise = analysis.noise.clone().unwrap();
-    assert_eq!((noise.pairs.len(), noise.alarm, noise.ratio.low), (1, false, None));
+    let twins = analysis.twins.clone().unwrap();
+    assert_eq!((twins.pairs.len(), twins.alarm, twins.ratio.low), (1, false, None));
     assert!(analysis.complete() && !analysis.decided());
 }
 
 #[test]
 fn two_blocks_have_wide_intervals() {
-    let plan = plan("[1, 2]", "[8]", 2);
+    let mut plan = plan("[1, 2]", "[8]", 2);
+    // With a twin, and with a third level, the noise is known better.
+    plan.design.aa_pair = false;
     let analysis = analysis_of(&plan, |block, configuration| {
         let (flush, _) = flush_and_connections(configuration);
         if flush == 1 { 1000.0 } else { 1500.0 + f64::from(block) * 30.0 }
@@ -245,21 +259,24 @@ fn two_blocks_have_wide_intervals() {
     let ratio = contrast.tps_ratio;
     assert!((ratio.low.unwrap() - 0.289_56_f64.exp()).abs() < 1e-3, "{ratio:?}");
     assert!((ratio.high.unwrap() - 0.541_18_f64.exp()).abs() < 1e-3, "{ratio:?}");
-    // 14.08 · 0.0099 = 0.139 < 0.415, and p = 0.0152 passes a family of one.
+    // p = 0.0152 passes 3.5 % of which p99 has an eighth: its own ratio is the same.
     assert_eq!(contrast.verdict, Verdict::Faster);
 }
 
 #[test]
 fn a_missing_baseline_takes_its_pair_away() {
     let plan = plan("[1, 2]", "[8]", 3);
-    let without = |trial: &Trial, blocks: u32| {
-        trial.block < blocks && flush_and_connections(&trial.configuration).0 == 1 && crate::is_cell(trial)
-    };
+    let without =
+        |trial: &Trial, blocks: u32| trial.block < blocks && flush_and_connections(&trial.configuration).0 == 1;
     let analysis = analysis_after(&plan, |trials| trials.retain(|trial| !without(&trial.trial, 1)));
     assert_eq!(analysis.contrasts[0].tps_ratio.n, 2);
-    assert_eq!(analysis.noise.as_ref().unwrap().pairs.len(), 2);
+    assert_eq!(analysis.twins.as_ref().unwrap().pairs.len(), 2);
     let analysis = analysis_after(&plan, |trials| trials.retain(|trial| !without(&trial.trial, 3)));
     assert!(analysis.contrasts.is_empty() && !analysis.complete());
+    // The twin is as good as the trial that it repeats.
+    let is_first = |trial: &Trial| flush_and_connections(&trial.configuration).0 == 1 && crate::is_cell(trial);
+    let analysis = analysis_after(&plan, |trials| trials.retain(|trial| !is_first(&trial.trial)));
+    assert_eq!((analysis.contrasts[0].tps_ratio.n, analysis.twins.is_none()), (3, true));
 }
 
 #[test]
@@ -287,7 +304,7 @@ fn invalid_trials_are_named_and_not_used() {
     );
     assert_eq!((analysis.trials_planned, analysis.trials_valid), (6, 3));
     assert_eq!(analysis.cells[0].invalid_trials, 2);
-    assert_eq!(analysis.cells[0].tps, None);
+    assert_eq!(analysis.cells[0].trials, ["trial-0003", "trial-0006"]);
     assert_eq!(analysis.cells[1].trials, ["trial-0005"]);
 }
 
@@ -308,7 +325,7 @@ fn zero_throughput_is_evidence_with_a_finite_logarithm() {
 
     let nothing = analysis_of(&plan, |_, _| 0.0);
     assert!(nothing.cells[0].tps.unwrap().value.abs() < f64::EPSILON);
-    assert!(nothing.contrasts.is_empty() && nothing.noise.is_none() && nothing.curves[0].knee.is_none());
+    assert!(nothing.contrasts.is_empty() && nothing.twins.is_none() && nothing.curves[0].knee.is_none());
     let text = format!("{analysis:?} {nothing:?}");
     assert!(!text.contains("NaN") && !text.contains("inf"), "{text}");
 }
@@ -322,7 +339,7 @@ fn small_counts_do_not_look_exact() {
     };
     let analysis = analysis_of(&plan, slow);
     assert!(!is_claim(analysis.contrasts[0].verdict), "{:?}", analysis.contrasts[0]);
-    assert!(analysis.noise.unwrap().sigma > 0.0);
+    assert!(analysis.twins.unwrap().sigma > 0.0);
 }
 
 #[test]
@@ -336,12 +353,12 @@ fn errors_add_up_by_number() {
         first_message: message.to_owned(),
     };
     let analysis = analysis_after(&plan, |trials| {
-        for (at, count, message) in [(0, 2, "first"), (2, 3, "later"), (1, 100, "the twin's")] {
+        for (at, count, message) in [(0, 2, "first"), (2, 3, "later"), (1, 100, "in between")] {
             let measured = trials[at].trial.measured.as_mut().unwrap();
             measured.counts = Counts { failed: count, started: measured.counts.started + count, ..measured.counts };
             measured.errors = vec![error(count, message)];
         }
     });
-    assert_eq!(analysis.cells[0].errors, [error(5, "first")]);
-    assert_eq!(analysis.cells[0].get(Figure::Failed), Some(5.0));
+    assert_eq!(analysis.cells[0].errors, [error(105, "first")]);
+    assert_eq!(analysis.cells[0].get(Figure::Failed), Some(105.0));
 }

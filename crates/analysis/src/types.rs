@@ -7,7 +7,10 @@ use truetps_plan::Plan;
 use truetps_record::{CONNECTIONS, Configuration, ErrorCount, Estimate, NoEvidence, RATE, Reason};
 
 use crate::detail::CellDetail;
+use crate::effect::Effect;
+use crate::family::JUDGED;
 use crate::figure::{Figure, FigureGroup, FigureValues};
+use crate::judge::Judgement;
 use crate::limited::GeneratorLimited;
 use crate::max_rate::MaxRate;
 use crate::open_loop::{OpenLoopCell, SustainedRange};
@@ -30,7 +33,10 @@ pub struct Analysis {
     pub contrasts: Vec<Contrast>,
     /// The settings that contrasts are made with, `innodb_flush_log_at_trx_commit=1`; `None` where no setting is a factor.
     pub baseline_label: Option<String>,
-    pub noise: Option<Noise>,
+    /// How much trials of the same load differ within a block, by load, in the plan's order.
+    pub noise: Vec<LoadNoise>,
+    /// The configuration that ran twice in each block.
+    pub twins: Option<Twins>,
     /// What a search for the highest rate has found; `None` where nothing was searched.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_rate: Option<MaxRate>,
@@ -79,10 +85,10 @@ impl Axis {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Cell {
     pub configuration: Configuration,
-    /// Names of the valid trials behind it, in order of blocks. Empty: no evidence.
+    /// Names of the valid trials behind it, A/A twins included, in order of blocks. Empty: no evidence.
     pub trials: Vec<String>,
     pub invalid_trials: usize,
-    /// Geometric mean over trials with the t interval of log tps.
+    /// Geometric mean over blocks with the t interval of log tps.
     pub tps: Option<Estimate>,
     /// All other figures of a configuration, except what an open loop adds, which is in `open_loop`.
     #[serde(flatten)]
@@ -150,15 +156,24 @@ pub struct Contrast {
     pub baseline_cell: usize,
     /// tps of the cell over tps of the baseline.
     pub tps_ratio: Estimate,
-    /// p99 of the cell over p99 of the baseline.
+    /// p99 of the cell over p99 of the baseline, and what may be claimed about it.
     pub p99_ratio: Option<Estimate>,
-    /// Smallest true effect that one t test on these pairs detects with 80 % power: 0.05 is 5 %. A verdict requires an
-    /// estimate of at least this size.
+    pub p99_change: Option<Judgement>,
+    /// The same for the server's CPU time of a transaction.
+    pub server_cpu_ratio: Option<Estimate>,
+    pub server_cpu_change: Option<Judgement>,
+    /// Smallest true effect for which this comparison gets a verdict four times out of five, beside all others: 0.05 is 5 % more,
+    /// and the same factor less.
     pub smallest_detectable_effect: Option<f64>,
     /// The generator limited trials of the cell or of its baseline: the verdict is on what was measured, and the servers
     /// may differ more, less or the other way.
     pub generator_limited: bool,
     pub verdict: Verdict,
+    /// Blocks after which an earlier look has decided it; `None` where the present data have, or nothing has.
+    pub decided_after_blocks: Option<u32>,
+    /// The sources of the ratios, in the order of [`JUDGED`]; comparisons of the same cells use them.
+    #[serde(skip)]
+    pub(crate) effects: [Option<Effect>; JUDGED.len()],
 }
 
 /// What a comparison may claim.
@@ -185,13 +200,27 @@ impl Verdict {
     }
 }
 
-/// Differences between two runs of the same configuration on this machine.
+/// The noise of trials with one load: one number of connections, and one rate.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Noise {
-    /// Standard deviation of ln(tps) of one trial, from the A/A pairs: 0.02 is about 2 %.
+pub struct LoadNoise {
+    /// The levels that are not settings: `connections=8`.
+    pub load: Configuration,
+    /// Standard deviation of ln(tps) of one trial: 0.02 is about 2 %.
     pub sigma: f64,
-    /// Smallest effect that a comparison over all planned blocks can detect with that noise (2.8 · σ · √(2/n)).
+    /// Of that standard deviation.
+    pub degrees_of_freedom: usize,
+    /// Whether what is common to a block is taken out. It is not where a load has one configuration and no twin.
+    pub within_blocks: bool,
+    /// Smallest effect for which a comparison at this load would get a verdict four times out of five, with the blocks that were
+    /// run: 0.05 is 5 % more, and the same factor less.
     pub smallest_detectable_effect: f64,
+}
+
+/// Two runs of the same configuration in each block.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Twins {
+    /// Standard deviation of ln(tps) of one trial, from the pairs alone.
+    pub sigma: f64,
     pub pairs: Vec<AaPair>,
     /// Ratio of the twins, second over first, with its interval: 1 belongs inside.
     pub ratio: Estimate,

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use truetps_analysis::{Analysis, LoadedTrial, Noise, UnreadFile, analyse};
+use truetps_analysis::{Analysis, LoadedTrial, UnreadFile, analyse};
 use truetps_folder::{ExperimentFolder, FolderError};
 use truetps_plan::Plan;
 use truetps_record::{Configuration, Experiment, Trial};
@@ -19,8 +19,6 @@ pub struct Run {
     pub experiment: Experiment,
     /// Trials that have begun and can be read, in the order of the schedule.
     pub trials: Vec<LoadedTrial>,
-    /// If one trial was named: the figures of the others, for the noise of the experiment.
-    pub siblings: Vec<Trial>,
     /// Repeated attempts of trials on an external server: only the volume of their writes counts.
     pub attempts: Vec<Trial>,
     /// Trials and attempts that cannot be read. A trial names its own files.
@@ -40,14 +38,12 @@ impl Run {
             plan,
             experiment,
             trials: Vec::new(),
-            siblings: Vec::new(),
             attempts: Vec::new(),
             unread: Vec::new(),
             named_trial,
         };
         let all: Vec<_> = run.experiment.schedule.iter().map(|scheduled| scheduled.name.clone()).collect();
         if let Some(named) = run.named_trial.clone() {
-            run.read_siblings(folder, &all, &named);
             run.read_trials(folder, &[named], histograms);
         } else {
             run.read_attempts(folder, &all);
@@ -67,11 +63,6 @@ impl Run {
         }
     }
 
-    fn read_siblings(&mut self, folder: &ExperimentFolder, all: &[String], named: &str) {
-        let others = all.iter().filter(|name| *name != named);
-        self.siblings = others.filter_map(|name| folder.trial(name).ok().flatten()).collect();
-    }
-
     fn read_attempts(&mut self, folder: &ExperimentFolder, all: &[String]) {
         if self.experiment.external.is_none() {
             return;
@@ -88,12 +79,6 @@ impl Run {
         analyse(&self.plan, &self.experiment, &self.trials)
     }
 
-    /// The noise between the twins of the experiment.
-    pub fn noise(&self) -> Option<Noise> {
-        let all: Vec<_> = self.trials.iter().map(|one| &one.trial).chain(&self.siblings).cloned().collect();
-        analyse(&self.plan, &self.experiment, &all.into_iter().map(LoadedTrial::from).collect::<Vec<_>>()).noise
-    }
-
     /// Everything that could not be read.
     pub fn all_unread(&self) -> impl Iterator<Item = &UnreadFile> {
         self.unread.iter().chain(self.trials.iter().flat_map(|one| &one.unread))
@@ -104,10 +89,9 @@ impl Run {
         self.unread.iter().any(|unread| unread.whole_trial)
     }
 
-    /// Trials that a comparison may use: no twins, which would give their configuration an extra trial, unless one is named.
+    /// Trials that a comparison may use.
     pub fn comparable(&self) -> impl Iterator<Item = &LoadedTrial> {
-        let is_meant = |one: &LoadedTrial| self.named_trial.is_some() || !one.is_twin();
-        self.trials.iter().filter(move |one| one.is_evidence() && is_meant(one))
+        self.trials.iter().filter(|one| one.is_evidence())
     }
 
     /// Comparable trials of a configuration.

@@ -1,12 +1,12 @@
 //! A report as comma-separated values: one row for each configuration, figures as they are, units in the names.
 
-use truetps_analysis::{Cell, Contrast, Curve, Figure, FigureGroup, FigurePlace, Knee};
+use truetps_analysis::{Cell, Contrast, Curve, Figure, FigureGroup, FigurePlace, Judgement, Knee};
 use truetps_record::{DiskFacts, Estimate};
 
 use crate::ReportInput;
 use crate::csv_rows::{CsvRows, estimate, number};
 use crate::disks::disk_of;
-use crate::format::verdict_word;
+use crate::format::{change_word, verdict_word};
 use crate::load::TargetRate;
 
 /// The source of a configuration's row.
@@ -49,13 +49,18 @@ const COLUMNS: &[CsvColumn] = &[
     Text("pairs", |row| row.contrast.map_or(0, |one| one.tps_ratio.n).to_string()),
     CsvColumn::Estimate(["tps_ratio", "tps_ratio_low", "tps_ratio_high"], |row| Some(row.contrast?.tps_ratio)),
     CsvColumn::Estimate(["p99_ratio", "p99_ratio_low", "p99_ratio_high"], |row| row.contrast?.p99_ratio),
+    Text("p99_verdict", |row| judged(row.contrast.and_then(|one| one.p99_change))),
+    CsvColumn::Estimate(["server_cpu_ratio", "server_cpu_ratio_low", "server_cpu_ratio_high"], |row| {
+        row.contrast?.server_cpu_ratio
+    }),
+    Text("server_cpu_verdict", |row| judged(row.contrast.and_then(|one| one.server_cpu_change))),
     Number("smallest_detectable_effect", |row| row.contrast?.smallest_detectable_effect),
     Text("verdict", |row| row.contrast.map_or("", |one| verdict_word(one.verdict)).replace(' ', "_")),
     Number("more_blocks", |row| row.contrast?.verdict.more_blocks().map(f64::from)),
     Number("knee_connections", |row| Some(row.knee()?.connections.into())),
     Number("best_connections", |row| Some(row.knee()?.best_connections.into())),
     Number("rule_connections", |row| row.input.analysis.rule_connections.map(f64::from)),
-    Number("noise_sigma", |row| Some(row.input.analysis.noise.as_ref()?.sigma)),
+    Number("noise_sigma", |row| Some(row.input.analysis.noise_of(&row.cell.configuration)?.sigma)),
     Text("verdict_generator_limited", |row| {
         row.contrast.map(|one| one.generator_limited.to_string()).unwrap_or_default()
     }),
@@ -179,6 +184,11 @@ pub fn csv(input: &ReportInput<'_>) -> String {
     rows.into_text()
 }
 
+/// `higher`, `not_enough_data`; empty where there is no comparison.
+fn judged(change: Option<Judgement>) -> String {
+    change.map_or(String::new(), |change| change_word(change).replace(' ', "_"))
+}
+
 #[cfg(test)]
 mod tests {
     use truetps_record::DiskLevel;
@@ -281,7 +291,9 @@ mod tests {
         check(0, "verdict", "");
         check(5, "connections", "50");
         check(5, "tps_ratio", "2.26");
-        check(5, "p99_ratio_high", "0.47");
+        check(5, "p99_ratio_high", "0.463");
+        check(5, "p99_verdict", "lower");
+        check(5, "server_cpu_verdict", "equivalent");
         check(5, "verdict", "faster");
         check(5, "knee_connections", "8");
         check(5, "rule_connections", "5");

@@ -70,7 +70,6 @@ impl Fixture {
             plan,
             experiment,
             trials: trials.into_iter().map(LoadedTrial::from).collect(),
-            siblings: Vec::new(),
             attempts: Vec::new(),
             unread: Vec::new(),
             named_trial: None,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use truetps_analysis::{Figure, FigureUnit, Verdict};
+use truetps_analysis::{Figure, FigureUnit, Judgement, Verdict};
 use truetps_record::Estimate;
 
 /// The sign for an absent value.
@@ -237,6 +237,26 @@ pub fn difference_estimate(estimate: &Estimate) -> String {
 pub fn effect(share: f64) -> String {
     const FACTOR: f64 = 1000.0;
     if share + 1.0 >= FACTOR * 0.999 { format!("a factor of {}", whole(FACTOR)) } else { percent(share) }
+}
+
+/// A smallest detectable effect, in both directions, which are equally far on logarithms: `+27 % or −21 %`.
+pub fn detectable(share: f64) -> String {
+    const FACTOR: f64 = 10.0;
+    let factor = share + 1.0;
+    if factor >= FACTOR {
+        return format!("a factor of {}", whole(factor));
+    }
+    format!("+{} or −{}", percent(share), percent(1.0 - 1.0 / factor))
+}
+
+/// What may be claimed of a figure.
+pub fn change_word(change: Judgement) -> &'static str {
+    match change {
+        Judgement::Higher => "higher",
+        Judgement::Lower => "lower",
+        Judgement::Equivalent => "equivalent",
+        Judgement::NotEnoughData { .. } => "not enough data",
+    }
 }
 
 /// A share in percent, two significant digits: `0.42 %`, `4.2 %`, `12 %`.

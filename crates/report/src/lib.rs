@@ -50,8 +50,8 @@ mod schema_check;
 
 pub use self::csv::csv;
 pub use comparison::{
-    ComparedSide, ComparisonQuestion, FailIf, RunComparison, comparison_csv, comparison_json, comparison_markdown,
-    comparison_text, threshold_word,
+    ComparedSide, FailIf, RunComparison, comparison_csv, comparison_json, comparison_markdown, comparison_text,
+    threshold_word,
 };
 pub use crash_report::{crash_html, crash_json, crash_markdown, crash_text};
 pub(crate) use durability::durability_of;

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use truetps_analysis::{Cell, Contrast, Curve, Verdict};
+use truetps_analysis::{Cell, Contrast, Curve, Judgement, LoadNoise, Twins, Verdict};
+use truetps_record::Estimate;
 
 use crate::document::{Block, DocumentSection, DocumentTable, TableEntry, Tone};
 use crate::format::{self, NOTHING};
@@ -42,16 +43,19 @@ pub(crate) fn tps_entry(cell: Option<&Cell>) -> String {
 pub(crate) fn comparisons(input: &ReportInput<'_>) -> Option<DocumentSection> {
     let analysis = input.analysis;
     let baseline = analysis.baseline_label.as_ref().filter(|_| !analysis.contrasts.is_empty())?;
-    let tables = analysis.curves.iter().map(|curve| comparison_table(input, curve).block());
+    let tables = analysis
+        .curves
+        .iter()
+        .flat_map(|curve| [comparison_table(input, curve).block(), beside_table(input, curve).block()]);
     let test = match analysis.contrasts.len() {
-        1 => "a t test at 5 %".to_owned(),
-        all => format!("Holm's correction over all {all} comparisons"),
+        1 => "a t test".to_owned(),
+        all => format!("a t test with Holm's correction over all {all} comparisons"),
     };
     let least = format::percent(analysis.smallest_effect);
     let explained = format!(
-        "Ratios are paired by block, with their 95 % interval. \"detectable\": the smallest effect that this \
-         comparison could detect. faster and slower: the difference passes {test}, and is at least {least}, at least the \
-         detectable effect and at least the noise of the A/A pairs. equivalent: the whole interval is within {least}."
+        "Ratios are paired by block, with their 95 % interval. faster and slower: the difference passes {test}, and is at \
+         least {least}. equivalent: it is shown to be within {least}. \"detectable\": the smallest effect that would get \
+         a verdict here four times out of five."
     );
     DocumentSection::of(format!("Against {baseline}"), tables.chain([Some(Block::Paragraph(explained))]))
 }
@@ -62,14 +66,35 @@ fn comparison_table(input: &ReportInput<'_>, curve: &Curve) -> DocumentTable {
         [
             names::level(analysis.axis, &analysis.cells[contrast.cell].configuration).into(),
             format::ratio_estimate(&contrast.tps_ratio).into(),
-            format::or_nothing(contrast.p99_ratio.as_ref(), format::ratio_estimate).into(),
-            format::or_nothing(contrast.smallest_detectable_effect, format::effect).into(),
+            format::or_nothing(contrast.smallest_detectable_effect, format::detectable).into(),
             verdict(contrast),
         ]
     };
-    let header = [analysis.axis.factor(), "tps ratio", "p99 ratio", "detectable", "verdict"];
+    let header = [analysis.axis.factor(), "tps ratio", "detectable", "verdict"];
     let table = DocumentTable::new(header, names::contrasts(analysis, curve).into_iter().map(row));
     DocumentTable { caption: (!curve.label.is_empty()).then(|| curve.label.clone()), ..table }
+}
+
+/// What throughput is explained by, with the same chance of a false claim.
+fn beside_table(input: &ReportInput<'_>, curve: &Curve) -> DocumentTable {
+    let analysis = input.analysis;
+    let row = |contrast: &Contrast| {
+        [
+            names::level(analysis.axis, &analysis.cells[contrast.cell].configuration).into(),
+            judged(contrast.p99_ratio, contrast.p99_change),
+            judged(contrast.server_cpu_ratio, contrast.server_cpu_change),
+        ]
+    };
+    let header = [analysis.axis.factor(), "p99 ratio", "ratio of server CPU a transaction"];
+    let table = DocumentTable::new(header, names::contrasts(analysis, curve).into_iter().map(row));
+    DocumentTable { words_last: false, ..table }
+}
+
+/// A ratio of a figure beside throughput, with what may be claimed of it; nothing where nothing may.
+fn judged(ratio: Option<Estimate>, change: Option<Judgement>) -> TableEntry {
+    let text = format::or_nothing(ratio.as_ref(), format::ratio_estimate);
+    let word = change.filter(|change| change.is_decided()).map(format::change_word);
+    word.map_or_else(|| text.clone(), |word| format!("{text} {word}")).into()
 }
 
 /// A verdict on figures that the generator limited is never shown without that.
@@ -88,26 +113,33 @@ fn verdict(contrast: &Contrast) -> TableEntry {
 }
 
 pub(crate) fn noise(input: &ReportInput<'_>) -> Option<DocumentSection> {
-    let noise = input.analysis.noise.as_ref();
-    if noise.is_none() && !input.run.plan.design.aa_pair {
-        return None;
-    }
-    let text = noise.map_or_else(
-        || "No A/A pair has two valid trials: the noise between runs of the same configuration is unknown.".to_owned(),
-        |noise| {
-            let limited = noise.pairs.iter().any(|pair| pair.generator_limited);
-            let mark = if limited { format!(", {LIMITED}") } else { String::new() };
-            format!(
-                "The same configuration run twice differed by {} ({}{mark}); one trial scatters by about {}: differences \
-                 under {} mean nothing here.",
-                format::difference_estimate(&noise.ratio),
-                format::plural(noise.pairs.len() as u64, "pair"),
-                format::percent(noise.sigma),
-                format::effect(noise.smallest_detectable_effect)
-            )
-        },
-    );
-    Some(DocumentSection { heading: "Noise (A/A pairs)".to_owned(), blocks: vec![Block::Paragraph(text)] })
+    let analysis = input.analysis;
+    let row = |noise: &LoadNoise| {
+        [noise.load.to_string(), format::percent(noise.sigma), format::detectable(noise.smallest_detectable_effect)]
+    };
+    let header = ["load", "one trial scatters by", "detectable"].map(str::to_owned);
+    let table = DocumentTable::new(header, analysis.noise.iter().map(row));
+    let with_blocks = analysis.noise.iter().any(|noise| !noise.within_blocks);
+    let drift = with_blocks.then(|| {
+        Block::Paragraph("Where nothing ran twice in a block, what changes between blocks is in it.".to_owned())
+    });
+    let twins = input.run.plan.design.aa_pair.then(|| {
+        Block::Paragraph(
+            analysis.twins.as_ref().map_or_else(|| "No A/A pair has two valid trials.".to_owned(), twins_sentence),
+        )
+    });
+    let table = if analysis.noise.is_empty() { None } else { table.block() };
+    DocumentSection::of("Noise", [table, drift, twins])
+}
+
+pub(crate) fn twins_sentence(twins: &Twins) -> String {
+    let limited = twins.pairs.iter().any(|pair| pair.generator_limited);
+    let mark = if limited { format!(", {LIMITED}") } else { String::new() };
+    format!(
+        "A/A pairs: the same configuration run twice differed by {} ({}{mark}).",
+        format::difference_estimate(&twins.ratio),
+        format::plural(twins.pairs.len() as u64, "pair"),
+    )
 }
 
 pub(crate) fn knees(input: &ReportInput<'_>) -> Option<DocumentSection> {

@@ -312,7 +312,7 @@ Throughput (tps, 95 % interval) by innodb_flush_log_at_trx_commit
 
 connections            =1            =2            =0
           1  210.0 ±5.1 %  6 040 ±3.9 %  5 980 ±3.9 %
-          8  808.6 ±3.9 %  9 029 ±3.8 %  8 939 ±3.9 %
+          8  811.3 ±1.3 %  9 029 ±3.8 %  8 939 ±3.9 %
          50  2 652 ±3.9 %  5 999 ±5.1 %  6 040 ±3.9 %
 
 innodb_flush_log_at_trx_commit=1 (baseline)
@@ -322,13 +322,18 @@ connections  trials      p50      p95      p99     max  failed  client CPU  serv
 Against innodb_flush_log_at_trx_commit=1
 
 innodb_flush_log_at_trx_commit=2
-connections           tps ratio              p99 ratio  detectable  verdict
-         50  ×2.26 [2.11, 2.43]  ×0.442 [0.411, 0.475]       9.4 %  faster
+connections           tps ratio        detectable  verdict
+         50  ×2.26 [2.16, 2.37]   +10 % or −9.1 %  faster
 
-Noise (A/A pairs)
+connections                    p99 ratio  ratio of server CPU a transaction
+         50  ×0.442 [0.422, 0.463] lower   ×1.000 [1.000, 1.000] equivalent
 
-The same configuration run twice differed by +0.67 % [-6.3 %, +8.2 %] (3 pairs); one trial scatters
-by about 1.7 %: differences under 4.0 % mean nothing here.
+Noise
+
+          load  one trial scatters by  detectable
+ connections=8                  1.4 %  +11 % or −9.7 %
+
+A/A pairs: the same configuration run twice differed by +0.67 % [-6.3 %, +8.2 %] (3 pairs).
 
 Where more connections stop helping
 
@@ -348,10 +353,10 @@ What it means
             "\
 Trials    27 of 30 valid, 1 invalid, 1 partial, 1 not run; 3 blocks in random order, seed 42
 connections  trials      p50      p95      p99     max  failed  client CPU  server CPU  mark
-          8       2  8.96 ms  17.9 ms  29.9 ms  402 ms       0     11.5 µs     84.0 µs  1 not used
+          8       4  8.87 ms  17.7 ms  29.6 ms  402 ms       0     11.5 µs     84.0 µs  1 not used
          50       3  17.0 ms  33.9 ms  56.6 ms  764 ms       6     11.5 µs     84.0 µs  †
 † generator-limited: \"What it means\" has the reason.
-         50  ×2.26 [2.11, 2.43]  ×0.442 [0.411, 0.475]       9.4 %  faster, generator-limited
+         50  ×2.26 [2.16, 2.37]  +12 % or −10 %  faster, generator-limited
 Invalid trials, errors and notes
 
 - trial-0002 (innodb_flush_log_at_trx_commit=1 connections=8) invalid: the server died: signal 9
@@ -415,7 +420,7 @@ Throughput (tps, 95 % interval) by innodb_flush_log_at_trx_commit
 4 000       90.0 ms  250 ms   310 ms   320 ms   330 ms  †
  rate  service p50     p95      p99      max  lag p50     p99      max  late p99  mark
 4 000       290 µs  800 µs  2.00 ms  8.80 ms  89.0 ms  309 ms   329 ms   60.0 µs  †
-4 000  ×1.031 [1.031, 1.031]  ×6.8e-3 [6.8e-3, 6.8e-3]      0.00 %  faster, generator-limited
+4 000  ×1.031 [1.031, 1.031]  +0.01 % or −0.01 %  faster, generator-limited
 - generator-limited: the load generator was the bottleneck; the server may be faster.
   innodb_flush_log_at_trx_commit=1 rate=4000 connections=8: (3 of 3 trials) its own starts were
   late: p99 2.5 ms. Give the generator more workers (--workers), cores of its own (--pin), or

@@ -162,9 +162,9 @@ mod tests {
         check(
             &fixture,
             &[
-                "innodb_flush_log_at_trx_commit=2: faster than =1 at 50 connections (×2.26 [2.11, 2.43]); equivalent to =1 \
+                "innodb_flush_log_at_trx_commit=2: faster than =1 at 50 connections (×2.26 [2.16, 2.37]); equivalent to =1 \
              at 1 connection (within 3.0 %); not enough data at 8 connections.",
-                "innodb_flush_log_at_trx_commit=0: faster than =1 at 50 connections (×2.28 [2.12, 2.45]); equivalent to =1 \
+                "innodb_flush_log_at_trx_commit=0: faster than =1 at 50 connections (×2.28 [2.17, 2.39]); equivalent to =1 \
              at 1 connection (within 3.0 %); not enough data at 8 connections.",
             ],
         );

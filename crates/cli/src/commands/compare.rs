@@ -1,11 +1,11 @@
 //! `truetps compare`: two runs side by side.
 
-use truetps_analysis::{Figure, Judgement, Noise, ThresholdState};
+use truetps_analysis::{Figure, ThresholdState};
 use truetps_archive::Run;
 use truetps_record::{Configuration, SettingValue};
 use truetps_report::{
-    ComparedSide, ComparisonQuestion, FailIf, RunComparison, comparison_csv, comparison_json, comparison_markdown,
-    comparison_text, threshold_word,
+    ComparedSide, FailIf, RunComparison, comparison_csv, comparison_json, comparison_markdown, comparison_text,
+    threshold_word,
 };
 
 use crate::answer::{screen, warn_of};
@@ -21,9 +21,8 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Exit, CommandFailure> {
     let a = SideRun::open(args, &args.a, &args.a_levels, "--a-levels")?;
     let b = SideRun::open(args, &args.b, &args.b_levels, "--b-levels")?;
     let pairs = pairs(&a, &b)?;
-    let question = ComparisonQuestion { of: pairs.len(), noise: a.noise.as_ref(), thresholds: &thresholds };
-    let compared: Vec<_> =
-        pairs.iter().map(|(of_a, of_b)| RunComparison::of(a.side(of_a), b.side(of_b), &question)).collect();
+    let sides: Vec<_> = pairs.iter().map(|(of_a, of_b)| (a.side(of_a), b.side(of_b))).collect();
+    let compared = RunComparison::all(&sides, &thresholds);
     if args.format == TableFormat::Csv {
         // It has no place for them.
         tell_thresholds(&compared);
@@ -62,7 +61,7 @@ fn judge(compared: &[RunComparison<'_>]) -> Exit {
     }
     let is_open = |one: &RunComparison<'_>| {
         let line = one.comparison.line(Figure::Tps);
-        line.is_none_or(|line| matches!(line.change, Judgement::NotEnoughData { .. }))
+        line.is_none_or(|line| !line.change.is_decided())
     };
     let unsure =
         [ThresholdState::Unsure, ThresholdState::NoFigure, ThresholdState::Bound, ThresholdState::DurabilityUnknown];
@@ -81,8 +80,6 @@ struct SideRun {
     configurations: Vec<Configuration>,
     /// Factors that levels were named of.
     named_factors: Vec<String>,
-    /// What the experiment's twins differ by.
-    noise: Option<Noise>,
 }
 
 impl SideRun {
@@ -110,10 +107,9 @@ impl SideRun {
             let message = format!("{flag} {}: {name} has no such trial", levels.join(" "));
             return Err(CommandFailure::usage(message).hint(format!("it has {}", listed.join(", "))));
         }
-        let noise = run.noise();
         let named_factors =
             levels.iter().filter_map(|level| Some(level.split_once('=')?.0.trim().to_owned())).collect();
-        Ok(Self { run, name, configurations, named_factors, noise })
+        Ok(Self { run, name, configurations, named_factors })
     }
 
     fn side<'a>(&'a self, configuration: &'a Configuration) -> ComparedSide<'a> {

@@ -13,7 +13,8 @@ mod tests;
 mod verdict;
 
 use truetps_analysis::{
-    CompareOptions, CompareSide, Comparison, LoadedTrial, Noise, Pairing, RecordedScript, ThresholdState, compare,
+    Analysis, CompareQuestion, CompareSide, Comparison, KnownContrast, LoadedTrial, Pairing, RecordedScript,
+    ThresholdState, compare,
 };
 use truetps_archive::Run;
 use truetps_knowledge::{Diff, Difference, DurabilityPair, SettingsSide, Survival, diff};
@@ -70,16 +71,6 @@ impl<'a> ComparedSide<'a> {
     }
 }
 
-/// What is asked of a comparison.
-#[derive(Debug, Clone, Copy)]
-pub struct ComparisonQuestion<'a> {
-    /// So many comparisons are made at once.
-    pub of: usize,
-    /// What the twins of A's experiment differ by.
-    pub noise: Option<&'a Noise>,
-    pub thresholds: &'a [FailIf],
-}
-
 /// Two configurations compared, from their runs alone.
 #[derive(Debug, Clone)]
 pub struct RunComparison<'a> {
@@ -94,28 +85,43 @@ pub struct RunComparison<'a> {
 }
 
 impl<'a> RunComparison<'a> {
-    pub fn of(a: ComparedSide<'a>, b: ComparedSide<'a>, question: &ComparisonQuestion<'_>) -> Self {
-        let pairing = pairing(a, b);
-        let options = CompareOptions {
-            pairing,
-            smallest_effect: a.run.plan.design.smallest_effect_percent / 100.0,
-            of: question.of,
-            noise: question.noise.filter(|_| pairing == Pairing::Blocks),
+    /// All comparisons that are made at once share the chance of a false claim.
+    pub fn all(pairs: &[(ComparedSide<'a>, ComparedSide<'a>)], thresholds: &[FailIf]) -> Vec<Self> {
+        let analyses: Vec<_> =
+            pairs.iter().map(|(a, b)| (pairing(*a, *b) == Pairing::Blocks).then(|| a.run.analyse())).collect();
+        let questions = pairs.iter().zip(&analyses).map(|((a, b), analysis)| {
+            let [of_a, of_b] = [a, b].map(|side| CompareSide { trials: side.trials().collect() });
+            let smallest_effect = a.run.plan.design.smallest_effect_percent / 100.0;
+            let contrast = analysis.as_ref().and_then(|analysis| known_contrast(analysis, a, b));
+            CompareQuestion { a: of_a, b: of_b, pairing: pairing(*a, *b), smallest_effect, contrast }
+        });
+        let comparisons = compare(&questions.collect::<Vec<_>>());
+        let figures = pairs.len() * thresholds.iter().filter(|one| one.is_figure()).count();
+        let made = |((a, b), comparison): (&(ComparedSide<'a>, ComparedSide<'a>), Comparison)| {
+            let durability = DurabilityPair::of(durability_of(a.trials()), durability_of(b.trials()));
+            let judged = thresholds.iter().map(|one| (*one, one.state(&comparison, &durability, figures)));
+            Self {
+                a: *a,
+                b: *b,
+                thresholds: judged.collect(),
+                settings: a.settings().zip(b.settings()).map(|(a, b)| diff(&a, &b)),
+                comparison,
+                durability,
+            }
         };
-        let [of_a, of_b] = [a, b].map(|side| CompareSide { trials: side.trials().collect() });
-        let comparison = compare(&of_a, &of_b, &options);
-        let durability = DurabilityPair::of(durability_of(a.trials()), durability_of(b.trials()));
-        let figures = question.of * question.thresholds.iter().filter(|one| one.is_figure()).count();
-        let judged = question.thresholds.iter().map(|one| (*one, one.state(&comparison, &durability, figures)));
-        Self {
-            a,
-            b,
-            thresholds: judged.collect(),
-            settings: a.settings().zip(b.settings()).map(|(a, b)| diff(&a, &b)),
-            comparison,
-            durability,
-        }
+        pairs.iter().zip(comparisons).map(made).collect()
     }
+}
+
+/// What the experiment of both sides says of them, where one is the other's baseline.
+fn known_contrast<'a>(analysis: &'a Analysis, a: &ComparedSide<'_>, b: &ComparedSide<'_>) -> Option<KnownContrast<'a>> {
+    let cell = |index: usize| &analysis.cells[index].configuration;
+    analysis.contrasts.iter().find_map(|contrast| {
+        let (above, below) = (cell(contrast.cell), cell(contrast.baseline_cell));
+        let is_reversed = (above, below) == (a.configuration, b.configuration);
+        let is_it = is_reversed || (above, below) == (b.configuration, a.configuration);
+        is_it.then_some(KnownContrast { contrast, is_reversed })
+    })
 }
 
 /// Two trials of a block are a pair whatever else was run: they were measured one soon after the other.

@@ -5,8 +5,7 @@ use truetps_knowledge::{Diff, DurabilityPair};
 use truetps_record::{Configuration, WorkloadProfile};
 
 use super::{
-    ComparedSide, ComparisonQuestion, FailIf, RunComparison, comparison_csv, comparison_json, comparison_markdown,
-    comparison_text,
+    ComparedSide, FailIf, RunComparison, comparison_csv, comparison_json, comparison_markdown, comparison_text,
 };
 use crate::TextScreen;
 use crate::fixture::Fixture;
@@ -30,14 +29,14 @@ impl Made {
         let configurations = fixture.run.plan.configurations();
         let (of_a, of_b) = (configurations[a].clone(), configurations[b].clone());
         let thresholds = ["tps<-5%", "p99>10%", "durability"].map(|text| text.parse::<FailIf>().unwrap());
-        let question = ComparisonQuestion { of: 1, noise: fixture.analysis.noise.as_ref(), thresholds: &thresholds };
         let mut run_b = fixture.run.clone();
         if pairing == Pairing::None {
             run_b.path = "elsewhere".into();
         }
         let a = ComparedSide { name: "a", run: &fixture.run, configuration: &of_a };
         let b = ComparedSide { name: "b", run: &run_b, configuration: &of_b };
-        let RunComparison { comparison, durability, thresholds, settings, .. } = RunComparison::of(a, b, &question);
+        let RunComparison { comparison, durability, thresholds, settings, .. } =
+            RunComparison::all(&[(a, b)], &thresholds).remove(0);
         Self { fixture, of_a, of_b, thresholds, comparison, durability, settings }
     }
 
@@ -83,7 +82,7 @@ fn the_answer_in_words() {
         "runs/after (innodb_flush_log_at_trx_commit=0 connections=8) compared with runs/before\n\
          (innodb_flush_log_at_trx_commit=1 connections=8)",
         "Verdict   B is faster: ×1",
-        "3 trials each, interleaved",
+        "6 and 3 trials, interleaved",
         "Fail if   tps<-5%: kept",
         "Stalls    A not known; B not known",
         "innodb_flush_log_at_trx_commit  1  0",
@@ -114,7 +113,7 @@ fn a_side_that_survives_less_is_reported_beside_the_verdict() {
     let text = comparison_text(&[less.input()], TextScreen::PLAIN);
     let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
     for part in [
-        "3 trials each, interleaved; a crash of the server process or a power failure can cost B up to about 1 s of \
+        "6 and 3 trials, interleaved; a crash of the server process or a power failure can cost B up to about 1 s of \
          acknowledged transactions (A: nothing) Fail if durability: crossed",
         "Crash A: a commit of InnoDB tables survives a process crash and a power cut, if the disk",
         "B: a process crash or a power cut can lose up to about 1 s",
@@ -143,7 +142,7 @@ fn an_undecided_verdict_has_its_reason() {
     let mut made = flushes(Pairing::Blocks);
     made.comparison.lines[0].change = Judgement::NotEnoughData { more_trials: None };
     for (missing, expect) in [
-        (Missing::Twins { least: 0.66 }, "show only differences of 66 % or more"),
+        (Missing::Interest, "not proven to be at least the 3.0 % of interest"),
         (Missing::Test { alpha: 0.05 / 3.0 }, "the test at 1.7 % is not passed"),
     ] {
         made.comparison.lines[0].missing = Some(missing);

@@ -1,5 +1,7 @@
 //! The answer of a comparison in sentences.
 
+use std::collections::BTreeSet;
+
 use truetps_analysis::{CellDetail, ComparedLine, Figure, Judgement, Missing, Pairing, ThresholdState};
 
 use super::{ComparedSide, InputsDiffer, RunComparison, conditions, figures, scripts};
@@ -118,7 +120,7 @@ fn speed(input: &RunComparison<'_>) -> String {
     let (a, b) = (comparison.trials_a, comparison.trials_b);
     let trials = if a == b { format!("{} each", format::trials(a)) } else { format!("{a} and {b} trials") };
     let order = match (comparison.pairing, comparison.pairs) {
-        (Pairing::Blocks, Some(pairs)) if pairs < a.max(b) => {
+        (Pairing::Blocks, Some(pairs)) if pairs < blocks(&input.a).max(blocks(&input.b)) => {
             format!("interleaved, compared in the {} that both have", format::plural(pairs as u64, "block"))
         }
         (Pairing::Blocks, _) => "interleaved".to_owned(),
@@ -139,23 +141,20 @@ fn speed(input: &RunComparison<'_>) -> String {
     }
 }
 
+fn blocks(side: &ComparedSide<'_>) -> usize {
+    side.trials().map(|one| one.trial.block).collect::<BTreeSet<_>>().len()
+}
+
 /// Why there is no verdict although the interval excludes "no difference".
 fn missing(missing: Missing, effect: &str) -> String {
     let lacks = match missing {
         Missing::Test { alpha } => {
             format!(
-                "several comparisons share the 5 % error rate, and the test at {} is not passed",
+                "several figures and comparisons share the 5 % error rate, and the test at {} is not passed",
                 format::percent(alpha)
             )
         }
         Missing::Interest => format!("the difference is not proven to be at least the {effect} of interest"),
-        Missing::Power { least } => {
-            format!("these trials reliably show only differences of {} or more", format::effect(least))
-        }
-        Missing::Twins { least } => {
-            let least = format::effect(least);
-            format!("the A/A pairs, two runs of the same configuration, show only differences of {least} or more")
-        }
     };
     format!("the 95 % interval does not include \"no difference\", but {lacks}")
 }
@@ -241,8 +240,8 @@ pub(super) fn notes(input: &RunComparison<'_>, inputs: &InputsDiffer) -> Vec<Str
     }
     if let Some(detectable) = comparison.smallest_detectable_effect {
         notes.push(format!(
-            "Differences in throughput under {} cannot be detected with these trials.",
-            format::effect(detectable)
+            "A difference in throughput under {} would get a verdict less than four times out of five with these trials.",
+            format::detectable(detectable)
         ));
     }
     notes

@@ -1,6 +1,6 @@
 //! The A/A pairs: the noise between two runs of the same configuration.
 
-use truetps_analysis::{AaPair, Noise};
+use truetps_analysis::{AaPair, LoadNoise, Twins};
 use truetps_record::Estimate;
 
 use super::forest::{Forest, Scale};
@@ -32,12 +32,12 @@ pub(super) struct PairRow {
 
 impl NoiseSection {
     pub(super) fn of(input: &ReportInput) -> Option<Self> {
-        let noise = input.analysis.noise.as_ref()?;
+        let noise = input.analysis.twins.as_ref()?;
         let ratios: Vec<_> = noise.pairs.iter().map(ratio_of).collect();
         let scale = Scale::of(ratios.iter().chain([&noise.ratio]), input.analysis.smallest_effect);
         let (ratio, range) = split_range(&format::ratio_estimate(&noise.ratio));
         Some(Self {
-            summary: unbroken(&summary(noise, input.analysis.blocks_planned)),
+            summary: unbroken(&summary(&input.analysis.noise)),
             how_to_read: unbroken(&how_to_read(noise)),
             forest_ends: scale.ends(),
             pairs: noise.pairs.iter().zip(&ratios).map(|(pair, ratio)| pair_row(pair, ratio, &scale)).collect(),
@@ -49,18 +49,20 @@ impl NoiseSection {
     }
 }
 
-fn summary(noise: &Noise, blocks: u32) -> String {
-    format!(
-        "One trial differs from the next of the same configuration by about {} (standard deviation, from {}). With {}, \
-         a comparison here can detect differences of about {} or more.",
-        format::percent(noise.sigma),
-        format::plural(noise.pairs.len() as u64, "A/A pair"),
-        format::plural(blocks.into(), "block"),
-        format::effect(noise.smallest_detectable_effect),
-    )
+fn summary(noise: &[LoadNoise]) -> String {
+    let at = |one: &LoadNoise| {
+        format!(
+            "{} at {} (detectable: {})",
+            format::percent(one.sigma),
+            one.load,
+            format::detectable(one.smallest_detectable_effect)
+        )
+    };
+    let all: Vec<_> = noise.iter().map(at).collect();
+    format!("One trial differs from the next of the same configuration in the same block by about {}.", all.join(", "))
 }
 
-fn how_to_read(noise: &Noise) -> String {
+fn how_to_read(noise: &Twins) -> String {
     let reading = "Both runs of a pair are the same configuration in the same block, so their ratio should be 1 but for \
                    noise.";
     if noise.alarm {

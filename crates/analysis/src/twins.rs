@@ -1,19 +1,17 @@
-//! The noise between two runs of the same configuration.
+//! Two runs of the same configuration in each block: do they differ by more than noise?
 
 use crate::evidence::{Evidence, ratio_sample};
-use crate::sample::{FACTOR_MAX, LogSample};
-use crate::{AaPair, Noise, generator_reason, is_cell};
+use crate::sample::LogSample;
+use crate::{AaPair, Twins, generator_reason, is_cell};
 
 /// Finds the A/A twins and the trial that each repeats. `None` where no block has both.
-pub(crate) fn from_twins(valid: &[Evidence<'_>], blocks_planned: u32) -> Option<Noise> {
+pub(crate) fn from_twins(valid: &[Evidence<'_>]) -> Option<Twins> {
     let pairs: Vec<_> = valid.iter().filter_map(|twin| first_and_second(valid, twin)).collect();
     let second_over_first: Vec<_> = pairs.iter().map(|(first, second)| (*second, *first)).collect();
     let sample = ratio_sample(&second_over_first)?;
-    let sigma = sigma(&sample);
     let ratio = sample.estimate();
-    Some(Noise {
-        sigma,
-        smallest_detectable_effect: detectable_log(sigma, blocks_planned.max(1) as usize).min(FACTOR_MAX.ln()).exp_m1(),
+    Some(Twins {
+        sigma: sigma(&sample),
         pairs: pairs.iter().map(describe).collect(),
         alarm: excludes_one(ratio.low, ratio.high),
         ratio,
@@ -56,12 +54,6 @@ fn sigma(differences: &LogSample) -> f64 {
     ((about_mean + n * differences.mean.powi(2)) / (2.0 * n)).sqrt()
 }
 
-/// Smallest log ratio that a comparison over `n` blocks detects with the noise of the twins: `2.8 · σ · √(2/n)`.
-/// 2.8 = 1.96 + 0.84: 5 % false alarms, 80 % power, both for a known σ.
-pub(crate) fn detectable_log(sigma: f64, n: usize) -> f64 {
-    2.8 * sigma * (2.0 / n as f64).sqrt()
-}
-
 fn excludes_one(low: Option<f64>, high: Option<f64>) -> bool {
     low.is_some_and(|low| low > 1.0) || high.is_some_and(|high| high < 1.0)
 }
@@ -75,7 +67,5 @@ mod tests {
         // 0.03² + 0.04² = 0.0025 over 2 · 2: √0.000625 = 0.025
         let differences = LogSample::of(&[0.03, -0.04]).unwrap();
         assert!((sigma(&differences) - 0.025).abs() < 1e-12);
-        // 2.8 · 0.025 · √(2/8) = 0.035
-        assert!((detectable_log(0.025, 8) - 0.035).abs() < 1e-12);
     }
 }
