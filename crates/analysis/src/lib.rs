@@ -30,6 +30,7 @@ mod load_noise;
 mod loaded;
 mod looks;
 mod max_rate;
+mod open;
 mod open_loop;
 mod order_stats;
 mod pooled;
@@ -68,6 +69,7 @@ pub use live::{LiveStalls, StallsSoFar};
 pub use live_probe::{LiveProbe, LiveWait, ProbeNow};
 pub use loaded::{LoadedTrial, RecordedScript, UnreadFile};
 pub use max_rate::{BrokenRate, HeldRate, MaxRate, TriedRate};
+pub use open::OpenComparisons;
 pub use open_loop::{NotSustained, OpenLoopCell, SustainedRange, TrialShare};
 pub use redo::RedoAge;
 pub use sent::{ShapeDiffers, WorkDiffers, differing_shapes, differing_work, is_same_figure};
@@ -178,7 +180,7 @@ impl Analysis {
 
     /// Every comparison that was asked for has a verdict. An experiment that compares nothing is decided.
     pub fn decided(&self) -> bool {
-        !self.contrasts.iter().any(|contrast| matches!(contrast.verdict, Verdict::NotEnoughData { .. }))
+        self.undecided() == 0
     }
 }
 

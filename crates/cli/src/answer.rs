@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
-use truetps_analysis::{Analysis, Contrast, Verdict};
+use truetps_analysis::{Analysis, Contrast, OpenComparisons, Verdict};
 use truetps_archive::{Histograms, Run};
 use truetps_files::write_atomically;
 use truetps_folder::{ExperimentFolder, FolderError, LATEST};
@@ -15,6 +15,9 @@ use crate::commands::again;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::{print_made, print_message};
+
+/// More blocks than so many times those that were run are not worth waiting for.
+const WORTH_WAITING_MAX: u32 = 6;
 
 /// What to do about an experiment's files.
 pub(crate) const EDITED: &str = "plan.toml and experiment.json record the run: if one is missing, cut off or edited, \
@@ -55,10 +58,11 @@ pub(crate) fn give(folder: &ExperimentFolder, format: OutputFormat) -> Result<Ex
     }
     let printed = print_made(&text);
     if name_page(folder.path(), &page)
-        && let Some(blocks) = blocks_that_decide(&input)
+        && let Some(open) = open_comparisons(&input)
     {
         let command = again::command(folder, &run.experiment);
-        print_message(&format!("       {command} --blocks {blocks}   (may decide more)\n"));
+        let (some, all) = (open.comparisons, analysis.undecided());
+        print_message(&format!("       {command} --until-decided   (may decide {some} of {all} that are open)\n"));
     }
     if run.has_lost_a_trial() && printed == Exit::Good {
         return Ok(Exit::Failed);
@@ -85,17 +89,11 @@ pub(crate) fn name_page(folder: &Path, page: &Result<PathBuf, FolderError>) -> b
     page.is_ok()
 }
 
-/// How many blocks in all may give every comparison its verdict, as far as they can be estimated; `None` where more blocks
-/// cannot be added or would take too long.
-fn blocks_that_decide(input: &ReportInput<'_>) -> Option<u32> {
-    const WORTH_WAITING_MAX: u32 = 20;
-    let more = |contrast: &Contrast| match contrast.verdict {
-        Verdict::NotEnoughData { more_blocks } => more_blocks.filter(|more| *more <= WORTH_WAITING_MAX),
-        _ => None,
-    };
-    let most = input.analysis.contrasts.iter().filter_map(more).max()?;
+/// What more blocks are likely to decide; `None` where they cannot be added or would take too long.
+fn open_comparisons(input: &ReportInput<'_>) -> Option<OpenComparisons> {
     let is_planned = input.run.experiment.slo.is_none() && input.run.plan.recorded_from.is_none();
-    is_planned.then(|| input.run.plan.design.blocks.saturating_add(most))
+    let within = input.run.plan.design.blocks.saturating_mul(WORTH_WAITING_MAX);
+    input.analysis.open_comparisons(within).filter(|_| is_planned)
 }
 
 /// Names what could not be read, where the answer itself does not.

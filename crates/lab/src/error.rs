@@ -80,6 +80,8 @@ pub enum LabError {
     SearchFailed { reason: String },
     #[error("`{name}` is a rate search and cannot be resumed: each rate depends on the previous result")]
     ResumedSearch { name: String },
+    #[error("the experiment cannot be extended here: {what}")]
+    OtherHost { what: String },
     #[error("the experiment cannot be extended: its plan and seed no longer produce its existing blocks")]
     OtherSchedule,
     #[error("cannot create the schema `{schema}`: {source}")]
@@ -126,6 +128,7 @@ impl LabError {
             Self::OtherSchema { .. } => "name one server, by an address that leads to no other",
             Self::NoAutocommit => "set the account's init_connect, or the server's autocommit, to 1",
             Self::ResumedSearch { .. } => "start a new search; `truetps report` shows the results of this one",
+            Self::OtherHost { .. } => "start a new experiment, or extend it on the host where it was begun",
             Self::OtherSchedule => {
                 "restore plan.toml and experiment.json as written by truetps, or start a new experiment"
             }

@@ -20,8 +20,10 @@ use crate::duration::Remaining;
 use crate::error::LabError;
 use crate::event::{ExperimentEvent, Listener};
 use crate::evidence::{ServerState, TrialEvidence};
+use crate::extension::{AskForMore, extend, record};
 use crate::external::LoadVolume;
 use crate::ready_server::{LoadNews, ReadyServer};
+use crate::resume::missing;
 use crate::schedule::schedule;
 use crate::server_provider::{ServerProvider, ServerSource};
 use crate::setup::{PreparedServers, prepare_external_server, private};
@@ -52,6 +54,8 @@ pub struct ExperimentRequest<'a> {
     pub command: Vec<String>,
     /// Set by the user: end the running trial and keep what was measured.
     pub stop: &'a AtomicBool,
+    /// Whether to add blocks when all trials have run.
+    pub more: Option<AskForMore<'a>>,
 }
 
 /// An experiment that has ended, complete or not.
@@ -79,8 +83,7 @@ pub(crate) fn start_on(
     let experiment = planned_experiment(request, prepared, schedule(request.plan));
     let folder = prepared.create_folder(request.plan, &experiment)?;
     let _lock = folder.lock()?;
-    let todo: Vec<_> = experiment.schedule.iter().collect();
-    Ok(prepared.run(&folder, &todo, 0, listener))
+    prepared.run_all(&folder, experiment, listener)
 }
 
 /// What is recorded before the first trial.
@@ -204,6 +207,25 @@ impl<'a> PreparedExperiment<'a> {
         let trial = self.trial(folder, &place, listener)?;
         listener.event(&ExperimentEvent::Trial(place(), TrialEvent::Ends(&trial)));
         Ok(trial)
+    }
+
+    /// Runs all trials that are missing, and more blocks as long as they are asked for.
+    pub(crate) fn run_all(
+        &mut self,
+        folder: &ExperimentFolder,
+        mut experiment: Experiment,
+        listener: &mut dyn Listener,
+    ) -> Result<Finished, LabError> {
+        loop {
+            let todo = missing(folder, &experiment)?;
+            let done = experiment.schedule.len() - todo.len();
+            let finished = self.run(folder, &todo, done, listener);
+            let is_over = finished.gave_up.is_some() || self.request.stop.load(Ordering::Relaxed);
+            let more = self.request.more.filter(|_| !is_over).and_then(|ask| ask(folder));
+            let Some(more) = more else { return Ok(finished) };
+            let plan = extend(&mut experiment, self.request.plan, &more, &self.request.command)?;
+            record(folder, &plan, &experiment)?;
+        }
     }
 
     /// Runs these trials in order; `done` trials finished earlier.

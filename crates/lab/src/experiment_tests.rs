@@ -18,10 +18,11 @@ use crate::error::LabError;
 use crate::event::{ExperimentEvent, Listener};
 use crate::evidence::ServerState;
 use crate::experiment::{ExperimentRequest, Finished, Pin, PreparedExperiment, start_on};
+use crate::extension::MoreBlocks;
 use crate::external::LoadVolume;
 use crate::find_max::find_max_on;
 use crate::ready_server::{LoadNews, ReadyServer};
-use crate::resume::resume_on;
+use crate::resume::{missing, resume_on};
 use crate::server_provider::{ExternalServer, ServerProvider, ServerSource};
 use crate::setup::PreparedServers;
 use crate::trial::{RanTrial, TrialContext};
@@ -239,6 +240,7 @@ impl Bench {
             tool_version: "1",
             command: Vec::new(),
             stop: &self.stop,
+            more: None,
         }
     }
 
@@ -386,6 +388,49 @@ fn more_blocks_keep_the_trials_that_are_there() {
     bench.plan.design.blocks = 6;
     let error = bench.resume(&folder, script(&[])).unwrap_err();
     assert!(matches!(error, LabError::OtherSchedule), "{error}");
+}
+
+/// Blocks of what is open only, as long as they are asked for.
+#[test]
+fn blocks_of_open_configurations_follow_at_once() {
+    let mut bench = Bench::new();
+    bench.plan.design.blocks = 2;
+    let open = bench.plan.configurations()[1].clone();
+    let asked = Cell::new(0);
+    let more = |folder: &ExperimentFolder| {
+        asked.set(asked.get() + 1);
+        let is_complete = missing(folder, &folder.experiment().unwrap()).unwrap().is_empty();
+        assert!(is_complete, "asked when all trials have run");
+        (asked.get() <= 2).then(|| MoreBlocks { blocks: 3, only: Some(vec![open.clone()]) })
+    };
+    let script = script(&[]);
+    let request = ExperimentRequest { more: Some(&more), ..bench.request() };
+    let mut prepared = prepared(&request, script);
+    let folder = start_on(&mut prepared, &request, &mut Silent).unwrap().folder;
+    let experiment = folder.experiment().unwrap();
+    let steps: Vec<_> = experiment.extensions.iter().map(|one| (one.blocks_before, one.blocks)).collect();
+    assert_eq!((asked.get(), steps, folder.plan().unwrap().design.blocks), (3, vec![(2, 5), (5, 8)], 8));
+    let later: Vec<_> = experiment.schedule.iter().filter(|trial| trial.block >= 2).collect();
+    assert!(later.len() == 6 && later.iter().all(|trial| trial.configuration == open), "{later:?}");
+    assert!(missing(&folder, &experiment).unwrap().is_empty());
+    drop(prepared);
+    // A later `--resume --blocks` adds whole blocks.
+    bench.plan.design.blocks = 9;
+    bench.resume(&folder, script).unwrap();
+    assert_eq!(folder.experiment().unwrap().schedule.iter().filter(|trial| trial.block == 8).count(), 2);
+}
+
+#[test]
+fn another_host_does_not_extend_an_experiment() {
+    let mut bench = Bench::new();
+    let folder = bench.start(script(&[])).unwrap().folder;
+    let mut experiment = folder.experiment().unwrap();
+    experiment.host.cpu_model = "another".to_owned();
+    folder.write_experiment(&experiment).unwrap();
+    bench.plan.design.blocks = 5;
+    let error = bench.resume(&folder, script(&[])).unwrap_err();
+    assert!(matches!(&error, LabError::OtherHost { what } if what.contains("the CPU was another")), "{error}");
+    assert_eq!(folder.plan().unwrap().design.blocks, 4, "nothing was changed");
 }
 
 #[test]

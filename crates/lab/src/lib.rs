@@ -15,6 +15,7 @@ mod evidence;
 mod experiment;
 #[cfg(test)]
 mod experiment_tests;
+mod extension;
 mod external;
 mod find_max;
 mod pacing;
@@ -39,6 +40,7 @@ pub use ending::ServerSession;
 pub use error::LabError;
 pub use event::{ExperimentEvent, Listener};
 pub use experiment::{ExperimentRequest, Finished, Pin, start};
+pub use extension::{AskForMore, MoreBlocks};
 pub use external::{
     ExternalError, IdentityProof, Journal, LeftJournals, Restored, refuse_system_schema, rehearse, replication_warning,
     restore, unfinished,

@@ -3,13 +3,12 @@
 use std::path::Path;
 
 use truetps_folder::ExperimentFolder;
-use truetps_probe::clock;
-use truetps_record::{Experiment, Extension, HostFacts};
+use truetps_record::{Experiment, HostFacts, ScheduledTrial};
 
 use crate::error::LabError;
 use crate::event::Listener;
 use crate::experiment::{ExperimentRequest, Finished, PreparedExperiment};
-use crate::schedule::schedule;
+use crate::extension::{MoreBlocks, blocks_of, extend, record};
 
 /// Runs the missing, partial and invalid trials of an earlier experiment. The files of replaced trials are kept beside
 /// the new ones.
@@ -45,58 +44,46 @@ pub(crate) fn resume_on(
     }
     // The number of workers is part of the measured configuration.
     let request = &ExperimentRequest { workers: experiment.workers, command: request.command.clone(), ..*request };
-    let is_extended = extend(&mut experiment, request)?;
-    let mut todo = Vec::new();
-    for scheduled in &experiment.schedule {
-        let done = folder.trial(&scheduled.name)?.is_some_and(|trial| trial.validity.is_valid());
-        if !done {
-            todo.push(scheduled);
+    let planned = request.plan.design.blocks.saturating_sub(blocks_of(&experiment));
+    let mut more = (planned > 0).then_some(MoreBlocks { blocks: planned, only: None });
+    if more.is_none() && missing(folder, &experiment)?.is_empty() {
+        more = request.more.and_then(|ask| ask(folder));
+        if more.is_none() {
+            return Ok(Finished { folder: folder.clone(), gave_up: None, not_left: None });
         }
     }
-    if todo.is_empty() {
-        return Ok(Finished { folder: folder.clone(), gave_up: None, not_left: None });
-    }
-    let done = experiment.schedule.len() - todo.len();
+    let is_extended = more.is_some();
+    let extended = more.map(|more| extend(&mut experiment, request.plan, &more, &request.command)).transpose()?;
     let mut prepared = set_up(request, folder.path(), listener)?;
-    let same = same_conditions(&prepared, &experiment);
-    let recorded =
-        same.and_then(|()| if is_extended { record_extension(folder, request, &experiment) } else { Ok(()) });
-    let finished = recorded.map(|()| {
-        if let Some(what) = other_host(&experiment.host, &prepared.host) {
-            let text = format!("{what}: differences between old and new trials may come from the host");
-            listener.warn(text);
-        }
-        prepared.run(folder, &todo, done, listener)
-    });
+    let finished = same_conditions(&prepared, &experiment)
+        .and_then(|()| same_host(&prepared.host, &experiment.host, is_extended, listener))
+        .and_then(|()| extended.map_or(Ok(()), |plan| record(folder, &plan, &experiment)))
+        .and_then(|()| prepared.run_all(folder, experiment, listener));
     prepared.end(finished, listener)
 }
 
-/// Adds the blocks that are in the plan and not in the schedule. Each block is drawn from the seed and its own number:
-/// existing blocks stay as they are.
-fn extend(experiment: &mut Experiment, request: &ExperimentRequest<'_>) -> Result<bool, LabError> {
-    let blocks_before = experiment.schedule.iter().map(|trial| trial.block.saturating_add(1)).max().unwrap_or(0);
-    let blocks = request.plan.design.blocks;
-    if blocks <= blocks_before {
-        return Ok(false);
+/// The trials of the schedule that have no valid result.
+pub(crate) fn missing<'e>(
+    folder: &ExperimentFolder,
+    experiment: &'e Experiment,
+) -> Result<Vec<&'e ScheduledTrial>, LabError> {
+    let mut missing = Vec::new();
+    for scheduled in &experiment.schedule {
+        let is_done = folder.trial(&scheduled.name)?.is_some_and(|trial| trial.validity.is_valid());
+        if !is_done {
+            missing.push(scheduled);
+        }
     }
-    let extended = schedule(request.plan);
-    if !extended.starts_with(&experiment.schedule) {
-        return Err(LabError::OtherSchedule);
-    }
-    experiment.schedule = extended;
-    let (extended_at, command) = (clock::now_rfc3339(), request.command.clone());
-    experiment.extensions.push(Extension { extended_at, blocks_before, blocks, command });
-    Ok(true)
+    Ok(missing)
 }
 
-/// The plan is written first: the next `--resume` extends the schedule to the plan.
-fn record_extension(
-    folder: &ExperimentFolder,
-    request: &ExperimentRequest<'_>,
-    experiment: &Experiment,
-) -> Result<(), LabError> {
-    folder.write_plan(request.plan)?;
-    folder.write_experiment(experiment)?;
+/// New blocks on another host are another experiment; missing trials of old ones are better than none.
+fn same_host(is: &HostFacts, was: &HostFacts, is_extended: bool, listener: &mut dyn Listener) -> Result<(), LabError> {
+    let Some(what) = other_host(was, is) else { return Ok(()) };
+    if is_extended {
+        return Err(LabError::OtherHost { what });
+    }
+    listener.warn(format!("{what}: differences between old and new trials may come from the host"));
     Ok(())
 }
 

@@ -7,19 +7,31 @@ use truetps_workload::RandomStream;
 /// All trials of an experiment in order. Each block is a random permutation of the plan's configurations; with an A/A
 /// pair, one configuration occurs twice, at two random places. The same plan and seed give the same order.
 pub fn schedule(plan: &Plan) -> Vec<ScheduledTrial> {
-    let configurations = plan.configurations();
-    let twin = plan.design.aa_pair.then(|| aa_configuration(plan, &configurations));
     let mut trials = Vec::new();
     for block in 0..plan.design.blocks {
-        let mut order: Vec<_> = configurations.iter().map(|c| (TrialRole::Cell, c.clone())).collect();
-        order.extend(twin.clone().map(|c| (TrialRole::AaTwin, c)));
-        shuffle(&mut order, &mut RandomStream::new(plan.design.seed, u64::from(block)));
-        for (position, (role, configuration)) in order.into_iter().enumerate() {
-            let name = format!("trial-{:04}", trials.len() + 1);
-            trials.push(ScheduledTrial { name, block, position: position as u32, role, configuration });
-        }
+        append_block(&mut trials, plan, block, |_| true);
     }
     trials
+}
+
+/// One more block, of the configurations that are `wanted`, and of the twin where its configuration is one of them. It
+/// depends on the seed and its number only, not on the blocks before.
+pub(crate) fn append_block(
+    trials: &mut Vec<ScheduledTrial>,
+    plan: &Plan,
+    block: u32,
+    wanted: impl Fn(&Configuration) -> bool,
+) {
+    let configurations = plan.configurations();
+    let twin = plan.design.aa_pair.then(|| aa_configuration(plan, &configurations));
+    let mut order: Vec<_> = configurations.iter().map(|c| (TrialRole::Cell, c.clone())).collect();
+    order.extend(twin.map(|c| (TrialRole::AaTwin, c)));
+    shuffle(&mut order, &mut RandomStream::new(plan.design.seed, u64::from(block)));
+    order.retain(|(_, configuration)| wanted(configuration));
+    for (position, (role, configuration)) in order.into_iter().enumerate() {
+        let name = format!("trial-{:04}", trials.len() + 1);
+        trials.push(ScheduledTrial { name, block, position: position as u32, role, configuration });
+    }
 }
 
 /// The configuration that runs twice: the baseline's settings at the middle number of connections, where the figure

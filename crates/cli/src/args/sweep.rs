@@ -1,10 +1,12 @@
 //! `truetps sweep`
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Args;
 
 use crate::args::{EngineArgs, FolderArgs, ProbeArgs};
+use crate::times;
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
@@ -13,7 +15,9 @@ use crate::args::{EngineArgs, FolderArgs, ProbeArgs};
     truetps sweep my-plan.toml            your own plan: copy one with `truetps plan show durability`\n  \
     truetps sweep --quick --server mysql-8.0   on a server that `truetps server add` has added\n  \
     truetps sweep my-plan.toml --dsn mysql://loader@db1   on a server of yours; --dry-run shows what would be sent\n  \
-    truetps sweep --resume                resume the newest experiment")]
+    truetps sweep --quick --until-decided      more blocks of what is undecided, at most four times as many\n  \
+    truetps sweep --resume                resume the newest experiment\n  \
+    truetps sweep --resume --until-decided --at-most 10m    go on until every comparison has a verdict")]
 pub(crate) struct SweepArgs {
     /// Name of a plan (`truetps plan list`), or a TOML file; default: durability
     pub(crate) plan: Option<String>,
@@ -27,6 +31,17 @@ pub(crate) struct SweepArgs {
     /// Replicates, in place of the plan's; with --resume: the total number, to extend an experiment that has fewer
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) blocks: Option<u32>,
+    /// When all blocks have run, add more of what is undecided, until every comparison has a verdict, or more blocks are not
+    /// likely to give one. The chance of a false claim stays 5 % in all
+    #[arg(long)]
+    pub(crate) until_decided: bool,
+    /// Time for --until-decided, such as 10m; default: at most four times the blocks
+    #[arg(long, value_name = "TIME", requires = "until_decided", value_parser = times::time)]
+    pub(crate) at_most: Option<Duration>,
+    /// With --resume: add so many blocks of the configurations that are undecided, or of all if none is
+    #[arg(long, value_name = "N", requires = "resume", conflicts_with_all = ["blocks", "until_decided"],
+        value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) add_blocks: Option<u32>,
     /// Seed of all random choices, in place of the plan's
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(0..=i64::MAX as u64))]
     pub(crate) seed: Option<u64>,

@@ -47,6 +47,7 @@ pub(crate) fn run(args: &CrashArgs) -> Result<Exit, CommandFailure> {
         tool_version: env!("CARGO_PKG_VERSION"),
         command: site.command(),
         stop: &stop,
+        more: None,
     };
     let finished = crash(&request, &options, &mut watcher);
     drop(watcher);

@@ -18,3 +18,4 @@ pub(crate) mod sql;
 mod sql_text;
 pub(crate) mod stalls;
 pub(crate) mod sweep;
+pub(crate) mod until_decided;

@@ -19,7 +19,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, CommandFailure> {
     }
     let LoadArgs { find_max, slo, .. } = &args.load;
     let what = if *find_max { Measurement::HighestRate(slo) } else { Measurement::Whole { quick: false } };
-    measure(&plan, &what, &args.place, &args.engine)
+    measure(&plan, &what, None, &args.place, &args.engine)
 }
 
 fn plan_of(args: &RunArgs) -> Result<Plan, CommandFailure> {

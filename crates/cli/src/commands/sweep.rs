@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use truetps_folder::ExperimentFolder;
-use truetps_lab::{ExperimentRequest, Finished, LabError, estimate, find_max, resume, schedule, start};
+use truetps_lab::{AskForMore, ExperimentRequest, Finished, LabError, estimate, find_max, resume, schedule, start};
 use truetps_plan::Plan;
 use truetps_record::Slo;
 
@@ -14,6 +14,7 @@ use crate::args::load::Mode;
 use crate::args::{EngineArgs, FolderArgs, SweepArgs};
 use crate::commands::again;
 use crate::commands::plan::size;
+use crate::commands::until_decided::{Extender, Wish};
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::site::{RunSite, choose_disk, choose_server};
@@ -49,7 +50,9 @@ pub(crate) fn run(args: &SweepArgs) -> Result<Exit, CommandFailure> {
         );
     }
     print_message(&format!("{}: {}\n{}, seed {}\n", plan.name, plan.about, size(&plan), plan.design.seed));
-    measure(&plan, &Measurement::Whole { quick: args.quick }, &args.place, &args.engine)
+    let extender = Wish::of(args).map(|wish| Extender::new(wish, &plan));
+    extender.iter().try_for_each(|extender| extender.check(&plan))?;
+    measure(&plan, &Measurement::Whole { quick: args.quick }, extender.as_ref(), &args.place, &args.engine)
 }
 
 /// The part of a plan to run.
@@ -67,6 +70,7 @@ pub(crate) enum Measurement<'a> {
 pub(crate) fn measure(
     plan: &Plan,
     what: &Measurement<'_>,
+    extender: Option<&Extender>,
     place: &FolderArgs,
     engine: &EngineArgs,
 ) -> Result<Exit, CommandFailure> {
@@ -80,6 +84,7 @@ pub(crate) fn measure(
     }
     let (stop, mut watcher) = ProgressWatcher::start(&plan.name, &site, engine.ui)?;
     let cores = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
+    let more = extender.map(|extender| |folder: &ExperimentFolder| extender.next(folder));
     let request = ExperimentRequest {
         plan,
         quick: matches!(what, Measurement::Whole { quick: true }),
@@ -91,6 +96,7 @@ pub(crate) fn measure(
         tool_version: env!("CARGO_PKG_VERSION"),
         command: site.command(),
         stop: &stop,
+        more: more.as_ref().map(|more| more as AskForMore<'_>),
     };
     let (finished, earlier) = match what {
         Measurement::Whole { .. } => (start(&request, &mut watcher), None),
@@ -109,7 +115,8 @@ fn go_on(args: &SweepArgs, folder: Option<&Path>) -> Result<Exit, CommandFailure
         extend(&mut plan, blocks, args.yes)?;
     }
     again::refuse_other_place(&folder, &args.place)?;
-    measure(&plan, &Measurement::Rest(&folder), &args.place, &args.engine)
+    let extender = Wish::of(args).map(|wish| Extender::new(wish, &plan));
+    measure(&plan, &Measurement::Rest(&folder), extender.as_ref(), &args.place, &args.engine)
 }
 
 /// Gives the plan of an earlier experiment more blocks.
