@@ -247,8 +247,7 @@ fn measured_load(outcome: &RunOutcome) -> Option<MeasuredLoad> {
         counts: outcome.measured?,
         response: outcome.response,
         open_loop: outcome.open_loop,
-        client_cpu: outcome.client_cpu,
-        shares: outcome.shares,
+        workers_used: outcome.workers_used,
         errors: outcome.errors.clone(),
     })
 }
@@ -326,8 +325,7 @@ mod tests {
             open_loop: None,
             errors: Vec::new(),
             errors_elsewhere: Vec::new(),
-            client_cpu: Duration::ZERO,
-            shares: truetps_measure::WorkerShares::of(&[], 0),
+            workers_used: truetps_measure::WorkerUse::of(&[], 0),
         }
     }
 

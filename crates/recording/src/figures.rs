@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use truetps_measure::{WorkerShares, generator_limited, sustained};
+use truetps_measure::{WorkerUse, generator_limited, sustained};
 use truetps_probe::{HostCpu, ServerUse, server_use};
 use truetps_record::{Counts, ErrorCount, LatencyFigures, Measured, OpenLoop, ResourceUse};
 
@@ -18,7 +18,7 @@ pub struct MeasuredLoad {
     pub open_loop: Option<OpenLoop>,
     /// CPU time of all workers.
     pub client_cpu: Duration,
-    pub shares: WorkerShares,
+    pub shares: WorkerUse,
     pub errors: Vec<ErrorCount>,
 }
 
@@ -84,7 +84,7 @@ mod tests {
             response: LatencyFigures::default(),
             open_loop: Some(OpenLoop::default()),
             client_cpu: Duration::ZERO,
-            shares: WorkerShares { workers: 1, busy: 0.0, wait: None },
+            shares: WorkerUse { workers: 1, busy: 0.0, wait: None },
             errors: Vec::new(),
         };
         let measured = measured(idle, None);

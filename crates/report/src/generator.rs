@@ -166,7 +166,7 @@ mod tests {
         let fixture = Fixture::durability().with(|trials| {
             let measured = trials.iter_mut().filter_map(|trial| trial.measured.as_mut());
             measured.for_each(|one| {
-                one.generator_limited = Some(truetps_record::GeneratorLimit::WorkerWaited { share: 0.36 }.into());
+                one.generator_limited = Some(truetps_record::GeneratorLimit::WorkerWaited { share: 0.36, idle_cores: Some(1.2) }.into());
             });
         });
         let said = warning(fixture.input().analysis).unwrap();

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use indexmap::IndexMap;
 use truetps_driver::Target;
-use truetps_measure::{MeasuredSums, WorkerShares};
+use truetps_measure::{MeasuredSums, WorkerUse};
 use truetps_plan::{
     Design, ErrorPolicy, Load, Plan, ProbeSpec, QuickOverrides, SCRIPT_WORKLOAD, ScriptSpec, ServerSpec, WorkloadKind,
     WorkloadSpec,
@@ -199,8 +199,7 @@ pub(super) fn measured(context: &WorkerContext, measured: &MeasuredSums) -> Meas
         counts: sums.counts,
         response: LatencyFigures::of(&sums.response),
         open_loop: sums.open_loop(),
-        client_cpu: Duration::from_nanos(used.iter().map(|worker| worker.cpu_ns).sum()),
-        shares: WorkerShares::of(&used, *length_ns),
+        workers_used: WorkerUse::of(&used, *length_ns),
         errors: retried_errors(&sums.errors),
     }
 }
