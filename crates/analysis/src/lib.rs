@@ -38,6 +38,7 @@ mod stall_rule;
 mod stalls;
 #[cfg(test)]
 mod stalls_tests;
+mod steady;
 mod threshold;
 mod types;
 mod wait_class;
@@ -67,6 +68,7 @@ pub use redo::RedoAge;
 pub use sent::{ShapeDiffers, WorkDiffers, differing_shapes, differing_work, is_same_figure};
 pub use signs::{SignUnit, SignalChange};
 pub use stalls::{Stall, StallKind, Stalls};
+pub use steady::Unsteady;
 pub use threshold::{Threshold, ThresholdState};
 pub use types::{AaPair, Analysis, Axis, Cell, Contrast, Curve, InvalidTrial, Knee, Noise, Verdict};
 pub use wait_class::WaitClass;

@@ -9,6 +9,7 @@ use truetps_record::{CONNECTIONS, Configuration, ErrorCount, Estimate, NoEvidenc
 use crate::detail::CellDetail;
 use crate::figure::{Figure, FigureGroup, FigureValues};
 use crate::limited::GeneratorLimited;
+use crate::steady::Unsteady;
 use crate::max_rate::MaxRate;
 use crate::open_loop::{OpenLoopCell, SustainedRange};
 
@@ -92,6 +93,8 @@ pub struct Cell {
     pub open_loop: Option<OpenLoopCell>,
     /// `None` where the generator limited no trial. Where it did, no figure of this cell is the server's alone.
     pub generator_limited: Option<GeneratorLimited>,
+    /// `None` where all trials of a closed loop were in a steady state, or where that is not known.
+    pub unsteady: Option<Unsteady>,
     /// What happened within its trials. JSON documents have it in a list of its own.
     #[serde(skip)]
     pub detail: CellDetail,

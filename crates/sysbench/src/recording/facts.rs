@@ -193,12 +193,16 @@ pub(super) fn measured(context: &WorkerContext, measured: &MeasuredSums) -> Meas
     let MeasuredSums { sums, length_ns, .. } = measured;
     let length = Duration::from_nanos(*length_ns);
     let used = context.run.usage.read();
+    let settings = &context.run.settings;
+    // A client without a thread of its own waits between its events for the others' turns.
+    let is_constant = settings.rate.is_none() && settings.events.is_none() && context.threads == settings.threads;
     MeasuredLoad {
         length,
         schedule_length: length,
         counts: sums.counts,
         response: LatencyFigures::of(&sums.response),
         open_loop: sums.open_loop(),
+        constant_clients: is_constant.then_some(settings.threads),
         workers_used: WorkerUse::of(&used, *length_ns),
         errors: retried_errors(&sums.errors),
     }
