@@ -9,9 +9,9 @@ use truetps_record::{CONNECTIONS, Configuration, ErrorCount, Estimate, NoEvidenc
 use crate::detail::CellDetail;
 use crate::figure::{Figure, FigureGroup, FigureValues};
 use crate::limited::GeneratorLimited;
-use crate::steady::Unsteady;
 use crate::max_rate::MaxRate;
 use crate::open_loop::{OpenLoopCell, SustainedRange};
+use crate::steady::Unsteady;
 
 /// Everything that an experiment's trials say.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -10,8 +10,7 @@ use truetps_folder::{ExperimentFolder, TrialWriter};
 use truetps_plan::Plan;
 use truetps_probe::{RunPresence, host_facts};
 use truetps_record::{
-    Configuration, Counts, LatencyFigures, LogVolume, Measured, NoEvidence, ServerFacts, SqlDialect,
-    Trial, Validity,
+    Configuration, Counts, LatencyFigures, LogVolume, Measured, NoEvidence, ServerFacts, SqlDialect, Trial, Validity,
 };
 
 use crate::error::LabError;

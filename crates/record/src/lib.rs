@@ -83,7 +83,8 @@ pub use signal::{Signal, SignalGroup, SignalKind, SignalRegistry, SignalUnit};
 pub use slo::Slo;
 pub use time_span::TimeSpan;
 pub use trial::{
-    CPU_MIN_US, CpuWindow, EngineFacts, Measured, ResourceUse, STEADY_WITHIN, Suspension, Trial, Validity, ValidityWords,
+    CPU_MIN_US, CpuWindow, EngineFacts, Measured, ResourceUse, STEADY_WITHIN, Suspension, Trial, Validity,
+    ValidityWords,
 };
 pub use version::Version;
 pub use workload_profile::WorkloadProfile;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use truetps_measure::{GeneratorCores, WorkerUse, generator_limited, sustained};
 use truetps_record::{Counts, ErrorCount, LatencyFigures, Measured, OpenLoop, ResourceUse};
 
-use crate::usage_window::Usage;
+use crate::usage_window::WindowUsage;
 
 /// The measured time of a load, as its clients saw it.
 pub struct MeasuredLoad {
@@ -25,7 +25,7 @@ pub struct MeasuredLoad {
 }
 
 /// `usage`: from the readings at the edges of the measured time.
-pub(crate) fn measured(load: MeasuredLoad, usage: Option<&Usage>) -> Measured {
+pub(crate) fn measured(load: MeasuredLoad, usage: Option<&WindowUsage>) -> Measured {
     let MeasuredLoad { counts, workers_used, .. } = load;
     let seconds = load.length.as_secs_f64();
     let a_second = |n: u64| if seconds > 0.0 { n as f64 / seconds } else { 0.0 };
@@ -41,7 +41,9 @@ pub(crate) fn measured(load: MeasuredLoad, usage: Option<&Usage>) -> Measured {
         response: load.response,
         resources: ResourceUse {
             client_cpu_us_per_tx: per_tx(workers_used.cpu.as_secs_f64() * 1e6),
-            server_cpu_us_per_tx: cpu_window.filter(|window| window.ok > 0.0).map(|window| window.server_us / window.ok),
+            server_cpu_us_per_tx: cpu_window
+                .filter(|window| window.ok > 0.0)
+                .map(|window| window.server_us / window.ok),
             worker_busy_max: Some(workers_used.busy),
             worker_wait_max: workers_used.wait,
             steal: usage.and_then(|usage| usage.host).map(|host| host.steal),
@@ -62,7 +64,6 @@ pub(crate) fn measured(load: MeasuredLoad, usage: Option<&Usage>) -> Measured {
 fn littles_law(load: &MeasuredLoad) -> Option<f64> {
     let all_us = load.length.as_secs_f64() * 1e6 * f64::from(load.constant_clients?);
     let counts = &load.counts;
-    // Without an answer in all of the time, that of each client is missing.
     let in_flight_us = load.response.response_us_mean.unwrap_or(0.0) * counts.ok as f64;
     let ratio = (all_us > 0.0).then(|| in_flight_us / all_us)?;
     // The time of failed transactions is in no response time.
@@ -128,7 +129,7 @@ mod tests {
             generator_us: 100_000.0,
             idle_us: Some(200_000.0),
         };
-        let usage = Usage {
+        let usage = WindowUsage {
             cpu_window: Some(cpu_window),
             server_rss_bytes: None,
             host: None,

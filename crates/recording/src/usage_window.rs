@@ -1,7 +1,7 @@
 //! Readings of server and host at the edges of the measure phase, and what changed between them.
 //!
 //! A reading is made a moment after its edge, on a busy host up to 100 ms later. What grew between two readings is
-//! divided by the transactions that ended between them, not by those of the phase.
+//! divided by the transactions that ended between them, not by all of the phase.
 
 use std::time::{Duration, Instant};
 
@@ -26,7 +26,8 @@ impl UsageReading {
         let before = Instant::now();
         let server = server_pid.and_then(server_use);
         let at = before + before.elapsed() / 2;
-        let since_ms = at.saturating_duration_since(zero).as_secs_f64() - zero.saturating_duration_since(at).as_secs_f64();
+        let since_ms =
+            at.saturating_duration_since(zero).as_secs_f64() - zero.saturating_duration_since(at).as_secs_f64();
         Self {
             at_ms: since_ms * 1e3,
             server,
@@ -80,7 +81,7 @@ impl UsageWatch {
     }
 
     /// `None` if one of the readings was not made. `bound_to`: cores that the workers are bound to; empty: none.
-    pub(crate) fn usage(&self, bound_to: &[u32]) -> Option<Usage> {
+    pub(crate) fn usage(&self, bound_to: &[u32]) -> Option<WindowUsage> {
         let (start, end) = self.start.as_ref().zip(self.end.as_ref())?;
         let own = own_cores();
         let server = start.server.zip(end.server);
@@ -92,7 +93,8 @@ impl UsageWatch {
         let server_cores = || self.server_pid.and_then(cores_of).or_else(|| Some(start.cores.as_ref()?.online()));
         let us = |time: Duration| time.as_secs_f64() * 1e6;
         let cpu_window = server.map(|(from, to)| CpuWindow {
-            from_ms: start.at_ms,
+            // Without a warm-up the phase begins a moment before its first transaction.
+            from_ms: start.at_ms.max(0.0),
             to_ms: end.at_ms,
             ok: self.ok,
             server_us: us(to.cpu.saturating_sub(from.cpu)),
@@ -102,7 +104,7 @@ impl UsageWatch {
         let own_most = if bound_to.is_empty() { own.len() } else { bound_to.len() };
         let own_most = (own_most > 0).then_some(own_most as f64);
         let quota = self.quota.as_ref().map(|quota| quota.cores);
-        Some(Usage {
+        Some(WindowUsage {
             cpu_window,
             server_rss_bytes: server.and_then(|(_, end)| end.rss_bytes),
             host: start.host.zip(end.host).and_then(|(start, end)| start.shares_until(&end)),
@@ -123,7 +125,7 @@ impl UsageWatch {
 
 /// What changed between the readings. `None`: unknown.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Usage {
+pub(crate) struct WindowUsage {
     pub(crate) cpu_window: Option<CpuWindow>,
     pub(crate) server_rss_bytes: Option<u64>,
     pub(crate) host: Option<HostCpuShares>,
@@ -161,6 +163,9 @@ mod tests {
         // 1 transaction a millisecond; reading takes some of them.
         assert!((window.ok - (window.to_ms - window.from_ms)).abs() < 0.01, "{window:?}");
         assert!((540.0..800.0).contains(&window.from_ms) && (1400.0..1500.0).contains(&window.to_ms), "{window:?}");
+        watch.begin(Instant::now() + Duration::from_millis(500));
+        let early = watch.usage(&[]).unwrap().cpu_window.unwrap().from_ms;
+        assert!((0.0..1e-9).contains(&early), "no record has a negative time: {early}");
         watch.forget_server();
         assert_eq!(watch.usage(&[]).unwrap().cpu_window, None);
     }

@@ -65,16 +65,14 @@ const WAITED_MIN: f64 = 0.30;
 /// How much more the server might do if the generator ran elsewhere, of configurations in which a worker waited for the
 /// CPUs that the server used. `None` where that is not so, or not known.
 pub(crate) fn bounds(analysis: &Analysis) -> Option<String> {
-    let waited = |cell: &&Cell| !is_limited(cell) && cell.get(Figure::WorkerWait).is_some_and(|wait| wait >= WAITED_MIN);
+    let waited =
+        |cell: &&Cell| !is_limited(cell) && cell.get(Figure::WorkerWait).is_some_and(|wait| wait >= WAITED_MIN);
     let bound = |cell: &Cell| Some((cell.get(Figure::BoundFreeGenerator)?, cell.configuration.to_string()));
     let mut bounds: Vec<_> = analysis.cells.iter().filter(waited).filter_map(bound).collect();
     bounds.sort_by(|(one, _), (other, _)| other.total_cmp(one));
     let place = |place: &str| if place.is_empty() { String::new() } else { format!(" at {place}") };
-    let shown: Vec<_> = bounds
-        .iter()
-        .take(SHOWN_MAX)
-        .map(|(bound, at)| format!("{}{}", format::ratio(*bound), place(at)))
-        .collect();
+    let shown: Vec<_> =
+        bounds.iter().take(SHOWN_MAX).map(|(bound, at)| format!("{}{}", format::ratio(*bound), place(at))).collect();
     let more = and_more(bounds.len() - shown.len());
     (!shown.is_empty()).then(|| format!("With a free generator at most {}{more}.", shown.join("; ")))
 }
@@ -186,7 +184,8 @@ mod tests {
         let fixture = Fixture::durability().with(|trials| {
             let measured = trials.iter_mut().filter_map(|trial| trial.measured.as_mut());
             measured.for_each(|one| {
-                one.generator_limited = Some(truetps_record::GeneratorLimit::WorkerWaited { share: 0.36, idle_cores: Some(1.2) }.into());
+                one.generator_limited =
+                    Some(truetps_record::GeneratorLimit::WorkerWaited { share: 0.36, idle_cores: Some(1.2) }.into());
             });
         });
         let said = warning(fixture.input().analysis).unwrap();
@@ -226,9 +225,11 @@ mod tests {
         let near = |cell: &serde_json::Value, key: &str, expect: f64| {
             cell[key].as_f64().is_some_and(|found| (found - expect).abs() < 1e-6)
         };
-        assert!(cells.iter().any(|cell| {
-            near(cell, "tps_bound_idle_used", 1.15) && near(cell, "tps_bound_free_generator", 1.275)
-        }));
+        assert!(
+            cells.iter().any(|cell| {
+                near(cell, "tps_bound_idle_used", 1.15) && near(cell, "tps_bound_free_generator", 1.275)
+            })
+        );
         assert_eq!(bounds(on_a_saturated_host(0.2).input().analysis), None);
     }
 

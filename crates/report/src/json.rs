@@ -5,8 +5,8 @@ use truetps_analysis::{Absent, Analysis, CellDetail, FigureGroup, FigureValues, 
 use truetps_archive::Run;
 use truetps_plan::Plan;
 use truetps_record::{
-    Configuration, Coupling, DiskFacts, DriveMode, ExternalFacts, HostFacts, LogVolume, Measured, OtherRun, ServerFacts,
-    TrialRole, ValidityWords, printable_json,
+    Configuration, Coupling, DiskFacts, DriveMode, ExternalFacts, HostFacts, LogVolume, Measured, OtherRun,
+    ServerFacts, TrialRole, ValidityWords, printable_json,
 };
 
 use crate::disks::disk_of;

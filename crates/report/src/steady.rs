@@ -10,8 +10,7 @@ const SHOWN_MAX: usize = 3;
 
 /// Which configurations, how far they are off, and advice. `None` where all were steady, or where it is not known.
 pub(crate) fn warning(analysis: &Analysis) -> Option<String> {
-    let mut unsteady: Vec<_> =
-        analysis.cells.iter().filter_map(|cell| Some((cell, cell.unsteady.as_ref()?))).collect();
+    let mut unsteady: Vec<_> = analysis.cells.iter().filter_map(|cell| Some((cell, cell.unsteady.as_ref()?))).collect();
     let apart = |unsteady: &Unsteady| (unsteady.farthest - 1.0).abs();
     unsteady.sort_by(|(_, one), (_, other)| apart(other).total_cmp(&apart(one)));
     let shown: Vec<_> = unsteady.iter().take(SHOWN_MAX).map(|(cell, unsteady)| place(cell, unsteady)).collect();
@@ -29,7 +28,8 @@ pub(crate) fn warning(analysis: &Analysis) -> Option<String> {
 fn place(cell: &Cell, unsteady: &Unsteady) -> String {
     let configuration = cell.configuration.to_string();
     let at = if configuration.is_empty() { String::new() } else { format!("{configuration}: ") };
-    let trials = if unsteady.of == 1 { String::new() } else { format!(" ({} of {} trials)", unsteady.trials, unsteady.of) };
+    let trials =
+        if unsteady.of == 1 { String::new() } else { format!(" ({} of {} trials)", unsteady.trials, unsteady.of) };
     format!("{at}{}{trials}", format::ratio(unsteady.farthest).trim_start_matches('×'))
 }
 

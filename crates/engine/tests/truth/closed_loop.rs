@@ -54,7 +54,7 @@ fn a_stall_is_in_the_response_times() {
 
 /// Readings once a second saw a thread of a short run only before it began, or not at all.
 #[test]
-fn switches_of_a_short_run_are_those_of_its_workers() {
+fn switches_of_a_short_run_are_counted() {
     let server = FakeServer::start(|_| Welcome::Greet, |_, _, _| Act::OkAfter(Duration::from_millis(5)));
     let (outcome, _) = drive_simply(&server, &LoadSpec { warm_up: Duration::ZERO, ..load(4, 300) });
     let ok = outcome.measured.unwrap().ok;
