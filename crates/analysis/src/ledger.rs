@@ -421,6 +421,25 @@ mod tests {
         assert_eq!(line(0).figure, Err(Absent::NoRowsChanged));
     }
 
+    /// The probe's last reading comes after the worker has ended, and has lost its switches.
+    #[test]
+    fn switches_are_the_workers_own_count() {
+        let line = |client_switches_per_tx| {
+            let counts = Counts { ok: 400, ..Counts::default() };
+            let resources = truetps_record::ResourceUse { client_switches_per_tx, ..Default::default() };
+            let measured = Measured { counts, resources, ..Measured::default() };
+            let series = probe(&[("generator.context_switches", 50.0, 0.2)], &[]);
+            let (intervals, probe) = (intervals(), Some(&series));
+            let input =
+                LedgerInput { measured: &measured, intervals: &intervals, probe, variables: None, damaged: None };
+            ledger(&input).line(Figure::ClientSwitches).unwrap().figure.clone().unwrap()
+        };
+        let own = line(Some(1.04));
+        assert_eq!((own.per_tx, own.source.as_str()), (1.04, "time slices of the engine's threads"));
+        let old = line(None);
+        assert!(old.per_tx < 0.0021 && old.source.contains("a lower bound"), "{old:?}");
+    }
+
     #[test]
     fn a_few_ticks_of_cpu_are_no_figure() {
         let too_few = Absent::TooFew { of: TooFewOf::CpuTicks };

@@ -89,7 +89,8 @@ impl UsageWatch {
         let server = server.filter(|(start, end)| start.started == end.started);
         let seconds = (end.at_ms - start.at_ms) / 1e3;
         let idle = |cores: &[u32]| start.cores.as_ref()?.idle_until(end.cores.as_ref()?, cores);
-        let own_idle = idle(&own).and_then(|idle| Some(idle.min(self.left_of_quota(start, end, seconds)?)));
+        let left = self.left_of_quota(start, end, seconds);
+        let usable = |idle: Option<f64>| Some(idle?.min(left?));
         let server_cores = || self.server_pid.and_then(cores_of).or_else(|| Some(start.cores.as_ref()?.online()));
         let us = |time: Duration| time.as_secs_f64() * 1e6;
         let cpu_window = server.map(|(from, to)| CpuWindow {
@@ -99,7 +100,7 @@ impl UsageWatch {
             ok: self.ok,
             server_us: us(to.cpu.saturating_sub(from.cpu)),
             generator_us: us(end.own_cpu.saturating_sub(start.own_cpu)),
-            idle_us: server_cores().and_then(|cores| idle(&cores)).map(|idle| idle * seconds * 1e6),
+            idle_us: usable(server_cores().and_then(|cores| idle(&cores))).map(|idle| idle * seconds * 1e6),
         });
         let own_most = if bound_to.is_empty() { own.len() } else { bound_to.len() };
         let own_most = (own_most > 0).then_some(own_most as f64);
@@ -108,7 +109,7 @@ impl UsageWatch {
             cpu_window,
             server_rss_bytes: server.and_then(|(_, end)| end.rss_bytes),
             host: start.host.zip(end.host).and_then(|(start, end)| start.shares_until(&end)),
-            own_idle,
+            own_idle: usable(idle(&own)),
             own_most: own_most.into_iter().chain(quota).reduce(f64::min),
         })
     }
