@@ -20,7 +20,7 @@ pub use core_cpu::CoreCpu;
 pub use cpu_quota::CpuQuota;
 pub use flush::{FlushProbeError, probe_flush};
 pub use host::host_facts;
-pub use host_cpu::{HostCpu, HostCpuShares};
+pub use host_cpu::HostCpu;
 pub use presence::RunPresence;
 pub use process::{ProcessUse, own_cpu, process_use};
 pub use server_use::{ServerUse, server_use};

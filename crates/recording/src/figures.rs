@@ -46,7 +46,7 @@ pub(crate) fn measured(load: MeasuredLoad, usage: Option<&WindowUsage>) -> Measu
                 .map(|window| window.server_us / window.ok),
             worker_busy_max: Some(workers_used.busy),
             worker_wait_max: workers_used.wait,
-            steal: usage.and_then(|usage| usage.host).map(|host| host.steal),
+            steal: usage.and_then(|usage| usage.steal),
             server_rss_bytes: usage.and_then(|usage| usage.server_rss_bytes),
             client_switches_per_tx: workers_used.switches.and_then(|switches| per_tx(switches as f64)),
             cpu_window,
@@ -132,7 +132,7 @@ mod tests {
         let usage = WindowUsage {
             cpu_window: Some(cpu_window),
             server_rss_bytes: None,
-            host: None,
+            steal: None,
             own_idle: None,
             own_most: None,
         };

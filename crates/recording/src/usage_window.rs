@@ -5,7 +5,7 @@
 
 use std::time::{Duration, Instant};
 
-use truetps_probe::{CoreCpu, CpuQuota, HostCpu, HostCpuShares, ServerUse, cores_of, own_cores, own_cpu, server_use};
+use truetps_probe::{CoreCpu, CpuQuota, HostCpu, ServerUse, cores_of, own_cores, own_cpu, server_use};
 use truetps_record::{CpuWindow, Interval};
 
 /// Resources used so far by server, host and load generator.
@@ -108,7 +108,7 @@ impl UsageWatch {
         Some(WindowUsage {
             cpu_window,
             server_rss_bytes: server.and_then(|(_, end)| end.rss_bytes),
-            host: start.host.zip(end.host).and_then(|(start, end)| start.shares_until(&end)),
+            steal: start.host.zip(end.host).and_then(|(start, end)| start.stolen_until(&end)),
             own_idle: usable(idle(&own)),
             own_most: own_most.into_iter().chain(quota).reduce(f64::min),
         })
@@ -129,7 +129,8 @@ impl UsageWatch {
 pub(crate) struct WindowUsage {
     pub(crate) cpu_window: Option<CpuWindow>,
     pub(crate) server_rss_bytes: Option<u64>,
-    pub(crate) host: Option<HostCpuShares>,
+    /// Share of the host's CPU time that other guests of its machine took.
+    pub(crate) steal: Option<f64>,
     /// Cores that this process may use and that were idle, on average.
     pub(crate) own_idle: Option<f64>,
     /// Cores that the workers may use at most.
