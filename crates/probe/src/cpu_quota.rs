@@ -108,7 +108,9 @@ mod tests {
         let folder = |name: &str, files: &[(&str, &str)]| {
             let folder = dir.path().join(name);
             fs::create_dir(&folder).unwrap();
-            files.iter().for_each(|(file, text)| fs::write(folder.join(file), text).unwrap());
+            for (file, text) in files {
+                fs::write(folder.join(file), text).unwrap();
+            }
             folder
         };
         let loose = folder("loose", &[("cpu.max", "400000 100000"), ("cpu.stat", "usage_usec 7\nuser_usec 3\n")]);
