@@ -5,7 +5,7 @@ use truetps_record::{Configuration, ErrorCount, ErrorTally, Estimate};
 use crate::detail::cell_detail;
 use crate::evidence::{Evidence, tps_sample};
 use crate::figure::{Figure, FigureValues};
-use crate::{Cell, InvalidTrial, limited, open_loop};
+use crate::{Cell, InvalidTrial, limited, open_loop, steady};
 
 pub(crate) fn summarise(configuration: &Configuration, evidence: &[Evidence<'_>], invalid: &[InvalidTrial]) -> Cell {
     Cell {
@@ -17,6 +17,7 @@ pub(crate) fn summarise(configuration: &Configuration, evidence: &[Evidence<'_>]
         errors: merge_errors(evidence),
         open_loop: open_loop::summarise(evidence),
         generator_limited: limited::of_cell(evidence),
+        unsteady: steady::of_cell(evidence),
         detail: cell_detail(&evidence.iter().map(|one| one.loaded).collect::<Vec<_>>()),
     }
 }

@@ -20,6 +20,8 @@ pub enum FigureUnit {
     Bytes,
     /// From 0 to 1.
     Share,
+    /// A factor.
+    Ratio,
 }
 
 /// Which direction is better.
@@ -159,6 +161,8 @@ figures! {
     ResponseP999 "response_us_p999" "response p99.9" Own Us Lower Mean [Csv] Of(|it| it.response.response_us_p999);
     /// Response time of the slowest transaction.
     ResponseMax "response_us_max" "response max" Own Us Lower Largest [Csv Main] Of(|it| it.response.response_us_max);
+    /// Closed loop: throughput times mean response time, divided by the connections (Little's law): 1 in a steady state.
+    LittlesLaw "littles_law" "Little's law" Own Ratio Neither Median [Csv] Of(|it| it.littles_law);
     /// Failed transactions.
     Failed "failed" "failed" Own Count Lower Sum [Csv Main] Of(|it| count(it.counts.failed));
     /// Failed transactions whose error the plan ignores.
@@ -176,6 +180,12 @@ figures! {
         Of(|it| it.resources.worker_wait_max.map(at_most_all));
     /// Share of the host's CPU time that other guests of its machine took.
     Steal "steal_max" "steal" Engine Share Lower Largest [Csv] Of(|it| it.resources.steal.map(at_most_all));
+    /// Factor by which throughput could be higher at most if the server used the idle CPU time of its host.
+    BoundIdleUsed "tps_bound_idle_used" "at most, if idle CPU time were used" Engine Ratio Neither Mean [Csv]
+        Of(|it| it.resources.cpu_window?.bound_if_idle_used());
+    /// The same if it had the CPU time of the load generator too.
+    BoundFreeGenerator "tps_bound_free_generator" "at most, with a free generator" Engine Ratio Neither Mean [Csv]
+        Of(|it| it.resources.cpu_window?.bound_with_free_generator());
 
     /// Starts of the schedule, a second.
     ScheduledRate "scheduled_per_s" "scheduled/s" OpenLoop PerSecond Neither Median [Csv]
@@ -440,7 +450,7 @@ mod tests {
                 FigureUnit::Us => "us",
                 FigureUnit::Ms => "ms",
                 FigureUnit::Bytes => "bytes",
-                FigureUnit::Count | FigureUnit::PerSecond | FigureUnit::Share => continue,
+                FigureUnit::Count | FigureUnit::PerSecond | FigureUnit::Share | FigureUnit::Ratio => continue,
             };
             assert!(key.split('_').any(|word| word == unit), "{key}");
         }

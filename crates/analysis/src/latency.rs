@@ -5,9 +5,9 @@ use truetps_record::{Histogram, LatencyInterval, Phase, new_histogram};
 
 /// Steps of each doubling of the response time: 9 % wide.
 const STEPS_A_DOUBLING: f64 = 8.0;
-/// Start of the first step in nanoseconds: histograms do not distinguish shorter times.
+/// Start of the first step in nanoseconds: no server answers sooner.
 const FIRST_NS: f64 = 256.0;
-/// As many as histograms reach: 256 ns to an hour are less than 34 doublings.
+/// As many as histograms reach: from there to an hour are less than 34 doublings.
 const STEPS: u16 = 34 * 8;
 
 /// Points for each further nine (90 %, 99 %, 99.9 % …).

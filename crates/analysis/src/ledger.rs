@@ -2,7 +2,7 @@
 
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
-use truetps_record::{BUCKET_MS, CPU_MIN_US, Interval, Measured, Phase, ProbePoint, ProbeSeries};
+use truetps_record::{CPU_MIN_US, Interval, Measured, Phase, ProbePoint, ProbeSeries};
 
 use crate::absence::{Absent, TooFewOf};
 use crate::figure::Figure;
@@ -111,6 +111,7 @@ fn own_figure(input: &LedgerInput<'_>, key: Figure) -> Option<LedgerFigure> {
         }
         Figure::ClientCpu => (resources.client_cpu_us_per_tx, "CPU time of the engine's threads"),
         Figure::ServerCpu => (resources.server_cpu_us_per_tx, "CPU time of the server"),
+        Figure::ClientSwitches => (resources.client_switches_per_tx, "time slices of the engine's threads"),
         _ => return None,
     };
     per_tx.map(|per_tx| LedgerFigure { per_tx, source: source.to_owned() })
@@ -248,21 +249,8 @@ impl<'a> LedgerWindow<'a> {
         ((nearest.at_ms - at_ms).abs() <= slack_ms).then_some(*nearest)
     }
 
-    /// Transactions that ended well in a stretch; of a bucket that is in it in part, that part.
     fn ok_between(&self, from_ms: f64, to_ms: f64) -> f64 {
-        let of_interval = |interval: &Interval| {
-            let end_ms = interval.start_ms + interval.length_ms;
-            let part = |start: f64, end: f64| {
-                if end > start { ((end.min(to_ms) - start.max(from_ms)) / (end - start)).clamp(0.0, 1.0) } else { 0.0 }
-            };
-            if interval.buckets.is_empty() {
-                return interval.counts.ok as f64 * part(interval.start_ms, end_ms);
-            }
-            let start = |index: usize| interval.start_ms + index as f64 * BUCKET_MS;
-            let end = |index: usize| if index + 1 == interval.buckets.len() { end_ms } else { start(index + 1) };
-            interval.buckets.iter().enumerate().map(|(n, ok)| f64::from(*ok) * part(start(n), end(n))).sum()
-        };
-        self.intervals.iter().map(of_interval).sum()
+        self.intervals.iter().map(|interval| interval.ok_between(from_ms, to_ms)).sum()
     }
 }
 
@@ -431,6 +419,25 @@ mod tests {
         };
         assert_eq!(line(500).per_tx(), Some(1.25));
         assert_eq!(line(0).figure, Err(Absent::NoRowsChanged));
+    }
+
+    /// The probe's last reading comes after the worker has ended, and has lost its switches.
+    #[test]
+    fn switches_are_the_workers_own_count() {
+        let line = |client_switches_per_tx| {
+            let counts = Counts { ok: 400, ..Counts::default() };
+            let resources = truetps_record::ResourceUse { client_switches_per_tx, ..Default::default() };
+            let measured = Measured { counts, resources, ..Measured::default() };
+            let series = probe(&[("generator.context_switches", 50.0, 0.2)], &[]);
+            let (intervals, probe) = (intervals(), Some(&series));
+            let input =
+                LedgerInput { measured: &measured, intervals: &intervals, probe, variables: None, damaged: None };
+            ledger(&input).line(Figure::ClientSwitches).unwrap().figure.clone().unwrap()
+        };
+        let own = line(Some(1.04));
+        assert_eq!((own.per_tx, own.source.as_str()), (1.04, "time slices of the engine's threads"));
+        let old = line(None);
+        assert!(old.per_tx < 0.0021 && old.source.contains("a lower bound"), "{old:?}");
     }
 
     #[test]

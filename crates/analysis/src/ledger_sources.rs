@@ -63,7 +63,12 @@ const WITH_GROWTH: &str = "including writes that extended files";
 const SOURCES: &[(Figure, LedgerSource)] = &[
     plain(Figure::ClientCpu, &[(1.0, "generator.cpu_us")]),
     plain(Figure::ServerCpu, &[(1.0, "server.cpu_us")]),
-    plain(Figure::ClientSwitches, &[(1.0, "generator.context_switches")]),
+    // Of records without the workers' own count.
+    noted(
+        Figure::ClientSwitches,
+        &[(1.0, "generator.context_switches")],
+        "a lower bound: without threads that ended before the last reading",
+    ),
     plain(Figure::ServerSwitches, &[(1.0, "server.context_switches")]),
     plain(Figure::RedoBytes, &[(1.0, "status.Innodb_os_log_written")]),
     plain(Figure::RedoBytes, &[(1.0, "pg_stat_wal.wal_bytes")]),

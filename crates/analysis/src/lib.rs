@@ -42,6 +42,7 @@ mod stall_rule;
 mod stalls;
 #[cfg(test)]
 mod stalls_tests;
+mod steady;
 mod threshold;
 mod twins;
 mod types;
@@ -75,6 +76,7 @@ pub use redo::RedoAge;
 pub use sent::{ShapeDiffers, WorkDiffers, differing_shapes, differing_work, is_same_figure};
 pub use signs::{SignUnit, SignalChange};
 pub use stalls::{Stall, StallKind, Stalls};
+pub use steady::Unsteady;
 pub use threshold::{Threshold, ThresholdState};
 pub use types::{AaPair, Analysis, Axis, Cell, Contrast, Curve, InvalidTrial, Knee, LoadNoise, Twins, Verdict};
 pub use wait_class::WaitClass;

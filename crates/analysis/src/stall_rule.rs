@@ -87,13 +87,14 @@ pub(crate) fn judge_phase(intervals: &[JudgedInterval], phase: Phase) -> JudgedP
     }
     judged.buckets = buckets(&of_phase);
     judged.gaps = gaps(intervals, &judged.buckets, from_ms, to_ms);
-    if judged.buckets.len() < STEPS_MIN {
-        judged.stalls = Err(Absent::TooShort);
-        return judged;
-    }
-    if of_phase.iter().any(|one| one.is_busy) && judged.buckets.iter().all(|step| step.ok <= 0.0) {
+    let is_busy = of_phase.iter().any(|one| one.is_busy);
+    // However short: it needs no level to fall from.
+    if is_busy && judged.length_ms >= GAP_MS && judged.buckets.iter().all(|step| step.ok <= 0.0) {
         let (first, last) = (judged.buckets[0].span, judged.buckets[judged.buckets.len() - 1].span);
         judged.stalls = Ok(vec![TimeSpan { from_ms: first.from_ms, to_ms: last.to_ms }]);
+    } else if judged.buckets.len() < STEPS_MIN {
+        judged.stalls = Err(Absent::TooShort);
+        return judged;
     } else {
         let level = UsualThroughput::of(&judged.buckets);
         let response_ms = median(of_phase.iter().filter_map(|one| one.response_us_p50)).unwrap_or(0.0) / 1e3;

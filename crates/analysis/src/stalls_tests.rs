@@ -236,18 +236,24 @@ fn unknown_stalls_have_a_reason() {
     let found = stalls(&open);
     assert_eq!((found.max_gap_ms, found.list.len()), (Some(6000.0), 1), "{found:?}");
     // Nothing ended, though there was something to end: the whole phase is a stall.
-    let stands_still = |warm_up: &[f64]| {
-        let mut list = intervals(1000, 3000, warm_up);
-        list.iter_mut().filter(|one| one.phase == Phase::Measure).for_each(|one| one.counts.in_flight = 4);
+    let stands_still = |warm_up: &[f64], length_ms: u64| {
+        let mut list = intervals(1000, length_ms, warm_up);
+        for one in list.iter_mut().filter(|one| one.phase == Phase::Measure) {
+            one.counts.in_flight = 4;
+            one.length_ms = one.length_ms.min(length_ms as f64);
+            one.buckets.truncate(length_ms.div_ceil(100) as usize);
+        }
         stalls(&list)
     };
     let ends: Vec<_> = (0..100).map(|n| f64::from(n) * 10.0).collect();
-    for (warm_up, baseline_tps) in [(&ends[..], 100.0), (&[], 0.0)] {
-        let (kind, coincident) = (StallKind::Stall, Err(Absent::NotWatched));
-        let stall = Stall { kind, start_ms: 1000.0, length_ms: 3000.0, depth: 1.0, baseline_tps, coincident };
-        let found = stands_still(warm_up);
-        assert_eq!((found.list.as_slice(), found.absent, found.stalled_ms), (&[stall][..], None, 3000.0));
+    // The trials of a quick plan have 8 steps.
+    for (warm_up, ms, baseline_tps) in [(&ends[..], 3000, 100.0), (&[], 3000, 0.0), (&ends[..], 800, 100.0)] {
+        let (kind, coincident, length_ms) = (StallKind::Stall, Err(Absent::NotWatched), ms as f64);
+        let stall = Stall { kind, start_ms: 1000.0, length_ms, depth: 1.0, baseline_tps, coincident };
+        let found = stands_still(warm_up, ms);
+        assert_eq!((found.list.as_slice(), found.absent, found.stalled_ms), (&[stall][..], None, length_ms));
     }
+    assert_eq!(stands_still(&ends, 200).absent, Some(Absent::TooShort));
     // A whole trial in which nothing ended and nothing was sent has no level to fall from, and is no stall but a failure.
     assert_eq!(stalls(&of_buckets(&[0; 100])).list, []);
 }

@@ -14,6 +14,7 @@ use crate::judge::Judgement;
 use crate::limited::GeneratorLimited;
 use crate::max_rate::MaxRate;
 use crate::open_loop::{OpenLoopCell, SustainedRange};
+use crate::steady::Unsteady;
 
 /// Everything that an experiment's trials say.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -98,6 +99,8 @@ pub struct Cell {
     pub open_loop: Option<OpenLoopCell>,
     /// `None` where the generator limited no trial. Where it did, no figure of this cell is the server's alone.
     pub generator_limited: Option<GeneratorLimited>,
+    /// `None` where all trials of a closed loop were in a steady state, or where that is not known.
+    pub unsteady: Option<Unsteady>,
     /// What happened within its trials. JSON documents have it in a list of its own.
     #[serde(skip)]
     pub detail: CellDetail,

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use rustix::thread::{CpuSet, sched_setaffinity};
 use thiserror::Error;
 use truetps_driver::Connector;
-use truetps_measure::{CollectedRun, Collector, Pacing, Quota, Timeline, WorkerInterval, WorkerShares};
+use truetps_measure::{CollectedRun, Collector, Pacing, Quota, Timeline, WorkerInterval, WorkerUse};
 use truetps_plan::ErrorPolicy;
 use truetps_record::{Counts, DriveMode, ErrorCount, ErrorTally, Histogram, Interval, LatencyFigures, OpenLoop, Phase};
 use truetps_workload::Workload;
@@ -161,9 +161,8 @@ pub struct RunOutcome {
     pub errors: Vec<ErrorCount>,
     /// Errors in warm-up and drain.
     pub errors_elsewhere: Vec<ErrorCount>,
-    /// CPU time of all workers in the measure phase.
-    pub client_cpu: Duration,
-    pub shares: WorkerShares,
+    /// Of the measure phase.
+    pub workers_used: WorkerUse,
 }
 
 #[derive(Debug, Error)]
@@ -402,7 +401,6 @@ fn outcome(
         response: LatencyFigures::of(&measured.sums.response),
         errors: sorted(measured.sums.errors),
         errors_elsewhere: sorted(measured.errors_elsewhere),
-        client_cpu: Duration::from_nanos(used.iter().map(|worker| worker.cpu_ns).sum()),
-        shares: WorkerShares::of(&used, measured.length_ns),
+        workers_used: WorkerUse::of(&used, measured.length_ns),
     }
 }

@@ -10,8 +10,7 @@ use truetps_folder::{ExperimentFolder, TrialWriter};
 use truetps_plan::Plan;
 use truetps_probe::{RunPresence, host_facts};
 use truetps_record::{
-    Configuration, Counts, LatencyFigures, LogVolume, Measured, NoEvidence, ResourceUse, ServerFacts, SqlDialect,
-    Trial, Validity,
+    Configuration, Counts, LatencyFigures, LogVolume, Measured, NoEvidence, ServerFacts, SqlDialect, Trial, Validity,
 };
 
 use crate::error::LabError;
@@ -181,11 +180,8 @@ fn measured(capacity: f64, rate: Option<f64>) -> Measured {
         qps: tps,
         counts: Counts::default(),
         response: LatencyFigures { response_us_p99: Some(1000.0), ..LatencyFigures::default() },
-        resources: ResourceUse::default(),
-        open_loop: None,
         sustained: rate.map(|rate| rate <= capacity),
-        generator_limited: None,
-        errors: Vec::new(),
+        ..Measured::default()
     }
 }
 

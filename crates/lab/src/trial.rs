@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use truetps_driver::{Connector, Target};
-use truetps_engine::{LoadSpec, Observer, Quota, RunEnding, RunOutcome};
+use truetps_engine::{ClientEnds, LoadSpec, Observer, Pacing, Quota, RunEnding, RunOutcome};
 use truetps_folder::{FolderError, TrialWriter};
 use truetps_plan::{Plan, ProbeSpec};
 use truetps_probe::RunPresence;
@@ -236,10 +236,10 @@ fn load_facts(context: &TrialContext<'_>, outcome: &RunOutcome) -> LoadFacts {
         clients_finished: outcome.measured.map(|_| outcome.end.finished),
         suspensions: Vec::new(),
     };
-    LoadFacts { engine, measured: measured_load(outcome), notes: notes(outcome) }
+    LoadFacts { engine, measured: measured_load(&context.load, outcome), notes: notes(outcome) }
 }
 
-fn measured_load(outcome: &RunOutcome) -> Option<MeasuredLoad> {
+fn measured_load(load: &LoadSpec, outcome: &RunOutcome) -> Option<MeasuredLoad> {
     Some(MeasuredLoad {
         // If each client has its share, the end of the last one counts.
         length: outcome.end.last_end.unwrap_or(outcome.measure_length),
@@ -247,10 +247,16 @@ fn measured_load(outcome: &RunOutcome) -> Option<MeasuredLoad> {
         counts: outcome.measured?,
         response: outcome.response,
         open_loop: outcome.open_loop,
-        client_cpu: outcome.client_cpu,
-        shares: outcome.shares,
+        constant_clients: has_constant_clients(load, outcome).then_some(outcome.clients_connected),
+        workers_used: outcome.workers_used,
         errors: outcome.errors.clone(),
     })
+}
+
+/// Whether each client had one transaction in flight at any moment of the measure phase.
+fn has_constant_clients(load: &LoadSpec, outcome: &RunOutcome) -> bool {
+    let ClientEnds { lost, reconnects, renewed, .. } = outcome.end;
+    load.pacing == Pacing::Closed && load.quota.is_none() && lost == 0 && reconnects == 0 && renewed == 0
 }
 
 /// Transactions that failed in warm-up and drain.
@@ -290,8 +296,6 @@ fn notes(outcome: &RunOutcome) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use truetps_engine::ClientEnds;
-
     use super::*;
 
     #[test]
@@ -326,8 +330,7 @@ mod tests {
             open_loop: None,
             errors: Vec::new(),
             errors_elsewhere: Vec::new(),
-            client_cpu: Duration::ZERO,
-            shares: truetps_measure::WorkerShares::of(&[], 0),
+            workers_used: truetps_measure::WorkerUse::of(&[], 0),
         }
     }
 

@@ -19,7 +19,7 @@ mod timeline;
 
 pub use arrivals::Rate;
 pub use collect::{CollectedRun, Collector};
-pub use judge::{WorkerShares, generator_limited, sustained, was_suspended};
+pub use judge::{GeneratorCores, WorkerUse, generator_limited, sustained, was_suspended};
 pub use pace::{ARRIVALS_MAX, ClaimedStart, OpenPacing, Pacing, RateOf, WorkerPace};
 pub use quota::Quota;
 pub use recorder::{Recorder, WorkerInterval};

@@ -9,13 +9,6 @@ pub struct HostCpu {
     pub steal: u64,
 }
 
-/// Shares of the time between two readings, 0 to 1.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct HostCpuShares {
-    pub busy: f64,
-    pub steal: f64,
-}
-
 impl HostCpu {
     /// `None` if /proc cannot be read.
     pub fn read() -> Option<Self> {
@@ -31,13 +24,13 @@ impl HostCpu {
         Some(Self { busy: field(0) + field(1) + field(2) + field(5) + field(6), idle, steal: field(7) })
     }
 
-    /// The change from `self` to `later`; `None` if no time has passed.
-    pub fn shares_until(&self, later: &Self) -> Option<HostCpuShares> {
+    /// Share of the time until `later` that was stolen, 0 to 1; `None` if no time has passed.
+    pub fn stolen_until(&self, later: &Self) -> Option<f64> {
         let since = |first: u64, last: u64| last.saturating_sub(first) as f64;
         let (busy, idle, steal) =
             (since(self.busy, later.busy), since(self.idle, later.idle), since(self.steal, later.steal));
         let all = busy + idle + steal;
-        (all > 0.0).then(|| HostCpuShares { busy: busy / all, steal: steal / all })
+        (all > 0.0).then(|| steal / all)
     }
 }
 
@@ -50,8 +43,8 @@ mod tests {
         let first = HostCpu::parse("cpu  10 0 10 100 5 1 1 3 0 0\ncpu0 1 2").unwrap();
         assert_eq!(first, HostCpu { busy: 22, idle: 105, steal: 3 });
         let later = HostCpu::parse("cpu  60 0 10 140 5 1 1 13 0 0").unwrap();
-        assert_eq!(first.shares_until(&later), Some(HostCpuShares { busy: 0.5, steal: 0.1 }));
-        assert_eq!(first.shares_until(&first), None);
+        assert_eq!(first.stolen_until(&later), Some(0.1));
+        assert_eq!(first.stolen_until(&first), None);
         assert_eq!(HostCpu::parse("intr 5"), None);
         assert!(HostCpu::read().is_some());
     }

@@ -5,6 +5,8 @@
 
 mod affinity;
 pub mod clock;
+mod core_cpu;
+mod cpu_quota;
 mod flush;
 mod host;
 mod host_cpu;
@@ -14,10 +16,12 @@ mod server_use;
 mod watch;
 
 pub use affinity::{bound_to, cores_of, own_cores};
+pub use core_cpu::CoreCpu;
+pub use cpu_quota::CpuQuota;
 pub use flush::{FlushProbeError, probe_flush};
 pub use host::host_facts;
-pub use host_cpu::{HostCpu, HostCpuShares};
+pub use host_cpu::HostCpu;
 pub use presence::RunPresence;
-pub use process::{ProcessUse, process_use};
+pub use process::{ProcessUse, own_cpu, process_use};
 pub use server_use::{ServerUse, server_use};
 pub use watch::{Changes, HostWatch, ProbeReading, ProbeValues, ServerWatch};

@@ -9,6 +9,12 @@ pub struct ProcessUse {
     pub rss_bytes: u64,
 }
 
+/// CPU time of this process, all its threads together, ended ones included.
+pub fn own_cpu() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}
+
 /// `None` if the process is gone or /proc cannot be read. CPU time has steps of a clock tick (10 ms).
 pub fn process_use(pid: u32) -> Option<ProcessUse> {
     let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;

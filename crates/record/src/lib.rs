@@ -82,7 +82,10 @@ pub use setting_text::{is_off, same_setting, setting_number};
 pub use signal::{Signal, SignalGroup, SignalKind, SignalRegistry, SignalUnit};
 pub use slo::Slo;
 pub use time_span::TimeSpan;
-pub use trial::{CPU_MIN_US, EngineFacts, Measured, ResourceUse, Suspension, Trial, Validity, ValidityWords};
+pub use trial::{
+    CPU_MIN_US, CpuWindow, EngineFacts, Measured, ResourceUse, STEADY_WITHIN, Suspension, Trial, Validity,
+    ValidityWords,
+};
 pub use version::Version;
 pub use workload_profile::WorkloadProfile;
 

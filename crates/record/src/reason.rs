@@ -107,8 +107,15 @@ pub enum GeneratorLimit {
     WorkerBusyOver { share: f64 },
     /// One percent of the starts were later than this although a client was free.
     StartsLate { late_us_p99: f64 },
-    /// A worker thread was ready and had no core.
-    WorkerWaited { share: f64 },
+    /// The worker threads together used the cores that they may use.
+    CoresUsed { cores: f64, of: f64 },
+    /// A worker thread was ready and had no core, while others that its process may use were idle. `None`: not known, as
+    /// in records of older versions.
+    WorkerWaited {
+        share: f64,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        idle_cores: Option<f64>,
+    },
 }
 
 impl<C> From<C> for Reason<C> {
@@ -121,7 +128,9 @@ impl Reason<GeneratorLimit> {
     /// Whether more cores are the remedy: more workers would wait, too.
     pub fn lacks_cores(&self) -> bool {
         match self {
-            Self::Code(limit) => matches!(limit, GeneratorLimit::WorkerWaited { .. }),
+            Self::Code(limit) => {
+                matches!(limit, GeneratorLimit::WorkerWaited { .. } | GeneratorLimit::CoresUsed { .. })
+            }
             Self::Text(text) => text.contains("waited for a core"),
         }
     }
@@ -228,8 +237,16 @@ impl fmt::Display for GeneratorLimit {
                 let ms = late_us_p99 / 1e3;
                 write!(f, "1 % of the starts were more than {ms:.1} ms late although a client was free")
             }
-            Self::WorkerWaited { share } => {
-                write!(f, "a worker thread waited for a core for {:.0} % of its time", share * 100.0)
+            Self::CoresUsed { cores, of } => {
+                let s = if *of > 1.0 { "s" } else { "" };
+                write!(f, "the worker threads used {cores:.2} of the {of} core{s} that they may use")
+            }
+            Self::WorkerWaited { share, idle_cores } => {
+                write!(f, "a worker thread waited for a core for {:.0} % of its time", share * 100.0)?;
+                match idle_cores {
+                    Some(idle) => write!(f, " while {idle:.1} of the cores that truetps may use were idle"),
+                    None => Ok(()),
+                }
             }
         }
     }
@@ -269,9 +286,16 @@ mod tests {
         assert_eq!(old, Reason::Text(text.to_owned()));
         assert_eq!(serde_json::to_value(&old).unwrap(), text);
         assert!(old.lacks_cores());
-        let new = Reason::from(GeneratorLimit::WorkerWaited { share: 0.36 });
-        assert_eq!(new.to_string(), text);
-        assert!(new.lacks_cores());
+        let older = serde_json::json!({ "code": "worker_waited", "share": 0.36 });
+        let older: Reason<GeneratorLimit> = serde_json::from_value(older).unwrap();
+        assert_eq!(older, GeneratorLimit::WorkerWaited { share: 0.36, idle_cores: None }.into());
+        assert_eq!(older.to_string(), text);
+        assert!(older.lacks_cores());
+        let new = Reason::from(GeneratorLimit::WorkerWaited { share: 0.36, idle_cores: Some(1.42) });
+        assert_eq!(new.to_string(), format!("{text} while 1.4 of the cores that truetps may use were idle"));
+        let all = Reason::from(GeneratorLimit::CoresUsed { cores: 0.914, of: 1.0 });
+        assert_eq!(all.to_string(), "the worker threads used 0.91 of the 1 core that they may use");
+        assert!(new.lacks_cores() && all.lacks_cores());
         assert!(!Reason::from(GeneratorLimit::StartsLate { late_us_p99: 2500.0 }).lacks_cores());
     }
 

@@ -5,6 +5,7 @@
 //! - `experiment`: the records of an experiment and of a trial before the load.
 //! - `recorder`: intervals, resource use and suspensions of a load, and its results.
 //! - `watch`: the threads that read server and host during the load.
+//! - `usage_window`: what server, host and generator used in the measure phase.
 //! - `figures`: from the counts of a load to the figures of `run.json`.
 //! - `event`: what live views receive.
 //!
@@ -15,6 +16,7 @@ mod experiment;
 mod figures;
 mod recorder;
 mod runs_folder;
+mod usage_window;
 mod watch;
 
 pub use event::{LiveView, TrialEvent, TrialListener, TrialPlace, other_run_warning};

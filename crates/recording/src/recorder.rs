@@ -11,7 +11,8 @@ use truetps_probe::{clock, cores_of, own_cores};
 use truetps_record::{EngineFacts, Histogram, Interval, OtherRun, Phase, Suspension, Trial, Validity};
 
 use crate::event::TrialEvent;
-use crate::figures::{MeasuredLoad, UsageReading, measured};
+use crate::figures::{MeasuredLoad, measured};
+use crate::usage_window::UsageWatch;
 use crate::watch::{TrialWatch, WatchedServer};
 
 /// What the probe watches beside a load.
@@ -36,8 +37,7 @@ pub struct TrialRecorder {
     pub writer: TrialWriter,
     watch: Option<TrialWatch>,
     server_pid: Option<u32>,
-    at_start: Option<UsageReading>,
-    at_end: Option<UsageReading>,
+    usage: UsageWatch,
     error: Option<FolderError>,
     suspension_watch: SuspensionWatch,
     /// When the first transaction started, or when this began.
@@ -67,8 +67,7 @@ impl TrialRecorder {
             writer,
             watch,
             server_pid,
-            at_start: None,
-            at_end: None,
+            usage: UsageWatch::new(server_pid),
             error: None,
             suspension_watch: SuspensionWatch::start(),
             zero: Instant::now(),
@@ -91,8 +90,8 @@ impl TrialRecorder {
         }
         match phase {
             Phase::WarmUp => {}
-            Phase::Measure => self.at_start = Some(UsageReading::take(self.server_pid)),
-            Phase::Drain => self.at_end = Some(UsageReading::take(self.server_pid)),
+            Phase::Measure => self.usage.begin(self.zero),
+            Phase::Drain => self.usage.end(self.zero),
         }
     }
 
@@ -107,6 +106,7 @@ impl TrialRecorder {
         histogram: &Histogram,
         on_event: &mut dyn FnMut(TrialEvent<'_>),
     ) -> Result<(), String> {
+        self.usage.interval(interval);
         self.look_for_suspensions(on_event);
         // First: without the last answers an interval would end in an outage.
         self.show_samples(on_event);
@@ -129,7 +129,7 @@ impl TrialRecorder {
     /// The load has used another server than the one that is watched: all readings of that one are dropped.
     pub fn discard_probe(&mut self) {
         self.server_pid = None;
-        [&mut self.at_start, &mut self.at_end].into_iter().flatten().for_each(UsageReading::forget_server);
+        self.usage.forget_server();
         if let Some(mut watch) = self.watch.take() {
             watch.end();
             let removed = self.writer.remove_probe();
@@ -152,8 +152,9 @@ impl TrialRecorder {
         if let Some(load) = load {
             let shares_cores = self.shares_cores(&load.engine.pinned_to);
             let suspensions = self.suspensions.clone();
+            let usage = self.usage.usage(&load.engine.pinned_to);
             self.trial.engine = Some(EngineFacts { suspensions, shares_cores, ..load.engine });
-            self.trial.measured = load.measured.map(|load| measured(load, self.at_start.zip(self.at_end)));
+            self.trial.measured = load.measured.map(|load| measured(load, usage.as_ref()));
             self.trial.notes.extend(load.notes);
         }
         if let Some(reason) = was_suspended(&self.suspensions)

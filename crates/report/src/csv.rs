@@ -90,6 +90,10 @@ const COLUMNS: &[CsvColumn] = &[
     Text("disk_level", |row| row.disk().map_or("", |disk| disk.level.name()).to_owned()),
     Number("disk_overwrite_us_p50", |row| Some(row.disk()?.overwrite_us_p50)),
     Number("disk_append_us_p50", |row| Some(row.disk()?.append_us_p50)),
+    Of(Figure::LittlesLaw),
+    Text("unsteady_trials", |row| row.cell.unsteady.map_or(0, |unsteady| unsteady.trials).to_string()),
+    Of(Figure::BoundIdleUsed),
+    Of(Figure::BoundFreeGenerator),
 ];
 
 impl RowInput<'_> {

@@ -139,6 +139,7 @@ pub fn figure(figure: Figure, value: f64) -> String {
         FigureUnit::Count if value > 0.0 && value < 0.001 => format!("{value:.1e}"),
         FigureUnit::Count | FigureUnit::PerSecond => tps(value),
         FigureUnit::Share => percent(value),
+        FigureUnit::Ratio => ratio(value),
     }
 }
 

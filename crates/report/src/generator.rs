@@ -59,7 +59,25 @@ pub(crate) fn warning(analysis: &Analysis) -> Option<String> {
     ))
 }
 
-fn and_more(n: usize) -> String {
+/// Where a worker waited for a CPU for this share of the time, the generator felt the server that runs beside it.
+const WAITED_MIN: f64 = 0.30;
+
+/// How much more the server might do if the generator ran elsewhere, of configurations in which a worker waited for the
+/// CPUs that the server used. `None` where that is not so, or not known.
+pub(crate) fn bounds(analysis: &Analysis) -> Option<String> {
+    let waited =
+        |cell: &&Cell| !is_limited(cell) && cell.get(Figure::WorkerWait).is_some_and(|wait| wait >= WAITED_MIN);
+    let bound = |cell: &Cell| Some((cell.get(Figure::BoundFreeGenerator)?, cell.configuration.to_string()));
+    let mut bounds: Vec<_> = analysis.cells.iter().filter(waited).filter_map(bound).collect();
+    bounds.sort_by(|(one, _), (other, _)| other.total_cmp(one));
+    let place = |place: &str| if place.is_empty() { String::new() } else { format!(" at {place}") };
+    let shown: Vec<_> =
+        bounds.iter().take(SHOWN_MAX).map(|(bound, at)| format!("{}{}", format::ratio(*bound), place(at))).collect();
+    let more = and_more(bounds.len() - shown.len());
+    (!shown.is_empty()).then(|| format!("With a free generator at most {}{more}.", shown.join("; ")))
+}
+
+pub(crate) fn and_more(n: usize) -> String {
     if n == 0 { String::new() } else { format!(" and {n} more") }
 }
 
@@ -166,11 +184,53 @@ mod tests {
         let fixture = Fixture::durability().with(|trials| {
             let measured = trials.iter_mut().filter_map(|trial| trial.measured.as_mut());
             measured.for_each(|one| {
-                one.generator_limited = Some(truetps_record::GeneratorLimit::WorkerWaited { share: 0.36 }.into());
+                one.generator_limited =
+                    Some(truetps_record::GeneratorLimit::WorkerWaited { share: 0.36, idle_cores: Some(1.2) }.into());
             });
         });
         let said = warning(fixture.input().analysis).unwrap();
         assert!(said.contains("Give the generator cores of its own (--pin)") && !said.contains("--workers"), "{said}");
+    }
+
+    /// Of 16 core-seconds of two cores the server has 12, the generator 1.5, and the rest is idle.
+    fn on_a_saturated_host(wait: f64) -> Fixture {
+        Fixture::durability().with(|trials| {
+            for trial in trials.iter_mut().filter(|trial| trial.configuration.connections() == 50) {
+                let resources = &mut trial.measured.as_mut().unwrap().resources;
+                resources.worker_wait_max = Some(wait);
+                resources.cpu_window = Some(truetps_record::CpuWindow {
+                    from_ms: 0.0,
+                    to_ms: 8000.0,
+                    ok: 1000.0,
+                    server_us: 12e6,
+                    generator_us: 1.5e6,
+                    idle_us: Some(1.8e6),
+                });
+            }
+        })
+    }
+
+    #[test]
+    fn a_generator_that_waits_on_a_saturated_host_has_a_bound_and_no_mark() {
+        let fixture = on_a_saturated_host(0.62);
+        assert_eq!(warning(fixture.input().analysis), None);
+        let said = crate::meaning::caveats(&fixture.input());
+        let bound = "takes CPU time from the server. With a free generator at most \
+             ×1.275 at innodb_flush_log_at_trx_commit=";
+        assert_eq!(said.iter().filter(|one| one.contains(bound)).count(), 1, "{said:#?}");
+        let text = crate::text(&fixture.input(), crate::TextScreen::PLAIN);
+        assert_eq!(text.matches("With a free").count(), 1, "{text}");
+        let json: serde_json::Value = serde_json::from_str(&crate::json(&fixture.input())).unwrap();
+        let cells = json["analysis"]["cells"].as_array().unwrap();
+        let near = |cell: &serde_json::Value, key: &str, expect: f64| {
+            cell[key].as_f64().is_some_and(|found| (found - expect).abs() < 1e-6)
+        };
+        assert!(
+            cells.iter().any(|cell| {
+                near(cell, "tps_bound_idle_used", 1.15) && near(cell, "tps_bound_free_generator", 1.275)
+            })
+        );
+        assert_eq!(bounds(on_a_saturated_host(0.2).input().analysis), None);
     }
 
     #[test]

@@ -5,8 +5,8 @@ use truetps_analysis::{Absent, Analysis, CellDetail, FigureGroup, FigureValues, 
 use truetps_archive::Run;
 use truetps_plan::Plan;
 use truetps_record::{
-    Configuration, Coupling, DiskFacts, DriveMode, ExternalFacts, HostFacts, LogVolume, OtherRun, ServerFacts,
-    TrialRole, ValidityWords, printable_json,
+    Configuration, Coupling, DiskFacts, DriveMode, ExternalFacts, HostFacts, LogVolume, Measured, OtherRun,
+    ServerFacts, TrialRole, ValidityWords, printable_json,
 };
 
 use crate::disks::disk_of;
@@ -88,6 +88,8 @@ struct TrialPart<'a> {
     sustained: Option<bool>,
     /// Why the load generator limited the figures; `null` if it did not.
     generator_limited: Option<String>,
+    /// Response times do not describe it: `littles_law` is too far from 1.
+    unsteady: bool,
     stalls: StallsPart<'a>,
     /// What a transaction cost; `null` where the trial has no figures.
     ledger: Option<&'a Ledger>,
@@ -201,6 +203,7 @@ fn trial_part<'a>(run: &'a Run, loaded: &'a LoadedTrial) -> TrialPart<'a> {
         open_loop: measured.and_then(|measured| measured.open_loop).map(|_| figures(loaded, FigureGroup::OpenLoop)),
         sustained: measured.and_then(|measured| measured.sustained),
         generator_limited: measured.and_then(|measured| Some(measured.generator_limited.as_ref()?.to_string())),
+        unsteady: measured.is_some_and(Measured::is_unsteady),
         stalls: StallsPart::of(loaded),
         ledger: detail.ledger.as_ref(),
         waits: detail.top_waits.as_ref().map(TopWaits::bounded),

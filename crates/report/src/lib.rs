@@ -32,6 +32,7 @@ mod sections;
 mod settings_diff;
 mod stall_list;
 mod stalls;
+mod steady;
 mod sysbench;
 mod text;
 mod verdicts;

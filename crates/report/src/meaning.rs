@@ -5,7 +5,7 @@ use truetps_analysis::{Analysis, Contrast, Curve, Knee, Verdict};
 use truetps_record::Coupling;
 
 use crate::generator::{self, LIMITED};
-use crate::{ReportInput, durability, format, names, open_loop, risk};
+use crate::{ReportInput, durability, format, names, open_loop, risk, steady};
 
 /// More combinations of settings than this are in the table only.
 const CURVES_SHOWN_MAX: usize = 4;
@@ -51,6 +51,7 @@ pub fn caveats(input: &ReportInput<'_>) -> Vec<String> {
     said.extend(incomplete(input.analysis));
     said.extend(alarm(input.analysis));
     said.extend(generator::warning(input.analysis));
+    said.extend(steady::warning(input.analysis));
     said.extend(open_loops_compared(input.analysis));
     said.extend(memory_disk(input));
     if input.run.experiment.quick {
@@ -65,8 +66,9 @@ fn shared_cores(input: &ReportInput<'_>) -> Option<String> {
     // Without any trial this is unknown, and a sandbox is usually on this host.
     let is_known_apart = shares == Some(false) || (shares.is_none() && !input.run.trials.is_empty());
     (!is_known_apart).then(|| {
+        let bounds = generator::bounds(input.analysis).map_or_else(String::new, |bounds| format!(" {bounds}"));
         format!(
-            "Generator and server share the {} of this host: the generator takes CPU time from the server.",
+            "Generator and server share the {} of this host: the generator takes CPU time from the server.{bounds}",
             format::plural(input.run.experiment.host.cores.into(), "core")
         )
     })

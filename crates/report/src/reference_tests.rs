@@ -184,6 +184,7 @@ fn line(figure: Figure) -> String {
         FigureUnit::Ms => "ms",
         FigureUnit::Bytes => "bytes",
         FigureUnit::Share => "0 to 1",
+        FigureUnit::Ratio => "×",
     };
     let better = match figure.better() {
         Better::Higher => "higher",

@@ -118,7 +118,7 @@ fn open_figures(outcome: &RunOutcome) -> Option<OpenFigures> {
         open_loop: outcome.open_loop?,
         started: counts.started,
         failed: counts.failed,
-        cpu_us: outcome.client_cpu.as_secs_f64() * 1e6,
+        cpu_us: outcome.workers_used.cpu.as_secs_f64() * 1e6,
         seconds: outcome.measure_length.as_secs_f64(),
     })
 }

@@ -52,6 +52,27 @@ fn a_stall_is_in_the_response_times() {
     assert!(outcome.response.response_us_p50.unwrap() < 50_000.0, "one of many transactions stalled");
 }
 
+/// Readings once a second saw a thread of a short run only before it began, or not at all.
+#[test]
+fn switches_of_a_short_run_are_counted() {
+    let server = FakeServer::start(|_| Welcome::Greet, |_, _, _| Act::OkAfter(Duration::from_millis(5)));
+    let (outcome, _) = drive_simply(&server, &LoadSpec { warm_up: Duration::ZERO, ..load(4, 300) });
+    let ok = outcome.measured.unwrap().ok;
+    // A worker sleeps until an answer is there; it may find several.
+    let switches = outcome.workers_used.switches.unwrap();
+    assert!(ok >= 20 && switches >= ok / 4 && switches <= 4 * ok + 50, "{switches} in {ok}");
+}
+
+/// Little's law with exact counts: the response times of all clients fill the measured time.
+#[test]
+fn response_times_of_a_steady_closed_loop_fill_its_time() {
+    let server = FakeServer::start(|_| Welcome::Greet, |_, _, _| Act::OkAfter(Duration::from_millis(2)));
+    let (outcome, _) = drive_simply(&server, &load(4, 600));
+    let mean_us = outcome.response.response_us_mean.unwrap();
+    let ratio = outcome.measured.unwrap().ok as f64 * mean_us / (4.0 * 600_000.0);
+    assert!((ratio - 1.0).abs() < 0.05, "{ratio}");
+}
+
 /// Three of four clients wait for longer than is measured: two are answered in the drain, one never.
 #[test]
 fn clients_that_finish_nothing_are_counted() {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 
+use crate::own_cpu;
 use crate::server_use::family_of;
 use crate::watch::ProbeReading;
 
@@ -60,8 +61,7 @@ impl Processes {
 
     /// The clock for the generator has a finer resolution than the one for other processes.
     fn alone(&self, reading: &mut ProbeReading) -> Vec<u32> {
-        let cpu = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
-        reading.put("generator.cpu_us", cpu.tv_sec as f64 * 1e6 + cpu.tv_nsec as f64 / 1e3);
+        reading.put("generator.cpu_us", own_cpu().as_nanos() as f64 / 1e3);
         vec![self.pid]
     }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use indexmap::IndexMap;
 use truetps_driver::Target;
-use truetps_measure::{MeasuredSums, WorkerShares};
+use truetps_measure::{MeasuredSums, WorkerUse};
 use truetps_plan::{
     Design, ErrorPolicy, Load, Plan, ProbeSpec, QuickOverrides, SCRIPT_WORKLOAD, ScriptSpec, ServerSpec, WorkloadKind,
     WorkloadSpec,
@@ -193,14 +193,17 @@ pub(super) fn measured(context: &WorkerContext, measured: &MeasuredSums) -> Meas
     let MeasuredSums { sums, length_ns, .. } = measured;
     let length = Duration::from_nanos(*length_ns);
     let used = context.run.usage.read();
+    let settings = &context.run.settings;
+    // A client without a thread of its own waits between its events for the others' turns.
+    let is_constant = settings.rate.is_none() && settings.events.is_none() && context.threads == settings.threads;
     MeasuredLoad {
         length,
         schedule_length: length,
         counts: sums.counts,
         response: LatencyFigures::of(&sums.response),
         open_loop: sums.open_loop(),
-        client_cpu: Duration::from_nanos(used.iter().map(|worker| worker.cpu_ns).sum()),
-        shares: WorkerShares::of(&used, *length_ns),
+        constant_clients: is_constant.then_some(settings.threads),
+        workers_used: WorkerUse::of(&used, *length_ns),
         errors: retried_errors(&sums.errors),
     }
 }

@@ -15,7 +15,7 @@ use crate::output::MessageLog;
 use crate::rand::{Unique, Xoroshiro};
 
 /// Threads with their own tally of events; more than this share them to save memory. With a rate each tally has four
-/// histograms of 200 KB instead of one.
+/// histograms of 230 KB instead of one.
 const TALLIES_MAX: u32 = 64;
 const TALLIES_WITH_RATE_MAX: u32 = 16;
 

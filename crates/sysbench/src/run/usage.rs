@@ -1,4 +1,4 @@
-//! The threads' resource use in the measured time: CPU time, and time waiting for a core.
+//! The threads' resource use in the measured time: CPU time, time waiting for a core, and context switches.
 //!
 //! A thread can only read its own use. The watching thread announces each new period by a number; the others check it
 //! between events, and add their use since their last check.
@@ -15,6 +15,8 @@ const NOT_MEASURED: u32 = 0;
 struct WorkerUsage {
     cpu_ns: AtomicU64,
     wait_ns: AtomicU64,
+    switches: AtomicU64,
+    /// The kernel reports neither waits nor switches.
     is_wait_unknown: AtomicBool,
 }
 
@@ -77,9 +79,10 @@ impl Usage {
         }
         if let Some(worker) = self.workers.get(meter.worker) {
             worker.cpu_ns.fetch_add(used.cpu_ns, Ordering::Relaxed);
-            match used.wait_ns {
-                Some(wait_ns) => {
+            match used.wait_ns.zip(used.switches) {
+                Some((wait_ns, switches)) => {
                     worker.wait_ns.fetch_add(wait_ns, Ordering::Relaxed);
+                    worker.switches.fetch_add(switches, Ordering::Relaxed);
                 }
                 None => worker.is_wait_unknown.store(true, Ordering::Relaxed),
             }
@@ -88,9 +91,15 @@ impl Usage {
 
     /// Times of each worker so far.
     pub(crate) fn read(&self) -> Vec<ThreadTime> {
-        let read = |worker: &WorkerUsage| ThreadTime {
-            cpu_ns: worker.cpu_ns.load(Ordering::Relaxed),
-            wait_ns: (!worker.is_wait_unknown.load(Ordering::Relaxed)).then(|| worker.wait_ns.load(Ordering::Relaxed)),
+        let read = |worker: &WorkerUsage| {
+            let known = |count: &AtomicU64| {
+                (!worker.is_wait_unknown.load(Ordering::Relaxed)).then(|| count.load(Ordering::Relaxed))
+            };
+            ThreadTime {
+                cpu_ns: worker.cpu_ns.load(Ordering::Relaxed),
+                wait_ns: known(&worker.wait_ns),
+                switches: known(&worker.switches),
+            }
         };
         self.workers.iter().map(read).collect()
     }
