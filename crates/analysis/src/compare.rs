@@ -6,7 +6,7 @@ use truetps_record::{Estimate, Interval, Phase, WorkloadProfile};
 use crate::detail::{CellDetail, TrialDetail, all_waits, cell_detail};
 use crate::effect::{ALPHA, Effect};
 use crate::evidence::{Evidence, mean};
-use crate::family::{Answer, JUDGED, Question, judge};
+use crate::family::{JUDGED, JudgedQuestion, Question, judge};
 use crate::figure::{Figure, FigureUnit};
 use crate::judge::{Judgement, Missing};
 use crate::loaded::LoadedTrial;
@@ -207,7 +207,7 @@ impl KnownContrast<'_> {
 /// claim is 5 %; all other figures are another one.
 pub fn compare(questions: &[CompareQuestion<'_>]) -> Vec<Comparison> {
     let compared: Vec<Vec<_>> = questions.iter().map(compared_figures).collect();
-    let mut answers: Vec<Vec<Option<Answer>>> =
+    let mut answers: Vec<Vec<Option<JudgedQuestion>>> =
         compared.iter().map(|list| list.iter().map(|_| None).collect()).collect();
     for is_main in [true, false] {
         let asked: Vec<_> = (0..questions.len())
@@ -248,10 +248,14 @@ fn compared_figures(question: &CompareQuestion<'_>) -> Vec<ComparedFigure> {
     Figure::compared().map(of).collect()
 }
 
-fn comparison(of: &CompareQuestion<'_>, figures: &[ComparedFigure], answers: Vec<Option<Answer>>) -> Comparison {
+fn comparison(
+    of: &CompareQuestion<'_>,
+    figures: &[ComparedFigure],
+    answers: Vec<Option<JudgedQuestion>>,
+) -> Comparison {
     let CompareQuestion { a, b, pairing, smallest_effect, contrast } = of;
     let level = answers[0].as_ref().map(|answer| answer.level);
-    let line = |(one, answer): (&ComparedFigure, Option<Answer>)| {
+    let line = |(one, answer): (&ComparedFigure, Option<JudgedQuestion>)| {
         one.line(contrast.and_then(|known| known.change(one.figure)), answer)
     };
     let mut lines: Vec<_> = figures.iter().zip(answers).map(line).collect();
@@ -365,7 +369,7 @@ impl ComparedFigure {
     }
 
     /// `known` is what its experiment says.
-    fn line(&self, known: Option<Judgement>, answer: Option<Answer>) -> ComparedLine {
+    fn line(&self, known: Option<Judgement>, answer: Option<JudgedQuestion>) -> ComparedLine {
         let judged = answer.as_ref().map(|answer| answer.change);
         let change = match self.effect {
             Some(effect) if effect.n >= 2 && (self.larger() == 0.0 || self.is_negligible()) => Judgement::Equivalent,

@@ -5,11 +5,11 @@ use truetps_record::{Configuration, SettingValue};
 
 use crate::effect::Effect;
 use crate::evidence::{BlockRatios, Evidence};
-use crate::family::{Answer, JUDGED, Question, judge};
+use crate::family::{JUDGED, JudgedQuestion, Question, judge};
 use crate::figure::Figure;
 use crate::judge::Judgement;
 use crate::load_noise::{LoadRows, load_of, load_rows};
-use crate::looks::Look;
+use crate::looks::DataLook;
 use crate::{Cell, Contrast, Verdict};
 
 pub(crate) struct ContrastQuestion<'a> {
@@ -19,7 +19,7 @@ pub(crate) struct ContrastQuestion<'a> {
     pub(crate) by_cell: &'a [Vec<Evidence<'a>>],
     pub(crate) cells: &'a [Cell],
     pub(crate) smallest_effect: f64,
-    pub(crate) looks: &'a [Look],
+    pub(crate) looks: &'a [DataLook],
 }
 
 /// One configuration and its baseline with the effects from their pairs, one for each figure of [`JUDGED`]; not yet judged.
@@ -36,7 +36,7 @@ impl PairedContrast {
 }
 
 /// What one look says of a contrast, one answer for each figure of [`JUDGED`].
-type LookAnswers = [Option<Answer>; JUDGED.len()];
+type LookAnswers = [Option<JudgedQuestion>; JUDGED.len()];
 
 /// All contrasts that have at least one pair, in the plan's order of configurations.
 ///
@@ -116,9 +116,9 @@ fn still_holds(claim: Judgement, effect: &Effect) -> bool {
 fn judged<'c>(
     question: &ContrastQuestion<'_>,
     contrasts: &'c [PairedContrast],
-    look: &Look,
+    look: &DataLook,
     settled: &[(usize, usize, Judgement, u32)],
-) -> Vec<(&'c PairedContrast, usize, Answer)> {
+) -> Vec<(&'c PairedContrast, usize, JudgedQuestion)> {
     let is_settled =
         |cell: usize, figure: usize| settled.iter().any(|(of_cell, of, ..)| (*of_cell, *of) == (cell, figure));
     let each = contrasts.iter().flat_map(|one| (0..JUDGED.len()).map(move |figure| (one, figure)));

@@ -73,7 +73,7 @@ impl Effect {
     }
 
     /// Of pairs, with a variance that is drawn towards the one that all configurations with the same load have together:
-    /// `(2 v + (n − 1) s²) / (n + 1)`, where v is that of a difference. `trials` is the variance of a difference in units of the
+    /// `(2 v + (n − 1) s²) / (n + 1)`, where v is the pooled variance of a difference. `trials` is the variance of a difference in units of the
     /// variance of one trial: 2 for one trial against one, 1.5 where one side has two in each block.
     ///
     /// Where all levels have the same noise, intervals with n + 1 degrees of freedom (two pairs: 2) hold the truth 95 times out of

@@ -19,7 +19,7 @@ pub(crate) struct Question {
     pub(crate) margin: f64,
 }
 
-pub(crate) struct Answer {
+pub(crate) struct JudgedQuestion {
     pub(crate) change: Judgement,
     /// What a verdict lacks, where the 95 % interval excludes "no difference" and there is none.
     pub(crate) missing: Option<Missing>,
@@ -29,7 +29,7 @@ pub(crate) struct Answer {
 
 /// Judges all of them, with a chance of at most `alpha` that any difference is claimed that is not there, and at most half of
 /// that that any is called equivalent that is not. `alpha_next` is what the next look at more data may spend.
-pub(crate) fn judge(questions: &[Question], alpha: f64, alpha_next: f64) -> Vec<Answer> {
+pub(crate) fn judge(questions: &[Question], alpha: f64, alpha_next: f64) -> Vec<JudgedQuestion> {
     let all: f64 = questions.iter().map(|one| one.weight).sum();
     let tests = |p_value: &dyn Fn(&Question, f64) -> f64| {
         let test = |one: &Question| FamilyTest { p_value: p_value(one, alpha * one.weight / all), weight: one.weight };
@@ -47,7 +47,7 @@ pub(crate) fn judge(questions: &[Question], alpha: f64, alpha_next: f64) -> Vec<
             level_next: differs.level * alpha_next / alpha,
             margin: one.margin,
         };
-        Answer { change: judge.change(&one.effect), missing: judge.missing(&one.effect), level: differs.level }
+        JudgedQuestion { change: judge.change(&one.effect), missing: judge.missing(&one.effect), level: differs.level }
     };
     questions.iter().zip(differing).zip(equivalent).map(answer).collect()
 }

@@ -13,7 +13,7 @@ const LATER: f64 = 0.5;
 
 /// The data up to a block, with the chance of a false claim that may be spent on them.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Look {
+pub(crate) struct DataLook {
     /// Blocks with a smaller number are in it.
     pub(crate) blocks: u32,
     pub(crate) alpha: f64,
@@ -22,7 +22,7 @@ pub(crate) struct Look {
 }
 
 /// One before each extension, and the present one.
-pub(crate) fn looks(experiment: &Experiment) -> Vec<Look> {
+pub(crate) fn looks(experiment: &Experiment) -> Vec<DataLook> {
     let ends = experiment.extensions.iter().map(|one| one.blocks_before).chain([u32::MAX]);
     let spend = |left: f64, part: f64| (left * part, left * (1.0 - part));
     let (first, rest) = spend(ALPHA, FIRST);
@@ -31,7 +31,7 @@ pub(crate) fn looks(experiment: &Experiment) -> Vec<Look> {
     let mut looks = Vec::new();
     for blocks in ends {
         let (alpha_next, rest) = spend(left, LATER);
-        looks.push(Look { blocks, alpha, alpha_next });
+        looks.push(DataLook { blocks, alpha, alpha_next });
         (alpha, left) = (alpha_next, rest);
     }
     looks
