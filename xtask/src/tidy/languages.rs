@@ -226,8 +226,8 @@ fn without_comment(line: &str) -> (&str, bool) {
 
 fn text_numbers(section: &PageSection) -> BTreeSet<String> {
     let all = section.texts.iter().flat_map(|text| numbers(&text.text));
-    // "28 to 39 %" has one sign in English and two in Chinese.
-    all.map(|number| number.trim_end_matches('%').to_owned()).collect()
+    // "28 to 39 %" has one sign in English and two in Chinese; "×2" is 2 倍.
+    all.map(|number| number.trim_end_matches('%').trim_start_matches('×').to_owned()).collect()
 }
 
 /// Terms of the first table of the Chinese glossary that the English one does not have.

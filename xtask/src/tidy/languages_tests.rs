@@ -27,7 +27,7 @@ const CHINESE: &str = "\
 
 [English](b.md)
 
-28% 到 39% 的情况下，2 个客户端，`sync_binlog` 取值 2 是 ×1.9 [1.7, 2.1]，3 轮：[崩溃](crash.zh-CN.md)、[计划](../plan.md#a)。
+28% 到 39% 的情况下，2 个客户端，`sync_binlog` 取值 2 是 1.9 倍 [1.7, 2.1]，3 轮：[崩溃](crash.zh-CN.md)、[计划](../plan.md#a)。
 
 ## 运行
 
@@ -76,7 +76,7 @@ fn each_kind_of_difference_is_found() {
         ("−4%", "4%", ":16: numbers of the row differ from line 16"),
         ("| 2 | −4% 和 1,350 |", "| 2 | −4% 和 1,350 |\n| 3 | |", ":14: 3 rows of the table, 2 at line 14"),
         ("|---|---|\n", "", ":7: 0 tables in this section, 1 there"),
-        ("×1.9", "×1.8", ":1: the number ×1.9 is missing in this section"),
+        ("1.9 倍", "1.8 倍", ":1: the number 1.9 is missing in this section"),
         ("3 轮", "3.5 轮", ":1: the number 3.5 is not in the English section"),
         ("sync_binlog", "log_bin", ":1: the code span `sync_binlog` is missing in this section"),
         ("3 轮", "`3` 轮", ":1: the code span `3` is not in the English section"),
