@@ -7,7 +7,7 @@ use super::numbers::numbers;
 use super::page::{MarkdownPage, PageCode, PageLink, PageSection, PageTable};
 
 /// The pages that have a Chinese version, which is beside them.
-const TRANSLATED: [&str; 9] = [
+const TRANSLATED: [&str; 10] = [
     "README.md",
     "docs/guides/crash.md",
     "docs/guides/first-run.md",
@@ -16,6 +16,7 @@ const TRANSLATED: [&str; 9] = [
     "docs/guides/open-loop.md",
     "docs/guides/primary-key.md",
     "docs/guides/slow-disk.md",
+    "docs/guides/sysbench.md",
     "docs/guides/two-servers.md",
 ];
 /// Its Chinese page is shorter: how the terms are translated.
