@@ -18,7 +18,7 @@ use crate::bench::Bench;
 enum Chore {
     /// Formatting, lints, tests, tidy: what a submission must pass
     Ci,
-    /// Checks on the tree: edges between crates, lengths of files, names, language, leftovers
+    /// Checks on the tree: edges between crates, lengths of files, names, language, links, translations, leftovers
     Tidy,
     #[command(subcommand)]
     Bench(Bench),

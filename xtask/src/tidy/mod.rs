@@ -1,10 +1,16 @@
 //! Checks on the tree that no compiler makes.
 
+mod chinese;
 mod edges;
 mod invariants;
+mod languages;
+mod links;
 mod names;
+mod numbers;
+mod page;
 mod phrases;
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -12,6 +18,7 @@ use anyhow::{Context, bail};
 
 use self::edges::EDGES;
 use self::names::TypeNames;
+use self::page::MarkdownPage;
 
 const FILE_LINES_MAX: usize = 700;
 
@@ -39,9 +46,18 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
         types.add(&name, &text);
     }
     problems.extend(types.problems());
+    let mut pages = BTreeMap::new();
     for file in texts(root)? {
         let (name, text) = read(root, &file)?;
         problems.extend(phrases::problems(&name, &text));
+        if file.extension().is_some_and(|ending| ending == "md") {
+            pages.insert(name, MarkdownPage::parse(&text));
+        }
+    }
+    problems.extend(links::problems(&pages, |path| root.join(path).exists()));
+    problems.extend(languages::problems(&pages));
+    for (name, page) in pages.iter().filter(|(name, _)| languages::is_chinese(name)) {
+        problems.extend(chinese::problems(name, page));
     }
     if problems.is_empty() {
         println!("tidy: {} files, {} crates: fine", files.len(), EDGES.len());

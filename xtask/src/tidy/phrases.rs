@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
 /// In two halves, so that this file does not have them. A name in code is words, too: `_` is a space.
 /// (`nobody` is an account of the system.)
 const BANNED: [(&str, &str); 20] = [
@@ -28,7 +30,7 @@ const BANNED: [(&str, &str); 20] = [
 ];
 /// Signs with which a line of a comment begins, the longer ones first.
 const COMMENT_SIGNS: [&str; 5] = ["///", "//!", "//", "--", "#"];
-/// Of Markdown, in characters. Tables, code and links are not broken.
+/// Of Markdown; a Chinese character takes two. Tables, code and links are not broken.
 const COLUMNS_MAX: usize = 120;
 
 /// Problems of one file, with their lines.
@@ -65,7 +67,8 @@ struct Word {
 fn words(text: &str) -> Vec<Word> {
     let (mut found, mut word, mut between, mut line) = (Vec::new(), String::new(), String::new(), 1);
     for c in text.chars().chain(['\n']) {
-        if c.is_alphanumeric() || c == '\'' {
+        // Chinese has no spaces: an English word ends where a Chinese one begins.
+        if c == '\'' || (c.is_alphanumeric() && c.width() == Some(1)) {
             word.push(c);
             continue;
         }
@@ -106,7 +109,7 @@ fn wide(file: &str, text: &str) -> Vec<String> {
         let starts = line.trim_start();
         in_code ^= starts.starts_with("```");
         let may_be_wide = in_code || starts.starts_with('|') || line.contains("](") || line.contains("://");
-        let columns = line.chars().count();
+        let columns = line.width();
         if columns > COLUMNS_MAX && !may_be_wide {
             found.push(format!("{file}:{}: {columns} columns, more than {COLUMNS_MAX}", number + 1));
         }
@@ -127,6 +130,7 @@ mod tests {
             (format!("fn {word}_waits()"), true),
             (format!("the account `{word}2`"), false),
             (format!("--{word}"), false),
+            (format!("等{word}应答"), true),
         ] {
             assert_eq!(!problems("a.rs", &line).is_empty(), is_found, "{line}");
         }
@@ -155,5 +159,7 @@ mod tests {
         let text = format!("{long}\n| {long} |\n```\n{long}\n```\nsee [b](c) {long}\n");
         assert_eq!(problems("a.md", &text), ["a.md:1: 140 columns, more than 120"]);
         assert!(problems("a.rs", &text).is_empty());
+        assert!(problems("a.md", &"行".repeat(60)).is_empty());
+        assert_eq!(problems("a.md", &"行".repeat(61)), ["a.md:1: 122 columns, more than 120"]);
     }
 }
