@@ -3,8 +3,10 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use clap_complete::engine::ArgValueCompleter;
 
 use crate::args::SandboxPlace;
+use crate::completions::Words;
 use crate::login::LoginArgs;
 
 #[derive(Debug, Args)]
@@ -20,8 +22,10 @@ use crate::login::LoginArgs;
 pub(crate) struct DiffArgs {
     /// A capture, an option file, a run folder, a server as mysql://… or postgresql://…, or the name of a running
     /// server (`truetps server list`); a file or folder of that name has precedence
+    #[arg(add = ArgValueCompleter::new(Words::SettingsSources))]
     pub(crate) a: String,
     /// The same, to compare with
+    #[arg(add = ArgValueCompleter::new(Words::SettingsSources))]
     pub(crate) b: String,
     #[command(flatten)]
     pub(crate) login: LoginArgs,

@@ -3,8 +3,10 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use clap_complete::engine::ArgValueCompleter;
 
 use crate::args::TableFormat;
+use crate::completions::Words;
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
@@ -14,6 +16,7 @@ use crate::args::TableFormat;
     than 70 %. docs/method.md")]
 pub(crate) struct StallsArgs {
     /// An experiment's folder, or a trial's; default: the newest experiment
+    #[arg(add = ArgValueCompleter::new(Words::Runs))]
     pub(crate) folder: Option<PathBuf>,
     /// Folder of recorded experiments
     #[arg(long, value_name = "DIR", default_value = "runs", env = "TRUETPS_RUNS")]

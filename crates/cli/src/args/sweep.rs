@@ -3,8 +3,10 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use clap_complete::engine::ArgValueCompleter;
 
 use crate::args::{EngineArgs, FolderArgs, ProbeArgs};
+use crate::completions::Words;
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
@@ -16,12 +18,13 @@ use crate::args::{EngineArgs, FolderArgs, ProbeArgs};
     truetps sweep --resume                resume the newest experiment")]
 pub(crate) struct SweepArgs {
     /// Name of a plan (`truetps plan list`), or a TOML file; default: durability
+    #[arg(add = ArgValueCompleter::new(Words::Plans))]
     pub(crate) plan: Option<String>,
     /// Run the plan's short form
     #[arg(long)]
     pub(crate) quick: bool,
     /// Resume an interrupted experiment: its folder; default: the newest one
-    #[arg(long, value_name = "FOLDER", num_args = 0..=1, conflicts_with_all = ["plan", "quick", "seed", "server", "disk", "probe_interval", "no_probe", "waits", "mode"])]
+    #[arg(long, value_name = "FOLDER", num_args = 0..=1, add = ArgValueCompleter::new(Words::Runs), conflicts_with_all = ["plan", "quick", "seed", "server", "disk", "probe_interval", "no_probe", "waits", "mode"])]
     #[expect(clippy::option_option, reason = "clap's form of a flag whose value may be left out")]
     pub(crate) resume: Option<Option<PathBuf>>,
     /// Replicates, in place of the plan's; with --resume: the total number, to extend an experiment that has fewer
