@@ -18,7 +18,7 @@ use crate::login::LoginArgs;
     truetps diff runs/first/trial-0001 runs/latest --format md\n  \
     TRUETPS_PASSWORD_A=… TRUETPS_PASSWORD_B=… truetps diff mysql://me@db1 mysql://me@db2\n\n\
     TRUETPS_PASSWORD is for the one server without its own password; it is never sent to the other server.\n\
-    Exit code: 0 whether or not something differs. docs/reference/settings.md")]
+    Exit code: 0 whether or not something differs. `truetps help settings`")]
 pub(crate) struct DiffArgs {
     /// A capture, an option file, a run folder, a server as mysql://… or postgresql://…, or the name of a running
     /// server (`truetps server list`); a file or folder of that name has precedence

@@ -16,7 +16,7 @@ use crate::completions::Words;
     truetps run hot-row --connections 100\n  \
     truetps run delete-insert --key auto --table-rows 1000000\n  \
     truetps run update-index --distribution zipfian:theta=0.9\n\n\
-    Workloads: docs/reference/workloads.md. `custom`, `sql` and `table` need a plan.")]
+    Workloads: `truetps help workloads`. `custom`, `sql` and `table` need a plan.")]
 pub(crate) struct RunArgs {
     #[arg(help = workload_help(), add = ArgValueCompleter::new(Words::Workloads))]
     pub(crate) workload: String,

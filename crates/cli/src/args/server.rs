@@ -15,7 +15,7 @@ use crate::completions::Words;
     truetps server start mysql-8.0 --set sync_binlog=1000\n  \
     truetps server sql mysql-8.0 'SELECT @@version'\n  \
     truetps server stop mysql-8.0\n\n\
-    docs/reference/server.md")]
+    `truetps help reference/server`")]
 pub(crate) enum ServerCommand {
     /// Name a server program
     Add(AddArgs),

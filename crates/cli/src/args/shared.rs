@@ -16,7 +16,7 @@ use crate::times;
 pub(crate) enum OutputFormat {
     /// For the terminal
     Text,
-    /// One valid JSON document (docs/reference/report.schema.json)
+    /// One valid JSON document (`truetps help run-folder`)
     Json,
     /// One row a configuration
     Csv,

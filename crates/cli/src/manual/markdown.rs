@@ -92,6 +92,9 @@ impl<'a> Renderer<'a> {
             Tag::List(first) => {
                 // The text of the item above it.
                 self.flush();
+                if self.lists.is_empty() && !self.out.is_empty() {
+                    self.out.push('\n');
+                }
                 self.lists.push(first);
             }
             Tag::Item => self.bullet = Some(self.next_bullet()),
@@ -230,12 +233,8 @@ impl<'a> Renderer<'a> {
         self.line(text);
     }
 
-    /// An item of a list follows the one before it; the first one has an empty line before it.
+    /// An item of a list follows the one before it.
     fn line(&mut self, text: &str) {
-        let is_first_item = text.trim_start().starts_with("- ") && !self.out.ends_with('\n');
-        if is_first_item {
-            self.out.push('\n');
-        }
         self.out.push_str(text.trim_end_matches('\n'));
         self.out.push('\n');
     }
@@ -271,7 +270,7 @@ mod tests {
         );
         check(
             "a:\n\n- one that is longer than a line has\n- two\n  - inner\n- three\n\nb\n",
-            "a:\n\n- one that is longer than a line\n  has\n- two\n  - inner\n- three\n\nb\n",
+            "a:\n\n- one that is longer than a\n  line has\n- two\n  - inner\n- three\n\nb\n",
         );
         check("1. one\n2. two\n", "1. one\n2. two\n");
         check(

@@ -5,7 +5,7 @@ use textwrap::{Options, wrap};
 
 const GAP: usize = 2;
 /// Columns do not become narrower to make room for others.
-const COLUMN_MIN: usize = 8;
+const COLUMN_MIN: usize = 6;
 
 #[derive(Debug, Default)]
 pub(super) struct TextTable {
