@@ -18,6 +18,7 @@ use truetps_sandbox::server_names_in;
 
 use crate::args::Cli;
 use crate::exit::Exit;
+use crate::failure::CommandFailure;
 use crate::{manual, plans, print_made, settings};
 
 /// Set by the scripts: the shell that asks.
@@ -32,6 +33,10 @@ pub(crate) enum Shell {
     Fish,
 }
 
+/// As a file `_truetps` in a folder of `fpath`, the script is read at the first completion, which it then has to answer.
+const ZSH_AUTOLOAD: &str = "if [[ \"${funcstack[1]}\" == _truetps ]]; then\n    \
+                            _clap_dynamic_completer_truetps \"$@\"\nfi\n";
+
 /// Prints the script that a shell reads at its start.
 pub(crate) fn script(shell: Shell) -> Exit {
     let completer: &dyn EnvCompleter = match shell {
@@ -41,18 +46,20 @@ pub(crate) fn script(shell: Shell) -> Exit {
     };
     let mut script = Vec::new();
     completer.write_registration(ASKED_BY, PROGRAM, PROGRAM, PROGRAM, &mut script).expect("a Vec takes every byte");
-    print_made(&String::from_utf8_lossy(&script))
+    let own = if shell == Shell::Zsh { ZSH_AUTOLOAD } else { "" };
+    print_made(&(String::from_utf8_lossy(&script).into_owned() + own))
 }
 
-/// Answers a shell that asks for words, instead of running a command. Returns whether one did.
-pub(crate) fn answer() -> bool {
-    if std::env::var_os(ASKED_BY).is_none() {
-        return false;
-    }
+/// Answers a shell that asks for words, instead of running a command; `None`: none does.
+pub(crate) fn answer() -> Option<Exit> {
+    std::env::var_os(ASKED_BY)?;
     let here = std::env::current_dir().ok();
     let engine = CompleteEnv::with_factory(Cli::command).var(ASKED_BY).bin(PROGRAM).shells(SHELLS);
-    // A shell that is not known, or that has closed the pipe: there is no one to tell.
-    engine.try_complete(std::env::args_os(), here.as_deref()).unwrap_or(true)
+    match engine.try_complete(std::env::args_os(), here.as_deref()) {
+        Ok(is_answered) => is_answered.then_some(Exit::Good),
+        // A variable that was set by hand: a command that does nothing must not look as if it had succeeded.
+        Err(error) => Some(CommandFailure::usage(format!("{ASKED_BY}: {error}")).print()),
+    }
 }
 
 /// What a word may be.
@@ -93,7 +100,8 @@ impl ValueCompleter for Words {
                 true
             }
         };
-        found.into_iter().filter(begins).filter(is_new).collect()
+        let is_named = |one: &CompletionCandidate| one.get_value() != ".";
+        found.into_iter().filter(begins).filter(is_named).filter(is_new).collect()
     }
 }
 

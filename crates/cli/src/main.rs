@@ -40,8 +40,8 @@ use crate::failure::CommandFailure;
 
 fn main() -> ExitCode {
     signals::outlive_file_limits();
-    if completions::answer() {
-        return ExitCode::SUCCESS;
+    if let Some(exit) = completions::answer() {
+        return exit.into();
     }
     if let Some((tool, arguments)) = compat::called(compat::arguments()) {
         return match settings::read_own() {

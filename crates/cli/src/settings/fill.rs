@@ -6,6 +6,7 @@ use clap::{Arg, ArgAction, Command};
 
 use super::Settings;
 use super::table::{SETTINGS, Setting};
+use crate::other_programs_words::number_form;
 
 /// The command line with the user's defaults. A default is weaker than what is typed, and in conflict with nothing.
 pub(crate) fn filled(command: Command, settings: &Settings) -> Command {
@@ -70,7 +71,10 @@ fn accepts(arg: &Arg, value: &OsStr) -> Result<(), String> {
     use std::error::Error as _;
     let alone = Arg::new("value").action(ArgAction::Set).value_parser(arg.get_value_parser().clone());
     let read = Command::new("setting").no_binary_name(true).arg(alone.allow_hyphen_values(true));
-    let problem = |error: clap::Error| error.source().map_or_else(|| error.to_string(), ToString::to_string);
+    let problem = |error: clap::Error| {
+        let problem = error.source().map_or_else(|| error.to_string(), ToString::to_string);
+        number_form(&problem).map_or(problem, str::to_owned)
+    };
     read.try_get_matches_from([value]).map(|_| ()).map_err(problem)
 }
 

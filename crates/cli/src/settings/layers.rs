@@ -172,7 +172,7 @@ mod tests {
         check(&["dsn = 'db1'"], &[], "DIR/0.toml:1: `dsn`: ");
         check(&["server = 'A B'"], &[], "DIR/0.toml:1: `server`: ");
         check(&["probe_interval = 'soon'"], &[], "DIR/0.toml:1: `probe_interval`: is neither a number of seconds");
-        check(&[], &[("TRUETPS_WORKERS", "x")], "TRUETPS_WORKERS=x: ");
+        check(&[], &[("TRUETPS_WORKERS", "x")], "TRUETPS_WORKERS=x: not a whole number, such as 8");
         check(&["workers = 0"], &[("TRUETPS_WORKERS", "1")], "DIR/0.toml:1: `workers`");
     }
 }
