@@ -58,7 +58,15 @@ pub(crate) fn answer() -> Option<Exit> {
     match engine.try_complete(std::env::args_os(), here.as_deref()) {
         Ok(is_answered) => is_answered.then_some(Exit::Good),
         // A variable that was set by hand: a command that does nothing must not look as if it had succeeded.
-        Err(error) => Some(CommandFailure::usage(format!("{ASKED_BY}: {error}")).print()),
+        Err(error) => {
+            let problem = error.to_string();
+            let problem = problem.trim_start_matches("error: ");
+            Some(
+                CommandFailure::usage(format!("{ASKED_BY}: {problem}"))
+                    .hint("it is for the scripts only: unset it")
+                    .print(),
+            )
+        }
     }
 }
 

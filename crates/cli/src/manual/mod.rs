@@ -6,7 +6,8 @@ mod pages;
 
 use std::io::{IsTerminal, stdout};
 
-use clap::{Command, CommandFactory};
+use clap::error::ErrorKind;
+use clap::{Command, CommandFactory, Parser};
 use truetps_record::{did_you_mean, near_matches};
 
 use self::markdown::{MarkdownScreen, rendered};
@@ -25,7 +26,7 @@ pub(crate) fn help(words: &[String]) -> Result<Exit, CommandFailure> {
     let mut cli = Cli::command();
     cli.build();
     if let Some(command) = command_of(&mut cli, words) {
-        return Ok(print_command(command));
+        return Ok(print_command(command, words));
     }
     let [word] = words else {
         return Err(CommandFailure::usage(format!("`truetps {}`: there is no such command", words.join(" ")))
@@ -48,10 +49,14 @@ fn command_of<'a>(cli: &'a mut Command, words: &[String]) -> Option<&'a mut Comm
     words.iter().try_fold(cli, |command, word| command.find_subcommand_mut(word))
 }
 
-/// As `truetps COMMAND --help` does.
-fn print_command(command: &mut Command) -> Exit {
+/// As `truetps COMMAND --help` does. `truetps sysbench --help` is that of sysbench, so that these have a help of their own.
+fn print_command(command: &mut Command, words: &[String]) -> Exit {
+    let line = ["truetps"].into_iter().chain(words.iter().map(String::as_str)).chain(["--help"]);
     // A closed pipe is no failure.
-    let _ = command.print_long_help();
+    let _ = match Cli::try_parse_from(line) {
+        Err(error) if error.kind() == ErrorKind::DisplayHelp => error.print(),
+        _ => command.print_long_help(),
+    };
     Exit::Good
 }
 
@@ -94,6 +99,32 @@ mod tests {
         }
         assert!(command_of(&mut cli, &words("method")).is_none());
         assert_eq!(help(&[]).unwrap(), Exit::Good);
+    }
+
+    /// All help texts of a command and of those below it.
+    fn texts(command: &Command, texts: &mut Vec<String>) {
+        let after = command.get_after_help().into_iter().chain(command.get_about()).map(ToString::to_string);
+        texts.extend(after.chain(command.get_arguments().filter_map(|arg| arg.get_help()).map(ToString::to_string)));
+        command.get_subcommands().for_each(|inner| self::texts(inner, texts));
+    }
+
+    /// A binary brings no folder `docs`: its texts name pages that `truetps help` has.
+    #[test]
+    fn help_texts_name_pages_that_there_are() {
+        let (mut cli, mut found) = (Cli::command(), Vec::new());
+        texts(&cli, &mut found);
+        cli.build();
+        let mut names = 0;
+        for text in &found {
+            assert!(!text.contains("docs/"), "{text}");
+            for part in text.split("`truetps help ").skip(1) {
+                let word = part.split('`').next().unwrap_or_default();
+                let is_known = word == TOPICS || command_of(&mut cli, &[word.to_owned()]).is_some();
+                assert!(is_known || Page::named(word).len() == 1, "{word}: {text}");
+                names += 1;
+            }
+        }
+        assert!(names > 8, "{names}");
     }
 
     #[test]
