@@ -68,6 +68,7 @@ stage:
 	@test -x $(program) || $(MAKE) --no-print-directory build
 	@rm -rf $(staged) && mkdir -p $(staged)
 	@$(program) man-pages $(staged)/man
+	@cp -r $(staged)/man $(staged)/man.gz && gzip -9n $(staged)/man.gz/*
 	@for shell in bash zsh fish; do $(program) completions $$shell >$(staged)/completions.$$shell || exit 1; done
 
 install: stage

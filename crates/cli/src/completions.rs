@@ -163,7 +163,7 @@ fn help_topics() -> Vec<CompletionCandidate> {
     commands.chain(pages).collect()
 }
 
-/// The folder that a flag of the line names, else that of the settings. Files with errors count as absent.
+/// The folder that a flag of the line names, else the one of the settings. Files with errors count as absent.
 fn flag_or_setting(flag: &str, setting: &str) -> Option<PathBuf> {
     let words: Vec<_> = std::env::args_os().collect();
     let typed = words.windows(2).find_map(|pair| {

@@ -184,7 +184,7 @@ fn named_elsewhere(names: &[&str], flag: &str) -> CommandFailure {
 }
 
 /// Replaces the plan's server by the server of `--server`; a plan that names none, without `--basedir` or `--dsn`
-/// (`is_elsewhere`), gets that of the settings.
+/// (`is_elsewhere`), gets the server of the settings.
 pub(crate) fn choose_server(plan: &mut Plan, server: Option<&str>, is_elsewhere: bool) -> Result<(), CommandFailure> {
     let Some(server) = server else {
         if !is_elsewhere && plan.server_names().is_empty() {

@@ -6,7 +6,7 @@ use truetps_driver::Target;
 
 use crate::exit::Exit;
 use crate::print_out;
-use crate::settings::{self, ConfigPlaces, DSN, SETTINGS, Setting};
+use crate::settings::{self, ConfigPlaces, DSN, SETTINGS, UserSetting};
 
 pub(crate) fn show(with_origin: bool) -> Exit {
     if !with_origin {
@@ -23,20 +23,20 @@ pub(crate) fn show(with_origin: bool) -> Exit {
 }
 
 /// As a file would have it; what is left to its default is a comment.
-fn toml_line(setting: &Setting) -> String {
+fn toml_line(setting: &UserSetting) -> String {
     match value_of(setting) {
         Some(value) => format!("{} = {}\n", setting.name, setting.toml(&value)),
         None => format!("# {}: {}\n", setting.name, setting.default),
     }
 }
 
-fn origin_row(setting: &Setting) -> [String; 3] {
+fn origin_row(setting: &UserSetting) -> [String; 3] {
     let origin = settings::given(setting.name).map_or_else(|| "default".to_owned(), |given| given.origin.to_string());
     [setting.name.to_owned(), value_of(setting).unwrap_or_else(|| setting.default.to_owned()), origin]
 }
 
 /// Without a password that may be in it.
-fn value_of(setting: &Setting) -> Option<String> {
+fn value_of(setting: &UserSetting) -> Option<String> {
     let text = settings::given(setting.name)?.text();
     Some(if setting.name == DSN { Target::parse(&text).map_or(text, |target| target.to_string()) } else { text })
 }

@@ -8,7 +8,7 @@ use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, T
 use textwrap::core::display_width;
 
 use self::table::TextTable;
-use super::Page;
+use super::ManualPage;
 
 /// How wide a page may be, and whether it may have colours.
 #[derive(Debug, Clone, Copy)]
@@ -217,7 +217,7 @@ impl<'a> Renderer<'a> {
                 part => parts.push(part),
             }
         }
-        let pages = if address.ends_with(".md") { Page::named(&parts.join("/")) } else { Vec::new() };
+        let pages = if address.ends_with(".md") { ManualPage::named(&parts.join("/")) } else { Vec::new() };
         if let [page] = &pages[..]
             && page.name != self.name
         {

@@ -11,7 +11,7 @@ use clap::{Command, CommandFactory, Parser};
 use truetps_record::{did_you_mean, near_matches};
 
 use self::markdown::{MarkdownScreen, rendered};
-pub(crate) use self::pages::{Page, pages};
+pub(crate) use self::pages::{ManualPage, pages};
 use crate::answer::terminal_columns;
 use crate::args::Cli;
 use crate::exit::Exit;
@@ -35,7 +35,7 @@ pub(crate) fn help(words: &[String]) -> Result<Exit, CommandFailure> {
     if word == TOPICS {
         return Ok(print_made(&topics()));
     }
-    match &Page::named(word)[..] {
+    match &ManualPage::named(word)[..] {
         [page] => Ok(show(page)),
         [] => Err(unknown(&cli, word)),
         several => {
@@ -49,7 +49,7 @@ fn command_of<'a>(cli: &'a mut Command, words: &[String]) -> Option<&'a mut Comm
     words.iter().try_fold(cli, |command, word| command.find_subcommand_mut(word))
 }
 
-/// As `truetps COMMAND --help` does. `truetps sysbench --help` is that of sysbench, so that these have a help of their own.
+/// As `truetps COMMAND --help` does. `truetps sysbench --help` is sysbench's own help, so its entry is shown here.
 fn print_command(command: &mut Command, words: &[String]) -> Exit {
     let line = ["truetps"].into_iter().chain(words.iter().map(String::as_str)).chain(["--help"]);
     // A closed pipe is no failure.
@@ -62,7 +62,7 @@ fn print_command(command: &mut Command, words: &[String]) -> Exit {
 
 fn topics() -> String {
     let width = pages().map(|page| page.shortest_name().len()).max().unwrap_or(0);
-    let line = |page: &Page| format!("  {:<width$}  {}\n", page.shortest_name(), page.title());
+    let line = |page: &ManualPage| format!("  {:<width$}  {}\n", page.shortest_name(), page.title());
     let lines: String = pages().map(|page| line(&page)).collect();
     format!("Pages of the documentation, for `truetps help TOPIC`:\n\n{lines}")
 }
@@ -75,7 +75,7 @@ fn unknown(cli: &Command, word: &str) -> CommandFailure {
         .hint("`truetps help` lists the commands, `truetps help topics` the pages of the documentation")
 }
 
-fn show(page: &Page) -> Exit {
+fn show(page: &ManualPage) -> Exit {
     const USUAL_COLUMNS: usize = 80;
     let is_terminal = stdout().is_terminal();
     let columns = terminal_columns(stdout()).or_else(|| std::env::var("COLUMNS").ok()?.parse().ok());
@@ -120,7 +120,7 @@ mod tests {
             for part in text.split("`truetps help ").skip(1) {
                 let word = part.split('`').next().unwrap_or_default();
                 let is_known = word == TOPICS || command_of(&mut cli, &[word.to_owned()]).is_some();
-                assert!(is_known || Page::named(word).len() == 1, "{word}: {text}");
+                assert!(is_known || ManualPage::named(word).len() == 1, "{word}: {text}");
                 names += 1;
             }
         }

@@ -2,18 +2,18 @@
 
 /// A page: its name below `docs/`, without its ending, and its Markdown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Page {
+pub(crate) struct ManualPage {
     pub(crate) name: &'static str,
     pub(crate) text: &'static str,
 }
 
 macro_rules! page {
     ($name:literal) => {
-        Page { name: $name, text: include_str!(concat!("../../../../docs/", $name, ".md")) }
+        ManualPage { name: $name, text: include_str!(concat!("../../../../docs/", $name, ".md")) }
     };
 }
 
-const PAGES: [Page; 31] = [
+const PAGES: [ManualPage; 31] = [
     page!("glossary"),
     page!("method"),
     page!("troubleshooting"),
@@ -47,11 +47,11 @@ const PAGES: [Page; 31] = [
     page!("reference/workloads"),
 ];
 
-pub(crate) fn pages() -> impl Iterator<Item = Page> {
+pub(crate) fn pages() -> impl Iterator<Item = ManualPage> {
     PAGES.into_iter()
 }
 
-impl Page {
+impl ManualPage {
     /// The pages that a word may mean: `method`, `reference/probe`, `docs/reference/probe.md`.
     pub(crate) fn named(word: &str) -> Vec<Self> {
         let word = word.strip_prefix("docs/").unwrap_or(word);
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn a_page_has_its_name_in_several_forms() {
-        let names = |word: &str| Page::named(word).iter().map(|page| page.name).collect::<Vec<_>>();
+        let names = |word: &str| ManualPage::named(word).iter().map(|page| page.name).collect::<Vec<_>>();
         assert_eq!(names("method"), ["method"]);
         assert_eq!(names("docs/method.md"), ["method"]);
         assert_eq!(names("exit-codes"), ["reference/exit-codes"]);

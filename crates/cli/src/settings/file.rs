@@ -7,13 +7,13 @@ use toml::de::{DeTable, DeValue};
 use truetps_files::read_text;
 use truetps_record::{did_you_mean_or, near_matches};
 
-use super::table::{SERVERS, SETTINGS, Setting, SettingKind};
+use super::table::{SERVERS, SETTINGS, SettingKind, UserSetting};
 use crate::failure::CommandFailure;
 
 /// A line of such a file.
 #[derive(Debug)]
 pub(super) struct SettingLine {
-    pub(super) setting: &'static Setting,
+    pub(super) setting: &'static UserSetting,
     pub(super) value: OsString,
     pub(super) line: usize,
 }
@@ -37,7 +37,7 @@ pub(super) fn read(path: &Path) -> Result<Vec<SettingLine>, CommandFailure> {
     for (key, value) in table.get_ref() {
         let line = line_of(key.span().start);
         let name = key.get_ref();
-        let setting = Setting::named(name).ok_or_else(|| problem(path, line, unknown(name)))?;
+        let setting = UserSetting::named(name).ok_or_else(|| problem(path, line, unknown(name)))?;
         let value = value_of(setting, value.get_ref(), path)
             .map_err(|wrong| problem(path, line, format!("`{name}`: {wrong}")))?;
         lines.push(SettingLine { setting, value, line });
@@ -55,7 +55,7 @@ fn unknown(name: &str) -> String {
 }
 
 /// As the command line would have it.
-fn value_of(setting: &Setting, value: &DeValue<'_>, path: &Path) -> Result<OsString, String> {
+fn value_of(setting: &UserSetting, value: &DeValue<'_>, path: &Path) -> Result<OsString, String> {
     let wrong = |wanted: &str| format!("is a {}; {wanted} is expected", value.type_str());
     let text = match (value, setting.kind) {
         (DeValue::String(text), SettingKind::Path | SettingKind::Word | SettingKind::Time) => text.to_string(),

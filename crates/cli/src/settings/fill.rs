@@ -1,21 +1,21 @@
-//! Settings become the defaults of arguments.
+//! UserSettings become the defaults of arguments.
 
 use std::ffi::OsStr;
 
 use clap::{Arg, ArgAction, Command};
 
-use super::Settings;
-use super::table::{SETTINGS, Setting};
+use super::UserSettings;
+use super::table::{SETTINGS, UserSetting};
 use crate::other_programs_words::number_form;
 
 /// The command line with the user's defaults. A default is weaker than what is typed, and in conflict with nothing.
-pub(crate) fn filled(command: Command, settings: &Settings) -> Command {
+pub(crate) fn filled(command: Command, settings: &UserSettings) -> Command {
     let name = String::new();
     fill(command, &name, settings)
 }
 
 /// `name`: the first word behind `truetps`; empty for truetps itself.
-fn fill(command: Command, name: &str, settings: &Settings) -> Command {
+fn fill(command: Command, name: &str, settings: &UserSettings) -> Command {
     let command = command.mut_args(|arg| match default_of(name, &arg, settings) {
         Some(value) => arg.default_value(value.to_owned()),
         None => arg,
@@ -27,13 +27,13 @@ fn fill(command: Command, name: &str, settings: &Settings) -> Command {
 }
 
 /// What a setting has for an argument, if this argument takes it: `csv` is not a format of every command.
-fn default_of<'a>(command: &str, arg: &Arg, settings: &'a Settings) -> Option<&'a OsStr> {
+fn default_of<'a>(command: &str, arg: &Arg, settings: &'a UserSettings) -> Option<&'a OsStr> {
     let setting = SETTINGS.iter().find(|setting| setting.fills_arg(command, arg))?;
     let given = settings.given(setting.name)?;
     accepts(arg, &given.value).is_ok().then_some(&*given.value)
 }
 
-impl Setting {
+impl UserSetting {
     fn fills_arg(&self, command: &str, arg: &Arg) -> bool {
         let is_of = |(of, long): &(&str, &str)| (of.is_empty() || *of == command) && arg.get_long() == Some(long);
         self.fills.iter().any(is_of)
@@ -41,7 +41,7 @@ impl Setting {
 }
 
 /// Checks a value with the arguments that it is for: one of them must accept it.
-pub(super) fn check_value(command: &Command, setting: &Setting, value: &OsStr) -> Result<(), String> {
+pub(super) fn check_value(command: &Command, setting: &UserSetting, value: &OsStr) -> Result<(), String> {
     if let Some(problem) = setting.problem(value) {
         return Err(problem);
     }
@@ -59,7 +59,7 @@ pub(super) fn check_value(command: &Command, setting: &Setting, value: &OsStr) -
     Err(format!("is none of {}", names.join(", ")))
 }
 
-fn collect(command: &Command, name: &str, setting: &Setting, args: &mut Vec<Arg>) {
+fn collect(command: &Command, name: &str, setting: &UserSetting, args: &mut Vec<Arg>) {
     args.extend(command.get_arguments().filter(|arg| setting.fills_arg(name, arg)).cloned());
     for inner in command.get_subcommands() {
         collect(inner, if name.is_empty() { inner.get_name() } else { name }, setting, args);
@@ -88,7 +88,7 @@ mod tests {
 
     fn parsed(variables: &[(&str, &str)], line: &str) -> TruetpsCommand {
         let variable = |name: &str| variables.iter().find(|(other, _)| *other == name).map(|(_, value)| value.into());
-        let settings = Settings::read(&Cli::command(), &ConfigPlaces::default(), &variable).unwrap();
+        let settings = UserSettings::read(&Cli::command(), &ConfigPlaces::default(), &variable).unwrap();
         let command = filled(Cli::command(), &settings);
         let matches = command.try_get_matches_from(line.split(' ')).unwrap_or_else(|error| panic!("{error}"));
         Cli::from_arg_matches(&matches).unwrap().command
@@ -119,7 +119,8 @@ mod tests {
     fn each_setting_fills_a_flag_that_there_is() {
         for setting in &SETTINGS {
             for fills in setting.fills {
-                let alone = Setting { name: "x", kind: setting.kind, fills: std::slice::from_ref(fills), default: "" };
+                let alone =
+                    UserSetting { name: "x", kind: setting.kind, fills: std::slice::from_ref(fills), default: "" };
                 let mut args = Vec::new();
                 collect(&Cli::command(), "", &alone, &mut args);
                 assert!(!args.is_empty(), "{fills:?}");

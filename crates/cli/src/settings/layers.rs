@@ -8,23 +8,23 @@ use std::path::{Path, PathBuf};
 use super::fill::check_value;
 use super::places::ConfigPlaces;
 use super::table::{SERVERS, SETTINGS};
-use super::{Setting, file};
+use super::{UserSetting, file};
 use crate::failure::CommandFailure;
 
 /// A value, and where it comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Given {
     pub(crate) value: OsString,
-    pub(crate) origin: Origin,
+    pub(crate) origin: ValueOrigin,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Origin {
+pub(crate) enum ValueOrigin {
     Variable(String),
     Line { path: PathBuf, line: usize },
 }
 
-impl fmt::Display for Origin {
+impl fmt::Display for ValueOrigin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Variable(name) => f.write_str(name),
@@ -35,11 +35,11 @@ impl fmt::Display for Origin {
 
 /// The settings that are not left to their defaults.
 #[derive(Debug, Default)]
-pub(crate) struct Settings {
+pub(crate) struct UserSettings {
     given: BTreeMap<&'static str, Given>,
 }
 
-impl Settings {
+impl UserSettings {
     /// Reads environment and files, and checks each value: a wrong one is an error also where another one hides it.
     pub(crate) fn read(
         command: &clap::Command,
@@ -55,7 +55,7 @@ impl Settings {
                     .map_err(|wrong| file::problem(path, line.line, format!("`{}`: {wrong}", line.setting.name)))?;
             }
             settings.add_layer(lines.into_iter().map(|line| {
-                let origin = Origin::Line { path: path.clone(), line: line.line };
+                let origin = ValueOrigin::Line { path: path.clone(), line: line.line };
                 (line.setting, Given { value: line.value, origin })
             }));
         }
@@ -68,7 +68,7 @@ impl Settings {
     }
 
     /// What a layer has and those above it have not. A server that is named above hides the other ways to name one.
-    fn add_layer(&mut self, layer: impl IntoIterator<Item = (&'static Setting, Given)>) {
+    fn add_layer(&mut self, layer: impl IntoIterator<Item = (&'static UserSetting, Given)>) {
         let has_server = SERVERS.iter().any(|name| self.given.contains_key(name));
         for (setting, given) in layer {
             if !(has_server && SERVERS.contains(&setting.name)) {
@@ -79,7 +79,9 @@ impl Settings {
 
     fn check_variables(&self, command: &clap::Command) -> Result<(), CommandFailure> {
         for (name, given) in &self.given {
-            let (Origin::Variable(variable), Some(setting)) = (&given.origin, Setting::named(name)) else { continue };
+            let (ValueOrigin::Variable(variable), Some(setting)) = (&given.origin, UserSetting::named(name)) else {
+                continue;
+            };
             check_value(command, setting, &given.value).map_err(|wrong| {
                 CommandFailure::usage(format!("{variable}={}: {wrong}", given.value.to_string_lossy()))
                     .hint("`truetps help reference/config` has the settings and their values")
@@ -92,11 +94,11 @@ impl Settings {
 /// One that is empty is as one that is not set.
 fn of_environment<'a>(
     variable: &'a dyn Fn(&str) -> Option<OsString>,
-) -> impl Iterator<Item = (&'static Setting, Given)> + 'a {
+) -> impl Iterator<Item = (&'static UserSetting, Given)> + 'a {
     SETTINGS.iter().filter_map(|setting| {
         let name = setting.variable();
         let value = variable(&name).filter(|value| !value.is_empty())?;
-        Some((setting, Given { value, origin: Origin::Variable(name) }))
+        Some((setting, Given { value, origin: ValueOrigin::Variable(name) }))
     })
 }
 
@@ -120,7 +122,7 @@ mod tests {
     use crate::args::Cli;
 
     /// Reads these files, the nearest first, with these variables.
-    fn settings(files: &[&str], variables: &[(&str, &str)]) -> Result<Settings, String> {
+    fn settings(files: &[&str], variables: &[(&str, &str)]) -> Result<UserSettings, String> {
         let dir = tempfile::tempdir().unwrap();
         let found = files.iter().enumerate().map(|(number, text)| {
             let path = dir.path().join(format!("{number}.toml"));
@@ -129,7 +131,7 @@ mod tests {
         });
         let places = ConfigPlaces { found: found.collect(), of_user: None };
         let variable = |name: &str| variables.iter().find(|(other, _)| *other == name).map(|(_, value)| value.into());
-        Settings::read(&Cli::command(), &places, &variable)
+        UserSettings::read(&Cli::command(), &places, &variable)
             .map_err(|failure| failure.to_string().replace(&dir.path().display().to_string(), "DIR"))
     }
 
@@ -140,8 +142,8 @@ mod tests {
         let shown = |name| {
             let Given { value, origin } = found.given(name).unwrap();
             let origin = match origin {
-                Origin::Variable(name) => name.clone(),
-                Origin::Line { path, line } => format!("{}:{line}", path.file_name().unwrap().to_string_lossy()),
+                ValueOrigin::Variable(name) => name.clone(),
+                ValueOrigin::Line { path, line } => format!("{}:{line}", path.file_name().unwrap().to_string_lossy()),
             };
             format!("{} {origin}", value.to_string_lossy())
         };

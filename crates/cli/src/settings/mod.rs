@@ -18,21 +18,21 @@ use crate::args::Cli;
 use crate::failure::CommandFailure;
 
 pub(crate) use self::fill::filled;
-pub(crate) use self::layers::{Given, Origin, Settings};
+pub(crate) use self::layers::{Given, UserSettings, ValueOrigin};
 pub(crate) use self::places::ConfigPlaces;
-pub(crate) use self::table::{BASEDIR, COLOR, DSN, SERVER, SETTINGS, Setting};
+pub(crate) use self::table::{BASEDIR, COLOR, DSN, SERVER, SETTINGS, UserSetting};
 
-/// Those of this process, once they are read. As the environment, of which they are a part, they do not change.
-static OWN: OnceLock<Settings> = OnceLock::new();
+/// The settings of this process, once they are read. As the environment, of which they are a part, they do not change.
+static OWN: OnceLock<UserSettings> = OnceLock::new();
 
 /// Reads the settings of this process.
-pub(crate) fn read_own() -> Result<Settings, CommandFailure> {
+pub(crate) fn read_own() -> Result<UserSettings, CommandFailure> {
     let variable = |name: &str| std::env::var_os(name);
     let places = ConfigPlaces::of(std::env::current_dir().ok().as_deref(), &variable);
-    Settings::read(&Cli::command(), &places, &variable)
+    UserSettings::read(&Cli::command(), &places, &variable)
 }
 
-pub(crate) fn keep(settings: Settings) {
+pub(crate) fn keep(settings: UserSettings) {
     // A second set is of the same files.
     let _ = OWN.set(settings);
 }
@@ -45,7 +45,7 @@ pub(crate) fn given(name: &str) -> Option<&'static Given> {
 /// Whether to use colours: by the setting, else on a terminal. NO_COLOR is of the environment, and so above files.
 pub(crate) fn has_color(is_terminal: bool) -> bool {
     let is_unwanted = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    let given = given(COLOR).filter(|given| !is_unwanted || matches!(given.origin, Origin::Variable(_)));
+    let given = given(COLOR).filter(|given| !is_unwanted || matches!(given.origin, ValueOrigin::Variable(_)));
     match given.map(Given::text).as_deref() {
         Some("always") => true,
         Some("never") => false,

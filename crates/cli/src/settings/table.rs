@@ -10,7 +10,7 @@ pub(crate) const COLOR: &str = "color";
 pub(crate) const DSN: &str = "dsn";
 pub(crate) const SERVER: &str = "server";
 
-/// Settings that each name the server to measure: a file has one of them at most.
+/// UserSettings that each name the server to measure: a file has one of them at most.
 pub(super) const SERVERS: [&str; 3] = [SERVER, DSN, BASEDIR];
 
 /// When to use colours.
@@ -18,7 +18,7 @@ pub(crate) const COLORS: [&str; 3] = ["auto", "always", "never"];
 
 /// A default that a user may set.
 #[derive(Debug)]
-pub(crate) struct Setting {
+pub(crate) struct UserSetting {
     /// Its key in files.
     pub(crate) name: &'static str,
     pub(crate) kind: SettingKind,
@@ -39,7 +39,7 @@ pub(crate) enum SettingKind {
     Time,
 }
 
-impl Setting {
+impl UserSetting {
     pub(crate) fn variable(&self) -> String {
         format!("TRUETPS_{}", self.name.to_uppercase())
     }
@@ -67,37 +67,42 @@ impl Setting {
     }
 }
 
-pub(crate) const SETTINGS: [Setting; 12] = [
-    Setting { name: "runs", kind: SettingKind::Path, fills: &[("", "runs")], default: "runs" },
-    Setting {
+pub(crate) const SETTINGS: [UserSetting; 12] = [
+    UserSetting { name: "runs", kind: SettingKind::Path, fills: &[("", "runs")], default: "runs" },
+    UserSetting {
         name: "sandbox_dir",
         kind: SettingKind::Path,
         fills: &[("", "sandbox-dir")],
         default: "/var/cache/truetps for root, else truetps in the user's cache folder",
     },
-    Setting { name: SERVER, kind: SettingKind::Word, fills: &[], default: "the server in PATH or in the usual places" },
-    Setting { name: DSN, kind: SettingKind::Word, fills: &[], default: "a private server" },
-    Setting {
+    UserSetting {
+        name: SERVER,
+        kind: SettingKind::Word,
+        fills: &[],
+        default: "the server in PATH or in the usual places",
+    },
+    UserSetting { name: DSN, kind: SettingKind::Word, fills: &[], default: "a private server" },
+    UserSetting {
         name: BASEDIR,
         kind: SettingKind::Path,
         fills: &[],
         default: "the server in PATH or in the usual places",
     },
-    Setting { name: "format", kind: SettingKind::Word, fills: &[("", "format")], default: "text" },
-    Setting { name: COLOR, kind: SettingKind::Word, fills: &[], default: "auto" },
-    Setting {
+    UserSetting { name: "format", kind: SettingKind::Word, fills: &[("", "format")], default: "text" },
+    UserSetting { name: COLOR, kind: SettingKind::Word, fills: &[], default: "auto" },
+    UserSetting {
         name: "workers",
         kind: SettingKind::Count,
         fills: &[("", "workers")],
         default: "half of the cores, at least one",
     },
-    Setting { name: "pin", kind: SettingKind::Word, fills: &[("", "pin")], default: "not bound to cores" },
-    Setting {
+    UserSetting { name: "pin", kind: SettingKind::Word, fills: &[("", "pin")], default: "not bound to cores" },
+    UserSetting {
         name: "probe_interval",
         kind: SettingKind::Time,
         fills: &[("run", "probe-interval"), ("probe", "interval")],
         default: "1s",
     },
-    Setting { name: "warm_up", kind: SettingKind::Time, fills: &[("run", "warm-up")], default: "1" },
-    Setting { name: "measure", kind: SettingKind::Time, fills: &[("run", "measure")], default: "10" },
+    UserSetting { name: "warm_up", kind: SettingKind::Time, fills: &[("run", "warm-up")], default: "1" },
+    UserSetting { name: "measure", kind: SettingKind::Time, fills: &[("run", "measure")], default: "10" },
 ];

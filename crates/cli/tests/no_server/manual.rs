@@ -38,7 +38,7 @@ fn each_command_has_a_manual_page() {
         assert!(!names.contains(name), "{names:?}");
     }
     let main = fs::read_to_string(place.path().join("man/truetps.1")).unwrap();
-    for words in [".SH ENVIRONMENT", "TRUETPS_RUNS", ".SH FILES", "truetps\\-run(1)"] {
+    for words in [".SH ENVIRONMENT", "TRUETPS_RUNS", ".SH FILES", "\\&./truetps.toml", "truetps\\-run(1)"] {
         assert!(main.contains(words), "{words}: {main}");
     }
 }

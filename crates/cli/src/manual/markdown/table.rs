@@ -28,7 +28,7 @@ impl TextTable {
         let is_wrapped = self.natural_widths().iter().sum::<usize>() > widths.iter().sum();
         let mut text = String::new();
         for (number, row) in self.rows.iter().enumerate() {
-            // Rows of several lines are told apart by empty ones.
+            // An empty line separates rows of several lines.
             if is_wrapped && number > 1 {
                 text.push('\n');
             }
