@@ -4,7 +4,7 @@ mod table;
 
 use std::collections::BTreeSet;
 
-use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
+use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 use textwrap::core::display_width;
 
 use self::table::TextTable;
@@ -45,8 +45,6 @@ struct Renderer<'a> {
     lists: Vec<Option<u64>>,
     /// What stands before the next line, if it is the first of an item.
     bullet: Option<String>,
-    in_code: bool,
-    heading: Option<HeadingLevel>,
     table: Option<TextTable>,
     named: BTreeSet<&'static str>,
 }
@@ -61,8 +59,6 @@ impl<'a> Renderer<'a> {
             inline: String::new(),
             lists: Vec::new(),
             bullet: None,
-            in_code: false,
-            heading: None,
             table: None,
             named: BTreeSet::new(),
         }
@@ -84,11 +80,8 @@ impl<'a> Renderer<'a> {
 
     fn start(&mut self, tag: Tag<'_>) {
         match tag {
-            Tag::Heading { level, .. } => self.heading = Some(level),
-            Tag::CodeBlock(CodeBlockKind::Fenced(_) | CodeBlockKind::Indented) => {
-                self.flush();
-                self.in_code = true;
-            }
+            // The text of the item above it.
+            Tag::CodeBlock(_) => self.flush(),
             Tag::List(first) => {
                 // The text of the item above it.
                 self.flush();
@@ -183,7 +176,6 @@ impl<'a> Renderer<'a> {
 
     fn end_heading(&mut self, level: HeadingLevel) {
         let text = std::mem::take(&mut self.inline);
-        self.heading = None;
         if self.screen.has_color {
             // What a code in it has ended begins again.
             self.block(&format!("{BOLD}{}{PLAIN}", text.replace(PLAIN, &format!("{PLAIN}{BOLD}"))));
@@ -199,7 +191,6 @@ impl<'a> Renderer<'a> {
 
     /// Code is never wrapped: it may be copied.
     fn end_code(&mut self) {
-        self.in_code = false;
         let text = std::mem::take(&mut self.inline);
         let indent = format!("{}{CODE_INDENT}", self.indent());
         self.block(&textwrap::indent(text.trim_end(), &indent));
@@ -208,6 +199,7 @@ impl<'a> Renderer<'a> {
     /// Pages of this documentation; other addresses are in the text, or cannot be shown.
     fn note_page(&mut self, address: &str) {
         let address = address.split('#').next().unwrap_or_default();
+        let Some(address) = address.strip_suffix(".md") else { return };
         let mut parts: Vec<_> = self.name.split('/').collect();
         parts.pop();
         for part in address.split('/') {
@@ -217,8 +209,7 @@ impl<'a> Renderer<'a> {
                 part => parts.push(part),
             }
         }
-        let pages = if address.ends_with(".md") { ManualPage::named(&parts.join("/")) } else { Vec::new() };
-        if let [page] = &pages[..]
+        if let [page] = &ManualPage::named(&parts.join("/"))[..]
             && page.name != self.name
         {
             self.named.insert(page.shortest_name());

@@ -51,7 +51,7 @@ pub(super) fn check_value(command: &Command, setting: &UserSetting, value: &OsSt
     if problems.is_empty() || problems.iter().any(Result::is_ok) {
         return Ok(());
     }
-    let words: Vec<_> = args.iter().map(|arg| arg.get_possible_values()).max_by_key(Vec::len).unwrap_or_default();
+    let words: Vec<_> = args.iter().map(Arg::get_possible_values).max_by_key(Vec::len).unwrap_or_default();
     if words.is_empty() {
         return problems.into_iter().next().unwrap_or(Ok(()));
     }

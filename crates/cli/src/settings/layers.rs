@@ -92,9 +92,7 @@ impl UserSettings {
 }
 
 /// One that is empty is as one that is not set.
-fn of_environment<'a>(
-    variable: &'a dyn Fn(&str) -> Option<OsString>,
-) -> impl Iterator<Item = (&'static UserSetting, Given)> + 'a {
+fn of_environment(variable: &dyn Fn(&str) -> Option<OsString>) -> impl Iterator<Item = (&'static UserSetting, Given)> {
     SETTINGS.iter().filter_map(|setting| {
         let name = setting.variable();
         let value = variable(&name).filter(|value| !value.is_empty())?;

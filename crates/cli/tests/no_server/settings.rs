@@ -1,4 +1,5 @@
 //! Defaults of the user: variables, `truetps.toml`, and the user's file.
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::fs;
 use std::os::unix::fs::chown;
@@ -69,7 +70,9 @@ fn a_broken_file_is_refused_before_anything_starts() {
     for line in [&["run", "insert"][..], &["config", "show"], &["report"], &["slap", "-a"]] {
         let Ran { code, stderr, .. } = place.run(line);
         assert_eq!(code, Some(2), "{line:?}: {stderr}");
-        words.iter().for_each(|word| assert!(stderr.contains(word), "{line:?}: {stderr}"));
+        for word in words {
+            assert!(stderr.contains(word), "{line:?}: {stderr}");
+        }
     }
     // What explains the file works with it.
     for line in [&["help", "reference/config"][..], &["--version"], &["run", "--help"], &["completions", "bash"]] {
