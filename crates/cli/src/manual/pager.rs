@@ -5,7 +5,8 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-const USUAL: &str = "less";
+/// 127 is the shell's code for a program that is not there: the page is then printed, without a word about it.
+const USUAL: &str = "command -v less >/dev/null || exit 127; exec less";
 /// As git does: end at once where all fits the screen, obey colours, leave the text on the screen.
 const LESS: (&str, &str) = ("LESS", "FRX");
 

@@ -54,8 +54,10 @@ fn project_file(here: &Path, of_user: Option<&Path>) -> Option<PathBuf> {
     files.find(|path| Some(&**path) != of_user && !is_absent(path) && is_trusted(path))
 }
 
+/// Also in a folder that may not be searched: `sudo -u mysql` keeps the HOME of another user.
 fn is_absent(path: &Path) -> bool {
-    matches!(path.metadata(), Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory))
+    use io::ErrorKind::{NotADirectory, NotFound, PermissionDenied};
+    path.metadata().is_err_and(|error| [NotFound, NotADirectory, PermissionDenied].contains(&error.kind()))
 }
 
 /// A file names a server's program, which is then run: in a folder that others may write to, such as /tmp, theirs is not

@@ -83,7 +83,9 @@ mod tests {
     fn table(rows: &[[&str; 2]]) -> TextTable {
         let mut table = TextTable::default();
         for row in rows {
-            row.iter().for_each(|entry| table.add_entry(entry));
+            for entry in row {
+                table.add_entry(entry);
+            }
             table.end_row();
         }
         table
