@@ -1,7 +1,17 @@
 # The two main goals are `make demo` and `make test`. Both install missing packages (and announce it first), can be
 # repeated at any time, and print their steps. A third one takes long: `make test-servers`.
 
-.PHONY: help demo test test-servers build
+.PHONY: help demo test test-servers test-package build stage install uninstall deb image
+
+# Where `make install` installs to; DESTDIR is put before it.
+PREFIX = /usr/local
+installed = $(DESTDIR)$(PREFIX)
+share = $(installed)/share
+
+target = $(or $(CARGO_TARGET_DIR),target)
+program = $(target)/release/truetps
+# Files that the program writes itself, for packages.
+staged = $(target)/release/package
 
 # Servers to fetch for the tests. A server that cannot be fetched is SKIPPED, and listed again at the end of `make test`;
 # tests that do not find a fetched server fail. Another list: make test TEST_SERVERS="mysql-9.7 mariadb-11.8".
@@ -19,6 +29,11 @@ help:
 	@echo "make test           check formatting, lints, tests (with real servers and a real browser) and the tree"
 	@echo "make test-servers   run the tests that depend on the server's version with every server that this machine can have;"
 	@echo "                    20 runs against external servers, killed at random"
+	@echo "make build          build the program: target/release/truetps"
+	@echo "make install        install program, manual pages, completions and plans to PREFIX (/usr/local), below DESTDIR"
+	@echo "make uninstall      remove them"
+	@echo "make deb            make a package for Debian; \`make test-package\` installs it on a bare system, uses and removes it"
+	@echo "make image          make a container image, with docker"
 
 build:
 	@echo "truetps: building"
@@ -29,14 +44,14 @@ demo:
 	@$(MAKE) --no-print-directory build
 	@echo "truetps: running \`truetps sweep durability --quick\`"
 	@# 3 = measured, but no comparison could be decided on this machine, as the printed answer says.
-	@target/release/truetps sweep durability --quick || [ $$? -eq 3 ]
+	@$(program) sweep durability --quick || [ $$? -eq 3 ]
 
 test:
 	@scripts/install-deps.sh test $(TEST_SERVERS)
 	@TRUETPS_REQUIRE_SERVER=1 TRUETPS_REQUIRE_BROWSER=1 TRUETPS_REQUIRE_POSTGRES=1 \
 		TRUETPS_REQUIRE_SERVERS="$$($(servers_fetched) 2>/dev/null | tr '\n' ' ')" \
 		cargo run --locked --quiet --package xtask -- ci; \
-		code=$$?; $(servers_fetched) >/dev/null || true; exit $$code
+		code=$$?; $(servers_fetched) >/dev/null || true; scripts/test-package.sh --not-run-here; exit $$code
 
 test-servers: export TRUETPS_REQUIRE_SERVER = 1
 test-servers: export TRUETPS_REQUIRE_POSTGRES = 1
@@ -47,3 +62,46 @@ test-servers:
 	cargo test --locked --package truetps-knowledge --test servers && \
 	cargo test --locked --package truetps --test server_versions && \
 	TRUETPS_KILLS=20 cargo test --locked --package truetps --test external_kills -- --nocapture
+
+# What the program writes itself. It is built if it is not there: with `sudo make install` there may be no Rust.
+stage:
+	@test -x $(program) || $(MAKE) --no-print-directory build
+	@rm -rf $(staged) && mkdir -p $(staged)
+	@$(program) man-pages $(staged)/man
+	@cp -r $(staged)/man $(staged)/man.gz && gzip -9n $(staged)/man.gz/*
+	@for shell in bash zsh fish; do $(program) completions $$shell >$(staged)/completions.$$shell || exit 1; done
+
+install: stage
+	@install -D -m 755 $(program) $(installed)/bin/truetps
+	@install -d $(share)/man/man1 && install -m 644 $(staged)/man/*.1 $(share)/man/man1
+	@install -D -m 644 $(staged)/completions.bash $(share)/bash-completion/completions/truetps
+	@install -D -m 644 $(staged)/completions.zsh $(share)/zsh/site-functions/_truetps
+	@install -D -m 644 $(staged)/completions.fish $(share)/fish/vendor_completions.d/truetps.fish
+	@install -d $(share)/truetps/plans && install -m 644 plans/*.toml $(share)/truetps/plans
+	@install -d $(share)/truetps/workloads && install -m 644 workloads/* $(share)/truetps/workloads
+	@install -d $(share)/doc/truetps && install -m 644 README.md CHANGELOG.md LICENSE-* $(share)/doc/truetps
+	@echo "truetps: installed to $(installed)"
+
+uninstall:
+	@rm -f $(installed)/bin/truetps $(share)/man/man1/truetps.1 $(share)/man/man1/truetps-*.1
+	@rm -f $(share)/bash-completion/completions/truetps $(share)/zsh/site-functions/_truetps
+	@rm -f $(share)/fish/vendor_completions.d/truetps.fish
+	@rm -rf $(share)/truetps $(share)/doc/truetps
+	@echo "truetps: removed from $(installed)"
+
+deb: build stage
+	@command -v cargo-deb >/dev/null || { \
+		echo "truetps: installing cargo-deb"; cargo install --locked --quiet cargo-deb@3.8.0; }
+	@cargo deb --locked --no-build --no-strip --package truetps --output $(target)/debian/
+	@echo "truetps: \`sudo apt install ./$$(ls -t $(target)/debian/truetps_*.deb | head -1)\` installs it"
+
+image: build
+	@rm -rf $(target)/release/image
+	@$(MAKE) --no-print-directory install DESTDIR=$(target)/release/image PREFIX=/usr
+	@docker build --file packaging/Dockerfile --tag truetps $(target)/release/image
+
+# Needs root and debootstrap; where they are missing, it says so. It takes two minutes, besides the build.
+test-package:
+	@if scripts/test-package.sh --can-run; then \
+		$(MAKE) --no-print-directory deb && \
+		scripts/test-package.sh "$$(ls -t $(target)/debian/truetps_*.deb | head -1)"; fi

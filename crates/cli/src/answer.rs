@@ -14,6 +14,7 @@ use crate::args::OutputFormat;
 use crate::commands::again;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
+use crate::settings::has_color;
 use crate::{print_made, print_message};
 
 /// More blocks than so many times those that were run are not worth waiting for.
@@ -103,10 +104,9 @@ pub(crate) fn warn_of(run: &Run) {
     }
 }
 
-/// The style for stdout: coloured if it is a terminal and NO_COLOR is not set.
+/// The style for stdout: coloured if it is a terminal and neither NO_COLOR nor a setting forbids it.
 pub(crate) fn screen() -> TextScreen {
-    let has_colour =
-        std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    let has_colour = has_color(std::io::stdout().is_terminal());
     let width = terminal_columns(std::io::stdout()).or_else(|| std::env::var("COLUMNS").ok()?.parse().ok());
     TextScreen::new(has_colour, width.filter(|width| *width > 0))
 }

@@ -53,7 +53,7 @@ impl<'a> LoginSources<'a> {
 
 /// The server of a DSN, which `flag` has named.
 pub(crate) fn parse(dsn: &str, flag: &str) -> Result<Target, CommandFailure> {
-    let hint = "for example mysql://root@?socket=/run/mysqld/mysqld.sock; docs/reference/dsn.md has the rest";
+    let hint = "for example mysql://root@?socket=/run/mysqld/mysqld.sock; `truetps help dsn` has the rest";
     Target::parse(dsn).map_err(|error| CommandFailure::usage(format!("{flag}: {error}")).hint(hint))
 }
 

@@ -4,10 +4,13 @@ mod answer;
 mod args;
 mod commands;
 mod compat;
+mod completions;
 mod exit;
 mod failure;
 mod live_view;
 mod login;
+mod man_pages;
+mod manual;
 mod named_run;
 mod other_programs_words;
 mod pin;
@@ -16,33 +19,43 @@ mod probe_text;
 mod progress;
 mod progress_line;
 mod running_trial;
+mod settings;
 mod signals;
 mod site;
 mod times;
 mod ui;
+mod version;
 mod watcher;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches, Parser};
 
 use truetps_record::Personality;
 use truetps_report::{printable_lines, printable_text};
 
-use crate::args::{Cli, PlanCommand, TruetpsCommand};
+use crate::args::{Cli, ConfigCommand, PlanCommand, TruetpsCommand};
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 
 fn main() -> ExitCode {
     signals::outlive_file_limits();
-    if let Some((tool, arguments)) = compat::called(compat::arguments()) {
-        return compat::run(tool, arguments);
+    if let Some(exit) = completions::answer() {
+        return exit.into();
     }
-    let typed = std::env::args_os().nth(1).map(|word| word.to_string_lossy().into_owned());
-    let cli = match Cli::try_parse().map_err(|error| other_programs_words::explain(error, typed.as_deref())) {
+    if let Some((tool, arguments)) = compat::called(compat::arguments()) {
+        return match settings::read_own() {
+            Ok(own) => {
+                settings::keep(own);
+                compat::run(tool, arguments)
+            }
+            Err(failure) => failure.print().into(),
+        };
+    }
+    let cli = match command_line() {
         Ok(cli) => cli,
-        Err(Ok(error)) => error.exit(),
-        Err(Err(failure)) => return failure.print().into(),
+        Err(WrongLine::Shown(error)) => error.exit(),
+        Err(WrongLine::Failed(failure)) => return failure.print().into(),
     };
     let result = match cli.command {
         TruetpsCommand::Sweep(args) => commands::sweep::run(&args),
@@ -61,6 +74,10 @@ fn main() -> ExitCode {
         TruetpsCommand::Disk { command } => commands::disk::run(&command),
         TruetpsCommand::Doctor(place) => commands::doctor::run(&place),
         TruetpsCommand::DiskHelper { .. } => commands::disk::help(),
+        TruetpsCommand::Config { command: ConfigCommand::Show { origin } } => Ok(commands::config::show(origin)),
+        TruetpsCommand::Help { words } => manual::help(&words),
+        TruetpsCommand::Completions { shell } => Ok(completions::script(shell)),
+        TruetpsCommand::ManPages { folder } => man_pages::write(&folder),
         TruetpsCommand::Diff(args) => commands::diff::run(&args),
         // Everything behind these words is theirs: it was taken before.
         TruetpsCommand::Sysbench { arguments } => return compat::run(Personality::Sysbench, arguments),
@@ -68,6 +85,30 @@ fn main() -> ExitCode {
         TruetpsCommand::Mtls { arguments } => return compat::run(Personality::Mtls, arguments),
     };
     result.unwrap_or_else(CommandFailure::print).into()
+}
+
+/// Why there is no command line to obey.
+enum WrongLine {
+    /// Clap's own text, which may be the help that was asked for.
+    Shown(clap::Error),
+    Failed(CommandFailure),
+}
+
+/// What was typed, with the user's settings as defaults. A line that is wrong without them is reported first.
+fn command_line() -> Result<Cli, WrongLine> {
+    let typed = std::env::args_os().nth(1).map(|word| word.to_string_lossy().into_owned());
+    let explain = |error| match other_programs_words::explain(error, typed.as_deref()) {
+        Ok(error) => WrongLine::Shown(error),
+        Err(failure) => WrongLine::Failed(failure),
+    };
+    let cli = Cli::try_parse().map_err(explain)?;
+    if !cli.command.has_settings() {
+        return Ok(cli);
+    }
+    let own = settings::read_own().map_err(WrongLine::Failed)?;
+    let command = settings::filled(Cli::command(), &own);
+    settings::keep(own);
+    command.try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches)).map_err(explain)
 }
 
 /// Tells the user something, on stderr: lines of text, in which names of a plan or words of a server have no way to move a

@@ -100,14 +100,19 @@ fn retip<'a>(
     }
 }
 
-/// `None` where the value is not refused by the library's readers of numbers, whose words name neither value nor form.
-fn number_error(error: &clap::Error) -> Option<CommandFailure> {
-    let form = match error.source()?.to_string().as_str() {
+/// What the library's readers of numbers mean.
+pub(crate) fn number_form(problem: &str) -> Option<&'static str> {
+    Some(match problem {
         "invalid digit found in string" | "cannot parse integer from empty string" => "not a whole number, such as 8",
         "number too large to fit in target type" => "too large",
         "invalid float literal" | "cannot parse float from empty string" => "not a number, such as 0.5",
         _ => return None,
-    };
+    })
+}
+
+/// `None` where the value is not refused by the library's readers of numbers, whose words name neither value nor form.
+fn number_error(error: &clap::Error) -> Option<CommandFailure> {
+    let form = number_form(&error.source()?.to_string())?;
     let text = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => Some(text.as_str()),
         _ => None,
@@ -157,7 +162,7 @@ mod tests {
 
     #[test]
     fn unlike_words_have_no_tip() {
-        for line in ["completions", "run insert --foobar", "sweep --zzz"] {
+        for line in ["frobnicate", "run insert --foobar", "sweep --zzz"] {
             assert!(!explained(line).contains("tip:"), "{}", explained(line));
         }
     }

@@ -75,7 +75,7 @@ pub(crate) fn refuse_record(plan: &Plan, what: &str) -> Result<(), CommandFailur
     let message = format!("{what} is the record of a run of `{personality}`: it cannot be run as an experiment");
     let hint = format!(
         "repeat the command line of `{personality}`, or write a plan with the workload `sql` or `table` \
-         (docs/reference/workloads.md)"
+         (`truetps help workloads`)"
     );
     Err(CommandFailure::usage(message).hint(hint))
 }

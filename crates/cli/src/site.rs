@@ -13,11 +13,9 @@ use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::login::{LoginSources, parse, target};
 use crate::progress::Progress;
+use crate::settings::{self, BASEDIR, SERVER as USUAL_SERVER};
 use crate::{pin, print_out};
 
-/// Folder or address of a server. Arguments of clap's would be in the way of `--server` and each other wherever one is set.
-const BASEDIR: &str = "TRUETPS_BASEDIR";
-const USUAL_DSN: &str = "TRUETPS_DSN";
 pub(crate) const DSN: &str = "--dsn";
 const SCHEMA: &str = "truetps";
 
@@ -141,19 +139,29 @@ pub(crate) fn programs(
     Ok(found?.into_iter().unzip())
 }
 
-/// `--basedir` as typed, else of the environment: the latter is used if nothing else is named.
+/// `--basedir` as typed, else of the settings: the latter is used if nothing else is named. As an argument's default it
+/// would be in the way of the other flags that name a server.
 pub(crate) fn usual_basedir(typed: Option<&Path>) -> Option<PathBuf> {
-    typed.map(Path::to_owned).or_else(|| std::env::var_os(BASEDIR).map(PathBuf::from).filter(|path| path != ""))
+    typed.map(Path::to_owned).or_else(|| settings::given(BASEDIR).map(|given| given.path().to_owned()))
 }
 
-/// `--dsn` as typed, else of the environment: the latter is used if nothing else is named.
+/// `--dsn` as typed, else of the settings: the latter is used if nothing else is named.
 pub(crate) fn usual_dsn(place: &FolderArgs, is_named: bool) -> Option<String> {
-    place.dsn.clone().or_else(|| if is_named || place.basedir.is_some() { None } else { dsn_of_environment() })
+    place.dsn.clone().or_else(|| if is_named || place.basedir.is_some() { None } else { dsn_of_settings() })
 }
 
 /// The server to use if none is named.
-pub(crate) fn dsn_of_environment() -> Option<String> {
-    std::env::var_os(USUAL_DSN).filter(|dsn| !dsn.is_empty()).map(|dsn| dsn.to_string_lossy().into_owned())
+pub(crate) fn dsn_of_settings() -> Option<String> {
+    settings::given(settings::DSN).map(settings::Given::text)
+}
+
+/// `--server` as typed, else of the settings: the latter is used if nothing else is named.
+pub(crate) fn usual_server(place: &FolderArgs) -> Option<String> {
+    place.server.clone().or_else(|| if place.is_elsewhere() { None } else { server_of_settings() })
+}
+
+pub(crate) fn server_of_settings() -> Option<String> {
+    settings::given(USUAL_SERVER).map(settings::Given::text)
 }
 
 /// Refuses flags that are only for external servers.
@@ -165,7 +173,7 @@ fn refuse_flags_of_dsn(place: &FolderArgs) -> Result<(), CommandFailure> {
         ("--ask-password", place.ask_password),
     ];
     match flags.into_iter().find(|(_, is_there)| *is_there) {
-        Some((flag, _)) => Err(CommandFailure::usage(format!("{flag} needs a server of --dsn (or {USUAL_DSN})"))),
+        Some((flag, _)) => Err(CommandFailure::usage(format!("{flag} needs a server of --dsn (or TRUETPS_DSN)"))),
         None => Ok(()),
     }
 }
@@ -175,9 +183,15 @@ fn named_elsewhere(names: &[&str], flag: &str) -> CommandFailure {
     CommandFailure::usage(message).hint(format!("leave {flag} out, or take the name out of the plan"))
 }
 
-/// Replaces the plan's server by the server of `--server`.
-pub(crate) fn choose_server(plan: &mut Plan, server: Option<&str>) -> Result<(), CommandFailure> {
-    let Some(server) = server else { return Ok(()) };
+/// Replaces the plan's server by the server of `--server`; a plan that names none, without `--basedir` or `--dsn`
+/// (`is_elsewhere`), gets the server of the settings.
+pub(crate) fn choose_server(plan: &mut Plan, server: Option<&str>, is_elsewhere: bool) -> Result<(), CommandFailure> {
+    let Some(server) = server else {
+        if !is_elsewhere && plan.server_names().is_empty() {
+            plan.server.name = server_of_settings();
+        }
+        return Ok(());
+    };
     if plan.factors.contains_key(SERVER) {
         return Err(named_elsewhere(&plan.server_names(), "--server"));
     }
@@ -225,9 +239,10 @@ fn schema(name: &str, is_theirs: bool, dialect: SqlDialect) -> Result<String, Co
 
 /// The SQL dialect of the measured server; `None`: known only after its program was examined.
 pub(crate) fn dialect(place: &FolderArgs) -> Result<Option<SqlDialect>, CommandFailure> {
-    match usual_dsn(place, place.server.is_some()) {
+    let is_named = usual_server(place).is_some();
+    match usual_dsn(place, is_named) {
         Some(dsn) => parse(&dsn, DSN).map(|target| Some(target.dialect)),
-        None if usual_basedir(place.basedir.as_deref()).is_some() || place.server.is_some() => Ok(None),
+        None if usual_basedir(place.basedir.as_deref()).is_some() || is_named => Ok(None),
         None => Ok(Some(SqlDialect::Mysql)),
     }
 }

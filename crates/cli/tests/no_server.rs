@@ -3,6 +3,10 @@
 mod common;
 #[path = "no_server/homes.rs"]
 mod homes;
+#[path = "no_server/manual.rs"]
+mod manual;
+#[path = "no_server/settings.rs"]
+mod settings;
 
 use std::path::Path;
 

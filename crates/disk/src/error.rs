@@ -65,7 +65,7 @@ impl DiskError {
                 Some("install util-linux (Debian: the package `mount`)".to_owned())
             }
             Self::Profile { .. } => Some(
-                "`truetps disk show hdd7200` prints a valid profile; docs/reference/disks.md has keys and units"
+                "`truetps disk show hdd7200` prints a valid profile; `truetps help disks` has keys and units"
                     .to_owned(),
             ),
             Self::Failed { problem } | Self::Command { problem, .. } if problem.contains("unused loop device") => Some(

@@ -25,6 +25,8 @@ use crate::proof::{mark, outer_home};
 use crate::registry::HOME_LOCK;
 use crate::server_user::ServerUser;
 
+/// Folder of named servers.
+pub(crate) const NAMED_FOLDER: &str = "named";
 const ROOT_HOME: &str = "/var/cache/truetps";
 /// Servers keep paths in buffers of 512 bytes, and the longest name below the home folder has about 150.
 const PATH_BYTES_MAX: usize = 350;
@@ -76,7 +78,7 @@ impl Home {
 
     /// Folder of named servers; created for the first of them.
     pub(crate) fn named(&self) -> PathBuf {
-        self.path.join("named")
+        self.path.join(NAMED_FOLDER)
     }
 
     pub(crate) fn make_named(&self) -> Result<PathBuf, SandboxError> {
@@ -100,7 +102,7 @@ pub(crate) fn open_lock(path: &Path) -> io::Result<File> {
     open_no_link(options.write(true).create(true).truncate(false).mode(0o600), path)
 }
 
-fn default_path() -> Result<PathBuf, SandboxError> {
+pub(crate) fn default_path() -> Result<PathBuf, SandboxError> {
     if geteuid().is_root() {
         return Ok(PathBuf::from(ROOT_HOME));
     }

@@ -60,7 +60,7 @@ pub use home::Home;
 pub use host_limits::HostLimits;
 pub use instance::{DiskReady, DiskStatus, Ended, Instance, InstanceOptions, InstanceState, Status};
 pub use limits::{LimitError, Needs, check_limits, raise_open_files, raise_open_files_to_hard};
-pub use named::{Add, Listed, NamedServer, NamedServers, Use, check_server_name};
+pub use named::{Add, Listed, NamedServer, NamedServers, Use, check_server_name, server_names_in};
 pub use named_error::NamedError;
 pub use postgres::found_instead;
 pub use registry::{Cleaned, Cleaning, Kept, RegistryEntry, clean, list};

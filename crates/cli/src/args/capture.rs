@@ -11,7 +11,7 @@ use crate::args::ReadServerArgs;
     truetps server capture 'mysql://root@?socket=/run/mysqld/mysqld.sock' -o prod.json\n  \
     TRUETPS_PASSWORD=… truetps server capture mysql://monitor@db1:3306 -o db1.json\n  \
     truetps server capture 'postgresql://postgres@/app?socket=/run/postgresql' > pg.json\n\n\
-    Changes nothing in the server. Values of variables that may be secret are left out. docs/reference/settings.md")]
+    Changes nothing in the server. Values of variables that may be secret are left out. `truetps help settings`")]
 pub(crate) struct CaptureArgs {
     #[command(flatten)]
     pub(crate) server: ReadServerArgs,

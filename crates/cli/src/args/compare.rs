@@ -3,8 +3,10 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use clap_complete::engine::ArgValueCompleter;
 
 use crate::args::TableFormat;
+use crate::completions::Words;
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
@@ -18,8 +20,10 @@ use crate::args::TableFormat;
     settings.")]
 pub(crate) struct CompareArgs {
     /// The reference: an experiment's folder, a trial's folder, or `latest`
+    #[arg(add = ArgValueCompleter::new(Words::Runs))]
     pub(crate) a: PathBuf,
     /// What to compare with A
+    #[arg(add = ArgValueCompleter::new(Words::Runs))]
     pub(crate) b: PathBuf,
     /// Use only trials of A with this level; repeatable
     #[arg(long, value_name = "FACTOR=LEVEL")]

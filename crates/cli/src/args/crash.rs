@@ -1,9 +1,11 @@
 //! `truetps crash`
 
 use clap::Args;
+use clap_complete::engine::ArgValueCompleter;
 use truetps_record::CrashKind;
 
 use crate::args::{FolderArgs, TableFormat};
+use crate::completions::Words;
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
@@ -14,6 +16,7 @@ use crate::args::{FolderArgs, TableFormat};
     lost what it promises to keep; 3 the controls do not prove the result.")]
 pub(crate) struct CrashArgs {
     /// Name of a plan (`truetps plan list`), or a TOML file; default: crash
+    #[arg(add = ArgValueCompleter::new(Words::Plans))]
     pub(crate) plan: Option<String>,
     /// Run the plan's short form
     #[arg(long)]

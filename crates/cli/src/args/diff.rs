@@ -3,8 +3,10 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use clap_complete::engine::ArgValueCompleter;
 
 use crate::args::SandboxPlace;
+use crate::completions::Words;
 use crate::login::LoginArgs;
 
 #[derive(Debug, Args)]
@@ -16,12 +18,14 @@ use crate::login::LoginArgs;
     truetps diff runs/first/trial-0001 runs/latest --format md\n  \
     TRUETPS_PASSWORD_A=… TRUETPS_PASSWORD_B=… truetps diff mysql://me@db1 mysql://me@db2\n\n\
     TRUETPS_PASSWORD is for the one server without its own password; it is never sent to the other server.\n\
-    Exit code: 0 whether or not something differs. docs/reference/settings.md")]
+    Exit code: 0 whether or not something differs. `truetps help settings`")]
 pub(crate) struct DiffArgs {
     /// A capture, an option file, a run folder, a server as mysql://… or postgresql://…, or the name of a running
     /// server (`truetps server list`); a file or folder of that name has precedence
+    #[arg(add = ArgValueCompleter::new(Words::SettingsSources))]
     pub(crate) a: String,
     /// The same, to compare with
+    #[arg(add = ArgValueCompleter::new(Words::SettingsSources))]
     pub(crate) b: String,
     #[command(flatten)]
     pub(crate) login: LoginArgs,

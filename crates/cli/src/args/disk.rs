@@ -3,6 +3,9 @@
 use std::path::PathBuf;
 
 use clap::Subcommand;
+use clap_complete::engine::ArgValueCompleter;
+
+use crate::completions::Words;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum DiskCommand {
@@ -19,6 +22,7 @@ pub(crate) enum DiskCommand {
     /// Print a profile as TOML, to copy and change
     Show {
         /// A name of `truetps disk list`, or the path of a .toml file
+        #[arg(add = ArgValueCompleter::new(Words::Disks))]
         profile: String,
     },
 }

@@ -2,6 +2,7 @@
 
 mod capture;
 mod compare;
+mod config;
 mod crash;
 mod diff;
 mod disk;
@@ -18,6 +19,7 @@ mod sweep;
 
 pub(crate) use capture::CaptureArgs;
 pub(crate) use compare::CompareArgs;
+pub(crate) use config::ConfigCommand;
 pub(crate) use crash::CrashArgs;
 pub(crate) use diff::{DiffArgs, DiffFormat};
 pub(crate) use disk::DiskCommand;
@@ -33,25 +35,37 @@ pub(crate) use sweep::SweepArgs;
 use std::ffi::OsString;
 
 use clap::{Parser, Subcommand};
+use clap_complete::engine::ArgValueCompleter;
 use truetps_sandbox::DISK_HELPER;
 
 use crate::args::server::ServerCommand;
+use crate::completions::{Shell, Words};
+use crate::version;
 
 #[derive(Debug, Parser)]
 #[command(
     name = "truetps",
-    version,
+    version = version::short(),
+    long_version = version::long(),
     about = "How many writes a second does a MySQL database really take, and what decides it?",
     after_help = "Start with:  truetps sweep --quick\n\n\
         Results go to stdout, progress and warnings to stderr. Exit codes: 0 good; 1 a threshold was crossed; 2 wrong usage or plan; \
         3 no comparison could be decided; 4 a trial failed (server died, clients failed); 130 interrupted, what was \
-        measured is kept.",
-    propagate_version = true
+        measured is kept.\n\n\
+        The documentation is in the program: `truetps help topics` lists its pages.",
+    propagate_version = true,
+    disable_help_subcommand = true
 )]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: TruetpsCommand,
 }
+
+const COMPLETIONS_HELP: &str = "Packages install these scripts. For a program that was built from source:\n  \
+    bash   echo 'source <(truetps completions bash)' >> ~/.bashrc\n  \
+    zsh    echo 'source <(truetps completions zsh)' >> ~/.zshrc     (behind the line with compinit)\n  \
+    fish   truetps completions fish > ~/.config/fish/completions/truetps.fish\n\n\
+    The scripts ask the program for plans, workloads, named servers and recorded runs, so `truetps` has to be in PATH.";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum TruetpsCommand {
@@ -88,6 +102,29 @@ pub(crate) enum TruetpsCommand {
     },
     /// Show what this machine has and lacks: servers, disk, limits, emulated disks
     Doctor(SandboxPlace),
+    /// Show the settings: defaults from the environment, truetps.toml and the user's configuration
+    Config {
+        #[command(subcommand)]
+        command: ConfigCommand,
+    },
+    /// Show the help of a command, or a page of the documentation: `truetps help topics` lists the pages
+    Help {
+        /// A command, or the name of a page
+        #[arg(value_name = "COMMAND|TOPIC", add = ArgValueCompleter::new(Words::HelpTopics))]
+        words: Vec<String>,
+    },
+    /// Print the script that completes command lines in a shell
+    #[command(after_help = COMPLETIONS_HELP)]
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+    /// Write the manual pages for `man`
+    #[command(hide = true)]
+    ManPages {
+        /// Folder to write them to
+        folder: std::path::PathBuf,
+    },
     /// Run an emulated disk for the process that started this one
     #[command(name = DISK_HELPER, hide = true)]
     DiskHelper {
@@ -95,24 +132,46 @@ pub(crate) enum TruetpsCommand {
         folder: std::path::PathBuf,
     },
     /// Run sysbench's scripts and command lines, unmodified: `truetps sysbench --help`
-    #[command(disable_help_flag = true, disable_version_flag = true)]
+    #[command(
+        disable_help_flag = true,
+        disable_version_flag = true,
+        after_help = "`truetps sysbench --help` lists the \
+        options, `truetps help guides/sysbench` and `reference/sysbench` describe them."
+    )]
     Sysbench {
         /// Options, script and command, as sysbench takes them
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<OsString>,
     },
     /// Run mysqlslap's command lines: `truetps slap --help`
-    #[command(disable_help_flag = true, disable_version_flag = true)]
+    #[command(
+        disable_help_flag = true,
+        disable_version_flag = true,
+        after_help = "`truetps slap --help` lists the \
+        options, `truetps help reference/slap` describes them."
+    )]
     Slap {
         /// Options, as mysqlslap takes them
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<OsString>,
     },
     /// Run mtls-perf-bench's command lines: `truetps mtls --help`
-    #[command(disable_help_flag = true, disable_version_flag = true)]
+    #[command(
+        disable_help_flag = true,
+        disable_version_flag = true,
+        after_help = "`truetps mtls --help` lists the \
+        options, `truetps help reference/mtls` describes them."
+    )]
     Mtls {
         /// Options and action, as mtls-perf-bench takes them
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<OsString>,
     },
+}
+
+impl TruetpsCommand {
+    /// Whether the command has defaults that a user may set. The others work with a broken file of settings, too.
+    pub(crate) fn has_settings(&self) -> bool {
+        !matches!(self, Self::Help { .. } | Self::Completions { .. } | Self::ManPages { .. } | Self::DiskHelper { .. })
+    }
 }

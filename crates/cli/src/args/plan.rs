@@ -3,8 +3,10 @@
 use std::path::PathBuf;
 
 use clap::Subcommand;
+use clap_complete::engine::ArgValueCompleter;
 
 use crate::args::SandboxPlace;
+use crate::completions::Words;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum PlanCommand {
@@ -13,17 +15,19 @@ pub(crate) enum PlanCommand {
     /// Print a plan, to copy and change it
     Show {
         /// Name of a plan, or a TOML file
+        #[arg(add = ArgValueCompleter::new(Words::Plans))]
         plan: String,
     },
     /// Validate a plan without starting anything: keys, values, and whether the server knows each setting and level
     Check {
         /// A TOML file, or the name of a plan
+        #[arg(add = ArgValueCompleter::new(Words::Plans))]
         plan: String,
         /// Folder of an unpacked server; default: TRUETPS_BASEDIR, else the server in PATH or in the usual places
         #[arg(long, value_name = "DIR")]
         basedir: Option<PathBuf>,
         /// A server with a name (`truetps server add`), in place of the plan's
-        #[arg(long, value_name = "NAME", conflicts_with = "basedir")]
+        #[arg(long, value_name = "NAME", conflicts_with = "basedir", add = ArgValueCompleter::new(Words::Servers))]
         server: Option<String>,
         #[command(flatten)]
         sandbox: SandboxPlace,

@@ -16,7 +16,7 @@ use crate::times;
     One session queries the server and changes nothing. One line per sample goes to stderr, the summary to stdout. \
     While the server does not answer, stderr says so.\n\
     Exit codes: 0 also after Ctrl-C; 2 wrong usage or login; 4 the server cannot be reached, or does not answer at the end. \
-    docs/reference/probe.md")]
+    `truetps help reference/probe`")]
 pub(crate) struct WatchArgs {
     #[command(flatten)]
     pub(crate) server: ReadServerArgs,

@@ -3,12 +3,15 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use clap_complete::engine::ArgValueCompleter;
 
 use crate::args::OutputFormat;
+use crate::completions::Words;
 
 #[derive(Debug, Args)]
 pub(crate) struct ReportArgs {
     /// Folder of an experiment or a probe; default: the newest experiment
+    #[arg(add = ArgValueCompleter::new(Words::Runs))]
     pub(crate) folder: Option<PathBuf>,
     /// Folder of recorded experiments
     #[arg(long, value_name = "DIR", default_value = "runs", env = "TRUETPS_RUNS")]

@@ -11,7 +11,7 @@ use crate::login::LoginArgs;
     truetps server restore                             clean up after all killed runs of this user\n  \
     TRUETPS_PASSWORD=… truetps server restore --dsn mysql://admin@db1:3306\n\n\
     A setting is restored if it still has the value set by the run. Running the command again is safe. \
-    docs/guides/your-own-server.md")]
+    `truetps help your-own-server`")]
 pub(crate) struct RestoreArgs {
     /// The server, and the account to restore with; default: from --journal, else TRUETPS_DSN, else from each journal.
     /// The password comes from TRUETPS_PASSWORD, ~/.my.cnf or the terminal

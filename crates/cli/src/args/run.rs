@@ -1,9 +1,11 @@
 //! `truetps run`
 
 use clap::Args;
+use clap_complete::engine::ArgValueCompleter;
 
 use crate::args::load::LoadArgs;
 use crate::args::{EngineArgs, FolderArgs, ProbeArgs};
+use crate::completions::Words;
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
@@ -14,9 +16,9 @@ use crate::args::{EngineArgs, FolderArgs, ProbeArgs};
     truetps run hot-row --connections 100\n  \
     truetps run delete-insert --key auto --table-rows 1000000\n  \
     truetps run update-index --distribution zipfian:theta=0.9\n\n\
-    Workloads: docs/reference/workloads.md. `custom`, `sql` and `table` need a plan.")]
+    Workloads: `truetps help workloads`. `custom`, `sql` and `table` need a plan.")]
 pub(crate) struct RunArgs {
-    #[arg(help = workload_help())]
+    #[arg(help = workload_help(), add = ArgValueCompleter::new(Words::Workloads))]
     pub(crate) workload: String,
     /// Number of concurrent sessions, one for each client
     #[arg(long, short, visible_alias = "clients", value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=100_000))]

@@ -3,8 +3,10 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use clap_complete::engine::ArgValueCompleter;
 
 use crate::args::{CaptureArgs, RestoreArgs, SandboxPlace};
+use crate::completions::Words;
 
 #[derive(Debug, Subcommand)]
 #[command(after_help = "Examples:\n  \
@@ -13,7 +15,7 @@ use crate::args::{CaptureArgs, RestoreArgs, SandboxPlace};
     truetps server start mysql-8.0 --set sync_binlog=1000\n  \
     truetps server sql mysql-8.0 'SELECT @@version'\n  \
     truetps server stop mysql-8.0\n\n\
-    docs/reference/server.md")]
+    `truetps help reference/server`")]
 pub(crate) enum ServerCommand {
     /// Name a server program
     Add(AddArgs),
@@ -67,6 +69,7 @@ pub(crate) struct AddArgs {
     emulated disk of the first start is kept. The server's owner is root (of PostgreSQL: postgres), without a password.")]
 pub(crate) struct StartArgs {
     /// Name of a server (`truetps server list`)
+    #[arg(add = ArgValueCompleter::new(Words::Servers))]
     pub(crate) name: String,
     /// A setting of the server; repeatable
     #[arg(long = "set", value_name = "NAME=VALUE")]
@@ -76,7 +79,7 @@ pub(crate) struct StartArgs {
     pub(crate) port: Option<u16>,
     /// Emulate a disk (`truetps disk list`, or a .toml file); chosen at the first start, and changed by later ones in speed
     /// only. Needs root
-    #[arg(long, value_name = "PROFILE")]
+    #[arg(long, value_name = "PROFILE", add = ArgValueCompleter::new(Words::Disks))]
     pub(crate) disk: Option<String>,
     /// Longest wait for the server to answer
     #[arg(long, value_name = "SECONDS", default_value_t = 120, value_parser = clap::value_parser!(u64).range(1..=86_400))]
@@ -88,6 +91,7 @@ pub(crate) struct StartArgs {
 #[derive(Debug, Args)]
 pub(crate) struct StopArgs {
     /// Name of a server (`truetps server list`)
+    #[arg(add = ArgValueCompleter::new(Words::Servers))]
     pub(crate) name: String,
     /// Kill the server, as `kill -9` does, without asking it to stop
     #[arg(long)]
@@ -102,6 +106,7 @@ pub(crate) struct StopArgs {
 #[derive(Debug, Args)]
 pub(crate) struct NameArgs {
     /// Name of a server (`truetps server list`)
+    #[arg(add = ArgValueCompleter::new(Words::Servers))]
     pub(crate) name: String,
     #[command(flatten)]
     pub(crate) sandbox: SandboxPlace,
@@ -116,6 +121,7 @@ pub(crate) struct NameArgs {
     each `;`; a line `DELIMITER //` changes the separator from there on, for routines.")]
 pub(crate) struct SqlArgs {
     /// Name of a server (`truetps server list`)
+    #[arg(add = ArgValueCompleter::new(Words::Servers))]
     pub(crate) name: String,
     /// Statements, run in order in one session; default: read from stdin
     pub(crate) sql: Vec<String>,
@@ -129,6 +135,7 @@ pub(crate) struct SqlArgs {
 #[derive(Debug, Args)]
 pub(crate) struct LogArgs {
     /// Name of a server (`truetps server list`)
+    #[arg(add = ArgValueCompleter::new(Words::Servers))]
     pub(crate) name: String,
     /// Number of lines
     #[arg(short = 'n', long, value_name = "N", default_value_t = 40)]
@@ -140,6 +147,7 @@ pub(crate) struct LogArgs {
 #[derive(Debug, Args)]
 pub(crate) struct RemoveArgs {
     /// Name of a server (`truetps server list`)
+    #[arg(add = ArgValueCompleter::new(Words::Servers))]
     pub(crate) name: String,
     /// Also if the server runs (it is killed first), and if its files cannot be read
     #[arg(long)]

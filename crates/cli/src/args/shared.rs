@@ -4,9 +4,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use clap_complete::engine::ArgValueCompleter;
 use truetps_plan::ProbeSpec;
 
 use crate::args::load::Mode;
+use crate::completions::Words;
 use crate::login::LoginArgs;
 use crate::times;
 
@@ -14,7 +16,7 @@ use crate::times;
 pub(crate) enum OutputFormat {
     /// For the terminal
     Text,
-    /// One valid JSON document (docs/reference/report.schema.json)
+    /// One valid JSON document (`truetps help run-folder`)
     Json,
     /// One row a configuration
     Csv,
@@ -50,11 +52,11 @@ pub(crate) struct FolderArgs {
     #[arg(long, value_name = "DIR")]
     pub(crate) basedir: Option<PathBuf>,
     /// A server with a name (`truetps server add`), in place of the plan's
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["basedir", "dsn"])]
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["basedir", "dsn"], add = ArgValueCompleter::new(Words::Servers))]
     pub(crate) server: Option<String>,
     /// An emulated disk for the private server, in place of the plan's: hdd7200, sata-ssd, … (`truetps disk list`), or
     /// the path of a profile. Without root, its file system is modelled
-    #[arg(long, value_name = "PROFILE", conflicts_with = "dsn")]
+    #[arg(long, value_name = "PROFILE", conflicts_with = "dsn", add = ArgValueCompleter::new(Words::Disks))]
     pub(crate) disk: Option<String>,
     /// Measure a running, external server in place of a private one: mysql://user@host:port, or
     /// postgresql://user@/database?socket=/path. Default: TRUETPS_DSN, if no other server is named. The password
@@ -78,6 +80,13 @@ pub(crate) struct FolderArgs {
     /// Ask for the account's password on the terminal
     #[arg(long)]
     pub(crate) ask_password: bool,
+}
+
+impl FolderArgs {
+    /// Whether the server is named in another way than by its name.
+    pub(crate) fn is_elsewhere(&self) -> bool {
+        self.dsn.is_some() || self.basedir.is_some()
+    }
 }
 
 #[derive(Debug, Clone, Args)]
@@ -139,7 +148,7 @@ pub(crate) struct ReadServerArgs {
     /// The server: mysql://user@host:port or postgresql://user@host/database, or the name of a running server
     /// (`truetps server list`), as its owner. The password for a DSN comes from TRUETPS_PASSWORD, ~/.my.cnf or the
     /// terminal
-    #[arg(value_name = "DSN|NAME")]
+    #[arg(value_name = "DSN|NAME", add = ArgValueCompleter::new(Words::Servers))]
     pub(crate) named: String,
     #[command(flatten)]
     pub(crate) login: LoginArgs,

@@ -3,17 +3,20 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use clap_complete::engine::ArgValueCompleter;
 
 use crate::args::TableFormat;
+use crate::completions::Words;
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     truetps stalls                               the newest experiment\n  \
     truetps stalls runs/run-insert-1/trial-0001  one trial\n\n\
     A stall is a period of 200 ms or more with less than 30 % of the usual throughput around it; a dip has less \
-    than 70 %. docs/method.md")]
+    than 70 %. `truetps help method`")]
 pub(crate) struct StallsArgs {
     /// An experiment's folder, or a trial's; default: the newest experiment
+    #[arg(add = ArgValueCompleter::new(Words::Runs))]
     pub(crate) folder: Option<PathBuf>,
     /// Folder of recorded experiments
     #[arg(long, value_name = "DIR", default_value = "runs", env = "TRUETPS_RUNS")]

@@ -4,8 +4,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use clap_complete::engine::ArgValueCompleter;
 
 use crate::args::{EngineArgs, FolderArgs, ProbeArgs};
+use crate::completions::Words;
 use crate::times;
 
 #[derive(Debug, Args)]
@@ -20,12 +22,13 @@ use crate::times;
     truetps sweep --resume --until-decided --at-most 10m    go on until every comparison has a verdict")]
 pub(crate) struct SweepArgs {
     /// Name of a plan (`truetps plan list`), or a TOML file; default: durability
+    #[arg(add = ArgValueCompleter::new(Words::Plans))]
     pub(crate) plan: Option<String>,
     /// Run the plan's short form
     #[arg(long)]
     pub(crate) quick: bool,
     /// Resume an interrupted experiment: its folder; default: the newest one
-    #[arg(long, value_name = "FOLDER", num_args = 0..=1, conflicts_with_all = ["plan", "quick", "seed", "server", "disk", "probe_interval", "no_probe", "waits", "mode"])]
+    #[arg(long, value_name = "FOLDER", num_args = 0..=1, add = ArgValueCompleter::new(Words::Runs), conflicts_with_all = ["plan", "quick", "seed", "server", "disk", "probe_interval", "no_probe", "waits", "mode"])]
     #[expect(clippy::option_option, reason = "clap's form of a flag whose value may be left out")]
     pub(crate) resume: Option<Option<PathBuf>>,
     /// Replicates, in place of the plan's; with --resume: the total number, to extend an experiment that has fewer

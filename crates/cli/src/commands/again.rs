@@ -7,6 +7,7 @@ use truetps_record::Experiment;
 use crate::answer::shown;
 use crate::args::FolderArgs;
 use crate::failure::CommandFailure;
+use crate::settings;
 use crate::site::{DSN, usual_dsn};
 
 /// Flags for the server and its account; `true`: with a value. The server of `--dsn` is recorded separately.
@@ -65,8 +66,12 @@ pub(crate) fn refuse_other_place(folder: &ExperimentFolder, place: &FolderArgs) 
             Err(CommandFailure::usage(format!("this experiment was begun on the server {address}"))
                 .hint(format!("resume it there: {}", command(folder, &experiment))))
         }
-        (None, Some(_)) => Err(CommandFailure::usage("this experiment was begun on a private server")
-            .hint("leave --dsn and TRUETPS_DSN out, or start a new experiment")),
+        (None, Some(_)) => {
+            let usual = settings::given(settings::DSN).filter(|_| place.dsn.is_none());
+            let named = usual.map_or_else(|| DSN.to_owned(), |given| format!("`dsn` ({})", given.origin));
+            Err(CommandFailure::usage("this experiment was begun on a private server")
+                .hint(format!("leave {named} out, or start a new experiment")))
+        }
         _ => Ok(()),
     }
 }

@@ -23,7 +23,7 @@ pub(crate) fn run(args: &CrashArgs) -> Result<Exit, CommandFailure> {
         plan = plan.into_quick();
     }
     plan.design.seed = args.seed.unwrap_or(plan.design.seed);
-    choose_server(&mut plan, args.place.server.as_deref())?;
+    choose_server(&mut plan, args.place.server.as_deref(), args.place.is_elsewhere())?;
     // The end of a server alone needs no emulated disk, and so no root.
     if !args.kinds.is_empty() && !args.kinds.iter().any(|kind| kind.needs_disk()) {
         plan.disk = None;

@@ -54,7 +54,7 @@ pub(crate) fn target_of(args: &ReadServerArgs) -> Result<Target, CommandFailure>
         let name = if check_server_name(server).is_ok() { server } else { "DSN" };
         let message = format!("{name}: neither the name of a server nor an address");
         let hint = "`truetps server list` has the names; an address is like mysql://root@?socket=/run/mysqld/mysqld.sock \
-                    (docs/reference/dsn.md)";
+                    (`truetps help dsn`)";
         return Err(CommandFailure::usage(message).hint(hint));
     }
     target(server, "DSN", &LoginSources::of_one(login.defaults_file.as_deref(), login.ask_password))

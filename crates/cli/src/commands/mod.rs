@@ -3,6 +3,7 @@
 pub(crate) mod again;
 pub(crate) mod capture;
 pub(crate) mod compare;
+pub(crate) mod config;
 pub(crate) mod crash;
 pub(crate) mod diff;
 pub(crate) mod disk;

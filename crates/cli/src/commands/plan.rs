@@ -39,7 +39,7 @@ pub(crate) fn check(
     sandbox: &SandboxPlace,
 ) -> Result<Exit, CommandFailure> {
     let mut plan = parse(name)?;
-    choose_server(&mut plan, server)?;
+    choose_server(&mut plan, server, basedir.is_some())?;
     let (programs, user) = programs_to_ask(&plan, basedir, sandbox)?;
     for ServerProgram { binary, .. } in &programs {
         workload::build(&plan.workload, binary.family().dialect(), plan.design.seed)

@@ -14,7 +14,7 @@ use crate::{print_message, print_out, site};
 
 pub(crate) fn run(args: &RestoreArgs) -> Result<Exit, CommandFailure> {
     // A journal names its server.
-    let usual = || if args.journal.is_none() { site::dsn_of_environment() } else { None };
+    let usual = || if args.journal.is_none() { site::dsn_of_settings() } else { None };
     let dsn = args.dsn.clone().or_else(usual);
     let LeftJournals { left: journals, held } = match &args.journal {
         Some(path) => LeftJournals { left: vec![path.clone()], held: Vec::new() },

@@ -28,7 +28,11 @@ fn plan_of(args: &RunArgs) -> Result<Plan, CommandFailure> {
         name: format!("run-{}", args.workload),
         about: format!("{what} of {} with {} connections", args.workload, args.connections),
         recorded_from: None,
-        server: ServerSpec { name: args.place.server.clone(), flavour: None, settings: settings(&args.settings)? },
+        server: ServerSpec {
+            name: site::usual_server(&args.place),
+            flavour: None,
+            settings: settings(&args.settings)?,
+        },
         disk: args.place.disk.clone(),
         workload: workload_spec(args)?,
         load: args.load.load(args.engine.mode.map_or(DriveMode::Auto, Mode::drive_mode)),

@@ -37,7 +37,7 @@ pub(crate) fn run(args: &SweepArgs) -> Result<Exit, CommandFailure> {
     plan.design.blocks = args.blocks.unwrap_or(plan.design.blocks);
     plan.check_size().map_err(|error| CommandFailure::usage(format!("plan `{name}`: {error}")))?;
     plan.design.seed = args.seed.unwrap_or(plan.design.seed);
-    choose_server(&mut plan, args.place.server.as_deref())?;
+    choose_server(&mut plan, args.place.server.as_deref(), args.place.is_elsewhere())?;
     choose_disk(&mut plan, args.place.disk.as_deref())?;
     plan.probe = args.probe.over(&plan.probe);
     plan.probe.check().map_err(|problem| CommandFailure::usage(format!("`--probe-interval`: {problem}")))?;

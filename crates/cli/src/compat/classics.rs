@@ -8,6 +8,7 @@ use truetps_compat::{CompatEnv, InterruptMessages};
 
 use crate::failure::CommandFailure;
 use crate::live_view::LiveViewOpener;
+use crate::settings;
 
 /// Runs one of the programs; its name is the first argument.
 pub(super) fn run(
@@ -17,7 +18,7 @@ pub(super) fn run(
     let messages = Arc::new(InterruptMessages::default());
     let views = LiveViewOpener::listen(Arc::clone(&messages))?;
     let mut env = CompatEnv {
-        environment: &|name| std::env::var_os(name),
+        environment: &settings::variable,
         cores: std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32),
         stop: Arc::clone(&views.stop),
         interrupt_messages: messages,

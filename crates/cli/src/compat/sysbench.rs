@@ -10,12 +10,13 @@ use truetps_sysbench::Interrupt;
 use crate::failure::CommandFailure;
 use crate::live_view::LiveViewOpener;
 use crate::print_message;
+use crate::settings;
 use crate::signals::leave_now;
 
 pub(super) fn run(arguments: Vec<OsString>) -> Result<ExitCode, CommandFailure> {
     let views = LiveViewOpener::listen(Arc::default())?;
     let env = truetps_sysbench::SysbenchEnv {
-        environment: &|name| std::env::var_os(name),
+        environment: &settings::variable,
         cores: std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32),
         interrupt: Interrupt::new(Arc::clone(&views.stop)),
         server_warning: truetps_lab::replication_warning,

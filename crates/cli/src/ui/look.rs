@@ -17,7 +17,7 @@ pub(crate) struct Palette {
 impl Palette {
     /// `NO_COLOR` is heeded as everywhere.
     pub(crate) fn of_environment() -> Self {
-        Self { colour: std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()) }
+        Self { colour: crate::settings::has_color(true) }
     }
 
     pub(crate) fn heading(self) -> Style {

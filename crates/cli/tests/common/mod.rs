@@ -99,7 +99,13 @@ impl Place {
         command.env("TRUETPS_PRESENCE", self.path().file_name().unwrap());
         // And no login of that user.
         command.env("HOME", self.path());
-        for name in ["TRUETPS_RUNS", "TRUETPS_BASEDIR", "TRUETPS_DSN", "NO_COLOR"] {
+        for name in ["TRUETPS_RUNS", "TRUETPS_BASEDIR", "TRUETPS_DSN", "TRUETPS_SERVER", "TRUETPS_FORMAT", "NO_COLOR"] {
+            command.env_remove(name);
+        }
+        for name in ["TRUETPS_COLOR", "TRUETPS_WORKERS", "TRUETPS_PIN", "TRUETPS_PROBE_INTERVAL", "TRUETPS_CONFIG"] {
+            command.env_remove(name);
+        }
+        for name in ["TRUETPS_WARM_UP", "TRUETPS_MEASURE", "TRUETPS_COMPLETE", "XDG_CONFIG_HOME"] {
             command.env_remove(name);
         }
         for name in ["TRUETPS_PASSWORD", "TRUETPS_PASSWORD_A", "TRUETPS_PASSWORD_B"] {

@@ -11,7 +11,7 @@ use super::folder::ServerFolder;
 use super::locks::{NameLocks, Use, is_lock_file};
 use super::server::{NamedServer, REGISTRATION};
 use crate::error::SandboxError;
-use crate::home::Home;
+use crate::home::{Home, NAMED_FOLDER, default_path};
 use crate::named_error::NamedError;
 use crate::processes::servers_on;
 use crate::proof::{is_folder, read_json};
@@ -115,6 +115,19 @@ impl<'a> NamedServers<'a> {
     pub fn register(self, add: &Add<'_>) -> Result<NamedServer, SandboxError> {
         Adding::new(self.home, add).register()
     }
+}
+
+/// The names that are registered in a folder for private servers, or in the default one, for the completion of command
+/// lines: it creates nothing, and a folder that cannot be read has none.
+pub fn server_names_in(folder: Option<&Path>) -> Vec<String> {
+    let folder = folder.map_or_else(default_path, |folder| Ok(folder.to_owned()));
+    let entries = folder.map(|folder| folder.join(NAMED_FOLDER).read_dir()).into_iter().flatten().flatten().flatten();
+    let is_registered = |entry: &fs::DirEntry| entry.path().join(REGISTRATION).exists();
+    let mut names: Vec<_> =
+        entries.filter(is_registered).filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    names.retain(|name| check_server_name(name).is_ok());
+    names.sort();
+    names
 }
 
 /// Whether a server may have this name.

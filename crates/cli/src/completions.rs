@@ -1,0 +1,193 @@
+//! Completion of command lines in a shell.
+//!
+//! The script of `truetps completions SHELL` has no words of its own: at each TAB it asks the program, which knows the
+//! plans, servers and runs that there are at that moment. A completion never prints an error, and creates nothing.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+use clap::builder::StyledStr;
+use clap::{CommandFactory, ValueEnum};
+use clap_complete::CompletionCandidate;
+use clap_complete::engine::{PathCompleter, ValueCompleter};
+use clap_complete::env::{Bash, CompleteEnv, EnvCompleter, Fish, Shells, Zsh};
+use truetps_disk::DiskProfile;
+use truetps_folder::LATEST;
+use truetps_plan::Plan;
+use truetps_sandbox::server_names_in;
+
+use crate::args::Cli;
+use crate::exit::Exit;
+use crate::failure::CommandFailure;
+use crate::{manual, plans, print_made, settings};
+
+/// Set by the scripts: the shell that asks.
+const ASKED_BY: &str = "TRUETPS_COMPLETE";
+const PROGRAM: &str = "truetps";
+const SHELLS: Shells<'_> = Shells(&[&Bash, &Zsh, &Fish]);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Shell {
+    Bash,
+    Zsh,
+    Fish,
+}
+
+/// As a file `_truetps` in a folder of `fpath`, the script is read at the first completion, which it then has to answer.
+const ZSH_AUTOLOAD: &str = "if [[ \"${funcstack[1]}\" == _truetps ]]; then\n    \
+                            _clap_dynamic_completer_truetps \"$@\"\nfi\n";
+
+/// Prints the script that a shell reads at its start.
+pub(crate) fn script(shell: Shell) -> Exit {
+    let completer: &dyn EnvCompleter = match shell {
+        Shell::Bash => &Bash,
+        Shell::Zsh => &Zsh,
+        Shell::Fish => &Fish,
+    };
+    let mut script = Vec::new();
+    completer.write_registration(ASKED_BY, PROGRAM, PROGRAM, PROGRAM, &mut script).expect("a Vec takes every byte");
+    let own = if shell == Shell::Zsh { ZSH_AUTOLOAD } else { "" };
+    print_made(&(String::from_utf8_lossy(&script).into_owned() + own))
+}
+
+/// Answers a shell that asks for words, instead of running a command; `None`: none does.
+pub(crate) fn answer() -> Option<Exit> {
+    std::env::var_os(ASKED_BY)?;
+    let here = std::env::current_dir().ok();
+    let engine = CompleteEnv::with_factory(Cli::command).var(ASKED_BY).bin(PROGRAM).shells(SHELLS);
+    match engine.try_complete(std::env::args_os(), here.as_deref()) {
+        Ok(is_answered) => is_answered.then_some(Exit::Good),
+        // A variable that was set by hand: a command that does nothing must not look as if it had succeeded.
+        Err(error) => {
+            let problem = error.to_string();
+            let problem = problem.trim_start_matches("error: ");
+            Some(
+                CommandFailure::usage(format!("{ASKED_BY}: {problem}"))
+                    .hint("it is for the scripts only: unset it")
+                    .print(),
+            )
+        }
+    }
+}
+
+/// What a word may be.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Words {
+    Plans,
+    Workloads,
+    Servers,
+    Disks,
+    /// Recorded experiments, and `latest`.
+    Runs,
+    /// Servers, runs, and files of settings.
+    SettingsSources,
+    /// Commands and pages of the documentation.
+    HelpTopics,
+}
+
+impl ValueCompleter for Words {
+    fn complete(&self, current: &OsStr) -> Vec<CompletionCandidate> {
+        let files = |completer: PathCompleter| completer.complete(current);
+        let toml = || files(PathCompleter::any().filter(|path| path.is_dir() || has_ending(path, "toml")));
+        let found = match self {
+            Self::Plans => joined([shipped_plans(), toml()]),
+            Self::Workloads => truetps_workload::NAMES.iter().map(CompletionCandidate::new).collect(),
+            Self::Servers => servers(),
+            Self::Disks => joined([disks(), toml()]),
+            Self::Runs => joined([runs(), files(PathCompleter::dir())]),
+            Self::SettingsSources => joined([servers(), runs(), files(PathCompleter::any())]),
+            Self::HelpTopics => help_topics(),
+        };
+        let mut seen: Vec<OsString> = Vec::new();
+        let begins =
+            |one: &CompletionCandidate| one.get_value().as_encoded_bytes().starts_with(current.as_encoded_bytes());
+        let is_new = |one: &CompletionCandidate| {
+            let value = one.get_value().to_owned();
+            !seen.contains(&value) && {
+                seen.push(value);
+                true
+            }
+        };
+        let is_named = |one: &CompletionCandidate| one.get_value() != ".";
+        found.into_iter().filter(begins).filter(is_named).filter(is_new).collect()
+    }
+}
+
+fn joined<const N: usize>(lists: [Vec<CompletionCandidate>; N]) -> Vec<CompletionCandidate> {
+    lists.into_iter().flatten().collect()
+}
+
+fn described(name: impl Into<OsString>, about: &str) -> CompletionCandidate {
+    CompletionCandidate::new(name).help(Some(StyledStr::from(about.to_owned())))
+}
+
+fn has_ending(path: &Path, ending: &str) -> bool {
+    path.extension().is_some_and(|extension| extension == ending)
+}
+
+fn shipped_plans() -> Vec<CompletionCandidate> {
+    let about = |text| Plan::parse(text).map(|plan| plan.about).unwrap_or_default();
+    plans::SHIPPED.iter().map(|(name, text)| described(*name, &about(text))).collect()
+}
+
+fn disks() -> Vec<CompletionCandidate> {
+    let about = |name| DiskProfile::find(name).map(|profile| profile.about).unwrap_or_default();
+    DiskProfile::names().map(|name| described(name, &about(name))).collect()
+}
+
+fn servers() -> Vec<CompletionCandidate> {
+    let folder = flag_or_setting("--sandbox-dir", "sandbox_dir");
+    server_names_in(folder.as_deref()).into_iter().map(CompletionCandidate::new).collect()
+}
+
+/// Newest first.
+fn runs() -> Vec<CompletionCandidate> {
+    let folder = flag_or_setting("--runs", "runs").unwrap_or_else(|| PathBuf::from("runs"));
+    let entries = folder.read_dir().into_iter().flatten().flatten();
+    let is_run = |path: &PathBuf| {
+        ["experiment.json", "run.json", "probe.json", "crash.json"].iter().any(|file| path.join(file).exists())
+    };
+    let mut found: Vec<_> = entries.map(|entry| entry.path()).filter(is_run).collect();
+    found.sort_by_key(|path| std::cmp::Reverse(path.metadata().and_then(|metadata| metadata.modified()).ok()));
+    let is_latest = |path: &PathBuf| path.file_name() == Some(OsStr::new(LATEST));
+    let (latest, others): (Vec<_>, Vec<_>) = found.into_iter().partition(is_latest);
+    latest.into_iter().chain(others).map(CompletionCandidate::new).collect()
+}
+
+fn help_topics() -> Vec<CompletionCandidate> {
+    let cli = Cli::command();
+    let commands = cli.get_subcommands().filter(|command| !command.is_hide_set());
+    let commands =
+        commands.map(|command| CompletionCandidate::new(command.get_name()).help(command.get_about().cloned()));
+    let pages = manual::pages().map(|page| described(page.shortest_name(), page.title()));
+    commands.chain(pages).collect()
+}
+
+/// The folder that a flag of the line names, else the one of the settings. Files with errors count as absent.
+fn flag_or_setting(flag: &str, setting: &str) -> Option<PathBuf> {
+    let words: Vec<_> = std::env::args_os().collect();
+    let typed = words.windows(2).find_map(|pair| {
+        let joined = pair[1].to_str().and_then(|word| word.strip_prefix(flag)?.strip_prefix('='));
+        if pair[0] == flag { Some(PathBuf::from(&pair[1])) } else { joined.map(PathBuf::from) }
+    });
+    typed.or_else(|| Some(settings::read_own().ok()?.given(setting)?.path().to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn completed(words: Words, current: &str) -> Vec<String> {
+        let found = words.complete(OsStr::new(current));
+        found.iter().map(|one| one.get_value().to_string_lossy().into_owned()).collect()
+    }
+
+    #[test]
+    fn words_begin_as_typed() {
+        assert_eq!(completed(Words::Plans, "durability-"), ["durability-hdd"]);
+        assert_eq!(completed(Words::Workloads, "hot"), ["hot-row"]);
+        assert_eq!(completed(Words::Disks, "hdd7"), ["hdd7200"]);
+        assert_eq!(completed(Words::HelpTopics, "exit"), ["exit-codes"]);
+        assert_eq!(completed(Words::HelpTopics, "dis"), ["disk", "disks"]);
+    }
+}

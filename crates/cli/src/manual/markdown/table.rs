@@ -1,0 +1,106 @@
+//! A table in columns, whose entries are wrapped where the terminal is too narrow.
+
+use textwrap::core::display_width;
+use textwrap::{Options, wrap};
+
+const GAP: usize = 2;
+/// Columns do not become narrower to make room for others.
+const COLUMN_MIN: usize = 6;
+
+#[derive(Debug, Default)]
+pub(super) struct TextTable {
+    /// The first one is the header.
+    rows: Vec<Vec<String>>,
+    row: Vec<String>,
+}
+
+impl TextTable {
+    pub(super) fn add_entry(&mut self, text: &str) {
+        self.row.push(text.trim().to_owned());
+    }
+
+    pub(super) fn end_row(&mut self) {
+        self.rows.push(std::mem::take(&mut self.row));
+    }
+
+    pub(super) fn text(&self, columns: usize) -> String {
+        let widths = self.widths(columns);
+        let is_wrapped = self.natural_widths().iter().sum::<usize>() > widths.iter().sum();
+        let mut text = String::new();
+        for (number, row) in self.rows.iter().enumerate() {
+            // An empty line separates rows of several lines.
+            if is_wrapped && number > 1 {
+                text.push('\n');
+            }
+            add_row(&mut text, row, &widths);
+            if number == 0 {
+                let rule: Vec<_> = widths.iter().map(|width| "-".repeat(*width)).collect();
+                text.push_str(&rule.join(&" ".repeat(GAP)));
+                text.push('\n');
+            }
+        }
+        text
+    }
+
+    fn natural_widths(&self) -> Vec<usize> {
+        let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
+        let width =
+            |column: usize| self.rows.iter().filter_map(|row| row.get(column)).map(|text| display_width(text)).max();
+        (0..columns).map(|column| width(column).unwrap_or(0).max(1)).collect()
+    }
+
+    /// The widest columns give way, as far as they can.
+    fn widths(&self, columns: usize) -> Vec<usize> {
+        let mut widths = self.natural_widths();
+        let room = columns.saturating_sub(GAP * widths.len().saturating_sub(1));
+        while widths.iter().sum::<usize>() > room {
+            let Some(widest) = widths.iter_mut().max().filter(|widest| **widest > COLUMN_MIN) else { break };
+            *widest -= 1;
+        }
+        widths
+    }
+}
+
+fn add_row(text: &mut String, row: &[String], widths: &[usize]) {
+    let entries: Vec<Vec<_>> = row.iter().zip(widths).map(|(entry, width)| wrap(entry, Options::new(*width))).collect();
+    let lines = entries.iter().map(Vec::len).max().unwrap_or(0);
+    for line in 0..lines {
+        let mut written = String::new();
+        for (entry, width) in entries.iter().zip(widths) {
+            let part = entry.get(line).map(|part| &**part).unwrap_or_default();
+            written.push_str(part);
+            written.push_str(&" ".repeat((width + GAP).saturating_sub(display_width(part))));
+        }
+        text.push_str(written.trim_end());
+        text.push('\n');
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(rows: &[[&str; 2]]) -> TextTable {
+        let mut table = TextTable::default();
+        for row in rows {
+            for entry in row {
+                table.add_entry(entry);
+            }
+            table.end_row();
+        }
+        table
+    }
+
+    #[test]
+    fn the_widest_column_gives_way() {
+        let wide = table(&[["name", "about"], ["a", "some words that are long"], ["b", "few"]]);
+        assert_eq!(
+            wide.text(80),
+            "name  about\n----  ------------------------\na     some words that are long\nb     few\n"
+        );
+        assert_eq!(
+            wide.text(18),
+            "name  about\n----  ------------\na     some words\n      that are\n      long\n\nb     few\n"
+        );
+    }
+}
