@@ -20,4 +20,4 @@ pub use host_cpu::{HostCpu, HostCpuShares};
 pub use presence::RunPresence;
 pub use process::{ProcessUse, process_use};
 pub use server_use::{ServerUse, server_use};
-pub use watch::{Changes, HostWatch, ProbeReading, ProbeValues, ServerWatch};
+pub use watch::{Changes, HostWatch, ProbeReading, ProbeValues, ServerWatch, every_signal};
