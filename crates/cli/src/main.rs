@@ -5,6 +5,7 @@ mod args;
 mod commands;
 mod compat;
 mod exit;
+mod exporter;
 mod failure;
 mod live_view;
 mod login;

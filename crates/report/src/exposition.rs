@@ -4,15 +4,17 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use truetps_record::{escaped_text, is_obeyed};
+
 /// How the values of a metric behave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MetricKind {
+pub(crate) enum MetricKind {
     Gauge,
     Counter,
 }
 
 impl MetricKind {
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Gauge => "gauge",
             Self::Counter => "counter",
@@ -68,6 +70,8 @@ fn escaped(text: &str, is_quoted: bool) -> String {
             '\\' => out.push_str("\\\\"),
             '\n' => out.push_str("\\n"),
             '"' if is_quoted => out.push_str("\\\""),
+            // A terminal that shows the text must not obey it.
+            _ if is_obeyed(c) => out.push_str(&escaped_text(&c.to_string()).replace('\\', "\\\\")),
             _ => out.push(c),
         }
     }
@@ -88,16 +92,18 @@ mod tests {
     #[test]
     fn any_text_is_one_label() {
         let hostile = "a \"b\" \\ c\nd{e=\"f\"} 1\n# TYPE g counter";
+        let obeyed = "\u{1b}[2J\u{202e}";
         let mut text = ExpositionText::default();
         text.add(("x", MetricKind::Gauge), "first\nsecond \\", &[("name", hostile), ("other", "")], 0.25);
         text.add(("a_total", MetricKind::Counter), "counted", &[], 3.0);
-        text.add(("x", MetricKind::Gauge), "first\nsecond \\", &[("name", "é")], -0.0);
+        text.add(("x", MetricKind::Gauge), "first\nsecond \\", &[("name", obeyed)], -0.0);
         text.add(("x", MetricKind::Gauge), "first\nsecond \\", &[("name", "none")], f64::NAN);
         let text = text.into_text();
         assert!(text.starts_with("# HELP a_total counted\n# TYPE a_total counter\na_total 3\n# HELP x "), "{text}");
         let families = parsed(&text);
         assert_eq!((families["x"].kind.as_str(), families["x"].samples.len()), ("gauge", 2));
         assert_eq!(families["x"].samples[0].labels, [("name", hostile), ("other", "")].map(owned));
+        assert_eq!(families["x"].samples[1].labels, [("name", "\\x1b[2J\\u202e")].map(owned));
         assert_eq!((families["x"].samples[0].value, families["x"].samples[1].value), (0.25, 0.0));
     }
 

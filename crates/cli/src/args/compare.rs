@@ -2,9 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
-
-use crate::args::TableFormat;
+use clap::{Args, ValueEnum};
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
@@ -36,5 +34,19 @@ pub(crate) struct CompareArgs {
     pub(crate) runs: PathBuf,
     /// Format of the answer on stdout
     #[arg(long, value_enum, default_value = "text")]
-    pub(crate) format: TableFormat,
+    pub(crate) format: CompareFormat,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CompareFormat {
+    /// For the terminal
+    Text,
+    /// One valid JSON document
+    Json,
+    /// One row a figure
+    Csv,
+    /// Markdown
+    Md,
+    /// JUnit's XML for CI servers: each --fail-if is a test case; undecided ones are skipped
+    Junit,
 }
