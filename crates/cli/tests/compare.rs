@@ -383,7 +383,7 @@ impl CiJob {
         let args: Vec<_> = [plan.as_str()].into_iter().chain(levels).chain(fail_if).collect();
         let mut command = self.place.program(&ci.join("compare-with-base.sh"), &args);
         command.env("TRUETPS", env!("CARGO_BIN_EXE_truetps")).env("GITHUB_STEP_SUMMARY", &self.summary);
-        command.env("SWEEP_FLAGS", "--quick").env_remove("GITHUB_ACTIONS").env_remove("RESULTS");
+        command.env("SWEEP_FLAGS", "--quick --blocks 2").env_remove("GITHUB_ACTIONS").env_remove("RESULTS");
         command.envs(variables.iter().copied()).output().unwrap().into()
     }
 
