@@ -122,7 +122,7 @@ fn configuration_case(analysis: &Analysis, cell: &Cell) -> JunitCase {
         None => JunitOutcome::Undecided("no valid trial yet".to_owned()),
         Some(_) => JunitOutcome::Passed,
     };
-    let tps = cell.tps.map(|tps| format!("tps {}, {}", format::tps_estimate(&tps), format::trials(cell.trials.len())));
+    let tps = cell.tps.map(|tps| format!("tps {}", format::tps_estimate(&tps)));
     JunitCase {
         class: "truetps.configuration",
         name: cell.configuration.to_string(),

@@ -20,7 +20,7 @@ const OWN: [(&str, MetricKind, &str, &str); 9] = [
     ("truetps_probe_interval_seconds", Gauge, "", "Time between two readings."),
     ("truetps_probe_readings_total", Counter, "source", "Readings of `server` and `host`."),
     ("truetps_probe_reading_age_seconds", Gauge, "source", "Time since the last reading that came in time."),
-    ("truetps_counter_resets_total", Counter, "", "Readings at which the counters of the server had fallen."),
+    ("truetps_resets_total", Counter, "", "Readings at which the counters of the server had fallen."),
     ("truetps_redo_used_ratio", Gauge, "", "Age of the checkpoint as a share of the room in the redo log, 0 to 1."),
 ];
 
@@ -157,7 +157,7 @@ impl ProbeMetrics {
         add("truetps_server_info", &[("flavour", &flavour), ("version", &self.server.version)], 1.0);
         add("truetps_build_info", &[("version", &self.tool_version)], 1.0);
         add("truetps_probe_interval_seconds", &[], self.header.interval_ms / 1e3);
-        add("truetps_counter_resets_total", &[], self.resets as f64);
+        add("truetps_resets_total", &[], self.resets as f64);
         for (source, word) in [(ProbeSource::Server, "server"), (ProbeSource::Host, "host")] {
             let readings = self.readings.get(&source).copied().unwrap_or_default();
             add("truetps_probe_readings_total", &[("source", word)], readings as f64);
@@ -301,7 +301,7 @@ mod tests {
             metrics.sample(&sample(ProbeSource::Server, at_ms, &both(n)));
             metrics.sample(&sample(ProbeSource::Host, at_ms + 1.0, &[]));
         }
-        assert_eq!(only(&at(&metrics, 3100.0), "truetps_counter_resets_total"), Some(1.0));
+        assert_eq!(only(&at(&metrics, 3100.0), "truetps_resets_total"), Some(1.0));
     }
 
     #[test]

@@ -176,10 +176,11 @@ fn survival_word(survival: Survival) -> &'static str {
     }
 }
 
-/// Who is compared, and the answer in lines of `word: sentence`.
+/// Who is compared, and the answer as lines of `word: sentence`.
 pub(crate) fn answer(input: &RunComparison<'_>) -> (String, String) {
     let facts = verdict::facts(input, &InputsDiffer::of(input));
-    (title(input), facts.into_iter().map(|(word, fact)| format!("{word}: {fact}\n")).collect())
+    let lines: Vec<_> = facts.into_iter().map(|(word, fact)| format!("{word}: {fact}")).collect();
+    (title(input), lines.join("\n"))
 }
 
 fn title(input: &RunComparison<'_>) -> String {
