@@ -54,13 +54,11 @@ fn sample(line: &str) -> (&str, ParsedSample) {
             let (value, after) = quoted(after);
             assert!(!labels.iter().any(|(known, _)| known == label), "{label} twice: {line}");
             labels.push((label.to_owned(), value));
-            match after.strip_prefix(',') {
-                Some(more) => inside = more,
-                None => {
-                    rest = after.strip_prefix('}').expect(line);
-                    break;
-                }
-            }
+            let Some(more) = after.strip_prefix(',') else {
+                rest = after.strip_prefix('}').expect(line);
+                break;
+            };
+            inside = more;
         }
     }
     // Without a time: the textfile collector refuses one.

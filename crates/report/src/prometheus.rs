@@ -19,7 +19,9 @@ pub fn prometheus(input: &ReportInput<'_>) -> String {
         let mut add = |name: &str, help: &str, value: f64| add(&mut text, labels, name, help, value);
         for figure in Figure::ALL {
             let (name, units) = metric(*figure);
-            cell.get(*figure).into_iter().for_each(|value| add(&name, figure.about(), value / units));
+            if let Some(value) = cell.get(*figure) {
+                add(&name, figure.about(), value / units);
+            }
         }
         add("truetps_run_valid_trials", "Valid trials behind the figures.", cell.trials.len() as f64);
         add("truetps_run_invalid_trials", "Trials that are not evidence.", cell.invalid_trials as f64);
@@ -40,8 +42,11 @@ fn add(text: &mut ExpositionText, labels: &CellLabels, name: &str, help: &str, v
 
 /// Both ends of an interval, where it has any.
 fn ends(of: Estimate, name: &str, what: &str, add: &mut impl FnMut(&str, &str, f64)) {
-    of.low.into_iter().for_each(|low| add(&format!("{name}_low"), &format!("Lower end {what}"), low));
-    of.high.into_iter().for_each(|high| add(&format!("{name}_high"), &format!("Upper end {what}"), high));
+    for (end, word, value) in [("low", "Lower", of.low), ("high", "Upper", of.high)] {
+        if let Some(value) = value {
+            add(&format!("{name}_{end}"), &format!("{word} end {what}"), value);
+        }
+    }
 }
 
 /// A configuration against its baseline.

@@ -58,8 +58,8 @@ pub(crate) fn run(args: &WatchArgs) -> Result<Exit, CommandFailure> {
         bound.with(ProbeMetrics::new(watch.header(), &about.server, &about.tool_version), zero)
     });
     let mut suspended = Suspended { watch: SuspensionWatch::start(), zero, reported: 0 };
-    let lines = ProbeLines::new(watch.header(), terminal_columns(std::io::stderr()));
-    let view = ProbeView { lines, is_quiet: args.quiet, exporter };
+    let lines = ProbeLines::new(watch.header(), terminal_columns(std::io::stderr())).quiet(args.quiet);
+    let view = ProbeView { lines, exporter };
     let error = watch_until(&mut watch, args, view, &mut suspended, &stop);
     let error = error.or_else(|| {
         about.suspensions = suspended.watch.since(zero);
@@ -140,7 +140,9 @@ impl Suspended {
     fn print_new(&mut self, exporter: Option<&Exporter>) {
         let all = self.watch.since(self.zero);
         for new in &all[self.reported.min(all.len())..] {
-            exporter.into_iter().for_each(|exporter| exporter.suspended(*new));
+            if let Some(exporter) = exporter {
+                exporter.suspended(*new);
+            }
             let (at, length) = (new.end_ms() / 1e3, new.length_ms / 1e3);
             print_message(&format!(
                 "{at:.1}s  truetps itself was suspended for {length:.1} s: the server was not watched then\n"
@@ -153,17 +155,18 @@ impl Suspended {
 /// What shows the samples while they come.
 struct ProbeView {
     lines: ProbeLines,
-    /// No line a sample.
-    is_quiet: bool,
     exporter: Option<Exporter>,
 }
 
 impl ProbeView {
     fn show_samples(&mut self, watch: &TrialWatch) {
         for sample in watch.samples() {
-            self.exporter.iter().for_each(|exporter| exporter.sample(&sample));
-            let lines = self.lines.sample(&sample);
-            lines.into_iter().filter(|_| !self.is_quiet).for_each(|line| print_message(&(line + "\n")));
+            if let Some(exporter) = &self.exporter {
+                exporter.sample(&sample);
+            }
+            for line in self.lines.sample(&sample) {
+                print_message(&(line + "\n"));
+            }
         }
     }
 }
