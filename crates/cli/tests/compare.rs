@@ -6,6 +6,7 @@ mod common;
 mod support;
 
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::{Child, Command};
 use std::thread::sleep;
@@ -363,6 +364,17 @@ fn damaged(place: &Place, a: &Path, b: &Path) {
     place.refused(&["compare", a, "empty"], &["empty", "experiment.json"]);
 }
 
+fn examples(name: &str) -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(name)
+}
+
+/// The command of a job's file: its lines are folded into one.
+fn command_of(file: &str) -> String {
+    let text = fs::read_to_string(examples("ci").join(file)).unwrap();
+    let lines = text.lines().map(str::trim).skip_while(|line| !line.starts_with("ci/compare-with-base.sh "));
+    lines.take(2).collect::<Vec<_>>().join(" ")
+}
+
 /// A job of `examples/ci`, with short trials.
 struct CiJob {
     place: Place,
@@ -373,15 +385,19 @@ impl CiJob {
     fn new() -> Self {
         let place = Place::new();
         let summary = place.write("step summary.md", "# Before\n");
+        symlink(examples("ci"), place.path().join("ci")).unwrap();
         Self { place, summary }
     }
 
     fn run(&self, plan: &str, levels: [&str; 3], conditions: &[&str], variables: &[(&str, &str)]) -> Ran {
-        let ci = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/ci");
-        let plan = ci.join(plan).display().to_string();
+        let plan = format!("ci/{plan}");
         let fail_if = conditions.iter().flat_map(|condition| ["--fail-if", condition]);
         let args: Vec<_> = [plan.as_str()].into_iter().chain(levels).chain(fail_if).collect();
-        let mut command = self.place.program(&ci.join("compare-with-base.sh"), &args);
+        self.run_program(Path::new("ci/compare-with-base.sh"), &args, variables)
+    }
+
+    fn run_program(&self, program: &Path, args: &[&str], variables: &[(&str, &str)]) -> Ran {
+        let mut command = self.place.program(program, args);
         command.env("TRUETPS", env!("CARGO_BIN_EXE_truetps")).env("GITHUB_STEP_SUMMARY", &self.summary);
         command.env("SWEEP_FLAGS", "--quick --blocks 2").env_remove("GITHUB_ACTIONS").env_remove("RESULTS");
         command.envs(variables.iter().copied()).output().unwrap().into()
@@ -401,7 +417,10 @@ fn a_ci_job_fails_where_a_condition_is_crossed_and_else_does_not() {
         return;
     }
     let job = CiJob::new();
-    let ran = job.run("settings.toml", [FLUSH, "1", "2"], &["durability"], &[]);
+    let command = command_of("github-actions.yml");
+    assert!(command.ends_with(" --fail-if durability"), "{command}");
+    assert_eq!(command, command_of("gitlab-ci.yml"));
+    let ran = job.run_program(Path::new("/bin/sh"), &["-c", &command], &[]);
     assert_eq!(ran.code, Some(1), "{}{}", ran.stdout, ran.stderr);
     let summary = fs::read_to_string(&job.summary).unwrap();
     assert!(summary.starts_with("# Before\n# ") && summary.contains("durability: crossed"), "{summary}");
