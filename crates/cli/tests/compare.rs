@@ -427,7 +427,7 @@ fn a_ci_job_fails_where_a_condition_is_crossed_and_else_does_not() {
     assert_eq!(ran.stdout, job.result("comparison.md"));
     assert!(ran.stdout.contains("interleaved") && !ran.stdout.contains("not interleaved"), "{}", ran.stdout);
     let junit = job.result("junit.xml");
-    assert!(junit.contains("<failure type=\"threshold\" message=\"durability: crossed\"/>"), "{junit}");
+    assert!(junit.contains("<failure type=\"threshold\" message=\"durability: crossed\">"), "{junit}");
     let metrics = job.result("metrics.prom");
     assert!(metrics.contains("level_innodb_flush_log_at_trx_commit=\"2\""), "{metrics}");
     assert!(job.result("sweep.md").contains("settings-check"));

@@ -37,7 +37,7 @@ struct MetricFamily {
 }
 
 impl ExpositionText {
-    /// Adds a sample; a value that is not finite is absent. `name` is a valid name of a metric, and so are those of labels.
+    /// Adds a sample; a value that is not finite is absent. `name` is a valid name of a metric, and the labels have valid names.
     pub(crate) fn add(&mut self, (name, kind): (&str, MetricKind), help: &str, labels: &[MetricLabel<'_>], value: f64) {
         if !value.is_finite() {
             return;

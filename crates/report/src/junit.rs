@@ -4,7 +4,7 @@ use askama::Template;
 use truetps_analysis::{Analysis, Cell, Contrast, Figure, Judgement, ThresholdState, Verdict};
 
 use crate::comparison::{self, RunComparison, threshold_word};
-use crate::{ReportInput, format, printable_lines};
+use crate::{ReportInput, format, printable_lines, verdicts};
 
 #[derive(Template)]
 #[template(path = "junit.xml", escape = "xml")]
@@ -15,6 +15,8 @@ struct JunitDocument {
 struct JunitSuite {
     name: String,
     cases: Vec<JunitCase>,
+    /// What all of its cases are about; a failure shows it, too.
+    output: String,
 }
 
 struct JunitCase {
@@ -79,7 +81,7 @@ fn comparison_suite(input: &RunComparison<'_>) -> JunitSuite {
             class: "truetps.compare",
             name: threshold.to_string(),
             outcome: of_threshold(*state, &format!("{threshold}: {}", threshold_word(*state))),
-            output: output.clone(),
+            output: String::new(),
         })
         .collect();
     if cases.is_empty() {
@@ -87,9 +89,10 @@ fn comparison_suite(input: &RunComparison<'_>) -> JunitSuite {
         let is_decided = line.is_some_and(|line| !matches!(line.change, Judgement::NotEnoughData { .. }));
         let outcome =
             if is_decided { JunitOutcome::Passed } else { JunitOutcome::Undecided("tps: not enough data".to_owned()) };
-        cases.push(JunitCase { class: "truetps.compare", name: Figure::Tps.key().to_owned(), outcome, output });
+        let name = Figure::Tps.key().to_owned();
+        cases.push(JunitCase { class: "truetps.compare", name, outcome, output: String::new() });
     }
-    JunitSuite { name, cases }
+    JunitSuite { name, cases, output }
 }
 
 fn of_threshold(state: ThresholdState, words: &str) -> JunitOutcome {
@@ -109,8 +112,8 @@ pub fn junit(input: &ReportInput<'_>) -> String {
     let analysis = input.analysis;
     let configurations = analysis.cells.iter().map(|cell| configuration_case(analysis, cell));
     let comparisons = analysis.contrasts.iter().map(|contrast| contrast_case(analysis, contrast));
-    let suite =
-        JunitSuite { name: input.run.experiment.name.clone(), cases: configurations.chain(comparisons).collect() };
+    let cases = configurations.chain(comparisons).collect();
+    let suite = JunitSuite { name: input.run.experiment.name.clone(), cases, output: verdicts(input).join("\n") };
     JunitDocument { suites: vec![suite] }.into_text()
 }
 
@@ -160,13 +163,18 @@ pub(crate) mod tests {
         elements: Vec<(String, Vec<(String, String)>)>,
     }
 
+    const HAS_TEXT: [&str; 2] = ["failure", "system-out"];
+
     pub(crate) fn checked(text: &str) -> CheckedXml {
         let mut rest = text.strip_prefix("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n").expect(text);
         let (mut open, mut elements): (Vec<String>, _) = (Vec::new(), Vec::new());
         while let Some(at) = rest.find('<') {
             let (between, tag) = rest.split_at(at);
             is_text(between);
-            assert!(between.trim().is_empty() || open.last().is_some_and(|last| last == "system-out"), "{between}");
+            assert!(
+                between.trim().is_empty() || open.last().is_some_and(|last| HAS_TEXT.contains(&&**last)),
+                "{between}"
+            );
             let (tag, after) = tag[1..].split_once('>').expect(rest);
             rest = after;
             if let Some(name) = tag.strip_prefix('/') {
@@ -180,7 +188,9 @@ pub(crate) mod tests {
                 "testsuites" => parent.is_empty(),
                 "testsuite" => parent == "testsuites",
                 "testcase" => parent == "testsuite",
-                "failure" | "error" | "skipped" | "system-out" => parent == "testcase",
+                "failure" | "error" | "skipped" => parent == "testcase",
+                // Behind the cases.
+                "system-out" => ["testcase", "testsuite"].contains(&parent),
                 _ => false,
             };
             assert!(is_known, "{name} in {parent}");

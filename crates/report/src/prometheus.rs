@@ -55,7 +55,7 @@ fn contrast_samples(text: &mut ExpositionText, labels: &CellLabels, contrast: &C
     for (figure, ratio) in ratios.into_iter().filter_map(|(figure, ratio)| Some((figure, ratio?))) {
         let name = format!("truetps_run_{figure}_vs_baseline_ratio");
         let mut add = |name: &str, help: &str, value: f64| add(text, labels, name, help, value);
-        add(&name, &format!("{figure} divided by that of the baseline."), ratio.value);
+        add(&name, &format!("{figure} divided by the {figure} of the baseline."), ratio.value);
         ends(ratio, &name, &format!("of the 95 % interval of {name}."), &mut add);
     }
     let mut with_verdict = labels.clone();
