@@ -52,6 +52,8 @@ pub(crate) fn give(folder: &ExperimentFolder, format: OutputFormat) -> Result<Ex
         OutputFormat::Md => truetps_report::markdown(&input),
         OutputFormat::Jsonl => truetps_report::jsonl(&input),
         OutputFormat::Sysbench => truetps_report::sysbench(&input),
+        OutputFormat::Junit => truetps_report::junit(&input),
+        OutputFormat::Prometheus => truetps_report::prometheus(&input),
     };
     if !matches!(format, OutputFormat::Text | OutputFormat::Json | OutputFormat::Md) {
         // The other formats have no place for it.

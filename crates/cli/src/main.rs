@@ -6,6 +6,7 @@ mod commands;
 mod compat;
 mod completions;
 mod exit;
+mod exporter;
 mod failure;
 mod live_view;
 mod login;

@@ -33,6 +33,8 @@ pub(crate) struct ProbeLines {
     looked_ms: f64,
     /// Of the terminal that they are shown on.
     columns: Option<usize>,
+    /// Outages alone.
+    is_quiet: bool,
 }
 
 impl ProbeLines {
@@ -44,7 +46,13 @@ impl ProbeLines {
             told_ms: None,
             looked_ms: 0.0,
             columns,
+            is_quiet: false,
         }
+    }
+
+    /// Leaves out the line of each sample.
+    pub(crate) fn quiet(self, is_quiet: bool) -> Self {
+        Self { is_quiet, ..self }
     }
 
     /// Call before the samples of each moment. After a long time without a call, the server was not asked either.
@@ -67,7 +75,8 @@ impl ProbeLines {
             let length = outage.length_ms() / 1e3;
             format!("{}  the server answers again, after {length:.1} s without an answer", time(outage.to_ms))
         });
-        again.into_iter().chain(self.meter.line(sample)).map(|line| in_columns(&line, self.columns)).collect()
+        let line = self.meter.line(sample).filter(|_| !self.is_quiet);
+        again.into_iter().chain(line).map(|line| in_columns(&line, self.columns)).collect()
     }
 
     /// While the server does not answer: for how long it has not, once an interval.

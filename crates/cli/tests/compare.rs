@@ -6,6 +6,7 @@ mod common;
 mod support;
 
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::{Child, Command};
 use std::thread::sleep;
@@ -361,4 +362,124 @@ fn damaged(place: &Place, a: &Path, b: &Path) {
     assert_eq!(place.run(&["compare", a, b]).code, Some(3));
     fs::create_dir(place.path().join("empty")).unwrap();
     place.refused(&["compare", a, "empty"], &["empty", "experiment.json"]);
+}
+
+fn examples(name: &str) -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(name)
+}
+
+/// The command of a job's file: its lines are folded into one.
+fn command_of(file: &str) -> String {
+    let text = fs::read_to_string(examples("ci").join(file)).unwrap();
+    let lines = text.lines().map(str::trim).skip_while(|line| !line.starts_with("ci/compare-with-base.sh "));
+    lines.take(2).collect::<Vec<_>>().join(" ")
+}
+
+/// A job of `examples/ci`, with short trials.
+struct CiJob {
+    place: Place,
+    summary: std::path::PathBuf,
+}
+
+impl CiJob {
+    fn new() -> Self {
+        let place = Place::new();
+        let summary = place.write("step summary.md", "# Before\n");
+        symlink(examples("ci"), place.path().join("ci")).unwrap();
+        Self { place, summary }
+    }
+
+    fn run(&self, plan: &str, levels: [&str; 3], conditions: &[&str], variables: &[(&str, &str)]) -> Ran {
+        let plan = format!("ci/{plan}");
+        let fail_if = conditions.iter().flat_map(|condition| ["--fail-if", condition]);
+        let args: Vec<_> = [plan.as_str()].into_iter().chain(levels).chain(fail_if).collect();
+        self.run_program(Path::new("ci/compare-with-base.sh"), &args, variables)
+    }
+
+    fn run_program(&self, program: &Path, args: &[&str], variables: &[(&str, &str)]) -> Ran {
+        let mut command = self.place.program(program, args);
+        command.env("TRUETPS", env!("CARGO_BIN_EXE_truetps")).env("GITHUB_STEP_SUMMARY", &self.summary);
+        command.env("SWEEP_FLAGS", "--quick --blocks 2").env_remove("GITHUB_ACTIONS").env_remove("RESULTS");
+        command.envs(variables.iter().copied()).output().unwrap().into()
+    }
+
+    fn result(&self, name: &str) -> String {
+        fs::read_to_string(self.place.path().join("truetps-results").join(name)).unwrap()
+    }
+}
+
+const FLUSH: &str = "innodb_flush_log_at_trx_commit";
+
+/// Durability follows from the settings, so that these conditions do not depend on the machine.
+#[test]
+fn a_ci_job_fails_where_a_condition_is_crossed_and_else_does_not() {
+    if mariadb("a_ci_job_fails_where_a_condition_is_crossed_and_else_does_not").is_none() {
+        return;
+    }
+    let job = CiJob::new();
+    let command = command_of("github-actions.yml");
+    assert!(command.ends_with(" --fail-if durability"), "{command}");
+    assert_eq!(command, command_of("gitlab-ci.yml"));
+    let ran = job.run_program(Path::new("/bin/sh"), &["-c", &command], &[]);
+    assert_eq!(ran.code, Some(1), "{}{}", ran.stdout, ran.stderr);
+    let summary = fs::read_to_string(&job.summary).unwrap();
+    assert!(summary.starts_with("# Before\n# ") && summary.contains("durability: crossed"), "{summary}");
+    assert_eq!(ran.stdout, job.result("comparison.md"));
+    assert!(ran.stdout.contains("interleaved") && !ran.stdout.contains("not interleaved"), "{}", ran.stdout);
+    let junit = job.result("junit.xml");
+    assert!(junit.contains("<failure type=\"threshold\" message=\"durability: crossed\">"), "{junit}");
+    let metrics = job.result("metrics.prom");
+    assert!(metrics.contains("level_innodb_flush_log_at_trx_commit=\"2\""), "{metrics}");
+    assert!(job.result("sweep.md").contains("settings-check"));
+
+    // The other way round nothing is lost.
+    let ran = job.run("settings.toml", [FLUSH, "2", "1"], &["durability"], &[]);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+    assert!(job.result("junit.xml").contains("failures=\"0\""));
+}
+
+#[test]
+fn what_a_ci_job_cannot_decide_is_a_failure_or_a_warning() {
+    if mariadb("what_a_ci_job_cannot_decide_is_a_failure_or_a_warning").is_none() {
+        return;
+    }
+    let job = CiJob::new();
+    // One block has no interval.
+    let one = ("SWEEP_FLAGS", "--quick --blocks 1");
+    let levels = [FLUSH, "1", "2"];
+    let ran = job.run("settings.toml", levels, &["tps<-5%"], &[one]);
+    assert_eq!(ran.code, Some(3), "{}{}", ran.stdout, ran.stderr);
+    assert!(job.result("junit.xml").contains("<skipped message="), "{}", job.result("junit.xml"));
+    let warned = [one, ("ON_UNDECIDED", "warn"), ("GITHUB_ACTIONS", "true")];
+    let ran = job.run("settings.toml", levels, &["tps<-5%"], &warned);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+    assert!(ran.stdout.contains("\n::warning::truetps could not decide"), "{}", ran.stdout);
+}
+
+#[test]
+fn a_ci_job_compares_two_servers() {
+    if mariadb("a_ci_job_compares_two_servers").is_none() {
+        return;
+    }
+    let job = CiJob::new();
+    for name in ["base", "candidate"] {
+        job.place.good(&["server", "add", name]);
+    }
+    let ran = job.run("servers.toml", ["server", "base", "candidate"], &["durability"], &[]);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+    assert!(job.result("junit.xml").contains("server=candidate"), "{}", job.result("junit.xml"));
+}
+
+#[test]
+fn a_wrong_ci_job_ends_before_anything_is_measured() {
+    let job = CiJob::new();
+    let check = |conditions: &[&str], variables: &[(&str, &str)], words: &str| {
+        let ran = job.run("settings.toml", [FLUSH, "1", "2"], conditions, variables);
+        assert_eq!(ran.code, Some(2), "{}{}", ran.stdout, ran.stderr);
+        assert!(ran.stderr.contains(words), "{}", ran.stderr);
+    };
+    check(&[], &[], "usage: ");
+    check(&["qps<-5%"], &[], "unknown figure `qps`");
+    check(&["durability"], &[("ON_UNDECIDED", "maybe")], "use fail or warn");
+    assert!(!job.place.path().join("truetps-results/runs").exists());
 }

@@ -13,7 +13,7 @@ use rustix::fs::{CWD, FileType, Mode, mknodat};
 
 /// A run of a version before the probe: two trials, without buckets, gaps and profile.
 const BEFORE_PROBE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../report/testdata/before-probe");
-const FORMATS: [&str; 6] = ["text", "json", "csv", "md", "jsonl", "sysbench"];
+const FORMATS: [&str; 8] = ["text", "json", "csv", "md", "jsonl", "sysbench", "junit", "prometheus"];
 
 struct Copied {
     place: Place,
@@ -328,7 +328,7 @@ impl Copied {
                 assert_eq!(ran.code, Some(code), "{args:?} {format}: {}{}", ran.stdout, ran.stderr);
                 // Text is broken into lines.
                 let joined = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ").replace("\\_", "_");
-                let is_in_answer = !["csv", "jsonl", "sysbench"].contains(format);
+                let is_in_answer = !["csv", "jsonl", "sysbench", "junit", "prometheus"].contains(format);
                 let place = if is_in_answer { &joined } else { &ran.stderr };
                 assert!(place.contains(said), "{args:?} {format}: {place}\nshould contain {said}");
             }
@@ -336,8 +336,8 @@ impl Copied {
         check(&["report", "a run"], &FORMATS, 0);
         check(&["stalls", "a run"], &["text", "md", "json", "csv"], 0);
         // Two trials each are no evidence.
-        check(&["compare", "a run", "whole"], &["text", "md", "json", "csv"], 3);
-        check(&["compare", "whole", "a run"], &["text", "md", "json", "csv"], 3);
+        check(&["compare", "a run", "whole"], &["text", "md", "json", "csv", "junit"], 3);
+        check(&["compare", "whole", "a run"], &["text", "md", "json", "csv", "junit"], 3);
         fs::remove_dir_all(whole).unwrap();
     }
 

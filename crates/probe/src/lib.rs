@@ -24,4 +24,4 @@ pub use host_cpu::HostCpu;
 pub use presence::RunPresence;
 pub use process::{ProcessUse, own_cpu, process_use};
 pub use server_use::{ServerUse, server_use};
-pub use watch::{Changes, HostWatch, ProbeReading, ProbeValues, ServerWatch};
+pub use watch::{Changes, HostWatch, ProbeReading, ProbeValues, ServerWatch, every_signal};

@@ -112,12 +112,21 @@ impl SignalRegistry {
         self.0.iter().any(|group| group.signal.source == source)
     }
 
+    /// All entries, each with what it is.
+    pub fn entries(&self) -> impl Iterator<Item = (Signal, &str)> {
+        self.0.iter().flat_map(|group| group.names.iter().map(move |entry| (group.signal, entry.as_str())))
+    }
+
     /// The value of this name, and its subject: the part of the name that a `*` stands for, or all of it. The entry
     /// with most characters besides the `*` decides.
     pub fn find<'a>(&self, name: &'a str) -> Option<(Signal, &'a str)> {
-        let entries = self.0.iter().flat_map(|group| group.names.iter().map(move |entry| (group.signal, entry)));
-        let fitting = entries.filter_map(|(signal, entry)| Some((entry.len(), signal, subject(entry, name)?)));
-        fitting.max_by_key(|(length, ..)| *length).map(|(_, signal, subject)| (signal, subject))
+        self.entry_of(name).map(|(signal, _, subject)| (signal, subject))
+    }
+
+    /// The same, with the entry that decides.
+    pub fn entry_of<'a>(&self, name: &'a str) -> Option<(Signal, &str, &'a str)> {
+        let fitting = self.entries().filter_map(|(signal, entry)| Some((signal, entry, subject(entry, name)?)));
+        fitting.max_by_key(|(_, entry, _)| entry.len())
     }
 }
 

@@ -16,16 +16,20 @@ mod disks;
 mod document;
 mod durability;
 mod errors;
+mod exposition;
 mod external;
 mod generator;
 mod html;
 mod json;
+mod junit;
 mod ledger;
 mod load;
 mod markdown;
 mod names;
 mod open_loop;
 mod probe_list;
+mod probe_metrics;
+mod prometheus;
 mod remarks;
 mod risk;
 mod sections;
@@ -38,6 +42,8 @@ mod text;
 mod verdicts;
 mod waits;
 
+#[cfg(test)]
+mod exposition_check;
 #[cfg(test)]
 mod fixture;
 #[cfg(test)]
@@ -58,8 +64,11 @@ pub use crash_report::{crash_html, crash_json, crash_markdown, crash_text};
 pub(crate) use durability::durability_of;
 pub use html::html;
 pub use json::{json, jsonl};
+pub use junit::{comparison_junit, junit};
 pub use markdown::markdown;
 pub use probe_list::{probe_csv, probe_json, probe_markdown, probe_text};
+pub use probe_metrics::{MetricRow, ProbeMetrics, probe_metric_rows};
+pub use prometheus::prometheus;
 pub(crate) use remarks::remarks;
 pub use settings_diff::{diff_json, diff_markdown, diff_text};
 pub use stall_list::{stalls_csv, stalls_json, stalls_markdown, stalls_text};

@@ -2,10 +2,9 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use clap_complete::engine::ArgValueCompleter;
 
-use crate::args::TableFormat;
 use crate::completions::Words;
 
 #[derive(Debug, Args)]
@@ -40,5 +39,19 @@ pub(crate) struct CompareArgs {
     pub(crate) runs: PathBuf,
     /// Format of the answer on stdout
     #[arg(long, value_enum, default_value = "text")]
-    pub(crate) format: TableFormat,
+    pub(crate) format: CompareFormat,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CompareFormat {
+    /// For the terminal
+    Text,
+    /// One valid JSON document
+    Json,
+    /// One row a figure
+    Csv,
+    /// Markdown
+    Md,
+    /// JUnit's XML for CI servers: each --fail-if is a test case; undecided ones are skipped
+    Junit,
 }

@@ -18,13 +18,13 @@ mod stalls;
 mod sweep;
 
 pub(crate) use capture::CaptureArgs;
-pub(crate) use compare::CompareArgs;
+pub(crate) use compare::{CompareArgs, CompareFormat};
 pub(crate) use config::ConfigCommand;
 pub(crate) use crash::CrashArgs;
 pub(crate) use diff::{DiffArgs, DiffFormat};
 pub(crate) use disk::DiskCommand;
 pub(crate) use plan::PlanCommand;
-pub(crate) use probe::WatchArgs;
+pub(crate) use probe::{ListenArgs, WatchArgs};
 pub(crate) use report::ReportArgs;
 pub(crate) use restore::RestoreArgs;
 pub(crate) use run::RunArgs;

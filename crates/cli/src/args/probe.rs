@@ -1,5 +1,6 @@
 //! `truetps probe`
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -12,7 +13,8 @@ use crate::times;
 #[command(after_help = "Examples:\n  \
     truetps probe 'mysql://root@?socket=/run/mysqld/mysqld.sock'        until Ctrl-C, once a second\n  \
     TRUETPS_PASSWORD=… truetps probe mysql://monitor@db1 --interval 250ms --duration 1m\n  \
-    truetps probe 'postgresql://postgres@/app?socket=/run/postgresql' --format csv > signals.csv\n\n\
+    truetps probe 'postgresql://postgres@/app?socket=/run/postgresql' --format csv > signals.csv\n  \
+    truetps probe mysql://monitor@db1 --listen 127.0.0.1:9104 --quiet   for Prometheus, beside a load\n\n\
     One session queries the server and changes nothing. One line per sample goes to stderr, the summary to stdout. \
     While the server does not answer, stderr says so.\n\
     Exit codes: 0 also after Ctrl-C; 2 wrong usage or login; 4 the server cannot be reached, or does not answer at the end. \
@@ -29,7 +31,28 @@ pub(crate) struct WatchArgs {
     /// Folder to record the probe in
     #[arg(long, value_name = "DIR", default_value = "runs", env = "TRUETPS_RUNS")]
     pub(crate) runs: PathBuf,
+    #[command(flatten)]
+    pub(crate) listening: ListenArgs,
+    /// Print no line a sample; warnings, outages and the summary remain
+    #[arg(long)]
+    pub(crate) quiet: bool,
     /// Format of the summary on stdout
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: TableFormat,
+}
+
+/// Where the readings can be scraped.
+#[derive(Debug, Args)]
+pub(crate) struct ListenArgs {
+    /// Show the last readings to Prometheus at http://ADDRESS:PORT/metrics, such as 127.0.0.1:9104; port 0 takes a free
+    /// port. A scrape sends no query to the server
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = address)]
+    pub(crate) listen: Option<SocketAddr>,
+    /// Allow an address of --listen that other hosts can reach; there is neither login nor encryption
+    #[arg(long, requires = "listen")]
+    pub(crate) listen_remote: bool,
+}
+
+fn address(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| "is no IP address with a port, such as 127.0.0.1:9104 or [::1]:9104".to_owned())
 }

@@ -26,6 +26,10 @@ pub(crate) enum OutputFormat {
     Jsonl,
     /// The block of lines at the end of a sysbench run, for each trial
     Sysbench,
+    /// JUnit's XML for CI servers: configurations and comparisons are test cases
+    Junit,
+    /// Metrics in the text format of Prometheus, also for node_exporter's textfile collector
+    Prometheus,
 }
 
 /// Of answers that are no whole report.

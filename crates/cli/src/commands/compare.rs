@@ -4,12 +4,12 @@ use truetps_analysis::{Figure, ThresholdState};
 use truetps_archive::Run;
 use truetps_record::{Configuration, SettingValue};
 use truetps_report::{
-    ComparedSide, FailIf, RunComparison, comparison_csv, comparison_json, comparison_markdown, comparison_text,
-    threshold_word,
+    ComparedSide, FailIf, RunComparison, comparison_csv, comparison_json, comparison_junit, comparison_markdown,
+    comparison_text, threshold_word,
 };
 
 use crate::answer::{screen, warn_of};
-use crate::args::{CompareArgs, TableFormat};
+use crate::args::{CompareArgs, CompareFormat};
 use crate::commands::probe::refuse_folder;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
@@ -23,15 +23,16 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Exit, CommandFailure> {
     let pairs = pairs(&a, &b)?;
     let sides: Vec<_> = pairs.iter().map(|(of_a, of_b)| (a.side(of_a), b.side(of_b))).collect();
     let compared = RunComparison::all(&sides, &thresholds);
-    if args.format == TableFormat::Csv {
+    if args.format == CompareFormat::Csv {
         // It has no place for them.
         tell_thresholds(&compared);
     }
     let printed = print_made(&match args.format {
-        TableFormat::Text => comparison_text(&compared, screen()),
-        TableFormat::Json => comparison_json(&compared),
-        TableFormat::Csv => comparison_csv(&compared),
-        TableFormat::Md => comparison_markdown(&compared),
+        CompareFormat::Text => comparison_text(&compared, screen()),
+        CompareFormat::Json => comparison_json(&compared),
+        CompareFormat::Csv => comparison_csv(&compared),
+        CompareFormat::Md => comparison_markdown(&compared),
+        CompareFormat::Junit => comparison_junit(&compared),
     });
     Ok(if printed == Exit::Good { judge(&compared) } else { printed })
 }
@@ -89,7 +90,7 @@ impl SideRun {
         let run = open_named(Some(&path), &args.runs)?;
         let name = name_of(&run);
         let has_none = run.comparable().next().is_none();
-        if has_none || args.format == TableFormat::Csv {
+        if has_none || matches!(args.format, CompareFormat::Csv | CompareFormat::Junit) {
             // There is no other place for it.
             warn_of(&run);
         }

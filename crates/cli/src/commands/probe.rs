@@ -13,12 +13,13 @@ use truetps_plan::ProbeSpec;
 use truetps_probe::{clock, host_facts};
 use truetps_record::{ProbeRun, SCHEMA_VERSION, ServerFacts};
 use truetps_recording::{TrialWatch, WatchedServer};
-use truetps_report::{probe_csv, probe_json, probe_markdown, probe_text};
+use truetps_report::{ProbeMetrics, probe_csv, probe_json, probe_markdown, probe_text};
 
 use crate::answer::{screen, shown, terminal_columns};
 use crate::args::{TableFormat, WatchArgs};
 use crate::commands::instance::target_of;
 use crate::exit::Exit;
+use crate::exporter::{BoundExporter, Exporter};
 use crate::failure::CommandFailure;
 use crate::probe_text::ProbeLines;
 use crate::{print_made, print_message, signals};
@@ -29,6 +30,7 @@ const LOOK: Duration = Duration::from_millis(20);
 
 pub(crate) fn run(args: &WatchArgs) -> Result<Exit, CommandFailure> {
     check_times(args)?;
+    let bound = BoundExporter::bind(&args.listening)?;
     let target = target_of(&args.server)?;
     let watched = WatchedServer::log_in(&target, None).map_err(|error| refused(&target, &error))?;
     let server = ServerFacts::from_version_text(watched.version_text().unwrap_or_default());
@@ -51,9 +53,14 @@ pub(crate) fn run(args: &WatchArgs) -> Result<Exit, CommandFailure> {
     let mut watch = watch.map_err(|error| CommandFailure::failed(&error).hint_or(error.hint(), NO_ROOM))?;
     watch.not_started().iter().for_each(|text| print_message(&format!("warning: {text}\n")));
     let zero = Instant::now();
+    let exporter = bound.map(|bound| {
+        print_message(&format!("Listening on http://{}/metrics\n", bound.address()));
+        bound.with(ProbeMetrics::new(watch.header(), &about.server, &about.tool_version), zero)
+    });
     let mut suspended = Suspended { watch: SuspensionWatch::start(), zero, reported: 0 };
-    let lines = ProbeLines::new(watch.header(), terminal_columns(std::io::stderr()));
-    let error = watch_until(&mut watch, args, lines, &mut suspended, &stop);
+    let lines = ProbeLines::new(watch.header(), terminal_columns(std::io::stderr())).quiet(args.quiet);
+    let view = ProbeView { lines, exporter };
+    let error = watch_until(&mut watch, args, view, &mut suspended, &stop);
     let error = error.or_else(|| {
         about.suspensions = suspended.watch.since(zero);
         about.ended_at = Some(clock::now_rfc3339());
@@ -90,12 +97,11 @@ fn refused(target: &Target, error: &DriverError) -> CommandFailure {
     failure.hint_if(error.hint())
 }
 
-/// Prints a line for each sample of the server to stderr. Returns the error if samples could not be kept: the probe then
-/// ends.
+/// Shows each sample. Returns the error if samples could not be kept: the probe then ends.
 fn watch_until(
     watch: &mut TrialWatch,
     args: &WatchArgs,
-    mut lines: ProbeLines,
+    mut view: ProbeView,
     suspended: &mut Suspended,
     stop: &AtomicBool,
 ) -> Option<FolderError> {
@@ -104,10 +110,13 @@ fn watch_until(
     watch.mark();
     loop {
         let now = zero.elapsed();
-        lines.note_look(now);
-        suspended.print_samples();
-        tell(watch, &mut lines);
-        lines.outage().iter().for_each(|line| print_message(&format!("{line}\n")));
+        view.lines.note_look(now);
+        suspended.print_new(view.exporter.as_ref());
+        view.show_samples(watch);
+        view.lines.outage().iter().for_each(|line| print_message(&format!("{line}\n")));
+        if let Some(exporter) = &view.exporter {
+            exporter.accept();
+        }
         let left = args.duration.map(|duration| duration.saturating_sub(now));
         if stop.load(Ordering::Relaxed) || left == Some(Duration::ZERO) || !watch.is_recording() {
             break;
@@ -116,7 +125,7 @@ fn watch_until(
     }
     watch.mark();
     let error = watch.end();
-    tell(watch, &mut lines);
+    view.show_samples(watch);
     error
 }
 
@@ -128,9 +137,12 @@ struct Suspended {
 }
 
 impl Suspended {
-    fn print_samples(&mut self) {
+    fn print_new(&mut self, exporter: Option<&Exporter>) {
         let all = self.watch.since(self.zero);
         for new in &all[self.reported.min(all.len())..] {
+            if let Some(exporter) = exporter {
+                exporter.suspended(*new);
+            }
             let (at, length) = (new.end_ms() / 1e3, new.length_ms / 1e3);
             print_message(&format!(
                 "{at:.1}s  truetps itself was suspended for {length:.1} s: the server was not watched then\n"
@@ -140,9 +152,22 @@ impl Suspended {
     }
 }
 
-fn tell(watch: &TrialWatch, lines: &mut ProbeLines) {
-    for line in watch.samples().flat_map(|sample| lines.sample(&sample)) {
-        print_message(&(line + "\n"));
+/// What shows the samples while they come.
+struct ProbeView {
+    lines: ProbeLines,
+    exporter: Option<Exporter>,
+}
+
+impl ProbeView {
+    fn show_samples(&mut self, watch: &TrialWatch) {
+        for sample in watch.samples() {
+            if let Some(exporter) = &self.exporter {
+                exporter.sample(&sample);
+            }
+            for line in self.lines.sample(&sample) {
+                print_message(&(line + "\n"));
+            }
+        }
     }
 }
 

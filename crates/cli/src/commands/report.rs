@@ -15,7 +15,7 @@ pub(crate) fn run(args: &ReportArgs) -> Result<Exit, CommandFailure> {
             OutputFormat::Json => TableFormat::Json,
             OutputFormat::Csv => TableFormat::Csv,
             OutputFormat::Md => TableFormat::Md,
-            OutputFormat::Jsonl | OutputFormat::Sysbench => {
+            OutputFormat::Jsonl | OutputFormat::Sysbench | OutputFormat::Junit | OutputFormat::Prometheus => {
                 let message = "--format: a probe has no trials; this format needs one";
                 return Err(CommandFailure::usage(message).hint("text, json, csv or md"));
             }
@@ -27,7 +27,11 @@ pub(crate) fn run(args: &ReportArgs) -> Result<Exit, CommandFailure> {
             OutputFormat::Text => TableFormat::Text,
             OutputFormat::Json => TableFormat::Json,
             OutputFormat::Md => TableFormat::Md,
-            OutputFormat::Csv | OutputFormat::Jsonl | OutputFormat::Sysbench => {
+            OutputFormat::Csv
+            | OutputFormat::Jsonl
+            | OutputFormat::Sysbench
+            | OutputFormat::Junit
+            | OutputFormat::Prometheus => {
                 let message = "--format: crashes have no trials; this format needs one";
                 return Err(CommandFailure::usage(message).hint("text, json or md"));
             }

@@ -13,10 +13,11 @@ macro_rules! page {
     };
 }
 
-const PAGES: [ManualPage; 31] = [
+const PAGES: [ManualPage; 33] = [
     page!("glossary"),
     page!("method"),
     page!("troubleshooting"),
+    page!("guides/ci"),
     page!("guides/crash"),
     page!("guides/first-run"),
     page!("guides/flush-settings"),
@@ -37,6 +38,7 @@ const PAGES: [ManualPage; 31] = [
     page!("reference/mtls"),
     page!("reference/plan"),
     page!("reference/probe"),
+    page!("reference/probe-metrics"),
     page!("reference/run-folder"),
     page!("reference/server"),
     page!("reference/servers"),

@@ -24,10 +24,22 @@ impl HostWatch {
 
     /// All values that readings may have.
     pub fn signals(&self) -> impl Iterator<Item = SignalGroup> {
+        Self::own_signals().chain(Self::server_signals().filter(|_| self.server.is_some()))
+    }
+
+    /// All values that readings of any host may have.
+    pub(crate) fn every_signal() -> impl Iterator<Item = SignalGroup> {
+        Self::own_signals().chain(Self::server_signals())
+    }
+
+    fn own_signals() -> impl Iterator<Item = SignalGroup> {
         let own = [("host", &SIGNALS.host), ("psi", &SIGNALS.psi), ("generator", &SIGNALS.generator)];
+        own.into_iter().flat_map(|(place, table)| signal_groups(ProbeSource::Host, place, table))
+    }
+
+    fn server_signals() -> impl Iterator<Item = SignalGroup> {
         let server = [("server", &SIGNALS.server), ("disk", &SIGNALS.disk)];
-        let server = server.into_iter().filter(|_| self.server.is_some());
-        own.into_iter().chain(server).flat_map(|(place, table)| signal_groups(ProbeSource::Host, place, table))
+        server.into_iter().flat_map(|(place, table)| signal_groups(ProbeSource::Host, place, table))
     }
 
     /// Reads everything once, without waiting.

@@ -21,6 +21,7 @@ use truetps_record::AbsentSignal;
 pub use changes::Changes;
 pub use host::HostWatch;
 pub use server::ServerWatch;
+pub use signals::every_signal;
 
 /// Values by name, as `probe.jsonl` has them.
 pub type ProbeValues = BTreeMap<String, f64>;

@@ -17,8 +17,10 @@ const NO_USERS: &str = "('system user', 'event_scheduler')";
 /// Instruments of the files that show where bytes and syncs go.
 const FILES: &str = "(NAME LIKE 'wait/io/file/innodb/%' OR NAME LIKE 'wait/io/file/sql/binlog%')";
 
+/// The place that is a single value.
+pub(crate) const LOCK_WAITS_PLACE: &str = "session_lock_waits";
 /// Sources of the values, for a server that cannot be queried at all.
-pub(crate) const PLACES: &[&str] = &["status", "metric", "file", "wait", "session", "session_lock_waits", "replica"];
+pub(crate) const PLACES: &[&str] = &["status", "metric", "file", "wait", "session", LOCK_WAITS_PLACE, "replica"];
 
 /// The account's session limit, or -1, and its current sessions.
 pub(crate) const ROOM: &str = "SELECT IF(@@SESSION.max_user_connections = 0, -1, @@SESSION.max_user_connections), \
@@ -42,7 +44,7 @@ pub(crate) fn offers(client: &mut Client) -> Result<Vec<Offer>, DriverError> {
         offers.push(Offer::ask([waits()]));
     }
     let lock_waits = AnswerShape::Single(SignalKind::Gauge, SignalUnit::Sessions);
-    offers.push(Offer::ask([ProbeQuestion::new("session_lock_waits", LOCK_WAITS, lock_waits, &[])]));
+    offers.push(Offer::ask([ProbeQuestion::new(LOCK_WAITS_PLACE, LOCK_WAITS, lock_waits, &[])]));
     offers.push(sessions(client, schema.is_ok())?);
     offers.push(replica(client, is_mariadb)?);
     Ok(offers)

@@ -182,6 +182,17 @@ fn survival_word(survival: Survival) -> &'static str {
     }
 }
 
+/// Who is compared, and the answer as lines of `word: sentence`.
+pub(crate) fn answer(input: &RunComparison<'_>) -> (String, String) {
+    let facts = verdict::facts(input, &InputsDiffer::of(input));
+    let lines: Vec<_> = facts.into_iter().map(|(word, fact)| format!("{word}: {fact}")).collect();
+    (title(input), lines.join("\n"))
+}
+
+fn title(input: &RunComparison<'_>) -> String {
+    format!("{} compared with {}", verdict::side_name(&input.b, input), verdict::side_name(&input.a, input))
+}
+
 fn document(input: &RunComparison<'_>) -> Document {
     let inputs = InputsDiffer::of(input);
     let sections = [
@@ -195,7 +206,7 @@ fn document(input: &RunComparison<'_>) -> Document {
         DocumentSection::of("How far this goes", [Block::list(verdict::notes(input, &inputs))]),
     ];
     Document {
-        title: format!("{} compared with {}", verdict::side_name(&input.b, input), verdict::side_name(&input.a, input)),
+        title: title(input),
         facts: verdict::facts(input, &inputs),
         sections: sections.into_iter().flatten().collect(),
     }

@@ -9,6 +9,8 @@ use super::{
 };
 use crate::TextScreen;
 use crate::fixture::Fixture;
+use crate::junit::comparison_junit;
+use crate::junit::tests::checked;
 use crate::schema_check::violations;
 
 const SCHEMA: &str = include_str!("../../../../docs/reference/comparison.schema.json");
@@ -237,4 +239,19 @@ fn one_line_of_two_plans_with_sql_of_their_own_is_what_was_different() {
     ];
     check(&custom, "workload.statements", &parameters);
     check(&sql, "workload.sql", &["x one */", "x two */", " DELETE FROM shop"]);
+}
+
+#[test]
+fn each_threshold_is_a_test_case() {
+    use ThresholdState::{Bound, Crossed, DurabilityUnknown, Kept, NoFigure, Unsure};
+    let of = |states: &[ThresholdState]| {
+        let mut made = Made::of(Fixture::durability(), 0, 3, Pairing::Blocks);
+        let threshold: FailIf = "tps<-5%".parse().unwrap();
+        made.thresholds = states.iter().map(|state| (threshold, *state)).collect();
+        let found = checked(&comparison_junit(&[made.input(), made.input()]));
+        ["failure", "skipped", "testcase", "testsuite"].map(|element| found.number(element))
+    };
+    assert_eq!(of(&[Crossed, Kept]), [2, 0, 4, 2]);
+    assert_eq!(of(&[Unsure, NoFigure, Bound, DurabilityUnknown]), [0, 8, 8, 2]);
+    assert_eq!(of(&[]), [0, 0, 2, 2], "throughput could be compared");
 }

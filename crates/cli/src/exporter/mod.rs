@@ -1,0 +1,148 @@
+//! `truetps probe --listen`: the last readings of a probe over HTTP, for Prometheus.
+//!
+//! A request never queries the watched server: it is answered from the readings that the probe makes anyway. The probe's
+//! own loop accepts connections; each has a thread for its few milliseconds, and there are never more than a few.
+
+mod exchange;
+mod request;
+
+#[cfg(test)]
+mod tests;
+
+use std::io::{self, ErrorKind};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Instant;
+
+use truetps_record::{ProbeSample, Suspension};
+use truetps_report::ProbeMetrics;
+
+use crate::args::ListenArgs;
+use crate::exporter::exchange::Exchange;
+use crate::failure::CommandFailure;
+
+/// More connections at a time are closed unanswered. Prometheus needs one.
+const CONNECTIONS_MAX: usize = 8;
+
+/// An address that is listened on, before there are readings: connections wait.
+#[derive(Debug)]
+pub(crate) struct BoundExporter {
+    listener: TcpListener,
+    address: SocketAddr,
+}
+
+impl BoundExporter {
+    /// `None` where nothing is asked for.
+    pub(crate) fn bind(args: &ListenArgs) -> Result<Option<Self>, CommandFailure> {
+        let Some(address) = args.listen else { return Ok(None) };
+        if !address.ip().is_loopback() && !args.listen_remote {
+            let message = format!(
+                "`--listen {address}`: other hosts can reach this address, and the exporter has neither login nor \
+                 encryption"
+            );
+            let hint = format!("listen on 127.0.0.1:{}, or allow other hosts with --listen-remote", address.port());
+            return Err(CommandFailure::usage(message).hint(hint));
+        }
+        let bind = || {
+            let listener = TcpListener::bind(address)?;
+            listener.set_nonblocking(true)?;
+            Ok(Self { address: listener.local_addr()?, listener })
+        };
+        let wrong = |error: io::Error| CommandFailure::usage(format!("`--listen {address}`: {error}"));
+        bind().map(Some).map_err(|error| wrong(error).hint("name an address of this host and a free port"))
+    }
+
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Answers from here on. All times of the samples count from `zero`.
+    pub(crate) fn with(self, metrics: ProbeMetrics, zero: Instant) -> Exporter {
+        let is_local = self.address.ip().is_loopback();
+        let shown = Arc::new(ShownReadings { metrics: Mutex::new(metrics), zero });
+        Exporter { listener: self.listener, is_local, shown, open: Arc::default() }
+    }
+}
+
+/// Accepts connections whenever [`Exporter::accept`] is called.
+#[derive(Debug)]
+pub(crate) struct Exporter {
+    listener: TcpListener,
+    /// Only this host reaches it.
+    is_local: bool,
+    shown: Arc<ShownReadings>,
+    /// Connections that are being answered.
+    open: Arc<AtomicUsize>,
+}
+
+#[derive(Debug)]
+struct ShownReadings {
+    metrics: Mutex<ProbeMetrics>,
+    zero: Instant,
+}
+
+impl ShownReadings {
+    fn text(&self) -> String {
+        let metrics = self.metrics.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        metrics.text(self.zero.elapsed().as_secs_f64() * 1e3)
+    }
+}
+
+impl Exporter {
+    pub(crate) fn sample(&self, sample: &ProbeSample) {
+        self.change(|metrics| metrics.sample(sample));
+    }
+
+    pub(crate) fn suspended(&self, suspension: Suspension) {
+        self.change(|metrics| metrics.suspended(suspension));
+    }
+
+    fn change(&self, change: impl FnOnce(&mut ProbeMetrics)) {
+        change(&mut self.shown.metrics.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// Takes the connections that have come since the last call.
+    pub(crate) fn accept(&self) {
+        loop {
+            match self.listener.accept() {
+                Ok((stream, _)) => self.answer(stream),
+                // One that was given up while it waited.
+                Err(error) if matches!(error.kind(), ErrorKind::ConnectionAborted | ErrorKind::Interrupted) => {}
+                // None waits, or there is no room for one: it is tried again at the next call.
+                Err(_) => return,
+            }
+        }
+    }
+
+    fn answer(&self, stream: TcpStream) {
+        if self.open.load(Ordering::Acquire) >= CONNECTIONS_MAX {
+            return;
+        }
+        let slot = OpenConnection::new(&self.open);
+        let (shown, is_local) = (Arc::clone(&self.shown), self.is_local);
+        let body = move || {
+            let _slot = slot;
+            Exchange::begin(&stream).run(is_local, || shown.text());
+        };
+        // Without a thread the connection is closed unanswered.
+        let _ = thread::Builder::new().name("exporter".to_owned()).spawn(body);
+    }
+}
+
+/// Counts a connection until it is dropped.
+struct OpenConnection(Arc<AtomicUsize>);
+
+impl OpenConnection {
+    fn new(open: &Arc<AtomicUsize>) -> Self {
+        open.fetch_add(1, Ordering::AcqRel);
+        Self(Arc::clone(open))
+    }
+}
+
+impl Drop for OpenConnection {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::AcqRel);
+    }
+}

@@ -1,0 +1,171 @@
+//! A report as metrics: each figure of each configuration is a sample.
+
+use truetps_analysis::{Cell, Contrast, Figure, FigureUnit};
+use truetps_record::Estimate;
+
+use crate::ReportInput;
+use crate::exposition::{ExpositionText, MetricKind, metric_words};
+use crate::format::verdict_word;
+
+/// Name and value of each label of a configuration.
+type CellLabels = Vec<(String, String)>;
+
+/// All configurations, in the text format of Prometheus. A figure without a value has no sample.
+pub fn prometheus(input: &ReportInput<'_>) -> String {
+    let mut text = ExpositionText::default();
+    let cells = &input.analysis.cells;
+    let labels: Vec<_> = cells.iter().map(|cell| labels(input, cell)).collect();
+    for (cell, labels) in cells.iter().zip(&labels) {
+        let mut add = |name: &str, help: &str, value: f64| add(&mut text, labels, name, help, value);
+        for figure in Figure::ALL {
+            let (name, units) = metric(*figure);
+            if let Some(value) = cell.get(*figure) {
+                add(&name, figure.about(), value / units);
+            }
+        }
+        add("truetps_run_valid_trials", "Valid trials behind the figures.", cell.trials.len() as f64);
+        add("truetps_run_invalid_trials", "Trials that are not evidence.", cell.invalid_trials as f64);
+        if let Some(tps) = cell.tps {
+            ends(tps, "truetps_run_tps", "of the 95 % interval of tps.", &mut add);
+        }
+    }
+    for contrast in &input.analysis.contrasts {
+        contrast_samples(&mut text, &labels[contrast.cell], contrast);
+    }
+    text.into_text()
+}
+
+fn add(text: &mut ExpositionText, labels: &CellLabels, name: &str, help: &str, value: f64) {
+    let labels: Vec<_> = labels.iter().map(|(label, text)| (label.as_str(), text.as_str())).collect();
+    text.add((name, MetricKind::Gauge), help, &labels, value);
+}
+
+/// Both ends of an interval, where it has any.
+fn ends(of: Estimate, name: &str, what: &str, add: &mut impl FnMut(&str, &str, f64)) {
+    for (end, word, value) in [("low", "Lower", of.low), ("high", "Upper", of.high)] {
+        if let Some(value) = value {
+            add(&format!("{name}_{end}"), &format!("{word} end {what}"), value);
+        }
+    }
+}
+
+/// A configuration against its baseline.
+fn contrast_samples(text: &mut ExpositionText, labels: &CellLabels, contrast: &Contrast) {
+    let ratios = [
+        ("tps", Some(contrast.tps_ratio)),
+        ("response_p99", contrast.p99_ratio),
+        ("server_cpu_per_tx", contrast.server_cpu_ratio),
+    ];
+    for (figure, ratio) in ratios.into_iter().filter_map(|(figure, ratio)| Some((figure, ratio?))) {
+        let name = format!("truetps_run_{figure}_vs_baseline_ratio");
+        let mut add = |name: &str, help: &str, value: f64| add(text, labels, name, help, value);
+        add(&name, &format!("{figure} divided by the {figure} of the baseline."), ratio.value);
+        ends(ratio, &name, &format!("of the 95 % interval of {name}."), &mut add);
+    }
+    let mut with_verdict = labels.clone();
+    with_verdict.push(("verdict".to_owned(), verdict_word(contrast.verdict).replace(' ', "_")));
+    let help = "The verdict on throughput against the baseline, as a label; always 1.";
+    add(text, &with_verdict, "truetps_run_verdict", help, 1.0);
+}
+
+/// The name of a figure's metric, and how many of the figure's units are one of the metric's: times are in seconds.
+fn metric(figure: Figure) -> (String, f64) {
+    let (word, suffix, units) = match figure.unit() {
+        FigureUnit::Us => ("us", "_seconds", 1e6),
+        FigureUnit::Ms => ("ms", "_seconds", 1e3),
+        FigureUnit::Bytes => ("bytes", "_bytes", 1.0),
+        FigureUnit::Share => ("", "_ratio", 1.0),
+        FigureUnit::Count | FigureUnit::PerSecond | FigureUnit::Ratio => ("", "", 1.0),
+    };
+    let words: Vec<_> = figure.key().split('_').filter(|part| *part != word).collect();
+    (format!("truetps_run_{}{suffix}", words.join("_")), units)
+}
+
+/// The experiment, the configuration, and each of its levels by itself. `configuration` alone tells all samples of a
+/// metric apart: of two factors whose names become the same label, the first has it.
+fn labels(input: &ReportInput<'_>, cell: &Cell) -> CellLabels {
+    let mut labels = vec![
+        ("experiment".to_owned(), input.run.experiment.name.clone()),
+        ("configuration".to_owned(), cell.configuration.to_string()),
+    ];
+    for (factor, level) in &cell.configuration.levels {
+        let label = format!("level_{}", metric_words(factor));
+        if !labels.iter().any(|(known, _)| *known == label) {
+            labels.push((label, level.to_string()));
+        }
+    }
+    labels
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use truetps_record::SettingValue;
+
+    use super::*;
+    use crate::exposition_check::{ParsedFamily, parsed};
+    use crate::fixture::Fixture;
+
+    fn label<'a>(family: &'a ParsedFamily, sample: usize, name: &str) -> &'a str {
+        &family.samples[sample].labels.iter().find(|(label, _)| label == name).unwrap().1
+    }
+
+    #[test]
+    fn each_figure_of_each_configuration_is_a_sample() {
+        let fixtures = [
+            Fixture::durability(),
+            Fixture::troubled(),
+            Fixture::connections_only(),
+            Fixture::rates(),
+            Fixture::open_run(1000),
+            Fixture::script_without_server(),
+        ];
+        for fixture in fixtures {
+            let families = parsed(&prometheus(&fixture.input()));
+            for figure in Figure::ALL {
+                let known = fixture.analysis.cells.iter().filter_map(|cell| cell.get(*figure)).collect::<Vec<_>>();
+                let found = families.get(&metric(*figure).0).map_or(0, |family| family.samples.len());
+                assert_eq!(found, known.len(), "{figure:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn names_are_unique_and_end_with_their_unit() {
+        let names: BTreeSet<_> = Figure::ALL.iter().map(|figure| metric(*figure).0).collect();
+        assert_eq!(names.len(), Figure::ALL.len());
+        let check = |figure, expect: &str| assert_eq!(metric(figure).0, expect);
+        check(Figure::Tps, "truetps_run_tps");
+        check(Figure::ResponseP99, "truetps_run_response_p99_seconds");
+        check(Figure::LongestStall, "truetps_run_longest_stall_seconds");
+        check(Figure::NetworkIn, "truetps_run_network_received_per_tx_bytes");
+        check(Figure::WorkerBusy, "truetps_run_worker_busy_max_ratio");
+    }
+
+    #[test]
+    fn values_are_in_seconds_and_labels_are_levels() {
+        let fixture = Fixture::durability();
+        let families = parsed(&prometheus(&fixture.input()));
+        let p99 = &families["truetps_run_response_p99_seconds"];
+        let us = fixture.analysis.cells[0].get(Figure::ResponseP99).unwrap();
+        assert!((p99.samples[0].value - us / 1e6).abs() < 1e-12);
+        assert_eq!(label(p99, 0, "experiment"), fixture.run.experiment.name);
+        assert_eq!(label(p99, 3, "level_innodb_flush_log_at_trx_commit"), "2");
+        assert_eq!(label(p99, 3, "level_connections"), "1");
+        let verdicts = &families["truetps_run_verdict"];
+        assert_eq!((verdicts.samples.len(), label(verdicts, 0, "verdict")), (6, "faster"));
+        assert_eq!(families["truetps_run_tps_vs_baseline_ratio"].samples.len(), 6);
+        assert_eq!(families["truetps_run_tps_low"].samples.len(), 9);
+    }
+
+    #[test]
+    fn two_factors_of_one_label_are_no_twice() {
+        let mut fixture = Fixture::durability();
+        for cell in &mut fixture.analysis.cells {
+            cell.configuration.levels.insert("Connections".to_owned(), SettingValue::Text("a\"\n".to_owned()));
+        }
+        let families = parsed(&prometheus(&fixture.input()));
+        assert_eq!(label(&families["truetps_run_tps"], 0, "level_connections"), "1");
+    }
+}
