@@ -16,6 +16,7 @@ mod probe_text;
 mod progress;
 mod progress_line;
 mod running_trial;
+mod short_plan;
 mod signals;
 mod site;
 mod times;

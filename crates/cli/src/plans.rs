@@ -40,8 +40,13 @@ pub(crate) fn text_of(plan: &str) -> Result<String, CommandFailure> {
     if is_path {
         return read(path).map_err(|problem| CommandFailure::usage(format!("plan `{plan}`: {problem}")));
     }
+    if truetps_workload::NAMES.contains(&plan) {
+        let message = format!("`{plan}` is a workload, and no plan of this name ships");
+        let hint = format!("`truetps sweep {plan} --vary NAME=LEVEL,LEVEL` measures it; --save-plan FILE.toml writes its plan");
+        return Err(CommandFailure::usage(message).hint(hint));
+    }
     let names: Vec<_> = SHIPPED.iter().map(|(name, _)| *name).collect();
-    let near = near_matches(plan, names.iter().copied());
+    let near = near_matches(plan, names.iter().copied().chain(truetps_workload::NAMES));
     let hint = match near.first() {
         Some(near) => format!("did you mean `{near}`?"),
         None => {

@@ -224,6 +224,10 @@ impl Plan {
     }
 
     pub fn to_toml(&self) -> String {
+        toml::to_string(&self.to_table()).expect("a table has a TOML form")
+    }
+
+    pub(crate) fn to_table(&self) -> toml::Table {
         let mut table = toml::Table::try_from(self).expect("every field of a plan has a TOML form");
         // A plan that names the numbers of a workload's own tables is refused.
         if let Some(workload) = table.get_mut("workload").and_then(toml::Value::as_table_mut)
@@ -231,7 +235,7 @@ impl Plan {
         {
             workload.retain(|key, _| !["tables", "table_rows"].contains(&key));
         }
-        toml::to_string(&table).expect("a table has a TOML form")
+        table
     }
 
     /// The plan that `--quick` runs.

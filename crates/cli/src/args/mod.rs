@@ -13,6 +13,7 @@ mod restore;
 mod run;
 pub(crate) mod server;
 mod shared;
+mod short_plan;
 mod stalls;
 mod sweep;
 
@@ -27,6 +28,7 @@ pub(crate) use report::ReportArgs;
 pub(crate) use restore::RestoreArgs;
 pub(crate) use run::RunArgs;
 pub(crate) use shared::{EngineArgs, FolderArgs, OutputFormat, ProbeArgs, ReadServerArgs, SandboxPlace, TableFormat};
+pub(crate) use short_plan::ShortPlanArgs;
 pub(crate) use stalls::StallsArgs;
 pub(crate) use sweep::SweepArgs;
 

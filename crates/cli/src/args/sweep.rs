@@ -4,24 +4,28 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::args::{EngineArgs, FolderArgs, ProbeArgs};
+use crate::args::short_plan::OF_SHORT_PLAN;
+use crate::args::{EngineArgs, FolderArgs, ProbeArgs, ShortPlanArgs};
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     truetps sweep --quick                 what each durability setting costs here, in about two minutes\n  \
     truetps sweep                         the same in about half an hour, with narrower intervals\n  \
+    truetps sweep insert --vary sync_binlog=1,0 -c 1,8,50    a question of your own, without a plan\n  \
+    truetps sweep --quick --vary server=old,new              a plan with one more factor\n  \
     truetps sweep my-plan.toml            your own plan: copy one with `truetps plan show durability`\n  \
     truetps sweep --quick --server mysql-8.0   on a server that `truetps server add` has added\n  \
     truetps sweep my-plan.toml --dsn mysql://loader@db1   on a server of yours; --dry-run shows what would be sent\n  \
     truetps sweep --resume                resume the newest experiment")]
 pub(crate) struct SweepArgs {
-    /// Name of a plan (`truetps plan list`), or a TOML file; default: durability
+    /// Name of a plan (`truetps plan list`), a TOML file, or a workload (`truetps run --help`) with --vary or several
+    /// numbers of connections; default: durability
     pub(crate) plan: Option<String>,
     /// Run the plan's short form
     #[arg(long)]
     pub(crate) quick: bool,
     /// Resume an interrupted experiment: its folder; default: the newest one
-    #[arg(long, value_name = "FOLDER", num_args = 0..=1, conflicts_with_all = ["plan", "quick", "seed", "server", "disk", "probe_interval", "no_probe", "waits", "mode"])]
+    #[arg(long, value_name = "FOLDER", num_args = 0..=1, conflicts_with_all = ["plan", "quick", "seed", "server", "disk", "probe_interval", "no_probe", "waits", "mode"], conflicts_with_all = OF_SHORT_PLAN)]
     #[expect(clippy::option_option, reason = "clap's form of a flag whose value may be left out")]
     pub(crate) resume: Option<Option<PathBuf>>,
     /// Replicates, in place of the plan's; with --resume: the total number, to extend an experiment that has fewer
@@ -30,6 +34,8 @@ pub(crate) struct SweepArgs {
     /// Seed of all random choices, in place of the plan's
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(0..=i64::MAX as u64))]
     pub(crate) seed: Option<u64>,
+    #[command(flatten)]
+    pub(crate) short_plan: ShortPlanArgs,
     /// Start even if the run takes hours
     #[arg(long, short)]
     pub(crate) yes: bool,
