@@ -50,9 +50,7 @@ fn main() -> ExitCode {
         TruetpsCommand::Run(args) => commands::run::run(&args),
         TruetpsCommand::Plan { command: PlanCommand::List } => Ok(commands::plan::list()),
         TruetpsCommand::Plan { command: PlanCommand::Show { plan } } => commands::plan::show(&plan),
-        TruetpsCommand::Plan { command: PlanCommand::Check { plan, basedir, server, sandbox } } => {
-            commands::plan::check(&plan, basedir.as_deref(), server.as_deref(), &sandbox)
-        }
+        TruetpsCommand::Plan { command: PlanCommand::Check(args) } => commands::plan::check(&args),
         TruetpsCommand::Probe(args) => commands::probe::run(&args),
         TruetpsCommand::Report(args) => commands::report::run(&args),
         TruetpsCommand::Compare(args) => commands::compare::run(&args),

@@ -22,7 +22,7 @@ pub(crate) use compare::CompareArgs;
 pub(crate) use crash::CrashArgs;
 pub(crate) use diff::{DiffArgs, DiffFormat};
 pub(crate) use disk::DiskCommand;
-pub(crate) use plan::PlanCommand;
+pub(crate) use plan::{CheckArgs, PlanCommand};
 pub(crate) use probe::WatchArgs;
 pub(crate) use report::ReportArgs;
 pub(crate) use restore::RestoreArgs;
