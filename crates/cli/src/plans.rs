@@ -13,9 +13,12 @@ use crate::failure::CommandFailure;
 const FILE_BYTES_MAX: u64 = 16 << 20;
 
 /// Plans that ship: name and text.
-pub(crate) const SHIPPED: [(&str, &str); 13] = [
+pub(crate) const SHIPPED: [(&str, &str); 16] = [
     ("durability", include_str!("../../../plans/durability.toml")),
     ("durability-hdd", include_str!("../../../plans/durability-hdd.toml")),
+    ("sync-binlog", include_str!("../../../plans/sync-binlog.toml")),
+    ("server-log-bin", include_str!("../../../plans/server-log-bin.toml")),
+    ("postgres-durability", include_str!("../../../plans/postgres-durability.toml")),
     ("crash", include_str!("../../../plans/crash.toml")),
     ("crash-mariadb", include_str!("../../../plans/crash-mariadb.toml")),
     ("crash-postgresql", include_str!("../../../plans/crash-postgresql.toml")),

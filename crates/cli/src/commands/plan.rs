@@ -22,7 +22,7 @@ pub(crate) fn list() -> Exit {
     let lines = SHIPPED.map(|(name, toml)| {
         let plan = Plan::parse(toml).expect("shipped plans are valid, a test says so");
         let (about, whole, quick) = (plan.about.clone(), size(&plan), size(&plan.into_quick()));
-        format!("{name:<16} {about}\n{:<16} {whole}\n{:<16} --quick: {quick}\n", "", "")
+        format!("{name:<20} {about}\n{:<20} {whole}\n{:<20} --quick: {quick}\n", "", "")
     });
     let exit = print_out(&lines.concat());
     print_message("\nNext   truetps plan show NAME, truetps sweep NAME\n");
