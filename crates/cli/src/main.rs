@@ -9,6 +9,7 @@ mod failure;
 mod live_view;
 mod login;
 mod named_run;
+mod option_file;
 mod other_programs_words;
 mod pin;
 mod plans;

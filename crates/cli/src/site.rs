@@ -13,6 +13,7 @@ use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::login::{LoginSources, parse, target};
 use crate::progress::Progress;
+use crate::option_file::of_file;
 use crate::{pin, print_out};
 
 /// Folder or address of a server. Arguments of clap's would be in the way of `--server` and each other wherever one is set.
@@ -97,7 +98,7 @@ fn private(plan: &Plan, place: &FolderArgs) -> Result<ServerChoice, CommandFailu
     refuse_flags_of_dsn(place)?;
     let home = Home::open(place.sandbox.sandbox_dir.as_deref())
         .map_err(|error| CommandFailure::usage(&error).hint_if(error.hint()))?;
-    let (programs, uses) = programs(plan, &home, place.basedir.as_deref())?;
+    let (programs, uses) = programs(plan, &home, place.basedir.as_deref(), place.my_cnf.as_deref())?;
     Ok(ServerChoice::Private { home, programs, disks: disks(plan)?, _uses: uses })
 }
 
@@ -117,25 +118,34 @@ pub(crate) fn programs(
     plan: &Plan,
     home: &Home,
     basedir: Option<&Path>,
+    option_file: Option<&Path>,
 ) -> Result<(Vec<ServerProgram>, Vec<Use>), CommandFailure> {
     let names = plan.server_names();
     if names.is_empty() {
         let binary = find(usual_basedir(basedir).as_deref(), plan.server.flavour, home.user())
             .map_err(|error| CommandFailure::usage(&error).hint_if(error.hint()))?;
-        return Ok((vec![ServerProgram { name: None, binary }], Vec::new()));
+        let base = option_file.map_or(Ok(Vec::new()), |path| of_file(path, &binary, home.user()))?;
+        return Ok((vec![ServerProgram { name: None, binary, base }], Vec::new()));
     }
     if basedir.is_some() {
         return Err(named_elsewhere(&names, "--basedir"));
     }
     let named = NamedServers::of(home);
     let programs = names.iter().map(|name| {
-        let used = named.use_server(name).and_then(|(server, used)| Ok((server.binary(home)?, used)));
-        let (binary, used) = used.map_err(|error| CommandFailure::usage(&error).hint_if(error.hint()))?;
+        let used = named.use_server(name).and_then(|(server, used)| {
+            let base = server.base_settings().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+            Ok((server.binary(home)?, base, used))
+        });
+        let (binary, base, used) = used.map_err(|error| CommandFailure::usage(&error).hint_if(error.hint()))?;
         if plan.server.flavour.is_some_and(|wanted| wanted != binary.flavour) {
             let wanted = plan.server.flavour.map(|flavour| flavour.to_string()).unwrap_or_default();
             return Err(CommandFailure::usage(format!("the plan wants {wanted}, and server `{name}` is {binary}")));
         }
-        Ok((ServerProgram { name: Some((*name).to_owned()), binary }, used))
+        let base = match option_file {
+            Some(path) => of_file(path, &binary, home.user())?,
+            None => base,
+        };
+        Ok((ServerProgram { name: Some((*name).to_owned()), binary, base }, used))
     });
     let found: Result<Vec<_>, CommandFailure> = programs.collect();
     Ok(found?.into_iter().unzip())
@@ -148,7 +158,7 @@ pub(crate) fn usual_basedir(typed: Option<&Path>) -> Option<PathBuf> {
 
 /// `--dsn` as typed, else of the environment: the latter is used if nothing else is named.
 pub(crate) fn usual_dsn(place: &FolderArgs, is_named: bool) -> Option<String> {
-    place.dsn.clone().or_else(|| if is_named || place.basedir.is_some() { None } else { dsn_of_environment() })
+    place.dsn.clone().or_else(|| if is_named || place.basedir.is_some() || place.my_cnf.is_some() { None } else { dsn_of_environment() })
 }
 
 /// The server to use if none is named.

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use indexmap::IndexMap;
 use truetps_disk::FlushTimes;
 use truetps_driver::Target;
-use truetps_record::Family;
+use truetps_record::{Family, SettingValue};
 use truetps_report::format;
 use truetps_sandbox::{
     DiskReady, DiskStatus, Home, Instance, InstanceOptions, InstanceState, NamedError, NamedServer, NamedServers,
@@ -60,11 +61,19 @@ pub(crate) fn target_of(args: &ReadServerArgs) -> Result<Target, CommandFailure>
     target(server, "DSN", &LoginSources::of_one(login.defaults_file.as_deref(), login.ask_password))
 }
 
+/// The settings of a command line over those of the server's own option file.
+fn over_base(server: &NamedServer, typed: IndexMap<String, SettingValue>) -> IndexMap<String, SettingValue> {
+    let base = server.base_settings().map(|(name, value)| (name.to_owned(), SettingValue::Text(value.to_owned())));
+    let mut settings: IndexMap<_, _> = base.collect();
+    settings.extend(typed);
+    settings
+}
+
 pub(crate) fn start(args: &StartArgs) -> Result<Exit, CommandFailure> {
     let home = open(&args.sandbox)?;
     let server = get(&home, &args.name)?;
     let options = InstanceOptions {
-        settings: settings(&args.settings)?,
+        settings: over_base(&server, settings(&args.settings)?),
         port: args.port,
         ready_time_limit: Duration::from_secs(args.wait),
         disk: args.disk.as_deref().map(profile).transpose()?,

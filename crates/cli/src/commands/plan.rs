@@ -9,10 +9,11 @@ use truetps_report::format;
 use truetps_sandbox::{ServerUser, find};
 use truetps_workload as workload;
 
-use crate::args::{CheckArgs, FolderArgs, SandboxPlace};
+use crate::args::{CheckArgs, FolderArgs};
 use crate::commands::server::open;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
+use crate::option_file::of_file;
 use crate::plans::{SHIPPED, parse, text_of};
 use crate::progress::Progress;
 use crate::site::{RunSite, choose_disk, choose_server, programs, usual_basedir, usual_dsn};
@@ -42,7 +43,7 @@ pub(crate) fn check(args: &CheckArgs) -> Result<Exit, CommandFailure> {
     if place.dsn.is_some() || usual_dsn(place, is_named).is_some() {
         return check_on_server(name, &plan, place);
     }
-    let (programs, user) = programs_to_ask(&plan, place.basedir.as_deref(), &place.sandbox)?;
+    let (programs, user) = programs_to_ask(&plan, place)?;
     for ServerProgram { binary, .. } in &programs {
         workload::build(&plan.workload, binary.family().dialect(), plan.design.seed)
             .map_err(|error| CommandFailure::usage(format!("plan `{name}`: {error}")))?;
@@ -50,7 +51,7 @@ pub(crate) fn check(args: &CheckArgs) -> Result<Exit, CommandFailure> {
     check_settings(&plan, &programs, &user)
         .map_err(|error| CommandFailure::usage(format!("plan `{name}`: {error}")).hint_if(error.hint()))?;
     let mut text = format!("plan `{name}` is fine: {}\n", size(&plan));
-    for ServerProgram { name, binary } in &programs {
+    for ServerProgram { name, binary, .. } in &programs {
         let name = name.as_ref().map(|name| format!("{name}: ")).unwrap_or_default();
         let _ = writeln!(text, "  asked {name}{} ({})", binary.path.display(), binary.version_text);
     }
@@ -99,18 +100,19 @@ fn command_of(name: &str, plan: &Plan) -> &'static str {
 /// The programs to ask. A plan that names none needs no folder for private servers, and none is made for it.
 fn programs_to_ask(
     plan: &Plan,
-    basedir: Option<&Path>,
-    sandbox: &SandboxPlace,
+    FolderArgs { basedir, sandbox, my_cnf, .. }: &FolderArgs,
 ) -> Result<(Vec<ServerProgram>, ServerUser), CommandFailure> {
+    let option_file = my_cnf.as_deref();
     if plan.server_names().is_empty() {
         let user = ServerUser::choose();
-        let found = find(usual_basedir(basedir).as_deref(), plan.server.flavour, &user);
+        let found = find(usual_basedir(basedir.as_deref()).as_deref(), plan.server.flavour, &user);
         let binary = found.map_err(|error| CommandFailure::usage(&error).hint_if(error.hint()))?;
-        return Ok((vec![ServerProgram { name: None, binary }], user));
+        let base = option_file.map_or(Ok(Vec::new()), |path| of_file(path, &binary, &user))?;
+        return Ok((vec![ServerProgram { name: None, binary, base }], user));
     }
     let home = open(sandbox)?;
     // They are only asked now.
-    let (programs, _) = programs(plan, &home, basedir)?;
+    let (programs, _) = programs(plan, &home, basedir.as_deref(), option_file)?;
     Ok((programs, home.user().clone()))
 }
 
