@@ -9,6 +9,7 @@ mod plan_check;
 #[cfg(test)]
 mod plan_check_tests;
 mod plan_key;
+mod plan_text;
 mod probe_spec;
 mod rate;
 mod table_spec;
