@@ -14,7 +14,7 @@ use crate::args::OutputFormat;
 use crate::commands::again;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
-use crate::{print_made, print_message};
+use crate::{print_made, print_message, print_progress};
 
 /// What to do about an experiment's files.
 pub(crate) const EDITED: &str = "plan.toml and experiment.json record the run: if one is missing, cut off or edited, \
@@ -58,7 +58,7 @@ pub(crate) fn give(folder: &ExperimentFolder, format: OutputFormat) -> Result<Ex
         && let Some(blocks) = blocks_that_decide(&input)
     {
         let command = again::command(folder, &run.experiment);
-        print_message(&format!("       {command} --blocks {blocks}   (may decide more)\n"));
+        print_progress(&format!("       {command} --blocks {blocks}   (may decide more)\n"));
     }
     if run.has_lost_a_trial() && printed == Exit::Good {
         return Ok(Exit::Failed);
@@ -78,7 +78,7 @@ pub(crate) fn write_page(folder: &Path, html: &str) -> Result<PathBuf, FolderErr
 pub(crate) fn name_page(folder: &Path, page: &Result<PathBuf, FolderError>) -> bool {
     match page {
         Ok(page) => {
-            print_message(&format!("\nSaved  {}\nNext   open {}\n", shown(folder).display(), shown(page).display()));
+            print_progress(&format!("\nSaved  {}\nNext   open {}\n", shown(folder).display(), shown(page).display()));
         }
         Err(error) => print_message(&format!("\nwarning: report.html was not written: {error}\n")),
     }

@@ -25,6 +25,7 @@ mod ui;
 mod watcher;
 
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::Parser;
 
@@ -46,6 +47,7 @@ fn main() -> ExitCode {
         Err(Ok(error)) => error.exit(),
         Err(Err(failure)) => return failure.print().into(),
     };
+    QUIET.store(cli.quiet, Ordering::Relaxed);
     let result = match cli.command {
         TruetpsCommand::Sweep(args) => commands::sweep::run(&args),
         TruetpsCommand::Run(args) => commands::run::run(&args),
@@ -74,6 +76,20 @@ fn main() -> ExitCode {
 /// terminal's cursor.
 pub(crate) fn print_message(text: &str) {
     say_raw(&printable_lines(text));
+}
+
+/// The same for what `--quiet` leaves out: progress, and which command may come next.
+pub(crate) fn print_progress(text: &str) {
+    if !is_quiet() {
+        print_message(text);
+    }
+}
+
+/// Set once, before a command begins.
+static QUIET: AtomicBool = AtomicBool::new(false);
+
+pub(crate) fn is_quiet() -> bool {
+    QUIET.load(Ordering::Relaxed)
 }
 
 /// The same with terminal escape sequences. A closed stderr is no failure: the results are on disk.

@@ -15,7 +15,7 @@ use crate::commands::run::settings;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::plans::{self, SHIPPED};
-use crate::print_message;
+use crate::{print_message, print_progress};
 use crate::site::{choose_disk, choose_server, usual_dsn};
 
 const DEFAULT_PLAN: &str = "durability";
@@ -202,7 +202,7 @@ pub(crate) fn save(plan: &Plan, path: &Path, args: &SweepArgs) -> Result<Exit, C
         }
         _ => wrong(error.to_string()),
     })?;
-    print_message(&format!("\nSaved  {shown}\nNext   {run}\n"));
+    print_progress(&format!("\nSaved  {shown}\nNext   {run}\n"));
     Ok(Exit::Good)
 }
 

@@ -53,13 +53,16 @@ use crate::args::server::ServerCommand;
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: TruetpsCommand,
+    /// Print no progress: only the answer, warnings and errors
+    #[arg(long, short, global = true, visible_alias = "silent", display_order = 900)]
+    pub(crate) quiet: bool,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum TruetpsCommand {
     /// Measure all configurations of a plan in randomised blocks, on a private or an external server (--dsn)
     Sweep(SweepArgs),
-    /// Measure one configuration once: a single trial, on a private or an external server (--dsn)
+    /// Measure one configuration: a single trial, or --repeat N, on a private or an external server (--dsn)
     Run(Box<RunArgs>),
     /// List, show and check plans
     Plan {

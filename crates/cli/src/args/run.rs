@@ -90,6 +90,7 @@ mod tests {
             "--runs",
             "--sandbox-dir",
             "--basedir",
+            "--my-cnf",
             "--server",
             "--dsn",
             "--schema",

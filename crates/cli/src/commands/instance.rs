@@ -21,7 +21,7 @@ use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::login::{LoginSources, target};
 use crate::site::own_program;
-use crate::{print_message, print_out, signals};
+use crate::{print_message, print_out, print_progress, signals};
 
 pub(crate) fn get(home: &Home, name: &str) -> Result<NamedServer, CommandFailure> {
     NamedServers::of(home).get(name).map_err(|error| refused(&error))
@@ -79,7 +79,7 @@ pub(crate) fn start(args: &StartArgs) -> Result<Exit, CommandFailure> {
         disk: args.disk.as_deref().map(profile).transpose()?,
         disk_helper: own_program()?,
     };
-    print_message(&format!("starting {} ({})\n", server.name, server.what()));
+    print_progress(&format!("starting {} ({})\n", server.name, server.what()));
     let stop = signals::stop_flag()?;
     let instance = Instance::of(NamedServers::of(&home), &server);
     let status = match instance.start(&options, &stop, &disk_ready) {
@@ -126,7 +126,7 @@ pub(crate) fn stop(args: &StopArgs) -> Result<Exit, CommandFailure> {
     };
     let took = format::duration(ended.took);
     let exit = print_out(&format!("{} (pid {}) {how}, after {took}\n", server.name, ended.pid));
-    print_message(&format!("\nNext   truetps server start {0}, truetps server log {0}\n", server.name));
+    print_progress(&format!("\nNext   truetps server start {0}, truetps server log {0}\n", server.name));
     Ok(exit)
 }
 
@@ -142,7 +142,7 @@ pub(crate) fn status(args: &NameArgs) -> Result<Exit, CommandFailure> {
         return Ok(if printed == Exit::Good { Exit::No } else { printed });
     }
     let next = if matches!(status.state, InstanceState::Died | InstanceState::NotStarted) { "log" } else { "start" };
-    print_message(&format!("\nNext   truetps server {next} {}\n", server.name));
+    print_progress(&format!("\nNext   truetps server {next} {}\n", server.name));
     Ok(if printed == Exit::Good { Exit::No } else { printed })
 }
 

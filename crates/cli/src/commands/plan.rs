@@ -17,7 +17,7 @@ use crate::option_file::of_file;
 use crate::plans::{SHIPPED, parse, text_of};
 use crate::progress::Progress;
 use crate::site::{RunSite, choose_disk, choose_server, programs, usual_basedir, usual_dsn};
-use crate::{print_message, print_out};
+use crate::{print_out, print_progress};
 
 pub(crate) fn list() -> Exit {
     let lines = SHIPPED.map(|(name, toml)| {
@@ -26,7 +26,7 @@ pub(crate) fn list() -> Exit {
         format!("{name:<20} {about}\n{:<20} {whole}\n{:<20} --quick: {quick}\n", "", "")
     });
     let exit = print_out(&lines.concat());
-    print_message("\nNext   truetps plan show NAME, truetps sweep NAME\n");
+    print_progress("\nNext   truetps plan show NAME, truetps sweep NAME\n");
     exit
 }
 
@@ -56,7 +56,7 @@ pub(crate) fn check(args: &CheckArgs) -> Result<Exit, CommandFailure> {
         let _ = writeln!(text, "  asked {name}{} ({})", binary.path.display(), binary.version_text);
     }
     let exit = print_out(&text);
-    print_message(&format!("\nNext   truetps {} {name}\n", command_of(name, &plan)));
+    print_progress(&format!("\nNext   truetps {} {name}\n", command_of(name, &plan)));
     Ok(exit)
 }
 
@@ -84,7 +84,7 @@ fn check_on_server(name: &str, plan: &Plan, place: &FolderArgs) -> Result<Exit, 
         let _ = writeln!(text, "  a run tries these before it fills any table: {}", found.unchecked.join(", "));
     }
     let exit = print_out(&text);
-    print_message(&format!("\nNext   truetps sweep {name} --dsn '{}' --dry-run\n", external.target));
+    print_progress(&format!("\nNext   truetps sweep {name} --dsn '{}' --dry-run\n", external.target));
     Ok(exit)
 }
 

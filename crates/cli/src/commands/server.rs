@@ -16,7 +16,7 @@ use crate::commands::{capture, instance, restore, sql};
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::option_file::of_file;
-use crate::{print_message, print_out, signals};
+use crate::{print_message, print_out, print_progress, signals};
 
 pub(crate) fn run(command: &ServerCommand) -> Result<Exit, CommandFailure> {
     match command {
@@ -58,7 +58,7 @@ fn add(args: &AddArgs) -> Result<Exit, CommandFailure> {
     let file = file.map(|file| format!("  {} of {}", format::plural(file.settings.len() as u64, "setting"), file.path.display()));
     let file = file.unwrap_or_default();
     let exit = print_out(&format!("{}  {}  {}{file}\n", server.name, server.what(), server.program.display()));
-    print_message(&format!("\nNext   truetps server start {0}, truetps sweep --quick --server {0}\n", server.name));
+    print_progress(&format!("\nNext   truetps server start {0}, truetps sweep --quick --server {0}\n", server.name));
     Ok(exit)
 }
 
@@ -112,7 +112,7 @@ fn list(place: &SandboxPlace) -> Result<Exit, CommandFailure> {
     let begun = unfinished(&home);
     if entries.is_empty() && servers.is_empty() && begun.is_empty() {
         print_message(&format!("no private server in {}\n", home.path().display()));
-        print_message("\nNext   truetps server add NAME [PATH]\n");
+        print_progress("\nNext   truetps server add NAME [PATH]\n");
         return Ok(Exit::Good);
     }
     let mut lines = String::new();
@@ -123,7 +123,7 @@ fn list(place: &SandboxPlace) -> Result<Exit, CommandFailure> {
     lines.extend(begun.iter().map(unfinished_line));
     let exit = print_out(&lines);
     if !begun.is_empty() || entries.iter().any(|entry| !entry.owner_alive) {
-        print_message("\nNext   truetps server clean\n");
+        print_progress("\nNext   truetps server clean\n");
     }
     Ok(exit)
 }

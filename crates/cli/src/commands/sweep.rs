@@ -18,7 +18,7 @@ use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::site::RunSite;
 use crate::watcher::ProgressWatcher;
-use crate::{plans, print_message, short_plan, ui};
+use crate::{plans, print_message, print_progress, short_plan, ui};
 
 /// Longer experiments need `--yes`.
 const LONG: Duration = Duration::from_hours(1);
@@ -41,7 +41,7 @@ pub(crate) fn run(args: &SweepArgs) -> Result<Exit, CommandFailure> {
             CommandFailure::usage(message).hint("add --yes to start it, --quick for its short form, or --blocks N")
         );
     }
-    print_message(&format!("{}: {}\n{}, seed {}\n", plan.name, plan.about, size(&plan), plan.design.seed));
+    print_progress(&format!("{}: {}\n{}, seed {}\n", plan.name, plan.about, size(&plan), plan.design.seed));
     measure(&plan, &Measurement::Whole { quick: args.quick }, &args.place, &args.engine)
 }
 
@@ -160,6 +160,6 @@ fn go_on_line(folder: &ExperimentFolder) {
     let Ok(experiment) = folder.experiment() else { return };
     // A search plans each trial after the previous one, and cannot be resumed.
     if experiment.slo.is_none() {
-        print_message(&format!("Next   {}\n", again::command(folder, &experiment)));
+        print_progress(&format!("Next   {}\n", again::command(folder, &experiment)));
     }
 }
