@@ -6,6 +6,7 @@ use truetps_driver::Target;
 use truetps_lab::{ExternalServer, LabError, Pin, PlannedDisks, ServerProgram, refuse_system_schema};
 use truetps_plan::Plan;
 use truetps_record::{DISK, SERVER, SqlDialect};
+use truetps_recording::state_folder;
 use truetps_sandbox::{Home, NamedServers, Use, find};
 
 use crate::args::FolderArgs;
@@ -208,9 +209,7 @@ pub(crate) fn choose_disk(plan: &mut Plan, disk: Option<&str>) -> Result<(), Com
 
 /// Folder of the journals: in the user's state folder, or beside the runs of a user without one.
 pub(crate) fn journals(runs: &Path) -> PathBuf {
-    let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let state = absolute("XDG_STATE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".local/state")));
-    state.map_or_else(|| runs.join("journals"), |state| state.join("truetps/journals"))
+    state_folder(&|name| std::env::var_os(name)).unwrap_or_else(|| runs.to_owned()).join("journals")
 }
 
 /// A schema to create needs a name that both families keep unchanged; an existing one may have any name. PostgreSQL silently

@@ -111,7 +111,7 @@ fn run_command(mut typed: VecDeque<String>, env: &mut CompatEnv<'_>) -> Result<u
             words.strays
         );
     }
-    let settings = SlapSettings::read(&words)?;
+    let settings = SlapSettings::read(&words, env.environment)?;
     let script = SlapScript::load(&settings).map_err(|text| WordRefusal::new(FAILED, text))?;
     if settings.only_prints {
         return Ok(match print::all(&settings, &script, env.out, &env.stop) {
@@ -186,6 +186,7 @@ fn test(
     // What was created is removed, regardless of the result.
     let cleaned = if settings.keeps_schema { Ok(()) } else { bench.drop_schema() };
     let is_good = bench.is_good;
+    bench.recording.say_where(bench.env.err);
     let is_stopped = env.stop.load(Ordering::Relaxed);
     match (stopped, cleaned) {
         (Err(Stop::Failed(why)), Err(Stop::Failed(also))) => Err(failed(format!("{why}\n{NAME}: {also}"))),
