@@ -18,7 +18,8 @@ pub(crate) fn of_file(
     let wrong = |error: &dyn std::fmt::Display| CommandFailure::usage(format!("--my-cnf {shown}: {error}"));
     let side = server_options(path, binary.flavour, &binary.version.to_string()).map_err(|error| {
         let text = error.to_string();
-        wrong(&text.strip_prefix(&format!("{shown}: ")).unwrap_or(&text)).hint("name a my.cnf that a server reads (docs/reference/server.md)")
+        wrong(&text.strip_prefix(&format!("{shown}: ")).unwrap_or(&text))
+            .hint("name a my.cnf that a server reads (docs/reference/server.md)")
     })?;
     let settings = side.settings.into_iter();
     let settings: Vec<_> =

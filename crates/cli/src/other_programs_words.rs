@@ -201,9 +201,9 @@ mod tests {
         let cli = Cli::command();
         let run = cli.find_subcommand("run").unwrap();
         let has = |flag: &str| {
-            let mut names = run.get_arguments().flat_map(|arg| {
-                arg.get_long().into_iter().chain(arg.get_visible_aliases().into_iter().flatten())
-            });
+            let mut names = run
+                .get_arguments()
+                .flat_map(|arg| arg.get_long().into_iter().chain(arg.get_visible_aliases().into_iter().flatten()));
             names.any(|name| name == flag)
         };
         for (words, tip) in &FLAGS[..] {

@@ -45,7 +45,9 @@ pub(crate) fn text_of(plan: &str) -> Result<String, CommandFailure> {
     }
     if truetps_workload::NAMES.contains(&plan) {
         let message = format!("`{plan}` is a workload, and no plan of this name ships");
-        let hint = format!("`truetps sweep {plan} --vary NAME=LEVEL,LEVEL` measures it; --save-plan FILE.toml writes its plan");
+        let hint = format!(
+            "`truetps sweep {plan} --vary NAME=LEVEL,LEVEL` measures it; --save-plan FILE.toml writes its plan"
+        );
         return Err(CommandFailure::usage(message).hint(hint));
     }
     let names: Vec<_> = SHIPPED.iter().map(|(name, _)| *name).collect();

@@ -15,8 +15,8 @@ use crate::commands::run::settings;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::plans::{self, SHIPPED};
-use crate::{print_message, print_progress};
 use crate::site::{choose_disk, choose_server, usual_dsn};
+use crate::{print_message, print_progress};
 
 const DEFAULT_PLAN: &str = "durability";
 const CONNECTIONS_DEFAULT: i64 = 8;
@@ -51,7 +51,8 @@ pub(crate) fn plan_of(args: &SweepArgs) -> Result<(String, Plan), CommandFailure
     };
     let plan = plan.checked().map_err(wrong)?;
     if of_workload.is_some() && plan.configurations().len() < 2 {
-        let message = format!("`{named}` with {} is one configuration: there is nothing to compare", plan.configurations()[0]);
+        let message =
+            format!("`{named}` with {} is one configuration: there is nothing to compare", plan.configurations()[0]);
         let hint = format!(
             "add --vary NAME=LEVEL,LEVEL or -c N,N; a single trial: truetps run {named} -c {}",
             plan.connections_max()
@@ -91,7 +92,7 @@ fn of_kind(named: &str, kind: &WorkloadKind, typed: &ShortPlanArgs) -> Plan {
     }
 }
 
-/// What the flags change. Those of a number have precedence over the short form.
+/// What the flags change. Flags of a number have precedence over the short form.
 fn change(plan: &mut Plan, args: &SweepArgs) -> Result<(), CommandFailure> {
     let typed = &args.short_plan;
     check_twice(typed)?;
@@ -112,7 +113,10 @@ fn change(plan: &mut Plan, args: &SweepArgs) -> Result<(), CommandFailure> {
     plan.load.warm_up_s = typed.warm_up.unwrap_or(plan.load.warm_up_s);
     plan.load.measure_s = typed.measure.unwrap_or(plan.load.measure_s);
     if let Some(rows) = typed.table_rows {
-        if matches!(plan.workload.kind, WorkloadKind::HotRow(_) | WorkloadKind::Custom(_) | WorkloadKind::Sql(_) | WorkloadKind::Table(_)) {
+        if matches!(
+            plan.workload.kind,
+            WorkloadKind::HotRow(_) | WorkloadKind::Custom(_) | WorkloadKind::Sql(_) | WorkloadKind::Table(_)
+        ) {
             let message = format!("--table-rows: the workload `{}` has tables of its own", plan.workload.kind.name());
             return Err(CommandFailure::usage(message).hint("the plan says how many rows they have"));
         }
@@ -150,7 +154,9 @@ fn turn_binlog_on(plan: &mut Plan, args: &SweepArgs) {
     let is_named = plan.factors.contains_key(BINLOG) || plan.server.settings.contains_key(BINLOG);
     if varies && !is_named && usual_dsn(&args.place, !plan.server_names().is_empty()).is_none() {
         plan.server.settings.insert(BINLOG.to_owned(), SettingValue::Bool(true));
-        print_message("log_bin = ON was added: sync_binlog has no effect without a binlog (--set log_bin=OFF: without)\n");
+        print_message(
+            "log_bin = ON was added: sync_binlog has no effect without a binlog (--set log_bin=OFF: without)\n",
+        );
     }
 }
 
@@ -184,7 +190,10 @@ pub(crate) fn save(plan: &Plan, path: &Path, args: &SweepArgs) -> Result<Exit, C
     }
     let mut plan = plan.clone();
     let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-    if !stem.is_empty() && stem.len() <= NAME_MAX && stem.bytes().all(|c| c.is_ascii_alphanumeric() || b"-_".contains(&c)) {
+    if !stem.is_empty()
+        && stem.len() <= NAME_MAX
+        && stem.bytes().all(|c| c.is_ascii_alphanumeric() || b"-_".contains(&c))
+    {
         plan.name = stem;
     }
     let file = if shown.contains('/') { shown.clone() } else { format!("./{shown}") };

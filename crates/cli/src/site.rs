@@ -13,8 +13,8 @@ use crate::args::FolderArgs;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::login::{LoginSources, parse, target};
-use crate::progress::Progress;
 use crate::option_file::of_file;
+use crate::progress::Progress;
 use crate::{pin, print_out};
 
 /// Folder or address of a server. Arguments of clap's would be in the way of `--server` and each other wherever one is set.
@@ -159,7 +159,9 @@ pub(crate) fn usual_basedir(typed: Option<&Path>) -> Option<PathBuf> {
 
 /// `--dsn` as typed, else of the environment: the latter is used if nothing else is named.
 pub(crate) fn usual_dsn(place: &FolderArgs, is_named: bool) -> Option<String> {
-    place.dsn.clone().or_else(|| if is_named || place.basedir.is_some() || place.my_cnf.is_some() { None } else { dsn_of_environment() })
+    place.dsn.clone().or_else(|| {
+        if is_named || place.basedir.is_some() || place.my_cnf.is_some() { None } else { dsn_of_environment() }
+    })
 }
 
 /// The server to use if none is named.

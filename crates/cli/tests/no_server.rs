@@ -64,7 +64,11 @@ fn wrong_words_on_the_command_line() {
             (&["sweep", "insert", "--vary=connections=1", "-c=1"], 2, &["--vary connections and --connections"]),
             (&["sweep", "insert", "-c=1,abc"], 2, &["invalid value 'abc'", "not a whole number, such as 8"]),
             (&["sweep", "insert", "-c=1,2", "--measure=0"], 2, &["`--measure`: 0 is not between"]),
-            (&["sweep", "hot-rows", "--table-rows=5"], 2, &["--table-rows: the workload `hot-row` has tables of its own"]),
+            (
+                &["sweep", "hot-rows", "--table-rows=5"],
+                2,
+                &["--table-rows: the workload `hot-row` has tables of its own"],
+            ),
             (&["sweep", "insert", "-c=1,2", "--save-plan=x"], 2, &["--save-plan x: a plan's file ends in .toml"]),
             (&["sweep", "--resume", "--vary=a=1,2"], 2, &["cannot be used with"]),
             (&["plan", "check", "insert"], 2, &["`insert` is a workload", "truetps sweep insert --vary"]),

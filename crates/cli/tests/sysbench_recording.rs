@@ -405,9 +405,7 @@ fn a_place_that_cannot_be_written_is_refused_before_anything_starts() {
 #[test]
 fn runs_go_to_the_state_folder_and_are_found_there() {
     let place = Place::new();
-    let with = |args: &[&str]| -> Ran {
-        place.command(args).env_remove("TRUETPS_RUNS").output().unwrap().into()
-    };
+    let with = |args: &[&str]| -> Ran { place.command(args).env_remove("TRUETPS_RUNS").output().unwrap().into() };
     let ran = with(&["sysbench", "cpu", "--events=10", "run"]);
     assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
     let state = place.path().join("state/truetps/runs");

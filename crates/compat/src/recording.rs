@@ -18,7 +18,9 @@ const TOOL_VERSION: &str = env!("CARGO_PKG_VERSION");
 /// `runs`: the value of `--runs`. Checks that it is writable before anything is measured.
 pub(crate) fn choose_runs(runs: Option<&Path>) -> Result<RunsFolder, String> {
     let tried = runs.map_or(Ok(()), ExperimentFolder::check_writable);
-    tried.map_err(|error| format!("{error} (name another folder with --runs=DIR or TRUETPS_RUNS, or use --runs=none)"))?;
+    tried.map_err(|error| {
+        format!("{error} (name another folder with --runs=DIR or TRUETPS_RUNS, or use --runs=none)")
+    })?;
     RunsFolder::choose(runs).map_err(|error| format!("no temporary folder: {error}"))
 }
 

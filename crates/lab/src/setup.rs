@@ -85,7 +85,7 @@ pub(crate) fn server_settings(
     (facts, fixed)
 }
 
-/// The settings of an option file in place of those of truetps.
+/// The settings of an option file in place of settings that truetps chooses.
 fn over_base(mut chosen: Vec<(String, String)>, base: &[(String, String)]) -> Vec<(String, String)> {
     chosen.retain(|(name, _)| base.iter().all(|(other, _)| other != name));
     chosen.extend(base.iter().cloned());

@@ -113,7 +113,8 @@ impl Load {
         if self.rate.is_some() && self.rate_per_client.is_some() {
             return Err(value("load.rate_per_client", "`rate` is set too: remove one of the two"));
         }
-        let together = self.rate_per_client.filter(|rate| *rate <= RATE_MAX).map(|rate| rate * f64::from(connections_max));
+        let together =
+            self.rate_per_client.filter(|rate| *rate <= RATE_MAX).map(|rate| rate * f64::from(connections_max));
         if let Some(all) = together.filter(|rate| *rate > RATE_MAX) {
             let text = format!("{all} a second for {connections_max} clients together is more than {RATE_MAX}");
             return Err(value("load.rate_per_client", text));

@@ -213,10 +213,13 @@ impl PlanError {
     fn follows(&self, known: &Self) -> bool {
         let (Some(own), Some(known_path)) = (self.path(), known.path()) else { return false };
         let last = |path: &str| path.rsplit('.').next().unwrap_or_default().to_owned();
-        let is_below = own == known_path || own.strip_prefix(known_path).is_some_and(|rest| rest.starts_with(['.', '[']));
+        let is_below =
+            own == known_path || own.strip_prefix(known_path).is_some_and(|rest| rest.starts_with(['.', '[']));
         let factor = known_path.strip_prefix("factors").is_some();
         let needs_factor = own == "factors" && (known_path == "factors" || last(known_path) == "connections");
-        let names_factor = factor && (last(own) == last(known_path) || ["design.baseline", "design.leave_out"].iter().any(|of| own.starts_with(of)));
+        let names_factor = factor
+            && (last(own) == last(known_path)
+                || ["design.baseline", "design.leave_out"].iter().any(|of| own.starts_with(of)));
         let of_workload = is_of_workload(known) && (is_of_workload(self) || matches!(self, Self::UnusedKey { .. }));
         is_below || needs_factor || names_factor || of_workload
     }

@@ -435,7 +435,11 @@ fn all_errors_are_reported_at_once_with_their_lines() {
     // The typo below was hidden by the missing key.
     check(
         "name = 'p'\n[workload]\nname = 'insert'\n[factors]\nconnectons = [1]\n",
-        &["2 problems:", "`about`: is missing", "line 4: `factors`: `connections` is missing: name at least one number of connections (is it `connectons`?)"],
+        &[
+            "2 problems:",
+            "`about`: is missing",
+            "line 4: `factors`: `connections` is missing: name at least one number of connections (is it `connectons`?)",
+        ],
     );
     check(
         "name = 'p q'\nabout = 7\nabuot = 'x'\n[workload]\nname = 'insert'\ntabels = 3\ntables = 'x'\n[load]\n\
@@ -457,8 +461,9 @@ fn all_errors_are_reported_at_once_with_their_lines() {
         ],
     );
     // A single one has its line, too; a key of an inline table is taken out with its comma.
-    check(&SMALL.replace("about = \"a test\"", "about = \"é\"\ndesign = { bloks = 1, seed = 2 }\n"), &[
-        "line 4: unknown key `bloks` in `design` (did you mean `blocks`?)",
-    ]);
+    check(
+        &SMALL.replace("about = \"a test\"", "about = \"é\"\ndesign = { bloks = 1, seed = 2 }\n"),
+        &["line 4: unknown key `bloks` in `design` (did you mean `blocks`?)"],
+    );
     check("name = 'p\n", &["TOML parse error at line 1", "|", "1 | name = 'p", "|", "invalid literal"]);
 }

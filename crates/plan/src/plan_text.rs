@@ -100,7 +100,8 @@ impl PlanText {
 
     /// All errors in the order of their lines; a single one unwrapped.
     pub(crate) fn located(&self, errors: Vec<PlanError>) -> PlanError {
-        let mut located: Vec<_> = errors.into_iter().map(|error| (error.path().and_then(|path| self.line(path)), error)).collect();
+        let mut located: Vec<_> =
+            errors.into_iter().map(|error| (error.path().and_then(|path| self.line(path)), error)).collect();
         located.sort_by_key(|(line, _)| *line);
         let at_line = |(line, error): (Option<usize>, PlanError)| match line {
             Some(line) => PlanError::AtLine { line, error: Box::new(error) },

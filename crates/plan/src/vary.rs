@@ -105,7 +105,10 @@ fn split_levels(text: &str) -> Result<Vec<(String, bool)>, String> {
     if let Some(quote) = open {
         return Err(format!("the quote {quote} is not closed"));
     }
-    Ok(levels.into_iter().map(|(level, is_quoted)| if is_quoted { (level, true) } else { (level.trim().to_owned(), false) }).collect())
+    Ok(levels
+        .into_iter()
+        .map(|(level, is_quoted)| if is_quoted { (level, true) } else { (level.trim().to_owned(), false) })
+        .collect())
 }
 
 #[cfg(test)]
@@ -164,10 +167,10 @@ mod tests {
         let plan = plan.checked().unwrap();
         assert_eq!(plan.factors.keys().collect::<Vec<_>>(), ["flush", "sync_binlog", "connections"]);
         assert!(plan.server.settings.is_empty());
-        assert_eq!(plan.baseline().into_iter().collect::<Vec<_>>(), [
-            ("flush".to_owned(), Int(1)),
-            ("sync_binlog".to_owned(), Int(1))
-        ]);
+        assert_eq!(
+            plan.baseline().into_iter().collect::<Vec<_>>(),
+            [("flush".to_owned(), Int(1)), ("sync_binlog".to_owned(), Int(1))]
+        );
         assert_eq!(plan.factors["connections"], [Int(4), Int(8)]);
     }
 

@@ -62,7 +62,9 @@ pub use home::Home;
 pub use host_limits::HostLimits;
 pub use instance::{DiskReady, DiskStatus, Ended, Instance, InstanceOptions, InstanceState, Status};
 pub use limits::{LimitError, Needs, check_limits, raise_open_files, raise_open_files_to_hard};
-pub use named::{OptionFileReader, ServerOptionFile, Add, Listed, NamedServer, NamedServers, Use, check_server_name};
+pub use named::{
+    Add, Listed, NamedOptionFileReader, NamedServer, NamedServers, ServerOptionFile, Use, check_server_name,
+};
 pub use named_error::NamedError;
 pub use postgres::found_instead;
 pub use registry::{Cleaned, Cleaning, Kept, RegistryEntry, clean, list};

@@ -61,7 +61,7 @@ pub(crate) fn target_of(args: &ReadServerArgs) -> Result<Target, CommandFailure>
     target(server, "DSN", &LoginSources::of_one(login.defaults_file.as_deref(), login.ask_password))
 }
 
-/// The settings of a command line over those of the server's own option file.
+/// The settings of a command line over the settings of the server's own option file.
 fn over_base(server: &NamedServer, typed: IndexMap<String, SettingValue>) -> IndexMap<String, SettingValue> {
     let base = server.base_settings().map(|(name, value)| (name.to_owned(), SettingValue::Text(value.to_owned())));
     let mut settings: IndexMap<_, _> = base.collect();

@@ -76,7 +76,8 @@ fn check_on_server(name: &str, plan: &Plan, place: &FolderArgs) -> Result<Exit, 
         let failure = if error.is_usage() { CommandFailure::usage(message) } else { CommandFailure::failed(message) };
         failure.hint_if(error.hint())
     })?;
-    let mut text = format!("plan `{name}` is fine: {}\n  asked {} ({})\n", size(plan), external.target, found.server.version);
+    let mut text =
+        format!("plan `{name}` is fine: {}\n  asked {} ({})\n", size(plan), external.target, found.server.version);
     if !found.global.is_empty() {
         let _ = writeln!(text, "  set for all sessions during a run, and restored: {}", found.global.join(", "));
     }

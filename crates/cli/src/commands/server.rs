@@ -55,7 +55,8 @@ fn add(args: &AddArgs) -> Result<Exit, CommandFailure> {
         other => other.map_err(|error| refused(&error))?,
     };
     let file = server.option_file.as_ref();
-    let file = file.map(|file| format!("  {} of {}", format::plural(file.settings.len() as u64, "setting"), file.path.display()));
+    let file = file
+        .map(|file| format!("  {} of {}", format::plural(file.settings.len() as u64, "setting"), file.path.display()));
     let file = file.unwrap_or_default();
     let exit = print_out(&format!("{}  {}  {}{file}\n", server.name, server.what(), server.program.display()));
     print_progress(&format!("\nNext   truetps server start {0}, truetps sweep --quick --server {0}\n", server.name));

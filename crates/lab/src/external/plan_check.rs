@@ -1,5 +1,5 @@
 //! `truetps plan check --dsn`: whether a plan can run on an external server. Changes nothing in the server: levels of
-//! session settings are tried in a session of its own, those of global variables are compared with what the server
+//! session settings are tried in a session of its own, levels of global variables are compared with what the server
 //! says about them.
 
 use truetps_driver::{Client, DriverError};

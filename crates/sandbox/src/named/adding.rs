@@ -19,7 +19,7 @@ use crate::instance::Instance;
 use crate::named_error::NamedError;
 
 /// Reads the option file of a server to add; the error is a text for the user.
-pub type OptionFileReader<'a> = dyn Fn(&ServerBinary) -> Result<ServerOptionFile, String> + 'a;
+pub type NamedOptionFileReader<'a> = dyn Fn(&ServerBinary) -> Result<ServerOptionFile, String> + 'a;
 
 /// A server to add.
 #[derive(Clone, Copy)]
@@ -29,7 +29,7 @@ pub struct Add<'a> {
     pub source: Option<&'a Path>,
     /// The family that the installed server must be of.
     pub flavour: Option<Flavour>,
-    pub option_file: Option<&'a OptionFileReader<'a>>,
+    pub option_file: Option<&'a NamedOptionFileReader<'a>>,
     pub replace: bool,
     /// Setting it cancels the operation; nothing is left then.
     pub stop: &'a AtomicBool,

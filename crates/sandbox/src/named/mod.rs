@@ -12,7 +12,7 @@ mod server;
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub use adding::{Add, OptionFileReader};
+pub use adding::{Add, NamedOptionFileReader};
 pub(crate) use folder::ServerFolder;
 pub use locks::Use;
 pub(crate) use locks::{NameLocks, is_at};

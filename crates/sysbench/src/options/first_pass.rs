@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::io;
-use std::os::unix::ffi::{OsStringExt};
+use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
 
 use truetps_recording::default_runs;
