@@ -465,5 +465,12 @@ fn all_errors_are_reported_at_once_with_their_lines() {
         &SMALL.replace("about = \"a test\"", "about = \"é\"\ndesign = { bloks = 1, seed = 2 }\n"),
         &["line 4: unknown key `bloks` in `design` (did you mean `blocks`?)"],
     );
+    // What is left of a key with dots is no TOML: the rest is reported after it is mended.
+    let dotted = "name = 'p'\nabout = 'a'\nload.measure_s = 'x'\nload.warm_up = 2\n[workload]\nname = 'insert'\n\
+                  [factors]\nconnections = [0]\n";
+    check(dotted, &["line 4: unknown key `warm_up` in `load` (did you mean `warm_up_s`?)"]);
+    check(&dotted.replace("load.warm_up = 2\n", ""), &[
+        "line 3: `load.measure_s`: invalid type: string \"x\", expected a number",
+    ]);
     check("name = 'p\n", &["TOML parse error at line 1", "|", "1 | name = 'p", "|", "invalid literal"]);
 }

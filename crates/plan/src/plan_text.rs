@@ -37,8 +37,7 @@ impl PlanText {
         let mut path = path.split(' ').next().unwrap_or(path);
         loop {
             if let Some(entry) = self.entries.iter().find(|entry| entry.path == path) {
-                let before = &self.text.as_bytes()[..entry.key.start.min(self.text.len())];
-                return Some(1 + before.iter().filter(|byte| **byte == b'\n').count());
+                return Some(1 + self.text[..entry.key.start].matches('\n').count());
             }
             path = path.rfind(['.', '[']).map(|end| &path[..end])?;
         }
@@ -75,6 +74,7 @@ impl PlanText {
         errors: &mut Vec<PlanError>,
         part: impl Fn(&str) -> Result<T, toml::de::Error>,
     ) -> Option<T> {
+        DeTable::parse(&self.text).ok()?;
         for _ in 0..TYPE_ERRORS_MAX {
             let error = match part(&self.text) {
                 Ok(read) => return Some(read),
@@ -91,7 +91,8 @@ impl PlanText {
             if !errors.iter().any(|known| known.path() == Some(&path)) {
                 errors.push(value(path.clone(), plain_words(error.message())));
             }
-            if !self.remove(&path) {
+            // What is left of a key with dots is no TOML.
+            if !self.remove(&path) || DeTable::parse(&self.text).is_err() {
                 return None;
             }
         }

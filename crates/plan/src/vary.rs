@@ -93,13 +93,12 @@ fn split_levels(text: &str) -> Result<Vec<(String, bool)>, String> {
         let (level, is_quoted) = levels.last_mut().expect("there is one from the start");
         match (open, c) {
             (Some(quote), _) if c == quote => open = None,
-            (Some(_), _) => level.push(c),
             (None, '\'' | '"') if level.trim().is_empty() && !*is_quoted => {
                 level.clear();
                 (open, *is_quoted) = (Some(c), true);
             }
             (None, ',') => levels.push((String::new(), false)),
-            (None, _) => level.push(c),
+            _ => level.push(c),
         }
     }
     if let Some(quote) = open {
