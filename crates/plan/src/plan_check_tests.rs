@@ -469,8 +469,9 @@ fn all_errors_are_reported_at_once_with_their_lines() {
     let dotted = "name = 'p'\nabout = 'a'\nload.measure_s = 'x'\nload.warm_up = 2\n[workload]\nname = 'insert'\n\
                   [factors]\nconnections = [0]\n";
     check(dotted, &["line 4: unknown key `warm_up` in `load` (did you mean `warm_up_s`?)"]);
-    check(&dotted.replace("load.warm_up = 2\n", ""), &[
-        "line 3: `load.measure_s`: invalid type: string \"x\", expected a number",
-    ]);
+    check(
+        &dotted.replace("load.warm_up = 2\n", ""),
+        &["line 3: `load.measure_s`: invalid type: string \"x\", expected a number"],
+    );
     check("name = 'p\n", &["TOML parse error at line 1", "|", "1 | name = 'p", "|", "invalid literal"]);
 }

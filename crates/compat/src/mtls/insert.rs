@@ -69,7 +69,6 @@ impl InsertRun<'_> {
             let block = truth.block(recording.kept_in().as_deref());
             let _ = out.write_all(block.as_bytes()).and_then(|()| out.flush());
         }
-        recording.say_where(log.out);
         Ok(match driven.trial.validity {
             Validity::Valid => GOOD,
             Validity::Invalid(_) => FAILED,
