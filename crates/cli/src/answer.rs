@@ -15,7 +15,7 @@ use crate::commands::again;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::settings::has_color;
-use crate::{print_made, print_message};
+use crate::{print_made, print_message, print_progress};
 
 /// More blocks than so many times those that were run are not worth waiting for.
 const WORTH_WAITING_MAX: u32 = 6;
@@ -65,7 +65,7 @@ pub(crate) fn give(folder: &ExperimentFolder, format: OutputFormat) -> Result<Ex
     {
         let command = again::command(folder, &run.experiment);
         let (some, all) = (open.comparisons, analysis.undecided());
-        print_message(&format!("       {command} --until-decided   (may decide {some} of {all} that are open)\n"));
+        print_progress(&format!("       {command} --until-decided   (may decide {some} of {all} that are open)\n"));
     }
     if run.has_lost_a_trial() && printed == Exit::Good {
         return Ok(Exit::Failed);
@@ -85,7 +85,7 @@ pub(crate) fn write_page(folder: &Path, html: &str) -> Result<PathBuf, FolderErr
 pub(crate) fn name_page(folder: &Path, page: &Result<PathBuf, FolderError>) -> bool {
     match page {
         Ok(page) => {
-            print_message(&format!("\nSaved  {}\nNext   open {}\n", shown(folder).display(), shown(page).display()));
+            print_progress(&format!("\nSaved  {}\nNext   open {}\n", shown(folder).display(), shown(page).display()));
         }
         Err(error) => print_message(&format!("\nwarning: report.html was not written: {error}\n")),
     }

@@ -36,6 +36,14 @@ impl CommandFailure {
         self.exit
     }
 
+    /// The message, and the hint in parentheses.
+    pub(crate) fn text(&self) -> String {
+        match &self.hint {
+            Some(hint) => format!("{} ({hint})", self.message),
+            None => self.message.clone(),
+        }
+    }
+
     pub(crate) fn hint(self, hint: impl Into<String>) -> Self {
         self.hint_if(Some(hint.into()))
     }

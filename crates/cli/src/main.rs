@@ -13,6 +13,7 @@ mod login;
 mod man_pages;
 mod manual;
 mod named_run;
+mod option_file;
 mod other_programs_words;
 mod pin;
 mod plans;
@@ -21,6 +22,7 @@ mod progress;
 mod progress_line;
 mod running_trial;
 mod settings;
+mod short_plan;
 mod signals;
 mod site;
 mod times;
@@ -29,6 +31,7 @@ mod version;
 mod watcher;
 
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::{CommandFactory, FromArgMatches, Parser};
 
@@ -58,14 +61,13 @@ fn main() -> ExitCode {
         Err(WrongLine::Shown(error)) => error.exit(),
         Err(WrongLine::Failed(failure)) => return failure.print().into(),
     };
+    QUIET.store(cli.quiet, Ordering::Relaxed);
     let result = match cli.command {
         TruetpsCommand::Sweep(args) => commands::sweep::run(&args),
         TruetpsCommand::Run(args) => commands::run::run(&args),
         TruetpsCommand::Plan { command: PlanCommand::List } => Ok(commands::plan::list()),
         TruetpsCommand::Plan { command: PlanCommand::Show { plan } } => commands::plan::show(&plan),
-        TruetpsCommand::Plan { command: PlanCommand::Check { plan, basedir, server, sandbox } } => {
-            commands::plan::check(&plan, basedir.as_deref(), server.as_deref(), &sandbox)
-        }
+        TruetpsCommand::Plan { command: PlanCommand::Check(args) } => commands::plan::check(&args),
         TruetpsCommand::Probe(args) => commands::probe::run(&args),
         TruetpsCommand::Report(args) => commands::report::run(&args),
         TruetpsCommand::Compare(args) => commands::compare::run(&args),
@@ -116,6 +118,20 @@ fn command_line() -> Result<Cli, WrongLine> {
 /// terminal's cursor.
 pub(crate) fn print_message(text: &str) {
     say_raw(&printable_lines(text));
+}
+
+/// The same for what `--quiet` leaves out: progress, and which command may come next.
+pub(crate) fn print_progress(text: &str) {
+    if !is_quiet() {
+        print_message(text);
+    }
+}
+
+/// Set once, before a command begins.
+static QUIET: AtomicBool = AtomicBool::new(false);
+
+pub(crate) fn is_quiet() -> bool {
+    QUIET.load(Ordering::Relaxed)
 }
 
 /// The same with terminal escape sequences. A closed stderr is no failure: the results are on disk.

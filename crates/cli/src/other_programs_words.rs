@@ -6,14 +6,15 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use crate::failure::CommandFailure;
 
-/// Names that are less alike than this are not misspelt: `--duration` is no `--rate`.
-const MISSPELT_MIN: f64 = 0.85;
+/// Names that differ by more letters are not misspelt: `--duration` is no `--rate`.
+const MISSPELT_MAX: usize = 2;
 
-/// Flags of sysbench, pgbench, wrk, hyperfine and mysqlslap: what `run` has in their place.
-const FLAGS: [(&str, &str); 13] = [
-    ("--duration --time --max-time --runtime -d -T", "--measure TIME sets the time that is measured"),
+/// Flags of sysbench, pgbench, wrk, hyperfine and mysqlslap: what `run` and `sweep` have in their place. `--time`,
+/// `--duration` and `--threads` are names of flags here, too.
+const FLAGS: [(&str, &str); 12] = [
+    ("--max-time --runtime -d -T", "--measure TIME sets the time that is measured"),
     (
-        "--threads --client --concurrency -t",
+        "--client --concurrency -t",
         "--connections N sets the number of clients, --workers N the threads that drive them",
     ),
     ("--jobs -j", "--workers N sets the threads that drive the clients"),
@@ -25,24 +26,27 @@ const FLAGS: [(&str, &str); 13] = [
     ("--table-size --table_size --scale -s", "--table-rows N sets the rows in each table"),
     ("--rand-type", "--distribution NAME says how keys are drawn"),
     ("--report-interval", "each second is recorded in intervals.jsonl of the run folder; --ui shows it"),
-    ("--runs-count --repeat --iterations --min-runs -n -i", "`truetps sweep` repeats trials: --blocks N"),
+    ("--runs-count --iterations --min-runs -n -i", "--repeat N of `truetps run`, --blocks N of `truetps sweep`"),
     (
         "--mysql-host --mysql-user --mysql-password --mysql-socket --host --user --password -h -u -p",
         "--dsn mysql://USER@HOST/ names a server of yours; TRUETPS_PASSWORD has its password",
     ),
-    ("--quiet --silent -q", "progress goes to stderr: append 2>/dev/null"),
     ("--json --output -o", "--format json prints the answer as JSON; all files are in the run folder"),
     ("--config --config-file", "a plan is the file of an experiment: `truetps plan show durability`"),
 ];
 
-/// Flags of `run` that `sweep` does not have: a plan says it.
-const IN_PLAN: [(&str, &str); 3] = [
+/// Flags of `run` that `sweep` does not have, and the reverse.
+const IN_PLAN: [(&str, &str); 2] = [
+    ("--repeat", "--blocks N sets how often each configuration is measured"),
     (
-        "--duration --time --measure -d -T",
-        "the plan sets it: measure_s in [load]; `truetps plan show durability` shows one",
+        "--rate --rate-per-client --transactions --tables --distribution --rows-per-insert --key --hot-rows --mix --retry \
+         --ignore --fatal --reconnect --arrivals --latency-limit --ramp-to --text-protocol --events --requests --rand-type",
+        "the plan sets it: `truetps plan show durability` shows one, --save-plan FILE.toml writes one to change",
     ),
-    ("--set", "the plan sets it: [server.settings] for all trials, [factors] for levels; `truetps run` has --set"),
-    ("--connections --threads --client -c -t", "the plan sets it: connections = [1, 8] in [factors]"),
+];
+const IN_SWEEP: [(&str, &str); 2] = [
+    ("--vary", "`truetps sweep WORKLOAD --vary NAME=LEVEL,LEVEL` compares levels"),
+    ("--blocks", "--repeat N measures this configuration N times"),
 ];
 
 const COMMANDS: [(&str, &str); 4] = [
@@ -57,7 +61,11 @@ const COMMANDS: [(&str, &str); 4] = [
 pub(crate) fn explain(mut error: clap::Error, command: Option<&str>) -> Result<clap::Error, CommandFailure> {
     match error.kind() {
         ErrorKind::UnknownArgument => {
-            let of_plan = if command == Some("sweep") { &IN_PLAN[..] } else { &[] };
+            let of_plan = match command {
+                Some("sweep") => &IN_PLAN[..],
+                Some("run") => &IN_SWEEP[..],
+                _ => &[],
+            };
             let of_run = if matches!(command, Some("run" | "sweep")) { &FLAGS[..] } else { &[] };
             let known = of_plan.iter().chain(of_run);
             retip(&mut error, ContextKind::InvalidArg, ContextKind::SuggestedArg, known);
@@ -88,7 +96,7 @@ fn retip<'a>(
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![(*tip).to_owned().into()]));
         return;
     }
-    let is_like = |other: &String| strsim::jaro_winkler(other, &word) >= MISSPELT_MIN;
+    let is_like = |other: &String| is_misspelt(other, &word);
     let is_misspelt = match error.get(suggested) {
         Some(ContextValue::String(other)) => is_like(other),
         Some(ContextValue::Strings(others)) => others.iter().any(is_like),
@@ -98,6 +106,13 @@ fn retip<'a>(
         error.remove(suggested);
         error.remove(ContextKind::Usage);
     }
+}
+
+/// Whether a word is another one with few wrong letters; short words differ by two letters from anything.
+fn is_misspelt(known: &str, typed: &str) -> bool {
+    let [known, typed] = [known, typed].map(|word| word.trim_start_matches('-'));
+    let most = MISSPELT_MAX.min(known.chars().count() / 3);
+    strsim::osa_distance(known, typed) <= most
 }
 
 /// What the library's readers of numbers mean.
@@ -120,8 +135,7 @@ fn number_error(error: &clap::Error) -> Option<CommandFailure> {
     let (flag, value) = (text(ContextKind::InvalidArg)?, text(ContextKind::InvalidValue)?);
     let is_list = flag.starts_with("--connections") && value.contains(',');
     let hint = is_list.then(|| {
-        "a trial has one number of connections; `truetps sweep` measures several: connections = [1, 8] in a plan"
-            .to_owned()
+        format!("a trial has one number of connections; several are compared by: truetps sweep WORKLOAD -c {value}")
     });
     Some(CommandFailure::usage(format!("invalid value '{value}' for '{flag}': {form}")).hint_if(hint))
 }
@@ -148,13 +162,13 @@ mod tests {
             let text = explained(line);
             assert!(text.contains(&format!("tip: {tip}")) && !text.contains(not), "{line}: {text}");
         };
-        check("run insert --duration 5", "--measure TIME", "--rate");
-        check("run insert --duration=5", "--measure TIME", "--rate");
-        check("run insert --quiet", "progress goes to stderr", "--ui");
-        check("run insert -q", "progress goes to stderr", "-- -q");
-        check("run insert --threads 4", "--connections N", "-- --threads");
-        check("sweep --set a=1", "the plan sets it", "--seed");
-        check("sweep --duration 1", "the plan sets it: measure_s", "--measure TIME");
+        check("run insert --runtime 5", "--measure TIME", "--rate");
+        check("run insert --max-time=5", "--measure TIME", "--rate");
+        check("run insert --concurrency 4", "--connections N", "-- --concurrency");
+        check("run insert --vary a=1,2", "`truetps sweep WORKLOAD --vary", "xxx");
+        check("sweep --rate 5", "the plan sets it", "similar");
+        check("sweep insert --repeat 5", "--blocks N", "similar");
+        check("sweep --tables 5", "the plan sets it", "--table-rows");
         check("bench", "`truetps run WORKLOAD`", "sysbench");
         check("run insert --mesure 5", "a similar argument exists: '--measure'", "xxx");
         check("repport", "a similar subcommand exists: 'report'", "xxx");
@@ -162,7 +176,15 @@ mod tests {
 
     #[test]
     fn unlike_words_have_no_tip() {
-        for line in ["frobnicate", "run insert --foobar", "sweep --zzz"] {
+        for line in [
+            "frobnicate",
+            "run insert --foobar",
+            "sweep --zzz",
+            "report --rate 5",
+            "probe x --uii",
+            "compare a b --seed 7",
+            "run insert --delay 5",
+        ] {
             assert!(!explained(line).contains("tip:"), "{}", explained(line));
         }
     }
@@ -171,7 +193,7 @@ mod tests {
     fn a_number_that_is_none_is_reported_with_its_flag() {
         let list = explained("run insert -c 1,8,50");
         assert!(list.contains("invalid value '1,8,50' for '--connections <N>': not a whole number"), "{list}");
-        assert!(list.contains("hint: a trial has one number of connections; `truetps sweep`"), "{list}");
+        assert!(list.contains("compared by: truetps sweep WORKLOAD -c 1,8,50"), "{list}");
         assert!(explained("run insert --tables abc").contains("'--tables <N>': not a whole number, such as 8"));
         assert!(
             explained("run insert --reconnect soon").contains("'--reconnect <SECONDS>': not a number, such as 0.5")
@@ -183,10 +205,15 @@ mod tests {
     fn tips_name_flags_that_there_are() {
         let cli = Cli::command();
         let run = cli.find_subcommand("run").unwrap();
-        let has = |flag: &str| run.get_arguments().any(|arg| arg.get_long() == Some(flag));
+        let has = |flag: &str| {
+            let mut names = run
+                .get_arguments()
+                .flat_map(|arg| arg.get_long().into_iter().chain(arg.get_visible_aliases().into_iter().flatten()));
+            names.any(|name| name == flag)
+        };
         for (words, tip) in &FLAGS[..] {
             for flag in tip.split([' ', ',']).filter_map(|word| word.strip_prefix("--")) {
-                assert!(has(flag) || flag == "blocks", "{tip}");
+                assert!(has(flag) || ["blocks", "save-plan"].contains(&flag), "{tip}");
             }
             for word in words.split(' ').filter_map(|word| word.strip_prefix("--")) {
                 assert!(!has(word), "{word} is a flag of truetps");

@@ -13,9 +13,12 @@ use crate::failure::CommandFailure;
 const FILE_BYTES_MAX: u64 = 16 << 20;
 
 /// Plans that ship: name and text.
-pub(crate) const SHIPPED: [(&str, &str); 13] = [
+pub(crate) const SHIPPED: [(&str, &str); 16] = [
     ("durability", include_str!("../../../plans/durability.toml")),
     ("durability-hdd", include_str!("../../../plans/durability-hdd.toml")),
+    ("sync-binlog", include_str!("../../../plans/sync-binlog.toml")),
+    ("server-log-bin", include_str!("../../../plans/server-log-bin.toml")),
+    ("postgres-durability", include_str!("../../../plans/postgres-durability.toml")),
     ("crash", include_str!("../../../plans/crash.toml")),
     ("crash-mariadb", include_str!("../../../plans/crash-mariadb.toml")),
     ("crash-postgresql", include_str!("../../../plans/crash-postgresql.toml")),
@@ -40,8 +43,15 @@ pub(crate) fn text_of(plan: &str) -> Result<String, CommandFailure> {
     if is_path {
         return read(path).map_err(|problem| CommandFailure::usage(format!("plan `{plan}`: {problem}")));
     }
+    if truetps_workload::NAMES.contains(&plan) {
+        let message = format!("`{plan}` is a workload, and no plan of this name ships");
+        let hint = format!(
+            "`truetps sweep {plan} --vary NAME=LEVEL,LEVEL` measures it; --save-plan FILE.toml writes its plan"
+        );
+        return Err(CommandFailure::usage(message).hint(hint));
+    }
     let names: Vec<_> = SHIPPED.iter().map(|(name, _)| *name).collect();
-    let near = near_matches(plan, names.iter().copied());
+    let near = near_matches(plan, names.iter().copied().chain(truetps_workload::NAMES));
     let hint = match near.first() {
         Some(near) => format!("did you mean `{near}`?"),
         None => {

@@ -14,7 +14,7 @@ use truetps_report::{format, printable};
 use crate::answer::terminal_columns;
 use crate::progress_line::ProgressLine;
 use crate::running_trial::{RunningTrial, lasting_line, trial_label, trial_number, tried_rate_text, update_messages};
-use crate::{print_message, say_raw};
+use crate::{is_quiet, print_message, print_progress, say_raw};
 
 /// The line is written over at most this often.
 const REDRAW: Duration = Duration::from_millis(100);
@@ -31,8 +31,8 @@ pub(crate) struct Progress {
 
 impl Progress {
     pub(crate) fn new() -> Self {
-        let quiet = std::env::var_os("TRUETPS_NO_PROGRESS").is_some_and(|value| !value.is_empty());
-        let live = std::io::stderr().is_terminal() && !quiet;
+        let no_line = std::env::var_os("TRUETPS_NO_PROGRESS").is_some_and(|value| !value.is_empty());
+        let live = std::io::stderr().is_terminal() && !no_line && !is_quiet();
         Self { live, line_is_up: false, drawn: None, messages: Arc::default(), trial: RunningTrial::default() }
     }
 
@@ -60,8 +60,14 @@ impl Progress {
         print_message(&format!("{text}\n"));
     }
 
+    /// A line that stays where progress is wanted.
+    fn print_progress_line(&mut self, text: &str) {
+        self.clear();
+        print_progress(&format!("{text}\n"));
+    }
+
     fn step(&mut self, text: &str) {
-        if self.live { self.draw(text) } else { self.print_line(text) }
+        if self.live { self.draw(text) } else { self.print_progress_line(text) }
     }
 
     /// Takes the line away.
@@ -121,7 +127,7 @@ impl Progress {
         let limited = measured.generator_limited.as_ref().map_or("", |_| "  generator-limited");
         let (failed, stalls) = (measured.counts.failed, self.stalls_text());
         let label = trial_label(place, trial);
-        self.print_line(&format!("{label}  {tps}{p99}{stalls}{sustained}{limited}  failed {failed}{left}"));
+        self.print_progress_line(&format!("{label}  {tps}{p99}{stalls}{sustained}{limited}  failed {failed}{left}"));
     }
 }
 

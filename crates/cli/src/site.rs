@@ -6,12 +6,14 @@ use truetps_driver::Target;
 use truetps_lab::{ExternalServer, LabError, Pin, PlannedDisks, ServerProgram, refuse_system_schema};
 use truetps_plan::Plan;
 use truetps_record::{DISK, SERVER, SqlDialect};
+use truetps_recording::state_folder;
 use truetps_sandbox::{Home, NamedServers, Use, find};
 
 use crate::args::FolderArgs;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::login::{LoginSources, parse, target};
+use crate::option_file::of_file;
 use crate::progress::Progress;
 use crate::settings::{self, BASEDIR, SERVER as USUAL_SERVER};
 use crate::{pin, print_out};
@@ -95,7 +97,7 @@ fn private(plan: &Plan, place: &FolderArgs) -> Result<ServerChoice, CommandFailu
     refuse_flags_of_dsn(place)?;
     let home = Home::open(place.sandbox.sandbox_dir.as_deref())
         .map_err(|error| CommandFailure::usage(&error).hint_if(error.hint()))?;
-    let (programs, uses) = programs(plan, &home, place.basedir.as_deref())?;
+    let (programs, uses) = programs(plan, &home, place.basedir.as_deref(), place.my_cnf.as_deref())?;
     Ok(ServerChoice::Private { home, programs, disks: disks(plan)?, _uses: uses })
 }
 
@@ -115,25 +117,34 @@ pub(crate) fn programs(
     plan: &Plan,
     home: &Home,
     basedir: Option<&Path>,
+    option_file: Option<&Path>,
 ) -> Result<(Vec<ServerProgram>, Vec<Use>), CommandFailure> {
     let names = plan.server_names();
     if names.is_empty() {
         let binary = find(usual_basedir(basedir).as_deref(), plan.server.flavour, home.user())
             .map_err(|error| CommandFailure::usage(&error).hint_if(error.hint()))?;
-        return Ok((vec![ServerProgram { name: None, binary }], Vec::new()));
+        let base = option_file.map_or(Ok(Vec::new()), |path| of_file(path, &binary, home.user()))?;
+        return Ok((vec![ServerProgram { name: None, binary, base }], Vec::new()));
     }
     if basedir.is_some() {
         return Err(named_elsewhere(&names, "--basedir"));
     }
     let named = NamedServers::of(home);
     let programs = names.iter().map(|name| {
-        let used = named.use_server(name).and_then(|(server, used)| Ok((server.binary(home)?, used)));
-        let (binary, used) = used.map_err(|error| CommandFailure::usage(&error).hint_if(error.hint()))?;
+        let used = named.use_server(name).and_then(|(server, used)| {
+            let base = server.base_settings().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+            Ok((server.binary(home)?, base, used))
+        });
+        let (binary, base, used) = used.map_err(|error| CommandFailure::usage(&error).hint_if(error.hint()))?;
         if plan.server.flavour.is_some_and(|wanted| wanted != binary.flavour) {
             let wanted = plan.server.flavour.map(|flavour| flavour.to_string()).unwrap_or_default();
             return Err(CommandFailure::usage(format!("the plan wants {wanted}, and server `{name}` is {binary}")));
         }
-        Ok((ServerProgram { name: Some((*name).to_owned()), binary }, used))
+        let base = match option_file {
+            Some(path) => of_file(path, &binary, home.user())?,
+            None => base,
+        };
+        Ok((ServerProgram { name: Some((*name).to_owned()), binary, base }, used))
     });
     let found: Result<Vec<_>, CommandFailure> = programs.collect();
     Ok(found?.into_iter().unzip())
@@ -147,7 +158,9 @@ pub(crate) fn usual_basedir(typed: Option<&Path>) -> Option<PathBuf> {
 
 /// `--dsn` as typed, else of the settings: the latter is used if nothing else is named.
 pub(crate) fn usual_dsn(place: &FolderArgs, is_named: bool) -> Option<String> {
-    place.dsn.clone().or_else(|| if is_named || place.basedir.is_some() { None } else { dsn_of_settings() })
+    place.dsn.clone().or_else(|| {
+        if is_named || place.basedir.is_some() || place.my_cnf.is_some() { None } else { dsn_of_settings() }
+    })
 }
 
 /// The server to use if none is named.
@@ -212,9 +225,7 @@ pub(crate) fn choose_disk(plan: &mut Plan, disk: Option<&str>) -> Result<(), Com
 
 /// Folder of the journals: in the user's state folder, or beside the runs of a user without one.
 pub(crate) fn journals(runs: &Path) -> PathBuf {
-    let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let state = absolute("XDG_STATE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".local/state")));
-    state.map_or_else(|| runs.join("journals"), |state| state.join("truetps/journals"))
+    state_folder(&|name| std::env::var_os(name)).unwrap_or_else(|| runs.to_owned()).join("journals")
 }
 
 /// A schema to create needs a name that both families keep unchanged; an existing one may have any name. PostgreSQL silently

@@ -496,7 +496,7 @@ fn what_cannot_be_done_is_refused_before_a_server_is_asked() {
         (&["--ints=1", "--seed=9223372036854775808", "insert"], "9223372036854775808"),
         (&["--ints=1", "--rows=0", "insert"], "--rows"),
         (&["--ints=1", "--rows=803", "--batch=8", "insert"], "--rows=803 is not a multiple of --batch=8"),
-        (&["--ints=1", "--runs=/proc/nowhere", "insert"], "--runs=none keeps no run folder"),
+        (&["--ints=1", "--runs=/proc/nowhere", "insert"], "or use --runs=none"),
     ] {
         // Nothing listens there.
         let ran = place.run(&[&["mtls", "--port=1"], args].concat());

@@ -248,7 +248,7 @@ fn a_record_without_connections_is_named() {
     copied.edit("plan.toml", |text| {
         format!("recorded_from = \"slap\"\n{text}").replace("connections = ", "sync_binlog = ")
     });
-    copied.refused(4, &["plan.toml: `factors`: `connections` is missing"]);
+    copied.refused(4, &["plan.toml: line ", ": `factors`: `connections` is missing"]);
 }
 
 /// Largest numbers that a file can hold.

@@ -145,7 +145,9 @@ fn a_run_on_a_server_is_a_folder_that_can_be_reported() {
     assert!(!ran.stdout.contains("recorded"), "{}", ran.stdout);
     let warning = "truetps: warning: a password on the command line can be read by other users of this host: put it in the \
                    file of --config-file, or use --dsn with TRUETPS_PASSWORD\n";
-    assert_eq!(ran.stderr, warning);
+    let (before, last) = ran.stderr.split_at(warning.len().min(ran.stderr.len()));
+    assert_eq!((before, last.lines().count()), (warning, 1), "{}", ran.stderr);
+    assert!(last.starts_with("truetps: recorded in runs/sysbench-"), "{last}");
 
     let trial = place.run_json("trial-0001");
     assert_eq!(trial["validity"]["state"], "valid", "{trial}");
@@ -383,20 +385,53 @@ fn shape(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_place_that_cannot_be_written_costs_one_line() {
+fn a_place_that_cannot_be_written_is_refused_before_anything_starts() {
     let place = Place::new();
     place.write("file", "");
-    let ran = run(&place, "cpu", &["--events=10", "--runs=file/runs"]);
-    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
-    let alerts: Vec<_> = ran.stdout.lines().filter(|line| line.starts_with("ALERT")).collect();
-    assert_eq!(alerts.len(), 1, "{}", ran.stdout);
-    assert!(alerts[0].contains("this run is not recorded: file/runs"), "{}", alerts[0]);
+    let refused = run(&place, "cpu", &["--events=10", "--runs=file/runs"]);
+    assert_eq!(refused.code, Some(1), "{}{}", refused.stdout, refused.stderr);
+    let text = refused.stdout + &refused.stderr;
+    assert!(text.contains("the run cannot be recorded: file/runs"), "{text}");
+    assert!(text.contains("--runs=DIR or TRUETPS_RUNS, or use --runs=none") && !text.contains("started"), "{text}");
     let plain = run(&place, "cpu", &["--events=10", "--runs=none"]);
-    let without: Vec<_> = shape(&ran.stdout).into_iter().filter(|line| !line.starts_with("ALERT")).collect();
-    assert_eq!(without, shape(&plain.stdout));
     let recorded = run(&place, "cpu", &["--events=10"]);
     assert_eq!(shape(&recorded.stdout), shape(&plain.stdout));
-    assert_eq!(recorded.stderr, plain.stderr);
+    let last = recorded.stderr.lines().last().unwrap_or_default();
+    assert!(last.starts_with("truetps: recorded in runs/sysbench-cpu-"), "{}", recorded.stderr);
+    assert!(!plain.stderr.contains("recorded in"), "{}", plain.stderr);
+}
+
+/// Without `--runs` and `TRUETPS_RUNS` nothing is left in the folder that the user happens to be in.
+#[test]
+fn runs_go_to_the_state_folder_and_are_found_there() {
+    let place = Place::new();
+    let with = |args: &[&str]| -> Ran { place.command(args).env_remove("TRUETPS_RUNS").output().unwrap().into() };
+    let ran = with(&["sysbench", "cpu", "--events=10", "run"]);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+    let state = place.path().join("state/truetps/runs");
+    let last = ran.stderr.lines().last().unwrap_or_default().to_owned();
+    assert!(last.contains(&format!("truetps: recorded in {}/sysbench-cpu-", state.display())), "{}", ran.stderr);
+    assert!(!place.path().join("runs").exists() && state.join("latest").exists());
+    for args in [&["report"][..], &["report", "latest"], &["stalls"], &["stalls", "latest"]] {
+        let read = with(args);
+        assert!(read.code != Some(2), "{args:?}: {}", read.stderr);
+        assert!(!read.stderr.contains("No such file"), "{args:?}: {}", read.stderr);
+    }
+    // The newest of both folders.
+    let here = with(&["sysbench", "cpu", "--events=10", "--runs=runs", "run"]);
+    assert_eq!(here.code, Some(0), "{}", here.stderr);
+    let report = with(&["report"]);
+    assert!(report.stderr.contains("Saved  runs/sysbench-cpu-"), "{}", report.stderr);
+    // `--runs` names one.
+    let report = with(&["report", "--runs", state.to_str().unwrap()]);
+    assert!(report.stderr.contains("Saved  state/truetps/runs/sysbench-cpu-"), "{}", report.stderr);
+    // Not writable: root writes everywhere but below a file.
+    place.write("state2", "");
+    let mut command = place.command(&["sysbench", "cpu", "--events=10", "run"]);
+    command.env_remove("TRUETPS_RUNS").env("XDG_STATE_HOME", place.path().join("state2"));
+    let refused: Ran = command.output().unwrap().into();
+    assert_eq!(refused.code, Some(1), "{}", refused.stderr);
+    assert!((refused.stdout + &refused.stderr).contains("state2/truetps/runs"), "the folder is named");
 }
 
 /// Waits until a run that goes on has written so many intervals.

@@ -1,6 +1,7 @@
 //! The run folder of such a run: an experiment in the original program's order.
 
 use std::cell::RefCell;
+use std::io::Write;
 use std::path::Path;
 
 use truetps_driver::{Client, DriverError, LoginError, Target};
@@ -17,7 +18,9 @@ const TOOL_VERSION: &str = env!("CARGO_PKG_VERSION");
 /// `runs`: the value of `--runs`. Checks that it is writable before anything is measured.
 pub(crate) fn choose_runs(runs: Option<&Path>) -> Result<RunsFolder, String> {
     let tried = runs.map_or(Ok(()), ExperimentFolder::check_writable);
-    tried.map_err(|error| format!("{error} (--runs=none keeps no run folder)"))?;
+    tried.map_err(|error| {
+        format!("{error} (name another folder with --runs=DIR or TRUETPS_RUNS, or use --runs=none)")
+    })?;
     RunsFolder::choose(runs).map_err(|error| format!("no temporary folder: {error}"))
 }
 
@@ -71,6 +74,13 @@ impl CompatRecording {
     /// Shows the runs in this view.
     pub(crate) fn show_in(&self, view: Option<LiveView>) {
         *self.view.borrow_mut() = view;
+    }
+
+    /// Where the user finds it: the last line, on stderr.
+    pub(crate) fn say_where(&self, err: &mut dyn Write) {
+        if let Some(path) = self.path() {
+            let _ = writeln!(err, "truetps: recorded in {}", path.display());
+        }
     }
 
     /// Its path, for the printed block.

@@ -15,4 +15,4 @@ mod sides;
 
 pub use capture::{CaptureOptions, capture};
 pub use error::InspectError;
-pub use sides::{side_of_capture, side_of_path, side_of_server};
+pub use sides::{server_options, side_of_capture, side_of_path, side_of_server};

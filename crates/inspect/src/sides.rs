@@ -7,7 +7,7 @@ use truetps_driver::Target;
 use truetps_files::{TextError, read_text};
 use truetps_folder::ExperimentFolder;
 use truetps_knowledge::{SettingsSide, SideValue, Version};
-use truetps_record::{Capture, CapturedVariable, is_secret};
+use truetps_record::{Capture, CapturedVariable, Flavour, is_secret};
 
 use crate::capture::{CaptureOptions, capture};
 use crate::error::InspectError;
@@ -64,6 +64,13 @@ pub fn side_of_path(path: &Path, like: Option<&SettingsSide>) -> Result<Settings
     }
     let version = like.and_then(|side| side.version.as_deref()).and_then(Version::parse);
     options::read(path, text, like.and_then(|side| side.flavour), version.as_ref())
+}
+
+/// The settings of an option file and of what it includes, as a server of this family and version reads them.
+pub fn server_options(path: &Path, flavour: Flavour, version: &str) -> Result<SettingsSide, InspectError> {
+    let failed = |source: TextError| InspectError::Read { path: path.to_owned(), source };
+    let text = read_text(path, FILE_BYTES_MAX).map_err(failed)?;
+    options::read(path, &text, Some(flavour), Version::parse(version).as_ref())
 }
 
 /// `[mysqld]` and a JSON list begin with the same character.

@@ -42,8 +42,8 @@ pub use event::{ExperimentEvent, Listener};
 pub use experiment::{ExperimentRequest, Finished, Pin, start};
 pub use extension::{AskForMore, MoreBlocks};
 pub use external::{
-    ExternalError, IdentityProof, Journal, LeftJournals, Restored, refuse_system_schema, rehearse, replication_warning,
-    restore, unfinished,
+    ExternalError, IdentityProof, Journal, LeftJournals, PlanOnServer, Restored, check_plan_on, refuse_system_schema,
+    rehearse, replication_warning, restore, unfinished,
 };
 pub use find_max::find_max;
 pub use planned_disks::PlannedDisks;

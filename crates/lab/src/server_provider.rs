@@ -16,6 +16,8 @@ use crate::ready_server::ReadyServer;
 pub struct ServerProgram {
     pub name: Option<String>,
     pub binary: ServerBinary,
+    /// Settings of the user's own option file: they replace settings that truetps chooses, and the plan's replace them.
+    pub base: Vec<(String, String)>,
 }
 
 impl ServerProgram {

@@ -65,14 +65,14 @@ pub(crate) fn private<'a>(
 /// The facts of a private server, and the settings that it has in all trials.
 pub(crate) fn server_settings(
     plan: &Plan,
-    ServerProgram { name, binary }: &ServerProgram,
+    ServerProgram { name, binary, base }: &ServerProgram,
     catalogue: &Catalogue,
     memory_bytes: u64,
     load: ServerLoad,
 ) -> (ServerFacts, Settings) {
     let chosen = chosen_settings(memory_bytes, load, binary.flavour, binary.version);
     let chosen = if plan.probe.waits { with_waits(chosen, binary.flavour) } else { chosen };
-    let chosen = catalogue.keep_known(chosen);
+    let chosen = over_base(catalogue.keep_known(chosen), base);
     let planned = plan.server.settings.iter().map(|(name, value)| (name.as_str(), value));
     let fixed = Settings::new(&chosen).with(planned);
     let facts = ServerFacts {
@@ -83,6 +83,13 @@ pub(crate) fn server_settings(
         chosen_settings: chosen,
     };
     (facts, fixed)
+}
+
+/// The settings of an option file in place of settings that truetps chooses.
+fn over_base(mut chosen: Vec<(String, String)>, base: &[(String, String)]) -> Vec<(String, String)> {
+    chosen.retain(|(name, _)| base.iter().all(|(other, _)| other != name));
+    chosen.extend(base.iter().cloned());
+    chosen
 }
 
 /// Creates a schema in an external server and fills it.

@@ -95,40 +95,59 @@ impl Load {
 
     /// `has_rate_factor`: the rate is a factor of the plan.
     pub(crate) fn check(&self, connections_max: u32, has_rate_factor: bool) -> Result<(), PlanError> {
-        let is_open = self.is_open() || has_rate_factor;
-        check_seconds("load.warm_up_s", self.warm_up_s, 0.0)?;
-        check_seconds("load.measure_s", self.measure_s, 0.1)?;
-        check_range("load.measure_transactions", self.measure_transactions.unwrap_or(1), 1..=WHOLE_MAX)?;
+        PlanError::all([
+            check_seconds("load.warm_up_s", self.warm_up_s, 0.0),
+            check_seconds("load.measure_s", self.measure_s, 0.1),
+            check_range("load.measure_transactions", self.measure_transactions.unwrap_or(1), 1..=WHOLE_MAX),
+            check_rate("load.rate", self.rate),
+            check_rate("load.rate_per_client", self.rate_per_client),
+            check_rate("load.ramp_to", self.ramp_to),
+            self.check_rates(connections_max),
+            self.check_open(self.is_open() || has_rate_factor),
+            self.check_mode(has_rate_factor),
+            self.errors.check(),
+        ])
+    }
+
+    fn check_rates(&self, connections_max: u32) -> Result<(), PlanError> {
         if self.rate.is_some() && self.rate_per_client.is_some() {
             return Err(value("load.rate_per_client", "`rate` is set too: remove one of the two"));
         }
-        for (key, rate) in
-            [("load.rate", self.rate), ("load.rate_per_client", self.rate_per_client), ("load.ramp_to", self.ramp_to)]
-        {
-            check_rate(key, rate)?;
-        }
-        if let Some(all) = self.rate_per_client.map(|rate| rate * f64::from(connections_max)).filter(|r| *r > RATE_MAX)
-        {
+        let together =
+            self.rate_per_client.filter(|rate| *rate <= RATE_MAX).map(|rate| rate * f64::from(connections_max));
+        if let Some(all) = together.filter(|rate| *rate > RATE_MAX) {
             let text = format!("{all} a second for {connections_max} clients together is more than {RATE_MAX}");
             return Err(value("load.rate_per_client", text));
         }
-        if self.ramp_to.is_some() && !is_open {
-            return Err(value("load.ramp_to", "needs `rate` or `rate_per_client`: where the ramp begins"));
-        }
+        Ok(())
+    }
+
+    /// What only an open loop has.
+    fn check_open(&self, is_open: bool) -> Result<(), PlanError> {
+        let ramp = match self.ramp_to {
+            Some(_) if !is_open => {
+                Err(value("load.ramp_to", "needs `rate` or `rate_per_client`: where the ramp begins"))
+            }
+            _ => Ok(()),
+        };
+        let limit = match self.latency_limit_ms {
+            Some(_) if !is_open => {
+                Err(value("load.latency_limit_ms", "needs `rate` or `rate_per_client`: a closed loop is never late"))
+            }
+            Some(limit) if !(0.001..=DAY_S * 1e3).contains(&limit) => {
+                Err(value("load.latency_limit_ms", format!("{limit} is not between 0.001 and {} ms", DAY_S * 1e3)))
+            }
+            _ => Ok(()),
+        };
+        PlanError::all([ramp, limit])
+    }
+
+    fn check_mode(&self, has_rate_factor: bool) -> Result<(), PlanError> {
         if self.mode == DriveMode::Blocking && (self.rate.is_some() || has_rate_factor) {
             let why = "`blocking` with a `rate` of all clients: no client could take a start of another one's thread";
             return Err(value("load.mode", why));
         }
-        if self.latency_limit_ms.is_some() && !is_open {
-            return Err(value(
-                "load.latency_limit_ms",
-                "needs `rate` or `rate_per_client`: a closed loop is never late",
-            ));
-        }
-        if let Some(limit) = self.latency_limit_ms.filter(|limit| !(0.001..=DAY_S * 1e3).contains(limit)) {
-            return Err(value("load.latency_limit_ms", format!("{limit} is not between 0.001 and {} ms", DAY_S * 1e3)));
-        }
-        self.errors.check()
+        Ok(())
     }
 }
 

@@ -11,6 +11,7 @@ use thiserror::Error;
 
 use crate::plan_check::{check_keys, check_recorded, check_size, check_values};
 use crate::plan_key::text_by_flags;
+use crate::plan_text::PlanText;
 use crate::workload_factor::WorkloadFactor;
 use crate::{Load, PlanKey, ProbeSpec, WorkloadKind, WorkloadSpec};
 use truetps_record::{
@@ -21,8 +22,10 @@ use truetps_record::{
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     /// Short name; the experiment's folder starts with it.
+    #[serde(default)]
     pub name: String,
     /// One sentence: the question that the experiment answers.
+    #[serde(default)]
     pub about: String,
     /// Not a plan that a user wrote: the record of a run of this program, kept in the run folder for reading. It cannot
     /// be run, since plans cannot express everything that the program did.
@@ -41,6 +44,7 @@ pub struct Plan {
     pub load: Load,
     /// Factor → levels: `connections`, `rate`, one of the workload (`hot_rows`, `key`), or any setting of the server. Trials
     /// run over the product of all levels.
+    #[serde(default)]
     pub factors: IndexMap<String, Vec<SettingValue>>,
     #[serde(default)]
     pub design: Design,
@@ -155,17 +159,44 @@ pub enum PlanError {
     #[error("{0}")]
     Syntax(String),
     /// A key or a workload, with those that there are.
-    #[error("{0}")]
-    Unknown(String),
+    #[error("{text}")]
+    Unknown { key: PlanKey, text: String },
     #[error("`{key}` means nothing to `{workload}`: it is for `{}`", used_by.join("`, `"))]
     UnusedKey { key: PlanKey, workload: String, used_by: Vec<String> },
     #[error("`{key}`: {problem}")]
     Value { key: PlanKey, problem: String },
-    #[error("{} problems:\n  {}", .0.len(), .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n  "))]
+    #[error("line {line}: {error}")]
+    AtLine { line: usize, error: Box<PlanError> },
+    #[error("{} problems:\n  {}", .0.len(), listed(.0))]
     Several(Vec<PlanError>),
 }
 
+/// More would scroll the first ones away.
+const LISTED_MAX: usize = 10;
+
+fn listed(errors: &[PlanError]) -> String {
+    let mut lines: Vec<_> = errors.iter().take(LISTED_MAX).map(ToString::to_string).collect();
+    if errors.len() > LISTED_MAX {
+        lines.push(format!("and {} more", errors.len() - LISTED_MAX));
+    }
+    lines.join("\n  ")
+}
+
 impl PlanError {
+    /// The key that is wrong.
+    pub(crate) fn path(&self) -> Option<&str> {
+        match self {
+            Self::Unknown { key, .. } | Self::UnusedKey { key, .. } | Self::Value { key, .. } => Some(key.path()),
+            Self::AtLine { error, .. } => error.path(),
+            Self::Syntax(_) | Self::Several(_) => None,
+        }
+    }
+
+    /// Each single error.
+    pub(crate) fn into_single(self) -> Vec<Self> {
+        if let Self::Several(errors) = self { errors } else { vec![self] }
+    }
+
     /// The same error in terms of the flags of `truetps run`.
     #[must_use]
     pub fn by_flag(self) -> Self {
@@ -173,8 +204,24 @@ impl PlanError {
             Self::Value { key, problem } => Self::Value { key: key.by_flag(), problem: text_by_flags(&problem) },
             Self::UnusedKey { key, workload, used_by } => Self::UnusedKey { key: key.by_flag(), workload, used_by },
             Self::Several(errors) => Self::Several(errors.into_iter().map(Self::by_flag).collect()),
+            Self::AtLine { line, error } => Self::AtLine { line, error: Box::new(error.by_flag()) },
             other => other,
         }
+    }
+
+    /// Whether this may only be a consequence of another error, whose key was left out.
+    fn follows(&self, known: &Self) -> bool {
+        let (Some(own), Some(known_path)) = (self.path(), known.path()) else { return false };
+        let last = |path: &str| path.rsplit('.').next().unwrap_or_default().to_owned();
+        let is_below =
+            own == known_path || own.strip_prefix(known_path).is_some_and(|rest| rest.starts_with(['.', '[']));
+        let factor = known_path.strip_prefix("factors").is_some();
+        let needs_factor = own == "factors" && (known_path == "factors" || last(known_path) == "connections");
+        let names_factor = factor
+            && (last(own) == last(known_path)
+                || ["design.baseline", "design.leave_out"].iter().any(|of| own.starts_with(of)));
+        let of_workload = is_of_workload(known) && (is_of_workload(self) || matches!(self, Self::UnusedKey { .. }));
+        is_below || needs_factor || names_factor || of_workload
     }
 
     /// All errors of these results; a single one unwrapped.
@@ -194,21 +241,57 @@ impl PlanError {
     }
 }
 
+fn is_of_workload(error: &PlanError) -> bool {
+    error.path().is_some_and(|path| path == "workload" || path.starts_with("workload."))
+}
+
 impl Plan {
     /// Parses and checks a plan. Nothing outside the text is consulted: whether the server knows a setting is checked
     /// by the sandbox. Limits apply to plans that users write, not to the record of a run.
     pub fn parse(text: &str) -> Result<Self, PlanError> {
-        let table: toml::Table = toml::from_str(text).map_err(|error| PlanError::Syntax(error.to_string()))?;
-        check_keys(&table)?;
-        let read = |error: toml::de::Error| PlanError::Syntax(error.to_string());
-        let mut plan: Self = toml::from_str(text).map_err(read)?;
-        let section = table.get("workload").and_then(toml::Value::as_table);
-        plan.workload = WorkloadSpec::read(section.unwrap_or(&toml::Table::new()), text).map_err(read)?;
+        let syntax = |error: toml::de::Error| PlanError::Syntax(error.to_string());
+        let table: toml::Table = toml::from_str(text).map_err(syntax)?;
+        let mut text = PlanText::parse(text).map_err(syntax)?;
+        let mut errors = check_keys(&table).err().map(PlanError::into_single).unwrap_or_default();
+        for path in errors.iter().filter_map(PlanError::path) {
+            text.remove(path);
+        }
+        let plan = Self::read(&table, &mut text, &mut errors);
+        let checked = plan.map(|plan| plan.checked_after(&errors));
+        match checked {
+            Some(Ok(plan)) if errors.is_empty() => Ok(plan),
+            Some(Err(more)) => {
+                errors.extend(more);
+                Err(text.located(errors))
+            }
+            Some(Ok(_)) | None => Err(text.located(errors)),
+        }
+    }
+
+    /// The plan without the keys that are wrong. `None`: too much is wrong.
+    fn read(table: &toml::Table, text: &mut PlanText, errors: &mut Vec<PlanError>) -> Option<Self> {
+        let mut plan: Self = text.read(errors, |text| toml::from_str(text))?;
+        let no_section = toml::Table::new();
+        let section = table.get("workload").and_then(toml::Value::as_table).unwrap_or(&no_section);
+        if !errors.iter().any(is_of_workload) {
+            plan.workload = text.read(errors, |text| WorkloadSpec::read(section, text))?;
+        }
         // Old records of scripts' runs lack this field.
         if plan.workload.script().is_some() {
             plan.recorded_from.get_or_insert(Personality::Sysbench);
         }
-        plan.checked()
+        Some(plan)
+    }
+
+    /// What else is wrong, apart from consequences of errors that are known.
+    fn checked_after(self, known: &[PlanError]) -> Result<Self, Vec<PlanError>> {
+        let more = match self.checked() {
+            Ok(plan) => return Ok(plan),
+            Err(error) => error.into_single(),
+        };
+        let more: Vec<_> = more.into_iter().filter(|error| !known.iter().any(|known| error.follows(known))).collect();
+        // Nothing is left to report only where something was known.
+        Err(more)
     }
 
     /// The plan with the numbers of its tables, checked like one that was parsed.
@@ -224,6 +307,10 @@ impl Plan {
     }
 
     pub fn to_toml(&self) -> String {
+        toml::to_string(&self.to_table()).expect("a table has a TOML form")
+    }
+
+    pub(crate) fn to_table(&self) -> toml::Table {
         let mut table = toml::Table::try_from(self).expect("every field of a plan has a TOML form");
         // A plan that names the numbers of a workload's own tables is refused.
         if let Some(workload) = table.get_mut("workload").and_then(toml::Value::as_table_mut)
@@ -231,7 +318,7 @@ impl Plan {
         {
             workload.retain(|key, _| !["tables", "table_rows"].contains(&key));
         }
-        toml::to_string(&table).expect("a table has a TOML form")
+        table
     }
 
     /// The plan that `--quick` runs.

@@ -112,7 +112,9 @@ fn unknown_keys(table: &toml::Table, section: &str, keys: &str) -> Vec<PlanError
 }
 
 pub(crate) fn unknown_key(section: &str, key: &str, known: &[&str]) -> PlanError {
-    PlanError::Unknown(format!("unknown key `{key}` in `{section}`{}", did_you_mean_one(key, known)))
+    let text = format!("unknown key `{key}` in `{section}`{}", did_you_mean_one(key, known));
+    let path = if section == "plan" { key.to_owned() } else { format!("{section}.{key}") };
+    PlanError::Unknown { key: path.into(), text }
 }
 
 /// A word that is none of `known`, which are a `what` each.
@@ -164,18 +166,13 @@ pub(crate) fn check_values(plan: &Plan) -> Result<(), PlanError> {
         check_factors("factors", &plan.factors),
         check_factors("quick.factors", &plan.quick.factors),
         check_connections(plan),
-    ])?;
-    check_size(plan)?;
-    if plan.factors.contains_key(RATE) && (plan.load.rate.is_some() || plan.load.rate_per_client.is_some()) {
-        return Err(value("load.rate", "`rate` is a factor too: remove one of the two"));
-    }
-    PlanError::all(WorkloadFactor::ALL.into_iter().map(|factor| factor.check(plan)).chain([
         check_numbers(plan),
         plan.probe.check().map_err(|problem| value("probe.interval_s", problem)),
         check_quick(plan),
-        check_baseline(plan),
         check_overlap(plan),
-    ]))?;
+    ])?;
+    check_size(plan)?;
+    PlanError::all(WorkloadFactor::ALL.into_iter().map(|factor| factor.check(plan)).chain([check_baseline(plan)]))?;
     check_left_out(plan)
 }
 
@@ -218,10 +215,14 @@ fn check_name(name: &str) -> Result<(), PlanError> {
 }
 
 fn check_numbers(plan: &Plan) -> Result<(), PlanError> {
-    plan.load.check(plan.connections_max(), plan.factors.contains_key(RATE))?;
-    check_range("design.blocks", plan.design.blocks, 1..=BLOCKS_MAX)?;
-    check_range("design.seed", plan.design.seed, 0..=WHOLE_MAX)?;
-    check_range("design.smallest_effect_percent", plan.design.smallest_effect_percent, 0.1..=100.0)
+    let levels = plan.factors.get(CONNECTIONS).into_iter().flatten();
+    let connections_max = levels.filter_map(SettingValue::as_connections).max().unwrap_or(0);
+    PlanError::all([
+        plan.load.check(connections_max, plan.factors.contains_key(RATE)),
+        check_range("design.blocks", plan.design.blocks, 1..=BLOCKS_MAX),
+        check_range("design.seed", plan.design.seed, 0..=WHOLE_MAX),
+        check_range("design.smallest_effect_percent", plan.design.smallest_effect_percent, 0.1..=100.0),
+    ])
 }
 
 pub(crate) fn check_range<N: PartialOrd + Display + Copy>(
@@ -236,34 +237,35 @@ pub(crate) fn check_range<N: PartialOrd + Display + Copy>(
 }
 
 fn check_factors(section: &str, factors: &IndexMap<String, Vec<SettingValue>>) -> Result<(), PlanError> {
-    for (name, levels) in factors {
-        let key = format!("{section}.{name}");
-        if !is_setting_name(name) {
-            return Err(value(key, "a setting's name has lower-case letters, digits and `_` only"));
-        }
-        if levels.is_empty() {
-            return Err(value(key, "has no level"));
-        }
-        levels.iter().try_for_each(|level| check_length(&key, level))?;
-        let distinct: BTreeSet<_> = levels.iter().map(ToString::to_string).collect();
-        if distinct.len() < levels.len() {
-            return Err(value(key, "names a level twice"));
-        }
-        if name == CONNECTIONS {
-            check_whole(&key, levels, CONNECTIONS_MAX)?;
-        }
-        if let Some(factor) = WorkloadFactor::named(name) {
-            factor.check_levels(&key, levels)?;
-        }
-        if name == RATE {
-            check_rates(&key, levels)?;
-        }
-        if name == SERVER && !levels.iter().all(|level| matches!(level, SettingValue::Text(_))) {
-            return Err(value(key, "names servers (`truetps server list`), in quotes"));
-        }
-        if name == DISK && !levels.iter().all(|level| matches!(level, SettingValue::Text(_))) {
-            return Err(value(key, "names profiles of disks (`truetps disk list`), in quotes"));
-        }
+    PlanError::all(factors.iter().map(|(name, levels)| check_factor(&format!("{section}.{name}"), name, levels)))
+}
+
+fn check_factor(key: &str, name: &str, levels: &[SettingValue]) -> Result<(), PlanError> {
+    if !is_setting_name(name) {
+        return Err(value(key, "a setting's name has lower-case letters, digits and `_` only"));
+    }
+    if levels.is_empty() {
+        return Err(value(key, "has no level"));
+    }
+    levels.iter().try_for_each(|level| check_length(key, level))?;
+    let distinct: BTreeSet<_> = levels.iter().map(ToString::to_string).collect();
+    if distinct.len() < levels.len() {
+        return Err(value(key, "names a level twice"));
+    }
+    if name == CONNECTIONS {
+        check_whole(key, levels, CONNECTIONS_MAX)?;
+    }
+    if let Some(factor) = WorkloadFactor::named(name) {
+        factor.check_levels(key, levels)?;
+    }
+    if name == RATE {
+        check_rates(key, levels)?;
+    }
+    if name == SERVER && !levels.iter().all(|level| matches!(level, SettingValue::Text(_))) {
+        return Err(value(key, "names servers (`truetps server list`), in quotes"));
+    }
+    if name == DISK && !levels.iter().all(|level| matches!(level, SettingValue::Text(_))) {
+        return Err(value(key, "names profiles of disks (`truetps disk list`), in quotes"));
     }
     Ok(())
 }
@@ -332,15 +334,19 @@ fn check_left_out(plan: &Plan) -> Result<(), PlanError> {
 }
 
 fn check_quick(plan: &Plan) -> Result<(), PlanError> {
-    plan.quick.factors.keys().try_for_each(|name| levels_of(plan, "quick.factors", name).map(drop))?;
-    check_seconds("quick.measure_s", plan.quick.measure_s.unwrap_or(0.1), 0.1)?;
-    check_seconds("quick.warm_up_s", plan.quick.warm_up_s.unwrap_or(0.0), 0.0)?;
-    check_range("quick.table_rows", plan.quick.table_rows.unwrap_or(1), 1..=TABLE_ROWS_MAX)?;
-    check_range("quick.blocks", plan.quick.blocks.unwrap_or(1), 1..=BLOCKS_MAX)?;
-    if plan.quick.table_rows.is_some() && !plan.workload.kind.uses("table_rows") {
-        return Err(unused_key("quick.table_rows", "table_rows", plan.workload.kind.name()));
-    }
-    Ok(())
+    let quick = &plan.quick;
+    // That the plan lacks this factor is an error of its own.
+    let named = quick.factors.keys().filter(|name| *name != CONNECTIONS || plan.factors.contains_key(CONNECTIONS));
+    let factors = named.map(|name| levels_of(plan, "quick.factors", name).map(drop));
+    let uses_rows = quick.table_rows.is_none() || plan.workload.kind.uses("table_rows");
+    let rows = || unused_key("quick.table_rows", "table_rows", plan.workload.kind.name());
+    PlanError::all(factors.chain([
+        check_seconds("quick.measure_s", quick.measure_s.unwrap_or(0.1), 0.1),
+        check_seconds("quick.warm_up_s", quick.warm_up_s.unwrap_or(0.0), 0.0),
+        check_range("quick.table_rows", quick.table_rows.unwrap_or(1), 1..=TABLE_ROWS_MAX),
+        check_range("quick.blocks", quick.blocks.unwrap_or(1), 1..=BLOCKS_MAX),
+        if uses_rows { Ok(()) } else { Err(rows()) },
+    ]))
 }
 
 fn check_baseline(plan: &Plan) -> Result<(), PlanError> {
@@ -357,23 +363,25 @@ fn check_baseline(plan: &Plan) -> Result<(), PlanError> {
 
 /// A setting is fixed or a factor, not both.
 fn check_overlap(plan: &Plan) -> Result<(), PlanError> {
-    if plan.server.name.is_some() && plan.factors.contains_key(SERVER) {
-        return Err(value("server.name", "`server` is a factor too: remove one of the two"));
-    }
-    if plan.disk.is_some() && plan.factors.contains_key(DISK) {
-        return Err(value("disk", "`disk` is a factor too: remove one of the two"));
-    }
-    for (name, level) in &plan.server.settings {
-        check_length(&format!("server.settings.{name}"), level)?;
+    let has = |name| plan.factors.contains_key(name);
+    let rate_is_fixed = plan.load.rate.is_some() || plan.load.rate_per_client.is_some();
+    let both = [
+        (plan.server.name.is_some() && has(SERVER), "server.name", SERVER),
+        (plan.disk.is_some() && has(DISK), "disk", DISK),
+        (rate_is_fixed && has(RATE), "load.rate", RATE),
+    ];
+    let named = both.into_iter().map(|(is_both, key, name)| {
+        if is_both { Err(value(key, format!("`{name}` is a factor too: remove one of the two"))) } else { Ok(()) }
+    });
+    let settings = plan.server.settings.iter().map(|(name, level)| {
+        let key = format!("server.settings.{name}");
+        check_length(&key, level)?;
         if !is_setting_name(name) {
-            let key = format!("server.settings.{name}");
             return Err(value(key, "a setting's name has lower-case letters, digits and `_` only"));
         }
-        if plan.factors.contains_key(name) {
-            return Err(value(format!("server.settings.{name}"), "is a factor too: remove one of the two"));
-        }
-    }
-    Ok(())
+        if has(name) { Err(value(key, "is a factor too: remove one of the two")) } else { Ok(()) }
+    });
+    PlanError::all(named.chain(settings))
 }
 
 /// Runs before the product of the levels is made, which may be larger than any memory.

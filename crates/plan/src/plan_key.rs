@@ -7,7 +7,7 @@ use std::fmt;
 pub struct PlanKey(String);
 
 /// Keys that `truetps run` sets by flags.
-pub const RUN_FLAGS: [(&str, &str); 23] = [
+pub const RUN_FLAGS: [(&str, &str); 24] = [
     ("disk", "--disk"),
     ("workload.tables", "--tables"),
     ("workload.table_rows", "--table-rows"),
@@ -30,6 +30,7 @@ pub const RUN_FLAGS: [(&str, &str); 23] = [
     ("load.errors.fatal", "--fatal"),
     ("load.errors.retries_max", "--retries-max"),
     ("load.errors.reconnect_s", "--reconnect"),
+    ("design.blocks", "--repeat"),
     ("probe.interval_s", "--probe-interval"),
 ];
 

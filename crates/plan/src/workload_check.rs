@@ -54,7 +54,7 @@ fn check_keys_of(name: &str, section: &toml::Table) -> Result<(), PlanError> {
 /// Whether there is a workload of this name, and whether it has each of these keys. Keys that no workload has are ignored.
 fn check_used<'a>(name: &str, keys: impl Iterator<Item = &'a str>) -> Result<(), PlanError> {
     let Some((_, has)) = all_workload_keys().find(|(known, _)| *known == name) else {
-        return Err(PlanError::Unknown(unknown("workload", name, &WORKLOADS)));
+        return Err(PlanError::Unknown { key: "workload.name".into(), text: unknown("workload", name, &WORKLOADS) });
     };
     let is_foreign = |key: &str| !has.contains(&key) && all_workload_keys().any(|(_, keys)| keys.contains(&key));
     let foreign = keys.into_iter().find(|key| is_foreign(key));

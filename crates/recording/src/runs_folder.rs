@@ -1,9 +1,36 @@
 //! Where runs are recorded.
 
+use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use tempfile::{TempDir, tempdir};
+
+/// The environment variable for `--runs`, of all programs.
+pub const RUNS_VARIABLE: &str = "TRUETPS_RUNS";
+
+/// What the variables of the environment are read with.
+type Environment<'a> = &'a dyn Fn(&str) -> Option<OsString>;
+
+/// Folder of what truetps keeps for a user: `$XDG_STATE_HOME/truetps`, or `~/.local/state/truetps`. `None`: a user
+/// without a home folder.
+pub fn state_folder(environment: Environment<'_>) -> Option<PathBuf> {
+    let absolute = |name| environment(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let state = absolute("XDG_STATE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".local/state")));
+    state.map(|state| state.join("truetps"))
+}
+
+/// Folder for the runs of programs that are started anywhere, if no folder is named: not the one in which the user
+/// happens to be, unless there is no other.
+pub fn state_runs(environment: Environment<'_>) -> PathBuf {
+    state_folder(environment).map_or_else(|| PathBuf::from("runs"), |state| state.join("runs"))
+}
+
+/// The same, after the environment variable.
+pub fn default_runs(environment: Environment<'_>) -> PathBuf {
+    let named = environment(RUNS_VARIABLE).filter(|folder| !folder.is_empty());
+    named.map_or_else(|| state_runs(environment), PathBuf::from)
+}
 
 pub enum RunsFolder {
     Kept(PathBuf),
@@ -30,5 +57,25 @@ impl RunsFolder {
 
     pub fn is_kept(&self) -> bool {
         matches!(self, Self::Kept(_))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_go_to_the_named_folder_or_to_the_users_state() {
+        let check = |variables: &[(&str, &str)], expect: &str| {
+            let environment = |name: &str| {
+                variables.iter().find(|(known, _)| *known == name).map(|(_, value)| OsString::from(*value))
+            };
+            assert_eq!(default_runs(&environment), Path::new(expect), "{variables:?}");
+        };
+        let home = ("HOME", "/home/u");
+        check(&[home, ("XDG_STATE_HOME", "/s"), (RUNS_VARIABLE, "r")], "r");
+        check(&[home, ("XDG_STATE_HOME", "/s"), (RUNS_VARIABLE, "")], "/s/truetps/runs");
+        check(&[home, ("XDG_STATE_HOME", "s")], "/home/u/.local/state/truetps/runs");
+        check(&[], "runs");
     }
 }

@@ -12,6 +12,7 @@
 //! This crate prints nothing and judges nothing: failures are errors with a [`hint`](SandboxError::hint).
 
 mod archive;
+mod base_settings;
 mod binary;
 mod binary_search;
 mod catalogue;
@@ -51,6 +52,7 @@ mod unfinished;
 mod variables;
 mod wear;
 
+pub use base_settings::{BaseSettings, FileSetting, base_settings};
 pub use binary::{BinaryError, ServerBinary, ServerVersion};
 pub use binary_search::{Other, find};
 pub use catalogue::{COUNTERPARTS, Catalogue, CatalogueError};
@@ -60,7 +62,10 @@ pub use home::Home;
 pub use host_limits::HostLimits;
 pub use instance::{DiskReady, DiskStatus, Ended, Instance, InstanceOptions, InstanceState, Status};
 pub use limits::{LimitError, Needs, check_limits, raise_open_files, raise_open_files_to_hard};
-pub use named::{Add, Listed, NamedServer, NamedServers, Use, check_server_name, server_names_in};
+pub use named::{
+    Add, Listed, NamedOptionFileReader, NamedServer, NamedServers, ServerOptionFile, Use, check_server_name,
+    server_names_in,
+};
 pub use named_error::NamedError;
 pub use postgres::found_instead;
 pub use registry::{Cleaned, Cleaning, Kept, RegistryEntry, clean, list};

@@ -29,6 +29,8 @@ pub enum NamedError {
     Mismatch { name: String, wanted: String, found: String },
     #[error("the data of `{server}` were created with another `{name}`, which can no longer be changed")]
     Initial { server: String, name: String },
+    #[error("{problem}")]
+    OptionFile { problem: String },
     #[error("{}: {problem}", path.display())]
     Archive { path: PathBuf, problem: String },
     #[error("the socket's path is longer than 107 bytes: {}", path.display())]
@@ -82,6 +84,7 @@ impl NamedError {
                 "name a complete .tar, .tar.gz, .tgz or .tar.xz of a server, or the folder of an unpacked one"
                     .to_owned()
             }
+            Self::OptionFile { .. } => "correct the file, or a copy of it, and name that with --my-cnf".to_owned(),
             Self::NoSource { .. } => "name an archive, the folder of an unpacked server, or its program".to_owned(),
             Self::Program(error) => error.hint_by("as PATH of `truetps server add NAME PATH`"),
             Self::Damaged { name, .. } => {

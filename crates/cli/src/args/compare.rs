@@ -34,9 +34,10 @@ pub(crate) struct CompareArgs {
     /// if a crash can lose more commits on B than on A; may be given again
     #[arg(long, value_name = "NAME<PERCENT%|NAME>PERCENT%|durability")]
     pub(crate) fail_if: Vec<String>,
-    /// Folder of recorded experiments, with `latest`
-    #[arg(long, value_name = "DIR", default_value = "runs", env = "TRUETPS_RUNS")]
-    pub(crate) runs: PathBuf,
+    /// Folder of recorded experiments, with `latest`; default: the newer one of runs and the state folder of
+    /// `truetps sysbench`
+    #[arg(long, value_name = "DIR", env = "TRUETPS_RUNS")]
+    pub(crate) runs: Option<PathBuf>,
     /// Format of the answer on stdout
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: CompareFormat,

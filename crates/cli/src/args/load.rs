@@ -14,7 +14,7 @@ pub(crate) struct LoadArgs {
     #[arg(long, value_name = "TIME", default_value = "1", value_parser = seconds)]
     warm_up: f64,
     /// Measured time: seconds, or with a unit, as in 5m
-    #[arg(long, value_name = "TIME", default_value = "10", value_parser = seconds)]
+    #[arg(long, visible_aliases = ["time", "duration"], value_name = "TIME", default_value = "10", value_parser = seconds)]
     measure: f64,
     /// End the measure phase after this many transactions, if that is sooner
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=i64::MAX as u64))]

@@ -14,6 +14,7 @@ mod restore;
 mod run;
 pub(crate) mod server;
 mod shared;
+mod short_plan;
 mod stalls;
 mod sweep;
 
@@ -23,12 +24,13 @@ pub(crate) use config::ConfigCommand;
 pub(crate) use crash::CrashArgs;
 pub(crate) use diff::{DiffArgs, DiffFormat};
 pub(crate) use disk::DiskCommand;
-pub(crate) use plan::PlanCommand;
+pub(crate) use plan::{CheckArgs, PlanCommand};
 pub(crate) use probe::{ListenArgs, WatchArgs};
 pub(crate) use report::ReportArgs;
 pub(crate) use restore::RestoreArgs;
 pub(crate) use run::RunArgs;
 pub(crate) use shared::{EngineArgs, FolderArgs, OutputFormat, ProbeArgs, ReadServerArgs, SandboxPlace, TableFormat};
+pub(crate) use short_plan::ShortPlanArgs;
 pub(crate) use stalls::StallsArgs;
 pub(crate) use sweep::SweepArgs;
 
@@ -59,6 +61,9 @@ use crate::version;
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: TruetpsCommand,
+    /// Print no progress: only the answer, warnings and errors
+    #[arg(long, short, global = true, visible_alias = "silent", display_order = 900)]
+    pub(crate) quiet: bool,
 }
 
 const COMPLETIONS_HELP: &str = "Packages install these scripts. For a program that was built from source:\n  \
@@ -71,7 +76,7 @@ const COMPLETIONS_HELP: &str = "Packages install these scripts. For a program th
 pub(crate) enum TruetpsCommand {
     /// Measure all configurations of a plan in randomised blocks, on a private or an external server (--dsn)
     Sweep(SweepArgs),
-    /// Measure one configuration once: a single trial, on a private or an external server (--dsn)
+    /// Measure one configuration: a single trial, or --repeat N, on a private or an external server (--dsn)
     Run(Box<RunArgs>),
     /// List, show and check plans
     Plan {

@@ -1,11 +1,10 @@
 //! `truetps plan`
 
-use std::path::PathBuf;
+use clap::{Args, Subcommand};
 
-use clap::Subcommand;
 use clap_complete::engine::ArgValueCompleter;
 
-use crate::args::SandboxPlace;
+use crate::args::FolderArgs;
 use crate::completions::Words;
 
 #[derive(Debug, Subcommand)]
@@ -18,18 +17,18 @@ pub(crate) enum PlanCommand {
         #[arg(add = ArgValueCompleter::new(Words::Plans))]
         plan: String,
     },
-    /// Validate a plan without starting anything: keys, values, and whether the server knows each setting and level
-    Check {
-        /// A TOML file, or the name of a plan
-        #[arg(add = ArgValueCompleter::new(Words::Plans))]
-        plan: String,
-        /// Folder of an unpacked server; default: TRUETPS_BASEDIR, else the server in PATH or in the usual places
-        #[arg(long, value_name = "DIR")]
-        basedir: Option<PathBuf>,
-        /// A server with a name (`truetps server add`), in place of the plan's
-        #[arg(long, value_name = "NAME", conflicts_with = "basedir", add = ArgValueCompleter::new(Words::Servers))]
-        server: Option<String>,
-        #[command(flatten)]
-        sandbox: SandboxPlace,
-    },
+    /// Validate a plan without load: keys, values, and whether the server knows each setting and level
+    Check(Box<CheckArgs>),
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    truetps plan check my-plan.toml                         with the installed server's program\n  \
+    truetps plan check my-plan.toml --dsn mysql://loader@db1   settings, levels and privileges on a server of yours\n\n\
+    A server of --dsn is only read; a private server is not started.")]
+pub(crate) struct CheckArgs {
+    /// A TOML file, or the name of a plan
+    pub(crate) plan: String,
+    #[command(flatten)]
+    pub(crate) place: FolderArgs,
 }

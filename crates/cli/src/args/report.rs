@@ -13,9 +13,9 @@ pub(crate) struct ReportArgs {
     /// Folder of an experiment or a probe; default: the newest experiment
     #[arg(add = ArgValueCompleter::new(Words::Runs))]
     pub(crate) folder: Option<PathBuf>,
-    /// Folder of recorded experiments
-    #[arg(long, value_name = "DIR", default_value = "runs", env = "TRUETPS_RUNS")]
-    pub(crate) runs: PathBuf,
+    /// Folder of recorded experiments; default: the newer one of runs and the state folder of `truetps sysbench`
+    #[arg(long, value_name = "DIR", env = "TRUETPS_RUNS")]
+    pub(crate) runs: Option<PathBuf>,
     /// Format of the answer on stdout; the report.html of an experiment is always rewritten
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: OutputFormat,

@@ -10,6 +10,7 @@ use crate::completions::Words;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     truetps run insert --connections 50 --measure 30\n  \
+    truetps run insert -c 50 --measure 5 --repeat 10   ten trials; `truetps compare` judges two such runs\n  \
     truetps run insert --clients 1000 --rate-per-client 1/s --measure 3600\n  \
     truetps run insert --set innodb_flush_log_at_trx_commit=2 --set log_bin=ON --set sync_binlog=1\n  \
     truetps run insert --dsn mysql://loader@db1 --connections 50   on a server of yours; --dry-run shows what would be sent\n  \
@@ -21,7 +22,7 @@ pub(crate) struct RunArgs {
     #[arg(help = workload_help(), add = ArgValueCompleter::new(Words::Workloads))]
     pub(crate) workload: String,
     /// Number of concurrent sessions, one for each client
-    #[arg(long, short, visible_alias = "clients", value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(long, short, visible_aliases = ["clients", "threads"], value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) connections: u32,
     #[command(flatten)]
     pub(crate) load: LoadArgs,
@@ -52,6 +53,9 @@ pub(crate) struct RunArgs {
     /// Send statements as SQL text, not as prepared statements
     #[arg(long)]
     pub(crate) text_protocol: bool,
+    /// Trials of this configuration, one after the other: the answer is their mean with its interval
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000), conflicts_with = "find_max")]
+    pub(crate) repeat: u32,
     /// Seed of all random values
     #[arg(long, value_name = "N", default_value_t = 42, value_parser = clap::value_parser!(u64).range(0..=i64::MAX as u64))]
     pub(crate) seed: u64,
@@ -88,6 +92,7 @@ mod tests {
             "--runs",
             "--sandbox-dir",
             "--basedir",
+            "--my-cnf",
             "--server",
             "--dsn",
             "--schema",

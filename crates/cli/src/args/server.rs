@@ -46,12 +46,18 @@ pub(crate) enum ServerCommand {
     truetps server add maria\n  \
     truetps server add mysql-5.7 /opt/mysql-5.7.44\n  \
     truetps server add mysql-8.0 mysql-8.0.36-linux-glibc2.28-x86_64.tar.xz\n  \
+    truetps server add prod mariadb --my-cnf /etc/mysql/my.cnf   with the settings of production\n  \
     truetps server add pg15 /usr/lib/postgresql/15")]
 pub(crate) struct AddArgs {
     /// Its name: a to z, 0 to 9, `.`, `_`, `-`
     pub(crate) name: String,
-    /// An archive (.tar, .tar.gz, .tgz, .tar.xz), or the folder of an unpacked server; default: the installed one
+    /// An archive (.tar, .tar.gz, .tgz, .tar.xz), the folder of an unpacked server, or mariadb, mysql, percona or
+    /// postgresql for the installed one; default: the installed one that the name begins with, or any
     pub(crate) path: Option<PathBuf>,
+    /// The option file of its private servers, such as a my.cnf of production: read now. Settings that a private server
+    /// must have itself (datadir, socket, user, …) are ignored and listed
+    #[arg(long, value_name = "FILE")]
+    pub(crate) my_cnf: Option<PathBuf>,
     /// Replace the server that has this name; data of the same series are kept
     #[arg(long)]
     pub(crate) replace: bool,

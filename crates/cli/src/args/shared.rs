@@ -58,6 +58,10 @@ pub(crate) struct FolderArgs {
     /// A server with a name (`truetps server add`), in place of the plan's
     #[arg(long, value_name = "NAME", conflicts_with_all = ["basedir", "dsn"], add = ArgValueCompleter::new(Words::Servers))]
     pub(crate) server: Option<String>,
+    /// The private server's own option file, such as a my.cnf of production: settings that a private server must have
+    /// itself (datadir, socket, user, …) are ignored and listed; the plan's and --set replace the file's
+    #[arg(long, value_name = "FILE", conflicts_with = "dsn")]
+    pub(crate) my_cnf: Option<PathBuf>,
     /// An emulated disk for the private server, in place of the plan's: hdd7200, sata-ssd, … (`truetps disk list`), or
     /// the path of a profile. Without root, its file system is modelled
     #[arg(long, value_name = "PROFILE", conflicts_with = "dsn", add = ArgValueCompleter::new(Words::Disks))]

@@ -6,7 +6,8 @@ use std::time::Duration;
 use clap::Args;
 use clap_complete::engine::ArgValueCompleter;
 
-use crate::args::{EngineArgs, FolderArgs, ProbeArgs};
+use crate::args::short_plan::OF_SHORT_PLAN;
+use crate::args::{EngineArgs, FolderArgs, ProbeArgs, ShortPlanArgs};
 use crate::completions::Words;
 use crate::times;
 
@@ -14,6 +15,8 @@ use crate::times;
 #[command(after_help = "Examples:\n  \
     truetps sweep --quick                 what each durability setting costs here, in about two minutes\n  \
     truetps sweep                         the same in about half an hour, with narrower intervals\n  \
+    truetps sweep insert --vary sync_binlog=1,0 -c 1,8,50    a question of your own, without a plan\n  \
+    truetps sweep --quick --vary server=old,new              a plan with one more factor\n  \
     truetps sweep my-plan.toml            your own plan: copy one with `truetps plan show durability`\n  \
     truetps sweep --quick --server mysql-8.0   on a server that `truetps server add` has added\n  \
     truetps sweep my-plan.toml --dsn mysql://loader@db1   on a server of yours; --dry-run shows what would be sent\n  \
@@ -21,14 +24,15 @@ use crate::times;
     truetps sweep --resume                resume the newest experiment\n  \
     truetps sweep --resume --until-decided --at-most 10m    go on until every comparison has a verdict")]
 pub(crate) struct SweepArgs {
-    /// Name of a plan (`truetps plan list`), or a TOML file; default: durability
+    /// Name of a plan (`truetps plan list`), a TOML file, or a workload (`truetps run --help`) with --vary or several
+    /// numbers of connections; default: durability
     #[arg(add = ArgValueCompleter::new(Words::Plans))]
     pub(crate) plan: Option<String>,
     /// Run the plan's short form
     #[arg(long)]
     pub(crate) quick: bool,
     /// Resume an interrupted experiment: its folder; default: the newest one
-    #[arg(long, value_name = "FOLDER", num_args = 0..=1, add = ArgValueCompleter::new(Words::Runs), conflicts_with_all = ["plan", "quick", "seed", "server", "disk", "probe_interval", "no_probe", "waits", "mode"])]
+    #[arg(long, value_name = "FOLDER", num_args = 0..=1, add = ArgValueCompleter::new(Words::Runs), conflicts_with_all = ["plan", "quick", "seed", "server", "disk", "probe_interval", "no_probe", "waits", "mode"], conflicts_with_all = OF_SHORT_PLAN)]
     #[expect(clippy::option_option, reason = "clap's form of a flag whose value may be left out")]
     pub(crate) resume: Option<Option<PathBuf>>,
     /// Replicates, in place of the plan's; with --resume: the total number, to extend an experiment that has fewer
@@ -48,6 +52,8 @@ pub(crate) struct SweepArgs {
     /// Seed of all random choices, in place of the plan's
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(0..=i64::MAX as u64))]
     pub(crate) seed: Option<u64>,
+    #[command(flatten)]
+    pub(crate) short_plan: ShortPlanArgs,
     /// Start even if the run takes hours
     #[arg(long, short)]
     pub(crate) yes: bool,

@@ -11,9 +11,10 @@ use crate::settings;
 use crate::site::{DSN, usual_dsn};
 
 /// Flags for the server and its account; `true`: with a value. The server of `--dsn` is recorded separately.
-const CARRIED: [(&str, bool); 6] = [
+const CARRIED: [(&str, bool); 7] = [
     ("--basedir", true),
     ("--sandbox-dir", true),
+    ("--my-cnf", true),
     ("--schema", true),
     ("--i-own-this-schema", false),
     ("--defaults-file", true),

@@ -13,7 +13,7 @@ use crate::args::{CompareArgs, CompareFormat};
 use crate::commands::probe::refuse_folder;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
-use crate::named_run::{name_of, open_named};
+use crate::named_run::{folder_named, name_of, open_named};
 use crate::{print_made, print_message};
 
 pub(crate) fn run(args: &CompareArgs) -> Result<Exit, CommandFailure> {
@@ -85,9 +85,9 @@ struct SideRun {
 
 impl SideRun {
     fn open(args: &CompareArgs, path: &std::path::Path, levels: &[String], flag: &str) -> Result<Self, CommandFailure> {
-        let path = if path.as_os_str() == truetps_folder::LATEST { args.runs.join(path) } else { path.to_owned() };
+        let path = folder_named(Some(path), args.runs.as_deref());
         refuse_folder(Some(&path))?;
-        let run = open_named(Some(&path), &args.runs)?;
+        let run = open_named(Some(&path), args.runs.as_deref())?;
         let name = name_of(&run);
         let has_none = run.comparable().next().is_none();
         if has_none || matches!(args.format, CompareFormat::Csv | CompareFormat::Junit) {

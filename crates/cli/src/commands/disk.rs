@@ -10,7 +10,7 @@ use truetps_report::format;
 use crate::args::DiskCommand;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
-use crate::{print_message, print_out, signals};
+use crate::{print_out, print_progress, signals};
 
 pub(crate) fn run(command: &DiskCommand) -> Result<Exit, CommandFailure> {
     match command {
@@ -49,7 +49,7 @@ fn measure(folder: &Path, output: Option<&Path>) -> Result<Exit, CommandFailure>
     DiskProfile::parse(&text).map_err(failed)?;
     let written = File::create_new(path).and_then(|mut file| file.write_all(text.as_bytes()));
     written.map_err(|error| CommandFailure::usage(format!("{}: {error}", path.display())))?;
-    print_message(&format!("Saved  {}\nNext   truetps run insert --disk {0}\n", path.display()));
+    print_progress(&format!("Saved  {}\nNext   truetps run insert --disk {0}\n", path.display()));
     Ok(printed)
 }
 

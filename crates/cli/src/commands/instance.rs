@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use indexmap::IndexMap;
 use truetps_disk::FlushTimes;
 use truetps_driver::Target;
-use truetps_record::Family;
+use truetps_record::{Family, SettingValue};
 use truetps_report::format;
 use truetps_sandbox::{
     DiskReady, DiskStatus, Home, Instance, InstanceOptions, InstanceState, NamedError, NamedServer, NamedServers,
@@ -20,7 +21,7 @@ use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::login::{LoginSources, target};
 use crate::site::own_program;
-use crate::{print_message, print_out, signals};
+use crate::{print_message, print_out, print_progress, signals};
 
 pub(crate) fn get(home: &Home, name: &str) -> Result<NamedServer, CommandFailure> {
     NamedServers::of(home).get(name).map_err(|error| refused(&error))
@@ -60,17 +61,25 @@ pub(crate) fn target_of(args: &ReadServerArgs) -> Result<Target, CommandFailure>
     target(server, "DSN", &LoginSources::of_one(login.defaults_file.as_deref(), login.ask_password))
 }
 
+/// The settings of a command line over the settings of the server's own option file.
+fn over_base(server: &NamedServer, typed: IndexMap<String, SettingValue>) -> IndexMap<String, SettingValue> {
+    let base = server.base_settings().map(|(name, value)| (name.to_owned(), SettingValue::Text(value.to_owned())));
+    let mut settings: IndexMap<_, _> = base.collect();
+    settings.extend(typed);
+    settings
+}
+
 pub(crate) fn start(args: &StartArgs) -> Result<Exit, CommandFailure> {
     let home = open(&args.sandbox)?;
     let server = get(&home, &args.name)?;
     let options = InstanceOptions {
-        settings: settings(&args.settings)?,
+        settings: over_base(&server, settings(&args.settings)?),
         port: args.port,
         ready_time_limit: Duration::from_secs(args.wait),
         disk: args.disk.as_deref().map(profile).transpose()?,
         disk_helper: own_program()?,
     };
-    print_message(&format!("starting {} ({})\n", server.name, server.what()));
+    print_progress(&format!("starting {} ({})\n", server.name, server.what()));
     let stop = signals::stop_flag()?;
     let instance = Instance::of(NamedServers::of(&home), &server);
     let status = match instance.start(&options, &stop, &disk_ready) {
@@ -117,7 +126,7 @@ pub(crate) fn stop(args: &StopArgs) -> Result<Exit, CommandFailure> {
     };
     let took = format::duration(ended.took);
     let exit = print_out(&format!("{} (pid {}) {how}, after {took}\n", server.name, ended.pid));
-    print_message(&format!("\nNext   truetps server start {0}, truetps server log {0}\n", server.name));
+    print_progress(&format!("\nNext   truetps server start {0}, truetps server log {0}\n", server.name));
     Ok(exit)
 }
 
@@ -133,7 +142,7 @@ pub(crate) fn status(args: &NameArgs) -> Result<Exit, CommandFailure> {
         return Ok(if printed == Exit::Good { Exit::No } else { printed });
     }
     let next = if matches!(status.state, InstanceState::Died | InstanceState::NotStarted) { "log" } else { "start" };
-    print_message(&format!("\nNext   truetps server {next} {}\n", server.name));
+    print_progress(&format!("\nNext   truetps server {next} {}\n", server.name));
     Ok(if printed == Exit::Good { Exit::No } else { printed })
 }
 

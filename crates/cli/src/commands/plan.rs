@@ -3,28 +3,30 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use truetps_lab::{ServerProgram, check_settings, estimate, schedule};
+use truetps_lab::{ServerProgram, ServerSource, check_plan_on, check_settings, estimate, schedule};
 use truetps_plan::Plan;
 use truetps_report::format;
 use truetps_sandbox::{ServerUser, find};
 use truetps_workload as workload;
 
-use crate::args::SandboxPlace;
+use crate::args::{CheckArgs, FolderArgs};
 use crate::commands::server::open;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
+use crate::option_file::of_file;
 use crate::plans::{SHIPPED, parse, text_of};
-use crate::site::{choose_server, programs, usual_basedir};
-use crate::{print_message, print_out};
+use crate::progress::Progress;
+use crate::site::{RunSite, choose_disk, choose_server, programs, usual_basedir, usual_dsn};
+use crate::{print_out, print_progress};
 
 pub(crate) fn list() -> Exit {
     let lines = SHIPPED.map(|(name, toml)| {
         let plan = Plan::parse(toml).expect("shipped plans are valid, a test says so");
         let (about, whole, quick) = (plan.about.clone(), size(&plan), size(&plan.into_quick()));
-        format!("{name:<16} {about}\n{:<16} {whole}\n{:<16} --quick: {quick}\n", "", "")
+        format!("{name:<20} {about}\n{:<20} {whole}\n{:<20} --quick: {quick}\n", "", "")
     });
     let exit = print_out(&lines.concat());
-    print_message("\nNext   truetps plan show NAME, truetps sweep NAME\n");
+    print_progress("\nNext   truetps plan show NAME, truetps sweep NAME\n");
     exit
 }
 
@@ -32,15 +34,16 @@ pub(crate) fn show(plan: &str) -> Result<Exit, CommandFailure> {
     Ok(print_out(&text_of(plan)?))
 }
 
-pub(crate) fn check(
-    name: &str,
-    basedir: Option<&Path>,
-    server: Option<&str>,
-    sandbox: &SandboxPlace,
-) -> Result<Exit, CommandFailure> {
+pub(crate) fn check(args: &CheckArgs) -> Result<Exit, CommandFailure> {
+    let (name, place) = (args.plan.as_str(), &args.place);
     let mut plan = parse(name)?;
-    choose_server(&mut plan, server, basedir.is_some())?;
-    let (programs, user) = programs_to_ask(&plan, basedir, sandbox)?;
+    choose_server(&mut plan, place.server.as_deref(), place.is_elsewhere())?;
+    choose_disk(&mut plan, place.disk.as_deref())?;
+    let is_named = !plan.server_names().is_empty() || !plan.disk_names().is_empty();
+    if place.dsn.is_some() || usual_dsn(place, is_named).is_some() {
+        return check_on_server(name, &plan, place);
+    }
+    let (programs, user) = programs_to_ask(&plan, place)?;
     for ServerProgram { binary, .. } in &programs {
         workload::build(&plan.workload, binary.family().dialect(), plan.design.seed)
             .map_err(|error| CommandFailure::usage(format!("plan `{name}`: {error}")))?;
@@ -48,30 +51,69 @@ pub(crate) fn check(
     check_settings(&plan, &programs, &user)
         .map_err(|error| CommandFailure::usage(format!("plan `{name}`: {error}")).hint_if(error.hint()))?;
     let mut text = format!("plan `{name}` is fine: {}\n", size(&plan));
-    for ServerProgram { name, binary } in &programs {
+    for ServerProgram { name, binary, .. } in &programs {
         let name = name.as_ref().map(|name| format!("{name}: ")).unwrap_or_default();
         let _ = writeln!(text, "  asked {name}{} ({})", binary.path.display(), binary.version_text);
     }
     let exit = print_out(&text);
-    print_message(&format!("\nNext   truetps sweep {name}\n"));
+    print_progress(&format!("\nNext   truetps {} {name}\n", command_of(name, &plan)));
     Ok(exit)
+}
+
+/// The same on a server that runs already: it is only read.
+fn check_on_server(name: &str, plan: &Plan, place: &FolderArgs) -> Result<Exit, CommandFailure> {
+    if command_of(name, plan) == CRASH {
+        let message = format!("plan `{name}` crashes private servers: it does not run on a server of --dsn");
+        return Err(CommandFailure::usage(message).hint(format!("truetps plan check {name}, without a DSN")));
+    }
+    let site = RunSite::open(plan, place, None)?;
+    let ServerSource::Given(external) = site.place() else { return Err(CommandFailure::usage("no server of --dsn")) };
+    if place.dry_run {
+        return site.rehearse(plan);
+    }
+    let found = check_plan_on(plan, external, &mut Progress::new()).map_err(|error| {
+        let message = format!("plan `{name}`: {error}");
+        let failure = if error.is_usage() { CommandFailure::usage(message) } else { CommandFailure::failed(message) };
+        failure.hint_if(error.hint())
+    })?;
+    let mut text =
+        format!("plan `{name}` is fine: {}\n  asked {} ({})\n", size(plan), external.target, found.server.version);
+    if !found.global.is_empty() {
+        let _ = writeln!(text, "  set for all sessions during a run, and restored: {}", found.global.join(", "));
+    }
+    if !found.unchecked.is_empty() {
+        let _ = writeln!(text, "  a run tries these before it fills any table: {}", found.unchecked.join(", "));
+    }
+    let exit = print_out(&text);
+    print_progress(&format!("\nNext   truetps sweep {name} --dsn '{}' --dry-run\n", external.target));
+    Ok(exit)
+}
+
+const CRASH: &str = "crash";
+
+/// The command that runs a plan. Only `truetps crash` gives a plan of its kind a meaning: its clients send no workload.
+fn command_of(name: &str, plan: &Plan) -> &'static str {
+    let begins = |word: &str| word == CRASH || word.starts_with("crash-");
+    let file = Path::new(name).file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    if begins(&plan.name) || begins(&file) { CRASH } else { "sweep" }
 }
 
 /// The programs to ask. A plan that names none needs no folder for private servers, and none is made for it.
 fn programs_to_ask(
     plan: &Plan,
-    basedir: Option<&Path>,
-    sandbox: &SandboxPlace,
+    FolderArgs { basedir, sandbox, my_cnf, .. }: &FolderArgs,
 ) -> Result<(Vec<ServerProgram>, ServerUser), CommandFailure> {
+    let option_file = my_cnf.as_deref();
     if plan.server_names().is_empty() {
         let user = ServerUser::choose();
-        let found = find(usual_basedir(basedir).as_deref(), plan.server.flavour, &user);
+        let found = find(usual_basedir(basedir.as_deref()).as_deref(), plan.server.flavour, &user);
         let binary = found.map_err(|error| CommandFailure::usage(&error).hint_if(error.hint()))?;
-        return Ok((vec![ServerProgram { name: None, binary }], user));
+        let base = option_file.map_or(Ok(Vec::new()), |path| of_file(path, &binary, &user))?;
+        return Ok((vec![ServerProgram { name: None, binary, base }], user));
     }
     let home = open(sandbox)?;
     // They are only asked now.
-    let (programs, _) = programs(plan, &home, basedir)?;
+    let (programs, _) = programs(plan, &home, basedir.as_deref(), option_file)?;
     Ok((programs, home.user().clone()))
 }
 

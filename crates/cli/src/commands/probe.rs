@@ -22,7 +22,7 @@ use crate::exit::Exit;
 use crate::exporter::{BoundExporter, Exporter};
 use crate::failure::CommandFailure;
 use crate::probe_text::ProbeLines;
-use crate::{print_made, print_message, signals};
+use crate::{print_made, print_message, print_progress, signals};
 
 const NO_ROOM: &str = "make room, or name a writable folder with --runs (or TRUETPS_RUNS)";
 /// How soon the end is noticed.
@@ -69,7 +69,7 @@ pub(crate) fn run(args: &WatchArgs) -> Result<Exit, CommandFailure> {
     });
     let exit = show(&folder, args.format);
     let path = shown(folder.path());
-    print_message(&format!("\nSaved  {}\nNext   truetps report {}\n", path.display(), path.display()));
+    print_progress(&format!("\nSaved  {}\nNext   truetps report {}\n", path.display(), path.display()));
     if let Some(error) = error {
         return Err(CommandFailure::failed(format!("not recorded to the end: {error}")).hint_or(error.hint(), NO_ROOM));
     }
@@ -165,7 +165,7 @@ impl ProbeView {
                 exporter.sample(&sample);
             }
             for line in self.lines.sample(&sample) {
-                print_message(&(line + "\n"));
+                print_progress(&(line + "\n"));
             }
         }
     }

@@ -1,5 +1,7 @@
 //! `truetps report`: the answer again, from the folder alone.
 
+use std::path::Path;
+
 use truetps_folder::CrashFolder;
 
 use crate::answer::{give, open_folder};
@@ -7,6 +9,7 @@ use crate::args::{OutputFormat, ReportArgs, TableFormat};
 use crate::commands::{crash, probe};
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
+use crate::named_run::folder_named;
 
 pub(crate) fn run(args: &ReportArgs) -> Result<Exit, CommandFailure> {
     if let Some(folder) = probe::folder_of(args.folder.as_deref()) {
@@ -38,5 +41,6 @@ pub(crate) fn run(args: &ReportArgs) -> Result<Exit, CommandFailure> {
         };
         return crash::show(&folder, format);
     }
-    give(&open_folder(args.folder.as_deref(), &args.runs)?, args.format)
+    let folder = folder_named(args.folder.as_deref(), args.runs.as_deref());
+    give(&open_folder(Some(&folder), Path::new(""))?, args.format)
 }

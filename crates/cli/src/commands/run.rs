@@ -1,7 +1,9 @@
 //! `truetps run`: one trial of one configuration. It is a plan with one block, so that its folder is like any other.
 
 use indexmap::IndexMap;
-use truetps_plan::{Design, Plan, ProbeSpec, QuickOverrides, ReadWriteMix, ServerSpec, WorkloadKind, WorkloadSpec};
+use truetps_plan::{
+    Design, Plan, ProbeSpec, QuickOverrides, ReadWriteMix, ServerSpec, WorkloadKind, WorkloadSpec, level_of,
+};
 use truetps_record::{CONNECTIONS, DriveMode, Protocol, SettingValue};
 use truetps_workload as workload;
 
@@ -23,7 +25,11 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, CommandFailure> {
 }
 
 fn plan_of(args: &RunArgs) -> Result<Plan, CommandFailure> {
-    let what = if args.load.find_max { "Search for the highest rate" } else { "One trial" };
+    let what = match args.repeat {
+        _ if args.load.find_max => "Search for the highest rate".to_owned(),
+        1 => "One trial".to_owned(),
+        trials => format!("{trials} trials"),
+    };
     let plan = Plan {
         name: format!("run-{}", args.workload),
         about: format!("{what} of {} with {} connections", args.workload, args.connections),
@@ -37,7 +43,7 @@ fn plan_of(args: &RunArgs) -> Result<Plan, CommandFailure> {
         workload: workload_spec(args)?,
         load: args.load.load(args.engine.mode.map_or(DriveMode::Auto, Mode::drive_mode)),
         factors: IndexMap::from([(CONNECTIONS.to_owned(), vec![SettingValue::Int(args.connections.into())])]),
-        design: Design { blocks: 1, seed: args.seed, aa_pair: false, ..Design::default() },
+        design: Design { blocks: args.repeat, seed: args.seed, aa_pair: false, ..Design::default() },
         probe: args.probe.over(&ProbeSpec::default()),
         quick: QuickOverrides::default(),
     };
@@ -105,22 +111,11 @@ pub(crate) fn settings(words: &[String]) -> Result<IndexMap<String, SettingValue
             return Err(CommandFailure::usage(format!("--set {word}: not of the form NAME=VALUE")));
         };
         let name = name.replace('-', "_");
-        if settings.insert(name.clone(), value_of(value)).is_some() {
+        if settings.insert(name.clone(), level_of(value)).is_some() {
             return Err(CommandFailure::usage(format!("--set {word}: {name} is set twice")));
         }
     }
     Ok(settings)
-}
-
-fn value_of(text: &str) -> SettingValue {
-    if let Ok(number) = text.parse() {
-        return SettingValue::Int(number);
-    }
-    match text.to_ascii_lowercase().as_str() {
-        "on" | "true" => SettingValue::Bool(true),
-        "off" | "false" => SettingValue::Bool(false),
-        _ => SettingValue::Text(text.to_owned()),
-    }
 }
 
 #[cfg(test)]

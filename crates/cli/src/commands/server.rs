@@ -1,11 +1,13 @@
 //! `truetps server`: private servers, and what killed runs left behind.
 
 use std::io::ErrorKind;
+use std::path::Path;
 
+use truetps_record::Flavour;
 use truetps_report::format;
 use truetps_sandbox::{
     Add, Cleaning, Home, Instance, InstanceState, Kept, Listed, NamedError, NamedServers, RegistryEntry, SandboxError,
-    UnfinishedFolder, clean_unfinished, unfinished,
+    ServerBinary, ServerOptionFile, UnfinishedFolder, clean_unfinished, unfinished,
 };
 
 use crate::args::SandboxPlace;
@@ -13,7 +15,8 @@ use crate::args::server::{AddArgs, RemoveArgs, ServerCommand};
 use crate::commands::{capture, instance, restore, sql};
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
-use crate::{print_message, print_out, signals};
+use crate::option_file::of_file;
+use crate::{print_message, print_out, print_progress, signals};
 
 pub(crate) fn run(command: &ServerCommand) -> Result<Exit, CommandFailure> {
     match command {
@@ -34,7 +37,16 @@ pub(crate) fn run(command: &ServerCommand) -> Result<Exit, CommandFailure> {
 fn add(args: &AddArgs) -> Result<Exit, CommandFailure> {
     let home = open(&args.sandbox)?;
     let stop = signals::stop_flag()?;
-    let add = Add { name: &args.name, source: args.path.as_deref(), replace: args.replace, stop: &stop };
+    let (source, flavour) = source_of(args);
+    let read = |binary: &ServerBinary| option_file_of(args, binary, &home);
+    let add = Add {
+        name: &args.name,
+        source,
+        flavour,
+        option_file: args.my_cnf.is_some().then_some(&read),
+        replace: args.replace,
+        stop: &stop,
+    };
     let server = match NamedServers::of(&home).register(&add) {
         Err(SandboxError::Named(error @ NamedError::NotAdded { .. })) => {
             print_message(&format!("{error}\n"));
@@ -42,9 +54,48 @@ fn add(args: &AddArgs) -> Result<Exit, CommandFailure> {
         }
         other => other.map_err(|error| refused(&error))?,
     };
-    let exit = print_out(&format!("{}  {}  {}\n", server.name, server.what(), server.program.display()));
-    print_message(&format!("\nNext   truetps server start {0}, truetps sweep --quick --server {0}\n", server.name));
+    let file = server.option_file.as_ref();
+    let file = file
+        .map(|file| format!("  {} of {}", format::plural(file.settings.len() as u64, "setting"), file.path.display()));
+    let file = file.unwrap_or_default();
+    let exit = print_out(&format!("{}  {}  {}{file}\n", server.name, server.what(), server.program.display()));
+    print_progress(&format!("\nNext   truetps server start {0}, truetps sweep --quick --server {0}\n", server.name));
     Ok(exit)
+}
+
+/// Words for the installed server of a family. A server's name may begin with one of them, too.
+const FAMILY_WORDS: [(&str, Flavour); 6] = [
+    ("mariadb", Flavour::Mariadb),
+    ("maria", Flavour::Mariadb),
+    ("mysql", Flavour::Mysql),
+    ("percona", Flavour::Percona),
+    ("postgres", Flavour::Postgresql),
+    ("pg", Flavour::Postgresql),
+];
+
+/// The path that was typed, and the family of the installed server if none was: `server add pg` is not a MariaDB.
+fn source_of(args: &AddArgs) -> (Option<&Path>, Option<Flavour>) {
+    let of_word = |word: &str, fits: fn(&str, &str) -> bool| {
+        FAMILY_WORDS.iter().find(|(known, _)| fits(word, known)).map(|(_, flavour)| *flavour)
+    };
+    match args.path.as_deref() {
+        Some(path) if path.symlink_metadata().is_err() => {
+            let word = path.to_str().map(|word| if word == "postgresql" { "postgres" } else { word });
+            match word.and_then(|word| of_word(word, |word, known| word == known)) {
+                Some(flavour) => (None, Some(flavour)),
+                None => (Some(path), None),
+            }
+        }
+        Some(path) => (Some(path), None),
+        None => (None, of_word(&args.name, |name, known| name.starts_with(known))),
+    }
+}
+
+fn option_file_of(args: &AddArgs, binary: &ServerBinary, home: &Home) -> Result<ServerOptionFile, String> {
+    let named = args.my_cnf.as_deref().unwrap_or(Path::new(""));
+    let settings = of_file(named, binary, home.user()).map_err(|failure| failure.text())?;
+    let path = named.canonicalize().map_err(|error| format!("{}: {error}", named.display()))?;
+    Ok(ServerOptionFile { path, settings: settings.into_iter().collect() })
 }
 
 fn remove(args: &RemoveArgs) -> Result<Exit, CommandFailure> {
@@ -62,7 +113,7 @@ fn list(place: &SandboxPlace) -> Result<Exit, CommandFailure> {
     let begun = unfinished(&home);
     if entries.is_empty() && servers.is_empty() && begun.is_empty() {
         print_message(&format!("no private server in {}\n", home.path().display()));
-        print_message("\nNext   truetps server add NAME [PATH]\n");
+        print_progress("\nNext   truetps server add NAME [PATH]\n");
         return Ok(Exit::Good);
     }
     let mut lines = String::new();
@@ -73,7 +124,7 @@ fn list(place: &SandboxPlace) -> Result<Exit, CommandFailure> {
     lines.extend(begun.iter().map(unfinished_line));
     let exit = print_out(&lines);
     if !begun.is_empty() || entries.iter().any(|entry| !entry.owner_alive) {
-        print_message("\nNext   truetps server clean\n");
+        print_progress("\nNext   truetps server clean\n");
     }
     Ok(exit)
 }

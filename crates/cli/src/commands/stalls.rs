@@ -12,7 +12,7 @@ use crate::print_made;
 
 pub(crate) fn run(args: &StallsArgs) -> Result<Exit, CommandFailure> {
     refuse_folder(args.folder.as_deref())?;
-    let run = open_named(args.folder.as_deref(), &args.runs)?;
+    let run = open_named(args.folder.as_deref(), args.runs.as_deref())?;
     if run.trials.is_empty() {
         warn_of(&run);
         let message = format!("{}: has no trial that can be read", name_of(&run));

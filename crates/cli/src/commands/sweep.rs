@@ -17,11 +17,10 @@ use crate::commands::plan::size;
 use crate::commands::until_decided::{Extender, Wish};
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
-use crate::site::{RunSite, choose_disk, choose_server};
+use crate::site::RunSite;
 use crate::watcher::ProgressWatcher;
-use crate::{plans, print_message, ui};
+use crate::{plans, print_message, print_progress, short_plan, ui};
 
-const DEFAULT_PLAN: &str = "durability";
 /// Longer experiments need `--yes`.
 const LONG: Duration = Duration::from_hours(1);
 
@@ -29,19 +28,13 @@ pub(crate) fn run(args: &SweepArgs) -> Result<Exit, CommandFailure> {
     if let Some(folder) = &args.resume {
         return go_on(args, folder.as_deref());
     }
-    let name = args.plan.as_deref().unwrap_or(DEFAULT_PLAN);
-    let mut plan = plans::parse(name)?;
-    if args.quick {
-        plan = plan.into_quick();
-    }
-    plan.design.blocks = args.blocks.unwrap_or(plan.design.blocks);
-    plan.check_size().map_err(|error| CommandFailure::usage(format!("plan `{name}`: {error}")))?;
-    plan.design.seed = args.seed.unwrap_or(plan.design.seed);
-    choose_server(&mut plan, args.place.server.as_deref(), args.place.is_elsewhere())?;
-    choose_disk(&mut plan, args.place.disk.as_deref())?;
+    let (name, mut plan) = short_plan::plan_of(args)?;
     plan.probe = args.probe.over(&plan.probe);
     plan.probe.check().map_err(|problem| CommandFailure::usage(format!("`--probe-interval`: {problem}")))?;
     plan.load.mode = args.engine.mode.map_or(plan.load.mode, Mode::drive_mode);
+    if let Some(path) = &args.short_plan.save_plan {
+        return short_plan::save(&plan, path, args);
+    }
     let time = estimate(&plan, &schedule(&plan));
     if time > LONG && !args.yes {
         let message = format!("plan `{name}` takes long: {}", size(&plan));
@@ -49,7 +42,7 @@ pub(crate) fn run(args: &SweepArgs) -> Result<Exit, CommandFailure> {
             CommandFailure::usage(message).hint("add --yes to start it, --quick for its short form, or --blocks N")
         );
     }
-    print_message(&format!("{}: {}\n{}, seed {}\n", plan.name, plan.about, size(&plan), plan.design.seed));
+    print_progress(&format!("{}: {}\n{}, seed {}\n", plan.name, plan.about, size(&plan), plan.design.seed));
     let extender = Wish::of(args).map(|wish| Extender::new(wish, &plan));
     extender.iter().try_for_each(|extender| extender.check(&plan))?;
     measure(&plan, &Measurement::Whole { quick: args.quick }, extender.as_ref(), &args.place, &args.engine)
@@ -174,6 +167,6 @@ fn go_on_line(folder: &ExperimentFolder) {
     let Ok(experiment) = folder.experiment() else { return };
     // A search plans each trial after the previous one, and cannot be resumed.
     if experiment.slo.is_none() {
-        print_message(&format!("Next   {}\n", again::command(folder, &experiment)));
+        print_progress(&format!("Next   {}\n", again::command(folder, &experiment)));
     }
 }

@@ -99,7 +99,9 @@ impl Place {
         command.env("TRUETPS_PRESENCE", self.path().file_name().unwrap());
         // And no login of that user.
         command.env("HOME", self.path());
-        for name in ["TRUETPS_RUNS", "TRUETPS_BASEDIR", "TRUETPS_DSN", "TRUETPS_SERVER", "TRUETPS_FORMAT", "NO_COLOR"] {
+        // Where tests look for what any program has recorded.
+        command.env("TRUETPS_RUNS", "runs");
+        for name in ["TRUETPS_BASEDIR", "TRUETPS_DSN", "TRUETPS_SERVER", "TRUETPS_FORMAT", "NO_COLOR"] {
             command.env_remove(name);
         }
         for name in ["TRUETPS_COLOR", "TRUETPS_WORKERS", "TRUETPS_PIN", "TRUETPS_PROBE_INTERVAL", "TRUETPS_CONFIG"] {

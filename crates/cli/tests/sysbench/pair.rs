@@ -71,11 +71,12 @@ pub(crate) fn facts(
     }
 }
 
-/// What sysbench has no word for, and other tests look at: options that a script never reads, other runs on this host, and
-/// typed passwords.
+/// What sysbench has no word for, and other tests look at: options that a script never reads, the run folder, other runs on this
+/// host, and typed passwords.
 fn without_own_advice(stderr: &str) -> String {
     let is_own = |line: &&str| {
         line.starts_with("truetps: the script never reads --")
+            || line.starts_with("truetps: recorded in ")
             || line.starts_with("truetps: warning: a password on the command line")
             || line.trim_end().ends_with("puts load on this host, too")
     };

@@ -1,8 +1,9 @@
 //! The action `insert`: inserts rows over several connections, prints the original's log, then what that leaves out.
 
+use std::ffi::OsString;
 use std::io::Write;
 use std::num::NonZeroU32;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -16,7 +17,7 @@ use truetps_probe::clock;
 use truetps_record::{
     CONNECTIONS, Configuration, Personality, Protocol, ServerFacts, SettingValue, SqlDialect, Validity,
 };
-use truetps_recording::{LiveView, RunsFolder};
+use truetps_recording::{LiveView, RunsFolder, state_runs};
 use truetps_workload::{Commit, TableInsert};
 
 use super::log::MtlsLog;
@@ -34,6 +35,7 @@ const NO_SUCH_TABLE: u16 = 1146;
 pub(super) struct InsertRun<'a> {
     pub(super) options: &'a MtlsOptions,
     pub(super) cores: u32,
+    pub(super) environment: &'a dyn Fn(&str) -> Option<OsString>,
     pub(super) stop: &'a AtomicBool,
     pub(super) command: Vec<String>,
     pub(super) live_view: &'a dyn Fn(&str) -> Result<LiveView, String>,
@@ -46,7 +48,7 @@ impl InsertRun<'_> {
         self.check_batch()?;
         make_room(options.parallel).map_err(failed)?;
         let insert = TableInsert::new(&table, options.batch, SqlDialect::Mysql);
-        let place = choose_runs(self.runs()).map_err(failed)?;
+        let place = choose_runs(self.runs().as_deref()).map_err(failed)?;
         let (admin, server) = self.connect()?;
         let asked = target(options)?;
         let warning = unless_stopped(self.stop, move || replication_warning(&asked)).flatten();
@@ -188,8 +190,10 @@ impl InsertRun<'_> {
         ProbeSpec { enabled: probe.enabled && (*ui || self.runs().is_some()), ..probe.clone() }
     }
 
-    fn runs(&self) -> Option<&Path> {
-        Some(Path::new(&self.options.runs)).filter(|runs| *runs != Path::new("none"))
+    fn runs(&self) -> Option<PathBuf> {
+        let named = self.options.runs.clone().filter(|runs| !runs.as_os_str().is_empty());
+        let runs = named.unwrap_or_else(|| state_runs(self.environment));
+        Some(runs).filter(|runs| runs != Path::new("none"))
     }
 
     /// The part that a plan can express; the COMMIT after each INSERT, without a BEGIN, is not.

@@ -55,8 +55,14 @@ pub fn run(mut arguments: Vec<OsString>, env: &mut CompatEnv<'_>) -> u8 {
         MtlsAction::Drop => drop_table(&options, &mut log, &env.stop),
         MtlsAction::Insert => {
             env.interrupt_messages.set(interrupt_message(), String::new());
-            let bench =
-                InsertRun { options: &options, cores: env.cores, stop: &env.stop, command, live_view: env.live_view };
+            let bench = InsertRun {
+                options: &options,
+                cores: env.cores,
+                environment: env.environment,
+                stop: &env.stop,
+                command,
+                live_view: env.live_view,
+            };
             bench.insert(&mut log, env.out)
         }
     };

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Parser, ValueEnum};
 use truetps_driver::TlsMode;
 use truetps_plan::{ProbeSpec, RATE_MAX, RATE_MIN, parse_rate};
+use truetps_recording::RUNS_VARIABLE;
 
 use crate::ssl::ssl_mode;
 
@@ -123,9 +124,9 @@ pub(super) struct MtlsOptions {
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=1024),
           help_heading = OURS)]
     pub(super) workers: u32,
-    /// Folder for run folders, or 'none'
-    #[arg(long, value_name = "DIR", default_value = "runs", env = "TRUETPS_RUNS", help_heading = OURS)]
-    pub(super) runs: String,
+    /// Folder for run folders, or 'none'; default: a state folder
+    #[arg(long, value_name = "DIR", env = RUNS_VARIABLE, help_heading = OURS)]
+    pub(super) runs: Option<PathBuf>,
     /// Seconds between readings of server and host during the run; 0 reads neither
     #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = probe, help_heading = OURS)]
     pub(super) probe_interval: ProbeSpec,

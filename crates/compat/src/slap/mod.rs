@@ -111,7 +111,7 @@ fn run_command(mut typed: VecDeque<String>, env: &mut CompatEnv<'_>) -> Result<u
             words.strays
         );
     }
-    let settings = SlapSettings::read(&words)?;
+    let settings = SlapSettings::read(&words, env.environment)?;
     let script = SlapScript::load(&settings).map_err(|text| WordRefusal::new(FAILED, text))?;
     if settings.only_prints {
         return Ok(match print::all(&settings, &script, env.out, &env.stop) {
@@ -185,16 +185,20 @@ fn test(
     let stopped = bench.run();
     // What was created is removed, regardless of the result.
     let cleaned = if settings.keeps_schema { Ok(()) } else { bench.drop_schema() };
-    let is_good = bench.is_good;
+    let SlapRun { recording, env, is_good, .. } = bench;
     let is_stopped = env.stop.load(Ordering::Relaxed);
-    match (stopped, cleaned) {
+    let ended = match (stopped, cleaned) {
         (Err(Stop::Failed(why)), Err(Stop::Failed(also))) => Err(failed(format!("{why}\n{NAME}: {also}"))),
         (Err(Stop::Failed(text)), _) => Err(failed(text)),
         (_, Err(Stop::Failed(text))) => Err(WordRefusal::new(if is_stopped { INTERRUPTED } else { FAILED }, text)),
         (Err(Stop::Interrupted), _) | (_, Err(Stop::Interrupted)) => Ok(INTERRUPTED),
         (Ok(()), Ok(())) if is_stopped => Ok(INTERRUPTED),
         (Ok(()), Ok(())) => Ok(if is_good { GOOD } else { FAILED }),
-    }
+    };
+    // The last line, also after an error.
+    let exit = ended.unwrap_or_else(|refusal| refuse(&refusal, env));
+    recording.say_where(env.err);
+    Ok(exit)
 }
 
 const ENGINE: &str = "default_storage_engine";

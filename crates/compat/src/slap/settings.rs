@@ -1,12 +1,13 @@
 //! The options of a mysqlslap command line, checked.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use truetps_driver::{Endpoint, Login, Password, Target, Tls, TlsMode};
 use truetps_plan::{ProbeSpec, RATE_MAX, RATE_MIN, parse_rate};
 use truetps_record::SqlDialect;
+use truetps_recording::default_runs;
 
 use super::auto::{AutoKey, AutoSql, GeneratedColumns, LoadType};
 use super::user;
@@ -102,7 +103,10 @@ fn refuse<T>(text: impl Into<String>) -> Result<T, WordRefusal> {
 }
 
 impl SlapSettings {
-    pub(super) fn read(words: &MysqlWords) -> Result<Self, WordRefusal> {
+    pub(super) fn read(
+        words: &MysqlWords,
+        environment: &dyn Fn(&str) -> Option<OsString>,
+    ) -> Result<Self, WordRefusal> {
         check_conflicts(words)?;
         check_unsupported(words)?;
         check_numbers(words)?;
@@ -149,9 +153,10 @@ impl SlapSettings {
             rate: words.text("rate").map(|text| rate(text, limit("commit").unwrap_or(1))).transpose()?,
             time: words.text("time").map(time).transpose()?,
             workers: u32::try_from(words.number("workers").unwrap_or(0)).unwrap_or(u32::MAX).min(1024),
-            runs: match words.text("runs").unwrap_or("runs") {
-                "none" => None,
-                folder => Some(folder.into()),
+            runs: match words.text("runs").filter(|folder| !folder.is_empty()) {
+                Some("none") => None,
+                Some(folder) => Some(folder.into()),
+                None => Some(default_runs(environment)).filter(|folder| folder != Path::new("none")),
             },
             probe: words.text("probe-interval").map_or_else(|| Ok(ProbeSpec::default()), probe)?,
         })
@@ -482,7 +487,7 @@ mod tests {
             (&["--time=1", "--number-of-queries=5"], "Either time or number-of-queries can be used"),
             (&["--time=1", "--auto-generate-sql-execute-number=5"], "Either time or auto-generate-sql-execute-number"),
         ] {
-            match SlapSettings::read(&words(&[], &[&["-a"], typed].concat())) {
+            match SlapSettings::read(&words(&[], &[&["-a"], typed].concat()), &|_| None) {
                 Ok(_) => assert_eq!(expect, "", "{typed:?}"),
                 Err(refusal) => {
                     assert!(!expect.is_empty() && refusal.text.contains(expect), "{typed:?}: {}", refusal.text);

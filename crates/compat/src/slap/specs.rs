@@ -98,7 +98,7 @@ pub(super) static SPECS: [Spec; 76] = [
     other("rate", None, Text, "queries a second of all clients, whatever the server does"),
     other("time", None, Text, "seconds after which a run ends, in place of a number of queries"),
     other("workers", None, Number, "threads that carry the clients; 0 chooses"),
-    other("runs", None, Text, "folder that runs are kept in, or 'none'; default runs"),
+    other("runs", None, Text, "folder that runs are kept in, or 'none'; default TRUETPS_RUNS, or a state folder"),
     other("probe-interval", None, Text, "seconds between readings of server and host; 0 reads neither; default 1"),
     other("ui", None, Switch, "show the runs live on the whole terminal"),
 ];

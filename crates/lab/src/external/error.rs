@@ -23,6 +23,8 @@ pub enum ExternalError {
     Unknown { name: String, near: Vec<String> },
     #[error("`{name}` is NULL, which no SET can restore")]
     NoOriginal { name: String },
+    #[error("`{name} = {value}`: {problem}")]
+    Level { name: String, value: String, problem: String },
     #[error("the account may not {what}")]
     Privilege { what: String, grant: String },
     #[error("the server accepts no writes: {reason}")]
@@ -102,6 +104,7 @@ impl ExternalError {
             Self::NotDynamic { .. } | Self::Identity { .. } | Self::Irreversible { .. } | Self::NotKnown { .. } => {
                 "omit --dsn to measure it on a private server, or remove the setting from the plan"
             }
+            Self::Level { .. } => "write a value that it accepts: docs/reference/plan.md, [factors]",
             Self::InUse { .. } | Self::SetElsewhere => "wait until it has ended",
             Self::OtherServer { .. } | Self::NoMark { .. } => {
                 "name the server in the journal with --dsn, by an address that leads to no other"

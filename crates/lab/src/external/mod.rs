@@ -9,7 +9,7 @@
 //!   restored.
 //! - `schema`, `relations`, `mark`, `owned_sql`: where tables are created, and how they are recognised later;
 //!   `closing`: before a database is dropped.
-//! - `session`: a run; `rehearsal`: what a run would send; `restore`: what a killed run left.
+//! - `session`: a run; `rehearsal`: what a run would send; `plan_check`: whether it could; `restore`: what a killed run left.
 //! - `sessions`: which sessions belong to the run, and how they are ended.
 //! - `globals`, `session_settings`: one variable; `identity`: which server.
 
@@ -25,6 +25,7 @@ mod load_volume;
 mod log_volume;
 mod mark;
 mod owned_sql;
+mod plan_check;
 mod privileges;
 mod rehearsal;
 mod relations;
@@ -45,6 +46,7 @@ pub use journal::Journal;
 pub use journal_file::{LeftJournals, unfinished};
 pub(crate) use load_volume::LoadVolume;
 pub(crate) use log_volume::LogReader;
+pub use plan_check::{PlanOnServer, check_plan_on};
 pub use rehearsal::rehearse;
 pub use replication::replication_warning;
 pub use restore::{IdentityProof, restore};

@@ -112,12 +112,20 @@ fn scopes(client: &mut Client, plan: &Plan, facts: &ServerFacts) -> Result<Scope
     let mut scopes = Scopes::default();
     for name in globals::names(plan) {
         let scope = match scope(client, &name, facts) {
+            Err(LabError::External(ExternalError::NotDynamic { .. })) if has_already(client, plan, &name)? => continue,
             Err(LabError::External(error)) => return Err(error.with_near(client).into()),
             other => other?,
         };
         scopes.insert(name, scope);
     }
     Ok(scopes)
+}
+
+/// Whether the server already has the one value that the plan gives a setting: it need not be set.
+fn has_already(client: &mut Client, plan: &Plan, name: &str) -> Result<bool, LabError> {
+    let Some(wanted) = plan.server.settings.get(name) else { return Ok(false) };
+    let found = access::shown(client, "VARIABLES", name)?;
+    Ok(found.is_some_and(|found| same_setting(&wanted.option_text(), &found)))
 }
 
 fn scope(client: &mut Client, name: &str, facts: &ServerFacts) -> Result<Scope, LabError> {

@@ -4,23 +4,32 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use truetps_record::Flavour;
+
 use super::folder::{ServerFolder, TREE};
 use super::locks::NameLocks;
 use super::registry::{NamedServers, UNFINISHED, check_server_name};
-use super::server::NamedServer;
+use super::server::{NamedServer, ServerOptionFile};
 use crate::archive;
+use crate::binary::ServerBinary;
 use crate::binary_search::find;
 use crate::error::SandboxError;
 use crate::home::{Home, make_passable, remove_tree};
 use crate::instance::Instance;
 use crate::named_error::NamedError;
 
+/// Reads the option file of a server to add; the error is a text for the user.
+pub type NamedOptionFileReader<'a> = dyn Fn(&ServerBinary) -> Result<ServerOptionFile, String> + 'a;
+
 /// A server to add.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct Add<'a> {
     pub name: &'a str,
     /// An archive, an unpacked tree, or a program; `None`: the installed server.
     pub source: Option<&'a Path>,
+    /// The family that the installed server must be of.
+    pub flavour: Option<Flavour>,
+    pub option_file: Option<&'a NamedOptionFileReader<'a>>,
     pub replace: bool,
     /// Setting it cancels the operation; nothing is left then.
     pub stop: &'a AtomicBool,
@@ -112,7 +121,7 @@ impl<'a> Adding<'a> {
                 archive::unpack(archive, &tree, self.add.stop)?;
                 archive::find_server(archive, &tree, user)?
             }
-            None => find(source, None, user).map_err(NamedError::Program)?,
+            None => find(source, self.add.flavour, user).map_err(NamedError::Program)?,
         };
         let absolute = |path: &Path| path.canonicalize().map_err(SandboxError::io("find", path));
         let program = match (archive, binary.path.strip_prefix(beside)) {
@@ -120,7 +129,11 @@ impl<'a> Adding<'a> {
             _ => binary.path.clone(),
         };
         let source = source.map(absolute).transpose()?;
-        Ok(NamedServer::new(self.add.name, &binary, program, source, archive.is_some()))
+        let option_file = self.add.option_file.map(|read| read(&binary)).transpose();
+        let option_file = option_file.map_err(|problem| NamedError::OptionFile { problem })?;
+        let mut server = NamedServer::new(self.add.name, &binary, program, source, archive.is_some());
+        server.option_file = option_file;
+        Ok(server)
     }
 
     /// Existing data stay if the new program is of the same series.

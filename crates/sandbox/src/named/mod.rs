@@ -12,10 +12,10 @@ mod server;
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub use adding::Add;
+pub use adding::{Add, NamedOptionFileReader};
 pub(crate) use folder::ServerFolder;
 pub use locks::Use;
 pub(crate) use locks::{NameLocks, is_at};
 pub use registry::{Listed, NamedServers, check_server_name, server_names_in};
 pub(crate) use registry::{UNFINISHED, is_known, name_of_entry};
-pub use server::NamedServer;
+pub use server::{NamedServer, ServerOptionFile};

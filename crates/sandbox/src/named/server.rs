@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use truetps_record::{Family, Flavour, Version};
 
@@ -30,6 +31,16 @@ pub struct NamedServer {
     pub source: Option<PathBuf>,
     /// Whether the program's tree was unpacked for it, and is removed with it.
     pub unpacked: bool,
+    /// The user's own option file, read when the server was added.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub option_file: Option<ServerOptionFile>,
+}
+
+/// What the servers of a name take of an option file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServerOptionFile {
+    pub path: PathBuf,
+    pub settings: IndexMap<String, String>,
 }
 
 impl NamedServer {
@@ -49,7 +60,14 @@ impl NamedServer {
             version: binary.version.to_string(),
             source,
             unpacked,
+            option_file: None,
         }
+    }
+
+    /// Settings of its option file, which all others override.
+    pub fn base_settings(&self) -> impl Iterator<Item = (&str, &str)> {
+        let settings = self.option_file.iter().flat_map(|file| &file.settings);
+        settings.map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
     /// `None`: no server is registered in this folder.
@@ -121,6 +139,7 @@ pub(super) mod tests {
             version: version.to_owned(),
             source: None,
             unpacked: false,
+            option_file: None,
         }
     }
 

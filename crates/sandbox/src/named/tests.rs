@@ -55,7 +55,8 @@ fn a_folder_of_the_user_is_neither_replaced_nor_removed() {
     let precious = named.home().make_named().unwrap().join("a/tree.old/file");
     fs::create_dir_all(precious.parent().unwrap()).unwrap();
     fs::write(&precious, "").unwrap();
-    let add = Add { name: "a", source: None, replace: true, stop: &AtomicBool::new(false) };
+    let add =
+        Add { name: "a", source: None, flavour: None, option_file: None, replace: true, stop: &AtomicBool::new(false) };
     let errors = [named.register(&add).unwrap_err(), named.remove("a", true).unwrap_err()];
     for error in errors {
         assert!(matches!(error, SandboxError::Named(NamedError::Foreign { .. })), "{error}");
@@ -75,7 +76,8 @@ fn a_server_that_a_run_needs_stays() {
         let error = named.remove("a", force).unwrap_err();
         assert!(matches!(error, SandboxError::Named(NamedError::InUse { .. })), "{error}");
     }
-    let add = Add { name: "a", source: None, replace: true, stop: &AtomicBool::new(false) };
+    let add =
+        Add { name: "a", source: None, flavour: None, option_file: None, replace: true, stop: &AtomicBool::new(false) };
     let error = named.register(&add).unwrap_err();
     assert!(matches!(error, SandboxError::Named(NamedError::InUse { .. })), "{error}");
     drop(two);
@@ -89,6 +91,8 @@ fn a_tree_of_ours_is_no_source() {
     put(named, "a");
     fs::create_dir(named.folder("a").path().join("tree")).unwrap();
     let add = Add {
+        flavour: None,
+        option_file: None,
         name: "b",
         source: Some(&named.folder("a").path().join("tree")),
         replace: false,

@@ -104,7 +104,7 @@ const OURS: [BuiltinOption; 15] = [
     ("drain-timeout", Double, Some("60"), "seconds after --time that running events have to end; 0 waits for ever"),
     ("connect-timeout", Double, Some("10"), "time limit of a connection attempt in seconds"),
     ("pgsql-ignore-errors", List, Some("40P01,23505,40001"), "SQLSTATEs after which an event is restarted, or 'all'"),
-    ("runs", String, Some("runs"), "folder of the run's record, or 'none'; also TRUETPS_RUNS in the environment"),
+    ("runs", String, Some(""), "folder of the run's record, or 'none'; default TRUETPS_RUNS, or a state folder"),
     ("probe-interval", Double, Some("1"), "seconds between readings of server and host during 'run'; 0 reads neither"),
     ("ui", Bool, Some("off"), "show 'run' live on the whole terminal"),
     ("dsn", String, Some(""), "address of a server as one DSN, instead of mysql-* and pgsql-*"),

@@ -2,8 +2,10 @@
 
 use std::ffi::OsString;
 use std::io;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
+
+use truetps_recording::default_runs;
 
 use super::database::mysql_tls_mode;
 use super::given::{self, GivenOption, GivenOptions, Origin};
@@ -31,9 +33,6 @@ pub(crate) enum FirstRequest {
     /// The line with the version. No value was checked.
     Version,
 }
-
-/// The environment variable for `--runs`.
-const RUNS_VARIABLE: &str = "TRUETPS_RUNS";
 
 /// The built-in test.
 const BUILT_IN: &str = "cpu";
@@ -74,10 +73,8 @@ pub(crate) fn first_pass(argv: Vec<OsString>, surroundings: &Surroundings<'_>) -
             Err(error) => notices.push(Notice::usage(config_file::problem(&path, &error))),
         }
     }
-    if given.get(b"runs").is_none()
-        && let Some(folder) = (surroundings.environment)(RUNS_VARIABLE).filter(|folder| !folder.is_empty())
-    {
-        let text = Some(folder.as_bytes().to_vec());
+    if given.get(b"runs").is_none() {
+        let text = Some(default_runs(surroundings.environment).into_os_string().into_vec());
         given.put(GivenOption { name: b"runs".to_vec(), text, origin: Origin::Environment });
     }
     let typed = |name: &[u8]| given.get(name).and_then(|entry| entry.text.as_deref());

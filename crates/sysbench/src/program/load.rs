@@ -1,5 +1,6 @@
 //! The command `run`: what is decided before its threads start.
 
+use truetps_folder::ExperimentFolder;
 use truetps_probe::RunPresence;
 use truetps_recording::LiveView;
 
@@ -21,6 +22,7 @@ const CLIENTS_OF_A_STATE_MAX: u32 = 6_000;
 
 /// Returns the exit status.
 pub(super) fn run_load(command: &mut ScriptCommand<'_>) -> Result<u8, ProgramExit> {
+    check_runs(command)?;
     let view = open_view(command)?;
     if command.main.has("init") {
         command.main.call("init")?;
@@ -54,6 +56,16 @@ pub(super) fn run_load(command: &mut ScriptCommand<'_>) -> Result<u8, ProgramExi
         beside: Vec::new(),
     };
     Ok(load.run())
+}
+
+/// Before anything starts: a run that is to be recorded must have a place.
+fn check_runs(command: &mut ScriptCommand<'_>) -> Result<(), ProgramExit> {
+    let runs = command.options.settings.ours.runs.as_deref();
+    runs.map_or(Ok(()), ExperimentFolder::check_writable).map_err(|error| {
+        command.main.fatal(&format!(
+            "the run cannot be recorded: {error}; name another folder with --runs=DIR or TRUETPS_RUNS, or use --runs=none"
+        ))
+    })
 }
 
 fn open_view(command: &ScriptCommand<'_>) -> Result<Option<LiveView>, ProgramExit> {

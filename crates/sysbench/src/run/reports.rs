@@ -124,8 +124,6 @@ impl LoadRun<'_> {
         // Its state ends before the last report, so that output begun by its hooks is completed first.
         self.reporter = None;
         let is_printed = ending == EventsEnding::Failed || self.report_end(&end, unfinished);
-        let kept = self.recording.as_ref().filter(|recording| is_recorded && recording.path().is_some());
-        kept.and_then(ScriptRecording::path).into_iter().for_each(say_where);
         let is_cut = matches!(ending, EventsEnding::Forced | EventsEnding::Hanging);
         if !is_cut && let Err(failure) = self.call_done() {
             self.say_failed(&failure);
@@ -134,6 +132,9 @@ impl LoadRun<'_> {
         let is_over = matches!(ending, EventsEnding::Complete | EventsEnding::Failed);
         let kept = self.recording.as_ref().filter(|recording| is_recorded && is_over && recording.path().is_some());
         kept.into_iter().for_each(ScriptRecording::keep_settings);
+        // Where the user finds it: the last line.
+        let recorded = self.recording.as_ref().filter(|_| is_recorded);
+        recorded.and_then(ScriptRecording::path).into_iter().for_each(say_where);
         match ending {
             EventsEnding::Complete if is_printed => GOOD,
             EventsEnding::Complete | EventsEnding::Failed => FAILED,
@@ -210,11 +211,9 @@ impl LoadRun<'_> {
 
 /// One line for an interactive user; the output that programs parse stays as in sysbench.
 fn say_where(path: &Path) {
-    let stderr = rustix::stdio::stderr();
-    if rustix::termios::isatty(stderr) {
-        // A failed write is ignored.
-        let _ = rustix::io::write(stderr, format!("truetps: recorded in {}\n", path.display()).as_bytes());
-    }
+    // A failed write is ignored.
+    let line = format!("truetps: recorded in {}\n", path.display());
+    let _ = rustix::io::write(rustix::stdio::stderr(), line.as_bytes());
 }
 
 /// Calls a global function of the script, without arguments.

@@ -1,0 +1,35 @@
+//! A user's own option file as the base configuration of private servers.
+
+use std::path::Path;
+
+use truetps_inspect::server_options;
+use truetps_sandbox::{BaseSettings, FileSetting, ServerBinary, ServerUser, base_settings};
+
+use crate::failure::CommandFailure;
+use crate::print_message;
+
+/// The settings that a private server of this program takes of the file. What it does not take is listed.
+pub(crate) fn of_file(
+    path: &Path,
+    binary: &ServerBinary,
+    user: &ServerUser,
+) -> Result<Vec<(String, String)>, CommandFailure> {
+    let shown = path.display();
+    let wrong = |error: &dyn std::fmt::Display| CommandFailure::usage(format!("--my-cnf {shown}: {error}"));
+    let side = server_options(path, binary.flavour, &binary.version.to_string()).map_err(|error| {
+        let text = error.to_string();
+        wrong(&text.strip_prefix(&format!("{shown}: ")).unwrap_or(&text))
+            .hint("name a my.cnf that a server reads (docs/reference/server.md)")
+    })?;
+    let settings = side.settings.into_iter();
+    let settings: Vec<_> =
+        settings.map(|(name, found)| FileSetting { name, value: found.value, is_loose: found.is_loose }).collect();
+    let BaseSettings { kept, ignored } =
+        base_settings(binary, user, &settings).map_err(|error| wrong(&error).hint_if(error.hint()))?;
+    side.notes.iter().for_each(|note| print_message(&format!("--my-cnf {shown}: {note}\n")));
+    if !ignored.is_empty() {
+        let lines: Vec<_> = ignored.iter().map(|(name, reason)| format!("  {name}: {reason}\n")).collect();
+        print_message(&format!("--my-cnf {shown}: ignored, because a private server has its own:\n{}", lines.concat()));
+    }
+    Ok(kept)
+}

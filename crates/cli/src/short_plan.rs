@@ -1,0 +1,226 @@
+//! The plan of `truetps sweep`: one that ships, a file, or one made for a workload, changed by the flags of the command
+//! line.
+
+use std::collections::BTreeSet;
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::path::Path;
+
+use indexmap::IndexMap;
+use truetps_plan::{Design, Load, Plan, PlanError, ProbeSpec, QuickOverrides, ServerSpec, WorkloadKind, WorkloadSpec};
+use truetps_record::{CONNECTIONS, SettingValue};
+
+use crate::args::{ShortPlanArgs, SweepArgs};
+use crate::commands::run::settings;
+use crate::exit::Exit;
+use crate::failure::CommandFailure;
+use crate::plans::{self, SHIPPED};
+use crate::site::{choose_disk, choose_server, usual_dsn};
+use crate::{print_message, print_progress};
+
+const DEFAULT_PLAN: &str = "durability";
+const CONNECTIONS_DEFAULT: i64 = 8;
+/// Many short trials decide more than few long ones. Whole seconds: servers flush once a second.
+const MEASURE_S: f64 = 2.0;
+const BLOCKS: u32 = 15;
+const QUICK_MEASURE_S: f64 = 1.0;
+const QUICK_BLOCKS: u32 = 6;
+const QUICK_TABLE_ROWS: u64 = 100_000;
+const BINLOG: &str = "log_bin";
+const NEEDS_BINLOG: &str = "sync_binlog";
+const NAME_MAX: usize = 64;
+
+/// The plan that a command line names, with its name in messages.
+pub(crate) fn plan_of(args: &SweepArgs) -> Result<(String, Plan), CommandFailure> {
+    let named = args.plan.as_deref().unwrap_or(DEFAULT_PLAN);
+    let typed = &args.short_plan;
+    let of_workload = workload_of(named);
+    let mut plan = match &of_workload {
+        Some(kind) => of_kind(named, kind, typed),
+        None => plans::parse(named)?,
+    };
+    change(&mut plan, args)?;
+    if of_workload.is_some() {
+        plan.name = name_of(named, typed);
+        plan.about = question(named, typed);
+    }
+    // A plan of a workload is the user's own command line: its errors are in terms of flags.
+    let wrong = |error: PlanError| match of_workload {
+        Some(_) => CommandFailure::usage(error.by_flag()),
+        None => CommandFailure::usage(format!("plan `{named}`: {error}")),
+    };
+    let plan = plan.checked().map_err(wrong)?;
+    if of_workload.is_some() && plan.configurations().len() < 2 {
+        let message =
+            format!("`{named}` with {} is one configuration: there is nothing to compare", plan.configurations()[0]);
+        let hint = format!(
+            "add --vary NAME=LEVEL,LEVEL or -c N,N; a single trial: truetps run {named} -c {}",
+            plan.connections_max()
+        );
+        return Err(CommandFailure::usage(message).hint(hint));
+    }
+    Ok((named.to_owned(), plan))
+}
+
+/// A plan of this name has precedence over a workload; `custom`, `sql` and `table` need a plan.
+fn workload_of(named: &str) -> Option<WorkloadKind> {
+    let is_plan = SHIPPED.iter().any(|(name, _)| *name == named);
+    let kind = if is_plan || !truetps_workload::NAMES.contains(&named) { None } else { WorkloadKind::named(named) };
+    kind.filter(|kind| !matches!(kind, WorkloadKind::Custom(_) | WorkloadKind::Sql(_) | WorkloadKind::Table(_)))
+}
+
+fn of_kind(named: &str, kind: &WorkloadKind, typed: &ShortPlanArgs) -> Plan {
+    let has_rows = !matches!(kind, WorkloadKind::HotRow(_));
+    Plan {
+        name: named.to_owned(),
+        about: String::new(),
+        recorded_from: None,
+        server: ServerSpec::default(),
+        disk: None,
+        workload: WorkloadSpec::new(kind.clone()),
+        load: Load { measure_s: MEASURE_S, ..Load::default() },
+        factors: IndexMap::from([(CONNECTIONS.to_owned(), vec![SettingValue::Int(CONNECTIONS_DEFAULT)])]),
+        design: Design { blocks: BLOCKS, ..Design::default() },
+        probe: ProbeSpec::default(),
+        quick: QuickOverrides {
+            blocks: Some(QUICK_BLOCKS),
+            warm_up_s: None,
+            measure_s: Some(QUICK_MEASURE_S),
+            table_rows: (has_rows && typed.table_rows.is_none()).then_some(QUICK_TABLE_ROWS),
+            factors: IndexMap::new(),
+        },
+    }
+}
+
+/// What the flags change. Flags of a number have precedence over the short form.
+fn change(plan: &mut Plan, args: &SweepArgs) -> Result<(), CommandFailure> {
+    let typed = &args.short_plan;
+    check_twice(typed)?;
+    for (name, value) in settings(&typed.settings)? {
+        plan.fix(&name, value);
+    }
+    for (name, levels) in &typed.vary {
+        plan.vary(name, levels.clone());
+    }
+    if !typed.connections.is_empty() {
+        plan.vary(CONNECTIONS, typed.connections.iter().map(|number| SettingValue::Int((*number).into())).collect());
+    }
+    if args.quick {
+        *plan = plan.clone().into_quick();
+    }
+    plan.design.blocks = args.blocks.unwrap_or(plan.design.blocks);
+    plan.design.seed = args.seed.unwrap_or(plan.design.seed);
+    plan.load.warm_up_s = typed.warm_up.unwrap_or(plan.load.warm_up_s);
+    plan.load.measure_s = typed.measure.unwrap_or(plan.load.measure_s);
+    if let Some(rows) = typed.table_rows {
+        if matches!(
+            plan.workload.kind,
+            WorkloadKind::HotRow(_) | WorkloadKind::Custom(_) | WorkloadKind::Sql(_) | WorkloadKind::Table(_)
+        ) {
+            let message = format!("--table-rows: the workload `{}` has tables of its own", plan.workload.kind.name());
+            return Err(CommandFailure::usage(message).hint("the plan says how many rows they have"));
+        }
+        plan.workload.table_rows = rows;
+    }
+    choose_server(plan, args.place.server.as_deref(), args.place.is_elsewhere())?;
+    choose_disk(plan, args.place.disk.as_deref())?;
+    turn_binlog_on(plan, args);
+    Ok(())
+}
+
+/// A name that is given twice, or in two ways.
+fn check_twice(typed: &ShortPlanArgs) -> Result<(), CommandFailure> {
+    let mut seen = BTreeSet::new();
+    for (name, _) in &typed.vary {
+        if !seen.insert(name.as_str()) {
+            return Err(CommandFailure::usage(format!("--vary {name}: is given twice")).hint("write all levels in one"));
+        }
+    }
+    if seen.contains(CONNECTIONS) && !typed.connections.is_empty() {
+        return Err(CommandFailure::usage("--vary connections and --connections are the same: remove one of the two"));
+    }
+    match settings(&typed.settings)?.keys().find(|name| seen.contains(name.as_str())) {
+        Some(name) => {
+            let message = format!("--set {name}: is a factor too (--vary): remove one of the two");
+            Err(CommandFailure::usage(message))
+        }
+        None => Ok(()),
+    }
+}
+
+/// `sync_binlog` alone would change nothing on a private server without a binlog.
+fn turn_binlog_on(plan: &mut Plan, args: &SweepArgs) {
+    let varies = args.short_plan.vary.iter().any(|(name, _)| name == NEEDS_BINLOG);
+    let is_named = plan.factors.contains_key(BINLOG) || plan.server.settings.contains_key(BINLOG);
+    if varies && !is_named && usual_dsn(&args.place, !plan.server_names().is_empty()).is_none() {
+        plan.server.settings.insert(BINLOG.to_owned(), SettingValue::Bool(true));
+        print_message(
+            "log_bin = ON was added: sync_binlog has no effect without a binlog (--set log_bin=OFF: without)\n",
+        );
+    }
+}
+
+/// `insert-sync_binlog`: the folder's name starts with it.
+fn name_of(workload: &str, typed: &ShortPlanArgs) -> String {
+    let names = typed.vary.iter().map(|(name, _)| name.as_str());
+    let mut name = std::iter::once(workload).chain(names).collect::<Vec<_>>().join("-");
+    name.retain(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
+    name.truncate(NAME_MAX);
+    name
+}
+
+fn question(workload: &str, typed: &ShortPlanArgs) -> String {
+    let factors: Vec<_> = typed.vary.iter().map(|(name, levels)| format!("{name} ({})", listed(levels))).collect();
+    match &factors[..] {
+        [] => format!("How many connections does {workload} need?"),
+        _ => format!("How much does {workload} depend on {}?", factors.join(" and ")),
+    }
+}
+
+fn listed(levels: &[SettingValue]) -> String {
+    levels.iter().map(SettingValue::option_text).collect::<Vec<_>>().join(", ")
+}
+
+/// Writes the plan to a file that does not exist, and says how to run it.
+pub(crate) fn save(plan: &Plan, path: &Path, args: &SweepArgs) -> Result<Exit, CommandFailure> {
+    let shown = path.display().to_string();
+    let wrong = |problem: String| CommandFailure::usage(format!("--save-plan {shown}: {problem}"));
+    if path.extension().is_none_or(|extension| extension != "toml") {
+        return Err(wrong("a plan's file ends in .toml".to_owned()).hint(format!("--save-plan {shown}.toml")));
+    }
+    let mut plan = plan.clone();
+    let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    if !stem.is_empty()
+        && stem.len() <= NAME_MAX
+        && stem.bytes().all(|c| c.is_ascii_alphanumeric() || b"-_".contains(&c))
+    {
+        plan.name = stem;
+    }
+    let file = if shown.contains('/') { shown.clone() } else { format!("./{shown}") };
+    let run = format!("truetps sweep {}{}", quoted(&file), dsn_words(args));
+    let text = format!(
+        "# {}\n#\n#   {run}\n#\n# `truetps plan check {file}` validates this file after a change. Other keys: docs/reference/plan.md\n\n{}",
+        plan.about,
+        plan.to_short_toml()
+    );
+    let opened = OpenOptions::new().write(true).create_new(true).open(path);
+    let written = opened.and_then(|mut file| file.write_all(text.as_bytes()));
+    written.map_err(|error| match error.kind() {
+        std::io::ErrorKind::AlreadyExists => {
+            wrong("the file exists".to_owned()).hint("name another file, or remove this one first")
+        }
+        _ => wrong(error.to_string()),
+    })?;
+    print_progress(&format!("\nSaved  {shown}\nNext   {run}\n"));
+    Ok(Exit::Good)
+}
+
+/// The address is no part of a plan.
+fn dsn_words(args: &SweepArgs) -> String {
+    if args.place.dsn.is_some() { " --dsn DSN".to_owned() } else { String::new() }
+}
+
+fn quoted(word: &str) -> String {
+    let is_plain = word.bytes().all(|c| c.is_ascii_alphanumeric() || b"-_./".contains(&c));
+    if is_plain { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
+}
