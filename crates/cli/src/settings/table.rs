@@ -68,7 +68,12 @@ impl UserSetting {
 }
 
 pub(crate) const SETTINGS: [UserSetting; 12] = [
-    UserSetting { name: "runs", kind: SettingKind::Path, fills: &[("", "runs")], default: "runs" },
+    UserSetting {
+        name: "runs",
+        kind: SettingKind::Path,
+        fills: &[("", "runs")],
+        default: "runs; of sysbench, slap and mtls the user's state folder",
+    },
     UserSetting {
         name: "sandbox_dir",
         kind: SettingKind::Path,

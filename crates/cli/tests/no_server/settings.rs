@@ -11,7 +11,11 @@ fn run_in(place: &Place, folder: &str, variables: &[(&str, &str)], args: &[&str]
     let here = place.path().join(folder);
     fs::create_dir_all(&here).unwrap();
     let mut command = place.command(args);
-    command.current_dir(here).env_remove("TRUETPS_SANDBOX_DIR").envs(variables.iter().copied());
+    command
+        .current_dir(here)
+        .env_remove("TRUETPS_SANDBOX_DIR")
+        .env_remove("TRUETPS_RUNS")
+        .envs(variables.iter().copied());
     command.output().unwrap().into()
 }
 
