@@ -35,14 +35,15 @@ pub(crate) fn open_folder(named: Option<&Path>, runs: &Path) -> Result<Experimen
 }
 
 /// Writes `report.html` and prints the answer.
-pub(crate) fn give(folder: &ExperimentFolder, format: OutputFormat) -> Result<Exit, CommandFailure> {
+pub(crate) fn give(folder: &ExperimentFolder, format: OutputFormat, full: bool) -> Result<Exit, CommandFailure> {
     let unreadable = |error: FolderError| CommandFailure::failed(&error).hint_or(error.hint(), EDITED);
     let run = Run::open(folder.path(), Histograms::Read).map_err(unreadable)?;
     let analysis = run.analyse();
     let input = ReportInput { run: &run, analysis: &analysis };
     let page = write_page(folder.path(), &truetps_report::html(&input));
     let text = match format {
-        OutputFormat::Text => truetps_report::text(&input, screen()),
+        OutputFormat::Text if full => truetps_report::text(&input, screen()),
+        OutputFormat::Text => truetps_report::summary_text(&input, screen()),
         OutputFormat::Json => truetps_report::json(&input),
         OutputFormat::Csv => truetps_report::csv(&input),
         OutputFormat::Md => truetps_report::markdown(&input),
@@ -105,12 +106,18 @@ pub(crate) fn warn_of(run: &Run) {
     }
 }
 
-/// The style for stdout: coloured if it is a terminal and NO_COLOR is not set.
+/// The style for stdout: coloured if it is a terminal and NO_COLOR is not set. Its width is the terminal's. Where the output
+/// goes to another program, such as a pager, lines still fit the terminal of stderr.
 pub(crate) fn screen() -> TextScreen {
-    let has_colour =
-        std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    let width = terminal_columns(std::io::stdout()).or_else(|| std::env::var("COLUMNS").ok()?.parse().ok());
-    TextScreen::new(has_colour, width.filter(|width| *width > 0))
+    /// Of a terminal that does not know its size.
+    const UNKNOWN: usize = 80;
+    let is_terminal = std::io::stdout().is_terminal();
+    let has_colour = is_terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    let named = || std::env::var("COLUMNS").ok()?.parse().ok().filter(|width| *width > 0);
+    let beside = || terminal_columns(std::io::stderr()).map(|width| width.min(TextScreen::WIDTH_WITHOUT_TERMINAL));
+    let width = terminal_columns(std::io::stdout()).or_else(named).or_else(beside);
+    let screen = TextScreen::new(has_colour, width.or(is_terminal.then_some(UNKNOWN)));
+    if is_terminal { screen.answer_last() } else { screen }
 }
 
 /// `None` where it is no terminal, or one that does not know its size.

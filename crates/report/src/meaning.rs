@@ -1,6 +1,6 @@
 //! The meaning of the numbers in sentences: the same in every format.
 
-use truetps_analysis::{Analysis, Contrast, Curve, Knee, Verdict};
+use truetps_analysis::{Analysis, Contrast, Curve, Knee, Noise, Verdict};
 
 use truetps_record::Coupling;
 
@@ -31,7 +31,7 @@ pub fn meaning(input: &ReportInput<'_>) -> Vec<String> {
 }
 
 /// Settings that change with a level: they may cause the difference.
-fn couplings(input: &ReportInput<'_>) -> Vec<String> {
+pub(crate) fn couplings(input: &ReportInput<'_>) -> Vec<String> {
     let sentence = |coupling: &Coupling| {
         let Coupling { server, factor, level, name, value, otherwise } = coupling;
         let who = server.as_ref().map_or_else(|| "A server".to_owned(), |server| format!("{server}, where it"));
@@ -60,7 +60,7 @@ pub fn caveats(input: &ReportInput<'_>) -> Vec<String> {
     said
 }
 
-fn shared_cores(input: &ReportInput<'_>) -> Option<String> {
+pub(crate) fn shared_cores(input: &ReportInput<'_>) -> Option<String> {
     let shares = generator::Facts::of(input).shares_cores;
     // Without any trial this is unknown, and a sandbox is usually on this host.
     let is_known_apart = shares == Some(false) || (shares.is_none() && !input.run.trials.is_empty());
@@ -163,8 +163,25 @@ fn rule(analysis: &Analysis) -> Option<String> {
     ))
 }
 
+/// The rule's number, for one line.
+pub(crate) fn rule_short(analysis: &Analysis) -> Option<String> {
+    Some(format!("\"cores × 2 + spindles\" gives {}", format::count(analysis.rule_connections?.into())))
+}
+
+/// What the A/A pairs differ by, and which differences are within that.
+pub(crate) fn noise_sentence(noise: &Noise) -> String {
+    let limited = noise.pairs.iter().any(|pair| pair.generator_limited);
+    let mark = if limited { format!(", {LIMITED}") } else { String::new() };
+    format!(
+        "identical runs differed by {} ({}{mark}); differences below {} are within this machine's noise",
+        format::difference_estimate(&noise.ratio),
+        format::plural(noise.pairs.len() as u64, "pair"),
+        format::effect(noise.smallest_detectable_effect)
+    )
+}
+
 /// A remark about hosts whose flushes are too cheap to show the setting's cost elsewhere.
-fn cheap_flush(input: &ReportInput<'_>) -> Option<String> {
+pub(crate) fn cheap_flush(input: &ReportInput<'_>) -> Option<String> {
     let flush = input.run.experiment.host.flush.filter(|_| input.run.experiment.disks.is_empty())?;
     if flush.us_p50 >= CHEAP_FLUSH_US || !input.run.plan.factors.contains_key(risk::FLUSH) {
         return None;
@@ -177,7 +194,7 @@ fn cheap_flush(input: &ReportInput<'_>) -> Option<String> {
     ))
 }
 
-fn undecided(analysis: &Analysis) -> Option<String> {
+pub(crate) fn undecided(analysis: &Analysis) -> Option<String> {
     let open = analysis.contrasts.iter().filter_map(|contrast| match contrast.verdict {
         Verdict::NotEnoughData { more_blocks } => Some(more_blocks),
         _ => None,
@@ -199,7 +216,7 @@ fn undecided(analysis: &Analysis) -> Option<String> {
     })
 }
 
-fn incomplete(analysis: &Analysis) -> Option<String> {
+pub(crate) fn incomplete(analysis: &Analysis) -> Option<String> {
     let without = analysis.cells.iter().filter(|cell| cell.tps.is_none()).count();
     let n = format::plural(analysis.cells.len() as u64, "configuration");
     (without > 0).then(|| format!("{without} of {n} have no valid trial: the experiment is not complete."))
@@ -214,7 +231,7 @@ fn alarm(analysis: &Analysis) -> Option<String> {
     ))
 }
 
-fn memory_disk(input: &ReportInput<'_>) -> Option<String> {
+pub(crate) fn memory_disk(input: &ReportInput<'_>) -> Option<String> {
     let file_system = input.run.experiment.host.file_system.as_deref();
     let file_system = file_system.filter(|name| ["tmpfs", "ramfs"].contains(name))?;
     Some(format!(

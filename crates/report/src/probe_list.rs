@@ -69,7 +69,7 @@ fn document(summary: &ProbeSummary, waits: Option<&TopWaits>) -> Document {
     }
 }
 
-fn facts(summary: &ProbeSummary) -> Vec<(&'static str, String)> {
+pub(crate) fn facts(summary: &ProbeSummary) -> Vec<(&'static str, String)> {
     let length = seconds(summary.length_ms);
     let samples = format::plural(summary.samples as u64, "sample");
     let cut = if summary.run.ended_at.is_none() { "; the record is cut off or still being written" } else { "" };
@@ -119,7 +119,7 @@ fn seconds(ms: f64) -> String {
 }
 
 /// Whole numbers as they are, others with four digits, and no fractions from a thousand on.
-fn amount(value: f64) -> String {
+pub(crate) fn amount(value: f64) -> String {
     let sign = if value < 0.0 { "-" } else { "" };
     let size = value.abs();
     let digits = if size >= 1e3 || size.fract() == 0.0 { format::whole(size) } else { format::tps(size) };

@@ -95,16 +95,8 @@ pub(crate) fn noise(input: &ReportInput<'_>) -> Option<DocumentSection> {
     let text = noise.map_or_else(
         || "No A/A pair has two valid trials: the noise between runs of the same configuration is unknown.".to_owned(),
         |noise| {
-            let limited = noise.pairs.iter().any(|pair| pair.generator_limited);
-            let mark = if limited { format!(", {LIMITED}") } else { String::new() };
-            format!(
-                "The same configuration run twice differed by {} ({}{mark}); one trial scatters by about {}: differences \
-                 under {} mean nothing here.",
-                format::difference_estimate(&noise.ratio),
-                format::plural(noise.pairs.len() as u64, "pair"),
-                format::percent(noise.sigma),
-                format::effect(noise.smallest_detectable_effect)
-            )
+            let scatter = format::percent(noise.sigma);
+            format!("{}. One trial scatters by about {scatter}.", names::capital(&meaning::noise_sentence(noise)))
         },
     );
     Some(DocumentSection { heading: "Noise (A/A pairs)".to_owned(), blocks: vec![Block::Paragraph(text)] })

@@ -97,14 +97,18 @@ pub(crate) struct StallRow<'a> {
 
 /// The longest stalls and dips of all trials in the order of their trials, and how many more there are.
 pub(crate) fn rows<'a>(input: &ReportInput<'a>) -> (Vec<StallRow<'a>>, usize) {
-    let all = input.run.trials.iter().flat_map(|one| one.detail.stalls.list.iter().map(move |stall| (one, stall)));
+    longest(&input.run.trials, ROWS_MAX)
+}
+
+pub(crate) fn longest(trials: &[LoadedTrial], most: usize) -> (Vec<StallRow<'_>>, usize) {
+    let all = trials.iter().flat_map(|one| one.detail.stalls.list.iter().map(move |stall| (one, stall)));
     let mut all: Vec<_> = all.enumerate().collect();
     let rank = |stall: &Stall| (stall.kind == StallKind::Dip, -stall.length_ms);
     all.sort_by(|(_, (_, one)), (_, (_, other))| {
         rank(one).partial_cmp(&rank(other)).unwrap_or(std::cmp::Ordering::Equal)
     });
-    let left_out = all.len().saturating_sub(ROWS_MAX);
-    all.truncate(ROWS_MAX);
+    let left_out = all.len().saturating_sub(most);
+    all.truncate(most);
     all.sort_by_key(|(at, _)| *at);
     (all.into_iter().map(|(_, (one, stall))| row(one, stall)).collect(), left_out)
 }

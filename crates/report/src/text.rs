@@ -12,8 +12,8 @@ const TEXT_WIDTH: usize = 100;
 /// Where no terminal has a width, a wider table is drawn in parts.
 const TABLE_WIDTH: usize = 132;
 /// A narrower terminal breaks lines by itself.
-const WIDTH_MIN: usize = 60;
-const FACT_WIDTH: usize = 10;
+const WIDTH_MIN: usize = 40;
+pub(crate) const FACT_WIDTH: usize = 10;
 /// Between the columns of a table.
 const GAP: &str = "  ";
 /// A last column of words is not broken into narrower lines than this.
@@ -26,16 +26,42 @@ pub struct TextScreen {
     colour: bool,
     text_width: usize,
     table_width: usize,
+    /// The answer stands in the last lines, which a terminal shows when the command has ended.
+    answer_last: bool,
 }
 
 impl TextScreen {
     /// No terminal: a file, or a program that reads.
-    pub const PLAIN: Self = Self { colour: false, text_width: TEXT_WIDTH, table_width: TABLE_WIDTH };
+    pub const PLAIN: Self =
+        Self { colour: false, text_width: TEXT_WIDTH, table_width: TABLE_WIDTH, answer_last: false };
+
+    /// Where no terminal has a width.
+    pub const WIDTH_WITHOUT_TERMINAL: usize = TEXT_WIDTH;
 
     /// `width`: columns, where a terminal has a number of them.
     pub fn new(colour: bool, width: Option<usize>) -> Self {
         let Some(width) = width.map(|width| width.max(WIDTH_MIN)) else { return Self { colour, ..Self::PLAIN } };
-        Self { colour, text_width: width.min(TEXT_WIDTH), table_width: width }
+        Self { colour, text_width: width.min(TEXT_WIDTH), table_width: width, answer_last: false }
+    }
+
+    /// For a terminal: what comes last is still seen when the command has ended.
+    #[must_use]
+    pub fn answer_last(self) -> Self {
+        Self { answer_last: true, ..self }
+    }
+
+    pub(crate) fn has_answer_last(self) -> bool {
+        self.answer_last
+    }
+
+    pub(crate) fn text_width(self) -> usize {
+        self.text_width
+    }
+
+    /// For a table of one screen, which is not drawn in parts if it can be narrower.
+    pub(crate) fn fits(self, table: &DocumentTable) -> bool {
+        let widths = column_widths(table);
+        widths.iter().sum::<usize>() + GAP.len() * widths.len().saturating_sub(1) <= self.text_width
     }
 }
 
@@ -86,7 +112,7 @@ fn push_block(out: &mut String, block: &Block, screen: TextScreen) {
     }
 }
 
-fn push_table(out: &mut String, table: &DocumentTable, screen: TextScreen) {
+pub(crate) fn push_table(out: &mut String, table: &DocumentTable, screen: TextScreen) {
     if let Some(caption) = &table.caption {
         push_wrapped(out, caption, "", "", screen.table_width);
     }
@@ -201,7 +227,7 @@ fn column_widths(table: &DocumentTable) -> Vec<usize> {
 
 /// Appends `text` broken at spaces, but not between a number and its unit, and between Chinese or Japanese characters;
 /// the first line begins with `first`, the others with `rest`.
-fn push_wrapped(out: &mut String, text: &str, first: &str, rest: &str, columns: usize) {
+pub(crate) fn push_wrapped(out: &mut String, text: &str, first: &str, rest: &str, columns: usize) {
     let parts = unbreakable(text);
     let words: Vec<_> = parts.iter().map(|part| Word::from(part)).collect();
     let left = |indent: &str| columns.saturating_sub(display_width(indent)) as f64;

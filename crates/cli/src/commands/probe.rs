@@ -13,7 +13,7 @@ use truetps_plan::ProbeSpec;
 use truetps_probe::{clock, host_facts};
 use truetps_record::{ProbeRun, SCHEMA_VERSION, ServerFacts};
 use truetps_recording::{TrialWatch, WatchedServer};
-use truetps_report::{probe_csv, probe_json, probe_markdown, probe_text};
+use truetps_report::{probe_csv, probe_json, probe_markdown, probe_summary, probe_text};
 
 use crate::answer::{screen, shown, terminal_columns};
 use crate::args::{TableFormat, WatchArgs};
@@ -60,7 +60,7 @@ pub(crate) fn run(args: &WatchArgs) -> Result<Exit, CommandFailure> {
         about.kept_bytes = folder.kept_bytes().ok();
         folder.write(&about).err()
     });
-    let exit = show(&folder, args.format);
+    let exit = show(&folder, args.format, args.full);
     let path = shown(folder.path());
     print_message(&format!("\nSaved  {}\nNext   truetps report {}\n", path.display(), path.display()));
     if let Some(error) = error {
@@ -147,7 +147,7 @@ fn tell(watch: &TrialWatch, lines: &mut ProbeLines) {
 }
 
 /// The summary, read again from the folder. It is a failure if the server did not answer at the end.
-pub(crate) fn show(folder: &ProbeFolder, format: TableFormat) -> Result<Exit, CommandFailure> {
+pub(crate) fn show(folder: &ProbeFolder, format: TableFormat, full: bool) -> Result<Exit, CommandFailure> {
     let whole = "probe.json and probe.jsonl record the probe: if one is missing, cut off or edited, restore the file \
                  that truetps has written";
     let unreadable = |error: FolderError| CommandFailure::failed(&error).hint_or(error.hint(), whole);
@@ -158,6 +158,7 @@ pub(crate) fn show(folder: &ProbeFolder, format: TableFormat) -> Result<Exit, Co
         print_message(&format!("warning: {}: probe.jsonl: {damage}\n", shown(folder.path()).display()));
     }
     let printed = print_made(&match format {
+        TableFormat::Text if !full => probe_summary(&summary, waits, screen()),
         TableFormat::Text => probe_text(&summary, waits, screen()),
         TableFormat::Json => probe_json(&summary, waits),
         TableFormat::Csv => probe_csv(&summary),

@@ -20,7 +20,7 @@ pub(crate) fn run(args: &ReportArgs) -> Result<Exit, CommandFailure> {
                 return Err(CommandFailure::usage(message).hint("text, json, csv or md"));
             }
         };
-        return probe::show(&folder, format);
+        return probe::show(&folder, format, args.full);
     }
     if let Some(folder) = args.folder.as_deref().and_then(CrashFolder::open) {
         let format = match args.format {
@@ -32,7 +32,7 @@ pub(crate) fn run(args: &ReportArgs) -> Result<Exit, CommandFailure> {
                 return Err(CommandFailure::usage(message).hint("text, json or md"));
             }
         };
-        return crash::show(&folder, format);
+        return crash::show(&folder, format, args.full);
     }
-    give(&open_folder(args.folder.as_deref(), &args.runs)?, args.format)
+    give(&open_folder(args.folder.as_deref(), &args.runs)?, args.format, args.full)
 }

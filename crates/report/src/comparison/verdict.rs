@@ -87,7 +87,7 @@ fn sentence(input: &RunComparison<'_>) -> String {
 }
 
 /// The durability of each side; `None` if no side had a server.
-fn durability(input: &RunComparison<'_>) -> Option<String> {
+pub(crate) fn durability(input: &RunComparison<'_>) -> Option<String> {
     let sides = [("A", &input.a, &input.durability.a), ("B", &input.b, &input.durability.b)];
     if sides.iter().all(|(_, side, _)| conditions::server(side).is_none()) {
         return None;
@@ -107,7 +107,7 @@ fn durability(input: &RunComparison<'_>) -> Option<String> {
     Some(format!("A: {}. B: {}", a.sentence, b.sentence))
 }
 
-fn speed(input: &RunComparison<'_>) -> String {
+pub(super) fn speed(input: &RunComparison<'_>) -> String {
     let comparison = &input.comparison;
     let Some(line) = comparison.line(Figure::Tps) else { return "no throughput was measured".to_owned() };
     let difference = match (line.ratio, line.a, line.b) {

@@ -1,0 +1,112 @@
+//! Two sides on one screen: what differs, by how much, and what else was different.
+
+use truetps_analysis::{Figure, Judgement, ThresholdState};
+
+use super::layout::{ScreenPart, Screenful};
+use crate::comparison::{self, RunComparison};
+use crate::document::DocumentTable;
+use crate::{TextScreen, format, names, threshold_word};
+
+/// Each pair of configurations is one comparison; several are rows of a table.
+pub fn comparison_summary(inputs: &[RunComparison<'_>], screen: TextScreen) -> String {
+    match inputs {
+        [one] => of_one(one).draw(screen),
+        several => of_several(several).draw(screen),
+    }
+}
+
+fn of_one(input: &RunComparison<'_>) -> Screenful {
+    let view = comparison::short_view(input);
+    let mut answer = vec![format!("{}.", names::capital(&view.speed))];
+    answer.extend(loss(input));
+    answer.extend(view.caution);
+    let mut parts: Vec<_> = ScreenPart::table(view.figures).into_iter().collect();
+    parts.extend(crash(input).map(|text| ScreenPart::fact("Crash", text)));
+    parts.extend(view.stalls.map(|text| ScreenPart::fact("Stalls", text)));
+    parts.extend(thresholds(inputs_of(input)));
+    let listed = [("Differs", view.differing), ("Settings", view.settings), ("Trust", view.notes)];
+    parts.extend(listed.into_iter().filter(|(_, items)| !items.is_empty()).map(|(word, items)| ScreenPart::facts(word, items)));
+    Screenful { title: view.title, place: view.sides, answer, parts }
+}
+
+fn inputs_of<'a, 'b>(one: &'b RunComparison<'a>) -> &'b [RunComparison<'a>] {
+    std::slice::from_ref(one)
+}
+
+/// What a user has to know beside a verdict on speed.
+fn loss(input: &RunComparison<'_>) -> Option<String> {
+    let risk = input.durability.risk("A", "B")?;
+    Some(format!("{} {}.", comparison::survival_sentence(input.durability.b_survives), names::capital(&risk)))
+}
+
+/// Where both lose the same, it is said once.
+fn crash(input: &RunComparison<'_>) -> Option<String> {
+    let pair = &input.durability;
+    match (&pair.a, &pair.b) {
+        (Some(a), Some(b)) if a.sentence == b.sentence => Some(format!("the same on both sides: {}", a.sentence)),
+        (Some(_), Some(_)) => None,
+        _ => comparison::durability(input),
+    }
+}
+
+/// One line for each state of a threshold.
+fn thresholds(inputs: &[RunComparison<'_>]) -> Option<ScreenPart> {
+    let judged = inputs.iter().flat_map(|one| one.thresholds.iter().map(|(threshold, state)| (threshold.to_string(), *state)));
+    let mut by_threshold: Vec<(String, Vec<ThresholdState>)> = crate::grouped(judged);
+    // What makes a script fail comes first.
+    by_threshold.sort_by_key(|(_, states)| !states.contains(&ThresholdState::Crossed));
+    let line = |(threshold, states): &(String, Vec<ThresholdState>)| {
+        let n = states.len();
+        let parts = crate::grouped(states.iter().map(|state| (*state, ()))).into_iter().map(|(state, all)| match (all.len(), n) {
+            (some, all) if some == all => threshold_word(state).to_owned(),
+            (some, _) => format!("{} in {some}", threshold_word(state)),
+        });
+        format!("{threshold}: {}", parts.collect::<Vec<_>>().join(", "))
+    };
+    let items: Vec<_> = by_threshold.iter().map(line).collect();
+    (!items.is_empty()).then(|| ScreenPart::facts("Fail if", items))
+}
+
+fn of_several(inputs: &[RunComparison<'_>]) -> Screenful {
+    let names = |side: fn(&RunComparison<'_>) -> String| inputs.first().map(side).unwrap_or_default();
+    let (a, b) = (names(|one| one.a.name.to_owned()), names(|one| one.b.name.to_owned()));
+    let risks: Vec<_> = inputs.iter().filter_map(loss).collect();
+    let mut answer = vec![counted(inputs)];
+    if let Some(first) = risks.first() {
+        let n = risks.len();
+        answer.push(if n == inputs.len() { first.clone() } else { format!("In {n} of {}: {first}", inputs.len()) });
+    }
+    let mut parts: Vec<_> = ScreenPart::table(table(inputs)).into_iter().collect();
+    parts.extend(thresholds(inputs));
+    let title = format!("{b} compared with {a}: {}", format::plural(inputs.len() as u64, "configuration"));
+    Screenful { title, place: String::new(), answer, parts }
+}
+
+/// `B is faster in 2 of 6 comparisons, …`.
+fn counted(inputs: &[RunComparison<'_>]) -> String {
+    let words = inputs.iter().map(|one| match one.comparison.line(Figure::Tps).map(|line| line.change) {
+        Some(Judgement::Higher) => "faster",
+        Some(Judgement::Lower) => "slower",
+        Some(Judgement::Equivalent) => "equivalent",
+        Some(Judgement::NotEnoughData { .. }) => "not enough data",
+        None => "no throughput",
+    });
+    let parts = crate::grouped(words.map(|word| (word, ()))).into_iter();
+    let parts: Vec<_> = parts.map(|(word, all)| format!("{word} in {}", all.len())).collect();
+    format!("Of {} configurations, B is: {}.", inputs.len(), parts.join(", "))
+}
+
+/// A row for each pair: the largest differences first.
+fn table(inputs: &[RunComparison<'_>]) -> DocumentTable {
+    let mut order: Vec<_> = inputs.iter().collect();
+    let size = |one: &RunComparison<'_>| {
+        one.comparison.line(Figure::Tps).and_then(|line| line.ratio).map_or(0.0, |ratio| ratio.value.ln().abs())
+    };
+    order.sort_by(|one, other| size(other).total_cmp(&size(one)));
+    let row = |one: &&RunComparison<'_>| {
+        let (a, b) = (one.a.configuration.to_string(), one.b.configuration.to_string());
+        let label = if a == b { b } else { format!("{a} / {b}") };
+        comparison::tps_row(one).into_iter().chain([label.into()]).collect::<Vec<_>>()
+    };
+    DocumentTable::new(["A tps", "B tps", "change", "verdict", "configuration"], order.iter().map(row))
+}

@@ -1,0 +1,63 @@
+//! The settings that differ between two servers, on one screen: sentences and the top ten.
+
+use truetps_knowledge::{Diff, Difference, DurabilityPair, SideFacts, Survival};
+
+use super::layout::{ScreenPart, Screenful};
+use crate::comparison::survival_sentence;
+use crate::document::DocumentTable;
+use crate::settings_diff::{both, summary, title};
+use crate::{TextScreen, names, printable};
+
+/// Rows of the table.
+const TOP: usize = 10;
+
+pub fn diff_summary(diff: &Diff, screen: TextScreen) -> String {
+    let shown: Vec<_> = diff.shown().filter(|one| one.same_but_for.is_none()).collect();
+    let top = shown.iter().take(TOP).map(|one| row(one));
+    let table = DocumentTable::new(["setting", "A", "B", "about"], top);
+    let hidden = shown.len().saturating_sub(TOP);
+    let mut parts: Vec<_> = ScreenPart::table(table).map(|part| part.leaving_out(hidden)).into_iter().collect();
+    let notes = [("A", &diff.a), ("B", &diff.b)].into_iter().flat_map(|(letter, side)| {
+        side.notes.iter().map(move |note| format!("{letter}: {}", printable(note)))
+    });
+    let notes: Vec<_> = notes.collect();
+    parts.extend((!notes.is_empty()).then(|| ScreenPart::facts("Note", notes)));
+    parts.push(ScreenPart::facts("In all", summary(diff, false).lines().map(str::to_owned).collect()));
+    let title = format!("A  {}\nB  {}", title(&diff.a), title(&diff.b));
+    Screenful { title, place: String::new(), answer: answer(diff, &shown), parts }.draw(screen)
+}
+
+/// How much differs, the one most likely to matter, and what it means for a crash.
+fn answer(diff: &Diff, shown: &[&Difference]) -> Vec<String> {
+    let first = match shown {
+        [] => "Nothing that could matter differs.".to_owned(),
+        [one, ..] => {
+            let (a, b) = both(one);
+            let meaning = one.meaning.as_ref().map(|text| format!(": {text}")).unwrap_or_default();
+            let text = format!("Most likely to matter: {} is {a} on A and {b} on B{meaning}", printable(&one.name));
+            format!("{}.", text.trim_end_matches('.'))
+        }
+    };
+    let durability = |side: &SideFacts| side.durability.clone();
+    let pair = DurabilityPair::of(durability(&diff.a), durability(&diff.b));
+    let same = |sentence: &str| format!("Crash, A and B: {}.", printable(sentence));
+    let crash = match (pair.risk("A", "B"), &diff.a.durability) {
+        (Some(risk), _) => Some(format!("{} {}.", survival_sentence(pair.b_survives), names::capital(&risk))),
+        (None, Some(of_a)) if pair.b_survives == Survival::Same => Some(same(&of_a.sentence)),
+        _ => None,
+    };
+    std::iter::once(first).chain(crash).collect()
+}
+
+fn row(one: &Difference) -> [String; 4] {
+    let (a, b) = both(one);
+    let about = one.group.map_or_else(|| "not known to truetps".to_owned(), |group| group.to_string());
+    [printable(&one.name).to_string(), cut(&a), cut(&b), about]
+}
+
+/// A value in a column. `--full` has it whole.
+fn cut(value: &str) -> String {
+    const CHARS_MAX: usize = 24;
+    let short: String = value.chars().take(CHARS_MAX).collect();
+    if short.len() < value.len() { short + "…" } else { short }
+}
