@@ -172,10 +172,14 @@ pub(crate) fn rule_short(analysis: &Analysis) -> Option<String> {
 pub(crate) fn noise_sentence(noise: &Noise) -> String {
     let limited = noise.pairs.iter().any(|pair| pair.generator_limited);
     let mark = if limited { format!(", {LIMITED}") } else { String::new() };
+    let pairs = format::plural(noise.pairs.len() as u64, "pair");
+    let ratio = &noise.ratio;
+    let differed = match ratio.low {
+        Some(_) => format::difference_estimate(ratio),
+        None => format::difference(ratio.value),
+    };
     format!(
-        "identical runs differed by {} ({}{mark}); differences below {} are within this machine's noise",
-        format::difference_estimate(&noise.ratio),
-        format::plural(noise.pairs.len() as u64, "pair"),
+        "identical runs differed by {differed} ({pairs}{mark}); differences below {} are within this machine's noise",
         format::effect(noise.smallest_detectable_effect)
     )
 }

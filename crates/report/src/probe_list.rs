@@ -165,6 +165,40 @@ mod tests {
         }
     }
 
+    /// Sentences, the most telling signals and no list of all; all are a flag away.
+    #[test]
+    fn one_screen_of_a_probe() {
+        let mut summary = summary();
+        for n in 0..80 {
+            let counter = CounterSummary { growth: f64::from(n), per_second: f64::from(n) };
+            summary.counters.insert(format!("status.made_up_{n}"), counter);
+        }
+        let commits = CounterSummary { growth: 400.0, per_second: 20.0 };
+        summary.counters.insert("status.Handler_commit".to_owned(), commits);
+        let wait = |n: u32| TopWait {
+            name: format!("wait/io/file/innodb/{n}"),
+            class: WaitClass::RedoFlush,
+            source: WaitSource::Timed,
+            sessions: 2.0,
+            share: None,
+            count: None,
+            us_per_tx: None,
+        };
+        let waits = TopWaits { list: (0..30).map(wait).collect(), more: 3, readings: 3 };
+        crate::summary::check_screen(|screen| crate::probe_summary(&summary, Some(&waits), screen));
+        crate::summary::check_screen(|screen| crate::probe_summary(&summary, None, screen));
+        let text = crate::probe_summary(&summary, Some(&waits), TextScreen::PLAIN);
+        for part in [
+            "Answer    In 20 s the server did 20 commits/s; at the end it did not answer.",
+            "commits      20/s  status.Handler_commit",
+            "Waits     redo flush: 2.000 sessions (wait/io/file/innodb/0)",
+            "Outage    not answering: 15.5 s of 20.0 s",
+        ] {
+            assert!(text.contains(part), "{part}\n---\n{text}");
+        }
+        assert!(!text.contains("made_up"), "{text}");
+    }
+
     #[test]
     fn waits_come_first_and_in_their_order() {
         let wait = |name: &str, sessions| TopWait {

@@ -11,6 +11,8 @@ use truetps_record::is_obeyed;
 const TEXT_WIDTH: usize = 100;
 /// Where no terminal has a width, a wider table is drawn in parts.
 const TABLE_WIDTH: usize = 132;
+/// Below this, words that are longer than a line are broken.
+const NARROW: usize = 80;
 /// A narrower terminal breaks lines by itself.
 const WIDTH_MIN: usize = 40;
 pub(crate) const FACT_WIDTH: usize = 10;
@@ -165,8 +167,10 @@ fn fitted(mut widths: Vec<usize>, words_last: bool, table_width: usize) -> Vec<u
         let last = widths.len() - 1;
         widths[last] = widths[last].min(WORDS_WIDTH_MIN);
     }
+    // Two columns have room on any terminal.
+    let least = WORDS_WIDTH_MIN.min((table_width - GAP.len()) / 2);
     while widths.iter().sum::<usize>() + gaps > table_width {
-        let Some(widest) = widths.iter_mut().max().filter(|widest| **widest > WORDS_WIDTH_MIN) else { break };
+        let Some(widest) = widths.iter_mut().max().filter(|widest| **widest > least) else { break };
         *widest -= 1;
     }
     widths
@@ -228,7 +232,8 @@ fn column_widths(table: &DocumentTable) -> Vec<usize> {
 /// Appends `text` broken at spaces, but not between a number and its unit, and between Chinese or Japanese characters;
 /// the first line begins with `first`, the others with `rest`.
 pub(crate) fn push_wrapped(out: &mut String, text: &str, first: &str, rest: &str, columns: usize) {
-    let parts = unbreakable(text);
+    let room = columns.saturating_sub(display_width(rest).max(display_width(first)));
+    let parts = if columns < NARROW { broken(unbreakable(text), room) } else { unbreakable(text) };
     let words: Vec<_> = parts.iter().map(|part| Word::from(part)).collect();
     let left = |indent: &str| columns.saturating_sub(display_width(indent)) as f64;
     let mut indent = first;
@@ -238,6 +243,12 @@ pub(crate) fn push_wrapped(out: &mut String, text: &str, first: &str, rest: &str
         out.push('\n');
         indent = rest;
     }
+}
+
+/// On a narrow terminal, names that are longer than a line go on in the next one. Elsewhere a path stays whole.
+fn broken(words: Vec<String>, room: usize) -> Vec<String> {
+    let fits = |word: &str| display_width(word.trim_end()) <= room.max(1);
+    words.into_iter().flat_map(|word| if fits(&word) { vec![word] } else { pieces(&word, room.max(1)) }).collect()
 }
 
 /// Words with the space behind them. Numbers are kept together: `200 000`, `4.2 %`, `2.10 ms`. Control characters, which
@@ -353,8 +364,8 @@ connections           tps ratio              p99 ratio  detectable  verdict
 
 Noise (A/A pairs)
 
-The same configuration run twice differed by +0.67 % [-6.3 %, +8.2 %] (3 pairs); one trial scatters
-by about 1.7 %: differences under 4.0 % mean nothing here.
+Identical runs differed by +0.67 % [-6.3 %, +8.2 %] (3 pairs); differences below 4.0 % are within
+this machine's noise. One trial scatters by about 1.7 %.
 
 Where more connections stop helping
 
@@ -488,8 +499,8 @@ connection_lost       –       1        0        –  gone (at innodb_flush_log
         check(
             &Fixture::durability(),
             "\
-Answer    innodb_flush_log_at_trx_commit=1 (baseline): 2 652 tps at 50 connections, where it is
-          fastest (95 % interval [2 553, 2 755] tps).
+Answer    With innodb_flush_log_at_trx_commit=1 (baseline): 2 652 tps, best at 50 connections (95 %
+          interval [2 553, 2 755] tps).
 ",
         );
         assert!(!text(&Fixture::rates().input(), TextScreen::PLAIN).contains("Answer"));
@@ -588,7 +599,7 @@ innodb_flush_log_at_trx_commit / sync_binlog  knee  knee to best        best at 
     #[test]
     fn a_narrow_terminal_breaks_no_number() {
         for fixture in [Fixture::durability(), Fixture::troubled(), Fixture::rates(), Fixture::watched()] {
-            for width in [60, 80] {
+            for width in [40, 60, 80] {
                 let text = text(&fixture.input(), TextScreen::new(false, Some(width)));
                 let wide: Vec<_> = text.lines().filter(|line| display_width(line) > width).collect();
                 assert!(wide.is_empty(), "{width}: {wide:#?}");
@@ -597,7 +608,7 @@ innodb_flush_log_at_trx_commit / sync_binlog  knee  knee to best        best at 
         assert!(
             text(&Fixture::durability().input(), TextScreen::new(false, Some(20)))
                 .lines()
-                .any(|line| display_width(line) > 40)
+                .any(|line| display_width(line) > 30)
         );
     }
 

@@ -74,10 +74,10 @@ pub(crate) fn answer(input: &ReportInput<'_>) -> Option<String> {
     let cell = &analysis.cells[analysis.best_cell(baseline)?];
     let tps = cell.tps.as_ref()?;
     let place = names::connections(cell.configuration.connections());
-    let best = if baseline.cells.len() > 1 { ", where it is fastest" } else { "" };
+    let best = if baseline.cells.len() > 1 { ", best at" } else { " at" };
     let mark = if generator::is_limited(cell) { format!("; {LIMITED}") } else { String::new() };
     let (value, certainty) = (format::tps(tps.value), names::certainty(tps));
-    Some(format!("{} (baseline): {value} tps at {place}{best} ({certainty}{mark}).", baseline.label))
+    Some(format!("With {} (baseline): {value} tps{best} {place} ({certainty}{mark}).", baseline.label))
 }
 
 /// Where nothing is compared and no curve bends, the figures themselves are the answer.

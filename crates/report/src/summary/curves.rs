@@ -1,9 +1,9 @@
 //! The tables of an experiment that compares: combinations of settings side by side.
 
-use truetps_analysis::{Cell, Contrast, Curve, Figure, Verdict};
+use truetps_analysis::{Analysis, Cell, Contrast, Curve, Figure, Verdict};
 use truetps_knowledge::{Durability, Loss};
 
-use super::layout::ScreenPart;
+use super::layout::{ScreenPart, without_columns};
 use super::tps_with_sign;
 use crate::document::{DocumentTable, TableEntry, Tone};
 use crate::format::{self, NOTHING};
@@ -33,7 +33,8 @@ fn order<'a>(input: &ReportInput<'a>) -> Vec<&'a Curve> {
     if order.len() > AS_PLANNED_MAX {
         let tps = |curve: &Curve| analysis.best_cell(curve).and_then(|cell| analysis.cells[cell].get(Figure::Tps));
         order.sort_by(|one, other| tps(other).unwrap_or(0.0).total_cmp(&tps(one).unwrap_or(0.0)));
-        order.sort_by_key(|curve| !curve.is_baseline);
+        let baseline = analysis.baseline().map(|curve| curve.label.as_str());
+        order.sort_by_key(|curve| Some(curve.label.as_str()) != baseline);
     }
     order
 }
@@ -58,13 +59,21 @@ impl Columns {
 
 fn columns(input: &ReportInput<'_>, order: &[&Curve]) -> Columns {
     let analysis = input.analysis;
-    let has_contrasts = !analysis.contrasts.is_empty();
-    let best = analysis.best_of_baseline().filter(|_| has_contrasts);
     Columns {
         durabilities: order.iter().map(|curve| durability::of_curve(input, curve)).collect(),
-        ratio_at: best.map(|cell| analysis.axis.level(&analysis.cells[cell].configuration)),
+        ratio_at: ratio_at(analysis),
         is_open: open_loop::has_figures(analysis),
     }
+}
+
+/// The place that most comparisons have: of these, the one where the baseline is fastest.
+fn ratio_at(analysis: &Analysis) -> Option<f64> {
+    let level = |cell: usize| analysis.axis.level(&analysis.cells[cell].configuration);
+    let compared = |at: f64| analysis.contrasts.iter().filter(|one| level(one.cell) == at).count();
+    let tps = |at: f64| analysis.baseline().and_then(|curve| names::cell_at(analysis, curve, at)?.get(Figure::Tps));
+    let rank = |at: f64| (compared(at), tps(at).unwrap_or(0.0));
+    let places = analysis.contrasts.iter().map(|one| level(one.cell));
+    places.max_by(|one, other| rank(*one).partial_cmp(&rank(*other)).unwrap_or(std::cmp::Ordering::Equal))
 }
 
 fn table(input: &ReportInput<'_>, order: &[&Curve], columns: &Columns) -> DocumentTable {
@@ -186,14 +195,4 @@ fn by_level(input: &ReportInput<'_>, order: &[&Curve], screen: TextScreen) -> Op
     let spread = |n: usize| -> Vec<f64> { (0..n).map(|at| all[at * (all.len() - 1) / (n - 1)]).collect() };
     let fitting = (2..=all.len()).rev().map(|n| table(&spread(n))).find(|table| screen.fits(table));
     ScreenPart::table(fitting.unwrap_or_else(|| table(&spread(2)))).map(ScreenPart::optional)
-}
-
-/// Drops these columns, one after the other, until the table fits.
-fn without_columns(mut table: DocumentTable, droppable: &[&str], screen: TextScreen) -> DocumentTable {
-    for name in droppable {
-        let Some(at) = table.header.iter().position(|head| head == name).filter(|_| !screen.fits(&table)) else { continue };
-        table.header.remove(at);
-        table.rows.iter_mut().for_each(|row| drop(row.remove(at)));
-    }
-    table
 }

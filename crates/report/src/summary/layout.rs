@@ -20,8 +20,10 @@ pub(super) struct Screenful {
 /// A part of a screen: a fact, a list or a table.
 pub(super) struct ScreenPart {
     content: PartContent,
-    /// Items that are shown however little room there is.
+    /// Items that are shown however little room there is, …
     least: usize,
+    /// … and those that go after all other parts are as short as this.
+    wanted: usize,
     /// Items that are shown at present.
     shown: usize,
     /// Items that the command has left out itself.
@@ -44,30 +46,35 @@ impl ScreenPart {
     /// The most important first.
     pub(super) fn facts(word: &'static str, items: Vec<String>) -> Self {
         let shown = items.len();
-        Self { content: PartContent::Facts { word, items }, least: 1, shown, left_out: 0 }
+        Self { content: PartContent::Facts { word, items }, least: 1, wanted: 1, shown, left_out: 0 }
     }
 
     pub(super) fn note(text: String) -> Self {
-        Self { content: PartContent::Note(text), least: 1, shown: 1, left_out: 0 }
+        Self { content: PartContent::Note(text), least: 1, wanted: 1, shown: 1, left_out: 0 }
     }
 
     /// With its most telling rows first. `None` where it has no row.
     pub(super) fn table(table: DocumentTable) -> Option<Self> {
-        const ROWS_LEAST: usize = 3;
+        const LEAST: usize = 3;
+        const WANTED: usize = 10;
         let shown = table.rows.len();
-        let part = Self { content: PartContent::Table(table), least: ROWS_LEAST.min(shown), shown, left_out: 0 };
+        let part = Self { content: PartContent::Table(table), least: LEAST, wanted: WANTED, shown, left_out: 0 };
         (shown > 0).then_some(part)
     }
 
-    /// The part may be left out entirely where there is no room.
+    /// The part is shown whole or not at all.
     pub(super) fn optional(mut self) -> Self {
         self.least = 0;
         self
     }
 
-    /// No more items than this.
-    pub(super) fn at_most(mut self, items: usize) -> Self {
-        self.shown = self.shown.min(items);
+    fn is_optional(&self) -> bool {
+        self.least == 0
+    }
+
+    /// A table that is whole goes before any of these items does.
+    fn wanted_whole(mut self) -> Self {
+        self.wanted = self.shown;
         self
     }
 
@@ -129,9 +136,9 @@ fn push_facts<'a>(out: &mut String, word: &str, items: impl Iterator<Item = &'a 
 impl Screenful {
     pub(super) fn draw(self, screen: TextScreen) -> String {
         let Self { title, place, answer, mut parts } = self;
-        let answer = (!answer.is_empty()).then(|| ScreenPart::facts("Answer", answer));
+        let answer = (!answer.is_empty()).then(|| ScreenPart::facts("Answer", answer).wanted_whole());
         let mut head = String::new();
-        push_wrapped(&mut head, &title, "", "", screen.text_width());
+        title.lines().for_each(|line| push_wrapped(&mut head, line, "", "", screen.text_width()));
         if !place.is_empty() {
             push_wrapped(&mut head, &place, "", "", screen.text_width());
         }
@@ -141,14 +148,21 @@ impl Screenful {
         loop {
             let body = body(&parts, screen);
             let lines = head.lines().count() + 1 + body.lines().count();
-            let widest = parts.iter_mut().filter(|part| part.shown > part.least);
-            // The longest part has most to spare.
-            match widest.max_by_key(|part| part.shown).filter(|_| lines > SUMMARY_LINES_MAX) {
+            match longest(&mut parts, screen).filter(|_| lines > SUMMARY_LINES_MAX) {
+                Some(part) if part.is_optional() => part.shown = 0,
                 Some(part) => part.shown -= 1,
                 None => return format!("{head}\n{body}"),
             }
         }
     }
+}
+
+/// The part that has most to spare: first what a part shows beyond what is wanted, then whole parts that are optional.
+fn longest(parts: &mut [ScreenPart], screen: TextScreen) -> Option<&mut ScreenPart> {
+    let lines = |part: &ScreenPart| {
+        (part.shown > part.wanted, part.is_optional(), part.draw(screen).lines().count())
+    };
+    parts.iter_mut().filter(|part| part.shown > part.least).max_by_key(|part| lines(part))
 }
 
 /// Tables stand apart; facts follow each other.
@@ -171,4 +185,14 @@ fn body(parts: &[ScreenPart], screen: TextScreen) -> String {
 
 fn is_answer(part: &ScreenPart) -> bool {
     matches!(part.content, PartContent::Facts { word: "Answer", .. })
+}
+
+/// Drops these columns, one after the other, until the table fits.
+pub(super) fn without_columns(mut table: DocumentTable, droppable: &[&str], screen: TextScreen) -> DocumentTable {
+    for name in droppable {
+        let Some(at) = table.header.iter().position(|head| head == name).filter(|_| !screen.fits(&table)) else { continue };
+        table.header.remove(at);
+        table.rows.iter_mut().for_each(|row| drop(row.remove(at)));
+    }
+    table
 }

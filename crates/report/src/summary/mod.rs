@@ -16,6 +16,8 @@ mod trust;
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+pub(crate) use tests::check_screen;
 
 pub use comparison::comparison_summary;
 pub use crashes::crash_summary;
@@ -23,7 +25,7 @@ pub use probe::probe_summary;
 pub use settings::diff_summary;
 pub use stalls::stalls_summary;
 
-use truetps_analysis::Axis;
+use truetps_analysis::{Axis, Curve};
 
 use self::layout::{Screenful, ScreenPart};
 use crate::{ReportInput, TextScreen, durability, format, generator, load, meaning, names, open_loop, verdicts};
@@ -42,7 +44,7 @@ pub fn summary_text(input: &ReportInput<'_>, screen: TextScreen) -> String {
     } else if input.analysis.curves.len() > 1 {
         parts.extend(curves::parts(input, screen));
     } else {
-        parts.extend(single::parts(input));
+        parts.extend(single::parts(input, screen));
     }
     parts.extend(connections_to_use(input));
     parts.extend(crash(input));
@@ -81,7 +83,8 @@ fn answer(input: &ReportInput<'_>) -> Vec<String> {
     if analysis.curves.len() > SENTENCES_MAX + 1 && !analysis.contrasts.is_empty() {
         return baseline.into_iter().chain(verdicts::counted(analysis)).collect();
     }
-    baseline.into_iter().chain(verdicts::without_risk(input)).collect()
+    let sentences = verdicts::without_risk(input).into_iter().map(|text| names::capital_word(&text));
+    baseline.into_iter().chain(sentences).collect()
 }
 
 /// How many connections to use: the fewest that are not shown to be slower than the best.
@@ -90,17 +93,19 @@ fn connections_to_use(input: &ReportInput<'_>) -> Option<ScreenPart> {
     if analysis.axis == Axis::Rate || open_loop::has_figures(analysis) {
         return None;
     }
-    let items: Vec<_> = analysis
-        .curves
-        .iter()
-        .filter_map(|curve| {
-            let knee = curve.knee.as_ref()?;
-            let rises = if knee.best_is_last { " (the most tried; more may be faster)" } else { "" };
-            let name = names::short(&input.run.plan, &curve.label);
-            let name = if name.is_empty() { String::new() } else { format!("{name}: ") };
-            Some(format!("{name}{}{rises}", names::connections(knee.connections)))
-        })
-        .collect();
+    let number = |curve: &Curve| {
+        let knee = curve.knee.as_ref()?;
+        let rises = if knee.best_is_last { " (the most tried were fastest; more may be faster)" } else { "" };
+        let number = format!("{}{rises}", names::connections(knee.connections));
+        Some((number, names::short(&input.run.plan, &curve.label).to_owned()))
+    };
+    let item = |(number, curves): (String, Vec<String>)| match &curves[..] {
+        [only] if only.is_empty() => number,
+        many if many.len() > SENTENCES_MAX => format!("{} combinations: {number}", many.len()),
+        several => format!("{}: {number}", format::list(several)),
+    };
+    let by_number = crate::grouped(analysis.curves.iter().filter_map(number));
+    let items: Vec<_> = by_number.into_iter().map(item).collect();
     if items.is_empty() || items.len() > SENTENCES_MAX {
         return None;
     }

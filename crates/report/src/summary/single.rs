@@ -2,14 +2,16 @@
 
 use truetps_analysis::{Axis, Cell, Figure};
 
-use super::layout::ScreenPart;
+use super::layout::{ScreenPart, without_columns};
 use crate::document::DocumentTable;
 use crate::generator::{self, SIGN};
 use crate::sections::tps_entry;
-use crate::{ReportInput, format, ledger, names, open_loop, stalls, waits};
+use crate::{ReportInput, TextScreen, format, ledger, names, open_loop, stalls, waits};
 
-pub(super) fn parts(input: &ReportInput<'_>) -> Vec<ScreenPart> {
-    let mut parts: Vec<_> = ScreenPart::table(figures(input)).into_iter().collect();
+pub(super) fn parts(input: &ReportInput<'_>, screen: TextScreen) -> Vec<ScreenPart> {
+    let droppable = [Figure::ServiceP99, Figure::ResponseP50, Figure::ResponseMax].map(Figure::name);
+    let table = without_columns(figures(input), &[&droppable[..], &["p95", "max"]].concat(), screen);
+    let mut parts: Vec<_> = ScreenPart::table(table).into_iter().collect();
     parts.extend(wait(input).map(|text| ScreenPart::fact("Waits", text)));
     parts.extend(ledger::fact(input).map(|text| ScreenPart::fact("Cost", text)));
     parts.extend(stalls::fact(input).map(|text| ScreenPart::fact("Stalls", text)));

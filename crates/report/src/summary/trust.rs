@@ -53,7 +53,8 @@ fn evidence(input: &ReportInput<'_>) -> Vec<(Doubt, String)> {
     }
     said.extend(meaning::incomplete(analysis).map(|text| (Doubt::Grave, plain(&text))));
     if analysis.max_rate.is_none() && analysis.cells.iter().all(|cell| cell.trials.len() <= 1) {
-        said.push((Doubt::Grave, "one trial of each configuration shows no scatter: repeat it before you rely on it".to_owned()));
+        let what = if analysis.cells.len() == 1 { "one trial shows" } else { "one trial of each configuration shows" };
+        said.push((Doubt::Grave, format!("{what} no scatter: repeat it before you rely on it")));
     }
     let is_open = |one: &Verdict| matches!(one, Verdict::NotEnoughData { .. });
     let open = analysis.contrasts.iter().filter(|one| is_open(&one.verdict)).count();
