@@ -2,6 +2,7 @@
 
 mod answer;
 mod args;
+mod block_progress;
 mod commands;
 mod compat;
 mod exit;
