@@ -13,6 +13,7 @@ mod named_run;
 mod other_programs_words;
 mod pin;
 mod plans;
+mod probe_picture;
 mod probe_text;
 mod progress;
 mod progress_line;

@@ -97,10 +97,20 @@ pub(crate) struct StallRow<'a> {
 
 /// The longest stalls and dips of all trials in the order of their trials, and how many more there are.
 pub(crate) fn rows<'a>(input: &ReportInput<'a>) -> (Vec<StallRow<'a>>, usize) {
-    longest(&input.run.trials, ROWS_MAX)
+    longest(&input.run.trials, ROWS_MAX, |stall| coincident_or_absence(stall, WAITS_MAX, SIGNS_MAX))
 }
 
-pub(crate) fn longest(trials: &[LoadedTrial], most: usize) -> (Vec<StallRow<'_>>, usize) {
+/// The first thing that a reader hunts, or why it is not known.
+pub(crate) fn coincident_in_short(stall: &Stall) -> String {
+    let short = stall.coincident.as_ref().ok().and_then(in_short);
+    short.unwrap_or_else(|| coincident_or_absence(stall, 1, 1))
+}
+
+pub(crate) fn longest(
+    trials: &[LoadedTrial],
+    most: usize,
+    beside: impl Fn(&Stall) -> String,
+) -> (Vec<StallRow<'_>>, usize) {
     let all = trials.iter().flat_map(|one| one.detail.stalls.list.iter().map(move |stall| (one, stall)));
     let mut all: Vec<_> = all.enumerate().collect();
     let rank = |stall: &Stall| (stall.kind == StallKind::Dip, -stall.length_ms);
@@ -110,10 +120,10 @@ pub(crate) fn longest(trials: &[LoadedTrial], most: usize) -> (Vec<StallRow<'_>>
     let left_out = all.len().saturating_sub(most);
     all.truncate(most);
     all.sort_by_key(|(at, _)| *at);
-    (all.into_iter().map(|(_, (one, stall))| row(one, stall)).collect(), left_out)
+    (all.into_iter().map(|(_, (one, stall))| row(one, stall, beside(stall))).collect(), left_out)
 }
 
-fn row<'a>(loaded: &'a LoadedTrial, stall: &Stall) -> StallRow<'a> {
+fn row<'a>(loaded: &'a LoadedTrial, stall: &Stall, coincident: String) -> StallRow<'a> {
     StallRow {
         trial: &loaded.trial.name,
         kind: stall.kind,
@@ -121,7 +131,7 @@ fn row<'a>(loaded: &'a LoadedTrial, stall: &Stall) -> StallRow<'a> {
         length: seconds(stall.length_ms),
         depth: format::percent(stall.depth),
         usual: if stall.baseline_tps > 0.0 { format::tps(stall.baseline_tps) } else { NOTHING.to_owned() },
-        coincident: coincident_or_absence(stall, WAITS_MAX, SIGNS_MAX),
+        coincident,
     }
 }
 

@@ -114,13 +114,30 @@ fn push_block(out: &mut String, block: &Block, screen: TextScreen) {
     }
 }
 
-pub(crate) fn push_table(out: &mut String, table: &DocumentTable, screen: TextScreen) {
+fn push_table(out: &mut String, table: &DocumentTable, screen: TextScreen) {
+    let groups = column_groups(&column_widths(table), table.words_last, screen);
+    push_columns(out, table, &groups, screen);
+}
+
+/// The same for one screen: cells go on in further lines rather than the table below itself, as far as that has room.
+pub(crate) fn push_whole_table(out: &mut String, table: &DocumentTable, screen: TextScreen) {
+    let screen = TextScreen { table_width: screen.table_width.min(screen.text_width), ..screen };
+    let widths = column_widths(table);
+    let least: usize = widths.iter().map(|width| WORDS_WIDTH_MIN.min(*width) + GAP.len()).sum();
+    let groups = match least <= screen.table_width + GAP.len() {
+        true => vec![(0..widths.len()).collect()],
+        false => column_groups(&widths, table.words_last, screen),
+    };
+    push_columns(out, table, &groups, screen);
+}
+
+fn push_columns(out: &mut String, table: &DocumentTable, groups: &[Vec<usize>], screen: TextScreen) {
     if let Some(caption) = &table.caption {
         push_wrapped(out, caption, "", "", screen.table_width);
     }
     let widths = column_widths(table);
     let header: Vec<_> = table.header.iter().map(|text| TableEntry::from(text.clone())).collect();
-    for (index, columns) in column_groups(&widths, table.words_last, screen).iter().enumerate() {
+    for (index, columns) in groups.iter().enumerate() {
         if index > 0 {
             out.push('\n');
         }

@@ -1,6 +1,7 @@
 //! `truetps probe`: watches a server without load.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -20,8 +21,10 @@ use crate::args::{TableFormat, WatchArgs};
 use crate::commands::instance::target_of;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
+use crate::live_view::LiveViewOpener;
+use crate::probe_picture::ProbePicture;
 use crate::probe_text::ProbeLines;
-use crate::{print_made, print_message, signals};
+use crate::{print_made, print_message, signals, ui};
 
 const NO_ROOM: &str = "make room, or name a writable folder with --runs (or TRUETPS_RUNS)";
 /// How soon the end is noticed.
@@ -29,6 +32,9 @@ const LOOK: Duration = Duration::from_millis(20);
 
 pub(crate) fn run(args: &WatchArgs) -> Result<Exit, CommandFailure> {
     check_times(args)?;
+    if args.ui {
+        ui::check()?;
+    }
     let target = target_of(&args.server)?;
     let watched = WatchedServer::log_in(&target, None).map_err(|error| refused(&target, &error))?;
     let server = ServerFacts::from_version_text(watched.version_text().unwrap_or_default());
@@ -43,7 +49,12 @@ pub(crate) fn run(args: &WatchArgs) -> Result<Exit, CommandFailure> {
         kept_bytes: None,
         suspensions: Vec::new(),
     };
-    let stop = signals::stop_flag()?;
+    // The signals belong to the picture, where there is one.
+    let views = if args.ui { Some(LiveViewOpener::listen(Arc::default())?) } else { None };
+    let stop = match &views {
+        Some(views) => Arc::clone(&views.stop),
+        None => signals::stop_flag()?,
+    };
     let name = format!("probe-{}", clock::folder_stamp());
     let folder = ProbeFolder::create(&args.runs, &name, &about)
         .map_err(|error| CommandFailure::usage(&error).hint_or(error.hint(), NO_ROOM))?;
@@ -52,8 +63,16 @@ pub(crate) fn run(args: &WatchArgs) -> Result<Exit, CommandFailure> {
     watch.not_started().iter().for_each(|text| print_message(&format!("warning: {text}\n")));
     let zero = Instant::now();
     let mut suspended = Suspended { watch: SuspensionWatch::start(), zero, reported: 0 };
-    let lines = ProbeLines::new(watch.header(), terminal_columns(std::io::stderr()));
-    let error = watch_until(&mut watch, args, lines, &mut suspended, &stop);
+    let mut view = match &views {
+        Some(views) => {
+            let picture = views.open_for_server(&format!("probe of {target}"))?;
+            ProbeView::Picture(Box::new(ProbePicture::new(picture, watch.header())))
+        }
+        None => ProbeView::Lines(Box::new(ProbeLines::new(watch.header(), terminal_columns(std::io::stderr())))),
+    };
+    let error = watch_until(&mut watch, args, &mut view, &mut suspended, &stop);
+    // The picture ends before anything is printed.
+    drop(view);
     let error = error.or_else(|| {
         about.suspensions = suspended.watch.since(zero);
         about.ended_at = Some(clock::now_rfc3339());
@@ -95,7 +114,7 @@ fn refused(target: &Target, error: &DriverError) -> CommandFailure {
 fn watch_until(
     watch: &mut TrialWatch,
     args: &WatchArgs,
-    mut lines: ProbeLines,
+    view: &mut ProbeView,
     suspended: &mut Suspended,
     stop: &AtomicBool,
 ) -> Option<FolderError> {
@@ -104,11 +123,8 @@ fn watch_until(
     watch.mark();
     loop {
         let now = zero.elapsed();
-        lines.note_look(now);
-        suspended.print_samples();
-        tell(watch, &mut lines);
-        lines.outage().iter().for_each(|line| print_message(&format!("{line}\n")));
         let left = args.duration.map(|duration| duration.saturating_sub(now));
+        view.tell(watch, now, left, suspended);
         if stop.load(Ordering::Relaxed) || left == Some(Duration::ZERO) || !watch.is_recording() {
             break;
         }
@@ -116,7 +132,7 @@ fn watch_until(
     }
     watch.mark();
     let error = watch.end();
-    tell(watch, &mut lines);
+    view.tell(watch, zero.elapsed(), None, suspended);
     error
 }
 
@@ -140,9 +156,24 @@ impl Suspended {
     }
 }
 
-fn tell(watch: &TrialWatch, lines: &mut ProbeLines) {
-    for line in watch.samples().flat_map(|sample| lines.sample(&sample)) {
-        print_message(&(line + "\n"));
+/// How the readings are shown while the probe runs.
+enum ProbeView {
+    Lines(Box<ProbeLines>),
+    Picture(Box<ProbePicture>),
+}
+
+impl ProbeView {
+    /// Shows the readings since the last call.
+    fn tell(&mut self, watch: &TrialWatch, now: Duration, left: Option<Duration>, suspended: &mut Suspended) {
+        match self {
+            Self::Lines(lines) => {
+                lines.note_look(now);
+                suspended.print_samples();
+                let samples = watch.samples().flat_map(|sample| lines.sample(&sample)).collect::<Vec<_>>();
+                samples.into_iter().chain(lines.outage()).for_each(|line| print_message(&(line + "\n")));
+            }
+            Self::Picture(picture) => watch.samples().for_each(|sample| picture.sample(&sample, left)),
+        }
     }
 }
 

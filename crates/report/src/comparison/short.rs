@@ -45,7 +45,7 @@ pub(crate) fn short_view(input: &RunComparison<'_>) -> ShortView {
         stalls: sides.into_iter().any(has_stalled).then(stalls),
         differing: differing.map(|one| format!("{}: A {}, B {}", one.what, one.a, one.b)).collect(),
         settings: settings_items(input, SETTINGS_MAX, both_values),
-        notes: verdict::notes(input, &inputs),
+        notes: [verdict::limits(input, &inputs), verdict::remarks_of(input)].concat(),
     }
 }
 

@@ -202,7 +202,11 @@ fn other_work(input: &RunComparison<'_>) -> Option<String> {
 }
 
 pub(super) fn notes(input: &RunComparison<'_>, inputs: &InputsDiffer) -> Vec<String> {
-    let comparison = &input.comparison;
+    [remarks_of(input), limits(input, inputs)].concat()
+}
+
+/// What was noted of single trials and files.
+pub(super) fn remarks_of(input: &RunComparison<'_>) -> Vec<String> {
     let mut notes = Vec::new();
     for (letter, side) in [("A", &input.a), ("B", &input.b)] {
         notes.extend(side.run.all_unread().map(|unread| format!("{letter}: not read: {}", unread.what)));
@@ -210,6 +214,13 @@ pub(super) fn notes(input: &RunComparison<'_>, inputs: &InputsDiffer) -> Vec<Str
         let of_trial = |trial| remarks(trial).into_iter().map(move |note| format!("{letter}: {}: {note}", trial.name));
         notes.extend(remarked.flat_map(of_trial));
     }
+    notes
+}
+
+/// How far the comparison as a whole goes.
+pub(super) fn limits(input: &RunComparison<'_>, inputs: &InputsDiffer) -> Vec<String> {
+    let comparison = &input.comparison;
+    let mut notes = Vec::new();
     if comparison.pairing == Pairing::None {
         notes.push(
             "The two were not interleaved: any change on the machine between them (another load, a fuller disk, a \

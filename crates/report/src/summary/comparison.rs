@@ -3,7 +3,7 @@
 use truetps_analysis::{Figure, Judgement, ThresholdState};
 
 use super::layout::{ScreenPart, Screenful};
-use crate::comparison::{self, RunComparison};
+use crate::comparison::{self, ComparedSide, RunComparison};
 use crate::document::DocumentTable;
 use crate::{TextScreen, format, names, threshold_word};
 
@@ -78,8 +78,25 @@ fn of_several(inputs: &[RunComparison<'_>]) -> Screenful {
     }
     let mut parts: Vec<_> = ScreenPart::table(table(inputs)).into_iter().collect();
     parts.extend(thresholds(inputs));
-    let title = format!("{b} compared with {a}: {}", format::plural(inputs.len() as u64, "configuration"));
+    let (only_a, only_b) = (names(|one| own_levels(&one.a, &one.b)), names(|one| own_levels(&one.b, &one.a)));
+    let pairs = format::plural(inputs.len() as u64, "configuration");
+    let title = format!("{b}{only_b} compared with {a}{only_a}: {pairs}");
     Screenful { title, place: String::new(), answer, parts }
+}
+
+/// ` (log_bin=ON)`: what the pairs of one comparison differ by.
+fn own_levels(side: &ComparedSide<'_>, other: &ComparedSide<'_>) -> String {
+    let levels = side.configuration.levels.iter();
+    let own = levels.filter(|(name, level)| other.configuration.levels.get(*name) != Some(level));
+    let own: Vec<_> = own.map(|(name, level)| format!("{name}={level}")).collect();
+    if own.is_empty() { String::new() } else { format!(" ({})", own.join(" ")) }
+}
+
+/// What distinguishes one pair from the others.
+fn common_levels(one: &RunComparison<'_>) -> String {
+    let levels = one.a.configuration.levels.iter();
+    let common = levels.filter(|(name, level)| one.b.configuration.levels.get(*name) == Some(level));
+    common.map(|(name, level)| format!("{name}={level}")).collect::<Vec<_>>().join(" ")
 }
 
 /// `B is faster in 2 of 6 comparisons, …`.
@@ -104,8 +121,7 @@ fn table(inputs: &[RunComparison<'_>]) -> DocumentTable {
     };
     order.sort_by(|one, other| size(other).total_cmp(&size(one)));
     let row = |one: &&RunComparison<'_>| {
-        let (a, b) = (one.a.configuration.to_string(), one.b.configuration.to_string());
-        let label = if a == b { b } else { format!("{a} / {b}") };
+        let label = common_levels(one);
         comparison::tps_row(one).into_iter().chain([label.into()]).collect::<Vec<_>>()
     };
     DocumentTable::new(["A tps", "B tps", "change", "verdict", "configuration"], order.iter().map(row))

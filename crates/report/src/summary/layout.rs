@@ -1,7 +1,7 @@
 //! What one screen holds, and how it is made to fit.
 
 use crate::document::DocumentTable;
-use crate::text::{FACT_WIDTH, push_table, push_wrapped};
+use crate::text::{FACT_WIDTH, push_whole_table, push_wrapped};
 use crate::{TextScreen, format};
 
 use super::SUMMARY_LINES_MAX;
@@ -114,7 +114,7 @@ impl ScreenPart {
             PartContent::Table(table) => {
                 let rows = table.rows.iter().take(self.shown).cloned().collect();
                 let table = DocumentTable { rows, ..table.copy_without_rows() };
-                push_table(&mut out, &table, screen);
+                push_whole_table(&mut out, &table, screen);
                 more.iter().for_each(|more| push_wrapped(&mut out, more, "", "", screen.text_width()));
             }
             PartContent::Note(text) => push_wrapped(&mut out, text, "", "", screen.text_width()),
@@ -191,6 +191,8 @@ fn is_answer(part: &ScreenPart) -> bool {
 pub(super) fn without_columns(mut table: DocumentTable, droppable: &[&str], screen: TextScreen) -> DocumentTable {
     for name in droppable {
         let Some(at) = table.header.iter().position(|head| head == name).filter(|_| !screen.fits(&table)) else { continue };
+        // Words are drawn at the left only in the last column.
+        table.words_last &= at + 1 < table.header.len();
         table.header.remove(at);
         table.rows.iter_mut().for_each(|row| drop(row.remove(at)));
     }

@@ -2,19 +2,22 @@
 
 use truetps_knowledge::{Diff, Difference, DurabilityPair, SideFacts, Survival};
 
-use super::layout::{ScreenPart, Screenful};
+use super::layout::{ScreenPart, Screenful, without_columns};
 use crate::comparison::survival_sentence;
 use crate::document::DocumentTable;
+use crate::format::NOTHING;
 use crate::settings_diff::{both, summary, title};
 use crate::{TextScreen, names, printable};
 
 /// Rows of the table.
 const TOP: usize = 10;
+/// The column with the topic of each setting.
+const ABOUT: &str = "about";
 
 pub fn diff_summary(diff: &Diff, screen: TextScreen) -> String {
     let shown: Vec<_> = diff.shown().filter(|one| one.same_but_for.is_none()).collect();
     let top = shown.iter().take(TOP).map(|one| row(one));
-    let table = DocumentTable::new(["setting", "A", "B", "about"], top);
+    let table = without_columns(DocumentTable::new(["setting", "A", "B", ABOUT], top), &[ABOUT], screen);
     let hidden = shown.len().saturating_sub(TOP);
     let mut parts: Vec<_> = ScreenPart::table(table).map(|part| part.leaving_out(hidden)).into_iter().collect();
     let notes = [("A", &diff.a), ("B", &diff.b)].into_iter().flat_map(|(letter, side)| {
@@ -51,13 +54,13 @@ fn answer(diff: &Diff, shown: &[&Difference]) -> Vec<String> {
 
 fn row(one: &Difference) -> [String; 4] {
     let (a, b) = both(one);
-    let about = one.group.map_or_else(|| "not known to truetps".to_owned(), |group| group.to_string());
+    let about = one.group.map_or_else(|| NOTHING.to_owned(), |group| group.to_string());
     [printable(&one.name).to_string(), cut(&a), cut(&b), about]
 }
 
 /// A value in a column. `--full` has it whole.
 fn cut(value: &str) -> String {
-    const CHARS_MAX: usize = 24;
+    const CHARS_MAX: usize = 16;
     let short: String = value.chars().take(CHARS_MAX).collect();
     if short.len() < value.len() { short + "…" } else { short }
 }

@@ -4,13 +4,13 @@ use truetps_archive::Run;
 
 use super::layout::{ScreenPart, Screenful};
 use crate::document::{DocumentTable, TableEntry};
-use crate::stalls::{StallRow, kind_entry, longest};
+use crate::stalls::{StallRow, coincident_in_short, kind_entry, longest};
 use crate::{TextScreen, format, stall_list};
 
 /// `name`: the folder, as the user named it.
 pub fn stalls_summary(name: &str, run: &Run, screen: TextScreen) -> String {
     const ROWS_MAX: usize = 10;
-    let (rows, hidden) = longest(&run.trials, ROWS_MAX);
+    let (rows, hidden) = longest(&run.trials, ROWS_MAX, coincident_in_short);
     let row = |row: StallRow<'_>| -> Vec<TableEntry> {
         let (kind, StallRow { trial, start, length, depth, usual, coincident, .. }) = (kind_entry(row.kind), row);
         let mut entries: Vec<TableEntry> = vec![trial.to_owned().into(), kind];
