@@ -55,7 +55,7 @@ pub(crate) fn give(folder: &ExperimentFolder, format: OutputFormat, full: bool) 
         warn_of(&run);
     }
     let printed = print_made(&text);
-    if name_page(folder.path(), &page)
+    if name_page(folder.path(), &page, format == OutputFormat::Text && !full)
         && let Some(blocks) = blocks_that_decide(&input)
     {
         let command = again::command(folder, &run.experiment);
@@ -75,11 +75,13 @@ pub(crate) fn write_page(folder: &Path, html: &str) -> Result<PathBuf, FolderErr
 }
 
 /// Names the folder and its page, behind the answer. The answer is already printed: a page that could not be written is only
-/// a warning. Returns whether it was written.
-pub(crate) fn name_page(folder: &Path, page: &Result<PathBuf, FolderError>) -> bool {
+/// a warning. `is_short`: the answer was one screen, and there is more. Returns whether it was written.
+pub(crate) fn name_page(folder: &Path, page: &Result<PathBuf, FolderError>, is_short: bool) -> bool {
     match page {
         Ok(page) => {
-            print_message(&format!("\nSaved  {}\nNext   open {}\n", shown(folder).display(), shown(page).display()));
+            let folder = shown(folder).display().to_string();
+            let more = if is_short { format!("       truetps report {folder} --full\n") } else { String::new() };
+            print_message(&format!("\nSaved  {folder}\nNext   open {}\n{more}", shown(page).display()));
         }
         Err(error) => print_message(&format!("\nwarning: report.html was not written: {error}\n")),
     }

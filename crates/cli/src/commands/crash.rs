@@ -92,7 +92,7 @@ pub(crate) fn show(folder: &CrashFolder, format: TableFormat, full: bool) -> Res
     };
     let page = write_page(folder.path(), &crash_html(&run, &analysis));
     let printed = print_made(&text);
-    name_page(folder.path(), &page);
+    name_page(folder.path(), &page, format == TableFormat::Text && !full);
     Ok(match printed {
         Exit::Good if analysis.broke_promise() => Exit::No,
         Exit::Good if !analysis.not_proven.is_empty() || !run.is_complete => Exit::Inconclusive,

@@ -44,6 +44,21 @@ function preparePrinting() {
   });
 }
 
+/** A table that is wider than the page says that it scrolls. */
+function markScrolling() {
+  const watch = new ResizeObserver((entries) => {
+    for (const { target } of entries) {
+      const box = target.closest(".scroll");
+      box.classList.toggle("scrolls", box.scrollWidth > box.clientWidth + 1);
+    }
+  });
+  document.querySelectorAll(".scroll").forEach((box) => {
+    watch.observe(box);
+    if (box.firstElementChild) watch.observe(box.firstElementChild);
+  });
+}
+
+markScrolling();
 themeButton(document.querySelector(".top > div"));
 preparePrinting();
 document.querySelectorAll("figure[data-measure]").forEach(curveChart);

@@ -139,7 +139,10 @@ fn ratio(input: &ReportInput<'_>, curve: &Curve, level: f64) -> TableEntry {
         Verdict::Equivalent => (SAME, Tone::Plain),
         Verdict::NotEnoughData { .. } => (UNDECIDED, Tone::Unsure),
     };
-    TableEntry { text: format!("{} {sign:1}", format::ratio_estimate(&contrast.tps_ratio)), tone }
+    let ratio = &contrast.tps_ratio;
+    // Without an interval the sign says enough.
+    let text = if ratio.low.is_some() { format::ratio_estimate(ratio) } else { format::ratio(ratio.value) };
+    TableEntry { text: format!("{text} {sign:1}"), tone }
 }
 
 fn loss(durability: Option<&Durability>) -> TableEntry {

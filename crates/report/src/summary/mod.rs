@@ -30,8 +30,8 @@ use truetps_analysis::{Axis, Curve};
 use self::layout::{Screenful, ScreenPart};
 use crate::{ReportInput, TextScreen, durability, format, generator, load, meaning, names, open_loop, verdicts};
 
-/// Lines of the answer on stdout. Behind it come the folder, the next command and the prompt: 35 lines in all.
-const SUMMARY_LINES_MAX: usize = 30;
+/// Lines of the answer on stdout. Behind it come the folder, the next commands and the prompt: 35 lines in all.
+const SUMMARY_LINES_MAX: usize = 29;
 
 /// Sentences of an answer with more combinations of settings than this count them.
 const SENTENCES_MAX: usize = 4;
