@@ -142,10 +142,14 @@ fn beyond(knee: &Knee) -> String {
         return "; these are the most connections tried, and it may rise further".to_owned();
     }
     match &knee.last_ratio {
-        Some(last) if last.high.is_some_and(|high| high < 1.0) => {
-            format!("; at the most connections tried it falls to {} of this", format::ratio_estimate(last))
+        Some(last) => {
+            let word = if last.high.is_some_and(|high| high < 1.0) { "falls to" } else { "is" };
+            let about = format::percent(last.value);
+            let interval = last.low.zip(last.high);
+            let ends = |(low, high)| format!(" (interval {} to {})", format::percent(low), format::percent(high));
+            let interval = interval.map(ends).unwrap_or_default();
+            format!("; at the most connections tried it {word} about {about} of the peak{interval}")
         }
-        Some(last) => format!("; at the most connections tried it is {} of this", format::ratio_estimate(last)),
         None => String::new(),
     }
 }
@@ -276,7 +280,7 @@ mod tests {
         check(
             &said,
             "With =2, throughput is highest at 8 connections (9 029 tps); at the most connections tried it \
-            falls to ×0.664 [0.619, 0.714] of this.",
+            falls to about 66 % of the peak (interval 62 % to 71 %).",
         );
         check(&said, "gives 5 connections on this host; measured: 50, 8 and 8.");
         check_absent(&said, "undecided");

@@ -129,7 +129,7 @@ pub(crate) fn knees(input: &ReportInput<'_>) -> Option<DocumentSection> {
         format!(" The rule \"cores × 2 + spindles\" gives {} on this host.", format::count(number.into()))
     });
     let rule = format!(
-        "The knee is the smallest number of connections that is not shown to be below 95 % of the best.{}",
+        "Knee: the fewest connections that may already reach 95 % of peak throughput.{}",
         pool_rule.unwrap_or_default()
     );
     DocumentSection::of("Where more connections stop helping", [Some(table.block()?), Some(Block::Paragraph(rule))])

@@ -153,11 +153,11 @@ pub(crate) fn coincident_text(coincident: &Coincident, waits_max: usize, signs_m
     let waits = coincident.more_waits().take(waits_max).map(wait);
     let risen = risen.into_iter().take(signs_max).map(sign);
     let has_none = coincident.readings == 0 && outage.is_none();
-    let unread = has_none.then(|| "the server was not read during it".to_owned());
+    let unread = has_none.then(|| "too short for a server sample".to_owned());
     let mut parts: Vec<_> = outage.into_iter().chain(waits).chain(risen).chain(unread).collect();
     if !fallen.is_empty() {
         let fallen: Vec<_> = fallen.into_iter().take(signs_max).map(sign).collect();
-        parts.push(format!("less than usual: {}", fallen.join(", ")));
+        parts.push(format!("lower than usual: {}", fallen.join(", ")));
     }
     if parts.is_empty() { "no signal stands out".to_owned() } else { parts.join("; ") }
 }
@@ -288,14 +288,14 @@ mod tests {
             ],
         };
         let all = "time without an answer to the probe: 2.0 s; other (Waiting for backup lock): 3.2 sessions, \
-                   usually 0.0; disk busy: 90 %, usually 20 %; less than usual: Innodb_row_lock_waits: 0.070/s, usually 1.800/s, \
+                   usually 0.0; disk busy: 90 %, usually 20 %; lower than usual: Innodb_row_lock_waits: 0.070/s, usually 1.800/s, \
                    server CPU: 0.10 cores, usually 0.90 cores";
         assert_eq!(coincident_text(&coincident, usize::MAX, usize::MAX), all);
         let waits = vec![waited(WaitClass::Commit, 2.0, Some(1.8))];
         let as_ever = Coincident { readings: 1, waits, ..Coincident::default() };
         assert_eq!(coincident_text(&as_ever, 2, 2), "no signal stands out");
         let unseen = Coincident { readings: 0, ..Coincident::default() };
-        assert_eq!(coincident_text(&unseen, 2, 2), "the server was not read during it");
+        assert_eq!(coincident_text(&unseen, 2, 2), "too short for a server sample");
         assert_eq!(coincident_text(&Coincident { readings: 1, ..unseen }, 2, 2), "no signal stands out");
     }
 }

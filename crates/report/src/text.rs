@@ -429,8 +429,8 @@ Verdict   Sustained: no: 2 400 of 80 000 starts were still waiting at the end (3
           trial, so without an interval).
 Load      insert, prepared statements; 1 table of 200 000 rows; 1 s of warm-up, 10 s measured; open
           loop: 8 000 tps, starts at equal intervals
-Generator 1 worker, blocking, on cores of the server too, busiest worker on a CPU 30 % of the time,
-          waiting for one 4.0 %
+Generator 1 worker, blocking, on cores of the server too, busiest worker: 30 % CPU; waited for a CPU
+          up to 4.0 % of the time
 
 Open loop: did the server keep up with the rate?
 
