@@ -49,7 +49,7 @@ fn main() -> ExitCode {
     let result = match cli.command {
         TruetpsCommand::Sweep(args) => commands::sweep::run(&args),
         TruetpsCommand::Run(args) => commands::run::run(&args),
-        TruetpsCommand::Plan { command: PlanCommand::List } => Ok(commands::plan::list()),
+        TruetpsCommand::Plan { command: PlanCommand::List { full } } => Ok(commands::plan::list(full)),
         TruetpsCommand::Plan { command: PlanCommand::Show { plan } } => commands::plan::show(&plan),
         TruetpsCommand::Plan { command: PlanCommand::Check { plan, basedir, server, sandbox } } => {
             commands::plan::check(&plan, basedir.as_deref(), server.as_deref(), &sandbox)

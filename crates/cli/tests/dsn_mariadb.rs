@@ -89,7 +89,7 @@ fn replicas_and_archives_are_reported_and_recorded() {
         let report: serde_json::Value = serde_json::from_str(&report).unwrap();
         let replication = &report["experiment"]["guest"]["replication"];
         assert_eq!((replication["replicas"].as_u64(), &replication["log_bin"]), (count, &true.into()), "{replication}");
-        let report = place.good(&["report"]).stdout;
+        let report = place.good(&["report", "--full"]).stdout;
         assert!(report.split_whitespace().collect::<Vec<_>>().join(" ").contains(words), "{report}");
         if binary.is_mariadb() {
             continue;
@@ -154,7 +154,7 @@ fn two_runs_on_one_host_learn_of_each_other() {
     let words = format!("truetps run (process {pid})");
     assert!(ran.stderr.contains(&words), "{}", ran.stderr);
     assert_eq!(trial["beside"][0]["pid"], pid, "{trial}");
-    let report = second.good(&["report"]).stdout;
+    let report = second.good(&["report", "--full"]).stdout;
     assert!(report.split_whitespace().collect::<Vec<_>>().join(" ").contains(&words), "{report}");
     // The first one hears of what began during it, whether it is there still or not.
     signal(pid, Signal::INT);

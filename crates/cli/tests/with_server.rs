@@ -103,7 +103,7 @@ fn levels_are_started_with(levels: &str, blocks: u32) {
         "plan.toml",
         &SMALL.replace("[1, 0]", levels).replace("[1, 4]", "[1]").replace("blocks = 2", &blocks_line),
     );
-    let ran = place.run(&["sweep", "./plan.toml"]);
+    let ran = place.run(&["sweep", "./plan.toml", "--full"]);
     assert!(matches!(ran.code, Some(0 | 3)), "{}", ran.stderr);
     let couplings = json(&place, "experiment.json")["couplings"].as_array().unwrap().clone();
     for n in 1..=3 * blocks {
@@ -226,7 +226,7 @@ fn an_experiment_is_extended_by_more_blocks() {
     let before: serde_json::Value = experiment();
     place.refused(&["sweep", "--resume", "--blocks", "0"], &["--blocks"]);
 
-    let ran = place.run(&["sweep", "--resume", "--blocks", "2"]);
+    let ran = place.run(&["sweep", "--resume", "--blocks", "2", "--full"]);
     assert!(ran.stdout.contains("10 of 10 valid; 2 blocks in random order"), "{}{}", ran.stdout, ran.stderr);
     assert!(ran.stdout.contains("extended from 1 to 2 blocks"), "{}", ran.stdout);
     let after: serde_json::Value = experiment();

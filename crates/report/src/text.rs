@@ -52,6 +52,22 @@ impl TextScreen {
         Self { answer_last: true, ..self }
     }
 
+    /// A word and what it means, as the line of a list or as several.
+    pub fn listed(self, word: &str, word_width: usize, text: &str) -> String {
+        let mut out = String::new();
+        push_wrapped(&mut out, text, &format!("{word:<word_width$} "), &" ".repeat(word_width + 1), self.text_width);
+        out
+    }
+
+    /// A line that ends with `…` where it is too long.
+    pub fn cut(self, line: &str) -> String {
+        if display_width(line) <= self.text_width {
+            return line.to_owned();
+        }
+        let kept = Word::from(line).break_apart(self.text_width - 1).next().map_or("", |part| part.word);
+        format!("{}…", kept.trim_end())
+    }
+
     pub(crate) fn has_answer_last(self) -> bool {
         self.answer_last
     }
@@ -627,6 +643,17 @@ innodb_flush_log_at_trx_commit / sync_binlog  knee  knee to best        best at 
                 .lines()
                 .any(|line| display_width(line) > 30)
         );
+    }
+
+    #[test]
+    fn lists_are_as_wide_as_the_terminal() {
+        let screen = TextScreen::new(false, Some(40));
+        let text = "a question that is longer than forty columns are, and is asked in full";
+        assert!(screen.listed("name", 8, text).lines().all(|line| display_width(line) <= 40));
+        assert!(screen.listed("name", 8, text).starts_with("name     a question"));
+        assert_eq!(screen.cut("short"), "short");
+        assert_eq!(display_width(&screen.cut(text)), 40);
+        assert!(screen.cut(text).ends_with('…'));
     }
 
     #[test]

@@ -22,6 +22,8 @@ pub(crate) struct ShortView {
     pub(crate) differing: Vec<String>,
     pub(crate) settings: Vec<String>,
     pub(crate) notes: Vec<String>,
+    /// Files that could not be read.
+    pub(crate) unread: Vec<String>,
 }
 
 pub(crate) fn short_view(input: &RunComparison<'_>) -> ShortView {
@@ -45,6 +47,7 @@ pub(crate) fn short_view(input: &RunComparison<'_>) -> ShortView {
         stalls: sides.into_iter().any(has_stalled).then(stalls),
         differing: differing.map(|one| format!("{}: A {}, B {}", one.what, one.a, one.b)).collect(),
         settings: settings_items(input, SETTINGS_MAX, both_values),
+        unread: verdict::unread(input),
         notes: [verdict::limits(input, &inputs), verdict::remarks_of(input)].concat(),
     }
 }

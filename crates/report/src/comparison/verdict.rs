@@ -202,14 +202,21 @@ fn other_work(input: &RunComparison<'_>) -> Option<String> {
 }
 
 pub(super) fn notes(input: &RunComparison<'_>, inputs: &InputsDiffer) -> Vec<String> {
-    [remarks_of(input), limits(input, inputs)].concat()
+    [unread(input), remarks_of(input), limits(input, inputs)].concat()
 }
 
-/// What was noted of single trials and files.
+/// Files of either side.
+pub(crate) fn unread(input: &RunComparison<'_>) -> Vec<String> {
+    let of_side = |(letter, side): (&str, &ComparedSide<'_>)| -> Vec<String> {
+        side.run.all_unread().map(|unread| format!("{letter}: not read: {}", unread.what)).collect()
+    };
+    [("A", &input.a), ("B", &input.b)].into_iter().flat_map(of_side).collect()
+}
+
+/// What was noted of single trials.
 pub(super) fn remarks_of(input: &RunComparison<'_>) -> Vec<String> {
     let mut notes = Vec::new();
     for (letter, side) in [("A", &input.a), ("B", &input.b)] {
-        notes.extend(side.run.all_unread().map(|unread| format!("{letter}: not read: {}", unread.what)));
         let remarked = side.trials().map(|one| &one.trial);
         let of_trial = |trial| remarks(trial).into_iter().map(move |note| format!("{letter}: {}: {note}", trial.name));
         notes.extend(remarked.flat_map(of_trial));

@@ -1,5 +1,7 @@
 //! Two sides on one screen: what differs, by how much, and what else was different.
 
+use std::collections::BTreeSet;
+
 use truetps_analysis::{Figure, Judgement, ThresholdState};
 
 use super::layout::{ScreenPart, Screenful};
@@ -24,7 +26,7 @@ fn of_one(input: &RunComparison<'_>) -> Screenful {
     parts.extend(crash(input).map(|text| ScreenPart::fact("Crash", text)));
     parts.extend(view.stalls.map(|text| ScreenPart::fact("Stalls", text)));
     parts.extend(thresholds(inputs_of(input)));
-    let listed = [("Differs", view.differing), ("Settings", view.settings), ("Trust", view.notes)];
+    let listed = [("Differs", view.differing), ("Settings", view.settings), ("Trust", view.notes), ("Note", view.unread)];
     parts.extend(listed.into_iter().filter(|(_, items)| !items.is_empty()).map(|(word, items)| ScreenPart::facts(word, items)));
     Screenful { title: view.title, place: view.sides, answer, parts }
 }
@@ -78,6 +80,8 @@ fn of_several(inputs: &[RunComparison<'_>]) -> Screenful {
     }
     let mut parts: Vec<_> = ScreenPart::table(table(inputs)).into_iter().collect();
     parts.extend(thresholds(inputs));
+    let unread: BTreeSet<_> = inputs.iter().flat_map(comparison::unread).collect();
+    parts.extend((!unread.is_empty()).then(|| ScreenPart::facts("Note", unread.into_iter().collect())));
     let (only_a, only_b) = (names(|one| own_levels(&one.a, &one.b)), names(|one| own_levels(&one.b, &one.a)));
     let pairs = format::plural(inputs.len() as u64, "configuration");
     let title = format!("{b}{only_b} compared with {a}{only_a}: {pairs}");

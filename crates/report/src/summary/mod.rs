@@ -25,7 +25,8 @@ pub use probe::probe_summary;
 pub use settings::diff_summary;
 pub use stalls::stalls_summary;
 
-use truetps_analysis::{Axis, Curve};
+use truetps_analysis::{Axis, Curve, UnreadFile};
+use truetps_archive::Run;
 
 use self::layout::{Screenful, ScreenPart};
 use crate::{ReportInput, TextScreen, durability, format, generator, load, meaning, names, open_loop, verdicts};
@@ -49,6 +50,7 @@ pub fn summary_text(input: &ReportInput<'_>, screen: TextScreen) -> String {
     parts.extend(connections_to_use(input));
     parts.extend(crash(input));
     parts.extend(trust::part(input));
+    parts.extend(unread(input.run));
     parts.push(ScreenPart::fact("Trials", trust::trials(input)));
     Screenful { title: title(input), place: place(input), answer: answer(input), parts }.draw(screen)
 }
@@ -69,11 +71,13 @@ fn place(input: &ReportInput<'_>) -> String {
         (_, false, Some(address)) => format!("{} at {address}", format::list(&servers)),
         (_, false, None) => format::list(&servers),
     };
-    let flush = experiment.host.flush.map(|flush| format!("one flush {}", format::duration_us(flush.us_p50)));
+    let disks: Vec<_> = experiment.disks.iter().map(|disk| disk.profile.clone()).collect();
+    let disk = (!disks.is_empty()).then(|| format!("disk {} (emulated)", format::list(&disks)));
+    let flush = experiment.host.flush.filter(|_| disks.is_empty()).map(|flush| format!("one flush {}", format::duration_us(flush.us_p50)));
     let rates = load::rates(plan).map(|rates| format!("open loop: {rates}"));
     let workload = plan.workload.kind.name().to_owned();
     let cores = format::plural(experiment.host.cores.into(), "core");
-    [Some(kind), Some(cores), flush, Some(workload), rates].into_iter().flatten().collect::<Vec<_>>().join(", ")
+    [Some(kind), Some(cores), disk, flush, Some(workload), rates].into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
 /// The answer in sentences, the most important first.
@@ -119,6 +123,13 @@ fn crash(input: &ReportInput<'_>) -> Option<ScreenPart> {
         [one] => Some(ScreenPart::fact("Crash", one.sentence.clone())),
         _ => None,
     }
+}
+
+/// Files that are missing, damaged or of a newer version.
+fn unread(run: &Run) -> Option<ScreenPart> {
+    let lost = |unread: &UnreadFile| if unread.whole_trial { "; the trial is left out" } else { "" };
+    let items: Vec<_> = run.all_unread().map(|unread| format!("not read: {}{}", unread.what, lost(unread))).collect();
+    (!items.is_empty()).then(|| ScreenPart::facts("Note", items))
 }
 
 /// The tps of a cell as a number with the sign of a limited generator.

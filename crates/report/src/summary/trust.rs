@@ -87,7 +87,6 @@ fn conditions(input: &ReportInput<'_>) -> Vec<(Doubt, String)> {
     let is_several = input.analysis.curves.len() > 1 || input.analysis.max_rate.is_some();
     let stalled = stalls::fact(input).filter(|_| is_several && stalls::any(input));
     said.extend(stalled.map(|text| (Doubt::Some, format!("stalls: {text}"))));
-    said.extend(input.run.all_unread().map(|unread| (Doubt::Some, format!("not read: {}", unread.what))));
     said.extend(notes(input));
     said.extend(meaning::couplings(input).into_iter().map(|text| (Doubt::Note, plain(&text))));
     said.extend(meaning::cheap_flush(input).map(|text| (Doubt::Note, plain(&text))));
