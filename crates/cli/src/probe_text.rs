@@ -251,6 +251,22 @@ mod tests {
         assert_eq!(in_columns(line, Some(40)), "1.0s  running 2  commits 4 000/s\n      redo 1.0 KiB/s");
     }
 
+    /// A server whose binlog begins to count in the middle changes no row's meaning.
+    #[test]
+    fn all_lines_count_the_same_commits() {
+        let mut meter = meter(&[no_sessions()]);
+        let of = |at_ms, binlog, handler| {
+            sample(at_ms, &[("status.Binlog_commits", binlog), ("status.Handler_commit", handler)])
+        };
+        assert_eq!(meter.line(&of(1000.0, 0.0, 100.0)), None);
+        for (at_ms, binlog, handler) in [(2000.0, 0.0, 200.0), (3000.0, 50.0, 300.0)] {
+            let line = meter.line(&of(at_ms, binlog, handler)).unwrap();
+            assert!(line.ends_with("commits 100.0/s"), "{line}");
+        }
+        let mut with_binlog = CommitCounter::default();
+        assert_eq!(with_binlog.name(|_| Some(7.0)), Some("status.Binlog_commits"));
+    }
+
     #[test]
     fn a_line_is_about_the_time_since_the_one_before() {
         let mut meter = meter(&[no_sessions()]);
@@ -312,9 +328,9 @@ mod tests {
         let mut all = ChangeMeter::new(ProbeHeader { family, ..header(&[]) });
         all.line(&sample(0.0, &first));
         let line = all.line(&sample(1000.0, &second)).unwrap();
-        assert_eq!(line, "1.0s  running 0  xact_commit 4.000/s  WAL 0 B/s  lock waits 1", "no session is active");
+        assert_eq!(line, "1.0s  running 0  commits 4.000/s  WAL 0 B/s  lock waits 1", "no session is active");
         let line = all.line(&sample(2000.0, &[("session.LWLock:WALWrite", 2.0)])).unwrap();
-        assert_eq!(line, "2.0s  running 2  xact_commit 0/s  WAL 0 B/s  lock waits 1  LWLock:WALWrite 2");
+        assert_eq!(line, "2.0s  running 2  commits 0/s  WAL 0 B/s  lock waits 1  LWLock:WALWrite 2");
         let mut own = meter(&[no_sessions()]);
         own.line(&sample(0.0, &first));
         let line = own.line(&sample(1000.0, &second)).unwrap();

@@ -242,7 +242,9 @@ fn with_lines(pen: &mut Pen<'_>, area: Rect, model: &Model, view: PictureView) {
     if let Some(running) = model.running.as_ref().filter(|running| running.last.is_some()) {
         chart::throughput(pen, plot, running, model.subject.counts(), view.zoom);
         draw_figures(pen, figures, running);
-        chart::latency(pen, p99, running);
+        if model.subject == Subject::Trials {
+            chart::latency(pen, p99, running);
+        }
         panels::lines(pen, lines, model, running);
     } else {
         not_yet(pen, plot, model);
@@ -279,7 +281,9 @@ fn with_panels(pen: &mut Pen<'_>, area: Rect, model: &Model, view: PictureView) 
     if let Some(running) = model.running.as_ref().filter(|running| running.last.is_some()) {
         chart::throughput(pen, plot, running, model.subject.counts(), view.zoom);
         draw_figures(pen, figures, running);
-        chart::latency(pen, p99, running);
+        if model.subject == Subject::Trials {
+            chart::latency(pen, p99, running);
+        }
         panels::waits(pen, waits, running);
         if model.subject == Subject::Trials {
             panels::stalls(pen, stalls, running);

@@ -167,9 +167,9 @@ fn legend(input: &ReportInput<'_>, columns: &Columns) -> Option<String> {
     said.extend(verdicts.iter().any(is_open).then(|| format!("{UNDECIDED} undecided")));
     let least = format::percent(input.analysis.smallest_effect);
     said.extend(verdicts.contains(&Verdict::Equivalent).then(|| format!("{SAME} no difference of {least} or more")));
-    said.extend(columns.has_losses().then(|| "losses: committed transactions, if the disk keeps what it has flushed".to_owned()));
+    said.extend(columns.has_losses().then(|| "losses: if the disk honours flushes".to_owned()));
     let also = columns.has_losses() && columns.durabilities.iter().flatten().any(is_lost_with_process);
-    said.extend(also.then(|| format!("{ALSO_PROCESS} also when only the server process crashes")));
+    said.extend(also.then(|| format!("{ALSO_PROCESS} also if the server crashes")));
     (!said.is_empty()).then(|| said.join("; "))
 }
 

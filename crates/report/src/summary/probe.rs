@@ -52,7 +52,8 @@ pub fn probe_summary(summary: &ProbeSummary, waits: Option<&TopWaits>, screen: T
     let top = waits.iter().flat_map(|waits| &waits.list).take(WAITS_MAX);
     let top: Vec<_> = top.map(waits::watched_in_short).collect();
     let hidden = waits.map_or(0, |waits| waits.list.len() + waits.more).saturating_sub(top.len());
-    if !top.is_empty() {
+    // The answer has the first one.
+    if top.len() > 1 {
         parts.push(ScreenPart::facts("Waits", top).leaving_out(hidden));
     }
     parts.extend(probe_list::facts(summary).into_iter().map(|(word, text)| ScreenPart::fact(word, text)));

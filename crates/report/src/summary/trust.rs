@@ -115,14 +115,14 @@ fn plain(sentence: &str) -> String {
 pub(super) fn trials(input: &ReportInput<'_>) -> String {
     let analysis = input.analysis;
     let mut text = document::trials_counted(input);
-    if let Some(first) = analysis.invalid.first() {
-        text.push_str(&format!(" ({}: {})", first.name, first.reason));
-    }
     if analysis.blocks_planned > 1 {
         text.push_str(&format!("; {}", format::plural(analysis.blocks_planned.into(), "block")));
     }
     if let Some(time) = time_of_trials(input) {
         text.push_str(&format!("; {} of trials", format::duration(time)));
+    }
+    if let Some(first) = analysis.invalid.first() {
+        text.push_str(&format!("; {}: {}", first.name, first.reason));
     }
     let connections = names::connections(input.run.plan.connections_max());
     if analysis.axis == truetps_analysis::Axis::Rate || analysis.max_rate.is_some() {
