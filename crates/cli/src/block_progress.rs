@@ -55,7 +55,8 @@ impl BlockProgress {
     /// `block 2  [32/64]  16 of 16 trials valid  2 815 to 41 890 tps  1 stall  left 1 min 10 s`; `None` where no trial has
     /// ended since the line before.
     pub(crate) fn take(&mut self) -> Option<String> {
-        let Self { block, trials, valid, slowest_tps, fastest_tps, failed, not_sustained, generator_limited, .. } = *self;
+        let Self { block, trials, valid, slowest_tps, fastest_tps, failed, not_sustained, generator_limited, .. } =
+            *self;
         let (stalls, left, (at, of)) = (self.stalls, self.left, self.at);
         *self = Self::default();
         if trials == 0 {
@@ -90,8 +91,7 @@ mod tests {
 
     use super::*;
 
-    const PLAN: &str =
-        "name = \"p\"\nabout = \"?\"\n[workload]\nname = \"insert\"\n[design]\nblocks = 1\n[factors]\nconnections = [1]\n";
+    const PLAN: &str = "name = \"p\"\nabout = \"?\"\n[workload]\nname = \"insert\"\n[design]\nblocks = 1\n[factors]\nconnections = [1]\n";
 
     fn scheduled(block: u32) -> ScheduledTrial {
         ScheduledTrial {

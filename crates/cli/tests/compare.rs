@@ -308,7 +308,8 @@ fn survives_less(place: &Place, a: &Path, b: &Path) {
     assert_eq!(less.code, Some(1), "{}", less.stdout);
     let risk =
         "a crash of the server process or a power failure can cost B up to about 1 s of acknowledged transactions";
-    let said = "B risks more commits in a crash. A crash of the server process or a power failure can cost B up to about 1 s";
+    let said =
+        "B risks more commits in a crash. A crash of the server process or a power failure can cost B up to about 1 s";
     assert!(flat(&less).contains(said) && less.stdout.contains("durability: crossed"), "{}", less.stdout);
     assert!(flat(&place.run(&["compare", from, to, "--full"])).contains(risk));
     assert_eq!(judged(to, from).code, Some(0));

@@ -71,7 +71,8 @@ fn waits_are_timed_where_the_plan_asks() {
     let basedir = binary.path.display().to_string();
     let place = Place::new();
     let load = ["run", "insert", "--table-rows=500", "--warm-up=0", "--measure=1", "--set=log_bin=ON"];
-    let ran = place.good(&[&load[..], &["--waits", "--full", "--probe-interval=250ms", "--basedir", &basedir]].concat());
+    let ran =
+        place.good(&[&load[..], &["--waits", "--full", "--probe-interval=250ms", "--basedir", &basedir]].concat());
     assert!(!ran.stderr.contains("warning"), "{}", ran.stderr);
     assert!(ran.stdout.contains("performance_schema=ON"), "a choice of truetps's: {}", ran.stdout);
     let series = series_of(&place.latest().join("trial-0001"));

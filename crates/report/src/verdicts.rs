@@ -107,7 +107,8 @@ fn against_baseline(input: &ReportInput<'_>, curve: &Curve, with_risk: bool) -> 
     let parts: Vec<_> = by_kind.iter().map(|(kind, contrasts)| part(analysis, *kind, contrasts, baseline)).collect();
     let risk = durability::risk(input, curve).filter(|_| with_risk).map_or(String::new(), |risk| format!("; {risk}"));
     // Where another place has the risk, it has named the setting, too.
-    let name = if with_risk { names::curve_name(curve) } else { names::short(&input.run.plan, names::curve_name(curve)) };
+    let name =
+        if with_risk { names::curve_name(curve) } else { names::short(&input.run.plan, names::curve_name(curve)) };
     Some(format!("{name}: {}{risk}.", parts.join("; ")))
 }
 

@@ -119,7 +119,8 @@ fn a_server_that_is_only_watched() {
     let mut watch = with_stall();
     watch.model.subject = Subject::Server;
     let shown = lines(&picture(&watch, 80, 24, KEYS)).join("\n");
-    for part in ["watched without a load", "── commits/s  1 000 now, mean 750.0", "── states, sessions", "Commit"] {
+    for part in ["watched without a load", "── commits/s  1 000 now, mean 750.0", "── states, sessions", "Commit"]
+    {
         assert!(shown.contains(part), "{part}\n{shown}");
     }
     for part in ["trial", "── stalls", "results", "measuring", "── tps"] {

@@ -28,9 +28,9 @@ use crate::{TextScreen, durability_of, markdown, text, waits};
 pub use fail_if::FailIf;
 pub use json::comparison_json;
 pub(crate) use short::{short_view, survival_sentence, tps_row};
-pub(crate) use verdict::{durability, unread};
 pub(crate) use verdict::stalls_of;
 pub use verdict::threshold_word;
+pub(crate) use verdict::{durability, unread};
 
 /// One of the two.
 #[derive(Debug, Clone, Copy)]

@@ -34,7 +34,8 @@ impl VerdictSection {
     pub(super) fn of(input: &ReportInput, lines: &ChartLines) -> Self {
         let each = |list: Vec<String>| list.iter().map(|text| unbroken(text)).collect();
         let tiles = input.analysis.curves.iter().enumerate();
-        let mut sentences: Vec<String> = each(verdicts::answer(input).into_iter().chain(verdicts::verdicts(input)).collect());
+        let mut sentences: Vec<String> =
+            each(verdicts::answer(input).into_iter().chain(verdicts::verdicts(input)).collect());
         let first = if sentences.is_empty() { String::new() } else { names::capital_word(&sentences.remove(0)) };
         Self {
             facts: facts(input),

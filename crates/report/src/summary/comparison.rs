@@ -26,8 +26,11 @@ fn of_one(input: &RunComparison<'_>) -> Screenful {
     parts.extend(crash(input).map(|text| ScreenPart::fact("Crash", text)));
     parts.extend(view.stalls.map(|text| ScreenPart::fact("Stalls", text)));
     parts.extend(thresholds(inputs_of(input)));
-    let listed = [("Differs", view.differing), ("Settings", view.settings), ("Trust", view.notes), ("Note", view.unread)];
-    parts.extend(listed.into_iter().filter(|(_, items)| !items.is_empty()).map(|(word, items)| ScreenPart::facts(word, items)));
+    let listed =
+        [("Differs", view.differing), ("Settings", view.settings), ("Trust", view.notes), ("Note", view.unread)];
+    parts.extend(
+        listed.into_iter().filter(|(_, items)| !items.is_empty()).map(|(word, items)| ScreenPart::facts(word, items)),
+    );
     Screenful { title: view.title, place: view.sides, answer, parts }
 }
 
@@ -53,15 +56,18 @@ fn crash(input: &RunComparison<'_>) -> Option<String> {
 
 /// One line for each state of a threshold.
 fn thresholds(inputs: &[RunComparison<'_>]) -> Option<ScreenPart> {
-    let judged = inputs.iter().flat_map(|one| one.thresholds.iter().map(|(threshold, state)| (threshold.to_string(), *state)));
+    let judged =
+        inputs.iter().flat_map(|one| one.thresholds.iter().map(|(threshold, state)| (threshold.to_string(), *state)));
     let mut by_threshold: Vec<(String, Vec<ThresholdState>)> = crate::grouped(judged);
     // What makes a script fail comes first.
     by_threshold.sort_by_key(|(_, states)| !states.contains(&ThresholdState::Crossed));
     let line = |(threshold, states): &(String, Vec<ThresholdState>)| {
         let n = states.len();
-        let parts = crate::grouped(states.iter().map(|state| (*state, ()))).into_iter().map(|(state, all)| match (all.len(), n) {
-            (some, all) if some == all => threshold_word(state).to_owned(),
-            (some, _) => format!("{} in {some}", threshold_word(state)),
+        let parts = crate::grouped(states.iter().map(|state| (*state, ()))).into_iter().map(|(state, all)| {
+            match (all.len(), n) {
+                (some, all) if some == all => threshold_word(state).to_owned(),
+                (some, _) => format!("{} in {some}", threshold_word(state)),
+            }
         });
         format!("{threshold}: {}", parts.collect::<Vec<_>>().join(", "))
     };

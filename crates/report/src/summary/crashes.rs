@@ -43,7 +43,8 @@ fn clients(run: &CrashRun) -> String {
 /// With the settings' names above the table, where all have the same.
 fn named_once(run: &CrashRun, cells: &[&CrashedCell]) -> DocumentTable {
     let table = price_table(run, cells.iter().copied());
-    let names = |cell: &CrashedCell| cell.configuration.conditions().map(|(name, _)| name.to_owned()).collect::<Vec<_>>();
+    let names =
+        |cell: &CrashedCell| cell.configuration.conditions().map(|(name, _)| name.to_owned()).collect::<Vec<_>>();
     let Some(first) = cells.first().map(|cell| names(cell)).filter(|first| !first.is_empty()) else { return table };
     if cells.iter().any(|cell| names(cell) != first) {
         return table;

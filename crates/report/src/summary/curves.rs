@@ -78,7 +78,10 @@ fn ratio_at(analysis: &Analysis) -> Option<f64> {
 
 fn table(input: &ReportInput<'_>, order: &[&Curve], columns: &Columns) -> DocumentTable {
     let mut header = vec![String::new()];
-    header.extend(if columns.is_open { ["sustained at", "p99 there", "not at"] } else { ["best tps", "at", "p99 there"] }.map(str::to_owned));
+    header.extend(
+        if columns.is_open { ["sustained at", "p99 there", "not at"] } else { ["best tps", "at", "p99 there"] }
+            .map(str::to_owned),
+    );
     header.extend(columns.ratio_at.map(|level| format!("ratio at {}", format::rate(level))));
     header.extend(columns.has_losses().then(|| "power cut loses".to_owned()));
     let row = |(curve, durability): (&&Curve, &Option<Durability>)| {
@@ -188,7 +191,8 @@ fn by_level(input: &ReportInput<'_>, order: &[&Curve], screen: TextScreen) -> Op
     };
     let what = if is_open { "p99" } else { "tps" };
     let table = |levels: &[f64]| {
-        let header = std::iter::once(format!("{what} at {}", analysis.axis.factor())).chain(levels.iter().map(|level| format::rate(*level)));
+        let header = std::iter::once(format!("{what} at {}", analysis.axis.factor()))
+            .chain(levels.iter().map(|level| format::rate(*level)));
         let row = |curve: &&Curve| {
             let cells = levels.iter().map(|level| text(names::cell_at(analysis, curve, *level)));
             std::iter::once(names::level_label(analysis, curve)).chain(cells).collect::<Vec<_>>()

@@ -32,7 +32,10 @@ pub(super) struct ScreenPart {
 
 enum PartContent {
     /// A word and its facts: each begins a line.
-    Facts { word: &'static str, items: Vec<String> },
+    Facts {
+        word: &'static str,
+        items: Vec<String>,
+    },
     Table(DocumentTable),
     /// Further words below a table.
     Note(String),
@@ -159,9 +162,7 @@ impl Screenful {
 
 /// The part that has most to spare: first what a part shows beyond what is wanted, then whole parts that are optional.
 fn longest(parts: &mut [ScreenPart], screen: TextScreen) -> Option<&mut ScreenPart> {
-    let lines = |part: &ScreenPart| {
-        (part.shown > part.wanted, part.is_optional(), part.draw(screen).lines().count())
-    };
+    let lines = |part: &ScreenPart| (part.shown > part.wanted, part.is_optional(), part.draw(screen).lines().count());
     parts.iter_mut().filter(|part| part.shown > part.least).max_by_key(|part| lines(part))
 }
 
@@ -190,7 +191,9 @@ fn is_answer(part: &ScreenPart) -> bool {
 /// Drops these columns, one after the other, until the table fits.
 pub(super) fn without_columns(mut table: DocumentTable, droppable: &[&str], screen: TextScreen) -> DocumentTable {
     for name in droppable {
-        let Some(at) = table.header.iter().position(|head| head == name).filter(|_| !screen.fits(&table)) else { continue };
+        let Some(at) = table.header.iter().position(|head| head == name).filter(|_| !screen.fits(&table)) else {
+            continue;
+        };
         // Words are drawn at the left only in the last column.
         table.words_last &= at + 1 < table.header.len();
         table.header.remove(at);

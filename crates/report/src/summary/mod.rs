@@ -28,7 +28,7 @@ pub use stalls::stalls_summary;
 use truetps_analysis::{Axis, Curve, UnreadFile};
 use truetps_archive::Run;
 
-use self::layout::{Screenful, ScreenPart};
+use self::layout::{ScreenPart, Screenful};
 use crate::{ReportInput, TextScreen, durability, format, generator, load, meaning, names, open_loop, verdicts};
 
 /// Lines of the answer on stdout. Behind it come the folder, the next commands and the prompt: 35 lines in all.
@@ -73,7 +73,11 @@ fn place(input: &ReportInput<'_>) -> String {
     };
     let disks: Vec<_> = experiment.disks.iter().map(|disk| disk.profile.clone()).collect();
     let disk = (!disks.is_empty()).then(|| format!("disk {} (emulated)", format::list(&disks)));
-    let flush = experiment.host.flush.filter(|_| disks.is_empty()).map(|flush| format!("one flush {}", format::duration_us(flush.us_p50)));
+    let flush = experiment
+        .host
+        .flush
+        .filter(|_| disks.is_empty())
+        .map(|flush| format!("one flush {}", format::duration_us(flush.us_p50)));
     let rates = load::rates(plan).map(|rates| format!("open loop: {rates}"));
     let workload = plan.workload.kind.name().to_owned();
     let cores = format::plural(experiment.host.cores.into(), "core");

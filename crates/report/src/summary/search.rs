@@ -30,7 +30,6 @@ pub(super) fn parts(input: &ReportInput<'_>) -> Vec<ScreenPart> {
     parts
 }
 
-
 /// The rates nearest to the answer, rising, and how many others were tried.
 fn nearest<'a>(input: &ReportInput<'a>) -> (Vec<&'a Cell>, usize) {
     const ROWS_MAX: usize = 10;

@@ -20,9 +20,9 @@ pub fn diff_summary(diff: &Diff, screen: TextScreen) -> String {
     let table = without_columns(DocumentTable::new(["setting", "A", "B", ABOUT], top), &[ABOUT], screen);
     let hidden = shown.len().saturating_sub(TOP);
     let mut parts: Vec<_> = ScreenPart::table(table).map(|part| part.leaving_out(hidden)).into_iter().collect();
-    let notes = [("A", &diff.a), ("B", &diff.b)].into_iter().flat_map(|(letter, side)| {
-        side.notes.iter().map(move |note| format!("{letter}: {}", printable(note)))
-    });
+    let notes = [("A", &diff.a), ("B", &diff.b)]
+        .into_iter()
+        .flat_map(|(letter, side)| side.notes.iter().map(move |note| format!("{letter}: {}", printable(note))));
     let notes: Vec<_> = notes.collect();
     parts.extend((!notes.is_empty()).then(|| ScreenPart::facts("Note", notes)));
     parts.push(ScreenPart::facts("In all", summary(diff, false).lines().map(str::to_owned).collect()));

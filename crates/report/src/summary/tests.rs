@@ -52,11 +52,15 @@ pub(crate) fn check_screen(draw: impl Fn(TextScreen) -> String) {
             assert!(lines <= SUMMARY_LINES_MAX || width < 80, "{lines} lines at {width} columns\n{text}");
             assert!(!text.contains("NaN") && !text.contains("inf "), "{text}");
             let answer = text.lines().position(|line| line.starts_with("Answer")).unwrap();
-            let last_gap = text.lines().enumerate().filter(|(_, line)| line.is_empty()).map(|(at, _)| at).last().unwrap();
+            let last_gap =
+                text.lines().enumerate().filter(|(_, line)| line.is_empty()).map(|(at, _)| at).last().unwrap();
             if screen.has_answer_last() {
                 assert_eq!(answer, last_gap + 1, "the answer is what stands last\n{text}");
             } else {
-                assert!(text.lines().nth(answer - 1).unwrap().is_empty() && answer < 8, "the answer comes first\n{text}");
+                assert!(
+                    text.lines().nth(answer - 1).unwrap().is_empty() && answer < 8,
+                    "the answer comes first\n{text}"
+                );
             }
         }
     }
@@ -216,7 +220,8 @@ fn settings_that_differ_fit_one_screen() {
         let mut settings: std::collections::BTreeMap<_, _> =
             (0..80).map(|n| (format!("made_up_setting_with_a_long_name_{n}"), value(format!("{odd}{n}")))).collect();
         settings.insert("log_bin".to_owned(), value(odd.to_owned()));
-        settings.insert("innodb_flush_log_at_trx_commit".to_owned(), value(if odd == "ON" { "1" } else { "2" }.to_owned()));
+        settings
+            .insert("innodb_flush_log_at_trx_commit".to_owned(), value(if odd == "ON" { "1" } else { "2" }.to_owned()));
         settings.insert("optimizer_switch".to_owned(), value(format!("{odd},").repeat(40)));
         SettingsSide {
             name: name.to_owned(),
@@ -226,14 +231,19 @@ fn settings_that_differ_fit_one_screen() {
             family: None,
             is_complete: true,
             settings,
-            notes: vec!["a note that is long enough to need more than one line at eighty columns, as some are".to_owned()],
+            notes: vec![
+                "a note that is long enough to need more than one line at eighty columns, as some are".to_owned(),
+            ],
         }
     };
     let (a, b) = (side("a.json", "ON"), side("b.json", "OFF"));
     check_screen(|screen| diff_summary(&diff(&a, &b), screen));
     check_screen(|screen| diff_summary(&diff(&a, &a), screen));
     let text = diff_summary(&diff(&a, &b), TextScreen::PLAIN);
-    assert!(text.contains("Answer    Most likely to matter: ") && text.contains("B risks more commits in a crash."), "{text}");
+    assert!(
+        text.contains("Answer    Most likely to matter: ") && text.contains("B risks more commits in a crash."),
+        "{text}"
+    );
     assert!(text.contains("… 73 more with --full"), "{text}");
 }
 

@@ -67,7 +67,13 @@ fn evidence(input: &ReportInput<'_>) -> Vec<(Doubt, String)> {
             all => format!(" in {limited} of {all} configurations"),
         };
         let sign = generator::SIGN;
-        said.push((Doubt::Some, format!("{sign} {}{of}: the load generator was the bottleneck; the server may be faster", generator::LIMITED)));
+        said.push((
+            Doubt::Some,
+            format!(
+                "{sign} {}{of}: the load generator was the bottleneck; the server may be faster",
+                generator::LIMITED
+            ),
+        ));
     }
     if input.run.experiment.quick {
         said.push((Doubt::Some, "short trials: trust the trends, not the figures".to_owned()));
