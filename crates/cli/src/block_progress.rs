@@ -25,7 +25,7 @@ pub(crate) struct BlockProgress {
 }
 
 impl BlockProgress {
-    /// Whether its trials are told together: a search and a single trial have a line for each.
+    /// Whether its trials share a line: a search and a single trial have a line for each.
     pub(crate) fn is_for(place: TrialPlace<'_>) -> bool {
         place.of.is_some_and(|of| of > 1)
     }
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interrupted_block_is_told_too() {
+    fn an_interrupted_block_has_its_line() {
         let mut progress = BlockProgress::default();
         let trial_of = scheduled(0);
         let place = TrialPlace { trial: &trial_of, index: 0, of: Some(6), left: None };

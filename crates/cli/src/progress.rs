@@ -79,7 +79,7 @@ impl Progress {
         if self.live { self.draw(text) } else { self.print_line(text) }
     }
 
-    /// Rows are loaded: on a terminal the line follows, elsewhere it is said now and then.
+    /// Rows are loaded: on a terminal the line follows, elsewhere a line now and then has it.
     fn loading(&mut self, rows: u64, of: u64) {
         let text = format!("loading rows: {} of {}", format::count(rows), format::count(of));
         let again = if self.live { REDRAW } else { TELL_AGAIN };

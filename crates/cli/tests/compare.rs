@@ -360,7 +360,7 @@ fn damaged(place: &Place, a: &Path, b: &Path) {
     }
     restore(edited);
     let nonsense = edit("probe.jsonl", &|_| "nonsense\n".to_owned());
-    let ran = place.run(&["compare", a, b]);
+    let ran = place.run(&["compare", a, b, "--full"]);
     assert!(ran.code == Some(3) && ran.stdout.contains("Figures"), "{}{}", ran.stdout, ran.stderr);
     assert!(flat(&ran).contains("probe.jsonl: its first line is not the header of a probe"), "{}", ran.stdout);
     restore(nonsense);

@@ -96,7 +96,7 @@ fn the_full_report_is_a_flag_away() {
         assert!(full.stdout.contains(heading), "{heading}\n{}", full.stdout);
     }
     assert!(full.stdout.lines().count() > short.stdout.lines().count() && !full.stderr.contains("--full"));
-    assert_eq!(full.code, short.code, "the exit code is that of the answer");
+    assert_eq!(full.code, short.code, "the answer decides the exit code");
     let differ = |more: &[&str]| place.run(&[&["diff", "a.cnf", "b.cnf"], more].concat()).stdout;
     assert!(differ(&["--full"]).contains("most likely to matter first"), "{}", differ(&["--full"]));
     assert!(differ(&[]).lines().count() < differ(&["--full"]).lines().count());
@@ -124,6 +124,7 @@ fn commands_on_a_server() {
         assert!(ran.stdout.lines().count() + 5 <= LINES_MAX, "{words:?}\n{}", ran.stdout);
         check(&place, &["report"]);
     }
+    place.good(&["server", "add", "watched"]);
     let (port, _) = place.start_on_a_port("watched");
     let dsn = format!("mysql://root@127.0.0.1:{port}");
     let probe = place.run(&["probe", "watched", "--duration=2s"]);

@@ -44,7 +44,7 @@ fn loss(input: &RunComparison<'_>) -> Option<String> {
     Some(format!("{} {}.", comparison::survival_sentence(input.durability.b_survives), names::capital(&risk)))
 }
 
-/// Where both lose the same, it is said once.
+/// Where both lose the same, one line has it.
 fn crash(input: &RunComparison<'_>) -> Option<String> {
     let pair = &input.durability;
     match (&pair.a, &pair.b) {

@@ -1,7 +1,7 @@
 //! The short text answer of each command: one screen, at the width of the terminal. `--full` prints everything.
 //!
-//! Each file here chooses what the screen of one command shows; `layout` fits it. The verdicts and their words are those
-//! of the full reports.
+//! Each file here chooses what the screen of one command shows; `layout` fits it. Verdicts and their words
+//! come from the full reports.
 
 mod comparison;
 mod crashes;

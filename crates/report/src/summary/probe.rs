@@ -12,32 +12,32 @@ use crate::{TextScreen, format, names, waits};
 const WAITS_MAX: usize = 5;
 
 /// Counters with their words, in the order of the table. The first name that the server has is taken; the words never change.
-const RATES: [(&str, &[&str], SignalUnit); 12] = [
-    ("commits", COMMITS, SignalUnit::Count),
-    ("statements", &["status.Questions"], SignalUnit::Count),
-    ("rows inserted", &["status.Innodb_rows_inserted", "pg_stat_database.tup_inserted"], SignalUnit::Count),
-    ("rows updated", &["status.Innodb_rows_updated", "pg_stat_database.tup_updated"], SignalUnit::Count),
-    ("rows deleted", &["status.Innodb_rows_deleted", "pg_stat_database.tup_deleted"], SignalUnit::Count),
-    ("redo log written", &["status.Innodb_os_log_written", "pg_lsn.insert_bytes"], SignalUnit::Bytes),
-    ("redo log syncs", &["status.Innodb_os_log_fsyncs", "pg_stat_wal.wal_sync"], SignalUnit::Count),
-    ("binlog written", &["status.Binlog_bytes_written"], SignalUnit::Bytes),
-    ("pages written", &["status.Innodb_pages_written"], SignalUnit::Count),
-    ("row-lock waits", &["status.Innodb_row_lock_waits"], SignalUnit::Count),
-    ("disk flushes", &["disk.flushes"], SignalUnit::Count),
-    ("server CPU", &["server.cpu_us"], SignalUnit::CpuMicroseconds),
+const RATES: [(&str, &[&str], RateUnit); 12] = [
+    ("commits", COMMITS, RateUnit::Count),
+    ("statements", &["status.Questions"], RateUnit::Count),
+    ("rows inserted", &["status.Innodb_rows_inserted", "pg_stat_database.tup_inserted"], RateUnit::Count),
+    ("rows updated", &["status.Innodb_rows_updated", "pg_stat_database.tup_updated"], RateUnit::Count),
+    ("rows deleted", &["status.Innodb_rows_deleted", "pg_stat_database.tup_deleted"], RateUnit::Count),
+    ("redo log written", &["status.Innodb_os_log_written", "pg_lsn.insert_bytes"], RateUnit::Bytes),
+    ("redo log syncs", &["status.Innodb_os_log_fsyncs", "pg_stat_wal.wal_sync"], RateUnit::Count),
+    ("binlog written", &["status.Binlog_bytes_written"], RateUnit::Bytes),
+    ("pages written", &["status.Innodb_pages_written"], RateUnit::Count),
+    ("row-lock waits", &["status.Innodb_row_lock_waits"], RateUnit::Count),
+    ("disk flushes", &["disk.flushes"], RateUnit::Count),
+    ("server CPU", &["server.cpu_us"], RateUnit::CpuMicroseconds),
 ];
 const COMMITS: &[&str] = &["status.Handler_commit", "pg_stat_database.xact_commit"];
 const REDO: &[&str] = &["status.Innodb_os_log_written", "pg_lsn.insert_bytes"];
 
 #[derive(Debug, Clone, Copy)]
-enum SignalUnit {
+enum RateUnit {
     Count,
     Bytes,
     /// Shown as cores.
     CpuMicroseconds,
 }
 
-impl SignalUnit {
+impl RateUnit {
     fn text(self, per_second: f64) -> String {
         match self {
             Self::Count => format!("{}/s", amount(per_second)),
@@ -87,7 +87,7 @@ fn answer(summary: &ProbeSummary, waits: Option<&TopWaits>) -> Vec<String> {
 }
 
 fn rates(summary: &ProbeSummary) -> DocumentTable {
-    let row = |(word, signals, unit): &(&str, &[&str], SignalUnit)| {
+    let row = |(word, signals, unit): &(&str, &[&str], RateUnit)| {
         let name = signals.iter().find(|name| summary.counters.contains_key(**name))?;
         let counter = summary.counters.get(*name).filter(|counter| counter.growth != 0.0)?;
         Some([(*word).to_owned(), unit.text(counter.per_second), (*name).to_owned()])
