@@ -140,9 +140,10 @@ pub(crate) fn push_whole_table(out: &mut String, table: &DocumentTable, screen: 
     let screen = TextScreen { table_width: screen.table_width.min(screen.text_width), ..screen };
     let widths = column_widths(table);
     let least: usize = widths.iter().map(|width| WORDS_WIDTH_MIN.min(*width) + GAP.len()).sum();
-    let groups = match least <= screen.table_width + GAP.len() {
-        true => vec![(0..widths.len()).collect()],
-        false => column_groups(&widths, table.words_last, screen),
+    let groups = if least <= screen.table_width + GAP.len() {
+        vec![(0..widths.len()).collect()]
+    } else {
+        column_groups(&widths, table.words_last, screen)
     };
     push_columns(out, table, &groups, screen);
 }

@@ -69,7 +69,7 @@ fn columns(input: &ReportInput<'_>, order: &[&Curve]) -> Columns {
 /// The place that most comparisons have: of these, the one where the baseline is fastest.
 fn ratio_at(analysis: &Analysis) -> Option<f64> {
     let level = |cell: usize| analysis.axis.level(&analysis.cells[cell].configuration);
-    let compared = |at: f64| analysis.contrasts.iter().filter(|one| level(one.cell) == at).count();
+    let compared = |at: f64| analysis.contrasts.iter().filter(|one| level(one.cell).total_cmp(&at).is_eq()).count();
     let tps = |at: f64| analysis.baseline().and_then(|curve| names::cell_at(analysis, curve, at)?.get(Figure::Tps));
     let rank = |at: f64| (compared(at), tps(at).unwrap_or(0.0));
     let places = analysis.contrasts.iter().map(|one| level(one.cell));
@@ -114,13 +114,12 @@ fn best(input: &ReportInput<'_>, curve: &Curve) -> [String; 3] {
 /// The highest rate that was sustained, the response time there, and the lowest that was not.
 fn sustained(input: &ReportInput<'_>, curve: &Curve) -> [String; 3] {
     let cell = |index: Option<usize>| index.map(|index| &input.analysis.cells[index]);
-    let (highest, not) = match curve.sustained {
-        Some(range) => (cell(range.highest), cell(range.first_not)),
-        None => {
-            let cells = names::cells(input.analysis, curve);
-            let is_all = |cell: &&&Cell| cell.open_loop.as_ref().is_some_and(|open| open.sustained.is_all());
-            (cells.iter().rfind(is_all).copied(), cells.iter().find(|cell| !is_all(cell)).copied())
-        }
+    let (highest, not) = if let Some(range) = curve.sustained {
+        (cell(range.highest), cell(range.first_not))
+    } else {
+        let cells = names::cells(input.analysis, curve);
+        let is_all = |cell: &&&Cell| cell.open_loop.as_ref().is_some_and(|open| open.sustained.is_all());
+        (cells.iter().rfind(is_all).copied(), cells.iter().find(|cell| !is_all(cell)).copied())
     };
     let rate = |cell: &Cell| open_loop::rate_text(&input.run.plan, cell);
     [format::or_nothing(highest, rate), format::or_nothing(highest, p99), format::or_nothing(not, rate)]
@@ -134,7 +133,8 @@ fn p99(cell: &Cell) -> String {
 fn ratio(input: &ReportInput<'_>, curve: &Curve, level: f64) -> TableEntry {
     let analysis = input.analysis;
     let contrasts = names::contrasts(analysis, curve);
-    let is_there = |one: &&&Contrast| analysis.axis.level(&analysis.cells[one.cell].configuration) == level;
+    let place = |one: &Contrast| analysis.axis.level(&analysis.cells[one.cell].configuration);
+    let is_there = |one: &&&Contrast| place(one).total_cmp(&level).is_eq();
     let Some(contrast) = contrasts.iter().find(is_there) else { return NOTHING.to_owned().into() };
     let (sign, tone) = match contrast.verdict {
         Verdict::Faster => ("", Tone::Good),

@@ -118,7 +118,9 @@ impl ScreenPart {
                 let rows = table.rows.iter().take(self.shown).cloned().collect();
                 let table = DocumentTable { rows, ..table.copy_without_rows() };
                 push_whole_table(&mut out, &table, screen);
-                more.iter().for_each(|more| push_wrapped(&mut out, more, "", "", screen.text_width()));
+                if let Some(more) = &more {
+                    push_wrapped(&mut out, more, "", "", screen.text_width());
+                }
             }
             PartContent::Note(text) => push_wrapped(&mut out, text, "", "", screen.text_width()),
         }
@@ -147,7 +149,9 @@ impl Screenful {
         }
         let is_last = screen.has_answer_last();
         let at = if is_last { parts.len() } else { 0 };
-        answer.into_iter().for_each(|answer| parts.insert(at, answer));
+        if let Some(answer) = answer {
+            parts.insert(at, answer);
+        }
         loop {
             let body = body(&parts, screen);
             let lines = head.lines().count() + 1 + body.lines().count();

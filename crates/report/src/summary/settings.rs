@@ -55,7 +55,7 @@ fn answer(diff: &Diff, shown: &[&Difference]) -> Vec<String> {
 fn row(one: &Difference) -> [String; 4] {
     let (a, b) = both(one);
     let about = one.group.map_or_else(|| NOTHING.to_owned(), |group| group.to_string());
-    [printable(&one.name).to_string(), cut(&a), cut(&b), about]
+    [printable(&one.name), cut(&a), cut(&b), about]
 }
 
 /// A value in a column. `--full` has it whole.

@@ -120,21 +120,13 @@ fn plain(sentence: &str) -> String {
 /// `29 of 30 valid, 1 invalid (trial-0002: the server died); 3 blocks, 5 min 30 s of trials`.
 pub(super) fn trials(input: &ReportInput<'_>) -> String {
     let analysis = input.analysis;
-    let mut text = document::trials_counted(input);
-    if analysis.blocks_planned > 1 {
-        text.push_str(&format!("; {}", format::plural(analysis.blocks_planned.into(), "block")));
-    }
-    if let Some(time) = time_of_trials(input) {
-        text.push_str(&format!("; {} of trials", format::duration(time)));
-    }
-    if let Some(first) = analysis.invalid.first() {
-        text.push_str(&format!("; {}: {}", first.name, first.reason));
-    }
-    let connections = names::connections(input.run.plan.connections_max());
-    if analysis.axis == truetps_analysis::Axis::Rate || analysis.max_rate.is_some() {
-        text.push_str(&format!("; {connections}"));
-    }
-    text
+    let blocks = (analysis.blocks_planned > 1).then(|| format::plural(analysis.blocks_planned.into(), "block"));
+    let time = time_of_trials(input).map(|time| format!("{} of trials", format::duration(time)));
+    let invalid = analysis.invalid.first().map(|first| format!("{}: {}", first.name, first.reason));
+    let is_rate = analysis.axis == truetps_analysis::Axis::Rate || analysis.max_rate.is_some();
+    let connections = is_rate.then(|| names::connections(input.run.plan.connections_max()));
+    let parts = [Some(document::trials_counted(input)), blocks, time, invalid, connections];
+    parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
 /// From the beginning to the end of each. An experiment may have been interrupted between them.
