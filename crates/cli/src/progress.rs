@@ -145,7 +145,9 @@ impl Progress {
         }
         if BlockProgress::is_for(place) {
             let line = self.block.ends(place, trial, self.trial.stalls.in_the_end().count);
-            line.iter().for_each(|line| self.print_line(line));
+            if let Some(line) = line {
+                self.print_line(&line);
+            }
             return;
         }
         // An invalid trial has a line of its own.
