@@ -97,20 +97,36 @@ pub(crate) struct StallRow<'a> {
 
 /// The longest stalls and dips of all trials in the order of their trials, and how many more there are.
 pub(crate) fn rows<'a>(input: &ReportInput<'a>) -> (Vec<StallRow<'a>>, usize) {
-    longest(&input.run.trials, ROWS_MAX, |stall| coincident_or_absence(stall, WAITS_MAX, SIGNS_MAX))
+    let beside = |stall: &Stall| coincident_or_absence(stall, WAITS_MAX, SIGNS_MAX);
+    let (mut rows, left_out) = longest(&input.run.trials, ROWS_MAX, beside);
+    rows.sort_by_key(|(at, _)| *at);
+    (rows.into_iter().map(|(_, row)| row).collect(), left_out)
 }
 
 /// The first thing that a reader hunts, or why it is not known.
 pub(crate) fn coincident_in_short(stall: &Stall) -> String {
-    let short = stall.coincident.as_ref().ok().and_then(in_short);
-    short.unwrap_or_else(|| coincident_or_absence(stall, 1, 1))
+    let coincident = match &stall.coincident {
+        Ok(coincident) => coincident,
+        Err(absent) => return format!("not known: {}", absence(absent)),
+    };
+    if let Some(short) = in_short(coincident) {
+        return short;
+    }
+    let wait = coincident.more_waits().next().map(|wait| match wait.class {
+        WaitClass::Other => wait.name.clone(),
+        class => class.name().to_owned(),
+    });
+    let sign = coincident.risen_and_fallen().0.first().map(|sign| format!("more {}", sign.name));
+    let parts: Vec<_> = wait.into_iter().chain(sign).collect();
+    if parts.is_empty() { NOTHING.to_owned() } else { parts.join(", ") }
 }
 
+/// The longest first, stalls before dips, each with its place in the order of their trials.
 pub(crate) fn longest(
     trials: &[LoadedTrial],
     most: usize,
     beside: impl Fn(&Stall) -> String,
-) -> (Vec<StallRow<'_>>, usize) {
+) -> (Vec<(usize, StallRow<'_>)>, usize) {
     let all = trials.iter().flat_map(|one| one.detail.stalls.list.iter().map(move |stall| (one, stall)));
     let mut all: Vec<_> = all.enumerate().collect();
     let rank = |stall: &Stall| (stall.kind == StallKind::Dip, -stall.length_ms);
@@ -119,8 +135,7 @@ pub(crate) fn longest(
     });
     let left_out = all.len().saturating_sub(most);
     all.truncate(most);
-    all.sort_by_key(|(at, _)| *at);
-    (all.into_iter().map(|(_, (one, stall))| row(one, stall, beside(stall))).collect(), left_out)
+    (all.into_iter().map(|(at, (one, stall))| (at, row(one, stall, beside(stall)))).collect(), left_out)
 }
 
 fn row<'a>(loaded: &'a LoadedTrial, stall: &Stall, coincident: String) -> StallRow<'a> {

@@ -93,13 +93,37 @@ fn tone(line: &ComparedLine) -> Tone {
 pub(super) fn most_telling(input: &RunComparison<'_>) -> DocumentTable {
     const COSTS_MAX: usize = 6;
     let own = input.comparison.lines.iter().filter(|line| !line.figure.is_cost());
-    table("", own.chain(changed_lines(input).into_iter().take(COSTS_MAX)))
+    let lines = own.chain(changed_lines(input).into_iter().take(COSTS_MAX));
+    let row = |line: &ComparedLine| {
+        let [name, a, b, change, verdict] = row(line);
+        [name, a, b, change, TableEntry { text: in_short(line).to_owned(), ..verdict }]
+    };
+    DocumentTable::new(["", "A", "B", "change", ""], lines.map(row))
+}
+
+/// The sign of a figure without a verdict.
+const UNDECIDED: &str = "?";
+
+/// The verdict on a line in a narrow column.
+fn in_short(line: &ComparedLine) -> &'static str {
+    match verdict::word(line) {
+        "equivalent" => "same",
+        "not enough data" => UNDECIDED,
+        "not known" | "absent" => NOTHING,
+        "absent on one side" => "one side",
+        word => word,
+    }
 }
 
 /// tps of A and of B, the change, and the verdict.
 pub(super) fn of_line(line: &ComparedLine) -> [TableEntry; 4] {
     let [_, a, b, change, _] = row(line);
-    [a, b, change, TableEntry { text: verdict::word(line).to_owned(), tone: tone(line) }]
+    let word = match in_short(line) {
+        "higher" => "faster",
+        "lower" => "slower",
+        word => word,
+    };
+    [a, b, change, TableEntry { text: word.to_owned(), tone: tone(line) }]
 }
 
 /// Lines of the ledger that are shown to differ, the largest factor first: `redo log syncs 1.00 -> 0.03`.

@@ -75,7 +75,7 @@ fn a_comparison_fits_one_screen() {
     let several = || others.iter().map(Made::input).cycle().take(60).collect::<Vec<_>>();
     crate::summary::check_screen(|screen| crate::comparison_summary(&several(), screen));
     let text = crate::comparison_summary(&several(), TextScreen::PLAIN);
-    assert!(text.contains("Of 60 configurations, B is: faster in ") && text.contains("more with --full"), "{text}");
+    assert!(text.contains("Of 60 configurations, B is faster in ") && text.contains("more with --full"), "{text}");
 }
 
 /// That a faster side loses commits stands beside the verdict.

@@ -23,6 +23,10 @@ fn of_one(input: &RunComparison<'_>) -> Screenful {
     answer.extend(loss(input));
     answer.extend(view.caution);
     let mut parts: Vec<_> = ScreenPart::table(view.figures).into_iter().collect();
+    let is_open = input.comparison.lines.iter().any(|line| matches!(line.change, Judgement::NotEnoughData { .. }));
+    if is_open && !parts.is_empty() {
+        parts.push(ScreenPart::note("? not enough data for a verdict".to_owned()));
+    }
     parts.extend(crash(input).map(|text| ScreenPart::fact("Crash", text)));
     parts.extend(view.stalls.map(|text| ScreenPart::fact("Stalls", text)));
     parts.extend(thresholds(inputs_of(input)));
@@ -111,16 +115,29 @@ fn common_levels(one: &RunComparison<'_>) -> String {
 
 /// `B is faster in 2 of 6 comparisons, …`.
 fn counted(inputs: &[RunComparison<'_>]) -> String {
-    let words = inputs.iter().map(|one| match one.comparison.line(Figure::Tps).map(|line| line.change) {
-        Some(Judgement::Higher) => "faster",
-        Some(Judgement::Lower) => "slower",
-        Some(Judgement::Equivalent) => "equivalent",
-        Some(Judgement::NotEnoughData { .. }) => "not enough data",
-        None => "no throughput",
-    });
-    let parts = crate::grouped(words.map(|word| (word, ()))).into_iter();
-    let parts: Vec<_> = parts.map(|(word, all)| format!("{word} in {}", all.len())).collect();
-    format!("Of {} configurations, B is: {}.", inputs.len(), parts.join(", "))
+    let verdict = |one: &RunComparison<'_>| {
+        let line = one.comparison.line(Figure::Tps);
+        let word = match line.map(|line| line.change) {
+            Some(Judgement::Higher) => "faster in",
+            Some(Judgement::Lower) => "slower in",
+            Some(Judgement::Equivalent) => "equivalent in",
+            Some(Judgement::NotEnoughData { .. }) => "undecided in",
+            None => "without throughput in",
+        };
+        (word, line.and_then(|line| line.ratio).map(|ratio| ratio.value))
+    };
+    let part = |(word, ratios): (&str, Vec<Option<f64>>)| {
+        let known = || ratios.iter().flatten().copied();
+        let (low, high) = (known().fold(f64::INFINITY, f64::min), known().fold(0.0, f64::max));
+        let range = match known().count() {
+            0 => String::new(),
+            1 => format!(" ({})", format::ratio(low)),
+            _ => format!(" ({} to {})", format::ratio(low), format::ratio(high)),
+        };
+        format!("{word} {}{range}", ratios.len())
+    };
+    let parts: Vec<_> = crate::grouped(inputs.iter().map(verdict)).into_iter().map(part).collect();
+    format!("Of {} configurations, B is {}.", inputs.len(), format::list(&parts))
 }
 
 /// A row for each pair: the largest differences first.
@@ -134,5 +151,5 @@ fn table(inputs: &[RunComparison<'_>]) -> DocumentTable {
         let label = common_levels(one);
         comparison::tps_row(one).into_iter().chain([label.into()]).collect::<Vec<_>>()
     };
-    DocumentTable::new(["A tps", "B tps", "change", "verdict", "configuration"], order.iter().map(row))
+    DocumentTable::new(["A tps", "B tps", "change", "B is", "configuration"], order.iter().map(row))
 }

@@ -33,8 +33,8 @@ pub fn crash_summary(run: &CrashRun, analysis: &CrashAnalysis, screen: TextScree
     Screenful { title: format!("{}: {}", run.name, run.about), place, answer, parts }.draw(screen)
 }
 
-const LOST: &str = "Under each kind of crash: acknowledged rows that were gone, the most in one crash; \"0 (≤ 30 %)\": none \
-                    was, which bounds the share of crashes that would lose one.";
+const LOST: &str = "The most acknowledged rows that were gone after one crash. \"0 (≤ 30 %)\": none was; at most that share of \
+                    crashes would lose one.";
 
 fn clients(run: &CrashRun) -> String {
     format::plural(run.clients.into(), "client")

@@ -11,7 +11,7 @@ use crate::{TextScreen, format, stall_list};
 pub fn stalls_summary(name: &str, run: &Run, screen: TextScreen) -> String {
     const ROWS_MAX: usize = 10;
     let (rows, hidden) = longest(&run.trials, ROWS_MAX, coincident_in_short);
-    let row = |row: StallRow<'_>| -> Vec<TableEntry> {
+    let row = |(_, row): (usize, StallRow<'_>)| -> Vec<TableEntry> {
         let (kind, StallRow { trial, start, length, depth, usual, coincident, .. }) = (kind_entry(row.kind), row);
         let mut entries: Vec<TableEntry> = vec![trial.to_owned().into(), kind];
         entries.extend([start, length, depth, usual, coincident].map(TableEntry::from));
