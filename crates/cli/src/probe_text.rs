@@ -334,7 +334,7 @@ mod tests {
         let mut own = meter(&[no_sessions()]);
         own.line(&sample(0.0, &first));
         let line = own.line(&sample(1000.0, &second)).unwrap();
-        assert_eq!(line, "1.0s  xact_commit 4.000/s  WAL 0 B/s  lock waits 1", "absent, and not zero");
+        assert_eq!(line, "1.0s  commits 4.000/s  WAL 0 B/s  lock waits 1", "absent, and not zero");
     }
 
     #[test]
