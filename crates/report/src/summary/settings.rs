@@ -1,6 +1,6 @@
 //! The settings that differ between two servers, on one screen: sentences and the top ten.
 
-use truetps_knowledge::{Diff, Difference, DurabilityPair, SideFacts, Survival};
+use truetps_knowledge::{Diff, Difference, Durability, DurabilityPair, SideFacts};
 
 use super::layout::{ScreenPart, Screenful, without_columns};
 use crate::comparison::survival_sentence;
@@ -20,6 +20,7 @@ pub fn diff_summary(diff: &Diff, screen: TextScreen) -> String {
     let table = without_columns(DocumentTable::new(["setting", "A", "B", ABOUT], top), &[ABOUT], screen);
     let hidden = shown.len().saturating_sub(TOP);
     let mut parts: Vec<_> = ScreenPart::table(table).map(|part| part.leaving_out(hidden)).into_iter().collect();
+    parts.extend(crash(diff));
     let notes = [("A", &diff.a), ("B", &diff.b)]
         .into_iter()
         .flat_map(|(letter, side)| side.notes.iter().map(move |note| format!("{letter}: {}", printable(note))));
@@ -44,12 +45,24 @@ fn answer(diff: &Diff, shown: &[&Difference]) -> Vec<String> {
     let durability = |side: &SideFacts| side.durability.clone();
     let pair = DurabilityPair::of(durability(&diff.a), durability(&diff.b));
     let same = |sentence: &str| format!("Crash, A and B: {}.", printable(sentence));
-    let crash = match (pair.risk("A", "B"), &diff.a.durability) {
-        (Some(risk), _) => Some(format!("{} {}.", survival_sentence(pair.b_survives), names::capital(&risk))),
-        (None, Some(of_a)) if pair.b_survives == Survival::Same => Some(same(&of_a.sentence)),
+    let crash = match (pair.risk("A", "B"), &pair.a, &pair.b) {
+        (Some(risk), ..) => Some(format!("{} {}.", survival_sentence(pair.b_survives), names::capital(&risk))),
+        (None, Some(of_a), Some(of_b)) if of_a.sentence == of_b.sentence => Some(same(&of_a.sentence)),
         _ => None,
     };
     std::iter::once(first).chain(crash).collect()
+}
+
+/// What each side survives, where the two differ and it is not known which of them risks more.
+fn crash(diff: &Diff) -> Option<ScreenPart> {
+    let (a, b) = (diff.a.durability.as_ref(), diff.b.durability.as_ref());
+    let is_same = a.map(|one| &one.sentence) == b.map(|one| &one.sentence);
+    if is_same || DurabilityPair::of(a.cloned(), b.cloned()).risk("A", "B").is_some() {
+        return None;
+    }
+    let sentence = |(letter, of): (&str, Option<&Durability>)| Some(format!("{letter}: {}", printable(&of?.sentence)));
+    let items: Vec<_> = [("A", a), ("B", b)].into_iter().filter_map(sentence).collect();
+    Some(ScreenPart::facts("Crash", items))
 }
 
 fn row(one: &Difference) -> [String; 4] {
