@@ -11,7 +11,8 @@ use crate::{ReportInput, TextScreen, format, ledger, names, open_loop, stalls, w
 pub(super) fn parts(input: &ReportInput<'_>, screen: TextScreen) -> Vec<ScreenPart> {
     let droppable = [Figure::ServiceP99, Figure::ResponseP50, Figure::ResponseMax].map(Figure::name);
     let table = without_columns(figures(input), &[&droppable[..], &["p95", "max"]].concat(), screen);
-    let mut parts: Vec<_> = ScreenPart::table(table).into_iter().collect();
+    let has_evidence = input.analysis.cells.iter().any(|cell| !cell.trials.is_empty());
+    let mut parts: Vec<_> = ScreenPart::table(table).filter(|_| has_evidence).into_iter().collect();
     parts.extend(wait(input).map(|text| ScreenPart::fact("Waits", text)));
     parts.extend(ledger::fact(input).map(|text| ScreenPart::fact("Cost", text)));
     parts.extend(stalls::fact(input).map(|text| ScreenPart::fact("Stalls", text)));
