@@ -260,7 +260,9 @@ fn what_a_machine_lacks_for_a_disk_is_named() {
         let (code, expect) = if is_trial { (0, "Saved  ") } else { (2, "the kernel has no loop devices") };
         check(&none, args, code, &[expect]);
         if is_trial {
-            let text = place.good(&["report"]).stdout;
+            let short = place.good(&["report"]).stdout;
+            assert!(short.contains("disk hdd7200, emulated (level file_system)"), "{short}");
+            let text = place.good(&["report", "--full"]).stdout;
             assert!(text.contains("emulated (level file_system)"), "{text}");
             assert!(text.split_whitespace().collect::<Vec<_>>().join(" ").contains("loss of metadata is not shown"));
         }

@@ -27,6 +27,7 @@ pub use stalls::stalls_summary;
 
 use truetps_analysis::{Axis, Curve, UnreadFile};
 use truetps_archive::Run;
+use truetps_record::DiskFacts;
 
 use self::layout::{ScreenPart, Screenful};
 use crate::{ReportInput, TextScreen, durability, format, generator, load, meaning, names, open_loop, verdicts};
@@ -71,8 +72,8 @@ fn place(input: &ReportInput<'_>) -> String {
         (_, false, Some(address)) => format!("{} at {address}", format::list(&servers)),
         (_, false, None) => format::list(&servers),
     };
-    let disks: Vec<_> = experiment.disks.iter().map(|disk| disk.profile.clone()).collect();
-    let disk = (!disks.is_empty()).then(|| format!("disk {} (emulated)", format::list(&disks)));
+    let disks: Vec<_> = experiment.disks.iter().map(disk_in_short).collect();
+    let disk = (!disks.is_empty()).then(|| format!("disk {}", format::list(&disks)));
     let flush = experiment
         .host
         .flush
@@ -82,6 +83,10 @@ fn place(input: &ReportInput<'_>) -> String {
     let workload = plan.workload.kind.name().to_owned();
     let cores = format::plural(experiment.host.cores.into(), "core");
     [Some(kind), Some(cores), disk, flush, Some(workload), rates].into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+fn disk_in_short(disk: &DiskFacts) -> String {
+    format!("{}, emulated (level {})", disk.profile, disk.level.name())
 }
 
 /// The answer in sentences, the most important first.
