@@ -49,17 +49,18 @@ mod tests {
         let mut random = Random(5);
         let (experiment, trials) = run(&plan, |_, configuration| {
             let (flush, connections) = flush_and_connections(configuration);
-            // At 8 connections: twice as much, and a bit more; at 50 nothing differs.
-            let ratio = match (flush, connections) {
-                (2, 8) => 2.0,
-                (0, 8) => 1.15,
-                _ => 1.0,
+            // At 8 connections one level takes twice as much and one a bit more; at 50 nothing differs.
+            let (ratio, noise) = match (flush, connections) {
+                (2, 8) => (2.0, 0.07),
+                (0, 8) => (1.15, 0.07),
+                (_, 8) => (1.0, 0.07),
+                _ => (1.0, 0.001),
             };
-            1e4 * ratio * (0.07 * random.normal()).exp()
+            1e4 * ratio * (noise * random.normal()).exp()
         });
         let analysis = analyse(&plan, &experiment, &trials);
         let open = analysis.open_comparisons(20).unwrap();
-        assert_eq!((open.comparisons, analysis.undecided()), (1, 3), "{:#?}", analysis.contrasts);
+        assert_eq!((open.comparisons, analysis.undecided()), (1, 1), "{:#?}", analysis.contrasts);
         let of = |index: usize| flush_and_connections(&open.configurations[index]);
         assert_eq!((open.configurations.len(), of(0), of(1)), (2, (1, 8), (0, 8)));
         assert!((1..20).contains(&open.more_blocks), "{}", open.more_blocks);

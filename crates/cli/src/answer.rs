@@ -39,14 +39,15 @@ pub(crate) fn open_folder(named: Option<&Path>, runs: &Path) -> Result<Experimen
 }
 
 /// Writes `report.html` and prints the answer.
-pub(crate) fn give(folder: &ExperimentFolder, format: OutputFormat) -> Result<Exit, CommandFailure> {
+pub(crate) fn give(folder: &ExperimentFolder, format: OutputFormat, full: bool) -> Result<Exit, CommandFailure> {
     let unreadable = |error: FolderError| CommandFailure::failed(&error).hint_or(error.hint(), EDITED);
     let run = Run::open(folder.path(), Histograms::Read).map_err(unreadable)?;
     let analysis = run.analyse();
     let input = ReportInput { run: &run, analysis: &analysis };
     let page = write_page(folder.path(), &truetps_report::html(&input));
     let text = match format {
-        OutputFormat::Text => truetps_report::text(&input, screen()),
+        OutputFormat::Text if full => truetps_report::text(&input, screen()),
+        OutputFormat::Text => truetps_report::summary_text(&input, screen()),
         OutputFormat::Json => truetps_report::json(&input),
         OutputFormat::Csv => truetps_report::csv(&input),
         OutputFormat::Md => truetps_report::markdown(&input),
@@ -60,7 +61,7 @@ pub(crate) fn give(folder: &ExperimentFolder, format: OutputFormat) -> Result<Ex
         warn_of(&run);
     }
     let printed = print_made(&text);
-    if name_page(folder.path(), &page)
+    if name_page(folder.path(), &page, format == OutputFormat::Text && !full)
         && let Some(open) = open_comparisons(&input)
     {
         let command = again::command(folder, &run.experiment);
@@ -81,11 +82,13 @@ pub(crate) fn write_page(folder: &Path, html: &str) -> Result<PathBuf, FolderErr
 }
 
 /// Names the folder and its page, behind the answer. The answer is already printed: a page that could not be written is only
-/// a warning. Returns whether it was written.
-pub(crate) fn name_page(folder: &Path, page: &Result<PathBuf, FolderError>) -> bool {
+/// a warning. `is_short`: the answer was one screen, and there is more. Returns whether it was written.
+pub(crate) fn name_page(folder: &Path, page: &Result<PathBuf, FolderError>, is_short: bool) -> bool {
     match page {
         Ok(page) => {
-            print_progress(&format!("\nSaved  {}\nNext   open {}\n", shown(folder).display(), shown(page).display()));
+            let folder = shown(folder).display().to_string();
+            let more = if is_short { format!("       truetps report {folder} --full\n") } else { String::new() };
+            print_progress(&format!("\nSaved  {folder}\nNext   open {}\n{more}", shown(page).display()));
         }
         Err(error) => print_message(&format!("\nwarning: report.html was not written: {error}\n")),
     }
@@ -106,11 +109,17 @@ pub(crate) fn warn_of(run: &Run) {
     }
 }
 
-/// The style for stdout: coloured if it is a terminal and neither NO_COLOR nor a setting forbids it.
+/// The style for stdout: coloured if it is a terminal and neither NO_COLOR nor a setting forbids it. Its width is the
+/// terminal's. Where the output goes to another program, such as a pager, lines still fit the terminal of stderr.
 pub(crate) fn screen() -> TextScreen {
-    let has_colour = has_color(std::io::stdout().is_terminal());
-    let width = terminal_columns(std::io::stdout()).or_else(|| std::env::var("COLUMNS").ok()?.parse().ok());
-    TextScreen::new(has_colour, width.filter(|width| *width > 0))
+    /// Of a terminal that does not know its size.
+    const UNKNOWN: usize = 80;
+    let is_terminal = std::io::stdout().is_terminal();
+    let named = || std::env::var("COLUMNS").ok()?.parse().ok().filter(|width| *width > 0);
+    let beside = || terminal_columns(std::io::stderr()).map(|width| width.min(TextScreen::WIDTH_WITHOUT_TERMINAL));
+    let width = terminal_columns(std::io::stdout()).or_else(named).or_else(beside);
+    let screen = TextScreen::new(has_color(is_terminal), width.or(is_terminal.then_some(UNKNOWN)));
+    if is_terminal { screen.answer_last() } else { screen }
 }
 
 /// `None` where it is no terminal, or one that does not know its size.

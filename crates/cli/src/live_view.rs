@@ -43,6 +43,13 @@ impl LiveViewOpener {
         self.show(ui::prepare(title)?)
     }
 
+    /// The same of a server that is only watched.
+    pub(crate) fn open_for_server(&self, title: &str) -> Result<Ui, CommandFailure> {
+        let picture = ui::prepare(title)?;
+        picture.shows_a_server();
+        self.show(picture)
+    }
+
     /// The same for a program that prints while it runs: its output is held back. The error is a message for the user.
     pub(crate) fn open_for_program(&self, title: &str) -> Result<LiveView, String> {
         let opened = || {

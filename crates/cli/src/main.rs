@@ -2,6 +2,7 @@
 
 mod answer;
 mod args;
+mod block_progress;
 mod commands;
 mod compat;
 mod completions;
@@ -17,6 +18,7 @@ mod option_file;
 mod other_programs_words;
 mod pin;
 mod plans;
+mod probe_picture;
 mod probe_text;
 mod progress;
 mod progress_line;
@@ -65,7 +67,7 @@ fn main() -> ExitCode {
     let result = match cli.command {
         TruetpsCommand::Sweep(args) => commands::sweep::run(&args),
         TruetpsCommand::Run(args) => commands::run::run(&args),
-        TruetpsCommand::Plan { command: PlanCommand::List } => Ok(commands::plan::list()),
+        TruetpsCommand::Plan { command: PlanCommand::List { full } } => Ok(commands::plan::list(full)),
         TruetpsCommand::Plan { command: PlanCommand::Show { plan } } => commands::plan::show(&plan),
         TruetpsCommand::Plan { command: PlanCommand::Check(args) } => commands::plan::check(&args),
         TruetpsCommand::Probe(args) => commands::probe::run(&args),

@@ -7,12 +7,8 @@ use truetps_analysis::{LiveProbe, LiveWait, RedoAge};
 use truetps_record::{ProbeDecoder, ProbeHeader, ProbeSample, ProbeSource, Responsiveness, SignalKind};
 use truetps_report::{display_width, format};
 
-/// Transactions a second, in the server's own words; the first that it has.
-const COMMITS: [(&str, &str); 3] = [
-    ("status.Binlog_commits", "Binlog_commits"),
-    ("status.Handler_commit", "Handler_commit"),
-    ("pg_stat_database.xact_commit", "xact_commit"),
-];
+/// Counters of commits. The counter of the binlog has transactions of users alone; a server without a binlog counts none there.
+const COMMITS: [&str; 3] = ["status.Binlog_commits", "status.Handler_commit", "pg_stat_database.xact_commit"];
 const REDO: [(&str, &str); 2] = [("status.Innodb_os_log_written", "redo"), ("pg_lsn.insert_bytes", "WAL")];
 /// Absent where the account does not see the sessions of others.
 const SESSIONS: &str = "session";
@@ -21,6 +17,21 @@ const REPORT_AGAIN_MS: f64 = 500.0;
 
 /// With a longer time between looks, truetps was stopped or had no CPU.
 const LOOK_MAX_MS: f64 = 500.0;
+
+/// Which counter has the commits: chosen once, so that all rows of a probe count the same.
+#[derive(Debug, Default)]
+pub(crate) struct CommitCounter(Option<&'static str>);
+
+impl CommitCounter {
+    /// The first that has counted something, else the last one that the server has.
+    pub(crate) fn name(&mut self, value: impl Fn(&str) -> Option<f64>) -> Option<&'static str> {
+        if self.0.is_none() {
+            let counting = COMMITS.into_iter().find(|name| value(name).is_some_and(|n| n > 0.0));
+            self.0 = counting.or_else(|| COMMITS.into_iter().rfind(|name| value(name).is_some()));
+        }
+        self.0
+    }
+}
 
 /// All lines of a probe.
 #[derive(Debug)]
@@ -127,13 +138,21 @@ struct ChangeMeter {
     live: LiveProbe,
     told: BTreeMap<String, f64>,
     told_ms: Option<f64>,
+    commits: CommitCounter,
     /// Since the last line.
     is_restarted: bool,
 }
 
 impl ChangeMeter {
     fn new(header: ProbeHeader) -> Self {
-        Self { header, live: LiveProbe::default(), told: BTreeMap::new(), told_ms: None, is_restarted: false }
+        Self {
+            header,
+            live: LiveProbe::default(),
+            told: BTreeMap::new(),
+            told_ms: None,
+            commits: CommitCounter::default(),
+            is_restarted: false,
+        }
     }
 
     /// What has happened since the line before; `None` for the first sample, for a late one, and for one that comes soon
@@ -147,10 +166,12 @@ impl ChangeMeter {
             self.is_restarted = true;
             self.told.clear();
         }
+        let value = |name: &str| decoder.value(ProbeSource::Server, name).map(|value| value.now.value);
+        let commits = self.commits.name(value);
         let line = match self.told_ms {
             // A reading of its own where something begins or ends.
             Some(told_ms) if sample.at_ms - told_ms < self.header.interval_ms / 2.0 => return None,
-            Some(told_ms) => Some(self.text(decoder, sample.at_ms, (sample.at_ms - told_ms) / 1e3)),
+            Some(told_ms) => Some(self.text(decoder, commits, sample.at_ms, (sample.at_ms - told_ms) / 1e3)),
             None => None,
         };
         self.told_ms = Some(sample.at_ms);
@@ -160,7 +181,7 @@ impl ChangeMeter {
         line
     }
 
-    fn text(&self, decoder: &ProbeDecoder, at_ms: f64, seconds: f64) -> String {
+    fn text(&self, decoder: &ProbeDecoder, commits: Option<&str>, at_ms: f64, seconds: f64) -> String {
         let value = |name: &str| decoder.value(ProbeSource::Server, name).map(|value| value.now.value);
         // A counter that fell was set back.
         let rate = |name: &str| {
@@ -170,10 +191,7 @@ impl ChangeMeter {
         let mut parts = vec![time(at_ms)];
         parts.extend(self.is_restarted.then(|| "counters fell: restarted?".to_owned()));
         parts.extend(running(decoder).map(|n| format!("running {n:.0}")));
-        let commits = COMMITS.iter().filter_map(|(name, word)| Some((rate(name)?, word)));
-        // A server without a binlog counts none there.
-        let commits = commits.reduce(|best, other| if best.0 > 0.0 { best } else { other });
-        parts.extend(commits.map(|(rate, word)| format!("{word} {}/s", format::tps(rate))));
+        parts.extend(commits.and_then(rate).map(|rate| format!("commits {}/s", format::tps(rate))));
         let redo = REDO.iter().find_map(|(name, word)| Some((rate(name)?, word)));
         parts.extend(redo.map(|(bytes, word)| format!("{word} {}/s", format::bytes(bytes as u64))));
         parts.extend(RedoAge::of(value).map(checkpoint_age));
@@ -237,9 +255,25 @@ mod tests {
 
     #[test]
     fn a_line_goes_on_between_its_parts() {
-        let line = "1.0s  running 2  Handler_commit 4 000/s  redo 1.0 KiB/s";
+        let line = "1.0s  running 2  commits 4 000/s  redo 1.0 KiB/s";
         assert_eq!(in_columns(line, None), line);
-        assert_eq!(in_columns(line, Some(40)), "1.0s  running 2  Handler_commit 4 000/s\n      redo 1.0 KiB/s");
+        assert_eq!(in_columns(line, Some(40)), "1.0s  running 2  commits 4 000/s\n      redo 1.0 KiB/s");
+    }
+
+    /// A server whose binlog begins to count in the middle changes no row's meaning.
+    #[test]
+    fn all_lines_count_the_same_commits() {
+        let mut meter = meter(&[no_sessions()]);
+        let of = |at_ms, binlog, handler| {
+            sample(at_ms, &[("status.Binlog_commits", binlog), ("status.Handler_commit", handler)])
+        };
+        assert_eq!(meter.line(&of(1000.0, 0.0, 100.0)), None);
+        for (at_ms, binlog, handler) in [(2000.0, 0.0, 200.0), (3000.0, 50.0, 300.0)] {
+            let line = meter.line(&of(at_ms, binlog, handler)).unwrap();
+            assert!(line.ends_with("commits 100.0/s"), "{line}");
+        }
+        let mut with_binlog = CommitCounter::default();
+        assert_eq!(with_binlog.name(|_| Some(7.0)), Some("status.Binlog_commits"));
     }
 
     #[test]
@@ -264,12 +298,12 @@ mod tests {
         ];
         assert_eq!(
             meter.line(&sample(2000.0, &second)).unwrap(),
-            "2.0s  running 2  Handler_commit 100.0/s  redo 4.0 KiB/s  checkpoint age 1.0 KiB (25 % of the redo log)  \
+            "2.0s  running 2  commits 100.0/s  redo 4.0 KiB/s  checkpoint age 1.0 KiB (25 % of the redo log)  \
              lock waits 0  io/file/sql/binlog 1.00 s"
         );
         assert_eq!(meter.line(&sample(2100.0, &[("status.Handler_commit", 999.0)])), None, "too soon for a line");
         let line = meter.line(&sample(3000.0, &[("status.Handler_commit", 1300.0)])).unwrap();
-        assert!(line.contains("Handler_commit 1 000/s"), "since the last line: {line}");
+        assert!(line.contains("commits 1 000/s"), "since the last line: {line}");
     }
 
     #[test]
@@ -278,7 +312,7 @@ mod tests {
         let commits = |at_ms, n, took_ms| ProbeSample { took_ms, ..sample(at_ms, &[("status.Handler_commit", n)]) };
         assert_eq!(meter.line(&commits(0.0, 0.0, 1.0)), None);
         assert_eq!(meter.line(&commits(2000.0, 500.0, 2000.0)), None);
-        assert_eq!(meter.line(&commits(4000.0, 800.0, 1.0)).unwrap(), "4.0s  Handler_commit 200.0/s");
+        assert_eq!(meter.line(&commits(4000.0, 800.0, 1.0)).unwrap(), "4.0s  commits 200.0/s");
     }
 
     #[test]
@@ -292,7 +326,7 @@ mod tests {
         meter.line(&of(0.0, 50.0, 9e6, 70.0));
         let line = meter.line(&of(1000.0, 60.0, 512.0, 2.0)).unwrap();
         assert_eq!(line, "1.0s  counters fell: restarted?", "a counter may already be beyond what it was");
-        assert_eq!(meter.line(&of(2000.0, 61.0, 512.0, 2.0)).unwrap(), "2.0s  Handler_commit 1.000/s  redo 0 B/s");
+        assert_eq!(meter.line(&of(2000.0, 61.0, 512.0, 2.0)).unwrap(), "2.0s  commits 1.000/s  redo 0 B/s");
     }
 
     #[test]
@@ -303,13 +337,13 @@ mod tests {
         let mut all = ChangeMeter::new(ProbeHeader { family, ..header(&[]) });
         all.line(&sample(0.0, &first));
         let line = all.line(&sample(1000.0, &second)).unwrap();
-        assert_eq!(line, "1.0s  running 0  xact_commit 4.000/s  WAL 0 B/s  lock waits 1", "no session is active");
+        assert_eq!(line, "1.0s  running 0  commits 4.000/s  WAL 0 B/s  lock waits 1", "no session is active");
         let line = all.line(&sample(2000.0, &[("session.LWLock:WALWrite", 2.0)])).unwrap();
-        assert_eq!(line, "2.0s  running 2  xact_commit 0/s  WAL 0 B/s  lock waits 1  LWLock:WALWrite 2");
+        assert_eq!(line, "2.0s  running 2  commits 0/s  WAL 0 B/s  lock waits 1  LWLock:WALWrite 2");
         let mut own = meter(&[no_sessions()]);
         own.line(&sample(0.0, &first));
         let line = own.line(&sample(1000.0, &second)).unwrap();
-        assert_eq!(line, "1.0s  xact_commit 4.000/s  WAL 0 B/s  lock waits 1", "absent, and not zero");
+        assert_eq!(line, "1.0s  commits 4.000/s  WAL 0 B/s  lock waits 1", "absent, and not zero");
     }
 
     #[test]
@@ -336,11 +370,11 @@ mod tests {
         );
         let late = ProbeSample { took_ms: 2600.0, ..sample(3300.0, &[("status.Handler_commit", 2.0)]) };
         assert_eq!(lines.sample(&late), ["4.6s  the server answers again, after 2.6 s without an answer"]);
-        assert_eq!(lines.sample(&sample(5001.0, &[])), ["5.0s  Handler_commit 0/s"]);
+        assert_eq!(lines.sample(&sample(5001.0, &[])), ["5.0s  commits 0/s"]);
         // truetps itself was stopped.
         lines.note_look(Duration::from_secs(5));
         lines.note_look(Duration::from_mins(1));
         assert_eq!(lines.outage(), None);
-        assert_eq!(lines.sample(&sample(60_001.0, &[])), ["60.0s  Handler_commit 0/s"]);
+        assert_eq!(lines.sample(&sample(60_001.0, &[])), ["60.0s  commits 0/s"]);
     }
 }

@@ -1,4 +1,4 @@
-//! Progress on stderr: one line that is written over where stderr is a terminal, one line a trial where it is not.
+//! Progress on stderr: one line that is written over where stderr is a terminal, one line a block where it is not.
 
 use std::io::IsTerminal;
 use std::sync::Arc;
@@ -12,6 +12,7 @@ use truetps_recording::{TrialEvent, TrialPlace};
 use truetps_report::{format, printable};
 
 use crate::answer::terminal_columns;
+use crate::block_progress::BlockProgress;
 use crate::progress_line::ProgressLine;
 use crate::running_trial::{RunningTrial, lasting_line, trial_label, trial_number, tried_rate_text, update_messages};
 use crate::{is_quiet, print_message, print_progress, say_raw};
@@ -19,6 +20,8 @@ use crate::{is_quiet, print_message, print_progress, say_raw};
 /// The line is written over at most this often.
 const REDRAW: Duration = Duration::from_millis(100);
 const COLUMNS_DEFAULT: usize = 80;
+/// Where there is no terminal, a step that takes long is reported again after this.
+const TELL_AGAIN: Duration = Duration::from_secs(10);
 
 pub(crate) struct Progress {
     live: bool,
@@ -27,13 +30,24 @@ pub(crate) struct Progress {
     /// Text that the signal handlers print.
     messages: Arc<InterruptMessages>,
     trial: RunningTrial,
+    block: BlockProgress,
+    /// Of a search: the last trial, until it is known whether its rate held.
+    tried: Option<String>,
 }
 
 impl Progress {
     pub(crate) fn new() -> Self {
         let no_line = std::env::var_os("TRUETPS_NO_PROGRESS").is_some_and(|value| !value.is_empty());
         let live = std::io::stderr().is_terminal() && !no_line && !is_quiet();
-        Self { live, line_is_up: false, drawn: None, messages: Arc::default(), trial: RunningTrial::default() }
+        Self {
+            live,
+            line_is_up: false,
+            drawn: None,
+            messages: Arc::default(),
+            trial: RunningTrial::default(),
+            block: BlockProgress::default(),
+            tried: None,
+        }
     }
 
     /// The same, which keeps these words true.
@@ -67,7 +81,23 @@ impl Progress {
     }
 
     fn step(&mut self, text: &str) {
+        self.drawn = None;
         if self.live { self.draw(text) } else { self.print_progress_line(text) }
+    }
+
+    /// Rows are loaded: on a terminal the line follows, elsewhere a line now and then has it.
+    fn loading(&mut self, rows: u64, of: u64) {
+        let text = format!("loading rows: {} of {}", format::count(rows), format::count(of));
+        let again = if self.live { REDRAW } else { TELL_AGAIN };
+        if self.drawn.is_some_and(|drawn| drawn.elapsed() < again) {
+            return;
+        }
+        if self.live {
+            self.draw(&text);
+        } else {
+            self.print_progress_line(&text);
+            self.drawn = Some(Instant::now());
+        }
     }
 
     /// Takes the line away.
@@ -82,6 +112,8 @@ impl Progress {
         self.trial.event(event);
         match event {
             TrialEvent::Begins => {
+                let line = self.block.begins(place).or_else(|| self.tried.take());
+                line.filter(|_| !self.live).iter().for_each(|line| self.print_progress_line(line));
                 let (number, left) = (trial_number(place), left_text(place));
                 self.draw(&format!("{number} {}  starting{left}", place.trial.configuration));
             }
@@ -114,8 +146,18 @@ impl Progress {
     }
 
     fn trial_ends(&mut self, place: TrialPlace<'_>, trial: &Trial) {
+        if self.live {
+            return;
+        }
+        if BlockProgress::is_for(place) {
+            let line = self.block.ends(place, trial, self.trial.stalls.in_the_end().count);
+            if let Some(line) = line {
+                self.print_progress_line(&line);
+            }
+            return;
+        }
         // An invalid trial has a line of its own.
-        if self.live || trial.validity.reason().is_some() {
+        if trial.validity.reason().is_some() {
             return;
         }
         let Some(measured) = &trial.measured else { return };
@@ -127,7 +169,8 @@ impl Progress {
         let limited = measured.generator_limited.as_ref().map_or("", |_| "  generator-limited");
         let (failed, stalls) = (measured.counts.failed, self.stalls_text());
         let label = trial_label(place, trial);
-        self.print_progress_line(&format!("{label}  {tps}{p99}{stalls}{sustained}{limited}  failed {failed}{left}"));
+        let line = format!("{label}  {tps}{p99}{stalls}{sustained}{limited}  failed {failed}{left}");
+        if place.of.is_none() { self.tried = Some(line) } else { self.print_progress_line(&line) }
     }
 }
 
@@ -149,12 +192,11 @@ impl Listener for Progress {
         update_messages(&self.messages, event, if self.live { "\r\x1b[K" } else { "" });
         match event {
             ExperimentEvent::Preparing(step) => self.step(step),
-            ExperimentEvent::RateTried { rate, broken } => self.step(&tried_rate_text(*rate, *broken)),
-            ExperimentEvent::Loading { rows, of } => {
-                if self.drawn.is_none_or(|drawn| drawn.elapsed() >= REDRAW) {
-                    self.draw(&format!("loading rows: {} of {}", format::count(*rows), format::count(*of)));
-                }
+            ExperimentEvent::RateTried { rate, broken } => {
+                self.tried = None;
+                self.step(&tried_rate_text(*rate, *broken));
             }
+            ExperimentEvent::Loading { rows, of } => self.loading(*rows, *of),
             ExperimentEvent::Trial(place, event) => self.trial_event(*place, *event),
             ExperimentEvent::Journal(_) | ExperimentEvent::Restored | ExperimentEvent::Warning(_) => {}
         }
@@ -164,6 +206,9 @@ impl Listener for Progress {
 impl Drop for Progress {
     fn drop(&mut self) {
         self.clear();
+        // Of a block that was interrupted.
+        let line = self.block.take().or_else(|| self.tried.take());
+        line.filter(|_| !self.live).iter().for_each(|line| self.print_progress_line(line));
     }
 }
 

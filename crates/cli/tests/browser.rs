@@ -114,6 +114,8 @@ fn a_telephone_shows_the_page_without_scrolling_sideways() {
     const FRAME: &str = r#"<!doctype html><body><iframe id="page" width="360" height="800" src="report.html"></iframe>
         <script>page.onload = () => setTimeout(() => {
           const root = page.contentDocument.documentElement;
+          document.body.dataset.chart = Math.round(root.querySelector(".plot").getBoundingClientRect().top);
+          document.body.dataset.marked = root.querySelectorAll(".scroll.scrolls").length;
           for (const details of root.querySelectorAll("details")) details.open = true;
           document.body.dataset.width = `${root.scrollWidth} of ${root.clientWidth}`;
           const wide = [...root.querySelectorAll("main *")].filter((one) => !one.closest(".scroll, .u-wrap, .hidden"));
@@ -134,4 +136,8 @@ fn a_telephone_shows_the_page_without_scrolling_sideways() {
     let (width, of) = said("width").split_once(" of ").map(|(one, other)| (one.to_owned(), other.to_owned())).unwrap();
     assert_eq!(width, of, "the page is as wide as its frame");
     assert_eq!(said("beyond"), "none");
+    // The first chart is on the first screen, and tables that are cut at the right say that they scroll.
+    let top: u32 = said("chart").parse().unwrap();
+    assert!(top < 700, "the first chart begins at {top} of 800");
+    assert!(said("marked").parse::<u32>().unwrap() > 0, "{dom}");
 }

@@ -65,11 +65,13 @@ fn a_server_that_is_stopped_for_two_seconds_is_one_stall_of_two_seconds() {
     assert!(cpu["value"].as_f64().unwrap() < cpu["usual"].as_f64().unwrap(), "{cpu}");
 
     let folder = place.latest().join("trial-0001");
-    let text = flat(&place.good(&["stalls", folder.to_str().unwrap()]));
+    let short = flat(&place.good(&["stalls", folder.to_str().unwrap()]));
+    assert!(short.contains("Answer Stalled: ") && short.contains("the server did not answer the probe"), "{short}");
+    let text = flat(&place.good(&["stalls", folder.to_str().unwrap(), "--full"]));
     assert!(text.contains("stall at ") && text.contains("server CPU"), "{text}");
     assert!(place.good(&["stalls", "--format=csv"]).stdout.contains("trial-0001,stall,"));
     assert!(place.good(&["stalls", "--format=md"]).stdout.contains("# Stalls of"));
-    let report = place.good(&["report"]).stdout;
+    let report = place.good(&["report", "--full"]).stdout;
     assert!(report.contains("Stalls and dips"), "{report}");
 }
 
@@ -92,7 +94,7 @@ fn a_standstill_to_the_end_is_reported_with_the_age_of_what_waited() {
     assert!(is_reported(&place.good(&["report", "--format=md"]).stdout));
     assert!(is_reported(&fs::read_to_string(place.latest().join("report.html")).unwrap()));
     let other = concat!(env!("CARGO_MANIFEST_DIR"), "/../report/testdata/before-probe/trial-0001");
-    let compared = place.run(&["compare", "latest", other]);
+    let compared = place.run(&["compare", "latest", other, "--full"]);
     assert!(flat(&compared).contains("A: trial-0001: 4 transactions were still in flight"), "{}", compared.stdout);
 }
 
@@ -194,7 +196,9 @@ fn two_keys_of_one_experiment_are_compared_block_by_block() {
     let swept = place.run(&["sweep", "./two.toml"]);
     assert!(matches!(swept.code, Some(0 | 3)), "{}", swept.stderr);
     let levels = ["compare", "latest", "latest", "--a-levels=key=deleted", "--b-levels", "key=auto"];
-    let text = place.run(&levels);
+    let short = place.run(&levels);
+    assert!(matches!(short.code, Some(0 | 3)) && flat(&short).contains("2 trials each, interleaved"), "{short:?}");
+    let text = place.run(&[&levels[..], &["--full"]].concat());
     assert!(matches!(text.code, Some(0 | 3)), "{}", text.stderr);
     for part in [
         "Verdict",
@@ -254,7 +258,7 @@ fn one_line_of_two_plans_with_sql_of_their_own_is_what_was_different() {
         place.latest().display().to_string()
     };
     let (a, b) = (run("INSERT INTO shop (id, k) VALUES (7, 1)"), run("INSERT INTO shop (k) VALUES (1)"));
-    let text = place.run(&["compare", &a, &b]).stdout;
+    let text = place.run(&["compare", &a, &b, "--full"]).stdout;
     let section = text.split("What was different").nth(1).unwrap_or_else(|| panic!("{text}"));
     assert!(section.trim_start().starts_with("workload.statements: - A, + B"), "{section}");
     for line in ["-INSERT INTO shop (id, k) VALUES (7, 1)\n", "+INSERT INTO shop (k) VALUES (1)\n"] {
@@ -275,7 +279,7 @@ fn runs_of_different_workloads_are_compared_with_a_note() {
         place.latest()
     };
     let (a, b) = (run("insert", 1), run("update-index", 0));
-    let compared = place.run(&["compare", a.to_str().unwrap(), b.to_str().unwrap()]);
+    let compared = place.run(&["compare", a.to_str().unwrap(), b.to_str().unwrap(), "--full"]);
     // A single trial each decides nothing.
     assert_eq!(compared.code, Some(3), "{}", compared.stderr);
     for part in [
@@ -305,7 +309,10 @@ fn survives_less(place: &Place, a: &Path, b: &Path) {
     assert_eq!(less.code, Some(1), "{}", less.stdout);
     let risk =
         "a crash of the server process or a power failure can cost B up to about 1 s of acknowledged transactions";
-    assert!(flat(&less).contains(risk) && less.stdout.contains("durability: crossed"), "{}", less.stdout);
+    let said =
+        "B risks more commits in a crash. A crash of the server process or a power failure can cost B up to about 1 s";
+    assert!(flat(&less).contains(said) && less.stdout.contains("durability: crossed"), "{}", less.stdout);
+    assert!(flat(&place.run(&["compare", from, to, "--full"])).contains(risk));
     assert_eq!(judged(to, from).code, Some(0));
     let csv = place.run(&["compare", from, to, "--fail-if=durability", "--format=csv"]);
     assert!(csv.code == Some(1) && csv.stderr.contains("--fail-if durability: crossed"), "{}", csv.stderr);
@@ -354,7 +361,7 @@ fn damaged(place: &Place, a: &Path, b: &Path) {
     }
     restore(edited);
     let nonsense = edit("probe.jsonl", &|_| "nonsense\n".to_owned());
-    let ran = place.run(&["compare", a, b]);
+    let ran = place.run(&["compare", a, b, "--full"]);
     assert!(ran.code == Some(3) && ran.stdout.contains("Figures"), "{}{}", ran.stdout, ran.stderr);
     assert!(flat(&ran).contains("probe.jsonl: its first line is not the header of a probe"), "{}", ran.stdout);
     restore(nonsense);

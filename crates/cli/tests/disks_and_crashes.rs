@@ -70,7 +70,7 @@ fn a_power_cut_loses_what_was_not_flushed() {
         assert_eq!(summary(&document, "loses_some", kind)["verdict"], "lost_as_allowed", "{document}");
     }
     let folder = document_folder(&place);
-    let report = place.run(&["report", folder.to_str().unwrap()]);
+    let report = place.run(&["report", folder.to_str().unwrap(), "--full"]);
     let page = fs::read_to_string(folder.join("report.html")).unwrap();
     assert!(page.contains("<h2>Controls</h2>") && !page.contains("<script"), "{page}");
     assert!(
@@ -134,7 +134,7 @@ fn a_commit_on_a_spinning_disk_takes_a_revolution() {
     // Half a revolution at least, on a machine as busy as may be.
     let p50_us = document["trials"][0]["response_us_p50"].as_f64().unwrap();
     assert!(p50_us > 4_000.0, "{p50_us}");
-    let text = place.good(&["report"]);
+    let text = place.good(&["report", "--full"]);
     assert!(
         text.stdout.contains("Disk      hdd7200, emulated (level block): a page written and flushed"),
         "{}",
@@ -260,7 +260,9 @@ fn what_a_machine_lacks_for_a_disk_is_named() {
         let (code, expect) = if is_trial { (0, "Saved  ") } else { (2, "the kernel has no loop devices") };
         check(&none, args, code, &[expect]);
         if is_trial {
-            let text = place.good(&["report"]).stdout;
+            let short = place.good(&["report"]).stdout;
+            assert!(short.contains("disk hdd7200, emulated (level file_system)"), "{short}");
+            let text = place.good(&["report", "--full"]).stdout;
             assert!(text.contains("emulated (level file_system)"), "{text}");
             assert!(text.split_whitespace().collect::<Vec<_>>().join(" ").contains("loss of metadata is not shown"));
         }

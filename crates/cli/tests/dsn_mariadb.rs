@@ -89,7 +89,7 @@ fn replicas_and_archives_are_reported_and_recorded() {
         let report: serde_json::Value = serde_json::from_str(&report).unwrap();
         let replication = &report["experiment"]["guest"]["replication"];
         assert_eq!((replication["replicas"].as_u64(), &replication["log_bin"]), (count, &true.into()), "{replication}");
-        let report = place.good(&["report"]).stdout;
+        let report = place.good(&["report", "--full"]).stdout;
         assert!(report.split_whitespace().collect::<Vec<_>>().join(" ").contains(words), "{report}");
         if binary.is_mariadb() {
             continue;
@@ -154,7 +154,7 @@ fn two_runs_on_one_host_learn_of_each_other() {
     let words = format!("truetps run (process {pid})");
     assert!(ran.stderr.contains(&words), "{}", ran.stderr);
     assert_eq!(trial["beside"][0]["pid"], pid, "{trial}");
-    let report = second.good(&["report"]).stdout;
+    let report = second.good(&["report", "--full"]).stdout;
     assert!(report.split_whitespace().collect::<Vec<_>>().join(" ").contains(&words), "{report}");
     // The first one hears of what began during it, whether it is there still or not.
     signal(pid, Signal::INT);
@@ -383,7 +383,9 @@ fn a_sweep_is_resumed_on_its_own_server_only() {
     assert!(words.ends_with(&["--schema", "truetps_2"]), "{next}");
     let resumed = place.run(&words);
     assert_eq!(resumed.code, Some(3), "one block decides nothing: {}", resumed.stderr);
-    assert!(resumed.stderr.contains("sync_binlog=0 connections=2"), "in the plan's order: {}", resumed.stderr);
+    let level = |trial: &&str| place.run_json(trial)["configuration"]["sync_binlog"].as_u64();
+    assert!(["trial-0001", "trial-0002"].iter().any(|trial| level(trial) == Some(0)), "the rest has the other level");
+    assert!(resumed.stderr.contains("block 1  [2/2]  2 of 2 trials valid"), "{}", resumed.stderr);
     // What the attempt that was repeated has written was written, too.
     let redo = |trial: &&str| place.run_json(trial)["logged"]["redo_bytes"].as_u64().unwrap();
     let all: u64 = ["trial-0001", "trial-0001.attempt-1", "trial-0002"].iter().map(redo).sum();

@@ -105,7 +105,7 @@ fn a_slot_without_a_consumer_is_reported_and_recorded() {
     valid_trial(&place, &ran);
     let words = "replication slots that no consumer reads (`left_behind`)";
     assert!(ran.stderr.contains(words), "{}", ran.stderr);
-    let report = place.good(&["report"]).stdout;
+    let report = place.good(&["report", "--full"]).stdout;
     assert!(report.split_whitespace().collect::<Vec<_>>().join(" ").contains(words), "{report}");
     let experiment = std::fs::read_to_string(place.latest().join("experiment.json")).unwrap();
     let experiment: serde_json::Value = serde_json::from_str(&experiment).unwrap();
@@ -377,7 +377,7 @@ fn settings_of_sessions() {
     let text = fs::read_to_string(place.latest().join("trial-0001/server/variables.json")).unwrap();
     assert!(text.contains("\"synchronous_commit\": \"off\""), "{text}");
     assert_eq!(belongings(&server), before);
-    let report = place.run(&["report"]).stdout;
+    let report = place.run(&["report", "--full"]).stdout;
     assert!(report.contains("Durability: a process crash"), "{report}");
 }
 

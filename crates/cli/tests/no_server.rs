@@ -163,7 +163,9 @@ fn shipped_plans_are_listed_and_shown_whole() {
     let place = Place::new();
     let list = place.run(&["plan", "list"]);
     assert_eq!(list.code, Some(0));
-    assert!(list.stdout.contains("durability") && list.stdout.contains("trials"), "{}", list.stdout);
+    assert!(list.stdout.contains("durability") && list.stdout.contains(" min "), "{}", list.stdout);
+    let full = place.run(&["plan", "list", "--full"]);
+    assert!(full.stdout.contains("durability") && full.stdout.contains("trials"), "{}", full.stdout);
     let show = place.run(&["plan", "show", "durability"]);
     assert_eq!(show.stdout, include_str!("../../../plans/durability.toml"));
 }

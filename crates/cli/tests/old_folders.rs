@@ -61,7 +61,7 @@ fn a_report_has_the_old_figures() {
 #[test]
 fn a_stall_is_found_with_what_happened_beside_it() {
     let place = place_with(&[SWEEP]);
-    let text = place.good(&["stalls", SWEEP]).stdout;
+    let text = place.good(&["stalls", SWEEP, "--full"]).stdout;
     for expect in ["longest 624 ms", "stall  1.1 s  624 ms     99 %  4 390 tps", "server CPU: 0.13 cores, usually 0.29"]
     {
         assert!(text.contains(expect), "{expect}: {text}");
@@ -75,7 +75,7 @@ fn a_stall_is_found_with_what_happened_beside_it() {
 fn two_levels_are_compared() {
     let place = place_with(&[SWEEP]);
     let (a, b) = ("innodb_flush_log_at_trx_commit=1", "innodb_flush_log_at_trx_commit=2");
-    let text = place.run(&["compare", SWEEP, SWEEP, "--a-levels", a, "--b-levels", b]).stdout;
+    let text = place.run(&["compare", SWEEP, SWEEP, "--a-levels", a, "--b-levels", b, "--full"]).stdout;
     for expect in [
         "×11.0 [0.204, 589] tps, 2 trials each",
         "A 1 stall in 4.00 s (16 % of it), longest 624 ms; B none in 4.00 s",
@@ -96,12 +96,12 @@ fn replace(place: &Place, trial: &str, from: &str, to: &str) {
 #[test]
 fn reasons_are_the_texts_that_were_written() {
     let place = place_with(&[SWEEP, INTERRUPTED]);
-    let text = place.run(&["report", INTERRUPTED]).stdout;
+    let text = place.run(&["report", INTERRUPTED, "--full"]).stdout;
     assert!(text.contains("trial-0001 (connections=2) partial: the user interrupted it"), "{text}");
 
     replace(&place, "trial-0003", "\"state\": \"valid\"", "\"state\": \"invalid\", \"reason\": \"the disk was full\"");
     replace(&place, "trial-0004", "\"errors\": []", "\"errors\": [], \"generator_limited\": \"a worker was busy\"");
-    let text = place.run(&["report", SWEEP]).stdout;
+    let text = place.run(&["report", SWEEP, "--full"]).stdout;
     for expect in ["invalid: the disk was full", "a worker was busy"] {
         assert!(text.contains(expect), "{expect}: {text}");
     }

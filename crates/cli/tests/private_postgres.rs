@@ -100,7 +100,7 @@ fn a_sweep_of_what_a_running_server_takes() {
     }
     assert!(steps_seen, "no trial had {COMMITS_OF_A_STEP} commits");
     assert!(place.server_file("trial-0001", "postgresql.conf").contains("shared_buffers = '32MB'"));
-    let report = place.run(&["report"]).stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    let report = place.run(&["report", "--full"]).stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(report.contains("three times wal_writer_delay"), "durability: {report}");
     assert!(place.at_work().is_empty());
     assert_eq!(fs::read_dir(place.home().join("servers")).unwrap().flatten().filter(|e| e.path().is_dir()).count(), 0);

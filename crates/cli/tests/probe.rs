@@ -74,7 +74,8 @@ fn waits_are_timed_where_the_plan_asks() {
     let basedir = binary.path.display().to_string();
     let place = Place::new();
     let load = ["run", "insert", "--table-rows=500", "--warm-up=0", "--measure=1", "--set=log_bin=ON"];
-    let ran = place.good(&[&load[..], &["--waits", "--probe-interval=250ms", "--basedir", &basedir]].concat());
+    let ran =
+        place.good(&[&load[..], &["--waits", "--full", "--probe-interval=250ms", "--basedir", &basedir]].concat());
     assert!(!ran.stderr.contains("warning"), "{}", ran.stderr);
     assert!(ran.stdout.contains("performance_schema=ON"), "a choice of truetps's: {}", ran.stdout);
     let series = series_of(&place.latest().join("trial-0001"));
@@ -346,7 +347,7 @@ fn a_postgres_that_hangs_and_dies_is_seen() {
     postgres.connect().unwrap().execute("CREATE ROLE poor LOGIN").unwrap();
     let place = Place::new();
     let dsn = format!("postgresql://poor@/postgres?socket={}", postgres.socket().display());
-    let child = place.start(&["probe", &dsn, "--interval=200ms", "--duration=5s"]);
+    let child = place.start(&["probe", &dsn, "--interval=200ms", "--duration=5s", "--full"]);
     sleep(Duration::from_millis(600));
     // A session ended by another user says nothing about the server, or its signals.
     let end = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE usename = 'poor'";

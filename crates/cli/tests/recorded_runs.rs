@@ -30,7 +30,7 @@ impl Bench {
     /// The text of `truetps report` on the newest folder.
     fn report(&self, ran: &Ran) -> String {
         assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
-        let report = self.place.run(&["report"]);
+        let report = self.place.run(&["report", "--full"]);
         assert_eq!(report.code, Some(0), "{}{}", report.stdout, report.stderr);
         report.stdout
     }

@@ -91,7 +91,7 @@ fn the_plan_mtls_runs_on_its_generated_table() {
     check(&place, &["sweep", "./mtls.toml"]);
     let plan = std::fs::read_to_string(place.latest().join("plan.toml")).unwrap();
     assert!(plan.contains("[workload.table]") && plan.contains("varchars = 2"), "{plan}");
-    let again = place.run(&["report", place.latest().to_str().unwrap()]);
+    let again = place.run(&["report", place.latest().to_str().unwrap(), "--full"]);
     assert!(again.stdout.contains("table, prepared statements; 1 table of 0 rows"), "{}", again.stdout);
 }
 
@@ -107,7 +107,7 @@ fn the_plan_hot_row_leaves_out_what_means_nothing() {
     assert!(seen.iter().all(|(_, is_evidence)| *is_evidence), "{seen:?}");
     assert!(seen.iter().all(|(levels, _)| levels["log_bin"] == true || levels["sync_binlog"] == 0), "{seen:?}");
     assert!(!place.latest().join("trial-0004").exists());
-    let again = place.run(&["report", place.latest().to_str().unwrap()]);
+    let again = place.run(&["report", place.latest().to_str().unwrap(), "--full"]);
     assert!(again.stdout.contains("sql, text protocol; 1 table, created by the plan's SQL"), "{}", again.stdout);
 }
 
@@ -122,7 +122,7 @@ fn the_plan_hot_rows_varies_the_rows_on_one_table() {
     check(&place, &["sweep", "./hot-rows.toml"]);
     let seen: Vec<_> = (1..=2).map(|number| levels(&place, number)).collect();
     assert!(seen.iter().all(|(_, is_evidence)| *is_evidence), "{seen:?}");
-    let again = place.run(&["report", place.latest().to_str().unwrap()]);
+    let again = place.run(&["report", place.latest().to_str().unwrap(), "--full"]);
     assert!(again.stdout.contains("1 table of 70 rows") && again.stdout.contains("hot_rows"), "{}", again.stdout);
 }
 

@@ -63,6 +63,18 @@ impl fmt::Display for Loss {
 }
 
 impl Loss {
+    /// What is lost, for the column of a table: `nothing`, `about 1 s`.
+    pub fn in_short(self) -> String {
+        match self {
+            Self::Nothing => "nothing".to_owned(),
+            Self::Seconds { seconds } if seconds < 1.0 => format!("about {:.0} ms", seconds * 1e3),
+            Self::Seconds { seconds } => format!("about {seconds} s"),
+            Self::LastGroup => "last group".to_owned(),
+            Self::Damage => "the data".to_owned(),
+            Self::Unknown => "not known".to_owned(),
+        }
+    }
+
     /// What is lost: `up to about 1 s of acknowledged transactions`.
     pub(crate) fn amount(self) -> String {
         match self {

@@ -170,6 +170,9 @@ impl<'a> PrivateServers<'a> {
             let Mismatch { name, wanted, found } = mismatch;
             listener.warn(format!("the server adjusted {name} = {wanted}, chosen by truetps, to {found}"));
         }
+        if !self.plan.setting_factors().is_empty() {
+            listener.event(&ExperimentEvent::Preparing("trying each level of each setting on it".to_owned()));
+        }
         let refused = self.try_levels(server_index, &mut client)?;
         drop(client);
         server.kill()?;
@@ -322,6 +325,8 @@ impl<'a> PrivateServers<'a> {
         levels: StartLevels,
         listener: &mut dyn Listener,
     ) -> Result<(), LabError> {
+        let number = self.prepared.len() + 1;
+        listener.event(&ExperimentEvent::Preparing(format!("preparing server {number} with its own data")));
         let sandbox = self.create_sandbox(server_index, &levels)?;
         let live = self.boot(server_index, &sandbox, &levels)?;
         self.load_and_wear_in(server_index, levels, sandbox, live, listener)

@@ -76,10 +76,8 @@ fn paragraph(text: &str) -> Block {
 
 fn facts(run: &CrashRun, analysis: &CrashAnalysis) -> Vec<(&'static str, String)> {
     let mut facts: Vec<_> = verdicts(analysis).into_iter().map(|text| ("Verdict", text)).collect();
-    let kinds: Vec<_> = run.kinds.iter().map(|kind| kind_text(*kind).to_owned()).collect();
-    let incomplete = if run.is_complete { "" } else { "; not all planned crashes have happened" };
     let clients = format::plural(run.clients.into(), "client");
-    facts.push(("Crashes", format!("{} of each kind: {}{incomplete}", run.crashes, kinds.join("; "))));
+    facts.push(("Crashes", crashes_fact(run)));
     facts.push((
         "Load",
         format!("{clients}, each inserts a row and waits for the answer; each crash after 1.2 to 2.2 s"),
@@ -89,14 +87,23 @@ fn facts(run: &CrashRun, analysis: &CrashAnalysis) -> Vec<(&'static str, String)
         let share = format::percent(run.survival);
         facts.push(("Torn", format!("{share} of the blocks in the disk's cache survive a power cut, by chance")));
     }
-    let disk = run.disk.as_ref().map_or_else(|| "the host's own".to_owned(), disk);
-    facts.push(("Disk", disk));
+    facts.push(("Disk", disk_fact(run)));
     facts.push(("Tables", tables_fact(run)));
     facts.push(("Seed", run.seed.to_string()));
     facts
 }
 
-fn tables_fact(run: &CrashRun) -> String {
+pub(crate) fn crashes_fact(run: &CrashRun) -> String {
+    let kinds: Vec<_> = run.kinds.iter().map(|kind| kind_text(*kind).to_owned()).collect();
+    let incomplete = if run.is_complete { "" } else { "; not all planned crashes have happened" };
+    format!("{} of each kind: {}{incomplete}", run.crashes, kinds.join("; "))
+}
+
+pub(crate) fn disk_fact(run: &CrashRun) -> String {
+    run.disk.as_ref().map_or_else(|| "the host's own".to_owned(), disk)
+}
+
+pub(crate) fn tables_fact(run: &CrashRun) -> String {
     match &run.table_check {
         Some(check) => format!("checked after each crash with {check}"),
         None => "not checked: the server has no check of its tables".to_owned(),
@@ -111,7 +118,7 @@ fn kind_text(kind: CrashKind) -> &'static str {
     }
 }
 
-fn verdicts(analysis: &CrashAnalysis) -> Vec<String> {
+pub(crate) fn verdicts(analysis: &CrashAnalysis) -> Vec<String> {
     let mut verdicts: Vec<_> =
         analysis.not_proven.iter().map(|why| format!("NOT PROVEN: {}", not_proven_text(*why))).collect();
     let cells = analysis.cells.iter().filter(|cell| cell.role == CrashRole::Cell);
@@ -145,7 +152,7 @@ fn not_proven_text(why: NotProven) -> String {
 }
 
 /// A row for each configuration, with a column for each kind of crash.
-fn price_table<'a>(run: &CrashRun, cells: impl Iterator<Item = &'a CrashedCell>) -> DocumentTable {
+pub(crate) fn price_table<'a>(run: &CrashRun, cells: impl Iterator<Item = &'a CrashedCell>) -> DocumentTable {
     let kinds = run.kinds.iter().map(|kind| kind.name());
     let header = ["tps", "p99"].into_iter().chain(kinds).chain(["settings"]);
     DocumentTable::new(header, cells.map(|cell| price_row(run, cell)))
@@ -222,7 +229,7 @@ fn tone(one: &CrashSummary) -> Tone {
     }
 }
 
-fn broken(analysis: &CrashAnalysis) -> Vec<String> {
+pub(crate) fn broken(analysis: &CrashAnalysis) -> Vec<String> {
     let of_cell = |cell: &CrashedCell| {
         let label = cell.configuration.settings_label();
         let line = |one: &CrashSummary| {

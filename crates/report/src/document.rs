@@ -4,8 +4,8 @@ use truetps_analysis::Axis;
 use truetps_record::{Experiment, ServerFacts};
 
 use crate::disks::disks;
-use crate::generator::{self, Facts, LIMITED};
-use crate::verdicts::verdicts;
+use crate::generator::Facts;
+use crate::verdicts::{answer, verdicts};
 use crate::{ReportInput, cell_tables, external, format, ledger, load, names, sections, stalls, waits};
 
 pub(crate) struct Document {
@@ -76,6 +76,12 @@ impl DocumentTable {
         Self { caption: None, header: header.into_iter().map(Into::into).collect(), rows, words_last: true }
     }
 
+    /// The same columns, for other rows.
+    pub(crate) fn copy_without_rows(&self) -> Self {
+        let Self { caption, header, words_last, .. } = self;
+        Self { caption: caption.clone(), header: header.clone(), rows: Vec::new(), words_last: *words_last }
+    }
+
     /// `None` where it has no row.
     pub(crate) fn block(self) -> Option<Block> {
         (!self.rows.is_empty()).then_some(Block::Table(self))
@@ -123,26 +129,11 @@ fn facts(input: &ReportInput<'_>) -> Vec<(&'static str, String)> {
     facts
 }
 
-/// The baseline's throughput, before the differences from it. Without a comparison the verdict has it.
-fn answer(input: &ReportInput<'_>) -> Option<String> {
-    let analysis = input.analysis;
-    if analysis.contrasts.is_empty() || analysis.axis == Axis::Rate {
-        return None;
-    }
-    let baseline = analysis.baseline()?;
-    let cell = &analysis.cells[analysis.best_cell(baseline)?];
-    let tps = cell.tps.as_ref()?;
-    let place = names::connections(cell.configuration.connections());
-    let best = if baseline.cells.len() > 1 { ", where it is fastest" } else { "" };
-    let mark = if generator::is_limited(cell) { format!("; {LIMITED}") } else { String::new() };
-    let (value, certainty) = (format::tps(tps.value), names::certainty(tps));
-    Some(format!("{} (baseline): {value} tps at {place}{best} ({certainty}{mark}).", baseline.label))
-}
-
 /// The server of a script that ended without a connection.
 pub(crate) const NO_SERVER: &str = "none: the script had connected to no server";
 
-fn trials_fact(input: &ReportInput<'_>) -> String {
+/// `27 of 30 valid, 1 invalid, 1 partial, 1 not run`.
+pub(crate) fn trials_counted(input: &ReportInput<'_>) -> String {
     let analysis = input.analysis;
     let unread = input.run.unread.iter().filter(|unread| unread.whole_trial).count();
     let not_run = analysis.trials_planned.saturating_sub(analysis.trials_valid + analysis.invalid.len() + unread);
@@ -155,6 +146,11 @@ fn trials_fact(input: &ReportInput<'_>) -> String {
     ];
     let mut parts = vec![format!("{} of {} valid", analysis.trials_valid, analysis.trials_planned)];
     parts.extend(others.iter().filter(|(number, _)| *number > 0).map(|(number, what)| format!("{number} {what}")));
+    parts.join(", ")
+}
+
+fn trials_fact(input: &ReportInput<'_>) -> String {
+    let analysis = input.analysis;
     let blocks = format::plural(analysis.blocks_planned.into(), "block");
     let quick = if input.run.experiment.quick { "; quick" } else { "" };
     let order = match (input.run.experiment.random_order, analysis.trials_planned) {
@@ -163,7 +159,7 @@ fn trials_fact(input: &ReportInput<'_>) -> String {
         (false, _) => " in the order of the command line",
     };
     let extended = extended(&input.run.experiment).map(|said| format!("; {said}")).unwrap_or_default();
-    format!("{}; {blocks}{order}, seed {}{quick}{extended}", parts.join(", "), input.run.experiment.seed)
+    format!("{}; {blocks}{order}, seed {}{quick}{extended}", trials_counted(input), input.run.experiment.seed)
 }
 
 /// An interval does not allow for blocks that were added after results were known.

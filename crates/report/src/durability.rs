@@ -55,8 +55,13 @@ pub(crate) fn parts(input: &ReportInput<'_>) -> Vec<DurabilityPart> {
     parts
 }
 
+/// Each durability that the servers of an experiment had.
+pub(crate) fn distinct(input: &ReportInput<'_>) -> Vec<Durability> {
+    parts(input).into_iter().map(|part| part.durability).collect()
+}
+
 /// Of the trials of one combination of settings.
-fn of_curve(input: &ReportInput<'_>, curve: &Curve) -> Option<Durability> {
+pub(crate) fn of_curve(input: &ReportInput<'_>, curve: &Curve) -> Option<Durability> {
     let of_cell = |configuration: &Configuration| {
         curve.cells.iter().any(|cell| input.analysis.cells[*cell].configuration == *configuration)
     };

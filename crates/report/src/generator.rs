@@ -115,8 +115,9 @@ impl Facts {
         let mut parts: Vec<_> = [self.workers.clone(), self.mode.clone()].into_iter().flatten().collect();
         parts.extend(self.pinned_to.as_ref().map(|cores| format!("pinned to {cores}")));
         parts.extend(self.shares_cores.map(|shares| shares_text(shares).to_owned()));
-        parts.extend(self.busy.map(|busy| format!("busiest worker on a CPU {} of the time", format::percent(busy))));
-        parts.extend(self.busy.and(self.wait).map(|wait| format!("waiting for one {}", format::percent(wait))));
+        let waited = self.wait.map(|wait| format!("; waited for a CPU up to {} of the time", format::percent(wait)));
+        let waited = waited.unwrap_or_default();
+        parts.extend(self.busy.map(|busy| format!("busiest worker: {} CPU{waited}", format::percent(busy))));
         parts.extend(self.steal.map(|steal| format!("steal {}", format::percent(steal))));
         parts.extend((self.reconnects > 0).then(|| format::plural(self.reconnects, "reconnect")));
         (!parts.is_empty()).then(|| parts.join(", "))
@@ -250,7 +251,7 @@ mod tests {
         assert_eq!(
             Facts::of(&fixture.input()).line().unwrap(),
             "1 to 3 workers, blocking and multiplexed, pinned to cores 2 and 3, on cores that the server does not use, \
-             busiest worker on a CPU 30 % of the time, waiting for one 4.1 %, steal 0.20 %, 1 reconnect"
+             busiest worker: 30 % CPU; waited for a CPU up to 4.1 % of the time, steal 0.20 %, 1 reconnect"
         );
         assert_eq!(Facts::of(&fixture.with(Vec::clear).input()).line(), None);
     }

@@ -1,6 +1,6 @@
 //! The meaning of the numbers in sentences: the same in every format.
 
-use truetps_analysis::{Analysis, Contrast, Curve, Knee, Verdict};
+use truetps_analysis::{Analysis, Contrast, Curve, Knee, LoadNoise, Twins, Verdict};
 
 use truetps_record::Coupling;
 
@@ -31,7 +31,7 @@ pub fn meaning(input: &ReportInput<'_>) -> Vec<String> {
 }
 
 /// Settings that change with a level: they may cause the difference.
-fn couplings(input: &ReportInput<'_>) -> Vec<String> {
+pub(crate) fn couplings(input: &ReportInput<'_>) -> Vec<String> {
     let sentence = |coupling: &Coupling| {
         let Coupling { server, factor, level, name, value, otherwise } = coupling;
         let who = server.as_ref().map_or_else(|| "A server".to_owned(), |server| format!("{server}, where it"));
@@ -61,7 +61,7 @@ pub fn caveats(input: &ReportInput<'_>) -> Vec<String> {
     said
 }
 
-fn shared_cores(input: &ReportInput<'_>) -> Option<String> {
+pub(crate) fn shared_cores(input: &ReportInput<'_>) -> Option<String> {
     let shares = generator::Facts::of(input).shares_cores;
     // Without any trial this is unknown, and a sandbox is usually on this host.
     let is_known_apart = shares == Some(false) || (shares.is_none() && !input.run.trials.is_empty());
@@ -144,10 +144,14 @@ fn beyond(knee: &Knee) -> String {
         return "; these are the most connections tried, and it may rise further".to_owned();
     }
     match &knee.last_ratio {
-        Some(last) if last.high.is_some_and(|high| high < 1.0) => {
-            format!("; at the most connections tried it falls to {} of this", format::ratio_estimate(last))
+        Some(last) => {
+            let word = if last.high.is_some_and(|high| high < 1.0) { "falls to" } else { "is" };
+            let about = format::percent(last.value);
+            let interval = last.low.zip(last.high);
+            let ends = |(low, high)| format!(" (interval {} to {})", format::percent(low), format::percent(high));
+            let interval = interval.map(ends).unwrap_or_default();
+            format!("; at the most connections tried it {word} about {about} of the peak{interval}")
         }
-        Some(last) => format!("; at the most connections tried it is {} of this", format::ratio_estimate(last)),
         None => String::new(),
     }
 }
@@ -165,8 +169,45 @@ fn rule(analysis: &Analysis) -> Option<String> {
     ))
 }
 
+/// The rule's number, for one line.
+pub(crate) fn rule_short(analysis: &Analysis) -> Option<String> {
+    Some(format!("\"cores × 2 + spindles\" gives {}", format::count(analysis.rule_connections?.into())))
+}
+
+/// Which differences get a verdict at each load, and what the A/A pairs differ by. `None` where neither is known.
+pub(crate) fn noise_sentence(analysis: &Analysis) -> Option<String> {
+    /// Of more loads than this only the quietest and the noisiest are named.
+    const NAMED_MAX: usize = 3;
+    let noise = &analysis.noise;
+    let by_size =
+        |a: &&LoadNoise, b: &&LoadNoise| a.smallest_detectable_effect.total_cmp(&b.smallest_detectable_effect);
+    let at = |one: &LoadNoise| format!("{} at {}", format::detectable(one.smallest_detectable_effect), one.load);
+    let shows = match (noise.iter().min_by(by_size), noise.iter().max_by(by_size)) {
+        (Some(least), Some(most)) if noise.len() > NAMED_MAX => Some(format!("{} … {}", at(least), at(most))),
+        (Some(_), _) => Some(noise.iter().map(at).collect::<Vec<_>>().join(", ")),
+        _ => None,
+    };
+    let shows = shows.filter(|_| !analysis.contrasts.is_empty());
+    let shows = shows.map(|loads| format!("differences that get a verdict 4 times out of 5: {loads}"));
+    let twins = analysis.twins.as_ref().map(twins_sentence);
+    let said: Vec<_> = twins.into_iter().chain(shows).collect();
+    (!said.is_empty()).then(|| said.join("; "))
+}
+
+/// What the A/A pairs differ by.
+pub(crate) fn twins_sentence(twins: &Twins) -> String {
+    let limited = twins.pairs.iter().any(|pair| pair.generator_limited);
+    let mark = if limited { format!(", {LIMITED}") } else { String::new() };
+    let pairs = format::plural(twins.pairs.len() as u64, "pair");
+    let differed = match twins.ratio.low {
+        Some(_) => format::difference_estimate(&twins.ratio),
+        None => format::difference(twins.ratio.value),
+    };
+    format!("identical runs differed by {differed} ({pairs}{mark})")
+}
+
 /// A remark about hosts whose flushes are too cheap to show the setting's cost elsewhere.
-fn cheap_flush(input: &ReportInput<'_>) -> Option<String> {
+pub(crate) fn cheap_flush(input: &ReportInput<'_>) -> Option<String> {
     let flush = input.run.experiment.host.flush.filter(|_| input.run.experiment.disks.is_empty())?;
     if flush.us_p50 >= CHEAP_FLUSH_US || !input.run.plan.factors.contains_key(risk::FLUSH) {
         return None;
@@ -179,7 +220,7 @@ fn cheap_flush(input: &ReportInput<'_>) -> Option<String> {
     ))
 }
 
-fn undecided(analysis: &Analysis) -> Option<String> {
+pub(crate) fn undecided(analysis: &Analysis) -> Option<String> {
     let open = analysis.contrasts.iter().filter_map(|contrast| match contrast.verdict {
         Verdict::NotEnoughData { more_blocks } => Some(more_blocks),
         _ => None,
@@ -201,7 +242,7 @@ fn undecided(analysis: &Analysis) -> Option<String> {
     })
 }
 
-fn incomplete(analysis: &Analysis) -> Option<String> {
+pub(crate) fn incomplete(analysis: &Analysis) -> Option<String> {
     let without = analysis.cells.iter().filter(|cell| cell.tps.is_none()).count();
     let n = format::plural(analysis.cells.len() as u64, "configuration");
     (without > 0).then(|| format!("{without} of {n} have no valid trial: the experiment is not complete."))
@@ -216,7 +257,7 @@ fn alarm(analysis: &Analysis) -> Option<String> {
     ))
 }
 
-fn memory_disk(input: &ReportInput<'_>) -> Option<String> {
+pub(crate) fn memory_disk(input: &ReportInput<'_>) -> Option<String> {
     let file_system = input.run.experiment.host.file_system.as_deref();
     let file_system = file_system.filter(|name| ["tmpfs", "ramfs"].contains(name))?;
     Some(format!(
@@ -257,7 +298,7 @@ mod tests {
         check(
             &said,
             "With =2, throughput is highest at 8 connections (9 029 tps); at the most connections tried it \
-            falls to ×0.664 [0.619, 0.714] of this.",
+            falls to about 66 % of the peak (interval 62 % to 71 %).",
         );
         check(&said, "gives 5 connections on this host; measured: 50, 8 and 8.");
         check_absent(&said, "undecided");

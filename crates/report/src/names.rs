@@ -123,6 +123,12 @@ pub(crate) fn certainty(tps: &Estimate) -> String {
     }
 }
 
+/// A sentence with a capital letter in front, unless it begins with the name of a setting.
+pub(crate) fn capital_word(text: &str) -> String {
+    let first = text.split_whitespace().next().unwrap_or_default();
+    if first.contains(['=', '_']) { text.to_owned() } else { capital(text) }
+}
+
 /// The text with a capital letter in front.
 pub(crate) fn capital(text: &str) -> String {
     let mut chars = text.chars();

@@ -69,7 +69,7 @@ fn document(summary: &ProbeSummary, waits: Option<&TopWaits>) -> Document {
     }
 }
 
-fn facts(summary: &ProbeSummary) -> Vec<(&'static str, String)> {
+pub(crate) fn facts(summary: &ProbeSummary) -> Vec<(&'static str, String)> {
     let length = seconds(summary.length_ms);
     let samples = format::plural(summary.samples as u64, "sample");
     let cut = if summary.run.ended_at.is_none() { "; the record is cut off or still being written" } else { "" };
@@ -119,7 +119,7 @@ fn seconds(ms: f64) -> String {
 }
 
 /// Whole numbers as they are, others with four digits, and no fractions from a thousand on.
-fn amount(value: f64) -> String {
+pub(crate) fn amount(value: f64) -> String {
     let sign = if value < 0.0 { "-" } else { "" };
     let size = value.abs();
     let digits = if size >= 1e3 || size.fract() == 0.0 { format::whole(size) } else { format::tps(size) };
@@ -163,6 +163,40 @@ mod tests {
             gauges: BTreeMap::from([("session.a, b".to_owned(), GaugeSummary { mean: 1.5, max: 3.0, last: 0.0 })]),
             absent: vec![AbsentSignal { what: "wait".to_owned(), why: "off \u{1b}[2J".to_owned() }],
         }
+    }
+
+    /// Sentences, the most telling signals and no list of all; all are a flag away.
+    #[test]
+    fn one_screen_of_a_probe() {
+        let mut summary = summary();
+        for n in 0..80 {
+            let counter = CounterSummary { growth: f64::from(n), per_second: f64::from(n) };
+            summary.counters.insert(format!("status.made_up_{n}"), counter);
+        }
+        let commits = CounterSummary { growth: 400.0, per_second: 20.0 };
+        summary.counters.insert("status.Handler_commit".to_owned(), commits);
+        let wait = |n: u32| TopWait {
+            name: format!("wait/io/file/innodb/{n}"),
+            class: WaitClass::RedoFlush,
+            source: WaitSource::Timed,
+            sessions: 2.0,
+            share: None,
+            count: None,
+            us_per_tx: None,
+        };
+        let waits = TopWaits { list: (0..30).map(wait).collect(), more: 3, readings: 3 };
+        crate::summary::check_screen(|screen| crate::probe_summary(&summary, Some(&waits), screen));
+        crate::summary::check_screen(|screen| crate::probe_summary(&summary, None, screen));
+        let text = crate::probe_summary(&summary, Some(&waits), TextScreen::PLAIN);
+        for part in [
+            "Answer    In 20 s the server did 20 commits/s; at the end it did not answer.",
+            "commits      20/s  status.Handler_commit",
+            "Waits     redo flush: 2.000 sessions (wait/io/file/innodb/0)",
+            "Outage    not answering: 15.5 s of 20.0 s",
+        ] {
+            assert!(text.contains(part), "{part}\n---\n{text}");
+        }
+        assert!(!text.contains("made_up"), "{text}");
     }
 
     #[test]

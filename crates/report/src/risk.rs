@@ -46,8 +46,7 @@ mod tests {
         assert_eq!(
             said[0],
             "With innodb_flush_log_at_trx_commit=1, a process crash loses no acknowledged transaction, a power cut loses no \
-             acknowledged transaction as far as the redo log decides it (with a binlog, sync_binlog does too), if the disk \
-             keeps what it has flushed; with =2, a process crash loses nothing, a power cut loses up to about the last \
+             committed transaction if the disk honours flushes (and, with a binlog, sync_binlog=1); with =2, a process crash loses nothing, a power cut loses up to about the last \
              second of acknowledged transactions; with =0, a crash loses up to about the last second of acknowledged \
              transactions."
         );

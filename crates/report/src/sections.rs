@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use truetps_analysis::{Cell, Contrast, Curve, Judgement, LoadNoise, Twins, Verdict};
+use truetps_analysis::{Cell, Contrast, Curve, Judgement, LoadNoise, Verdict};
 use truetps_record::Estimate;
 
 use crate::document::{Block, DocumentSection, DocumentTable, TableEntry, Tone};
@@ -124,22 +124,16 @@ pub(crate) fn noise(input: &ReportInput<'_>) -> Option<DocumentSection> {
         Block::Paragraph("Where nothing ran twice in a block, what changes between blocks is in it.".to_owned())
     });
     let twins = input.run.plan.design.aa_pair.then(|| {
+        let none = || "No A/A pair has two valid trials.".to_owned();
         Block::Paragraph(
-            analysis.twins.as_ref().map_or_else(|| "No A/A pair has two valid trials.".to_owned(), twins_sentence),
+            analysis
+                .twins
+                .as_ref()
+                .map_or_else(none, |twins| format!("{}.", names::capital(&meaning::twins_sentence(twins)))),
         )
     });
     let table = if analysis.noise.is_empty() { None } else { table.block() };
     DocumentSection::of("Noise", [table, drift, twins])
-}
-
-pub(crate) fn twins_sentence(twins: &Twins) -> String {
-    let limited = twins.pairs.iter().any(|pair| pair.generator_limited);
-    let mark = if limited { format!(", {LIMITED}") } else { String::new() };
-    format!(
-        "A/A pairs: the same configuration run twice differed by {} ({}{mark}).",
-        format::difference_estimate(&twins.ratio),
-        format::plural(twins.pairs.len() as u64, "pair"),
-    )
 }
 
 pub(crate) fn knees(input: &ReportInput<'_>) -> Option<DocumentSection> {
@@ -169,7 +163,7 @@ pub(crate) fn knees(input: &ReportInput<'_>) -> Option<DocumentSection> {
         format!(" The rule \"cores × 2 + spindles\" gives {} on this host.", format::count(number.into()))
     });
     let rule = format!(
-        "The knee is the smallest number of connections that is not shown to be below 95 % of the best.{}",
+        "Knee: the fewest connections that may already reach 95 % of peak throughput.{}",
         pool_rule.unwrap_or_default()
     );
     DocumentSection::of("Where more connections stop helping", [Some(table.block()?), Some(Block::Paragraph(rule))])

@@ -106,7 +106,7 @@ fn section(difference: &Difference) -> String {
     }
 }
 
-fn title(side: &SideFacts) -> String {
+pub(crate) fn title(side: &SideFacts) -> String {
     let server = match (side.flavour, &side.version) {
         (Some(flavour), Some(version)) => format!("{flavour} {}, ", printable(version)),
         _ => String::new(),
@@ -181,7 +181,7 @@ fn crash_line(placed: &Placed) -> Option<String> {
 }
 
 /// Both values. Of two long lists, such as `optimizer_switch`, only the parts that are not in both.
-fn both(difference: &Difference) -> (String, String) {
+pub(crate) fn both(difference: &Difference) -> (String, String) {
     let Difference { a, b, .. } = difference;
     if let (Some(one), Some(other)) = (&a.value, &b.value)
         && one.contains(',')
@@ -225,7 +225,7 @@ fn escaped(text: &str) -> String {
     text.replace('|', "\\|").replace('\n', " ")
 }
 
-fn summary(diff: &Diff, all: bool) -> String {
+pub(crate) fn summary(diff: &Diff, all: bool) -> String {
     let (differing, same) = diff.counts();
     let more = match same {
         0 => String::new(),

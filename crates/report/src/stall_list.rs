@@ -93,7 +93,7 @@ fn mark(trial: &Trial) -> String {
     }
 }
 
-fn facts(run: &Run) -> Vec<(&'static str, String)> {
+pub(crate) fn facts(run: &Run) -> Vec<(&'static str, String)> {
     let trials = &run.trials;
     let known: Vec<_> = trials.iter().filter(|one| one.detail.stalls.absent.is_none()).collect();
     let summary = truetps_analysis::cell_detail(&known);

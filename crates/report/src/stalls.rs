@@ -97,19 +97,48 @@ pub(crate) struct StallRow<'a> {
 
 /// The longest stalls and dips of all trials in the order of their trials, and how many more there are.
 pub(crate) fn rows<'a>(input: &ReportInput<'a>) -> (Vec<StallRow<'a>>, usize) {
-    let all = input.run.trials.iter().flat_map(|one| one.detail.stalls.list.iter().map(move |stall| (one, stall)));
+    let beside = |stall: &Stall| coincident_or_absence(stall, WAITS_MAX, SIGNS_MAX);
+    let (mut rows, left_out) = longest(&input.run.trials, ROWS_MAX, beside);
+    rows.sort_by_key(|(at, _)| *at);
+    (rows.into_iter().map(|(_, row)| row).collect(), left_out)
+}
+
+/// The first thing that a reader hunts, or why it is not known.
+pub(crate) fn coincident_in_short(stall: &Stall) -> String {
+    let coincident = match &stall.coincident {
+        Ok(coincident) => coincident,
+        Err(absent) => return format!("not known: {}", absence(absent)),
+    };
+    if let Some(short) = in_short(coincident) {
+        return short;
+    }
+    let wait = coincident.more_waits().next().map(|wait| match wait.class {
+        WaitClass::Other => wait.name.clone(),
+        class => class.name().to_owned(),
+    });
+    let sign = coincident.risen_and_fallen().0.first().map(|sign| format!("more {}", sign.name));
+    let parts: Vec<_> = wait.into_iter().chain(sign).collect();
+    if parts.is_empty() { NOTHING.to_owned() } else { parts.join(", ") }
+}
+
+/// The longest first, stalls before dips, each with its place in the order of their trials.
+pub(crate) fn longest(
+    trials: &[LoadedTrial],
+    most: usize,
+    beside: impl Fn(&Stall) -> String,
+) -> (Vec<(usize, StallRow<'_>)>, usize) {
+    let all = trials.iter().flat_map(|one| one.detail.stalls.list.iter().map(move |stall| (one, stall)));
     let mut all: Vec<_> = all.enumerate().collect();
     let rank = |stall: &Stall| (stall.kind == StallKind::Dip, -stall.length_ms);
     all.sort_by(|(_, (_, one)), (_, (_, other))| {
         rank(one).partial_cmp(&rank(other)).unwrap_or(std::cmp::Ordering::Equal)
     });
-    let left_out = all.len().saturating_sub(ROWS_MAX);
-    all.truncate(ROWS_MAX);
-    all.sort_by_key(|(at, _)| *at);
-    (all.into_iter().map(|(_, (one, stall))| row(one, stall)).collect(), left_out)
+    let left_out = all.len().saturating_sub(most);
+    all.truncate(most);
+    (all.into_iter().map(|(at, (one, stall))| (at, row(one, stall, beside(stall)))).collect(), left_out)
 }
 
-fn row<'a>(loaded: &'a LoadedTrial, stall: &Stall) -> StallRow<'a> {
+fn row<'a>(loaded: &'a LoadedTrial, stall: &Stall, coincident: String) -> StallRow<'a> {
     StallRow {
         trial: &loaded.trial.name,
         kind: stall.kind,
@@ -117,7 +146,7 @@ fn row<'a>(loaded: &'a LoadedTrial, stall: &Stall) -> StallRow<'a> {
         length: seconds(stall.length_ms),
         depth: format::percent(stall.depth),
         usual: if stall.baseline_tps > 0.0 { format::tps(stall.baseline_tps) } else { NOTHING.to_owned() },
-        coincident: coincident_or_absence(stall, WAITS_MAX, SIGNS_MAX),
+        coincident,
     }
 }
 
@@ -139,11 +168,11 @@ pub(crate) fn coincident_text(coincident: &Coincident, waits_max: usize, signs_m
     let waits = coincident.more_waits().take(waits_max).map(wait);
     let risen = risen.into_iter().take(signs_max).map(sign);
     let has_none = coincident.readings == 0 && outage.is_none();
-    let unread = has_none.then(|| "the server was not read during it".to_owned());
+    let unread = has_none.then(|| "too short for a server sample".to_owned());
     let mut parts: Vec<_> = outage.into_iter().chain(waits).chain(risen).chain(unread).collect();
     if !fallen.is_empty() {
         let fallen: Vec<_> = fallen.into_iter().take(signs_max).map(sign).collect();
-        parts.push(format!("less than usual: {}", fallen.join(", ")));
+        parts.push(format!("lower than usual: {}", fallen.join(", ")));
     }
     if parts.is_empty() { "no signal stands out".to_owned() } else { parts.join("; ") }
 }
@@ -274,14 +303,14 @@ mod tests {
             ],
         };
         let all = "time without an answer to the probe: 2.0 s; other (Waiting for backup lock): 3.2 sessions, \
-                   usually 0.0; disk busy: 90 %, usually 20 %; less than usual: Innodb_row_lock_waits: 0.070/s, usually 1.800/s, \
+                   usually 0.0; disk busy: 90 %, usually 20 %; lower than usual: Innodb_row_lock_waits: 0.070/s, usually 1.800/s, \
                    server CPU: 0.10 cores, usually 0.90 cores";
         assert_eq!(coincident_text(&coincident, usize::MAX, usize::MAX), all);
         let waits = vec![waited(WaitClass::Commit, 2.0, Some(1.8))];
         let as_ever = Coincident { readings: 1, waits, ..Coincident::default() };
         assert_eq!(coincident_text(&as_ever, 2, 2), "no signal stands out");
         let unseen = Coincident { readings: 0, ..Coincident::default() };
-        assert_eq!(coincident_text(&unseen, 2, 2), "the server was not read during it");
+        assert_eq!(coincident_text(&unseen, 2, 2), "too short for a server sample");
         assert_eq!(coincident_text(&Coincident { readings: 1, ..unseen }, 2, 2), "no signal stands out");
     }
 }

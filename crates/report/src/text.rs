@@ -11,9 +11,11 @@ use truetps_record::is_obeyed;
 const TEXT_WIDTH: usize = 100;
 /// Where no terminal has a width, a wider table is drawn in parts.
 const TABLE_WIDTH: usize = 132;
+/// Below this, words that are longer than a line are broken.
+const NARROW: usize = 80;
 /// A narrower terminal breaks lines by itself.
-const WIDTH_MIN: usize = 60;
-const FACT_WIDTH: usize = 10;
+const WIDTH_MIN: usize = 40;
+pub(crate) const FACT_WIDTH: usize = 10;
 /// Between the columns of a table.
 const GAP: &str = "  ";
 /// A last column of words is not broken into narrower lines than this.
@@ -26,16 +28,58 @@ pub struct TextScreen {
     colour: bool,
     text_width: usize,
     table_width: usize,
+    /// The answer stands in the last lines, which a terminal shows when the command has ended.
+    answer_last: bool,
 }
 
 impl TextScreen {
     /// No terminal: a file, or a program that reads.
-    pub const PLAIN: Self = Self { colour: false, text_width: TEXT_WIDTH, table_width: TABLE_WIDTH };
+    pub const PLAIN: Self =
+        Self { colour: false, text_width: TEXT_WIDTH, table_width: TABLE_WIDTH, answer_last: false };
+
+    /// Where no terminal has a width.
+    pub const WIDTH_WITHOUT_TERMINAL: usize = TEXT_WIDTH;
 
     /// `width`: columns, where a terminal has a number of them.
     pub fn new(colour: bool, width: Option<usize>) -> Self {
         let Some(width) = width.map(|width| width.max(WIDTH_MIN)) else { return Self { colour, ..Self::PLAIN } };
-        Self { colour, text_width: width.min(TEXT_WIDTH), table_width: width }
+        Self { colour, text_width: width.min(TEXT_WIDTH), table_width: width, answer_last: false }
+    }
+
+    /// For a terminal: what comes last is still seen when the command has ended.
+    #[must_use]
+    pub fn answer_last(self) -> Self {
+        Self { answer_last: true, ..self }
+    }
+
+    /// A word and what it means, as the line of a list or as several.
+    pub fn listed(self, word: &str, word_width: usize, text: &str) -> String {
+        let mut out = String::new();
+        push_wrapped(&mut out, text, &format!("{word:<word_width$} "), &" ".repeat(word_width + 1), self.text_width);
+        out
+    }
+
+    /// A line that ends with `…` where it is too long.
+    pub fn cut(self, line: &str) -> String {
+        if display_width(line) <= self.text_width {
+            return line.to_owned();
+        }
+        let kept = Word::from(line).break_apart(self.text_width - 1).next().map_or("", |part| part.word);
+        format!("{}…", kept.trim_end())
+    }
+
+    pub(crate) fn has_answer_last(self) -> bool {
+        self.answer_last
+    }
+
+    pub(crate) fn text_width(self) -> usize {
+        self.text_width
+    }
+
+    /// For a table of one screen, which is not drawn in parts if it can be narrower.
+    pub(crate) fn fits(self, table: &DocumentTable) -> bool {
+        let widths = column_widths(table);
+        widths.iter().sum::<usize>() + GAP.len() * widths.len().saturating_sub(1) <= self.text_width
     }
 }
 
@@ -87,12 +131,30 @@ fn push_block(out: &mut String, block: &Block, screen: TextScreen) {
 }
 
 fn push_table(out: &mut String, table: &DocumentTable, screen: TextScreen) {
+    let groups = column_groups(&column_widths(table), table.words_last, screen);
+    push_columns(out, table, &groups, screen);
+}
+
+/// The same for one screen: cells go on in further lines rather than the table below itself, as far as that has room.
+pub(crate) fn push_whole_table(out: &mut String, table: &DocumentTable, screen: TextScreen) {
+    let screen = TextScreen { table_width: screen.table_width.min(screen.text_width), ..screen };
+    let widths = column_widths(table);
+    let least: usize = widths.iter().map(|width| WORDS_WIDTH_MIN.min(*width) + GAP.len()).sum();
+    let groups = if least <= screen.table_width + GAP.len() {
+        vec![(0..widths.len()).collect()]
+    } else {
+        column_groups(&widths, table.words_last, screen)
+    };
+    push_columns(out, table, &groups, screen);
+}
+
+fn push_columns(out: &mut String, table: &DocumentTable, groups: &[Vec<usize>], screen: TextScreen) {
     if let Some(caption) = &table.caption {
         push_wrapped(out, caption, "", "", screen.table_width);
     }
     let widths = column_widths(table);
     let header: Vec<_> = table.header.iter().map(|text| TableEntry::from(text.clone())).collect();
-    for (index, columns) in column_groups(&widths, table.words_last, screen).iter().enumerate() {
+    for (index, columns) in groups.iter().enumerate() {
         if index > 0 {
             out.push('\n');
         }
@@ -139,8 +201,10 @@ fn fitted(mut widths: Vec<usize>, words_last: bool, table_width: usize) -> Vec<u
         let last = widths.len() - 1;
         widths[last] = widths[last].min(WORDS_WIDTH_MIN);
     }
+    // Two columns have room on any terminal.
+    let least = WORDS_WIDTH_MIN.min((table_width - GAP.len()) / 2);
     while widths.iter().sum::<usize>() + gaps > table_width {
-        let Some(widest) = widths.iter_mut().max().filter(|widest| **widest > WORDS_WIDTH_MIN) else { break };
+        let Some(widest) = widths.iter_mut().max().filter(|widest| **widest > least) else { break };
         *widest -= 1;
     }
     widths
@@ -201,8 +265,9 @@ fn column_widths(table: &DocumentTable) -> Vec<usize> {
 
 /// Appends `text` broken at spaces, but not between a number and its unit, and between Chinese or Japanese characters;
 /// the first line begins with `first`, the others with `rest`.
-fn push_wrapped(out: &mut String, text: &str, first: &str, rest: &str, columns: usize) {
-    let parts = unbreakable(text);
+pub(crate) fn push_wrapped(out: &mut String, text: &str, first: &str, rest: &str, columns: usize) {
+    let room = columns.saturating_sub(display_width(rest).max(display_width(first)));
+    let parts = if columns < NARROW { broken(unbreakable(text), room) } else { unbreakable(text) };
     let words: Vec<_> = parts.iter().map(|part| Word::from(part)).collect();
     let left = |indent: &str| columns.saturating_sub(display_width(indent)) as f64;
     let mut indent = first;
@@ -212,6 +277,12 @@ fn push_wrapped(out: &mut String, text: &str, first: &str, rest: &str, columns: 
         out.push('\n');
         indent = rest;
     }
+}
+
+/// On a narrow terminal, names that are longer than a line go on in the next one. Elsewhere a path stays whole.
+fn broken(words: Vec<String>, room: usize) -> Vec<String> {
+    let fits = |word: &str| display_width(word.trim_end()) <= room.max(1);
+    words.into_iter().flat_map(|word| if fits(&word) { vec![word] } else { pieces(&word, room.max(1)) }).collect()
 }
 
 /// Words with the space behind them. Numbers are kept together: `200 000`, `4.2 %`, `2.10 ms`. Control characters, which
@@ -333,7 +404,7 @@ Noise
           load  one trial scatters by  detectable
  connections=8                  1.4 %  +11 % or −9.7 %
 
-A/A pairs: the same configuration run twice differed by +0.67 % [-6.3 %, +8.2 %] (3 pairs).
+Identical runs differed by +0.67 % [-6.3 %, +8.2 %] (3 pairs).
 
 Where more connections stop helping
 
@@ -380,8 +451,8 @@ Verdict   Sustained: no: 2 400 of 80 000 starts were still waiting at the end (3
           trial, so without an interval).
 Load      insert, prepared statements; 1 table of 200 000 rows; 1 s of warm-up, 10 s measured; open
           loop: 8 000 tps, starts at equal intervals
-Generator 1 worker, blocking, on cores of the server too, busiest worker on a CPU 30 % of the time,
-          waiting for one 4.0 %
+Generator 1 worker, blocking, on cores of the server too, busiest worker: 30 % CPU; waited for a CPU
+          up to 4.0 % of the time
 
 Open loop: did the server keep up with the rate?
 
@@ -467,8 +538,8 @@ connection_lost       –       1        0        –  gone (at innodb_flush_log
         check(
             &Fixture::durability(),
             "\
-Answer    innodb_flush_log_at_trx_commit=1 (baseline): 2 652 tps at 50 connections, where it is
-          fastest (95 % interval [2 553, 2 755] tps).
+Answer    With innodb_flush_log_at_trx_commit=1 (baseline): 2 652 tps, best at 50 connections (95 %
+          interval [2 553, 2 755] tps).
 ",
         );
         assert!(!text(&Fixture::rates().input(), TextScreen::PLAIN).contains("Answer"));
@@ -567,7 +638,7 @@ innodb_flush_log_at_trx_commit / sync_binlog  knee  knee to best        best at 
     #[test]
     fn a_narrow_terminal_breaks_no_number() {
         for fixture in [Fixture::durability(), Fixture::troubled(), Fixture::rates(), Fixture::watched()] {
-            for width in [60, 80] {
+            for width in [40, 60, 80] {
                 let text = text(&fixture.input(), TextScreen::new(false, Some(width)));
                 let wide: Vec<_> = text.lines().filter(|line| display_width(line) > width).collect();
                 assert!(wide.is_empty(), "{width}: {wide:#?}");
@@ -576,8 +647,19 @@ innodb_flush_log_at_trx_commit / sync_binlog  knee  knee to best        best at 
         assert!(
             text(&Fixture::durability().input(), TextScreen::new(false, Some(20)))
                 .lines()
-                .any(|line| display_width(line) > 40)
+                .any(|line| display_width(line) > 30)
         );
+    }
+
+    #[test]
+    fn lists_are_as_wide_as_the_terminal() {
+        let screen = TextScreen::new(false, Some(40));
+        let text = "a question that is longer than forty columns are, and is asked in full";
+        assert!(screen.listed("name", 8, text).lines().all(|line| display_width(line) <= 40));
+        assert!(screen.listed("name", 8, text).starts_with("name     a question"));
+        assert_eq!(screen.cut("short"), "short");
+        assert_eq!(display_width(&screen.cut(text)), 40);
+        assert!(screen.cut(text).ends_with('…'));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use truetps_analysis::{Analysis, Cell, Contrast, Curve, Figure, Verdict};
+use truetps_analysis::{Analysis, Axis, Cell, Contrast, Curve, Figure, Verdict};
 
 use crate::generator::{self, LIMITED};
 use crate::{ReportInput, durability, format, names, open_loop};
@@ -34,6 +34,15 @@ impl VerdictKind {
 /// One sentence for each combination of settings against the baseline; where nothing is compared, where each curve
 /// stops rising.
 pub fn verdicts(input: &ReportInput<'_>) -> Vec<String> {
+    sentences(input, true)
+}
+
+/// The same where another place says what a crash loses.
+pub(crate) fn without_risk(input: &ReportInput<'_>) -> Vec<String> {
+    sentences(input, false)
+}
+
+fn sentences(input: &ReportInput<'_>, with_risk: bool) -> Vec<String> {
     let analysis = input.analysis;
     if analysis.trials_valid == 0 {
         return vec!["none: there is no valid trial yet.".to_owned()];
@@ -42,7 +51,7 @@ pub fn verdicts(input: &ReportInput<'_>) -> Vec<String> {
         return vec![open_loop::max_rate_line(found)];
     }
     let mut lines = open_loop::verdicts(input);
-    lines.extend(analysis.curves.iter().filter_map(|curve| against_baseline(input, curve)));
+    lines.extend(analysis.curves.iter().filter_map(|curve| against_baseline(input, curve, with_risk)));
     if !lines.is_empty() {
         return lines;
     }
@@ -53,6 +62,22 @@ pub fn verdicts(input: &ReportInput<'_>) -> Vec<String> {
     }
     let figures: Vec<_> = analysis.curves.iter().flat_map(|curve| figures_of(analysis, curve)).collect();
     if figures.is_empty() { vec!["none: there is nothing to compare yet.".to_owned()] } else { figures }
+}
+
+/// The baseline's throughput, before the differences from it. Without a comparison the verdict has it.
+pub(crate) fn answer(input: &ReportInput<'_>) -> Option<String> {
+    let analysis = input.analysis;
+    if analysis.contrasts.is_empty() || analysis.axis == Axis::Rate {
+        return None;
+    }
+    let baseline = analysis.baseline()?;
+    let cell = &analysis.cells[analysis.best_cell(baseline)?];
+    let tps = cell.tps.as_ref()?;
+    let place = names::connections(cell.configuration.connections());
+    let best = if baseline.cells.len() > 1 { ", best at" } else { " at" };
+    let mark = if generator::is_limited(cell) { format!("; {LIMITED}") } else { String::new() };
+    let (value, certainty) = (format::tps(tps.value), names::certainty(tps));
+    Some(format!("With {} (baseline): {value} tps{best} {place} ({certainty}{mark}).", baseline.label))
 }
 
 /// Where nothing is compared and no curve bends, the figures themselves are the answer.
@@ -69,7 +94,7 @@ fn figures_of(analysis: &Analysis, curve: &Curve) -> Vec<String> {
     names::cells(analysis, curve).iter().filter_map(figure).collect()
 }
 
-fn against_baseline(input: &ReportInput<'_>, curve: &Curve) -> Option<String> {
+fn against_baseline(input: &ReportInput<'_>, curve: &Curve, with_risk: bool) -> Option<String> {
     let analysis = input.analysis;
     let baseline = names::short(&input.run.plan, analysis.baseline_label.as_ref()?);
     let mut by_kind: BTreeMap<_, Vec<_>> = BTreeMap::new();
@@ -80,8 +105,32 @@ fn against_baseline(input: &ReportInput<'_>, curve: &Curve) -> Option<String> {
         return None;
     }
     let parts: Vec<_> = by_kind.iter().map(|(kind, contrasts)| part(analysis, *kind, contrasts, baseline)).collect();
-    let risk = durability::risk(input, curve).map_or(String::new(), |risk| format!("; {risk}"));
-    Some(format!("{}: {}{risk}.", names::curve_name(curve), parts.join("; ")))
+    let risk = durability::risk(input, curve).filter(|_| with_risk).map_or(String::new(), |risk| format!("; {risk}"));
+    // Where another place has the risk, it has named the setting, too.
+    let name =
+        if with_risk { names::curve_name(curve) } else { names::short(&input.run.plan, names::curve_name(curve)) };
+    Some(format!("{name}: {}{risk}.", parts.join("; ")))
+}
+
+/// One sentence for many combinations of settings: how many comparisons have which verdict, and the extreme ones.
+pub(crate) fn counted(analysis: &Analysis) -> Vec<String> {
+    let mut by_kind: BTreeMap<_, Vec<_>> = BTreeMap::new();
+    for contrast in &analysis.contrasts {
+        by_kind.entry(VerdictKind::of(analysis, contrast)).or_default().push(contrast);
+    }
+    let part = |(kind, contrasts): (&VerdictKind, &Vec<&Contrast>)| {
+        let n = format::count(contrasts.len() as u64);
+        match kind {
+            VerdictKind::Faster => format!("{n} faster ({})", ratios(contrasts)),
+            VerdictKind::Slower => format!("{n} slower ({})", ratios(contrasts)),
+            VerdictKind::Equivalent => format!("{n} equivalent (within {})", format::percent(analysis.smallest_effect)),
+            VerdictKind::KeepsUp => format!("{n} that keep up as the baseline does"),
+            VerdictKind::NotEnoughData => format!("{n} without enough data"),
+        }
+    };
+    let parts: Vec<_> = by_kind.iter().map(part).collect();
+    let all = format::plural(analysis.contrasts.len() as u64, "comparison");
+    vec![format!("Of {all} with the baseline: {}.", format::list(&parts))]
 }
 
 /// All comparisons of a kind.

@@ -52,6 +52,25 @@ fn row(rank: usize, wait: &TopWait) -> [String; 6] {
     ]
 }
 
+/// `redo flush 50.0 µs a transaction (wait/io/file/innodb/innodb_log_file)`.
+pub(crate) fn in_short(wait: &TopWait) -> String {
+    let time = wait.us_per_tx.map(|us| format!(" {} a transaction", format::duration_us(us)));
+    let time = time.unwrap_or_else(|| format!(" {} sessions", format::tps(wait.sessions)));
+    match wait.class {
+        WaitClass::Other => format!("{}{time}", wait.name),
+        class => format!("{}{time} ({})", class.name(), wait.name),
+    }
+}
+
+/// The same where no transaction is counted: `redo flush: 1.667 sessions (wait/io/file/innodb/innodb_log_file)`.
+pub(crate) fn watched_in_short(wait: &TopWait) -> String {
+    let sessions = format!("{} sessions", format::tps(wait.sessions));
+    match wait.class {
+        WaitClass::Other => format!("{}: {sessions}", wait.name),
+        class => format!("{}: {sessions} ({})", class.name(), wait.name),
+    }
+}
+
 /// Those configurations that the ledger shows, each with its longest waits.
 pub(crate) fn views(input: &ReportInput<'_>) -> Vec<WaitsView> {
     let Some((at, columns, shown)) = ledger::shown(input) else { return Vec::new() };

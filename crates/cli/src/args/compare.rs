@@ -41,6 +41,9 @@ pub(crate) struct CompareArgs {
     /// Format of the answer on stdout
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: CompareFormat,
+    /// Print the full report: all tables, figures and explanations, in place of one screen
+    #[arg(long)]
+    pub(crate) full: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

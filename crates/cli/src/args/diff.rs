@@ -40,7 +40,10 @@ pub(crate) struct DiffArgs {
     /// Format of the answer on stdout
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: DiffFormat,
-    /// Also show what is folded away: identities, positions, and unknown variables of only one version
+    /// Print all settings that differ, with what each means, in place of the top ten
+    #[arg(long)]
+    pub(crate) full: bool,
+    /// As --full, and also show what is folded away: identities, positions, and unknown variables of only one version
     #[arg(long)]
     pub(crate) all: bool,
 }

@@ -10,7 +10,11 @@ use crate::completions::Words;
 #[derive(Debug, Subcommand)]
 pub(crate) enum PlanCommand {
     /// List the plans that ship with truetps
-    List,
+    List {
+        /// Print each question whole, with the number of configurations and trials
+        #[arg(long)]
+        full: bool,
+    },
     /// Print a plan, to copy and change it
     Show {
         /// Name of a plan, or a TOML file

@@ -28,6 +28,9 @@ pub(crate) struct WatchArgs {
     /// Time from the first reading to the last: 30s, 5m, at least one interval; default: until Ctrl-C
     #[arg(long, value_name = "TIME", value_parser = times::time)]
     pub(crate) duration: Option<Duration>,
+    /// Show the probe as a picture on the whole terminal; `?` there lists the keys
+    #[arg(long)]
+    pub(crate) ui: bool,
     /// Folder to record the probe in
     #[arg(long, value_name = "DIR", default_value = "runs", env = "TRUETPS_RUNS")]
     pub(crate) runs: PathBuf,
@@ -39,6 +42,9 @@ pub(crate) struct WatchArgs {
     /// Format of the summary on stdout
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: TableFormat,
+    /// Print the full report: all tables, figures and explanations, in place of one screen
+    #[arg(long)]
+    pub(crate) full: bool,
 }
 
 /// Where the readings can be scraped.

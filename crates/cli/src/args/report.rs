@@ -19,4 +19,7 @@ pub(crate) struct ReportArgs {
     /// Format of the answer on stdout; the report.html of an experiment is always rewritten
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: OutputFormat,
+    /// Print the full report: all tables, figures and explanations, in place of one screen
+    #[arg(long)]
+    pub(crate) full: bool,
 }

@@ -106,6 +106,7 @@ mod tests {
             "--pin",
             "--ui",
             "--format",
+            "--full",
         ];
         let command = RunArgs::augment_args(clap::Command::new("run"));
         let flags: BTreeSet<_> = command.get_arguments().filter_map(clap::Arg::get_long).collect();

@@ -122,6 +122,9 @@ pub(crate) struct EngineArgs {
     /// Format of the answer on stdout
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: OutputFormat,
+    /// Print the full report: all tables, figures and explanations, in place of one screen
+    #[arg(long)]
+    pub(crate) full: bool,
 }
 
 /// How the probe reads server and host during a trial, in place of the plan's.

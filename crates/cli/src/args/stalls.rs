@@ -24,4 +24,7 @@ pub(crate) struct StallsArgs {
     /// Format of the answer on stdout
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: TableFormat,
+    /// Print the full report: all tables, figures and explanations, in place of one screen
+    #[arg(long)]
+    pub(crate) full: bool,
 }

@@ -5,7 +5,7 @@ use truetps_archive::Run;
 use truetps_record::{Configuration, SettingValue};
 use truetps_report::{
     ComparedSide, FailIf, RunComparison, comparison_csv, comparison_json, comparison_junit, comparison_markdown,
-    comparison_text, threshold_word,
+    comparison_summary, comparison_text, threshold_word,
 };
 
 use crate::answer::{screen, warn_of};
@@ -28,6 +28,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Exit, CommandFailure> {
         tell_thresholds(&compared);
     }
     let printed = print_made(&match args.format {
+        CompareFormat::Text if !args.full => comparison_summary(&compared, screen()),
         CompareFormat::Text => comparison_text(&compared, screen()),
         CompareFormat::Json => comparison_json(&compared),
         CompareFormat::Csv => comparison_csv(&compared),

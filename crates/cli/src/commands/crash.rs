@@ -4,7 +4,7 @@ use truetps_analysis::CrashAnalysis;
 use truetps_folder::{CrashFolder, FolderError};
 use truetps_lab::{CrashOptions, ExperimentRequest, LabError, crash};
 use truetps_record::CrashKind;
-use truetps_report::{crash_html, crash_json, crash_markdown, crash_text};
+use truetps_report::{crash_html, crash_json, crash_markdown, crash_summary, crash_text};
 
 use crate::answer::{EDITED, name_page, screen, write_page};
 use crate::args::{CrashArgs, TableFormat};
@@ -55,7 +55,7 @@ pub(crate) fn run(args: &CrashArgs) -> Result<Exit, CommandFailure> {
         Err(LabError::Interrupted) => return Ok(Exit::Interrupted),
         other => other?,
     };
-    let exit = show(&folder, args.format)?;
+    let exit = show(&folder, args.format, args.full)?;
     Ok(if stop.load(std::sync::atomic::Ordering::Relaxed) { Exit::Interrupted } else { exit })
 }
 
@@ -80,19 +80,20 @@ fn check_format(format: TableFormat) -> Result<(), CommandFailure> {
 }
 
 /// Prints the answer, and judges it.
-pub(crate) fn show(folder: &CrashFolder, format: TableFormat) -> Result<Exit, CommandFailure> {
+pub(crate) fn show(folder: &CrashFolder, format: TableFormat, full: bool) -> Result<Exit, CommandFailure> {
     check_format(format)?;
     let unreadable = |error: FolderError| CommandFailure::failed(&error).hint_or(error.hint(), EDITED);
     let (run, crashes) = (folder.run().map_err(unreadable)?, folder.crashes().map_err(unreadable)?);
     let analysis = CrashAnalysis::of(&crashes, run.clients);
     let text = match format {
+        TableFormat::Text if !full => crash_summary(&run, &analysis, screen()),
         TableFormat::Text => crash_text(&run, &analysis, screen()),
         TableFormat::Json => crash_json(&run, &analysis, &crashes),
         TableFormat::Md | TableFormat::Csv => crash_markdown(&run, &analysis),
     };
     let page = write_page(folder.path(), &crash_html(&run, &analysis));
     let printed = print_made(&text);
-    name_page(folder.path(), &page);
+    name_page(folder.path(), &page, format == TableFormat::Text && !full);
     Ok(match printed {
         Exit::Good if analysis.broke_promise() => Exit::No,
         Exit::Good if !analysis.not_proven.is_empty() || !run.is_complete => Exit::Inconclusive,

@@ -6,6 +6,7 @@ use truetps_driver::Target;
 use truetps_inspect::{InspectError, side_of_path, side_of_server};
 use truetps_knowledge::{SettingsSide, diff};
 
+use crate::answer::screen;
 use crate::args::{DiffArgs, DiffFormat};
 use crate::commands::capture::failure;
 use crate::commands::instance::owner_of;
@@ -47,6 +48,7 @@ pub(crate) fn run(args: &DiffArgs) -> Result<Exit, CommandFailure> {
     }
     let found = diff(&a, &b);
     Ok(print_made(&match args.format {
+        DiffFormat::Text if !(args.full || args.all) => truetps_report::diff_summary(&found, screen()),
         DiffFormat::Text => truetps_report::diff_text(&found, args.all),
         DiffFormat::Json => truetps_report::diff_json(&found),
         DiffFormat::Md => truetps_report::diff_markdown(&found, args.all),

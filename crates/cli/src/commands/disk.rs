@@ -7,6 +7,7 @@ use std::path::Path;
 use truetps_disk::{DiskError, DiskMeasurement, DiskProfile, FlushTimes, WriteTimes, measure_disk, run_helper};
 use truetps_report::format;
 
+use crate::answer::screen;
 use crate::args::DiskCommand;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
@@ -22,7 +23,8 @@ pub(crate) fn run(command: &DiskCommand) -> Result<Exit, CommandFailure> {
 
 fn list() -> Exit {
     let profiles = DiskProfile::names().filter_map(|name| DiskProfile::find(name).ok());
-    let lines: Vec<_> = profiles.map(|profile| format!("{:<10}{}\n", profile.name, profile.about)).collect();
+    let screen = screen();
+    let lines: Vec<_> = profiles.map(|profile| screen.listed(&profile.name, 9, &profile.about)).collect();
     print_out(&lines.concat())
 }
 

@@ -9,6 +9,7 @@ use truetps_report::format;
 use truetps_sandbox::{ServerUser, find};
 use truetps_workload as workload;
 
+use crate::answer::screen;
 use crate::args::{CheckArgs, FolderArgs};
 use crate::commands::server::open;
 use crate::exit::Exit;
@@ -19,15 +20,33 @@ use crate::progress::Progress;
 use crate::site::{RunSite, choose_disk, choose_server, programs, usual_basedir, usual_dsn};
 use crate::{print_out, print_progress};
 
-pub(crate) fn list() -> Exit {
-    let lines = SHIPPED.map(|(name, toml)| {
-        let plan = Plan::parse(toml).expect("shipped plans are valid, a test says so");
-        let (about, whole, quick) = (plan.about.clone(), size(&plan), size(&plan.into_quick()));
-        format!("{name:<20} {about}\n{:<20} {whole}\n{:<20} --quick: {quick}\n", "", "")
-    });
-    let exit = print_out(&lines.concat());
+pub(crate) fn list(full: bool) -> Exit {
+    let plan = |toml| Plan::parse(toml).expect("shipped plans are valid, a test says so");
+    let exit = if full {
+        let lines = SHIPPED.map(|(name, toml)| {
+            let plan = plan(toml);
+            let (about, whole, quick) = (plan.about.clone(), size(&plan), size(&plan.into_quick()));
+            format!("{name:<20} {about}\n{:<20} {whole}\n{:<20} --quick: {quick}\n", "", "")
+        });
+        print_out(&lines.concat())
+    } else {
+        let screen = screen();
+        let heading = format!("{:<20} {:>7} {:>7}  question\n", "plan", "whole", "--quick");
+        let lines = SHIPPED.map(|(name, toml)| {
+            let (plan, quick) = (plan(toml), plan(toml).into_quick());
+            let (whole, quick) = (minutes(&plan), minutes(&quick));
+            screen.cut(&format!("{name:<20} {whole:>7} {quick:>7}  {}", plan.about)) + "\n"
+        });
+        print_out(&(heading + &lines.concat()))
+    };
     print_progress("\nNext   truetps plan show NAME, truetps sweep NAME\n");
     exit
+}
+
+/// About how long a plan takes.
+fn minutes(plan: &Plan) -> String {
+    let minutes = estimate(plan, &schedule(plan)).as_secs_f64() / 60.0;
+    format!("{:.0} min", minutes.max(1.0))
 }
 
 pub(crate) fn show(plan: &str) -> Result<Exit, CommandFailure> {

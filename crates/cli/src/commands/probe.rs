@@ -1,6 +1,7 @@
 //! `truetps probe`: watches a server without load.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -11,9 +12,9 @@ use truetps_folder::{FolderError, ProbeFolder};
 use truetps_measure::SuspensionWatch;
 use truetps_plan::ProbeSpec;
 use truetps_probe::{clock, host_facts};
-use truetps_record::{ProbeRun, SCHEMA_VERSION, ServerFacts};
+use truetps_record::{ProbeRun, SCHEMA_VERSION, ServerFacts, Suspension};
 use truetps_recording::{TrialWatch, WatchedServer};
-use truetps_report::{ProbeMetrics, probe_csv, probe_json, probe_markdown, probe_text};
+use truetps_report::{ProbeMetrics, probe_csv, probe_json, probe_markdown, probe_summary, probe_text};
 
 use crate::answer::{screen, shown, terminal_columns};
 use crate::args::{TableFormat, WatchArgs};
@@ -21,8 +22,10 @@ use crate::commands::instance::target_of;
 use crate::exit::Exit;
 use crate::exporter::{BoundExporter, Exporter};
 use crate::failure::CommandFailure;
+use crate::live_view::LiveViewOpener;
+use crate::probe_picture::ProbePicture;
 use crate::probe_text::ProbeLines;
-use crate::{print_made, print_message, print_progress, signals};
+use crate::{print_made, print_message, print_progress, signals, ui};
 
 const NO_ROOM: &str = "make room, or name a writable folder with --runs (or TRUETPS_RUNS)";
 /// How soon the end is noticed.
@@ -31,6 +34,9 @@ const LOOK: Duration = Duration::from_millis(20);
 pub(crate) fn run(args: &WatchArgs) -> Result<Exit, CommandFailure> {
     check_times(args)?;
     let bound = BoundExporter::bind(&args.listening)?;
+    if args.ui {
+        ui::check()?;
+    }
     let target = target_of(&args.server)?;
     let watched = WatchedServer::log_in(&target, None).map_err(|error| refused(&target, &error))?;
     let server = ServerFacts::from_version_text(watched.version_text().unwrap_or_default());
@@ -45,7 +51,12 @@ pub(crate) fn run(args: &WatchArgs) -> Result<Exit, CommandFailure> {
         kept_bytes: None,
         suspensions: Vec::new(),
     };
-    let stop = signals::stop_flag()?;
+    // The signals belong to the picture, where there is one.
+    let views = if args.ui { Some(LiveViewOpener::listen(Arc::default())?) } else { None };
+    let stop = match &views {
+        Some(views) => Arc::clone(&views.stop),
+        None => signals::stop_flag()?,
+    };
     let name = format!("probe-{}", clock::folder_stamp());
     let folder = ProbeFolder::create(&args.runs, &name, &about)
         .map_err(|error| CommandFailure::usage(&error).hint_or(error.hint(), NO_ROOM))?;
@@ -58,16 +69,27 @@ pub(crate) fn run(args: &WatchArgs) -> Result<Exit, CommandFailure> {
         bound.with(ProbeMetrics::new(watch.header(), &about.server, &about.tool_version), zero)
     });
     let mut suspended = Suspended { watch: SuspensionWatch::start(), zero, reported: 0 };
-    let lines = ProbeLines::new(watch.header(), terminal_columns(std::io::stderr())).quiet(args.quiet);
-    let view = ProbeView { lines, exporter };
-    let error = watch_until(&mut watch, args, view, &mut suspended, &stop);
+    let display = match &views {
+        Some(views) => {
+            let picture = views.open_for_server(&format!("probe of {target}"))?;
+            ProbeDisplay::Picture(Box::new(ProbePicture::new(picture, watch.header())))
+        }
+        None => {
+            let lines = ProbeLines::new(watch.header(), terminal_columns(std::io::stderr())).quiet(args.quiet);
+            ProbeDisplay::Lines(Box::new(lines))
+        }
+    };
+    let mut view = ProbeView { display, exporter };
+    let error = watch_until(&mut watch, args, &mut view, &mut suspended, &stop);
+    // The picture ends before anything is printed.
+    drop(view);
     let error = error.or_else(|| {
         about.suspensions = suspended.watch.since(zero);
         about.ended_at = Some(clock::now_rfc3339());
         about.kept_bytes = folder.kept_bytes().ok();
         folder.write(&about).err()
     });
-    let exit = show(&folder, args.format);
+    let exit = show(&folder, args.format, args.full);
     let path = shown(folder.path());
     print_progress(&format!("\nSaved  {}\nNext   truetps report {}\n", path.display(), path.display()));
     if let Some(error) = error {
@@ -101,7 +123,7 @@ fn refused(target: &Target, error: &DriverError) -> CommandFailure {
 fn watch_until(
     watch: &mut TrialWatch,
     args: &WatchArgs,
-    mut view: ProbeView,
+    view: &mut ProbeView,
     suspended: &mut Suspended,
     stop: &AtomicBool,
 ) -> Option<FolderError> {
@@ -110,14 +132,8 @@ fn watch_until(
     watch.mark();
     loop {
         let now = zero.elapsed();
-        view.lines.note_look(now);
-        suspended.print_new(view.exporter.as_ref());
-        view.show_samples(watch);
-        view.lines.outage().iter().for_each(|line| print_message(&format!("{line}\n")));
-        if let Some(exporter) = &view.exporter {
-            exporter.accept();
-        }
         let left = args.duration.map(|duration| duration.saturating_sub(now));
+        view.tell(watch, now, left, suspended);
         if stop.load(Ordering::Relaxed) || left == Some(Duration::ZERO) || !watch.is_recording() {
             break;
         }
@@ -125,7 +141,7 @@ fn watch_until(
     }
     watch.mark();
     let error = watch.end();
-    view.show_samples(watch);
+    view.tell(watch, zero.elapsed(), None, suspended);
     error
 }
 
@@ -137,42 +153,60 @@ struct Suspended {
 }
 
 impl Suspended {
-    fn print_new(&mut self, exporter: Option<&Exporter>) {
+    /// Suspensions since the last call.
+    fn new(&mut self) -> Vec<Suspension> {
         let all = self.watch.since(self.zero);
-        for new in &all[self.reported.min(all.len())..] {
-            if let Some(exporter) = exporter {
-                exporter.suspended(*new);
-            }
-            let (at, length) = (new.end_ms() / 1e3, new.length_ms / 1e3);
-            print_message(&format!(
-                "{at:.1}s  truetps itself was suspended for {length:.1} s: the server was not watched then\n"
-            ));
-        }
+        let new = all[self.reported.min(all.len())..].to_vec();
         self.reported = all.len();
+        new
     }
 }
 
-/// What shows the samples while they come.
+fn print_suspension(suspension: &Suspension) {
+    let (at, length) = (suspension.end_ms() / 1e3, suspension.length_ms / 1e3);
+    print_message(&format!(
+        "{at:.1}s  truetps itself was suspended for {length:.1} s: the server was not watched then\n"
+    ));
+}
+
+/// What shows the readings while the probe runs.
 struct ProbeView {
-    lines: ProbeLines,
+    display: ProbeDisplay,
     exporter: Option<Exporter>,
 }
 
+enum ProbeDisplay {
+    Lines(Box<ProbeLines>),
+    Picture(Box<ProbePicture>),
+}
+
 impl ProbeView {
-    fn show_samples(&mut self, watch: &TrialWatch) {
-        for sample in watch.samples() {
-            if let Some(exporter) = &self.exporter {
-                exporter.sample(&sample);
+    /// Shows the readings since the last call.
+    fn tell(&mut self, watch: &TrialWatch, now: Duration, left: Option<Duration>, suspended: &mut Suspended) {
+        let new = suspended.new();
+        if let Some(exporter) = &self.exporter {
+            new.iter().for_each(|suspension| exporter.suspended(*suspension));
+        }
+        let samples: Vec<_> = watch.samples().collect();
+        if let Some(exporter) = &self.exporter {
+            samples.iter().for_each(|sample| exporter.sample(sample));
+            exporter.accept();
+        }
+        match &mut self.display {
+            ProbeDisplay::Lines(lines) => {
+                lines.note_look(now);
+                new.iter().for_each(print_suspension);
+                let readings: Vec<_> = samples.iter().flat_map(|sample| lines.sample(sample)).collect();
+                readings.iter().for_each(|line| print_progress(&format!("{line}\n")));
+                lines.outage().iter().for_each(|line| print_message(&format!("{line}\n")));
             }
-            for line in self.lines.sample(&sample) {
-                print_progress(&(line + "\n"));
-            }
+            ProbeDisplay::Picture(picture) => samples.iter().for_each(|sample| picture.sample(sample, left)),
         }
     }
 }
 
 /// The summary, read again from the folder. It is a failure if the server did not answer at the end.
-pub(crate) fn show(folder: &ProbeFolder, format: TableFormat) -> Result<Exit, CommandFailure> {
+pub(crate) fn show(folder: &ProbeFolder, format: TableFormat, full: bool) -> Result<Exit, CommandFailure> {
     let whole = "probe.json and probe.jsonl record the probe: if one is missing, cut off or edited, restore the file \
                  that truetps has written";
     let unreadable = |error: FolderError| CommandFailure::failed(&error).hint_or(error.hint(), whole);
@@ -183,6 +217,7 @@ pub(crate) fn show(folder: &ProbeFolder, format: TableFormat) -> Result<Exit, Co
         print_message(&format!("warning: {}: probe.jsonl: {damage}\n", shown(folder.path()).display()));
     }
     let printed = print_made(&match format {
+        TableFormat::Text if !full => probe_summary(&summary, waits, screen()),
         TableFormat::Text => probe_text(&summary, waits, screen()),
         TableFormat::Json => probe_json(&summary, waits),
         TableFormat::Csv => probe_csv(&summary),

@@ -23,7 +23,7 @@ pub(crate) fn run(args: &ReportArgs) -> Result<Exit, CommandFailure> {
                 return Err(CommandFailure::usage(message).hint("text, json, csv or md"));
             }
         };
-        return probe::show(&folder, format);
+        return probe::show(&folder, format, args.full);
     }
     if let Some(folder) = args.folder.as_deref().and_then(CrashFolder::open) {
         let format = match args.format {
@@ -39,8 +39,8 @@ pub(crate) fn run(args: &ReportArgs) -> Result<Exit, CommandFailure> {
                 return Err(CommandFailure::usage(message).hint("text, json or md"));
             }
         };
-        return crash::show(&folder, format);
+        return crash::show(&folder, format, args.full);
     }
     let folder = folder_named(args.folder.as_deref(), args.runs.as_deref());
-    give(&open_folder(Some(&folder), Path::new(""))?, args.format)
+    give(&open_folder(Some(&folder), Path::new(""))?, args.format, args.full)
 }

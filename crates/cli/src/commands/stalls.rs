@@ -1,6 +1,6 @@
 //! `truetps stalls`: where throughput broke down in a run.
 
-use truetps_report::{stalls_csv, stalls_json, stalls_markdown, stalls_text};
+use truetps_report::{stalls_csv, stalls_json, stalls_markdown, stalls_summary, stalls_text};
 
 use crate::answer::{screen, warn_of};
 use crate::args::{StallsArgs, TableFormat};
@@ -23,6 +23,7 @@ pub(crate) fn run(args: &StallsArgs) -> Result<Exit, CommandFailure> {
         warn_of(&run);
     }
     Ok(print_made(&match args.format {
+        TableFormat::Text if !args.full => stalls_summary(&name_of(&run), &run, screen()),
         TableFormat::Text => stalls_text(&name_of(&run), &run, screen()),
         TableFormat::Json => stalls_json(&run),
         TableFormat::Csv => stalls_csv(&run),

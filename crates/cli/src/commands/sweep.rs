@@ -145,7 +145,7 @@ fn finish(
         }
         Err(error) => return Err(error.into()),
     };
-    let exit = give(&finished.folder, engine.format);
+    let exit = give(&finished.folder, engine.format, engine.full);
     // An external server that could not be restored matters more than any result.
     if let Some(error) = finished.not_left {
         return Err(error.into());

@@ -81,7 +81,7 @@ fn round_up(value: f64) -> f64 {
 }
 
 /// Throughput with stalls marked below it.
-pub(crate) fn throughput(pen: &mut Pen<'_>, area: Rect, running: &Running, zoom: Zoom) {
+pub(crate) fn throughput(pen: &mut Pen<'_>, area: Rect, running: &Running, counts: &str, zoom: Zoom) {
     let palette = pen.palette;
     let has_times = area.height >= TIMES_FROM;
     let height = area.height.saturating_sub(if has_times { 3 } else { 2 });
@@ -89,7 +89,8 @@ pub(crate) fn throughput(pen: &mut Pen<'_>, area: Rect, running: &Running, zoom:
     let (steps, step_ms) = columns(running, plot.width.into(), zoom);
     let last = running.last.as_ref().filter(|_| !running.over);
     let now = last.map_or(String::new(), |last| format!("  {} now", format::tps(last.tps)));
-    pen.heading(area, &format!("tps{now}, a column is {}", format::duration_us(step_ms * 1e3)));
+    let mean = running.mean_tps().map_or(String::new(), |mean| format!(", mean {}", format::tps(mean)));
+    pen.heading(area, &format!("{counts}{now}{mean}, a column is {}", format::duration_us(step_ms * 1e3)));
     let max = round_up(steps.iter().map(|step| step.tps).fold(0.0, f64::max));
     pen.text(area, 0, 1, &right_aligned(&format::tps(max)), FAINT);
     pen.text(area, 0, height, &right_aligned("0"), FAINT);

@@ -35,7 +35,7 @@ use crate::progress::Progress;
 use crate::running_trial::{lasting_line, update_messages};
 use crate::ui::held_output::HeldOutput;
 use crate::ui::look::Palette;
-use crate::ui::model::{LiveWatch, Model};
+use crate::ui::model::{LiveWatch, Model, Subject};
 use crate::ui::picture::{Moment, PictureView, draw};
 use crate::ui::screen::TerminalScreen;
 use crate::ui::wish::{Jobs, UserRequest, wish};
@@ -76,6 +76,11 @@ impl SharedPicture {
         }
     }
 
+    /// A picture of a server that is only watched.
+    pub(crate) fn shows_a_server(&self) {
+        held(&self.watch).model.subject = Subject::Server;
+    }
+
     /// Shows a line in the picture, which is not worth a word when it is gone.
     pub(crate) fn notice(&self, text: &str) {
         if !text.is_empty() {
@@ -111,7 +116,7 @@ pub(crate) fn check() -> Result<(), CommandFailure> {
         return Ok(());
     };
     Err(CommandFailure::usage(problem)
-        .hint("leave --ui out: progress is then one line on a terminal, and one line for each trial elsewhere"))
+        .hint("leave --ui out: progress is then one line on a terminal, and one line for each block elsewhere"))
 }
 
 /// The terminal, prepared for a run with this title. Nothing is shown yet.

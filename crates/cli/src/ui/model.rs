@@ -57,6 +57,9 @@ pub(crate) struct Running {
     pub(crate) left: Option<Duration>,
     pub(crate) over: bool,
     pub(crate) last: Option<Interval>,
+    /// Transactions of the measure phase so far, and its length.
+    pub(crate) counted: f64,
+    pub(crate) counted_ms: f64,
     /// In the phase of the last interval.
     pub(crate) so_far: StallsSoFar,
     /// Of the last measure phase.
@@ -70,6 +73,13 @@ pub(crate) struct Running {
     pub(crate) p99_us: VecDeque<Option<f64>>,
 }
 
+impl Running {
+    /// Mean throughput of the measure phase so far. `None`: it has not begun.
+    pub(crate) fn mean_tps(&self) -> Option<f64> {
+        (self.counted_ms > 0.0).then(|| self.counted / self.counted_ms * 1e3)
+    }
+}
+
 /// What is done while no trial runs.
 #[derive(Debug, Clone)]
 pub(crate) struct Activity {
@@ -79,10 +89,31 @@ pub(crate) struct Activity {
     pub(crate) since: Instant,
 }
 
+/// What the picture is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Subject {
+    /// Trials with a load.
+    #[default]
+    Trials,
+    /// A server that is only watched: the chart has its commits.
+    Server,
+}
+
+impl Subject {
+    /// What the chart counts.
+    pub(crate) fn counts(self) -> &'static str {
+        match self {
+            Self::Trials => "tps",
+            Self::Server => "commits/s",
+        }
+    }
+}
+
 /// What is copied for each picture.
 #[derive(Debug, Clone)]
 pub(crate) struct Model {
     pub(crate) title: String,
+    pub(crate) subject: Subject,
     pub(crate) doing: Option<Activity>,
     pub(crate) running: Option<Running>,
     pub(crate) outcomes: VecDeque<FinishedTrial>,
@@ -102,6 +133,7 @@ impl LiveWatch {
     pub(crate) fn new(title: &str) -> Self {
         let model = Model {
             title: title.to_owned(),
+            subject: Subject::default(),
             doing: None,
             running: None,
             outcomes: VecDeque::new(),
@@ -188,6 +220,8 @@ impl LiveWatch {
         running.stalls = self.trial.stalls.stalls().collect();
         if interval.phase == Phase::Measure {
             running.measured = running.so_far;
+            running.counted += interval.tps * interval.length_ms / 1e3;
+            running.counted_ms += interval.length_ms;
         }
         running.probe = self.trial.probe.now(interval.start_ms + interval.length_ms);
         let phase = interval.phase;

@@ -5,7 +5,7 @@ use truetps_analysis::{LiveWait, StallsSoFar};
 use truetps_report::format;
 
 use crate::ui::look::{FAINT, PLAIN, Pen, STRONG, bar, below, cut, cut_front};
-use crate::ui::model::{FinishedTrial, Model, Running};
+use crate::ui::model::{FinishedTrial, Model, Running, Subject};
 
 /// Columns of a wait's name, and of its number.
 const NAME_MAX: u16 = 34;
@@ -25,6 +25,9 @@ pub(crate) fn lines(pen: &mut Pen<'_>, area: Rect, model: &Model, running: &Runn
         }
     };
     pen.text(area, 8, 0, &text, PLAIN);
+    if model.subject == Subject::Server {
+        return;
+    }
     pen.text(area, 0, 1, "stalls", STRONG);
     let style = if running.so_far.count > 0 { pen.palette.stall() } else { PLAIN };
     pen.text(area, 8, 1, &stalls_text(running), style);

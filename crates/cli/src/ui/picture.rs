@@ -10,7 +10,7 @@ use truetps_report::format;
 
 use crate::ui::chart::{self, Zoom};
 use crate::ui::look::{FAINT, PLAIN, Palette, Pen, STRONG, bar, below};
-use crate::ui::model::{Model, Running};
+use crate::ui::model::{Model, Running, Subject};
 use crate::ui::panels;
 
 /// From this size on there are panels; below it a line for each.
@@ -76,7 +76,9 @@ fn state(model: &Model, now: Moment) -> String {
     }
     let Some(last) = model.running.as_ref().and_then(|running| running.last.as_ref()) else { return String::new() };
     let second = format!("{:.0} s", (last.start_ms + last.length_ms) / 1e3);
-    if last.phase == Phase::Measure {
+    if model.subject == Subject::Server {
+        second
+    } else if last.phase == Phase::Measure {
         format!("measuring, {second}")
     } else {
         format!("warm-up, not counted, {second}")
@@ -100,7 +102,10 @@ fn draw_header(pen: &mut Pen<'_>, area: Rect, model: &Model, view: PictureView, 
     };
     let done = running.index + usize::from(running.over);
     let of = running.of.map_or(String::new(), |of| format!(" of {of}"));
-    let place = format!("trial {}{of}", running.index + 1);
+    let place = match model.subject {
+        Subject::Trials => format!("trial {}{of}", running.index + 1),
+        Subject::Server => "watched without a load".to_owned(),
+    };
     let left = running.left.map_or(String::new(), |left| format!("left {}", format::duration(left)));
     pen.text(area, 0, 1, &place, STRONG);
     pen.right(area, 1, &left, PLAIN);
@@ -205,9 +210,13 @@ fn draw_figures(pen: &mut Pen<'_>, area: Rect, running: &Running) {
 }
 
 /// Nothing to draw yet.
-fn not_yet(pen: &mut Pen<'_>, area: Rect) {
-    pen.heading(area, "tps");
-    pen.text(below(area), 2, 0, "no transaction has ended yet", FAINT);
+fn not_yet(pen: &mut Pen<'_>, area: Rect, model: &Model) {
+    pen.heading(area, model.subject.counts());
+    let text = match model.subject {
+        Subject::Trials => "no transaction has ended yet",
+        Subject::Server => "the server was read once",
+    };
+    pen.text(below(area), 2, 0, text, FAINT);
 }
 
 /// The one row of the newest warning, where there is one.
@@ -231,12 +240,14 @@ fn with_lines(pen: &mut Pen<'_>, area: Rect, model: &Model, view: PictureView) {
     ])
     .areas(area);
     if let Some(running) = model.running.as_ref().filter(|running| running.last.is_some()) {
-        chart::throughput(pen, plot, running, view.zoom);
+        chart::throughput(pen, plot, running, model.subject.counts(), view.zoom);
         draw_figures(pen, figures, running);
-        chart::latency(pen, p99, running);
+        if model.subject == Subject::Trials {
+            chart::latency(pen, p99, running);
+        }
         panels::lines(pen, lines, model, running);
     } else {
-        not_yet(pen, plot);
+        not_yet(pen, plot, model);
         panels::last_line(pen, lines, 0, model);
     }
     warning_row(pen, last, model);
@@ -268,14 +279,20 @@ fn with_panels(pen: &mut Pen<'_>, area: Rect, model: &Model, view: PictureView) 
         (waits, stalls, lower)
     };
     if let Some(running) = model.running.as_ref().filter(|running| running.last.is_some()) {
-        chart::throughput(pen, plot, running, view.zoom);
+        chart::throughput(pen, plot, running, model.subject.counts(), view.zoom);
         draw_figures(pen, figures, running);
-        chart::latency(pen, p99, running);
+        if model.subject == Subject::Trials {
+            chart::latency(pen, p99, running);
+        }
         panels::waits(pen, waits, running);
-        panels::stalls(pen, stalls, running);
+        if model.subject == Subject::Trials {
+            panels::stalls(pen, stalls, running);
+        }
     } else {
-        not_yet(pen, plot);
+        not_yet(pen, plot, model);
     }
-    panels::results(pen, results, model);
+    if model.subject == Subject::Trials {
+        panels::results(pen, results, model);
+    }
     warning_row(pen, last, model);
 }

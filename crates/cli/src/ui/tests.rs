@@ -20,7 +20,7 @@ use truetps_record::{
 use truetps_recording::{TrialEvent, TrialPlace};
 
 use super::look::Palette;
-use super::model::{FinishedTrial, LiveWatch};
+use super::model::{FinishedTrial, LiveWatch, Subject};
 use super::picture::{Moment, PictureView, draw};
 use super::screen::TerminalScreen;
 
@@ -111,6 +111,21 @@ fn before_the_first_interval() {
     let mut watch = LiveWatch::new("sync-sweep");
     watch.event(&ExperimentEvent::Loading { rows: 1000, of: 200_000 });
     check(&picture(&watch, 60, 16, KEYS), include_str!("pictures/before.txt"));
+}
+
+/// A probe has no trial, no stall and no result.
+#[test]
+fn a_server_that_is_only_watched() {
+    let mut watch = with_stall();
+    watch.model.subject = Subject::Server;
+    let shown = lines(&picture(&watch, 80, 24, KEYS)).join("\n");
+    for part in ["watched without a load", "── commits/s  1 000 now, mean 750.0", "── states, sessions", "Commit"]
+    {
+        assert!(shown.contains(part), "{part}\n{shown}");
+    }
+    for part in ["trial", "── stalls", "results", "measuring", "── tps"] {
+        assert!(!shown.contains(part), "{part}\n{shown}");
+    }
 }
 
 #[test]

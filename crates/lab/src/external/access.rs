@@ -176,8 +176,8 @@ fn others_mysql(client: &mut Client) -> Result<Vec<String>, ExternalError> {
     let a_second = (status(client, "Queries")? - before - 2.0).max(0.0) / WATCH.as_secs_f64();
     if a_second > BUSY_QUESTIONS || running > 2.0 {
         said.push(format!(
-            "others use this server now: {a_second:.0} statements a second, {running} threads running; both they and the \
-             figures will feel it"
+            "others use this server now: {a_second:.0} statements a second, {running} threads running; the test will slow \
+             them down, and they will distort the result"
         ));
     }
     Ok(said)

@@ -44,6 +44,21 @@ function preparePrinting() {
   });
 }
 
+/** A table that is wider than the page says that it scrolls. */
+function markScrolling() {
+  const mark = (box) => box.classList.toggle("scrolls", box.scrollWidth > box.clientWidth + 1);
+  // In the next frame: the mark changes the height that is observed.
+  const watch = new ResizeObserver((entries) => {
+    const boxes = new Set(entries.map(({ target }) => target.closest(".scroll")));
+    requestAnimationFrame(() => boxes.forEach(mark));
+  });
+  document.querySelectorAll(".scroll").forEach((box) => {
+    watch.observe(box);
+    if (box.firstElementChild) watch.observe(box.firstElementChild);
+  });
+}
+
+markScrolling();
 themeButton(document.querySelector(".top > div"));
 preparePrinting();
 document.querySelectorAll("figure[data-measure]").forEach(curveChart);

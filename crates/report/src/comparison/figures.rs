@@ -89,17 +89,58 @@ fn tone(line: &ComparedLine) -> Tone {
     }
 }
 
+/// Throughput, p99 and gap, and the costs that changed most.
+pub(super) fn most_telling(input: &RunComparison<'_>) -> DocumentTable {
+    const COSTS_MAX: usize = 6;
+    let own = input.comparison.lines.iter().filter(|line| !line.figure.is_cost());
+    let lines = own.chain(changed_lines(input).into_iter().take(COSTS_MAX));
+    let row = |line: &ComparedLine| {
+        let [name, a, b, change, verdict] = row(line);
+        [name, a, b, change, TableEntry { text: in_short(line).to_owned(), ..verdict }]
+    };
+    DocumentTable::new(["", "A", "B", "change", ""], lines.map(row))
+}
+
+/// The sign of a figure without a verdict.
+const UNDECIDED: &str = "?";
+
+/// The verdict on a line in a narrow column.
+fn in_short(line: &ComparedLine) -> &'static str {
+    match verdict::word(line) {
+        "equivalent" => "same",
+        "not enough data" => UNDECIDED,
+        "not known" | "absent" => NOTHING,
+        "absent on one side" => "one side",
+        word => word,
+    }
+}
+
+/// tps of A and of B, the change, and the verdict.
+pub(super) fn of_line(line: &ComparedLine) -> [TableEntry; 4] {
+    let [_, a, b, change, _] = row(line);
+    let word = match in_short(line) {
+        "higher" => "faster",
+        "lower" => "slower",
+        word => word,
+    };
+    [a, b, change, TableEntry { text: word.to_owned(), tone: tone(line) }]
+}
+
 /// Lines of the ledger that are shown to differ, the largest factor first: `redo log syncs 1.00 -> 0.03`.
 pub(super) fn changed(input: &RunComparison<'_>) -> Vec<String> {
+    let said = changed_lines(input).into_iter().filter_map(|line| {
+        let [a, b] = [line.a?, line.b?].map(|value| format::figure(line.figure, value));
+        Some(format!("{} {a} -> {b}", line.figure.name()))
+    });
+    said.collect()
+}
+
+fn changed_lines<'a>(input: &'a RunComparison<'_>) -> Vec<&'a ComparedLine> {
     let is_shown =
         |line: &&ComparedLine| line.figure.is_cost() && matches!(line.change, Judgement::Higher | Judgement::Lower);
     let mut lines: Vec<_> = input.comparison.lines.iter().filter(is_shown).collect();
     // From nothing to something is the largest factor of all.
     let size = |line: &ComparedLine| line.ratio.map_or(f64::MAX, |ratio| ratio.value.ln().abs());
     lines.sort_by(|one, other| size(other).total_cmp(&size(one)));
-    let said = lines.into_iter().filter_map(|line| {
-        let [a, b] = [line.a?, line.b?].map(|value| format::figure(line.figure, value));
-        Some(format!("{} {a} -> {b}", line.figure.name()))
-    });
-    said.collect()
+    lines
 }

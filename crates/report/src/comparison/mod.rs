@@ -8,6 +8,7 @@ mod line_diff;
 mod own_sql;
 mod profile;
 mod scripts;
+mod short;
 #[cfg(test)]
 mod tests;
 mod verdict;
@@ -27,8 +28,10 @@ use crate::{TextScreen, durability_of, markdown, text, waits};
 
 pub use fail_if::FailIf;
 pub use json::comparison_json;
+pub(crate) use short::{short_view, survival_sentence, tps_row};
 pub(crate) use verdict::stalls_of;
 pub use verdict::threshold_word;
+pub(crate) use verdict::{durability, unread};
 
 /// One of the two.
 #[derive(Debug, Clone, Copy)]
@@ -219,20 +222,27 @@ fn waits(input: &RunComparison<'_>) -> Option<DocumentSection> {
 
 /// The settings that differ, most likely to matter first.
 fn settings(input: &RunComparison<'_>) -> Option<DocumentSection> {
-    /// The rest is a command away.
-    const SHOWN_MAX: usize = 12;
-    let diff = input.settings.as_ref()?;
-    let quoted = |value: &Option<String>| value.clone().unwrap_or_else(|| "not there".to_owned());
-    let (differing, _) = diff.counts();
     let item = |difference: &Difference| {
         let meaning = difference.meaning.as_ref().map(|text| format!(": {text}")).unwrap_or_default();
-        let (a, b) = (quoted(&difference.a.value), quoted(&difference.b.value));
-        format!("{}  A {a}, B {b}{meaning}", difference.name)
+        format!("{}{meaning}", both_values(difference))
     };
+    DocumentSection::of("Settings that differ", [Block::list(settings_items(input, 12, item))])
+}
+
+/// So many of them, and how many more there are: the rest is a command away.
+fn settings_items(input: &RunComparison<'_>, most: usize, item: impl Fn(&Difference) -> String) -> Vec<String> {
+    let Some(diff) = &input.settings else { return Vec::new() };
     let shown = diff.shown().filter(|difference| difference.same_but_for.is_none());
-    let mut items: Vec<_> = shown.take(SHOWN_MAX).map(item).collect();
+    let mut items: Vec<_> = shown.take(most).map(item).collect();
+    let (differing, _) = diff.counts();
     if !items.is_empty() && differing > items.len() {
         items.push(format!("… and {} more: `truetps diff` lists all", differing - items.len()));
     }
-    DocumentSection::of("Settings that differ", [Block::list(items)])
+    items
+}
+
+/// `sync_binlog  A 1, B 0`.
+fn both_values(difference: &Difference) -> String {
+    let quoted = |value: &Option<String>| value.clone().unwrap_or_else(|| "not there".to_owned());
+    format!("{}  A {}, B {}", difference.name, quoted(&difference.a.value), quoted(&difference.b.value))
 }

@@ -66,6 +66,31 @@ fn flushes(pairing: Pairing) -> Made {
     Made::of(Fixture::durability(), 1, 7, pairing)
 }
 
+/// One screen, however wide, of one comparison and of several.
+#[test]
+fn a_comparison_fits_one_screen() {
+    let made = flushes(Pairing::Blocks);
+    crate::summary::check_screen(|screen| crate::comparison_summary(&[made.input()], screen));
+    let others =
+        [flushes(Pairing::None), Made::of(Fixture::troubled(), 1, 7, Pairing::Blocks), flushes(Pairing::Blocks)];
+    let several = || others.iter().map(Made::input).cycle().take(60).collect::<Vec<_>>();
+    crate::summary::check_screen(|screen| crate::comparison_summary(&several(), screen));
+    let text = crate::comparison_summary(&several(), TextScreen::PLAIN);
+    assert!(text.contains("Of 60 configurations, B is faster in ") && text.contains("more with --full"), "{text}");
+}
+
+/// That a faster side loses commits stands beside the verdict.
+#[test]
+fn a_faster_side_that_loses_commits_says_so() {
+    let made = Made::of(Fixture::durability().with_settings(), 1, 7, Pairing::Blocks);
+    let text = crate::comparison_summary(&[made.input()], TextScreen::PLAIN);
+    let answer: Vec<_> = text.lines().skip_while(|line| !line.starts_with("Answer")).take(4).collect();
+    let answer = answer.join(" ").split_whitespace().collect::<Vec<_>>().join(" ");
+    let said =
+        "B risks more commits in a crash. A crash of the server process or a power failure can cost B up to about 1 s";
+    assert!(answer.starts_with("Answer B is faster: ×") && answer.contains(said), "{text}");
+}
+
 #[test]
 fn documents_match_the_schema() {
     flushes(Pairing::Blocks).check();

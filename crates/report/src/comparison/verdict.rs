@@ -89,7 +89,7 @@ fn sentence(input: &RunComparison<'_>) -> String {
 }
 
 /// The durability of each side; `None` if no side had a server.
-fn durability(input: &RunComparison<'_>) -> Option<String> {
+pub(crate) fn durability(input: &RunComparison<'_>) -> Option<String> {
     let sides = [("A", &input.a, &input.durability.a), ("B", &input.b, &input.durability.b)];
     if sides.iter().all(|(_, side, _)| conditions::server(side).is_none()) {
         return None;
@@ -109,7 +109,7 @@ fn durability(input: &RunComparison<'_>) -> Option<String> {
     Some(format!("A: {}. B: {}", a.sentence, b.sentence))
 }
 
-fn speed(input: &RunComparison<'_>) -> String {
+pub(super) fn speed(input: &RunComparison<'_>) -> String {
     let comparison = &input.comparison;
     let Some(line) = comparison.line(Figure::Tps) else { return "no throughput was measured".to_owned() };
     let difference = match (line.ratio, line.a, line.b) {
@@ -201,14 +201,32 @@ fn other_work(input: &RunComparison<'_>) -> Option<String> {
 }
 
 pub(super) fn notes(input: &RunComparison<'_>, inputs: &InputsDiffer) -> Vec<String> {
-    let comparison = &input.comparison;
+    [unread(input), remarks_of(input), limits(input, inputs)].concat()
+}
+
+/// Files of either side.
+pub(crate) fn unread(input: &RunComparison<'_>) -> Vec<String> {
+    let of_side = |(letter, side): (&str, &ComparedSide<'_>)| -> Vec<String> {
+        side.run.all_unread().map(|unread| format!("{letter}: not read: {}", unread.what)).collect()
+    };
+    [("A", &input.a), ("B", &input.b)].into_iter().flat_map(of_side).collect()
+}
+
+/// What was noted of single trials.
+pub(super) fn remarks_of(input: &RunComparison<'_>) -> Vec<String> {
     let mut notes = Vec::new();
     for (letter, side) in [("A", &input.a), ("B", &input.b)] {
-        notes.extend(side.run.all_unread().map(|unread| format!("{letter}: not read: {}", unread.what)));
         let remarked = side.trials().map(|one| &one.trial);
         let of_trial = |trial| remarks(trial).into_iter().map(move |note| format!("{letter}: {}: {note}", trial.name));
         notes.extend(remarked.flat_map(of_trial));
     }
+    notes
+}
+
+/// How far the comparison as a whole goes.
+pub(super) fn limits(input: &RunComparison<'_>, inputs: &InputsDiffer) -> Vec<String> {
+    let comparison = &input.comparison;
+    let mut notes = Vec::new();
     if comparison.pairing == Pairing::None {
         notes.push(
             "The two were not interleaved: any change on the machine between them (another load, a fuller disk, a \

@@ -52,7 +52,7 @@ impl CurveChart {
     pub(super) fn response(input: &ReportInput, lines: &ChartLines) -> Self {
         let points = "A point is the time within which 99 of 100 transactions ended (geometric mean over trials; the \
             short strokes beside it are single trials)";
-        let knees = ": past the knee of the throughput, which is circled here too, this is what more connections cost";
+        let knees = ". Beyond the circled knee of the throughput, more connections only add latency";
         let open = " Response time counts from the scheduled start of a transaction: if the server falls behind, it \
             includes the wait.";
         let how_to_read = format!(

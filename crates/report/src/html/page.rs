@@ -61,7 +61,9 @@ pub(super) struct Page<'a> {
     tool_version: &'a str,
     assets: Assets,
     /// Anchor and name of each section, for the line at the top, and whether this report has it.
-    sections: [(&'static str, &'static str, bool); 13],
+    sections: [(&'static str, &'static str, bool); 14],
+    /// A single configuration is a point of a curve: its series says more.
+    first_is_series: bool,
     verdict: VerdictSection,
     setup: Setup<'a>,
     throughput: CurveChart,
@@ -95,8 +97,8 @@ impl<'a> Page<'a> {
             assets: ASSETS,
             sections: [
                 ("verdict", "Verdict", true),
-                ("setup", "What was run", true),
                 ("curve", "Throughput", true),
+                ("meaning", "What it means", true),
                 ("latency", "Response time", true),
                 ("open-loop", "Open loop", open_loop.is_some()),
                 ("table", "All figures", true),
@@ -105,9 +107,11 @@ impl<'a> Page<'a> {
                 ("ledger", "Cost", ledger.is_some()),
                 ("waits", "Waits", !waits.is_empty()),
                 ("noise", "Noise", true),
+                ("setup", "What was run", true),
                 ("errors", "Errors", true),
                 ("files", "Raw files", true),
             ],
+            first_is_series: input.analysis.cells.len() == 1 && !series.options.is_empty(),
             verdict: VerdictSection::of(input, &lines),
             setup: Setup::of(input),
             throughput: CurveChart::throughput(input, &lines),

@@ -44,16 +44,19 @@ fn summary(input: &ReportInput) -> String {
     let (analysis, plan) = (input.analysis, &input.run.plan);
     let extended =
         extended(&input.run.experiment).map(|said| format!(" The experiment was {said}.")).unwrap_or_default();
+    let valid = match (analysis.trials_valid, analysis.trials_planned) {
+        (1, 1) => "the trial is valid".to_owned(),
+        (valid, all) if valid == all => format!("all {} are valid", format::trials(all)),
+        (valid, all) => format!("{valid} of {} are valid", format::trials(all)),
+    };
     format!(
-        "{} of {} in {}, one trial after another; {} of {} are evidence.{extended}",
+        "{} of {} in {}, one trial after another; {valid}.{extended}",
         format::plural(analysis.trials_planned as u64, "trial"),
         format::plural(analysis.cells.len() as u64, "configuration"),
         format::plural(
             plan.design.blocks.into(),
             if input.run.experiment.random_order { "randomised block" } else { "block" }
         ),
-        analysis.trials_valid,
-        analysis.trials_planned,
     )
 }
 

@@ -9,7 +9,9 @@ use crate::{ReportInput, format, meaning, names, open_loop, stalls, verdicts};
 pub(super) struct VerdictSection {
     pub(super) facts: String,
     pub(super) question: String,
-    pub(super) verdicts: Vec<String>,
+    /// The sentence beside the first chart.
+    pub(super) first: String,
+    pub(super) rest: Vec<String>,
     /// Of all trials, where there are any: no mean and no percentile shows them.
     pub(super) stalls: Option<String>,
     pub(super) meaning: Vec<String>,
@@ -32,15 +34,33 @@ impl VerdictSection {
     pub(super) fn of(input: &ReportInput, lines: &ChartLines) -> Self {
         let each = |list: Vec<String>| list.iter().map(|text| unbroken(text)).collect();
         let tiles = input.analysis.curves.iter().enumerate();
+        let mut sentences: Vec<String> =
+            each(verdicts::answer(input).into_iter().chain(verdicts::verdicts(input)).collect());
+        let first = if sentences.is_empty() { String::new() } else { names::capital_word(&sentences.remove(0)) };
         Self {
             facts: facts(input),
             question: input.run.plan.about.clone(),
-            verdicts: each(verdicts(input)),
+            first,
+            rest: sentences,
             stalls: stalls::fact(input).filter(|_| stalls::any(input)).map(|fact| unbroken(&fact)),
             meaning: each(meaning::meaning(input)),
             caveats: each(meaning::caveats(input)),
             tiles: tiles.filter_map(|(index, curve)| tile(input, curve, lines.full(index, curve))).collect(),
         }
+    }
+}
+
+impl VerdictSection {
+    pub(super) fn has_more(&self) -> bool {
+        !self.rest.is_empty() || self.stalls.is_some()
+    }
+
+    /// What stands below the first chart: `2 more verdicts below; throughput broke down`.
+    pub(super) fn more(&self) -> String {
+        let n = self.rest.len() as u64;
+        let verdicts = (n > 0).then(|| format!("{} below", format::plural(n, "more verdict")));
+        let stalls = self.stalls.is_some().then(|| "throughput broke down".to_owned());
+        verdicts.into_iter().chain(stalls).collect::<Vec<_>>().join("; ")
     }
 }
 

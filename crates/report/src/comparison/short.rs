@@ -1,0 +1,70 @@
+//! What one screen shows of a comparison.
+
+use truetps_analysis::{CellDetail, Figure};
+use truetps_knowledge::Survival;
+
+use super::{InputsDiffer, RunComparison, both_values, conditions, figures, settings_items, verdict};
+use crate::document::{DocumentTable, TableEntry};
+use crate::format::{self, NOTHING};
+
+/// The parts of the screen of one comparison.
+pub(crate) struct ShortView {
+    pub(crate) title: String,
+    /// Both sides with their servers.
+    pub(crate) sides: String,
+    pub(crate) speed: String,
+    /// That the workloads differ.
+    pub(crate) caution: Option<String>,
+    pub(crate) figures: DocumentTable,
+    /// `None` where neither side stalled.
+    pub(crate) stalls: Option<String>,
+    /// Conditions other than settings.
+    pub(crate) differing: Vec<String>,
+    pub(crate) settings: Vec<String>,
+    pub(crate) notes: Vec<String>,
+    /// Files that could not be read.
+    pub(crate) unread: Vec<String>,
+}
+
+pub(crate) fn short_view(input: &RunComparison<'_>) -> ShortView {
+    const SETTINGS_MAX: usize = 4;
+    let inputs = InputsDiffer::of(input);
+    let (a, b) = (verdict::side_name(&input.a, input), verdict::side_name(&input.b, input));
+    let is_other = conditions::is_other_work(input, &inputs);
+    let differing = conditions::differing(input, &inputs).into_iter();
+    let has_stalled = |side: &CellDetail| side.get(Figure::LongestStall).is_some();
+    let sides = [&input.comparison.a, &input.comparison.b];
+    let stalls = || format!("A {}; B {}", verdict::stalls_of(sides[0]), verdict::stalls_of(sides[1]));
+    let server = |side| format::or_nothing(conditions::server(side), |server| server);
+    let (server_a, server_b) = (server(&input.a), server(&input.b));
+    let is_one = server_a == server_b;
+    ShortView {
+        title: format!("{b} compared with {a}"),
+        sides: if is_one { format!("A and B on {server_a}") } else { format!("A on {server_a}, B on {server_b}") },
+        speed: verdict::speed(input),
+        caution: is_other.then(|| "The workloads differ: --full shows how.".to_owned()),
+        figures: figures::most_telling(input),
+        stalls: sides.into_iter().any(has_stalled).then(stalls),
+        differing: differing.map(|one| format!("{}: A {}, B {}", one.what, one.a, one.b)).collect(),
+        settings: settings_items(input, SETTINGS_MAX, both_values),
+        unread: verdict::unread(input),
+        notes: [verdict::limits(input, &inputs), verdict::remarks_of(input)].concat(),
+    }
+}
+
+/// Whose commits are at risk, in one sentence before the figures of it.
+pub(crate) fn survival_sentence(b_survives: Survival) -> &'static str {
+    match b_survives {
+        Survival::Less => "B risks more commits in a crash.",
+        Survival::More => "B risks fewer commits in a crash.",
+        Survival::Same | Survival::Mixed | Survival::Unknown => "A and B risk different commits in a crash.",
+    }
+}
+
+/// Throughput of both, the change and the verdict.
+pub(crate) fn tps_row(input: &RunComparison<'_>) -> [TableEntry; 4] {
+    match input.comparison.line(Figure::Tps) {
+        Some(line) => figures::of_line(line),
+        None => [NOTHING; 4].map(|text| TableEntry::from(text.to_owned())),
+    }
+}

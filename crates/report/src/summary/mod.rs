@@ -1,0 +1,148 @@
+//! The short text answer of each command: one screen, at the width of the terminal. `--full` prints everything.
+//!
+//! Each file here chooses what the screen of one command shows; `layout` fits it. Verdicts and their words
+//! come from the full reports.
+
+mod comparison;
+mod crashes;
+mod curves;
+mod layout;
+mod probe;
+mod search;
+mod settings;
+mod single;
+mod stalls;
+mod trust;
+
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+pub(crate) use tests::check_screen;
+
+pub use comparison::comparison_summary;
+pub use crashes::crash_summary;
+pub use probe::probe_summary;
+pub use settings::diff_summary;
+pub use stalls::stalls_summary;
+
+use truetps_analysis::{Axis, Curve, UnreadFile};
+use truetps_archive::Run;
+use truetps_record::DiskFacts;
+
+use self::layout::{ScreenPart, Screenful};
+use crate::{ReportInput, TextScreen, durability, format, generator, load, meaning, names, open_loop, verdicts};
+
+/// Lines of the answer on stdout. Behind it come the folder, the next commands and the prompt: 35 lines in all.
+const SUMMARY_LINES_MAX: usize = 29;
+
+/// Sentences of an answer with more combinations of settings than this count them.
+const SENTENCES_MAX: usize = 4;
+
+/// The answer of an experiment on one screen.
+pub fn summary_text(input: &ReportInput<'_>, screen: TextScreen) -> String {
+    let mut parts = vec![];
+    if input.analysis.max_rate.is_some() {
+        parts.extend(search::parts(input));
+    } else if input.analysis.curves.len() > 1 {
+        parts.extend(curves::parts(input, screen));
+    } else {
+        parts.extend(single::parts(input, screen));
+    }
+    parts.extend(connections_to_use(input));
+    parts.extend(crash(input));
+    parts.extend(trust::part(input));
+    parts.extend(unread(input.run));
+    parts.push(ScreenPart::fact("Trials", trust::trials(input)));
+    Screenful { title: title(input), place: place(input), answer: answer(input), parts }.draw(screen)
+}
+
+/// The question.
+fn title(input: &ReportInput<'_>) -> String {
+    let quick = if input.run.experiment.quick { " (quick)" } else { "" };
+    format!("{}{quick}: {}", input.run.plan.name, input.run.plan.about)
+}
+
+/// Where the figures come from, in one line.
+fn place(input: &ReportInput<'_>) -> String {
+    let (experiment, plan) = (&input.run.experiment, &input.run.plan);
+    let servers: Vec<_> = names::servers(experiment).iter().map(names::server).collect();
+    let kind = match (servers.is_empty(), experiment.sandbox_dir.is_some(), &experiment.server_address) {
+        (true, ..) => "no server".to_owned(),
+        (_, true, _) => format!("{}, private", format::list(&servers)),
+        (_, false, Some(address)) => format!("{} at {address}", format::list(&servers)),
+        (_, false, None) => format::list(&servers),
+    };
+    let disks: Vec<_> = experiment.disks.iter().map(disk_in_short).collect();
+    let disk = (!disks.is_empty()).then(|| format!("disk {}", format::list(&disks)));
+    let flush = experiment
+        .host
+        .flush
+        .filter(|_| disks.is_empty())
+        .map(|flush| format!("one flush {}", format::duration_us(flush.us_p50)));
+    let rates = load::rates(plan).map(|rates| format!("open loop: {rates}"));
+    let workload = plan.workload.kind.name().to_owned();
+    let cores = format::plural(experiment.host.cores.into(), "core");
+    [Some(kind), Some(cores), disk, flush, Some(workload), rates].into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+fn disk_in_short(disk: &DiskFacts) -> String {
+    format!("{}, emulated (level {})", disk.profile, disk.level.name())
+}
+
+/// The answer in sentences, the most important first.
+fn answer(input: &ReportInput<'_>) -> Vec<String> {
+    let analysis = input.analysis;
+    let baseline = verdicts::answer(input);
+    if analysis.curves.len() > SENTENCES_MAX + 1 && !analysis.contrasts.is_empty() {
+        return baseline.into_iter().chain(verdicts::counted(analysis)).collect();
+    }
+    let sentences = verdicts::without_risk(input).into_iter().map(|text| names::capital_word(&text));
+    baseline.into_iter().chain(sentences).collect()
+}
+
+/// How many connections to use: the fewest that are not shown to be slower than the best.
+fn connections_to_use(input: &ReportInput<'_>) -> Option<ScreenPart> {
+    let analysis = input.analysis;
+    if analysis.axis == Axis::Rate || open_loop::has_figures(analysis) {
+        return None;
+    }
+    let number = |curve: &Curve| {
+        let knee = curve.knee.as_ref()?;
+        let rises = if knee.best_is_last { " (the most tried were fastest; more may be faster)" } else { "" };
+        let number = format!("{}{rises}", names::connections(knee.connections));
+        Some((number, names::short(&input.run.plan, &curve.label).to_owned()))
+    };
+    let item = |(number, curves): (String, Vec<String>)| match &curves[..] {
+        [only] if only.is_empty() => number,
+        many if many.len() > SENTENCES_MAX => format!("{} combinations: {number}", many.len()),
+        several => format!("{}: {number}", format::list(several)),
+    };
+    let by_number = crate::grouped(analysis.curves.iter().filter_map(number));
+    let items: Vec<_> = by_number.into_iter().map(item).collect();
+    if items.is_empty() || items.len() > SENTENCES_MAX {
+        return None;
+    }
+    let rule = meaning::rule_short(analysis).map(|rule| format!(" ({rule})")).unwrap_or_default();
+    Some(ScreenPart::fact("Use", format!("{}{rule}", items.join("; "))))
+}
+
+/// What a crash loses, where that is one sentence for all and not a column of the table.
+fn crash(input: &ReportInput<'_>) -> Option<ScreenPart> {
+    match &durability::distinct(input)[..] {
+        [one] => Some(ScreenPart::fact("Crash", one.sentence.clone())),
+        _ => None,
+    }
+}
+
+/// Files that are missing, damaged or of a newer version.
+fn unread(run: &Run) -> Option<ScreenPart> {
+    let lost = |unread: &UnreadFile| if unread.whole_trial { "; the trial is left out" } else { "" };
+    let items: Vec<_> = run.all_unread().map(|unread| format!("not read: {}{}", unread.what, lost(unread))).collect();
+    (!items.is_empty()).then(|| ScreenPart::facts("Note", items))
+}
+
+/// The tps of a cell as a number with the sign of a limited generator.
+fn tps_with_sign(cell: &truetps_analysis::Cell) -> String {
+    let sign = if generator::is_limited(cell) { generator::SIGN } else { "" };
+    format!("{}{sign}", format::or_nothing(cell.tps.as_ref(), |tps| format::tps(tps.value)))
+}

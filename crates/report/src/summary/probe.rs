@@ -1,0 +1,104 @@
+//! What a probe saw, on one screen: sentences, and the signals that tell most.
+
+use truetps_analysis::TopWaits;
+use truetps_record::ProbeSummary;
+
+use super::layout::{ScreenPart, Screenful};
+use crate::document::DocumentTable;
+use crate::probe_list::{self, amount};
+use crate::{TextScreen, format, names, waits};
+
+/// Waits that the screen names.
+const WAITS_MAX: usize = 5;
+
+/// Counters with their words, in the order of the table. The first name that the server has is taken; the words never change.
+const RATES: [(&str, &[&str], RateUnit); 12] = [
+    ("commits", COMMITS, RateUnit::Count),
+    ("statements", &["status.Questions"], RateUnit::Count),
+    ("rows inserted", &["status.Innodb_rows_inserted", "pg_stat_database.tup_inserted"], RateUnit::Count),
+    ("rows updated", &["status.Innodb_rows_updated", "pg_stat_database.tup_updated"], RateUnit::Count),
+    ("rows deleted", &["status.Innodb_rows_deleted", "pg_stat_database.tup_deleted"], RateUnit::Count),
+    ("redo log written", &["status.Innodb_os_log_written", "pg_lsn.insert_bytes"], RateUnit::Bytes),
+    ("redo log syncs", &["status.Innodb_os_log_fsyncs", "pg_stat_wal.wal_sync"], RateUnit::Count),
+    ("binlog written", &["status.Binlog_bytes_written"], RateUnit::Bytes),
+    ("pages written", &["status.Innodb_pages_written"], RateUnit::Count),
+    ("row-lock waits", &["status.Innodb_row_lock_waits"], RateUnit::Count),
+    ("disk flushes", &["disk.flushes"], RateUnit::Count),
+    ("server CPU", &["server.cpu_us"], RateUnit::CpuMicroseconds),
+];
+const COMMITS: &[&str] = &["status.Handler_commit", "pg_stat_database.xact_commit"];
+const REDO: &[&str] = &["status.Innodb_os_log_written", "pg_lsn.insert_bytes"];
+
+#[derive(Debug, Clone, Copy)]
+enum RateUnit {
+    Count,
+    Bytes,
+    /// Shown as cores.
+    CpuMicroseconds,
+}
+
+impl RateUnit {
+    fn text(self, per_second: f64) -> String {
+        match self {
+            Self::Count => format!("{}/s", amount(per_second)),
+            Self::Bytes => format!("{}/s", format::bytes(per_second.max(0.0) as u64)),
+            Self::CpuMicroseconds => format!("{:.2} cores", per_second / 1e6),
+        }
+    }
+}
+
+pub fn probe_summary(summary: &ProbeSummary, waits: Option<&TopWaits>, screen: TextScreen) -> String {
+    let mut parts: Vec<_> = ScreenPart::table(rates(summary)).into_iter().collect();
+    let top = waits.iter().flat_map(|waits| &waits.list).take(WAITS_MAX);
+    let top: Vec<_> = top.map(waits::watched_in_short).collect();
+    let hidden = waits.map_or(0, |waits| waits.list.len() + waits.more).saturating_sub(top.len());
+    // The answer has the first one.
+    if top.len() > 1 {
+        parts.push(ScreenPart::facts("Waits", top).leaving_out(hidden));
+    }
+    parts.extend(probe_list::facts(summary).into_iter().map(|(word, text)| ScreenPart::fact(word, text)));
+    let signals = summary.counters.len() + summary.gauges.len();
+    let absent = match summary.absent.len() {
+        0 => String::new(),
+        n => format!(", {n} could not be read"),
+    };
+    parts.push(ScreenPart::fact("Signals", format!("{signals} recorded{absent}: --full lists them")));
+    let run = &summary.run;
+    let title = format!("Probe of {}", run.target);
+    let place = format!("{} {}, watched from {}", run.server.flavour, run.server.version, run.hostname);
+    Screenful { title, place, answer: answer(summary, waits), parts }.draw(screen)
+}
+
+/// What the server did, whether it answered, and what it waited on.
+fn answer(summary: &ProbeSummary, waits: Option<&TopWaits>) -> Vec<String> {
+    let seconds = format::duration(std::time::Duration::from_millis(summary.length_ms as u64));
+    let commits = rate(summary, COMMITS).map(|n| format!("{} commits/s", amount(n)));
+    let redo = rate(summary, REDO).map(|n| format!("{}/s of redo log", format::bytes(n.max(0.0) as u64)));
+    let work: Vec<_> = commits.into_iter().chain(redo).collect();
+    let work = if work.is_empty() { "no counters could be read".to_owned() } else { work.join(", ") };
+    let answers = match (summary.no_answer_ms > 0.0, summary.answers_at_end) {
+        (false, true) => "it always answered".to_owned(),
+        (_, false) => "at the end it did not answer".to_owned(),
+        (true, true) => format!("it did not answer for {:.1} s", summary.no_answer_ms / 1e3),
+    };
+    let top = waits.and_then(|waits| waits.list.first());
+    let wait = top.map(|wait| format!("Sessions waited most on {}.", waits::watched_in_short(wait)));
+    std::iter::once(names::capital(&format!("in {seconds} the server did {work}; {answers}."))).chain(wait).collect()
+}
+
+fn rates(summary: &ProbeSummary) -> DocumentTable {
+    let row = |(word, signals, unit): &(&str, &[&str], RateUnit)| {
+        let name = signals.iter().find(|name| summary.counters.contains_key(**name))?;
+        let counter = summary.counters.get(*name).filter(|counter| counter.growth != 0.0)?;
+        Some([(*word).to_owned(), unit.text(counter.per_second), (*name).to_owned()])
+    };
+    let rows: Vec<_> = RATES.iter().filter_map(row).take(TOP).collect();
+    DocumentTable::new(["", "a second", "signal"], rows)
+}
+
+/// Rows of the table.
+const TOP: usize = 10;
+
+fn rate(summary: &ProbeSummary, names: &[&str]) -> Option<f64> {
+    names.iter().find_map(|name| summary.counters.get(*name)).map(|counter| counter.per_second)
+}

@@ -1,0 +1,69 @@
+//! The figures of one combination of settings: a run, or numbers of connections one below the other.
+
+use truetps_analysis::{Axis, Cell, Figure};
+
+use super::layout::{ScreenPart, without_columns};
+use crate::document::DocumentTable;
+use crate::generator::{self, SIGN};
+use crate::sections::tps_entry;
+use crate::{ReportInput, TextScreen, format, ledger, names, open_loop, stalls, waits};
+
+pub(super) fn parts(input: &ReportInput<'_>, screen: TextScreen) -> Vec<ScreenPart> {
+    let droppable = [Figure::ServiceP99, Figure::ResponseP50, Figure::ResponseMax].map(Figure::name);
+    let table = without_columns(figures(input), &[&droppable[..], &["p95", "max"]].concat(), screen);
+    let has_evidence = input.analysis.cells.iter().any(|cell| !cell.trials.is_empty());
+    let mut parts: Vec<_> = ScreenPart::table(table).filter(|_| has_evidence).into_iter().collect();
+    parts.extend(wait(input).map(|text| ScreenPart::fact("Waits", text)));
+    parts.extend(ledger::fact(input).map(|text| ScreenPart::fact("Cost", text)));
+    parts.extend(stalls::fact(input).map(|text| ScreenPart::fact("Stalls", text)));
+    parts
+}
+
+/// A row for each place on the axis.
+fn figures(input: &ReportInput<'_>) -> DocumentTable {
+    const CLOSED: [Figure; 6] = [
+        Figure::ResponseP50,
+        Figure::ResponseP95,
+        Figure::ResponseP99,
+        Figure::ResponseMax,
+        Figure::Failed,
+        Figure::ServerCpu,
+    ];
+    const OPEN: [Figure; 6] = [
+        Figure::ResponseP50,
+        Figure::ResponseP99,
+        Figure::ResponseMax,
+        Figure::ServiceP99,
+        Figure::LagP99,
+        Figure::Queued,
+    ];
+    let analysis = input.analysis;
+    let is_open = open_loop::has_figures(analysis);
+    let is_rate = analysis.axis == Axis::Rate;
+    let columns = if is_open { OPEN } else { CLOSED };
+    let head = |figure: Figure| if is_open { figure.name() } else { format::main_head(figure) };
+    let mut header = vec![if is_rate { "rate" } else { "connections" }.to_owned(), "tps".to_owned()];
+    header.extend(columns.iter().map(|figure| head(*figure).to_owned()));
+    let row = |cell: &Cell| {
+        let text = |figure: Figure| format::figure_or_nothing(figure, cell.get(figure));
+        let tps = match cell.tps {
+            // The answer has the interval, and says that there is none.
+            Some(tps) if tps.n == 1 => {
+                format!("{}{}", format::tps(tps.value), if generator::is_limited(cell) { SIGN } else { "" })
+            }
+            _ => tps_entry(Some(cell)),
+        };
+        let place = names::level(analysis.axis, &cell.configuration);
+        [place, tps].into_iter().chain(columns.map(text)).collect::<Vec<_>>()
+    };
+    DocumentTable { words_last: false, ..DocumentTable::new(header, analysis.cells.iter().map(row)) }
+}
+
+/// What sessions waited on longest, of the only configuration.
+fn wait(input: &ReportInput<'_>) -> Option<String> {
+    const SHOWN_MAX: usize = 3;
+    let [cell] = &input.analysis.cells[..] else { return None };
+    let list = &cell.detail.waits.as_ref()?.list;
+    let texts: Vec<_> = list.iter().take(SHOWN_MAX).map(waits::in_short).collect();
+    (!texts.is_empty()).then(|| texts.join("; "))
+}

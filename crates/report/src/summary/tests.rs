@@ -1,0 +1,263 @@
+//! Every screen fits, at each width, and says what matters first.
+
+use truetps_analysis::CrashAnalysis;
+use truetps_knowledge::{SettingsSide, SideValue, diff};
+use truetps_record::{Configuration, CrashKind, CrashRecord, CrashRole, CrashRun, Flavour, ServerFacts, SettingValue};
+
+use super::{SUMMARY_LINES_MAX, crash_summary, diff_summary, stalls_summary, summary_text};
+use crate::fixture::Fixture;
+use crate::{TextScreen, display_width};
+
+const SWEEP: &str = "\
+durability: What does each durability setting cost?
+mariadb 10.11.19, private, 2 cores, one flush 310 µs, insert
+
+Answer    With innodb_flush_log_at_trx_commit=1 (baseline): 2 652 tps, best at
+          50 connections (95 % interval [2 553, 2 755] tps).
+          =2: faster than =1 at 1, 8 and 50 connections (×2.26 to ×28.8).
+          =0: faster than =1 at 1, 8 and 50 connections (×2.28 to ×28.5).
+
+By innodb_flush_log_at_trx_commit
+             best tps  at  p99 there           ratio at 50  power cut loses
+baseline =1     2 652  50    56.6 ms                     –        nothing
+         =2     9 029   8    2.66 ms  ×2.26 [2.11, 2.43]        about 1 s
+         =0     8 939   8    2.68 ms  ×2.28 [2.12, 2.45]        about 1 s *
+losses: if the disk honours flushes; * also if the server crashes
+
+tps at connections      1      8     50
+                =1  210.0  808.6  2 652
+                =2  6 040  9 029  5 999
+                =0  5 980  8 939  6 040
+
+Use       =1: 50 connections (the most tried were fastest; more may be faster);
+          =2 and =0: 8 connections (\"cores × 2 + spindles\" gives 5)
+Trust     good: identical runs differed by +0.67 % [-6.3 %, +8.2 %] (3 pairs);
+          differences below 4.0 % are within this machine's noise
+          A flush takes 310 µs here (median): on a disk that needs 10 ms or more
+          for one, innodb_flush_log_at_trx_commit=1 falls to some tens of tps at
+          one connection; this host cannot show that
+          … 1 more with --full
+Trials    30 of 30 valid; 3 blocks; 5 min 30 s of trials
+";
+
+/// Draws a screen at each width of a terminal, and for no terminal. A terminal of 40 columns has narrower tables and more
+/// lines.
+pub(crate) fn check_screen(draw: impl Fn(TextScreen) -> String) {
+    for width in [40, 80, 100, 160] {
+        let screen = TextScreen::new(false, Some(width));
+        for (text, screen) in [(draw(screen), screen), (draw(screen.answer_last()), screen.answer_last())] {
+            let wide: Vec<_> = text.lines().filter(|line| display_width(line) > width).collect();
+            assert!(wide.is_empty(), "{width}: {wide:#?}\n{text}");
+            let lines = text.lines().count();
+            assert!(lines <= SUMMARY_LINES_MAX || width < 80, "{lines} lines at {width} columns\n{text}");
+            assert!(!text.contains("NaN") && !text.contains("inf "), "{text}");
+            let answer = text.lines().position(|line| line.starts_with("Answer")).unwrap();
+            let last_gap =
+                text.lines().enumerate().filter(|(_, line)| line.is_empty()).map(|(at, _)| at).last().unwrap();
+            if screen.has_answer_last() {
+                assert_eq!(answer, last_gap + 1, "the answer is what stands last\n{text}");
+            } else {
+                assert!(
+                    text.lines().nth(answer - 1).unwrap().is_empty() && answer < 8,
+                    "the answer comes first\n{text}"
+                );
+            }
+        }
+    }
+    let lines = draw(TextScreen::PLAIN).lines().count();
+    assert!(lines <= SUMMARY_LINES_MAX, "{lines} lines without a terminal");
+}
+
+fn all() -> Vec<Fixture> {
+    vec![
+        Fixture::durability(),
+        Fixture::durability().with_settings(),
+        Fixture::durability().with(Vec::clear),
+        Fixture::connections_only(),
+        Fixture::script_without_server(),
+        Fixture::slap(),
+        Fixture::external(),
+        Fixture::troubled(),
+        Fixture::watched(),
+        Fixture::watched_at("1, 8, 50"),
+        Fixture::open_run(1000),
+        Fixture::open_run(8000),
+        Fixture::rates(),
+        Fixture::old(),
+        many_cells(),
+    ]
+}
+
+/// 60 combinations of settings at two numbers of connections.
+fn many_cells() -> Fixture {
+    Fixture::of_plan(
+        "name = \"many\"\nabout = \"Which of sixty combinations is fastest?\"\n[workload]\nname = \"insert\"\n\
+         [design]\nblocks = 2\n[factors]\ninnodb_flush_log_at_trx_commit = [1, 2, 0]\n\
+         sync_binlog = [0, 1, 10, 100]\ninnodb_io_capacity = [100, 200, 400, 800, 1600]\nconnections = [1, 8]\n",
+    )
+}
+
+#[test]
+fn every_experiment_fits_one_screen() {
+    for fixture in all() {
+        check_screen(|screen| summary_text(&fixture.input(), screen));
+        check_screen(|screen| stalls_summary("runs/made-up", &fixture.run, screen));
+    }
+}
+
+/// The whole screen, as a reader without a terminal gets it.
+#[test]
+fn the_screen_of_a_sweep() {
+    let text = summary_text(&Fixture::durability().with_settings().input(), TextScreen::new(false, Some(80)));
+    assert_eq!(text, SWEEP);
+}
+
+#[test]
+fn many_combinations_show_the_fastest_and_count_the_others() {
+    let text = summary_text(&many_cells().input(), TextScreen::new(false, Some(100)));
+    assert!(text.contains("more with --full"), "{text}");
+    let rows: Vec<_> = text.lines().skip_while(|line| !line.starts_with("By ")).skip(2).take(2).collect();
+    assert!(rows[0].contains("baseline =1 / =0 / =100 "), "{text}");
+    assert!(rows[1].contains("9 090"), "the fastest comes next\n{text}");
+    assert!(text.contains("Of 80 comparisons with the baseline: "), "{text}");
+}
+
+/// Nothing of a report is lost: what a screen leaves out stands in the full report, and what it says there, too.
+#[test]
+fn the_screen_names_the_full_report() {
+    let fixture = many_cells();
+    let full = crate::text(&fixture.input(), TextScreen::PLAIN);
+    for curve in &fixture.analysis.curves {
+        assert!(full.contains(&curve.label), "{}", curve.label);
+    }
+}
+
+#[test]
+fn what_a_power_cut_loses_is_a_column_where_it_differs() {
+    let text = |fixture: &Fixture| summary_text(&fixture.input(), TextScreen::new(false, Some(80)));
+    let differs = text(&Fixture::durability().with_settings());
+    assert!(differs.contains("power cut loses") && differs.contains("about 1 s *"), "{differs}");
+    let words = differs.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("* also if the server crashes"), "{differs}");
+    let unknown = text(&Fixture::durability());
+    assert!(!unknown.contains("power cut loses"), "nothing is claimed where nothing is known\n{unknown}");
+}
+
+/// Crashes of nine configurations with three kinds each, and their controls.
+#[test]
+fn crashes_fit_one_screen() {
+    let (run, records) = crashes(&[0, 1, 2], &[0, 1, 100]);
+    let analysis = CrashAnalysis::of(&records, run.clients);
+    check_screen(|screen| crash_summary(&run, &analysis, screen));
+    let text = crash_summary(&run, &analysis, TextScreen::PLAIN);
+    assert!(text.contains("By innodb_flush_log_at_trx_commit / sync_binlog"), "{text}");
+    let many: Vec<i64> = (0..20).collect();
+    let (run, records) = crashes(&[0, 1, 2], &many);
+    check_screen(|screen| crash_summary(&run, &CrashAnalysis::of(&records, run.clients), screen));
+    check_screen(|screen| crash_summary(&run, &CrashAnalysis::of(&[], run.clients), screen));
+}
+
+fn crashes(flush: &[i64], sync: &[i64]) -> (CrashRun, Vec<CrashRecord>) {
+    let host = Fixture::durability().run.experiment.host;
+    let run = CrashRun {
+        schema_version: 1,
+        tool_version: "1".to_owned(),
+        name: "crash".to_owned(),
+        about: "What does each setting cost, and what does it lose?".to_owned(),
+        created_at: "2026-01-02T03:04:05Z".to_owned(),
+        seed: 1,
+        clients: 8,
+        crashes: 10,
+        kinds: CrashKind::ALL.to_vec(),
+        survival: 0.3,
+        host,
+        server: ServerFacts::from_version_text("8.0.36"),
+        disk: None,
+        table_check: Some("CHECK TABLE".to_owned()),
+        command: Vec::new(),
+        is_complete: true,
+    };
+    let levels = flush.iter().flat_map(|flush| sync.iter().map(move |sync| (*flush, *sync)));
+    let of_cell = |(flush, sync): (i64, i64)| {
+        let level = |name: &str, level: i64| (name.to_owned(), SettingValue::Int(level));
+        let levels = [level("innodb_flush_log_at_trx_commit", flush), level("sync_binlog", sync)].into_iter().collect();
+        let configuration = Configuration { levels };
+        CrashKind::ALL.map(|kind| crash(kind, &configuration, if flush == 1 { 0 } else { 1234 }))
+    };
+    (run, levels.flat_map(of_cell).collect())
+}
+
+fn crash(kind: CrashKind, configuration: &Configuration, lost: u64) -> CrashRecord {
+    CrashRecord {
+        number: 1,
+        role: CrashRole::Cell,
+        kind,
+        configuration: configuration.clone(),
+        load_ms: 1500.0,
+        tps: 2500.0,
+        response_us_p99: Some(1800.0),
+        attempted: 3000,
+        acknowledged: 2992,
+        unknown: 8,
+        lost,
+        loss_window_ms: None,
+        recovered: 3,
+        unexpected: 0,
+        holes: 0,
+        blocks_lost: 0,
+        recovery_ms: 900.0,
+        table_problem: None,
+        binlog: None,
+        promises_all_kept: Some(lost == 0),
+    }
+}
+
+/// Many settings, some of them unknown, with long values and notes.
+#[test]
+fn settings_that_differ_fit_one_screen() {
+    let side = |name: &str, odd: &str| {
+        let value = |text: String| SideValue { value: text, ..SideValue::default() };
+        let mut settings: std::collections::BTreeMap<_, _> =
+            (0..80).map(|n| (format!("made_up_setting_with_a_long_name_{n}"), value(format!("{odd}{n}")))).collect();
+        settings.insert("log_bin".to_owned(), value(odd.to_owned()));
+        settings
+            .insert("innodb_flush_log_at_trx_commit".to_owned(), value(if odd == "ON" { "1" } else { "2" }.to_owned()));
+        settings.insert("optimizer_switch".to_owned(), value(format!("{odd},").repeat(40)));
+        SettingsSide {
+            name: name.to_owned(),
+            kind: "capture".to_owned(),
+            flavour: Some(Flavour::Mysql),
+            version: Some("8.0.36".to_owned()),
+            family: None,
+            is_complete: true,
+            settings,
+            notes: vec![
+                "a note that is long enough to need more than one line at eighty columns, as some are".to_owned(),
+            ],
+        }
+    };
+    let (a, b) = (side("a.json", "ON"), side("b.json", "OFF"));
+    check_screen(|screen| diff_summary(&diff(&a, &b), screen));
+    check_screen(|screen| diff_summary(&diff(&a, &a), screen));
+    let text = diff_summary(&diff(&a, &b), TextScreen::PLAIN);
+    assert!(
+        text.contains("Answer    Most likely to matter: ") && text.contains("B risks more commits in a crash."),
+        "{text}"
+    );
+    assert!(text.contains("… 73 more with --full"), "{text}");
+}
+
+#[test]
+fn doubts_are_named_with_how_grave_they_are() {
+    let trust = |fixture: &Fixture| {
+        let text = summary_text(&fixture.input(), TextScreen::PLAIN);
+        text.lines().find(|line| line.starts_with("Trust")).unwrap().to_owned()
+    };
+    assert!(trust(&Fixture::durability()).starts_with("Trust     good: identical runs differed by +0.67 %"));
+    assert!(trust(&Fixture::connections_only()).starts_with("Trust     low: one trial of each"));
+    let mut quick = Fixture::durability();
+    quick.run.experiment.quick = true;
+    assert!(trust(&quick).starts_with("Trust     fair: short trials"), "{}", trust(&quick));
+    let text = summary_text(&Fixture::durability().with(Vec::clear).input(), TextScreen::PLAIN);
+    assert!(!text.contains("Trust"), "{text}");
+}
