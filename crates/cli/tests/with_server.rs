@@ -240,6 +240,38 @@ fn an_experiment_is_extended_by_more_blocks() {
     assert_nothing_left(&place);
 }
 
+/// What is decided depends on the machine; that blocks are added only as asked, and only to what is open, does not.
+#[test]
+fn more_blocks_follow_until_it_is_decided() {
+    if !has_server() {
+        return;
+    }
+    let place = Place::new();
+    place.write("small.toml", SMALL);
+    place.refused(&["sweep", "./small.toml", "--until-decided", "--at-most", "1s"], &["--at-most 1 s", "hint: "]);
+    place.refused(&["sweep", "./small.toml", "--at-most", "1h"], &["--until-decided"]);
+    place.refused(&["sweep", "./small.toml", "--add-blocks", "1"], &["--resume"]);
+
+    let ran = place.run(&["sweep", "./small.toml", "--until-decided"]);
+    assert!(matches!(ran.code, Some(0 | 3)), "{:?}\n{}", ran.code, ran.stderr);
+    let experiment = json(&place, "experiment.json");
+    let steps = experiment["extensions"].as_array().unwrap();
+    let ends: Vec<_> = steps.iter().map(|step| step["blocks"].as_u64().unwrap()).collect();
+    assert!([&[][..], &[4], &[4, 8]].contains(&&ends[..]), "doubled, at most twice: {ends:?}");
+    let trials = experiment["schedule"].as_array().unwrap();
+    assert!(trials.iter().all(|trial| {
+        let name = trial["name"].as_str().unwrap();
+        place.run_json(name)["validity"]["state"] == "valid"
+    }));
+
+    let added = place.run(&["sweep", "--resume", "--add-blocks", "1"]);
+    assert!(added.stderr.contains("1 more block of "), "{}", added.stderr);
+    let after = json(&place, "experiment.json");
+    assert_eq!(after["extensions"].as_array().unwrap().len(), steps.len() + 1);
+    assert!(after["schedule"].as_array().unwrap().len() > trials.len());
+    assert_nothing_left(&place);
+}
+
 #[test]
 fn kill_9_leaves_a_readable_folder_and_no_server() {
     if !has_server() {

@@ -174,24 +174,25 @@ pub(crate) fn rule_short(analysis: &Analysis) -> Option<String> {
     Some(format!("\"cores × 2 + spindles\" gives {}", format::count(analysis.rule_connections?.into())))
 }
 
-/// Which differences get a verdict at each load, and what the A/A pairs differ by. `None` where neither is known.
+/// What the A/A pairs differ by, and which differences get a verdict. `None` where neither is known.
 pub(crate) fn noise_sentence(analysis: &Analysis) -> Option<String> {
-    /// Of more loads than this only the quietest and the noisiest are named.
-    const NAMED_MAX: usize = 3;
-    let noise = &analysis.noise;
-    let by_size =
-        |a: &&LoadNoise, b: &&LoadNoise| a.smallest_detectable_effect.total_cmp(&b.smallest_detectable_effect);
-    let at = |one: &LoadNoise| format!("{} at {}", format::detectable(one.smallest_detectable_effect), one.load);
-    let shows = match (noise.iter().min_by(by_size), noise.iter().max_by(by_size)) {
-        (Some(least), Some(most)) if noise.len() > NAMED_MAX => Some(format!("{} … {}", at(least), at(most))),
-        (Some(_), _) => Some(noise.iter().map(at).collect::<Vec<_>>().join(", ")),
-        _ => None,
-    };
-    let shows = shows.filter(|_| !analysis.contrasts.is_empty());
-    let shows = shows.map(|loads| format!("differences that get a verdict 4 times out of 5: {loads}"));
     let twins = analysis.twins.as_ref().map(twins_sentence);
+    let shows = factors(analysis).filter(|_| !analysis.contrasts.is_empty());
+    let shows = shows.map(|factors| format!("a verdict needs a factor of about {factors}"));
     let said: Vec<_> = twins.into_iter().chain(shows).collect();
     (!said.is_empty()).then(|| said.join("; "))
+}
+
+/// The smallest detectable effects of the quietest and of the noisiest load, as factors in either direction.
+fn factors(analysis: &Analysis) -> Option<String> {
+    let effect = |one: &LoadNoise| one.smallest_detectable_effect;
+    let by_size = |a: &&LoadNoise, b: &&LoadNoise| effect(a).total_cmp(&effect(b));
+    let at = |one: &LoadNoise| format!("{:.2} ({})", 1.0 + effect(one), one.load);
+    let (least, most) = (analysis.noise.iter().min_by(by_size)?, analysis.noise.iter().max_by(by_size)?);
+    Some(match analysis.noise.len() {
+        1 => format!("{:.2}", 1.0 + effect(least)),
+        _ => format!("{} to {}", at(least), at(most)),
+    })
 }
 
 /// What the A/A pairs differ by.

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use truetps_analysis::{Analysis, Axis, Cell, Contrast, Curve, Figure, Verdict};
+use truetps_analysis::{Analysis, Axis, Cell, Contrast, Curve, Figure, Judgement, Verdict};
+use truetps_record::Estimate;
 
 use crate::generator::{self, LIMITED};
 use crate::{ReportInput, durability, format, names, open_loop};
@@ -104,7 +105,9 @@ fn against_baseline(input: &ReportInput<'_>, curve: &Curve, with_risk: bool) -> 
     if by_kind.is_empty() {
         return None;
     }
-    let parts: Vec<_> = by_kind.iter().map(|(kind, contrasts)| part(analysis, *kind, contrasts, baseline)).collect();
+    let parts = by_kind.iter().map(|(kind, contrasts)| part(analysis, *kind, contrasts, baseline));
+    let open = by_kind.get(&VerdictKind::NotEnoughData).map_or(&[][..], Vec::as_slice);
+    let parts: Vec<_> = parts.chain(cpu(analysis, open)).collect();
     let risk = durability::risk(input, curve).filter(|_| with_risk).map_or(String::new(), |risk| format!("; {risk}"));
     // Where another place has the risk, it has named the setting, too.
     let name =
@@ -158,6 +161,17 @@ fn part(analysis: &Analysis, kind: VerdictKind, contrasts: &[&Contrast], baselin
     if notes.is_empty() { words } else { format!("{words} ({})", notes.join("; ")) }
 }
 
+/// What is known of comparisons whose throughput is open: the server's CPU time of a transaction.
+fn cpu(analysis: &Analysis, open: &[&Contrast]) -> Vec<String> {
+    let part = |(wanted, word): (Judgement, &str)| {
+        let of_kind: Vec<_> = open.iter().copied().filter(|one| one.server_cpu_change == Some(wanted)).collect();
+        let at = at_levels(analysis, &of_kind);
+        let ratios = range(of_kind.iter().filter_map(|one| one.server_cpu_ratio))?;
+        Some(format!("a transaction takes {word} CPU time of the server at {at} ({ratios})"))
+    };
+    [(Judgement::Higher, "more"), (Judgement::Lower, "less")].into_iter().filter_map(part).collect()
+}
+
 /// Where the cells of some comparisons stand on the axis.
 fn at_levels(analysis: &Analysis, contrasts: &[&Contrast]) -> String {
     let level = |one: &&Contrast| analysis.axis.level(&analysis.cells[one.cell].configuration);
@@ -166,13 +180,18 @@ fn at_levels(analysis: &Analysis, contrasts: &[&Contrast]) -> String {
 }
 
 fn ratios(contrasts: &[&Contrast]) -> String {
-    if let [one] = contrasts {
-        return format::ratio_estimate(&one.tps_ratio);
-    }
-    let values = || contrasts.iter().map(|one| one.tps_ratio.value);
-    let low = values().fold(f64::INFINITY, f64::min);
-    let high = values().fold(0.0, f64::max);
-    format!("{} to {}", format::ratio(low), format::ratio(high))
+    range(contrasts.iter().map(|one| one.tps_ratio)).unwrap_or_default()
+}
+
+/// One ratio with its interval, or the smallest and the largest of several; `None` for none.
+fn range(ratios: impl Iterator<Item = Estimate>) -> Option<String> {
+    let ratios: Vec<_> = ratios.collect();
+    let by_value = |a: &&Estimate, b: &&Estimate| a.value.total_cmp(&b.value);
+    let (low, high) = (ratios.iter().min_by(by_value)?, ratios.iter().max_by(by_value)?);
+    Some(match &ratios[..] {
+        [one] => format::ratio_estimate(one),
+        _ => format!("{} to {}", format::ratio(low.value), format::ratio(high.value)),
+    })
 }
 
 #[cfg(test)]
@@ -216,6 +235,25 @@ mod tests {
                 "innodb_flush_log_at_trx_commit=0: faster than =1 at 50 connections (×2.28 [2.17, 2.39]); equivalent to =1 \
              at 1 connection (within 3.0 %); not enough data at 8 connections.",
             ],
+        );
+    }
+
+    /// MySQL 5.7 against 8.0: throughput stays open while a transaction takes 1.7 times the CPU time.
+    #[test]
+    fn a_decided_cpu_time_is_told_where_throughput_is_open() {
+        let fixture = Fixture::durability().with(|trials| {
+            for trial in trials.iter_mut() {
+                let is_baseline = trial.configuration.settings_label().ends_with("=1");
+                let (block, measured) = (f64::from(trial.block), trial.measured.as_mut().unwrap());
+                measured.tps = 1000.0 + 400.0 * (block % 2.0) * if is_baseline { 1.0 } else { -1.0 };
+                let us = if is_baseline { 95.0 } else { 163.0 } + block / 10.0;
+                measured.resources.server_cpu_us_per_tx = Some(us);
+            }
+        });
+        assert_eq!(
+            verdicts(&fixture.input())[0],
+            "innodb_flush_log_at_trx_commit=2: not enough data at 1, 8 and 50 connections; a transaction takes more CPU \
+             time of the server at 1, 8 and 50 connections (×1.715 to ×1.715)."
         );
     }
 

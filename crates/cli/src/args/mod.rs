@@ -75,7 +75,7 @@ const COMPLETIONS_HELP: &str = "Packages install these scripts. For a program th
 #[derive(Debug, Subcommand)]
 pub(crate) enum TruetpsCommand {
     /// Measure all configurations of a plan in randomised blocks, on a private or an external server (--dsn)
-    Sweep(SweepArgs),
+    Sweep(Box<SweepArgs>),
     /// Measure one configuration: a single trial, or --repeat N, on a private or an external server (--dsn)
     Run(Box<RunArgs>),
     /// List, show and check plans

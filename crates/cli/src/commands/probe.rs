@@ -69,15 +69,12 @@ pub(crate) fn run(args: &WatchArgs) -> Result<Exit, CommandFailure> {
         bound.with(ProbeMetrics::new(watch.header(), &about.server, &about.tool_version), zero)
     });
     let mut suspended = Suspended { watch: SuspensionWatch::start(), zero, reported: 0 };
-    let display = match &views {
-        Some(views) => {
-            let picture = views.open_for_server(&format!("probe of {target}"))?;
-            ProbeDisplay::Picture(Box::new(ProbePicture::new(picture, watch.header())))
-        }
-        None => {
-            let lines = ProbeLines::new(watch.header(), terminal_columns(std::io::stderr())).quiet(args.quiet);
-            ProbeDisplay::Lines(Box::new(lines))
-        }
+    let display = if let Some(views) = &views {
+        let picture = views.open_for_server(&format!("probe of {target}"))?;
+        ProbeDisplay::Picture(Box::new(ProbePicture::new(picture, watch.header())))
+    } else {
+        let lines = ProbeLines::new(watch.header(), terminal_columns(std::io::stderr())).quiet(args.quiet);
+        ProbeDisplay::Lines(Box::new(lines))
     };
     let mut view = ProbeView { display, exporter };
     let error = watch_until(&mut watch, args, &mut view, &mut suspended, &stop);
@@ -154,7 +151,7 @@ struct Suspended {
 
 impl Suspended {
     /// Suspensions since the last call.
-    fn new(&mut self) -> Vec<Suspension> {
+    fn take_new(&mut self) -> Vec<Suspension> {
         let all = self.watch.since(self.zero);
         let new = all[self.reported.min(all.len())..].to_vec();
         self.reported = all.len();
@@ -183,22 +180,27 @@ enum ProbeDisplay {
 impl ProbeView {
     /// Shows the readings since the last call.
     fn tell(&mut self, watch: &TrialWatch, now: Duration, left: Option<Duration>, suspended: &mut Suspended) {
-        let new = suspended.new();
-        if let Some(exporter) = &self.exporter {
-            new.iter().for_each(|suspension| exporter.suspended(*suspension));
-        }
+        let new = suspended.take_new();
         let samples: Vec<_> = watch.samples().collect();
         if let Some(exporter) = &self.exporter {
-            samples.iter().for_each(|sample| exporter.sample(sample));
+            for suspension in &new {
+                exporter.suspended(*suspension);
+            }
+            for sample in &samples {
+                exporter.sample(sample);
+            }
             exporter.accept();
         }
         match &mut self.display {
             ProbeDisplay::Lines(lines) => {
                 lines.note_look(now);
                 new.iter().for_each(print_suspension);
-                let readings: Vec<_> = samples.iter().flat_map(|sample| lines.sample(sample)).collect();
-                readings.iter().for_each(|line| print_progress(&format!("{line}\n")));
-                lines.outage().iter().for_each(|line| print_message(&format!("{line}\n")));
+                for line in samples.iter().flat_map(|sample| lines.sample(sample)).collect::<Vec<_>>() {
+                    print_progress(&format!("{line}\n"));
+                }
+                if let Some(line) = lines.outage() {
+                    print_message(&format!("{line}\n"));
+                }
             }
             ProbeDisplay::Picture(picture) => samples.iter().for_each(|sample| picture.sample(sample, left)),
         }

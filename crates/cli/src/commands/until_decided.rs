@@ -12,7 +12,7 @@ use truetps_plan::Plan;
 use crate::args::SweepArgs;
 use crate::failure::CommandFailure;
 use crate::print_message;
-use truetps_report::format::duration;
+use truetps_report::format::{duration, plural};
 
 /// Without `--at-most`, an experiment is doubled twice: each look at the data has less of the 5 % left.
 const LONGEST: u32 = 4;
@@ -80,7 +80,7 @@ impl Extender {
     fn once(analysis: &Analysis, blocks: u32) -> MoreBlocks {
         let open = analysis.open_comparisons(u32::MAX);
         let what = open.as_ref().map_or_else(|| "all configurations".to_owned(), describe);
-        print_message(&format!("{blocks} more blocks of {what}\n"));
+        print_message(&format!("{} of {what}\n", more_blocks(blocks)));
         MoreBlocks { blocks, only: open.map(|open| open.configurations) }
     }
 
@@ -104,9 +104,9 @@ impl Extender {
         }
         let time = duration(estimate(plan, &more.trials(plan, done)));
         print_message(&format!(
-            "{undecided} of {} undecided: {} more blocks of {}, about {time}\n",
+            "{undecided} of {} undecided: {} of {}, about {time}\n",
             analysis.contrasts.len(),
-            more.blocks,
+            more_blocks(more.blocks),
             describe(&open),
         ));
         Some(more)
@@ -126,6 +126,10 @@ impl Extender {
 /// Without the preparation of servers, which run already.
 fn estimate_trials(plan: &Plan, more: &MoreBlocks) -> Duration {
     estimate(plan, &more.trials(plan, plan.design.blocks)).saturating_sub(estimate(plan, &[]))
+}
+
+fn more_blocks(blocks: u32) -> String {
+    plural(blocks.into(), "more block")
 }
 
 fn describe(open: &OpenComparisons) -> String {

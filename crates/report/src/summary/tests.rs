@@ -20,23 +20,21 @@ Answer    With innodb_flush_log_at_trx_commit=1 (baseline): 2 652 tps, best at
 By innodb_flush_log_at_trx_commit
              best tps  at  p99 there           ratio at 50  power cut loses
 baseline =1     2 652  50    56.6 ms                     –        nothing
-         =2     9 029   8    2.66 ms  ×2.26 [2.11, 2.43]        about 1 s
-         =0     8 939   8    2.68 ms  ×2.28 [2.12, 2.45]        about 1 s *
+         =2     9 029   8    2.66 ms  ×2.26 [2.16, 2.37]        about 1 s
+         =0     8 939   8    2.68 ms  ×2.28 [2.17, 2.39]        about 1 s *
 losses: if the disk honours flushes; * also if the server crashes
 
 tps at connections      1      8     50
-                =1  210.0  808.6  2 652
+                =1  210.0  811.3  2 652
                 =2  6 040  9 029  5 999
                 =0  5 980  8 939  6 040
 
 Use       =1: 50 connections (the most tried were fastest; more may be faster);
           =2 and =0: 8 connections (\"cores × 2 + spindles\" gives 5)
-Trust     good: identical runs differed by +0.67 % [-6.3 %, +8.2 %] (3 pairs);
-          differences below 4.0 % are within this machine's noise
-          A flush takes 310 µs here (median): on a disk that needs 10 ms or more
-          for one, innodb_flush_log_at_trx_commit=1 falls to some tens of tps at
-          one connection; this host cannot show that
-          … 1 more with --full
+Trust     good: identical runs differed by +0.67 % [-6.3 %, +8.2 %] (3 pairs); a
+          verdict needs a factor of about 1.11 (connections=8) to 1.15
+          (connections=50)
+          … 2 more with --full
 Trials    30 of 30 valid; 3 blocks; 5 min 30 s of trials
 ";
 
