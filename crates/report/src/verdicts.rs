@@ -240,7 +240,7 @@ mod tests {
 
     /// MySQL 5.7 against 8.0: throughput stays open while a transaction takes 1.7 times the CPU time.
     #[test]
-    fn a_decided_cpu_time_is_told_where_throughput_is_open() {
+    fn a_decided_cpu_time_is_shown_where_throughput_is_open() {
         let fixture = Fixture::durability().with(|trials| {
             for trial in trials.iter_mut() {
                 let is_baseline = trial.configuration.settings_label().ends_with("=1");
