@@ -13,7 +13,7 @@ macro_rules! page {
     };
 }
 
-const PAGES: [ManualPage; 33] = [
+const PAGES: [ManualPage; 34] = [
     page!("glossary"),
     page!("method"),
     page!("troubleshooting"),
@@ -45,6 +45,7 @@ const PAGES: [ManualPage; 33] = [
     page!("reference/settings"),
     page!("reference/slap"),
     page!("reference/sysbench"),
+    page!("reference/text"),
     page!("reference/ui"),
     page!("reference/workloads"),
 ];
