@@ -37,6 +37,9 @@ fn rows(csv: &str) -> Vec<BTreeMap<&str, &str>> {
 /// A column of the old report that has another name now.
 const RENAMED: (&str, &str) = ("smallest_visible_effect", "smallest_detectable_effect");
 
+/// What a later version says of the same figures.
+const JUDGED_ANEW: [&str; 1] = ["noise_sigma"];
+
 /// Every figure of the old report, in the column that it had.
 fn has_the_same_figures(folder: &str) {
     let place = place_with(&[folder]);
@@ -46,6 +49,9 @@ fn has_the_same_figures(folder: &str) {
     assert_eq!(new.len(), old.len());
     for (old, new) in old.iter().zip(&new) {
         for (column, figure) in old {
+            if JUDGED_ANEW.contains(column) {
+                continue;
+            }
             let now = if *column == RENAMED.0 { RENAMED.1 } else { column };
             assert_eq!(new.get(now), Some(figure), "{column} of {folder}");
         }

@@ -198,7 +198,8 @@ fn a_private_server_has_the_users_own_my_cnf() {
     }
     assert!(added.stdout.contains("4 settings of "), "{}", added.stdout);
     // The file's settings replace what truetps chooses, and --set replaces them.
-    let ran = place.run(&[&["run", "insert", "--server=prod", "-c=1", "--set=sync_binlog=3"][..], &SHORT].concat());
+    let ran =
+        place.run(&[&["run", "insert", "--server=prod", "-c=1", "--set=sync_binlog=3", "--full"][..], &SHORT].concat());
     valid_trial(&place, &ran);
     let found = ["max_connections", "innodb_flush_log_at_trx_commit", "sync_binlog", "log_bin"]
         .map(|name| variable(&place, "trial-0001", name));

@@ -83,13 +83,13 @@ fn a_server_that_stops_is_one_stall_of_a_script() {
 
     let outage = &the_stall(&place)["coincident"]["outage"];
     assert!(outage["from_ms"].as_f64() < outage["to_ms"].as_f64(), "{outage}");
-    let text = place.good(&["stalls"]).stdout;
+    let text = place.good(&["stalls", "--full"]).stdout;
     assert!(text.contains("1 stall in ") && text.contains("time without an answer to the probe: "), "{text}");
 
     let measured = &place.run_json("trial-0001")["measured"];
     assert!(measured["open_loop"]["lag_us_p99"].as_f64().unwrap() > 1e6, "starts waited: {measured}");
     assert!(measured["server_cpu_us_per_tx"].as_f64().is_some_and(|us| us > 0.0), "{measured}");
-    let text = place.good(&["report"]).stdout;
+    let text = place.good(&["report", "--full"]).stdout;
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     for part in ["Ledger a transaction: ", "longest 2.", "the server did not answer the probe for ", "redo log"] {
         assert!(text.contains(part), "{part}: {text}");

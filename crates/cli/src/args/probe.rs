@@ -36,9 +36,6 @@ pub(crate) struct WatchArgs {
     pub(crate) runs: PathBuf,
     #[command(flatten)]
     pub(crate) listening: ListenArgs,
-    /// Print no line a sample; warnings, outages and the summary remain
-    #[arg(long)]
-    pub(crate) quiet: bool,
     /// Format of the summary on stdout
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: TableFormat,

@@ -25,7 +25,7 @@ use crate::failure::CommandFailure;
 use crate::live_view::LiveViewOpener;
 use crate::probe_picture::ProbePicture;
 use crate::probe_text::ProbeLines;
-use crate::{print_made, print_message, print_progress, signals, ui};
+use crate::{is_quiet, print_made, print_message, print_progress, signals, ui};
 
 const NO_ROOM: &str = "make room, or name a writable folder with --runs (or TRUETPS_RUNS)";
 /// How soon the end is noticed.
@@ -73,7 +73,7 @@ pub(crate) fn run(args: &WatchArgs) -> Result<Exit, CommandFailure> {
         let picture = views.open_for_server(&format!("probe of {target}"))?;
         ProbeDisplay::Picture(Box::new(ProbePicture::new(picture, watch.header())))
     } else {
-        let lines = ProbeLines::new(watch.header(), terminal_columns(std::io::stderr())).quiet(args.quiet);
+        let lines = ProbeLines::new(watch.header(), terminal_columns(std::io::stderr())).quiet(is_quiet());
         ProbeDisplay::Lines(Box::new(lines))
     };
     let mut view = ProbeView { display, exporter };
@@ -196,7 +196,7 @@ impl ProbeView {
                 lines.note_look(now);
                 new.iter().for_each(print_suspension);
                 for line in samples.iter().flat_map(|sample| lines.sample(sample)).collect::<Vec<_>>() {
-                    print_progress(&format!("{line}\n"));
+                    print_message(&format!("{line}\n"));
                 }
                 if let Some(line) = lines.outage() {
                     print_message(&format!("{line}\n"));
