@@ -134,12 +134,12 @@ fn a_disk_too_slow_for_a_start_is_named() {
     let Some(_quiet) = quiet("a_disk_too_slow_for_a_start_is_named") else { return };
     let place = Place::new();
     let _ends = Ends(&place);
-    let profile = "name = \"tape\"\nabout = \"\"\nvolatile_cache_mb = 1\nflush_us = 1000000\n";
+    let profile = "name = \"tape\"\nabout = \"\"\nvolatile_cache_mb = 1\nflush_us = 250000\n";
     let profile = place.write("tape.toml", profile);
     place.good(&["server", "add", "slow"]);
     let ran = place.run(&["server", "start", "slow", "--wait", "1", "--disk", profile.to_str().unwrap()]);
     assert_eq!(ran.code, Some(4), "{ran:?}");
-    for words in ["was not ready after 1 s on the emulated disk `tape`", "takes 1000.0 ms on this disk", "--wait"] {
+    for words in ["was not ready after 1 s on the emulated disk `tape`", "takes 250.0 ms on this disk", "--wait"] {
         assert!(ran.stderr.contains(words), "{}\nshould contain {words}", ran.stderr);
     }
     assert!(place.servers().is_empty() && place.is_unmounted());

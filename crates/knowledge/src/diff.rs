@@ -586,7 +586,7 @@ mod tests {
             let first = found.differences.iter().find(|one| one.name == flush).unwrap();
             first.a.power_cut.clone().unwrap()
         };
-        assert!(power(&[("sync_binlog", "1")]).starts_with("loses no acknowledged transaction as far as the redo log"));
+        assert!(power(&[("sync_binlog", "1")]).starts_with("loses no committed transaction if the disk honours"));
         assert!(power(&[("sync_binlog", "0")]).starts_with("can lose the last group"));
         let broken = power(&[("sync_binlog", "1"), ("innodb_doublewrite", "OFF")]);
         assert!(broken.starts_with("can damage the data for good, by all settings together"), "{broken}");

@@ -28,6 +28,11 @@ pub(crate) fn run(args: &SweepArgs) -> Result<Exit, CommandFailure> {
     if let Some(folder) = &args.resume {
         return go_on(args, folder.as_deref());
     }
+    // A plan is in the way of --resume, so that the reader of arguments asks for neither.
+    if args.add_blocks.is_some() {
+        return Err(CommandFailure::usage("--add-blocks adds to an experiment that has results")
+            .hint("add --resume, or set the number of a new one with --blocks"));
+    }
     let (name, mut plan) = short_plan::plan_of(args)?;
     plan.probe = args.probe.over(&plan.probe);
     plan.probe.check().map_err(|problem| CommandFailure::usage(format!("`--probe-interval`: {problem}")))?;
