@@ -42,7 +42,7 @@ type LookAnswers = [Option<JudgedQuestion>; JUDGED.len()];
 ///
 /// Each look judges what the looks before it have left open, with its own part of the 5 %: a false claim is then the first one at
 /// one of the looks, and their chances add up to 5 % at most. A claim of an earlier look is withdrawn if the present interval
-/// includes "no difference".
+/// includes "no difference", or, of equivalence, if the present estimate is outside of the margin.
 pub(crate) fn all(question: &ContrastQuestion<'_>) -> Vec<Contrast> {
     let Some((last, earlier)) = question.looks.split_last() else { return Vec::new() };
     let mut settled: Vec<(usize, usize, Judgement, u32)> = Vec::new();
@@ -73,7 +73,9 @@ fn result(
     let tps = one.tps()?;
     let earlier = |figure: usize| {
         let claim = settled.iter().find(|(cell, of, ..)| (*cell, *of) == (one.cell, figure))?;
-        one.effects[figure].filter(|effect| still_holds(claim.2, effect)).map(|_| claim)
+        one.effects[figure]
+            .filter(|effect| still_holds(claim.2, effect, question.smallest_effect.ln_1p()))
+            .map(|_| claim)
     };
     let change = |figure: usize| {
         let open = Judgement::NotEnoughData { more_trials: None };
@@ -102,12 +104,12 @@ fn result(
 }
 
 /// Whether the present data still say what an earlier look has claimed.
-fn still_holds(claim: Judgement, effect: &Effect) -> bool {
+fn still_holds(claim: Judgement, effect: &Effect, margin: f64) -> bool {
     let excludes = effect.half_width().is_some_and(|half| effect.mean.abs() > half);
     match claim {
         Judgement::Higher => excludes && effect.mean > 0.0,
         Judgement::Lower => excludes && effect.mean < 0.0,
-        Judgement::Equivalent => true,
+        Judgement::Equivalent => effect.mean.abs() < margin,
         Judgement::NotEnoughData { .. } => false,
     }
 }

@@ -240,6 +240,16 @@ fn an_earlier_claim_needs_the_present_interval() {
     };
     let kept = looked(1.5);
     assert_eq!((kept.verdict, kept.decided_after_blocks), (Verdict::Faster, Some(6)));
+    let equivalent = |later: f64| {
+        let plan = plan("[1, 2]", "[8]", 12);
+        let (made, trials) = run(&plan, |block, configuration| {
+            let ratio = if block < 6 || flush_and_connections(configuration).0 == 1 { 1.0 } else { later };
+            1e4 * ratio * (1.0 + 1e-4 * f64::from(block))
+        });
+        analyse(&plan, &extended(made, &[6, 12]), &trials).contrasts.remove(0).verdict
+    };
+    assert_eq!(equivalent(1.0), Verdict::Equivalent);
+    assert_ne!(equivalent(1.3), Verdict::Equivalent);
     let withdrawn = looked(0.66);
     assert!(!is_claim(withdrawn.verdict) && withdrawn.decided_after_blocks.is_none(), "{withdrawn:?}");
 }

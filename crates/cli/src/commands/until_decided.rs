@@ -102,7 +102,7 @@ impl Extender {
             print_message(&format!("{undecided} undecided: no time is left for another block\n"));
             return None;
         }
-        let time = duration(estimate(plan, &more.trials(plan, done)));
+        let time = duration(estimate_trials(plan, &more));
         print_message(&format!(
             "{undecided} of {} undecided: {} of {}, about {time}\n",
             analysis.contrasts.len(),
