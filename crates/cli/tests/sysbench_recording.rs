@@ -91,7 +91,7 @@ fn reports(place: &Place) -> (Ran, Value) {
     let document: Value = serde_json::from_str(&document.stdout).unwrap_or_else(|_| panic!("{}", document.stderr));
     let schema = serde_json::from_str(SCHEMA).unwrap();
     assert_eq!(schema_check::violations(&schema, &document), Vec::<String>::new());
-    (place.run(&["report"]), document)
+    (place.run(&["report", "--full"]), document)
 }
 
 fn files_below(path: &Path, found: &mut Vec<std::path::PathBuf>) {
@@ -237,7 +237,7 @@ fn compared(place: &Place, a: &str, b: &str) -> (Ran, Value) {
     let document: Value = serde_json::from_str(&document.stdout).unwrap_or_else(|_| panic!("{}", document.stderr));
     let schema = serde_json::from_str(COMPARISON_SCHEMA).unwrap();
     assert_eq!(schema_check::violations(&schema, &document), Vec::<String>::new());
-    (place.run(&["compare", a, b]), document["comparisons"][0].clone())
+    (place.run(&["compare", a, b, "--full"]), document["comparisons"][0].clone())
 }
 
 #[test]
