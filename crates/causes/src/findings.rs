@@ -1,0 +1,110 @@
+//! What an investigation has found, at any time.
+
+use serde::Serialize;
+
+use crate::interval::Interval;
+use crate::mixture::Mixture;
+
+/// How an investigation ended, or stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// It was stopped before it had an answer.
+    #[default]
+    Unfinished,
+    /// A and B have the same results, as far as could be measured.
+    NotReproduced,
+    /// The noise hides any difference that matters.
+    TooNoisy,
+    /// The causes make A into B, and nothing else does.
+    Explained,
+    /// Causes were found, and a part of the difference remains.
+    PartlyExplained,
+    /// The difference is there, and no factor makes it.
+    NothingFound,
+}
+
+/// What a cause does, in words that the design supports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// Alone it makes the whole difference, and nothing else does.
+    Sufficient,
+    /// Alone it makes a part of the difference.
+    Part,
+    /// It has an effect with another cause only.
+    OnlyTogether,
+    /// It has its effect alone, and none where another cause is there.
+    EitherAlone,
+    /// It makes the difference smaller.
+    Opposite,
+}
+
+/// A factor with a measured effect.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Cause {
+    pub factor: usize,
+    /// Its part of the difference, by Shapley's rule: the mean effect over all orders in which the causes can be added.
+    pub share: Interval,
+    /// A with it, against A.
+    pub alone: Option<Interval>,
+    /// A with all causes, against A with all causes but it.
+    pub last: Option<Interval>,
+    pub role: Role,
+}
+
+/// A factor without a confirmed effect.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Screened {
+    pub factor: usize,
+    /// Mean effect over mixtures of all other factors.
+    pub effect: Option<Interval>,
+}
+
+/// Whether the causes are all.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Closures {
+    /// A with all causes, against B: what remains.
+    pub sufficiency: Option<Interval>,
+    /// B without any cause, against A.
+    pub exclusivity: Option<Interval>,
+}
+
+/// A mixture that gave no result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct NotStarted {
+    pub mixture: Mixture,
+}
+
+/// What is known.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Findings {
+    pub outcome: Outcome,
+    pub trials: usize,
+    /// Standard deviation of one trial.
+    pub noise: Option<f64>,
+    /// B against A.
+    pub gap: Option<Interval>,
+    /// Factors that are known to matter, each alone: A with it, against A.
+    pub suspects: Vec<(usize, Interval)>,
+    /// Times that the whole design of the screening was run.
+    pub screenings: usize,
+    /// Largest share first.
+    pub causes: Vec<Cause>,
+    /// All other factors.
+    pub others: Vec<Screened>,
+    pub closures: Closures,
+    /// Factors that do not work apart: each group is one factor.
+    pub merged: Vec<Mixture>,
+    pub not_started: Vec<NotStarted>,
+    /// Changes below this are of no interest.
+    pub smallest: f64,
+}
+
+impl Findings {
+    /// The part of the difference that the causes make together: A with all of them, against A.
+    pub fn explained(&self) -> Option<f64> {
+        let (gap, rest) = (self.gap?, self.closures.sufficiency?);
+        Some(gap.value + rest.value)
+    }
+}

@@ -1,0 +1,33 @@
+//! Which of the differences between two configurations A and B makes their results differ.
+//!
+//! Each difference is a *factor* with two levels, that of A and that of B; a *mixture* gives each factor one of them. The
+//! crate decides which mixtures are measured, in which order, and what their results say. It knows neither servers nor
+//! settings: [`investigate`] asks a [`TrialSource`] for the results of a batch of mixtures, which a laboratory measures, a
+//! record has, or a simulation computes.
+//!
+//! The steps, explained in `docs/method.md`:
+//! 1. *Corners*: A against B, until their difference is reproduced or is shown to be none.
+//! 2. *Suspects*: up to three factors that are known to matter, each alone.
+//! 3. *Screening*: all factors at once, by a two-level design in mirrored pairs.
+//! 4. *Confirming*: all mixtures of the factors that were found, and the closures: A with them is B, B without them is A.
+//!
+//! All values are natural logarithms of throughput.
+
+mod cells;
+mod confirming;
+mod corners;
+mod findings;
+mod hadamard;
+mod interval;
+mod investigation;
+mod linear;
+mod mixture;
+mod repair;
+mod screening;
+#[cfg(test)]
+mod simulation_tests;
+
+pub use findings::{Cause, Closures, Findings, NotStarted, Outcome, Role, Screened};
+pub use interval::Interval;
+pub use investigation::{Batch, Question, Stage, TrialSource, investigate};
+pub use mixture::{FACTORS_MAX, Mixture};
