@@ -46,7 +46,7 @@ pub enum OverTrials {
 }
 
 impl OverTrials {
-    pub(crate) fn combine(self, values: impl Iterator<Item = f64>) -> Option<f64> {
+    pub fn combine(self, values: impl Iterator<Item = f64>) -> Option<f64> {
         match self {
             Self::Estimate | Self::Mean => mean(values),
             Self::Median => median(values),

@@ -3,10 +3,12 @@
 //! Reports, comparisons and lists of stalls are made from a [`Run`] and its analysis alone. What cannot be read is
 //! reported, and the rest is available.
 
+mod explained;
 mod reading;
 mod run;
 #[cfg(test)]
 mod tests;
 
+pub use explained::ExplainedRun;
 pub use reading::Histograms;
 pub use run::Run;

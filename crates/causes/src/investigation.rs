@@ -32,6 +32,13 @@ pub struct Question {
     pub smallest: f64,
 }
 
+impl Question {
+    /// With the smallest difference of interest in percent, upward.
+    pub fn of(factors: usize, suspects: &[usize], seed: u64, smallest_percent: f64) -> Self {
+        Self { factors, suspects: suspects.to_vec(), seed, smallest: (smallest_percent / 100.0).ln_1p() }
+    }
+}
+
 /// What a batch is measured for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stage {

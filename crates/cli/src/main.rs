@@ -8,6 +8,8 @@ mod compat;
 mod completions;
 mod exit;
 mod exporter;
+mod explain_scale;
+mod explain_sides;
 mod failure;
 mod live_view;
 mod login;
@@ -73,6 +75,7 @@ fn main() -> ExitCode {
         TruetpsCommand::Probe(args) => commands::probe::run(&args),
         TruetpsCommand::Report(args) => commands::report::run(&args),
         TruetpsCommand::Compare(args) => commands::compare::run(&args),
+        TruetpsCommand::Explain(args) => commands::explain::run(&args),
         TruetpsCommand::Stalls(args) => commands::stalls::run(&args),
         TruetpsCommand::Server { command } => commands::server::run(&command),
         TruetpsCommand::Crash(args) => commands::crash::run(&args),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use truetps_analysis::StallsSoFar;
+use truetps_causes::Stage;
 use truetps_compat::InterruptMessages;
 use truetps_lab::{ExperimentEvent, Listener};
 use truetps_record::{Interval, Trial};
@@ -14,7 +15,7 @@ use truetps_report::{format, printable};
 use crate::answer::terminal_columns;
 use crate::block_progress::BlockProgress;
 use crate::progress_line::ProgressLine;
-use crate::running_trial::{RunningTrial, lasting_line, trial_label, trial_number, tried_rate_text, update_messages};
+use crate::running_trial::{RunningTrial, investigating_text, lasting_line, trial_label, trial_number, tried_rate_text, update_messages};
 use crate::{is_quiet, print_message, print_progress, say_raw};
 
 /// The line is written over at most this often.
@@ -33,6 +34,8 @@ pub(crate) struct Progress {
     block: BlockProgress,
     /// Of a search: the last trial, until it is known whether its rate held.
     tried: Option<String>,
+    /// Of an investigation: the stage that was reported last.
+    investigated: Option<Stage>,
 }
 
 impl Progress {
@@ -47,6 +50,7 @@ impl Progress {
             trial: RunningTrial::default(),
             block: BlockProgress::default(),
             tried: None,
+            investigated: None,
         }
     }
 
@@ -146,7 +150,7 @@ impl Progress {
     }
 
     fn trial_ends(&mut self, place: TrialPlace<'_>, trial: &Trial) {
-        if self.live {
+        if self.live || self.investigated.is_some() {
             return;
         }
         if BlockProgress::is_for(place) {
@@ -195,6 +199,14 @@ impl Listener for Progress {
             ExperimentEvent::RateTried { rate, broken } => {
                 self.tried = None;
                 self.step(&tried_rate_text(*rate, *broken));
+            }
+            ExperimentEvent::Investigating { stage, left, so_far, factors } => {
+                let text = investigating_text(*stage, *left, so_far, factors);
+                if self.investigated != Some(*stage) {
+                    self.investigated = Some(*stage);
+                    self.print_progress_line(&text);
+                }
+                self.draw(&text);
             }
             ExperimentEvent::Loading { rows, of } => self.loading(*rows, *of),
             ExperimentEvent::Trial(place, event) => self.trial_event(*place, *event),

@@ -1,6 +1,7 @@
 //! What each view of a run derives from the events of a trial: its stalls and waits so far, and the lines that stay.
 
 use truetps_analysis::{LiveProbe, LiveStalls};
+use truetps_causes::{Findings, Stage};
 use truetps_compat::InterruptMessages;
 use truetps_lab::ExperimentEvent;
 use truetps_record::{Suspension, Trial};
@@ -44,13 +45,33 @@ pub(crate) fn lasting_line(event: &ExperimentEvent<'_>) -> Option<String> {
         ExperimentEvent::Restored
         | ExperimentEvent::Preparing(_)
         | ExperimentEvent::Loading { .. }
-        | ExperimentEvent::RateTried { .. } => None,
+        | ExperimentEvent::RateTried { .. }
+        | ExperimentEvent::Investigating { .. } => None,
     }
 }
 
 /// What a trial has shown about its rate.
 pub(crate) fn tried_rate_text(rate: f64, broken: Option<&str>) -> String {
     broken.map_or_else(|| format!("{rate}/s held"), |why| format!("{rate}/s did not hold: {why}"))
+}
+
+/// What an investigation does now, and what it knows: `screening: 32 trials left; B/A ×0.55; log_bin alone ×0.57`.
+pub(crate) fn investigating_text(stage: Stage, left: usize, so_far: &Findings, factors: &[String]) -> String {
+    let what = match stage {
+        Stage::Corners => "A against B",
+        Stage::Suspects => "suspects, each alone",
+        Stage::Screening => "all differences at once",
+        Stage::Confirming => "confirming what was found",
+    };
+    let ratio = |log: f64| format::ratio(log.exp());
+    let name = |index: usize| factors.get(index).map_or("", String::as_str);
+    let mut parts = vec![format!("{what}: {}", format::plural(left as u64, "trial"))];
+    parts.extend(so_far.gap.map(|gap| format!("B has {} of A's throughput", ratio(gap.value))));
+    let causes: Vec<_> = so_far.causes.iter().map(|cause| (cause.factor, cause.share.value)).collect();
+    let suspects: Vec<_> = so_far.suspects.iter().map(|(factor, alone)| (*factor, alone.value)).collect();
+    let known = if causes.is_empty() { suspects } else { causes };
+    parts.extend(known.iter().map(|(factor, log)| format!("{} {}", name(*factor), ratio(*log))));
+    parts.join("; ")
 }
 
 /// The warning about an event within a trial.

@@ -62,6 +62,15 @@ pub(crate) fn plan_of(args: &SweepArgs) -> Result<(String, Plan), CommandFailure
     Ok((named.to_owned(), plan))
 }
 
+/// The load of a plan or of a workload, in its short form.
+pub(crate) fn load_of(named: &str) -> Result<Plan, CommandFailure> {
+    let plan = match workload_of(named) {
+        Some(kind) => of_kind(named, &kind, &ShortPlanArgs::default()),
+        None => plans::parse(named)?,
+    };
+    Ok(plan.into_quick())
+}
+
 /// A plan of this name has precedence over a workload; `custom`, `sql` and `table` need a plan.
 fn workload_of(named: &str) -> Option<WorkloadKind> {
     let is_plan = SHIPPED.iter().any(|(name, _)| *name == named);

@@ -2,7 +2,7 @@
 //! and how they are read again.
 //!
 //! ```text
-//! runs/<experiment>/           plan.toml  experiment.json  report.html
+//! runs/<experiment>/           plan.toml  experiment.json  explanation.json  report.html
 //! runs/<experiment>/<trial>/   run.json  intervals.jsonl  latency.hdr  probe.jsonl  sysbench.json  script.json
 //!                              server/{my.cnf, variables.json, error.log}
 //! runs/latest                  link to the newest
@@ -29,7 +29,7 @@ use crate::{HistogramError, LatencyLog, LatencyLogWriter};
 use truetps_files::{open_no_link, sync_folder};
 use truetps_plan::Plan;
 use truetps_record::{
-    Experiment, Histogram, Interval, ProbeHeader, ProbeSample, ProbeSeries, SCHEMA_VERSION, ScriptRecord, Trial,
+    Experiment, Explanation, Histogram, Interval, ProbeHeader, ProbeSample, ProbeSeries, SCHEMA_VERSION, ScriptRecord, Trial,
     printable,
 };
 
@@ -39,6 +39,7 @@ const ATTEMPTS_MAX: u32 = 1000;
 /// Name of the link to the newest experiment.
 pub const LATEST: &str = "latest";
 
+const EXPLANATION: &str = "explanation.json";
 const RUN: &str = "run.json";
 pub(crate) const INTERVALS: &str = "intervals.jsonl";
 pub(crate) const LATENCY: &str = "latency.hdr";
@@ -241,6 +242,15 @@ impl ExperimentFolder {
         experiment.upgrade();
         experiment.check().map_err(|problem| FolderError::content(&path, problem))?;
         Ok(experiment)
+    }
+
+    /// `None`: the experiment explains no difference.
+    pub fn explanation(&self) -> Result<Option<Explanation>, FolderError> {
+        read_json_if_there(&self.path.join(EXPLANATION))
+    }
+
+    pub fn write_explanation(&self, explanation: &Explanation) -> Result<(), FolderError> {
+        write_json(&self.path.join(EXPLANATION), explanation)
     }
 
     pub fn write_experiment(&self, experiment: &Experiment) -> Result<(), FolderError> {

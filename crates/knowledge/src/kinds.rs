@@ -60,7 +60,7 @@ pub fn mariadb_privilege(variable: &str) -> Option<&'static str> {
 }
 
 /// `*` in the pattern stands for any characters.
-fn matches(pattern: &str, name: &str) -> bool {
+pub(crate) fn matches(pattern: &str, name: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == name,
         Some((front, rest)) => name.strip_prefix(front).is_some_and(|behind| {

@@ -5,6 +5,7 @@
 
 mod diff;
 mod durability;
+mod families;
 mod kinds;
 mod option_text;
 mod setting;
@@ -13,6 +14,7 @@ mod units;
 
 pub use diff::{Diff, Difference, Placed, SettingsSide, SideFacts, SideValue, diff};
 pub use durability::{Durability, Loss, ReplicaFate, judge, judge_text};
+pub use families::{SettingFamily, family_of, is_suspect, suspicion};
 pub use kinds::{inert_reason, irreversible_reason, mariadb_privilege};
 pub use option_text::{GroupUse, group_use, is_loose, option_family, server_setting, setting_note};
 pub use setting::{Changeability, Crash, Setting, SettingTopic, VersionSpan, find_setting, settings};

@@ -92,6 +92,14 @@ pub enum LabError {
     CrashOfOthers,
     #[error("crashes are for one server: the plan names several")]
     SeveralCrashed,
+    #[error("explanations are for private servers")]
+    ExplainsOthers,
+    #[error("A and B do not differ in anything that can be measured ({left_out} differences are left out)")]
+    NothingDiffers { left_out: usize },
+    #[error("{side}: {source}")]
+    Side { side: String, source: Box<LabError> },
+    #[error("is no explanation: it has no explanation.json")]
+    NoExplanation,
     #[error("interrupted")]
     Interrupted,
 }
@@ -102,6 +110,7 @@ impl LabError {
         let text = match self {
             Self::UnknownSetting(error) | Self::UnknownSettingOf { source: error, .. } => return error.hint(),
             Self::Setting(error) => return error.hint(),
+            Self::Side { source, .. } => return source.hint(),
             Self::Limit(error) => return Some(error.hint()),
             Self::Sandbox(error) => return error.hint(),
             Self::Folder(error) => return error.hint(),

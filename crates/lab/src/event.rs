@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use truetps_causes::{Findings, Stage};
 use truetps_recording::{TrialEvent, TrialPlace};
 
 /// One event.
@@ -17,6 +18,9 @@ pub enum ExperimentEvent<'a> {
     Loading { rows: u64, of: u64 },
     /// A search has tried a rate. `broken`: why the objective did not hold there; `None`: it held.
     RateTried { rate: f64, broken: Option<&'a str> },
+    /// An investigation measures its next mixtures. `left`: trials of this stage, as far as they are planned; `factors`: their
+    /// names.
+    Investigating { stage: Stage, left: usize, so_far: &'a Findings, factors: &'a [String] },
     /// Of one trial.
     Trial(TrialPlace<'a>, TrialEvent<'a>),
     /// A warning; the experiment continues.

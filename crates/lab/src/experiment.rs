@@ -175,6 +175,11 @@ impl<'a> PreparedExperiment<'a> {
         Self { request, host, servers, provider, workload, presence, volume, profiles: Vec::new() }
     }
 
+    /// The plan as it is run.
+    pub(crate) fn plan(&self) -> &Plan {
+        self.request.plan
+    }
+
     /// The folder of a new experiment.
     pub(crate) fn create_folder(&self, plan: &Plan, experiment: &Experiment) -> Result<ExperimentFolder, LabError> {
         let name = format!("{}-{}", plan.name, clock::folder_stamp());

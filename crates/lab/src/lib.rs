@@ -15,12 +15,14 @@ mod evidence;
 mod experiment;
 #[cfg(test)]
 mod experiment_tests;
+mod explain;
 mod extension;
 mod external;
 mod find_max;
 mod pacing;
 mod planned_disks;
 mod portions;
+mod private_mixtures;
 mod private_servers;
 mod private_setting;
 mod ready_server;
@@ -40,6 +42,7 @@ pub use ending::ServerSession;
 pub use error::LabError;
 pub use event::{ExperimentEvent, Listener};
 pub use experiment::{ExperimentRequest, Finished, Pin, start};
+pub use explain::{ExplainOptions, ExplainSide, explain, resume_explanation};
 pub use extension::{AskForMore, MoreBlocks};
 pub use external::{
     ExternalError, IdentityProof, Journal, LeftJournals, PlanOnServer, Restored, check_plan_on, refuse_system_schema,

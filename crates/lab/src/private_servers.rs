@@ -29,16 +29,16 @@ use crate::server_provider::{ServerProgram, ServerProvider};
 use crate::setting::{Changeable, SettingError};
 use crate::tables::{SCHEMA, Tables, wait_for_quiet};
 
-const CLIENT_TIMEOUT: Duration = Duration::from_mins(1);
+pub(crate) const CLIENT_TIMEOUT: Duration = Duration::from_mins(1);
 /// A server with many changed pages takes long to stop.
 const STOP_TIMEOUT: Duration = Duration::from_mins(5);
 
 /// The levels of those factors that need a restart.
 #[derive(Debug, Clone, Default, PartialEq)]
-struct StartLevels {
-    settings: IndexMap<String, SettingValue>,
+pub(crate) struct StartLevels {
+    pub(crate) settings: IndexMap<String, SettingValue>,
     /// If the disk is a factor.
-    disk: Option<String>,
+    pub(crate) disk: Option<String>,
 }
 
 /// A factor, its level, and the server's message.
@@ -48,11 +48,11 @@ type RefusedLevel = (String, SettingValue, SettingError);
 pub(crate) struct ServerUnderTest<'a> {
     program: &'a ServerProgram,
     /// Settings with the same value in all its trials.
-    fixed: Settings,
+    pub(crate) fixed: Settings,
     /// Settings of the workload, in this server's dialect.
     tables: Tables,
     /// Factors that need a restart.
-    at_start: Vec<String>,
+    pub(crate) at_start: Vec<String>,
 }
 
 impl<'a> ServerUnderTest<'a> {
@@ -64,7 +64,7 @@ impl<'a> ServerUnderTest<'a> {
         self.at_start.iter().any(|other| other == name)
     }
 
-    fn settings_with(&self, levels: &StartLevels) -> Settings {
+    pub(crate) fn settings_with(&self, levels: &StartLevels) -> Settings {
         self.fixed.clone().with(levels.settings.iter().map(|(name, level)| (name.as_str(), level)))
     }
 
@@ -80,6 +80,7 @@ impl<'a> ServerUnderTest<'a> {
 struct PreparedServer {
     /// Its index among the compared servers.
     server_index: usize,
+    /// Those that its data was made with.
     levels: StartLevels,
     sandbox: Sandbox,
 }
@@ -99,7 +100,9 @@ pub(crate) struct PrivateServers<'a> {
     plan: &'a Plan,
     home: &'a Home,
     /// One, or one for each level of the factor `server`.
-    servers: Vec<ServerUnderTest<'a>>,
+    pub(crate) servers: Vec<ServerUnderTest<'a>>,
+    /// Of two configurations, in any combination of their levels.
+    pub(crate) is_of_mixtures: bool,
     stop: &'a AtomicBool,
     /// Cores that servers are bound to; empty: none.
     cores: &'a [u32],
@@ -123,6 +126,7 @@ impl<'a> PrivateServers<'a> {
             plan,
             home,
             servers,
+            is_of_mixtures: false,
             stop,
             cores: &pin.server,
             couplings: Vec::new(),
@@ -292,7 +296,7 @@ impl<'a> PrivateServers<'a> {
         if self.servers.len() > 1 { self.servers[server_index].program.name.clone() } else { None }
     }
 
-    fn create_sandbox(&self, server_index: usize, levels: &StartLevels) -> Result<Sandbox, LabError> {
+    pub(crate) fn create_sandbox(&self, server_index: usize, levels: &StartLevels) -> Result<Sandbox, LabError> {
         let server = &self.servers[server_index];
         let disk = levels.disk.as_deref().or(self.plan.disk.as_deref());
         let options = SandboxOptions {
@@ -406,18 +410,19 @@ impl<'a> PrivateServers<'a> {
         }
         let server_index = self.server_index_of(configuration);
         let levels = self.servers[server_index].start_levels(configuration);
+        let of_data = self.data_levels(&levels);
         let known = self
             .prepared
             .iter()
-            .position(|prepared| prepared.server_index == server_index && prepared.levels == levels);
+            .position(|prepared| prepared.server_index == server_index && prepared.levels == of_data);
         let prepared_index = if let Some(prepared_index) = known {
             prepared_index
         } else {
             self.stop_live()?;
-            self.prepare_server(server_index, levels, listener)?;
+            self.prepare_server(server_index, of_data, listener)?;
             self.prepared.len() - 1
         };
-        match self.ready_on(prepared_index, configuration) {
+        match self.ready_on(prepared_index, &levels, configuration) {
             Ok(live) => Ok(self.live.insert(live)),
             // The state of its data is unknown: the next trial gets a new sandbox.
             Err(error) => {
@@ -427,8 +432,13 @@ impl<'a> PrivateServers<'a> {
         }
     }
 
-    fn ready_on(&mut self, prepared_index: usize, configuration: &Configuration) -> Result<LiveServer, LabError> {
-        let mut live = self.live_on(prepared_index)?;
+    fn ready_on(
+        &mut self,
+        prepared_index: usize,
+        levels: &StartLevels,
+        configuration: &Configuration,
+    ) -> Result<LiveServer, LabError> {
+        let mut live = self.live_on(prepared_index, levels)?;
         // Before the tables are filled: a setting may decide how they are filled and what is cached.
         self.set_dynamic(&mut live.client, configuration)?;
         if self.plan.design.datadir == DatadirState::Refill {
@@ -457,7 +467,7 @@ impl<'a> PrivateServers<'a> {
 
     /// The server prepared for these settings: the running one, or a new start. If some trials need a restart, all get
     /// one, so that none inherits caches or other state from the trial before.
-    fn live_on(&mut self, prepared_index: usize) -> Result<LiveServer, LabError> {
+    fn live_on(&mut self, prepared_index: usize, levels: &StartLevels) -> Result<LiveServer, LabError> {
         let is_refilled = self.plan.design.datadir == DatadirState::Refill;
         let has_disks = self.plan.factors.contains_key(DISK);
         let needs_none = self.servers.len() == 1 && self.servers[0].at_start.is_empty() && !has_disks;
@@ -471,7 +481,7 @@ impl<'a> PrivateServers<'a> {
         if !is_refilled {
             prepared.sandbox.restore_prepared()?;
         }
-        let (server, mut client) = self.boot(prepared.server_index, &prepared.sandbox, &prepared.levels)?;
+        let (server, mut client) = self.boot(prepared.server_index, &prepared.sandbox, levels)?;
         let mut notes = Vec::new();
         // MySQL creates new redo files at each start, so that filling the old ones has no effect.
         if server.lap_redo()? > 0 {

@@ -39,6 +39,11 @@ impl Validity {
         *self == Self::Valid
     }
 
+    /// Whether the trial did not end, and can be run again.
+    pub fn is_partial(&self) -> bool {
+        matches!(self, Self::Partial(_))
+    }
+
     pub fn words(&self) -> ValidityWords {
         let state = match self {
             Self::Valid => "valid",
@@ -246,4 +251,12 @@ pub struct Trial {
     pub beside: Vec<OtherRun>,
     /// Said with the trial's figures wherever they are shown: what was odd but does not make them untrue.
     pub notes: Vec<String>,
+}
+
+impl Trial {
+    /// The natural logarithm of its throughput; `None`: the trial is no evidence.
+    pub fn log_tps(&self) -> Option<f64> {
+        let measured = self.measured.as_ref().filter(|_| self.validity.is_valid())?;
+        (measured.tps > 0.0 && measured.tps.is_finite()).then(|| measured.tps.ln())
+    }
 }

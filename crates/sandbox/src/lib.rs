@@ -73,7 +73,7 @@ pub use sandbox::{Sandbox, SandboxOptions};
 pub use sandbox_disk::{DISK_HELPER, SandboxDisk};
 pub use server::{RunningServer, StartOptions, StoppedServer};
 pub use server_user::ServerUser;
-pub use settings::{ServerLoad, Settings, chosen_settings, with_waits};
+pub use settings::{ServerLoad, Settings, binds_data, chosen_settings, with_waits};
 pub use unfinished::{UnfinishedFolder, clean_unfinished, unfinished};
 pub use variables::{Mismatch, effective_variables, mismatches, taken_differently};
 pub use wear::{WornIn, wear_in_redo};

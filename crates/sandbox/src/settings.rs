@@ -63,6 +63,14 @@ fn is_initial(name: &str) -> bool {
     INITIAL.contains(&name) || postgres::INITIAL.contains(&name)
 }
 
+/// Whether data is made with this setting: its files are created or sized by it, so that a server with another value does
+/// not start on them, or begins with new ones.
+pub fn binds_data(name: &str) -> bool {
+    const REDO: [&str; 3] = ["innodb_log_file_size", "innodb_log_files_in_group", "innodb_redo_log_capacity"];
+    let name = canonical_name(name);
+    is_initial(&name) || REDO.contains(&name.as_str())
+}
+
 /// Settings in order, each name once.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Settings {

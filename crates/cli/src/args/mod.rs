@@ -6,6 +6,7 @@ mod config;
 mod crash;
 mod diff;
 mod disk;
+mod explain;
 pub(crate) mod load;
 mod plan;
 mod probe;
@@ -24,6 +25,7 @@ pub(crate) use config::ConfigCommand;
 pub(crate) use crash::CrashArgs;
 pub(crate) use diff::{DiffArgs, DiffFormat};
 pub(crate) use disk::DiskCommand;
+pub(crate) use explain::ExplainArgs;
 pub(crate) use plan::{CheckArgs, PlanCommand};
 pub(crate) use probe::{ListenArgs, WatchArgs};
 pub(crate) use report::ReportArgs;
@@ -89,6 +91,8 @@ pub(crate) enum TruetpsCommand {
     Report(ReportArgs),
     /// Compare two runs or experiments: which figures differ, by how much, and which conditions differed
     Compare(CompareArgs),
+    /// Measure which of the differences between two configurations makes one slower
+    Explain(Box<ExplainArgs>),
     /// Show where throughput broke down in a run, and what the server waited on at that time
     Stalls(StallsArgs),
     /// Compare the settings of two servers: what differs, most likely to matter first

@@ -11,7 +11,7 @@ use crate::times::seconds;
 /// A factor as it was typed: name and levels.
 pub(crate) type TypedFactor = (String, Vec<SettingValue>);
 
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Clone, Default, Args)]
 pub(crate) struct ShortPlanArgs {
     /// A factor and its levels; the first one is the baseline. Any setting of the server, or server, disk, rate,
     /// hot_rows, key. Replaces a factor of the plan; repeatable

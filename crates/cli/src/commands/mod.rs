@@ -8,6 +8,7 @@ pub(crate) mod crash;
 pub(crate) mod diff;
 pub(crate) mod disk;
 pub(crate) mod doctor;
+pub(crate) mod explain;
 pub(crate) mod instance;
 pub(crate) mod plan;
 pub(crate) mod probe;

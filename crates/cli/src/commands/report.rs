@@ -6,7 +6,7 @@ use truetps_folder::CrashFolder;
 
 use crate::answer::{give, open_folder};
 use crate::args::{OutputFormat, ReportArgs, TableFormat};
-use crate::commands::{crash, probe};
+use crate::commands::{crash, explain, probe};
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::named_run::folder_named;
@@ -42,5 +42,18 @@ pub(crate) fn run(args: &ReportArgs) -> Result<Exit, CommandFailure> {
         return crash::show(&folder, format, args.full);
     }
     let folder = folder_named(args.folder.as_deref(), args.runs.as_deref());
-    give(&open_folder(Some(&folder), Path::new(""))?, args.format, args.full)
+    let experiment = open_folder(Some(&folder), Path::new(""))?;
+    if let Some(run) = explain::of_folder(&experiment)? {
+        let format = match args.format {
+            OutputFormat::Text => TableFormat::Text,
+            OutputFormat::Json => TableFormat::Json,
+            OutputFormat::Md => TableFormat::Md,
+            _ => {
+                let message = "--format: an explanation has no such form";
+                return Err(CommandFailure::usage(message).hint("text, json or md"));
+            }
+        };
+        return explain::show(&run, format, args.full);
+    }
+    give(&experiment, args.format, args.full)
 }

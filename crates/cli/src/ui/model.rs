@@ -9,7 +9,7 @@ use truetps_record::{BUCKET_MS, Interval, Phase, TimeSpan, Trial, TrialRole};
 use truetps_recording::{TrialEvent, TrialPlace};
 use truetps_report::format;
 
-use crate::running_trial::{RunningTrial, trial_warning, tried_rate_text};
+use crate::running_trial::{investigating_text, RunningTrial, trial_warning, tried_rate_text};
 
 /// No terminal has more columns than that.
 const STEPS_MAX: usize = 1000;
@@ -152,6 +152,9 @@ impl LiveWatch {
             ExperimentEvent::RateTried { rate, broken } => self.doing(&tried_rate_text(*rate, *broken), String::new()),
             ExperimentEvent::Loading { rows, of } => {
                 self.doing("loading rows", format!(": {} of {}", format::count(*rows), format::count(*of)));
+            }
+            ExperimentEvent::Investigating { stage, left, so_far, factors } => {
+                self.doing(&investigating_text(*stage, *left, so_far, factors), String::new());
             }
             ExperimentEvent::Trial(place, event) => self.trial_event(*place, *event),
             ExperimentEvent::Warning(text) => self.warn(format!("warning: {text}")),

@@ -1,0 +1,54 @@
+//! An explanation as one value: what was asked, the trials, and what they say.
+
+use std::path::{Path, PathBuf};
+
+use truetps_analysis::LoadedTrial;
+use truetps_causes::{Findings, Mixture, Question, Tape, investigate};
+use truetps_folder::{ExperimentFolder, FolderError};
+use truetps_plan::Plan;
+use truetps_record::{Experiment, Explanation};
+
+use crate::reading::{Histograms, read_trials};
+
+/// Everything recorded about an explanation.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ExplainedRun {
+    pub path: PathBuf,
+    pub plan: Plan,
+    pub experiment: Experiment,
+    pub explanation: Explanation,
+    /// Trials that have ended, with their mixtures, in the order of time.
+    pub trials: Vec<(Mixture, LoadedTrial)>,
+    pub findings: Findings,
+    /// Whether the recorded mixtures are not those that its seed and results lead to: only the first part of them counts.
+    pub is_foreign: bool,
+}
+
+impl ExplainedRun {
+    /// `None`: the folder is of another kind of experiment.
+    pub fn open(path: &Path) -> Result<Option<Self>, FolderError> {
+        let (folder, _) = ExperimentFolder::find(path)?;
+        let Some(explanation) = folder.explanation()? else { return Ok(None) };
+        let (plan, experiment) = (folder.plan()?, folder.experiment()?);
+        let names: Vec<_> = experiment.schedule.iter().map(|scheduled| scheduled.name.clone()).collect();
+        let mut trials = Vec::new();
+        // What follows a trial that cannot be read, or did not end, is not known to follow from it.
+        for (loaded, mixture) in read_trials(&folder, &names, Histograms::LeftOut, false).into_iter().zip(&explanation.mixtures) {
+            let (Some(loaded), Ok(mixture)) = (loaded?, Mixture::try_from(mixture.clone())) else { break };
+            if loaded.trial.validity.is_partial() {
+                break;
+            }
+            trials.push((mixture, loaded));
+        }
+        let results = trials.iter().map(|(mixture, loaded)| (*mixture, loaded.trial.log_tps()));
+        let mut tape = Tape::new(results.collect());
+        let findings = investigate(&question(&explanation), &mut tape);
+        let (path, is_foreign) = (folder.path().to_owned(), tape.is_foreign());
+        Ok(Some(Self { path, plan, experiment, explanation, trials, findings, is_foreign }))
+    }
+}
+
+fn question(explanation: &Explanation) -> Question {
+    let Explanation { factors, suspects, seed, smallest_percent, .. } = explanation;
+    Question::of(factors.len(), suspects, *seed, *smallest_percent)
+}

@@ -1,0 +1,228 @@
+//! `truetps explain`: which of the differences between two configurations makes their results differ.
+
+use std::ffi::OsString;
+use std::sync::atomic::Ordering;
+
+use clap::Parser;
+use indexmap::IndexMap;
+use truetps_archive::ExplainedRun;
+use truetps_folder::{ExperimentFolder, FolderError};
+use truetps_lab::{ExperimentRequest, ExplainOptions, LabError, Pin, ServerSource, explain, resume_explanation};
+use truetps_plan::Plan;
+use truetps_record::{CONNECTIONS, SERVER, SettingValue, is_setting_factor};
+use truetps_report::{
+    explanation_html, explanation_json, explanation_markdown, explanation_summary, explanation_text, is_answered,
+};
+use truetps_sandbox::{Home, NamedServers};
+
+use crate::answer::{EDITED, name_page, open_folder, screen, shown, write_page};
+use crate::args::{Cli, ExplainArgs, TableFormat, TruetpsCommand};
+use crate::exit::Exit;
+use crate::explain_sides::{NamedBy, sides};
+use crate::failure::CommandFailure;
+use crate::site::{RunSite, choose_disk, usual_server};
+use crate::watcher::ProgressWatcher;
+use crate::{print_made, print_message, print_progress, short_plan};
+
+const DEFAULT_WORKLOAD: &str = "insert";
+
+pub(crate) fn run(args: &ExplainArgs) -> Result<Exit, CommandFailure> {
+    check_format(args.format)?;
+    refuse_dsn(args)?;
+    match &args.resume {
+        None => measure(args, None),
+        Some(folder) => {
+            let folder = open_folder(folder.as_deref(), &args.place.runs)?;
+            let typed = typed_of(&folder)?;
+            let again = ExplainArgs { budget: args.budget.or(typed.budget), format: args.format, full: args.full, ..typed };
+            measure(&again, Some(&folder))
+        }
+    }
+}
+
+fn refuse_dsn(args: &ExplainArgs) -> Result<(), CommandFailure> {
+    if args.place.dsn.is_some() {
+        let message = "explain changes settings at every trial, and measures on private servers only";
+        return Err(CommandFailure::usage(message)
+            .hint("`truetps server capture` writes the settings of a running server to a file that explain takes"));
+    }
+    Ok(())
+}
+
+/// The command line of an earlier explanation.
+fn typed_of(folder: &ExperimentFolder) -> Result<ExplainArgs, CommandFailure> {
+    let shown = shown(folder.path());
+    let wrong = |problem: &str| CommandFailure::usage(format!("{}: {problem}", shown.display()));
+    if folder.explanation().map_err(CommandFailure::usage)?.is_none() {
+        return Err(wrong("is no explanation").hint("`truetps sweep --resume` goes on with other experiments"));
+    }
+    let words: Vec<OsString> = folder.experiment().map_err(CommandFailure::usage)?.command.into_iter().map(OsString::from).collect();
+    match Cli::try_parse_from(words).map(|cli| cli.command) {
+        Ok(TruetpsCommand::Explain(args)) => Ok(*args),
+        _ => Err(wrong("its command line is not one of this version").hint("start it again")),
+    }
+}
+
+fn measure(args: &ExplainArgs, earlier: Option<&ExperimentFolder>) -> Result<Exit, CommandFailure> {
+    let home = Home::open(args.place.sandbox.sandbox_dir.as_deref())
+        .map_err(|error| CommandFailure::usage(&error).hint_if(error.hint()))?;
+    let word = |word: &Option<String>| word.clone().expect("the command line has both");
+    let named = [NamedBy::read(&word(&args.a), &home)?, NamedBy::read(&word(&args.b), &home)?];
+    let (plan, common) = plan_of(args, &named, &home)?;
+    let site = RunSite::open(&plan, &args.place, None)?;
+    let ServerSource::Private { programs, .. } = site.place() else { unreachable!("--dsn was refused") };
+    let sides = sides(&named, programs, &home, &common)?;
+    let options = ExplainOptions { smallest_percent: args.smallest, budget: args.budget };
+    let (stop, mut watcher) = ProgressWatcher::start(&plan.name, &site, false)?;
+    let cores = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
+    let pin = Pin::default();
+    let request = ExperimentRequest {
+        plan: &plan,
+        quick: false,
+        runs: &args.place.runs,
+        place: site.place(),
+        workers: args.workers.unwrap_or((cores / 2).max(1)),
+        pin: &pin,
+        tool_version: env!("CARGO_PKG_VERSION"),
+        command: site.command(),
+        stop: &stop,
+        more: None,
+    };
+    let finished = match earlier {
+        None => explain(&request, &sides, &options, &mut watcher),
+        Some(folder) => resume_explanation(&request, &sides, folder, &options, &mut watcher),
+    };
+    drop(watcher);
+    let finished = match finished {
+        Err(LabError::Interrupted) => {
+            print_message("interrupted before the first trial: nothing was measured\n");
+            return Ok(Exit::Interrupted);
+        }
+        other => other?,
+    };
+    let run = open(&finished.folder)?;
+    let exit = show(&run, args.format, args.full)?;
+    if let Some(reason) = &finished.gave_up {
+        return Err(CommandFailure::failed(reason));
+    }
+    let is_unfinished = run.findings.outcome == truetps_causes::Outcome::Unfinished;
+    if is_unfinished {
+        print_progress(&format!("       truetps explain --resume {}\n", shown(finished.folder.path()).display()));
+    }
+    Ok(if stop.load(Ordering::Relaxed) { Exit::Interrupted } else { exit })
+}
+
+/// The load: of a plan, of a workload, or of a run folder. The settings are those that both sides have.
+fn plan_of(
+    args: &ExplainArgs,
+    named: &[NamedBy; 2],
+    home: &Home,
+) -> Result<(Plan, IndexMap<String, SettingValue>), CommandFailure> {
+    let recorded = named.iter().find_map(|one| one.plan.clone());
+    let mut plan = match (&args.plan, recorded) {
+        (Some(name), _) => short_plan::load_of(name)?,
+        (None, Some(plan)) => plan,
+        (None, None) => short_plan::load_of(DEFAULT_WORKLOAD)?,
+    };
+    let mut common = std::mem::take(&mut plan.server.settings);
+    common.extend(crate::commands::run::settings(&args.settings)?);
+    plan.load.warm_up_s = args.warm_up.unwrap_or(plan.load.warm_up_s);
+    plan.load.measure_s = args.measure.unwrap_or(plan.load.measure_s);
+    plan.workload.table_rows = args.table_rows.unwrap_or(plan.workload.table_rows);
+    plan.design.seed = args.seed;
+    plan.design.aa_pair = false;
+    plan.design.baseline.clear();
+    plan.design.leave_out.clear();
+    plan.factors = factors(args, named, &plan);
+    plan.disk = plan.disk.filter(|_| !plan.factors.contains_key(truetps_record::DISK));
+    choose_disk(&mut plan, args.place.disk.as_deref())?;
+    choose_servers(&mut plan, args, named, home)?;
+    plan.name = "explain".to_owned();
+    plan.about = format!("What makes {} and {} differ?", named[0].word, named[1].word);
+    let plan = plan.checked().map_err(|error| CommandFailure::usage(error.by_flag()))?;
+    Ok((plan, common))
+}
+
+/// One level of each factor that is no setting, or both levels where the sides differ.
+fn factors(args: &ExplainArgs, named: &[NamedBy; 2], plan: &Plan) -> IndexMap<String, Vec<SettingValue>> {
+    let mut factors = IndexMap::new();
+    let typed = args.connections.map(|number| SettingValue::Int(number.into()));
+    let of_plan = plan.factors.iter().filter(|(name, _)| !is_setting_factor(name) && *name != SERVER);
+    for (name, levels) in of_plan {
+        factors.insert(name.clone(), vec![levels[levels.len() / 2].clone()]);
+    }
+    factors.entry(CONNECTIONS.to_owned()).or_insert_with(|| vec![SettingValue::Int(8)]);
+    let levels = [named[0].levels(), named[1].levels()];
+    for name in levels[0].keys().chain(levels[1].keys()) {
+        let usual = factors.get(name).and_then(|levels| levels.first()).cloned();
+        let of = |side: &IndexMap<String, SettingValue>| side.get(name).cloned().or_else(|| usual.clone());
+        let mut both: Vec<_> = levels.iter().filter_map(of).collect();
+        both.dedup();
+        factors.insert(name.clone(), both);
+    }
+    if let Some(connections) = typed {
+        factors.insert(CONNECTIONS.to_owned(), vec![connections]);
+    }
+    factors
+}
+
+/// Two named servers are two programs, unless they are of the same one.
+fn choose_servers(plan: &mut Plan, args: &ExplainArgs, named: &[NamedBy; 2], home: &Home) -> Result<(), CommandFailure> {
+    plan.factors.shift_remove(SERVER);
+    let names: Vec<_> = named.iter().filter_map(NamedBy::server).collect();
+    let program = |name: &str| {
+        let binary = NamedServers::of(home).get(name).and_then(|server| server.binary(home));
+        binary.map(|binary| binary.path).map_err(|error| CommandFailure::usage(&error).hint_if(error.hint()))
+    };
+    plan.server.name = match &names[..] {
+        [a, b] if program(a)? != program(b)? => {
+            let levels = names.iter().map(|name| SettingValue::Text((*name).to_owned())).collect();
+            plan.factors.insert(SERVER.to_owned(), levels);
+            None
+        }
+        [name, ..] => Some((*name).to_owned()),
+        [] => usual_server(&args.place).or_else(|| plan.server.name.clone()),
+    };
+    if !names.is_empty() && args.place.server.is_some() {
+        let message = format!("--server: {} names a server already", names[0]);
+        return Err(CommandFailure::usage(message).hint("leave --server out"));
+    }
+    Ok(())
+}
+
+fn check_format(format: TableFormat) -> Result<(), CommandFailure> {
+    if format == TableFormat::Csv {
+        return Err(CommandFailure::usage("--format csv: an explanation has no CSV").hint("text, json or md"));
+    }
+    Ok(())
+}
+
+fn open(folder: &ExperimentFolder) -> Result<ExplainedRun, CommandFailure> {
+    let unreadable = |error: FolderError| CommandFailure::failed(&error).hint_or(error.hint(), EDITED);
+    let run = ExplainedRun::open(folder.path()).map_err(unreadable)?;
+    run.ok_or_else(|| CommandFailure::failed(format!("{}: explanation.json is missing", shown(folder.path()).display())))
+}
+
+/// The explanation in a folder; `None`: it has none.
+pub(crate) fn of_folder(folder: &ExperimentFolder) -> Result<Option<ExplainedRun>, CommandFailure> {
+    let has_one = folder.explanation().map_err(CommandFailure::usage)?.is_some();
+    if has_one { open(folder).map(Some) } else { Ok(None) }
+}
+
+/// Prints the answer, and judges it.
+pub(crate) fn show(run: &ExplainedRun, format: TableFormat, full: bool) -> Result<Exit, CommandFailure> {
+    check_format(format)?;
+    let text = match format {
+        TableFormat::Text if !full => explanation_summary(run, screen()),
+        TableFormat::Text => explanation_text(run, screen()),
+        TableFormat::Json => explanation_json(run),
+        TableFormat::Md | TableFormat::Csv => explanation_markdown(run),
+    };
+    let page = write_page(&run.path, &explanation_html(run));
+    let printed = print_made(&text);
+    name_page(&run.path, &page, format == TableFormat::Text && !full);
+    Ok(match printed {
+        Exit::Good if !is_answered(&run.findings) => Exit::Inconclusive,
+        other => other,
+    })
+}

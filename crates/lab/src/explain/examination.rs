@@ -1,0 +1,163 @@
+//! What differs between the two, as their servers show it, and how each difference can be changed.
+
+
+use indexmap::IndexMap;
+use truetps_folder::ExperimentFolder;
+use truetps_probe::{host_facts, probe_flush};
+use truetps_record::{ExplainedFactor, FactorChange, LeftOut, ServerFacts};
+use truetps_sandbox::{Catalogue, Home, ServerLoad};
+
+use crate::error::LabError;
+use crate::event::{ExperimentEvent, Listener};
+use crate::experiment::ExperimentRequest;
+use crate::explain::ExplainSide;
+use crate::explain::differences::{Candidate, DifferingSide, candidates};
+use crate::explain::factors::{load_factors, ordered_factors, suspects};
+use crate::planned_disks::PlannedDisks;
+use crate::private_mixtures::SideServer;
+use crate::private_servers::{PrivateServers, ServerUnderTest};
+use crate::server_provider::ServerProgram;
+use crate::setup::{PreparedServers, server_settings, warn_of_leftovers};
+use crate::tables::{Ownership, Tables};
+
+/// What is measured, and what is not.
+pub(crate) struct Examined {
+    pub(crate) factors: Vec<ExplainedFactor>,
+    pub(crate) suspects: Vec<usize>,
+    pub(crate) left_out: Vec<LeftOut>,
+}
+
+/// Starts both sides once, compares them, and prepares private servers for their mixtures. Nothing has been measured after an
+/// error.
+pub(crate) fn prepare_mixtures<'a>(
+    request: &ExperimentRequest<'a>,
+    home: &'a Home,
+    programs: &'a [ServerProgram],
+    disks: &'a PlannedDisks,
+    load: ServerLoad,
+    sides: &[ExplainSide; 2],
+    listener: &mut dyn Listener,
+) -> Result<(PreparedServers<'a>, Examined), LabError> {
+    let catalogues = catalogues(programs, sides, home)?;
+    ExperimentFolder::check_writable(request.runs).map_err(LabError::NoRecords)?;
+    warn_of_leftovers(home, listener)?;
+    let host = host_facts(home.path(), Some(probe_flush(home.path())?));
+    let (mut facts, mut under_test) = (Vec::new(), Vec::new());
+    for (program, catalogue) in programs.iter().zip(&catalogues) {
+        let (server, fixed) = server_settings(request.plan, program, catalogue, host.memory_bytes, load);
+        facts.push(server);
+        let dialect = program.binary.family().dialect();
+        let workload = truetps_workload::build(&request.plan.largest_workload(), dialect, request.plan.design.seed)?;
+        under_test.push(ServerUnderTest::new(program, fixed, Tables::new(&*workload, true, Ownership::Private(dialect))));
+    }
+    let mut servers = PrivateServers::new(request, home, under_test, disks).for_mixtures();
+    let examined = examine(request, &mut servers, &facts, &catalogues, sides, listener)?;
+    Ok((PreparedServers { provider: Box::new(servers), host, servers: facts }, examined))
+}
+
+/// Whether each program knows the settings of its side.
+fn catalogues(programs: &[ServerProgram], sides: &[ExplainSide; 2], home: &Home) -> Result<Vec<Catalogue>, LabError> {
+    let catalogues: Vec<_> =
+        programs.iter().map(|program| Catalogue::ask(&program.binary, home.user())).collect::<Result<_, _>>()?;
+    for side in sides {
+        for (name, value) in &side.settings {
+            let known = catalogues[side.program].check(name, value);
+            known.map_err(|source| LabError::UnknownSettingOf { server: side.name.clone(), source })?;
+        }
+    }
+    Ok(catalogues)
+}
+
+fn examine(
+    request: &ExperimentRequest<'_>,
+    servers: &mut PrivateServers<'_>,
+    facts: &[ServerFacts],
+    catalogues: &[Catalogue],
+    sides: &[ExplainSide; 2],
+    listener: &mut dyn Listener,
+) -> Result<Examined, LabError> {
+    listener.event(&ExperimentEvent::Preparing("starting A and B once, to see what differs".to_owned()));
+    let mut live = Vec::new();
+    for side in sides {
+        let failed = |source| LabError::Side { side: side.name.clone(), source: Box::new(source) };
+        live.push(servers.start_side(side.program, &side.settings).map_err(failed)?);
+    }
+    let differing = |index: usize| DifferingSide {
+        side: &sides[index],
+        facts: &facts[sides[index].program],
+        variables: &live[index].variables,
+        catalogue: &catalogues[sides[index].program],
+    };
+    let (candidates, mut left_out) = candidates(&differing(0), &differing(1));
+    listener.event(&ExperimentEvent::Preparing(format!("trying {} settings that differ", candidates.len())));
+    let candidates = classify(servers, &mut live, sides, candidates, &mut left_out)?;
+    for side in live {
+        side.end()?;
+    }
+    let at_start: Vec<_> =
+        candidates.iter().filter(|one| one.change != FactorChange::Dynamic).map(|one| one.name.clone()).collect();
+    servers.set_at_start(&at_start);
+    servers.fix(sides, &candidates);
+    let mut factors = load_factors(request.plan, sides);
+    factors.extend(ordered_factors(candidates));
+    let suspects = suspects(&factors);
+    Ok(Examined { factors, suspects, left_out })
+}
+
+/// Finds out how each candidate can be changed, on a server of each program. Followers of dynamic settings join them; what a server refuses is left out.
+fn classify(
+    servers: &mut PrivateServers<'_>,
+    live: &mut [SideServer],
+    sides: &[ExplainSide; 2],
+    candidates: Vec<Candidate>,
+    left_out: &mut Vec<LeftOut>,
+) -> Result<Vec<Candidate>, LabError> {
+    let (mut kept, mut followers) = (Vec::new(), Vec::new());
+    for mut candidate in candidates {
+        candidate.change = live.iter_mut().map(|side| side.change_of(&candidate.name, &candidate.a, &candidate.b)).max().expect("there are two sides");
+        if candidate.is_follower { followers.push(candidate) } else { kept.push(candidate) }
+    }
+    if !followers.is_empty() {
+        join_followers(servers, live, sides, &mut kept, followers, left_out)?;
+    }
+    Ok(kept)
+}
+
+/// A variable that no user has set, and that differs all the same, follows from one that a user has set. Where the latter is
+/// changed on the running server, the former has to be changed with it.
+fn join_followers(
+    servers: &mut PrivateServers<'_>,
+    live: &[SideServer],
+    sides: &[ExplainSide; 2],
+    kept: &mut Vec<Candidate>,
+    followers: Vec<Candidate>,
+    left_out: &mut Vec<LeftOut>,
+) -> Result<(), LabError> {
+    let mut leader_of: IndexMap<String, String> = IndexMap::new();
+    for candidate in kept.iter().filter(|one| one.change == FactorChange::Dynamic) {
+        let mut settings = sides[0].settings.clone();
+        settings.insert(candidate.name.clone(), candidate.b.clone());
+        let Ok(with_it) = servers.start_side(sides[0].program, &settings) else { continue };
+        for follower in &followers {
+            let value = |side: &SideServer| side.variables.get(&follower.name).cloned();
+            if value(&with_it) != value(&live[0]) && value(&with_it) == value(&live[1]) {
+                leader_of.entry(follower.name.clone()).or_insert_with(|| candidate.name.clone());
+            }
+        }
+        with_it.end()?;
+    }
+    for follower in followers {
+        let reason = match leader_of.get(&follower.name) {
+            Some(leader) => {
+                let reason = format!("the server sets it with {leader}, and it is changed with that");
+                kept.push(Candidate { leader: Some(leader.clone()), ..follower.clone() });
+                reason
+            }
+            None => "no side sets it: the server derives it from other settings when it starts".to_owned(),
+        };
+        let (a, b) = (follower.a.option_text(), follower.b.option_text());
+        left_out.push(super::left_out(&follower.name, Some(&a), Some(&b), reason));
+    }
+    Ok(())
+}
+

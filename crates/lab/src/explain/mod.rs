@@ -1,0 +1,171 @@
+//! Which of the differences between two configurations makes their results differ: an experiment that plans as it goes.
+//!
+//! [`truetps_causes`] decides which mixtures of the two are measured; here they become trials. Everything is recorded as it
+//! is measured: the same findings follow from the folder alone.
+
+mod differences;
+mod examination;
+mod factors;
+mod trials;
+
+use std::time::{Duration, Instant};
+
+use indexmap::IndexMap;
+use truetps_causes::{Findings, Mixture, Question, investigate};
+use truetps_folder::ExperimentFolder;
+use truetps_plan::Plan;
+use truetps_probe::RunPresence;
+use truetps_record::{
+    CONNECTIONS, Configuration, ExplainedFactor, ExplainedSide, Explanation, LeftOut, Protocol, SCHEMA_VERSION,
+    SettingValue,
+};
+use truetps_sandbox::ServerLoad;
+
+use crate::error::LabError;
+use crate::event::Listener;
+use crate::experiment::{ExperimentRequest, Finished, PreparedExperiment, planned_experiment};
+use crate::server_provider::ServerSource;
+
+pub(crate) use differences::Candidate;
+use examination::{Examined, prepare_mixtures};
+use trials::MixtureTrials;
+
+/// One of the two configurations, as a user names it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ExplainSide {
+    pub name: String,
+    /// Which of the programs of the request.
+    pub program: usize,
+    /// Settings of its own, in place of those that truetps chooses.
+    pub settings: IndexMap<String, SettingValue>,
+    /// Levels that are no settings: of the load, of the workload, the disk.
+    pub levels: IndexMap<String, SettingValue>,
+    /// Differences of this side that are not measured, with the reason.
+    pub left_out: Vec<(String, String, String)>,
+    /// What was changed so that this machine can hold it.
+    pub notes: Vec<String>,
+}
+
+/// How long and how closely to look.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ExplainOptions {
+    /// Differences below this are of no interest.
+    pub smallest_percent: f64,
+    /// Time for all trials, after the preparation.
+    pub budget: Option<Duration>,
+}
+
+/// Runs a new investigation. The plan of the request has one level of each factor that is not a difference, and both of those
+/// that are no settings of the server.
+pub fn explain(
+    request: &ExperimentRequest<'_>,
+    sides: &[ExplainSide; 2],
+    options: &ExplainOptions,
+    listener: &mut dyn Listener,
+) -> Result<Finished, LabError> {
+    let (mut prepared, examined) = set_up(request, sides, listener)?;
+    let explanation = explanation(request, sides, options, &prepared, examined)?;
+    let experiment = planned_experiment(request, &prepared, Vec::new());
+    let folder = prepared.create_folder(request.plan, &experiment)?;
+    folder.write_explanation(&explanation)?;
+    let _lock = folder.lock()?;
+    let trials = MixtureTrials::new(&mut prepared, &folder, experiment, explanation, request.stop, listener)?;
+    let finished = run(trials, options);
+    prepared.end(Ok(finished), listener)
+}
+
+/// Goes on with an investigation that was stopped: what was measured is not measured again.
+pub fn resume_explanation(
+    request: &ExperimentRequest<'_>,
+    sides: &[ExplainSide; 2],
+    folder: &ExperimentFolder,
+    options: &ExplainOptions,
+    listener: &mut dyn Listener,
+) -> Result<Finished, LabError> {
+    let _lock = folder.lock()?;
+    let (experiment, recorded) = (folder.experiment()?, folder.explanation()?.ok_or(LabError::NoExplanation)?);
+    let (mut prepared, examined) = set_up(request, sides, listener)?;
+    let now = explanation(request, sides, options, &prepared, examined)?;
+    if now.factors != recorded.factors || prepared.servers.first() != experiment.server.as_ref() {
+        return Err(LabError::OtherConditions);
+    }
+    let trials = MixtureTrials::new(&mut prepared, folder, experiment, recorded, request.stop, listener)?;
+    let finished = run(trials, options);
+    prepared.end(Ok(finished), listener)
+}
+
+fn run(mut trials: MixtureTrials<'_, '_>, options: &ExplainOptions) -> Finished {
+    trials.until(options.budget.map(|budget| Instant::now() + budget));
+    let Explanation { factors, suspects, seed, smallest_percent, .. } = trials.explanation();
+    let question = Question::of(factors.len(), suspects, *seed, *smallest_percent);
+    let _: Findings = investigate(&question, &mut trials);
+    trials.into_finished()
+}
+
+/// Checks everything that can be checked, and finds out what differs.
+fn set_up<'a>(
+    request: &'a ExperimentRequest<'a>,
+    sides: &[ExplainSide; 2],
+    listener: &mut dyn Listener,
+) -> Result<(PreparedExperiment<'a>, Examined), LabError> {
+    let plan = request.plan;
+    let ServerSource::Private { home, programs, disks } = request.place else { return Err(LabError::ExplainsOthers) };
+    let workload = truetps_workload::build(&plan.largest_workload(), request.place.dialect(None), plan.design.seed)?;
+    let statements = if plan.workload.protocol == Protocol::Prepared { workload.statements().len() } else { 0 };
+    let presence = RunPresence::announce("explain");
+    let load = ServerLoad { connections_max: plan.connections_max(), statements_per_connection: statements as u32 };
+    let (prepared, examined) = prepare_mixtures(request, home, programs, disks, load, sides, listener)?;
+    Ok((PreparedExperiment::on(prepared, request, workload, presence), examined))
+}
+
+fn explanation(
+    request: &ExperimentRequest<'_>,
+    sides: &[ExplainSide; 2],
+    options: &ExplainOptions,
+    prepared: &PreparedExperiment<'_>,
+    examined: Examined,
+) -> Result<Explanation, LabError> {
+    let Examined { factors, suspects, left_out } = examined;
+    if factors.is_empty() {
+        return Err(LabError::NothingDiffers { left_out: left_out.len() });
+    }
+    let side = |index: usize, mixture: Mixture| {
+        let side: &ExplainSide = &sides[index];
+        ExplainedSide {
+            name: side.name.clone(),
+            configuration: configuration(request.plan, &factors, mixture),
+            server: prepared.servers.get(side.program).cloned(),
+            notes: side.notes.clone(),
+        }
+    };
+    Ok(Explanation {
+        schema_version: SCHEMA_VERSION,
+        seed: request.plan.design.seed,
+        smallest_percent: options.smallest_percent,
+        budget_s: options.budget.map(|budget| budget.as_secs_f64()),
+        a: side(0, Mixture::A),
+        b: side(1, Mixture::b(factors.len())),
+        suspects,
+        left_out,
+        mixtures: Vec::new(),
+        factors,
+    })
+}
+
+/// The levels of a mixture: those of the plan, with A's or B's for each factor.
+fn configuration(plan: &Plan, factors: &[ExplainedFactor], mixture: Mixture) -> Configuration {
+    let mut levels: IndexMap<String, SettingValue> =
+        plan.factors.iter().map(|(name, levels)| (name.clone(), levels[0].clone())).collect();
+    debug_assert!(levels.contains_key(CONNECTIONS));
+    for (index, factor) in factors.iter().enumerate() {
+        for level in &factor.levels {
+            let chosen = if mixture.has(index) { &level.b } else { &level.a };
+            levels.insert(level.name.clone(), chosen.clone());
+        }
+    }
+    Configuration { levels }
+}
+
+fn left_out(name: &str, a: Option<&str>, b: Option<&str>, reason: impl Into<String>) -> LeftOut {
+    LeftOut { name: name.to_owned(), a: a.map(str::to_owned), b: b.map(str::to_owned), reason: reason.into() }
+}

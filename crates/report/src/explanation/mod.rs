@@ -1,0 +1,303 @@
+//! Which of the differences between two configurations makes their results differ: the answer of `truetps explain`.
+
+mod counters;
+mod words;
+
+use serde::Serialize;
+use truetps_analysis::LoadedTrial;
+use truetps_archive::ExplainedRun;
+use truetps_causes::{Cause, Findings, Interval, Mixture, Outcome, Screened};
+use truetps_record::{Estimate, ExplainedFactor, LeftOut};
+
+use crate::document::{Block, Document, DocumentSection, DocumentTable, TableEntry, Tone};
+use crate::html::document_html;
+use crate::json::json_text;
+use crate::{TextScreen, format, markdown, names, text};
+
+pub(crate) use words::{answer, left_out_text, others_text, remedies, trust};
+
+/// Version of the JSON document.
+const SCHEMA_VERSION: u32 = 1;
+/// Reasons of differences that are not measured are listed with so many names each.
+const NAMES_MAX: usize = 6;
+
+pub fn explanation_text(run: &ExplainedRun, screen: TextScreen) -> String {
+    text::draw(document(run), screen)
+}
+
+pub fn explanation_markdown(run: &ExplainedRun) -> String {
+    markdown::draw(document(run))
+}
+
+/// `report.html`: one file that needs no network.
+pub fn explanation_html(run: &ExplainedRun) -> String {
+    document_html(&document(run), &run.experiment.tool_version)
+}
+
+/// Everything as an indented JSON document that ends with a line feed. Differences are natural logarithms of ratios of
+/// throughput.
+pub fn explanation_json(run: &ExplainedRun) -> String {
+    #[derive(Serialize)]
+    struct ExplanationDocument<'a> {
+        schema_version: u32,
+        experiment: &'a str,
+        #[serde(flatten)]
+        explanation: ExplanationPart<'a>,
+        findings: &'a Findings,
+        trials: Vec<TrialPart<'a>>,
+    }
+    #[derive(Serialize)]
+    struct ExplanationPart<'a> {
+        seed: u64,
+        smallest_percent: f64,
+        a: &'a truetps_record::ExplainedSide,
+        b: &'a truetps_record::ExplainedSide,
+        factors: &'a [ExplainedFactor],
+        suspects: &'a [usize],
+        left_out: &'a [LeftOut],
+    }
+    #[derive(Serialize)]
+    struct TrialPart<'a> {
+        name: &'a str,
+        mixture: Mixture,
+        /// Factors with B's level.
+        with: Vec<&'a str>,
+        tps: Option<f64>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        problem: Option<String>,
+    }
+    let factors = &run.explanation.factors;
+    let trial = |(mixture, loaded): &'_ (Mixture, LoadedTrial)| TrialPart {
+        name: run.experiment.schedule.iter().find(|one| one.name == loaded.trial.name).map_or("", |one| &one.name),
+        mixture: *mixture,
+        with: mixture.factors().filter_map(|index| Some(factors.get(index)?.name.as_str())).collect(),
+        tps: loaded.trial.measured.as_ref().filter(|_| loaded.trial.validity.is_valid()).map(|measured| measured.tps),
+        problem: loaded.trial.validity.reason().map(ToString::to_string),
+    };
+    let one = &run.explanation;
+    json_text(&ExplanationDocument {
+        schema_version: SCHEMA_VERSION,
+        experiment: &run.experiment.name,
+        explanation: ExplanationPart {
+            seed: one.seed,
+            smallest_percent: one.smallest_percent,
+            a: &one.a,
+            b: &one.b,
+            factors,
+            suspects: &one.suspects,
+            left_out: &one.left_out,
+        },
+        findings: &run.findings,
+        trials: run.trials.iter().map(trial).collect(),
+    })
+}
+
+fn document(run: &ExplainedRun) -> Document {
+    let sections = [
+        DocumentSection::of("Causes", [causes_table(run).block(), Some(paragraph(HOW_TO_READ))]),
+        counters_section(run),
+        DocumentSection::of("To have A's result in B", [Block::list(remedies(run))]),
+        DocumentSection::of("Everything else that differs", [others_table(run).block(), Some(paragraph(OTHERS))])
+            .filter(|_| !run.findings.others.is_empty()),
+        DocumentSection::of("Are these all?", [closures_table(run).block(), Some(paragraph(CLOSURES))])
+            .filter(|_| run.findings.closures.sufficiency.is_some()),
+        DocumentSection::of("Mixtures without a result", [Block::list(words::not_started(run))]),
+        DocumentSection::of("Not measured", [left_out_table(&run.explanation.left_out).block()]),
+        DocumentSection::of("The trials", [trials_table(run).block()]),
+    ];
+    Document { title: title(run), facts: facts(run), sections: sections.into_iter().flatten().collect() }
+}
+
+fn counters_section(run: &ExplainedRun) -> Option<DocumentSection> {
+    let table = counters::table(run).block()?;
+    DocumentSection::of("What moved with them", [Some(table), Some(paragraph(COUNTERS))])
+}
+
+const HOW_TO_READ: &str = "alone: A with this level of B, against A. last: A with all causes, against A with all but this one. \
+    share: its part of the difference, the mean over all orders in which the causes can be added (Shapley); the shares of all \
+    causes multiply to A with all of them against A. All are ratios of throughput with 95 % intervals.";
+const COUNTERS: &str = "Of A, and of A with the cause: what the server did for a transaction. It supports an explanation, and \
+    proves none.";
+const OTHERS: &str = "effect: the mean ratio over mixtures of all other factors. A factor that is not a cause may have an effect \
+    within this interval.";
+const CLOSURES: &str = "If the causes are all, A with them is as fast as B, and B without them is as fast as A: both ratios are 1.";
+
+fn paragraph(text: &str) -> Block {
+    Block::Paragraph(text.to_owned())
+}
+
+pub(crate) fn title(run: &ExplainedRun) -> String {
+    let (a, b) = (&run.explanation.a.name, &run.explanation.b.name);
+    format!("{b} against {a}: what makes the difference?")
+}
+
+fn facts(run: &ExplainedRun) -> Vec<(&'static str, String)> {
+    let mut facts: Vec<_> = answer(run).into_iter().map(|text| ("Answer", text)).collect();
+    facts.extend(trust(run).into_iter().map(|text| ("Trust", text)));
+    facts.push(("Trials", trials_fact(run)));
+    facts.push(("A", side_fact(run, true)));
+    facts.push(("B", side_fact(run, false)));
+    facts.push(("Load", load_fact(run)));
+    facts.push(("Seed", run.explanation.seed.to_string()));
+    facts
+}
+
+fn side_fact(run: &ExplainedRun, is_a: bool) -> String {
+    let side = if is_a { &run.explanation.a } else { &run.explanation.b };
+    let server = side.server.as_ref().map(names::server);
+    let tps = corner(run, is_a).map(|(tps, n)| format!("{} tps ({})", format::tps(tps), format::trials(n)));
+    let parts = [Some(side.name.clone()), server, tps].into_iter().flatten();
+    parts.chain(side.notes.iter().cloned()).collect::<Vec<_>>().join(", ")
+}
+
+/// The geometric mean of the trials of A or of B, and their number.
+pub(crate) fn corner(run: &ExplainedRun, is_a: bool) -> Option<(f64, usize)> {
+    let wanted = if is_a { Mixture::A } else { Mixture::b(run.explanation.factors.len()) };
+    let logs: Vec<_> =
+        run.trials.iter().filter(|(mixture, _)| *mixture == wanted).filter_map(|(_, loaded)| loaded.trial.log_tps()).collect();
+    (!logs.is_empty()).then(|| ((logs.iter().sum::<f64>() / logs.len() as f64).exp(), logs.len()))
+}
+
+pub(crate) fn load_fact(run: &ExplainedRun) -> String {
+    let (workload, load) = (run.plan.workload.kind.name(), &run.plan.load);
+    let connections = run.explanation.a.configuration.connections();
+    format!(
+        "{workload}, {}, {} s of warm-up and {} s measured in each trial",
+        names::connections(connections),
+        load.warm_up_s,
+        load.measure_s
+    )
+}
+
+pub(crate) fn trials_fact(run: &ExplainedRun) -> String {
+    let failed = run.findings.not_started.len();
+    let failed = if failed > 0 { format!("; {failed} without a result") } else { String::new() };
+    let noise = run.findings.noise.map_or(String::new(), |noise| format!("; one trial varies by ±{}", format::percent(noise.exp_m1())));
+    let screened = match run.findings.screenings {
+        0 => String::new(),
+        1 => "; all differences screened once".to_owned(),
+        n => format!("; all differences screened {n} times"),
+    };
+    format!("{}{failed}{screened}{noise}", run.findings.trials)
+}
+
+/// A ratio of throughput.
+pub(crate) fn ratio_of(interval: &Interval) -> Estimate {
+    Estimate { value: interval.value.exp(), low: Some(interval.low.exp()), high: Some(interval.high.exp()), n: 2 }
+}
+
+pub(crate) fn ratio_text(interval: &Interval) -> String {
+    format::ratio_estimate(&ratio_of(interval))
+}
+
+/// `sync_binlog`, or `log_bin and 2 more`.
+pub(crate) fn factor_name(run: &ExplainedRun, index: usize) -> String {
+    let Some(factor) = run.explanation.factors.get(index) else { return String::new() };
+    let merged = run.findings.merged.iter().find(|group| group.has(index));
+    let also = merged.map(|group| {
+        let names: Vec<_> = group.factors().filter(|other| *other != index).map(|other| run.explanation.factors[other].name.clone()).collect();
+        format!(" with {}", format::list(&names))
+    });
+    format!("{}{}", factor.name, also.unwrap_or_default())
+}
+
+/// `OFF`, or `OFF, …` of several.
+fn level_text(factor: &ExplainedFactor, is_a: bool) -> String {
+    let of = |level: &truetps_record::FactorLevel| if is_a { level.a.option_text() } else { level.b.option_text() };
+    let first = factor.levels.first().map(of).unwrap_or_default();
+    let shown: String = first.chars().take(LEVEL_CHARS_MAX).collect();
+    let cut = if shown.len() < first.len() || factor.levels.len() > 1 { "…" } else { "" };
+    format!("{shown}{cut}")
+}
+
+const LEVEL_CHARS_MAX: usize = 20;
+
+pub(crate) fn causes_table(run: &ExplainedRun) -> DocumentTable {
+    let header = ["A", "B", "alone", "last", "share", "of it", "role", "cause"];
+    DocumentTable::new(header, run.findings.causes.iter().map(|cause| cause_row(run, cause)))
+}
+
+fn cause_row(run: &ExplainedRun, cause: &Cause) -> Vec<TableEntry> {
+    let factor = &run.explanation.factors[cause.factor];
+    let ratio = |interval: Option<Interval>| format::or_nothing(interval, |interval| format::ratio(interval.value.exp()));
+    let gap = run.findings.gap.map_or(0.0, |gap| gap.value);
+    let part = if gap == 0.0 { format::NOTHING.to_owned() } else { part_of(cause.share.value / gap) };
+    let texts = [
+        level_text(factor, true),
+        level_text(factor, false),
+        ratio(cause.alone),
+        ratio(cause.last),
+        ratio_text(&cause.share),
+        part,
+        words::role(cause.role).to_owned(),
+        factor_name(run, cause.factor),
+    ];
+    texts.into_iter().map(TableEntry::from).collect()
+}
+
+/// A share of the difference: `94 %`.
+pub(crate) fn part_of(share: f64) -> String {
+    format!("{:.0} %", share * 100.0)
+}
+
+fn others_table(run: &ExplainedRun) -> DocumentTable {
+    let row = |one: &Screened| {
+        let factor = &run.explanation.factors[one.factor];
+        let effect = format::or_nothing(one.effect, |effect| ratio_text(&effect));
+        let under = one.effect.map_or(format::NOTHING.to_owned(), |effect| format::percent(effect.size_max().exp_m1()));
+        [level_text(factor, true), level_text(factor, false), effect, under, factor_name(run, one.factor)]
+    };
+    DocumentTable::new(["A", "B", "effect", "at most", "factor"], run.findings.others.iter().map(row))
+}
+
+fn closures_table(run: &ExplainedRun) -> DocumentTable {
+    let closures = &run.findings.closures;
+    let row = |what: &str, interval: &Option<Interval>| {
+        interval.map(|interval| {
+            let tone = if interval.is_decided() { Tone::Unsure } else { Tone::Good };
+            [TableEntry { text: ratio_text(&interval), tone }, what.to_owned().into()]
+        })
+    };
+    let rows = [
+        row("A with all causes, against B", &closures.sufficiency),
+        row("B without any cause, against A", &closures.exclusivity),
+    ];
+    DocumentTable::new(["ratio", "what"], rows.into_iter().flatten())
+}
+
+fn left_out_table(left_out: &[LeftOut]) -> DocumentTable {
+    let groups = crate::grouped(left_out.iter().map(|one| (one.reason.clone(), one.name.clone())));
+    let row = |(reason, names): (String, Vec<String>)| {
+        let shown: Vec<_> = names.iter().take(NAMES_MAX).cloned().collect();
+        let more = names.len().saturating_sub(NAMES_MAX);
+        let more = if more > 0 { format!(", and {more} more") } else { String::new() };
+        [names.len().to_string(), format!("{reason}: {}{more}", shown.join(", "))]
+    };
+    DocumentTable::new(["settings", "why"], groups.into_iter().map(row))
+}
+
+fn trials_table(run: &ExplainedRun) -> DocumentTable {
+    let factors = &run.explanation.factors;
+    let b = Mixture::b(factors.len());
+    let row = |(mixture, loaded): &(Mixture, LoadedTrial)| {
+        let with: Vec<_> = mixture.factors().filter_map(|index| Some(factors.get(index)?.name.clone())).collect();
+        let what = match *mixture {
+            Mixture::A => "A".to_owned(),
+            whole if whole == b => "B".to_owned(),
+            _ if with.len() * 2 > factors.len() => {
+                let without: Vec<_> = (0..factors.len()).filter(|index| !mixture.has(*index)).map(|index| factors[index].name.clone()).collect();
+                format!("B without {}", without.join(", "))
+            }
+            _ => format!("A with {}", with.join(", ")),
+        };
+        let tps = format::or_nothing(loaded.trial.log_tps(), |log| format::tps(log.exp()));
+        let problem = loaded.trial.validity.reason().map(|reason| format!(" ({reason})")).unwrap_or_default();
+        [loaded.trial.name.clone(), tps, format!("{what}{problem}")]
+    };
+    DocumentTable::new(["trial", "tps", "mixture"], run.trials.iter().map(row))
+}
+
+/// Whether the question has an answer.
+pub fn is_answered(findings: &Findings) -> bool {
+    matches!(findings.outcome, Outcome::Explained | Outcome::NotReproduced)
+}

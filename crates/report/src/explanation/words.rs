@@ -1,0 +1,217 @@
+//! What the findings say, in words that the design supports.
+
+use truetps_archive::ExplainedRun;
+use truetps_causes::{Cause, Mixture, Outcome, Role};
+use truetps_knowledge::{Durability, find_setting, judge_text};
+use truetps_record::{ExplainedFactor, FactorChange};
+
+use super::{corner, factor_name, part_of, ratio_text};
+use crate::format;
+
+pub(crate) fn role(role: Role) -> &'static str {
+    match role {
+        Role::Sufficient => "sufficient, alone",
+        Role::Part => "a part",
+        Role::OnlyTogether => "only together",
+        Role::EitherAlone => "either alone",
+        Role::Opposite => "counteracts",
+    }
+}
+
+/// Sentences, the most important first.
+pub(crate) fn answer(run: &ExplainedRun) -> Vec<String> {
+    let findings = &run.findings;
+    let Some(gap) = findings.gap else { return vec!["Nothing was measured of both A and B.".to_owned()] };
+    let tps = corner(run, true).zip(corner(run, false));
+    let tps = tps.map_or(String::new(), |((a, _), (b, _))| format!(" ({} against {} tps)", format::tps(b), format::tps(a)));
+    let ratio = ratio_text(&gap);
+    let whole = format!("B has {ratio} of the throughput of A{tps}");
+    let causes = causes_text(run);
+    match findings.outcome {
+        Outcome::NotReproduced => {
+            vec![format!("No difference between A and B is reproduced: B has {ratio} of the throughput of A{tps}.")]
+        }
+        Outcome::TooNoisy => vec![format!(
+            "This machine is too noisy for the question: B has {ratio} of the throughput of A, which may be anything."
+        )],
+        Outcome::Explained => vec![format!("{whole}."), format!("{causes}; nothing else that differs has a measurable effect.")],
+        Outcome::PartlyExplained => {
+            let rest = findings.closures.sufficiency.map(|rest| ratio_text(&rest.reversed()));
+            let rest = rest.map_or(String::new(), |rest| format!(" What is left of the difference: {rest}."));
+            vec![format!("{whole}."), format!("{causes}, and that is not all.{rest}")]
+        }
+        Outcome::NothingFound => vec![
+            format!("{whole}."),
+            format!(
+                "None of the {} makes it alone or together with another one: more than two are needed together, or it is \
+                 something that was not measured (below).",
+                format::plural(run.explanation.factors.len() as u64, "difference")
+            ),
+        ],
+        Outcome::Unfinished => unfinished(run, &whole, &causes),
+    }
+}
+
+fn unfinished(run: &ExplainedRun, whole: &str, causes: &str) -> Vec<String> {
+    let mut said = vec![format!("Unfinished: {whole}.")];
+    if !run.findings.causes.is_empty() {
+        said.push(format!("So far: {causes}."));
+    } else if !run.findings.suspects.is_empty() {
+        let alone = run.findings.suspects.iter();
+        let alone: Vec<_> =
+            alone.map(|(index, step)| format!("{} {}", factor_name(run, *index), ratio_text(step))).collect();
+        said.push(format!("Of A with one level of B: {}.", format::list(&alone)));
+    }
+    said
+}
+
+/// `log_bin makes it (94 %)`, `log_bin and sync_binlog make it, only together`.
+fn causes_text(run: &ExplainedRun) -> String {
+    let causes = &run.findings.causes;
+    let gap = run.findings.gap.map_or(0.0, |gap| gap.value);
+    let named = |cause: &Cause| {
+        let factor = &run.explanation.factors[cause.factor];
+        let levels = factor.levels.first().filter(|_| factor.levels.len() == 1);
+        let levels = levels.map_or(String::new(), |level| format!(" ({} → {})", short(&level.a.option_text()), short(&level.b.option_text())));
+        format!("{}{levels}", factor_name(run, cause.factor))
+    };
+    match &causes[..] {
+        [] => String::new(),
+        [only] if only.role == Role::Sufficient => format!("{} alone makes it", named(only)),
+        [only] => format!("{} makes {} of it", named(only), part_of(only.share.value / gap)),
+        several if several.iter().all(|one| one.role == Role::OnlyTogether) => {
+            format!("{} make it, only together", format::list(&several.iter().map(named).collect::<Vec<_>>()))
+        }
+        several if several.iter().all(|one| one.role == Role::EitherAlone) => {
+            format!("{} make it, either alone", format::list(&several.iter().map(named).collect::<Vec<_>>()))
+        }
+        several => {
+            let each = |one: &Cause| match one.role {
+                Role::Opposite => format!("{} counteracts ({})", named(one), part_of(one.share.value / gap)),
+                Role::OnlyTogether => format!("{} makes {} (only together)", named(one), part_of(one.share.value / gap)),
+                _ => format!("{} makes {}", named(one), part_of(one.share.value / gap)),
+            };
+            format!("of the difference, {}", format::list(&several.iter().map(each).collect::<Vec<_>>()))
+        }
+    }
+}
+
+const SHORT: usize = 24;
+
+fn short(text: &str) -> String {
+    if text.chars().count() <= SHORT { text.to_owned() } else { text.chars().take(SHORT).chain(['…']).collect() }
+}
+
+/// How sure the answer is.
+pub(crate) fn trust(run: &ExplainedRun) -> Vec<String> {
+    let closures = &run.findings.closures;
+    let mut said = Vec::new();
+    if let (Some(with), Some(without)) = (closures.sufficiency, closures.exclusivity) {
+        said.push(format!(
+            "A with the causes has {} of B's throughput, B without them {} of A's",
+            ratio_text(&with),
+            ratio_text(&without)
+        ));
+    }
+    let bound = run.findings.others.iter().filter_map(|one| one.effect).map(|effect| effect.size_max()).fold(0.0, f64::max);
+    if bound > 0.0 {
+        said.push(format!(
+            "each of the other {} is under {}",
+            format::plural(run.findings.others.len() as u64, "difference"),
+            format::percent(bound.exp_m1())
+        ));
+    }
+    let merged = run.findings.merged.iter().map(|group| {
+        let names: Vec<_> = group.factors().map(|index| run.explanation.factors[index].name.clone()).collect();
+        format!("{} do not work apart and are one difference here", format::list(&names))
+    });
+    said.extend(merged);
+    if run.is_foreign {
+        said.push("the recorded trials are not those that the seed leads to: only the first ones count".to_owned());
+    }
+    said
+}
+
+/// Names of the factors that are no causes, the least known first.
+pub(crate) fn others_text(run: &ExplainedRun) -> Option<String> {
+    const NAMES_MAX: usize = 8;
+    let others = &run.findings.others;
+    let is_known = others.iter().all(|one| one.effect.is_some());
+    let names: Vec<_> = others.iter().take(NAMES_MAX).map(|one| factor_name(run, one.factor)).collect();
+    let more = others.len().saturating_sub(NAMES_MAX);
+    let more = if more > 0 { format!(", and {more} more") } else { String::new() };
+    let what = if is_known { "no measurable effect" } else { "not measured yet" };
+    (!others.is_empty()).then(|| format!("{what}: {}{more}", names.join(", ")))
+}
+
+/// How many differences are not measured, by the reason.
+pub(crate) fn left_out_text(run: &ExplainedRun) -> Option<String> {
+    const REASONS_MAX: usize = 3;
+    let left_out = &run.explanation.left_out;
+    let mut groups = crate::grouped(left_out.iter().map(|one| (one.reason.clone(), ())));
+    groups.sort_by_key(|(_, list)| std::cmp::Reverse(list.len()));
+    let reasons: Vec<_> =
+        groups.iter().take(REASONS_MAX).map(|(reason, list)| format!("{} ({reason})", list.len())).collect();
+    let more = if groups.len() > REASONS_MAX { ", …" } else { "" };
+    let settings = format::plural(left_out.len() as u64, "setting");
+    (!left_out.is_empty()).then(|| format!("{settings}: {}{more}", reasons.join(", ")))
+}
+
+/// Mixtures without a result, and why.
+pub(crate) fn not_started(run: &ExplainedRun) -> Vec<String> {
+    let names = |mixture: Mixture| {
+        let names: Vec<_> = mixture.factors().filter_map(|index| Some(run.explanation.factors.get(index)?.name.clone())).collect();
+        names.join(", ")
+    };
+    let reason = |mixture: Mixture| {
+        let failed = run.trials.iter().find(|(other, loaded)| *other == mixture && loaded.trial.log_tps().is_none());
+        failed.and_then(|(_, loaded)| loaded.trial.validity.reason()).map(ToString::to_string).unwrap_or_default()
+    };
+    run.findings.not_started.iter().map(|one| format!("A with {}: {}", names(one.mixture), reason(one.mixture))).collect()
+}
+
+/// What would give B the result of A, and what that risks.
+pub(crate) fn remedies(run: &ExplainedRun) -> Vec<String> {
+    let Some(gap) = run.findings.gap else { return Vec::new() };
+    // Of the two, the slower one is to be mended.
+    let is_b_slower = gap.value < 0.0;
+    let helps = |cause: &&Cause| (cause.share.value < 0.0) == is_b_slower;
+    let of_cause = |cause: &Cause| remedy(run, &run.explanation.factors[cause.factor], is_b_slower);
+    let mut list: Vec<_> = run.findings.causes.iter().filter(helps).flat_map(of_cause).collect();
+    list.extend(durability_change(run, is_b_slower).filter(|_| !list.is_empty()));
+    list
+}
+
+fn remedy(run: &ExplainedRun, factor: &ExplainedFactor, is_b_slower: bool) -> Option<String> {
+    let first = factor.levels.first()?;
+    let (slow, fast) = if is_b_slower { (&first.b, &first.a) } else { (&first.a, &first.b) };
+    let what = if is_b_slower { "B" } else { "A" };
+    let (slow, fast) = (slow.option_text(), fast.option_text());
+    let how = match factor.change {
+        FactorChange::Dynamic => format!("SET GLOBAL {} = {fast}", first.name),
+        FactorChange::Restart | FactorChange::NewData => format!("{} = {fast} in the option file, and a restart", first.name),
+        FactorChange::Server => return Some(format!("{what}: the version itself makes it: {slow} is slower than {fast}")),
+        FactorChange::Load => format!("{} = {fast} in place of {slow}", first.name),
+    };
+    let crash = find_setting(&first.name).and_then(|setting| setting.crash(&fast));
+    let risk = crash.map_or(String::new(), |crash| format!("; then {}", crash.sentence()));
+    let more = factor.levels.len() - 1;
+    let more = if more > 0 { format!(" (with {more} settings that belong to it)") } else { String::new() };
+    let _ = run;
+    Some(format!("in {what}: {how}{more}{risk}"))
+}
+
+/// What the two sides survive, where that differs: speed is no gain where it is bought with data.
+fn durability_change(run: &ExplainedRun, is_b_slower: bool) -> Option<String> {
+    let of = |is_a: bool| durability(run, is_a).map(|durability| durability.sentence);
+    let (a, b) = (of(true)?, of(false)?);
+    let (slow, fast, slow_is, fast_is) = if is_b_slower { (b, a, "B", "A") } else { (a, b, "A", "B") };
+    (slow != fast).then(|| format!("this is no free gain: with the settings of {fast_is}, {fast}; with those of {slow_is}, {slow}"))
+}
+
+pub(crate) fn durability(run: &ExplainedRun, is_a: bool) -> Option<Durability> {
+    let side = if is_a { &run.explanation.a } else { &run.explanation.b };
+    let server = side.server.as_ref()?;
+    let levels: Vec<_> = side.configuration.settings().map(|(name, level)| (name, level.option_text())).collect();
+    judge_text(server.flavour, &server.version, levels.iter().map(|(name, level)| (*name, level.as_str(), None)))
+}

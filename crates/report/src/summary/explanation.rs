@@ -1,0 +1,35 @@
+//! Why two configurations differ, on one screen.
+
+use truetps_archive::ExplainedRun;
+
+use super::layout::{ScreenPart, Screenful};
+use crate::explanation::{answer, causes_table, left_out_text, load_fact, others_text, remedies, title, trials_fact, trust};
+use crate::{TextScreen, format, names};
+
+pub fn explanation_summary(run: &ExplainedRun, screen: TextScreen) -> String {
+    let mut parts: Vec<_> = ScreenPart::table(causes_table(run)).into_iter().collect();
+    if !parts.is_empty() {
+        parts.push(ScreenPart::note(HOW_TO_READ.to_owned()).optional());
+    }
+    parts.extend(others_text(run).map(|text| ScreenPart::fact("Without", text)));
+    let remedies = remedies(run);
+    parts.extend((!remedies.is_empty()).then(|| ScreenPart::facts("Remedy", remedies)));
+    parts.extend(left_out_text(run).map(|text| ScreenPart::fact("Left out", text)));
+    let trust = trust(run);
+    parts.extend((!trust.is_empty()).then(|| ScreenPart::facts("Trust", trust)));
+    parts.push(ScreenPart::fact("Trials", trials_fact(run)));
+    Screenful { title: title(run), place: place(run), answer: answer(run), parts }.draw(screen)
+}
+
+const HOW_TO_READ: &str = "Ratios of throughput. alone: added to A; last: added to A with all other causes; share: its part of the \
+                           difference.";
+
+fn place(run: &ExplainedRun) -> String {
+    let servers: Vec<_> = names::servers(&run.experiment).iter().map(names::server).collect();
+    let host = &run.experiment.host;
+    let disks: Vec<_> = run.experiment.disks.iter().map(|disk| format!("disk {}", disk.profile)).collect();
+    let flush = host.flush.filter(|_| disks.is_empty());
+    let flush = flush.map(|flush| format!("one flush {}", format::duration_us(flush.us_p50)));
+    let parts = [format!("{}, private", format::list(&servers)), format::plural(host.cores.into(), "core")];
+    parts.into_iter().chain(disks).chain(flush).chain([load_fact(run)]).collect::<Vec<_>>().join(", ")
+}
