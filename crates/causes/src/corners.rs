@@ -20,6 +20,9 @@ impl Investigation<'_> {
             while blocks < look {
                 self.run_block(Stage::Corners, vec![a, a, b, b], 4 * (look - blocks))?;
                 blocks += 1;
+                if self.has_dead_corner() {
+                    return Ok(false);
+                }
             }
             if self.corners_differ() {
                 return Ok(true);
@@ -33,6 +36,11 @@ impl Investigation<'_> {
             _ => Outcome::TooNoisy,
         };
         Ok(false)
+    }
+
+    /// Whether A or B has given no result at all: there is nothing to compare.
+    fn has_dead_corner(&self) -> bool {
+        [Mixture::A, self.b()].iter().any(|corner| !self.started.contains(corner))
     }
 
     /// Compares A and B with all trials that there are.

@@ -23,6 +23,8 @@ const CONNECTIONS_DEFAULT: i64 = 8;
 /// Many short trials decide more than few long ones. Whole seconds: servers flush once a second.
 const MEASURE_S: f64 = 2.0;
 const BLOCKS: u32 = 15;
+/// Of trials that are repeated dozens of times.
+const SHORT_WARM_UP_S: f64 = 0.3;
 const QUICK_MEASURE_S: f64 = 1.0;
 const QUICK_BLOCKS: u32 = 6;
 const QUICK_TABLE_ROWS: u64 = 100_000;
@@ -65,7 +67,10 @@ pub(crate) fn plan_of(args: &SweepArgs) -> Result<(String, Plan), CommandFailure
 /// The load of a plan or of a workload, in its short form.
 pub(crate) fn load_of(named: &str) -> Result<Plan, CommandFailure> {
     let plan = match workload_of(named) {
-        Some(kind) => of_kind(named, &kind, &ShortPlanArgs::default()),
+        Some(kind) => {
+            let plan = of_kind(named, &kind, &ShortPlanArgs::default());
+            Plan { load: Load { warm_up_s: SHORT_WARM_UP_S, ..plan.load }, ..plan }
+        }
         None => plans::parse(named)?,
     };
     Ok(plan.into_quick())

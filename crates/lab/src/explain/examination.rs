@@ -124,7 +124,8 @@ fn classify(
 }
 
 /// A variable that no user has set, and that differs all the same, follows from one that a user has set. Where the latter is
-/// changed on the running server, the former has to be changed with it.
+/// changed on the running server, the former has to be changed with it; where that is not possible, both need a start, and
+/// the server derives one from the other as it does for the user.
 fn join_followers(
     servers: &mut PrivateServers<'_>,
     live: &[SideServer],
@@ -146,12 +147,19 @@ fn join_followers(
         }
         with_it.end()?;
     }
-    for follower in followers {
+    let leads_at_start = |leader: &str| {
+        let followers = followers.iter().filter(|one| leader_of.get(&one.name).is_some_and(|of| of == leader));
+        followers.into_iter().any(|one| one.change != FactorChange::Dynamic)
+    };
+    for candidate in kept.iter_mut().filter(|one| leads_at_start(&one.name)) {
+        candidate.change = FactorChange::Restart;
+    }
+    for follower in &followers {
         let reason = match leader_of.get(&follower.name) {
+            Some(leader) if leads_at_start(leader) => format!("the server derives it from {leader} when it starts"),
             Some(leader) => {
-                let reason = format!("the server sets it with {leader}, and it is changed with that");
                 kept.push(Candidate { leader: Some(leader.clone()), ..follower.clone() });
-                reason
+                format!("the server sets it with {leader}, and it is changed with that")
             }
             None => "no side sets it: the server derives it from other settings when it starts".to_owned(),
         };

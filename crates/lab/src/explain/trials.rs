@@ -69,7 +69,7 @@ impl<'a, 'p> MixtureTrials<'a, 'p> {
     }
 
     /// Its result; `None`: the investigation ends here.
-    fn measure(&mut self, block: u32, position: u32, mixture: Mixture) -> Result<Option<Option<f64>>, LabError> {
+    fn measure(&mut self, block: u32, mixture: Mixture) -> Result<Option<Option<f64>>, LabError> {
         let index = self.asked;
         if let Some(recorded) = self.explanation.mixtures.get(index) {
             if *recorded != String::from(mixture) {
@@ -84,7 +84,7 @@ impl<'a, 'p> MixtureTrials<'a, 'p> {
         if self.stop.load(Ordering::Relaxed) || self.until.is_some_and(|until| Instant::now() >= until) {
             return Ok(None);
         }
-        let scheduled = self.schedule(index, block, position, mixture)?;
+        let scheduled = self.schedule(index, block, mixture)?;
         let mut trial = self.prepared.one_more(self.folder, &scheduled, self.listener)?;
         // A mixture that does not work fails again.
         if matches!(trial.validity, Validity::Invalid(_)) && !self.stop.load(Ordering::Relaxed) {
@@ -105,20 +105,14 @@ impl<'a, 'p> MixtureTrials<'a, 'p> {
     }
 
     /// Written before the trial.
-    fn schedule(
-        &mut self,
-        index: usize,
-        block: u32,
-        position: u32,
-        mixture: Mixture,
-    ) -> Result<ScheduledTrial, LabError> {
+    fn schedule(&mut self, index: usize, block: u32, mixture: Mixture) -> Result<ScheduledTrial, LabError> {
         if let Some(scheduled) = self.experiment.schedule.get(index) {
             return Ok(scheduled.clone());
         }
         let scheduled = ScheduledTrial {
             name: format!("trial-{:04}", index + 1),
             block,
-            position,
+            position: index as u32,
             role: TrialRole::Cell,
             configuration: configuration(self.prepared.plan(), &self.explanation.factors, mixture),
         };
@@ -139,8 +133,8 @@ impl TrialSource for MixtureTrials<'_, '_> {
             |scheduled| scheduled.block,
         );
         let mut results = Vec::new();
-        for (position, mixture) in batch.mixtures.iter().enumerate() {
-            match self.measure(block, position as u32, *mixture) {
+        for mixture in &batch.mixtures {
+            match self.measure(block, *mixture) {
                 Ok(Some(result)) => results.push(result),
                 Ok(None) => return None,
                 Err(error) => {

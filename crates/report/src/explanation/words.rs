@@ -21,7 +21,7 @@ pub(crate) fn role(role: Role) -> &'static str {
 /// Sentences, the most important first.
 pub(crate) fn answer(run: &ExplainedRun) -> Vec<String> {
     let findings = &run.findings;
-    let Some(gap) = findings.gap else { return vec!["Nothing was measured of both A and B.".to_owned()] };
+    let Some(gap) = findings.gap else { return nothing_measured(run) };
     let tps = corner(run, true).zip(corner(run, false));
     let tps = tps.map_or(String::new(), |((a, _), (b, _))| format!(" ({} against {} tps)", format::tps(b), format::tps(a)));
     let ratio = ratio_text(&gap);
@@ -50,6 +50,24 @@ pub(crate) fn answer(run: &ExplainedRun) -> Vec<String> {
         ],
         Outcome::Unfinished => unfinished(run, &whole, &causes),
     }
+}
+
+/// Of a corner that gave no result.
+fn nothing_measured(run: &ExplainedRun) -> Vec<String> {
+    let b = Mixture::b(run.explanation.factors.len());
+    let dead = [("A", Mixture::A), ("B", b)].into_iter().find(|(_, corner)| {
+        run.findings.not_started.iter().any(|one| one.mixture == *corner)
+    });
+    match dead {
+        Some((name, corner)) => vec![format!("{name} gave no result, so that there is nothing to compare: {}", failure_of(run, corner))],
+        None => vec!["Unfinished: A and B were not compared yet.".to_owned()],
+    }
+}
+
+/// Why a mixture gave no result.
+fn failure_of(run: &ExplainedRun, mixture: Mixture) -> String {
+    let failed = run.trials.iter().find(|(other, loaded)| *other == mixture && loaded.trial.log_tps().is_none());
+    failed.and_then(|(_, loaded)| loaded.trial.validity.reason()).map(ToString::to_string).unwrap_or_default()
 }
 
 fn unfinished(run: &ExplainedRun, whole: &str, causes: &str) -> Vec<String> {
@@ -163,11 +181,7 @@ pub(crate) fn not_started(run: &ExplainedRun) -> Vec<String> {
         let names: Vec<_> = mixture.factors().filter_map(|index| Some(run.explanation.factors.get(index)?.name.clone())).collect();
         names.join(", ")
     };
-    let reason = |mixture: Mixture| {
-        let failed = run.trials.iter().find(|(other, loaded)| *other == mixture && loaded.trial.log_tps().is_none());
-        failed.and_then(|(_, loaded)| loaded.trial.validity.reason()).map(ToString::to_string).unwrap_or_default()
-    };
-    run.findings.not_started.iter().map(|one| format!("A with {}: {}", names(one.mixture), reason(one.mixture))).collect()
+    run.findings.not_started.iter().map(|one| format!("A with {}: {}", names(one.mixture), failure_of(run, one.mixture))).collect()
 }
 
 /// What would give B the result of A, and what that risks.
