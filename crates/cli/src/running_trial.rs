@@ -88,7 +88,12 @@ pub(crate) fn trial_warning(event: TrialEvent<'_>) -> Option<String> {
 
 /// `[2/8] trial-0002 block 1 connections=8`
 pub(crate) fn trial_label(place: TrialPlace<'_>, trial: &Trial) -> String {
-    format!("{} {} block {} {}", trial_number(place), trial.name, trial.block + 1, trial.configuration)
+    /// Mixtures of many settings have long lists of them.
+    const LABEL_CHARS_MAX: usize = 160;
+    let levels = trial.configuration.to_string();
+    let shown: String = levels.chars().take(LABEL_CHARS_MAX).collect();
+    let cut = if shown.len() < levels.len() { "…" } else { "" };
+    format!("{} {} block {} {shown}{cut}", trial_number(place), trial.name, trial.block + 1)
 }
 
 /// `[2/8]`; `[2]` where the number of trials is not known.

@@ -4,9 +4,10 @@
 use indexmap::IndexMap;
 use truetps_folder::ExperimentFolder;
 use truetps_probe::{host_facts, probe_flush};
-use truetps_record::{ExplainedFactor, FactorChange, LeftOut, ServerFacts};
+use truetps_record::{ExplainedFactor, FactorChange, LeftOut, ServerFacts, same_setting};
 use truetps_sandbox::{Catalogue, Home, ServerLoad};
 
+use crate::coupling::ShownVariables;
 use crate::error::LabError;
 use crate::event::{ExperimentEvent, Listener};
 use crate::experiment::ExperimentRequest;
@@ -94,6 +95,10 @@ fn examine(
     for side in live {
         side.end()?;
     }
+    let candidates = match sides[0].program == sides[1].program {
+        true => candidates,
+        false => crossed(servers, catalogues, sides, candidates, &mut left_out),
+    };
     let at_start: Vec<_> =
         candidates.iter().filter(|one| one.change != FactorChange::Dynamic).map(|one| one.name.clone()).collect();
     servers.set_at_start(&at_start);
@@ -102,6 +107,60 @@ fn examine(
     factors.extend(ordered_factors(candidates));
     let suspects = suspects(&factors);
     Ok(Examined { factors, suspects, left_out })
+}
+
+/// Those whose values both programs take: each program is started with the values of the other side. A value that one version
+/// alone takes is part of the version.
+fn crossed(
+    servers: &PrivateServers<'_>,
+    catalogues: &[Catalogue],
+    sides: &[ExplainSide; 2],
+    candidates: Vec<Candidate>,
+    left_out: &mut Vec<LeftOut>,
+) -> Vec<Candidate> {
+    let mut kept = candidates;
+    for (index, side) in sides.iter().enumerate() {
+        let value = |one: &Candidate| if index == 0 { one.b.clone() } else { one.a.clone() };
+        let mut drop_if = |kept: Vec<Candidate>, is_wrong: &dyn Fn(&Candidate) -> bool| {
+            let (wrong, right): (Vec<_>, Vec<_>) = kept.into_iter().partition(is_wrong);
+            for one in wrong {
+                let (a, b) = (one.a.option_text(), one.b.option_text());
+                let reason = "only one of the two versions takes both values: it is part of the version";
+                left_out.push(super::left_out(&one.name, Some(&a), Some(&b), reason));
+            }
+            right
+        };
+        kept = drop_if(kept, &|one| catalogues[side.program].check(&one.name, &value(one)).is_err());
+        let with = |list: &[Candidate]| {
+            let mut settings = side.settings.clone();
+            settings.extend(list.iter().map(|one| (one.name.clone(), value(one))));
+            servers.start_side(side.program, &settings)
+        };
+        let takes = |variables: &ShownVariables, one: &Candidate| {
+            let found = variables.get(&one.name).map(String::as_str).unwrap_or_default();
+            same_setting(&value(one).option_text(), found)
+        };
+        match with(&kept) {
+            Ok(server) => {
+                kept = drop_if(kept, &|one| !takes(&server.variables, one));
+                // A server that cannot be removed is reported when the home is cleaned.
+                let _ = server.end();
+            }
+            // One of them is the cause: each is tried alone.
+            Err(_) => {
+                let starts_with = |one: &Candidate| match with(std::slice::from_ref(one)) {
+                    Ok(server) => {
+                        let takes = takes(&server.variables, one);
+                        let _ = server.end();
+                        takes
+                    }
+                    Err(_) => false,
+                };
+                kept = drop_if(kept, &|one| one.change != FactorChange::Dynamic && !starts_with(one));
+            }
+        }
+    }
+    kept
 }
 
 /// Finds out how each candidate can be changed, on a server of each program. Followers of dynamic settings join them; what a server refuses is left out.

@@ -86,8 +86,9 @@ impl<'a, 'p> MixtureTrials<'a, 'p> {
         }
         let scheduled = self.schedule(index, block, mixture)?;
         let mut trial = self.prepared.one_more(self.folder, &scheduled, self.listener)?;
-        // A mixture that does not work fails again.
-        if matches!(trial.validity, Validity::Invalid(_)) && !self.stop.load(Ordering::Relaxed) {
+        // A load that failed may have failed by chance. A server that does not start will not start again.
+        let is_worth = trial.measured.is_some() || trial.engine.is_some();
+        if matches!(trial.validity, Validity::Invalid(_)) && is_worth && !self.stop.load(Ordering::Relaxed) {
             trial = self.prepared.one_more(self.folder, &scheduled, self.listener)?;
         }
         if trial.validity.is_partial() {
