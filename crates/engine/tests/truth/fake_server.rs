@@ -1,5 +1,4 @@
 //! A server that does what a test tells it to: for truths that a real server cannot give.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::io::{self, Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
