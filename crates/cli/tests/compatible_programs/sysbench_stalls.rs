@@ -9,6 +9,8 @@ use rustix::process::Signal;
 use serde_json::Value;
 use truetps_sandbox::ServerBinary;
 use truetps_testkit::mysql_family::mariadb;
+use truetps_testkit::quiet_machine;
+use truetps_testkit::take_machine;
 
 use crate::common::terminal::{LEAVE, Terminal};
 use crate::common::{Place, Ran, signal, wait_until};
@@ -63,6 +65,7 @@ fn the_stall(place: &Place) -> Value {
 
 #[test]
 fn a_server_that_stops_is_one_stall_of_a_script() {
+    let _machine = quiet_machine();
     let place = Place::new();
     let Some(owned) = prepared("a_server_that_stops_is_one_stall_of_a_script", &place) else { return };
     let before = owned.belongings();
@@ -98,6 +101,7 @@ fn a_server_that_stops_is_one_stall_of_a_script() {
 
 #[test]
 fn the_live_view_shows_the_stall_and_then_the_lines_of_sysbench() {
+    let _machine = take_machine();
     let place = Place::new();
     let Some(owned) = prepared("the_live_view_shows_the_stall", &place) else { return };
     let terminal = Terminal::new();

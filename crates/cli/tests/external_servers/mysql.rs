@@ -3,16 +3,16 @@
 
 use truetps_testkit::mysql_family::mysql;
 
-use crate::common::{Place, Ran};
+use crate::common::{Place, Ran, SMALL_REDO};
 use crate::support::{Owned, assert_secret, run_with_password, short_run, valid_trial};
 
 #[test]
 fn a_private_mysql() {
     let Some((_, basedir)) = mysql("a_private_mysql") else { return };
-    let place = Place::new();
+    let place = Place::with_templates();
     let args = ["run", "delete-insert", "--key=auto", "--connections=3", "--warm-up=0.1", "--measure=0.5"];
     let server = ["--basedir", basedir.to_str().unwrap(), "--set", "innodb_flush_log_at_trx_commit=2"];
-    let ran: Ran = place.run(&[&args[..], &server, &["--table-rows=2000", "--rate=200"]].concat());
+    let ran: Ran = place.run(&[&args[..], &server, &["--table-rows=2000", "--rate=200", SMALL_REDO]].concat());
     let trial = valid_trial(&place, &ran);
     assert_eq!(trial["server"]["flavour"], "mysql", "{trial}");
     assert!(place.servers().is_empty());

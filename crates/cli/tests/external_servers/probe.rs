@@ -13,8 +13,9 @@ use truetps_folder::ProbeFolder;
 use truetps_record::{ProbeSeries, ProbeSource};
 use truetps_testkit::mysql_family::mariadb;
 use truetps_testkit::{PostgresOptions, PostgresServer, private_postgres};
+use truetps_testkit::{quiet_machine, take_machine};
 
-use crate::common::{Place, Ran, signal, wait_until};
+use crate::common::{Place, Ran, SMALL_REDO, SMALL_WAL, signal, wait_until};
 use crate::support::{ACCOUNT, Owned, PASSWORD};
 
 fn series_of(folder: &Path) -> ProbeSeries {
@@ -41,10 +42,11 @@ fn largest_gap(times: &[f64], from: f64, to: f64) -> f64 {
 
 #[test]
 fn server_and_host_are_seen_beside_a_load() {
+    let _machine = take_machine();
     let Some(binary) = mariadb("server_and_host_are_seen_beside_a_load") else { return };
     let basedir = binary.path.display().to_string();
-    let place = Place::new();
-    let base = ["run", "insert", "--table-rows=500", "--warm-up=1", "--measure=2", "--basedir", &basedir];
+    let place = Place::with_templates();
+    let base = ["run", "insert", "--table-rows=500", "--warm-up=1", "--measure=2", "--basedir", &basedir, SMALL_REDO];
     place.good(&base);
     let series = series_of(&place.latest().join("trial-0001"));
     for source in [ProbeSource::Server, ProbeSource::Host] {
@@ -69,8 +71,8 @@ fn server_and_host_are_seen_beside_a_load() {
 fn waits_are_timed_where_the_plan_asks() {
     let Some(binary) = mariadb("waits_are_timed_where_the_plan_asks") else { return };
     let basedir = binary.path.display().to_string();
-    let place = Place::new();
-    let load = ["run", "insert", "--table-rows=500", "--warm-up=0", "--measure=1", "--set=log_bin=ON"];
+    let place = Place::with_templates();
+    let load = ["run", "insert", "--table-rows=500", "--warm-up=0", "--measure=1", "--set=log_bin=ON", SMALL_REDO];
     let ran =
         place.good(&[&load[..], &["--waits", "--full", "--probe-interval=250ms", "--basedir", &basedir]].concat());
     assert!(!ran.stderr.contains("warning"), "{}", ran.stderr);
@@ -127,6 +129,7 @@ fn what_an_account_may_not_read_is_absent() {
 
 #[test]
 fn a_server_that_hangs_does_not_hide_its_host() {
+    let _machine = quiet_machine();
     let Some(binary) = mariadb("a_server_that_hangs_does_not_hide_its_host") else { return };
     let owned = Owned::start(&binary, &[]);
     let place = Place::new();
@@ -201,6 +204,7 @@ fn seconds_in(text: &str, words: &str) -> f64 {
 
 #[test]
 fn a_server_that_is_gone_at_the_end_is_no_good_end() {
+    let _machine = quiet_machine();
     let Some(binary) = mariadb("a_server_that_is_gone_at_the_end_is_no_good_end") else { return };
     let owned = Owned::start(&binary, &[]);
     let place = Place::new();
@@ -220,6 +224,7 @@ fn a_server_that_is_gone_at_the_end_is_no_good_end() {
 
 #[test]
 fn a_restart_and_a_session_that_is_ended_are_distinguished() {
+    let _machine = quiet_machine();
     let Some(binary) = mariadb("a_restart_and_a_session_that_is_ended") else { return };
     let owned = Owned::start(&binary, &[]);
     let (place, dsn) = (Place::new(), owned.socket_dsn());
@@ -247,6 +252,7 @@ fn a_restart_and_a_session_that_is_ended_are_distinguished() {
 
 #[test]
 fn a_duration_is_watched_from_end_to_end() {
+    let _machine = quiet_machine();
     let Some(binary) = mariadb("a_duration_is_watched_from_end_to_end") else { return };
     let owned = Owned::start(&binary, &[]);
     let (place, dsn) = (Place::new(), owned.socket_dsn());
@@ -304,9 +310,9 @@ fn a_server_that_is_not_there_is_no_probe() {
 fn postgres_is_seen_beside_a_load() {
     let Some(binary) = private_postgres("postgres_is_seen_beside_a_load") else { return };
     let basedir = binary.basedir.display().to_string();
-    let place = Place::new();
+    let place = Place::with_templates();
     let load = ["run", "insert", "--table-rows=500", "--warm-up=0", "--measure=3", "--probe-interval=250ms"];
-    place.good(&[&load[..], &["--waits", "--basedir", &basedir]].concat());
+    place.good(&[&load[..], &["--waits", "--basedir", &basedir, SMALL_WAL]].concat());
     let series = series_of(&place.latest().join("trial-0001"));
     assert!(series.times(ProbeSource::Server).len() >= 8, "{:?}", series.times(ProbeSource::Server));
     has(&series, &["pg_stat_database.xact_commit", "pg_stat_bgwriter.buffers_alloc", "pg_locks.waiting"]);
@@ -338,6 +344,7 @@ fn signal_all(postgres: &PostgresServer, which: Signal) {
 
 #[test]
 fn a_postgres_that_hangs_and_dies_is_seen() {
+    let _machine = quiet_machine();
     let test = "a_postgres_that_hangs_and_dies_is_seen";
     let Some(mut postgres) = PostgresServer::start(test, &PostgresOptions::default()) else { return };
     // A role without any right but to log in.
@@ -367,6 +374,7 @@ fn a_postgres_that_hangs_and_dies_is_seen() {
 
 #[test]
 fn a_probe_that_was_suspended_blames_no_server() {
+    let _machine = quiet_machine();
     let Some(binary) = mariadb("a_probe_that_was_suspended_blames_no_server") else { return };
     let owned = Owned::start(&binary, &[]);
     let place = Place::new();

@@ -9,7 +9,7 @@ use rustix::fs::{CWD, FileType, Mode, mknodat};
 use truetps_testkit::mysql_family::{mariadb, mysql};
 use truetps_testkit::{PostgresOptions, PostgresServer};
 
-use crate::common::{Place, Ran};
+use crate::common::{Place, Ran, SMALL, with_small_redo};
 use crate::support::{ACCOUNT, Owned, PASSWORD, assert_secret, run_with_password, short_run};
 
 fn json(ran: &Ran) -> serde_json::Value {
@@ -191,8 +191,8 @@ fn run_folders() {
     if mariadb("run_folders").is_none() {
         return;
     }
-    let place = Place::new();
-    place.write("small.toml", crate::common::SMALL);
+    let place = Place::with_templates();
+    place.write("small.toml", &with_small_redo(SMALL));
     let ran = place.run(&["sweep", "./small.toml", "--blocks=1"]);
     assert!(place.path().join("runs/latest").exists(), "{}", ran.stderr);
     // Whether commits wait for a replica is no variable, and decides what the others mean.

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::common::{Place, SMALL, has_server};
+use crate::common::{Place, SMALL, has_server, with_small_redo};
 
 /// A browser of this machine; CI must have one.
 fn browser() -> Option<PathBuf> {
@@ -63,8 +63,8 @@ fn the_report_draws_its_charts_offline() {
     if !has_server() {
         return;
     }
-    let place = Place::new();
-    place.write("page.toml", &SMALL.replace("a test", "a test <b>with</b> marks"));
+    let place = Place::with_templates();
+    place.write("page.toml", &with_small_redo(&SMALL.replace("a test", "a test <b>with</b> marks")));
     let ran = place.run(&["sweep", "./page.toml"]);
     assert!(matches!(ran.code, Some(0 | 3)), "{}", ran.stderr);
     let opened = Opened::new(&browser, &place, &place.latest().join("report.html"), &[]);
@@ -93,7 +93,7 @@ fn kept_page(place: &Place) -> PathBuf {
 #[test]
 fn the_dark_theme_follows_the_system_and_draws_the_same() {
     let Some(browser) = browser() else { return };
-    let place = Place::new();
+    let place = Place::with_templates();
     let page = kept_page(&place);
     let check = |setting: &str, button: &str| {
         let opened = Opened::new(&browser, &place, &page, &[setting]);
@@ -119,7 +119,7 @@ fn a_telephone_shows_the_page_without_scrolling_sideways() {
           document.body.dataset.beyond = beyond.map((one) => one.tagName + "." + one.className).join(" ") || "none";
         }, 1000)</script>"#;
     let Some(browser) = browser() else { return };
-    let place = Place::new();
+    let place = Place::with_templates();
     let page = kept_page(&place);
     let frame = page.with_file_name("frame.html");
     fs::write(&frame, FRAME).unwrap();

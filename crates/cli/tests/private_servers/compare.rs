@@ -10,8 +10,10 @@ use std::time::Duration;
 use rustix::process::Signal;
 use serde_json::Value;
 use truetps_testkit::mysql_family::mariadb;
+use truetps_testkit::quiet_machine;
+use truetps_testkit::take_machine;
 
-use crate::common::{Place, Ran, has_server, has_strace, signal, wait_until};
+use crate::common::{Place, Ran, SMALL_REDO, has_server, has_strace, signal, wait_until, with_small_redo};
 use crate::support::Owned;
 
 /// The answer without its line breaks.
@@ -42,8 +44,9 @@ fn stopped_run(place: &Place, measure_s: u64, after_s: u64, stopped_s: u64, more
 
 #[test]
 fn a_server_that_is_stopped_for_two_seconds_is_one_stall_of_two_seconds() {
+    let _machine = take_machine();
     let Some(binary) = mariadb("a_server_that_is_stopped_for_two_seconds_is_one_stall_of_two_seconds") else { return };
-    let place = Place::new();
+    let place = Place::with_templates();
     // A commit that waits for no disk: what a busy machine does to flushes is no stall of this test.
     let setting = "--set=innodb_flush_log_at_trx_commit=2";
     stopped_run(&place, 9, 4, 2, &[setting, "--basedir", &binary.path.display().to_string()]);
@@ -74,8 +77,9 @@ fn a_server_that_is_stopped_for_two_seconds_is_one_stall_of_two_seconds() {
 /// The server is stopped before the end and continues after it: no response time includes those seconds.
 #[test]
 fn a_standstill_to_the_end_is_reported_with_the_age_of_what_waited() {
+    let _machine = take_machine();
     let Some(binary) = mariadb("a_standstill_to_the_end_is_reported_with_the_age_of_what_waited") else { return };
-    let place = Place::new();
+    let place = Place::with_templates();
     stopped_run(&place, 5, 2, 5, &["--basedir", &binary.path.display().to_string()]);
     let is_reported = |text: &str| text.contains("4 transactions were still in flight at the end, the oldest for ");
     let report = place.good(&["report"]);
@@ -133,6 +137,7 @@ impl Strace {
 /// and disconnects.
 #[test]
 fn the_ledgers_syncs_match_strace() {
+    let _machine = quiet_machine();
     let Some(binary) = mariadb("the_ledgers_syncs_match_strace") else { return };
     if !has_strace() {
         return;
@@ -144,7 +149,7 @@ fn the_ledgers_syncs_match_strace() {
         ("performance_schema", "ON"),
     ];
     let owned = Owned::start(&binary, &settings);
-    let place = Place::new();
+    let place = Place::with_templates();
     let run = |transactions: u32| {
         let strace = Strace::attach(&place, owned.server.pid(), &format!("strace-{transactions}"));
         let (dsn, number) = (owned.socket_dsn(), transactions.to_string());
@@ -187,8 +192,8 @@ fn two_keys_of_one_experiment_are_compared_block_by_block() {
     if !has_server() {
         return;
     }
-    let place = Place::new();
-    place.write("two.toml", TWO_KEYS);
+    let place = Place::with_templates();
+    place.write("two.toml", &with_small_redo(TWO_KEYS));
     let swept = place.run(&["sweep", "./two.toml"]);
     assert!(matches!(swept.code, Some(0 | 3)), "{}", swept.stderr);
     let levels = ["compare", "latest", "latest", "--a-levels=key=deleted", "--b-levels", "key=auto"];
@@ -236,7 +241,7 @@ fn one_line_of_two_plans_with_sql_of_their_own_is_what_was_different() {
     if !has_server() {
         return;
     }
-    let place = Place::new();
+    let place = Place::with_templates();
     let run = |insert: &str| {
         let plan = format!(
             "name = \"shop\"\nabout = \"a test\"\n[workload]\nname = \"custom\"\n\
@@ -248,7 +253,7 @@ fn one_line_of_two_plans_with_sql_of_their_own_is_what_was_different() {
              [load]\nwarm_up_s = 0\nmeasure_s = 0.5\n[factors]\nconnections = [1]\n\
              [design]\nblocks = 1\naa_pair = false\n"
         );
-        place.write("shop.toml", &plan);
+        place.write("shop.toml", &with_small_redo(&plan));
         let swept = place.run(&["sweep", "./shop.toml"]);
         assert!(matches!(swept.code, Some(0 | 3)), "{}", swept.stderr);
         place.latest().display().to_string()
@@ -267,10 +272,11 @@ fn runs_of_different_workloads_are_compared_with_a_note() {
     if !has_server() {
         return;
     }
-    let place = Place::new();
+    let place = Place::with_templates();
     let run = |workload: &str, level: u8| {
         let level = format!("--set=innodb_flush_log_at_trx_commit={level}");
-        let run = ["run", workload, &level, "--connections=2", "--table-rows=1000", "--warm-up=0", "--measure=6"];
+        let load = ["--connections=2", "--table-rows=1000", "--warm-up=0", "--measure=6"];
+        let run = [&["run", workload, &level, SMALL_REDO][..], &load].concat();
         place.good(&run);
         place.latest()
     };
@@ -386,7 +392,7 @@ struct CiJob {
 
 impl CiJob {
     fn new() -> Self {
-        let place = Place::new();
+        let place = Place::with_templates();
         let summary = place.write("step summary.md", "# Before\n");
         symlink(examples("ci"), place.path().join("ci")).unwrap();
         Self { place, summary }

@@ -7,16 +7,16 @@ use std::time::Duration;
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::common::{Place, has_disks, has_server, mounts_below, signal, wait_until};
+use crate::common::{Place, SMALL_REDO, has_disks, has_server, mounts_below, signal, wait_until, with_small_redo};
 
 const PLAN: &str = "name = \"c\"\nabout = \"What is lost?\"\n[workload]\nname = \"insert\"\n\
     [factors]\ninnodb_flush_log_at_trx_commit = [2]\nlog_bin = [false]\nconnections = [4]\n";
 
-const ON_A_DISK: [&str; 7] =
-    ["run", "insert", "--disk", "hdd7200", "--connections=2", "--warm-up=0.2", "--table-rows=500"];
+const ON_A_DISK: [&str; 8] =
+    ["run", "insert", "--disk", "hdd7200", "--connections=2", "--warm-up=0.2", "--table-rows=500", SMALL_REDO];
 
 fn crashes(place: &Place, args: &[&str]) -> (Option<i32>, Value) {
-    let plan = place.write("crash.toml", PLAN);
+    let plan = place.write("crash.toml", &with_small_redo(PLAN));
     let words = ["crash", plan.to_str().unwrap(), "--format", "json"];
     let ran = place.run(&[&words[..], args].concat());
     let document = serde_json::from_str(&ran.stdout).unwrap_or_else(|_| panic!("{:?}: {}", ran.code, ran.stderr));
@@ -36,7 +36,7 @@ fn the_end_of_a_server_loses_what_it_had_not_written() {
     if !has_server() {
         return;
     }
-    let place = Place::new();
+    let place = Place::with_templates();
     let (code, document) = crashes(&place, &["--kinds", "kill", "--crashes", "2"]);
     assert_eq!(code, Some(0), "{document}");
     for role in ["cell", "keeps_all"] {
@@ -58,7 +58,7 @@ fn a_power_cut_loses_what_was_not_flushed() {
     if !has_server() || !has_disks("a_power_cut_loses_what_was_not_flushed") {
         return;
     }
-    let place = Place::new();
+    let place = Place::with_templates();
     let (code, document) = crashes(&place, &["--disk", "native", "--kinds", "os,power", "--crashes", "2"]);
     assert_eq!(code, Some(0), "{document}");
     for kind in ["os", "power"] {
@@ -86,10 +86,10 @@ fn a_binlog_that_is_flushed_has_what_the_table_has() {
     if !has_server() || !has_disks("a_binlog_that_is_flushed_has_what_the_table_has") {
         return;
     }
-    let place = Place::new();
+    let place = Place::with_templates();
     let plan =
         PLAN.replace("[2]", "[1]").replace("[false]", "[true]").replace("log_bin", "sync_binlog = [1, 0]\nlog_bin");
-    let plan = place.write("binlog.toml", &plan);
+    let plan = place.write("binlog.toml", &with_small_redo(&plan));
     let ran =
         place.run(&["crash", plan.to_str().unwrap(), "--disk=native", "--kinds=os", "--crashes=2", "--format=json"]);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
@@ -107,8 +107,8 @@ fn a_binlog_that_is_flushed_has_what_the_table_has() {
 
 #[test]
 fn kinds_without_a_disk_are_refused_before_anything_starts() {
-    let place = Place::new();
-    let plan = place.write("crash.toml", PLAN);
+    let place = Place::with_templates();
+    let plan = place.write("crash.toml", &with_small_redo(PLAN));
     let plan = plan.to_str().unwrap();
     place.refused(&["crash", plan, "--kinds", "power"], &["--kinds power", "--disk"]);
     place.refused(&["crash", plan, "--kinds", "kill", "--format", "csv"], &["crashes have no CSV"]);
@@ -123,7 +123,7 @@ fn a_commit_on_a_spinning_disk_takes_a_revolution() {
     if !has_server() || !has_disks("a_commit_on_a_spinning_disk_takes_a_revolution") {
         return;
     }
-    let place = Place::new();
+    let place = Place::with_templates();
     let ran = place.good(&[&ON_A_DISK[..], &["--measure=1", "--set", "log_bin=OFF", "--format", "json"]].concat());
     let document: Value = serde_json::from_str(&ran.stdout).unwrap();
     let disk = &document["disks"][0];
@@ -145,7 +145,7 @@ fn a_killed_run_on_a_disk_leaves_nothing() {
     if !has_server() || !has_disks("a_killed_run_on_a_disk_leaves_nothing") {
         return;
     }
-    let place = Place::new();
+    let place = Place::with_templates();
     for delay_ms in [700, 1900, 3500] {
         let mut child = place.start(&[&ON_A_DISK[..], &["--measure=9"]].concat());
         thread::sleep(Duration::from_millis(delay_ms));
@@ -186,7 +186,7 @@ fn a_trial_whose_disk_ends_says_so() {
     if !has_server() || !has_disks("a_trial_whose_disk_ends_says_so") {
         return;
     }
-    let place = Place::new();
+    let place = Place::with_templates();
     let mut args = ON_A_DISK.to_vec();
     args[3] = "native";
     let child = place.start(&[&args[..], &["--measure=30"]].concat());
@@ -205,8 +205,8 @@ fn crashes_that_are_interrupted_are_kept_and_leave_nothing() {
     if !has_server() || !has_disks("crashes_that_are_interrupted_are_kept_and_leave_nothing") {
         return;
     }
-    let place = Place::new();
-    let plan = place.write("crash.toml", PLAN);
+    let place = Place::with_templates();
+    let plan = place.write("crash.toml", &with_small_redo(PLAN));
     let child = place.start(&["crash", plan.to_str().unwrap(), "--disk", "native", "--kinds", "os", "--crashes", "9"]);
     let recorded = || {
         let runs = fs::read_dir(place.path().join("runs")).into_iter().flatten().flatten();
@@ -236,7 +236,7 @@ fn what_a_machine_lacks_for_a_disk_is_named() {
     if !has_server() || !has_disks("what_a_machine_lacks_for_a_disk_is_named") {
         return;
     }
-    let place = Place::new();
+    let place = Place::with_templates();
     let run = [&ON_A_DISK[..], &["--measure=1"]].concat();
     let devices = "mkdir -p dev small; mount -t tmpfs none dev; cd dev; for name in null zero urandom random fuse; \
                    do cp -a /dev/$name .; done; cd ..";

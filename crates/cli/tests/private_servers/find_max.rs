@@ -7,7 +7,7 @@ use rustix::process::Signal;
 use serde_json::Value;
 use truetps_testkit::mysql_family::mariadb;
 
-use crate::common::{Place, Ran, has_server, signal};
+use crate::common::{Place, Ran, SMALL_REDO, has_server, signal};
 use crate::support::{ACCOUNT, Owned, run_with_password};
 
 const SEARCH: [&str; 7] =
@@ -22,8 +22,8 @@ fn a_search_ends_and_keeps_every_trial() {
     if !has_server() {
         return;
     }
-    let place = Place::new();
-    let ran = place.run(&[&SEARCH[..], &["--slo", "p99<1s,failed<1%", "--format", "json"]].concat());
+    let place = Place::with_templates();
+    let ran = place.run(&[&SEARCH[..], &["--slo", "p99<1s,failed<1%", "--format", "json", SMALL_REDO]].concat());
     // Trials of half a second on a busy machine may contradict each other for ever: this is reported, and is no answer.
     let is_undecided = ran.code == Some(4) && ran.stderr.contains("the search found no rate");
     assert!(ran.code == Some(0) || is_undecided, "{:?}: {}", ran.code, ran.stderr);
@@ -57,7 +57,7 @@ fn a_search_ends_and_keeps_every_trial() {
 #[test]
 fn ctrl_c_ends_a_search_with_what_it_has() {
     let Some(binary) = mariadb("ctrl_c_ends_a_search") else { return };
-    let (owned, place) = (Owned::start(&binary, &[]), Place::new());
+    let (owned, place) = (Owned::start(&binary, &[]), Place::with_templates());
     let before = owned.belongings();
     let dsn = owned.socket_dsn();
     let child = place.start(&[&SEARCH[..], &["--dsn", &dsn]].concat());
@@ -78,7 +78,7 @@ fn ctrl_c_ends_a_search_with_what_it_has() {
 #[test]
 fn a_search_without_a_beginning_says_why() {
     let Some(binary) = mariadb("a_search_without_a_beginning") else { return };
-    let (owned, place) = (Owned::start(&binary, &[]), Place::new());
+    let (owned, place) = (Owned::start(&binary, &[]), Place::with_templates());
     owned.execute(&[&format!("ALTER USER {ACCOUNT}@'%' WITH MAX_USER_CONNECTIONS 10")]);
     // Two addresses look like two servers, each of which would have room.
     let dsn = format!("mysql://{ACCOUNT}@127.0.0.1:{0},127.0.0.1:{0}", owned.port);

@@ -2,7 +2,7 @@
 //! others stay. It takes minutes, so that it runs only where it is asked for:
 //!
 //! ```text
-//! TRUETPS_KILLS=50 TRUETPS_SEED=1 cargo test -p truetps --test kills_on_disks -- --nocapture
+//! TRUETPS_KILLS=50 TRUETPS_SEED=1 cargo test -p truetps --test private_servers kills_on_disks -- --nocapture
 //! ```
 
 use std::collections::BTreeSet;
@@ -120,7 +120,7 @@ struct Foreign {
 
 impl Foreign {
     fn make() -> Self {
-        let place = Place::new();
+        let place = Place::with_templates();
         let below = |name: &str| {
             let path = place.path().join(name);
             fs::create_dir(&path).unwrap();
@@ -231,7 +231,7 @@ fn killed_runs_on_a_disk_leave_nothing_after_a_cleaning() {
     if !has_server() || !has_disks("killed_runs_on_a_disk_leave_nothing_after_a_cleaning") {
         return;
     }
-    let (place, mut foreign, mut draws) = (Place::new(), Foreign::make(), Draws(seed));
+    let (place, mut foreign, mut draws) = (Place::with_templates(), Foreign::make(), Draws(seed));
     let (mut longest, mut helpers_killed, mut mounted) = (Duration::ZERO, 0, 0);
     for kill in 1..=kills {
         let (after, victim) = (draws.seconds(0.1, 8.0), Victim::draw(&mut draws));

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use truetps_testkit::every_postgres;
 
-use crate::common::Place;
+use crate::common::{Place, SMALL_WAL};
 
 fn line<'a>(ledger: &'a Value, key: &str) -> &'a Value {
     let lines = ledger["lines"].as_array().unwrap();
@@ -13,9 +13,9 @@ fn line<'a>(ledger: &'a Value, key: &str) -> &'a Value {
 #[test]
 fn pages_and_syncs_of_every_postgres() {
     for binary in every_postgres("pages_and_syncs_of_every_postgres") {
-        let (place, basedir) = (Place::new(), binary.basedir.display().to_string());
+        let (place, basedir) = (Place::with_templates(), binary.basedir.display().to_string());
         let load = ["run", "insert", "--table-rows=500", "-c=2", "--warm-up=1", "--measure=3", "--format=json"];
-        let set = ["--basedir", &basedir, "--set", "wal_sync_method=open_datasync"];
+        let set = ["--basedir", &basedir, "--set", "wal_sync_method=open_datasync", SMALL_WAL];
         let report: Value = serde_json::from_str(&place.good(&[&load[..], &set].concat()).stdout).unwrap();
         let ledger = &report["trials"][0]["ledger"];
         let (written, created) = (line(ledger, "pages_written_per_tx"), line(ledger, "pages_created_per_tx"));

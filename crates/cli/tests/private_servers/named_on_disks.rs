@@ -39,7 +39,7 @@ fn quiet(test: &str) -> Option<MutexGuard<'static, ()>> {
 #[test]
 fn the_life_of_a_named_server_on_a_disk() {
     let Some(_quiet) = quiet("the_life_of_a_named_server_on_a_disk") else { return };
-    let place = Place::new();
+    let place = Place::with_templates();
     let _ends = Ends(&place);
     place.good(&["server", "add", "slow"]);
     it_keeps_its_data_on_any_profile(&place);
@@ -113,7 +113,7 @@ fn it_ends_in_each_way_and_is_unmounted(place: &Place) {
 #[test]
 fn data_on_the_disk_of_the_host_stay_there() {
     let Some(_quiet) = quiet("data_on_the_disk_of_the_host_stay_there") else { return };
-    let place = Place::new();
+    let place = Place::with_templates();
     let _ends = Ends(&place);
     place.good(&["server", "add", "slow"]);
     place.good(&["server", "start", "slow"]);
@@ -130,7 +130,7 @@ fn data_on_the_disk_of_the_host_stay_there() {
 #[test]
 fn a_disk_too_slow_for_a_start_is_named() {
     let Some(_quiet) = quiet("a_disk_too_slow_for_a_start_is_named") else { return };
-    let place = Place::new();
+    let place = Place::with_templates();
     let _ends = Ends(&place);
     let profile = "name = \"tape\"\nabout = \"\"\nvolatile_cache_mb = 1\nflush_us = 250000\n";
     let profile = place.write("tape.toml", profile);
@@ -149,7 +149,7 @@ fn a_disk_too_slow_for_a_start_is_named() {
 #[test]
 fn a_killed_start_disturbs_no_later_one() {
     let Some(_quiet) = quiet("a_killed_start_disturbs_no_later_one") else { return };
-    let place = Place::new();
+    let place = Place::with_templates();
     let _ends = Ends(&place);
     place.good(&["server", "add", "slow"]);
     for delay_ms in [300, 900, 1500, 2100, 2700] {

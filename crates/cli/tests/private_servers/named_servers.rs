@@ -12,7 +12,7 @@ use rustix::process::Signal;
 use truetps_sandbox::{ServerUser, find};
 use truetps_testkit::mysql_family::{FetchedServer, fetched_server};
 
-use crate::common::{Ends, Place, Ran, has_server, signal, wait_until};
+use crate::common::{Ends, Place, Ran, SMALL_REDO, has_server, signal, wait_until, with_small_redo};
 
 impl Place {
     fn value(&self, name: &str, sql: &str) -> String {
@@ -239,7 +239,7 @@ fn a_port_and_statements_from_stdin() {
     if !has_server() {
         return;
     }
-    let place = Place::new();
+    let place = Place::with_templates();
     let _ends = Ends(&place);
     place.good(&["server", "add", "maria"]);
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -292,7 +292,7 @@ fn with_closed_umask(place: &Place, args: &[&str]) {
 #[test]
 fn a_server_from_its_archive() {
     let Some(server) = mysql("a_server_from_its_archive") else { return };
-    let place = Place::new();
+    let place = Place::with_templates();
     let _ends = Ends(&place);
     let archive = packed(&place, &server);
     let whole = fs::read(&archive).unwrap();
@@ -360,7 +360,7 @@ fn a_start_that_fails_leaves_no_process() {
     if !has_server() {
         return;
     }
-    let place = Place::new();
+    let place = Place::with_templates();
     let _ends = Ends(&place);
     // It does not become the server: the server is a child of it.
     behind_a_script(&place, "parent", "\"$real\" \"$@\"\nexit $?");
@@ -417,9 +417,9 @@ aa_pair = false
 #[test]
 fn the_server_is_a_factor() {
     let Some(server) = mysql("the_server_is_a_factor").filter(|_| has_server()) else { return };
-    let place = Place::new();
+    let place = Place::with_templates();
     let _ends = Ends(&place);
-    place.write("two.toml", TWO);
+    place.write("two.toml", &with_small_redo(TWO));
     place.refused(&["plan", "check", "two.toml"], &["there is no server `maria`", "server add"]);
     place.good(&["server", "add", "maria"]);
     place.good(&["server", "add", "old", server.basedir.to_str().unwrap()]);
@@ -446,7 +446,8 @@ fn the_server_is_a_factor() {
     assert!(place.servers().is_empty());
 
     // Its program stays while a run needs it. A folder of the environment is for those who name no server.
-    let mut command = place.command(&["run", "insert", "--server", "old", "--measure", "6", "--warm-up", "0.1"]);
+    let mut command =
+        place.command(&["run", "insert", "--server", "old", "--measure", "6", "--warm-up", "0.1", SMALL_REDO]);
     command.env("TRUETPS_BASEDIR", "/nowhere").stdout(Stdio::piped()).stderr(Stdio::piped());
     let before = place.latest();
     let child = command.spawn().unwrap();

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use truetps_report::display_width;
 
-use crate::common::{Place, Ran, SMALL, copy_folder, has_server};
+use crate::common::{Place, Ran, SMALL, SMALL_REDO, copy_folder, has_server, with_small_redo};
 
 const LINES_MAX: usize = 35;
 const FOLDERS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/version-1");
@@ -31,7 +31,7 @@ fn check(place: &Place, words: &[&str]) {
 
 #[test]
 fn commands_that_need_no_server() {
-    let place = Place::new();
+    let place = Place::with_templates();
     for folder in ["sweep", "sysbench", "interrupted"] {
         copy_folder(&Path::new(FOLDERS).join(folder), &place.path().join(folder));
     }
@@ -82,7 +82,7 @@ fn option_file(value: &str) -> String {
 /// All that the screen leaves out is a flag away, and comes in the order of the documents.
 #[test]
 fn the_full_report_is_a_flag_away() {
-    let place = Place::new();
+    let place = Place::with_templates();
     copy_folder(&Path::new(FOLDERS).join("sweep"), &place.path().join("sweep"));
     place.write("a.cnf", &option_file("1"));
     place.write("b.cnf", &option_file("0"));
@@ -105,9 +105,9 @@ fn commands_on_a_server() {
     if !has_server() {
         return;
     }
-    let place = Place::new();
-    place.write("small.toml", SMALL);
-    let quick = ["--warm-up=0.1", "--measure=0.5", "--table-rows=500"];
+    let place = Place::with_templates();
+    place.write("small.toml", &with_small_redo(SMALL));
+    let quick = ["--warm-up=0.1", "--measure=0.5", "--table-rows=500", SMALL_REDO];
     let with = |words: &[&'static str]| [words, &quick].concat();
     place.run(&["sweep", "small.toml", "--seed", "1"]);
     check(&place, &["report"]);

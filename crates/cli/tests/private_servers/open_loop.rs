@@ -6,8 +6,9 @@ use std::fs;
 use rustix::process::Signal;
 use serde_json::Value;
 use truetps_testkit::mysql_family::mariadb;
+use truetps_testkit::take_machine;
 
-use crate::common::{Place, Ran, has_server, signal, wait_until};
+use crate::common::{Place, Ran, SMALL_REDO, has_server, signal, wait_until};
 use crate::support::Owned;
 
 const SHORT: [&str; 5] = ["run", "insert", "--warm-up=0.2", "--table-rows=500", "--format=json"];
@@ -79,7 +80,7 @@ fn assert_near(found: u64, expect: u64, tolerance: u64) {
 #[test]
 fn a_rate_is_kept_and_recorded() {
     let Some(binary) = mariadb("a_rate_is_kept_and_recorded") else { return };
-    let (owned, place) = (Owned::start(&binary, &[]), Place::new());
+    let (owned, place) = (Owned::start(&binary, &[]), Place::with_templates());
     let dsn = owned.socket_dsn();
     let trial = |flags: &[&str]| trial(&place, &[&["--dsn", &dsn], flags].concat());
     let steady = trial(&["--rate", "200/s", "--connections", "4", "--measure=1.5"]);
@@ -107,7 +108,7 @@ fn a_rate_is_kept_and_recorded() {
 #[test]
 fn a_hundred_clients_each_at_their_own_rate() {
     let Some(binary) = mariadb("a_hundred_clients") else { return };
-    let (owned, place) = (Owned::start(&binary, &[]), Place::new());
+    let (owned, place) = (Owned::start(&binary, &[]), Place::with_templates());
     let trial = trial(&place, &["--dsn", &owned.socket_dsn(), "--clients=100", "--rate-per-client=1/s", "--measure=2"]);
     assert_eq!((&trial["engine"]["clients"], &trial["engine"]["clients_failed"]), (&100.into(), &0.into()));
     assert_eq!(trial["engine"]["mode"], "multiplexed");
@@ -120,8 +121,9 @@ fn a_hundred_clients_each_at_their_own_rate() {
 /// More than any server does: a result, and no failure.
 #[test]
 fn overload_is_a_result() {
+    let _machine = take_machine();
     let Some(binary) = mariadb("overload_is_a_result") else { return };
-    let (owned, place) = (Owned::start(&binary, &[]), Place::new());
+    let (owned, place) = (Owned::start(&binary, &[]), Place::with_templates());
     let dsn = owned.socket_dsn();
     let trial = |flags: &[&str]| trial(&place, &[&["--dsn", &dsn], flags].concat());
     let queue = trial(&["--rate=500000", "--connections=2", "--measure=0.5"]);
@@ -146,8 +148,8 @@ fn ctrl_c_keeps_what_an_open_loop_has_measured() {
     if !has_server() {
         return;
     }
-    let place = Place::new();
-    let child = place.start(&[&SHORT[..], &["--rate=100", "--connections=2", "--measure=60"]].concat());
+    let place = Place::with_templates();
+    let child = place.start(&[&SHORT[..], &["--rate=100", "--connections=2", "--measure=60", SMALL_REDO]].concat());
     wait_until("an interval of the measure phase", || {
         let path = place.path().join("runs/latest/trial-0001/intervals.jsonl");
         fs::read_to_string(path).is_ok_and(|text| text.lines().any(|line| line.contains("\"measure\"")))
@@ -165,7 +167,7 @@ fn ctrl_c_keeps_what_an_open_loop_has_measured() {
 #[test]
 fn modes_are_those_that_were_asked_for() {
     let Some(binary) = mariadb("modes_are_those") else { return };
-    let (owned, place) = (Owned::start(&binary, &[]), Place::new());
+    let (owned, place) = (Owned::start(&binary, &[]), Place::with_templates());
     let dsn = owned.socket_dsn();
     let common = ["--dsn", &dsn, "--rate-per-client=30", "--connections=3", "--measure=0.5", "--workers=1", "--mode"];
     for (mode, workers) in [("blocking", 3), ("multiplexed", 1)] {
@@ -185,8 +187,8 @@ fn generator_and_private_server_have_cores_of_their_own() {
         eprintln!("SKIPPED: one core cannot be divided");
         return;
     }
-    let place = Place::new();
-    let pinned = trial(&place, &["--rate=100", "--connections=3", "--measure=0.5", "--pin"]);
+    let place = Place::with_templates();
+    let pinned = trial(&place, &["--rate=100", "--connections=3", "--measure=0.5", "--pin", SMALL_REDO]);
     assert!(!pinned["engine"]["pinned_to"].as_array().unwrap().is_empty(), "{pinned}");
     assert_eq!(pinned["engine"]["shares_cores"], false, "{pinned}");
 }

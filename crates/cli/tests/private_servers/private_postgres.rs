@@ -75,7 +75,7 @@ const COMMITS_OF_A_STEP: u64 = 1000;
 #[test]
 fn a_sweep_of_what_a_running_server_takes() {
     let Some(basedir) = basedir("a_sweep_of_what_a_running_server_takes") else { return };
-    let place = Place::new();
+    let place = Place::with_templates();
     place.write("commits.toml", QUICK);
     let checked = place.good(&["plan", "check", "./commits.toml", "--basedir", &basedir]);
     assert!(checked.stdout.contains("PostgreSQL"), "{}", checked.stdout);
@@ -107,7 +107,7 @@ fn a_sweep_of_what_a_running_server_takes() {
 #[test]
 fn levels_that_need_a_start_and_fresh_copies() {
     let Some(basedir) = basedir("levels_that_need_a_start_and_fresh_copies") else { return };
-    let place = Place::new();
+    let place = Place::with_templates();
     let plan = QUICK.replace("synchronous_commit = [\"on\", \"off\"]", "wal_level = [\"replica\", \"minimal\"]");
     let plan = plan.replace("[server.settings]", "[server.settings]\nmax_wal_senders = 0");
     let plan =
@@ -127,7 +127,7 @@ fn levels_that_need_a_start_and_fresh_copies() {
 #[test]
 fn wrong_settings_are_reported_before_anything_starts() {
     let Some(basedir) = basedir("wrong_settings_are_reported_before_anything_starts") else { return };
-    let place = Place::new();
+    let place = Place::with_templates();
     for (set, words) in [
         ("synchronous_comit=off", &["postgresql 1", "did you mean `synchronous_commit`"][..]),
         ("synchronous_commit=sometimes", &["invalid value for parameter", "Available values: local"]),
@@ -149,7 +149,7 @@ fn wrong_settings_are_reported_before_anything_starts() {
 #[test]
 fn nothing_outlives_a_killed_run() {
     let Some(basedir) = basedir("nothing_outlives_a_killed_run") else { return };
-    let place = Place::new();
+    let place = Place::with_templates();
     let mut child = place.start(&[
         "run",
         "insert",
@@ -174,7 +174,7 @@ fn nothing_outlives_a_killed_run() {
 #[test]
 fn the_life_of_a_server_with_a_name() {
     let Some(basedir) = basedir("the_life_of_a_server_with_a_name") else { return };
-    let place = Place::new();
+    let place = Place::with_templates();
     let _ends = Ends(&place);
     place.good(&["server", "add", "pg", &basedir]);
     let started = place.good(&["server", "start", "pg", "--set", "work_mem=8MB"]);
@@ -208,7 +208,7 @@ fn beside_a_server_of_the_other_family() {
     if !has_server() {
         return;
     }
-    let place = Place::new();
+    let place = Place::with_templates();
     let _ends = Ends(&place);
     place.good(&["server", "add", "pg", &basedir]);
     place.good(&["server", "add", "maria"]);

@@ -19,7 +19,7 @@ macro_rules! measured {
         $(#[test]
         fn $test() {
             let Some(server) = chosen_server(stringify!($test), $name, &USUAL) else { return };
-            let place = Place::new();
+            let place = Place::with_templates();
             a_private_one(&place, &server);
             an_external_server(&place, &server);
         })*
@@ -104,7 +104,7 @@ fn captured(place: &Place, name: &str, server: &FetchedServer) {
 fn the_binlog_is_why_mysql_5_7_and_8_0_differ() {
     let server = |name| fetched_server("the_binlog_is_why_mysql_5_7_and_8_0_differ", name);
     let (Some(old), Some(new)) = (server("mysql-5.7"), server("mysql-8.0")) else { return };
-    let place = Place::new();
+    let place = Place::with_templates();
     let _ends = Ends(&place);
     captured(&place, "old", &old);
     captured(&place, "new", &new);
@@ -122,14 +122,14 @@ fn the_binlog_is_why_mysql_5_7_and_8_0_differ() {
 #[test]
 fn a_level_that_only_a_start_brings() {
     let Some(server) = fetched_server("a_level_that_only_a_start_brings", "mysql-9.7") else { return };
-    let place = Place::new();
+    let place = Place::with_templates();
     place.write(
         "pages.toml",
         "name = \"pages\"\nabout = \"a test\"\n\
          [workload]\nname = \"insert\"\ntable_rows = 500\n\
          [load]\nwarm_up_s = 0.1\nmeasure_s = 0.5\n\
          [factors]\nconnections = [2]\ninnodb_doublewrite = [\"OFF\", \"ON\"]\n\
-         [design]\nblocks = 1\naa_pair = false\n",
+         [server.settings]\ninnodb_log_file_size = \"32M\"\n[design]\nblocks = 1\naa_pair = false\n",
     );
     let ran = place.run(&["sweep", "./pages.toml", "--basedir", server.basedir.to_str().unwrap()]);
     // 3: one block decides nothing.

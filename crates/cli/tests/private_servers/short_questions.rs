@@ -7,7 +7,7 @@ use truetps_plan::Plan;
 use truetps_record::SettingValue;
 use truetps_testkit::mysql_family::{fetched_server, mariadb};
 
-use crate::common::{Ends, Place, Ran};
+use crate::common::{Ends, Place, Ran, SMALL_REDO};
 use crate::support::{ACCOUNT, Owned, run_with_password, valid_trial};
 
 /// A short trial on a small table.
@@ -34,8 +34,8 @@ fn a_question_needs_no_plan_file() {
     if mariadb("a_question_needs_no_plan_file").is_none() {
         return;
     }
-    let place = Place::new();
-    let ran = sweep(&place, &["insert", "--vary", "sync_binlog=1,0", "-c", "1,2", "--blocks", "2", "-q"]);
+    let place = Place::with_templates();
+    let ran = sweep(&place, &["insert", "--vary", "sync_binlog=1,0", "-c", "1,2", "--blocks", "2", "-q", SMALL_REDO]);
     assert!([Some(0), Some(3)].contains(&ran.code), "{}{}", ran.stdout, ran.stderr);
     assert!(ran.stderr.starts_with("log_bin = ON was added") && ran.stderr.lines().count() == 1, "{}", ran.stderr);
     let plan = plan(&place);
@@ -58,7 +58,7 @@ fn a_saved_plan_runs_as_it_was_asked() {
     if mariadb("a_saved_plan_runs_as_it_was_asked").is_none() {
         return;
     }
-    let place = Place::new();
+    let place = Place::with_templates();
     let question = ["insert", "--vary", "innodb_flush_log_at_trx_commit=1,2", "--save-plan", "mine.toml", "--blocks=1"];
     let saved = sweep(&place, &question);
     assert_eq!(saved.code, Some(0), "{}", saved.stderr);
@@ -71,8 +71,14 @@ fn a_saved_plan_runs_as_it_was_asked() {
     assert!(again.stderr.contains("--save-plan mine.toml: the file exists"), "{}", again.stderr);
     assert_eq!(fs::read_to_string(place.path().join("mine.toml")).unwrap(), text);
     place.good(&["plan", "check", "./mine.toml"]);
-    let ran =
-        place.run(&["sweep", "./mine.toml", "--vary", "innodb_flush_log_at_trx_commit=2,0", "--set=sync_binlog=7"]);
+    let ran = place.run(&[
+        "sweep",
+        "./mine.toml",
+        "--vary",
+        "innodb_flush_log_at_trx_commit=2,0",
+        "--set=sync_binlog=7",
+        SMALL_REDO,
+    ]);
     assert!([Some(0), Some(3)].contains(&ran.code), "{}", ran.stderr);
     let plan = plan(&place);
     assert_eq!(plan.design.baseline["innodb_flush_log_at_trx_commit"], SettingValue::Int(2));
@@ -85,9 +91,9 @@ fn repeated_trials_are_compared() {
     if mariadb("repeated_trials_are_compared").is_none() {
         return;
     }
-    let place = Place::new();
+    let place = Place::with_templates();
     let run = |level: &str, folder: &str| {
-        let flags = ["--repeat=3", "-c", "2", "--set", level, "--runs", folder];
+        let flags = ["--repeat=3", "-c", "2", "--set", level, "--runs", folder, SMALL_REDO];
         let ran = place.run(&[&["run", "insert"][..], &flags, &SHORT].concat());
         assert_eq!(ran.code, Some(0), "{}", ran.stderr);
         assert!(ran.stdout.contains("Trials    3 of 3 valid"), "{}", ran.stdout);
@@ -104,7 +110,7 @@ fn repeated_trials_are_compared() {
 fn plans_are_checked_on_a_running_server() {
     let Some(binary) = mariadb("plans_are_checked_on_a_running_server") else { return };
     let owned = Owned::start(&binary, &[("log_bin", "ON")]);
-    let place = Place::new();
+    let place = Place::with_templates();
     let before = owned.belongings();
     let (socket, tcp) = (owned.socket_dsn(), owned.tcp_dsn());
     // log_bin of the plan cannot be set there, and need not be.
@@ -142,7 +148,7 @@ fn plans_are_checked_on_a_running_server() {
 fn levels_are_varied_on_a_running_server() {
     let Some(binary) = mariadb("levels_are_varied_on_a_running_server") else { return };
     let owned = Owned::start(&binary, &[("log_bin", "ON")]);
-    let place = Place::new();
+    let place = Place::with_templates();
     let before = owned.belongings();
     let dsn = owned.socket_dsn();
     let refused = sweep(&place, &["insert", "--vary", "log_bin=1,0", "--dsn", &dsn]);
@@ -162,11 +168,11 @@ fn levels_are_varied_on_a_running_server() {
 fn servers_are_varied_over_a_plan() {
     let test = "servers_are_varied_over_a_plan";
     let (Some(_), Some(mysql)) = (mariadb(test), fetched_server(test, "mysql-8.0")) else { return };
-    let place = Place::new();
+    let place = Place::with_templates();
     let _ends = Ends(&place);
     place.good(&["server", "add", "maria"]);
     place.good(&["server", "add", "mysql", mysql.basedir.to_str().unwrap()]);
-    let ran = sweep(&place, &["server-log-bin", "--vary", "server=maria,mysql", "-c=1", "--blocks=1"]);
+    let ran = sweep(&place, &["server-log-bin", "--vary", "server=maria,mysql", "-c=1", "--blocks=1", SMALL_REDO]);
     assert!([Some(0), Some(3)].contains(&ran.code), "{}", ran.stderr);
     assert_eq!(plan(&place).design.baseline["server"].to_string(), "maria");
     let trials: Vec<_> = (1..=4).map(|n| place.run_json(&format!("trial-{n:04}"))).collect();
@@ -180,7 +186,7 @@ fn a_private_server_has_the_users_own_my_cnf() {
     if mariadb("a_private_server_has_the_users_own_my_cnf").is_none() {
         return;
     }
-    let place = Place::new();
+    let place = Place::with_templates();
     let _ends = Ends(&place);
     fs::create_dir(place.path().join("conf.d")).unwrap();
     place.write("conf.d/a.cnf", "[mysqld]\nsync_binlog = 7\ninnodb_flush_log_at_trx_commit = 2\n");
@@ -194,8 +200,10 @@ fn a_private_server_has_the_users_own_my_cnf() {
     }
     assert!(added.stdout.contains("4 settings of "), "{}", added.stdout);
     // The file's settings replace what truetps chooses, and --set replaces them.
-    let ran =
-        place.run(&[&["run", "insert", "--server=prod", "-c=1", "--set=sync_binlog=3", "--full"][..], &SHORT].concat());
+    let ran = place.run(
+        &[&["run", "insert", "--server=prod", "-c=1", "--set=sync_binlog=3", "--full", SMALL_REDO][..], &SHORT]
+            .concat(),
+    );
     valid_trial(&place, &ran);
     let found = ["max_connections", "innodb_flush_log_at_trx_commit", "sync_binlog", "log_bin"]
         .map(|name| variable(&place, "trial-0001", name));
@@ -207,7 +215,7 @@ fn a_private_server_has_the_users_own_my_cnf() {
     assert!(asked.contains("7\t312"), "{asked}");
     place.good(&["server", "stop", "prod"]);
     // Without a name.
-    let ran = place.run(&[&["run", "insert", "--my-cnf=my.cnf", "-c=1"][..], &SHORT].concat());
+    let ran = place.run(&[&["run", "insert", "--my-cnf=my.cnf", "-c=1", SMALL_REDO][..], &SHORT].concat());
     valid_trial(&place, &ran);
     assert_eq!(variable(&place, "trial-0001", "max_connections"), "311");
     // A file that the server would not start with.
@@ -228,7 +236,7 @@ fn no_name_means_another_family() {
     if mariadb("no_name_means_another_family").is_none() {
         return;
     }
-    let place = Place::new();
+    let place = Place::with_templates();
     let has_postgres = place.run(&["server", "add", "x", "postgresql"]).code == Some(0);
     let pg = place.run(&["server", "add", "pg"]);
     assert_eq!(pg.code == Some(0), has_postgres, "{}{}", pg.stdout, pg.stderr);

@@ -7,12 +7,30 @@ use rustix::process::Signal;
 use rustix::termios::{Action, tcflow};
 
 use crate::common::terminal::{ENTER, Terminal};
-use crate::common::{Place, has_server, signal, signal_taken, wait_until};
+use crate::common::{Place, SMALL_REDO, has_server, signal, signal_taken, wait_until};
 
-const SHORT: [&str; 8] =
-    ["run", "insert", "--connections=2", "--warm-up=0.2", "--measure=1", "--table-rows=500", "--ui", "--seed=1"];
-const LONG: [&str; 8] =
-    ["run", "insert", "--connections=2", "--warm-up=0.2", "--measure=60", "--table-rows=500", "--ui", "--seed=1"];
+const SHORT: [&str; 9] = [
+    "run",
+    "insert",
+    "--connections=2",
+    "--warm-up=0.2",
+    "--measure=1",
+    "--table-rows=500",
+    "--ui",
+    "--seed=1",
+    SMALL_REDO,
+];
+const LONG: [&str; 9] = [
+    "run",
+    "insert",
+    "--connections=2",
+    "--warm-up=0.2",
+    "--measure=60",
+    "--table-rows=500",
+    "--ui",
+    "--seed=1",
+    SMALL_REDO,
+];
 
 fn ended(child: Child) -> Output {
     child.wait_with_output().unwrap()
@@ -23,7 +41,7 @@ fn a_run_gives_its_answer_after_the_picture() {
     if !has_server() {
         return;
     }
-    let (place, terminal) = (Place::new(), Terminal::new());
+    let (place, terminal) = (Place::with_templates(), Terminal::new());
     let child = terminal.start(&place, &[&SHORT[..], &["--format=json"]].concat());
     let output = ended(child);
     let rest = terminal.is_left("a good end");
@@ -39,7 +57,7 @@ fn the_end_of_a_run_restores_the_terminal() {
     if !has_server() {
         return;
     }
-    let place = Place::new();
+    let place = Place::with_templates();
     for keys in ["\x03", "\x03\x03", "qq", "?p\x1b[Aq"] {
         let terminal = Terminal::new();
         let child = terminal.start(&place, &LONG);
@@ -61,7 +79,7 @@ fn signals_from_elsewhere_give_the_terminal_back() {
     if !has_server() {
         return;
     }
-    let place = Place::new();
+    let place = Place::with_templates();
     for (which, times) in [(Signal::TERM, 1), (Signal::TERM, 2), (Signal::QUIT, 1)] {
         let terminal = Terminal::new();
         let child = terminal.start(&place, &LONG);
@@ -80,7 +98,7 @@ fn signals_from_elsewhere_give_the_terminal_back() {
 /// After the second signal the output that was held back is printed, however long the terminal accepts nothing (Ctrl-S).
 #[test]
 fn a_further_signal_ends_a_program_whose_terminal_accepts_nothing() {
-    let (place, terminal) = (Place::new(), Terminal::new());
+    let (place, terminal) = (Place::with_templates(), Terminal::new());
     place.write("idle.lua", "function event() end");
     let mut command =
         terminal.command(&place, &["sysbench", "./idle.lua", "--time=600", "--runs=none", "--ui", "--rate=10", "run"]);
@@ -100,7 +118,7 @@ fn a_suspended_run_lends_the_terminal_and_takes_it_again() {
     if !has_server() {
         return;
     }
-    let (place, terminal) = (Place::new(), Terminal::new());
+    let (place, terminal) = (Place::with_templates(), Terminal::new());
     let child = terminal.start(&place, &LONG);
     terminal.wait_for_measuring();
     terminal.types("\x1a");
@@ -122,7 +140,7 @@ fn without_colour_there_is_none() {
     if !has_server() {
         return;
     }
-    let (place, terminal) = (Place::new(), Terminal::new());
+    let (place, terminal) = (Place::with_templates(), Terminal::new());
     let all = [&["--ctty", env!("CARGO_BIN_EXE_truetps")], &SHORT[..]].concat();
     let mut command = place.program(Path::new("setsid"), &all);
     command.stdin(terminal.program.try_clone().unwrap()).stderr(terminal.program.try_clone().unwrap());
@@ -137,7 +155,7 @@ fn without_colour_there_is_none() {
 
 #[test]
 fn a_picture_needs_a_terminal_that_can_show_it() {
-    let place = Place::new();
+    let place = Place::with_templates();
     place.refused(&SHORT, &["--ui needs a terminal on stderr", "hint: leave --ui out"]);
     place.refused(&["sweep", "--quick", "--ui"], &["--ui needs a terminal on stderr"]);
     let terminal = Terminal::new();

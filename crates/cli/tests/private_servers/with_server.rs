@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 
-use crate::common::{Place, Ran, SMALL, has_server, reason_of, signal, signal_taken, wait_until};
+use crate::common::{
+    Place, Ran, SMALL, SMALL_REDO, has_server, reason_of, signal, signal_taken, wait_until, with_small_redo,
+};
 
 /// One configuration, three long trials: to be disturbed.
 const LONG: &str = r#"
@@ -40,8 +42,8 @@ fn a_sweep_leaves_a_whole_record_and_no_server() {
     if !has_server() {
         return;
     }
-    let place = Place::new();
-    place.write("small.toml", SMALL);
+    let place = Place::with_templates();
+    place.write("small.toml", &with_small_redo(SMALL));
     let ran = place.run(&["sweep", "./small.toml", "--format", "json"]);
     assert!(matches!(ran.code, Some(0 | 3)), "{:?}\n{}", ran.code, ran.stderr);
     let answer: serde_json::Value = serde_json::from_str(&ran.stdout).expect("one JSON document on stdout");
@@ -95,11 +97,11 @@ fn a_level_is_what_a_server_started_with_it_has() {
 }
 
 fn levels_are_started_with(levels: &str, blocks: u32) {
-    let place = Place::new();
+    let place = Place::with_templates();
     let blocks_line = format!("blocks = {blocks}");
     place.write(
         "plan.toml",
-        &SMALL.replace("[1, 0]", levels).replace("[1, 4]", "[1]").replace("blocks = 2", &blocks_line),
+        &with_small_redo(&SMALL.replace("[1, 0]", levels).replace("[1, 4]", "[1]").replace("blocks = 2", &blocks_line)),
     );
     let ran = place.run(&["sweep", "./plan.toml", "--full"]);
     assert!(matches!(ran.code, Some(0 | 3)), "{}", ran.stderr);
@@ -124,14 +126,14 @@ fn restart_only_factors_and_fresh_copies() {
     if !has_server() {
         return;
     }
-    let place = Place::new();
+    let place = Place::with_templates();
     // The binlog is decided when the server starts; sync_binlog is not.
     let plan = SMALL
         .replace("innodb_flush_log_at_trx_commit = [1, 0]", "log_bin = [false, true]\nsync_binlog = [0, 1]")
         .replace("connections = [1, 4]", "connections = [2]")
         .replace("blocks = 2", "blocks = 1");
     for datadir in ["refill", "fresh_copy"] {
-        place.write("plan.toml", &format!("{plan}\ndatadir = \"{datadir}\"\n"));
+        place.write("plan.toml", &with_small_redo(&format!("{plan}\ndatadir = \"{datadir}\"\n")));
         let ran = place.run(&["sweep", "./plan.toml"]);
         assert!(matches!(ran.code, Some(0 | 3)), "{datadir}: {:?}\n{}", ran.code, ran.stderr);
         for n in 1..=5 {
@@ -152,7 +154,7 @@ fn settings_and_levels_are_checked_before_anything_is_recorded() {
     if !has_server() {
         return;
     }
-    let place = Place::new();
+    let place = Place::with_templates();
     let check = |from: &str, to: &str, words: &[&str]| {
         place.write("plan.toml", &SMALL.replace(from, to));
         for command in [&["sweep", "./plan.toml"][..], &["plan", "check", "./plan.toml"]] {
@@ -184,8 +186,8 @@ fn ctrl_c_keeps_what_was_measured_and_resume_does_the_rest() {
     if !has_server() {
         return;
     }
-    let place = Place::new();
-    place.write("long.toml", LONG);
+    let place = Place::with_templates();
+    place.write("long.toml", &with_small_redo(LONG));
     let child = place.start(&["sweep", "./long.toml"]);
     place.wait_for_interval("trial-0002");
     // The interval is of the warm-up: on a busy disk nothing may be measured yet.
@@ -216,8 +218,8 @@ fn an_experiment_is_extended_by_more_blocks() {
     if !has_server() {
         return;
     }
-    let place = Place::new();
-    place.write("small.toml", &SMALL.replace("blocks = 2", "blocks = 1"));
+    let place = Place::with_templates();
+    place.write("small.toml", &with_small_redo(&SMALL.replace("blocks = 2", "blocks = 1")));
     let first = place.run(&["sweep", "./small.toml"]);
     assert!(!first.stdout.contains("extended"), "{}", first.stdout);
     let experiment = || serde_json::from_slice(&fs::read(place.latest().join("experiment.json")).unwrap()).unwrap();
@@ -243,8 +245,8 @@ fn more_blocks_follow_until_it_is_decided() {
     if !has_server() {
         return;
     }
-    let place = Place::new();
-    place.write("small.toml", SMALL);
+    let place = Place::with_templates();
+    place.write("small.toml", &with_small_redo(SMALL));
     place.refused(&["sweep", "./small.toml", "--until-decided", "--at-most", "1s"], &["--at-most 1 s", "hint: "]);
     place.refused(&["sweep", "./small.toml", "--at-most", "1h"], &["--until-decided"]);
     place.refused(&["sweep", "./small.toml", "--add-blocks", "1"], &["--resume"]);
@@ -274,8 +276,8 @@ fn kill_9_leaves_a_readable_folder_and_no_server() {
     if !has_server() {
         return;
     }
-    let place = Place::new();
-    place.write("long.toml", LONG);
+    let place = Place::with_templates();
+    place.write("long.toml", &with_small_redo(LONG));
     let mut child = place.start(&["sweep", "./long.toml"]);
     place.wait_for_interval("trial-0001");
     assert_eq!(place.servers().len(), 1);
@@ -300,8 +302,8 @@ fn a_server_that_dies_or_hangs_costs_its_trial_only() {
     }
     for (what, with, words) in [("dies", Signal::KILL, "the server died"), ("hangs", Signal::STOP, "no longer answers")]
     {
-        let place = Place::new();
-        place.write("long.toml", LONG);
+        let place = Place::with_templates();
+        place.write("long.toml", &with_small_redo(LONG));
         let child = place.start(&["sweep", "./long.toml"]);
         place.wait_for_interval("trial-0001");
         let server = place.servers()[0];
@@ -326,8 +328,8 @@ fn a_suspended_generator_blames_no_server() {
         return;
     }
     for loop_flags in [&["-c", "2"][..], &["-c", "4", "--rate", "300"]] {
-        let place = Place::new();
-        let flags = ["run", "insert", "--table-rows=500", "--warm-up=0.1", "--measure=4"];
+        let place = Place::with_templates();
+        let flags = ["run", "insert", "--table-rows=500", "--warm-up=0.1", "--measure=4", SMALL_REDO];
         let child = place.start(&[&flags, loop_flags].concat());
         place.wait_for_interval("trial-0001");
         signal(child.id(), Signal::STOP);
@@ -361,7 +363,7 @@ fn clients_that_cannot_connect_make_the_trial_invalid() {
     if !has_server() {
         return;
     }
-    let place = Place::new();
+    let place = Place::with_templates();
     let ran = place.run(&[
         "run",
         "insert",
@@ -372,6 +374,7 @@ fn clients_that_cannot_connect_make_the_trial_invalid() {
         "--table-rows=100",
         "--set",
         "max_connections=12",
+        SMALL_REDO,
     ]);
     assert_eq!(ran.code, Some(4), "{}", ran.stderr);
     let trial = place.run_json("trial-0001");
@@ -386,8 +389,8 @@ fn two_at_once_do_not_meet() {
     if !has_server() {
         return;
     }
-    let place = Place::new();
-    place.write("small.toml", SMALL);
+    let place = Place::with_templates();
+    place.write("small.toml", &with_small_redo(SMALL));
     let both = [0, 1].map(|_| place.start(&["sweep", "./small.toml"]));
     for child in both {
         let ran: Ran = child.wait_with_output().unwrap().into();
@@ -403,8 +406,8 @@ fn an_experiment_that_runs_cannot_be_resumed() {
     if !has_server() {
         return;
     }
-    let place = Place::new();
-    place.write("long.toml", LONG);
+    let place = Place::with_templates();
+    place.write("long.toml", &with_small_redo(LONG));
     let mut child = place.start(&["sweep", "./long.toml"]);
     place.wait_for_interval("trial-0001");
     let second = place.run(&["sweep", "--resume"]);
@@ -422,8 +425,8 @@ fn a_full_disk_ends_the_experiment_with_what_it_has() {
     if !has_server() {
         return;
     }
-    let place = Place::new();
-    place.write("long.toml", LONG);
+    let place = Place::with_templates();
+    place.write("long.toml", &with_small_redo(LONG));
     // A folder with room for a few files only: a small file system, where the tests may mount one.
     let runs = place.path().join("runs");
     fs::create_dir(&runs).unwrap();
@@ -450,8 +453,8 @@ fn the_second_ctrl_c_leaves_at_once() {
     if !has_server() {
         return;
     }
-    let place = Place::new();
-    place.write("long.toml", &LONG.replace("measure_s = 4", "measure_s = 60"));
+    let place = Place::with_templates();
+    place.write("long.toml", &with_small_redo(&LONG.replace("measure_s = 4", "measure_s = 60")));
     let mut child = place.start(&["sweep", "./long.toml"]);
     place.wait_for_interval("trial-0001");
     // A server that does not answer holds up the polite end.

@@ -1,6 +1,6 @@
 //! Every workload through the whole program, on a real server. No test asserts a figure.
 
-use crate::common::{Place, has_server};
+use crate::common::{Place, SMALL_REDO, has_server, with_small_redo};
 
 /// Runs a trial of a third of a second with the arguments, and checks that it is evidence.
 fn check(place: &Place, args: &[&str]) {
@@ -13,7 +13,7 @@ fn check(place: &Place, args: &[&str]) {
 }
 
 fn run(place: &Place, flags: &[&str]) {
-    let mut args = vec!["run", "--connections", "3", "--warm-up", "0.1", "--measure", "0.5"];
+    let mut args = vec!["run", "--connections", "3", "--warm-up", "0.1", "--measure", "0.5", SMALL_REDO];
     args.extend(flags);
     check(place, &args);
 }
@@ -23,7 +23,7 @@ fn every_built_in_workload_runs() {
     if !has_server() {
         return;
     }
-    let place = Place::new();
+    let place = Place::with_templates();
     let small = ["--tables", "2", "--table-rows", "500"];
     let with = |flags: &[&str]| run(&place, &[flags, &small].concat());
     with(&["insert"]);
@@ -38,7 +38,7 @@ fn every_built_in_workload_of_several_statements_runs() {
     if !has_server() {
         return;
     }
-    let place = Place::new();
+    let place = Place::with_templates();
     let with = |flags: &[&str]| run(&place, &[flags, &["--table-rows", "5000"]].concat());
     with(&["delete-insert"]);
     with(&["delete-insert", "--key", "random", "--text-protocol"]);
@@ -54,8 +54,8 @@ fn a_custom_workload_runs_from_its_plan() {
     if !has_server() {
         return;
     }
-    let place = Place::new();
-    place.write("orders.toml", CUSTOM);
+    let place = Place::with_templates();
+    place.write("orders.toml", &with_small_redo(CUSTOM));
     check(&place, &["sweep", "./orders.toml"]);
     assert_eq!(place.run_json("trial-0002")["validity"]["state"], "valid", "the tables were refilled");
 }
@@ -85,8 +85,11 @@ fn the_plan_mtls_runs_on_its_generated_table() {
     if !has_server() {
         return;
     }
-    let place = Place::new();
-    place.write("mtls.toml", &shortened(include_str!("../../../../plans/mtls.toml")).replace("[1, 2, 0]", "[1]"));
+    let place = Place::with_templates();
+    place.write(
+        "mtls.toml",
+        &with_small_redo(&shortened(include_str!("../../../../plans/mtls.toml")).replace("[1, 2, 0]", "[1]")),
+    );
     check(&place, &["sweep", "./mtls.toml"]);
     let plan = std::fs::read_to_string(place.latest().join("plan.toml")).unwrap();
     assert!(plan.contains("[workload.table]") && plan.contains("varchars = 2"), "{plan}");
@@ -99,8 +102,8 @@ fn the_plan_hot_row_leaves_out_what_means_nothing() {
     if !has_server() {
         return;
     }
-    let place = Place::new();
-    place.write("hot-row.toml", &shortened(include_str!("../../../../plans/hot-row.toml")));
+    let place = Place::with_templates();
+    place.write("hot-row.toml", &with_small_redo(&shortened(include_str!("../../../../plans/hot-row.toml"))));
     check(&place, &["sweep", "./hot-row.toml"]);
     let seen: Vec<_> = (1..=3).map(|number| levels(&place, number)).collect();
     assert!(seen.iter().all(|(_, is_evidence)| *is_evidence), "{seen:?}");
@@ -115,9 +118,9 @@ fn the_plan_hot_rows_varies_the_rows_on_one_table() {
     if !has_server() {
         return;
     }
-    let place = Place::new();
+    let place = Place::with_templates();
     let plan = shortened(include_str!("../../../../plans/hot-rows.toml")).replace("[1, 10, 100, 1000]", "[1, 70]");
-    place.write("hot-rows.toml", &plan.replace("log_bin = [false, true]\n", ""));
+    place.write("hot-rows.toml", &with_small_redo(&plan.replace("log_bin = [false, true]\n", "")));
     check(&place, &["sweep", "./hot-rows.toml"]);
     let seen: Vec<_> = (1..=2).map(|number| levels(&place, number)).collect();
     assert!(seen.iter().all(|(_, is_evidence)| *is_evidence), "{seen:?}");
@@ -130,10 +133,10 @@ fn the_plan_primary_key_varies_the_key_on_one_table() {
     if !has_server() {
         return;
     }
-    let place = Place::new();
+    let place = Place::with_templates();
     let plan = shortened(include_str!("../../../../plans/primary-key.toml"));
     let plan = plan.replace("innodb_buffer_pool_size = [\"64M\", \"1G\"]\n", "");
-    place.write("primary-key.toml", &plan.replace("table_rows = 1_000_000", "table_rows = 2_000"));
+    place.write("primary-key.toml", &with_small_redo(&plan.replace("table_rows = 1_000_000", "table_rows = 2_000")));
     check(&place, &["sweep", "./primary-key.toml"]);
     let mut seen = Vec::new();
     for number in 1..=3 {
@@ -181,8 +184,8 @@ fn statements_of_a_plan_work_on_tables_of_their_own() {
     if !has_server() {
         return;
     }
-    let place = Place::new();
-    place.write("two-tables.toml", TWO_TABLES);
+    let place = Place::with_templates();
+    place.write("two-tables.toml", &with_small_redo(TWO_TABLES));
     check(&place, &["sweep", "./two-tables.toml"]);
     assert!(levels(&place, 2).1, "the tables were refilled");
     let measured = &place.run_json("trial-0002")["measured"];

@@ -7,6 +7,8 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+use truetps_testkit::{MachineGuard, share_machine};
+
 /// How a connection is received.
 #[derive(Debug, Clone)]
 pub(crate) enum Welcome {
@@ -48,6 +50,7 @@ type OnStatement = dyn Fn(usize, usize, &[u8]) -> Act + Send + Sync;
 
 pub(crate) struct FakeServer {
     dir: tempfile::TempDir,
+    _machine: MachineGuard,
 }
 
 impl FakeServer {
@@ -55,6 +58,7 @@ impl FakeServer {
         on_connect: impl Fn(usize) -> Welcome + Send + Sync + 'static,
         on_statement: impl Fn(usize, usize, &[u8]) -> Act + Send + Sync + 'static,
     ) -> Self {
+        let machine = share_machine();
         let dir = tempfile::tempdir().unwrap();
         let listener = UnixListener::bind(dir.path().join("sock")).unwrap();
         let (on_connect, on_statement): (Arc<OnConnect>, Arc<OnStatement>) =
@@ -67,7 +71,7 @@ impl FakeServer {
                 thread::spawn(move || drop(serve(number, stream, &*on_connect, &*on_statement)));
             }
         });
-        Self { dir }
+        Self { dir, _machine: machine }
     }
 
     /// A server that answers everything with OK.

@@ -1,19 +1,16 @@
 //! Renewed connections and setup statements on real servers. No test asserts a throughput.
 
-use std::fs::{self, Permissions};
 use std::num::NonZeroU64;
-use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use tempfile::TempDir;
 use truetps_driver::{Client, Connector, Params, Statement, Target};
 use truetps_engine::{LoadSpec, Observer, Quota, RunEnding, RunOutcome, run};
 use truetps_record::{DriveMode, Histogram, Interval, Phase, SettingValue};
-use truetps_sandbox::{Home, RunningServer, Sandbox, SandboxOptions, ServerBinary, Settings, StartOptions};
+use truetps_sandbox::{RunningServer, Sandbox, SandboxOptions, ServerBinary, Settings, StartOptions};
 use truetps_testkit::mysql_family::mariadb;
-use truetps_testkit::{PostgresOptions, PostgresServer};
+use truetps_testkit::{PostgresOptions, PostgresServer, TestHome};
 use truetps_workload::{ClientStream, NextStatement, Table, Workload};
 
 /// The same statements again and again.
@@ -96,18 +93,15 @@ fn status(client: &mut Client, name: &str) -> u64 {
 }
 
 /// A small server; the folder and the sandbox that it needs for as long as it runs.
-fn start(binary: &ServerBinary, max_connections: i64) -> (RunningServer, Sandbox, TempDir) {
-    let dir = tempfile::tempdir().unwrap();
-    // Servers of root run as another user, who must get through.
-    fs::set_permissions(dir.path(), Permissions::from_mode(0o711)).unwrap();
-    let home = Home::open(Some(&dir.path().join("home"))).unwrap();
+fn start(binary: &ServerBinary, max_connections: i64) -> (RunningServer, Sandbox, TestHome) {
+    let home = TestHome::new();
     let mut settings = Settings::default();
     settings.set("innodb_buffer_pool_size", SettingValue::Text("64M".to_owned()));
     settings.set("innodb_log_file_size", SettingValue::Text("16M".to_owned()));
     settings.set("max_connections", SettingValue::Int(max_connections));
-    let sandbox = Sandbox::create(&home, binary, &SandboxOptions::default()).unwrap();
+    let sandbox = Sandbox::create(home.home(), binary, &SandboxOptions::default()).unwrap();
     let server = sandbox.start(&StartOptions::new(settings)).unwrap();
-    (server, sandbox, dir)
+    (server, sandbox, home)
 }
 
 /// One connection beyond the limit is for accounts with all privileges, as all accounts are here.

@@ -5,19 +5,15 @@ pub(crate) mod ad_hoc;
 mod certificates;
 mod prepared;
 
-use std::fs::{self, Permissions};
 use std::net::TcpListener;
-use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, Instant};
 
 pub(crate) use certificates::Certificates;
 pub(crate) use prepared::Prepared;
-use tempfile::TempDir;
 use truetps_driver::{Client, DriverError, Target};
 use truetps_record::SettingValue;
-use truetps_sandbox::{
-    Home, RunningServer, Sandbox, SandboxError, SandboxOptions, ServerBinary, Settings, StartOptions,
-};
+use truetps_sandbox::{RunningServer, Sandbox, SandboxError, SandboxOptions, ServerBinary, Settings, StartOptions};
+use truetps_testkit::TestHome;
 
 pub(crate) const SOON: Duration = Duration::from_mins(1);
 
@@ -27,16 +23,15 @@ pub(crate) struct Server {
     pub(crate) port: u16,
     pub(crate) certificates: Certificates,
     _sandbox: Sandbox,
-    _dir: TempDir,
+    _home: TestHome,
 }
 
 impl Server {
     /// `settings` come over those that let it listen, encrypt and be small.
     pub(crate) fn start(binary: &ServerBinary, settings: &[(&str, &str)]) -> Self {
-        let dir = passable_dir();
-        let home = Home::open(Some(&dir.path().join("home"))).unwrap();
-        let certificates = Certificates::make(dir.path());
-        let sandbox = Sandbox::create(&home, binary, &SandboxOptions::default()).unwrap();
+        let home = TestHome::new();
+        let certificates = Certificates::make(home.folder());
+        let sandbox = Sandbox::create(home.home(), binary, &SandboxOptions::default()).unwrap();
         // Between the look for a free port and the server's, another one may have taken it.
         for attempt in 0.. {
             let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
@@ -46,7 +41,7 @@ impl Server {
                 all.set(name, SettingValue::Text((*value).to_owned()));
             }
             match sandbox.start(&StartOptions::new(all)) {
-                Ok(running) => return Self { running, port, certificates, _sandbox: sandbox, _dir: dir },
+                Ok(running) => return Self { running, port, certificates, _sandbox: sandbox, _home: home },
                 Err(SandboxError::Start { log, .. }) if attempt < 3 && log.contains("already in use") => {}
                 Err(error) => panic!("{error}"),
             }
@@ -131,11 +126,4 @@ fn base_settings(binary: &ServerBinary, port: u16, certificates: Option<&Certifi
         set("loose_caching_sha2_password_auto_generate_rsa_keys", "ON");
     }
     settings
-}
-
-/// Servers of root run as another user, who must get through.
-fn passable_dir() -> TempDir {
-    let dir = tempfile::tempdir().unwrap();
-    fs::set_permissions(dir.path(), Permissions::from_mode(0o755)).unwrap();
-    dir
 }
