@@ -100,8 +100,8 @@ pub(crate) fn copy_or_make<E>(
     Ok(Ok(()))
 }
 
-/// Keeps the templates that were made in a home of a test, except those of programs in the test's folder, which the home
-/// is in. One that cannot be kept is made again.
+/// Keeps the templates that were made in a home of a test. Left out are templates of programs in the test's own folder,
+/// which the home is in. One that cannot be kept is made again.
 pub fn keep_templates(home: &Path) {
     let (folder, here) = (kept_folder(), home.parent().unwrap_or(home).display().to_string());
     for made in templates_in(&home.join("templates")) {

@@ -3,7 +3,7 @@
 
 use truetps_testkit::mysql_family::mysql;
 
-use crate::common::{Place, Ran, SMALL_REDO};
+use crate::common::{Place, Ran};
 use crate::support::{Owned, assert_secret, run_with_password, short_run, valid_trial};
 
 #[test]
@@ -12,7 +12,9 @@ fn a_private_mysql() {
     let place = Place::with_templates();
     let args = ["run", "delete-insert", "--key=auto", "--connections=3", "--warm-up=0.1", "--measure=0.5"];
     let server = ["--basedir", basedir.to_str().unwrap(), "--set", "innodb_flush_log_at_trx_commit=2"];
-    let ran: Ran = place.run(&[&args[..], &server, &["--table-rows=2000", "--rate=200", SMALL_REDO]].concat());
+    let ran: Ran = place.run(
+        &[&args[..], &server, &["--table-rows=2000", "--rate=200", "--set=innodb_redo_log_capacity=32M"]].concat(),
+    );
     let trial = valid_trial(&place, &ran);
     assert_eq!(trial["server"]["flavour"], "mysql", "{trial}");
     assert!(place.servers().is_empty());

@@ -408,7 +408,10 @@ impl CiJob {
     fn run_program(&self, program: &Path, args: &[&str], variables: &[(&str, &str)]) -> Ran {
         let mut command = self.place.program(program, args);
         command.env("TRUETPS", env!("CARGO_BIN_EXE_truetps")).env("GITHUB_STEP_SUMMARY", &self.summary);
-        command.env("SWEEP_FLAGS", "--quick --blocks 2").env_remove("GITHUB_ACTIONS").env_remove("RESULTS");
+        command
+            .env("SWEEP_FLAGS", format!("--quick --blocks 2 {SMALL_REDO}"))
+            .env_remove("GITHUB_ACTIONS")
+            .env_remove("RESULTS");
         command.envs(variables.iter().copied()).output().unwrap().into()
     }
 
@@ -454,7 +457,7 @@ fn what_a_ci_job_cannot_decide_is_a_failure_or_a_warning() {
     }
     let job = CiJob::new();
     // One block has no interval.
-    let one = ("SWEEP_FLAGS", "--quick --blocks 1");
+    let one = ("SWEEP_FLAGS", "--quick --blocks 1 --set=innodb_log_file_size=32M");
     let levels = [FLUSH, "1", "2"];
     let ran = job.run("settings.toml", levels, &["tps<-5%"], &[one]);
     assert_eq!(ran.code, Some(3), "{}{}", ran.stdout, ran.stderr);

@@ -254,7 +254,8 @@ fn more_blocks_follow_until_it_is_decided() {
     let ran = place.run(&["sweep", "./small.toml", "--until-decided"]);
     assert!(matches!(ran.code, Some(0 | 3)), "{:?}\n{}", ran.code, ran.stderr);
     let experiment = json(&place, "experiment.json");
-    let steps = experiment["extensions"].as_array().unwrap();
+    // Left out where the planned blocks have decided all.
+    let steps = experiment["extensions"].as_array().map_or(&[][..], Vec::as_slice);
     let ends: Vec<_> = steps.iter().map(|step| step["blocks"].as_u64().unwrap()).collect();
     assert!([&[][..], &[4], &[4, 8]].contains(&&ends[..]), "doubled, at most twice: {ends:?}");
     let trials = experiment["schedule"].as_array().unwrap();
