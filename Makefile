@@ -50,7 +50,7 @@ test:
 	@scripts/install-deps.sh test $(TEST_SERVERS)
 	@TRUETPS_REQUIRE_SERVER=1 TRUETPS_REQUIRE_BROWSER=1 TRUETPS_REQUIRE_POSTGRES=1 \
 		TRUETPS_REQUIRE_SERVERS="$$($(servers_fetched) 2>/dev/null | tr '\n' ' ')" \
-		cargo run --locked --quiet --package xtask -- ci; \
+		sh -c 'cargo build --locked --quiet --workspace --bin xtask && $(target)/debug/xtask ci'; \
 		code=$$?; $(servers_fetched) >/dev/null || true; scripts/test-package.sh --not-run-here; exit $$code
 
 test-servers: export TRUETPS_REQUIRE_SERVER = 1
@@ -58,10 +58,10 @@ test-servers: export TRUETPS_REQUIRE_POSTGRES = 1
 test-servers:
 	@scripts/install-deps.sh test-servers $(TEST_SERVERS)
 	@export TRUETPS_TEST_SERVERS="$(TEST_SERVERS)" TRUETPS_REQUIRE_SERVERS="$(servers_here)"; \
-	cargo test --locked --package truetps-sandbox --test matrix --test postgres_versions -- --nocapture && \
+	cargo test --locked --package truetps-sandbox --test servers -- matrix:: postgres_versions:: --nocapture && \
 	cargo test --locked --package truetps-knowledge --test servers && \
-	cargo test --locked --package truetps --test server_versions && \
-	TRUETPS_KILLS=20 cargo test --locked --package truetps --test external_kills -- --nocapture
+	cargo test --locked --package truetps --test private_servers -- server_versions:: && \
+	TRUETPS_KILLS=20 cargo test --locked --package truetps --test external_servers -- external_kills:: --nocapture
 
 # What the program writes itself. It is built if it is not there: with `sudo make install` there may be no Rust.
 stage:

@@ -3,6 +3,7 @@
 //! `cargo test -p truetps-analysis simulated -- --nocapture` prints the tables of `docs/method.md`.
 
 use std::fmt::Write as _;
+use std::thread;
 
 use truetps_plan::Plan;
 use truetps_record::{Configuration, Experiment, Extension};
@@ -169,28 +170,36 @@ fn false_claims(model: NoiseModel, looks: &[u32], seed: u64) -> (f64, f64) {
     (f64::from(families) / REPEATS as f64, f64::from(covered) / f64::from(contrasts))
 }
 
-#[test]
-fn simulated_experiments_claim_nothing_false() {
-    let mut table =
-        String::from("| noise | looks at blocks | false claims | intervals that hold the truth |\n|---|---|---|---|\n");
-    let mut wrong = Vec::new();
-    for (index, model) in MODELS.into_iter().enumerate() {
-        for looks in [&[2][..], &[6], &[15], &[6, 12, 24]] {
-            let (families, covered) = false_claims(model, looks, 1_000_000 * index as u64);
-            writeln!(table, "| {model:?} | {looks:?} | {:.1} % | {:.1} % |", 100.0 * families, 100.0 * covered)
-                .unwrap();
-            // Outliers make intervals wider than they have to be, never narrower.
-            let has_outliers = matches!(model, HeavyTails | Halved | NoisyBlocks | Dips | ByLevel | OneNoisyLevel);
-            let most = if has_outliers || looks[0] < 4 { 1.0 } else { 0.96 };
-            // Two blocks do not tell which level is the noisy one.
-            let least = if looks[0] == 2 { 0.93 } else { 0.94 };
-            if families > 0.05 || !(least..=most).contains(&covered) {
-                wrong.push(format!("{model:?} {looks:?}: {families} {covered}"));
-            }
+/// The lines of a kind of noise, and what is wrong in them.
+fn false_claims_of(model: NoiseModel, seed: u64) -> (String, Vec<String>) {
+    let (mut lines, mut wrong) = (String::new(), Vec::new());
+    for looks in [&[2][..], &[6], &[15], &[6, 12, 24]] {
+        let (families, covered) = false_claims(model, looks, seed);
+        writeln!(lines, "| {model:?} | {looks:?} | {:.1} % | {:.1} % |", 100.0 * families, 100.0 * covered).unwrap();
+        // Outliers make intervals wider than they have to be, never narrower.
+        let has_outliers = matches!(model, HeavyTails | Halved | NoisyBlocks | Dips | ByLevel | OneNoisyLevel);
+        let most = if has_outliers || looks[0] < 4 { 1.0 } else { 0.96 };
+        // Two blocks do not tell which level is the noisy one.
+        let least = if looks[0] == 2 { 0.93 } else { 0.94 };
+        if families > 0.05 || !(least..=most).contains(&covered) {
+            wrong.push(format!("{model:?} {looks:?}: {families} {covered}"));
         }
     }
-    show(&table);
-    assert!(wrong.is_empty(), "{wrong:#?}");
+    (lines, wrong)
+}
+
+#[test]
+fn simulated_experiments_claim_nothing_false() {
+    // On all cores: each kind of noise has seeds of its own.
+    let found: Vec<_> = thread::scope(|scope| {
+        let seeded = MODELS.into_iter().zip((0..).step_by(1_000_000));
+        let threads: Vec<_> = seeded.map(|(model, seed)| scope.spawn(move || false_claims_of(model, seed))).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    let (lines, wrong): (Vec<_>, Vec<_>) = found.into_iter().unzip();
+    let head = "| noise | looks at blocks | false claims | intervals that hold the truth |\n|---|---|---|---|\n";
+    show(&format!("{head}{}", lines.concat()));
+    assert!(wrong.concat().is_empty(), "{:#?}", wrong.concat());
 }
 
 /// Chance of a verdict for each of six comparisons that all have this effect.

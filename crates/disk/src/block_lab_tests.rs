@@ -12,7 +12,7 @@ use crate::helper::{HelperAnswer, run_helper};
 use crate::lab::{DiskOptions, LabLevel, check_free, create_lab};
 use crate::measure::measure_disk;
 use crate::mounts::{loops_below, unmount_when_free};
-use crate::test_disks::{can_mount, entries, measured_lab, near, times_of, until_right};
+use crate::test_disks::{can_measure, can_mount, entries, measured_lab, near, times_of, until_right};
 use crate::{DiskCrash, DiskError, DiskProfile, clean_disk, test_disks};
 
 fn options(folder: &Path, profile: &str) -> DiskOptions {
@@ -21,7 +21,7 @@ fn options(folder: &Path, profile: &str) -> DiskOptions {
 
 #[test]
 fn a_flush_costs_what_the_profile_says() {
-    let Some(_quiet) = can_mount(LabLevel::Block) else { return };
+    let Some(_quiet) = can_measure(LabLevel::Block) else { return };
     let folder = tempfile::tempdir().unwrap();
     let lab = measured_lab(options(folder.path(), "hdd7200"));
     lab.set_timed(true);
@@ -37,7 +37,7 @@ fn a_flush_costs_what_the_profile_says() {
 /// The kernel's own count, in the statistics of the loop device.
 #[test]
 fn ext4_flushes_once_for_an_overwrite_and_twice_for_an_append() {
-    let Some(_quiet) = can_mount(LabLevel::Block) else { return };
+    let Some(_quiet) = can_measure(LabLevel::Block) else { return };
     let folder = tempfile::tempdir().unwrap();
     let lab = create_lab(options(folder.path(), "native")).unwrap();
     let [number] = loops_below(folder.path())[..] else { panic!("one loop device") };
@@ -53,7 +53,7 @@ fn ext4_flushes_once_for_an_overwrite_and_twice_for_an_append() {
 /// The round trip: a profile is emulated, and the emulated disk is measured.
 #[test]
 fn a_measured_disk_has_the_profile_that_it_emulates() {
-    let Some(_quiet) = can_mount(LabLevel::Block) else { return };
+    let Some(_quiet) = can_measure(LabLevel::Block) else { return };
     let measured = |name: &str, is_right: &dyn Fn(&DiskProfile) -> bool| {
         let folder = tempfile::tempdir().unwrap();
         let lab = measured_lab(options(folder.path(), name));
@@ -80,7 +80,7 @@ fn a_measured_disk_has_the_profile_that_it_emulates() {
 
 #[test]
 fn a_crash_takes_what_was_not_flushed() {
-    let Some(_quiet) = can_mount(LabLevel::Block) else { return };
+    let Some(_mounts) = can_mount(LabLevel::Block) else { return };
     let folder = tempfile::tempdir().unwrap();
     let mut lab = create_lab(options(folder.path(), "native")).unwrap();
     let files = lab.options().files();
@@ -105,7 +105,7 @@ fn a_crash_takes_what_was_not_flushed() {
 /// A process in a mount namespace of its own has a copy of each mount, in which the file system of a crashed host lives on.
 #[test]
 fn a_file_system_of_a_dead_host_writes_nothing() {
-    let Some(_quiet) = can_mount(LabLevel::Block) else { return };
+    let Some(_mounts) = can_mount(LabLevel::Block) else { return };
     let folder = tempfile::tempdir().unwrap();
     let mut lab = create_lab(options(folder.path(), "native")).unwrap();
     let file = lab.options().files().join("file");
@@ -135,7 +135,7 @@ fn a_file_system_of_a_dead_host_writes_nothing() {
 
 #[test]
 fn a_disk_that_lies_loses_what_was_flushed_when_the_power_fails() {
-    let Some(_quiet) = can_mount(LabLevel::Block) else { return };
+    let Some(_mounts) = can_mount(LabLevel::Block) else { return };
     let folder = tempfile::tempdir().unwrap();
     let mut lab = create_lab(options(folder.path(), "lying")).unwrap();
     let path = lab.options().files().join("flushed");
@@ -160,7 +160,7 @@ fn a_killed_helper_leaves_nothing_behind_after_the_next_cleaning() {
 
 #[test]
 fn a_mount_of_the_user_is_left_alone() {
-    let Some(_quiet) = can_mount(LabLevel::Block) else { return };
+    let Some(_mounts) = can_mount(LabLevel::Block) else { return };
     let folder = tempfile::tempdir().unwrap();
     mount("theirs", folder.path(), "tmpfs", MountFlags::empty(), None).unwrap();
     fs::write(folder.path().join("data"), "theirs").unwrap();
@@ -172,7 +172,7 @@ fn a_mount_of_the_user_is_left_alone() {
 
 #[test]
 fn a_helper_answers_each_line_and_removes_the_disk_when_its_input_ends() {
-    let Some(_quiet) = can_mount(LabLevel::Block) else { return };
+    let Some(_mounts) = can_mount(LabLevel::Block) else { return };
     let folder = tempfile::tempdir().unwrap();
     let options = serde_json::to_string(&options(folder.path(), "native")).unwrap();
     let input = format!("{options}\n{{\"timed\":true}}\n\"flush_count\"\n{{\"crash\":{{\"crash\":\"os\"}}}}\n");

@@ -10,18 +10,26 @@ use rustix::fs::{FallocateFlags, FlockOperation, OFlags, RenameFlags, fallocate,
 use super::operations::DATA_SYNC;
 use crate::flush_times::FlushTimes;
 use crate::helper::{HelperAnswer, run_helper};
-use crate::lab::{DiskLab, LabLevel};
+use crate::lab::{DiskLab, LabLevel, create_lab};
 use crate::mounts::clean_disk;
 use crate::test_disks::{
-    can_mount, check_cleaning_after_a_kill, entries, measured_lab, near, options, times_of, until_right,
+    can_measure, can_mount, check_cleaning_after_a_kill, entries, measured_lab, near, options, times_of, until_right,
 };
 use crate::{DiskCrash, DiskOptions};
 
 const LEVEL: LabLevel = LabLevel::FileSystem;
 const POWER: DiskCrash = DiskCrash::Power { survival: 0.0, seed: 1 };
 
+fn measured(folder: &Path, profile: &str) -> (Box<dyn DiskLab>, PathBuf) {
+    with_files(measured_lab(options(LEVEL, folder, profile)))
+}
+
+/// One without times.
 fn create(folder: &Path, profile: &str) -> (Box<dyn DiskLab>, PathBuf) {
-    let lab = measured_lab(options(LEVEL, folder, profile));
+    with_files(create_lab(options(LEVEL, folder, profile)).unwrap())
+}
+
+fn with_files(lab: Box<dyn DiskLab>) -> (Box<dyn DiskLab>, PathBuf) {
     let files = lab.options().files();
     (lab, files)
 }
@@ -48,9 +56,9 @@ fn write_synced(path: &Path, content: &[u8]) {
 
 #[test]
 fn a_flush_costs_what_the_profile_says() {
-    let Some(_quiet) = can_mount(LEVEL) else { return };
+    let Some(_quiet) = can_measure(LEVEL) else { return };
     let folder = tempfile::tempdir().unwrap();
-    let (lab, _) = create(folder.path(), "hdd7200");
+    let (lab, _) = measured(folder.path(), "hdd7200");
     lab.set_timed(true);
     let is_right = |found: &FlushTimes| {
         near(found.overwrite_us_p50, 8_333.0, 0.1) && (25_000.0 * 0.98..34_000.0).contains(&found.append_us_p50)
@@ -64,9 +72,9 @@ fn a_flush_costs_what_the_profile_says() {
 
 #[test]
 fn a_disk_without_moving_parts_takes_what_its_profile_says() {
-    let Some(_quiet) = can_mount(LEVEL) else { return };
+    let Some(_quiet) = can_measure(LEVEL) else { return };
     let folder = tempfile::tempdir().unwrap();
-    let (lab, _) = create(folder.path(), "sata-ssd");
+    let (lab, _) = measured(folder.path(), "sata-ssd");
     lab.set_timed(true);
     let expect = lab.options().profile.overwrite_us();
     let is_right = |found: &FlushTimes| (found.overwrite_us_p50 - expect).abs() < expect * 0.1 + 150.0;
@@ -76,7 +84,7 @@ fn a_disk_without_moving_parts_takes_what_its_profile_says() {
 
 #[test]
 fn names_lead_to_files_as_posix_has_it() {
-    let Some(_quiet) = can_mount(LEVEL) else { return };
+    let Some(_mounts) = can_mount(LEVEL) else { return };
     let folder = tempfile::tempdir().unwrap();
     let (_lab, files) = create(folder.path(), "native");
     let path = |name: &str| files.join(name);
@@ -131,7 +139,7 @@ fn names_lead_to_files_as_posix_has_it() {
 
 #[test]
 fn folders_of_any_size_are_listed_while_they_change() {
-    let Some(_quiet) = can_mount(LEVEL) else { return };
+    let Some(_mounts) = can_mount(LEVEL) else { return };
     let folder = tempfile::tempdir().unwrap();
     let (_lab, files) = create(folder.path(), "native");
     (0..700).for_each(|number| drop(File::create(files.join(format!("a-rather-long-name-{number}"))).unwrap()));
@@ -143,7 +151,7 @@ fn folders_of_any_size_are_listed_while_they_change() {
 
 #[test]
 fn attributes_and_locks_are_kept() {
-    let Some(_quiet) = can_mount(LEVEL) else { return };
+    let Some(_mounts) = can_mount(LEVEL) else { return };
     let folder = tempfile::tempdir().unwrap();
     let (_lab, files) = create(folder.path(), "native");
     let path = files.join("file");
@@ -168,7 +176,7 @@ fn attributes_and_locks_are_kept() {
 
 #[test]
 fn sizes_holes_and_allocations_are_kept() {
-    let Some(_quiet) = can_mount(LEVEL) else { return };
+    let Some(_mounts) = can_mount(LEVEL) else { return };
     let folder = tempfile::tempdir().unwrap();
     let (_lab, files) = create(folder.path(), "native");
     let path = files.join("file");
@@ -202,7 +210,7 @@ fn sizes_holes_and_allocations_are_kept() {
 
 #[test]
 fn writes_past_the_page_cache_and_into_it_see_each_other() {
-    let Some(_quiet) = can_mount(LEVEL) else { return };
+    let Some(_mounts) = can_mount(LEVEL) else { return };
     let folder = tempfile::tempdir().unwrap();
     let (_lab, files) = create(folder.path(), "native");
     let path = files.join("file");
@@ -222,7 +230,7 @@ fn writes_past_the_page_cache_and_into_it_see_each_other() {
 
 #[test]
 fn a_synchronous_write_is_one_flush() {
-    let Some(_quiet) = can_mount(LEVEL) else { return };
+    let Some(_mounts) = can_mount(LEVEL) else { return };
     let folder = tempfile::tempdir().unwrap();
     let (mut lab, files) = create(folder.path(), "native");
     let data_sync = OFlags::from_bits_retain(DATA_SYNC);
@@ -241,7 +249,7 @@ fn a_synchronous_write_is_one_flush() {
 
 #[test]
 fn a_crash_takes_what_was_not_synced() {
-    let Some(_quiet) = can_mount(LEVEL) else { return };
+    let Some(_mounts) = can_mount(LEVEL) else { return };
     let folder = tempfile::tempdir().unwrap();
     let (mut lab, files) = create(folder.path(), "hdd7200");
     for (number, crash) in [DiskCrash::Os, POWER].into_iter().enumerate() {
@@ -271,7 +279,7 @@ fn a_crash_takes_what_was_not_synced() {
 
 #[test]
 fn the_cache_of_the_device_is_lost_with_the_power_only() {
-    let Some(_quiet) = can_mount(LEVEL) else { return };
+    let Some(_mounts) = can_mount(LEVEL) else { return };
     let folder = tempfile::tempdir().unwrap();
     let (mut lab, files) = create(folder.path(), "hdd7200");
     let path = files.join("file");
@@ -299,7 +307,7 @@ fn the_cache_of_the_device_is_lost_with_the_power_only() {
 
 #[test]
 fn a_disk_without_a_volatile_cache_keeps_what_it_has_acknowledged() {
-    let Some(_quiet) = can_mount(LEVEL) else { return };
+    let Some(_mounts) = can_mount(LEVEL) else { return };
     let folder = tempfile::tempdir().unwrap();
     let (mut lab, files) = create(folder.path(), "gp3");
     write_page(&open_with(&files.join("direct"), OFlags::DIRECT), 1, 0);
@@ -311,7 +319,7 @@ fn a_disk_without_a_volatile_cache_keeps_what_it_has_acknowledged() {
 
 #[test]
 fn a_disk_that_lies_loses_what_was_synced_when_the_power_fails() {
-    let Some(_quiet) = can_mount(LEVEL) else { return };
+    let Some(_mounts) = can_mount(LEVEL) else { return };
     let folder = tempfile::tempdir().unwrap();
     let (mut lab, files) = create(folder.path(), "lying");
     write_synced(&files.join("file"), b"synced");
@@ -323,7 +331,7 @@ fn a_disk_that_lies_loses_what_was_synced_when_the_power_fails() {
 
 #[test]
 fn metadata_is_durable_at_once() {
-    let Some(_quiet) = can_mount(LEVEL) else { return };
+    let Some(_mounts) = can_mount(LEVEL) else { return };
     let folder = tempfile::tempdir().unwrap();
     let (mut lab, files) = create(folder.path(), "hdd7200");
     let names = ["removed", "truncated", "extended", "hole"];
@@ -355,7 +363,7 @@ fn metadata_is_durable_at_once() {
 
 #[test]
 fn a_file_that_may_not_be_written_is_restored_too() {
-    let Some(_quiet) = can_mount(LEVEL) else { return };
+    let Some(_mounts) = can_mount(LEVEL) else { return };
     let folder = tempfile::tempdir().unwrap();
     let (mut lab, files) = create(folder.path(), "native");
     let path = files.join("key");
@@ -375,7 +383,7 @@ fn a_killed_helper_leaves_nothing_behind_after_the_next_cleaning() {
 
 #[test]
 fn a_helper_serves_this_level_too() {
-    let Some(_quiet) = can_mount(LEVEL) else { return };
+    let Some(_mounts) = can_mount(LEVEL) else { return };
     let folder = tempfile::tempdir().unwrap();
     let options = serde_json::to_string::<DiskOptions>(&options(LEVEL, folder.path(), "native")).unwrap();
     let input = format!("{options}\n{{\"crash\":{{\"crash\":\"os\"}}}}\n\"flush_count\"\n");

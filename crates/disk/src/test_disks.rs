@@ -2,20 +2,29 @@
 
 use std::fs::{self, File};
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use crate::flush_times::{FlushTimes, flush_times};
 use crate::lab::{DiskLab, create_lab};
 use crate::mounts::remove_mounts;
 use crate::{DiskOptions, DiskProfile, LabLevel, missing_for};
 
-/// One test at a time: each would disturb the times of the others.
-static QUIET: Mutex<()> = Mutex::new(());
+/// A test that measures has the machine for itself: each other would disturb its times.
+static QUIET: RwLock<()> = RwLock::new(());
 /// Other work on this machine disturbs measurements: one of several has to be right.
 const MEASUREMENTS_MAX: u32 = 12;
 
 /// `None`, with a line on stderr, where this machine cannot mount disks of this level.
-pub(crate) fn can_mount(level: LabLevel) -> Option<MutexGuard<'static, ()>> {
+pub(crate) fn can_mount(level: LabLevel) -> Option<RwLockReadGuard<'static, ()>> {
+    is_possible(level).then(|| QUIET.read().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// The same for a test that measures.
+pub(crate) fn can_measure(level: LabLevel) -> Option<RwLockWriteGuard<'static, ()>> {
+    is_possible(level).then(|| QUIET.write().unwrap_or_else(PoisonError::into_inner))
+}
+
+fn is_possible(level: LabLevel) -> bool {
     let missing = missing_for(level).into_iter().next();
     if let Some(missing) = &missing {
         let must = std::env::var_os("TRUETPS_REQUIRE_DISKS").is_some();
@@ -25,7 +34,7 @@ pub(crate) fn can_mount(level: LabLevel) -> Option<MutexGuard<'static, ()>> {
             eprintln!("SKIPPED: disks of level `{}` cannot be mounted here: {missing}", level.name());
         }
     }
-    missing.is_none().then(|| QUIET.lock().unwrap_or_else(PoisonError::into_inner))
+    missing.is_none()
 }
 
 /// Measures until `is_right`, and returns the last measurement if it never is.
@@ -77,7 +86,7 @@ pub(crate) fn near(found: f64, expect: f64, share: f64) -> bool {
 
 /// A disk whose process is dead is removed, and not waited for.
 pub(crate) fn check_cleaning_after_a_kill(level: LabLevel) {
-    let Some(_quiet) = can_mount(level) else { return };
+    let Some(_mounts) = can_mount(level) else { return };
     let folder = tempfile::tempdir().unwrap();
     let lab = create_lab(options(level, folder.path(), "native")).unwrap();
     let files = lab.options().files();

@@ -194,12 +194,11 @@ fn copy_by_pages(
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt;
     use std::time::Duration;
 
-    use truetps_sandbox::{Home, Sandbox, SandboxOptions, Settings, StartOptions};
+    use truetps_sandbox::{Sandbox, SandboxOptions, Settings, StartOptions};
     use truetps_testkit::mysql_family::{fetched_server, mariadb};
-    use truetps_testkit::{PostgresOptions, PostgresServer};
+    use truetps_testkit::{PostgresOptions, PostgresServer, TestHome};
 
     use super::*;
     use crate::tables::{Ownership, Tables};
@@ -279,10 +278,8 @@ connections = [1]
         let test = "a_table_goes_to_the_binlog";
         let mysql = fetched_server(test, "mysql-8.0").map(|server| server.binary);
         for binary in mariadb(test).into_iter().chain(mysql) {
-            let dir = tempfile::tempdir().unwrap();
-            std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o711)).unwrap();
-            let home = Home::open(Some(&dir.path().join("home"))).unwrap();
-            let sandbox = Sandbox::create(&home, &binary, &SandboxOptions::default()).unwrap();
+            let home = TestHome::new();
+            let sandbox = Sandbox::create(home.home(), &binary, &SandboxOptions::default()).unwrap();
             let mut settings = Settings::default();
             for (name, value) in [("log_bin", "ON"), ("binlog_format", "ROW"), ("innodb_buffer_pool_size", "64M")] {
                 settings.set(name, truetps_record::SettingValue::Text(value.to_owned()));

@@ -1,11 +1,12 @@
 //! Servers for tests. MySQL-family servers are found here and started by the sandbox; PostgreSQL servers are private:
-//! in a folder of their own, removed when the value is dropped or the test's process ends in any way. `fit` judges random
-//! draws.
+//! in a folder of their own, removed when the value is dropped or the test's process ends in any way. `machine` says which
+//! tests run beside each other, `templates` shares datadirs, and `fit` judges random draws.
 //!
 //! Used in `[dev-dependencies]` only. A server that this crate did not start is never touched: there is no default
 //! port, and each folder is new.
 
 mod fit;
+mod machine;
 pub mod mysql_family;
 mod os_user;
 mod pid_namespace;
@@ -13,9 +14,12 @@ mod postgres;
 mod private_postgres;
 mod programs;
 mod spawn;
+mod templates;
 
 pub use fit::{assert_fits, chi_square};
+pub use machine::{MachineGuard, quiet_machine, share_machine, take_machine};
 pub use pid_namespace::{inside_pid_namespace, run_in_pid_namespace};
 pub use postgres::{PostgresError, PostgresOptions, PostgresServer, TlsFiles};
 pub use private_postgres::{FETCHABLE_POSTGRES, every_postgres, private_postgres};
 pub use programs::Programs;
+pub use templates::{TestHome, keep_templates, lend_templates};

@@ -15,9 +15,11 @@ use thiserror::Error;
 use truetps_driver::{Client, DriverError, Endpoint, Login, Password, Target, Tls};
 use truetps_record::SqlDialect;
 
+use crate::machine::{MachineGuard, share_machine};
 use crate::os_user::OsUser;
 use crate::programs::Programs;
 use crate::spawn::{command, spawn};
+use crate::templates::copy_or_make;
 
 /// The superuser of every server here; it needs no password unless the options say so.
 const SUPERUSER: &str = "truetps";
@@ -82,6 +84,7 @@ pub struct PostgresServer {
     port: Option<u16>,
     /// After the child: it is removed last.
     folder: TempDir,
+    _machine: MachineGuard,
 }
 
 impl PostgresServer {
@@ -105,8 +108,11 @@ impl PostgresServer {
         if user.is_none() && rustix::process::geteuid().is_root() {
             return Err(PostgresError::NoUser);
         }
+        let machine = share_machine();
         let folder = make_folder(user)?;
-        make_data(&programs.initdb, folder.path(), user)?;
+        let make = || make_data(&programs.initdb, folder.path(), user);
+        copy_or_make(&programs.initdb, &folder.path().join("data"), make)?
+            .doing("copying the data of another server")?;
         write_files(folder.path(), options, user)?;
         let mut tries = 0;
         loop {
@@ -117,7 +123,7 @@ impl PostgresServer {
             command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
             let mut child = spawn(command).doing("starting postgres")?;
             if wait_until_ready(&mut child, folder.path()) {
-                return Ok(Self { child, port, folder });
+                return Ok(Self { child, port, folder, _machine: machine });
             }
             end(&mut child, Signal::KILL);
             let log = fs::read_to_string(folder.path().join("log")).unwrap_or_default();

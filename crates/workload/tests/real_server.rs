@@ -2,9 +2,7 @@
 //! tables. No test asserts a figure.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use std::fs::{self, Permissions};
 use std::io::{Read, Write};
-use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -16,9 +14,10 @@ use truetps_plan::{
 };
 use truetps_record::{SettingValue, SqlDialect};
 use truetps_sandbox::{
-    Home, HostLimits, RunningServer, Sandbox, SandboxOptions, ServerLoad, ServerUser, Settings, StartOptions,
+    HostLimits, RunningServer, Sandbox, SandboxOptions, ServerLoad, ServerUser, Settings, StartOptions,
     chosen_settings, find,
 };
+use truetps_testkit::TestHome;
 use truetps_workload::{NAMES, Workload, build};
 
 const SEED: u64 = 7;
@@ -28,12 +27,12 @@ const TRANSACTIONS: u32 = 20;
 const ALL: i64 = (CLIENTS * TRANSACTIONS) as i64;
 const ROWS: i64 = 400;
 
-/// A private server and a client of it. The folder goes last.
+/// A private server and a client of it. The home goes last.
 struct Server {
     client: Client,
     running: RunningServer,
     _sandbox: Sandbox,
-    _dir: tempfile::TempDir,
+    _home: TestHome,
 }
 
 /// `None` where there is no server: the test is skipped, and says so.
@@ -47,20 +46,17 @@ fn server() -> Option<Server> {
             return None;
         }
     };
-    let dir = tempfile::tempdir().unwrap();
-    // Servers of root run as another user, who must get through.
-    fs::set_permissions(dir.path(), Permissions::from_mode(0o711)).unwrap();
-    let home = Home::open(Some(&dir.path().join("home"))).unwrap();
+    let home = TestHome::new();
     let load = ServerLoad { connections_max: 10, statements_per_connection: 50 };
     let memory = HostLimits::read().memory_bytes;
     let mut settings = Settings::new(&chosen_settings(memory, load, binary.flavour, binary.version));
     settings.set("innodb_buffer_pool_size", SettingValue::Text("64M".to_owned()));
-    let sandbox = Sandbox::create(&home, &binary, &SandboxOptions::default()).unwrap();
+    let sandbox = Sandbox::create(home.home(), &binary, &SandboxOptions::default()).unwrap();
     let server = sandbox.start(&StartOptions::new(settings)).unwrap();
     let mut client = Client::connect_unix(server.socket(), "root", None, Duration::from_mins(1)).unwrap();
     client.execute("CREATE DATABASE truetps").unwrap();
     client.execute("USE truetps").unwrap();
-    Some(Server { client, running: server, _sandbox: sandbox, _dir: dir })
+    Some(Server { client, running: server, _sandbox: sandbox, _home: home })
 }
 
 impl Server {

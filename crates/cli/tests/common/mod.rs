@@ -14,11 +14,13 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::LazyLock;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use rustix::fs::{Mode, OFlags};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use truetps_testkit::{MachineGuard, keep_templates, lend_templates, share_machine};
 
 /// Two levels, two numbers of connections, two blocks with their twins: ten trials of a third of a second.
 pub(crate) const SMALL: &str = r#"
@@ -37,6 +39,18 @@ connections = [1, 4]
 blocks = 2
 "#;
 
+/// The plan with a redo log that is soon worn in: each byte of the usual 512 MB is written before the first trial.
+pub(crate) fn with_small_redo(plan: &str) -> String {
+    const SETTINGS: &str = "[server.settings]\n";
+    let with = format!("{SETTINGS}innodb_log_file_size = \"32M\"\n");
+    if plan.contains(SETTINGS) { plan.replace(SETTINGS, &with) } else { format!("{plan}\n{with}") }
+}
+
+/// The same for a run without a plan.
+pub(crate) const SMALL_REDO: &str = "--set=innodb_log_file_size=32M";
+/// The same for a PostgreSQL.
+pub(crate) const SMALL_WAL: &str = "--set=min_wal_size=32MB";
+
 /// The words for why a trial of `run.json` is invalid or partial; empty for a valid one.
 pub(crate) fn reason_of(trial: &serde_json::Value) -> String {
     let validity: truetps_record::Validity = serde_json::from_value(trial["validity"].clone()).unwrap();
@@ -46,6 +60,8 @@ pub(crate) fn reason_of(trial: &serde_json::Value) -> String {
 /// A folder with a space in its name, which holds runs and private servers of one test.
 pub(crate) struct Place {
     dir: tempfile::TempDir,
+    has_templates: bool,
+    _machine: MachineGuard,
 }
 
 #[derive(Debug)]
@@ -64,10 +80,19 @@ impl From<Output> for Ran {
 
 impl Place {
     pub(crate) fn new() -> Self {
+        let machine = share_machine();
         let dir = tempfile::Builder::new().prefix("truetps test ").tempdir().unwrap();
         // The server's user passes through it where the tests run as root.
         fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o711)).unwrap();
-        Self { dir }
+        Self { dir, has_templates: false, _machine: machine }
+    }
+
+    /// For private servers that need not be made from nothing.
+    pub(crate) fn with_templates() -> Self {
+        let mut place = Self::new();
+        place.has_templates = true;
+        lend_templates(&place.home()).unwrap();
+        place
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -193,6 +218,14 @@ impl Place {
     }
 }
 
+impl Drop for Place {
+    fn drop(&mut self) {
+        if self.has_templates {
+            keep_templates(&self.home());
+        }
+    }
+}
+
 /// Servers with names outlive the command that started them, so that a test that fails must not leave any.
 pub(crate) struct Ends<'a>(pub(crate) &'a Place);
 
@@ -266,17 +299,17 @@ pub(crate) fn cpu_seconds(pid: u32) -> f64 {
 
 /// Whether this machine has a server. Says loudly when it has none; CI must have one.
 pub(crate) fn has_server() -> bool {
-    let place = Place::new();
-    let found = place.run(&["plan", "check", "durability"]);
-    if found.code == Some(0) {
+    // Asked once: the answer takes a start of the server.
+    static FOUND: LazyLock<Ran> = LazyLock::new(|| Place::new().run(&["plan", "check", "durability"]));
+    if FOUND.code == Some(0) {
         return true;
     }
     assert!(
         std::env::var_os("TRUETPS_REQUIRE_SERVER").is_none(),
         "TRUETPS_REQUIRE_SERVER is set and there is no server: {}",
-        found.stderr
+        FOUND.stderr
     );
-    eprintln!("SKIPPED: no database server on this machine: {}", found.stderr);
+    eprintln!("SKIPPED: no database server on this machine: {}", FOUND.stderr);
     false
 }
 

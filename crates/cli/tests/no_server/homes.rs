@@ -1,7 +1,5 @@
 //! Folders of private servers: what was left in them, and homes where little can be done.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
 use std::fs::{self, File};
 use std::io::Write;
 use std::os::unix::fs::{PermissionsExt, symlink};

@@ -1,5 +1,4 @@
 //! Defaults of the user: variables, `truetps.toml`, and the user's file.
-#![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::fs;
 use std::os::unix::fs::chown;

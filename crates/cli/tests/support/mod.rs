@@ -11,16 +11,15 @@ pub(crate) mod relay;
 
 use std::fs;
 use std::net::TcpListener;
-use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
 use serde_json::Value;
-use tempfile::TempDir;
 use truetps_driver::Client;
 use truetps_record::SettingValue;
 use truetps_sandbox::{
     Home, RunningServer, Sandbox, SandboxError, SandboxOptions, ServerBinary, ServerVersion, Settings, StartOptions,
 };
+use truetps_testkit::TestHome;
 
 use crate::common::{Place, Ran};
 
@@ -40,8 +39,8 @@ pub(crate) struct Owned {
     pub(crate) server: RunningServer,
     pub(crate) port: u16,
     _sandbox: Sandbox,
-    /// `None`: the folder is the test's.
-    _dir: Option<TempDir>,
+    /// `None`: the home is the test's.
+    _home: Option<TestHome>,
 }
 
 /// The name that this version has for the size of its redo log.
@@ -52,11 +51,9 @@ pub(crate) fn redo_setting(binary: &ServerBinary) -> &'static str {
 
 impl Owned {
     pub(crate) fn start(binary: &ServerBinary, settings: &[(&str, &str)]) -> Self {
-        let dir = tempfile::tempdir().unwrap();
-        // Servers of root run as another user, who must get through.
-        fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o711)).unwrap();
-        let home = Home::open(Some(&dir.path().join("home"))).unwrap();
-        Self { _dir: Some(dir), ..Self::start_in(&home, binary, settings) }
+        let home = TestHome::new();
+        let owned = Self::start_in(home.home(), binary, settings);
+        Self { _home: Some(home), ..owned }
     }
 
     pub(crate) fn start_in(home: &Home, binary: &ServerBinary, settings: &[(&str, &str)]) -> Self {
@@ -68,7 +65,7 @@ impl Owned {
         let options = SandboxOptions { settings: made_with, ..SandboxOptions::default() };
         let sandbox = Sandbox::create(home, binary, &options).unwrap();
         let (server, port) = start(&sandbox, &[&[(redo_setting(binary), "32M")], settings].concat());
-        let owned = Self { server, port, _sandbox: sandbox, _dir: None };
+        let owned = Self { server, port, _sandbox: sandbox, _home: None };
         owned.execute(&[
             "CREATE DATABASE precious",
             "CREATE TABLE precious.letters (id INT PRIMARY KEY, line TEXT)",
@@ -81,10 +78,10 @@ impl Owned {
 
     /// Stopped and started again, at the same socket and port: the latter is a part of what a MariaDB is known by.
     pub(crate) fn restarted(self, binary: &ServerBinary, settings: &[(&str, &str)]) -> Self {
-        let Self { server, port, _sandbox: sandbox, _dir: dir } = self;
+        let Self { server, port, _sandbox: sandbox, _home: home } = self;
         server.stop(SOON).unwrap();
         let server = start_at(&sandbox, port, &[&[(redo_setting(binary), "32M")], settings].concat()).unwrap();
-        Self { server, port, _sandbox: sandbox, _dir: dir }
+        Self { server, port, _sandbox: sandbox, _home: home }
     }
 
     pub(crate) fn admin(&self) -> Client {

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use truetps_engine::{LoadSpec, Quota, RunEnding};
 use truetps_plan::ErrorPolicy;
 use truetps_record::{ErrorClass, Phase};
+use truetps_testkit::{quiet_machine, take_machine};
 
 use crate::fake_server::{Act, FakeServer, Welcome};
 use crate::support::{Kept, check_equations, drive, drive_simply, load};
@@ -32,6 +33,7 @@ fn counts_obey_their_equations() {
 
 #[test]
 fn a_stall_is_in_the_response_times() {
+    let _machine = take_machine();
     let stalled = AtomicBool::new(false);
     let began = Instant::now();
     let server = FakeServer::start(
@@ -55,6 +57,7 @@ fn a_stall_is_in_the_response_times() {
 /// Readings once a second saw a thread of a short run only before it began, or not at all.
 #[test]
 fn switches_of_a_short_run_are_counted() {
+    let _machine = quiet_machine();
     let server = FakeServer::start(|_| Welcome::Greet, |_, _, _| Act::OkAfter(Duration::from_millis(5)));
     let (outcome, _) = drive_simply(&server, &LoadSpec { warm_up: Duration::ZERO, ..load(4, 300) });
     let ok = outcome.measured.unwrap().ok;
@@ -66,6 +69,7 @@ fn switches_of_a_short_run_are_counted() {
 /// Little's law with exact counts: the response times of all clients fill the measured time.
 #[test]
 fn response_times_of_a_steady_closed_loop_fill_its_time() {
+    let _machine = quiet_machine();
     let server = FakeServer::start(|_| Welcome::Greet, |_, _, _| Act::OkAfter(Duration::from_millis(2)));
     let (outcome, _) = drive_simply(&server, &load(4, 600));
     let mean_us = outcome.response.response_us_mean.unwrap();
@@ -153,6 +157,7 @@ fn a_server_that_closes_all_ends_the_run() {
 
 #[test]
 fn a_server_that_hangs_leaves_unanswered_clients() {
+    let _machine = take_machine();
     let server = FakeServer::start(|_| Welcome::Greet, |client, _, _| if client == 0 { Act::Hang } else { Act::Ok });
     let (outcome, kept) = drive_simply(&server, &load(3, 300));
     assert_eq!((outcome.ending.clone(), outcome.end.unanswered), (RunEnding::Complete, 1));

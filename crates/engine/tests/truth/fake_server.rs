@@ -1,5 +1,4 @@
 //! A server that does what a test tells it to: for truths that a real server cannot give.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::io::{self, Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -7,6 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
+
+use truetps_testkit::{MachineGuard, share_machine};
 
 /// How a connection is received.
 #[derive(Debug, Clone)]
@@ -49,6 +50,7 @@ type OnStatement = dyn Fn(usize, usize, &[u8]) -> Act + Send + Sync;
 
 pub(crate) struct FakeServer {
     dir: tempfile::TempDir,
+    _machine: MachineGuard,
 }
 
 impl FakeServer {
@@ -56,6 +58,7 @@ impl FakeServer {
         on_connect: impl Fn(usize) -> Welcome + Send + Sync + 'static,
         on_statement: impl Fn(usize, usize, &[u8]) -> Act + Send + Sync + 'static,
     ) -> Self {
+        let machine = share_machine();
         let dir = tempfile::tempdir().unwrap();
         let listener = UnixListener::bind(dir.path().join("sock")).unwrap();
         let (on_connect, on_statement): (Arc<OnConnect>, Arc<OnStatement>) =
@@ -68,7 +71,7 @@ impl FakeServer {
                 thread::spawn(move || drop(serve(number, stream, &*on_connect, &*on_statement)));
             }
         });
-        Self { dir }
+        Self { dir, _machine: machine }
     }
 
     /// A server that answers everything with OK.

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use truetps_engine::{LoadSpec, OpenPacing, Pacing, Rate, RateOf, RunEnding};
 use truetps_record::{DriveMode, Spacing};
+use truetps_testkit::quiet_machine;
 
 use crate::fake_server::{Act, FakeServer, Welcome};
 use crate::support::{Kept, check_equations, drive, drive_simply, load};
@@ -38,6 +39,7 @@ fn stalling(from: Duration, to: Duration) -> FakeServer {
 /// the slowest 1 % of 6,000 took more than 1.94 s. A generator that waits with the server would show 16 slow ones.
 #[test]
 fn a_stall_of_two_seconds_is_in_the_response_times_and_in_no_loss() {
+    let _machine = quiet_machine();
     let server = stalling(Duration::from_secs(2), Duration::from_secs(4));
     let (outcome, kept) = drive_simply(&server, &open_load(16, 6_000, open(1000.0, RateOf::All)));
     check_equations(&outcome, &kept);
@@ -62,6 +64,7 @@ fn a_stall_of_two_seconds_is_in_the_response_times_and_in_no_loss() {
 
 #[test]
 fn a_late_start_is_skipped_where_there_is_a_limit() {
+    let _machine = quiet_machine();
     let server = stalling(Duration::from_millis(500), Duration::from_millis(1_500));
     let limit = OpenPacing { latency_limit: Some(Duration::from_millis(200)), ..open(500.0, RateOf::All) };
     let (outcome, kept) = drive_simply(&server, &open_load(4, 2_000, limit));
@@ -76,6 +79,7 @@ fn a_late_start_is_skipped_where_there_is_a_limit() {
 /// 100 a second are asked for; one client of a server that takes 50 ms does 20.
 #[test]
 fn overload_is_a_queue_and_no_abort() {
+    let _machine = quiet_machine();
     let server = FakeServer::start(|_| Welcome::Greet, |_, _, _| Act::OkAfter(Duration::from_millis(50)));
     let (outcome, kept) = drive_simply(&server, &open_load(1, 2_000, open(100.0, RateOf::All)));
     check_equations(&outcome, &kept);
@@ -87,6 +91,7 @@ fn overload_is_a_queue_and_no_abort() {
 
 #[test]
 fn each_client_has_its_own_schedule() {
+    let _machine = quiet_machine();
     // Client 0 meets a slow server: the others do not wait for it.
     let server = FakeServer::start(
         |_| Welcome::Greet,
@@ -107,6 +112,7 @@ fn each_client_has_its_own_schedule() {
 
 #[test]
 fn a_ramp_has_its_area() {
+    let _machine = quiet_machine();
     let server = FakeServer::friendly();
     let rate = Rate { from: 100.0, to: 500.0, ramp_start_s: 0.5, ramp_end_s: 2.5 };
     let mut load = open_load(8, 2_000, OpenPacing { rate, ..open(0.0, RateOf::All) });
@@ -119,6 +125,7 @@ fn a_ramp_has_its_area() {
 /// The schedule is the same regardless of the number of threads.
 #[test]
 fn the_schedule_does_not_depend_on_the_threads() {
+    let _machine = quiet_machine();
     let server = FakeServer::friendly();
     for workers in [1, 3] {
         let pacing = OpenPacing { spacing: Spacing::Poisson, ..open(400.0, RateOf::All) };
@@ -136,6 +143,7 @@ fn the_schedule_does_not_depend_on_the_threads() {
 /// A thread for each client, each with a schedule of its own.
 #[test]
 fn threads_of_one_client_follow_their_schedules() {
+    let _machine = quiet_machine();
     let server = FakeServer::friendly();
     let mut load = open_load(4, 1_000, open(50.0, RateOf::EachClient));
     load.mode = DriveMode::Blocking;

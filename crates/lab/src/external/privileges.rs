@@ -54,10 +54,10 @@ impl Privileges {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt;
     use std::time::Duration;
 
-    use truetps_sandbox::{Home, Sandbox, SandboxOptions, Settings, StartOptions};
+    use truetps_sandbox::{Sandbox, SandboxOptions, Settings, StartOptions};
+    use truetps_testkit::TestHome;
     use truetps_testkit::mysql_family::{fetched_server, mariadb};
 
     use super::*;
@@ -75,10 +75,8 @@ mod tests {
         let test = "servers_name_the_same_privileges";
         let fetched = fetched_server(test, "mariadb-11.8").map(|server| server.binary);
         for binary in mariadb(test).into_iter().chain(fetched) {
-            let dir = tempfile::tempdir().unwrap();
-            std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o711)).unwrap();
-            let home = Home::open(Some(&dir.path().join("home"))).unwrap();
-            let sandbox = Sandbox::create(&home, &binary, &SandboxOptions::default()).unwrap();
+            let home = TestHome::new();
+            let sandbox = Sandbox::create(home.home(), &binary, &SandboxOptions::default()).unwrap();
             let server = sandbox.start(&StartOptions::new(Settings::default())).unwrap();
             let mut root = server.connect(Duration::from_secs(20)).unwrap();
             root.execute("CREATE USER low@localhost").unwrap();

@@ -1,0 +1,343 @@
+//! What `truetps sysbench` does beyond sysbench: one document, one address, an end on Ctrl-C.
+
+use std::io::{BufRead, BufReader, Read};
+use std::time::Duration;
+
+use rustix::process::Signal;
+use serde_json::Value;
+use truetps_testkit::mysql_family::mariadb;
+
+use crate::common::{Place, Ran, signal};
+use crate::support::{Owned, PASSWORD, assert_secret, run_with_password};
+
+const NAME_OF_DRIVER: &str = "function prepare() print('driver', sysbench.sql.driver():name()) end";
+const CONNECT: &str = "
+function prepare() print('asked', sysbench.sql.driver():connect():query_row('SELECT 7')) end
+function thread_init() connection = sysbench.sql.driver():connect() end
+function event() connection:query('SELECT SLEEP(30)') end
+function done() print('done') end
+";
+
+#[test]
+fn a_json_document_is_alone_on_the_standard_output() {
+    let place = Place::new();
+    let script = "
+        ffi.cdef('int puts(const char *);')
+        print('body')
+        function event() print('event') ffi.C.puts('from C') io.stdout:write('by a file\\n') end
+        function done() io.write('done\\n') end";
+    place.write("talks.lua", script);
+    let ran = place.run(&["sysbench", "./talks.lua", "--events=1", "--report-format=json", "--runs=none", "run"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let document: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(document["totals"]["transactions"], 1, "{document}");
+    for text in ["body", "event", "from C", "by a file", "done", "Threads started!"] {
+        assert!(ran.stderr.contains(text), "{text}: {}", ran.stderr);
+    }
+}
+
+/// In the style of sysbench 0.5: no options are declared, and those that were typed are texts.
+const OF_THE_OLDER_API: &str = "
+function event()
+  assert(type(old_rows) == 'string' and old_rows == '20')
+  for _, draw in ipairs({ sb_rand, sb_rand_uniform, sb_rand_gaussian, sb_rand_special }) do
+    local drawn = draw('1', old_rows)
+    assert(drawn >= 1 and drawn <= 20, drawn)
+  end
+  assert(sb_rand_uniq('0', '4294967295') >= 0)
+  assert(not pcall(sb_rand, 1, 'many'))
+end
+";
+
+#[test]
+fn scripts_of_the_older_api_give_numbers_as_texts() {
+    let place = Place::new();
+    place.write("old.lua", OF_THE_OLDER_API);
+    let ran = place.run(&["sysbench", "--test=./old.lua", "--old-rows=20", "--events=50", "--runs=none", "run"]);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+    assert_eq!(ran.stdout.lines().find(|line| line.starts_with("sysbench")), Some(FIRST_LINE));
+    assert!(!ran.stderr.contains("truetps"), "{}", ran.stderr);
+}
+
+/// LuaJIT converts the arguments of C functions before the call. 0.5 had no `ffi`, and 1.0.20 raises the same error.
+#[test]
+fn texts_as_numbers_of_c_functions_are_refused_with_a_hint() {
+    let place = Place::new();
+    for (call, named) in [
+        ("require('ffi').C.sb_rand_uniform(1, '10')", "bad argument #2 to 'sb_rand_uniform'"),
+        ("sysbench.rand.uniform(1, '10')", "bad argument #2 to 'uniform'"),
+    ] {
+        place.write("text.lua", &format!("function event() {call} end"));
+        let ran = place.run(&["sysbench", "./text.lua", "--events=1", "--runs=none", "run"]);
+        let expect = format!(
+            "{named} (cannot convert 'string' to 'unsigned int'); a C function takes no text as a number: use tonumber()"
+        );
+        assert!(ran.code == Some(1) && ran.stdout.contains(&expect), "{}{}", ran.stdout, ran.stderr);
+        place.write("number.lua", &format!("function event() {} end", call.replace("'10'", "tonumber('10')")));
+        assert_eq!(place.run(&["sysbench", "./number.lua", "--events=1", "--runs=none", "run"]).code, Some(0));
+    }
+}
+
+/// As programs that read sysbench's output expect it: a version of three numbers, and of LuaJIT's with its beta.
+const FIRST_LINE: &str = "sysbench 1.0.20 (using bundled LuaJIT 2.1.0-beta3)";
+
+#[test]
+fn options_that_a_script_never_reads_are_named_at_the_end() {
+    let place = Place::new();
+    place.write("old.lua", &format!("-- tables\nlocal n = oltp_tables_count {OF_THE_OLDER_API}"));
+    let given =
+        ["--old-rows=20", "--tables=8", "--table-size=9", "--old-raws=3", "--mysql-user=x", "--rand-type=uniform"];
+    let flags = [&["sysbench", "./old.lua"], &given[..], &["--events=5", "--runs=none", "run"]].concat();
+    let ran = place.run(&flags);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+    let lines: Vec<_> = ran.stderr.lines().collect();
+    let expect = [
+        "truetps: the script never reads --old-raws; did you mean --old-rows?",
+        "truetps: the script never reads --table-size",
+        "truetps: the script never reads --tables; did you mean --oltp-tables-count?",
+    ];
+    assert_eq!(lines.len(), 3, "{}", ran.stderr);
+    for (line, expect) in lines.iter().zip(expect) {
+        assert!(line.starts_with(expect), "{line}\n{expect}");
+    }
+}
+
+#[test]
+fn a_password_is_not_in_the_list_of_processes() {
+    let place = Place::new();
+    let password = format!("--mysql-password={PASSWORD}");
+    // One that declares no option takes all.
+    place.write("idle.lua", "print('begun') function event() end");
+    let words = ["sysbench", "./idle.lua", &password, "--redis_pw=h1dden-too", "--time=60", "--runs=none", "run"];
+    let mut child = place.start(&words);
+    // It is masked before the script is read.
+    let mut output = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    while line.trim() != "begun" {
+        line.clear();
+        assert!(output.read_line(&mut line).unwrap() > 0, "it has ended");
+    }
+    let shown = std::fs::read_to_string(format!("/proc/{}/cmdline", child.id())).unwrap().replace('\0', " ");
+    assert!(shown.contains(" --mysql-password=*** --redis_pw=*** --time=60 "), "{shown}");
+    assert!(!shown.contains("h1dden"), "{shown}");
+    signal(child.id(), Signal::INT);
+    let mut rest = String::new();
+    output.read_to_string(&mut rest).unwrap();
+    assert!(!rest.contains("h1dden"), "{rest}");
+    let ran: Ran = child.wait_with_output().unwrap().into();
+    assert!(ran.stderr.contains("warning: a password on the command line"), "{}{}", ran.stdout, ran.stderr);
+    assert_secret(&place, &ran);
+}
+
+#[test]
+fn buffers_and_histograms_may_be_used_as_in_c() {
+    let place = Place::new();
+    let script = "
+        function event()
+          local both = ffi.new('char[?]', 8, '##-@@@')
+          ffi.C.sb_rand_str(both, both)
+          assert(ffi.string(both):match('^%d%d%-%l%l%l$'), ffi.string(both))
+          local behind = ffi.new('char[?]', 16, '#@@@')
+          ffi.C.sb_rand_str(behind, behind + 2)
+          assert(ffi.string(behind, 6):match('^#@%d%l%l%l$'), ffi.string(behind, 6))
+          local histogram = sysbench.histogram.new(10, 1, 100)
+          histogram:update(5)
+        end";
+    place.write("buffers.lua", script);
+    let ran = place.run(&["sysbench", "./buffers.lua", "--threads=4", "--events=100", "--runs=none", "run"]);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+}
+
+/// What was decided for four clients of a script, the notes of its run, and what it printed.
+fn isolation(place: &Place, script: &str, flags: &[&str]) -> (String, String, Ran) {
+    let ran = place.run(&[&["sysbench", script, "--threads=4", "--events=4"], flags, &["run"]].concat());
+    assert_eq!(ran.code, Some(0), "{script}: {}{}", ran.stdout, ran.stderr);
+    let document = std::fs::read(place.latest().join("trial-0001/sysbench.json")).unwrap();
+    let document: Value = serde_json::from_slice(&document).unwrap();
+    (document["lua_isolation"].as_str().unwrap().to_owned(), document["notes"].to_string(), ran)
+}
+
+#[test]
+fn scripts_that_need_states_of_their_own_get_them() {
+    let place = Place::new();
+    let waits = "which stops all clients of its thread";
+    let shares = "which all clients of a state share";
+    for (text, found) in [
+        ("ffi.cdef('int poll(void *, unsigned long, int);') function event() ffi.C.poll(nil, 0, 1) end", "poll"),
+        ("ffi.cdef('int sem_wait(void *);') local C = ffi.C function never() C.sem_wait(nil) end", "sem_wait"),
+        ("local o = os function event() o.execute('true') end", "execute"),
+        ("function event() local run = os.execute run('true') end", "execute"),
+    ] {
+        place.write("needs.lua", &with_event(text));
+        let (chosen, notes, _) = isolation(&place, "./needs.lua", &[]);
+        assert!(chosen == "client" && notes.contains(&format!("may wait in `{found}`, {waits}")), "{text}: {notes}");
+    }
+    for (text, found) in [
+        ("function thread_init(id) math.randomseed(id) end", "may call `math.randomseed`, whose effect"),
+        ("function thread_init() io.output('/dev/null') end", "may call `io.output`, whose effect"),
+        ("function thread_init() io.input('/dev/null') end", "may call `io.input`, whose effect"),
+        ("function thread_init() math.mine = 1 end", &format!("changes math.mine, {shares}")),
+        ("function thread_init(id) string['x' .. id] = 1 end", &format!("changes string, {shares}")),
+        ("local rand = sysbench.rand function thread_init() rand.mine = 1 end", "changes sysbench.rand.mine, "),
+        ("function event() sysbench.error.MINE = 1 end", "changes sysbench.error.MINE, "),
+        ("function event() function sysbench.sql.type.mine() end end", "changes sysbench.sql.type.mine, "),
+        ("table.mine = 1", "changes table.mine, "),
+    ] {
+        place.write("needs.lua", &with_event(text));
+        let (chosen, notes, _) = isolation(&place, "./needs.lua", &[]);
+        assert!(chosen == "client" && notes.contains(found), "{text}: {notes}");
+    }
+}
+
+/// A script has an event.
+fn with_event(text: &str) -> String {
+    if text.contains("function event(") { text.to_owned() } else { format!("{text} function event() end") }
+}
+
+#[test]
+fn other_scripts_share_states() {
+    let place = Place::new();
+    for text in [
+        // Methods and fields of scripts may have the names of C functions.
+        "local mine = {} function mine:sleep() end function mine:execute() end \
+         function event() mine:sleep() mine:execute() end",
+        "local texts = { select = 'SELECT (1)', poll = 2 } function event() return texts.select == texts.poll end",
+        "function event() return select('#') == 1 end",
+        "math = { randomseed = type } function thread_init() math.randomseed(1) math.mine = 1 end",
+        "function thread_init() sysbench.opt.mine = 1 sysbench.hooks.mine = print local t = {} t.randomseed = 1 end",
+    ] {
+        place.write("shares.lua", &with_event(text));
+        let (chosen, notes, _) = isolation(&place, "./shares.lua", &[]);
+        assert_eq!((chosen.as_str(), notes.as_str()), ("worker", "[]"), "{text}");
+    }
+    let repository = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../workloads");
+    let folders = [repository, "/usr/share/sysbench".into()];
+    let scripts = folders.iter().filter_map(|folder| std::fs::read_dir(folder).ok()).flatten().flatten();
+    let scripts = scripts.map(|entry| entry.path()).filter(|path| {
+        path.extension().is_some_and(|extension| extension == "lua")
+            && std::fs::read_to_string(path).unwrap().contains("function event(")
+    });
+    for path in scripts {
+        let (chosen, notes, _) = isolation(&place, path.to_str().unwrap(), &["--mysql-dry-run"]);
+        assert_eq!((chosen.as_str(), notes.as_str()), ("worker", "[]"), "{}", path.display());
+    }
+}
+
+#[test]
+fn calls_too_late_for_separate_states_are_reported_once() {
+    let place = Place::new();
+    place.write("late_one.lua", "ffi.cdef('int usleep(unsigned int);') return function() ffi.C.usleep(1) end");
+    for (text, found) in [
+        ("function thread_init() pause = require('late_one') end function event() pause() end", "may wait in `usleep`"),
+        ("function event() loadstring('math.mine = 1')() end", "changes math.mine"),
+        (
+            "ffi.cdef('struct one { int n; };') function thread_init() ffi.metatype('struct one', {}) end",
+            "gives methods",
+        ),
+    ] {
+        place.write("late.lua", &with_event(text));
+        let (chosen, notes, ran) = isolation(&place, "./late.lua", &[]);
+        let note = format!("code that was loaded after the script's body {found}");
+        assert!(chosen == "worker" && notes.contains(&note), "{text}: {notes}");
+        assert_eq!(ran.stdout.matches(&note).count(), 1, "{text}: {}", ran.stdout);
+        assert!(ran.stdout.contains("WARNING: ") && ran.stdout.contains("--lua-isolation=client"), "{}", ran.stdout);
+        // With the option given, there is no note.
+        let (_, notes, _) = isolation(&place, "./late.lua", &["--lua-isolation=worker"]);
+        assert_eq!(notes, "[]", "{text}");
+    }
+}
+
+#[test]
+fn what_a_script_has_in_the_place_of_a_function_is_called() {
+    let place = Place::new();
+    for (text, message) in [
+        ("init = 5", "FATAL: `init' function failed: attempt to call a number value"),
+        ("done = 5", "FATAL: `done' function failed: attempt to call a number value"),
+        ("sysbench.cmdline.commands = { run = { 5 } }", "FATAL: `sysbench.cmdline.call_command' function failed: "),
+        ("sysbench.cmdline.commands = { run = 5 }", "attempt to index local 'command' (a number value)"),
+    ] {
+        place.write("wrong.lua", &with_event(text));
+        let ran = place.run(&["sysbench", "./wrong.lua", "--events=1", "--runs=none", "run"]);
+        assert!(ran.stdout.contains(message), "{text}: {}", ran.stdout);
+        // As in sysbench, a run that is over is not changed by what done() does.
+        assert_eq!(ran.code, Some(i32::from(!text.starts_with("done"))), "{text}");
+    }
+    let ran = place.run(&["sysbench", "cpu"]);
+    assert_eq!(
+        (ran.code, ran.stderr.as_str()),
+        (Some(1), "the test 'cpu' needs a command, such as run: sysbench cpu run\n")
+    );
+}
+
+#[test]
+fn an_address_names_the_driver() {
+    let place = Place::new();
+    place.write("names.lua", NAME_OF_DRIVER);
+    let run = |flags: &[&str]| place.run(&[&["sysbench", "./names.lua", "prepare"], flags].concat());
+    for (flags, driver) in [
+        (&["--dsn=postgresql://me@nowhere/mine"][..], "pgsql"),
+        (&["--dsn=mysql://me@nowhere/mine"], "mysql"),
+        (&["--dsn=postgresql://me@nowhere/mine", "--db-driver=pgsql"], "pgsql"),
+    ] {
+        let ran = run(flags);
+        assert!(ran.stdout.ends_with(&format!("driver\t{driver}\n")), "{flags:?}: {}", ran.stdout);
+    }
+    // It never connects to a server that was not named.
+    let ran = run(&["--dsn=postgresql://me@nowhere/mine", "--db-driver=mysql"]);
+    assert_eq!(ran.code, Some(1));
+    assert!(
+        ran.stdout.contains("FATAL: --dsn is not an address for the driver 'mysql': postgresql://"),
+        "{}",
+        ran.stdout
+    );
+}
+
+#[test]
+fn the_password_of_an_address_comes_from_the_environment() {
+    let Some(binary) = mariadb("the_password_of_an_address_comes_from_the_environment") else { return };
+    let (owned, place) = (Owned::start(&binary, &[]), Place::new());
+    place.write("asks.lua", CONNECT);
+    let dsn = format!("--dsn={}/", owned.tcp_dsn());
+    let args = ["sysbench", "./asks.lua", &dsn, "prepare"];
+    let ran = run_with_password(&place, &args);
+    assert!(ran.code == Some(0) && ran.stdout.ends_with("asked\t7\n"), "{PASSWORD}: {}", ran.stdout);
+    assert_secret(&place, &ran);
+    assert_eq!(place.run(&args).code, Some(1), "there is no other way in");
+}
+
+#[test]
+fn ctrl_c_ends_a_run_whose_statements_do_not_end() {
+    let Some(binary) = mariadb("ctrl_c_ends_a_run_whose_statements_do_not_end") else { return };
+    let (owned, place) = (Owned::start(&binary, &[]), Place::new());
+    place.write("hangs.lua", CONNECT);
+    let dsn = format!("--dsn={}", owned.socket_dsn());
+    let child = place.start(&["sysbench", "./hangs.lua", &dsn, "--runs=none", "--threads=3", "--time=100", "run"]);
+    crate::common::wait_until("three statements that hang", || {
+        let sql = "SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE '%SLEEP(30)'";
+        owned.admin().query_value(sql).unwrap().as_deref() == Some("3")
+    });
+    let began = std::time::Instant::now();
+    signal(child.id(), Signal::INT);
+    let ran: Ran = child.wait_with_output().unwrap().into();
+    assert_eq!(ran.code, Some(130), "{}{}", ran.stdout, ran.stderr);
+    assert!(began.elapsed() < Duration::from_secs(20));
+    assert!(ran.stdout.contains("total number of events:              0") && ran.stdout.ends_with("done\n"));
+}
+
+/// What a script raises, and names of options that it declares.
+#[test]
+fn a_terminal_obeys_no_message_of_a_script() {
+    let place = Place::new();
+    let raised = r"'a\27[2J\13\7\194\15531m\226\128\174b'";
+    place.write("raises.lua", &format!("function event() error({raised}) end"));
+    place.write(
+        "declares.lua",
+        &format!("sysbench.cmdline.options = {{ rows = {{{raised}, 1}} }} function event() end"),
+    );
+    for (script, command) in [("./raises.lua", "run"), ("./declares.lua", "help")] {
+        let ran = place.run(&["sysbench", script, "--events=1", "--runs=none", command]);
+        let all = format!("{}{}", ran.stdout, ran.stderr);
+        assert!(all.contains("a [2J   31m b"), "{all:?}");
+        assert!(!all.chars().any(|c| truetps_record::is_obeyed(c) && !matches!(c, '\n' | '\t')), "{all:?}");
+    }
+}

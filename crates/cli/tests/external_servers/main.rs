@@ -1,0 +1,19 @@
+//! The whole program on servers that it did not start: each test owns one, which must be the same before and after.
+
+#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test may panic, and says loudly what it skips")]
+
+#[path = "../common/mod.rs"]
+mod common;
+#[path = "../support/mod.rs"]
+mod support;
+
+mod dsn_mariadb;
+mod dsn_postgres;
+mod error_policies;
+mod external_kills;
+mod external_settings;
+mod external_trouble;
+mod logins;
+mod mysql;
+mod probe;
+mod settings;

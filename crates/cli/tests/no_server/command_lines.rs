@@ -1,0 +1,195 @@
+//! Wrong input, found before anything starts. None of these needs a server.
+
+use std::path::Path;
+
+use crate::common::{Place, Ran};
+
+/// A plan that is fine, for tests that break it.
+const PLAN: &str =
+    "name = \"small\"\nabout = \"a test\"\n[workload]\nname = \"insert\"\n[factors]\nconnections = [1]\n";
+
+/// Runs each line: arguments, exit code, and words that stderr must have.
+fn check(place: &Place, table: &[(&[&str], i32, &[&str])]) {
+    for (args, code, words) in table {
+        let Ran { code: found, stderr, stdout } = place.run(args);
+        assert_eq!(found, Some(*code), "{args:?}\n{stdout}\n{stderr}");
+        for word in *words {
+            assert!(stderr.contains(word), "{args:?} should say {word:?}:\n{stderr}");
+        }
+    }
+}
+
+#[test]
+fn wrong_words_on_the_command_line() {
+    let place = Place::new();
+    check(
+        &place,
+        &[
+            (&["swep"], 2, &["swep", "sweep"]),
+            (&["sweep", "durabilty"], 2, &["unknown plan `durabilty`", "did you mean `durability`?"]),
+            (&["sweep", "xyz"], 2, &["unknown plan `xyz`", "durability"]),
+            (&["sweep", "missing.toml"], 2, &["missing.toml", "No such file"]),
+            (&["sweep", "--blocks", "0"], 2, &["--blocks"]),
+            (&["sweep", "--format", "xml"], 2, &["xml", "json"]),
+            (&["sweep", "--resume", "--quick"], 2, &["--quick"]),
+            (&["sweep", "--resume", "--mode", "blocking"], 2, &["--mode"]),
+            (&["run", "insrt"], 2, &["unknown workload `insrt`", "insert"]),
+            (&["run", "update-indx"], 2, &["unknown workload `update-indx` (did you mean `update-index`"]),
+            (&["run", "insert", "--hot-rows", "2"], 2, &["`--hot-rows` means nothing to `insert`", "`hot-row`"]),
+            (&["run", "hot-row", "--tables", "2"], 2, &["`--tables` means nothing to `hot-row`", "`insert`"]),
+            (&["run", "hot-row", "--hot-rows", "0"], 2, &["`--hot-rows`: 0 is not between 1 and 100000"]),
+            (&["run", "insert", "--table-rows", "0"], 2, &["`--table-rows`: 0 is not between"]),
+            (&["run", "update-index", "--distribution", "zipfan"], 2, &["--distribution", "did you mean `zipfian`?"]),
+            (&["run", "update-index", "--distribution", "pareto:h=2"], 2, &["`h`: 2 is not above 0 and at most 1"]),
+            (&["run", "delete-insert", "--key", "other"], 2, &["--key: unknown key `other`", "`auto`"]),
+            (&["run", "read-write", "--mix", "selects=1"], 2, &["--mix selects=1: unknown statement `selects`"]),
+            (&["run", "read-write", "--mix", "point_selects"], 2, &["--mix point_selects", "NAME=COUNT"]),
+            (&["run", "custom"], 2, &["`workload.statements`: a `custom` workload has"]),
+            (&["run", "insert", "--connections", "0"], 2, &["--connections"]),
+            (&["run", "insert", "--measure=-1"], 2, &["`--measure`: -1 is not between"]),
+            (&["run", "insert", "--measure=0"], 2, &["`--measure`"]),
+            (&["run", "insert", "--table-rows=18446744073709551615"], 2, &["`--table-rows`", "is not between"]),
+            (&["run", "insert", "--set", "novalue"], 2, &["--set novalue", "NAME=VALUE"]),
+            (&["run", "insert", "--transactions=18446744073709551615"], 2, &["--transactions"]),
+            (&["sweep", "insert"], 2, &["`insert` with connections=8 is one configuration", "--vary NAME=LEVEL,LEVEL"]),
+            (&["sweep", "insrt"], 2, &["unknown plan `insrt`", "did you mean `insert`?"]),
+            (&["sweep", "insert", "--vary", "a=1,1"], 2, &["`factors.a`: names a level twice"]),
+            (&["sweep", "insert", "--vary", "a"], 2, &["--vary", "has no `=`: write NAME=LEVEL,LEVEL"]),
+            (&["sweep", "insert", "--vary=a=1,2", "--vary=a=1"], 2, &["--vary a: is given twice"]),
+            (&["sweep", "insert", "--vary=a=1,2", "--set=a=1"], 2, &["--set a: is a factor too"]),
+            (&["sweep", "insert", "--vary=connections=1", "-c=1"], 2, &["--vary connections and --connections"]),
+            (&["sweep", "insert", "-c=1,abc"], 2, &["invalid value 'abc'", "not a whole number, such as 8"]),
+            (&["sweep", "insert", "-c=1,2", "--measure=0"], 2, &["`--measure`: 0 is not between"]),
+            (
+                &["sweep", "hot-rows", "--table-rows=5"],
+                2,
+                &["--table-rows: the workload `hot-row` has tables of its own"],
+            ),
+            (&["sweep", "insert", "-c=1,2", "--save-plan=x"], 2, &["--save-plan x: a plan's file ends in .toml"]),
+            (&["sweep", "--resume", "--vary=a=1,2"], 2, &["cannot be used with"]),
+            (&["plan", "check", "insert"], 2, &["`insert` is a workload", "truetps sweep insert --vary"]),
+            (&["run", "insert", "-c=1,8"], 2, &["not a whole number", "truetps sweep WORKLOAD -c 1,8"]),
+            (&["run", "insert", "--repeat=0"], 2, &["--repeat"]),
+            (&["run", "insert", "--repeat=2", "--find-max"], 2, &["cannot be used with"]),
+            (&["sweep", "durability", "--resume"], 2, &["--resume", "cannot be used with"]),
+            (&["report"], 2, &["runs/latest", "hint: start an experiment"]),
+            (&["report", "."], 2, &["not a run folder: it has neither experiment.json nor run.json"]),
+            (&["sweep", "--resume", "nowhere"], 2, &["nowhere"]),
+        ],
+    );
+}
+
+#[test]
+fn wrong_plans_are_named_with_file_and_key() {
+    let place = Place::new();
+    let with = |from: &str, to: &str| PLAN.replace(from, to);
+    place.write("key.toml", &with("[factors]", "[factor]"));
+    place.write("level.toml", &with("[1]", "[\"one\"]"));
+    place.write("syntax.toml", &with("[1]", "[1"));
+    place.write("workload.toml", &with("insert", "inserts"));
+    place.write("unused.toml", &with("\"insert\"", "\"insert\"\nkey = \"auto\""));
+    let custom = "\"custom\"\n[[workload.table]]\nname = \"t\"\ncreate = [\"CREATE TABLE t (a INT)\"]\n\
+                  [[workload.statements]]\nsql = \"INSERT INTO t VALUES (?)\"";
+    place.write("custom.toml", &with("\"insert\"", custom));
+    place.write("huge.toml", &with("[1]", "[1]\n[design]\nblocks = 1000\n[load]\nmeasure_s = 86400"));
+    check(
+        &place,
+        &[
+            (&["sweep", "./key.toml"], 2, &["key.toml", "unknown key `factor` in `plan`", "did you mean `factors`?"]),
+            (&["sweep", "./level.toml"], 2, &["`factors.connections`", "`one` is not a whole number"]),
+            (&["sweep", "./syntax.toml"], 2, &["syntax.toml", "line 6"]),
+            (&["plan", "check", "./workload.toml"], 2, &["unknown workload `inserts`"]),
+            (&["plan", "check", "./unused.toml"], 2, &["`workload.key` means nothing to `insert`", "`delete-insert`"]),
+            (&["plan", "check", "./custom.toml"], 2, &["`workload.statements[0]`: 1 `?` and 0 `params`"]),
+            (&["sweep", "./custom.toml"], 2, &["`workload.statements[0]`: 1 `?` and 0 `params`"]),
+            (&["sweep", "./huge.toml"], 2, &["takes long", "about 48 0", "--yes"]),
+        ],
+    );
+}
+
+#[test]
+fn no_server_program_is_an_error_that_says_where_it_looked() {
+    let place = Place::new();
+    let empty = place.path().join("empty");
+    std::fs::create_dir(&empty).unwrap();
+    let empty = empty.to_str().unwrap();
+    check(
+        &place,
+        &[
+            (&["sweep", "--basedir", empty], 2, &["empty", "hint:"]),
+            (&["plan", "check", "durability", "--basedir", empty], 2, &["empty", "hint:"]),
+        ],
+    );
+    assert!(!place.path().join("runs").exists(), "nothing was started, nothing was recorded");
+}
+
+#[test]
+fn a_folder_of_the_user_is_no_place_for_private_servers() {
+    let place = Place::new();
+    let precious = place.path().join("disk/servers/prod/data/file");
+    std::fs::create_dir_all(precious.parent().unwrap()).unwrap();
+    std::fs::write(&precious, "precious").unwrap();
+    let disk = place.path().join("disk");
+    for words in [&["server", "list"][..], &["server", "clean"], &["server", "add", "a"], &["sweep", "--quick"]] {
+        let ran: Ran = place.command(words).env("TRUETPS_SANDBOX_DIR", &disk).output().unwrap().into();
+        assert_eq!(ran.code, Some(2), "{words:?}: {}", ran.stderr);
+        for expect in ["has not created", "servers/prod", "hint: ", "--sandbox-dir", "disk/truetps"] {
+            assert!(ran.stderr.contains(expect), "{words:?}: {}\nshould contain {expect}", ran.stderr);
+        }
+    }
+    assert_eq!(std::fs::read_to_string(&precious).unwrap(), "precious");
+    assert_eq!(std::fs::read_dir(&disk).unwrap().count(), 1, "nothing was made beside it");
+}
+
+#[test]
+fn folders_that_cannot_be_used() {
+    let place = Place::new();
+    let file = place.write("a file", "");
+    let ran: Ran = place.command(&["server", "list"]).env("TRUETPS_SANDBOX_DIR", &file).output().unwrap().into();
+    assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+    assert!(ran.stderr.contains("a file") && ran.stderr.contains("--sandbox-dir"), "{}", ran.stderr);
+}
+
+#[test]
+fn shipped_plans_are_listed_and_shown_whole() {
+    let place = Place::new();
+    let list = place.run(&["plan", "list"]);
+    assert_eq!(list.code, Some(0));
+    assert!(list.stdout.contains("durability") && list.stdout.contains(" min "), "{}", list.stdout);
+    let full = place.run(&["plan", "list", "--full"]);
+    assert!(full.stdout.contains("durability") && full.stdout.contains("trials"), "{}", full.stdout);
+    let show = place.run(&["plan", "show", "durability"]);
+    assert_eq!(show.stdout, include_str!("../../../../plans/durability.toml"));
+}
+
+#[test]
+fn every_format_and_every_guide_is_in_the_documents() {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+    let help = Place::new().run(&["report", "-h"]).stdout;
+    let (_, formats) = help.split_once("--format").unwrap();
+    let (_, formats) = formats.split_once("[possible values: ").unwrap();
+    let (formats, _) = formats.split_once(']').unwrap();
+    let page = std::fs::read_to_string(docs.join("reference/run-folder.md")).unwrap();
+    let (_, table) = page.split_once("| `--format` | output |").unwrap();
+    let (table, _) = table.split_once("\n\n").unwrap();
+    for format in formats.split_whitespace().map(|word| word.trim_end_matches(',')) {
+        assert!(table.contains(&format!("`{format}`")), "{format}");
+    }
+    let readme = |name: &str| std::fs::read_to_string(docs.join("..").join(name)).unwrap();
+    let (english, chinese) = (readme("README.md"), readme("README.zh-CN.md"));
+    for guide in std::fs::read_dir(docs.join("guides")).unwrap() {
+        let name = guide.unwrap().file_name().into_string().unwrap();
+        let readme = if name.ends_with(".zh-CN.md") { &chinese } else { &english };
+        assert!(readme.contains(&format!("(docs/guides/{name})")), "{name}");
+    }
+}
+
+#[test]
+fn help_names_every_command_and_the_exit_codes() {
+    let place = Place::new();
+    let help = place.run(&["--help"]);
+    for word in ["sweep", "run", "plan", "report", "server", "Exit codes"] {
+        assert!(help.stdout.contains(word), "{word}");
+    }
+    assert_eq!(place.run(&["server", "list"]).code, Some(0));
+}
