@@ -9,7 +9,7 @@ use truetps_inspect::{server_options, side_of_path};
 use truetps_knowledge::{SettingsSide, inert_reason};
 use truetps_lab::{ExplainSide, ServerProgram};
 use truetps_plan::{Plan, level_of};
-use truetps_record::{SettingValue, is_setting_factor, same_setting};
+use truetps_record::{SERVER, SettingValue, is_setting_factor, same_setting};
 use truetps_sandbox::{BaseSettings, Catalogue, FileSetting, Home, NamedServers, ServerUser, base_settings};
 
 use crate::commands::capture::failure;
@@ -30,21 +30,22 @@ pub(crate) enum NamedSide {
     Whole { side: Box<SettingsSide>, levels: IndexMap<String, SettingValue> },
 }
 
-/// What was named, and the plan of a run folder.
+/// What was named, and what a run folder says besides.
 pub(crate) struct NamedBy {
     pub(crate) word: String,
     pub(crate) side: NamedSide,
     pub(crate) plan: Option<Plan>,
+    /// The named server that it was measured on, where that is still there.
+    server: Option<String>,
 }
 
 impl NamedBy {
     /// A file or folder has precedence over a named server, and that over settings.
     pub(crate) fn read(word: &str, home: &Home) -> Result<Self, CommandFailure> {
         let path = Path::new(word);
-        let named = |side, plan| Ok(Self { word: word.to_owned(), side, plan });
+        let named = |side, plan| Ok(Self { word: word.to_owned(), side, plan, server: None });
         if path.is_dir() {
-            let (side, levels, plan) = of_folder(path)?;
-            return named(NamedSide::Whole { side: Box::new(side), levels }, Some(plan));
+            return of_folder(word, path, home);
         }
         if path.exists() {
             let side = side_of_path(path, None).map_err(|error| failure(&error))?;
@@ -73,7 +74,7 @@ impl NamedBy {
     }
 
     pub(crate) fn server(&self) -> Option<&str> {
-        if let NamedSide::Server(name) = &self.side { Some(name) } else { None }
+        if let NamedSide::Server(name) = &self.side { Some(name) } else { self.server.as_deref() }
     }
 
     /// Levels that are no settings.
@@ -103,32 +104,46 @@ fn typed(word: &str) -> Result<(Levels, Levels), CommandFailure> {
     Ok((settings, levels))
 }
 
-/// An experiment of one configuration, or one trial of it.
-fn of_folder(path: &Path) -> Result<(SettingsSide, Levels, Plan), CommandFailure> {
-    let side = side_of_path(path, None).map_err(|error| failure(&error))?;
+/// An experiment of one configuration, or one trial of it. Of a private server, the settings that it was started with; of
+/// another one, all its variables.
+fn of_folder(word: &str, path: &Path, home: &Home) -> Result<NamedBy, CommandFailure> {
     let (folder, named) = ExperimentFolder::find(path).map_err(CommandFailure::usage)?;
-    let (plan, experiment) = (folder.plan().map_err(CommandFailure::usage)?, folder.experiment().map_err(CommandFailure::usage)?);
-    let mut configurations: Vec<_> = experiment
-        .schedule
-        .iter()
-        .filter(|scheduled| named.as_ref().is_none_or(|name| *name == scheduled.name))
-        .map(|scheduled| &scheduled.configuration)
-        .collect();
-    configurations.dedup();
-    let Some(first) = configurations.first() else {
-        return Err(CommandFailure::usage(format!("{}: has no trial", path.display())));
-    };
-    if configurations.iter().any(|other| other != first) {
-        let message = format!("{}: has trials of several configurations", path.display());
-        return Err(CommandFailure::usage(message).hint(format!("name one trial's folder: {}/trial-0001", path.display())));
-    }
+    let plan = folder.plan().map_err(CommandFailure::usage)?;
+    let experiment = folder.experiment().map_err(CommandFailure::usage)?;
     if plan.recorded_from.is_some() {
-        let message = format!("{}: is a run of a script, which explain cannot repeat", path.display());
+        let message = format!("{word}: is a run of a script, which explain cannot repeat");
         return Err(CommandFailure::usage(message).hint("write its statements as a workload of a plan (`truetps help plan`)"));
     }
-    let levels = first.levels.iter().filter(|(name, _)| !is_setting_factor(name));
-    let levels = levels.map(|(name, level)| (name.clone(), level.clone())).collect();
-    Ok((side, levels, plan))
+    let is_named = |name: &str| named.as_ref().is_none_or(|wanted| wanted == name);
+    let mut trials = experiment.schedule.iter().filter(|scheduled| is_named(&scheduled.name));
+    let Some(first) = trials.next() else {
+        return Err(CommandFailure::usage(format!("{word}: has no trial")));
+    };
+    if trials.any(|other| other.configuration != first.configuration) {
+        let message = format!("{word}: has trials of several configurations");
+        return Err(CommandFailure::usage(message).hint(format!("name one trial's folder: {word}/{}", first.name)));
+    }
+    let of = |wanted: bool| {
+        let levels = first.configuration.levels.iter();
+        let levels = levels.filter(move |(name, _)| is_setting_factor(name) == wanted && *name != SERVER);
+        levels.map(|(name, level)| (name.clone(), level.clone()))
+    };
+    let levels = of(false).collect();
+    let trial = folder.trial(&first.name).map_err(CommandFailure::usage)?;
+    let server = trial.and_then(|trial| trial.server).or_else(|| experiment.server.clone());
+    let side = if experiment.sandbox_dir.is_some() {
+        let chosen = server.iter().flat_map(|server| &server.chosen_settings);
+        let mut settings: Levels = chosen.map(|(name, value)| (name.clone(), level_of(value))).collect();
+        settings.extend(plan.server.settings.clone());
+        settings.extend(of(true));
+        NamedSide::Typed { settings, levels }
+    } else {
+        let side = side_of_path(path, None).map_err(|error| failure(&error))?;
+        NamedSide::Whole { side: Box::new(side), levels }
+    };
+    let is_there = |name: &String| NamedServers::of(home).get(name).is_ok();
+    let server = server.and_then(|server| server.name).filter(is_there);
+    Ok(NamedBy { word: word.to_owned(), side, plan: Some(plan), server })
 }
 
 /// Both sides, on the programs that they are measured with.

@@ -8,13 +8,13 @@ use truetps_report::{
     comparison_summary, comparison_text, threshold_word,
 };
 
-use crate::answer::{screen, warn_of};
+use crate::answer::{screen, shown, warn_of};
 use crate::args::{CompareArgs, CompareFormat};
 use crate::commands::probe::refuse_folder;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::named_run::{folder_named, name_of, open_named};
-use crate::{print_made, print_message};
+use crate::{print_made, print_message, print_progress};
 
 pub(crate) fn run(args: &CompareArgs) -> Result<Exit, CommandFailure> {
     let thresholds = thresholds(&args.fail_if)?;
@@ -35,7 +35,26 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Exit, CommandFailure> {
         CompareFormat::Md => comparison_markdown(&compared),
         CompareFormat::Junit => comparison_junit(&compared),
     });
+    if let (CompareFormat::Text, [one]) = (args.format, &compared[..]) {
+        print_progress(&next_command(one).unwrap_or_default());
+    }
     Ok(if printed == Exit::Good { judge(&compared) } else { printed })
+}
+
+/// Where more than one thing differs, the command that measures which of them matters. A run of another program cannot be
+/// repeated.
+fn next_command(compared: &RunComparison<'_>) -> Option<String> {
+    const SEVERAL: usize = 2;
+    let differences = compared.differences();
+    let side = |side: &ComparedSide<'_>| {
+        let trial = side.run.comparable_of(side.configuration).next()?;
+        let is_private = side.run.experiment.sandbox_dir.is_some() && side.run.plan.recorded_from.is_none();
+        is_private.then(|| shown(&side.run.path.join(&trial.trial.name)).display().to_string())
+    };
+    let (a, b) = (side(&compared.a)?, side(&compared.b)?);
+    (differences >= SEVERAL).then(|| {
+        format!("\nNext   truetps explain {a} {b}   (measures which of {differences} differences matters)\n")
+    })
 }
 
 fn tell_thresholds(compared: &[RunComparison<'_>]) {

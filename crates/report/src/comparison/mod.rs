@@ -20,7 +20,7 @@ use truetps_analysis::{
 use truetps_archive::Run;
 use truetps_knowledge::{Diff, Difference, DurabilityPair, SettingsSide, Survival, diff};
 use truetps_plan::WorkloadSpec;
-use truetps_record::{Configuration, ServerFacts, Trial};
+use truetps_record::{Configuration, ServerFacts, Trial, is_setting_factor};
 
 use crate::csv_rows::{self, CsvRows};
 use crate::document::{Block, Document, DocumentSection};
@@ -113,6 +113,15 @@ impl<'a> RunComparison<'a> {
             }
         };
         pairs.iter().zip(comparisons).map(made).collect()
+    }
+}
+
+impl RunComparison<'_> {
+    /// How many settings of the servers, and other factors, have another value on the other side.
+    pub fn differences(&self) -> usize {
+        let settings = self.settings.as_ref().map_or(0, |diff| diff.counts().0);
+        let levels = conditions::differing_levels(self).into_iter().filter(|name| !is_setting_factor(name));
+        settings + levels.count()
     }
 }
 
