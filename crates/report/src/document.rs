@@ -1,7 +1,7 @@
 //! The content and order of a report, without its layout: text and Markdown are drawn from it.
 
 use truetps_analysis::Axis;
-use truetps_record::{Experiment, ServerFacts};
+use truetps_record::{Estimate, Experiment, ServerFacts};
 
 use crate::disks::disks;
 use crate::generator::Facts;
@@ -34,6 +34,16 @@ pub(crate) struct DocumentTable {
     pub(crate) rows: Vec<Vec<TableEntry>>,
     /// The last column is words, which begin at the left; all others are numbers, which end at the right.
     pub(crate) words_last: bool,
+    /// A picture of a ratio for each row, where there is room for pictures.
+    pub(crate) forest: Option<TableForest>,
+}
+
+/// Ratios on one scale, beside the rows of a table.
+#[derive(Debug, Clone)]
+pub(crate) struct TableForest {
+    pub(crate) ratios: Vec<Option<Estimate>>,
+    /// Ratios as near to 1 as this are no difference.
+    pub(crate) smallest_effect: f64,
 }
 
 /// Text of one place in a table. The tone repeats the text and adds no information.
@@ -73,13 +83,15 @@ impl DocumentTable {
         rows: impl IntoIterator<Item = impl IntoIterator<Item = impl Into<TableEntry>>>,
     ) -> Self {
         let rows = rows.into_iter().map(|row| row.into_iter().map(Into::into).collect()).collect();
-        Self { caption: None, header: header.into_iter().map(Into::into).collect(), rows, words_last: true }
+        let header = header.into_iter().map(Into::into).collect();
+        Self { caption: None, header, rows, words_last: true, forest: None }
     }
 
     /// The same columns, for other rows.
     pub(crate) fn copy_without_rows(&self) -> Self {
         let Self { caption, header, words_last, .. } = self;
-        Self { caption: caption.clone(), header: header.clone(), rows: Vec::new(), words_last: *words_last }
+        let (caption, header) = (caption.clone(), header.clone());
+        Self { caption, header, rows: Vec::new(), words_last: *words_last, forest: None }
     }
 
     /// `None` where it has no row.

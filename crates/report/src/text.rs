@@ -681,6 +681,7 @@ innodb_flush_log_at_trx_commit / sync_binlog  knee  knee to best        best at 
                 vec![entry("1062"), entry("Duplicate entry")],
             ],
             words_last: true,
+            forest: None,
         };
         let mut out = String::new();
         push_table(&mut out, &table, TextScreen::new(false, Some(60)));

@@ -10,6 +10,7 @@ mod support;
 mod browser;
 mod compare;
 mod disks_and_crashes;
+mod explain;
 mod find_max;
 mod kills_on_disks;
 mod ledger;

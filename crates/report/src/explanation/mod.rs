@@ -1,15 +1,17 @@
 //! Which of the differences between two configurations makes their results differ: the answer of `truetps explain`.
 
 mod counters;
+#[cfg(test)]
+mod tests;
 mod words;
 
 use serde::Serialize;
 use truetps_analysis::LoadedTrial;
 use truetps_archive::ExplainedRun;
 use truetps_causes::{Cause, Findings, Interval, Mixture, Outcome, Screened};
-use truetps_record::{Estimate, ExplainedFactor, LeftOut};
+use truetps_record::{Estimate, ExplainedFactor, ExplainedSide, LeftOut};
 
-use crate::document::{Block, Document, DocumentSection, DocumentTable, TableEntry, Tone};
+use crate::document::{Block, Document, DocumentSection, DocumentTable, TableEntry, TableForest, Tone};
 use crate::html::document_html;
 use crate::json::json_text;
 use crate::{TextScreen, format, markdown, names, text};
@@ -50,8 +52,8 @@ pub fn explanation_json(run: &ExplainedRun) -> String {
     struct ExplanationPart<'a> {
         seed: u64,
         smallest_percent: f64,
-        a: &'a truetps_record::ExplainedSide,
-        b: &'a truetps_record::ExplainedSide,
+        a: &'a ExplainedSide,
+        b: &'a ExplainedSide,
         factors: &'a [ExplainedFactor],
         suspects: &'a [usize],
         left_out: &'a [LeftOut],
@@ -127,8 +129,15 @@ fn paragraph(text: &str) -> Block {
 }
 
 pub(crate) fn title(run: &ExplainedRun) -> String {
-    let (a, b) = (&run.explanation.a.name, &run.explanation.b.name);
+    let (a, b) = (side_name(&run.explanation.a), side_name(&run.explanation.b));
     format!("{b} against {a}: what makes the difference?")
+}
+
+/// A list of settings may be long.
+fn side_name(side: &ExplainedSide) -> String {
+    const CHARS_MAX: usize = 32;
+    let shown: String = side.name.chars().take(CHARS_MAX).collect();
+    if shown.len() < side.name.len() { format!("{shown}…") } else { shown }
 }
 
 fn facts(run: &ExplainedRun) -> Vec<(&'static str, String)> {
@@ -146,7 +155,7 @@ fn side_fact(run: &ExplainedRun, is_a: bool) -> String {
     let side = if is_a { &run.explanation.a } else { &run.explanation.b };
     let server = side.server.as_ref().map(names::server);
     let tps = corner(run, is_a).map(|(tps, n)| format!("{} tps ({})", format::tps(tps), format::trials(n)));
-    let parts = [Some(side.name.clone()), server, tps].into_iter().flatten();
+    let parts = [Some(side_name(side)), server, tps].into_iter().flatten();
     parts.chain(side.notes.iter().cloned()).collect::<Vec<_>>().join(", ")
 }
 
@@ -158,7 +167,7 @@ pub(crate) fn corner(run: &ExplainedRun, is_a: bool) -> Option<(f64, usize)> {
     (!logs.is_empty()).then(|| ((logs.iter().sum::<f64>() / logs.len() as f64).exp(), logs.len()))
 }
 
-pub(crate) fn load_fact(run: &ExplainedRun) -> String {
+fn load_fact(run: &ExplainedRun) -> String {
     let (workload, load) = (run.plan.workload.kind.name(), &run.plan.load);
     let connections = run.explanation.a.configuration.connections();
     format!(
@@ -214,7 +223,9 @@ const LEVEL_CHARS_MAX: usize = 20;
 
 pub(crate) fn causes_table(run: &ExplainedRun) -> DocumentTable {
     let header = ["A", "B", "alone", "last", "share", "of it", "role", "cause"];
-    DocumentTable::new(header, run.findings.causes.iter().map(|cause| cause_row(run, cause)))
+    let causes = &run.findings.causes;
+    let table = DocumentTable::new(header, causes.iter().map(|cause| cause_row(run, cause)));
+    with_forest(table, run, causes.iter().map(|cause| Some(cause.share)))
 }
 
 fn cause_row(run: &ExplainedRun, cause: &Cause) -> Vec<TableEntry> {
@@ -235,6 +246,16 @@ fn cause_row(run: &ExplainedRun, cause: &Cause) -> Vec<TableEntry> {
     texts.into_iter().map(TableEntry::from).collect()
 }
 
+/// With a picture of each ratio.
+fn with_forest(
+    table: DocumentTable,
+    run: &ExplainedRun,
+    ratios: impl Iterator<Item = Option<Interval>>,
+) -> DocumentTable {
+    let ratios = ratios.map(|ratio| ratio.as_ref().map(ratio_of)).collect();
+    DocumentTable { forest: Some(TableForest { ratios, smallest_effect: run.findings.smallest.exp_m1() }), ..table }
+}
+
 /// A share of the difference: `94 %`.
 pub(crate) fn part_of(share: f64) -> String {
     format!("{:.0} %", share * 100.0)
@@ -247,7 +268,9 @@ fn others_table(run: &ExplainedRun) -> DocumentTable {
         let under = one.effect.map_or(format::NOTHING.to_owned(), |effect| format::percent(effect.size_max().exp_m1()));
         [level_text(factor, true), level_text(factor, false), effect, under, factor_name(run, one.factor)]
     };
-    DocumentTable::new(["A", "B", "effect", "at most", "factor"], run.findings.others.iter().map(row))
+    let others = &run.findings.others;
+    let table = DocumentTable::new(["A", "B", "effect", "at most", "factor"], others.iter().map(row));
+    with_forest(table, run, others.iter().map(|one| one.effect))
 }
 
 fn closures_table(run: &ExplainedRun) -> DocumentTable {
@@ -262,7 +285,8 @@ fn closures_table(run: &ExplainedRun) -> DocumentTable {
         row("A with all causes, against B", &closures.sufficiency),
         row("B without any cause, against A", &closures.exclusivity),
     ];
-    DocumentTable::new(["ratio", "what"], rows.into_iter().flatten())
+    let table = DocumentTable::new(["ratio", "what"], rows.into_iter().flatten());
+    with_forest(table, run, [closures.sufficiency, closures.exclusivity].into_iter().filter(Option::is_some))
 }
 
 fn left_out_table(left_out: &[LeftOut]) -> DocumentTable {

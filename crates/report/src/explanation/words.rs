@@ -6,7 +6,7 @@ use truetps_knowledge::{Durability, find_setting, judge_text};
 use truetps_record::{ExplainedFactor, FactorChange};
 
 use super::{corner, factor_name, part_of, ratio_text};
-use crate::format;
+use crate::{format, names};
 
 pub(crate) fn role(role: Role) -> &'static str {
     match role {
@@ -34,11 +34,11 @@ pub(crate) fn answer(run: &ExplainedRun) -> Vec<String> {
         Outcome::TooNoisy => vec![format!(
             "This machine is too noisy for the question: B has {ratio} of the throughput of A, which may be anything."
         )],
-        Outcome::Explained => vec![format!("{whole}."), format!("{causes}; nothing else that differs has a measurable effect.")],
+        Outcome::Explained => vec![format!("{whole}."), format!("{}; nothing else that differs has a measurable effect.", names::capital_word(&causes))],
         Outcome::PartlyExplained => {
             let rest = findings.closures.sufficiency.map(|rest| ratio_text(&rest.reversed()));
             let rest = rest.map_or(String::new(), |rest| format!(" What is left of the difference: {rest}."));
-            vec![format!("{whole}."), format!("{causes}, and that is not all.{rest}")]
+            vec![format!("{whole}."), format!("{}, and that is not all.{rest}", names::capital_word(&causes))]
         }
         Outcome::NothingFound => vec![
             format!("{whole}."),

@@ -3,7 +3,7 @@
 use truetps_archive::ExplainedRun;
 
 use super::layout::{ScreenPart, Screenful};
-use crate::explanation::{answer, causes_table, left_out_text, load_fact, others_text, remedies, title, trials_fact, trust};
+use crate::explanation::{answer, causes_table, left_out_text, others_text, remedies, title, trials_fact, trust};
 use crate::{TextScreen, format, names};
 
 pub fn explanation_summary(run: &ExplainedRun, screen: TextScreen) -> String {
@@ -24,6 +24,11 @@ pub fn explanation_summary(run: &ExplainedRun, screen: TextScreen) -> String {
 const HOW_TO_READ: &str = "Ratios of throughput. alone: added to A; last: added to A with all other causes; share: its part of the \
                            difference.";
 
+fn short_load(run: &ExplainedRun) -> String {
+    let connections = run.explanation.a.configuration.connections();
+    format!("{}, {}", run.plan.workload.kind.name(), names::connections(connections))
+}
+
 fn place(run: &ExplainedRun) -> String {
     let servers: Vec<_> = names::servers(&run.experiment).iter().map(names::server).collect();
     let host = &run.experiment.host;
@@ -31,5 +36,5 @@ fn place(run: &ExplainedRun) -> String {
     let flush = host.flush.filter(|_| disks.is_empty());
     let flush = flush.map(|flush| format!("one flush {}", format::duration_us(flush.us_p50)));
     let parts = [format!("{}, private", format::list(&servers)), format::plural(host.cores.into(), "core")];
-    parts.into_iter().chain(disks).chain(flush).chain([load_fact(run)]).collect::<Vec<_>>().join(", ")
+    parts.into_iter().chain(disks).chain(flush).chain([short_load(run)]).collect::<Vec<_>>().join(", ")
 }

@@ -1,0 +1,217 @@
+//! Explanations of made-up servers: their words, and their document.
+
+use std::path::PathBuf;
+
+use indexmap::IndexMap;
+use serde_json::Value;
+use truetps_analysis::LoadedTrial;
+use truetps_archive::ExplainedRun;
+use truetps_causes::{Batch, Findings, Mixture, Question, TrialSource, investigate};
+use truetps_record::{
+    CONNECTIONS, Configuration, ExplainedFactor, ExplainedSide, Explanation, FactorChange, FactorLevel, LeftOut,
+    NoEvidence, SCHEMA_VERSION, SettingValue, Validity,
+};
+
+use super::{explanation_html, explanation_json, explanation_markdown, explanation_text};
+use crate::fixture::Fixture;
+use crate::schema_check::violations;
+use crate::summary::{check_screen, explanation_summary};
+use crate::TextScreen;
+
+const SCHEMA: &str = include_str!("../../../../docs/reference/explanation.schema.json");
+
+/// Settings with the level of A and of B.
+const SETTINGS: [(&str, &str, &str); 7] = [
+    ("log_bin", "OFF", "ON"),
+    ("sync_binlog", "0", "1"),
+    ("table_open_cache", "2000", "400"),
+    ("net_buffer_length", "16384", "8192"),
+    ("max_connect_errors", "100", "7"),
+    ("join_buffer_size", "262144", "1048576"),
+    ("sql_mode", "", "ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE"),
+];
+
+/// A server without chance, but for a wave that no design follows.
+struct MadeUp<'a> {
+    value: &'a dyn Fn(Mixture) -> Option<f64>,
+    trials: Vec<(Mixture, Option<f64>)>,
+    most: usize,
+}
+
+impl TrialSource for MadeUp<'_> {
+    fn run(&mut self, batch: &Batch, _: &Findings) -> Option<Vec<Option<f64>>> {
+        if self.trials.len() + batch.mixtures.len() > self.most {
+            return None;
+        }
+        let results: Vec<_> = batch
+            .mixtures
+            .iter()
+            .enumerate()
+            .map(|(n, mixture)| {
+                let wave = 0.02 * ((self.trials.len() + n) as f64 * 2.4).sin();
+                (self.value)(*mixture).map(|value| value + wave)
+            })
+            .collect();
+        self.trials.extend(batch.mixtures.iter().copied().zip(results.iter().copied()));
+        Some(results)
+    }
+}
+
+fn explained(value: &dyn Fn(Mixture) -> Option<f64>, most: usize) -> ExplainedRun {
+    let fixture = Fixture::connections_only();
+    let level = |text: &str| SettingValue::Text(text.to_owned());
+    let factors: Vec<_> = SETTINGS
+        .iter()
+        .map(|(name, a, b)| ExplainedFactor {
+            name: (*name).to_owned(),
+            levels: vec![FactorLevel { name: (*name).to_owned(), a: level(a), b: level(b) }],
+            change: if *name == "log_bin" { FactorChange::Restart } else { FactorChange::Dynamic },
+            merged: None,
+        })
+        .collect();
+    let side = |name: &str, is_a: bool| ExplainedSide {
+        name: name.to_owned(),
+        configuration: configuration(&factors, if is_a { Mixture::A } else { Mixture::b(factors.len()) }),
+        server: fixture.run.experiment.server.clone(),
+        notes: Vec::new(),
+    };
+    let mut source = MadeUp { value, trials: Vec::new(), most };
+    let findings = investigate(&Question::of(factors.len(), &[0, 1], 42, 3.0), &mut source);
+    let explanation = Explanation {
+        schema_version: SCHEMA_VERSION,
+        seed: 42,
+        smallest_percent: 3.0,
+        budget_s: None,
+        a: side("old.cnf", true),
+        b: side("new.cnf", false),
+        suspects: vec![0, 1],
+        left_out: vec![LeftOut {
+            name: "server_id".to_owned(),
+            a: Some("1".to_owned()),
+            b: Some("2".to_owned()),
+            reason: "who the server is".to_owned(),
+        }],
+        mixtures: source.trials.iter().map(|(mixture, _)| String::from(*mixture)).collect(),
+        factors,
+    };
+    let first = &fixture.run.trials[0].trial;
+    let trial = |(n, (mixture, log)): (usize, &(Mixture, Option<f64>))| {
+        let mut trial = first.clone();
+        trial.name = format!("trial-{:04}", n + 1);
+        trial.configuration = configuration(&explanation.factors, *mixture);
+        match log {
+            Some(log) => trial.measured.as_mut().unwrap().tps = log.exp(),
+            None => {
+                trial.measured = None;
+                trial.validity = Validity::invalid(NoEvidence::ServerNotPrepared { error: "<it> aborts".to_owned() });
+            }
+        }
+        (*mixture, LoadedTrial::from(trial))
+    };
+    let trials = source.trials.iter().enumerate().map(trial).collect();
+    let (plan, experiment) = (fixture.run.plan, fixture.run.experiment);
+    ExplainedRun { path: PathBuf::new(), plan, experiment, explanation, trials, findings, is_foreign: false }
+}
+
+fn configuration(factors: &[ExplainedFactor], mixture: Mixture) -> Configuration {
+    let mut levels: IndexMap<_, _> = [(CONNECTIONS.to_owned(), SettingValue::Int(8))].into();
+    for (index, factor) in factors.iter().enumerate() {
+        let level = &factor.levels[0];
+        levels.insert(factor.name.clone(), if mixture.has(index) { level.b.clone() } else { level.a.clone() });
+    }
+    Configuration { levels }
+}
+
+const BASE: f64 = 9.0;
+const ALL: usize = 10_000;
+
+fn together(mixture: Mixture) -> Option<f64> {
+    Some(BASE - if mixture.has(0) && mixture.has(1) { 0.8 } else { 0.0 })
+}
+
+/// The answer as one line.
+fn summary(run: &ExplainedRun) -> String {
+    explanation_summary(run, TextScreen::new(false, Some(100))).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn words_say_what_the_design_supports() {
+    let one = explained(&|mixture| Some(BASE - if mixture.has(0) { 0.6 } else { 0.0 }), ALL);
+    let text = summary(&one);
+    assert!(text.contains("log_bin (OFF → ON) alone makes it; nothing else that differs has a measurable effect."), "{text}");
+    assert!(text.contains("in B: log_bin = OFF in the option file, and a restart"), "{text}");
+    assert!(text.contains("this is no free gain"), "a replica is lost with the binlog: {text}");
+
+    let text = summary(&explained(&together, ALL));
+    assert!(text.contains("log_bin (OFF → ON) and sync_binlog (0 → 1) make it, only together"), "{text}");
+
+    let either = |mixture: Mixture| Some(BASE - if mixture.has(2) || mixture.has(3) { 0.6 } else { 0.0 });
+    let text = summary(&explained(&either, ALL));
+    assert!(text.contains("make it, either alone"), "{text}");
+
+    let counter = |mixture: Mixture| {
+        Some(BASE - if mixture.has(1) { 0.9 } else { 0.0 } + if mixture.has(4) { 0.4 } else { 0.0 })
+    };
+    let text = summary(&explained(&counter, ALL));
+    assert!(text.contains("Of the difference, sync_binlog (0 → 1) makes 1") && text.contains("max_connect_errors (100 → 7) counteracts (-"), "{text}");
+}
+
+#[test]
+fn ends_without_a_cause() {
+    let text = summary(&explained(&|_| Some(BASE), ALL));
+    assert!(text.contains("No difference between A and B is reproduced"), "{text}");
+    let text = summary(&explained(&together, 20));
+    assert!(text.contains("Unfinished: B has ×0.4") && text.contains("not measured yet: log_bin"), "{text}");
+    let text = summary(&explained(&together, 0));
+    assert!(text.contains("Unfinished: A and B were not compared yet."), "{text}");
+    let dead = |mixture: Mixture| together(mixture).filter(|_| mixture != Mixture::b(SETTINGS.len()));
+    let text = summary(&explained(&dead, ALL));
+    assert!(text.contains("B gave no result, so that there is nothing to compare") && text.contains("<it> aborts"), "{text}");
+    // Three that act only all together are more than a design of two at a time can name.
+    let three = |mixture: Mixture| Some(BASE - if [2, 3, 4].iter().all(|factor| mixture.has(*factor)) { 0.3 } else { 0.0 });
+    let run = explained(&three, ALL);
+    assert!(!summary(&run).contains("alone makes it"), "{}", summary(&run));
+}
+
+#[test]
+fn what_does_not_work_apart_is_said() {
+    let stubborn = |mixture: Mixture| together(mixture).filter(|_| !mixture.has(5) || mixture.has(6));
+    let run = explained(&stubborn, ALL);
+    let text = explanation_text(&run, TextScreen::new(false, Some(120)));
+    assert!(text.contains("join_buffer_size and sql_mode do not work apart"), "{text}");
+    assert!(text.contains("Mixtures without a result") && text.contains("<it> aborts"), "{text}");
+    assert!(explanation_html(&run).contains("&#60;it&#62; aborts"), "texts of a server are escaped");
+}
+
+#[test]
+fn every_screen_fits() {
+    let ends: [(&dyn Fn(Mixture) -> Option<f64>, usize); 4] =
+        [(&together, ALL), (&together, 20), (&|_| Some(BASE), ALL), (&|mixture| Some(BASE - if mixture.has(0) { 0.6 } else { 0.0 }), ALL)];
+    for (value, most) in ends {
+        let mut run = explained(value, most);
+        check_screen(|screen| explanation_summary(&run, screen));
+        run.explanation.a.name = "innodb_flush_log_at_trx_commit=1,sync_binlog=1,".repeat(8);
+        check_screen(|screen| explanation_summary(&run, screen));
+    }
+}
+
+#[test]
+fn the_document_keeps_to_its_schema() {
+    let schema: Value = serde_json::from_str(SCHEMA).unwrap();
+    for most in [0, 6, 20, ALL] {
+        let document: Value = serde_json::from_str(&explanation_json(&explained(&together, most))).unwrap();
+        assert_eq!(violations(&schema, &document), Vec::<String>::new());
+    }
+    let stubborn = |mixture: Mixture| together(mixture).filter(|_| !mixture.has(5) || mixture.has(6));
+    let document: Value = serde_json::from_str(&explanation_json(&explained(&stubborn, ALL))).unwrap();
+    assert_eq!(violations(&schema, &document), Vec::<String>::new());
+}
+
+#[test]
+fn the_page_draws_each_share() {
+    let run = explained(&together, ALL);
+    let page = explanation_html(&run);
+    assert_eq!(page.matches("<svg class=\"forest\"").count(), 2 + run.findings.others.len() + 2, "causes, others, closures");
+    let markdown = explanation_markdown(&run);
+    assert!(markdown.contains("| only together | log\\_bin |"), "{markdown}");
+}
