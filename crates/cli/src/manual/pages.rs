@@ -13,7 +13,7 @@ macro_rules! page {
     };
 }
 
-const PAGES: [ManualPage; 34] = [
+const PAGES: [ManualPage; 36] = [
     page!("glossary"),
     page!("method"),
     page!("troubleshooting"),
@@ -27,6 +27,7 @@ const PAGES: [ManualPage; 34] = [
     page!("guides/slow-disk"),
     page!("guides/sysbench"),
     page!("guides/two-servers"),
+    page!("guides/why-slower"),
     page!("guides/your-own-server"),
     page!("reference/benchmarks"),
     page!("reference/compare"),
@@ -34,6 +35,7 @@ const PAGES: [ManualPage; 34] = [
     page!("reference/disks"),
     page!("reference/dsn"),
     page!("reference/exit-codes"),
+    page!("reference/explain"),
     page!("reference/figures"),
     page!("reference/mtls"),
     page!("reference/plan"),
@@ -82,7 +84,7 @@ impl ManualPage {
 }
 
 /// Commands that have the name of a page.
-const COMMANDS: [&str; 9] = ["compare", "config", "crash", "mtls", "plan", "probe", "server", "slap", "sysbench"];
+const COMMANDS: [&str; 10] = ["compare", "config", "crash", "explain", "mtls", "plan", "probe", "server", "slap", "sysbench"];
 
 #[cfg(test)]
 mod tests {
