@@ -12,6 +12,9 @@ use crate::private_servers::{CLIENT_TIMEOUT, PrivateServers, StartLevels};
 use crate::private_setting;
 use crate::setting::Changeable;
 
+/// Settings that a running server accepts at once, and follows later: it resizes its buffer pool while transactions run.
+const FOLLOWED_LATER: [&str; 1] = ["innodb_buffer_pool_size"];
+
 /// A server that was started with the settings of one side.
 pub(crate) struct SideServer {
     pub(crate) variables: ShownVariables,
@@ -27,7 +30,7 @@ impl SideServer {
             return FactorChange::NewData;
         }
         let mut takes = |level| matches!(private_setting::set(&mut self.client, name, level), Ok(Changeable::Dynamic));
-        if takes(b) && takes(a) && takes(b) { FactorChange::Dynamic } else { FactorChange::Restart }
+        if !FOLLOWED_LATER.contains(&name) && takes(b) && takes(a) && takes(b) { FactorChange::Dynamic } else { FactorChange::Restart }
     }
 
     pub(crate) fn end(self) -> Result<(), LabError> {

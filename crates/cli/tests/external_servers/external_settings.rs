@@ -279,7 +279,10 @@ fn a_server_that_is_restarted() {
         let settings = [("log_bin", "ON"), ("sync_binlog", "3")];
         let owned = Owned::start(&binary, &settings);
         let (before, place) = (globals(&owned), Place::new());
-        place.write("levels.toml", &PLAN.replace("[1, 2, 0]", "[2, 0]").replace("measure_s = 0.5", "measure_s = 3"));
+        place.write(
+            "levels.toml",
+            &PLAN.replace("[1, 2, 0]", "[2, 0]").replace("measure_s = 0.5", "measure_s = 3\nrate = 50"),
+        );
         // So long that a new start cannot look like the old one.
         sleep(Duration::from_secs(3));
         let child = place.start(&["sweep", "./levels.toml", "--dsn", &owned.socket_dsn()]);

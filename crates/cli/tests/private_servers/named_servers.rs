@@ -446,8 +446,18 @@ fn the_server_is_a_factor() {
     assert!(place.servers().is_empty());
 
     // Its program stays while a run needs it. A folder of the environment is for those who name no server.
-    let mut command =
-        place.command(&["run", "insert", "--server", "old", "--measure", "6", "--warm-up", "0.1", SMALL_REDO]);
+    let mut command = place.command(&[
+        "run",
+        "insert",
+        "--server",
+        "old",
+        "--rate=50",
+        "--measure",
+        "6",
+        "--warm-up",
+        "0.1",
+        SMALL_REDO,
+    ]);
     command.env("TRUETPS_BASEDIR", "/nowhere").stdout(Stdio::piped()).stderr(Stdio::piped());
     let before = place.latest();
     let child = command.spawn().unwrap();

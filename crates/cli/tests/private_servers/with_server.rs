@@ -1,6 +1,7 @@
 //! The main job on a real server: what is recorded, what survives, what is gone afterwards. No test asserts a figure.
 
 use std::fs;
+use std::thread;
 use std::time::Duration;
 
 use rustix::process::Signal;
@@ -9,13 +10,13 @@ use crate::common::{
     Place, Ran, SMALL, SMALL_REDO, has_server, reason_of, signal, signal_taken, wait_until, with_small_redo,
 };
 
-/// One configuration, three long trials: to be disturbed.
+/// One configuration, three long trials: to be disturbed. The server sleeps for most of them, so that other tests do not.
 const LONG: &str = r#"
 name = "long"
 about = "a test"
 [workload]
-name = "insert"
-table_rows = 500
+sql = ["INSERT INTO line (n) VALUES (1)", "DO SLEEP(0.004)"]
+create = "CREATE TABLE line (id INT AUTO_INCREMENT PRIMARY KEY, n INT)"
 [load]
 warm_up_s = 0.1
 measure_s = 4
@@ -301,25 +302,33 @@ fn a_server_that_dies_or_hangs_costs_its_trial_only() {
     if !has_server() {
         return;
     }
-    for (what, with, words) in [("dies", Signal::KILL, "the server died"), ("hangs", Signal::STOP, "no longer answers")]
-    {
-        let place = Place::with_templates();
-        place.write("long.toml", &with_small_redo(LONG));
-        let child = place.start(&["sweep", "./long.toml"]);
-        place.wait_for_interval("trial-0001");
-        let server = place.servers()[0];
-        signal(server, with);
-        let ran: Ran = child.wait_with_output().unwrap().into();
-        assert_eq!(ran.code, Some(4), "{what}: {}", ran.stderr);
-        let trial = place.run_json("trial-0001");
-        assert_eq!(trial["validity"]["state"], "invalid");
-        assert!(reason_of(&trial).contains(words), "{trial}");
-        for trial in ["trial-0002", "trial-0003"] {
-            assert_eq!(place.run_json(trial)["validity"]["state"], "valid", "{what}: {}", ran.stderr);
+    // Beside each other: it takes a while until a server hangs.
+    thread::scope(|scope| {
+        for (what, with, words) in
+            [("dies", Signal::KILL, "the server died"), ("hangs", Signal::STOP, "no longer answers")]
+        {
+            scope.spawn(move || a_disturbed_server_costs_its_trial_only(what, with, words));
         }
-        assert!(ran.stderr.contains("NOT VALID"), "{}", ran.stderr);
-        assert_nothing_left(&place);
+    });
+}
+
+fn a_disturbed_server_costs_its_trial_only(what: &str, with: Signal, words: &str) {
+    let place = Place::with_templates();
+    place.write("long.toml", &with_small_redo(LONG));
+    let child = place.start(&["sweep", "./long.toml"]);
+    place.wait_for_interval("trial-0001");
+    let server = place.servers()[0];
+    signal(server, with);
+    let ran: Ran = child.wait_with_output().unwrap().into();
+    assert_eq!(ran.code, Some(4), "{what}: {}", ran.stderr);
+    let trial = place.run_json("trial-0001");
+    assert_eq!(trial["validity"]["state"], "invalid");
+    assert!(reason_of(&trial).contains(words), "{trial}");
+    for trial in ["trial-0002", "trial-0003"] {
+        assert_eq!(place.run_json(trial)["validity"]["state"], "valid", "{what}: {}", ran.stderr);
     }
+    assert!(ran.stderr.contains("NOT VALID"), "{}", ran.stderr);
+    assert_nothing_left(&place);
 }
 
 /// A suspended generator has measured nothing, and nothing of it is the server's doing: not in a closed loop, not in an open one.

@@ -5,7 +5,7 @@ use std::fs;
 
 use truetps_knowledge::inert_reason;
 use truetps_sandbox::ServerBinary;
-use truetps_testkit::mysql_family::{fetched_server, mariadb};
+use truetps_testkit::mysql_family::{chosen_server, fetched_server, mariadb};
 
 use super::Owned;
 use crate::common::Place;
@@ -62,10 +62,9 @@ pub(crate) fn server(binary: &ServerBinary) -> Owned {
     )
 }
 
-/// A MariaDB, and a MySQL of each kind.
+/// A MariaDB and a MySQL; `make test-servers` takes the newest MySQL, too.
 pub(crate) fn binaries(test: &str) -> Vec<(String, ServerBinary)> {
-    let mut all: Vec<_> = mariadb(test).map(|binary| ("mariadb".to_owned(), binary)).into_iter().collect();
-    let wanted = ["mysql-8.0", "mysql-9.7"].into_iter();
-    all.extend(wanted.filter_map(|name| Some((name.to_owned(), fetched_server(test, name)?.binary))));
-    all
+    let mariadb = mariadb(test).map(|binary| ("mariadb".to_owned(), binary));
+    let mysql = [fetched_server(test, "mysql-8.0"), chosen_server(test, "mysql-9.7", &[])];
+    mariadb.into_iter().chain(mysql.into_iter().flatten().map(|one| (one.name.to_owned(), one.binary))).collect()
 }

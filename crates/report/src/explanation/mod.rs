@@ -16,7 +16,7 @@ use crate::html::document_html;
 use crate::json::json_text;
 use crate::{TextScreen, format, markdown, names, text};
 
-pub(crate) use words::{answer, left_out_text, others_text, remedies, trust};
+pub(crate) use words::{answer, left_out_text, others_text, remedies, trust, version_text};
 
 /// Version of the JSON document.
 const SCHEMA_VERSION: u32 = 1;
@@ -143,6 +143,7 @@ fn side_name(side: &ExplainedSide) -> String {
 fn facts(run: &ExplainedRun) -> Vec<(&'static str, String)> {
     let mut facts: Vec<_> = answer(run).into_iter().map(|text| ("Answer", text)).collect();
     facts.extend(trust(run).into_iter().map(|text| ("Trust", text)));
+    facts.extend(version_text(run).map(|text| ("Version", text)));
     facts.push(("Trials", trials_fact(run)));
     facts.push(("A", side_fact(run, true)));
     facts.push(("B", side_fact(run, false)));

@@ -139,7 +139,7 @@ fn words_say_what_the_design_supports() {
     let one = explained(&|mixture| Some(BASE - if mixture.has(0) { 0.6 } else { 0.0 }), ALL);
     let text = summary(&one);
     assert!(text.contains("log_bin (OFF → ON) alone makes it; nothing else that differs has a measurable effect."), "{text}");
-    assert!(text.contains("in B: log_bin = OFF in the option file, and a restart"), "{text}");
+    assert!(text.contains("in B: skip_log_bin in the option file, and a restart"), "{text}");
     assert!(text.contains("this is no free gain"), "a replica is lost with the binlog: {text}");
 
     let text = summary(&explained(&together, ALL));

@@ -150,6 +150,19 @@ pub(crate) fn trust(run: &ExplainedRun) -> Vec<String> {
     said
 }
 
+/// What the version makes, beside the settings: with A's settings, and over all mixtures of them.
+pub(crate) fn version_text(run: &ExplainedRun) -> Option<String> {
+    let index = run.explanation.factors.iter().position(|factor| factor.change == FactorChange::Server)?;
+    let level = &run.explanation.factors[index].levels[0];
+    let (a, b) = (level.a.to_string(), level.b.to_string());
+    let alone = run.findings.suspects.iter().find(|(factor, _)| *factor == index).map(|(_, step)| step);
+    let mean = run.findings.others.iter().find(|one| one.factor == index).and_then(|one| one.effect);
+    let alone = alone.map(|step| format!("{b} with the settings of A has {} of the throughput of {a}", ratio_text(step)));
+    let mean = mean.map(|effect| format!("over mixtures of all settings {}", ratio_text(&effect)));
+    let parts: Vec<_> = alone.into_iter().chain(mean).collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
+}
+
 /// Names of the factors that are no causes, the least known first.
 pub(crate) fn others_text(run: &ExplainedRun) -> Option<String> {
     const NAMES_MAX: usize = 8;
@@ -190,20 +203,26 @@ pub(crate) fn remedies(run: &ExplainedRun) -> Vec<String> {
     // Of the two, the slower one is to be mended.
     let is_b_slower = gap.value < 0.0;
     let helps = |cause: &&Cause| (cause.share.value < 0.0) == is_b_slower;
-    let of_cause = |cause: &Cause| remedy(run, &run.explanation.factors[cause.factor], is_b_slower);
+    let of_cause = |cause: &Cause| remedy(&run.explanation.factors[cause.factor], is_b_slower);
     let mut list: Vec<_> = run.findings.causes.iter().filter(helps).flat_map(of_cause).collect();
     list.extend(durability_change(run, is_b_slower).filter(|_| !list.is_empty()));
     list
 }
 
-fn remedy(run: &ExplainedRun, factor: &ExplainedFactor, is_b_slower: bool) -> Option<String> {
+fn remedy(factor: &ExplainedFactor, is_b_slower: bool) -> Option<String> {
     let first = factor.levels.first()?;
     let (slow, fast) = if is_b_slower { (&first.b, &first.a) } else { (&first.a, &first.b) };
     let what = if is_b_slower { "B" } else { "A" };
     let (slow, fast) = (slow.option_text(), fast.option_text());
     let how = match factor.change {
         FactorChange::Dynamic => format!("SET GLOBAL {} = {fast}", first.name),
-        FactorChange::Restart | FactorChange::NewData => format!("{} = {fast} in the option file, and a restart", first.name),
+        // A file's `log_bin = OFF` is a binlog with the name OFF.
+        FactorChange::Restart | FactorChange::NewData if first.name == "log_bin" && fast == "OFF" => {
+            "skip_log_bin in the option file, and a restart".to_owned()
+        }
+        FactorChange::Restart | FactorChange::NewData => {
+            format!("{} = {fast} in the option file, and a restart", first.name)
+        }
         FactorChange::Server => return Some(format!("{what}: the version itself makes it: {slow} is slower than {fast}")),
         FactorChange::Load => format!("{} = {fast} in place of {slow}", first.name),
     };
@@ -211,7 +230,6 @@ fn remedy(run: &ExplainedRun, factor: &ExplainedFactor, is_b_slower: bool) -> Op
     let risk = crash.map_or(String::new(), |crash| format!("; then {}", crash.sentence()));
     let more = factor.levels.len() - 1;
     let more = if more > 0 { format!(" (with {more} settings that belong to it)") } else { String::new() };
-    let _ = run;
     Some(format!("in {what}: {how}{more}{risk}"))
 }
 

@@ -3,7 +3,7 @@
 use truetps_archive::ExplainedRun;
 
 use super::layout::{ScreenPart, Screenful};
-use crate::explanation::{answer, causes_table, left_out_text, others_text, remedies, title, trials_fact, trust};
+use crate::explanation::{answer, causes_table, left_out_text, others_text, remedies, title, trials_fact, trust, version_text};
 use crate::{TextScreen, format, names};
 
 pub fn explanation_summary(run: &ExplainedRun, screen: TextScreen) -> String {
@@ -11,6 +11,7 @@ pub fn explanation_summary(run: &ExplainedRun, screen: TextScreen) -> String {
     if !parts.is_empty() {
         parts.push(ScreenPart::note(HOW_TO_READ.to_owned()).optional());
     }
+    parts.extend(version_text(run).map(|text| ScreenPart::fact("Version", text)));
     parts.extend(others_text(run).map(|text| ScreenPart::fact("Without", text)));
     let remedies = remedies(run);
     parts.extend((!remedies.is_empty()).then(|| ScreenPart::facts("Remedy", remedies)));
