@@ -95,7 +95,8 @@ impl Investigation<'_> {
         if let Some(gap) = means.step(Mixture::A, self.b(), noise) {
             self.findings.gap = Some(gap.interval());
         }
-        let mut list: Vec<_> = causes.iter().map(|(unit, share)| self.cause(*unit, *share, all, &found, means, noise)).collect();
+        let mut list: Vec<_> =
+            causes.iter().map(|(unit, share)| self.cause(*unit, *share, all, &found, means, noise)).collect();
         list.sort_by(|one, other| other.share.value.abs().total_cmp(&one.share.value.abs()));
         self.findings.causes = list;
         let is_known = |rest: &Interval| {
@@ -149,9 +150,8 @@ impl Investigation<'_> {
             return if is_whole { Role::Sufficient } else { Role::Part };
         }
         let Some((alone, last)) = alone.zip(last) else { return Role::Part };
-        let is_small = |one: Interval, beside: Interval| {
-            beside.is_decided() && one.value.abs() < beside.value.abs() * SMALL_SHARE
-        };
+        let is_small =
+            |one: Interval, beside: Interval| beside.is_decided() && one.value.abs() < beside.value.abs() * SMALL_SHARE;
         if is_small(alone, last) {
             Role::OnlyTogether
         } else if is_small(last, alone) {
@@ -195,7 +195,8 @@ mod tests {
         let value = |mixture: Mixture| {
             f64::from(u8::from(mixture.has(0) && mixture.has(3))) * 6.0 + f64::from(u8::from(mixture.has(5)))
         };
-        let share = |unit: Mixture| share_terms(unit, &units).iter().map(|(at, weight)| weight * value(*at)).sum::<f64>();
+        let share =
+            |unit: Mixture| share_terms(unit, &units).iter().map(|(at, weight)| weight * value(*at)).sum::<f64>();
         let shares: Vec<_> = units.iter().map(|unit| share(*unit)).collect();
         for (found, expect) in shares.iter().zip([3.0, 3.0, 1.0]) {
             assert!((found - expect).abs() < 1e-12, "{shares:?}");

@@ -24,7 +24,9 @@ impl Hadamard {
     fn of_order(order: usize) -> Option<Self> {
         match order {
             1 => Some(Self { rows: vec![vec![true]] }),
-            _ if order.is_multiple_of(2) => Self::paley(order - 1).or_else(|| Self::of_order(order / 2).map(|half| half.doubled())),
+            _ if order.is_multiple_of(2) => {
+                Self::paley(order - 1).or_else(|| Self::of_order(order / 2).map(|half| half.doubled()))
+            }
             _ => None,
         }
     }
@@ -68,7 +70,8 @@ mod tests {
             assert!(order >= columns && order < columns + 20, "{columns}: {order}");
             for one in 0..order {
                 for other in 0..one {
-                    let same = (0..order).filter(|row| matrix.is_positive(*row, one) == matrix.is_positive(*row, other));
+                    let same =
+                        (0..order).filter(|row| matrix.is_positive(*row, one) == matrix.is_positive(*row, other));
                     assert_eq!(same.count() * 2, order, "order {order}, columns {one} and {other}");
                 }
             }

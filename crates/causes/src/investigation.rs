@@ -171,7 +171,8 @@ impl<'a> Investigation<'a> {
             return Ok(());
         }
         for block in 0..SUSPECT_BLOCKS {
-            let mixtures: Vec<_> = [Mixture::A].into_iter().chain(suspects.iter().map(|one| Mixture::only(*one))).collect();
+            let mixtures: Vec<_> =
+                [Mixture::A].into_iter().chain(suspects.iter().map(|one| Mixture::only(*one))).collect();
             let planned = mixtures.len() * (SUSPECT_BLOCKS - block);
             self.run_block(Stage::Suspects, mixtures, planned)?;
         }
@@ -190,7 +191,12 @@ impl<'a> Investigation<'a> {
     }
 
     /// Measures these in random order, as one block.
-    pub(crate) fn run_block(&mut self, stage: Stage, mut mixtures: Vec<Mixture>, planned: usize) -> Result<(), Stopped> {
+    pub(crate) fn run_block(
+        &mut self,
+        stage: Stage,
+        mut mixtures: Vec<Mixture>,
+        planned: usize,
+    ) -> Result<(), Stopped> {
         shuffle(&mut mixtures, &mut self.random);
         let results = self.ask(stage, &mixtures, planned)?;
         self.cells.add_block(mixtures.into_iter().zip(results));

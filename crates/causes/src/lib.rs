@@ -24,12 +24,12 @@ mod linear;
 mod mixture;
 mod repair;
 mod screening;
-mod tape;
 #[cfg(test)]
 mod simulation_tests;
+mod tape;
 
 pub use findings::{Cause, Closures, Findings, NotStarted, Outcome, Role, Screened};
 pub use interval::Interval;
 pub use investigation::{Batch, Question, Stage, TrialSource, investigate};
-pub use tape::Tape;
 pub use mixture::{FACTORS_MAX, Mixture};
+pub use tape::Tape;

@@ -44,9 +44,8 @@ impl Investigation<'_> {
     /// Failures that the merged units still leave unexplained.
     fn repair_again(&mut self) {
         let units = self.units.clone();
-        let is_whole = |mixture: Mixture| {
-            units.iter().all(|unit| mixture.contains(*unit) || mixture.without(*unit) == mixture)
-        };
+        let is_whole =
+            |mixture: Mixture| units.iter().all(|unit| mixture.contains(*unit) || mixture.without(*unit) == mixture);
         if self.findings.not_started.iter().any(|one| is_whole(one.mixture)) {
             self.repair();
         }

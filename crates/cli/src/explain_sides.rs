@@ -24,10 +24,16 @@ pub(crate) enum NamedSide {
     /// A server with a name: its program and its option file.
     Server(String),
     /// Settings and levels that were typed.
-    Typed { settings: IndexMap<String, SettingValue>, levels: IndexMap<String, SettingValue> },
+    Typed {
+        settings: IndexMap<String, SettingValue>,
+        levels: IndexMap<String, SettingValue>,
+    },
     OptionFile(PathBuf),
     /// All variables of a server, and the levels of its load.
-    Whole { side: Box<SettingsSide>, levels: IndexMap<String, SettingValue> },
+    Whole {
+        side: Box<SettingsSide>,
+        levels: IndexMap<String, SettingValue>,
+    },
 }
 
 /// What was named, and what a run folder says besides.
@@ -112,7 +118,9 @@ fn of_folder(word: &str, path: &Path, home: &Home) -> Result<NamedBy, CommandFai
     let experiment = folder.experiment().map_err(CommandFailure::usage)?;
     if plan.recorded_from.is_some() {
         let message = format!("{word}: is a run of a script, which explain cannot repeat");
-        return Err(CommandFailure::usage(message).hint("write its statements as a workload of a plan (`truetps help plan`)"));
+        return Err(
+            CommandFailure::usage(message).hint("write its statements as a workload of a plan (`truetps help plan`)")
+        );
     }
     let is_named = |name: &str| named.as_ref().is_none_or(|wanted| wanted == name);
     let mut trials = experiment.schedule.iter().filter(|scheduled| is_named(&scheduled.name));
@@ -181,7 +189,9 @@ fn fill(
 ) -> Result<(), CommandFailure> {
     match named {
         NamedSide::Server(name) => {
-            let server = NamedServers::of(home).get(name).map_err(|error| CommandFailure::usage(&error).hint_if(error.hint()))?;
+            let server = NamedServers::of(home)
+                .get(name)
+                .map_err(|error| CommandFailure::usage(&error).hint_if(error.hint()))?;
             side.settings.extend(server.base_settings().map(|(name, value)| (name.to_owned(), level_of(value))));
         }
         NamedSide::Typed { settings, .. } => side.settings.extend(settings.clone()),
@@ -191,7 +201,12 @@ fn fill(
     Ok(())
 }
 
-fn of_file(side: &mut ExplainSide, path: &Path, program: &ServerProgram, user: &ServerUser) -> Result<(), CommandFailure> {
+fn of_file(
+    side: &mut ExplainSide,
+    path: &Path,
+    program: &ServerProgram,
+    user: &ServerUser,
+) -> Result<(), CommandFailure> {
     let binary = &program.binary;
     let read = server_options(path, binary.flavour, &binary.version.to_string()).map_err(|error| failure(&error))?;
     read.notes.iter().for_each(|note| print_message(&format!("{}: {note}\n", path.display())));
@@ -200,7 +215,8 @@ fn of_file(side: &mut ExplainSide, path: &Path, program: &ServerProgram, user: &
         settings.map(|(name, found)| FileSetting { name, value: found.value, is_loose: found.is_loose }).collect();
     let BaseSettings { kept, ignored } = base_settings(binary, user, &settings)
         .map_err(|error| CommandFailure::usage(format!("{}: {error}", path.display())).hint_if(error.hint()))?;
-    let value_of = |name: &str| settings.iter().find(|one| one.name == name).map(|one| one.value.clone()).unwrap_or_default();
+    let value_of =
+        |name: &str| settings.iter().find(|one| one.name == name).map(|one| one.value.clone()).unwrap_or_default();
     side.left_out.extend(ignored.into_iter().map(|(name, reason)| {
         let value = value_of(&name);
         (name, value, format!("a private server has its own: {reason}"))

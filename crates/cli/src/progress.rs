@@ -15,7 +15,9 @@ use truetps_report::{format, printable};
 use crate::answer::terminal_columns;
 use crate::block_progress::BlockProgress;
 use crate::progress_line::ProgressLine;
-use crate::running_trial::{RunningTrial, investigating_text, lasting_line, trial_label, trial_number, tried_rate_text, update_messages};
+use crate::running_trial::{
+    RunningTrial, investigating_text, lasting_line, trial_label, trial_number, tried_rate_text, update_messages,
+};
 use crate::{is_quiet, print_message, print_progress, say_raw};
 
 /// The line is written over at most this often.

@@ -29,8 +29,8 @@ use crate::{HistogramError, LatencyLog, LatencyLogWriter};
 use truetps_files::{open_no_link, sync_folder};
 use truetps_plan::Plan;
 use truetps_record::{
-    Experiment, Explanation, Histogram, Interval, ProbeHeader, ProbeSample, ProbeSeries, SCHEMA_VERSION, ScriptRecord, Trial,
-    printable,
+    Experiment, Explanation, Histogram, Interval, ProbeHeader, ProbeSample, ProbeSeries, SCHEMA_VERSION, ScriptRecord,
+    Trial, printable,
 };
 
 /// Earlier attempts of one trial that are kept.

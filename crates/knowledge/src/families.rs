@@ -58,7 +58,10 @@ mod tests {
     fn the_binlog_leads_its_family() {
         let about = |name: &str, differing: &[&str]| family_of(name, differing).map(|family| family.about.as_str());
         assert_eq!(about("binlog_format", &["binlog_format"]), None, "works on its own");
-        assert_eq!(about("binlog_format", &["log_bin", "binlog_format"]), Some("the binlog with its format and caches"));
+        assert_eq!(
+            about("binlog_format", &["log_bin", "binlog_format"]),
+            Some("the binlog with its format and caches")
+        );
         assert_eq!(about("sync_binlog", &["log_bin", "sync_binlog"]), None, "a question of its own");
         assert_eq!(about("innodb_log_file_size", &["innodb_log_file_size"]), Some("the size of the redo log"));
         assert_eq!(about("query_cache_type", &[]), Some("the query cache"));

@@ -30,7 +30,11 @@ impl SideServer {
             return FactorChange::NewData;
         }
         let mut takes = |level| matches!(private_setting::set(&mut self.client, name, level), Ok(Changeable::Dynamic));
-        if !FOLLOWED_LATER.contains(&name) && takes(b) && takes(a) && takes(b) { FactorChange::Dynamic } else { FactorChange::Restart }
+        if !FOLLOWED_LATER.contains(&name) && takes(b) && takes(a) && takes(b) {
+            FactorChange::Dynamic
+        } else {
+            FactorChange::Restart
+        }
     }
 
     pub(crate) fn end(self) -> Result<(), LabError> {

@@ -64,9 +64,7 @@ pub use comparison::{
 };
 pub use crash_report::{crash_html, crash_json, crash_markdown, crash_text};
 pub(crate) use durability::durability_of;
-pub use explanation::{
-    explanation_html, explanation_json, explanation_markdown, explanation_text, is_answered,
-};
+pub use explanation::{explanation_html, explanation_json, explanation_markdown, explanation_text, is_answered};
 pub use html::html;
 pub use json::{json, jsonl};
 pub use junit::{comparison_junit, junit};
@@ -77,7 +75,9 @@ pub use prometheus::prometheus;
 pub(crate) use remarks::remarks;
 pub use settings_diff::{diff_json, diff_markdown, diff_text};
 pub use stall_list::{stalls_csv, stalls_json, stalls_markdown, stalls_text};
-pub use summary::{comparison_summary, crash_summary, diff_summary, explanation_summary, probe_summary, stalls_summary, summary_text};
+pub use summary::{
+    comparison_summary, crash_summary, diff_summary, explanation_summary, probe_summary, stalls_summary, summary_text,
+};
 pub use sysbench::sysbench;
 pub use text::{TextScreen, text};
 pub use textwrap::core::display_width;

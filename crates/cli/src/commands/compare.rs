@@ -52,9 +52,8 @@ fn next_command(compared: &RunComparison<'_>) -> Option<String> {
         is_private.then(|| shown(&side.run.path.join(&trial.trial.name)).display().to_string())
     };
     let (a, b) = (side(&compared.a)?, side(&compared.b)?);
-    (differences >= SEVERAL).then(|| {
-        format!("\nNext   truetps explain {a} {b}   (measures which of {differences} differences matters)\n")
-    })
+    (differences >= SEVERAL)
+        .then(|| format!("\nNext   truetps explain {a} {b}   (measures which of {differences} differences matters)\n"))
 }
 
 fn tell_thresholds(compared: &[RunComparison<'_>]) {

@@ -34,7 +34,8 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<Exit, CommandFailure> {
         Some(folder) => {
             let folder = open_folder(folder.as_deref(), &args.place.runs)?;
             let typed = typed_of(&folder)?;
-            let again = ExplainArgs { budget: args.budget.or(typed.budget), format: args.format, full: args.full, ..typed };
+            let again =
+                ExplainArgs { budget: args.budget.or(typed.budget), format: args.format, full: args.full, ..typed };
             measure(&again, Some(&folder))
         }
     }
@@ -56,7 +57,8 @@ fn typed_of(folder: &ExperimentFolder) -> Result<ExplainArgs, CommandFailure> {
     if folder.explanation().map_err(CommandFailure::usage)?.is_none() {
         return Err(wrong("is no explanation").hint("`truetps sweep --resume` goes on with other experiments"));
     }
-    let words: Vec<OsString> = folder.experiment().map_err(CommandFailure::usage)?.command.into_iter().map(OsString::from).collect();
+    let words: Vec<OsString> =
+        folder.experiment().map_err(CommandFailure::usage)?.command.into_iter().map(OsString::from).collect();
     match Cli::try_parse_from(words).map(|cli| cli.command) {
         Ok(TruetpsCommand::Explain(args)) => Ok(*args),
         _ => Err(wrong("its command line is not one of this version").hint("start it again")),
@@ -167,7 +169,12 @@ fn factors(args: &ExplainArgs, named: &[NamedBy; 2], plan: &Plan) -> IndexMap<St
 }
 
 /// Two named servers are two programs, unless they are of the same one.
-fn choose_servers(plan: &mut Plan, args: &ExplainArgs, named: &[NamedBy; 2], home: &Home) -> Result<(), CommandFailure> {
+fn choose_servers(
+    plan: &mut Plan,
+    args: &ExplainArgs,
+    named: &[NamedBy; 2],
+    home: &Home,
+) -> Result<(), CommandFailure> {
     plan.factors.shift_remove(SERVER);
     let names: Vec<_> = named.iter().filter_map(NamedBy::server).collect();
     let program = |name: &str| {
@@ -200,7 +207,9 @@ fn check_format(format: TableFormat) -> Result<(), CommandFailure> {
 fn open(folder: &ExperimentFolder) -> Result<ExplainedRun, CommandFailure> {
     let unreadable = |error: FolderError| CommandFailure::failed(&error).hint_or(error.hint(), EDITED);
     let run = ExplainedRun::open(folder.path()).map_err(unreadable)?;
-    run.ok_or_else(|| CommandFailure::failed(format!("{}: explanation.json is missing", shown(folder.path()).display())))
+    run.ok_or_else(|| {
+        CommandFailure::failed(format!("{}: explanation.json is missing", shown(folder.path()).display()))
+    })
 }
 
 /// The explanation in a folder; `None`: it has none.

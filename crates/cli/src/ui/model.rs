@@ -9,7 +9,7 @@ use truetps_record::{BUCKET_MS, Interval, Phase, TimeSpan, Trial, TrialRole};
 use truetps_recording::{TrialEvent, TrialPlace};
 use truetps_report::format;
 
-use crate::running_trial::{investigating_text, RunningTrial, trial_warning, tried_rate_text};
+use crate::running_trial::{RunningTrial, investigating_text, trial_warning, tried_rate_text};
 
 /// No terminal has more columns than that.
 const STEPS_MAX: usize = 1000;

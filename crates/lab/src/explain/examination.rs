@@ -1,6 +1,5 @@
 //! What differs between the two, as their servers show it, and how each difference can be changed.
 
-
 use indexmap::IndexMap;
 use truetps_folder::ExperimentFolder;
 use truetps_probe::{host_facts, probe_flush};
@@ -49,7 +48,11 @@ pub(crate) fn prepare_mixtures<'a>(
         facts.push(server);
         let dialect = program.binary.family().dialect();
         let workload = truetps_workload::build(&request.plan.largest_workload(), dialect, request.plan.design.seed)?;
-        under_test.push(ServerUnderTest::new(program, fixed, Tables::new(&*workload, true, Ownership::Private(dialect))));
+        under_test.push(ServerUnderTest::new(
+            program,
+            fixed,
+            Tables::new(&*workload, true, Ownership::Private(dialect)),
+        ));
     }
     let mut servers = PrivateServers::new(request, home, under_test, disks).for_mixtures();
     let examined = examine(request, &mut servers, &facts, &catalogues, sides, listener)?;
@@ -173,7 +176,11 @@ fn classify(
 ) -> Result<Vec<Candidate>, LabError> {
     let (mut kept, mut followers) = (Vec::new(), Vec::new());
     for mut candidate in candidates {
-        candidate.change = live.iter_mut().map(|side| side.change_of(&candidate.name, &candidate.a, &candidate.b)).max().expect("there are two sides");
+        candidate.change = live
+            .iter_mut()
+            .map(|side| side.change_of(&candidate.name, &candidate.a, &candidate.b))
+            .max()
+            .expect("there are two sides");
         if candidate.is_follower { followers.push(candidate) } else { kept.push(candidate) }
     }
     if !followers.is_empty() {
@@ -227,4 +234,3 @@ fn join_followers(
     }
     Ok(())
 }
-

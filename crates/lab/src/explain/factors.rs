@@ -116,8 +116,7 @@ mod tests {
         list[3].change = FactorChange::Restart;
         let factors = ordered_factors(list);
         let found: Vec<_> = factors.iter().map(|one| (one.name.as_str(), one.levels.len())).collect();
-        let expect =
-            [("sync_binlog", 1), ("log_bin", 2), ("innodb_log_file_size", 1), ("table_open_cache", 1)];
+        let expect = [("sync_binlog", 1), ("log_bin", 2), ("innodb_log_file_size", 1), ("table_open_cache", 1)];
         assert_eq!(found, expect);
         assert_eq!(factors[1].change, FactorChange::Restart, "a member needs one");
         assert_eq!(suspects(&factors), [0, 1, 2]);
@@ -129,7 +128,10 @@ mod tests {
         follower.leader = Some("innodb_flush_log_at_trx_commit".to_owned());
         let factors = ordered_factors(vec![follower, candidate("innodb_flush_log_at_trx_commit")]);
         let levels: Vec<_> = factors[0].levels.iter().map(|level| level.name.as_str()).collect();
-        assert_eq!((factors.len(), &levels[..]), (1, &["innodb_flush_log_at_trx_commit", "innodb_log_file_buffering"][..]));
+        assert_eq!(
+            (factors.len(), &levels[..]),
+            (1, &["innodb_flush_log_at_trx_commit", "innodb_log_file_buffering"][..])
+        );
     }
 
     #[test]

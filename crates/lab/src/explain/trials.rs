@@ -42,18 +42,7 @@ impl<'a, 'p> MixtureTrials<'a, 'p> {
     ) -> Result<Self, LabError> {
         let (asked, failures_in_a_row) = (0, 0);
         let (until, gave_up) = (None, None);
-        Ok(Self {
-            prepared,
-            folder,
-            experiment,
-            explanation,
-            stop,
-            listener,
-            until,
-            asked,
-            failures_in_a_row,
-            gave_up,
-        })
+        Ok(Self { prepared, folder, experiment, explanation, stop, listener, until, asked, failures_in_a_row, gave_up })
     }
 
     pub(crate) fn until(&mut self, until: Option<Instant>) {
@@ -128,7 +117,12 @@ impl<'a, 'p> MixtureTrials<'a, 'p> {
 impl TrialSource for MixtureTrials<'_, '_> {
     fn run(&mut self, batch: &Batch, so_far: &Findings) -> Option<Vec<Option<f64>>> {
         let names: Vec<_> = self.explanation.factors.iter().map(|factor| factor.name.clone()).collect();
-        self.listener.event(&ExperimentEvent::Investigating { stage: batch.stage, left: batch.planned, so_far, factors: &names });
+        self.listener.event(&ExperimentEvent::Investigating {
+            stage: batch.stage,
+            left: batch.planned,
+            so_far,
+            factors: &names,
+        });
         let block = self.experiment.schedule.get(self.asked).map_or_else(
             || self.experiment.schedule.last().map_or(0, |last| last.block + 1),
             |scheduled| scheduled.block,

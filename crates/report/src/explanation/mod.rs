@@ -122,7 +122,8 @@ const COUNTERS: &str = "Of A, and of A with the cause: what the server did for a
     proves none.";
 const OTHERS: &str = "effect: the mean ratio over mixtures of all other factors. A factor that is not a cause may have an effect \
     within this interval.";
-const CLOSURES: &str = "If the causes are all, A with them is as fast as B, and B without them is as fast as A: both ratios are 1.";
+const CLOSURES: &str =
+    "If the causes are all, A with them is as fast as B, and B without them is as fast as A: both ratios are 1.";
 
 fn paragraph(text: &str) -> Block {
     Block::Paragraph(text.to_owned())
@@ -163,8 +164,12 @@ fn side_fact(run: &ExplainedRun, is_a: bool) -> String {
 /// The geometric mean of the trials of A or of B, and their number.
 pub(crate) fn corner(run: &ExplainedRun, is_a: bool) -> Option<(f64, usize)> {
     let wanted = if is_a { Mixture::A } else { Mixture::b(run.explanation.factors.len()) };
-    let logs: Vec<_> =
-        run.trials.iter().filter(|(mixture, _)| *mixture == wanted).filter_map(|(_, loaded)| loaded.trial.log_tps()).collect();
+    let logs: Vec<_> = run
+        .trials
+        .iter()
+        .filter(|(mixture, _)| *mixture == wanted)
+        .filter_map(|(_, loaded)| loaded.trial.log_tps())
+        .collect();
     (!logs.is_empty()).then(|| ((logs.iter().sum::<f64>() / logs.len() as f64).exp(), logs.len()))
 }
 
@@ -182,7 +187,10 @@ fn load_fact(run: &ExplainedRun) -> String {
 pub(crate) fn trials_fact(run: &ExplainedRun) -> String {
     let failed = run.findings.not_started.len();
     let failed = if failed > 0 { format!("; {failed} without a result") } else { String::new() };
-    let noise = run.findings.noise.map_or(String::new(), |noise| format!("; one trial varies by ±{}", format::percent(noise.exp_m1())));
+    let noise = run
+        .findings
+        .noise
+        .map_or(String::new(), |noise| format!("; one trial varies by ±{}", format::percent(noise.exp_m1())));
     let screened = match run.findings.screenings {
         0 => String::new(),
         1 => "; all differences screened once".to_owned(),
@@ -205,7 +213,11 @@ pub(crate) fn factor_name(run: &ExplainedRun, index: usize) -> String {
     let Some(factor) = run.explanation.factors.get(index) else { return String::new() };
     let merged = run.findings.merged.iter().find(|group| group.has(index));
     let also = merged.map(|group| {
-        let names: Vec<_> = group.factors().filter(|other| *other != index).map(|other| run.explanation.factors[other].name.clone()).collect();
+        let names: Vec<_> = group
+            .factors()
+            .filter(|other| *other != index)
+            .map(|other| run.explanation.factors[other].name.clone())
+            .collect();
         format!(" with {}", format::list(&names))
     });
     format!("{}{}", factor.name, also.unwrap_or_default())
@@ -231,7 +243,8 @@ pub(crate) fn causes_table(run: &ExplainedRun) -> DocumentTable {
 
 fn cause_row(run: &ExplainedRun, cause: &Cause) -> Vec<TableEntry> {
     let factor = &run.explanation.factors[cause.factor];
-    let ratio = |interval: Option<Interval>| format::or_nothing(interval, |interval| format::ratio(interval.value.exp()));
+    let ratio =
+        |interval: Option<Interval>| format::or_nothing(interval, |interval| format::ratio(interval.value.exp()));
     let gap = run.findings.gap.map_or(0.0, |gap| gap.value);
     let part = if gap == 0.0 { format::NOTHING.to_owned() } else { part_of(cause.share.value / gap) };
     let texts = [
@@ -310,7 +323,10 @@ fn trials_table(run: &ExplainedRun) -> DocumentTable {
             Mixture::A => "A".to_owned(),
             whole if whole == b => "B".to_owned(),
             _ if with.len() * 2 > factors.len() => {
-                let without: Vec<_> = (0..factors.len()).filter(|index| !mixture.has(*index)).map(|index| factors[index].name.clone()).collect();
+                let without: Vec<_> = (0..factors.len())
+                    .filter(|index| !mixture.has(*index))
+                    .map(|index| factors[index].name.clone())
+                    .collect();
                 format!("B without {}", without.join(", "))
             }
             _ => format!("A with {}", with.join(", ")),

@@ -13,10 +13,10 @@ use truetps_record::{
 };
 
 use super::{explanation_html, explanation_json, explanation_markdown, explanation_text};
+use crate::TextScreen;
 use crate::fixture::Fixture;
 use crate::schema_check::violations;
 use crate::summary::{check_screen, explanation_summary};
-use crate::TextScreen;
 
 const SCHEMA: &str = include_str!("../../../../docs/reference/explanation.schema.json");
 
@@ -138,7 +138,10 @@ fn summary(run: &ExplainedRun) -> String {
 fn words_say_what_the_design_supports() {
     let one = explained(&|mixture| Some(BASE - if mixture.has(0) { 0.6 } else { 0.0 }), ALL);
     let text = summary(&one);
-    assert!(text.contains("log_bin (OFF → ON) alone makes it; nothing else that differs has a measurable effect."), "{text}");
+    assert!(
+        text.contains("log_bin (OFF → ON) alone makes it; nothing else that differs has a measurable effect."),
+        "{text}"
+    );
     assert!(text.contains("in B: skip_log_bin in the option file, and a restart"), "{text}");
     assert!(text.contains("this is no free gain"), "a replica is lost with the binlog: {text}");
 
@@ -149,11 +152,14 @@ fn words_say_what_the_design_supports() {
     let text = summary(&explained(&either, ALL));
     assert!(text.contains("make it, either alone"), "{text}");
 
-    let counter = |mixture: Mixture| {
-        Some(BASE - if mixture.has(1) { 0.9 } else { 0.0 } + if mixture.has(4) { 0.4 } else { 0.0 })
-    };
+    let counter =
+        |mixture: Mixture| Some(BASE - if mixture.has(1) { 0.9 } else { 0.0 } + if mixture.has(4) { 0.4 } else { 0.0 });
     let text = summary(&explained(&counter, ALL));
-    assert!(text.contains("Of the difference, sync_binlog (0 → 1) makes 1") && text.contains("max_connect_errors (100 → 7) counteracts (-"), "{text}");
+    assert!(
+        text.contains("Of the difference, sync_binlog (0 → 1) makes 1")
+            && text.contains("max_connect_errors (100 → 7) counteracts (-"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -166,9 +172,13 @@ fn ends_without_a_cause() {
     assert!(text.contains("Unfinished: A and B were not compared yet."), "{text}");
     let dead = |mixture: Mixture| together(mixture).filter(|_| mixture != Mixture::b(SETTINGS.len()));
     let text = summary(&explained(&dead, ALL));
-    assert!(text.contains("B gave no result, so that there is nothing to compare") && text.contains("<it> aborts"), "{text}");
+    assert!(
+        text.contains("B gave no result, so that there is nothing to compare") && text.contains("<it> aborts"),
+        "{text}"
+    );
     // Three that act only all together are more than a design of two at a time can name.
-    let three = |mixture: Mixture| Some(BASE - if [2, 3, 4].iter().all(|factor| mixture.has(*factor)) { 0.3 } else { 0.0 });
+    let three =
+        |mixture: Mixture| Some(BASE - if [2, 3, 4].iter().all(|factor| mixture.has(*factor)) { 0.3 } else { 0.0 });
     let run = explained(&three, ALL);
     assert!(!summary(&run).contains("alone makes it"), "{}", summary(&run));
 }
@@ -185,8 +195,12 @@ fn what_does_not_work_apart_is_said() {
 
 #[test]
 fn every_screen_fits() {
-    let ends: [(&dyn Fn(Mixture) -> Option<f64>, usize); 4] =
-        [(&together, ALL), (&together, 20), (&|_| Some(BASE), ALL), (&|mixture| Some(BASE - if mixture.has(0) { 0.6 } else { 0.0 }), ALL)];
+    let ends: [(&dyn Fn(Mixture) -> Option<f64>, usize); 4] = [
+        (&together, ALL),
+        (&together, 20),
+        (&|_| Some(BASE), ALL),
+        (&|mixture| Some(BASE - if mixture.has(0) { 0.6 } else { 0.0 }), ALL),
+    ];
     for (value, most) in ends {
         let mut run = explained(value, most);
         check_screen(|screen| explanation_summary(&run, screen));
@@ -211,7 +225,11 @@ fn the_document_keeps_to_its_schema() {
 fn the_page_draws_each_share() {
     let run = explained(&together, ALL);
     let page = explanation_html(&run);
-    assert_eq!(page.matches("<svg class=\"forest\"").count(), 2 + run.findings.others.len() + 2, "causes, others, closures");
+    assert_eq!(
+        page.matches("<svg class=\"forest\"").count(),
+        2 + run.findings.others.len() + 2,
+        "causes, others, closures"
+    );
     let markdown = explanation_markdown(&run);
     assert!(markdown.contains("| only together | log\\_bin |"), "{markdown}");
 }

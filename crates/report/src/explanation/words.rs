@@ -23,7 +23,8 @@ pub(crate) fn answer(run: &ExplainedRun) -> Vec<String> {
     let findings = &run.findings;
     let Some(gap) = findings.gap else { return nothing_measured(run) };
     let tps = corner(run, true).zip(corner(run, false));
-    let tps = tps.map_or(String::new(), |((a, _), (b, _))| format!(" ({} against {} tps)", format::tps(b), format::tps(a)));
+    let tps =
+        tps.map_or(String::new(), |((a, _), (b, _))| format!(" ({} against {} tps)", format::tps(b), format::tps(a)));
     let ratio = ratio_text(&gap);
     let whole = format!("B has {ratio} of the throughput of A{tps}");
     let causes = causes_text(run);
@@ -34,7 +35,10 @@ pub(crate) fn answer(run: &ExplainedRun) -> Vec<String> {
         Outcome::TooNoisy => vec![format!(
             "This machine is too noisy for the question: B has {ratio} of the throughput of A, which may be anything."
         )],
-        Outcome::Explained => vec![format!("{whole}."), format!("{}; nothing else that differs has a measurable effect.", names::capital_word(&causes))],
+        Outcome::Explained => vec![
+            format!("{whole}."),
+            format!("{}; nothing else that differs has a measurable effect.", names::capital_word(&causes)),
+        ],
         Outcome::PartlyExplained => {
             let rest = findings.closures.sufficiency.map(|rest| ratio_text(&rest.reversed()));
             let rest = rest.map_or(String::new(), |rest| format!(" What is left of the difference: {rest}."));
@@ -55,11 +59,13 @@ pub(crate) fn answer(run: &ExplainedRun) -> Vec<String> {
 /// Of a corner that gave no result.
 fn nothing_measured(run: &ExplainedRun) -> Vec<String> {
     let b = Mixture::b(run.explanation.factors.len());
-    let dead = [("A", Mixture::A), ("B", b)].into_iter().find(|(_, corner)| {
-        run.findings.not_started.iter().any(|one| one.mixture == *corner)
-    });
+    let dead = [("A", Mixture::A), ("B", b)]
+        .into_iter()
+        .find(|(_, corner)| run.findings.not_started.iter().any(|one| one.mixture == *corner));
     match dead {
-        Some((name, corner)) => vec![format!("{name} gave no result, so that there is nothing to compare: {}", failure_of(run, corner))],
+        Some((name, corner)) => {
+            vec![format!("{name} gave no result, so that there is nothing to compare: {}", failure_of(run, corner))]
+        }
         None => vec!["Unfinished: A and B were not compared yet.".to_owned()],
     }
 }
@@ -90,7 +96,9 @@ fn causes_text(run: &ExplainedRun) -> String {
     let named = |cause: &Cause| {
         let factor = &run.explanation.factors[cause.factor];
         let levels = factor.levels.first().filter(|_| factor.levels.len() == 1);
-        let levels = levels.map_or(String::new(), |level| format!(" ({} → {})", short(&level.a.option_text()), short(&level.b.option_text())));
+        let levels = levels.map_or(String::new(), |level| {
+            format!(" ({} → {})", short(&level.a.option_text()), short(&level.b.option_text()))
+        });
         format!("{}{levels}", factor_name(run, cause.factor))
     };
     match &causes[..] {
@@ -106,7 +114,9 @@ fn causes_text(run: &ExplainedRun) -> String {
         several => {
             let each = |one: &Cause| match one.role {
                 Role::Opposite => format!("{} counteracts ({})", named(one), part_of(one.share.value / gap)),
-                Role::OnlyTogether => format!("{} makes {} (only together)", named(one), part_of(one.share.value / gap)),
+                Role::OnlyTogether => {
+                    format!("{} makes {} (only together)", named(one), part_of(one.share.value / gap))
+                }
                 _ => format!("{} makes {}", named(one), part_of(one.share.value / gap)),
             };
             format!("of the difference, {}", format::list(&several.iter().map(each).collect::<Vec<_>>()))
@@ -131,7 +141,8 @@ pub(crate) fn trust(run: &ExplainedRun) -> Vec<String> {
             ratio_text(&without)
         ));
     }
-    let bound = run.findings.others.iter().filter_map(|one| one.effect).map(|effect| effect.size_max()).fold(0.0, f64::max);
+    let bound =
+        run.findings.others.iter().filter_map(|one| one.effect).map(|effect| effect.size_max()).fold(0.0, f64::max);
     if bound > 0.0 {
         said.push(format!(
             "each of the other {} is under {}",
@@ -157,7 +168,8 @@ pub(crate) fn version_text(run: &ExplainedRun) -> Option<String> {
     let (a, b) = (level.a.to_string(), level.b.to_string());
     let alone = run.findings.suspects.iter().find(|(factor, _)| *factor == index).map(|(_, step)| step);
     let mean = run.findings.others.iter().find(|one| one.factor == index).and_then(|one| one.effect);
-    let alone = alone.map(|step| format!("{b} with the settings of A has {} of the throughput of {a}", ratio_text(step)));
+    let alone =
+        alone.map(|step| format!("{b} with the settings of A has {} of the throughput of {a}", ratio_text(step)));
     let mean = mean.map(|effect| format!("over mixtures of all settings {}", ratio_text(&effect)));
     let parts: Vec<_> = alone.into_iter().chain(mean).collect();
     (!parts.is_empty()).then(|| parts.join("; "))
@@ -191,10 +203,15 @@ pub(crate) fn left_out_text(run: &ExplainedRun) -> Option<String> {
 /// Mixtures without a result, and why.
 pub(crate) fn not_started(run: &ExplainedRun) -> Vec<String> {
     let names = |mixture: Mixture| {
-        let names: Vec<_> = mixture.factors().filter_map(|index| Some(run.explanation.factors.get(index)?.name.clone())).collect();
+        let names: Vec<_> =
+            mixture.factors().filter_map(|index| Some(run.explanation.factors.get(index)?.name.clone())).collect();
         names.join(", ")
     };
-    run.findings.not_started.iter().map(|one| format!("A with {}: {}", names(one.mixture), failure_of(run, one.mixture))).collect()
+    run.findings
+        .not_started
+        .iter()
+        .map(|one| format!("A with {}: {}", names(one.mixture), failure_of(run, one.mixture)))
+        .collect()
 }
 
 /// What would give B the result of A, and what that risks.
@@ -223,7 +240,9 @@ fn remedy(factor: &ExplainedFactor, is_b_slower: bool) -> Option<String> {
         FactorChange::Restart | FactorChange::NewData => {
             format!("{} = {fast} in the option file, and a restart", first.name)
         }
-        FactorChange::Server => return Some(format!("{what}: the version itself makes it: {slow} is slower than {fast}")),
+        FactorChange::Server => {
+            return Some(format!("{what}: the version itself makes it: {slow} is slower than {fast}"));
+        }
         FactorChange::Load => format!("{} = {fast} in place of {slow}", first.name),
     };
     let crash = find_setting(&first.name).and_then(|setting| setting.crash(&fast));
@@ -238,7 +257,9 @@ fn durability_change(run: &ExplainedRun, is_b_slower: bool) -> Option<String> {
     let of = |is_a: bool| durability(run, is_a).map(|durability| durability.sentence);
     let (a, b) = (of(true)?, of(false)?);
     let (slow, fast, slow_is, fast_is) = if is_b_slower { (b, a, "B", "A") } else { (a, b, "A", "B") };
-    (slow != fast).then(|| format!("this is no free gain: with the settings of {fast_is}, {fast}; with those of {slow_is}, {slow}"))
+    (slow != fast).then(|| {
+        format!("this is no free gain: with the settings of {fast_is}, {fast}; with those of {slow_is}, {slow}")
+    })
 }
 
 pub(crate) fn durability(run: &ExplainedRun, is_a: bool) -> Option<Durability> {

@@ -3,7 +3,9 @@
 use truetps_archive::ExplainedRun;
 
 use super::layout::{ScreenPart, Screenful};
-use crate::explanation::{answer, causes_table, left_out_text, others_text, remedies, title, trials_fact, trust, version_text};
+use crate::explanation::{
+    answer, causes_table, left_out_text, others_text, remedies, title, trials_fact, trust, version_text,
+};
 use crate::{TextScreen, format, names};
 
 pub fn explanation_summary(run: &ExplainedRun, screen: TextScreen) -> String {
