@@ -84,7 +84,8 @@ impl ManualPage {
 }
 
 /// Commands that have the name of a page.
-const COMMANDS: [&str; 10] = ["compare", "config", "crash", "explain", "mtls", "plan", "probe", "server", "slap", "sysbench"];
+const COMMANDS: [&str; 10] =
+    ["compare", "config", "crash", "explain", "mtls", "plan", "probe", "server", "slap", "sysbench"];
 
 #[cfg(test)]
 mod tests {
