@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use truetps_analysis::LoadedTrial;
-use truetps_causes::{Findings, Mixture, Question, Tape, investigate};
+use truetps_causes::{CauseQuestion, Findings, Mixture, Tape, investigate};
 use truetps_folder::{ExperimentFolder, FolderError};
 use truetps_plan::Plan;
 use truetps_record::{Experiment, Explanation};
@@ -50,7 +50,7 @@ impl ExplainedRun {
     }
 }
 
-fn question(explanation: &Explanation) -> Question {
+fn question(explanation: &Explanation) -> CauseQuestion {
     let Explanation { factors, suspects, seed, smallest_percent, .. } = explanation;
-    Question::of(factors.len(), suspects, *seed, *smallest_percent)
+    CauseQuestion::of(factors.len(), suspects, *seed, *smallest_percent)
 }

@@ -1,6 +1,6 @@
 //! Mixtures that were measured in blocks: each has a mean, each block has an effect, and what is left is noise.
 
-use crate::interval::Estimate;
+use crate::interval::LogEstimate;
 use crate::linear::LeastSquares;
 use crate::mixture::Mixture;
 
@@ -78,17 +78,17 @@ impl CellMeans {
     }
 
     /// A weighted sum of means, whose weights add up to 0. `None`: one of them was not measured.
-    pub(crate) fn contrast(&self, terms: &[(Mixture, f64)], noise: Noise) -> Option<Estimate> {
+    pub(crate) fn contrast(&self, terms: &[(Mixture, f64)], noise: Noise) -> Option<LogEstimate> {
         let mut weights = vec![0.0; self.fit.beta.len()];
         for (mixture, weight) in terms {
             weights[self.mixtures.binary_search(mixture).ok()?] += weight;
         }
         let error = (self.fit.variance(&weights) * noise.variance()).max(0.0).sqrt();
-        Some(Estimate { value: self.fit.contrast(&weights), error, freedom: noise.freedom })
+        Some(LogEstimate { value: self.fit.contrast(&weights), error, freedom: noise.freedom })
     }
 
     /// The second less the first.
-    pub(crate) fn step(&self, from: Mixture, to: Mixture, noise: Noise) -> Option<Estimate> {
+    pub(crate) fn step(&self, from: Mixture, to: Mixture, noise: Noise) -> Option<LogEstimate> {
         self.contrast(&[(to, 1.0), (from, -1.0)], noise)
     }
 }

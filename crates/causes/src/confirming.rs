@@ -1,8 +1,8 @@
 //! Whether the factors that the screening found are causes, how much each makes, and whether they are all.
 
 use crate::cells::{CellMeans, Noise};
-use crate::findings::{Cause, Closures, Role};
-use crate::interval::{Estimate, Interval};
+use crate::findings::{Cause, CauseRole, Closures};
+use crate::interval::{LogEstimate, LogInterval};
 use crate::investigation::{Investigation, Stage, Stopped};
 use crate::mixture::Mixture;
 
@@ -69,17 +69,17 @@ impl Investigation<'_> {
         let shares: Vec<_> =
             units.iter().filter_map(|unit| Some((*unit, means.contrast(&share_terms(*unit, units), noise)?))).collect();
         let effects = self.effects();
-        let with_screening = |unit: &Mixture, share: &Estimate| {
+        let with_screening = |unit: &Mixture, share: &LogEstimate| {
             let index = self.units.iter().position(|other| other == unit);
             index.zip(effects.as_ref()).map_or(*share, |(index, effects)| share.and(&effects[index]))
         };
-        let is_cause = |(unit, share): &&(Mixture, Estimate)| {
+        let is_cause = |(unit, share): &&(Mixture, LogEstimate)| {
             let is_sure = share.differs(CONFIRM_ALPHA / units.len() as f64)
                 || (share.differs(AGREES_ALPHA)
                     && with_screening(unit, share).differs(CONFIRM_ALPHA / self.units.len() as f64));
             is_sure && share.value.abs() >= least / 2.0
         };
-        let is_open = |one: &&(Mixture, Estimate)| {
+        let is_open = |one: &&(Mixture, LogEstimate)| {
             let both = with_screening(&one.0, &one.1);
             !is_cause(one) && both.value.abs() >= least && both.differs(SUSPECTED_ALPHA)
         };
@@ -99,7 +99,7 @@ impl Investigation<'_> {
             causes.iter().map(|(unit, share)| self.cause(*unit, *share, all, &found, means, noise)).collect();
         list.sort_by(|one, other| other.share.value.abs().total_cmp(&one.share.value.abs()));
         self.findings.causes = list;
-        let is_known = |rest: &Interval| {
+        let is_known = |rest: &LogInterval| {
             let half = (rest.high - rest.low) / 2.0;
             half <= self.gap() * KNOWN_SHARE || half <= self.question.smallest
         };
@@ -122,7 +122,7 @@ impl Investigation<'_> {
     fn cause(
         &self,
         unit: Mixture,
-        share: Estimate,
+        share: LogEstimate,
         all: Mixture,
         causes: &[Mixture],
         means: &CellMeans,
@@ -140,24 +140,31 @@ impl Investigation<'_> {
         }
     }
 
-    fn role(&self, share: Interval, alone: Option<Interval>, last: Option<Interval>, causes: usize) -> Role {
+    fn role(
+        &self,
+        share: LogInterval,
+        alone: Option<LogInterval>,
+        last: Option<LogInterval>,
+        causes: usize,
+    ) -> CauseRole {
         if self.findings.gap.is_some_and(|gap| gap.value * share.value < 0.0) {
-            return Role::Opposite;
+            return CauseRole::Opposite;
         }
         let rest = self.findings.closures.sufficiency;
         if causes == 1 {
             let is_whole = rest.is_none_or(|rest| !rest.is_decided() || !self.is_of_interest(rest.value));
-            return if is_whole { Role::Sufficient } else { Role::Part };
+            return if is_whole { CauseRole::Sufficient } else { CauseRole::Part };
         }
-        let Some((alone, last)) = alone.zip(last) else { return Role::Part };
-        let is_small =
-            |one: Interval, beside: Interval| beside.is_decided() && one.value.abs() < beside.value.abs() * SMALL_SHARE;
+        let Some((alone, last)) = alone.zip(last) else { return CauseRole::Part };
+        let is_small = |one: LogInterval, beside: LogInterval| {
+            beside.is_decided() && one.value.abs() < beside.value.abs() * SMALL_SHARE
+        };
         if is_small(alone, last) {
-            Role::OnlyTogether
+            CauseRole::OnlyTogether
         } else if is_small(last, alone) {
-            Role::EitherAlone
+            CauseRole::EitherAlone
         } else {
-            Role::Part
+            CauseRole::Part
         }
     }
 }

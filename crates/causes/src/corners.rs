@@ -21,6 +21,7 @@ impl Investigation<'_> {
                 self.run_block(Stage::Corners, vec![a, a, b, b], 4 * (look - blocks))?;
                 blocks += 1;
                 if self.has_dead_corner() {
+                    self.findings.outcome = Outcome::NoResult;
                     return Ok(false);
                 }
             }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::interval::Interval;
+use crate::interval::LogInterval;
 use crate::mixture::Mixture;
 
 /// How an investigation ended, or stands.
@@ -12,6 +12,8 @@ pub enum Outcome {
     /// It was stopped before it had an answer.
     #[default]
     Unfinished,
+    /// A or B gave no result, so that there is nothing to compare.
+    NoResult,
     /// A and B have the same results, as far as could be measured.
     NotReproduced,
     /// The noise hides any difference that matters.
@@ -27,7 +29,7 @@ pub enum Outcome {
 /// What a cause does, in words that the design supports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Role {
+pub enum CauseRole {
     /// Alone it makes the whole difference, and nothing else does.
     Sufficient,
     /// Alone it makes a part of the difference.
@@ -45,12 +47,12 @@ pub enum Role {
 pub struct Cause {
     pub factor: usize,
     /// Its part of the difference, by Shapley's rule: the mean effect over all orders in which the causes can be added.
-    pub share: Interval,
+    pub share: LogInterval,
     /// A with it, against A.
-    pub alone: Option<Interval>,
+    pub alone: Option<LogInterval>,
     /// A with all causes, against A with all causes but it.
-    pub last: Option<Interval>,
-    pub role: Role,
+    pub last: Option<LogInterval>,
+    pub role: CauseRole,
 }
 
 /// A factor without a confirmed effect.
@@ -58,16 +60,16 @@ pub struct Cause {
 pub struct Screened {
     pub factor: usize,
     /// Mean effect over mixtures of all other factors.
-    pub effect: Option<Interval>,
+    pub effect: Option<LogInterval>,
 }
 
 /// Whether the causes are all.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Closures {
     /// A with all causes, against B: what remains.
-    pub sufficiency: Option<Interval>,
+    pub sufficiency: Option<LogInterval>,
     /// B without any cause, against A.
-    pub exclusivity: Option<Interval>,
+    pub exclusivity: Option<LogInterval>,
 }
 
 /// A mixture that gave no result.
@@ -84,9 +86,9 @@ pub struct Findings {
     /// Standard deviation of one trial.
     pub noise: Option<f64>,
     /// B against A.
-    pub gap: Option<Interval>,
+    pub gap: Option<LogInterval>,
     /// Factors that are known to matter, each alone: A with it, against A.
-    pub suspects: Vec<(usize, Interval)>,
+    pub suspects: Vec<(usize, LogInterval)>,
     /// Times that the whole design of the screening was run.
     pub screenings: usize,
     /// Largest share first.

@@ -5,13 +5,13 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// A difference of logarithms, and its 95 % interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Interval {
+pub struct LogInterval {
     pub value: f64,
     pub low: f64,
     pub high: f64,
 }
 
-impl Interval {
+impl LogInterval {
     /// Whether it excludes no difference.
     pub fn is_decided(&self) -> bool {
         self.low > 0.0 || self.high < 0.0
@@ -31,16 +31,16 @@ impl Interval {
 
 /// A difference of logarithms with its standard error.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Estimate {
+pub(crate) struct LogEstimate {
     pub(crate) value: f64,
     pub(crate) error: f64,
     pub(crate) freedom: f64,
 }
 
-impl Estimate {
-    pub(crate) fn interval(&self) -> Interval {
+impl LogEstimate {
+    pub(crate) fn interval(&self) -> LogInterval {
         let half = self.half_width(0.05);
-        Interval { value: self.value, low: self.value - half, high: self.value + half }
+        LogInterval { value: self.value, low: self.value - half, high: self.value + half }
     }
 
     /// The mean of two independent estimates of the same thing, weighted by their variances.

@@ -22,7 +22,7 @@ const CHECK_BLOCKS: usize = 4;
 
 /// What is asked.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Question {
+pub struct CauseQuestion {
     pub factors: usize,
     /// Factors that are known to matter, the most suspicious first.
     pub suspects: Vec<usize>,
@@ -32,7 +32,7 @@ pub struct Question {
     pub smallest: f64,
 }
 
-impl Question {
+impl CauseQuestion {
     /// With the smallest difference of interest in percent, upward.
     pub fn of(factors: usize, suspects: &[usize], seed: u64, smallest_percent: f64) -> Self {
         Self { factors, suspects: suspects.to_vec(), seed, smallest: (smallest_percent / 100.0).ln_1p() }
@@ -68,7 +68,7 @@ pub trait TrialSource {
 pub(crate) struct Stopped;
 
 /// Investigates as far as the source has results. The same question and results make the same batches and findings.
-pub fn investigate(question: &Question, source: &mut dyn TrialSource) -> Findings {
+pub fn investigate(question: &CauseQuestion, source: &mut dyn TrialSource) -> Findings {
     let mut investigation = Investigation::new(question, source);
     // Stopped or not: the findings are up to date.
     let _ = investigation.run();
@@ -77,7 +77,7 @@ pub fn investigate(question: &Question, source: &mut dyn TrialSource) -> Finding
 }
 
 pub(crate) struct Investigation<'a> {
-    pub(crate) question: &'a Question,
+    pub(crate) question: &'a CauseQuestion,
     source: &'a mut dyn TrialSource,
     pub(crate) random: RandomStream,
     pub(crate) cells: Cells,
@@ -90,7 +90,7 @@ pub(crate) struct Investigation<'a> {
 }
 
 impl<'a> Investigation<'a> {
-    fn new(question: &'a Question, source: &'a mut dyn TrialSource) -> Self {
+    fn new(question: &'a CauseQuestion, source: &'a mut dyn TrialSource) -> Self {
         Self {
             question,
             source,
@@ -109,7 +109,7 @@ impl<'a> Investigation<'a> {
         }
         if self.units.len() <= ALL_MIXTURES_MAX {
             let confirmed = self.confirm(&self.units.clone())?;
-            return self.conclude(confirmed);
+            return self.conclude(&confirmed);
         }
         self.suspects()?;
         loop {
@@ -123,7 +123,7 @@ impl<'a> Investigation<'a> {
             if !found.is_empty() {
                 let confirmed = self.confirm(&found)?;
                 if confirmed.is_closed || is_last {
-                    return self.conclude(confirmed);
+                    return self.conclude(&confirmed);
                 }
             } else if is_last {
                 return self.nothing_found();
@@ -131,7 +131,7 @@ impl<'a> Investigation<'a> {
         }
     }
 
-    fn conclude(&mut self, confirmed: Confirmed) -> Result<(), Stopped> {
+    fn conclude(&mut self, confirmed: &Confirmed) -> Result<(), Stopped> {
         if self.findings.causes.is_empty() {
             return self.nothing_found();
         }

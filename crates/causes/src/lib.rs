@@ -1,6 +1,6 @@
 //! Which of the differences between two configurations A and B makes their results differ.
 //!
-//! Each difference is a *factor* with two levels, that of A and that of B; a *mixture* gives each factor one of them. The
+//! Each difference is a *factor* with two levels, A's and B's; a *mixture* gives each factor one of them. The
 //! crate decides which mixtures are measured, in which order, and what their results say. It knows neither servers nor
 //! settings: [`investigate`] asks a [`TrialSource`] for the results of a batch of mixtures, which a laboratory measures, a
 //! record has, or a simulation computes.
@@ -28,8 +28,8 @@ mod screening;
 mod simulation_tests;
 mod tape;
 
-pub use findings::{Cause, Closures, Findings, NotStarted, Outcome, Role, Screened};
-pub use interval::Interval;
-pub use investigation::{Batch, Question, Stage, TrialSource, investigate};
+pub use findings::{Cause, CauseRole, Closures, Findings, NotStarted, Outcome, Screened};
+pub use interval::LogInterval;
+pub use investigation::{Batch, CauseQuestion, Stage, TrialSource, investigate};
 pub use mixture::{FACTORS_MAX, Mixture};
 pub use tape::Tape;

@@ -7,7 +7,7 @@ const PIVOT_MIN: f64 = 1e-9;
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct LeastSquares {
     pub(crate) beta: Vec<f64>,
-    /// `(X'X)⁻¹`: times the variance of one value it is that of the solution.
+    /// `(X'X)⁻¹`: times the variance of one value it is the variance of the solution.
     inverse: Vec<Vec<f64>>,
     /// Sum of the squared residuals.
     pub(crate) squares: f64,

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// Factors that an investigation can have.
 pub const FACTORS_MAX: usize = 128;
 
-/// Factors that have the level of B; the others have that of A. Factor 0 is the lowest bit.
+/// Factors that have the level of B; the others have the level of A. Factor 0 is the lowest bit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct Mixture(u128);
@@ -28,7 +28,7 @@ impl Mixture {
         self.0 >> factor & 1 == 1
     }
 
-    /// Those of both.
+    /// The factors of both.
     #[must_use]
     pub fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)

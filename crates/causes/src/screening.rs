@@ -7,7 +7,7 @@
 
 use crate::cells::Noise;
 use crate::hadamard::Hadamard;
-use crate::interval::Estimate;
+use crate::interval::LogEstimate;
 use crate::investigation::{Investigation, Stage, Stopped, shuffle};
 use crate::linear::LeastSquares;
 use crate::mixture::Mixture;
@@ -22,7 +22,7 @@ const SEEN_SHARE: f64 = 1.0 / 3.5;
 /// The pairs that were measured.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Screen {
-    /// The first mixture of a pair, and its result less that of the mirror image.
+    /// The first mixture of a pair, and its result less the result of the mirror image.
     pairs: Vec<(Mixture, f64)>,
 }
 
@@ -78,14 +78,14 @@ impl Investigation<'_> {
     }
 
     /// The mean effect of each unit over mixtures of the others.
-    pub(crate) fn effects(&self) -> Option<Vec<Estimate>> {
+    pub(crate) fn effects(&self) -> Option<Vec<LogEstimate>> {
         let fit = LeastSquares::solve(&self.screen.rows(&self.units))?;
         let (_, noise) = self.means()?;
         let effect = |index: usize| {
             let mut weights = vec![0.0; self.units.len()];
             weights[index] = 1.0;
             let error = (fit.variance(&weights) * 2.0 * noise.variance()).sqrt();
-            Estimate { value: fit.beta[index], error, freedom: noise.freedom }
+            LogEstimate { value: fit.beta[index], error, freedom: noise.freedom }
         };
         Some((0..self.units.len()).map(effect).collect())
     }
@@ -100,7 +100,7 @@ impl Investigation<'_> {
     pub(crate) fn screened_units(&self) -> Vec<Mixture> {
         let least = self.smallest() / 2.0;
         let effects = self.effects().unwrap_or_default();
-        let has_effect = |one: &Estimate| one.differs(SCREEN_ALPHA) && one.value.abs() >= least;
+        let has_effect = |one: &LogEstimate| one.differs(SCREEN_ALPHA) && one.value.abs() >= least;
         let mut found: Vec<_> = effects.iter().zip(&self.units).filter(|(one, _)| has_effect(one)).collect();
         found.sort_by(|(one, _), (other, _)| other.value.abs().total_cmp(&one.value.abs()));
         found.into_iter().map(|(_, unit)| *unit).collect()

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use truetps_random::RandomStream;
 
-use crate::{Batch, Findings, Mixture, Outcome, Question, TrialSource, investigate};
+use crate::{Batch, CauseQuestion, Findings, Mixture, Outcome, TrialSource, investigate};
 
 /// Investigations of each pattern and noise, unless the environment says otherwise.
 const REPEATS: u64 = 100;
@@ -124,7 +124,7 @@ impl TrialSource for Truth {
 #[derive(Debug, Default)]
 struct Tally {
     runs: usize,
-    /// The causes are exactly those of the truth.
+    /// The causes are exactly the true ones.
     exact: usize,
     /// A factor without effect is called a cause.
     false_cause: usize,
@@ -136,7 +136,7 @@ impl Tally {
         let mut tally = Self::default();
         for seed in 0..repeats() {
             let mut truth = Truth::new(pattern, factors, noise, sd, seed);
-            let question = Question { factors, suspects: vec![0, 1, 2], seed, smallest: 0.03 };
+            let question = CauseQuestion { factors, suspects: vec![0, 1, 2], seed, smallest: 0.03 };
             let found = investigate(&question, &mut truth);
             let causes: BTreeSet<_> = found.causes.iter().map(|cause| cause.factor).collect();
             let real: BTreeSet<_> = truth.causes.iter().map(|(factor, _)| *factor).collect();
@@ -232,7 +232,7 @@ fn levels_that_do_not_work_apart_become_one_factor() {
         let innocent = (0..10).find(|factor| !causes.contains(factor)).unwrap();
         let guilty = truth.causes[0].0;
         let mut source = Stubborn { pair: [guilty, innocent], truth };
-        let question = Question { factors: 10, suspects: vec![innocent], seed, smallest: 0.03 };
+        let question = CauseQuestion { factors: 10, suspects: vec![innocent], seed, smallest: 0.03 };
         let found = investigate(&question, &mut source);
         let pair: Mixture = [guilty, innocent].into_iter().collect();
         assert_eq!(found.merged, [pair], "seed {seed}");
@@ -244,7 +244,7 @@ fn levels_that_do_not_work_apart_become_one_factor() {
 }
 
 #[test]
-fn a_tape_says_what_was_said_live() {
+fn a_tape_leads_to_the_same_findings() {
     struct Recorder(Truth, Vec<(Mixture, Option<f64>)>);
     impl TrialSource for Recorder {
         fn run(&mut self, batch: &Batch, so_far: &Findings) -> Option<Vec<Option<f64>>> {
@@ -253,7 +253,7 @@ fn a_tape_says_what_was_said_live() {
             Some(results)
         }
     }
-    let question = Question { factors: 12, suspects: vec![0], seed: 5, smallest: 0.03 };
+    let question = CauseQuestion { factors: 12, suspects: vec![0], seed: 5, smallest: 0.03 };
     let mut live = Recorder(Truth::new(Pattern::Together, 12, NoiseKind::Normal, 0.06, 5), Vec::new());
     let findings = investigate(&question, &mut live);
     let mut tape = crate::Tape::new(live.1.clone());

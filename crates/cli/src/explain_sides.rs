@@ -55,10 +55,10 @@ impl NamedBy {
         }
         if path.exists() {
             let side = side_of_path(path, None).map_err(|error| failure(&error))?;
-            return match side.is_complete {
-                true => named(NamedSide::Whole { side: Box::new(side), levels: IndexMap::new() }, None),
-                false => named(NamedSide::OptionFile(path.to_owned()), None),
-            };
+            if !side.is_complete {
+                return named(NamedSide::OptionFile(path.to_owned()), None);
+            }
+            return named(NamedSide::Whole { side: Box::new(side), levels: IndexMap::new() }, None);
         }
         if NamedServers::of(home).get(word).is_ok() {
             return named(NamedSide::Server(word.to_owned()), None);

@@ -23,12 +23,12 @@ pub struct SettingFamily {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+struct FamilyFile {
     family: Vec<SettingFamily>,
 }
 
 static FAMILIES: LazyLock<Vec<SettingFamily>> = LazyLock::new(|| {
-    let file: File = toml::from_str(include_str!("../data/families.toml")).expect("the file is read by a test");
+    let file: FamilyFile = toml::from_str(include_str!("../data/families.toml")).expect("the file is read by a test");
     file.family
 });
 

@@ -31,7 +31,7 @@ pub struct FactorLevel {
 /// A difference that is measured: one thing, or several that belong together.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ExplainedFactor {
-    /// That of its first level, or of the group.
+    /// The name of its first level, or of the group.
     pub name: String,
     pub levels: Vec<FactorLevel>,
     pub change: FactorChange,
@@ -63,8 +63,7 @@ pub struct ExplainedSide {
     pub notes: Vec<String>,
 }
 
-/// An experiment that asks which differences between A and B make their results differ. Its trials are like those of any
-/// other one.
+/// An experiment that asks which differences between A and B make their results differ. Its trials are like any others.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Explanation {
     pub schema_version: u32,

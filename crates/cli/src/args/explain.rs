@@ -18,7 +18,7 @@ use crate::times::{seconds, time};
     truetps explain sync_binlog=1,log_bin=ON sync_binlog=0 --plan update-index -c 16\n  \
     truetps explain prod.json test.json --budget 10m            two captures (truetps server capture)\n\n\
     Both configurations, and mixtures of them, are measured on private servers, in short trials: see `truetps help \
-    why-slower`. Exit codes: 0 explained, or no difference; 3 not explained.")]
+    why-slower`. Exit codes: 0 explained, or no difference; 3 not explained;\n    4 A or B gave no result.")]
 pub(crate) struct ExplainArgs {
     /// The first configuration: an option file, a capture, a run folder, a named server (`truetps server list`), settings as
     /// NAME=VALUE,NAME=VALUE, or the word defaults
@@ -27,7 +27,7 @@ pub(crate) struct ExplainArgs {
     /// The second one: what makes its result differ from A's?
     #[arg(add = ArgValueCompleter::new(Words::SettingsSources), required_unless_present = "resume")]
     pub(crate) b: Option<String>,
-    /// The load: name of a plan (`truetps plan list`), a TOML file, or a workload; default: that of a run folder, else insert. Of
+    /// The load: name of a plan (`truetps plan list`), a TOML file, or a workload; default: the load of a run folder, else insert. Of
     /// a plan with several numbers of connections, the middle one
     #[arg(long, visible_alias = "workload", value_name = "PLAN", add = ArgValueCompleter::new(Words::Plans))]
     pub(crate) plan: Option<String>,
@@ -55,9 +55,10 @@ pub(crate) struct ExplainArgs {
     /// Seed of all random choices
     #[arg(long, value_name = "N", default_value_t = 42, value_parser = clap::value_parser!(u64).range(0..=i64::MAX as u64))]
     pub(crate) seed: u64,
-    /// Go on with an explanation that was stopped: its folder; default: the newest experiment. A, B and the other flags are
-    /// those of its command line
+    /// Go on with an explanation that was stopped: its folder; default: the newest experiment. A, B and the other flags
+    /// are as in its command line
     #[arg(long, value_name = "FOLDER", num_args = 0..=1, conflicts_with_all = ["a", "b", "plan", "connections", "settings", "warm_up", "measure", "table_rows"])]
+    #[expect(clippy::option_option, reason = "clap's form of a flag whose value may be left out")]
     pub(crate) resume: Option<Option<PathBuf>>,
     /// OS threads of the load generator; default: half of the cores, at least one
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]

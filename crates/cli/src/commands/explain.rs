@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 use clap::Parser;
 use indexmap::IndexMap;
 use truetps_archive::ExplainedRun;
+use truetps_causes::Outcome;
 use truetps_folder::{ExperimentFolder, FolderError};
 use truetps_lab::{ExperimentRequest, ExplainOptions, LabError, Pin, ServerSource, explain, resume_explanation};
 use truetps_plan::Plan;
@@ -107,7 +108,7 @@ fn measure(args: &ExplainArgs, earlier: Option<&ExperimentFolder>) -> Result<Exi
     if let Some(reason) = &finished.gave_up {
         return Err(CommandFailure::failed(reason));
     }
-    let is_unfinished = run.findings.outcome == truetps_causes::Outcome::Unfinished;
+    let is_unfinished = run.findings.outcome == Outcome::Unfinished;
     if is_unfinished {
         print_progress(&format!("       truetps explain --resume {}\n", shown(finished.folder.path()).display()));
     }
@@ -139,7 +140,7 @@ fn plan_of(
     plan.disk = plan.disk.filter(|_| !plan.factors.contains_key(truetps_record::DISK));
     choose_disk(&mut plan, args.place.disk.as_deref())?;
     choose_servers(&mut plan, args, named, home)?;
-    plan.name = "explain".to_owned();
+    "explain".clone_into(&mut plan.name);
     plan.about = format!("What makes {} and {} differ?", named[0].word, named[1].word);
     let plan = plan.checked().map_err(|error| CommandFailure::usage(error.by_flag()))?;
     Ok((plan, common))
@@ -231,6 +232,7 @@ pub(crate) fn show(run: &ExplainedRun, format: TableFormat, full: bool) -> Resul
     let printed = print_made(&text);
     name_page(&run.path, &page, format == TableFormat::Text && !full);
     Ok(match printed {
+        Exit::Good if run.findings.outcome == Outcome::NoResult => Exit::Failed,
         Exit::Good if !is_answered(&run.findings) => Exit::Inconclusive,
         other => other,
     })

@@ -1,4 +1,4 @@
-//! Settings that differ between two live servers, and those of them that can be measured.
+//! Settings that differ between two live servers, and which of them can be measured.
 
 use truetps_knowledge::{SettingsSide, diff};
 use truetps_plan::level_of;
@@ -38,9 +38,9 @@ pub(crate) fn candidates(a: &DifferingSide<'_>, b: &DifferingSide<'_>) -> (Vec<C
     let mut kept = Vec::new();
     let mut left: Vec<LeftOut> = Vec::new();
     for side in [a.side, b.side] {
-        let of_side = |(name, value, reason): &(String, String, String)| match side == a.side {
-            true => left_out(name, Some(value), None, reason.clone()),
-            false => left_out(name, None, Some(value), reason.clone()),
+        let of_side = |(name, value, reason): &(String, String, String)| {
+            let (of_a, of_b) = if side == a.side { (Some(value), None) } else { (None, Some(value)) };
+            left_out(name, of_a.map(String::as_str), of_b.map(String::as_str), reason.clone())
         };
         left.extend(side.left_out.iter().map(of_side));
     }

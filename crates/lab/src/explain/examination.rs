@@ -98,10 +98,9 @@ fn examine(
     for side in live {
         side.end()?;
     }
-    let candidates = match sides[0].program == sides[1].program {
-        true => candidates,
-        false => crossed(servers, catalogues, sides, candidates, &mut left_out),
-    };
+    let is_one_program = sides[0].program == sides[1].program;
+    let candidates =
+        if is_one_program { candidates } else { crossed(servers, catalogues, sides, candidates, &mut left_out) };
     let at_start: Vec<_> =
         candidates.iter().filter(|one| one.change != FactorChange::Dynamic).map(|one| one.name.clone()).collect();
     servers.set_at_start(&at_start);
@@ -143,25 +142,20 @@ fn crossed(
             let found = variables.get(&one.name).map(String::as_str).unwrap_or_default();
             same_setting(&value(one).option_text(), found)
         };
-        match with(&kept) {
-            Ok(server) => {
-                kept = drop_if(kept, &|one| !takes(&server.variables, one));
-                // A server that cannot be removed is reported when the home is cleaned.
-                let _ = server.end();
-            }
-            // One of them is the cause: each is tried alone.
-            Err(_) => {
-                let starts_with = |one: &Candidate| match with(std::slice::from_ref(one)) {
-                    Ok(server) => {
-                        let takes = takes(&server.variables, one);
-                        let _ = server.end();
-                        takes
-                    }
-                    Err(_) => false,
-                };
-                kept = drop_if(kept, &|one| one.change != FactorChange::Dynamic && !starts_with(one));
-            }
+        if let Ok(server) = with(&kept) {
+            kept = drop_if(kept, &|one| !takes(&server.variables, one));
+            // A server that cannot be removed is reported when the home is cleaned.
+            let _ = server.end();
+            continue;
         }
+        // One of them is the cause: each is tried alone.
+        let starts_with = |one: &Candidate| {
+            let Ok(server) = with(std::slice::from_ref(one)) else { return false };
+            let takes = takes(&server.variables, one);
+            let _ = server.end();
+            takes
+        };
+        kept = drop_if(kept, &|one| one.change != FactorChange::Dynamic && !starts_with(one));
     }
     kept
 }
@@ -184,7 +178,7 @@ fn classify(
         if candidate.is_follower { followers.push(candidate) } else { kept.push(candidate) }
     }
     if !followers.is_empty() {
-        join_followers(servers, live, sides, &mut kept, followers, left_out)?;
+        join_followers(servers, live, sides, &mut kept, &followers, left_out)?;
     }
     Ok(kept)
 }
@@ -197,7 +191,7 @@ fn join_followers(
     live: &[SideServer],
     sides: &[ExplainSide; 2],
     kept: &mut Vec<Candidate>,
-    followers: Vec<Candidate>,
+    followers: &[Candidate],
     left_out: &mut Vec<LeftOut>,
 ) -> Result<(), LabError> {
     let mut leader_of: IndexMap<String, String> = IndexMap::new();
@@ -205,7 +199,7 @@ fn join_followers(
         let mut settings = sides[0].settings.clone();
         settings.insert(candidate.name.clone(), candidate.b.clone());
         let Ok(with_it) = servers.start_side(sides[0].program, &settings) else { continue };
-        for follower in &followers {
+        for follower in followers {
             let value = |side: &SideServer| side.variables.get(&follower.name).cloned();
             if value(&with_it) != value(&live[0]) && value(&with_it) == value(&live[1]) {
                 leader_of.entry(follower.name.clone()).or_insert_with(|| candidate.name.clone());
@@ -220,7 +214,7 @@ fn join_followers(
     for candidate in kept.iter_mut().filter(|one| leads_at_start(&one.name)) {
         candidate.change = FactorChange::Restart;
     }
-    for follower in &followers {
+    for follower in followers {
         let reason = match leader_of.get(&follower.name) {
             Some(leader) if leads_at_start(leader) => format!("the server derives it from {leader} when it starts"),
             Some(leader) => {

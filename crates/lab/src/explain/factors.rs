@@ -8,7 +8,7 @@ use truetps_record::{DISK, ExplainedFactor, FactorChange, FactorLevel, SERVER, S
 use crate::explain::ExplainSide;
 use crate::explain::differences::Candidate;
 
-/// More differences would need more trials than anybody waits for: those that are least likely to matter become one.
+/// With more differences than this, the design takes long: the ones that are least likely to matter become one.
 const OWN_FACTORS_MAX: usize = 24;
 const SUSPECTS_MAX: usize = 3;
 

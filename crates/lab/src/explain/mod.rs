@@ -11,7 +11,7 @@ mod trials;
 use std::time::{Duration, Instant};
 
 use indexmap::IndexMap;
-use truetps_causes::{Findings, Mixture, Question, investigate};
+use truetps_causes::{CauseQuestion, Findings, Mixture, investigate};
 use truetps_folder::ExperimentFolder;
 use truetps_plan::Plan;
 use truetps_probe::RunPresence;
@@ -55,8 +55,8 @@ pub struct ExplainOptions {
     pub budget: Option<Duration>,
 }
 
-/// Runs a new investigation. The plan of the request has one level of each factor that is not a difference, and both of those
-/// that are no settings of the server.
+/// Runs a new investigation. The plan of the request has one level of each factor that is not a difference, and both
+/// levels of the others that are no settings of the server.
 pub fn explain(
     request: &ExperimentRequest<'_>,
     sides: &[ExplainSide; 2],
@@ -69,7 +69,7 @@ pub fn explain(
     let folder = prepared.create_folder(request.plan, &experiment)?;
     folder.write_explanation(&explanation)?;
     let _lock = folder.lock()?;
-    let trials = MixtureTrials::new(&mut prepared, &folder, experiment, explanation, request.stop, listener)?;
+    let trials = MixtureTrials::new(&mut prepared, &folder, experiment, explanation, request.stop, listener);
     let finished = run(trials, options);
     prepared.end(Ok(finished), listener)
 }
@@ -89,7 +89,7 @@ pub fn resume_explanation(
     if now.factors != recorded.factors || prepared.servers.first() != experiment.server.as_ref() {
         return Err(LabError::OtherConditions);
     }
-    let trials = MixtureTrials::new(&mut prepared, folder, experiment, recorded, request.stop, listener)?;
+    let trials = MixtureTrials::new(&mut prepared, folder, experiment, recorded, request.stop, listener);
     let finished = run(trials, options);
     prepared.end(Ok(finished), listener)
 }
@@ -97,7 +97,7 @@ pub fn resume_explanation(
 fn run(mut trials: MixtureTrials<'_, '_>, options: &ExplainOptions) -> Finished {
     trials.until(options.budget.map(|budget| Instant::now() + budget));
     let Explanation { factors, suspects, seed, smallest_percent, .. } = trials.explanation();
-    let question = Question::of(factors.len(), suspects, *seed, *smallest_percent);
+    let question = CauseQuestion::of(factors.len(), suspects, *seed, *smallest_percent);
     let _: Findings = investigate(&question, &mut trials);
     trials.into_finished()
 }
@@ -152,7 +152,7 @@ fn explanation(
     })
 }
 
-/// The levels of a mixture: those of the plan, with A's or B's for each factor.
+/// The levels of a mixture: the plan's, with A's or B's for each factor.
 fn configuration(plan: &Plan, factors: &[ExplainedFactor], mixture: Mixture) -> Configuration {
     let mut levels: IndexMap<String, SettingValue> =
         plan.factors.iter().map(|(name, levels)| (name.clone(), levels[0].clone())).collect();

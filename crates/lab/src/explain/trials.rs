@@ -39,10 +39,19 @@ impl<'a, 'p> MixtureTrials<'a, 'p> {
         explanation: Explanation,
         stop: &'a AtomicBool,
         listener: &'a mut dyn Listener,
-    ) -> Result<Self, LabError> {
-        let (asked, failures_in_a_row) = (0, 0);
-        let (until, gave_up) = (None, None);
-        Ok(Self { prepared, folder, experiment, explanation, stop, listener, until, asked, failures_in_a_row, gave_up })
+    ) -> Self {
+        Self {
+            prepared,
+            folder,
+            experiment,
+            explanation,
+            stop,
+            listener,
+            until: None,
+            asked: 0,
+            failures_in_a_row: 0,
+            gave_up: None,
+        }
     }
 
     pub(crate) fn until(&mut self, until: Option<Instant>) {
@@ -57,8 +66,8 @@ impl<'a, 'p> MixtureTrials<'a, 'p> {
         Finished { folder: self.folder.clone(), gave_up: self.gave_up, not_left: None }
     }
 
-    /// Its result; `None`: the investigation ends here.
-    fn measure(&mut self, block: u32, mixture: Mixture) -> Result<Option<Option<f64>>, LabError> {
+    /// Its trial; `None`: the investigation ends here.
+    fn measure(&mut self, block: u32, mixture: Mixture) -> Result<Option<Trial>, LabError> {
         let index = self.asked;
         if let Some(recorded) = self.explanation.mixtures.get(index) {
             if *recorded != String::from(mixture) {
@@ -67,7 +76,7 @@ impl<'a, 'p> MixtureTrials<'a, 'p> {
             let scheduled = &self.experiment.schedule[index];
             if let Some(trial) = self.folder.trial(&scheduled.name)?.filter(is_over) {
                 self.asked += 1;
-                return Ok(Some(trial.log_tps()));
+                return Ok(Some(trial));
             }
         }
         if self.stop.load(Ordering::Relaxed) || self.until.is_some_and(|until| Instant::now() >= until) {
@@ -84,14 +93,13 @@ impl<'a, 'p> MixtureTrials<'a, 'p> {
             return Ok(None);
         }
         self.asked += 1;
-        let result = trial.log_tps();
-        self.failures_in_a_row = if result.is_some() { 0 } else { self.failures_in_a_row + 1 };
+        self.failures_in_a_row = if trial.log_tps().is_some() { 0 } else { self.failures_in_a_row + 1 };
         if self.failures_in_a_row >= FAILURES_IN_A_ROW_MAX {
             let reason = trial.validity.reason().map(ToString::to_string).unwrap_or_default();
             self.gave_up = Some(format!("{} trials in a row gave no result: {reason}", self.failures_in_a_row));
             return Ok(None);
         }
-        Ok(Some(result))
+        Ok(Some(trial))
     }
 
     /// Written before the trial.
@@ -130,7 +138,7 @@ impl TrialSource for MixtureTrials<'_, '_> {
         let mut results = Vec::new();
         for mixture in &batch.mixtures {
             match self.measure(block, *mixture) {
-                Ok(Some(result)) => results.push(result),
+                Ok(Some(trial)) => results.push(trial.log_tps()),
                 Ok(None) => return None,
                 Err(error) => {
                     self.gave_up = Some(error.to_string());

@@ -8,7 +8,7 @@ mod words;
 use serde::Serialize;
 use truetps_analysis::LoadedTrial;
 use truetps_archive::ExplainedRun;
-use truetps_causes::{Cause, Findings, Interval, Mixture, Outcome, Screened};
+use truetps_causes::{Cause, Findings, LogInterval, Mixture, Outcome, Screened};
 use truetps_record::{Estimate, ExplainedFactor, ExplainedSide, LeftOut};
 
 use crate::document::{Block, Document, DocumentSection, DocumentTable, TableEntry, TableForest, Tone};
@@ -200,11 +200,11 @@ pub(crate) fn trials_fact(run: &ExplainedRun) -> String {
 }
 
 /// A ratio of throughput.
-pub(crate) fn ratio_of(interval: &Interval) -> Estimate {
+pub(crate) fn ratio_of(interval: &LogInterval) -> Estimate {
     Estimate { value: interval.value.exp(), low: Some(interval.low.exp()), high: Some(interval.high.exp()), n: 2 }
 }
 
-pub(crate) fn ratio_text(interval: &Interval) -> String {
+pub(crate) fn ratio_text(interval: &LogInterval) -> String {
     format::ratio_estimate(&ratio_of(interval))
 }
 
@@ -244,7 +244,7 @@ pub(crate) fn causes_table(run: &ExplainedRun) -> DocumentTable {
 fn cause_row(run: &ExplainedRun, cause: &Cause) -> Vec<TableEntry> {
     let factor = &run.explanation.factors[cause.factor];
     let ratio =
-        |interval: Option<Interval>| format::or_nothing(interval, |interval| format::ratio(interval.value.exp()));
+        |interval: Option<LogInterval>| format::or_nothing(interval, |interval| format::ratio(interval.value.exp()));
     let gap = run.findings.gap.map_or(0.0, |gap| gap.value);
     let part = if gap == 0.0 { format::NOTHING.to_owned() } else { part_of(cause.share.value / gap) };
     let texts = [
@@ -264,7 +264,7 @@ fn cause_row(run: &ExplainedRun, cause: &Cause) -> Vec<TableEntry> {
 fn with_forest(
     table: DocumentTable,
     run: &ExplainedRun,
-    ratios: impl Iterator<Item = Option<Interval>>,
+    ratios: impl Iterator<Item = Option<LogInterval>>,
 ) -> DocumentTable {
     let ratios = ratios.map(|ratio| ratio.as_ref().map(ratio_of)).collect();
     DocumentTable { forest: Some(TableForest { ratios, smallest_effect: run.findings.smallest.exp_m1() }), ..table }
@@ -289,7 +289,7 @@ fn others_table(run: &ExplainedRun) -> DocumentTable {
 
 fn closures_table(run: &ExplainedRun) -> DocumentTable {
     let closures = &run.findings.closures;
-    let row = |what: &str, interval: &Option<Interval>| {
+    let row = |what: &str, interval: &Option<LogInterval>| {
         interval.map(|interval| {
             let tone = if interval.is_decided() { Tone::Unsure } else { Tone::Good };
             [TableEntry { text: ratio_text(&interval), tone }, what.to_owned().into()]
@@ -300,7 +300,7 @@ fn closures_table(run: &ExplainedRun) -> DocumentTable {
         row("B without any cause, against A", &closures.exclusivity),
     ];
     let table = DocumentTable::new(["ratio", "what"], rows.into_iter().flatten());
-    with_forest(table, run, [closures.sufficiency, closures.exclusivity].into_iter().filter(Option::is_some))
+    with_forest(table, run, [closures.sufficiency, closures.exclusivity].into_iter().flatten().map(Some))
 }
 
 fn left_out_table(left_out: &[LeftOut]) -> DocumentTable {

@@ -6,7 +6,7 @@ use indexmap::IndexMap;
 use serde_json::Value;
 use truetps_analysis::LoadedTrial;
 use truetps_archive::ExplainedRun;
-use truetps_causes::{Batch, Findings, Mixture, Question, TrialSource, investigate};
+use truetps_causes::{Batch, CauseQuestion, Findings, Mixture, TrialSource, investigate};
 use truetps_record::{
     CONNECTIONS, Configuration, ExplainedFactor, ExplainedSide, Explanation, FactorChange, FactorLevel, LeftOut,
     NoEvidence, SCHEMA_VERSION, SettingValue, Validity,
@@ -33,7 +33,7 @@ const SETTINGS: [(&str, &str, &str); 7] = [
 
 /// A server without chance, but for a wave that no design follows.
 struct MadeUp<'a> {
-    value: &'a dyn Fn(Mixture) -> Option<f64>,
+    value: Server<'a>,
     trials: Vec<(Mixture, Option<f64>)>,
     most: usize,
 }
@@ -57,7 +57,7 @@ impl TrialSource for MadeUp<'_> {
     }
 }
 
-fn explained(value: &dyn Fn(Mixture) -> Option<f64>, most: usize) -> ExplainedRun {
+fn explained(value: Server<'_>, most: usize) -> ExplainedRun {
     let fixture = Fixture::connections_only();
     let level = |text: &str| SettingValue::Text(text.to_owned());
     let factors: Vec<_> = SETTINGS
@@ -76,7 +76,7 @@ fn explained(value: &dyn Fn(Mixture) -> Option<f64>, most: usize) -> ExplainedRu
         notes: Vec::new(),
     };
     let mut source = MadeUp { value, trials: Vec::new(), most };
-    let findings = investigate(&Question::of(factors.len(), &[0, 1], 42, 3.0), &mut source);
+    let findings = investigate(&CauseQuestion::of(factors.len(), &[0, 1], 42, 3.0), &mut source);
     let explanation = Explanation {
         schema_version: SCHEMA_VERSION,
         seed: 42,
@@ -99,12 +99,11 @@ fn explained(value: &dyn Fn(Mixture) -> Option<f64>, most: usize) -> ExplainedRu
         let mut trial = first.clone();
         trial.name = format!("trial-{:04}", n + 1);
         trial.configuration = configuration(&explanation.factors, *mixture);
-        match log {
-            Some(log) => trial.measured.as_mut().unwrap().tps = log.exp(),
-            None => {
-                trial.measured = None;
-                trial.validity = Validity::invalid(NoEvidence::ServerNotPrepared { error: "<it> aborts".to_owned() });
-            }
+        if let Some(log) = log {
+            trial.measured.as_mut().unwrap().tps = log.exp();
+        } else {
+            trial.measured = None;
+            trial.validity = Validity::invalid(NoEvidence::ServerNotPrepared { error: "<it> aborts".to_owned() });
         }
         (*mixture, LoadedTrial::from(trial))
     };
@@ -125,6 +124,10 @@ fn configuration(factors: &[ExplainedFactor], mixture: Mixture) -> Configuration
 const BASE: f64 = 9.0;
 const ALL: usize = 10_000;
 
+/// Its result for a mixture.
+type Server<'a> = &'a dyn Fn(Mixture) -> Option<f64>;
+
+#[expect(clippy::unnecessary_wraps, reason = "the form of a server that may give no result")]
 fn together(mixture: Mixture) -> Option<f64> {
     Some(BASE - if mixture.has(0) && mixture.has(1) { 0.8 } else { 0.0 })
 }
@@ -184,7 +187,7 @@ fn ends_without_a_cause() {
 }
 
 #[test]
-fn what_does_not_work_apart_is_said() {
+fn what_does_not_work_apart_is_named() {
     let stubborn = |mixture: Mixture| together(mixture).filter(|_| !mixture.has(5) || mixture.has(6));
     let run = explained(&stubborn, ALL);
     let text = explanation_text(&run, TextScreen::new(false, Some(120)));
@@ -195,7 +198,7 @@ fn what_does_not_work_apart_is_said() {
 
 #[test]
 fn every_screen_fits() {
-    let ends: [(&dyn Fn(Mixture) -> Option<f64>, usize); 4] = [
+    let ends: [(Server<'_>, usize); 4] = [
         (&together, ALL),
         (&together, 20),
         (&|_| Some(BASE), ALL),

@@ -1,20 +1,20 @@
 //! What the findings say, in words that the design supports.
 
 use truetps_archive::ExplainedRun;
-use truetps_causes::{Cause, Mixture, Outcome, Role};
+use truetps_causes::{Cause, CauseRole, Mixture, Outcome};
 use truetps_knowledge::{Durability, find_setting, judge_text};
 use truetps_record::{ExplainedFactor, FactorChange};
 
 use super::{corner, factor_name, part_of, ratio_text};
 use crate::{format, names};
 
-pub(crate) fn role(role: Role) -> &'static str {
+pub(crate) fn role(role: CauseRole) -> &'static str {
     match role {
-        Role::Sufficient => "sufficient, alone",
-        Role::Part => "a part",
-        Role::OnlyTogether => "only together",
-        Role::EitherAlone => "either alone",
-        Role::Opposite => "counteracts",
+        CauseRole::Sufficient => "sufficient, alone",
+        CauseRole::Part => "a part",
+        CauseRole::OnlyTogether => "only together",
+        CauseRole::EitherAlone => "either alone",
+        CauseRole::Opposite => "counteracts",
     }
 }
 
@@ -52,7 +52,7 @@ pub(crate) fn answer(run: &ExplainedRun) -> Vec<String> {
                 format::plural(run.explanation.factors.len() as u64, "difference")
             ),
         ],
-        Outcome::Unfinished => unfinished(run, &whole, &causes),
+        Outcome::Unfinished | Outcome::NoResult => unfinished(run, &whole, &causes),
     }
 }
 
@@ -103,18 +103,18 @@ fn causes_text(run: &ExplainedRun) -> String {
     };
     match &causes[..] {
         [] => String::new(),
-        [only] if only.role == Role::Sufficient => format!("{} alone makes it", named(only)),
+        [only] if only.role == CauseRole::Sufficient => format!("{} alone makes it", named(only)),
         [only] => format!("{} makes {} of it", named(only), part_of(only.share.value / gap)),
-        several if several.iter().all(|one| one.role == Role::OnlyTogether) => {
+        several if several.iter().all(|one| one.role == CauseRole::OnlyTogether) => {
             format!("{} make it, only together", format::list(&several.iter().map(named).collect::<Vec<_>>()))
         }
-        several if several.iter().all(|one| one.role == Role::EitherAlone) => {
+        several if several.iter().all(|one| one.role == CauseRole::EitherAlone) => {
             format!("{} make it, either alone", format::list(&several.iter().map(named).collect::<Vec<_>>()))
         }
         several => {
             let each = |one: &Cause| match one.role {
-                Role::Opposite => format!("{} counteracts ({})", named(one), part_of(one.share.value / gap)),
-                Role::OnlyTogether => {
+                CauseRole::Opposite => format!("{} counteracts ({})", named(one), part_of(one.share.value / gap)),
+                CauseRole::OnlyTogether => {
                     format!("{} makes {} (only together)", named(one), part_of(one.share.value / gap))
                 }
                 _ => format!("{} makes {}", named(one), part_of(one.share.value / gap)),
@@ -220,13 +220,13 @@ pub(crate) fn remedies(run: &ExplainedRun) -> Vec<String> {
     // Of the two, the slower one is to be mended.
     let is_b_slower = gap.value < 0.0;
     let helps = |cause: &&Cause| (cause.share.value < 0.0) == is_b_slower;
-    let of_cause = |cause: &Cause| remedy(&run.explanation.factors[cause.factor], is_b_slower);
-    let mut list: Vec<_> = run.findings.causes.iter().filter(helps).flat_map(of_cause).collect();
+    let of_cause = |cause: &Cause| remedy(&run.explanation.factors[cause.factor], cause.role, is_b_slower);
+    let mut list: Vec<_> = run.findings.causes.iter().filter(helps).filter_map(of_cause).collect();
     list.extend(durability_change(run, is_b_slower).filter(|_| !list.is_empty()));
     list
 }
 
-fn remedy(factor: &ExplainedFactor, is_b_slower: bool) -> Option<String> {
+fn remedy(factor: &ExplainedFactor, role: CauseRole, is_b_slower: bool) -> Option<String> {
     let first = factor.levels.first()?;
     let (slow, fast) = if is_b_slower { (&first.b, &first.a) } else { (&first.a, &first.b) };
     let what = if is_b_slower { "B" } else { "A" };
@@ -240,15 +240,22 @@ fn remedy(factor: &ExplainedFactor, is_b_slower: bool) -> Option<String> {
         FactorChange::Restart | FactorChange::NewData => {
             format!("{} = {fast} in the option file, and a restart", first.name)
         }
-        FactorChange::Server => {
-            return Some(format!("{what}: the version itself makes it: {slow} is slower than {fast}"));
+        FactorChange::Server if role == CauseRole::OnlyTogether => {
+            return Some(format!(
+                "the version matters together with another cause only: {fast} is faster than {slow} there"
+            ));
         }
+        FactorChange::Server => return Some(format!("the version itself: {fast} in place of {slow}")),
         FactorChange::Load => format!("{} = {fast} in place of {slow}", first.name),
     };
     let crash = find_setting(&first.name).and_then(|setting| setting.crash(&fast));
     let risk = crash.map_or(String::new(), |crash| format!("; then {}", crash.sentence()));
     let more = factor.levels.len() - 1;
-    let more = if more > 0 { format!(" (with {more} settings that belong to it)") } else { String::new() };
+    let more = if more > 0 {
+        format!(" (with {} of its family)", format::plural(more as u64, "setting"))
+    } else {
+        String::new()
+    };
     Some(format!("in {what}: {how}{more}{risk}"))
 }
 
@@ -258,7 +265,7 @@ fn durability_change(run: &ExplainedRun, is_b_slower: bool) -> Option<String> {
     let (a, b) = (of(true)?, of(false)?);
     let (slow, fast, slow_is, fast_is) = if is_b_slower { (b, a, "B", "A") } else { (a, b, "A", "B") };
     (slow != fast).then(|| {
-        format!("this is no free gain: with the settings of {fast_is}, {fast}; with those of {slow_is}, {slow}")
+        format!("this is no free gain: with the settings of {fast_is}, {fast}; with the settings of {slow_is}, {slow}")
     })
 }
 
