@@ -166,6 +166,7 @@ impl Tally {
     }
 }
 
+#[expect(clippy::print_stdout, reason = "the table of the documents")]
 fn table(factors: usize, check: impl Fn(NoiseKind, f64, Pattern, &Tally)) {
     let mut text = String::new();
     for noise in NOISES {
