@@ -212,7 +212,10 @@ impl<'a> Investigation<'a> {
         planned: usize,
     ) -> Result<Vec<Option<f64>>, Stopped> {
         let batch = Batch { stage, mixtures: mixtures.to_vec(), planned };
-        let results = self.source.run(&batch, &self.findings).ok_or(Stopped)?;
+        let Some(results) = self.source.run(&batch, &self.findings) else {
+            self.findings.left = Some(planned);
+            return Err(Stopped);
+        };
         self.findings.trials += results.len();
         for (mixture, result) in mixtures.iter().zip(&results) {
             if result.is_some() {

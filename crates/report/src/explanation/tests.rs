@@ -170,7 +170,12 @@ fn ends_without_a_cause() {
     let text = summary(&explained(&|_| Some(BASE), ALL));
     assert!(text.contains("No difference between A and B is reproduced"), "{text}");
     let text = summary(&explained(&together, 20));
-    assert!(text.contains("Unfinished: B has ×0.4") && text.contains("not measured yet: log_bin"), "{text}");
+    assert!(
+        text.contains("Unfinished: B has ×0.4")
+            && text.contains("It needs at least 1")
+            && text.contains("not measured yet: log_bin"),
+        "{text}"
+    );
     let text = summary(&explained(&together, 0));
     assert!(text.contains("Unfinished: A and B were not compared yet."), "{text}");
     let dead = |mixture: Mixture| together(mixture).filter(|_| mixture != Mixture::b(SETTINGS.len()));

@@ -1,9 +1,11 @@
 //! What the findings say, in words that the design supports.
 
+use std::time::Duration;
+
 use truetps_archive::ExplainedRun;
 use truetps_causes::{Cause, CauseRole, Mixture, Outcome};
 use truetps_knowledge::{Durability, find_setting, judge_text};
-use truetps_record::{ExplainedFactor, FactorChange};
+use truetps_record::{ExplainedFactor, FactorChange, parse_time};
 
 use super::{corner, factor_name, part_of, ratio_text};
 use crate::{format, names};
@@ -66,7 +68,10 @@ fn nothing_measured(run: &ExplainedRun) -> Vec<String> {
         Some((name, corner)) => {
             vec![format!("{name} gave no result, so that there is nothing to compare: {}", failure_of(run, corner))]
         }
-        None => vec!["Unfinished: A and B were not compared yet.".to_owned()],
+        None => {
+            let unfinished = "Unfinished: A and B were not compared yet.".to_owned();
+            [unfinished].into_iter().chain(still_needed(run)).collect()
+        }
     }
 }
 
@@ -78,6 +83,7 @@ fn failure_of(run: &ExplainedRun, mixture: Mixture) -> String {
 
 fn unfinished(run: &ExplainedRun, whole: &str, causes: &str) -> Vec<String> {
     let mut said = vec![format!("Unfinished: {whole}.")];
+    said.extend(still_needed(run));
     if !run.findings.causes.is_empty() {
         said.push(format!("So far: {causes}."));
     } else if !run.findings.suspects.is_empty() {
@@ -87,6 +93,22 @@ fn unfinished(run: &ExplainedRun, whole: &str, causes: &str) -> Vec<String> {
         said.push(format!("Of A with one level of B: {}.", format::list(&alone)));
     }
     said
+}
+
+/// How much more time it takes: so far as is planned, and as long as the trials so far.
+fn still_needed(run: &ExplainedRun) -> Option<String> {
+    let left = run.findings.left?;
+    let trials = format::plural(left as u64, "more trial");
+    // Whole seconds of `2024-02-29T12:30:00Z`.
+    let seconds = |text: &str| parse_time(text.get(..19)?);
+    let began = run.trials.first().and_then(|(_, loaded)| seconds(&loaded.trial.started_at));
+    let ended = run.trials.last().and_then(|(_, loaded)| seconds(loaded.trial.ended_at.as_deref()?));
+    let took_s = began.zip(ended).map(|(began, ended)| ended - began).filter(|took_s| *took_s > 0);
+    let time = took_s.map_or(String::new(), |took_s| {
+        let left_s = took_s as f64 * left as f64 / run.trials.len() as f64;
+        format!(", about {}", format::duration(Duration::from_secs(left_s.ceil() as u64)))
+    });
+    Some(format!("It needs at least {trials}{time}."))
 }
 
 /// `log_bin makes it (94 %)`, `log_bin and sync_binlog make it, only together`.
