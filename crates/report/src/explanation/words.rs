@@ -64,15 +64,14 @@ fn nothing_measured(run: &ExplainedRun) -> Vec<String> {
     let dead = [("A", Mixture::A), ("B", b)]
         .into_iter()
         .find(|(_, corner)| run.findings.not_started.iter().any(|one| one.mixture == *corner));
-    match dead {
-        Some((name, corner)) => {
-            vec![format!("{name} gave no result, so that there is nothing to compare: {}", failure_of(run, corner))]
-        }
-        None => {
-            let unfinished = "Unfinished: A and B were not compared yet.".to_owned();
-            [unfinished].into_iter().chain(still_needed(run)).collect()
-        }
+    if let Some((name, corner)) = dead {
+        return vec![format!(
+            "{name} gave no result, so that there is nothing to compare: {}",
+            failure_of(run, corner)
+        )];
     }
+    let unfinished = "Unfinished: A and B were not compared yet.".to_owned();
+    [unfinished].into_iter().chain(still_needed(run)).collect()
 }
 
 /// Why a mixture gave no result.
