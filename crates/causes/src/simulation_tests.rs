@@ -49,7 +49,7 @@ struct Truth {
     pattern: Pattern,
     /// Up to three factors, and their effects.
     causes: Vec<(usize, f64)>,
-    /// Effects that nobody cares about, of all factors.
+    /// Effects below any interest, of all factors.
     trifles: Vec<f64>,
     noise: NoiseKind,
     sd: f64,

@@ -102,6 +102,12 @@ fn typed(word: &str) -> Result<(Levels, Levels), CommandFailure> {
             return Err(CommandFailure::usage(format!("{word}: `{part}` is not of the form NAME=VALUE")));
         };
         let name = name.trim().replace('-', "_");
+        if name == SERVER {
+            let message = format!("{word}: a server is a side of its own");
+            return Err(
+                CommandFailure::usage(message).hint(format!("name it alone: truetps explain {} …", value.trim()))
+            );
+        }
         let place = if is_setting_factor(&name) { &mut settings } else { &mut levels };
         if place.insert(name.clone(), level_of(value.trim())).is_some() {
             return Err(CommandFailure::usage(format!("{word}: {name} is set twice")));
@@ -162,12 +168,15 @@ pub(crate) fn sides(
     common: &IndexMap<String, SettingValue>,
 ) -> Result<[ExplainSide; 2], CommandFailure> {
     let program_of = |index: usize| if programs.len() > 1 { index } else { 0 };
+    // The option file of a program that neither side names is common to both.
+    let is_named = named.iter().any(|one| one.server().is_some());
+    let base = programs.iter().take(usize::from(!is_named)).flat_map(|program| &program.base);
     let side = |index: usize| -> Result<ExplainSide, CommandFailure> {
         let program = &programs[program_of(index)];
         let mut side = ExplainSide {
             name: named[index].word.clone(),
             program: program_of(index),
-            settings: common.clone(),
+            settings: base.clone().map(|(name, value)| (name.clone(), level_of(value))).chain(common.clone()).collect(),
             levels: named[index].levels(),
             left_out: Vec::new(),
             notes: Vec::new(),

@@ -21,15 +21,15 @@ use crate::args::{Cli, ExplainArgs, TableFormat, TruetpsCommand};
 use crate::exit::Exit;
 use crate::explain_sides::{NamedBy, sides};
 use crate::failure::CommandFailure;
-use crate::site::{RunSite, choose_disk, usual_server};
+use crate::site::{RunSite, choose_disk, usual_dsn, usual_server};
 use crate::watcher::ProgressWatcher;
 use crate::{print_made, print_message, print_progress, short_plan};
 
 const DEFAULT_WORKLOAD: &str = "insert";
+const CONNECTIONS_DEFAULT: i64 = 8;
 
 pub(crate) fn run(args: &ExplainArgs) -> Result<Exit, CommandFailure> {
     check_format(args.format)?;
-    refuse_dsn(args)?;
     match &args.resume {
         None => measure(args, None),
         Some(folder) => {
@@ -42,9 +42,11 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<Exit, CommandFailure> {
     }
 }
 
-fn refuse_dsn(args: &ExplainArgs) -> Result<(), CommandFailure> {
-    if args.place.dsn.is_some() {
-        let message = "explain changes settings at every trial, and measures on private servers only";
+/// Also refuses the server of the settings, where nothing else names one.
+fn refuse_dsn(args: &ExplainArgs, plan: &Plan) -> Result<(), CommandFailure> {
+    let is_named = !plan.server_names().is_empty() || !plan.disk_names().is_empty();
+    if usual_dsn(&args.place, is_named).is_some() {
+        let message = "explain changes settings at every trial, and measures on private servers only: --dsn (TRUETPS_DSN) is for others";
         return Err(CommandFailure::usage(message)
             .hint("`truetps server capture` writes the settings of a running server to a file that explain takes"));
     }
@@ -72,6 +74,7 @@ fn measure(args: &ExplainArgs, earlier: Option<&ExperimentFolder>) -> Result<Exi
     let word = |word: &Option<String>| word.clone().expect("the command line has both");
     let named = [NamedBy::read(&word(&args.a), &home)?, NamedBy::read(&word(&args.b), &home)?];
     let (plan, common) = plan_of(args, &named, &home)?;
+    refuse_dsn(args, &plan)?;
     let site = RunSite::open(&plan, &args.place, None)?;
     let ServerSource::Private { programs, .. } = site.place() else { unreachable!("--dsn was refused") };
     let sides = sides(&named, programs, &home, &common)?;
@@ -136,7 +139,7 @@ fn plan_of(
     plan.design.aa_pair = false;
     plan.design.baseline.clear();
     plan.design.leave_out.clear();
-    plan.factors = factors(args, named, &plan);
+    plan.factors = factors(args, named, &plan)?;
     plan.disk = plan.disk.filter(|_| !plan.factors.contains_key(truetps_record::DISK));
     choose_disk(&mut plan, args.place.disk.as_deref())?;
     choose_servers(&mut plan, args, named, home)?;
@@ -146,27 +149,43 @@ fn plan_of(
     Ok((plan, common))
 }
 
-/// One level of each factor that is no setting, or both levels where the sides differ.
-fn factors(args: &ExplainArgs, named: &[NamedBy; 2], plan: &Plan) -> IndexMap<String, Vec<SettingValue>> {
+/// One level of each factor that is no setting, or the level of A and of B where these differ.
+fn factors(
+    args: &ExplainArgs,
+    named: &[NamedBy; 2],
+    plan: &Plan,
+) -> Result<IndexMap<String, Vec<SettingValue>>, CommandFailure> {
     let mut factors = IndexMap::new();
-    let typed = args.connections.map(|number| SettingValue::Int(number.into()));
     let of_plan = plan.factors.iter().filter(|(name, _)| !is_setting_factor(name) && *name != SERVER);
     for (name, levels) in of_plan {
         factors.insert(name.clone(), vec![levels[levels.len() / 2].clone()]);
     }
-    factors.entry(CONNECTIONS.to_owned()).or_insert_with(|| vec![SettingValue::Int(8)]);
-    let levels = [named[0].levels(), named[1].levels()];
-    for name in levels[0].keys().chain(levels[1].keys()) {
+    let typed = args.connections.map_or(CONNECTIONS_DEFAULT, i64::from);
+    let usual = factors.entry(CONNECTIONS.to_owned()).or_insert_with(|| vec![SettingValue::Int(typed)]);
+    if args.connections.is_some() {
+        *usual = vec![SettingValue::Int(typed)];
+    }
+    let [a, b] = [named[0].levels(), named[1].levels()];
+    for name in a.keys().chain(b.keys().filter(|name| !a.contains_key(*name))) {
         let usual = factors.get(name).and_then(|levels| levels.first()).cloned();
-        let of = |side: &IndexMap<String, SettingValue>| side.get(name).cloned().or_else(|| usual.clone());
-        let mut both: Vec<_> = levels.iter().filter_map(of).collect();
+        let of = |side: usize, levels: &IndexMap<String, SettingValue>| {
+            levels.get(name).cloned().or_else(|| usual.clone()).ok_or_else(|| {
+                let message = format!("{}: has no level of {name}, and the other side has one", named[side].word);
+                CommandFailure::usage(message).hint(format!("add {name}=… to it, or remove it from the other side"))
+            })
+        };
+        let mut both = vec![of(0, &a)?, of(1, &b)?];
         both.dedup();
+        if name == CONNECTIONS && args.connections.is_some() {
+            if both.len() > 1 {
+                let message = "--connections: A and B differ in their number of connections";
+                return Err(CommandFailure::usage(message).hint("leave --connections out"));
+            }
+            continue;
+        }
         factors.insert(name.clone(), both);
     }
-    if let Some(connections) = typed {
-        factors.insert(CONNECTIONS.to_owned(), vec![connections]);
-    }
-    factors
+    Ok(factors)
 }
 
 /// Two named servers are two programs, unless they are of the same one.

@@ -95,6 +95,12 @@ fn a_side_that_does_not_start_is_named() {
     }
     let place = Place::with_templates();
     place.refused(&["explain", "defaults", "innodb_page_size=3000", SMALL_REDO], &["innodb_page_size"]);
+    // The program accepts this name, and the server aborts with it.
+    let ran = place.run(&["explain", "defaults", "default_storage_engine=nonsense", SMALL_REDO]);
+    let said = ran.stderr.split("error: ").nth(1).unwrap_or_default();
+    assert!(ran.code != Some(0) && said.starts_with("default_storage_engine=nonsense: "), "{}", ran.stderr);
+    assert!(said.contains("Unknown/unsupported storage engine"), "{}", ran.stderr);
+    assert!(place.servers().is_empty(), "{:?}", place.servers());
     assert!(!place.path().join("runs").exists() || fs::read_dir(place.path().join("runs")).unwrap().next().is_none());
 }
 
@@ -162,5 +168,12 @@ fn sides_that_cannot_be_explained() {
     place.refused(&["explain", "defaults", "sync_binlog=0", "--format", "csv"], &["csv"]);
     place.refused(&["explain", "defaults", "sync_binlog=0,sync_binlog=1"], &["set twice"]);
     place.refused(&["explain", "defaults", "sync_binlog"], &["is no file"]);
+    place.refused(&["explain", "server=x", "sync_binlog=0"], &["a server is a side of its own"]);
+    place.refused(&["explain", "sync_binlog=0", "disk=sata-ssd"], &["sync_binlog=0: has no level of disk"]);
+    place.refused(&["explain", "connections=1", "connections=2", "-c", "4"], &["--connections: A and B differ"]);
+    place.refused(
+        &["explain", "defaults", "sync_binlog=0", "--dsn", "mysql://root@127.0.0.1:1"],
+        &["private servers only", "truetps server capture"],
+    );
     assert!(place.servers().is_empty());
 }

@@ -44,7 +44,9 @@ pub(crate) fn prepare_mixtures<'a>(
     let host = host_facts(home.path(), Some(probe_flush(home.path())?));
     let (mut facts, mut under_test) = (Vec::new(), Vec::new());
     for (program, catalogue) in programs.iter().zip(&catalogues) {
-        let (server, fixed) = server_settings(request.plan, program, catalogue, host.memory_bytes, load);
+        // What a program's own option file sets is in the settings of the sides that it is for.
+        let bare = ServerProgram { base: Vec::new(), ..program.clone() };
+        let (server, fixed) = server_settings(request.plan, &bare, catalogue, host.memory_bytes, load);
         facts.push(server);
         let dialect = program.binary.family().dialect();
         let workload = truetps_workload::build(&request.plan.largest_workload(), dialect, request.plan.design.seed)?;

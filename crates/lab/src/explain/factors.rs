@@ -22,7 +22,8 @@ pub(crate) fn load_factors(plan: &Plan, sides: &[ExplainSide; 2]) -> Vec<Explain
     };
     let differing = plan.factors.iter().filter(|(_, levels)| levels.len() > 1);
     let factor = |(name, levels): (&String, &Vec<SettingValue>)| {
-        let of = |index: usize| level(&sides[index], name).unwrap_or_else(|| levels[0].clone());
+        // Where a side has none, it has the usual one, which the plan has in its place.
+        let of = |index: usize| level(&sides[index], name).unwrap_or_else(|| levels[index].clone());
         let (a, b) = (of(0), of(1));
         let change = match name.as_str() {
             SERVER => FactorChange::Server,

@@ -208,7 +208,7 @@ pub(crate) fn ratio_text(interval: &LogInterval) -> String {
     format::ratio_estimate(&ratio_of(interval))
 }
 
-/// `sync_binlog`, or `log_bin and 2 more`.
+/// `sync_binlog`, or `log_bin with gtid_mode` where the two do not work apart.
 pub(crate) fn factor_name(run: &ExplainedRun, index: usize) -> String {
     let Some(factor) = run.explanation.factors.get(index) else { return String::new() };
     let merged = run.findings.merged.iter().find(|group| group.has(index));

@@ -105,7 +105,9 @@ fn explained(value: Server<'_>, most: usize) -> ExplainedRun {
             trial.measured = None;
             trial.validity = Validity::invalid(NoEvidence::ServerNotPrepared { error: "<it> aborts".to_owned() });
         }
-        (*mixture, LoadedTrial::from(trial))
+        let settings = trial.configuration.settings();
+        let variables = settings.map(|(name, level)| (name.to_owned(), level.option_text())).collect();
+        (*mixture, LoadedTrial { variables: Some(variables), ..LoadedTrial::from(trial) })
     };
     let trials = source.trials.iter().enumerate().map(trial).collect();
     let (plan, experiment) = (fixture.run.plan, fixture.run.experiment);

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use truetps_archive::ExplainedRun;
 use truetps_causes::{Cause, CauseRole, Mixture, Outcome};
-use truetps_knowledge::{Durability, find_setting, judge_text};
+use truetps_knowledge::find_setting;
 use truetps_record::{ExplainedFactor, FactorChange, parse_time};
 
 use super::{corner, factor_name, part_of, ratio_text};
-use crate::{format, names};
+use crate::{durability_of, format, names};
 
 pub(crate) fn role(role: CauseRole) -> &'static str {
     match role {
@@ -49,8 +49,8 @@ pub(crate) fn answer(run: &ExplainedRun) -> Vec<String> {
         Outcome::NothingFound => vec![
             format!("{whole}."),
             format!(
-                "None of the {} makes it alone or together with another one: more than two are needed together, or it is \
-                 something that was not measured (below).",
+                "None of the {} has an effect that these trials show: the noise may hide it, more than two may be needed \
+                 together, or it is something that was not measured.",
                 format::plural(run.explanation.factors.len() as u64, "difference")
             ),
         ],
@@ -196,7 +196,7 @@ pub(crate) fn version_text(run: &ExplainedRun) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join("; "))
 }
 
-/// Names of the factors that are no causes, the least known first.
+/// Names of the factors that are no causes, the most suspicious first.
 pub(crate) fn others_text(run: &ExplainedRun) -> Option<String> {
     const NAMES_MAX: usize = 8;
     let others = &run.findings.others;
@@ -282,17 +282,13 @@ fn remedy(factor: &ExplainedFactor, role: CauseRole, is_b_slower: bool) -> Optio
 
 /// What the two sides survive, where that differs: speed is no gain where it is bought with data.
 fn durability_change(run: &ExplainedRun, is_b_slower: bool) -> Option<String> {
-    let of = |is_a: bool| durability(run, is_a).map(|durability| durability.sentence);
-    let (a, b) = (of(true)?, of(false)?);
+    let of = |corner: Mixture| {
+        let trials = run.trials.iter().filter(|(mixture, _)| *mixture == corner);
+        durability_of(trials.map(|(_, loaded)| loaded)).map(|durability| durability.sentence)
+    };
+    let (a, b) = (of(Mixture::A)?, of(Mixture::b(run.explanation.factors.len()))?);
     let (slow, fast, slow_is, fast_is) = if is_b_slower { (b, a, "B", "A") } else { (a, b, "A", "B") };
     (slow != fast).then(|| {
         format!("this is no free gain: with the settings of {fast_is}, {fast}; with the settings of {slow_is}, {slow}")
     })
-}
-
-pub(crate) fn durability(run: &ExplainedRun, is_a: bool) -> Option<Durability> {
-    let side = if is_a { &run.explanation.a } else { &run.explanation.b };
-    let server = side.server.as_ref()?;
-    let levels: Vec<_> = side.configuration.settings().map(|(name, level)| (name, level.option_text())).collect();
-    judge_text(server.flavour, &server.version, levels.iter().map(|(name, level)| (*name, level.as_str(), None)))
 }
