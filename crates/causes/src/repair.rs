@@ -4,8 +4,8 @@ use crate::investigation::Investigation;
 use crate::mixture::Mixture;
 
 impl Investigation<'_> {
-    /// Looks for two factors that were apart in every mixture that gave no result, in the same direction, and never in one that
-    /// did. They are then one unit, which has both levels of A or both of B, as the corners have. What was measured with the two apart
+    /// Looks for two factors that were apart in at least two mixtures that gave no result, in the same direction, and never in
+    /// one that did. They are then one unit, which has both levels of A or both of B, as the corners have. What was measured with the two apart
     /// no longer counts for the screening.
     pub(crate) fn repair(&mut self) {
         if self.findings.not_started.is_empty() {
