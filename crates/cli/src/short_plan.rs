@@ -67,13 +67,17 @@ pub(crate) fn plan_of(args: &SweepArgs) -> Result<(String, Plan), CommandFailure
 /// The load of a plan or of a workload, in its short form.
 pub(crate) fn load_of(named: &str) -> Result<Plan, CommandFailure> {
     let plan = match workload_of(named) {
-        Some(kind) => {
-            let plan = of_kind(named, &kind, &ShortPlanArgs::default());
-            Plan { load: Load { warm_up_s: SHORT_WARM_UP_S, ..plan.load }, ..plan }
-        }
+        Some(kind) => in_short_trials(of_kind(named, &kind, &ShortPlanArgs::default())),
         None => plans::parse(named)?,
     };
     Ok(plan.into_quick())
+}
+
+/// The plan in trials that are repeated dozens of times.
+pub(crate) fn in_short_trials(mut plan: Plan) -> Plan {
+    plan.load.warm_up_s = plan.load.warm_up_s.min(SHORT_WARM_UP_S);
+    plan.load.measure_s = plan.load.measure_s.min(QUICK_MEASURE_S);
+    plan
 }
 
 /// A plan of this name has precedence over a workload; `custom`, `sql` and `table` need a plan.

@@ -78,7 +78,12 @@ pub(crate) fn missing<'e>(
 }
 
 /// New blocks on another host are another experiment; missing trials of old ones are better than none.
-fn same_host(is: &HostFacts, was: &HostFacts, is_extended: bool, listener: &mut dyn Listener) -> Result<(), LabError> {
+pub(crate) fn same_host(
+    is: &HostFacts,
+    was: &HostFacts,
+    is_extended: bool,
+    listener: &mut dyn Listener,
+) -> Result<(), LabError> {
     let Some(what) = other_host(was, is) else { return Ok(()) };
     if is_extended {
         return Err(LabError::OtherHost { what });

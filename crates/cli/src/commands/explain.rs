@@ -127,7 +127,7 @@ fn plan_of(
     let recorded = named.iter().find_map(|one| one.plan.clone());
     let mut plan = match (&args.plan, recorded) {
         (Some(name), _) => short_plan::load_of(name)?,
-        (None, Some(plan)) => plan,
+        (None, Some(plan)) => short_plan::in_short_trials(plan),
         (None, None) => short_plan::load_of(DEFAULT_WORKLOAD)?,
     };
     let mut common = std::mem::take(&mut plan.server.settings);

@@ -24,6 +24,7 @@ use truetps_sandbox::ServerLoad;
 use crate::error::LabError;
 use crate::event::Listener;
 use crate::experiment::{ExperimentRequest, Finished, PreparedExperiment, planned_experiment};
+use crate::resume::same_host;
 use crate::server_provider::ServerSource;
 
 pub(crate) use differences::Candidate;
@@ -89,6 +90,8 @@ pub fn resume_explanation(
     if now.factors != recorded.factors || prepared.servers.first() != experiment.server.as_ref() {
         return Err(LabError::OtherConditions);
     }
+    // Trials of two machines say nothing about each other.
+    same_host(&prepared.host, &experiment.host, true, listener)?;
     let trials = MixtureTrials::new(&mut prepared, folder, experiment, recorded, request.stop, listener);
     let finished = run(trials, options);
     prepared.end(Ok(finished), listener)
