@@ -13,7 +13,7 @@ use crate::failure::CommandFailure;
 const FILE_BYTES_MAX: u64 = 16 << 20;
 
 /// Plans that ship: name and text.
-pub(crate) const SHIPPED: [(&str, &str); 16] = [
+pub(crate) const SHIPPED: [(&str, &str); 17] = [
     ("durability", include_str!("../../../plans/durability.toml")),
     ("durability-hdd", include_str!("../../../plans/durability-hdd.toml")),
     ("sync-binlog", include_str!("../../../plans/sync-binlog.toml")),
@@ -25,6 +25,7 @@ pub(crate) const SHIPPED: [(&str, &str); 16] = [
     ("mtls", include_str!("../../../plans/mtls.toml")),
     ("mtls-ssd", include_str!("../../../plans/mtls-ssd.toml")),
     ("hot-row", include_str!("../../../plans/hot-row.toml")),
+    ("hot-row-57-80", include_str!("../../../plans/hot-row-57-80.toml")),
     ("hot-row-ssd", include_str!("../../../plans/hot-row-ssd.toml")),
     ("hot-rows", include_str!("../../../plans/hot-rows.toml")),
     ("primary-key", include_str!("../../../plans/primary-key.toml")),

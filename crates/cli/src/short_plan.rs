@@ -8,9 +8,9 @@ use std::path::Path;
 
 use indexmap::IndexMap;
 use truetps_plan::{Design, Load, Plan, PlanError, ProbeSpec, QuickOverrides, ServerSpec, WorkloadKind, WorkloadSpec};
-use truetps_record::{CONNECTIONS, SettingValue};
+use truetps_record::{CONNECTIONS, SettingValue, TABLE_ROWS};
 
-use crate::args::{ShortPlanArgs, SweepArgs};
+use crate::args::{ChangedLoadArgs, ShortPlanArgs, SweepArgs};
 use crate::commands::run::settings;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
@@ -104,7 +104,7 @@ fn of_kind(named: &str, kind: &WorkloadKind, typed: &ShortPlanArgs) -> Plan {
             blocks: Some(QUICK_BLOCKS),
             warm_up_s: None,
             measure_s: Some(QUICK_MEASURE_S),
-            table_rows: (has_rows && typed.table_rows.is_none()).then_some(QUICK_TABLE_ROWS),
+            table_rows: (has_rows && typed.load.table_rows.is_none()).then_some(QUICK_TABLE_ROWS),
             factors: IndexMap::new(),
         },
     }
@@ -114,7 +114,7 @@ fn of_kind(named: &str, kind: &WorkloadKind, typed: &ShortPlanArgs) -> Plan {
 fn change(plan: &mut Plan, args: &SweepArgs) -> Result<(), CommandFailure> {
     let typed = &args.short_plan;
     check_twice(typed)?;
-    for (name, value) in settings(&typed.settings)? {
+    for (name, value) in settings(&typed.load.settings)? {
         plan.fix(&name, value);
     }
     for (name, levels) in &typed.vary {
@@ -128,6 +128,15 @@ fn change(plan: &mut Plan, args: &SweepArgs) -> Result<(), CommandFailure> {
     }
     plan.design.blocks = args.blocks.unwrap_or(plan.design.blocks);
     plan.design.seed = args.seed.unwrap_or(plan.design.seed);
+    change_load(plan, &typed.load)?;
+    choose_server(plan, args.place.server.as_deref(), args.place.is_elsewhere())?;
+    choose_disk(plan, args.place.disk.as_deref())?;
+    turn_binlog_on(plan, args);
+    Ok(())
+}
+
+/// Flags of one number.
+pub(crate) fn change_load(plan: &mut Plan, typed: &ChangedLoadArgs) -> Result<(), CommandFailure> {
     plan.load.warm_up_s = typed.warm_up.unwrap_or(plan.load.warm_up_s);
     plan.load.measure_s = typed.measure.unwrap_or(plan.load.measure_s);
     if let Some(rows) = typed.table_rows {
@@ -138,11 +147,11 @@ fn change(plan: &mut Plan, args: &SweepArgs) -> Result<(), CommandFailure> {
             let message = format!("--table-rows: the workload `{}` has tables of its own", plan.workload.kind.name());
             return Err(CommandFailure::usage(message).hint("the plan says how many rows they have"));
         }
+        if plan.factors.contains_key(TABLE_ROWS) {
+            return Err(CommandFailure::usage("--table-rows: the number of rows is a factor: remove one of the two"));
+        }
         plan.workload.table_rows = rows;
     }
-    choose_server(plan, args.place.server.as_deref(), args.place.is_elsewhere())?;
-    choose_disk(plan, args.place.disk.as_deref())?;
-    turn_binlog_on(plan, args);
     Ok(())
 }
 
@@ -157,7 +166,7 @@ fn check_twice(typed: &ShortPlanArgs) -> Result<(), CommandFailure> {
     if seen.contains(CONNECTIONS) && !typed.connections.is_empty() {
         return Err(CommandFailure::usage("--vary connections and --connections are the same: remove one of the two"));
     }
-    match settings(&typed.settings)?.keys().find(|name| seen.contains(name.as_str())) {
+    match settings(&typed.load.settings)?.keys().find(|name| seen.contains(name.as_str())) {
         Some(name) => {
             let message = format!("--set {name}: is a factor too (--vary): remove one of the two");
             Err(CommandFailure::usage(message))

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use truetps_driver::Target;
 use truetps_lab::{ExternalServer, LabError, Pin, PlannedDisks, ServerProgram, refuse_system_schema};
 use truetps_plan::Plan;
-use truetps_record::{DISK, SERVER, SqlDialect};
+use truetps_record::{DISK, SERVER, SqlDialect, TABLE_ROWS};
 use truetps_recording::state_folder;
 use truetps_sandbox::{Home, NamedServers, Use, find};
 
@@ -41,6 +41,10 @@ impl RunSite {
         if place.dsn.is_some() && !plan.disk_names().is_empty() {
             let message = "an emulated disk is for private servers, and --dsn names another server";
             return Err(CommandFailure::usage(message).hint("leave --disk out, and `disk` of the plan"));
+        }
+        if usual_dsn(place, false).is_some() && plan.factors.contains_key(TABLE_ROWS) {
+            let message = "table_rows as a factor is for private servers: tables in another server are filled once";
+            return Err(CommandFailure::usage(message).hint("leave --dsn out, or run one sweep for each --table-rows"));
         }
         let choice = match usual_dsn(place, !names.is_empty() || !plan.disk_names().is_empty()) {
             Some(dsn) => ServerChoice::Given(external(&dsn, place)?),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use truetps_knowledge::{Changeability, find_setting};
 use truetps_plan::{DatadirState, Plan};
-use truetps_record::{DISK, SERVER, ScheduledTrial};
+use truetps_record::{DISK, SERVER, ScheduledTrial, TABLE_ROWS};
 
 /// Times of each step on an ordinary machine. Used only for the estimate before the first trial; later estimates use
 /// the measured times.
@@ -39,7 +39,7 @@ fn servers_made(plan: &Plan) -> usize {
         let of_setting = || {
             find_setting(&name.to_lowercase()).is_some_and(|s| !s.spans().iter().any(|span| is_read_later(span.change)))
         };
-        name == SERVER || name == DISK || of_setting()
+        name == SERVER || name == DISK || name == TABLE_ROWS || of_setting()
     };
     plan.factors.iter().filter(|(name, _)| needs_start(name)).map(|(_, levels)| levels.len()).product()
 }

@@ -32,6 +32,7 @@ mod search;
 mod server_provider;
 mod setting;
 mod setup;
+mod sized_tables;
 mod tables;
 mod trial;
 

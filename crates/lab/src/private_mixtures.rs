@@ -59,7 +59,7 @@ impl PrivateServers<'_> {
         server_index: usize,
         settings: &IndexMap<String, SettingValue>,
     ) -> Result<SideServer, LabError> {
-        let levels = StartLevels { settings: settings.clone(), disk: None };
+        let levels = StartLevels { settings: settings.clone(), ..StartLevels::default() };
         let sandbox = self.create_sandbox(server_index, &levels)?;
         let options = StartOptions::new(self.servers[server_index].settings_with(&levels));
         let server = sandbox.start(&options)?;
@@ -91,6 +91,7 @@ impl PrivateServers<'_> {
         StartLevels {
             settings: bound.map(|(name, level)| (name.clone(), level.clone())).collect(),
             disk: levels.disk.clone(),
+            table_rows: levels.table_rows.clone(),
         }
     }
 }

@@ -12,7 +12,7 @@ use indexmap::IndexMap;
 use truetps_driver::{Client, Target};
 use truetps_plan::{DatadirState, Plan};
 use truetps_probe::bound_to;
-use truetps_record::{Configuration, Coupling, DISK, DiskFacts, SettingValue, same_setting};
+use truetps_record::{Configuration, Coupling, DISK, DiskFacts, SettingValue, TABLE_ROWS, same_setting};
 use truetps_sandbox::{
     Home, Mismatch, RunningServer, Sandbox, SandboxOptions, Settings, StartOptions, effective_variables,
     taken_differently,
@@ -27,7 +27,8 @@ use crate::private_setting;
 use crate::ready_server::{ReadyServer, TrialServer};
 use crate::server_provider::{ServerProgram, ServerProvider};
 use crate::setting::{Changeable, SettingError};
-use crate::tables::{SCHEMA, Tables, wait_for_quiet};
+use crate::sized_tables::SizedTables;
+use crate::tables::{SCHEMA, wait_for_quiet};
 
 pub(crate) const CLIENT_TIMEOUT: Duration = Duration::from_mins(1);
 /// A server with many changed pages takes long to stop.
@@ -39,6 +40,8 @@ pub(crate) struct StartLevels {
     pub(crate) settings: IndexMap<String, SettingValue>,
     /// If the disk is a factor.
     pub(crate) disk: Option<String>,
+    /// If the size of the tables is a factor.
+    pub(crate) table_rows: Option<SettingValue>,
 }
 
 /// A factor, its level, and the server's message.
@@ -50,13 +53,13 @@ pub(crate) struct ServerUnderTest<'a> {
     /// Settings with the same value in all its trials.
     pub(crate) fixed: Settings,
     /// Settings of the workload, in this server's dialect.
-    tables: Tables,
+    tables: SizedTables,
     /// Factors that need a restart.
     pub(crate) at_start: Vec<String>,
 }
 
 impl<'a> ServerUnderTest<'a> {
-    pub(crate) fn new(program: &'a ServerProgram, fixed: Settings, tables: Tables) -> Self {
+    pub(crate) fn new(program: &'a ServerProgram, fixed: Settings, tables: SizedTables) -> Self {
         Self { program, fixed, tables, at_start: Vec::new() }
     }
 
@@ -73,6 +76,7 @@ impl<'a> ServerUnderTest<'a> {
         StartLevels {
             settings: levels.map(|(name, level)| (name.to_owned(), level.clone())).collect(),
             disk: configuration.disk().map(str::to_owned),
+            table_rows: configuration.levels.get(TABLE_ROWS).cloned(),
         }
     }
 }
@@ -263,7 +267,7 @@ impl<'a> PrivateServers<'a> {
         level: &SettingValue,
     ) -> Result<ShownVariables, LabError> {
         let settings = IndexMap::from([(name.to_owned(), level.clone())]);
-        let levels = StartLevels { settings, disk: None };
+        let levels = StartLevels { settings, ..StartLevels::default() };
         let (server, mut client) = self.boot(server_index, sandbox, &levels)?;
         let variables = effective_variables(&mut client)?;
         drop(client);
@@ -301,7 +305,7 @@ impl<'a> PrivateServers<'a> {
         let disk = levels.disk.as_deref().or(self.plan.disk.as_deref());
         let options = SandboxOptions {
             settings: server.settings_with(levels),
-            data_bytes: server.tables.data_bytes(),
+            data_bytes: server.tables.of(levels).data_bytes(),
             disk: disk.map(|name| self.planned_disks.sandbox_disk(name, self.plan.design.seed)).transpose()?,
         };
         Ok(Sandbox::create(self.home, &server.program.binary, &options)?)
@@ -346,7 +350,7 @@ impl<'a> PrivateServers<'a> {
         listener: &mut dyn Listener,
     ) -> Result<(), LabError> {
         let stop = self.stop;
-        let loaded = self.servers[server_index].tables.load(
+        let loaded = self.servers[server_index].tables.of(&levels).load(
             &mut client,
             &mut |_, filled| {
                 listener.event(&ExperimentEvent::Loading { rows: filled.rows, of: filled.of });
@@ -443,7 +447,8 @@ impl<'a> PrivateServers<'a> {
         self.set_dynamic(&mut live.client, configuration)?;
         if self.plan.design.datadir == DatadirState::Refill {
             live.notes.extend(wait_for_quiet(&mut live.client)?);
-            let tables = &self.servers[self.prepared[prepared_index].server_index].tables;
+            let PreparedServer { server_index, levels, .. } = &self.prepared[prepared_index];
+            let tables = self.servers[*server_index].tables.of(levels);
             live.notes.extend(tables.refill(&mut live.client)?);
         }
         self.prepared[prepared_index].sandbox.set_disk_timed(true)?;
@@ -469,8 +474,8 @@ impl<'a> PrivateServers<'a> {
     /// one, so that none inherits caches or other state from the trial before.
     fn live_on(&mut self, prepared_index: usize, levels: &StartLevels) -> Result<LiveServer, LabError> {
         let is_refilled = self.plan.design.datadir == DatadirState::Refill;
-        let has_disks = self.plan.factors.contains_key(DISK);
-        let needs_none = self.servers.len() == 1 && self.servers[0].at_start.is_empty() && !has_disks;
+        let has_several_datadirs = [DISK, TABLE_ROWS].iter().any(|name| self.plan.factors.contains_key(*name));
+        let needs_none = self.servers.len() == 1 && self.servers[0].at_start.is_empty() && !has_several_datadirs;
         let keeps_running = is_refilled && needs_none;
         match self.live.take() {
             Some(live) if live.prepared_index == prepared_index && keeps_running => return Ok(live),
@@ -485,7 +490,7 @@ impl<'a> PrivateServers<'a> {
         let mut notes = Vec::new();
         // MySQL creates new redo files at each start, so that filling the old ones has no effect.
         if server.lap_redo()? > 0 {
-            notes.extend(self.servers[prepared.server_index].tables.flush(&mut client)?);
+            notes.extend(self.servers[prepared.server_index].tables.of(&prepared.levels).flush(&mut client)?);
         }
         let target = server.target(SCHEMA);
         Ok(LiveServer { prepared_index, server, target, client, notes })

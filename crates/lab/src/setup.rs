@@ -20,7 +20,7 @@ use crate::external::ExternalSession;
 use crate::planned_disks::PlannedDisks;
 use crate::private_servers::{PrivateServers, ServerUnderTest};
 use crate::server_provider::{ExternalServer, ServerProgram, ServerProvider, ServerSource};
-use crate::tables::{Ownership, Tables};
+use crate::sized_tables::SizedTables;
 
 /// The servers of an experiment, prepared.
 pub(crate) struct PreparedServers<'a> {
@@ -53,9 +53,8 @@ pub(crate) fn private<'a>(
         check_room(plan, &fixed)?;
         facts.push(server);
         let dialect = program.binary.family().dialect();
-        let workload = truetps_workload::build(&plan.largest_workload(), dialect, plan.design.seed)?;
         let refills = plan.design.datadir == DatadirState::Refill;
-        kinds.push(ServerUnderTest::new(program, fixed, Tables::new(&*workload, refills, Ownership::Private(dialect))));
+        kinds.push(ServerUnderTest::new(program, fixed, SizedTables::build(plan, dialect, refills)?));
     }
     let mut stands = PrivateServers::new(request, home, kinds, disks);
     stands.prepare(listener)?;

@@ -1,9 +1,9 @@
 //! Factors of the workload: neither load factors nor settings of the server. Each is also a key of `[workload]`.
 
 use crate::plan_check::{check_whole, value};
-use crate::workload_check::{HOT_ROWS_MAX, unused_key};
+use crate::workload_check::{HOT_ROWS_MAX, TABLE_ROWS_MAX, unused_key};
 use crate::{KeyMode, Plan, PlanError, WorkloadKind, WorkloadSpec};
-use truetps_record::{HOT_ROWS, KEY, SettingValue};
+use truetps_record::{HOT_ROWS, KEY, SettingValue, TABLE_ROWS};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WorkloadFactor {
@@ -11,10 +11,12 @@ pub(crate) enum WorkloadFactor {
     HotRows,
     /// The key of the row that `delete-insert` inserts.
     Key,
+    /// The size of each table.
+    TableRows,
 }
 
 impl WorkloadFactor {
-    pub(crate) const ALL: [Self; 2] = [Self::HotRows, Self::Key];
+    pub(crate) const ALL: [Self; 3] = [Self::HotRows, Self::Key, Self::TableRows];
 
     pub(crate) fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|factor| factor.name() == name)
@@ -24,10 +26,11 @@ impl WorkloadFactor {
         match self {
             Self::HotRows => HOT_ROWS,
             Self::Key => KEY,
+            Self::TableRows => TABLE_ROWS,
         }
     }
 
-    /// Whether `[workload]` sets it as well.
+    /// Whether `[workload]` sets it as well. A plan always has a number of rows, which the factor replaces.
     fn is_fixed(self, spec: &WorkloadSpec) -> bool {
         match (self, &spec.kind) {
             (Self::HotRows, WorkloadKind::HotRow(spec)) => spec.hot_rows.is_some(),
@@ -39,6 +42,7 @@ impl WorkloadFactor {
     /// Sets the workload to this level. An invalid level changes nothing.
     pub(crate) fn put(self, level: &SettingValue, spec: &mut WorkloadSpec) {
         match (self, &mut spec.kind) {
+            (Self::TableRows, _) => spec.table_rows = table_rows(level).unwrap_or(spec.table_rows),
             (Self::HotRows, WorkloadKind::HotRow(spec)) => spec.hot_rows = hot_rows(level).or(spec.hot_rows),
             (Self::Key, WorkloadKind::DeleteInsert(spec)) => spec.key = key_mode(level).ok().or(spec.key),
             _ => {}
@@ -50,12 +54,14 @@ impl WorkloadFactor {
         match self {
             Self::HotRows => levels.iter().max_by_key(|level| hot_rows(level)),
             Self::Key => levels.first(),
+            Self::TableRows => levels.iter().max_by_key(|level| table_rows(level)),
         }
     }
 
     pub(crate) fn check_levels(self, path: &str, levels: &[SettingValue]) -> Result<(), PlanError> {
         match self {
             Self::HotRows => check_whole(path, levels, HOT_ROWS_MAX.into()),
+            Self::TableRows => check_whole(path, levels, TABLE_ROWS_MAX as i64),
             Self::Key => levels.iter().try_for_each(|level| match key_mode(level) {
                 Ok(_) => Ok(()),
                 Err(problem) => Err(value(path, problem)),
@@ -81,6 +87,10 @@ impl WorkloadFactor {
 
 fn hot_rows(level: &SettingValue) -> Option<u32> {
     level.as_int().and_then(|rows| u32::try_from(rows).ok()).filter(|rows| *rows > 0)
+}
+
+fn table_rows(level: &SettingValue) -> Option<u64> {
+    level.as_int().and_then(|rows| u64::try_from(rows).ok()).filter(|rows| *rows > 0)
 }
 
 fn key_mode(level: &SettingValue) -> Result<KeyMode, String> {

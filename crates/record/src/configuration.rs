@@ -24,9 +24,12 @@ pub const HOT_ROWS: &str = "hot_rows";
 /// A workload factor: the key of the row that `delete-insert` inserts.
 pub const KEY: &str = "key";
 
+/// A workload factor: how many rows each table has. Each level has tables of its own.
+pub const TABLE_ROWS: &str = "table_rows";
+
 /// Whether a factor changes the statements that are sent. Each is also a key of `[workload]`.
 pub fn is_workload_factor(name: &str) -> bool {
-    name == HOT_ROWS || name == KEY
+    name == HOT_ROWS || name == KEY || name == TABLE_ROWS
 }
 
 /// A factor that is neither a load factor nor a [workload factor](is_workload_factor): which named server is measured.

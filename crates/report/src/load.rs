@@ -1,7 +1,7 @@
 //! The load of a plan, in words.
 
 use truetps_plan::{ErrorPolicy, Load, Plan, WorkloadKind};
-use truetps_record::{Configuration, DriveMode, ErrorClass, Personality, RATE, Spacing};
+use truetps_record::{Configuration, DriveMode, ErrorClass, Personality, RATE, Spacing, TABLE_ROWS};
 
 use crate::{ReportInput, format};
 
@@ -43,7 +43,8 @@ pub(crate) fn tables(plan: &Plan) -> String {
         (None, _) => {}
     }
     let each = if workload.tables == 1 { "" } else { " each" };
-    format!("{tables} of {}{each}", format::plural(workload.table_rows, "row"))
+    let most = if plan.factors.get(TABLE_ROWS).is_some_and(|levels| levels.len() > 1) { "up to " } else { "" };
+    format!("{tables} of {most}{}{each}", format::plural(workload.table_rows, "row"))
 }
 
 /// Whether starts follow a schedule.

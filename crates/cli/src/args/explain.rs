@@ -6,15 +6,16 @@ use std::time::Duration;
 use clap::Args;
 use clap_complete::engine::ArgValueCompleter;
 
-use crate::args::{FolderArgs, TableFormat};
+use crate::args::{ChangedLoadArgs, FolderArgs, TableFormat};
 use crate::completions::Words;
-use crate::times::{seconds, time};
+use crate::times::time;
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     truetps explain defaults /etc/mysql/my.cnf                  which line of the file makes the server slower or faster?\n  \
     truetps explain old.cnf new.cnf --plan hot-row              of all lines that differ, with the load of a plan\n  \
     truetps explain mysql-5.7 mysql-8.0 --plan hot-row          two versions: what is theirs, and what is a default's?\n  \
+    truetps explain --plan hot-row-57-80                        the same, with the servers that the plan names\n  \
     truetps explain sync_binlog=1,log_bin=ON sync_binlog=0 --plan update-index -c 16\n  \
     truetps explain prod.json test.json --budget 10m            two captures (truetps server capture)\n\n\
     Both configurations, and mixtures of them, are measured on private servers, in short trials: see `truetps help \
@@ -22,10 +23,10 @@ use crate::times::{seconds, time};
 pub(crate) struct ExplainArgs {
     /// The first configuration: an option file, a capture, a run folder, a named server (`truetps server list`), settings as
     /// NAME=VALUE,NAME=VALUE, or the word defaults
-    #[arg(add = ArgValueCompleter::new(Words::SettingsSources), required_unless_present = "resume")]
+    #[arg(add = ArgValueCompleter::new(Words::SettingsSources), required_unless_present_any = ["resume", "plan"])]
     pub(crate) a: Option<String>,
-    /// The second one: what makes its result differ from A's?
-    #[arg(add = ArgValueCompleter::new(Words::SettingsSources), required_unless_present = "resume")]
+    /// The second one: what makes its result differ from A's? Default of both: the two servers that the plan compares
+    #[arg(add = ArgValueCompleter::new(Words::SettingsSources), required_unless_present_any = ["resume", "plan"])]
     pub(crate) b: Option<String>,
     /// The load: name of a plan (`truetps plan list`), a TOML file, or a workload; default: the load of a run folder, else insert. Of
     /// a plan with several numbers of connections, the middle one
@@ -34,18 +35,8 @@ pub(crate) struct ExplainArgs {
     /// Number of connections, in place of the plan's
     #[arg(long, short, visible_aliases = ["clients", "threads"], value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) connections: Option<u32>,
-    /// A setting of the server in all trials; repeatable
-    #[arg(long = "set", value_name = "NAME=VALUE")]
-    pub(crate) settings: Vec<String>,
-    /// Warm-up time of each trial, in place of the plan's: seconds, or with a unit
-    #[arg(long, value_name = "TIME", value_parser = seconds)]
-    pub(crate) warm_up: Option<f64>,
-    /// Measured time of each trial, in place of the plan's: seconds, or with a unit
-    #[arg(long, visible_aliases = ["time", "duration"], value_name = "TIME", value_parser = seconds)]
-    pub(crate) measure: Option<f64>,
-    /// Rows in each table, in place of the plan's
-    #[arg(long, value_name = "N")]
-    pub(crate) table_rows: Option<u64>,
+    #[command(flatten)]
+    pub(crate) load: ChangedLoadArgs,
     /// Differences below this are of no interest, in percent; at least a tenth of the difference between A and B
     #[arg(long, value_name = "PERCENT", default_value_t = 3.0, value_parser = percent)]
     pub(crate) smallest: f64,

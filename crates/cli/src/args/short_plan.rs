@@ -14,12 +14,22 @@ pub(crate) type TypedFactor = (String, Vec<SettingValue>);
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct ShortPlanArgs {
     /// A factor and its levels; the first one is the baseline. Any setting of the server, or server, disk, rate,
-    /// hot_rows, key. Replaces a factor of the plan; repeatable
+    /// table_rows, hot_rows, key. Replaces a factor of the plan; repeatable
     #[arg(long = "vary", value_name = "NAME=LEVEL,LEVEL", value_parser = factor)]
     pub(crate) vary: Vec<TypedFactor>,
     /// Numbers of connections to measure, such as 1,8,50; default: the plan's, or 8 for a workload
     #[arg(long, short, visible_aliases = ["clients", "threads"], value_name = "N,N", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) connections: Vec<u32>,
+    #[command(flatten)]
+    pub(crate) load: ChangedLoadArgs,
+    /// Write the plan to this file, which must not exist, and start nothing
+    #[arg(long, value_name = "FILE.toml")]
+    pub(crate) save_plan: Option<PathBuf>,
+}
+
+/// Flags that change the load of a plan.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct ChangedLoadArgs {
     /// A setting of the server in all trials; repeatable
     #[arg(long = "set", value_name = "NAME=VALUE")]
     pub(crate) settings: Vec<String>,
@@ -32,9 +42,6 @@ pub(crate) struct ShortPlanArgs {
     /// Rows in each table, in place of the plan's
     #[arg(long, value_name = "N")]
     pub(crate) table_rows: Option<u64>,
-    /// Write the plan to this file, which must not exist, and start nothing
-    #[arg(long, value_name = "FILE.toml")]
-    pub(crate) save_plan: Option<PathBuf>,
 }
 
 /// Flags that an experiment that is resumed takes from its folder.

@@ -9,8 +9,8 @@ use truetps_archive::ExplainedRun;
 use truetps_causes::Outcome;
 use truetps_folder::{ExperimentFolder, FolderError};
 use truetps_lab::{ExperimentRequest, ExplainOptions, LabError, Pin, ServerSource, explain, resume_explanation};
-use truetps_plan::Plan;
-use truetps_record::{CONNECTIONS, SERVER, SettingValue, is_setting_factor};
+use truetps_plan::{Plan, level_of};
+use truetps_record::{CONNECTIONS, SERVER, SettingValue, TABLE_ROWS, is_setting_factor};
 use truetps_report::{
     explanation_html, explanation_json, explanation_markdown, explanation_summary, explanation_text, is_answered,
 };
@@ -71,8 +71,8 @@ fn typed_of(folder: &ExperimentFolder) -> Result<ExplainArgs, CommandFailure> {
 fn measure(args: &ExplainArgs, earlier: Option<&ExperimentFolder>) -> Result<Exit, CommandFailure> {
     let home = Home::open(args.place.sandbox.sandbox_dir.as_deref())
         .map_err(|error| CommandFailure::usage(&error).hint_if(error.hint()))?;
-    let word = |word: &Option<String>| word.clone().expect("the command line has both");
-    let named = [NamedBy::read(&word(&args.a), &home)?, NamedBy::read(&word(&args.b), &home)?];
+    let [a, b] = words(args)?;
+    let named = [NamedBy::read(&a, &home)?, NamedBy::read(&b, &home)?];
     let (plan, common) = plan_of(args, &named, &home)?;
     refuse_dsn(args, &plan)?;
     let site = RunSite::open(&plan, &args.place, None)?;
@@ -118,6 +118,23 @@ fn measure(args: &ExplainArgs, earlier: Option<&ExperimentFolder>) -> Result<Exi
     Ok(if stop.load(Ordering::Relaxed) { Exit::Interrupted } else { exit })
 }
 
+/// A and B as they were typed, or the two servers of the plan.
+fn words(args: &ExplainArgs) -> Result<[String; 2], CommandFailure> {
+    if let (Some(a), Some(b)) = (&args.a, &args.b) {
+        return Ok([a.clone(), b.clone()]);
+    }
+    let plan = args.plan.as_deref().unwrap_or(DEFAULT_WORKLOAD);
+    let compared = short_plan::load_of(plan)?;
+    match (&args.a, &compared.server_names()[..]) {
+        (None, [a, b]) => Ok([(*a).to_owned(), (*b).to_owned()]),
+        (Some(_), _) => Err(CommandFailure::usage("B is missing").hint("name two configurations: truetps explain A B")),
+        (None, _) => {
+            let message = format!("A and B are missing, and the plan {plan} does not compare two servers");
+            Err(CommandFailure::usage(message).hint("name two configurations: truetps explain A B"))
+        }
+    }
+}
+
 /// The load: of a plan, of a workload, or of a run folder. The settings are those that both sides have.
 fn plan_of(
     args: &ExplainArgs,
@@ -131,10 +148,8 @@ fn plan_of(
         (None, None) => short_plan::load_of(DEFAULT_WORKLOAD)?,
     };
     let mut common = std::mem::take(&mut plan.server.settings);
-    common.extend(crate::commands::run::settings(&args.settings)?);
-    plan.load.warm_up_s = args.warm_up.unwrap_or(plan.load.warm_up_s);
-    plan.load.measure_s = args.measure.unwrap_or(plan.load.measure_s);
-    plan.workload.table_rows = args.table_rows.unwrap_or(plan.workload.table_rows);
+    common.extend(crate::commands::run::settings(&args.load.settings)?);
+    short_plan::change_load(&mut plan, &args.load)?;
     plan.design.seed = args.seed;
     plan.design.aa_pair = false;
     plan.design.baseline.clear();
@@ -167,7 +182,8 @@ fn factors(
     }
     let [a, b] = [named[0].levels(), named[1].levels()];
     for name in a.keys().chain(b.keys().filter(|name| !a.contains_key(*name))) {
-        let usual = factors.get(name).and_then(|levels| levels.first()).cloned();
+        let rows = (name == TABLE_ROWS).then(|| level_of(&plan.workload.table_rows.to_string()));
+        let usual = factors.get(name).and_then(|levels| levels.first()).cloned().or(rows);
         let of = |side: usize, levels: &IndexMap<String, SettingValue>| {
             levels.get(name).cloned().or_else(|| usual.clone()).ok_or_else(|| {
                 let message = format!("{}: has no level of {name}, and the other side has one", named[side].word);

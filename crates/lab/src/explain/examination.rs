@@ -18,7 +18,7 @@ use crate::private_mixtures::SideServer;
 use crate::private_servers::{PrivateServers, ServerUnderTest};
 use crate::server_provider::ServerProgram;
 use crate::setup::{PreparedServers, server_settings, warn_of_leftovers};
-use crate::tables::{Ownership, Tables};
+use crate::sized_tables::SizedTables;
 
 /// What is measured, and what is not.
 pub(crate) struct Examined {
@@ -49,12 +49,7 @@ pub(crate) fn prepare_mixtures<'a>(
         let (server, fixed) = server_settings(request.plan, &bare, catalogue, host.memory_bytes, load);
         facts.push(server);
         let dialect = program.binary.family().dialect();
-        let workload = truetps_workload::build(&request.plan.largest_workload(), dialect, request.plan.design.seed)?;
-        under_test.push(ServerUnderTest::new(
-            program,
-            fixed,
-            Tables::new(&*workload, true, Ownership::Private(dialect)),
-        ));
+        under_test.push(ServerUnderTest::new(program, fixed, SizedTables::build(request.plan, dialect, true)?));
     }
     let mut servers = PrivateServers::new(request, home, under_test, disks).for_mixtures();
     let examined = examine(request, &mut servers, &facts, &catalogues, sides, listener)?;

@@ -3,7 +3,7 @@
 use indexmap::IndexMap;
 use truetps_knowledge::{family_of, is_suspect, suspicion};
 use truetps_plan::Plan;
-use truetps_record::{DISK, ExplainedFactor, FactorChange, FactorLevel, SERVER, SettingValue};
+use truetps_record::{DISK, ExplainedFactor, FactorChange, FactorLevel, SERVER, SettingValue, TABLE_ROWS};
 
 use crate::explain::ExplainSide;
 use crate::explain::differences::Candidate;
@@ -27,7 +27,7 @@ pub(crate) fn load_factors(plan: &Plan, sides: &[ExplainSide; 2]) -> Vec<Explain
         let (a, b) = (of(0), of(1));
         let change = match name.as_str() {
             SERVER => FactorChange::Server,
-            DISK => FactorChange::NewData,
+            DISK | TABLE_ROWS => FactorChange::NewData,
             _ => FactorChange::Load,
         };
         let levels = vec![FactorLevel { name: name.clone(), a: a.clone(), b: b.clone() }];

@@ -74,6 +74,7 @@ pub(crate) fn survey(
         check_schema(client, &mut named, external, workload)?;
     }
     warnings.extend(durability(client, plan, &facts, &scopes)?);
+    warnings.extend(without_binlog(client, plan)?);
     for text in &warnings {
         listener.warn(text.clone());
     }
@@ -140,6 +141,17 @@ fn scope(client: &mut Client, name: &str, facts: &ServerFacts) -> Result<Scope, 
         globals::check_known(name, facts)?;
     }
     Ok(scope)
+}
+
+/// Factors that a server without a binlog accepts and ignores.
+fn without_binlog(client: &mut Client, plan: &Plan) -> Result<Option<String>, DriverError> {
+    let of_binlog = |name: &&str| *name == "sync_binlog" || name.starts_with("binlog_");
+    let factors = plan.setting_factors();
+    let names: Vec<_> = factors.keys().copied().filter(of_binlog).collect();
+    if names.is_empty() || client.dialect() == SqlDialect::Postgres || access::is_on(client, "log_bin")? {
+        return Ok(None);
+    }
+    Ok(Some(format!("log_bin is OFF on this server, and {} has no effect without it", names.join(", "))))
 }
 
 /// What the levels mean for the commits of all sessions during the run, if it is less durable than the current setting.

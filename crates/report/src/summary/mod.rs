@@ -110,7 +110,11 @@ fn connections_to_use(input: &ReportInput<'_>) -> Option<ScreenPart> {
     }
     let number = |curve: &Curve| {
         let knee = curve.knee.as_ref()?;
-        let rises = if knee.best_is_last { " (the most tried were fastest; more may be faster)" } else { "" };
+        let rises = match (knee.best_is_last, knee.connections == knee.best_connections) {
+            (true, true) => " (the most tried, and the fastest: more may be faster)".to_owned(),
+            (true, false) => format!(" ({}, the most tried, were not shown to be faster)", knee.best_connections),
+            (false, _) => String::new(),
+        };
         let number = format!("{}{rises}", names::connections(knee.connections));
         Some((number, names::short(&input.run.plan, &curve.label).to_owned()))
     };
