@@ -9,6 +9,8 @@ use crate::mixture::Mixture;
 /// Chance that a factor without effect is called a cause, for all of them together: once by the mixtures of those that were
 /// found alone, and once by these and the screening, where each factor of the screening counts.
 const CONFIRM_ALPHA: f64 = 0.002;
+/// Where all mixtures of all factors are measured, nothing was screened before, and every factor is tried at every look.
+const ALL_MIXTURES_ALPHA: f64 = 0.001;
 /// The screening alone, with a trial that was far off, makes no cause: the fresh trials have to agree.
 const AGREES_ALPHA: f64 = 0.05;
 /// An effect that has at most this chance where there is none is worth another block.
@@ -44,8 +46,19 @@ impl Investigation<'_> {
                 break;
             }
         }
-        let all = units.iter().copied().fold(Mixture::A, Mixture::with);
-        Ok(Confirmed { is_closed: self.means().is_some_and(|(means, noise)| self.is_closed(all, &means, noise)) })
+        let causes: Vec<_> = units
+            .iter()
+            .filter(|unit| self.findings.causes.iter().any(|cause| unit.has(cause.factor)))
+            .copied()
+            .collect();
+        let claimed = self.claimed(units, &causes);
+        Ok(Confirmed { is_closed: self.means().is_some_and(|(means, noise)| self.is_closed(claimed, &means, noise)) })
+    }
+
+    /// What is to make A into B: all units, or only the causes among them where every mixture is measured.
+    fn claimed(&self, units: &[Mixture], causes: &[Mixture]) -> Mixture {
+        let all = |list: &[Mixture]| list.iter().copied().fold(Mixture::A, Mixture::with);
+        if all(units) == self.b() { all(causes) } else { all(units) }
     }
 
     /// All mixtures of the units, or each of them first and last; and both corners with their closures.
@@ -73,10 +86,12 @@ impl Investigation<'_> {
             let index = self.units.iter().position(|other| other == unit);
             index.zip(effects.as_ref()).map_or(*share, |(index, effects)| share.and(&effects[index]))
         };
+        let all = units.iter().copied().fold(Mixture::A, Mixture::with);
+        let alpha = if all == self.b() { ALL_MIXTURES_ALPHA } else { CONFIRM_ALPHA };
         let is_cause = |(unit, share): &&(Mixture, LogEstimate)| {
-            let is_sure = share.differs(CONFIRM_ALPHA / units.len() as f64)
+            let is_sure = share.differs(alpha / units.len() as f64)
                 || (share.differs(AGREES_ALPHA)
-                    && with_screening(unit, share).differs(CONFIRM_ALPHA / self.units.len() as f64));
+                    && with_screening(unit, share).differs(alpha / self.units.len() as f64));
             is_sure && share.value.abs() >= least / 2.0
         };
         let is_open = |one: &&(Mixture, LogEstimate)| {
@@ -86,8 +101,9 @@ impl Investigation<'_> {
         let causes: Vec<_> = shares.iter().filter(is_cause).copied().collect();
         let has_open = shares.iter().any(|one| is_open(&one));
         let found: Vec<_> = causes.iter().map(|(unit, _)| *unit).collect();
-        let all = units.iter().copied().fold(Mixture::A, Mixture::with);
-        let measured = means.step(self.b(), all, noise).zip(means.step(Mixture::A, self.b().without(all), noise));
+        let claimed = self.claimed(units, &found);
+        let measured =
+            means.step(self.b(), claimed, noise).zip(means.step(Mixture::A, self.b().without(claimed), noise));
         self.findings.closures = Closures {
             sufficiency: measured.map(|(rest, _)| rest.interval()),
             exclusivity: measured.map(|(_, rest)| rest.interval()),
@@ -99,6 +115,7 @@ impl Investigation<'_> {
             causes.iter().map(|(unit, share)| self.cause(*unit, *share, all, &found, means, noise)).collect();
         list.sort_by(|one, other| other.share.value.abs().total_cmp(&one.share.value.abs()));
         self.findings.causes = list;
+        self.shares = shares;
         let is_known = |rest: &LogInterval| {
             let half = (rest.high - rest.low) / 2.0;
             half <= self.gap() * KNOWN_SHARE || half <= self.question.smallest

@@ -5,6 +5,7 @@ use truetps_random::RandomStream;
 use crate::cells::{CellMeans, Cells, Noise};
 use crate::confirming::Confirmed;
 use crate::findings::{Findings, NotStarted, Outcome, Screened};
+use crate::interval::LogEstimate;
 use crate::mixture::Mixture;
 use crate::screening::Screen;
 
@@ -86,6 +87,8 @@ pub(crate) struct Investigation<'a> {
     pub(crate) units: Vec<Mixture>,
     /// Mixtures with results.
     pub(crate) started: Vec<Mixture>,
+    /// Of the units that were confirmed last.
+    pub(crate) shares: Vec<(Mixture, LogEstimate)>,
     pub(crate) findings: Findings,
 }
 
@@ -99,6 +102,7 @@ impl<'a> Investigation<'a> {
             screen: Screen::default(),
             units: (0..question.factors).map(Mixture::only).collect(),
             started: Vec::new(),
+            shares: Vec::new(),
             findings: Findings { smallest: question.smallest, ..Findings::default() },
         }
     }
@@ -232,7 +236,9 @@ impl<'a> Investigation<'a> {
         let effects = self.effects();
         let is_cause = |unit: &Mixture| self.findings.causes.iter().any(|cause| unit.has(cause.factor));
         let of_unit = |(index, unit): (usize, &Mixture)| {
-            let effect = effects.as_ref().map(|effects| effects[index].interval());
+            let of_mixtures = || Some(self.shares.iter().find(|(other, _)| other == unit)?.1);
+            let effect = effects.as_ref().map(|effects| effects[index]).or_else(of_mixtures);
+            let effect = effect.map(|effect| effect.interval());
             unit.factors().map(move |factor| Screened { factor, effect }).collect::<Vec<_>>()
         };
         self.units.iter().enumerate().filter(|(_, unit)| !is_cause(unit)).flat_map(of_unit).collect()

@@ -210,6 +210,28 @@ fn simulated_causes_of_twenty_four_factors() {
     });
 }
 
+/// All mixtures are measured, and nothing is screened.
+#[test]
+fn simulated_causes_of_four_factors() {
+    table(4, |noise, sd, pattern, tally| {
+        check_always(tally, &format!("{noise:?} {sd} {pattern:?}"));
+        if sd < 0.07 {
+            assert!(tally.exact_share() >= 0.99, "{noise:?} {pattern:?}: {}", tally.exact_share());
+            assert!(tally.trials_median() <= 61, "{pattern:?}: {}", tally.trials_median());
+        }
+    });
+}
+
+#[test]
+fn closures_of_few_factors_are_those_of_the_causes() {
+    let mut truth = Truth::new(Pattern::One, 3, NoiseKind::Normal, 0.05, 1);
+    let question = CauseQuestion { factors: 3, suspects: Vec::new(), seed: 1, smallest: 0.03 };
+    let found = investigate(&question, &mut truth);
+    let rest = found.closures.sufficiency.unwrap();
+    assert!(rest.low < rest.high && found.causes.len() == 1, "A with the cause is not B itself: {found:?}");
+    assert!(found.others.iter().all(|other| other.effect.is_some()), "{:?}", found.others);
+}
+
 /// Levels that do not work together: the server starts only where both are as in A, or both as in B.
 struct Stubborn {
     pair: [usize; 2],

@@ -5,7 +5,7 @@ use std::time::Duration;
 use truetps_archive::ExplainedRun;
 use truetps_causes::{Cause, CauseRole, Mixture, Outcome};
 use truetps_knowledge::find_setting;
-use truetps_record::{ExplainedFactor, FactorChange, parse_time};
+use truetps_record::{ExplainedFactor, FactorChange, is_setting_factor, parse_time};
 
 use super::{corner, factor_name, part_of, ratio_text};
 use crate::{durability_of, format, names};
@@ -257,6 +257,9 @@ fn remedy(factor: &ExplainedFactor, role: CauseRole, is_b_slower: bool) -> Optio
         // A file's `log_bin = OFF` is a binlog with the name OFF.
         FactorChange::Restart | FactorChange::NewData if first.name == "log_bin" && fast == "OFF" => {
             "skip_log_bin in the option file, and a restart".to_owned()
+        }
+        FactorChange::NewData if !is_setting_factor(&first.name) => {
+            format!("{} = {fast} in place of {slow}", first.name)
         }
         FactorChange::Restart | FactorChange::NewData => {
             format!("{} = {fast} in the option file, and a restart", first.name)

@@ -29,8 +29,8 @@ tps at connections      1      8     50
                 =2  6 040  9 029  5 999
                 =0  5 980  8 939  6 040
 
-Use       =1: 50 connections (the most tried were fastest; more may be faster);
-          =2 and =0: 8 connections (\"cores × 2 + spindles\" gives 5)
+Use       =1: 50 connections (the most tried, and the fastest: more may be
+          faster); =2 and =0: 8 connections (\"cores × 2 + spindles\" gives 5)
 Trust     good: identical runs differed by +0.67 % [-6.3 %, +8.2 %] (3 pairs); a
           verdict needs a factor of about 1.11 (connections=8) to 1.15
           (connections=50)
