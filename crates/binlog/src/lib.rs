@@ -1,0 +1,38 @@
+//! The binlog files of MySQL and MariaDB, as far as preallocation needs them: where the last whole event ends
+//! ([`walk`](fn@walk)), what may be cut behind it ([`decide`]), what the head of a file says ([`head`]), which files
+//! belong to a basename ([`file_number`]), and the page in which the preloaded library and the command line share their
+//! state ([`state`]).
+//!
+//! No clock and no file: callers bring the bytes ([`ReadAt`]). The preloaded library runs this code inside a server,
+//! so that nothing here may panic, whatever the bytes are; the lints below and `tail_tests.rs` hold that.
+
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::arithmetic_side_effects,
+        clippy::expect_used,
+        clippy::indexing_slicing,
+        clippy::panic,
+        clippy::unreachable,
+        clippy::unwrap_used
+    )
+)]
+
+mod checksum;
+mod event;
+mod file_name;
+pub mod state;
+mod tail;
+mod tested;
+#[cfg(test)]
+mod testing;
+mod walk;
+mod window;
+
+pub use checksum::Crc32;
+pub use event::{BinlogChecksum, BinlogHead, HEAD_BYTES, head};
+pub use file_name::file_number;
+pub use tail::{TailDecision, Untrimmable, decide};
+pub use tested::{TestedServer, is_tested, tested_servers};
+pub use walk::{BinlogWalk, WalkStop, walk};
+pub use window::ReadAt;
