@@ -1,0 +1,41 @@
+//! Real servers with the library preloaded: MariaDB 10.11 and 11.8, MySQL 5.7, 8.0 and 9.7.
+//!
+//! `TRUETPS_TEST_KILLS` is the number of kills under load for each server; 4 without it.
+
+#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test may panic, and says what it skips")]
+
+mod common;
+mod load;
+
+mod crash;
+mod readers;
+mod switch;
+
+/// Each test once for each server.
+macro_rules! on_each_server {
+    ($($file:ident: $($test:ident)+;)+) => {
+        on_each_server!(@server mariadb_10_11 "mariadb-10.11" $($($file $test)+)+);
+        on_each_server!(@server mariadb_11_8 "mariadb-11.8" $($($file $test)+)+);
+        on_each_server!(@server mysql_5_7 "mysql-5.7" $($($file $test)+)+);
+        on_each_server!(@server mysql_8_0 "mysql-8.0" $($($file $test)+)+);
+        on_each_server!(@server mysql_9_7 "mysql-9.7" $($($file $test)+)+);
+    };
+    (@server $module:ident $server:literal $($file:ident $test:ident)+) => {
+        mod $module {
+            $(
+                #[test]
+                fn $test() {
+                    if let Some(server) = truetps_testkit::mysql_family::fetched_server(stringify!($test), $server) {
+                        super::$file::$test(&server);
+                    }
+                }
+            )+
+        }
+    };
+}
+
+on_each_server! {
+    readers: files_have_their_logical_sizes a_large_transaction_grows_the_file closed_active_and_remote_files_are_read;
+    crash: no_acknowledged_row_is_lost_by_kills;
+    switch: the_switch_is_safe_under_load;
+}
