@@ -19,6 +19,8 @@ pub enum LabError {
     /// The server's program does not know a setting or a level.
     #[error(transparent)]
     UnknownSetting(#[from] truetps_sandbox::CatalogueError),
+    #[error("prealloc: {problem}")]
+    Preallocation { problem: String },
     #[error("server `{server}`: {source}")]
     UnknownSettingOf { server: String, source: truetps_sandbox::CatalogueError },
     /// The running server refuses a level.

@@ -22,6 +22,7 @@ mod find_max;
 mod pacing;
 mod planned_disks;
 mod portions;
+mod preallocation;
 mod private_mixtures;
 mod private_servers;
 mod private_setting;

@@ -92,6 +92,7 @@ impl PrivateServers<'_> {
             settings: bound.map(|(name, level)| (name.clone(), level.clone())).collect(),
             disk: levels.disk.clone(),
             table_rows: levels.table_rows.clone(),
+            prealloc: levels.prealloc,
         }
     }
 }

@@ -12,7 +12,7 @@ use indexmap::IndexMap;
 use truetps_driver::{Client, Target};
 use truetps_plan::{DatadirState, Plan};
 use truetps_probe::bound_to;
-use truetps_record::{Configuration, Coupling, DISK, DiskFacts, SettingValue, TABLE_ROWS, same_setting};
+use truetps_record::{Configuration, Coupling, DISK, DiskFacts, PreallocMode, SettingValue, TABLE_ROWS, same_setting};
 use truetps_sandbox::{
     Home, Mismatch, RunningServer, Sandbox, SandboxOptions, Settings, StartOptions, effective_variables,
     taken_differently,
@@ -23,6 +23,7 @@ use crate::error::LabError;
 use crate::event::{ExperimentEvent, Listener};
 use crate::experiment::ExperimentRequest;
 use crate::planned_disks::PlannedDisks;
+use crate::preallocation::{self, PreallocSwitch};
 use crate::private_setting;
 use crate::ready_server::{ReadyServer, TrialServer};
 use crate::server_provider::{ServerProgram, ServerProvider};
@@ -42,6 +43,8 @@ pub(crate) struct StartLevels {
     pub(crate) disk: Option<String>,
     /// If the size of the tables is a factor.
     pub(crate) table_rows: Option<SettingValue>,
+    /// If preallocation is a factor.
+    pub(crate) prealloc: Option<PreallocMode>,
 }
 
 /// A factor, its level, and the server's message.
@@ -71,12 +74,13 @@ impl<'a> ServerUnderTest<'a> {
         self.fixed.clone().with(levels.settings.iter().map(|(name, level)| (name.as_str(), level)))
     }
 
-    fn start_levels(&self, configuration: &Configuration) -> StartLevels {
+    fn start_levels(&self, plan: &Plan, configuration: &Configuration) -> StartLevels {
         let levels = configuration.settings().filter(|(name, _)| self.needs_start(name));
         StartLevels {
             settings: levels.map(|(name, level)| (name.to_owned(), level.clone())).collect(),
             disk: configuration.disk().map(str::to_owned),
             table_rows: configuration.levels.get(TABLE_ROWS).cloned(),
+            prealloc: preallocation::mode_at_start(plan, configuration),
         }
     }
 }
@@ -96,6 +100,8 @@ pub(crate) struct LiveServer {
     /// The address that the load connects to.
     pub(crate) target: Target,
     pub(crate) client: Client,
+    /// If it has preloaded the library.
+    prealloc: Option<PreallocSwitch>,
     /// Oddities of its start, reported with the trial.
     pub(crate) notes: Vec<String>,
 }
@@ -280,7 +286,7 @@ impl<'a> PrivateServers<'a> {
         let mut combinations: Vec<StartLevels> = Vec::new();
         let is_of_server = |configuration: &Configuration| self.server_index_of(configuration) == server_index;
         for configuration in self.plan.configurations().into_iter().filter(is_of_server) {
-            let levels = self.servers[server_index].start_levels(&configuration);
+            let levels = self.servers[server_index].start_levels(self.plan, &configuration);
             if !combinations.contains(&levels) {
                 combinations.push(levels);
             }
@@ -317,7 +323,10 @@ impl<'a> PrivateServers<'a> {
         sandbox: &Sandbox,
         levels: &StartLevels,
     ) -> Result<(RunningServer, Client), LabError> {
-        let options = StartOptions::new(self.servers[server_index].settings_with(levels));
+        let mut options = StartOptions::new(self.servers[server_index].settings_with(levels));
+        if let Some(mode) = levels.prealloc {
+            options.environment = preallocation::environment(sandbox, &options.settings, mode)?;
+        }
         let server = bound_to(self.cores, || sandbox.start(&options)).map_err(LabError::Pin)??;
         let mut client = server.connect(CLIENT_TIMEOUT)?;
         let planned = self.plan.server.settings.iter().chain(&levels.settings);
@@ -413,7 +422,7 @@ impl<'a> PrivateServers<'a> {
             self.prepared[live.prepared_index].sandbox.set_disk_timed(false)?;
         }
         let server_index = self.server_index_of(configuration);
-        let levels = self.servers[server_index].start_levels(configuration);
+        let levels = self.servers[server_index].start_levels(self.plan, configuration);
         let of_data = self.data_levels(&levels);
         let known = self
             .prepared
@@ -445,11 +454,17 @@ impl<'a> PrivateServers<'a> {
         let mut live = self.live_on(prepared_index, levels)?;
         // Before the tables are filled: a setting may decide how they are filled and what is cached.
         self.set_dynamic(&mut live.client, configuration)?;
+        if let Some(switch) = &live.prealloc {
+            switch.set(&mut live.client, configuration.prealloc())?;
+        }
         if self.plan.design.datadir == DatadirState::Refill {
             live.notes.extend(wait_for_quiet(&mut live.client)?);
             let PreparedServer { server_index, levels, .. } = &self.prepared[prepared_index];
             let tables = self.servers[*server_index].tables.of(levels);
             live.notes.extend(tables.refill(&mut live.client)?);
+        }
+        if let Some(switch) = &mut live.prealloc {
+            switch.begin(configuration.prealloc())?;
         }
         self.prepared[prepared_index].sandbox.set_disk_timed(true)?;
         Ok(live)
@@ -474,7 +489,8 @@ impl<'a> PrivateServers<'a> {
     /// one, so that none inherits caches or other state from the trial before.
     fn live_on(&mut self, prepared_index: usize, levels: &StartLevels) -> Result<LiveServer, LabError> {
         let is_refilled = self.plan.design.datadir == DatadirState::Refill;
-        let has_several_datadirs = [DISK, TABLE_ROWS].iter().any(|name| self.plan.factors.contains_key(*name));
+        let has_several_datadirs = [DISK, TABLE_ROWS].iter().any(|name| self.plan.factors.contains_key(*name))
+            || preallocation::modes(self.plan) > 1;
         let needs_none = self.servers.len() == 1 && self.servers[0].at_start.is_empty() && !has_several_datadirs;
         let keeps_running = is_refilled && needs_none;
         match self.live.take() {
@@ -493,7 +509,9 @@ impl<'a> PrivateServers<'a> {
             notes.extend(self.servers[prepared.server_index].tables.of(&prepared.levels).flush(&mut client)?);
         }
         let target = server.target(SCHEMA);
-        Ok(LiveServer { prepared_index, server, target, client, notes })
+        let settings = self.servers[prepared.server_index].settings_with(levels);
+        let prealloc = levels.prealloc.map(|_| PreallocSwitch::of(&prepared.sandbox.datadir(), &settings));
+        Ok(LiveServer { prepared_index, server, target, client, prealloc, notes })
     }
 
     /// Stops the running server. With fresh copies its data is deleted, so that no clean shutdown is needed.
@@ -534,6 +552,11 @@ impl ServerProvider for PrivateServers<'_> {
             server: Some(&mut live.server),
             notes: std::mem::take(&mut live.notes),
         }))
+    }
+
+    fn trouble(&mut self, configuration: &Configuration, _listener: &mut dyn Listener) -> Option<String> {
+        let switch = self.live.as_ref()?.prealloc.as_ref()?;
+        switch.trouble(configuration.prealloc()).unwrap_or_else(|error| Some(error.to_string()))
     }
 
     /// With its data.

@@ -18,6 +18,7 @@ use crate::event::{ExperimentEvent, Listener};
 use crate::experiment::ExperimentRequest;
 use crate::external::ExternalSession;
 use crate::planned_disks::PlannedDisks;
+use crate::preallocation;
 use crate::private_servers::{PrivateServers, ServerUnderTest};
 use crate::server_provider::{ExternalServer, ServerProgram, ServerProvider, ServerSource};
 use crate::sized_tables::SizedTables;
@@ -41,6 +42,7 @@ pub(crate) fn private<'a>(
     listener: &mut dyn Listener,
 ) -> Result<PreparedServers<'a>, LabError> {
     let plan = request.plan;
+    preallocation::check(plan)?;
     let catalogues = check_settings(plan, programs, home.user())?;
     ExperimentFolder::check_writable(records).map_err(LabError::NoRecords)?;
     warn_of_leftovers(home, listener)?;

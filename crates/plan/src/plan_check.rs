@@ -14,7 +14,8 @@ use crate::workload_check::{TABLE_ROWS_MAX, check_script, check_section, check_w
 use crate::workload_factor::WorkloadFactor;
 use crate::{Plan, PlanError, PlanKey, WorkloadKind};
 use truetps_record::{
-    CONNECTIONS, Configuration, DISK, ErrorClass, RATE, SERVER, SettingValue, did_you_mean_or, near_matches,
+    CONNECTIONS, Configuration, DISK, ErrorClass, PREALLOC, RATE, SERVER, SettingValue, did_you_mean_or, near_matches,
+    prealloc_mode,
 };
 
 const TRIALS_MAX: usize = 20_000;
@@ -254,6 +255,11 @@ fn check_factor(key: &str, name: &str, levels: &[SettingValue]) -> Result<(), Pl
     }
     if name == CONNECTIONS {
         check_whole(key, levels, CONNECTIONS_MAX)?;
+    }
+    if name == PREALLOC {
+        for level in levels {
+            prealloc_mode(level).map_err(|problem| value(key, problem))?;
+        }
     }
     if let Some(factor) = WorkloadFactor::named(name) {
         factor.check_levels(key, levels)?;

@@ -175,10 +175,9 @@ pub(crate) fn owner_of(fd: c_int) -> DescriptorOwner {
         return DescriptorOwner::Internal;
     }
     let place = usize::from(byte & !WRITER).wrapping_sub(1);
-    FILES.get(place).map_or(DescriptorOwner::Other, |file| DescriptorOwner::Binlog {
-        file,
-        is_writer: byte & WRITER != 0,
-    })
+    FILES
+        .get(place)
+        .map_or(DescriptorOwner::Other, |file| DescriptorOwner::Binlog { file, is_writer: byte & WRITER != 0 })
 }
 
 /// The binlog of a descriptor, if it is still the file that was opened with it.

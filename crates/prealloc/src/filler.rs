@@ -174,8 +174,7 @@ impl Filler {
         match refusal {
             None => {
                 status::clear_refusal();
-                let condition =
-                    if self.library.is_on() { PreallocCondition::Live } else { PreallocCondition::Paused };
+                let condition = if self.library.is_on() { PreallocCondition::Live } else { PreallocCondition::Paused };
                 status::set_condition(condition);
                 if is_first && condition == PreallocCondition::Live {
                     notes::leave_note("Note", &self.live_note());
@@ -201,7 +200,9 @@ impl Filler {
 
     fn live_note(&self) -> String {
         match self.library.config.mode {
-            FillMode::Ahead => format!("live: binlogs are filled up to {} MiB ahead", self.library.config.ahead_bytes >> 20),
+            FillMode::Ahead => {
+                format!("live: binlogs are filled up to {} MiB ahead", self.library.config.ahead_bytes >> 20)
+            }
             FillMode::Pool { files, file_bytes } => {
                 format!("live: {files} binlogs of {} MiB are prepared", file_bytes >> 20)
             }

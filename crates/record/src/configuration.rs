@@ -5,7 +5,7 @@ use std::fmt;
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
-use crate::setting_number;
+use crate::{PREALLOC, PreallocMode, prealloc_mode, setting_number};
 
 /// A factor that is not a server setting: how many sessions drive the server at once.
 pub const CONNECTIONS: &str = "connections";
@@ -40,7 +40,7 @@ pub const DISK: &str = "disk";
 
 /// Whether a factor is a setting of the server.
 pub fn is_setting_factor(name: &str) -> bool {
-    !is_load_factor(name) && !is_workload_factor(name) && name != SERVER && name != DISK
+    !is_load_factor(name) && !is_workload_factor(name) && name != SERVER && name != DISK && name != PREALLOC
 }
 
 /// Doubles below this hold every whole number.
@@ -130,6 +130,11 @@ impl Configuration {
     /// Profile of the disk, if the disk is a factor.
     pub fn disk(&self) -> Option<&str> {
         self.text_of(DISK)
+    }
+
+    /// How binlogs are preallocated, if that is a factor, and it is on.
+    pub fn prealloc(&self) -> Option<PreallocMode> {
+        prealloc_mode(self.levels.get(PREALLOC)?).ok().flatten()
     }
 
     fn text_of(&self, factor: &str) -> Option<&str> {

@@ -67,6 +67,7 @@ pub use named::{
     server_names_in,
 };
 pub use named_error::NamedError;
+pub use options::binlog_name;
 pub use postgres::found_instead;
 pub use registry::{Cleaned, Cleaning, Kept, RegistryEntry, clean, list};
 pub use sandbox::{Sandbox, SandboxOptions};

@@ -5,6 +5,8 @@ use std::fmt::Write as _;
 
 use truetps_record::SettingValue;
 
+use crate::settings::Settings;
+
 /// Name of the binlog files. Without one, servers use the host's name.
 const BINLOG_NAME: &str = "binlog";
 
@@ -56,6 +58,12 @@ impl CommandOption {
         let value = self.value.as_ref().map(|value| quoted(&value.to_string_lossy()));
         value.map_or_else(|| self.name.clone(), |value| format!("{} = {value}", self.name))
     }
+}
+
+/// The name of a server's binlog files with these settings, below its datadir, or a path of its own.
+pub fn binlog_name(settings: &Settings) -> String {
+    let named = settings.get("log_bin").filter(|value| switch_of(value).is_none());
+    named.map_or_else(|| BINLOG_NAME.to_owned(), SettingValue::option_text)
 }
 
 /// The value as on or off, if it is one.

@@ -55,7 +55,11 @@ pub(crate) fn no_acknowledged_row_is_lost_by_kills(server: &FetchedServer) {
             running = bench.start(true);
         }
     }
-    assert!(acknowledged.len() as u64 > kills() && tails > 0 && trims > 0, "{} rows, {tails} tails, {trims} trims", acknowledged.len());
+    assert!(
+        acknowledged.len() as u64 > kills() && tails > 0 && trims > 0,
+        "{} rows, {tails} tails, {trims} trims",
+        acknowledged.len()
+    );
     eprintln!("{}: {} kills, {} rows, {tails} tails, {trims} trims", server.name, kills(), acknowledged.len());
     assert!(running.stop(SOON).unwrap().clean);
     bench.assert_all_sound();
