@@ -8,7 +8,7 @@ use std::path::Path;
 
 use indexmap::IndexMap;
 use truetps_plan::{Design, Load, Plan, PlanError, ProbeSpec, QuickOverrides, ServerSpec, WorkloadKind, WorkloadSpec};
-use truetps_record::{CONNECTIONS, SettingValue, TABLE_ROWS};
+use truetps_record::{CONNECTIONS, PREALLOC, SettingValue, TABLE_ROWS};
 
 use crate::args::{ChangedLoadArgs, ShortPlanArgs, SweepArgs};
 use crate::commands::run::settings;
@@ -29,7 +29,7 @@ const QUICK_MEASURE_S: f64 = 1.0;
 const QUICK_BLOCKS: u32 = 6;
 const QUICK_TABLE_ROWS: u64 = 100_000;
 const BINLOG: &str = "log_bin";
-const NEEDS_BINLOG: &str = "sync_binlog";
+const NEED_BINLOG: [&str; 2] = ["sync_binlog", PREALLOC];
 const NAME_MAX: usize = 64;
 
 /// The plan that a command line names, with its name in messages.
@@ -175,15 +175,17 @@ fn check_twice(typed: &ShortPlanArgs) -> Result<(), CommandFailure> {
     }
 }
 
-/// `sync_binlog` alone would change nothing on a private server without a binlog.
+/// `sync_binlog` or `prealloc` alone would change nothing on a private server without a binlog.
 fn turn_binlog_on(plan: &mut Plan, args: &SweepArgs) {
-    let varies = args.short_plan.vary.iter().any(|(name, _)| name == NEEDS_BINLOG);
+    let varies = args.short_plan.vary.iter().find(|(name, _)| NEED_BINLOG.contains(&name.as_str()));
     let is_named = plan.factors.contains_key(BINLOG) || plan.server.settings.contains_key(BINLOG);
-    if varies && !is_named && usual_dsn(&args.place, !plan.server_names().is_empty()).is_none() {
+    if let Some((name, _)) = varies.filter(|_| !is_named)
+        && usual_dsn(&args.place, !plan.server_names().is_empty()).is_none()
+    {
         plan.server.settings.insert(BINLOG.to_owned(), SettingValue::Bool(true));
-        print_message(
-            "log_bin = ON was added: sync_binlog has no effect without a binlog (--set log_bin=OFF: without)\n",
-        );
+        print_message(&format!(
+            "log_bin = ON was added: {name} has no effect without a binlog (--set log_bin=OFF: without)\n"
+        ));
     }
 }
 

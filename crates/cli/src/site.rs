@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use truetps_driver::Target;
 use truetps_lab::{ExternalServer, LabError, Pin, PlannedDisks, ServerProgram, refuse_system_schema};
 use truetps_plan::Plan;
-use truetps_record::{DISK, SERVER, SqlDialect, TABLE_ROWS};
+use truetps_record::{DISK, PREALLOC, SERVER, SqlDialect, TABLE_ROWS};
 use truetps_recording::state_folder;
 use truetps_sandbox::{Home, NamedServers, Use, find};
 
@@ -42,9 +42,8 @@ impl RunSite {
             let message = "an emulated disk is for private servers, and --dsn names another server";
             return Err(CommandFailure::usage(message).hint("leave --disk out, and `disk` of the plan"));
         }
-        if usual_dsn(place, false).is_some() && plan.factors.contains_key(TABLE_ROWS) {
-            let message = "table_rows as a factor is for private servers: tables in another server are filled once";
-            return Err(CommandFailure::usage(message).hint("leave --dsn out, or run one sweep for each --table-rows"));
+        if usual_dsn(place, !names.is_empty()).is_some() {
+            refuse_private_factors(plan)?;
         }
         let choice = match usual_dsn(place, !names.is_empty() || !plan.disk_names().is_empty()) {
             Some(dsn) => ServerChoice::Given(external(&dsn, place)?),
@@ -103,6 +102,20 @@ fn private(plan: &Plan, place: &FolderArgs) -> Result<ServerChoice, CommandFailu
         .map_err(|error| CommandFailure::usage(&error).hint_if(error.hint()))?;
     let (programs, uses) = programs(plan, &home, place.basedir.as_deref(), place.my_cnf.as_deref())?;
     Ok(ServerChoice::Private { home, programs, disks: disks(plan)?, _uses: uses })
+}
+
+/// Factors for which a server has to be started, or filled, by truetps.
+fn refuse_private_factors(plan: &Plan) -> Result<(), CommandFailure> {
+    let refused = |message: &str, hint: &str| Err(CommandFailure::usage(message).hint(hint));
+    if plan.factors.contains_key(TABLE_ROWS) {
+        let message = "table_rows as a factor is for private servers: tables in another server are filled once";
+        return refused(message, "leave --dsn out, or run one sweep for each --table-rows");
+    }
+    if plan.factors.contains_key(PREALLOC) {
+        let message = "prealloc as a factor is for private servers, which are started with the library";
+        return refused(message, "leave --dsn out: `truetps prealloc advise` measures with the settings of a server");
+    }
+    Ok(())
 }
 
 /// The emulated disks of a plan: their profiles are found before anything starts.

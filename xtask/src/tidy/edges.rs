@@ -39,7 +39,7 @@ pub(super) const EDGES: [(&str, &str); 28] = [
     (
         "cli",
         "record files plan folder disk driver workload engine measure probe recording sandbox analysis archive report lab \
-         sysbench compat knowledge inspect causes",
+         sysbench compat knowledge inspect causes binlog preload",
     ),
     // For tests only: no other list has it, and `[dev-dependencies]` are not looked at.
     ("testkit", "record driver sandbox"),

@@ -9,6 +9,7 @@ mod disk;
 mod explain;
 pub(crate) mod load;
 mod plan;
+mod prealloc;
 mod probe;
 mod report;
 mod restore;
@@ -27,6 +28,7 @@ pub(crate) use diff::{DiffArgs, DiffFormat};
 pub(crate) use disk::DiskCommand;
 pub(crate) use explain::ExplainArgs;
 pub(crate) use plan::{CheckArgs, PlanCommand};
+pub(crate) use prealloc::{AdviseArgs, BinlogArgs, InstallArgs, PreallocCommand, TrimArgs, UninstallArgs};
 pub(crate) use probe::{ListenArgs, WatchArgs};
 pub(crate) use report::ReportArgs;
 pub(crate) use restore::RestoreArgs;
@@ -104,6 +106,11 @@ pub(crate) enum TruetpsCommand {
     },
     /// Crash private servers under load, and count what is gone: what each setting costs, and what it loses
     Crash(CrashArgs),
+    /// Preallocate the binlogs of a server without a patch (experimental): measure, install, watch, pause, repair
+    Prealloc {
+        #[command(subcommand)]
+        command: PreallocCommand,
+    },
     /// List and show the profiles of emulated disks, for `--disk` and plans
     Disk {
         #[command(subcommand)]

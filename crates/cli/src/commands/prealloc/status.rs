@@ -1,0 +1,109 @@
+//! `truetps prealloc status`, `pause` and `resume`.
+
+use std::fmt::Write as _;
+
+use truetps_binlog::state::{PreallocCondition, StatePage, StatusWord};
+use truetps_preload::{StateFile, why_not_live};
+use truetps_report::format;
+
+use super::binlogs::basename;
+use super::{OBEYS_WITHIN, state_failure};
+use crate::args::BinlogArgs;
+use crate::exit::Exit;
+use crate::failure::CommandFailure;
+use crate::print_out;
+
+pub(super) fn show(args: &BinlogArgs) -> Result<Exit, CommandFailure> {
+    let basename = basename(args)?;
+    let state = StateFile::of(&basename);
+    let page = state.read().map_err(|error| state_failure(&error))?;
+    let has_server = state.has_server().map_err(|error| state_failure(&error))?;
+    let shown = basename.display();
+    let Some(page) = page else {
+        return Ok(print_out(&format!("off: no server has written {shown}.* with the library\n")));
+    };
+    let printed = print_out(&text(&shown.to_string(), &page, has_server));
+    Ok(printed)
+}
+
+/// Turns it on or off in a running server.
+pub(super) fn switch(args: &BinlogArgs, is_on: bool) -> Result<Exit, CommandFailure> {
+    let basename = basename(args)?;
+    let page = StateFile::of(&basename).want(is_on, OBEYS_WITHIN).map_err(|error| state_failure(&error))?;
+    let shown = basename.display();
+    let said = match (is_on, page.reason()) {
+        (true, Some(reason)) => {
+            return Err(CommandFailure::failed(format!("{shown}: the library refuses: {}", reason.text())));
+        }
+        (true, None) => format!("{shown}: preallocates again\n"),
+        (false, _) => format!(
+            "{shown}: paused; each binlog ends with its last event, and may be copied. To go on: truetps prealloc resume\n"
+        ),
+    };
+    Ok(print_out(&said))
+}
+
+fn text(basename: &str, page: &StatePage, has_server: bool) -> String {
+    let word = |word| page.word(word);
+    let mut out = String::new();
+    let mut line = |name: &str, text: String| {
+        let _ = writeln!(out, "{name:<13}{text}");
+    };
+    line("Preallocation", format!(" {}", condition(page, has_server)));
+    line("Binlogs", format!(" {basename}.*, server {}", page.server_version));
+    let mode = match word(StatusWord::mode) {
+        1 => "zeros ahead of the writes".to_owned(),
+        2 => format!("prepared files; {} ready", word(StatusWord::pool_ready)),
+        _ => "not known yet".to_owned(),
+    };
+    line("Mode", format!(" {mode}"));
+    if has_server {
+        let ahead = word(StatusWord::filled_end).saturating_sub(word(StatusWord::logical_end));
+        let active = format!("{basename}.{:06}", word(StatusWord::active_file));
+        let (has, ahead) = (format::bytes(word(StatusWord::logical_end)), format::bytes(ahead));
+        line("Active", format!(" {active}: {has} written, {ahead} of zeros ahead"));
+    } else if let Some(first) = page.marker() {
+        line("Crash", format!(" binlogs from number {first:06} on may have zeros behind their content"));
+    }
+    let (inside, beyond) = (word(StatusWord::writes_inside), word(StatusWord::writes_beyond));
+    let of_all = inside + beyond;
+    let share = if of_all == 0 { String::new() } else { format!(" of {}", format::count(of_all)) };
+    line("Writes", format!(" {} preallocated{share}; the others had to grow their file", format::count(inside)));
+    line(
+        "Zeros",
+        format!(
+            " {} in {} fillings",
+            format::bytes(word(StatusWord::zero_bytes)),
+            format::count(word(StatusWord::chunks))
+        ),
+    );
+    let (ready, not_ready) = (word(StatusWord::rotations_ready), word(StatusWord::rotations_not_ready));
+    if word(StatusWord::mode) == 2 && ready + not_ready > 0 {
+        line("New files", format!(" {ready} were prepared, {not_ready} were not"));
+    }
+    let counts = [
+        (StatusWord::trims, "cut to their content after a crash"),
+        (StatusWord::untrimmed, "could not be cut after a crash, and were left"),
+        (StatusWord::floor_stops, "fillings ended because free space is short"),
+        (StatusWord::errors, "errors: see the server's error log"),
+    ];
+    for (counted, what) in counts.into_iter().filter(|(counted, _)| word(*counted) > 0) {
+        line("Also", format!(" {} {what}", format::count(word(counted))));
+    }
+    out
+}
+
+fn condition(page: &StatePage, has_server: bool) -> String {
+    let pid = page.word(StatusWord::pid);
+    if !has_server {
+        let last = match page.condition() {
+            Some(PreallocCondition::EndedCleanly) => "the last one with it ended cleanly",
+            _ => "the last one with it crashed, or was killed",
+        };
+        return format!("off: no running server has the library; {last}");
+    }
+    match why_not_live(page) {
+        None => format!("live in process {pid}"),
+        Some(why) => format!("off in process {pid}: {why}"),
+    }
+}
