@@ -32,6 +32,8 @@
     )
 )]
 
+#![cfg_attr(test, allow(dead_code, reason = "without the symbols most of it is not called"))]
+
 mod config;
 mod files;
 mod filler;

@@ -306,6 +306,18 @@ pub(crate) fn read_link(path: &CStr) -> Vec<u8> {
     bytes
 }
 
+/// The first bytes of a small file; none if it cannot be read.
+pub(crate) fn read_file(path: &CStr, bytes_max: usize) -> Vec<u8> {
+    let mut bytes = vec![0; bytes_max];
+    let count = open(path, libc::O_RDONLY, 0).map_or(0, |fd| {
+        let count = pread_bytes(fd, &mut bytes, 0);
+        close(fd);
+        count
+    });
+    bytes.truncate(usize::try_from(count).unwrap_or(0));
+    bytes
+}
+
 /// A variable of the environment. Only while the process is loaded, when it has one thread.
 pub(crate) fn environment(name: &CStr) -> Option<CString> {
     // SAFETY: one thread: the value is copied before anything can change it.
