@@ -8,7 +8,12 @@ mod common;
 mod load;
 
 mod crash;
+mod paths;
+mod pool;
 mod readers;
+mod refusal;
+mod replica;
+mod space;
 mod switch;
 
 /// Each test once for each server.
@@ -38,4 +43,9 @@ on_each_server! {
     readers: files_have_their_logical_sizes a_large_transaction_grows_the_file closed_active_and_remote_files_are_read;
     crash: no_acknowledged_row_is_lost_by_kills;
     switch: the_switch_is_safe_under_load;
+    pool: prepared_files_are_used_and_survive_kills;
+    refusal: files_without_checksums_are_left_alone a_bad_configuration_and_a_busy_state_file_are_reported;
+    paths: a_link_to_the_folder_and_an_index_elsewhere;
+    space: the_fill_leaves_free_space a_limit_of_file_sizes_stops_the_fill_only;
+    replica: a_replica_follows_over_rotations_and_kills;
 }
