@@ -180,6 +180,16 @@ pub(crate) fn lock_alone(fd: c_int) -> bool {
     call!(libc::SYS_flock, fd, libc::LOCK_EX | libc::LOCK_NB) == 0
 }
 
+/// Whether another process has this file open. A lease is given only where none has; file systems without leases do not
+/// know it, and answer `false`.
+pub(crate) fn is_open_elsewhere(fd: c_int) -> bool {
+    if call!(libc::SYS_fcntl, fd, libc::F_SETLEASE, libc::F_WRLCK) == 0 {
+        call!(libc::SYS_fcntl, fd, libc::F_SETLEASE, libc::F_UNLCK);
+        return false;
+    }
+    errno() == libc::EAGAIN
+}
+
 pub(crate) fn status_flags(fd: c_int) -> c_int {
     int(call!(libc::SYS_fcntl, fd, libc::F_GETFL, 0))
 }

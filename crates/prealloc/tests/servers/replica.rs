@@ -46,7 +46,8 @@ fn replicate(client: &mut Client, server: &FetchedServer, port: &str) {
         ],
         _ => [
             "CHANGE MASTER TO MASTER_HOST='127.0.0.1', MASTER_USER='repl', MASTER_PASSWORD='secret', \
-             MASTER_CONNECT_RETRY=1, MASTER_USE_GTID=slave_pos, MASTER_PORT=",
+             MASTER_SSL=0, MASTER_SSL_VERIFY_SERVER_CERT=0, MASTER_CONNECT_RETRY=1, MASTER_USE_GTID=slave_pos, \
+             MASTER_PORT=",
             "START SLAVE",
         ],
     };

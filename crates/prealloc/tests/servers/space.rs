@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
-use rustix::process::{Pid, Resource, Rlimit, geteuid, prlimit};
+use rustix::process::geteuid;
 use truetps_binlog::state::StatusWord;
 use truetps_testkit::mysql_family::FetchedServer;
 
@@ -83,6 +83,19 @@ pub(crate) fn the_fill_leaves_free_space(server: &FetchedServer) {
     bench.assert_all_sound();
 }
 
+/// As the server's user: root in a container may not change the limits of others.
+fn limit_file_size(bench: &Bench, pid: u32, bytes: u64) {
+    use std::os::unix::process::CommandExt;
+    let user = bench.home.home().user();
+    #[expect(clippy::disallowed_methods, reason = "a program that ends at once")]
+    let mut command = std::process::Command::new("prlimit");
+    command.arg(format!("--pid={pid}")).arg(format!("--fsize={bytes}"));
+    if user.switch {
+        command.gid(user.gid).uid(user.uid);
+    }
+    assert!(command.status().unwrap().success());
+}
+
 pub(crate) fn a_limit_of_file_sizes_stops_the_fill_only(server: &FetchedServer) {
     let mut bench = Bench::new(server);
     bench.set("max_binlog_size", "1G");
@@ -91,8 +104,7 @@ pub(crate) fn a_limit_of_file_sizes_stops_the_fill_only(server: &FetchedServer) 
     let mut client = running.connect(SOON).unwrap();
     make_table(&mut client);
     bench.wait_until_ahead();
-    let limit = Rlimit { current: Some(44 * MEBI), maximum: None };
-    prlimit(Pid::from_raw(running.pid() as i32), Resource::Fsize, limit).unwrap();
+    limit_file_size(&bench, running.pid(), 44 * MEBI);
     let text = "x".repeat(MEBI as usize);
     for n in 0..30 {
         client.execute(&format!("INSERT INTO t.k VALUES ({n}, '{text}')")).unwrap();
