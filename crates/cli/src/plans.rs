@@ -13,7 +13,7 @@ use crate::failure::CommandFailure;
 const FILE_BYTES_MAX: u64 = 16 << 20;
 
 /// Plans that ship: name and text.
-pub(crate) const SHIPPED: [(&str, &str); 17] = [
+pub(crate) const SHIPPED: [(&str, &str); 20] = [
     ("durability", include_str!("../../../plans/durability.toml")),
     ("durability-hdd", include_str!("../../../plans/durability-hdd.toml")),
     ("sync-binlog", include_str!("../../../plans/sync-binlog.toml")),
@@ -21,6 +21,7 @@ pub(crate) const SHIPPED: [(&str, &str); 17] = [
     ("postgres-durability", include_str!("../../../plans/postgres-durability.toml")),
     ("crash", include_str!("../../../plans/crash.toml")),
     ("crash-mariadb", include_str!("../../../plans/crash-mariadb.toml")),
+    ("crash-preallocation", include_str!("../../../plans/crash-preallocation.toml")),
     ("crash-postgresql", include_str!("../../../plans/crash-postgresql.toml")),
     ("mtls", include_str!("../../../plans/mtls.toml")),
     ("mtls-ssd", include_str!("../../../plans/mtls-ssd.toml")),
@@ -28,6 +29,8 @@ pub(crate) const SHIPPED: [(&str, &str); 17] = [
     ("hot-row-57-80", include_str!("../../../plans/hot-row-57-80.toml")),
     ("hot-row-ssd", include_str!("../../../plans/hot-row-ssd.toml")),
     ("hot-rows", include_str!("../../../plans/hot-rows.toml")),
+    ("preallocation", include_str!("../../../plans/preallocation.toml")),
+    ("preallocation-update", include_str!("../../../plans/preallocation-update.toml")),
     ("primary-key", include_str!("../../../plans/primary-key.toml")),
     ("primary-key-hdd", include_str!("../../../plans/primary-key-hdd.toml")),
     ("primary-key-ssd", include_str!("../../../plans/primary-key-ssd.toml")),

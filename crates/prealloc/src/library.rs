@@ -13,6 +13,8 @@ const VARIABLE: &CStr = c"TRUETPS_PREALLOC";
 const PRELOAD: &CStr = c"LD_PRELOAD";
 /// Programs that this library works in. Their children are shells, scripts and other programs.
 const SERVERS: [&[u8]; 4] = [b"mysqld", b"mariadbd", b"mysqld-debug", b"mariadbd-debug"];
+const LOADER_ARGUMENTS_MAX: usize = 8;
+const ARGUMENT_BYTES_MAX: usize = 16 << 10;
 
 static LIBRARY: OnceLock<PreallocLibrary> = OnceLock::new();
 
@@ -33,10 +35,7 @@ pub(crate) fn library() -> Option<&'static PreallocLibrary> {
 
 /// When the program is loaded.
 pub(crate) fn load(own: extern "C" fn()) {
-    let program = next::read_link(c"/proc/self/exe");
-    let program = program.strip_suffix(b" (deleted)").unwrap_or(&program);
-    let name = program.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
-    let Some(text) = next::environment(VARIABLE).filter(|_| SERVERS.contains(&name)) else { return };
+    let Some(text) = next::environment(VARIABLE).filter(|_| is_server()) else { return };
     next::set_environment(VARIABLE, None);
     leave_preload(own);
     let config = text.to_str().map_err(|_| "it is not UTF-8".to_owned()).and_then(PreallocConfig::parse);
@@ -57,13 +56,26 @@ pub(crate) fn load(own: extern "C" fn()) {
     }
 }
 
+/// Whether this process is a server, and not a shell or another program that it started or was started by.
+fn is_server() -> bool {
+    let program = next::read_link(c"/proc/self/exe");
+    let program = file_name(program.strip_suffix(b" (deleted)").unwrap_or(&program));
+    if !program.starts_with(b"ld-") {
+        return SERVERS.contains(&program);
+    }
+    // Started through a loader of its own, which has the program among its first arguments.
+    let arguments = next::read_file(c"/proc/self/cmdline", ARGUMENT_BYTES_MAX);
+    arguments.split(|byte| *byte == 0).take(LOADER_ARGUMENTS_MAX).any(|argument| SERVERS.contains(&file_name(argument)))
+}
+
+fn file_name(path: &[u8]) -> &[u8] {
+    path.rsplit(|byte| *byte == b'/').next().unwrap_or_default()
+}
+
 /// Children must not load it. Other libraries of the list stay.
 fn leave_preload(own: extern "C" fn()) {
     let (Some(list), Some(own)) = (next::environment(PRELOAD), next::library_of(own)) else { return };
-    let is_other = |path: &&[u8]| {
-        let file_name = |path: &[u8]| path.rsplit(|byte| *byte == b'/').next().unwrap_or_default().to_vec();
-        !path.is_empty() && file_name(path) != file_name(own.as_bytes())
-    };
+    let is_other = |path: &&[u8]| !path.is_empty() && file_name(path) != file_name(own.as_bytes());
     let others: Vec<_> = list.as_bytes().split(|byte| b" :".contains(byte)).filter(is_other).collect();
     let others = CString::new(others.join(&b':')).unwrap_or_default();
     next::set_environment(PRELOAD, (!others.is_empty()).then_some(&others));
@@ -151,11 +163,8 @@ impl PreallocLibrary {
 
 /// Field 22 of this process's line: with the process id, it names a process for ever.
 fn start_ticks() -> u64 {
-    let Some(fd) = next::open(c"/proc/self/stat", libc::O_RDONLY, 0) else { return 0 };
-    let mut line = [0; 1024];
-    let count = usize::try_from(next::pread_bytes(fd, &mut line, 0)).unwrap_or(0);
-    next::close(fd);
-    let line = String::from_utf8_lossy(line.get(..count).unwrap_or_default()).into_owned();
+    let line = next::read_file(c"/proc/self/stat", 1024);
+    let line = String::from_utf8_lossy(&line).into_owned();
     let behind_name = line.rsplit_once(')').map_or("", |(_, rest)| rest);
     behind_name.split_whitespace().nth(19).and_then(|ticks| ticks.parse().ok()).unwrap_or(0)
 }

@@ -180,6 +180,16 @@ pub(crate) fn lock_alone(fd: c_int) -> bool {
     call!(libc::SYS_flock, fd, libc::LOCK_EX | libc::LOCK_NB) == 0
 }
 
+/// Whether another process has this file open. A lease is given only where none has; file systems without leases do not
+/// know it, and answer `false`.
+pub(crate) fn is_open_elsewhere(fd: c_int) -> bool {
+    if call!(libc::SYS_fcntl, fd, libc::F_SETLEASE, libc::F_WRLCK) == 0 {
+        call!(libc::SYS_fcntl, fd, libc::F_SETLEASE, libc::F_UNLCK);
+        return false;
+    }
+    errno() == libc::EAGAIN
+}
+
 pub(crate) fn status_flags(fd: c_int) -> c_int {
     int(call!(libc::SYS_fcntl, fd, libc::F_GETFL, 0))
 }
@@ -302,6 +312,18 @@ pub(crate) fn names_in(folder: &CStr) -> Vec<CString> {
 pub(crate) fn read_link(path: &CStr) -> Vec<u8> {
     let mut bytes = vec![0; 4096];
     let count = call!(libc::SYS_readlinkat, libc::AT_FDCWD, path.as_ptr(), bytes.as_mut_ptr(), bytes.len());
+    bytes.truncate(usize::try_from(count).unwrap_or(0));
+    bytes
+}
+
+/// The first bytes of a small file; none if it cannot be read.
+pub(crate) fn read_file(path: &CStr, bytes_max: usize) -> Vec<u8> {
+    let mut bytes = vec![0; bytes_max];
+    let count = open(path, libc::O_RDONLY, 0).map_or(0, |fd| {
+        let count = pread_bytes(fd, &mut bytes, 0);
+        close(fd);
+        count
+    });
     bytes.truncate(usize::try_from(count).unwrap_or(0));
     bytes
 }

@@ -72,6 +72,12 @@ fn ends_in_zero(fd: c_int, bytes: u64) -> bool {
 }
 
 fn trim_open(fd: c_int, path: &CStr, name: &str, bytes: u64) -> Result<(), CallError> {
+    if next::is_open_elsewhere(fd) {
+        // A stock server that still runs: its file may end within an event at this moment.
+        status::add(StatusWord::untrimmed, 1);
+        notes::write_note("Warning", &format!("{name} was not trimmed: another process has it open"));
+        return Ok(());
+    }
     let (at, kept) = match decide(&mut OpenFile(fd), bytes)? {
         TailDecision::Sound => return Ok(()),
         TailDecision::CutZeros { at } => (at, 0),

@@ -27,6 +27,7 @@ use crate::check_settings::check_settings;
 use crate::error::LabError;
 use crate::event::{ExperimentEvent, Listener};
 use crate::experiment::ExperimentRequest;
+use crate::preallocation::{self, PreallocSwitch};
 use crate::schedule::shuffle;
 use crate::server_provider::{ServerProgram, ServerSource};
 use crate::setup::{server_settings, warn_of_leftovers};
@@ -172,8 +173,15 @@ impl<'a> CrashLaboratory<'a> {
         let disk = name.map(|name| disks.sandbox_disk(name, self.run.seed)).transpose()?;
         let sandbox_options = SandboxOptions { settings: settings.clone(), data_bytes: DATA_BYTES, disk };
         let sandbox = Sandbox::create(home, &self.program.binary, &sandbox_options)?;
-        let options = StartOptions::new(settings);
+        let mut options = StartOptions::new(settings);
+        let prealloc = cell.configuration.prealloc();
+        if let Some(mode) = prealloc {
+            options.environment = preallocation::environment(&sandbox, &options.settings, mode)?;
+        }
         let server = sandbox.start(&options)?;
+        if prealloc.is_some() {
+            PreallocSwitch::of(&sandbox.datadir(), &options.settings).begin(prealloc)?;
+        }
         let mut client = server.connect(CLIENT_TIMEOUT)?;
         let variables = effective_variables(&mut client)?;
         create_table(&mut client)?;

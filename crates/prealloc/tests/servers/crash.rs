@@ -3,10 +3,11 @@
 use std::thread::sleep;
 use std::time::Duration;
 
+use truetps_binlog::TailDecision;
 use truetps_binlog::state::StatusWord;
 use truetps_testkit::mysql_family::FetchedServer;
 
-use crate::common::{Bench, SOON};
+use crate::common::{Bench, SOON, decision_on};
 use crate::load::{Load, keys_in_binlogs, keys_in_table, make_table};
 
 fn kills() -> u64 {
@@ -64,4 +65,83 @@ pub(crate) fn no_acknowledged_row_is_lost_by_kills(server: &FetchedServer) {
     assert!(running.stop(SOON).unwrap().clean);
     bench.assert_all_sound();
     assert_eq!(bench.page().marker(), None);
+}
+
+/// As after a power cut: a sector of the last group has its old content, which is zeros.
+pub(crate) fn torn_tails_are_cut_and_kept(server: &FetchedServer) {
+    let bench = Bench::new(server);
+    let running = bench.start(true);
+    let mut client = running.connect(SOON).unwrap();
+    make_table(&mut client);
+    client.execute("INSERT INTO t.k VALUES (1, 'whole')").unwrap();
+    bench.wait_until_ahead();
+    let active = bench.file(bench.word(StatusWord::active_file));
+    client.execute(&format!("INSERT INTO t.k VALUES (2, '{}')", "torn".repeat(1000))).unwrap();
+    drop(client);
+    running.kill().unwrap();
+    let mut bytes = std::fs::read(&active).unwrap();
+    let at = bytes.windows(8).position(|window| window == b"torntorn").unwrap() / 512 + 1;
+    bytes[at * 512..][..1024].fill(0);
+    std::fs::write(&active, &bytes).unwrap();
+    let TailDecision::CutAndKeep { at, keep_to } = decision_on(&active) else { panic!("{:?}", decision_on(&active)) };
+    let running = bench.start(true);
+    let name = active.file_name().unwrap().to_str().unwrap();
+    let mut client = running.connect(SOON).unwrap();
+    client.query(&format!("SHOW BINLOG EVENTS IN '{name}'")).unwrap();
+    bench.assert_sizes_are_real(&mut client);
+    drop(client);
+    assert!(running.stop(SOON).unwrap().clean);
+    bench.assert_all_sound();
+    // A server that lost a transaction of its binlog may cut what precedes the torn event of it.
+    let cut = std::fs::read(&active).unwrap().len() as u64;
+    assert!(cut <= at, "{cut} {at}");
+    let beside = std::fs::read_dir(bench.folder()).unwrap().map(|entry| entry.unwrap().path());
+    let kept: Vec<_> = beside.filter(|path| path.to_str().unwrap().contains(&format!("{name}.cut-"))).collect();
+    assert_eq!(std::fs::read(&kept[0]).unwrap(), bytes[at as usize..keep_to as usize]);
+    assert_eq!(bench.word(StatusWord::cut_bytes), keep_to - at);
+}
+
+pub(crate) fn prepared_transactions_survive_rotations_and_kills(server: &FetchedServer) {
+    let bench = Bench::new(server);
+    let mut running = bench.start(true);
+    let mut client = running.connect(SOON).unwrap();
+    make_table(&mut client);
+    bench.wait_until_ahead();
+    for statement in ["XA START 'a'", "INSERT INTO t.k VALUES (1, 'x')", "XA END 'a'", "XA PREPARE 'a'"] {
+        client.execute(statement).unwrap();
+    }
+    // Another session: this one's transaction is not ended.
+    running.connect(SOON).unwrap().execute("FLUSH BINARY LOGS").unwrap();
+    bench.wait_until_ahead();
+    running.kill().unwrap();
+    running = bench.start(true);
+    let mut client = running.connect(SOON).unwrap();
+    assert_eq!(client.query("XA RECOVER").unwrap().rows.len(), 1, "{}", bench.log());
+    client.execute("XA COMMIT 'a'").unwrap();
+    assert_eq!(client.query_value("SELECT COUNT(*) FROM t.k").unwrap().as_deref(), Some("1"));
+    drop(client);
+    assert!(running.stop(SOON).unwrap().clean);
+    bench.assert_all_sound();
+}
+
+/// A stock server repairs or ignores what the library left; its replicas would not.
+pub(crate) fn a_stock_server_starts_on_an_untrimmed_tail(server: &FetchedServer) {
+    let bench = Bench::new(server);
+    let running = bench.start(true);
+    make_table(&mut running.connect(SOON).unwrap());
+    bench.wait_until_ahead();
+    let load = Load::start(&running, 1);
+    sleep(Duration::from_millis(300));
+    running.kill().unwrap();
+    let acknowledged = load.end();
+    let running = bench.start(false);
+    let table = keys_in_table(&mut running.connect(SOON).unwrap());
+    assert_eq!(acknowledged.difference(&table).count(), 0);
+    assert!(running.stop(SOON).unwrap().clean);
+    // The library repairs it at its next start, by the marker that is still there.
+    assert!(bench.page().marker().is_some());
+    let running = bench.start(true);
+    assert!(running.stop(SOON).unwrap().clean);
+    bench.assert_all_sound();
+    assert_eq!(table, keys_in_binlogs(&bench));
 }

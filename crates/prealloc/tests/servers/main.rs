@@ -8,7 +8,13 @@ mod common;
 mod load;
 
 mod crash;
+mod flushes;
+mod paths;
+mod pool;
 mod readers;
+mod refusal;
+mod replica;
+mod space;
 mod switch;
 
 /// Each test once for each server.
@@ -36,6 +42,13 @@ macro_rules! on_each_server {
 
 on_each_server! {
     readers: files_have_their_logical_sizes a_large_transaction_grows_the_file closed_active_and_remote_files_are_read;
-    crash: no_acknowledged_row_is_lost_by_kills;
+    crash: no_acknowledged_row_is_lost_by_kills torn_tails_are_cut_and_kept
+        prepared_transactions_survive_rotations_and_kills a_stock_server_starts_on_an_untrimmed_tail;
+    flushes: a_commit_flushes_the_disk_once;
     switch: the_switch_is_safe_under_load;
+    pool: prepared_files_are_used_and_survive_kills;
+    refusal: files_without_checksums_are_left_alone a_bad_configuration_and_a_busy_state_file_are_reported;
+    paths: a_link_to_the_folder_and_an_index_elsewhere;
+    space: the_fill_leaves_free_space a_limit_of_file_sizes_stops_the_fill_only;
+    replica: a_replica_follows_over_rotations_and_kills;
 }

@@ -1,0 +1,73 @@
+//! Binlogs in other places, files that are none, and children of the server.
+
+use std::fs;
+use std::os::unix::fs::{chown, symlink};
+
+use truetps_binlog::state::StatusWord;
+use truetps_testkit::mysql_family::FetchedServer;
+
+use crate::common::{Bench, SOON};
+use crate::load::{Load, keys_in_binlogs, keys_in_table, make_table};
+
+/// The server reaches the folder through a symbolic link, and its index is elsewhere.
+pub(crate) fn a_link_to_the_folder_and_an_index_elsewhere(server: &FetchedServer) {
+    let mut bench = Bench::new(server);
+    let folders = ["logs", "index"].map(|name| bench.home.folder().join(name));
+    for folder in &folders {
+        fs::create_dir(folder).unwrap();
+        let user = bench.home.home().user();
+        chown(folder, Some(user.uid), Some(user.gid)).unwrap();
+    }
+    let link = bench.home.folder().join("link");
+    symlink(&folders[0], &link).unwrap();
+    bench.set("log_bin", &link.join("binlog").display().to_string());
+    bench.set("log_bin_index", &folders[1].join("other.index").display().to_string());
+    bench.basename = folders[0].join("binlog");
+    let running = bench.start(true);
+    let mut client = running.connect(SOON).unwrap();
+    make_table(&mut client);
+    bench.wait_until_ahead();
+    bench.assert_sizes_are_real(&mut client);
+    let load = Load::start(&running, 1);
+    std::thread::sleep(std::time::Duration::from_millis(400));
+    drop(client);
+    running.kill().unwrap();
+    let acknowledged = load.end();
+    let running = bench.start(true);
+    let mut client = running.connect(SOON).unwrap();
+    assert!(bench.word(StatusWord::trims) > 0, "{}", bench.log());
+    let table = keys_in_table(&mut client);
+    assert_eq!(acknowledged.difference(&table).count(), 0);
+    assert_eq!(table, keys_in_binlogs(&bench));
+    bench.assert_sizes_are_real(&mut client);
+    drop(client);
+    assert!(running.stop(SOON).unwrap().clean);
+    bench.assert_all_sound();
+    // Aria's log has the shape of a binlog's name.
+    let own = fs::read_dir(bench.sandbox.datadir()).unwrap().map(|entry| entry.unwrap().file_name());
+    assert!(own.into_iter().all(|name| !name.to_string_lossy().contains("prealloc")));
+}
+
+/// A program of the server's name, which shows what its children get, and one of another name.
+#[test]
+fn children_do_not_load_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let program = std::env::current_exe().unwrap();
+    let library = program.parent().unwrap().join("libtruetps_prealloc.so");
+    let shown = |name: &str, preload: &str| {
+        let shell = dir.path().join(name);
+        fs::copy("/bin/sh", &shell).unwrap();
+        #[expect(clippy::disallowed_methods, reason = "a program that ends at once")]
+        let mut command = std::process::Command::new(shell);
+        command.args(["-c", "/usr/bin/env"]).env_clear().env("LD_PRELOAD", preload);
+        let value = format!("basename={}/binlog", dir.path().display());
+        let output = command.env("TRUETPS_PREALLOC", value).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let library = library.display().to_string();
+    let both = |text: &str| (text.contains("LD_PRELOAD=/"), text.contains("TRUETPS_PREALLOC="));
+    assert_eq!(both(&shown("mysqld", &library)), (false, false));
+    assert_eq!(both(&shown("mysqld_safe", &library)), (true, true), "a wrapper hands it on");
+    let others = shown("mariadbd", &format!("/lib/other-not-there.so:{library}"));
+    assert!(others.contains("LD_PRELOAD=/lib/other-not-there.so\n"), "{others}");
+}
