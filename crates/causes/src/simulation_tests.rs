@@ -223,7 +223,7 @@ fn simulated_causes_of_four_factors() {
 }
 
 #[test]
-fn closures_of_few_factors_are_those_of_the_causes() {
+fn closures_of_few_factors_are_of_the_causes() {
     let mut truth = Truth::new(Pattern::One, 3, NoiseKind::Normal, 0.05, 1);
     let question = CauseQuestion { factors: 3, suspects: Vec::new(), seed: 1, smallest: 0.03 };
     let found = investigate(&question, &mut truth);

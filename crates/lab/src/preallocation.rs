@@ -18,7 +18,7 @@ use crate::error::LabError;
 const FREE_FLOOR_MIB: u64 = 16;
 const OBEYS_WITHIN: Duration = Duration::from_secs(10);
 /// A slow disk takes long to be filled.
-const FILLED_WITHIN: Duration = Duration::from_secs(60);
+const FILLED_WITHIN: Duration = Duration::from_mins(1);
 const PAUSE: Duration = Duration::from_millis(5);
 /// More writes behind the filled part than this make a trial something between on and off.
 const BEYOND_SHARE_MAX: f64 = 0.02;
@@ -40,6 +40,7 @@ pub(crate) fn modes(plan: &Plan) -> usize {
     modes.len()
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "for `map_err`")]
 fn failed(problem: impl ToString) -> LabError {
     LabError::Preallocation { problem: problem.to_string() }
 }
@@ -79,7 +80,7 @@ impl PreallocSwitch {
         if found.is_none() && mode.is_none() {
             return Ok(());
         }
-        if found.as_deref().map(Path::new) != self.basename().as_deref() {
+        if found.as_deref().map(Path::new) != Some(&*self.basename()) {
             let problem = match found {
                 None => "the server has no binlog: set log_bin = true, or leave the combination out".to_owned(),
                 Some(found) => format!("the server's binlogs are {found}.*, and the library watches others"),
@@ -125,8 +126,8 @@ impl PreallocSwitch {
         })
     }
 
-    fn basename(&self) -> Option<PathBuf> {
-        Some(self.state.path().with_extension(""))
+    fn basename(&self) -> PathBuf {
+        self.state.path().with_extension("")
     }
 
     fn page(&self) -> Result<StatePage, LabError> {

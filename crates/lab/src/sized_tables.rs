@@ -11,7 +11,7 @@ use crate::tables::{Ownership, Tables};
 pub(crate) struct SizedTables(Vec<(Option<SettingValue>, Tables)>);
 
 impl SizedTables {
-    /// Of a private server. `keep_pristine` is that of [`Tables::new`].
+    /// Of a private server. `keep_pristine`: see [`Tables::new`].
     pub(crate) fn build(plan: &Plan, dialect: SqlDialect, keep_pristine: bool) -> Result<Self, LabError> {
         let mut sizes: Vec<_> = plan.factors.get(TABLE_ROWS).into_iter().flatten().cloned().map(Some).collect();
         if sizes.is_empty() {
@@ -19,15 +19,14 @@ impl SizedTables {
         }
         let set = |rows: Option<SettingValue>| {
             let mut spec = plan.largest_workload();
-            spec.table_rows =
-                rows.as_ref().and_then(SettingValue::as_int).map_or(spec.table_rows, |rows| rows.cast_unsigned());
+            spec.table_rows = rows.as_ref().and_then(SettingValue::as_int).map_or(spec.table_rows, i64::cast_unsigned);
             let workload = truetps_workload::build(&spec, dialect, plan.design.seed)?;
             Ok((rows, Tables::new(&*workload, keep_pristine, Ownership::Private(dialect))))
         };
         sizes.into_iter().map(set).collect::<Result<_, _>>().map(Self)
     }
 
-    /// Without a level: those of the first one.
+    /// Without a level: the tables of the first one.
     pub(crate) fn of(&self, levels: &StartLevels) -> &Tables {
         let found = self.0.iter().find(|(rows, _)| *rows == levels.table_rows);
         &found.unwrap_or(&self.0[0]).1

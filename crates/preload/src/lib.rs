@@ -1,5 +1,5 @@
-//! Binlog preallocation from the outside: the library that a server preloads ([`LIBRARY`]), how a server is told to use
-//! it ([`Preload`]), the state that it shares ([`StateFile`]), and the repair of binlogs for a server that starts without it
+//! Binlog preallocation from the outside: the library that a server preloads ([`LIBRARY`]), what makes a server use it
+//! ([`Preload`]), the state that it shares ([`StateFile`]), and the repair of binlogs for a server that starts without it
 //! ([`trim`]).
 
 mod library;

@@ -1,4 +1,4 @@
-//! How a server is told to preload the library, and what it is to do.
+//! What makes a server preload the library, and what it is to do.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

@@ -8,7 +8,6 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, fchown};
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use thiserror::Error;
 use truetps_binlog::{ReadAt, TailDecision, decide, file_number};
@@ -54,8 +53,8 @@ pub struct Trimmed {
 }
 
 /// Cuts each binlog of the basename to its content. Refused while a process has one of them open. With `is_dry`, only says what
-/// it would do.
-pub fn trim(basename: &Path, is_dry: bool) -> Result<Trimmed, TrimError> {
+/// it would do. `seconds` is the time of day since 1970, for names of files.
+pub fn trim(basename: &Path, is_dry: bool, seconds: u64) -> Result<Trimmed, TrimError> {
     let folder = basename.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let base = basename.file_name().unwrap_or_default();
     let entries = fs::read_dir(folder).and_then(Iterator::collect::<io::Result<Vec<DirEntry>>>);
@@ -79,7 +78,7 @@ pub fn trim(basename: &Path, is_dry: bool) -> Result<Trimmed, TrimError> {
     }
     let mut done = Trimmed::default();
     for (_, path) in &binlogs {
-        done.files.push(trim_file(path, is_dry).map_err(failed(path))?);
+        done.files.push(trim_file(path, is_dry, seconds).map_err(failed(path))?);
     }
     let mut leftover = base.to_owned();
     leftover.push(LEFTOVER);
@@ -100,18 +99,18 @@ fn failed(path: &Path) -> impl Fn(io::Error) -> TrimError {
     move |source| TrimError::File { path: path.to_owned(), source }
 }
 
-fn trim_file(path: &Path, is_dry: bool) -> io::Result<TrimmedFile> {
+fn trim_file(path: &Path, is_dry: bool, seconds: u64) -> io::Result<TrimmedFile> {
     let no_link = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
     let mut file = OpenOptions::new().read(true).write(!is_dry).custom_flags(no_link).open(path)?;
     let bytes = file.metadata()?.len();
-    let decision = decide(&mut Binlog(&file), bytes)?;
+    let decision = decide(&mut OpenBinlog(&file), bytes)?;
     let mut kept = None;
     if !is_dry {
         let at = match decision {
             TailDecision::Sound | TailDecision::LeaveAlone(_) => None,
             TailDecision::CutZeros { at } => Some(at),
             TailDecision::CutAndKeep { at, keep_to } => {
-                kept = Some(keep(&mut file, path, at, keep_to)?);
+                kept = Some(keep(&mut file, path, at, keep_to, seconds)?);
                 Some(at)
             }
         };
@@ -124,8 +123,7 @@ fn trim_file(path: &Path, is_dry: bool) -> io::Result<TrimmedFile> {
 }
 
 /// Copies the bytes to `FILE.cut-SECONDS`, durably, for the owner of the binlog.
-fn keep(file: &mut File, path: &Path, from: u64, to: u64) -> io::Result<PathBuf> {
-    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+fn keep(file: &mut File, path: &Path, from: u64, to: u64, seconds: u64) -> io::Result<PathBuf> {
     let mut beside = path.as_os_str().to_owned();
     beside.push(format!(".cut-{seconds}"));
     let mut copy = OpenOptions::new().write(true).create_new(true).mode(KEPT_MODE).open(&beside)?;
@@ -139,9 +137,9 @@ fn keep(file: &mut File, path: &Path, from: u64, to: u64) -> io::Result<PathBuf>
     Ok(beside.into())
 }
 
-struct Binlog<'a>(&'a File);
+struct OpenBinlog<'a>(&'a File);
 
-impl ReadAt for Binlog<'_> {
+impl ReadAt for OpenBinlog<'_> {
     type Error = io::Error;
 
     fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
@@ -179,16 +177,16 @@ mod tests {
     fn files_of_other_names_stay() {
         let folder = tempfile::tempdir().unwrap();
         let basename = folder.path().join("binlog");
-        assert!(matches!(trim(&basename, false), Err(TrimError::NoBinlog { .. })));
+        assert!(matches!(trim(&basename, false, 7), Err(TrimError::NoBinlog { .. })));
         let write = |name: &str, content: &[u8]| fs::write(folder.path().join(name), content).unwrap();
         write("binlog.000001", &[0; 9000]);
         write("binlog.prealloc-0", &[0; 10]);
         write("relay-bin.000001", &[0; 10]);
         write("binlog.index", b"./binlog.000001\n");
-        let seen = trim(&basename, true).unwrap();
+        let seen = trim(&basename, true, 7).unwrap();
         assert_eq!((seen.files[0].bytes, seen.removed.len()), (9000, 1));
         assert!(folder.path().join("binlog.prealloc-0").exists(), "a dry run changes nothing");
-        trim(&basename, false).unwrap();
+        trim(&basename, false, 7).unwrap();
         let length = |name: &str| fs::metadata(folder.path().join(name)).map(|facts| facts.len()).ok();
         assert_eq!(length("binlog.000001"), Some(0), "zeros without a magic are no content");
         assert_eq!((length("binlog.prealloc-0"), length("relay-bin.000001")), (None, Some(10)));
@@ -203,7 +201,7 @@ mod tests {
         #[allow(clippy::disallowed_methods, reason = "a process that is not ours has to have it open")]
         let mut other =
             std::process::Command::new("sleep").arg("30").stdin(File::open(&path).unwrap()).spawn().unwrap();
-        let refused = trim(&folder.path().join("binlog"), false);
+        let refused = trim(&folder.path().join("binlog"), false, 7);
         other.kill().unwrap();
         other.wait().unwrap();
         assert!(matches!(&refused, Err(TrimError::InUse { process, .. }) if process.contains("sleep")), "{refused:?}");

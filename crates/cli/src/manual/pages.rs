@@ -13,7 +13,7 @@ macro_rules! page {
     };
 }
 
-const PAGES: [ManualPage; 36] = [
+const PAGES: [ManualPage; 37] = [
     page!("glossary"),
     page!("method"),
     page!("troubleshooting"),
@@ -23,6 +23,7 @@ const PAGES: [ManualPage; 36] = [
     page!("guides/flush-settings"),
     page!("guides/hot-row"),
     page!("guides/open-loop"),
+    page!("guides/preallocation"),
     page!("guides/primary-key"),
     page!("guides/slow-disk"),
     page!("guides/sysbench"),

@@ -14,7 +14,7 @@ use crate::failure::CommandFailure;
 use crate::login::LoginArgs;
 use crate::{print_message, print_progress};
 
-/// Settings that decide what a binlog costs, in addition to those of the load.
+/// Settings that decide what a binlog costs.
 const OF_SERVER: [&str; 5] =
     ["sync_binlog", "innodb_flush_log_at_trx_commit", "binlog_format", "binlog_row_image", "max_binlog_size"];
 
@@ -37,7 +37,7 @@ pub(super) fn run(args: &AdviseArgs) -> Result<Exit, CommandFailure> {
     words.extend(["--blocks", &blocks]);
     if disk.is_none() {
         print_message(
-            "note: measured on this machine's own disk; if its flushes are not those of the server's, name a profile (--disk, \
+            "note: measured on this machine's own disk; if the server's disk is another one, name a profile (--disk, \
              `truetps disk list`) or measure the server's disk (--folder)\n",
         );
     }

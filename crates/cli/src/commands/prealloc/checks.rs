@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::getxattr;
 use truetps_binlog::is_tested;
-use truetps_driver::{Client, DriverError};
+use truetps_driver::Client;
 
 /// The auxiliary vector's entry of a process that the loader treats as privileged.
 const AT_SECURE: u64 = 23;
@@ -15,7 +15,7 @@ const SET_ID_BITS: u32 = 0o6000;
 
 /// What a check says.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Found {
+pub(super) enum CheckResult {
     Good(String),
     /// It works, but differently from what one expects.
     Note(String),
@@ -24,66 +24,69 @@ pub(super) enum Found {
 }
 
 /// Of the server itself.
-pub(super) fn of_server(client: &mut Client, is_forced: bool) -> Result<Vec<Found>, DriverError> {
+pub(super) fn of_server(client: &mut Client, is_forced: bool) -> Vec<CheckResult> {
     let mut value = |name: &str| client.query_value(&format!("SELECT @@GLOBAL.{name}")).ok().flatten();
     let version = value("version").unwrap_or_default();
     let mut found = Vec::new();
     found.push(match (is_tested(&version), is_forced) {
-        (true, _) => Found::Good(format!("{version} was tested with the library")),
-        (false, true) => Found::Note(format!("{version} was not tested; --force uses it anyway")),
+        (true, _) => CheckResult::Good(format!("{version} was tested with the library")),
+        (false, true) => CheckResult::Note(format!("{version} was not tested; --force uses it anyway")),
         (false, false) => {
-            Found::Obstacle(format!("{version} was not tested with the library (--force uses it anyway)"))
+            CheckResult::Obstacle(format!("{version} was not tested with the library (--force uses it anyway)"))
         }
     });
     found.push(match value("binlog_checksum").as_deref() {
-        Some("NONE") => Found::Obstacle(
-            "binlog_checksum is NONE: after a power cut a torn event could not be told from a whole one; set it to CRC32"
+        Some("NONE") => CheckResult::Obstacle(
+            "binlog_checksum is NONE: after a power cut a torn event would look like a whole one; set it to CRC32"
                 .to_owned(),
         ),
-        _ => Found::Good("binlogs have checksums".to_owned()),
+        _ => CheckResult::Good("binlogs have checksums".to_owned()),
     });
     let is_on = |value: Option<String>| value.is_some_and(|value| value == "1" || value.eq_ignore_ascii_case("on"));
     if is_on(value("binlog_encryption")) || is_on(value("encrypt_binlog")) {
-        found.push(Found::Obstacle("binlogs are encrypted: their end could not be found after a power cut".to_owned()));
+        found.push(CheckResult::Obstacle(
+            "binlogs are encrypted: their end could not be found after a power cut".to_owned(),
+        ));
     }
     match (value("sync_binlog").as_deref(), value("innodb_flush_log_at_trx_commit").as_deref()) {
-        (Some("0"), _) => found.push(Found::Note(
+        (Some("0"), _) => found.push(CheckResult::Note(
             "sync_binlog is 0: no commit waits for the binlog, and there is nothing to gain".to_owned(),
         )),
-        (Some("1"), Some("1")) => found.push(Found::Good("each commit group flushes redo log and binlog".to_owned())),
-        (Some(sync), _) => found.push(Found::Good(format!("sync_binlog is {sync}: binlogs are flushed"))),
+        (Some("1"), Some("1")) => {
+            found.push(CheckResult::Good("each commit group flushes redo log and binlog".to_owned()));
+        }
+        (Some(sync), _) => found.push(CheckResult::Good(format!("sync_binlog is {sync}: binlogs are flushed"))),
         (None, _) => {}
     }
     if value("binlog_storage_engine").is_some_and(|engine| !engine.is_empty()) {
-        found.push(Found::Obstacle(
+        found.push(CheckResult::Obstacle(
             "the server writes its binlog with a storage engine, which preallocates it".to_owned(),
         ));
     }
-    Ok(found)
+    found
 }
 
 /// Of the machine: the server's process, if it can be seen, and its program.
-pub(super) fn of_process(client: &mut Client) -> Vec<Found> {
+pub(super) fn of_process(client: &mut Client) -> Vec<CheckResult> {
     let pid_file = client.query_value("SELECT CONCAT(@@GLOBAL.datadir, '|', @@GLOBAL.pid_file)").ok().flatten();
     let Some(pid) = pid_file.and_then(|text| pid_of(&text)) else {
-        return vec![Found::Note(
+        return vec![CheckResult::Note(
             "the server's process cannot be seen from here: its loader was not checked".to_owned(),
         )];
     };
     let process = PathBuf::from(format!("/proc/{pid}"));
     let mut found = vec![];
     match fs::read(process.join("auxv")).ok().and_then(|bytes| is_secure(&bytes)) {
-        Some(true) => found.push(Found::Obstacle(
+        Some(true) => found.push(CheckResult::Obstacle(
             "the server's program has file capabilities or a set-user-ID bit: the loader ignores LD_PRELOAD".to_owned(),
         )),
-        Some(false) => found.push(Found::Good("the loader of the running server takes LD_PRELOAD".to_owned())),
-        None => {
-            found.push(Found::Note(format!("/proc/{pid}/auxv cannot be read: run this as root to check the loader")))
-        }
+        Some(false) => found.push(CheckResult::Good("the loader of the running server takes LD_PRELOAD".to_owned())),
+        None => found
+            .push(CheckResult::Note(format!("/proc/{pid}/auxv cannot be read: run this as root to check the loader"))),
     }
     let profile = fs::read_to_string(process.join("attr/current")).unwrap_or_default();
     if profile.contains("(enforce)") {
-        found.push(Found::Obstacle(format!(
+        found.push(CheckResult::Obstacle(format!(
             "AppArmor confines the server ({}): its profile has to allow the library, `m` and `r`",
             profile.trim().trim_end_matches(" (enforce)")
         )));
@@ -95,19 +98,21 @@ pub(super) fn of_process(client: &mut Client) -> Vec<Found> {
 }
 
 /// Of a program that is not running, too.
-fn of_program(program: &Path) -> Vec<Found> {
+fn of_program(program: &Path) -> Vec<CheckResult> {
     let mut found = Vec::new();
     let shown = program.display();
     if getxattr(program, CAPABILITIES, &mut [0_u8; 256]).is_ok() {
-        found.push(Found::Obstacle(format!("{shown} has file capabilities (getcap): the loader ignores LD_PRELOAD")));
+        found.push(CheckResult::Obstacle(format!(
+            "{shown} has file capabilities (getcap): the loader ignores LD_PRELOAD"
+        )));
     }
     if fs::metadata(program).is_ok_and(|facts| std::os::unix::fs::MetadataExt::mode(&facts) & SET_ID_BITS != 0) {
-        found.push(Found::Obstacle(format!("{shown} has a set-user-ID bit: the loader ignores LD_PRELOAD")));
+        found.push(CheckResult::Obstacle(format!("{shown} has a set-user-ID bit: the loader ignores LD_PRELOAD")));
     }
     let mut head = vec![0; 4096];
     let read = fs::File::open(program).and_then(|mut file| file.read(&mut head)).unwrap_or(0);
     if head[..read].windows(8).any(|window| window == b"/ld-musl") {
-        found.push(Found::Obstacle(format!("{shown} uses musl, and the library is for the GNU C library")));
+        found.push(CheckResult::Obstacle(format!("{shown} uses musl, and the library is for the GNU C library")));
     }
     found
 }
@@ -145,7 +150,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let program = folder.path().join("mysqld");
         fs::write(&program, b"\x7fELF....../lib/ld-musl-x86_64.so.1").unwrap();
-        let is_obstacle = |found: &Found, word: &str| matches!(found, Found::Obstacle(text) if text.contains(word));
+        let is_obstacle =
+            |found: &CheckResult, word: &str| matches!(found, CheckResult::Obstacle(text) if text.contains(word));
         assert!(of_program(&program).iter().any(|found| is_obstacle(found, "musl")));
         let mut mode = fs::metadata(&program).unwrap().permissions();
         std::os::unix::fs::PermissionsExt::set_mode(&mut mode, 0o4755);

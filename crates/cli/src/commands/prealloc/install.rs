@@ -10,7 +10,7 @@ use truetps_preload::{LIBRARY_NAME, Preload, VARIABLE, place};
 use truetps_record::{PreallocMode, SettingValue, prealloc_mode};
 
 use super::binlogs::{basename, connect};
-use super::checks::{Found, of_process, of_server};
+use super::checks::{CheckResult, of_process, of_server};
 use crate::args::{InstallArgs, UninstallArgs};
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
@@ -27,9 +27,9 @@ pub(super) fn install(args: &InstallArgs) -> Result<Exit, CommandFailure> {
     let mut is_blocked = false;
     for found in checks(args)? {
         let (sign, text) = match found {
-            Found::Good(text) => ("good", text),
-            Found::Note(text) => ("note", text),
-            Found::Obstacle(text) => {
+            CheckResult::Good(text) => ("good", text),
+            CheckResult::Note(text) => ("note", text),
+            CheckResult::Obstacle(text) => {
                 is_blocked = true;
                 ("STOP", text)
             }
@@ -62,13 +62,13 @@ pub(super) fn install(args: &InstallArgs) -> Result<Exit, CommandFailure> {
     Ok(print_out(&out))
 }
 
-fn checks(args: &InstallArgs) -> Result<Vec<Found>, CommandFailure> {
+fn checks(args: &InstallArgs) -> Result<Vec<CheckResult>, CommandFailure> {
     if Path::new(&args.server.named).is_absolute() {
         let text = "the server was not asked: name its address to have version, checksums and loader checked";
-        return Ok(vec![Found::Note(text.to_owned())]);
+        return Ok(vec![CheckResult::Note(text.to_owned())]);
     }
     let mut client = connect(&args.server)?;
-    let mut found = of_server(&mut client, args.force).map_err(CommandFailure::failed)?;
+    let mut found = of_server(&mut client, args.force);
     found.extend(of_process(&mut client));
     Ok(found)
 }

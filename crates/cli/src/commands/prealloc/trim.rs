@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use truetps_binlog::{TailDecision, Untrimmable};
 use truetps_preload::{TrimError, TrimmedFile, trim};
+use truetps_probe::clock;
 use truetps_report::format;
 
 use super::binlogs::basename_of_path;
@@ -15,7 +16,7 @@ use crate::print_out;
 
 pub(super) fn run(args: &TrimArgs) -> Result<Exit, CommandFailure> {
     let basename = basename_of_path(&args.path)?;
-    let done = trim(&basename, args.dry_run).map_err(|error| failure(&error))?;
+    let done = trim(&basename, args.dry_run, clock::epoch_s() as u64).map_err(|error| failure(&error))?;
     let mut out = String::new();
     for file in &done.files {
         if let Some(text) = said(file, args.dry_run) {
