@@ -17,10 +17,15 @@ pub enum TailDecision {
     /// It ends with its last event.
     Sound,
     /// Truncate it at `at`: only zeros are behind it.
-    CutZeros { at: u64 },
+    CutZeros {
+        at: u64,
+    },
     /// Truncate it at `at`, and first keep the bytes up to `keep_to` beside it: they are of events that were never
     /// whole on the disk, or that stood behind such a one.
-    CutAndKeep { at: u64, keep_to: u64 },
+    CutAndKeep {
+        at: u64,
+        keep_to: u64,
+    },
     LeaveAlone(Untrimmable),
 }
 
@@ -34,7 +39,9 @@ pub enum Untrimmable {
     NotABinlog,
     /// An event is bad in a way that lost sectors do not explain: none of them ends in zeros. The events behind it may
     /// have been acknowledged long ago.
-    Damaged { at: u64 },
+    Damaged {
+        at: u64,
+    },
 }
 
 /// Decides about the first `length` bytes of a file.

@@ -88,7 +88,7 @@ impl Filler {
             }
             let mut has_news = false;
             for file in files::in_use() {
-                has_news |= self.finish_closed(file) | self.judge(file);
+                has_news |= finish_closed(file) | self.judge(file);
             }
             let may_step = Instant::now() >= self.next_step;
             let has_stepped = may_step && (files::in_use().any(|file| self.fill_step(file)) || self.pool_step());
@@ -126,21 +126,6 @@ impl Filler {
         status::write_page();
     }
 
-    /// Makes the end of a file durable that the server has closed, and leaves it.
-    fn finish_closed(&self, file: &'static BinlogFile) -> bool {
-        let own_fd = {
-            let mut progress = file.lock();
-            if !progress.is_closed || progress.own_fd < 0 {
-                return false;
-            }
-            std::mem::replace(&mut progress.own_fd, -1)
-        };
-        next::fdatasync(own_fd);
-        files::close_own(own_fd);
-        file.leave();
-        true
-    }
-
     /// Decides about a new file, once its first two events are there.
     fn judge(&self, file: &'static BinlogFile) -> bool {
         let own_fd = match file.lock() {
@@ -174,8 +159,7 @@ impl Filler {
         match refusal {
             None => {
                 status::clear_refusal();
-                let condition =
-                    if self.library.is_on() { PreallocCondition::Live } else { PreallocCondition::Paused };
+                let condition = if self.library.is_on() { PreallocCondition::Live } else { PreallocCondition::Paused };
                 status::set_condition(condition);
                 if is_first && condition == PreallocCondition::Live {
                     notes::leave_note("Note", &self.live_note());
@@ -201,7 +185,9 @@ impl Filler {
 
     fn live_note(&self) -> String {
         match self.library.config.mode {
-            FillMode::Ahead => format!("live: binlogs are filled up to {} MiB ahead", self.library.config.ahead_bytes >> 20),
+            FillMode::Ahead => {
+                format!("live: binlogs are filled up to {} MiB ahead", self.library.config.ahead_bytes >> 20)
+            }
             FillMode::Pool { files, file_bytes } => {
                 format!("live: {files} binlogs of {} MiB are prepared", file_bytes >> 20)
             }
@@ -338,6 +324,21 @@ impl Filler {
         status::set(StatusWord::marker, pool::marker());
         status::write_page();
     }
+}
+
+/// Makes the end of a file durable that the server has closed, and leaves it.
+fn finish_closed(file: &'static BinlogFile) -> bool {
+    let own_fd = {
+        let mut progress = file.lock();
+        if !progress.is_closed || progress.own_fd < 0 {
+            return false;
+        }
+        std::mem::replace(&mut progress.own_fd, -1)
+    };
+    next::fdatasync(own_fd);
+    files::close_own(own_fd);
+    file.release();
+    true
 }
 
 fn end_round(progress: &mut FileProgress) {

@@ -31,7 +31,6 @@
         clippy::unwrap_used
     )
 )]
-
 #![cfg_attr(test, allow(dead_code, reason = "without the symbols most of it is not called"))]
 
 mod config;

@@ -46,8 +46,7 @@ pub(crate) fn write_waiting() {
 /// A server may have closed its standard error, and opened a file of its data with this number. A log is no regular file
 /// or is appended to.
 fn is_log() -> bool {
-    next::facts_of(STDERR)
-        .is_some_and(|facts| !facts.is_regular() || next::status_flags(STDERR) & libc::O_APPEND != 0)
+    next::facts_of(STDERR).is_some_and(|facts| !facts.is_regular() || next::status_flags(STDERR) & libc::O_APPEND != 0)
 }
 
 /// `2026-11-24T19:05:30.123456Z`

@@ -14,7 +14,7 @@ const INVARIANTS: [Invariant; 16] = [
     Invariant("record", &[CLOCK, FILES, NETWORK, TERMINAL], &[]),
     Invariant("files", &[CLOCK, NETWORK, TERMINAL], &[]),
     Invariant("binlog", &[CLOCK, FILES, NETWORK, TERMINAL], &[]),
-    // Its functions would be called by those of the standard library.
+    // The standard library would call its functions.
     Invariant("prealloc", &[FILES, NETWORK, TERMINAL], &[]),
     Invariant("plan", &[CLOCK, FILES, NETWORK, TERMINAL], &[]),
     Invariant("folder", &[CLOCK, NETWORK, TERMINAL], &[]),

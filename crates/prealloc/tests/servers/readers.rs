@@ -35,7 +35,8 @@ pub(crate) fn files_have_their_logical_sizes(server: &FetchedServer) {
     let kept = names[names.len() - 2][0].clone().unwrap();
     client.execute(&format!("PURGE BINARY LOGS TO '{kept}'")).unwrap();
     assert_eq!(bench.files().len(), 2);
-    let reset = if bench.is_mariadb || server.name != "mysql-9.7" { "RESET MASTER" } else { "RESET BINARY LOGS AND GTIDS" };
+    let reset =
+        if bench.is_mariadb || server.name != "mysql-9.7" { "RESET MASTER" } else { "RESET BINARY LOGS AND GTIDS" };
     client.execute(reset).unwrap();
     assert_eq!(bench.files(), [bench.file(1)]);
     bench.wait_until_ahead();

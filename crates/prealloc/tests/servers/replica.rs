@@ -17,7 +17,8 @@ fn free_port() -> String {
 }
 
 fn settings(bench: &mut Bench, id: &str, port: &str) {
-    for (name, value) in [("skip_networking", "OFF"), ("bind_address", "127.0.0.1"), ("port", port), ("server_id", id)] {
+    for (name, value) in [("skip_networking", "OFF"), ("bind_address", "127.0.0.1"), ("port", port), ("server_id", id)]
+    {
         bench.set(name, value);
     }
     bench.set("relay_log", "relay-bin");
