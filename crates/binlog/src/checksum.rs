@@ -72,7 +72,9 @@ mod tests {
 
     fn of(parts: &[&[u8]]) -> u32 {
         let mut sum = Crc32::new();
-        parts.iter().for_each(|part| sum.update(part));
+        for part in parts {
+            sum.update(part);
+        }
         sum.value()
     }
 
