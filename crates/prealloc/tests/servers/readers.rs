@@ -46,6 +46,7 @@ pub(crate) fn files_have_their_logical_sizes(server: &FetchedServer) {
     assert!(running.stop(SOON).unwrap().clean);
     bench.assert_all_sound();
     assert_eq!((bench.page().marker(), bench.word(StatusWord::errors)), (None, 0));
+    assert_eq!(bench.word(StatusWord::logical_end), bench.word(StatusWord::filled_end));
     assert!(bench.word(StatusWord::truncations) >= 10, "{:?}", bench.page());
 }
 
