@@ -1,5 +1,6 @@
 //! What a fuzzer calls with the bytes that it makes up. `src/bin/noise.rs` calls the same with random ones.
 
+mod binlog;
 mod postgres;
 mod run_folder;
 mod tls_sealing;
@@ -11,6 +12,7 @@ use truetps_driver::{
 };
 use truetps_record::SqlDialect;
 
+pub use binlog::binlog;
 pub use postgres::postgres_session;
 pub use run_folder::{run_folder, whole_files};
 pub use tls_sealing::tls_sealing;

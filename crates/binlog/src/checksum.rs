@@ -43,10 +43,10 @@ impl Crc32 {
         let mut sum = self.0;
         let (eights, rest) = bytes.as_chunks::<8>();
         for eight in eights {
-            let [a, b, c, d, e, f, g, h] = *eight;
-            let [a, b, c, d] = (u32::from_le_bytes([a, b, c, d]) ^ sum).to_le_bytes();
-            let entries = [(7, a), (6, b), (5, c), (4, d), (3, e), (2, f), (1, g), (0, h)];
-            sum = entries.iter().fold(0, |sum, (table, byte)| sum ^ TABLES[*table][usize::from(*byte)]);
+            let mut mixed = *eight;
+            mixed.iter_mut().zip(sum.to_le_bytes()).for_each(|(byte, of_sum)| *byte ^= of_sum);
+            let entries = TABLES.iter().rev().zip(mixed).map(|(table, byte)| table[usize::from(byte)]);
+            sum = entries.fold(0, |sum, entry| sum ^ entry);
         }
         for byte in rest {
             let [low, ..] = sum.to_le_bytes();
@@ -72,7 +72,9 @@ mod tests {
 
     fn of(parts: &[&[u8]]) -> u32 {
         let mut sum = Crc32::new();
-        parts.iter().for_each(|part| sum.update(part));
+        for part in parts {
+            sum.update(part);
+        }
         sum.value()
     }
 

@@ -137,14 +137,10 @@ impl BinlogFile {
         self.filled_shown.store(filled, Ordering::Relaxed);
     }
 
-    fn release(&self) {
+    /// One descriptor less, or the thread does not need it any more.
+    pub(crate) fn release(&self) {
         let _places = PLACES.lock();
         self.references.fetch_sub(1, Ordering::Release);
-    }
-
-    /// The thread does not need it any more.
-    pub(crate) fn leave(&self) {
-        self.release();
     }
 }
 
@@ -195,10 +191,11 @@ pub(crate) fn binlog_of(fd: c_int) -> Option<(&'static BinlogFile, bool)> {
 pub(crate) fn forget(fd: c_int) {
     let Some(owner) = owner_byte(fd) else { return };
     let byte = owner.swap(0, Ordering::AcqRel);
-    if byte != 0 && byte != INTERNAL {
-        if let Some(file) = FILES.get(usize::from(byte & !WRITER).wrapping_sub(1)) {
-            file.release();
-        }
+    if byte != 0
+        && byte != INTERNAL
+        && let Some(file) = FILES.get(usize::from(byte & !WRITER).wrapping_sub(1))
+    {
+        file.release();
     }
 }
 

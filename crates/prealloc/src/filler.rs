@@ -88,7 +88,7 @@ impl Filler {
             }
             let mut has_news = false;
             for file in files::in_use() {
-                has_news |= self.finish_closed(file) | self.judge(file);
+                has_news |= finish_closed(file) | self.judge(file);
             }
             let may_step = Instant::now() >= self.next_step;
             let has_stepped = may_step && (files::in_use().any(|file| self.fill_step(file)) || self.pool_step());
@@ -124,21 +124,6 @@ impl Filler {
             });
         }
         status::write_page();
-    }
-
-    /// Makes the end of a file durable that the server has closed, and leaves it.
-    fn finish_closed(&self, file: &'static BinlogFile) -> bool {
-        let own_fd = {
-            let mut progress = file.lock();
-            if !progress.is_closed || progress.own_fd < 0 {
-                return false;
-            }
-            std::mem::replace(&mut progress.own_fd, -1)
-        };
-        next::fdatasync(own_fd);
-        files::close_own(own_fd);
-        file.leave();
-        true
     }
 
     /// Decides about a new file, once its first two events are there.
@@ -339,6 +324,21 @@ impl Filler {
         status::set(StatusWord::marker, pool::marker());
         status::write_page();
     }
+}
+
+/// Makes the end of a file durable that the server has closed, and leaves it.
+fn finish_closed(file: &'static BinlogFile) -> bool {
+    let own_fd = {
+        let mut progress = file.lock();
+        if !progress.is_closed || progress.own_fd < 0 {
+            return false;
+        }
+        std::mem::replace(&mut progress.own_fd, -1)
+    };
+    next::fdatasync(own_fd);
+    files::close_own(own_fd);
+    file.release();
+    true
 }
 
 fn end_round(progress: &mut FileProgress) {

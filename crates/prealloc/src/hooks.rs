@@ -199,6 +199,10 @@ fn end_writer(file: &'static BinlogFile, fd: c_int) {
     drop(progress);
     if is_binlog {
         LAST_BYTES.store(file.logical_end(), Ordering::Relaxed);
+        if file.number.load(Ordering::Relaxed) == status::get(StatusWord::active_file) {
+            status::set(StatusWord::logical_end, file.logical_end());
+            status::set(StatusWord::filled_end, file.filled_shown.load(Ordering::Relaxed));
+        }
         if is_cut {
             file.is_exposed.store(false, Ordering::Release);
         }

@@ -52,16 +52,12 @@ pub(crate) fn trim_all(config: &PreallocConfig, marker: Option<u64>) {
 
 fn trim(path: &CStr, name: &str, is_marked: bool) {
     let Some(fd) = next::open(path, libc::O_RDWR | libc::O_NOFOLLOW, 0) else { return };
-    if let Some(facts) = next::facts_of(fd).filter(|facts| facts.is_regular() && facts.bytes > 0) {
-        if is_marked || ends_in_zero(fd, facts.bytes) {
-            match trim_open(fd, path, name, facts.bytes) {
-                Ok(()) => {}
-                Err(CallError(number)) => {
-                    status::add(StatusWord::errors, 1);
-                    notes::write_note("Warning", &format!("{name} could not be trimmed: error {number}"));
-                }
-            }
-        }
+    if let Some(facts) = next::facts_of(fd).filter(|facts| facts.is_regular() && facts.bytes > 0)
+        && (is_marked || ends_in_zero(fd, facts.bytes))
+        && let Err(CallError(number)) = trim_open(fd, path, name, facts.bytes)
+    {
+        status::add(StatusWord::errors, 1);
+        notes::write_note("Warning", &format!("{name} could not be trimmed: error {number}"));
     }
     next::close(fd);
 }

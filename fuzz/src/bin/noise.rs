@@ -137,6 +137,8 @@ fn main() {
             let pieces: &[&[u8]] = if data[0] % 2 == 0 { &PIECES } else { &MESSAGES };
             truetps_fuzz::tls_sealing(&random_records(&mut random, data[0], pieces));
         }
+        truetps_fuzz::binlog(&data);
+        truetps_fuzz::binlog(&[b"\xfebin", &data[..]].concat());
         truetps_fuzz::dsn(&[b"mysql://", &data[..]].concat());
         runs += 1;
     }

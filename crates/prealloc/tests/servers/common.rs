@@ -26,7 +26,7 @@ pub(crate) struct Bench {
     /// The binlogs' folder and basename.
     pub(crate) basename: PathBuf,
     /// Of `TRUETPS_PREALLOC`, besides the basename.
-    pub(crate) options: String,
+    pub(crate) options: &'static str,
     pub(crate) library: PathBuf,
     pub(crate) home: TestHome,
     pub(crate) is_mariadb: bool,
@@ -60,7 +60,7 @@ impl Bench {
         let basename = sandbox.datadir().join("binlog");
         let library = copied_library(home.folder());
         let is_mariadb = binary.flavour == Flavour::Mariadb;
-        Self { sandbox, settings, basename, options: "free_floor_mib=64".to_owned(), library, home, is_mariadb }
+        Self { sandbox, settings, basename, options: "free_floor_mib=64", library, home, is_mariadb }
     }
 
     pub(crate) fn set(&mut self, name: &str, value: &str) {
@@ -120,7 +120,7 @@ impl Bench {
             let page = self.page();
             let active = page.word(StatusWord::active_file);
             let real = fs::metadata(self.file(active)).map_or(0, |facts| facts.len());
-            if active > 0 && real > page.word(StatusWord::logical_end) + MEBI / 2 && real % 4096 == 0 {
+            if active > 0 && real > page.word(StatusWord::logical_end) + MEBI / 2 && real.is_multiple_of(4096) {
                 return;
             }
             let log = || fs::read_to_string(self.sandbox.error_log_path()).unwrap_or_default();

@@ -82,14 +82,13 @@ pub(crate) fn a_commit_flushes_the_disk_once(server: &FetchedServer) {
         }
         (disk.flushes() - before) as f64 / COMMITS as f64
     };
-    let mut both = [0.0; 2];
-    for (is_on, measured) in [(false, &mut both[0]), (true, &mut both[1])] {
+    let both = [false, true].map(|is_on| {
         bench.switch(is_on);
         if is_on {
             bench.wait_until_ahead();
         }
-        *measured = per_commit();
-    }
+        per_commit()
+    });
     eprintln!("{}: {:.2} flushes for each commit without zeros, {:.2} with them", server.name, both[0], both[1]);
     assert!(both[0] > 1.9 && both[1] < 1.15, "{both:?}");
     drop(client);

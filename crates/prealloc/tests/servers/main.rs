@@ -47,7 +47,8 @@ on_each_server! {
     flushes: a_commit_flushes_the_disk_once;
     switch: the_switch_is_safe_under_load;
     pool: prepared_files_are_used_and_survive_kills;
-    refusal: files_without_checksums_are_left_alone a_bad_configuration_and_a_busy_state_file_are_reported;
+    refusal: files_without_checksums_are_left_alone encrypted_files_are_left_alone
+        a_bad_configuration_and_a_busy_state_file_are_reported;
     paths: a_link_to_the_folder_and_an_index_elsewhere;
     space: the_fill_leaves_free_space a_limit_of_file_sizes_stops_the_fill_only;
     replica: a_replica_follows_over_rotations_and_kills;

@@ -16,7 +16,7 @@ fn pool_files(bench: &Bench) -> Vec<String> {
 
 pub(crate) fn prepared_files_are_used_and_survive_kills(server: &FetchedServer) {
     let mut bench = Bench::new(server);
-    bench.options = "mode=pool;files=2;file_mib=6;free_floor_mib=64".to_owned();
+    bench.options = "mode=pool;files=2;file_mib=6;free_floor_mib=64";
     let mut acknowledged = std::collections::BTreeSet::new();
     let mut running = bench.start(true);
     make_table(&mut running.connect(SOON).unwrap());

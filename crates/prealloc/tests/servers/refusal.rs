@@ -38,14 +38,14 @@ pub(crate) fn files_without_checksums_are_left_alone(server: &FetchedServer) {
 
 pub(crate) fn a_bad_configuration_and_a_busy_state_file_are_reported(server: &FetchedServer) {
     let mut bench = Bench::new(server);
-    bench.options = "mode=fast".to_owned();
+    bench.options = "mode=fast";
     let running = bench.start(true);
     make_table(&mut running.connect(SOON).unwrap());
     assert!(running.stop(SOON).unwrap().clean);
     let page = bench.basename.with_extension("prealloc");
     assert!(!page.exists());
 
-    bench.options = "free_floor_mib=64".to_owned();
+    bench.options = "free_floor_mib=64";
     let other = fs::File::create(&page).unwrap();
     let user = bench.home.home().user();
     std::os::unix::fs::chown(&page, Some(user.uid), Some(user.gid)).unwrap();
@@ -66,4 +66,33 @@ pub(crate) fn a_bad_configuration_and_a_busy_state_file_are_reported(server: &Fe
     assert!(bench.log().contains("off: the state file"), "{}", bench.log());
     assert!(running.stop(SOON).unwrap().clean);
     bench.assert_all_sound();
+}
+
+/// With the plugin of MariaDB only: MySQL needs a component and a file in its program's folder for it.
+pub(crate) fn encrypted_files_are_left_alone(server: &FetchedServer) {
+    let mut bench = Bench::new(server);
+    let folders = [server.basedir.join("lib/mysql/plugin"), "/usr/lib/mysql/plugin".into()];
+    let folders = &folders[..if server.name == "mariadb-10.11" { 2 } else { 1 }];
+    if !folders.iter().any(|folder| folder.join("file_key_management.so").exists()) {
+        eprintln!("SKIPPED encryption with {}: it has no plugin for keys", server.name);
+        return;
+    }
+    let keys = bench.home.folder().join("keys");
+    fs::write(&keys, "1;770A8A65DA156D24EE2A093277530142\n").unwrap();
+    bench.set("plugin_load_add", "file_key_management");
+    bench.set("file_key_management_filename", &keys.display().to_string());
+    bench.set("encrypt_binlog", "ON");
+    let running = bench.start(true);
+    let mut client = running.connect(SOON).unwrap();
+    make_table(&mut client);
+    bench.wait_for(StatusWord::reason, |reason| reason == RefusalReason::Encrypted as u64);
+    client.execute("INSERT INTO t.k VALUES (1, 'x')").unwrap();
+    assert_not_ahead(&bench);
+    assert!(bench.log().contains("off: binlogs are encrypted"), "{}", bench.log());
+    drop(client);
+    running.kill().unwrap();
+    let running = bench.start(true);
+    let rows = running.connect(SOON).unwrap().query_value("SELECT COUNT(*) FROM t.k").unwrap();
+    assert_eq!(rows.as_deref(), Some("1"));
+    assert!(running.stop(SOON).unwrap().clean);
 }

@@ -25,6 +25,9 @@ fn settings(bench: &mut Bench, id: &str, port: &str) {
     if !bench.is_mariadb {
         bench.set("gtid_mode", "ON");
         bench.set("enforce_gtid_consistency", "ON");
+        for name in ["caching_sha2_password_auto_generate_rsa_keys", "sha256_password_auto_generate_rsa_keys"] {
+            bench.set(&format!("loose_{name}"), "ON");
+        }
     }
 }
 
@@ -32,7 +35,8 @@ fn replicate(client: &mut Client, server: &FetchedServer, port: &str) {
     let words = match server.name {
         "mysql-9.7" => [
             "CHANGE REPLICATION SOURCE TO SOURCE_HOST='127.0.0.1', SOURCE_USER='repl', SOURCE_PASSWORD='secret', \
-             SOURCE_CONNECT_RETRY=1, SOURCE_AUTO_POSITION=1, GET_SOURCE_PUBLIC_KEY=1, SOURCE_PORT=",
+             SOURCE_SSL=0, SOURCE_CONNECT_RETRY=1, SOURCE_RETRY_COUNT=1000, SOURCE_AUTO_POSITION=1, \
+             GET_SOURCE_PUBLIC_KEY=1, SOURCE_PORT=",
             "START REPLICA",
         ],
         "mysql-8.0" => [

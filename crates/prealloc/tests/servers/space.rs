@@ -45,7 +45,7 @@ pub(crate) fn the_fill_leaves_free_space(server: &FetchedServer) {
     bench.set("log_bin", &disk.0.join("binlog").display().to_string());
     bench.set("max_binlog_size", "1G");
     bench.basename = disk.0.join("binlog");
-    bench.options = "free_floor_mib=40".to_owned();
+    bench.options = "free_floor_mib=40";
     let running = bench.start(true);
     let mut client = running.connect(SOON).unwrap();
     make_table(&mut client);
@@ -66,7 +66,7 @@ pub(crate) fn the_fill_leaves_free_space(server: &FetchedServer) {
     drop(client);
     assert!(running.stop(SOON).unwrap().clean);
     bench.assert_all_sound();
-    bench.options = "free_floor_mib=0".to_owned();
+    bench.options = "free_floor_mib=0";
     let running = bench.start(true);
     write_ballast(&disk.0, 44);
     let mut client = running.connect(SOON).unwrap();
@@ -99,7 +99,7 @@ fn limit_file_size(bench: &Bench, pid: u32, bytes: u64) {
 pub(crate) fn a_limit_of_file_sizes_stops_the_fill_only(server: &FetchedServer) {
     let mut bench = Bench::new(server);
     bench.set("max_binlog_size", "1G");
-    bench.options = "free_floor_mib=64;ahead_mib=128".to_owned();
+    bench.options = "free_floor_mib=64;ahead_mib=128";
     let running = bench.start(true);
     let mut client = running.connect(SOON).unwrap();
     make_table(&mut client);
