@@ -71,3 +71,30 @@ fn children_do_not_load_it() {
     let others = shown("mariadbd", &format!("/lib/other-not-there.so:{library}"));
     assert!(others.contains("LD_PRELOAD=/lib/other-not-there.so\n"), "{others}");
 }
+
+/// A program of the server's name reads the index: before that, a file of zeros is trimmed, unless it is open elsewhere.
+#[test]
+fn a_file_that_is_open_elsewhere_is_not_trimmed() {
+    let dir = tempfile::tempdir().unwrap();
+    let program = std::env::current_exe().unwrap();
+    let library = program.parent().unwrap().join("libtruetps_prealloc.so");
+    let (server, file) = (dir.path().join("mariadbd"), dir.path().join("binlog.000001"));
+    fs::copy("/bin/cat", &server).unwrap();
+    fs::write(&file, [0; 9000]).unwrap();
+    fs::write(dir.path().join("binlog.index"), "./binlog.000001\n").unwrap();
+    let run = || {
+        #[expect(clippy::disallowed_methods, reason = "a program that ends at once")]
+        let mut command = std::process::Command::new(&server);
+        command.arg(dir.path().join("binlog.index")).env("LD_PRELOAD", &library);
+        let value = format!("basename={}/binlog", dir.path().display());
+        let output = command.env("TRUETPS_PREALLOC", value).output().unwrap();
+        assert_eq!(output.stdout, b"./binlog.000001\n");
+        (String::from_utf8(output.stderr).unwrap(), fs::metadata(&file).unwrap().len())
+    };
+    let open = fs::File::open(&file).unwrap();
+    let (note, bytes) = run();
+    assert!(bytes == 9000 && note.contains("another process has it open"), "{note}");
+    drop(open);
+    let (note, bytes) = run();
+    assert!(bytes == 0 && note.contains("was trimmed after a crash: 9000 to 0 bytes"), "{note}");
+}
