@@ -14,6 +14,7 @@ mod null_protocol;
 mod null_server;
 mod options;
 mod pin;
+mod prealloc;
 mod private_server;
 mod probe;
 mod programs;
@@ -30,6 +31,7 @@ use folder::ReportBenchOptions;
 use lateness::LatenessOptions;
 use lua::LuaBenchOptions;
 use options::BenchOptions;
+use prealloc::PreallocBenchOptions;
 use probe::ProbeBenchOptions;
 use slap::SlapBenchOptions;
 
@@ -58,6 +60,8 @@ pub(crate) enum Bench {
     Slap(SlapBenchOptions),
     /// What it costs to watch a server: with and without the probe, and with waits timed
     Probe(ProbeBenchOptions),
+    /// What a preallocated binlog brings: one server process, with and without, alternating, on an emulated disk
+    Prealloc(PreallocBenchOptions),
     /// How long `truetps report` takes over an hour of measurements, and how large its page is
     Report(ReportBenchOptions),
 }
@@ -71,6 +75,7 @@ impl Bench {
             Self::Lua(options) => lua::run(root, &options),
             Self::Slap(options) => slap::run(root, &options),
             Self::Probe(options) => probe::run(root, &options),
+            Self::Prealloc(options) => prealloc::run(root, &options),
             Self::Report(options) => folder::run(root, options),
         }
     }

@@ -193,3 +193,52 @@ fn help_names_every_command_and_the_exit_codes() {
     }
     assert_eq!(place.run(&["server", "list"]).code, Some(0));
 }
+
+#[test]
+fn preallocation_without_a_server() {
+    let place = Place::new();
+    check(
+        &place,
+        &[
+            (&["sweep", "insert", "--vary", "prealloc=0,fast"], 2, &["neither 0, nor a number of files", "\"ahead\""]),
+            (
+                &["sweep", "insert", "--vary", "prealloc=0,65"],
+                2,
+                &["`65` is neither 0, nor a number of files up to 64"],
+            ),
+            (
+                &["sweep", "insert", "--vary", "prealloc=0,ahead", "--dsn", "mysql://root@127.0.0.1:1"],
+                2,
+                &["prealloc as a factor is for private servers", "truetps prealloc advise"],
+            ),
+            (&["sweep", "insert", "--vary", "table_rows=1,2", "--dsn", "mysql://root@127.0.0.1:1"], 2, &["table_rows"]),
+            (&["prealloc", "status", "."], 2, &["no binlog is in this folder", "/var/log/mysql/binlog"]),
+            (&["prealloc", "status", "postgresql://me@127.0.0.1:1/x"], 2, &["PostgreSQL has no binlog"]),
+            (&["prealloc", "pause", "./binlog"], 2, &["binlog.prealloc"]),
+            (&["prealloc", "trim", "./binlog"], 2, &["no binlog of this basename"]),
+            (&["prealloc", "install", "/data/binlog", "--mode", "0"], 2, &["--mode 0: is off", "uninstall"]),
+            (&["prealloc", "install", "/data/binlog", "--service", "../x"], 2, &["--service ../x: is no name"]),
+            (&["explain", "--plan", "insert"], 2, &["A and B are missing, and the plan insert does not compare two"]),
+            (&["explain", "x.cnf", "--plan", "hot-row"], 2, &["B is missing"]),
+        ],
+    );
+    let installed = place.run(&["prealloc", "install", "/var/lib/mysql/binlog", "--service", "mysql.service"]);
+    assert_eq!(installed.code, Some(0), "{}", installed.stderr);
+    for words in [
+        "/etc/systemd/system/mysql.service.d/truetps-prealloc.conf",
+        "Environment=\"TRUETPS_PREALLOC=basename=/var/lib/mysql/binlog;mode=ahead\"",
+        "Nothing was written",
+    ] {
+        assert!(installed.stdout.contains(words), "{}", installed.stdout);
+    }
+    // A binlog of which a crash has left nothing but zeros.
+    place.write("binlog.000001", &"\u{0}".repeat(100));
+    let trimmed = place.run(&["prealloc", "trim", "./binlog"]);
+    assert_eq!(trimmed.code, Some(0), "{}{}", trimmed.stdout, trimmed.stderr);
+    assert!(
+        trimmed.stdout.contains("binlog.000001: cut from 100 to 0 bytes; only zeros were behind"),
+        "{}",
+        trimmed.stdout
+    );
+    assert!(trimmed.stdout.contains("1 of 1 binlog end with their last event"), "{}", trimmed.stdout);
+}
