@@ -10,7 +10,7 @@ use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 use truetps_archive::{Histograms, Run};
-use truetps_report::{ComparedSide, ComparisonQuestion, FailIf, ReportInput, RunComparison, TextScreen};
+use truetps_report::{ComparedSide, FailIf, ReportInput, RunComparison, TextScreen};
 
 /// Ends each file of the input.
 const SEPARATOR: u8 = 0x1e;
@@ -139,8 +139,7 @@ fn stalls(run: &Run) {
 fn compare_runs(a: &Run, b: &Run) {
     let (Some(a), Some(b)) = (side("a", a), side("b", b)) else { return };
     let thresholds = ["tps<-5%", "durability"].map(|text| text.parse::<FailIf>().expect("a threshold"));
-    let question = ComparisonQuestion { of: 1, noise: None, thresholds: &thresholds };
-    let compared = [RunComparison::of(a, b, &question)];
+    let compared = RunComparison::all(&[(a, b)], &thresholds);
     truetps_report::comparison_text(&compared, TextScreen::PLAIN);
     truetps_report::comparison_json(&compared);
     truetps_report::comparison_csv(&compared);
