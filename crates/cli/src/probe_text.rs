@@ -5,10 +5,8 @@ use std::time::Duration;
 
 use truetps_analysis::{LiveProbe, LiveWait, RedoAge};
 use truetps_record::{ProbeDecoder, ProbeHeader, ProbeSample, ProbeSource, Responsiveness, SignalKind};
-use truetps_report::{display_width, format};
+use truetps_report::{COMMITS, display_width, format};
 
-/// Counters of commits. The counter of the binlog has transactions of users alone; a server without a binlog counts none there.
-const COMMITS: [&str; 3] = ["status.Binlog_commits", "status.Handler_commit", "pg_stat_database.xact_commit"];
 const REDO: [(&str, &str); 2] = [("status.Innodb_os_log_written", "redo"), ("pg_lsn.insert_bytes", "WAL")];
 /// Absent where the account does not see the sessions of others.
 const SESSIONS: &str = "session";

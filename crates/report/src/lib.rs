@@ -76,7 +76,8 @@ pub(crate) use remarks::remarks;
 pub use settings_diff::{diff_json, diff_markdown, diff_text};
 pub use stall_list::{stalls_csv, stalls_json, stalls_markdown, stalls_text};
 pub use summary::{
-    comparison_summary, crash_summary, diff_summary, explanation_summary, probe_summary, stalls_summary, summary_text,
+    COMMITS, comparison_summary, crash_summary, diff_summary, explanation_summary, probe_summary, stalls_summary,
+    summary_text,
 };
 pub use sysbench::sysbench;
 pub use text::{TextScreen, text};

@@ -189,7 +189,7 @@ mod tests {
         crate::summary::check_screen(|screen| crate::probe_summary(&summary, None, screen));
         let text = crate::probe_summary(&summary, Some(&waits), TextScreen::PLAIN);
         for part in [
-            "Answer    In 20 s the server did 20 commits/s; at the end it did not answer.",
+            "Answer    In 20 s the server did 20 handler commits/s; at the end it did not answer.",
             "commits      20/s  status.Handler_commit",
             "Waits     redo flush: 2.000 sessions (wait/io/file/innodb/0)",
             "Outage    not answering: 15.5 s of 20.0 s",
@@ -197,6 +197,10 @@ mod tests {
             assert!(text.contains(part), "{part}\n---\n{text}");
         }
         assert!(!text.contains("made_up"), "{text}");
+        // Of a server with a binlog: transactions, and not what handlers did for them.
+        summary.counters.insert("status.Binlog_commits".to_owned(), CounterSummary { growth: 40.0, per_second: 2.0 });
+        let text = crate::probe_summary(&summary, None, TextScreen::PLAIN);
+        assert!(text.contains("the server did 2 commits/s"), "{text}");
     }
 
     #[test]

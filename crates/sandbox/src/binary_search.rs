@@ -23,8 +23,8 @@ const USUAL_PLACES: [&str; 8] = [
     "/usr/local/mysql/bin",
     "/usr/local/mariadb/bin",
 ];
-/// Folders of a server's own tree that may hold the program.
-const BELOW_BASEDIR: [&str; 4] = ["bin", "sbin", "libexec", ""];
+/// Folders of a server's own tree that may hold the program; of an unpacked .deb or .rpm below `usr`.
+const BELOW_BASEDIR: [&str; 6] = ["bin", "sbin", "libexec", "usr/bin", "usr/sbin", ""];
 
 /// A program with a server's name that was skipped.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -20,6 +20,7 @@ use crate::home::{Home, open_lock, remove_file, remove_tree};
 use crate::json_file::write_json_file;
 use crate::options::CommandOption;
 use crate::proof::{is_file, is_folder, read_json, remove_proven};
+use crate::registry::disk_bytes;
 use crate::run::locked_within;
 use crate::settings::Settings;
 use crate::template_build::build;
@@ -173,13 +174,25 @@ fn remove_old(home: &Home, in_use: &str) {
     }
 }
 
-/// Removes the templates of programs below this folder, which are about to be removed.
-pub(crate) fn remove_of(home: &Home, folder: &Path) {
+/// Removes the templates of this program, and of programs below this folder, which are about to be removed.
+pub(crate) fn remove_of(home: &Home, folder: &Path, program: Option<&Path>) {
     for name in names(home) {
-        let program = manifest(&home.templates().join(&name)).and_then(|manifest| manifest.program);
-        if program.is_some_and(|program| program.starts_with(folder)) {
+        let made_with = manifest(&home.templates().join(&name)).and_then(|manifest| manifest.program);
+        if made_with.is_some_and(|made_with| made_with.starts_with(folder) || Some(&*made_with) == program) {
             remove_if_unused(home, &name);
         }
+    }
+}
+
+/// Bytes of all templates.
+pub fn templates_bytes(home: &Home) -> u64 {
+    names(home).iter().map(|name| disk_bytes(&home.templates().join(name))).sum()
+}
+
+/// Removes all templates that no run is copying: the next run makes its own again.
+pub fn remove_templates(home: &Home) {
+    for name in names(home) {
+        remove_if_unused(home, &name);
     }
 }
 

@@ -135,8 +135,7 @@ pub(crate) enum TruetpsCommand {
         /// The shell
         shell: Shell,
     },
-    /// Write the manual pages for `man`
-    #[command(hide = true)]
+    /// Write the manual pages for `man` to a folder
     ManPages {
         /// Folder to write them to
         folder: std::path::PathBuf,

@@ -34,11 +34,20 @@ pub(crate) enum ServerCommand {
     /// Remove a server's data and its unpacked archive; a folder given to `add` is kept
     Remove(RemoveArgs),
     /// Remove leftovers of killed runs; servers in use and named servers are not touched
-    Clean(SandboxPlace),
+    Clean(CleanArgs),
     /// Restore a server of --dsn after a killed run: its settings and its schema
     Restore(RestoreArgs),
     /// Write a server's settings and host to a file, to keep and to compare
     Capture(CaptureArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CleanArgs {
+    /// Also the templates: initialised datadirs that are kept, so that the next run starts sooner
+    #[arg(long)]
+    pub(crate) templates: bool,
+    #[command(flatten)]
+    pub(crate) sandbox: SandboxPlace,
 }
 
 #[derive(Debug, Args)]

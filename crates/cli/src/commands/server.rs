@@ -7,11 +7,11 @@ use truetps_record::Flavour;
 use truetps_report::format;
 use truetps_sandbox::{
     Add, Cleaning, Home, Instance, InstanceState, Kept, Listed, NamedError, NamedServers, RegistryEntry, SandboxError,
-    ServerBinary, ServerOptionFile, UnfinishedFolder, clean_unfinished, unfinished,
+    ServerBinary, ServerOptionFile, UnfinishedFolder, clean_unfinished, remove_templates, templates_bytes, unfinished,
 };
 
 use crate::args::SandboxPlace;
-use crate::args::server::{AddArgs, RemoveArgs, ServerCommand};
+use crate::args::server::{AddArgs, CleanArgs, RemoveArgs, ServerCommand};
 use crate::commands::{capture, instance, restore, sql};
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
@@ -28,7 +28,7 @@ pub(crate) fn run(command: &ServerCommand) -> Result<Exit, CommandFailure> {
         ServerCommand::Sql(args) => sql::run(args),
         ServerCommand::Log(args) => instance::log(args),
         ServerCommand::Remove(args) => remove(args),
-        ServerCommand::Clean(place) => clean(place),
+        ServerCommand::Clean(args) => clean(args),
         ServerCommand::Restore(args) => restore::run(args),
         ServerCommand::Capture(args) => capture::run(args),
     }
@@ -129,14 +129,24 @@ fn list(place: &SandboxPlace) -> Result<Exit, CommandFailure> {
     Ok(exit)
 }
 
-fn clean(place: &SandboxPlace) -> Result<Exit, CommandFailure> {
-    let home = open(place)?;
+fn clean(args: &CleanArgs) -> Result<Exit, CommandFailure> {
+    let home = open(&args.sandbox)?;
     let failed = |error: SandboxError| CommandFailure::failed(&error).hint_if(error.hint());
     // First: the other removes them as well, and does not say so.
     let begun = clean_unfinished(&home).map_err(failed)?;
     let Cleaning { removed, kept, unmounted } = truetps_sandbox::clean(&home).map_err(failed)?;
-    if removed.is_empty() && kept.is_empty() && begun.is_empty() && unmounted.is_empty() {
-        print_message(&format!("nothing to clean in {}\n", home.path().display()));
+    let templates = templates_bytes(&home);
+    if args.templates {
+        remove_templates(&home);
+        print_message(&format!("removed the templates ({})\n", format::bytes(templates - templates_bytes(&home))));
+    } else if removed.is_empty() && kept.is_empty() && begun.is_empty() && unmounted.is_empty() {
+        let rest = match templates {
+            0 => String::new(),
+            bytes => {
+                format!("; templates of {} are kept for the next run (--templates removes them)", format::bytes(bytes))
+            }
+        };
+        print_message(&format!("nothing to clean in {}{rest}\n", home.path().display()));
     }
     for Kept { path, server_pid: pid } in &kept {
         print_message(&format!(

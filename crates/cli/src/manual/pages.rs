@@ -13,7 +13,7 @@ macro_rules! page {
     };
 }
 
-const PAGES: [ManualPage; 37] = [
+const PAGES: [ManualPage; 38] = [
     page!("glossary"),
     page!("method"),
     page!("troubleshooting"),
@@ -22,6 +22,7 @@ const PAGES: [ManualPage; 37] = [
     page!("guides/first-run"),
     page!("guides/flush-settings"),
     page!("guides/hot-row"),
+    page!("guides/install"),
     page!("guides/open-loop"),
     page!("guides/preallocation"),
     page!("guides/primary-key"),

@@ -179,10 +179,14 @@ impl<'a> CrashLaboratory<'a> {
             options.environment = preallocation::environment(&sandbox, &options.settings, mode)?;
         }
         let server = sandbox.start(&options)?;
-        if prealloc.is_some() {
-            PreallocSwitch::of(&sandbox.datadir(), &options.settings).begin(prealloc)?;
-        }
         let mut client = server.connect(CLIENT_TIMEOUT)?;
+        if prealloc.is_some() {
+            let mut switch = PreallocSwitch::of(&sandbox.datadir(), &options.settings);
+            switch.set(&mut client, prealloc)?;
+            // A pool's files are used by the next binlog.
+            client.execute("FLUSH BINARY LOGS")?;
+            switch.begin(prealloc)?;
+        }
         let variables = effective_variables(&mut client)?;
         create_table(&mut client)?;
         let table_check = TableCheck::of(&mut client)?;

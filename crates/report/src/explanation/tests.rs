@@ -144,7 +144,7 @@ fn words_say_what_the_design_supports() {
     let one = explained(&|mixture| Some(BASE - if mixture.has(0) { 0.6 } else { 0.0 }), ALL);
     let text = summary(&one);
     assert!(
-        text.contains("log_bin (OFF → ON) alone makes it; nothing else that differs has a measurable effect."),
+        text.contains("log_bin (OFF → ON) alone makes it; these trials show no effect of anything else that differs."),
         "{text}"
     );
     assert!(text.contains("in B: skip_log_bin in the option file, and a restart"), "{text}");

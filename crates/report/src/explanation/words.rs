@@ -39,7 +39,7 @@ pub(crate) fn answer(run: &ExplainedRun) -> Vec<String> {
         )],
         Outcome::Explained => vec![
             format!("{whole}."),
-            format!("{}; nothing else that differs has a measurable effect.", names::capital_word(&causes)),
+            format!("{}; these trials show no effect of anything else that differs.", names::capital_word(&causes)),
         ],
         Outcome::PartlyExplained => {
             let rest = findings.closures.sufficiency.map(|rest| ratio_text(&rest.reversed()));

@@ -14,7 +14,7 @@ pub fn explanation_summary(run: &ExplainedRun, screen: TextScreen) -> String {
         parts.push(ScreenPart::note(HOW_TO_READ.to_owned()).optional());
     }
     parts.extend(version_text(run).map(|text| ScreenPart::fact("Version", text)));
-    parts.extend(others_text(run).map(|text| ScreenPart::fact("Without", text)));
+    parts.extend(others_text(run).map(|text| ScreenPart::fact("Others", text)));
     let remedies = remedies(run);
     parts.extend((!remedies.is_empty()).then(|| ScreenPart::facts("Remedy", remedies)));
     parts.extend(left_out_text(run).map(|text| ScreenPart::fact("Left out", text)));

@@ -23,7 +23,7 @@ pub(crate) use tests::check_screen;
 pub use comparison::comparison_summary;
 pub use crashes::crash_summary;
 pub use explanation::explanation_summary;
-pub use probe::probe_summary;
+pub use probe::{COMMITS, probe_summary};
 pub use settings::diff_summary;
 pub use stalls::stalls_summary;
 

@@ -1,7 +1,7 @@
 //! What a probe saw, on one screen: sentences, and the signals that tell most.
 
 use truetps_analysis::TopWaits;
-use truetps_record::ProbeSummary;
+use truetps_record::{CounterSummary, ProbeSummary};
 
 use super::layout::{ScreenPart, Screenful};
 use crate::document::DocumentTable;
@@ -13,7 +13,7 @@ const WAITS_MAX: usize = 5;
 
 /// Counters with their words, in the order of the table. The first name that the server has is taken; the words never change.
 const RATES: [(&str, &[&str], RateUnit); 12] = [
-    ("commits", COMMITS, RateUnit::Count),
+    ("commits", &COMMITS, RateUnit::Count),
     ("statements", &["status.Questions"], RateUnit::Count),
     ("rows inserted", &["status.Innodb_rows_inserted", "pg_stat_database.tup_inserted"], RateUnit::Count),
     ("rows updated", &["status.Innodb_rows_updated", "pg_stat_database.tup_updated"], RateUnit::Count),
@@ -26,7 +26,11 @@ const RATES: [(&str, &[&str], RateUnit); 12] = [
     ("disk flushes", &["disk.flushes"], RateUnit::Count),
     ("server CPU", &["server.cpu_us"], RateUnit::CpuMicroseconds),
 ];
-const COMMITS: &[&str] = &["status.Handler_commit", "pg_stat_database.xact_commit"];
+/// Counters of commits, the best first. The counter of the binlog has transactions of users alone, and counts nothing in a server
+/// without a binlog; the handler's counts statements of a transaction, too.
+pub const COMMITS: [&str; 3] = ["status.Binlog_commits", "status.Handler_commit", "pg_stat_database.xact_commit"];
+/// A transaction of several statements counts several times.
+const OF_HANDLERS: &str = COMMITS[1];
 const REDO: &[&str] = &["status.Innodb_os_log_written", "pg_lsn.insert_bytes"];
 
 #[derive(Debug, Clone, Copy)]
@@ -72,7 +76,10 @@ pub fn probe_summary(summary: &ProbeSummary, waits: Option<&TopWaits>, screen: T
 /// What the server did, whether it answered, and what it waited on.
 fn answer(summary: &ProbeSummary, waits: Option<&TopWaits>) -> Vec<String> {
     let seconds = format::duration(std::time::Duration::from_millis(summary.length_ms as u64));
-    let commits = rate(summary, COMMITS).map(|n| format!("{} commits/s", amount(n)));
+    let commits = growing(summary, &COMMITS).map(|(name, counter)| {
+        let whose = if name == OF_HANDLERS { "handler " } else { "" };
+        format!("{} {whose}commits/s", amount(counter.per_second))
+    });
     let redo = rate(summary, REDO).map(|n| format!("{}/s of redo log", format::bytes(n.max(0.0) as u64)));
     let work: Vec<_> = commits.into_iter().chain(redo).collect();
     let work = if work.is_empty() { "no counters could be read".to_owned() } else { work.join(", ") };
@@ -88,9 +95,8 @@ fn answer(summary: &ProbeSummary, waits: Option<&TopWaits>) -> Vec<String> {
 
 fn rates(summary: &ProbeSummary) -> DocumentTable {
     let row = |(word, signals, unit): &(&str, &[&str], RateUnit)| {
-        let name = signals.iter().find(|name| summary.counters.contains_key(**name))?;
-        let counter = summary.counters.get(*name).filter(|counter| counter.growth != 0.0)?;
-        Some([(*word).to_owned(), unit.text(counter.per_second), (*name).to_owned()])
+        let (name, counter) = growing(summary, signals).filter(|(_, counter)| counter.growth != 0.0)?;
+        Some([(*word).to_owned(), unit.text(counter.per_second), name.to_owned()])
     };
     let rows: Vec<_> = RATES.iter().filter_map(row).take(TOP).collect();
     DocumentTable::new(["", "a second", "signal"], rows)
@@ -100,5 +106,11 @@ fn rates(summary: &ProbeSummary) -> DocumentTable {
 const TOP: usize = 10;
 
 fn rate(summary: &ProbeSummary, names: &[&str]) -> Option<f64> {
-    names.iter().find_map(|name| summary.counters.get(*name)).map(|counter| counter.per_second)
+    growing(summary, names).map(|(_, counter)| counter.per_second)
+}
+
+/// The first of these counters that has grown, else the last one that the server has.
+fn growing<'s>(summary: &'s ProbeSummary, names: &[&'s str]) -> Option<(&'s str, &'s CounterSummary)> {
+    let there = || names.iter().filter_map(|name| Some((*name, summary.counters.get(*name)?)));
+    there().find(|(_, counter)| counter.growth != 0.0).or_else(|| there().next_back())
 }

@@ -49,8 +49,9 @@ pub(super) fn of_server(client: &mut Client, is_forced: bool) -> Vec<CheckResult
         ));
     }
     match (value("sync_binlog").as_deref(), value("innodb_flush_log_at_trx_commit").as_deref()) {
-        (Some("0"), _) => found.push(CheckResult::Note(
-            "sync_binlog is 0: no commit waits for the binlog, and there is nothing to gain".to_owned(),
+        (Some("0"), _) => found.push(CheckResult::Obstacle(
+            "sync_binlog is 0: no commit waits for the binlog; there is nothing to gain, and the zeros cost writes"
+                .to_owned(),
         )),
         (Some("1"), Some("1")) => {
             found.push(CheckResult::Good("each commit group flushes redo log and binlog".to_owned()));
