@@ -72,7 +72,9 @@ pub(crate) fn check(args: &CheckArgs) -> Result<Exit, CommandFailure> {
     let mut text = format!("plan `{name}` is fine: {}\n", size(&plan));
     for ServerProgram { name, binary, .. } in &programs {
         let name = name.as_ref().map(|name| format!("{name}: ")).unwrap_or_default();
-        let _ = writeln!(text, "  asked {name}{} ({} {})", binary.path.display(), binary.flavour, binary.version);
+        // MySQL and MariaDB begin with their own path.
+        let version = binary.version_text.split_once("Ver ").map_or(&*binary.version_text, |(_, version)| version);
+        let _ = writeln!(text, "  asked {name}{} ({version})", binary.path.display());
     }
     let exit = print_out(&text);
     print_progress(&format!("\nNext   truetps {} {name}\n", command_of(name, &plan)));

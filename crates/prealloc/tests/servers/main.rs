@@ -4,6 +4,8 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test may panic, and says what it skips")]
 
+use truetps_testkit::mysql_family::chosen_server;
+
 mod common;
 mod load;
 
@@ -16,6 +18,9 @@ mod refusal;
 mod replica;
 mod space;
 mod switch;
+
+/// Servers of `make test`; `make test-servers` has all.
+const USUAL: [&str; 2] = ["mariadb-10.11", "mysql-9.7"];
 
 /// Each test once for each server.
 macro_rules! on_each_server {
@@ -31,7 +36,7 @@ macro_rules! on_each_server {
             $(
                 #[test]
                 fn $test() {
-                    if let Some(server) = truetps_testkit::mysql_family::fetched_server(stringify!($test), $server) {
+                    if let Some(server) = crate::chosen_server(stringify!($test), $server, &crate::USUAL) {
                         super::$file::$test(&server);
                     }
                 }
