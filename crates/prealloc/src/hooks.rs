@@ -1,6 +1,6 @@
 //! What happens in the server's calls. `real` is the call itself.
 
-use std::ffi::{CStr, c_int};
+use std::ffi::{CStr, CString, c_int};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use truetps_binlog::file_number;
@@ -334,6 +334,33 @@ pub(crate) fn lseek(fd: c_int, offset: i64, whence: c_int) -> i64 {
         Some(end) => next::lseek(fd, end.saturating_add(offset), libc::SEEK_SET),
         None => next::lseek(fd, offset, whence),
     }
+}
+
+/// What MySQL calls a new index before it takes the place of the old one.
+const NEW_INDEX_ENDING: &[u8] = b"index_crash_safe";
+
+/// After a rename that succeeded. MySQL does not sync the folder of its new index: the next commit grows a binlog, and its sync
+/// commits the rename as well. In a preallocated binlog it would not, and a crash could leave an index without the newest
+/// binlog, whose transactions were acknowledged.
+pub(crate) fn renamed(from: &CStr, to: &CStr) {
+    if library().is_none() || !from.to_bytes().ends_with(NEW_INDEX_ENDING) {
+        return;
+    }
+    let errno = next::errno();
+    let path = to.to_bytes();
+    let end = path.iter().rposition(|byte| *byte == b'/');
+    let folder = match end.and_then(|end| path.get(..end)) {
+        None => c".".to_owned(),
+        Some(b"") => c"/".to_owned(),
+        Some(folder) => CString::new(folder).unwrap_or_default(),
+    };
+    if let Some(fd) = next::open(&folder, libc::O_RDONLY | libc::O_DIRECTORY, 0) {
+        if !next::fsync(fd) {
+            status::add(StatusWord::errors, 1);
+        }
+        next::close(fd);
+    }
+    next::set_errno(errno);
 }
 
 pub(crate) fn ftruncate(fd: c_int, bytes: i64) -> c_int {

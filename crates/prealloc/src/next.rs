@@ -162,6 +162,12 @@ pub(crate) fn unlink(path: &CStr) -> bool {
     call!(libc::SYS_unlinkat, libc::AT_FDCWD, path.as_ptr(), 0) == 0
 }
 
+/// # Safety
+/// Both are strings.
+pub(crate) unsafe fn rename(from: *const c_char, to: *const c_char) -> c_int {
+    int(call!(libc::SYS_renameat2, libc::AT_FDCWD, from, libc::AT_FDCWD, to, 0))
+}
+
 /// Fails if `to` exists.
 pub(crate) fn rename_new(from: &CStr, to_folder: c_int, to: &CStr) -> bool {
     call!(libc::SYS_renameat2, libc::AT_FDCWD, from.as_ptr(), to_folder, to.as_ptr(), libc::RENAME_NOREPLACE) == 0

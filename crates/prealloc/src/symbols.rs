@@ -260,6 +260,22 @@ macro_rules! lseek_functions {
 }
 lseek_functions!(lseek lseek64);
 
+/// # Safety
+/// Both are strings, or null.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn rename(from: *const c_char, to: *const c_char) -> c_int {
+    // SAFETY: the server's own strings, handed on.
+    unsafe {
+        let result = next::rename(from, to);
+        if result == 0
+            && let (Some(from), Some(to)) = (text(from), text(to))
+        {
+            hooks::renamed(from, to);
+        }
+        result
+    }
+}
+
 macro_rules! ftruncate_functions {
     ($($name:ident)+) => { $(
         #[unsafe(no_mangle)]
