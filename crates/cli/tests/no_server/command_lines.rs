@@ -231,6 +231,8 @@ fn preallocation_without_a_server() {
     ] {
         assert!(installed.stdout.contains(words), "{}", installed.stdout);
     }
+    // A path from here becomes one from the root; this one has a blank in it.
+    place.refused(&["prealloc", "install", "./binlog"], &["a character that a file of systemd cannot have"]);
     // A binlog of which a crash has left nothing but zeros.
     place.write("binlog.000001", &"\u{0}".repeat(100));
     let trimmed = place.run(&["prealloc", "trim", "./binlog"]);

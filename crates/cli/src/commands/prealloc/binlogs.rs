@@ -19,9 +19,8 @@ const MAGIC: [u8; 4] = *b"\xfebin";
 
 /// The path of the binlogs without the number.
 pub(super) fn basename(args: &BinlogArgs) -> Result<PathBuf, CommandFailure> {
-    let path = Path::new(&args.named);
-    if !args.named.contains("://") && (args.named.contains('/') || path.exists()) {
-        return basename_of_path(path);
+    if is_path(&args.named) {
+        return basename_of_path(Path::new(&args.named));
     }
     let mut client = connect(args)?;
     let found = client.query_value("SELECT @@GLOBAL.log_bin_basename").map_err(CommandFailure::failed)?;
@@ -35,6 +34,11 @@ pub(super) fn basename(args: &BinlogArgs) -> Result<PathBuf, CommandFailure> {
         return Err(CommandFailure::usage(message).hint("run this command where the server runs"));
     }
     Ok(found.into())
+}
+
+/// An address has a scheme; anything else with a `/`, or that is there, is a file or a folder.
+pub(super) fn is_path(named: &str) -> bool {
+    !named.contains("://") && (named.contains('/') || Path::new(named).exists())
 }
 
 pub(super) fn connect(args: &BinlogArgs) -> Result<Client, CommandFailure> {

@@ -9,7 +9,7 @@ use truetps_files::write_named;
 use truetps_preload::{LIBRARY_NAME, Preload, VARIABLE, place};
 use truetps_record::{PreallocMode, SettingValue, prealloc_mode};
 
-use super::binlogs::{basename, connect};
+use super::binlogs::{basename, connect, is_path};
 use super::checks::{CheckResult, of_process, of_server};
 use crate::args::{InstallArgs, UninstallArgs};
 use crate::exit::Exit;
@@ -22,7 +22,8 @@ const DROP_IN: &str = "truetps-prealloc.conf";
 pub(super) fn install(args: &InstallArgs) -> Result<Exit, CommandFailure> {
     let mode = mode(&args.mode)?;
     let service = service(&args.service)?;
-    let basename = basename(&args.server)?;
+    // The library takes no other: the server may be in another folder.
+    let basename = std::path::absolute(basename(&args.server)?).map_err(CommandFailure::usage)?;
     let mut out = String::new();
     let mut is_blocked = false;
     for found in checks(args)? {
@@ -63,7 +64,7 @@ pub(super) fn install(args: &InstallArgs) -> Result<Exit, CommandFailure> {
 }
 
 fn checks(args: &InstallArgs) -> Result<Vec<CheckResult>, CommandFailure> {
-    if Path::new(&args.server.named).is_absolute() {
+    if is_path(&args.server.named) {
         let text = "the server was not asked: name its address to have version, checksums and loader checked";
         return Ok(vec![CheckResult::Note(text.to_owned())]);
     }
