@@ -9,10 +9,11 @@ use truetps_binlog::state::{StatePage, StatusWord};
 use truetps_driver::Client;
 use truetps_plan::Plan;
 use truetps_preload::{LIBRARY_NAME, Preload, StateFile, place, why_not_live};
-use truetps_record::{Configuration, PREALLOC, PreallocMode, SettingValue, prealloc_mode};
+use truetps_record::{Configuration, PREALLOC, PreallocMode, SettingValue, SqlDialect, prealloc_mode};
 use truetps_sandbox::{Sandbox, Settings, binlog_name};
 
 use crate::error::LabError;
+use crate::server_provider::ServerProgram;
 
 /// A private server and its disk are made for the tables and a load of some seconds.
 const FREE_FLOOR_MIB: u64 = 16;
@@ -161,9 +162,12 @@ impl PreallocSwitch {
 }
 
 /// Refused before a server starts.
-pub(crate) fn check(plan: &Plan) -> Result<(), LabError> {
+pub(crate) fn check(plan: &Plan, programs: &[ServerProgram]) -> Result<(), LabError> {
     let Some(levels) = plan.factors.get(PREALLOC) else { return Ok(()) };
     let is_off = |value: Option<&SettingValue>| value.is_some_and(|value| *value == SettingValue::Bool(false));
+    if let Some(program) = programs.iter().find(|program| program.binary.family().dialect() == SqlDialect::Postgres) {
+        return Err(failed(format!("{} has no binlog", program.what())));
+    }
     let is_on = |level: &SettingValue| prealloc_mode(level).is_ok_and(|mode| mode.is_some());
     if levels.iter().any(is_on) && is_off(plan.server.settings.get("log_bin")) {
         return Err(failed("log_bin is off, and nothing else is preallocated"));

@@ -42,7 +42,7 @@ pub(crate) fn private<'a>(
     listener: &mut dyn Listener,
 ) -> Result<PreparedServers<'a>, LabError> {
     let plan = request.plan;
-    preallocation::check(plan)?;
+    preallocation::check(plan, programs)?;
     let catalogues = check_settings(plan, programs, home.user())?;
     ExperimentFolder::check_writable(records).map_err(LabError::NoRecords)?;
     warn_of_leftovers(home, listener)?;

@@ -4,6 +4,7 @@
 use std::fs;
 
 use serde_json::Value;
+use truetps_testkit::private_postgres;
 
 use crate::common::{Place, SMALL_REDO, has_server};
 
@@ -43,4 +44,8 @@ fn modes_are_compared_and_a_binlog_is_needed() {
     assert_eq!(document["analysis"]["trials_valid"], document["analysis"]["trials_planned"], "{}", ran.stderr);
     let ran = sweep("prealloc=0,ahead", &["--set", "log_bin=OFF"]);
     assert!(ran.code == Some(2) && ran.stderr.contains("log_bin is off"), "{:?} {}", ran.code, ran.stderr);
+    if let Some(postgres) = private_postgres("modes_are_compared_and_a_binlog_is_needed") {
+        let ran = sweep("prealloc=0,ahead", &["--basedir", &postgres.basedir.display().to_string()]);
+        assert!(ran.code == Some(2) && ran.stderr.contains("has no binlog"), "{:?} {}", ran.code, ran.stderr);
+    }
 }

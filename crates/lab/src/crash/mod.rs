@@ -59,6 +59,7 @@ pub fn crash(
 ) -> Result<CrashFolder, LabError> {
     let ServerSource::Private { home, programs, .. } = request.place else { return Err(LabError::CrashOfOthers) };
     let [program] = programs else { return Err(LabError::SeveralCrashed) };
+    preallocation::check(request.plan, programs)?;
     let catalogue = check_settings(request.plan, programs, home.user())?.remove(0);
     ExperimentFolder::check_writable(request.runs).map_err(LabError::NoRecords)?;
     warn_of_leftovers(home, listener)?;
