@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::{chown, symlink};
+use std::path::Path;
 
 use truetps_binlog::state::StatusWord;
 use truetps_testkit::mysql_family::FetchedServer;
@@ -48,6 +49,14 @@ pub(crate) fn a_link_to_the_folder_and_an_index_elsewhere(server: &FetchedServer
     assert!(own.into_iter().all(|name| !name.to_string_lossy().contains("prealloc")));
 }
 
+/// Copies a program in another process: a descriptor that this one has open for writing may be inherited by the server
+/// of another test, and a program that is open for writing cannot be started.
+fn copy_program(from: &str, to: &Path) {
+    #[expect(clippy::disallowed_methods, reason = "a program that ends at once")]
+    let status = std::process::Command::new("cp").arg(from).arg(to).status().unwrap();
+    assert!(status.success());
+}
+
 /// A program of the server's name, which shows what its children get, and one of another name.
 #[test]
 fn children_do_not_load_it() {
@@ -56,7 +65,7 @@ fn children_do_not_load_it() {
     let library = program.parent().unwrap().join("libtruetps_prealloc.so");
     let shown = |name: &str, preload: &str| {
         let shell = dir.path().join(name);
-        fs::copy("/bin/sh", &shell).unwrap();
+        copy_program("/bin/sh", &shell);
         #[expect(clippy::disallowed_methods, reason = "a program that ends at once")]
         let mut command = std::process::Command::new(shell);
         command.args(["-c", "/usr/bin/env"]).env_clear().env("LD_PRELOAD", preload);
@@ -79,7 +88,7 @@ fn a_file_that_is_open_elsewhere_is_not_trimmed() {
     let program = std::env::current_exe().unwrap();
     let library = program.parent().unwrap().join("libtruetps_prealloc.so");
     let (server, file) = (dir.path().join("mariadbd"), dir.path().join("binlog.000001"));
-    fs::copy("/bin/cat", &server).unwrap();
+    copy_program("/bin/cat", &server);
     fs::write(&file, [0; 9000]).unwrap();
     fs::write(dir.path().join("binlog.index"), "./binlog.000001\n").unwrap();
     let run = || {
