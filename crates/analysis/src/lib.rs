@@ -83,7 +83,7 @@ pub use wait_class::WaitClass;
 pub use waits::{ComparedWait, ComparedWaits, TopWait, TopWaits, Wait, WaitSeries, WaitSource, top_waits};
 
 use truetps_plan::Plan;
-use truetps_record::{Configuration, Experiment, Trial, TrialRole};
+use truetps_record::{Configuration, Experiment, PoolRule, Trial, TrialRole};
 
 /// What the trials of an experiment say.
 ///
@@ -126,7 +126,7 @@ pub fn analyse(plan: &Plan, experiment: &Experiment, trials: &[LoadedTrial]) -> 
         twins: twins::from_twins(&valid),
         smallest_effect,
         invalid,
-        rule_connections: is_server_here(experiment).then(|| rule_connections(experiment.host.cores)),
+        rule_connections: is_server_here(experiment).then(|| PoolRule::of(experiment.host.cores).connections),
     }
 }
 
@@ -143,13 +143,6 @@ fn is_server_here(experiment: &Experiment) -> bool {
         Some(external) => external.is_on_this_host,
         None => experiment.sandbox_dir.is_some() || experiment.server_address.as_ref().is_some_and(is_socket),
     }
-}
-
-/// The rule of thumb "cores × 2 + effective spindles", with one spindle: a host's facts name one device, and a solid
-/// state disk counts as one. It is shown beside the measured knee, and decides nothing.
-fn rule_connections(cores: u32) -> u32 {
-    const SPINDLES: u32 = 1;
-    cores.saturating_mul(2).saturating_add(SPINDLES)
 }
 
 impl Analysis {

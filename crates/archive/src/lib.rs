@@ -4,11 +4,13 @@
 //! reported, and the rest is available.
 
 mod explained;
+mod pool_run;
 mod reading;
 mod run;
 #[cfg(test)]
 mod tests;
 
 pub use explained::ExplainedRun;
+pub use pool_run::PoolRun;
 pub use reading::Histograms;
 pub use run::Run;

@@ -201,7 +201,7 @@ impl<'a> Investigation<'a> {
         mut mixtures: Vec<Mixture>,
         planned: usize,
     ) -> Result<(), Stopped> {
-        shuffle(&mut mixtures, &mut self.random);
+        self.random.shuffle(&mut mixtures);
         let results = self.ask(stage, &mixtures, planned)?;
         self.cells.add_block(mixtures.into_iter().zip(results));
         self.findings.noise = self.means().map(|(_, noise)| noise.variance().sqrt());
@@ -242,12 +242,5 @@ impl<'a> Investigation<'a> {
             unit.factors().map(move |factor| Screened { factor, effect }).collect::<Vec<_>>()
         };
         self.units.iter().enumerate().filter(|(_, unit)| !is_cause(unit)).flat_map(of_unit).collect()
-    }
-}
-
-/// Fisher-Yates, from the end.
-pub(crate) fn shuffle<T>(list: &mut [T], random: &mut RandomStream) {
-    for last in (1..list.len()).rev() {
-        list.swap(last, random.below(last as u64 + 1) as usize);
     }
 }

@@ -8,7 +8,7 @@
 use crate::cells::Noise;
 use crate::hadamard::Hadamard;
 use crate::interval::LogEstimate;
-use crate::investigation::{Investigation, Stage, Stopped, shuffle};
+use crate::investigation::{Investigation, Stage, Stopped};
 use crate::linear::LeastSquares;
 use crate::mixture::Mixture;
 
@@ -57,8 +57,8 @@ impl Investigation<'_> {
         let order = design.order();
         let mut columns: Vec<usize> = (0..order).collect();
         let mut rows = columns.clone();
-        shuffle(&mut columns, &mut self.random);
-        shuffle(&mut rows, &mut self.random);
+        self.random.shuffle(&mut columns);
+        self.random.shuffle(&mut rows);
         let flipped: Vec<bool> = self.units.iter().map(|_| self.random.below(2) == 1).collect();
         for (done, row) in rows.into_iter().enumerate() {
             let is_b = |index: &usize| design.is_positive(row, columns[*index]) != flipped[*index];

@@ -76,6 +76,7 @@ fn main() -> ExitCode {
         TruetpsCommand::Report(args) => commands::report::run(&args),
         TruetpsCommand::Compare(args) => commands::compare::run(&args),
         TruetpsCommand::Explain(args) => commands::explain::run(&args),
+        TruetpsCommand::Pool(args) => commands::pool::run(&args),
         TruetpsCommand::Stalls(args) => commands::stalls::run(&args),
         TruetpsCommand::Server { command } => commands::server::run(&command),
         TruetpsCommand::Crash(args) => commands::crash::run(&args),

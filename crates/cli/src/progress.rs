@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use truetps_analysis::StallsSoFar;
-use truetps_causes::Stage;
 use truetps_compat::InterruptMessages;
 use truetps_lab::{ExperimentEvent, Listener};
 use truetps_record::{Interval, Trial};
@@ -16,7 +15,7 @@ use crate::answer::terminal_columns;
 use crate::block_progress::BlockProgress;
 use crate::progress_line::ProgressLine;
 use crate::running_trial::{
-    RunningTrial, investigating_text, lasting_line, trial_label, trial_number, tried_rate_text, update_messages,
+    RunningTrial, lasting_line, stage_of, trial_label, trial_number, tried_rate_text, update_messages,
 };
 use crate::{is_quiet, print_message, print_progress, say_raw};
 
@@ -36,8 +35,8 @@ pub(crate) struct Progress {
     block: BlockProgress,
     /// Of a search: the last trial, until it is known whether its rate held.
     tried: Option<String>,
-    /// Of an investigation: the stage that was reported last.
-    investigated: Option<Stage>,
+    /// Of an experiment that plans as it goes: the stage that was reported last.
+    stage: Option<&'static str>,
 }
 
 impl Progress {
@@ -52,7 +51,7 @@ impl Progress {
             trial: RunningTrial::default(),
             block: BlockProgress::default(),
             tried: None,
-            investigated: None,
+            stage: None,
         }
     }
 
@@ -152,7 +151,7 @@ impl Progress {
     }
 
     fn trial_ends(&mut self, place: TrialPlace<'_>, trial: &Trial) {
-        if self.live || self.investigated.is_some() {
+        if self.live || self.stage.is_some() {
             return;
         }
         if BlockProgress::is_for(place) {
@@ -202,13 +201,13 @@ impl Listener for Progress {
                 self.tried = None;
                 self.step(&tried_rate_text(*rate, *broken));
             }
-            ExperimentEvent::Investigating { stage, left, so_far, factors } => {
-                let text = investigating_text(*stage, *left, so_far, factors);
-                if self.investigated != Some(*stage) {
-                    self.investigated = Some(*stage);
-                    self.print_progress_line(&text);
+            ExperimentEvent::Investigating { .. } | ExperimentEvent::SearchingPool { .. } => {
+                let Some(stage) = stage_of(event) else { return };
+                if self.stage != Some(stage.what) {
+                    self.stage = Some(stage.what);
+                    self.print_progress_line(&stage.text);
                 }
-                self.draw(&text);
+                self.draw(&stage.text);
             }
             ExperimentEvent::Loading { rows, of } => self.loading(*rows, *of),
             ExperimentEvent::Trial(place, event) => self.trial_event(*place, *event),

@@ -4,6 +4,7 @@ use truetps_analysis::{LiveProbe, LiveStalls};
 use truetps_causes::{Findings, Stage};
 use truetps_compat::InterruptMessages;
 use truetps_lab::ExperimentEvent;
+use truetps_pool::{PoolFindings, PoolStage};
 use truetps_record::{Suspension, Trial};
 use truetps_recording::{TrialEvent, TrialPlace, other_run_warning};
 use truetps_report::format;
@@ -46,7 +47,8 @@ pub(crate) fn lasting_line(event: &ExperimentEvent<'_>) -> Option<String> {
         | ExperimentEvent::Preparing(_)
         | ExperimentEvent::Loading { .. }
         | ExperimentEvent::RateTried { .. }
-        | ExperimentEvent::Investigating { .. } => None,
+        | ExperimentEvent::Investigating { .. }
+        | ExperimentEvent::SearchingPool { .. } => None,
     }
 }
 
@@ -55,14 +57,61 @@ pub(crate) fn tried_rate_text(rate: f64, broken: Option<&str>) -> String {
     broken.map_or_else(|| format!("{rate}/s held"), |why| format!("{rate}/s did not hold: {why}"))
 }
 
-/// What an investigation does now, and what it knows: `screening: 32 trials left; B/A ×0.55; log_bin alone ×0.57`.
-pub(crate) fn investigating_text(stage: Stage, left: usize, so_far: &Findings, factors: &[String]) -> String {
-    let what = match stage {
+/// What an experiment that plans as it goes does now, and what it knows. `None`: the event is another one.
+pub(crate) fn stage_of(event: &ExperimentEvent<'_>) -> Option<StageText> {
+    match event {
+        ExperimentEvent::Investigating { stage, left, so_far, factors } => {
+            let what = investigation_stage(*stage);
+            Some(StageText { what, text: investigating_text(what, *left, so_far, factors) })
+        }
+        ExperimentEvent::SearchingPool { stage, left, so_far } => {
+            let what = pool_stage(*stage);
+            Some(StageText { what, text: searching_pool_text(what, *left, so_far) })
+        }
+        _ => None,
+    }
+}
+
+/// The stage of an experiment that plans as it goes.
+pub(crate) struct StageText {
+    /// The stage alone.
+    pub(crate) what: &'static str,
+    pub(crate) text: String,
+}
+
+fn pool_stage(stage: PoolStage) -> &'static str {
+    match stage {
+        PoolStage::Climb => "more connections until throughput no longer grows",
+        PoolStage::Ladder => "the same numbers of connections in blocks",
+        PoolStage::Refinement => "numbers between them",
+        PoolStage::Check => "checking the advice",
+    }
+}
+
+fn searching_pool_text(what: &str, left: usize, so_far: &PoolFindings) -> String {
+    let mut parts = vec![what.to_owned()];
+    // How far the climb goes is not known.
+    if left > 1 {
+        parts[0] = format!("{what}: {}", format::plural(left as u64, "trial"));
+    }
+    let advice = so_far.advice.and_then(|advice| so_far.point(advice));
+    parts.extend(advice.map(|point| {
+        format!("so far {}, {} tps", format::plural(point.connections.into(), "connection"), format::tps(point.tps))
+    }));
+    parts.join("; ")
+}
+
+fn investigation_stage(stage: Stage) -> &'static str {
+    match stage {
         Stage::Corners => "A against B",
         Stage::Suspects => "suspects, each alone",
         Stage::Screening => "all differences at once",
         Stage::Confirming => "confirming what was found",
-    };
+    }
+}
+
+/// `all differences at once: 32 trials; B has ×0.55 of A's throughput; log_bin ×0.57`
+fn investigating_text(what: &str, left: usize, so_far: &Findings, factors: &[String]) -> String {
     let ratio = |log: f64| format::ratio(log.exp());
     let name = |index: usize| factors.get(index).map_or("", String::as_str);
     let mut parts = vec![format!("{what}: {}", format::plural(left as u64, "trial"))];

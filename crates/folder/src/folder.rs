@@ -2,7 +2,7 @@
 //! and how they are read again.
 //!
 //! ```text
-//! runs/<experiment>/           plan.toml  experiment.json  explanation.json  report.html
+//! runs/<experiment>/           plan.toml  experiment.json  explanation.json  pool.json  report.html
 //! runs/<experiment>/<trial>/   run.json  intervals.jsonl  latency.hdr  probe.jsonl  sysbench.json  script.json
 //!                              server/{my.cnf, variables.json, error.log}
 //! runs/latest                  link to the newest
@@ -29,8 +29,8 @@ use crate::{HistogramError, LatencyLog, LatencyLogWriter};
 use truetps_files::{open_no_link, sync_folder};
 use truetps_plan::Plan;
 use truetps_record::{
-    Experiment, Explanation, Histogram, Interval, ProbeHeader, ProbeSample, ProbeSeries, SCHEMA_VERSION, ScriptRecord,
-    Trial, printable,
+    Experiment, Explanation, Histogram, Interval, PoolRecord, ProbeHeader, ProbeSample, ProbeSeries, SCHEMA_VERSION,
+    ScriptRecord, Trial, printable,
 };
 
 /// Earlier attempts of one trial that are kept.
@@ -40,6 +40,7 @@ const ATTEMPTS_MAX: u32 = 1000;
 pub const LATEST: &str = "latest";
 
 const EXPLANATION: &str = "explanation.json";
+const POOL: &str = "pool.json";
 const RUN: &str = "run.json";
 pub(crate) const INTERVALS: &str = "intervals.jsonl";
 pub(crate) const LATENCY: &str = "latency.hdr";
@@ -251,6 +252,15 @@ impl ExperimentFolder {
 
     pub fn write_explanation(&self, explanation: &Explanation) -> Result<(), FolderError> {
         write_json(&self.path.join(EXPLANATION), explanation)
+    }
+
+    /// `None`: the experiment searches no pool.
+    pub fn pool(&self) -> Result<Option<PoolRecord>, FolderError> {
+        read_json_if_there(&self.path.join(POOL))
+    }
+
+    pub fn write_pool(&self, pool: &PoolRecord) -> Result<(), FolderError> {
+        write_json(&self.path.join(POOL), pool)
     }
 
     pub fn write_experiment(&self, experiment: &Experiment) -> Result<(), FolderError> {

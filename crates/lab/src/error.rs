@@ -102,6 +102,8 @@ pub enum LabError {
     Side { side: String, source: Box<LabError> },
     #[error("is no explanation: it has no explanation.json")]
     NoExplanation,
+    #[error("is no search for a pool: it has no pool.json")]
+    NoPool,
     #[error("interrupted")]
     Interrupted,
 }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use truetps_causes::{Findings, Stage};
+use truetps_pool::{PoolFindings, PoolStage};
 use truetps_recording::{TrialEvent, TrialPlace};
 
 /// One event.
@@ -21,6 +22,8 @@ pub enum ExperimentEvent<'a> {
     /// An investigation measures its next mixtures. `left`: trials of this stage, as far as they are planned; `factors`: their
     /// names.
     Investigating { stage: Stage, left: usize, so_far: &'a Findings, factors: &'a [String] },
+    /// A search for the size of a pool measures its next numbers of connections. `left`: trials of this stage.
+    SearchingPool { stage: PoolStage, left: usize, so_far: &'a PoolFindings },
     /// Of one trial.
     Trial(TrialPlace<'a>, TrialEvent<'a>),
     /// A warning; the experiment continues.

@@ -4,6 +4,7 @@
 //! The lab decides the order of steps. Its only formulas are the rules that steer a search and the estimates of time and
 //! volume. It judges whether a trial is valid, never what its figures mean.
 
+mod adaptive;
 mod check_settings;
 mod coupling;
 mod crash;
@@ -21,6 +22,7 @@ mod external;
 mod find_max;
 mod pacing;
 mod planned_disks;
+mod pool;
 mod portions;
 mod preallocation;
 mod private_mixtures;
@@ -52,6 +54,7 @@ pub use external::{
 };
 pub use find_max::find_max;
 pub use planned_disks::PlannedDisks;
+pub use pool::{find_pool, resume_pool};
 pub use resume::resume;
 pub use schedule::schedule;
 pub use server_provider::{ExternalServer, ServerProgram, ServerSource};

@@ -26,7 +26,7 @@ pub(crate) fn append_block(
     let twin = plan.design.aa_pair.then(|| aa_configuration(plan, &configurations));
     let mut order: Vec<_> = configurations.iter().map(|c| (TrialRole::Cell, c.clone())).collect();
     order.extend(twin.map(|c| (TrialRole::AaTwin, c)));
-    shuffle(&mut order, &mut RandomStream::new(plan.design.seed, u64::from(block)));
+    RandomStream::new(plan.design.seed, u64::from(block)).shuffle(&mut order);
     order.retain(|(_, configuration)| wanted(configuration));
     for (position, (role, configuration)) in order.into_iter().enumerate() {
         let name = format!("trial-{:04}", trials.len() + 1);
@@ -46,13 +46,6 @@ fn aa_configuration(plan: &Plan, configurations: &[Configuration]) -> Configurat
         .collect();
     candidates.sort_by_key(|c| c.connections());
     candidates[candidates.len() / 2].clone()
-}
-
-/// Fisher-Yates, from the end.
-pub(crate) fn shuffle<T>(list: &mut [T], stream: &mut RandomStream) {
-    for last in (1..list.len()).rev() {
-        list.swap(last, stream.below(last as u64 + 1) as usize);
-    }
 }
 
 #[cfg(test)]

@@ -38,6 +38,13 @@ impl RandomStream {
         ((u128::from(self.next_u64()) * u128::from(below)) >> 64) as u64
     }
 
+    /// A random order (Fisher-Yates, from the end).
+    pub fn shuffle<T>(&mut self, list: &mut [T]) {
+        for last in (1..list.len()).rev() {
+            list.swap(last, self.below(last as u64 + 1) as usize);
+        }
+    }
+
     /// Uniform in the open interval (0, 1): 53 bits, never 0 and never 1.
     #[inline]
     pub fn open_unit(&mut self) -> f64 {

@@ -26,6 +26,10 @@ pub(crate) enum Block {
     List(Vec<String>),
     /// A difference of two texts: lines as they are, by their first character in A alone (`-`) or in B alone (`+`).
     Lines(Vec<String>),
+    /// A file, or a part of one, to be copied.
+    Code(Vec<String>),
+    /// An SVG, where there is room for pictures. Its table has the same figures.
+    Picture(String),
 }
 
 pub(crate) struct DocumentTable {

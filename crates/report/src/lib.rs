@@ -28,6 +28,7 @@ mod load;
 mod markdown;
 mod names;
 mod open_loop;
+mod pool;
 mod probe_list;
 mod probe_metrics;
 mod prometheus;
@@ -69,6 +70,7 @@ pub use html::html;
 pub use json::{json, jsonl};
 pub use junit::{comparison_junit, junit};
 pub use markdown::markdown;
+pub use pool::{PoolLibrary, pool_html, pool_json, pool_markdown, pool_text};
 pub use probe_list::{probe_csv, probe_json, probe_markdown, probe_text};
 pub use probe_metrics::{MetricRow, ProbeMetrics, probe_metric_rows};
 pub use prometheus::prometheus;
@@ -76,8 +78,8 @@ pub(crate) use remarks::remarks;
 pub use settings_diff::{diff_json, diff_markdown, diff_text};
 pub use stall_list::{stalls_csv, stalls_json, stalls_markdown, stalls_text};
 pub use summary::{
-    COMMITS, comparison_summary, crash_summary, diff_summary, explanation_summary, probe_summary, stalls_summary,
-    summary_text,
+    COMMITS, comparison_summary, crash_summary, diff_summary, explanation_summary, pool_summary, probe_summary,
+    stalls_summary, summary_text,
 };
 pub use sysbench::sysbench;
 pub use text::{TextScreen, text};

@@ -28,15 +28,17 @@ fn push_block(lines: &mut Vec<String>, block: &Block) {
         Block::Table(table) => push_table(lines, table),
         Block::Paragraph(text) => lines.push(escape(text)),
         Block::List(items) => lines.extend(items.iter().map(|item| format!("- {}", escape(item)))),
-        Block::Lines(text) => push_lines(lines, text),
+        Block::Lines(text) => push_lines(lines, "diff", text),
+        Block::Code(text) => push_lines(lines, "", text),
+        Block::Picture(_) => {}
     }
 }
 
 /// A block of code whose fence is longer than any within it.
-fn push_lines(lines: &mut Vec<String>, text: &[String]) {
+fn push_lines(lines: &mut Vec<String>, language: &str, text: &[String]) {
     let longest = text.iter().flat_map(|line| line.split(|c| c != '`')).map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest.max(2) + 1);
-    lines.push(format!("{fence}diff"));
+    lines.push(format!("{fence}{language}"));
     lines.extend(text.iter().map(|line| printable(line)));
     lines.push(fence);
 }

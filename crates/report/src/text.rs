@@ -116,6 +116,8 @@ fn push_block(out: &mut String, block: &Block, screen: TextScreen) {
         Block::Table(table) => push_table(out, table, screen),
         Block::Paragraph(text) => push_wrapped(out, text, "", "", screen.text_width),
         Block::List(items) => items.iter().for_each(|item| push_wrapped(out, item, "- ", "  ", screen.text_width)),
+        Block::Code(lines) => push_code(out, lines),
+        Block::Picture(_) => {}
         Block::Lines(lines) => {
             for line in lines {
                 let tone = match line.as_bytes().first() {
@@ -128,6 +130,11 @@ fn push_block(out: &mut String, block: &Block, screen: TextScreen) {
             }
         }
     }
+}
+
+/// As it is: lines that are broken could not be copied.
+pub(crate) fn push_code(out: &mut String, lines: &[String]) {
+    lines.iter().for_each(|line| out.push_str(&format!("  {line}\n")));
 }
 
 fn push_table(out: &mut String, table: &DocumentTable, screen: TextScreen) {

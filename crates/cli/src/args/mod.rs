@@ -9,6 +9,7 @@ mod disk;
 mod explain;
 pub(crate) mod load;
 mod plan;
+mod pool;
 mod prealloc;
 mod probe;
 mod report;
@@ -28,6 +29,7 @@ pub(crate) use diff::{DiffArgs, DiffFormat};
 pub(crate) use disk::DiskCommand;
 pub(crate) use explain::ExplainArgs;
 pub(crate) use plan::{CheckArgs, PlanCommand};
+pub(crate) use pool::PoolArgs;
 pub(crate) use prealloc::{AdviseArgs, BinlogArgs, InstallArgs, PreallocCommand, TrimArgs, UninstallArgs};
 pub(crate) use probe::{ListenArgs, WatchArgs};
 pub(crate) use report::ReportArgs;
@@ -95,6 +97,8 @@ pub(crate) enum TruetpsCommand {
     Compare(CompareArgs),
     /// Measure which of the differences between two configurations makes one slower
     Explain(Box<ExplainArgs>),
+    /// Find how many connections a pool needs, and its other parameters
+    Pool(Box<PoolArgs>),
     /// Show where throughput broke down in a run, and what the server waited on at that time
     Stalls(StallsArgs),
     /// Compare the settings of two servers: what differs, most likely to matter first

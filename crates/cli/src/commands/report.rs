@@ -6,7 +6,7 @@ use truetps_folder::CrashFolder;
 
 use crate::answer::{give, open_folder};
 use crate::args::{OutputFormat, ReportArgs, TableFormat};
-use crate::commands::{crash, explain, probe};
+use crate::commands::{crash, explain, pool, probe};
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::named_run::folder_named;
@@ -26,34 +26,33 @@ pub(crate) fn run(args: &ReportArgs) -> Result<Exit, CommandFailure> {
         return probe::show(&folder, format, args.full);
     }
     if let Some(folder) = args.folder.as_deref().and_then(CrashFolder::open) {
-        let format = match args.format {
-            OutputFormat::Text => TableFormat::Text,
-            OutputFormat::Json => TableFormat::Json,
-            OutputFormat::Md => TableFormat::Md,
-            OutputFormat::Csv
-            | OutputFormat::Jsonl
-            | OutputFormat::Sysbench
-            | OutputFormat::Junit
-            | OutputFormat::Prometheus => {
-                let message = "--format: crashes have no trials; this format needs one";
-                return Err(CommandFailure::usage(message).hint("text, json or md"));
-            }
-        };
+        let format = document_format(args.format, "crashes")?;
         return crash::show(&folder, format, args.full);
     }
     let folder = folder_named(args.folder.as_deref(), args.runs.as_deref());
     let experiment = open_folder(Some(&folder), Path::new(""))?;
     if let Some(run) = explain::of_folder(&experiment)? {
-        let format = match args.format {
-            OutputFormat::Text => TableFormat::Text,
-            OutputFormat::Json => TableFormat::Json,
-            OutputFormat::Md => TableFormat::Md,
-            _ => {
-                let message = "--format: an explanation has no such form";
-                return Err(CommandFailure::usage(message).hint("text, json or md"));
-            }
-        };
-        return explain::show(&run, format, args.full);
+        return explain::show(&run, document_format(args.format, "an explanation")?, args.full);
+    }
+    if let Some(run) = pool::of_folder(&experiment)? {
+        return pool::show(&run, document_format(args.format, "a search for a pool")?, args.full, &[]);
     }
     give(&experiment, args.format, args.full)
+}
+
+/// The form of an answer that is no table of trials.
+fn document_format(format: OutputFormat, of: &str) -> Result<TableFormat, CommandFailure> {
+    match format {
+        OutputFormat::Text => Ok(TableFormat::Text),
+        OutputFormat::Json => Ok(TableFormat::Json),
+        OutputFormat::Md => Ok(TableFormat::Md),
+        OutputFormat::Csv
+        | OutputFormat::Jsonl
+        | OutputFormat::Sysbench
+        | OutputFormat::Junit
+        | OutputFormat::Prometheus => {
+            let message = format!("--format: not for {of}: this form is a table of trials");
+            Err(CommandFailure::usage(message).hint("text, json or md"))
+        }
+    }
 }

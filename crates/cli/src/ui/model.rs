@@ -9,7 +9,7 @@ use truetps_record::{BUCKET_MS, Interval, Phase, TimeSpan, Trial, TrialRole};
 use truetps_recording::{TrialEvent, TrialPlace};
 use truetps_report::format;
 
-use crate::running_trial::{RunningTrial, investigating_text, trial_warning, tried_rate_text};
+use crate::running_trial::{RunningTrial, stage_of, trial_warning, tried_rate_text};
 
 /// No terminal has more columns than that.
 const STEPS_MAX: usize = 1000;
@@ -153,8 +153,8 @@ impl LiveWatch {
             ExperimentEvent::Loading { rows, of } => {
                 self.doing("loading rows", format!(": {} of {}", format::count(*rows), format::count(*of)));
             }
-            ExperimentEvent::Investigating { stage, left, so_far, factors } => {
-                self.doing(&investigating_text(*stage, *left, so_far, factors), String::new());
+            ExperimentEvent::Investigating { .. } | ExperimentEvent::SearchingPool { .. } => {
+                stage_of(event).iter().for_each(|stage| self.doing(&stage.text, String::new()));
             }
             ExperimentEvent::Trial(place, event) => self.trial_event(*place, *event),
             ExperimentEvent::Warning(text) => self.warn(format!("warning: {text}")),

@@ -28,7 +28,6 @@ use crate::error::LabError;
 use crate::event::{ExperimentEvent, Listener};
 use crate::experiment::ExperimentRequest;
 use crate::preallocation::{self, PreallocSwitch};
-use crate::schedule::shuffle;
 use crate::server_provider::{ServerProgram, ServerSource};
 use crate::setup::{server_settings, warn_of_leftovers};
 use controls::{CrashCell, controls};
@@ -134,7 +133,7 @@ impl<'a> CrashLaboratory<'a> {
         let mut random = RandomStream::new(self.run.seed, u64::from(self.crashes));
         let mut kinds: Vec<_> =
             cell.kinds.iter().flat_map(|kind| std::iter::repeat_n(*kind, self.options.crashes as usize)).collect();
-        shuffle(&mut kinds, &mut random);
+        random.shuffle(&mut kinds);
         let mut prepared = None;
         for kind in kinds {
             let (crashed, server) = match prepared.take() {

@@ -21,6 +21,7 @@ use truetps_record::{
 };
 use truetps_sandbox::ServerLoad;
 
+use crate::adaptive::AdaptiveTrials;
 use crate::error::LabError;
 use crate::event::Listener;
 use crate::experiment::{ExperimentRequest, Finished, PreparedExperiment, planned_experiment};
@@ -70,8 +71,8 @@ pub fn explain(
     let folder = prepared.create_folder(request.plan, &experiment)?;
     folder.write_explanation(&explanation)?;
     let _lock = folder.lock()?;
-    let trials = MixtureTrials::new(&mut prepared, &folder, experiment, explanation, request.stop, listener);
-    let finished = run(trials, options);
+    let trials = AdaptiveTrials::new(&mut prepared, &folder, experiment, request.stop, listener);
+    let finished = run(MixtureTrials { trials, explanation }, options);
     prepared.end(Ok(finished), listener)
 }
 
@@ -92,17 +93,17 @@ pub fn resume_explanation(
     }
     // Trials of two machines say nothing about each other.
     same_host(&prepared.host, &experiment.host, true, listener)?;
-    let trials = MixtureTrials::new(&mut prepared, folder, experiment, recorded, request.stop, listener);
-    let finished = run(trials, options);
+    let trials = AdaptiveTrials::new(&mut prepared, folder, experiment, request.stop, listener);
+    let finished = run(MixtureTrials { trials, explanation: recorded }, options);
     prepared.end(Ok(finished), listener)
 }
 
-fn run(mut trials: MixtureTrials<'_, '_>, options: &ExplainOptions) -> Finished {
-    trials.until(options.budget.map(|budget| Instant::now() + budget));
-    let Explanation { factors, suspects, seed, smallest_percent, .. } = trials.explanation();
+fn run(mut source: MixtureTrials<'_, '_>, options: &ExplainOptions) -> Finished {
+    source.trials.until(options.budget.map(|budget| Instant::now() + budget));
+    let Explanation { factors, suspects, seed, smallest_percent, .. } = &source.explanation;
     let question = CauseQuestion::of(factors.len(), suspects, *seed, *smallest_percent);
-    let _: Findings = investigate(&question, &mut trials);
-    trials.into_finished()
+    let _: Findings = investigate(&question, &mut source);
+    source.trials.into_finished()
 }
 
 /// Checks everything that can be checked, and finds out what differs.

@@ -1,7 +1,7 @@
 //! What one screen holds, and how it is made to fit.
 
 use crate::document::DocumentTable;
-use crate::text::{FACT_WIDTH, push_whole_table, push_wrapped};
+use crate::text::{FACT_WIDTH, push_code, push_whole_table, push_wrapped};
 use crate::{TextScreen, format};
 
 use super::SUMMARY_LINES_MAX;
@@ -39,6 +39,8 @@ enum PartContent {
     Table(DocumentTable),
     /// Further words below a table.
     Note(String),
+    /// A file to be copied: whole.
+    Code(Vec<String>),
 }
 
 impl ScreenPart {
@@ -54,6 +56,10 @@ impl ScreenPart {
 
     pub(super) fn note(text: String) -> Self {
         Self { content: PartContent::Note(text), least: 1, wanted: 1, shown: 1, left_out: 0 }
+    }
+
+    pub(super) fn code(lines: Vec<String>) -> Self {
+        Self { content: PartContent::Code(lines), least: 1, wanted: 1, shown: 1, left_out: 0 }
     }
 
     /// With its most telling rows first. `None` where it has no row.
@@ -91,12 +97,13 @@ impl ScreenPart {
         match &self.content {
             PartContent::Facts { items, .. } => items.len(),
             PartContent::Table(table) => table.rows.len(),
-            PartContent::Note(_) => 1,
+            PartContent::Note(_) | PartContent::Code(_) => 1,
         }
     }
 
+    /// Stands apart from what is around it.
     fn is_table(&self) -> bool {
-        matches!(self.content, PartContent::Table(_))
+        matches!(self.content, PartContent::Table(_) | PartContent::Code(_))
     }
 
     fn is_note(&self) -> bool {
@@ -122,6 +129,7 @@ impl ScreenPart {
                     push_wrapped(&mut out, more, "", "", screen.text_width());
                 }
             }
+            PartContent::Code(lines) => push_code(&mut out, lines),
             PartContent::Note(text) => push_wrapped(&mut out, text, "", "", screen.text_width()),
         }
         out

@@ -1,0 +1,65 @@
+//! A search for the size of a connection pool as one value: what was asked, the trials, and what they say.
+
+use std::path::{Path, PathBuf};
+
+use truetps_analysis::LoadedTrial;
+use truetps_folder::{ExperimentFolder, FolderError};
+use truetps_plan::Plan;
+use truetps_pool::{PoolFindings, PoolLimits, PoolParameters, PoolQuestion, PoolResult, PoolTape, search};
+use truetps_record::{Experiment, PoolRecord};
+
+use crate::reading::{Histograms, read_trials};
+
+/// Everything recorded about a search for a pool.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PoolRun {
+    pub path: PathBuf,
+    pub plan: Plan,
+    pub experiment: Experiment,
+    pub pool: PoolRecord,
+    /// Trials that have ended, in the order of time.
+    pub trials: Vec<LoadedTrial>,
+    pub findings: PoolFindings,
+    /// Of the advice.
+    pub parameters: Option<PoolParameters>,
+    /// Whether the recorded numbers are not those that its seed and results lead to: only the first part of them counts.
+    pub is_foreign: bool,
+}
+
+impl PoolRun {
+    /// `None`: the folder is of another kind of experiment.
+    pub fn open(path: &Path) -> Result<Option<Self>, FolderError> {
+        let (folder, _) = ExperimentFolder::find(path)?;
+        let Some(pool) = folder.pool()? else { return Ok(None) };
+        let (plan, experiment) = (folder.plan()?, folder.experiment()?);
+        let names: Vec<_> = experiment.schedule.iter().map(|scheduled| scheduled.name.clone()).collect();
+        let mut trials = Vec::new();
+        // What follows a trial that cannot be read, or did not end, is not known to follow from it.
+        for loaded in read_trials(&folder, &names, Histograms::LeftOut, false) {
+            let Some(loaded) = loaded? else { break };
+            if loaded.trial.validity.is_partial() {
+                break;
+            }
+            trials.push(loaded);
+        }
+        let result = |one: &LoadedTrial| (one.trial.configuration.connections(), PoolResult::of(&one.trial));
+        let mut tape = PoolTape::new(trials.iter().map(result).collect());
+        let findings = search(&PoolQuestion::of(&pool), &mut tape);
+        let limits = PoolLimits {
+            instances: pool.instances,
+            p99_limit_us: pool.p99_limit_us,
+            wait_timeout_s: wait_timeout_s(&folder, &names)?,
+        };
+        let advice = findings.advice.and_then(|advice| findings.point(advice));
+        let parameters = advice.map(|point| PoolParameters::new(point.connections, point.response_us_p99, &limits));
+        let (path, is_foreign) = (folder.path().to_owned(), tape.is_foreign());
+        Ok(Some(Self { path, plan, experiment, pool, trials, findings, parameters, is_foreign }))
+    }
+}
+
+/// As the server reported it in one of the trials; PostgreSQL ends no idle connection.
+fn wait_timeout_s(folder: &ExperimentFolder, trials: &[String]) -> Result<Option<u64>, FolderError> {
+    let Some(first) = trials.first() else { return Ok(None) };
+    let variables = folder.variables(first)?.unwrap_or_default();
+    Ok(variables.get("wait_timeout").and_then(|value| value.parse().ok()))
+}

@@ -1,0 +1,253 @@
+//! `truetps pool`: how many connections a pool needs.
+
+use std::ffi::OsString;
+use std::sync::atomic::Ordering;
+
+use clap::Parser;
+use truetps_archive::PoolRun;
+use truetps_folder::{ExperimentFolder, FolderError};
+use truetps_lab::{ExperimentRequest, Finished, LabError, Pin, find_pool, resume_pool};
+use truetps_plan::Plan;
+use truetps_pool::PoolOutcome;
+use truetps_record::{CONNECTIONS, PoolRecord, SCHEMA_VERSION, SettingValue};
+use truetps_report::{PoolLibrary, pool_html, pool_json, pool_markdown, pool_summary, pool_text};
+
+use crate::answer::{EDITED, name_page, open_folder, screen, shown, write_page};
+use crate::args::{Cli, PoolArgs, TableFormat, TruetpsCommand};
+use crate::commands::run::settings;
+use crate::exit::Exit;
+use crate::failure::CommandFailure;
+use crate::site::{RunSite, choose_disk, choose_server};
+use crate::watcher::ProgressWatcher;
+use crate::{print_made, print_message, print_progress, short_plan};
+
+const DEFAULT_WORKLOAD: &str = "insert";
+const MOST_DEFAULT: u32 = 512;
+/// Whole seconds: servers flush once a second.
+const MEASURE_S: f64 = 2.0;
+const BLOCKS: u32 = 5;
+const CHECK_BLOCKS: u32 = 8;
+const QUICK_BLOCKS: u32 = 3;
+const QUICK_CHECK_BLOCKS: u32 = 5;
+
+pub(crate) fn run(args: &PoolArgs) -> Result<Exit, CommandFailure> {
+    check_format(args.format)?;
+    let Some(named) = &args.resume else {
+        check_numbers(args)?;
+        return match measure(args, None, args.most.unwrap_or(MOST_DEFAULT)) {
+            Err(NotMeasured::NoRoom(free)) if args.most.is_none() => {
+                print_message(&format!("the server has room for {free} connections: more are not tried\n"));
+                check_current(args, free)?;
+                measure(args, None, free)
+            }
+            other => other,
+        }
+        .map_err(CommandFailure::from);
+    };
+    let folder = open_folder(named.as_deref(), &args.place.runs)?;
+    let (typed, pool) = typed_of(&folder)?;
+    let again = PoolArgs { format: args.format, full: args.full, libraries: args.libraries.clone(), ..typed };
+    measure(&again, Some(&folder), pool.connections_most).map_err(CommandFailure::from)
+}
+
+/// Why nothing was measured.
+enum NotMeasured {
+    /// The server has room for fewer connections.
+    NoRoom(u32),
+    Failed(CommandFailure),
+}
+
+impl From<CommandFailure> for NotMeasured {
+    fn from(failure: CommandFailure) -> Self {
+        Self::Failed(failure)
+    }
+}
+
+impl From<NotMeasured> for CommandFailure {
+    fn from(reason: NotMeasured) -> Self {
+        match reason {
+            NotMeasured::Failed(failure) => failure,
+            NotMeasured::NoRoom(free) => Self::usage(format!("the server has room for {free} connections only"))
+                .hint("lower --most, or raise max_connections in the server"),
+        }
+    }
+}
+
+fn check_numbers(args: &PoolArgs) -> Result<(), CommandFailure> {
+    if args.p99.is_some_and(|limit| limit.is_zero()) {
+        return Err(CommandFailure::usage("--p99: a limit of 0 allows nothing"));
+    }
+    check_current(args, args.most.unwrap_or(MOST_DEFAULT))
+}
+
+fn check_current(args: &PoolArgs, most: u32) -> Result<(), CommandFailure> {
+    match args.current.filter(|current| *current > most) {
+        Some(current) => Err(CommandFailure::usage(format!("--current {current}: at most {most} are tried"))
+            .hint(format!("add --most {current}, if the server has room for them"))),
+        None => Ok(()),
+    }
+}
+
+/// The command line of an earlier search, and its record.
+fn typed_of(folder: &ExperimentFolder) -> Result<(PoolArgs, PoolRecord), CommandFailure> {
+    let shown = shown(folder.path());
+    let wrong = |problem: &str| CommandFailure::usage(format!("{}: {problem}", shown.display()));
+    let Some(pool) = folder.pool().map_err(CommandFailure::usage)? else {
+        return Err(wrong("is no search for a pool").hint("`truetps sweep --resume` goes on with other experiments"));
+    };
+    let words: Vec<OsString> =
+        folder.experiment().map_err(CommandFailure::usage)?.command.into_iter().map(OsString::from).collect();
+    match Cli::try_parse_from(words).map(|cli| cli.command) {
+        Ok(TruetpsCommand::Pool(args)) => Ok((*args, pool)),
+        _ => Err(wrong("its command line is not one of this version").hint("start it again")),
+    }
+}
+
+fn measure(args: &PoolArgs, earlier: Option<&ExperimentFolder>, most: u32) -> Result<Exit, NotMeasured> {
+    let plan = plan_of(args, most)?;
+    let site = RunSite::open(&plan, &args.place, None)?;
+    if args.place.dry_run {
+        return Ok(site.rehearse(&plan)?);
+    }
+    let (stop, mut watcher) = ProgressWatcher::start(&plan.name, &site, false)?;
+    let cores = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
+    let pin = Pin::default();
+    let request = ExperimentRequest {
+        plan: &plan,
+        quick: args.quick,
+        runs: &args.place.runs,
+        place: site.place(),
+        workers: args.workers.unwrap_or((cores / 2).max(1)),
+        pin: &pin,
+        tool_version: env!("CARGO_PKG_VERSION"),
+        command: site.command(),
+        stop: &stop,
+        more: None,
+    };
+    let finished = match earlier {
+        None => find_pool(&request, &record(args, most), &mut watcher),
+        Some(folder) => resume_pool(&request, folder, &mut watcher),
+    };
+    drop(watcher);
+    let finished = match finished {
+        Err(LabError::Interrupted) => {
+            print_message("interrupted before the first trial: nothing was measured\n");
+            return Ok(Exit::Interrupted);
+        }
+        Err(LabError::NoRoom { free, .. }) if args.most.is_none() && earlier.is_none() => {
+            return Err(NotMeasured::NoRoom(u32::try_from(free).unwrap_or(MOST_DEFAULT)));
+        }
+        other => other.map_err(CommandFailure::from)?,
+    };
+    Ok(answer(args, finished, stop.load(Ordering::Relaxed))?)
+}
+
+fn answer(args: &PoolArgs, finished: Finished, is_stopped: bool) -> Result<Exit, CommandFailure> {
+    let run = open(&finished.folder)?;
+    let exit = show(&run, args.format, args.full, &args.libraries)?;
+    // An external server that could not be restored matters more than any result.
+    if let Some(error) = finished.not_left {
+        return Err(error.into());
+    }
+    if let Some(reason) = &finished.gave_up {
+        return Err(CommandFailure::failed(reason));
+    }
+    if run.findings.outcome == PoolOutcome::Unfinished {
+        print_progress(&format!("       truetps pool --resume {}\n", shown(finished.folder.path()).display()));
+    }
+    Ok(if is_stopped { Exit::Interrupted } else { exit })
+}
+
+fn record(args: &PoolArgs, most: u32) -> PoolRecord {
+    let (blocks, check_blocks) = if args.quick { (QUICK_BLOCKS, QUICK_CHECK_BLOCKS) } else { (BLOCKS, CHECK_BLOCKS) };
+    PoolRecord {
+        schema_version: SCHEMA_VERSION,
+        seed: args.seed,
+        connections_most: most,
+        blocks,
+        check_blocks,
+        p99_limit_us: args.p99.map(|limit| limit.as_secs_f64() * 1e6),
+        rate: args.rate,
+        current: args.current,
+        rule: None,
+        instances: args.instances,
+    }
+}
+
+/// The load: one configuration of a plan or a workload, without its connections.
+fn plan_of(args: &PoolArgs, most: u32) -> Result<Plan, CommandFailure> {
+    let mut plan = short_plan::load_of(args.plan.as_deref().unwrap_or(DEFAULT_WORKLOAD))?;
+    if !args.quick {
+        plan.load.measure_s = MEASURE_S;
+    }
+    plan.server.settings.extend(settings(&args.load.settings)?);
+    short_plan::change_load(&mut plan, &args.load)?;
+    plan.design.seed = args.seed;
+    plan.design.aa_pair = false;
+    plan.design.baseline.clear();
+    plan.design.leave_out.clear();
+    let named = |name: &String| args.load.settings.iter().any(|one| one.starts_with(&format!("{name}=")));
+    let taken: Vec<_> = plan.factors.keys().filter(|name| named(name)).cloned().collect();
+    taken.iter().for_each(|name| {
+        plan.factors.shift_remove(name);
+    });
+    for (name, levels) in &mut plan.factors {
+        if levels.len() > 1 && name != CONNECTIONS {
+            print_message(&format!(
+                "{name} = {}: the first level of the plan; --set {name}=VALUE takes another one\n",
+                levels[0].option_text()
+            ));
+            levels.truncate(1);
+        }
+    }
+    plan.factors.insert(CONNECTIONS.to_owned(), vec![SettingValue::Int(most.into())]);
+    choose_server(&mut plan, args.place.server.as_deref(), args.place.is_elsewhere())?;
+    choose_disk(&mut plan, args.place.disk.as_deref())?;
+    "pool".clone_into(&mut plan.name);
+    plan.about = format!("How many connections does {} need?", plan.workload.kind.name());
+    plan.checked().map_err(|error| CommandFailure::usage(error.by_flag()))
+}
+
+fn check_format(format: TableFormat) -> Result<(), CommandFailure> {
+    if format == TableFormat::Csv {
+        return Err(CommandFailure::usage("--format csv: a search for a pool has no CSV").hint("text, json or md"));
+    }
+    Ok(())
+}
+
+fn open(folder: &ExperimentFolder) -> Result<PoolRun, CommandFailure> {
+    let unreadable = |error: FolderError| CommandFailure::failed(&error).hint_or(error.hint(), EDITED);
+    let run = PoolRun::open(folder.path()).map_err(unreadable)?;
+    run.ok_or_else(|| CommandFailure::failed(format!("{}: pool.json is missing", shown(folder.path()).display())))
+}
+
+/// The search in a folder; `None`: it has none.
+pub(crate) fn of_folder(folder: &ExperimentFolder) -> Result<Option<PoolRun>, CommandFailure> {
+    let has_one = folder.pool().map_err(CommandFailure::usage)?.is_some();
+    if has_one { open(folder).map(Some) } else { Ok(None) }
+}
+
+/// Prints the answer, and judges it.
+pub(crate) fn show(
+    run: &PoolRun,
+    format: TableFormat,
+    full: bool,
+    libraries: &[PoolLibrary],
+) -> Result<Exit, CommandFailure> {
+    check_format(format)?;
+    let text = match format {
+        TableFormat::Text if !full => pool_summary(run, libraries, screen()),
+        TableFormat::Text => pool_text(run, screen()),
+        TableFormat::Json => pool_json(run),
+        TableFormat::Md | TableFormat::Csv => pool_markdown(run),
+    };
+    let page = write_page(&run.path, &pool_html(run));
+    let printed = print_made(&text);
+    name_page(&run.path, &page, format == TableFormat::Text && !full);
+    Ok(match (printed, run.findings.outcome) {
+        (Exit::Good, PoolOutcome::NoResult) => Exit::Failed,
+        (Exit::Good, PoolOutcome::NothingMeetsLimit) => Exit::No,
+        (Exit::Good, PoolOutcome::Unfinished) => Exit::Inconclusive,
+        (other, _) => other,
+    })
+}

@@ -1,0 +1,32 @@
+//! How many connections a pool needs.
+//!
+//! The advice is the smallest number of connections whose throughput is at least 95 % of the best one, among the numbers
+//! that keep the limit of p99. The crate decides which numbers are measured, in which order, and what the results say. It
+//! knows no servers: [`search`] asks a [`PoolSource`] for the results of a batch, which a laboratory measures, a record
+//! has, or a simulation computes.
+//!
+//! The steps, explained in `docs/method.md`:
+//! 1. *Climb*: 1, 2, 4… connections, a trial each, until throughput no longer grows.
+//! 2. *Ladder*: the same numbers and those that the user asks about, in blocks of random order.
+//! 3. *Refinement*: numbers between the advice and the next smaller one.
+//! 4. *Check*: fresh blocks of the advice, the best number and the current one.
+
+mod curve;
+mod findings;
+mod parameters;
+mod search;
+#[cfg(test)]
+mod simulation_tests;
+mod tape;
+mod unimodal;
+mod usl;
+
+pub use curve::CurvePoint;
+pub use findings::{PoolAgainst, PoolComparison, PoolFindings, PoolOutcome};
+pub use parameters::{PoolLimits, PoolParameters};
+pub use search::{PoolBatch, PoolQuestion, PoolResult, PoolSource, PoolStage, search};
+pub use tape::PoolTape;
+pub use usl::Usl;
+
+/// The advice has at least this part of the best throughput.
+pub const SHARE_OF_BEST: f64 = 0.95;

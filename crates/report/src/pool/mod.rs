@@ -1,0 +1,166 @@
+//! How many connections a pool needs: the answer of `truetps pool`.
+
+mod libraries;
+mod picture;
+#[cfg(test)]
+mod tests;
+mod words;
+
+use serde::Serialize;
+use truetps_archive::PoolRun;
+use truetps_pool::{CurvePoint, PoolFindings, PoolParameters};
+use truetps_record::PoolRecord;
+
+use crate::document::{Block, Document, DocumentSection, DocumentTable, TableEntry, Tone};
+use crate::html::document_html;
+use crate::json::json_text;
+use crate::{TextScreen, format, markdown, names, text};
+
+pub use libraries::PoolLibrary;
+pub(crate) use words::{answer, rate_text, rule_text, trust};
+
+/// Version of the JSON document.
+const SCHEMA_VERSION: u32 = 1;
+
+/// Everything, with the configuration of each library.
+pub fn pool_text(run: &PoolRun, screen: TextScreen) -> String {
+    text::draw(document(run), screen)
+}
+
+pub fn pool_markdown(run: &PoolRun) -> String {
+    markdown::draw(document(run))
+}
+
+/// `report.html`: one file that needs no network.
+pub fn pool_html(run: &PoolRun) -> String {
+    document_html(&document(run), &run.experiment.tool_version)
+}
+
+/// Everything as an indented JSON document that ends with a line feed. Times are microseconds unless their name says
+/// another unit.
+pub fn pool_json(run: &PoolRun) -> String {
+    #[derive(Serialize)]
+    struct PoolDocument<'a> {
+        schema_version: u32,
+        experiment: &'a str,
+        pool: &'a PoolRecord,
+        findings: &'a PoolFindings,
+        parameters: Option<&'a PoolParameters>,
+        /// Name of a library, and its configuration.
+        libraries: Vec<(&'static str, String)>,
+        trials: Vec<PoolTrial<'a>>,
+    }
+    #[derive(Serialize)]
+    struct PoolTrial<'a> {
+        name: &'a str,
+        connections: u32,
+        tps: Option<f64>,
+        response_us_p99: Option<f64>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        problem: Option<String>,
+    }
+    let trials = run.trials.iter().map(|loaded| {
+        let (trial, measured) = (&loaded.trial, loaded.trial.measured.as_ref());
+        PoolTrial {
+            name: &trial.name,
+            connections: trial.configuration.connections(),
+            tps: measured.map(|measured| measured.tps),
+            response_us_p99: measured.and_then(|measured| measured.response.response_us_p99),
+            problem: trial.validity.reason().map(ToString::to_string),
+        }
+    });
+    json_text(&PoolDocument {
+        schema_version: SCHEMA_VERSION,
+        experiment: &run.experiment.name,
+        pool: &run.pool,
+        findings: &run.findings,
+        parameters: run.parameters.as_ref(),
+        libraries: configurations(run).into_iter().map(|(library, lines)| (library.name(), lines.join("\n"))).collect(),
+        trials: trials.collect(),
+    })
+}
+
+/// The configuration of each library that the server's clients have.
+pub(crate) fn configurations(run: &PoolRun) -> Vec<(PoolLibrary, Vec<String>)> {
+    let (Some(parameters), Some(dialect)) = (&run.parameters, words::dialect(run)) else { return Vec::new() };
+    PoolLibrary::ALL.iter().filter_map(|library| Some((*library, library.lines(parameters, dialect)?))).collect()
+}
+
+fn document(run: &PoolRun) -> Document {
+    let mut sections = vec![
+        DocumentSection::of(
+            "Throughput and response time by connections",
+            [picture::picture(run), curve_table(run).block(), Some(paragraph(CURVE))],
+        ),
+        DocumentSection::of("The pool's parameters", [parameters_table(run).block()]),
+    ];
+    sections.extend(
+        configurations(run)
+            .into_iter()
+            .map(|(library, lines)| DocumentSection::of(library.title(), [Some(Block::Code(lines))])),
+    );
+    Document { title: title(run), facts: facts(run), sections: sections.into_iter().flatten().collect() }
+}
+
+const CURVE: &str = "tps: geometric mean of the trials, corrected for the blocks that a number was measured in. of the best: \
+    after the curve was made to rise to one peak and fall after it, so that the best is no lucky point. p99: the median of the \
+    trials.";
+
+fn paragraph(text: &str) -> Block {
+    Block::Paragraph(text.to_owned())
+}
+
+pub(crate) fn title(run: &PoolRun) -> String {
+    format!("{}: how many connections does it need?", run.plan.workload.kind.name())
+}
+
+fn facts(run: &PoolRun) -> Vec<(&'static str, String)> {
+    let mut facts: Vec<_> = answer(run).into_iter().map(|text| ("Answer", text)).collect();
+    facts.extend(rate_text(run).map(|text| ("Rate", text)));
+    facts.extend(rule_text(run).map(|text| ("Rule", text)));
+    facts.extend(words::usl_text(run).map(|text| ("Scaling", text)));
+    facts.extend(trust(run).into_iter().map(|text| ("Trust", text)));
+    facts.push(("Trials", trials_fact(run)));
+    facts
+        .push(("Server", format::list(&names::servers(&run.experiment).iter().map(names::server).collect::<Vec<_>>())));
+    facts.push(("Seed", run.pool.seed.to_string()));
+    facts
+}
+
+pub(crate) fn trials_fact(run: &PoolRun) -> String {
+    let load = &run.plan.load;
+    let failed = run.trials.iter().filter(|loaded| !loaded.trial.validity.is_valid()).count();
+    let failed = if failed > 0 { format!("; {failed} without a result") } else { String::new() };
+    format!("{} of {} s after {} s of warm-up{failed}", run.trials.len(), load.measure_s, load.warm_up_s)
+}
+
+/// All numbers that were measured in blocks.
+pub(crate) fn curve_table(run: &PoolRun) -> DocumentTable {
+    let header = ["connections", "tps", "of the best", "p99", "mean", "trials", ""];
+    let best = run.findings.best.and_then(|best| run.findings.point(best)).map(|point| point.tps_smoothed);
+    let row = |point: &CurvePoint| {
+        let time = |us: Option<f64>| format::or_nothing(us, format::duration_us);
+        let share = best.map(|best| format::percent(point.tps_smoothed / best));
+        let remark = words::remark(run, point);
+        let is_advice = run.findings.advice == Some(point.connections);
+        let tone = if is_advice { Tone::Good } else { Tone::Plain };
+        let p99_tone = if point.meets_limit { Tone::Plain } else { Tone::Bad };
+        let plain = |text: String| TableEntry { text, tone: Tone::Plain };
+        vec![
+            plain(format::count(point.connections.into())),
+            plain(format::tps(point.tps)),
+            plain(format::or_nothing(share, |share| share)),
+            TableEntry { text: time(point.response_us_p99), tone: p99_tone },
+            plain(time(point.response_us_mean)),
+            plain(point.trials.to_string()),
+            TableEntry { text: remark, tone },
+        ]
+    };
+    DocumentTable::new(header, run.findings.curve.iter().map(row))
+}
+
+/// Each parameter with its value and the reason.
+pub(crate) fn parameters_table(run: &PoolRun) -> DocumentTable {
+    let rows = run.parameters.as_ref().map(|parameters| words::reasons(run, parameters)).unwrap_or_default();
+    DocumentTable::new(["parameter", "value", "why"], rows)
+}

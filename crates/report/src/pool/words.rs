@@ -1,0 +1,215 @@
+//! The words of an answer about a pool.
+
+use truetps_archive::PoolRun;
+use truetps_pool::{CurvePoint, PoolAgainst, PoolComparison, PoolOutcome, PoolParameters};
+use truetps_record::{Estimate, Family, SqlDialect};
+
+use crate::{format, names};
+
+/// Sentences, the most important first.
+pub(crate) fn answer(run: &PoolRun) -> Vec<String> {
+    let findings = &run.findings;
+    match findings.outcome {
+        PoolOutcome::NoResult => return vec!["No trial gave a result.".to_owned()],
+        PoolOutcome::NothingMeetsLimit => return vec![nothing_meets_limit(run)],
+        PoolOutcome::Advised | PoolOutcome::Unfinished => {}
+    }
+    let Some(point) = findings.advice.and_then(|advice| findings.point(advice)) else {
+        return vec!["Not enough was measured for an advice.".to_owned()];
+    };
+    let is_over = findings.outcome == PoolOutcome::Advised;
+    let start = if is_over { "Use" } else { "So far, without a check:" };
+    let p99 = point.response_us_p99.map(|p99| format!(" at a p99 of {}", format::duration_us(p99))).unwrap_or_default();
+    let limit = run.pool.p99_limit_us.map(|limit| format!(" within a p99 of {}", format::duration_us(limit)));
+    let best = match findings.against(PoolAgainst::Best) {
+        Some(best) if best.connections > point.connections => {
+            format!("; {} give {}", names::connections(best.connections), more(best))
+        }
+        _ => String::new(),
+    };
+    let mut said = vec![format!(
+        "{start} {}{}: {} tps{p99}{best}.",
+        names::connections(point.connections),
+        limit.unwrap_or_default(),
+        format::tps(point.tps),
+    )];
+    said.extend(current(run, point));
+    said.extend(findings.is_growing.then(|| {
+        let most = names::connections(run.pool.connections_most);
+        format!("Throughput still grows at {most}, the most that were tried: more may give more.")
+    }));
+    said
+}
+
+/// The inverse of a ratio, of the other number to the advice: `×1.02 [0.99 to 1.06] of it`.
+fn more(comparison: &PoolComparison) -> String {
+    let inverse = Estimate {
+        value: 1.0 / comparison.ratio,
+        low: comparison.ratio_high.map(|high| 1.0 / high),
+        high: comparison.ratio_low.map(|low| 1.0 / low),
+        n: comparison.pairs as usize,
+    };
+    format!("{} of that", format::ratio_estimate_of(&inverse, "pair"))
+}
+
+fn current(run: &PoolRun, advice: &CurvePoint) -> Option<String> {
+    let current = run.findings.point(run.pool.current?)?;
+    if current.connections == advice.connections {
+        return Some(format!("The current {} are the advice.", names::connections(current.connections)));
+    }
+    let times = |point: &CurvePoint| format::or_nothing(point.response_us_p99, format::duration_us);
+    let against = run.findings.against(PoolAgainst::Current)?;
+    let ratio =
+        Estimate { value: against.ratio, low: against.ratio_low, high: against.ratio_high, n: against.pairs as usize };
+    Some(format!(
+        "Against the current {} ({} tps, p99 {}) that is {}.",
+        format::count(current.connections.into()),
+        format::tps(current.tps),
+        times(current),
+        format::ratio_estimate_of(&ratio, "pair")
+    ))
+}
+
+fn nothing_meets_limit(run: &PoolRun) -> String {
+    let limit = format::duration_us(run.pool.p99_limit_us.unwrap_or_default());
+    let with_p99 = run.findings.curve.iter().filter_map(|point| Some((point, point.response_us_p99?)));
+    let least = with_p99.min_by(|a, b| a.1.total_cmp(&b.1));
+    let exists = least.map(|(point, p99)| {
+        let connections = names::connections(point.connections);
+        format!(": the shortest is {}, with {connections} and {} tps", format::duration_us(p99), format::tps(point.tps))
+    });
+    format!("No number of connections has a p99 of {limit}{}.", exists.unwrap_or_default())
+}
+
+/// What a rate needs: at least by Little's law, and as measured.
+pub(crate) fn rate_text(run: &PoolRun) -> Option<String> {
+    let rate = run.pool.rate?;
+    let per_second = format!("{} a second", format::rate(rate));
+    let alone_us = run.findings.curve.first().and_then(|point| point.response_us_mean)?;
+    let least = (rate * alone_us / 1e6).ceil().max(1.0);
+    let law = format!(
+        "{per_second} × {} of one connection alone: at least {} are busy (Little's law)",
+        format::duration_us(alone_us),
+        names::connections(least as u32),
+    );
+    let most = run.findings.curve.iter().map(|point| point.tps).fold(0.0, f64::max);
+    Some(match run.findings.smallest_for(rate) {
+        Some(point) => format!(
+            "{law}; measured: {} carry {} tps, {} of it",
+            names::connections(point.connections),
+            format::tps(point.tps),
+            format::ratio(point.tps / rate)
+        ),
+        None => format!(
+            "{law}; measured: no number carries that rate within the limits, the most is {} tps",
+            format::tps(most)
+        ),
+    })
+}
+
+/// How far the rule of thumb is off.
+pub(crate) fn rule_text(run: &PoolRun) -> Option<String> {
+    let rule = run.pool.rule?;
+    let rule_of_thumb = format!("\"cores × 2 + spindles\" gives {}", format::count(rule.connections.into()));
+    let (point, advice) = (run.findings.point(rule.connections)?, run.findings.advice?);
+    let advised = run.findings.point(advice)?;
+    let share = format::ratio(point.tps / advised.tps);
+    Some(if rule.connections == advice {
+        format!("{rule_of_thumb}, which is the advice")
+    } else {
+        let size = f64::from(rule.connections) / f64::from(advice);
+        let size = if size < 1.0 {
+            format!("{} too few", format::ratio(1.0 / size))
+        } else {
+            format!("{} as many as needed", format::ratio(size))
+        };
+        format!("{rule_of_thumb}: {} tps, {share} of the advice's; {size}", format::tps(point.tps))
+    })
+}
+
+/// The law is a description of the measured range, and says nothing beyond it.
+pub(crate) fn usl_text(run: &PoolRun) -> Option<String> {
+    let usl = run.findings.usl?;
+    let (first, last) = (run.findings.curve.first()?, run.findings.curve.last()?);
+    Some(format!(
+        "Universal Scalability Law from {} to {}: {} tps of one connection, contention σ = {:.4}, coherency κ = {:.2e}; the \
+         farthest point is {} off",
+        first.connections,
+        last.connections,
+        format::tps(usl.lambda),
+        usl.sigma,
+        usl.kappa,
+        format::percent(usl.worst - 1.0),
+    ))
+}
+
+pub(crate) fn trust(run: &PoolRun) -> Vec<String> {
+    let mut said = Vec::new();
+    if run.is_foreign {
+        said.push(
+            "the recorded trials are not those that the seed leads to: only the first part of them counts".to_owned(),
+        );
+    }
+    let limited = run.trials.iter().filter_map(|one| one.trial.measured.as_ref()?.generator_limited.as_ref()).count();
+    if limited > 0 {
+        said.push(format!("the load generator limited {}: the server may do more", format::trials(limited)));
+    }
+    said
+}
+
+/// What a row of the curve is.
+pub(crate) fn remark(run: &PoolRun, point: &CurvePoint) -> String {
+    let number = Some(point.connections);
+    let marks = [
+        (run.findings.advice == number, "advice"),
+        (run.findings.best == number && run.findings.advice != number, "best"),
+        (run.pool.current == number, "current"),
+        (run.pool.rule.map(|rule| rule.connections) == number, "rule of thumb"),
+        (!point.meets_limit, "p99 over the limit"),
+    ];
+    marks.into_iter().filter(|(is, _)| *is).map(|(_, word)| word).collect::<Vec<_>>().join(", ")
+}
+
+/// Parameter, value, reason.
+pub(crate) fn reasons(run: &PoolRun, parameters: &PoolParameters) -> Vec<[String; 3]> {
+    let share = match parameters.instances {
+        1 => "measured".to_owned(),
+        n => format!("{} for {} processes", names::connections(parameters.connections), format::count(n.into())),
+    };
+    let lifetime = match parameters.wait_timeout_s {
+        Some(wait) if wait <= 1_800 => format!("30 s before the server's wait_timeout of {wait} s"),
+        Some(wait) => format!(
+            "under the server's wait_timeout of {wait} s; renewed in half an hour, so that a new server gets its share"
+        ),
+        None => {
+            "renewed in half an hour, so that a new server gets its share; shorter than a firewall's limit".to_owned()
+        }
+    };
+    let acquire = match run.pool.p99_limit_us {
+        Some(limit) => format!("what the limit of {} leaves beside p99; at least 250 ms", format::duration_us(limit)),
+        None => "a request that waits longer is better refused than kept".to_owned(),
+    };
+    let seconds = |s: u64| format!("{s} s");
+    let milliseconds = |ms: u64| format!("{} ms", format::count(ms));
+    let row = |name: &str, value: String, why: String| [name.to_owned(), value, why];
+    vec![
+        row("most connections", format::count(parameters.size.into()), share),
+        row(
+            "least and initial",
+            format::count(parameters.size.into()),
+            "the same: no connection is made while users wait".to_owned(),
+        ),
+        row("idle timeout", seconds(parameters.idle_timeout_s), "without effect while least = most".to_owned()),
+        row("max lifetime", seconds(parameters.max_lifetime_s), lifetime),
+        row("acquire timeout", milliseconds(parameters.acquire_timeout_ms), acquire),
+        row(
+            "statement timeout",
+            milliseconds(parameters.statement_timeout_ms),
+            "20 × p99, at least 5 s: longer is a fault, not a queue".to_owned(),
+        ),
+    ]
+}
+
+pub(crate) fn dialect(run: &PoolRun) -> Option<SqlDialect> {
+    Some(Family::from(run.experiment.server.as_ref()?.flavour).dialect())
+}
