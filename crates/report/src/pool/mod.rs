@@ -17,7 +17,7 @@ use crate::json::json_text;
 use crate::{TextScreen, format, markdown, names, text};
 
 pub use libraries::PoolLibrary;
-pub(crate) use words::{answer, rate_text, rule_text, trust};
+pub(crate) use words::{answer, parameters_text, rate_text, rule_text, trust};
 
 /// Version of the JSON document.
 const SCHEMA_VERSION: u32 = 1;
@@ -160,7 +160,7 @@ pub(crate) fn curve_table(run: &PoolRun) -> DocumentTable {
 }
 
 /// Each parameter with its value and the reason.
-pub(crate) fn parameters_table(run: &PoolRun) -> DocumentTable {
+fn parameters_table(run: &PoolRun) -> DocumentTable {
     let rows = run.parameters.as_ref().map(|parameters| words::reasons(run, parameters)).unwrap_or_default();
     DocumentTable::new(["parameter", "value", "why"], rows)
 }

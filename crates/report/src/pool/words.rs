@@ -1,7 +1,7 @@
 //! The words of an answer about a pool.
 
 use truetps_archive::PoolRun;
-use truetps_pool::{CurvePoint, PoolAgainst, PoolComparison, PoolOutcome, PoolParameters};
+use truetps_pool::{CurvePoint, PoolAgainst, PoolComparison, PoolOutcome, PoolParameters, SHARE_OF_BEST};
 use truetps_record::{Estimate, Family, SqlDialect};
 
 use crate::{format, names};
@@ -62,12 +62,23 @@ fn current(run: &PoolRun, advice: &CurvePoint) -> Option<String> {
     let ratio =
         Estimate { value: against.ratio, low: against.ratio_low, high: against.ratio_high, n: against.pairs as usize };
     Some(format!(
-        "Against the current {} ({} tps, p99 {}) that is {}.",
+        "Against the current {} ({} tps, p99 {}) it gives {}: {}.",
         format::count(current.connections.into()),
         format::tps(current.tps),
         times(current),
-        format::ratio_estimate_of(&ratio, "pair")
+        format::ratio_estimate_of(&ratio, "pair"),
+        verdict(&ratio)
     ))
+}
+
+/// In words that the interval supports.
+fn verdict(ratio: &Estimate) -> &'static str {
+    match (ratio.low, ratio.high) {
+        (Some(low), _) if low > 1.0 => "more",
+        (_, Some(high)) if high < 1.0 => "less",
+        (Some(low), Some(high)) if low >= SHARE_OF_BEST && high <= 1.0 / SHARE_OF_BEST => "the same within 5 %",
+        _ => "not decided, more trials or a quieter machine would tell",
+    }
 }
 
 fn nothing_meets_limit(run: &PoolRun) -> String {
@@ -88,20 +99,17 @@ pub(crate) fn rate_text(run: &PoolRun) -> Option<String> {
     let alone_us = run.findings.curve.first().and_then(|point| point.response_us_mean)?;
     let least = (rate * alone_us / 1e6).ceil().max(1.0);
     let law = format!(
-        "{per_second} × {} of one connection alone: at least {} are busy (Little's law)",
+        "{per_second} × {} of one connection alone: at least {} in use (Little's law)",
         format::duration_us(alone_us),
         names::connections(least as u32),
     );
     let most = run.findings.curve.iter().map(|point| point.tps).fold(0.0, f64::max);
     Some(match run.findings.smallest_for(rate) {
-        Some(point) => format!(
-            "{law}; measured: {} carry {} tps, {} of it",
-            names::connections(point.connections),
-            format::tps(point.tps),
-            format::ratio(point.tps / rate)
-        ),
+        Some(point) => {
+            format!("{law}; {} tps measured with {}", format::tps(point.tps), names::connections(point.connections))
+        }
         None => format!(
-            "{law}; measured: no number carries that rate within the limits, the most is {} tps",
+            "{law}; no number of connections carries that rate within the limits: the most is {} tps",
             format::tps(most)
         ),
     })
@@ -119,9 +127,9 @@ pub(crate) fn rule_text(run: &PoolRun) -> Option<String> {
     } else {
         let size = f64::from(rule.connections) / f64::from(advice);
         let size = if size < 1.0 {
-            format!("{} too few", format::ratio(1.0 / size))
+            format!("the advice is {} of it", format::ratio(1.0 / size))
         } else {
-            format!("{} as many as needed", format::ratio(size))
+            format!("it is {} of the advice", format::ratio(size))
         };
         format!("{rule_of_thumb}: {} tps, {share} of the advice's; {size}", format::tps(point.tps))
     })
@@ -168,6 +176,22 @@ pub(crate) fn remark(run: &PoolRun, point: &CurvePoint) -> String {
         (!point.meets_limit, "p99 over the limit"),
     ];
     marks.into_iter().filter(|(is, _)| *is).map(|(_, word)| word).collect::<Vec<_>>().join(", ")
+}
+
+/// The parameters in one line.
+pub(crate) fn parameters_text(run: &PoolRun) -> Option<String> {
+    let parameters = run.parameters.as_ref()?;
+    let each = match parameters.instances {
+        1 => String::new(),
+        n => format!(" in each of {} processes", format::count(n.into())),
+    };
+    Some(format!(
+        "initial = least = most = {}{each}; max lifetime {} s, acquire timeout {} ms, statement timeout {} ms",
+        format::count(parameters.size.into()),
+        format::count(parameters.max_lifetime_s),
+        format::count(parameters.acquire_timeout_ms),
+        format::count(parameters.statement_timeout_ms),
+    ))
 }
 
 /// Parameter, value, reason.

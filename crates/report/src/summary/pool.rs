@@ -3,17 +3,20 @@
 use truetps_archive::PoolRun;
 
 use super::layout::{ScreenPart, Screenful};
+use crate::document::{DocumentTable, TableEntry};
 use crate::pool::{
-    PoolLibrary, answer, configurations, curve_table, parameters_table, rate_text, rule_text, title, trials_fact, trust,
+    PoolLibrary, answer, configurations, curve_table, parameters_text, rate_text, rule_text, title, trials_fact, trust,
 };
 use crate::{TextScreen, format, names};
 
 /// `libraries`: those whose configuration is wanted.
 pub fn pool_summary(run: &PoolRun, libraries: &[PoolLibrary], screen: TextScreen) -> String {
-    let mut parts: Vec<_> = ScreenPart::table(curve_table(run)).into_iter().collect();
+    let (shown, hidden) = told_rows(run);
+    let table = ScreenPart::table(DocumentTable { rows: shown, ..curve_table(run) });
+    let mut parts: Vec<_> = table.map(|table| table.leaving_out(hidden)).into_iter().collect();
     parts.extend(rate_text(run).map(|text| ScreenPart::fact("Rate", text)));
     parts.extend(rule_text(run).map(|text| ScreenPart::fact("Rule", text)));
-    parts.extend(ScreenPart::table(parameters_table(run)));
+    parts.extend(parameters_text(run).map(|text| ScreenPart::fact("Pool", text)));
     let wanted = configurations(run).into_iter().filter(|(library, _)| libraries.contains(library));
     let lines: Vec<_> =
         wanted.flat_map(|(library, lines)| [vec![format!("{}:", library.name())], lines].concat()).collect();
@@ -22,6 +25,27 @@ pub fn pool_summary(run: &PoolRun, libraries: &[PoolLibrary], screen: TextScreen
     parts.extend((!trust.is_empty()).then(|| ScreenPart::facts("Trust", trust)));
     parts.push(ScreenPart::fact("Trials", trials_fact(run)));
     Screenful { title: title(run), place: place(run), answer: answer(run), parts }.draw(screen)
+}
+
+/// The rows that the answer is about, with their neighbours and the ends, and the number of the others.
+fn told_rows(run: &PoolRun) -> (Vec<Vec<TableEntry>>, usize) {
+    let curve = &run.findings.curve;
+    let rule = run.pool.rule.map(|rule| rule.connections);
+    let numbers = [run.findings.advice, run.findings.best, run.pool.current, rule];
+    let told: Vec<_> = numbers
+        .into_iter()
+        .flatten()
+        .filter_map(|number| curve.iter().position(|one| one.connections == number))
+        .collect();
+    let advice = told.first().copied();
+    let is_shown = |index: usize| {
+        let is_beside = advice.is_some_and(|advice| index.abs_diff(advice) <= 1);
+        told.contains(&index) || is_beside || index == 0 || index + 1 == curve.len()
+    };
+    let rows = curve_table(run).rows.into_iter().enumerate();
+    let shown: Vec<_> = rows.filter(|(index, _)| is_shown(*index)).map(|(_, row)| row).collect();
+    let hidden = curve.len() - shown.len();
+    (shown, hidden)
 }
 
 fn place(run: &PoolRun) -> String {
