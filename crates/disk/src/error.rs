@@ -51,7 +51,10 @@ impl DiskError {
         match self {
             Self::UnknownProfile { .. } => {
                 let names: Vec<_> = DiskProfile::names().collect();
-                Some(format!("use one of {}, or the path of a .toml file", names.join(", ")))
+                Some(format!(
+                    "use one of {}, flush-TIME such as flush-10ms, or the path of a .toml file",
+                    names.join(", ")
+                ))
             }
             Self::NoSpace { .. } => Some("make the tables smaller, or free some space".to_owned()),
             Self::NoLevel { file_system, .. } => file_system.hint().or_else(|| Some("see `truetps doctor`".to_owned())),

@@ -74,6 +74,16 @@ pub struct Geometry {
     pub full_stroke_gb: u32,
 }
 
+/// Of `flush-10ms` or `flush-100us`.
+fn flush_us_of(name: &str) -> Option<u32> {
+    let time = name.strip_prefix("flush-")?;
+    let (digits, unit_us) = match time.strip_suffix("us") {
+        Some(digits) => (digits, 1),
+        None => (time.strip_suffix("ms")?, 1_000),
+    };
+    digits.parse::<u32>().ok()?.checked_mul(unit_us)
+}
+
 impl DiskProfile {
     /// Names of the profiles that come with truetps.
     pub fn names() -> impl Iterator<Item = &'static str> {
@@ -85,10 +95,15 @@ impl DiskProfile {
         BUILT_IN.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
     }
 
-    /// A profile by its name, or from a file that ends in `.toml`.
+    /// A profile by its name, from a file that ends in `.toml`, or `flush-TIME`.
     pub fn find(name: &str) -> Result<Self, DiskError> {
         if let Some(text) = Self::built_in_text(name) {
             return Self::parse(text);
+        }
+        if let Some(flush_us) = flush_us_of(name) {
+            let profile = Self::of_flush(name, flush_us);
+            let wrong = |problem| DiskError::Profile { name: name.to_owned(), problem };
+            return profile.check().map(|()| profile).map_err(wrong);
         }
         if Path::new(name).extension().is_none_or(|extension| extension != "toml") {
             return Err(DiskError::UnknownProfile { name: name.to_owned() });
@@ -99,6 +114,24 @@ impl DiskProfile {
             DiskError::Profile { problem, .. } => DiskError::Profile { name: name.to_owned(), problem },
             other => other,
         })
+    }
+
+    /// A disk on which nothing but a flush takes time.
+    fn of_flush(name: &str, flush_us: u32) -> Self {
+        Self {
+            name: name.to_owned(),
+            about: format!("Each flush takes {:?} ms, and nothing else takes any time.", f64::from(flush_us) / 1e3),
+            volatile_cache_mb: 256,
+            flush_lies: false,
+            read_us: 0,
+            write_us: 0,
+            flush_us,
+            jitter: 0.0,
+            queue_depth: 0,
+            iops: 0,
+            bandwidth_mb_s: 0,
+            rotating: None,
+        }
     }
 
     pub fn parse(text: &str) -> Result<Self, DiskError> {
@@ -212,6 +245,18 @@ mod tests {
         check("hdd5400", 11_000.0, 11_200.0);
         check("sata-ssd", 1_500.0, 1_800.0);
         check("native", 0.0, 1.0);
+        check("flush-10ms", 10_000.0, 10_001.0);
+        check("flush-100us", 100.0, 101.0);
+    }
+
+    #[test]
+    fn a_disk_is_named_by_its_flush_alone() {
+        let disk = DiskProfile::find("flush-10ms").unwrap();
+        assert_eq!((disk.name.as_str(), disk.flush_us, disk.write_us), ("flush-10ms", 10_000, 0));
+        assert_eq!(DiskProfile::parse(&disk.to_toml()).unwrap(), disk);
+        for wrong in ["flush-", "flush-ms", "flush-10", "flush-10s", "flush--1ms", "flush-99999999ms"] {
+            assert!(DiskProfile::find(wrong).is_err(), "{wrong}");
+        }
     }
 
     #[test]

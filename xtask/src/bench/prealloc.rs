@@ -17,7 +17,7 @@ use crate::bench::options::KeptOptions;
 use crate::bench::programs::{commit, new_command};
 
 /// A gain is asked for on this disk only.
-const GOAL_DISK: &str = "flush-2ms.toml";
+const GOAL_DISK: &str = "flush-2ms";
 const GOAL_MARIADB: f64 = 1.4;
 const GOAL_MYSQL: f64 = 1.5;
 const NEVER_BELOW: f64 = 0.98;
@@ -34,7 +34,7 @@ pub(crate) struct PreallocBenchOptions {
     #[arg(long, value_name = "NAME", value_delimiter = ',', default_value = "installed")]
     servers: Vec<String>,
     /// Disks: names of `truetps disk list`, or paths of profiles
-    #[arg(long, value_name = "PROFILE", value_delimiter = ',', default_value = "bench/disks/flush-2ms.toml")]
+    #[arg(long, value_name = "PROFILE", value_delimiter = ',', default_value = "flush-2ms")]
     disks: Vec<String>,
     /// Workloads
     #[arg(long, value_name = "NAME", value_delimiter = ',', default_value = "insert,update-index")]
@@ -230,7 +230,7 @@ mod tests {
     fn goals_are_of_the_disk_with_slow_flushes() {
         let comparison = PreallocComparison {
             servers: vec!["installed".to_owned(), "mysql80".to_owned()],
-            disks: vec!["bench/disks/flush-2ms.toml".to_owned(), "native".to_owned()],
+            disks: vec!["flush-2ms".to_owned(), "native".to_owned()],
             workloads: vec!["insert".to_owned()],
             level: "ahead".to_owned(),
         };

@@ -24,7 +24,8 @@ pub(crate) fn run(command: &DiskCommand) -> Result<Exit, CommandFailure> {
 fn list() -> Exit {
     let profiles = DiskProfile::names().filter_map(|name| DiskProfile::find(name).ok());
     let screen = screen();
-    let lines: Vec<_> = profiles.map(|profile| screen.listed(&profile.name, 9, &profile.about)).collect();
+    let mut lines: Vec<_> = profiles.map(|profile| screen.listed(&profile.name, 10, &profile.about)).collect();
+    lines.push(screen.listed("flush-TIME", 10, "Each flush takes this time, as in flush-10ms or flush-100us."));
     print_out(&lines.concat())
 }
 
