@@ -29,7 +29,7 @@ pub struct CurvePoint {
 
 /// One trial with a result.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Row {
+pub(crate) struct PoolRow {
     pub(crate) block: usize,
     pub(crate) stage: PoolStage,
     pub(crate) connections: u32,
@@ -37,7 +37,7 @@ pub(crate) struct Row {
 }
 
 /// The points of all trials, ascending. The climb is left out: its order is not random.
-pub(crate) fn curve_of(rows: &[Row], p99_limit_us: Option<f64>) -> Vec<CurvePoint> {
+pub(crate) fn curve_of(rows: &[PoolRow], p99_limit_us: Option<f64>) -> Vec<CurvePoint> {
     let rows: Vec<_> = rows.iter().filter(|row| row.stage != PoolStage::Climb).copied().collect();
     let effects = number_effects(&rows);
     let counts = |connections| rows.iter().filter(|row| row.connections == connections).count();
@@ -63,8 +63,8 @@ pub(crate) fn curve_of(rows: &[Row], p99_limit_us: Option<f64>) -> Vec<CurvePoin
 
 /// Least squares of ln(tps) = number + block, by turns: blocks have different sets of numbers, and the machine is not
 /// the same in all of them. The mean over trials of the blocks' effects is 0.
-fn number_effects(rows: &[Row]) -> BTreeMap<u32, f64> {
-    let logs: Vec<_> = rows.iter().map(Row::log_tps).collect();
+fn number_effects(rows: &[PoolRow]) -> BTreeMap<u32, f64> {
+    let logs: Vec<_> = rows.iter().map(PoolRow::log_tps).collect();
     let blocks = rows.iter().map(|row| row.block + 1).max().unwrap_or(0);
     let (mut numbers, mut of_block) = (BTreeMap::new(), vec![0.0; blocks]);
     for _ in 0..TURNS_MAX {
@@ -103,7 +103,7 @@ pub(crate) fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
     }
 }
 
-impl Row {
+impl PoolRow {
     pub(crate) fn log_tps(&self) -> f64 {
         self.result.tps.ln()
     }
@@ -113,9 +113,9 @@ impl Row {
 mod tests {
     use super::*;
 
-    fn row(block: usize, connections: u32, tps: f64) -> Row {
+    fn row(block: usize, connections: u32, tps: f64) -> PoolRow {
         let result = PoolResult { tps, response_us_p99: Some(100.0 * tps), response_us_mean: None };
-        Row { block, stage: PoolStage::Ladder, connections, result }
+        PoolRow { block, stage: PoolStage::Ladder, connections, result }
     }
 
     /// The second block is half as fast, and has a number that the first one lacks.

@@ -4,7 +4,7 @@ use truetps_random::RandomStream;
 use truetps_record::{LatencyFigures, PoolRecord, Trial};
 
 use crate::SHARE_OF_BEST;
-use crate::curve::{CurvePoint, Row, curve_of};
+use crate::curve::{CurvePoint, PoolRow, curve_of};
 use crate::findings::{PoolAgainst, PoolComparison, PoolFindings, PoolOutcome};
 use crate::usl::Usl;
 
@@ -95,11 +95,11 @@ pub trait PoolSource {
 }
 
 /// The source has ended the search.
-struct Stopped;
+struct SearchStopped;
 
 /// Searches as far as the source has results. The same question and results make the same batches and findings.
 pub fn search(question: &PoolQuestion, source: &mut dyn PoolSource) -> PoolFindings {
-    let mut search = Search {
+    let mut search = PoolSteps {
         question,
         source,
         random: RandomStream::new(question.seed, 0),
@@ -107,22 +107,22 @@ pub fn search(question: &PoolQuestion, source: &mut dyn PoolSource) -> PoolFindi
         blocks: 0,
         findings: PoolFindings::default(),
     };
-    // Stopped or not: the findings are up to date.
+    // SearchStopped or not: the findings are up to date.
     let _ = search.run();
     search.findings
 }
 
-struct Search<'a> {
+struct PoolSteps<'a> {
     question: &'a PoolQuestion,
     source: &'a mut dyn PoolSource,
     random: RandomStream,
-    rows: Vec<Row>,
+    rows: Vec<PoolRow>,
     blocks: usize,
     findings: PoolFindings,
 }
 
-impl Search<'_> {
-    fn run(&mut self) -> Result<(), Stopped> {
+impl PoolSteps<'_> {
+    fn run(&mut self) -> Result<(), SearchStopped> {
         let climbed = self.climb()?;
         if self.rows.is_empty() {
             self.findings.outcome = PoolOutcome::NoResult;
@@ -150,7 +150,7 @@ impl Search<'_> {
     }
 
     /// Doubles the number until throughput no longer grows; returns the numbers that were tried.
-    fn climb(&mut self) -> Result<Vec<u32>, Stopped> {
+    fn climb(&mut self) -> Result<Vec<u32>, SearchStopped> {
         let (mut tried, mut best, mut flat) = (Vec::new(), 0.0, 0);
         let mut number = 1;
         loop {
@@ -166,7 +166,7 @@ impl Search<'_> {
         }
     }
 
-    fn ladder(&mut self, mut numbers: Vec<u32>) -> Result<(), Stopped> {
+    fn ladder(&mut self, mut numbers: Vec<u32>) -> Result<(), SearchStopped> {
         numbers.extend(self.asked());
         numbers.sort_unstable();
         numbers.dedup();
@@ -201,7 +201,7 @@ impl Search<'_> {
 
     /// Measures numbers where the answer may lie between two that were measured: below the advice, and between the best
     /// number and a larger one that misses the limit. Returns whether there were any.
-    fn refine(&mut self) -> Result<bool, Stopped> {
+    fn refine(&mut self) -> Result<bool, SearchStopped> {
         let PoolFindings { advice: Some(advice), best: Some(best), curve, .. } = &self.findings else {
             return Ok(false);
         };
@@ -235,7 +235,7 @@ impl Search<'_> {
         numbers
     }
 
-    fn check(&mut self, advice: u32) -> Result<(), Stopped> {
+    fn check(&mut self, advice: u32) -> Result<(), SearchStopped> {
         let best = self.findings.best.unwrap_or(advice);
         // The best number is the advice: the check shows that more connections bring no more.
         let measured = || self.findings.curve.iter().map(|point| point.connections);
@@ -262,7 +262,7 @@ impl Search<'_> {
     fn compare(&self, first: usize, advice: u32, against: PoolAgainst, connections: u32) -> Option<PoolComparison> {
         let value = |block: usize, number: u32| {
             let mut of_block = self.rows.iter().filter(|row| row.block == block);
-            of_block.find(|row| row.connections == number).map(Row::log_tps)
+            of_block.find(|row| row.connections == number).map(PoolRow::log_tps)
         };
         let pairs: Vec<_> =
             (first..self.blocks).filter_map(|block| Some(value(block, advice)? - value(block, connections)?)).collect();
@@ -278,7 +278,7 @@ impl Search<'_> {
     }
 
     /// A block of these numbers in random order. `left`: blocks of the stage, with this one.
-    fn block(&mut self, stage: PoolStage, numbers: &[u32], left: usize) -> Result<(), Stopped> {
+    fn block(&mut self, stage: PoolStage, numbers: &[u32], left: usize) -> Result<(), SearchStopped> {
         if numbers.is_empty() {
             return Ok(());
         }
@@ -287,14 +287,14 @@ impl Search<'_> {
         self.measure(stage, &order, left * numbers.len())
     }
 
-    fn measure(&mut self, stage: PoolStage, numbers: &[u32], planned: usize) -> Result<(), Stopped> {
+    fn measure(&mut self, stage: PoolStage, numbers: &[u32], planned: usize) -> Result<(), SearchStopped> {
         let batch = PoolBatch { stage, connections: numbers.to_vec(), planned };
-        let results = self.source.run(&batch, &self.findings).ok_or(Stopped)?;
+        let results = self.source.run(&batch, &self.findings).ok_or(SearchStopped)?;
         let block = self.blocks;
         self.blocks += 1;
         let row = |(connections, result): (&u32, Option<PoolResult>)| {
             let result = result.filter(|result| result.tps > 0.0)?;
-            Some(Row { block, stage, connections: *connections, result })
+            Some(PoolRow { block, stage, connections: *connections, result })
         };
         self.rows.extend(numbers.iter().zip(results).filter_map(row));
         self.judge();
