@@ -57,6 +57,7 @@ pub(crate) fn load_of(plan: &Plan, configuration: &Configuration, workers: u32, 
         measure: plan.load.measure(),
         quota: plan.load.measure_transactions.map(Quota::Together),
         reconnect_every: None,
+        rows: None,
         connect_timeout: connect_timeout(configuration.connections()),
         drain_timeout: DRAIN_TIMEOUT,
     }

@@ -55,6 +55,15 @@ pub struct NextStatement {
     pub is_last: bool,
 }
 
+/// A row of a client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RowMark {
+    /// Its number among the client's rows, from 0.
+    pub seq: u64,
+    /// Of its payload.
+    pub digest: u64,
+}
+
 /// One client's endless list of transactions, each of one statement (in autocommit mode) or more (the first of them
 /// BEGIN, the last COMMIT).
 pub trait ClientStream: Send {
@@ -67,6 +76,11 @@ pub trait ClientStream: Send {
 
     /// Returns to the first statement of the transaction, which is sent again with the same values.
     fn rewind(&mut self);
+
+    /// The row that the transaction saves, if it saves one whose answer can be kept.
+    fn row(&self) -> Option<RowMark> {
+        None
+    }
 }
 
 /// When a client commits, if the workload does not determine it.
