@@ -19,5 +19,5 @@ mod worker;
 /// Parts of a [`LoadSpec`].
 pub use truetps_measure::{OpenPacing, Pacing, Quota, Rate, RateOf};
 
-pub use rows::{AnswerLog, AnswerWriter, AnsweredRow, LoggedRows};
+pub use rows::{AnswerLog, AnswerWriter, LoggedRows};
 pub use run::{ClientEnds, EngineError, LoadSpec, Observer, RunEnding, RunOutcome, run};

@@ -5,7 +5,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use truetps_record::RowAnswer;
+use truetps_record::AnsweredRow;
 
 /// Each transaction saves one row ([`ClientStream::row`](truetps_workload::ClientStream::row)), and may be sent again
 /// unchanged.
@@ -34,22 +34,6 @@ pub trait AnswerWriter {
 
     /// Writes the rest: every row that was sent has been added.
     fn finish(&mut self) -> io::Result<()>;
-}
-
-/// A row with its final answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct AnsweredRow {
-    pub client: u32,
-    /// Number of the row among the client's.
-    pub seq: u64,
-    pub digest: u64,
-    pub answer: RowAnswer,
-    /// The status or number of the last error; 0: there was none.
-    pub code: u16,
-    /// How often it was sent.
-    pub attempts: u32,
-    /// Since the run's start.
-    pub at: Duration,
 }
 
 /// The attempts of a client's current row.

@@ -43,6 +43,7 @@ mod signal;
 mod slo;
 mod time_span;
 mod trial;
+mod verification;
 mod version;
 mod workload_profile;
 
@@ -80,7 +81,7 @@ pub use probe_decoder::{DecodedValue, ProbeDecoder};
 pub use probe_run::{CounterSummary, GaugeSummary, ProbeRun, ProbeSummary};
 pub use reason::{GeneratorLimit, NoEvidence, Reason};
 pub use responsiveness::Responsiveness;
-pub use row_answer::RowAnswer;
+pub use row_answer::{AnsweredRow, RowAnswer};
 pub use script_record::{ScriptFairness, ScriptRecord, ScriptRun, ScriptText, SentShape, SentStatements};
 pub use secret::is_secret;
 pub use server::{Flavour, ServerFacts};
@@ -91,6 +92,10 @@ pub use time_span::TimeSpan;
 pub use trial::{
     CPU_MIN_US, CpuWindow, EngineFacts, Measured, ResourceUse, STEADY_WITHIN, Suspension, Trial, Validity,
     ValidityWords,
+};
+pub use verification::{
+    AnswerLogState, KeyColumn, RowComparison, RowCounts, RowExample, RowFault, ServerKill, Verification, VerifiedTable,
+    VerifyLoad,
 };
 pub use version::Version;
 pub use workload_profile::WorkloadProfile;

@@ -18,6 +18,23 @@ pub enum RowAnswer {
     Unknown,
 }
 
+/// A row with its final answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AnsweredRow {
+    pub client: u32,
+    /// Number of the row among the client's, from 0.
+    pub seq: u64,
+    /// Of its payload: [`fnv1a`](crate::fnv1a).
+    pub digest: u64,
+    pub answer: RowAnswer,
+    /// The status or number of its last error; 0: there was none.
+    pub code: u16,
+    /// How often it was sent.
+    pub attempts: u32,
+    /// Since the run's start.
+    pub at_ms: u64,
+}
+
 /// The request has not arrived completely (408), or too early to be processed (425): the same request may succeed later.
 const OPEN_STATUSES: [u16; 2] = [408, 425];
 /// Errors of a server of the MySQL family after which a statement may be committed all the same: the statement was

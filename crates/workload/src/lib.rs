@@ -11,6 +11,7 @@ mod insert;
 mod keys;
 mod profile;
 mod read_write;
+mod row_load;
 mod scripted;
 mod sql_list;
 mod sql_text;
@@ -30,6 +31,7 @@ use truetps_record::SqlDialect;
 
 pub use insert::insert;
 pub use profile::profile;
+pub use row_load::{ROW_FIELDS, RowField, RowIdentity, RowLoad};
 pub use scripted::ScriptedWorkload;
 pub use sql_list::{SqlList, SqlStatement};
 pub use table::Table;

@@ -113,18 +113,16 @@ fn part_bytes(part: &TemplatePart, params: &Params) -> usize {
         TemplatePart::Text(text) => text.len(),
         TemplatePart::Field(number) => match params.values()[*number] {
             Value::Text { start, end } | Value::Bytes { start, end } => (end - start) as usize,
-            Value::Int(number) => usize::from(number < 0) + number.unsigned_abs().checked_ilog10().unwrap_or(0) as usize + 1,
+            Value::Int(number) => {
+                usize::from(number < 0) + number.unsigned_abs().checked_ilog10().unwrap_or(0) as usize + 1
+            }
             Value::Double(number) => number.to_string().len(),
             Value::Null => 0,
         },
     }
 }
 
-fn parts(
-    text: &str,
-    place: &'static str,
-    fields: &'static [&'static str],
-) -> Result<Vec<TemplatePart>, TemplateError> {
+fn parts(text: &str, place: &'static str, fields: &'static [&'static str]) -> Result<Vec<TemplatePart>, TemplateError> {
     let (mut parts, mut rest) = (Vec::new(), text);
     while let Some((before, name, after)) = next_field(rest) {
         let number = fields.iter().position(|field| *field == name).ok_or_else(|| TemplateError::UnknownField {

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use truetps_driver::DriverError;
 use truetps_measure::{AttemptFailure, ns};
-use truetps_record::{ErrorClass, RowAnswer};
+use truetps_record::{AnsweredRow, ErrorClass, RowAnswer};
 
 use super::Drive;
 use crate::client::ClientState;
 use crate::reconnect::spread;
-use crate::rows::{AnswerWriter, AnsweredRow, LoggedRows, RowAttempts};
+use crate::rows::{AnswerWriter, LoggedRows, RowAttempts};
 use crate::worker::LOOK;
 
 /// Pause before a row is sent again, if the service does not ask for one; each further pause is twice as long.
@@ -49,7 +49,7 @@ impl Drive<'_, '_> {
             answer,
             code,
             attempts: client.retries + 1,
-            at: Duration::from_nanos(now_ns),
+            at_ms: now_ns / 1_000_000,
         });
     }
 
