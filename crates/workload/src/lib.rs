@@ -134,6 +134,8 @@ pub enum WorkloadError {
         truetps_plan::SCRIPT_WORKLOAD
     )]
     Script,
+    #[error("`{}` only records rows: send them with `truetps verify`, not with a plan", truetps_plan::VERIFY_WORKLOAD)]
+    Verify,
     /// A statement of the plan.
     #[error("`{key}`: {problem}")]
     Sql { key: String, problem: String },
@@ -185,6 +187,7 @@ pub fn build(spec: &WorkloadSpec, dialect: SqlDialect, seed: u64) -> Result<Arc<
             TableInsert::new(&spec.table, spec.rows_per_insert.unwrap_or(1), dialect).workload(commit, seed)?
         }
         WorkloadKind::Sysbench(_) => return Err(WorkloadError::Script),
+        WorkloadKind::Verify(_) => return Err(WorkloadError::Verify),
     })
 }
 

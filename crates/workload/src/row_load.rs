@@ -126,20 +126,20 @@ fn put_uuid(uuid: u128, out: &mut Vec<u8>) {
 pub struct RowLoad {
     identity: RowIdentity,
     statements: Arc<[Statement]>,
-    /// The values of a row, in the order in which a request or a statement has them.
-    fields: Arc<[RowField]>,
+    /// The values of a row, in the order in which a request or a statement has them; `None` is not used.
+    fields: Arc<[Option<RowField>]>,
 }
 
 impl RowLoad {
-    /// Rows for a service: all fields, in the order of [`ROW_FIELDS`]. `used` are the numbers of those that its requests
-    /// have; the others remain empty.
-    pub fn for_service(identity: RowIdentity) -> Self {
-        Self { identity, statements: Arc::new([]), fields: RowField::ALL.into() }
+    /// Rows for a service, with a value for each of [`ROW_FIELDS`], or nothing if its requests do not use the field.
+    pub fn for_service(identity: RowIdentity, used: &[RowField]) -> Self {
+        let fields = RowField::ALL.map(|field| used.contains(&field).then_some(field));
+        Self { identity, statements: Arc::new([]), fields: fields.into() }
     }
 
     /// Rows that a statement saves, with a parameter for each of the fields.
     pub fn for_statement(identity: RowIdentity, insert: Statement, fields: &[RowField]) -> Self {
-        Self { identity, statements: Arc::new([insert]), fields: fields.into() }
+        Self { identity, statements: Arc::new([insert]), fields: fields.iter().copied().map(Some).collect() }
     }
 }
 
@@ -173,7 +173,7 @@ struct RowStream {
     /// Of the current row.
     digest: u64,
     identity: RowIdentity,
-    fields: Arc<[RowField]>,
+    fields: Arc<[Option<RowField>]>,
 }
 
 impl RowStream {
@@ -190,6 +190,10 @@ impl ClientStream for RowStream {
     fn next_statement(&mut self, params: &mut Params) -> NextStatement {
         let (client, seq, identity) = (self.client, self.seq(), self.identity);
         for field in &*self.fields {
+            let Some(field) = field else {
+                params.push_null();
+                continue;
+            };
             match field {
                 RowField::Client => params.push_int(client.into()),
                 RowField::Seq => params.push_int(seq as i64),
@@ -258,7 +262,7 @@ mod tests {
 
     #[test]
     fn a_stream_saves_the_rows_of_its_client_and_sends_a_row_again_unchanged() {
-        let load = RowLoad::for_service(IDENTITY);
+        let load = RowLoad::for_service(IDENTITY, &RowField::ALL);
         let mut stream = load.client(3);
         let values = |stream: &mut Box<dyn ClientStream>| {
             let mut params = Params::default();

@@ -14,6 +14,7 @@ mod settings;
 mod single;
 mod stalls;
 mod trust;
+mod verification;
 
 #[cfg(test)]
 mod tests;
@@ -26,6 +27,7 @@ pub use explanation::explanation_summary;
 pub use probe::{COMMITS, probe_summary};
 pub use settings::diff_summary;
 pub use stalls::stalls_summary;
+pub use verification::verification_summary;
 
 use truetps_analysis::{Axis, Curve, UnreadFile};
 use truetps_archive::Run;
