@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use truetps_record::{
-    Experiment, Measured, RowAnswer, RowComparison, RowExample, RowFault, ServerKill, Trial, Verification,
+    ErrorCount, Experiment, Measured, RowAnswer, RowComparison, RowExample, RowFault, ServerKill, Trial, Verification,
 };
 
 use crate::document::{Block, Document, DocumentSection, DocumentTable, TableEntry, Tone};
@@ -249,7 +249,12 @@ pub(crate) fn comparison_fact(input: &VerifyInput<'_>) -> Option<String> {
 /// Errors of the load, the most frequent first.
 pub(crate) fn error_texts(trial: &Trial) -> Vec<String> {
     let errors = trial.measured.iter().flat_map(|measured| &measured.errors);
-    errors.map(|error| format!("{} × {}: {}", format::count(error.count), error.class, error.first_message)).collect()
+    let text = |error: &ErrorCount| {
+        let again = (error.retried > 0).then(|| format!("{} tried again", format::count(error.retried)));
+        let counts: Vec<_> = (error.count > 0).then(|| format::count(error.count)).into_iter().chain(again).collect();
+        format!("{} × {}: {}", counts.join(", "), error.class, error.first_message)
+    };
+    errors.map(text).collect()
 }
 
 fn errors(trial: &Trial) -> Option<DocumentSection> {

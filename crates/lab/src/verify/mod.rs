@@ -27,7 +27,7 @@ use truetps_record::{
     HostFacts, Protocol, SCHEMA_VERSION, ScheduledTrial, ServerFacts, ServerKill, SqlDialect, Trial, TrialRole,
     Verification, VerifiedTable, VerifyLoad,
 };
-use truetps_recording::{ExperimentStart, TrialEvent, TrialPlace, new_experiment, new_trial, other_run_warning};
+use truetps_recording::{ExperimentStart, TrialEvent, TrialPlace, new_experiment, new_trial};
 use truetps_sandbox::{Home, Sandbox, SandboxOptions, ServerLoad, StartOptions};
 use truetps_workload::{RowField, RowIdentity, RowLoad};
 
@@ -308,9 +308,6 @@ fn run_load(
                 // The load's clock is known to within the delivery of an interval.
                 let since = Duration::from_secs_f64((interval.start_ms + interval.length_ms).max(0.0) / 1e3);
                 let _ = zero.set(Instant::now().checked_sub(since).unwrap_or_else(Instant::now));
-            }
-            if let TrialEvent::OtherRun(other) = event {
-                listener.warn(other_run_warning(other));
             }
             listener.event(&ExperimentEvent::Trial(place, event));
         });
