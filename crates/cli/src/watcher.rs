@@ -26,17 +26,25 @@ impl ProgressWatcher {
         site: &RunSite,
         as_picture: bool,
     ) -> Result<(Arc<AtomicBool>, Self), CommandFailure> {
+        if as_picture || matches!(site.place(), ServerSource::Private { .. }) {
+            return Self::start_without_restore(title, as_picture);
+        }
         let messages = Arc::new(InterruptMessages::default());
+        let stop = signals::stop_flag_that_answers(Arc::clone(&messages))?;
+        Ok((stop, Self::Line(Box::new(Progress::with_messages(messages)))))
+    }
+
+    /// The same for a run after which no external server has to be restored.
+    pub(crate) fn start_without_restore(
+        title: &str,
+        as_picture: bool,
+    ) -> Result<(Arc<AtomicBool>, Self), CommandFailure> {
         if as_picture {
-            let views = LiveViewOpener::listen(messages)?;
+            let views = LiveViewOpener::listen(Arc::new(InterruptMessages::default()))?;
             let picture = views.open(title)?;
             return Ok((views.stop, Self::Picture(Box::new(picture))));
         }
-        if let ServerSource::Private { .. } = site.place() {
-            return Ok((signals::stop_flag()?, Self::Line(Box::new(Progress::new()))));
-        }
-        let stop = signals::stop_flag_that_answers(Arc::clone(&messages))?;
-        Ok((stop, Self::Line(Box::new(Progress::with_messages(messages)))))
+        Ok((signals::stop_flag()?, Self::Line(Box::new(Progress::new()))))
     }
 }
 

@@ -6,6 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 use truetps_record::SqlDialect;
 
+use crate::http::{HttpSession, HttpTarget};
 use crate::mysql::MysqlSession;
 use crate::postgres::PgSession;
 use crate::{
@@ -17,11 +18,14 @@ const QUEUE_PAUSE: Duration = Duration::from_millis(1);
 
 /// Opens sessions to one target, all with the same statements.
 pub struct Connector {
-    target: Arc<Target>,
     addresses: Vec<Address>,
-    statements: Arc<[Statement]>,
-    prepared: bool,
     tls: Option<TlsClient>,
+    protocol: Protocol,
+}
+
+enum Protocol {
+    Sql { target: Arc<Target>, statements: Arc<[Statement]>, prepared: bool },
+    Http(Arc<HttpTarget>),
 }
 
 impl Connector {
@@ -30,16 +34,19 @@ impl Connector {
     pub fn new(target: Target, statements: Arc<[Statement]>, prepared: bool) -> Result<Self, DriverError> {
         let addresses = target.endpoints.iter().map(Address::resolve).collect::<Result<_, _>>()?;
         let tls = TlsClient::new(&target.tls)?;
-        Ok(Self { target: Arc::new(target), addresses, statements, prepared, tls })
+        Ok(Self { addresses, tls, protocol: Protocol::Sql { target: Arc::new(target), statements, prepared } })
+    }
+
+    /// For requests to a service.
+    pub fn http(target: HttpTarget) -> Result<Self, DriverError> {
+        let addresses = vec![Address::resolve(&target.endpoint)?];
+        let tls = TlsClient::new(&target.tls)?;
+        Ok(Self { addresses, tls, protocol: Protocol::Http(Arc::new(target)) })
     }
 
     /// For sessions without a list of statements: all their statements are ad hoc.
     pub fn ad_hoc(target: Target) -> Result<Self, DriverError> {
         Self::new(target, Arc::new([]), false)
-    }
-
-    pub fn dialect(&self) -> SqlDialect {
-        self.target.dialect
     }
 
     pub fn endpoint(&self, client: u32) -> &Endpoint {
@@ -81,10 +88,18 @@ impl Connector {
 
     /// A session for a socket of client number `client`.
     pub fn session(&self, client: u32) -> Box<dyn Session> {
-        let (target, statements, tls) = (Arc::clone(&self.target), Arc::clone(&self.statements), self.tls.clone());
-        match self.target.dialect {
-            SqlDialect::Mysql => Box::new(MysqlSession::new(target, statements, self.prepared).for_client(client, tls)),
-            SqlDialect::Postgres => Box::new(PgSession::new(target, statements, self.prepared, tls, client)),
+        let tls = self.tls.clone();
+        match &self.protocol {
+            Protocol::Http(target) => Box::new(HttpSession::new(Arc::clone(target), tls)),
+            Protocol::Sql { target, statements, prepared } => {
+                let (target, statements) = (Arc::clone(target), Arc::clone(statements));
+                match target.dialect {
+                    SqlDialect::Mysql => {
+                        Box::new(MysqlSession::new(target, statements, *prepared).for_client(client, tls))
+                    }
+                    SqlDialect::Postgres => Box::new(PgSession::new(target, statements, *prepared, tls, client)),
+                }
+            }
         }
     }
 }

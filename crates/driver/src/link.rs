@@ -43,12 +43,15 @@ pub struct Link {
     /// Why a write failed. The server may have sent its reason before it closed the connection, so that is read first.
     hung_up: Option<io::Error>,
     has_more: bool,
+    /// The session is ready as soon as the socket is connected, and it is not known to be.
+    awaits_connection: bool,
 }
 
 impl Link {
     /// `socket` is as [`Socket::start_connecting`] makes it; it may still be connecting.
     pub fn new(socket: Socket, session: Box<dyn Session>) -> Self {
-        Self { socket, session, unsent: Vec::new(), hung_up: None, has_more: false }
+        let awaits_connection = session.is_ready_when_connected();
+        Self { socket, session, unsent: Vec::new(), hung_up: None, has_more: false, awaits_connection }
     }
 
     /// Sends the client's first message, if any. A socket that is still connecting sends it later.
@@ -140,6 +143,9 @@ impl Link {
 
     /// Reads available bytes, up to 1 MB. `None`: no event yet; see [`Link::has_more`].
     pub fn receive(&mut self, scratch: &mut Scratch) -> Result<Option<SessionEvent>, DriverError> {
+        if self.awaits_connection {
+            return self.look_for_connection();
+        }
         if !self.unsent.is_empty() {
             self.flush()?;
         }
@@ -148,7 +154,7 @@ impl Link {
             let length = match (&self.socket).read(&mut scratch.input) {
                 Ok(0) => {
                     let refused = self.hung_up.take().filter(|error| error.kind() == io::ErrorKind::ConnectionRefused);
-                    return Err(refused.map_or_else(|| self.session.closed(), Into::into));
+                    return refused.map_or_else(|| self.session.on_close().map(Some), |error| Err(error.into()));
                 }
                 Ok(length) => length,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
@@ -173,6 +179,12 @@ impl Link {
         Ok(None)
     }
 
+    fn look_for_connection(&mut self) -> Result<Option<SessionEvent>, DriverError> {
+        let is_connected = self.socket.is_connected()?;
+        self.awaits_connection = !is_connected;
+        Ok(is_connected.then_some(SessionEvent::Ready))
+    }
+
     /// The last [`Link::receive`] may have left bytes in the socket: a caller with edge-triggered events must arm its
     /// wait again.
     pub fn has_more(&self) -> bool {
@@ -186,9 +198,14 @@ impl Link {
         let _ = self.write(&scratch.output);
     }
 
-    /// Whether bytes wait for room in the socket.
+    /// Whether bytes wait for room in the socket, or nothing can be written because it is not connected yet.
     pub fn wants_to_write(&self) -> bool {
-        !self.unsent.is_empty()
+        !self.unsent.is_empty() || self.awaits_connection
+    }
+
+    /// Whether the server closes the connection, so that nothing may be sent any more.
+    pub fn is_closing(&self) -> bool {
+        self.session.is_closing()
     }
 
     fn write(&mut self, bytes: &[u8]) -> Result<(), DriverError> {

@@ -1,5 +1,7 @@
 //! The interface of a session with any kind of server: a state machine without I/O.
 
+use std::time::Duration;
+
 use crate::{DriverError, Params, QueryResult, ResultSets, ServerError, TransactionStatus};
 
 /// How one statement ended.
@@ -10,6 +12,8 @@ pub struct Reply {
     pub rows: u64,
     /// The statement failed; the session remains usable.
     pub error: Option<ServerError>,
+    /// An HTTP service that refuses a request may say when to send it again.
+    pub retry_after: Option<Duration>,
     /// Set if the session keeps rows: see [`Session::keep_rows`].
     pub result: Option<Box<QueryResult>>,
     /// The buffer lent with [`Session::collect`]. If one of several statements in a text failed, it has the results of
@@ -68,6 +72,11 @@ pub trait Session: Send {
     /// Appends the client's first message to `out`, if the client speaks first. Called once, when the socket is open.
     fn start_login(&mut self, out: &mut Vec<u8>);
 
+    /// Whether there is no login: the session is ready as soon as its socket is connected.
+    fn is_ready_when_connected(&self) -> bool {
+        false
+    }
+
     /// Takes all received bytes; appends to `out` what must be sent now.
     ///
     /// On an error, only TLS may append to `out`: pending messages of the session itself are not sent.
@@ -124,6 +133,16 @@ pub trait Session: Send {
 
     /// Appends the goodbye.
     fn quit(&mut self, out: &mut Vec<u8>);
+
+    /// The server has closed the connection: an error, unless this ends a reply.
+    fn on_close(&mut self) -> Result<SessionEvent, DriverError> {
+        Err(self.closed())
+    }
+
+    /// Whether the server closes the connection after the reply that has just ended.
+    fn is_closing(&self) -> bool {
+        false
+    }
 
     /// The meaning of a connection that the server closes now.
     fn closed(&self) -> DriverError {

@@ -6,9 +6,10 @@ use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
-use rustix::net::sockopt::{Timeout, set_socket_timeout, set_tcp_nodelay, socket_peercred};
+use rustix::net::sockopt::{Timeout, set_socket_timeout, set_tcp_nodelay, socket_error, socket_peercred};
 use rustix::net::{
-    AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType, connect, recv, send, socket_with,
+    AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType, connect, getpeername, recv, send,
+    socket_with,
 };
 
 use crate::{DriverError, Endpoint};
@@ -96,6 +97,16 @@ impl Socket {
             }
         }
         Err(last.unwrap_or_else(|| io::ErrorKind::NotFound.into()))
+    }
+
+    /// Whether a socket that began to connect is connected now; an error: it failed.
+    pub(crate) fn is_connected(&self) -> io::Result<bool> {
+        socket_error(&self.fd)??;
+        match getpeername(&self.fd) {
+            Ok(_) => Ok(true),
+            Err(rustix::io::Errno::NOTCONN) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Bounds each read and write of a blocking socket.

@@ -6,6 +6,8 @@ use truetps_driver::Link;
 use truetps_measure::AttemptFailure;
 use truetps_workload::ClientStream;
 
+use crate::rows::RowAttempts;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ClientState {
     /// Connecting or logging in.
@@ -14,6 +16,8 @@ pub(crate) enum ClientState {
     Idle,
     /// The server is executing a statement of its transaction.
     InFlight,
+    /// Its row is sent again after a pause.
+    Paused,
     /// A statement failed inside a transaction, which is being rolled back.
     RollingBack,
     /// Its connection broke; it will retry.
@@ -59,6 +63,8 @@ pub(crate) struct EngineClient {
     /// Whether the statement in flight is the transaction's first one, or its last one.
     pub(crate) at_first: bool,
     pub(crate) at_last: bool,
+    /// Attempts to save its row, if answers are kept.
+    pub(crate) row: RowAttempts,
     /// Why the transaction is being rolled back.
     pub(crate) failure: Option<Box<AttemptFailure>>,
     /// When the previous transaction ended.
@@ -85,6 +91,7 @@ impl EngineClient {
             rows_changed: 0,
             at_first: true,
             at_last: true,
+            row: RowAttempts::default(),
             failure: None,
             free_since_ns: 0,
             absence: None,

@@ -1,5 +1,7 @@
 //! The loop of a worker: it starts transactions when they are due and handles their results.
 
+mod rows;
+
 use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
@@ -8,15 +10,18 @@ use std::time::{Duration, Instant};
 use truetps_driver::{DriverError, Reply, SessionEvent};
 use truetps_measure::{ARRIVALS_MAX, AttemptFailure, Recorder, Timeline, WorkerInterval, WorkerPace, ns};
 use truetps_plan::ErrorPolicy;
-use truetps_record::{ErrorClass, Phase};
+use truetps_record::{ErrorClass, Phase, RowAnswer};
 
 use crate::client::{ClientState, EngineClient};
 use crate::login::while_connecting;
 use crate::policy::{self, FailureAction};
 use crate::quota::CountedEnd;
 use crate::reconnect::{ATTEMPT_MAX, Reconnects};
+use crate::rows::RowAttempts;
 use crate::run::ClientEnds;
 use crate::worker::{EARLY_RATE_MAX, LOOK, SharedRun, Worker};
+
+pub(crate) use rows::RowKeeper;
 
 /// Time limit for counting the starts up to the very end.
 const LAST_PATIENCE: Duration = Duration::from_secs(1);
@@ -28,6 +33,8 @@ pub(crate) struct Drive<'w, 'a> {
     policy: &'a ErrorPolicy,
     pace: WorkerPace,
     reconnects: Reconnects,
+    /// If the answers of rows are kept.
+    rows: Option<RowKeeper<'a>>,
     /// Whether the worker has reported that it has nothing more to start.
     has_left_work: bool,
     /// Set when the drain begins.
@@ -36,7 +43,12 @@ pub(crate) struct Drive<'w, 'a> {
 }
 
 impl<'w, 'a> Drive<'w, 'a> {
-    pub(crate) fn new(worker: &'w mut Worker<'a>, timeline: Arc<Timeline>, out: Sender<WorkerInterval>) -> Self {
+    pub(crate) fn new(
+        worker: &'w mut Worker<'a>,
+        timeline: Arc<Timeline>,
+        rows: Option<RowKeeper<'a>>,
+        out: Sender<WorkerInterval>,
+    ) -> Self {
         let shared = worker.shared;
         let numbers: Vec<_> = worker.clients.iter().map(|client| client.number).collect();
         let load = shared.load;
@@ -48,6 +60,7 @@ impl<'w, 'a> Drive<'w, 'a> {
             reconnects: Reconnects::new(policy::patience(&load.errors)),
             recorder: Recorder::new(Arc::clone(&timeline), worker.number, pace.is_open(), out),
             policy: &load.errors,
+            rows,
             worker,
             timeline,
             pace,
@@ -64,6 +77,7 @@ impl<'w, 'a> Drive<'w, 'a> {
         }
         self.start_clients();
         while self.turn()? {}
+        self.end_rows();
         let now_ns = self.timeline.now_ns();
         let is_away = |client: &&EngineClient| client.absence.as_ref().is_some_and(|absence| !absence.is_planned);
         let away = self.worker.clients.iter().filter(is_away).count();
@@ -87,12 +101,14 @@ impl<'w, 'a> Drive<'w, 'a> {
         } else {
             self.start_due(now_ns);
             self.wake(now_ns)?;
+            self.look_at_rows(now_ns);
             self.end_with_the_schedule();
             self.next_due_ns()
         };
         let until_end = Duration::from_nanos(self.recorder.next_end_ns().saturating_sub(now_ns));
         self.worker.wait(until_end.min(LOOK), now_ns, due_ns)?;
         self.take_replies();
+        self.write_answers();
         Ok(true)
     }
 
@@ -138,6 +154,7 @@ impl<'w, 'a> Drive<'w, 'a> {
             }
             self.arrive(end_ns);
             let before = self.recorder.phase();
+            self.write_answers();
             self.recorder.rotate(end_ns, now_ns);
             match (before, self.recorder.phase()) {
                 (Phase::WarmUp, Phase::Measure) => self.count_carried_in(),
@@ -156,6 +173,7 @@ impl<'w, 'a> Drive<'w, 'a> {
         let finished = count(|client| client.has_finished);
         let unfinished = count(|client| !client.has_finished && client.is_busy());
         (self.end.finished, self.end.unfinished) = (finished, unfinished);
+        self.abandon_resends();
     }
 
     /// Counts the starts that are scheduled until the end of an interval. A schedule may be faster than a worker can
@@ -205,6 +223,7 @@ impl<'w, 'a> Drive<'w, 'a> {
         client.scheduled_ns = scheduled_ns;
         client.started_ns = now_ns;
         client.retries = 0;
+        client.row = RowAttempts { sent_ns: now_ns, ..RowAttempts::default() };
         client.at_first = true;
         client.rows_changed = 0;
         client.stream.next_transaction();
@@ -302,6 +321,7 @@ impl<'w, 'a> Drive<'w, 'a> {
                 self.send_next(slot);
             }
             (ClientState::InFlight, Some(error)) => {
+                client.row.retry_after = reply.retry_after;
                 let failure = AttemptFailure { class: error.class(), code: error.code, message: error.message };
                 self.attempt_failed(slot, failure);
             }
@@ -311,7 +331,12 @@ impl<'w, 'a> Drive<'w, 'a> {
                 self.settle(slot, &failure);
             }
             (
-                ClientState::Connecting | ClientState::Idle | ClientState::Away | ClientState::Done | ClientState::Lost,
+                ClientState::Connecting
+                | ClientState::Idle
+                | ClientState::Paused
+                | ClientState::Away
+                | ClientState::Done
+                | ClientState::Lost,
                 _,
             ) => {
                 self.lose(slot, DriverError::Protocol("an unexpected reply"));
@@ -325,6 +350,7 @@ impl<'w, 'a> Drive<'w, 'a> {
         let client = &self.worker.clients[slot];
         self.recorder.tally.answered();
         self.recorder.tally.ok(client.scheduled_ns, client.started_ns, now_ns, client.rows_changed);
+        self.row_ended(slot, RowAnswer::Acknowledged, 0, now_ns);
         self.transaction_ended(slot, now_ns);
     }
 
@@ -350,6 +376,10 @@ impl<'w, 'a> Drive<'w, 'a> {
         let now_ns = self.timeline.now_ns();
         self.tick(now_ns);
         self.recorder.tally.answered();
+        if self.rows.is_some() {
+            self.settle_row(slot, failure, now_ns);
+            return;
+        }
         let client = &mut self.worker.clients[slot];
         let action = policy::action(self.policy, failure.class, client.retries);
         if action == FailureAction::Retry && now_ns < self.timeline.end_ns() {
@@ -447,8 +477,10 @@ impl<'w, 'a> Drive<'w, 'a> {
         client.failure = None;
         let action = policy::action(self.policy, failure.class, u32::MAX);
         if was_busy {
-            self.recorder.tally.failed(&failure, action == FailureAction::Ignore);
-            self.count_down(slot, now_ns);
+            if !self.row_lost(slot, &failure, &error, now_ns) {
+                self.recorder.tally.failed(&failure, action == FailureAction::Ignore);
+                self.count_down(slot, now_ns);
+            }
         } else {
             self.recorder.tally.note(&failure);
         }
@@ -469,17 +501,20 @@ impl<'w, 'a> Drive<'w, 'a> {
         let client = &mut self.worker.clients[slot];
         if !self.reconnects.retry(slot, client, now_ns, now_ns >= self.timeline.end_ns()) {
             client.give_up();
+            self.abandon_resend(slot);
             self.end.lost += 1;
             self.leave_work();
         }
     }
 
-    /// Whether the connection has reached its number of transactions with the one that has just ended.
+    /// Whether the connection has reached its number of transactions with the one that has just ended, or the server
+    /// closes it.
     fn is_worn(&mut self, slot: usize) -> bool {
-        let Some(most) = self.worker.shared.load.reconnect_every else { return false };
         let client = &mut self.worker.clients[slot];
+        let is_closing = client.link.as_ref().is_some_and(|link| link.is_closing());
+        let Some(most) = self.worker.shared.load.reconnect_every else { return is_closing };
         client.on_connection += 1;
-        client.on_connection >= most.get()
+        is_closing || client.on_connection >= most.get()
     }
 
     /// Sends the goodbye; a new connection follows.
@@ -544,7 +579,11 @@ impl<'w, 'a> Drive<'w, 'a> {
         client.on_connection = 0;
         let is_planned = client.absence.take().is_some_and(|absence| absence.is_planned);
         *if is_planned { &mut self.end.renewed } else { &mut self.end.reconnects } += 1;
-        self.is_free(slot, now_ns);
+        if client.row.resend_ns.is_some() {
+            client.state = ClientState::Paused;
+        } else {
+            self.is_free(slot, now_ns);
+        }
     }
 
     fn since_measure_start(&self, now_ns: u64) -> Duration {

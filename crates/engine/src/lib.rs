@@ -12,10 +12,12 @@ mod mode;
 mod policy;
 mod quota;
 mod reconnect;
+mod rows;
 mod run;
 mod worker;
 
 /// Parts of a [`LoadSpec`].
 pub use truetps_measure::{OpenPacing, Pacing, Quota, Rate, RateOf};
 
+pub use rows::{AnswerLog, AnswerWriter, LoggedRows};
 pub use run::{ClientEnds, EngineError, LoadSpec, Observer, RunEnding, RunOutcome, run};

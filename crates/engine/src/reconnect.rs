@@ -131,7 +131,7 @@ impl Reconnects {
 }
 
 /// The pause, shortened by up to a half, differently for each client, so that they do not all reconnect at once.
-fn spread(pause: Duration, number: u32) -> u64 {
+pub(crate) fn spread(pause: Duration, number: u32) -> u64 {
     let share = f64::from(number.wrapping_mul(0x9e37_79b9) >> 16) / 65_536.0;
     pause.mul_f64(1.0 - share / 2.0).as_nanos() as u64
 }

@@ -16,10 +16,11 @@ use truetps_plan::ErrorPolicy;
 use truetps_record::{Counts, DriveMode, ErrorCount, ErrorTally, Histogram, Interval, LatencyFigures, OpenLoop, Phase};
 use truetps_workload::Workload;
 
-use crate::drive::Drive;
+use crate::drive::{Drive, RowKeeper};
 use crate::login::Connected;
 use crate::mode::Threads;
 use crate::quota::QuotaCount;
+use crate::rows::LoggedRows;
 use crate::worker::{SharedRun, Worker};
 
 /// The load of one trial.
@@ -46,6 +47,8 @@ pub struct LoadSpec {
     /// connection limit refuses the new connection until it has processed the goodbye: for one second that is not a
     /// failure.
     pub reconnect_every: Option<NonZeroU64>,
+    /// Transactions save rows, and each answer is kept.
+    pub rows: Option<LoggedRows>,
     /// For all clients together.
     pub connect_timeout: Duration,
     /// Time limit for the transactions in flight at the end.
@@ -66,6 +69,7 @@ impl LoadSpec {
             measure,
             quota: None,
             reconnect_every: None,
+            rows: None,
             connect_timeout: Duration::from_secs(30),
             drain_timeout: Duration::from_secs(10),
         }
@@ -178,6 +182,8 @@ pub enum EngineError {
         "a thread for the engine could not be started ({source}): {workers} threads may be too many for this system"
     )]
     Thread { workers: u32, source: io::Error },
+    #[error("the log of answers cannot be created: {0}")]
+    AnswerLog(io::Error),
     #[error("workers cannot be bound to core {core}: {source}")]
     Pin { core: u32, source: io::Error },
 }
@@ -273,6 +279,8 @@ fn work(
 ) -> Result<ClientEnds, EngineError> {
     pin(number, &shared.load.pin)?;
     let mut worker = Worker::new(number, shared)?;
+    let rows = shared.load.rows.as_ref().map(|rows| RowKeeper::new(rows, number));
+    let rows = rows.transpose().map_err(EngineError::AnswerLog)?;
     let mine: Vec<_> = (number as u32..shared.load.clients).step_by(shared.threads.workers as usize).collect();
     let connected = worker.connect(&mine)?;
     // The receiver is gone only if the run as a whole has failed; it waits until the last sender is gone.
@@ -283,7 +291,7 @@ fn work(
         worker.quit();
         return Ok(ClientEnds::default());
     };
-    Ok(Drive::new(&mut worker, timeline, cells).run()?)
+    Ok(Drive::new(&mut worker, timeline, rows, cells).run()?)
 }
 
 /// Binds the calling thread to its core.

@@ -2,9 +2,10 @@
 //! and how they are read again.
 //!
 //! ```text
-//! runs/<experiment>/           plan.toml  experiment.json  explanation.json  pool.json  report.html
+//! runs/<experiment>/           plan.toml  experiment.json  report.html  explanation.json  pool.json  verification.json
 //! runs/<experiment>/<trial>/   run.json  intervals.jsonl  latency.hdr  probe.jsonl  sysbench.json  script.json
 //!                              server/{my.cnf, variables.json, error.log}
+//!                              answers/worker-<n>.log
 //! runs/latest                  link to the newest
 //! ```
 //!
@@ -25,12 +26,12 @@ use crate::run_file::{
     LINES_MAX, TEXT_MAX, create_line_file, json_line, read_bytes, read_if_there, read_json, read_json_if_there,
     write_file, write_json,
 };
-use crate::{HistogramError, LatencyLog, LatencyLogWriter};
+use crate::{AnswerLogFolder, HistogramError, LatencyLog, LatencyLogWriter};
 use truetps_files::{open_no_link, sync_folder};
 use truetps_plan::Plan;
 use truetps_record::{
     Experiment, Explanation, Histogram, Interval, PoolRecord, ProbeHeader, ProbeSample, ProbeSeries, SCHEMA_VERSION,
-    ScriptRecord, Trial, printable,
+    ScriptRecord, Trial, Verification, printable,
 };
 
 /// Earlier attempts of one trial that are kept.
@@ -41,6 +42,7 @@ pub const LATEST: &str = "latest";
 
 const EXPLANATION: &str = "explanation.json";
 const POOL: &str = "pool.json";
+const VERIFICATION: &str = "verification.json";
 const RUN: &str = "run.json";
 pub(crate) const INTERVALS: &str = "intervals.jsonl";
 pub(crate) const LATENCY: &str = "latency.hdr";
@@ -261,6 +263,20 @@ impl ExperimentFolder {
 
     pub fn write_pool(&self, pool: &PoolRecord) -> Result<(), FolderError> {
         write_json(&self.path.join(POOL), pool)
+    }
+
+    /// `None`: the experiment verifies no rows.
+    pub fn verification(&self) -> Result<Option<Verification>, FolderError> {
+        read_json_if_there(&self.path.join(VERIFICATION))
+    }
+
+    pub fn write_verification(&self, verification: &Verification) -> Result<(), FolderError> {
+        write_json(&self.path.join(VERIFICATION), verification)
+    }
+
+    /// The answers of a trial's rows.
+    pub fn answers(&self, trial: &str) -> AnswerLogFolder {
+        AnswerLogFolder::of_trial(&self.path.join(trial))
     }
 
     pub fn write_experiment(&self, experiment: &Experiment) -> Result<(), FolderError> {

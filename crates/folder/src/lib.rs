@@ -1,5 +1,6 @@
 //! The run folder: where an experiment and its trials are kept, and how they are read again.
 
+mod answer_log;
 mod crash_folder;
 mod damage;
 mod folder;
@@ -8,6 +9,7 @@ mod latency_log_writer;
 mod probe_folder;
 mod run_file;
 
+pub use answer_log::{AnswerLogFolder, AnswerLogWriter};
 pub use crash_folder::CrashFolder;
 pub use damage::KeptSeries;
 pub use folder::{ExperimentFolder, FolderError, FolderLock, LATEST, ProbeWriter, TrialWriter};

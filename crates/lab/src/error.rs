@@ -11,6 +11,7 @@ use truetps_workload::WorkloadError;
 
 use crate::external::ExternalError;
 use crate::setting::SettingError;
+use crate::verify::VerifyError;
 
 #[derive(Debug, Error)]
 pub enum LabError {
@@ -104,6 +105,8 @@ pub enum LabError {
     NoExplanation,
     #[error("is no search for a pool: it has no pool.json")]
     NoPool,
+    #[error(transparent)]
+    Verify(#[from] VerifyError),
     #[error("interrupted")]
     Interrupted,
 }
@@ -115,6 +118,7 @@ impl LabError {
             Self::UnknownSetting(error) | Self::UnknownSettingOf { source: error, .. } => return error.hint(),
             Self::Setting(error) => return error.hint(),
             Self::Side { source, .. } => return source.hint(),
+            Self::Verify(error) => return error.hint(),
             Self::Limit(error) => return Some(error.hint()),
             Self::Sandbox(error) => return error.hint(),
             Self::Folder(error) => return error.hint(),
@@ -195,6 +199,7 @@ impl LabError {
             Self::Folder(error) => matches!(error, FolderError::InUse { .. }),
             Self::External(error) => error.is_usage(),
             Self::Sandbox(SandboxError::Disk(error)) => !error.is_failure(),
+            Self::Verify(error) => error.is_usage(),
             other => !matches!(
                 other,
                 Self::Prepare(_)

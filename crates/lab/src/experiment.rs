@@ -370,6 +370,7 @@ impl TrialLoad<'_> {
             load: load_of(request.plan, &trial.configuration, request.workers, &request.pin.generator),
             protocol: request.plan.workload.protocol,
             workload: self.workload,
+            service: None,
             target,
             server_pid,
             stop: request.stop,

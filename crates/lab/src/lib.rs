@@ -36,8 +36,10 @@ mod server_provider;
 mod setting;
 mod setup;
 mod sized_tables;
+mod sql_names;
 mod tables;
 mod trial;
+mod verify;
 
 pub use check_settings::check_settings;
 pub use crash::{CrashOptions, crash};
@@ -61,3 +63,4 @@ pub use server_provider::{ExternalServer, ServerProgram, ServerSource};
 pub use setting::SettingError;
 pub use setup::make_room_for_clients;
 pub use trial::{RanTrial, TrialContext, connect_timeout, run_trial};
+pub use verify::{NamedPlace, TableServer, VerifyError, VerifyRequest, compare_again, verify};

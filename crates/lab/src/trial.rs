@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use truetps_driver::{Connector, Target};
+use truetps_driver::{Connector, HttpTarget, Target};
 use truetps_engine::{ClientEnds, LoadSpec, Observer, Pacing, Quota, RunEnding, RunOutcome};
 use truetps_folder::{FolderError, TrialWriter};
 use truetps_plan::{Plan, ProbeSpec};
@@ -32,6 +32,9 @@ pub struct TrialContext<'a> {
     pub load: LoadSpec,
     pub protocol: Protocol,
     pub workload: &'a dyn Workload,
+    /// Requests go to this service; `None`: statements go to the server.
+    pub service: Option<&'a HttpTarget>,
+    /// The server, which is watched.
     pub target: &'a Target,
     /// Process id of its first process; `None` if the server is not on this host, or there are several.
     pub server_pid: Option<u32>,
@@ -57,6 +60,7 @@ pub(crate) fn load_of(plan: &Plan, configuration: &Configuration, workers: u32, 
         measure: plan.load.measure(),
         quota: plan.load.measure_transactions.map(Quota::Together),
         reconnect_every: None,
+        rows: None,
         connect_timeout: connect_timeout(configuration.connections()),
         drain_timeout: DRAIN_TIMEOUT,
     }
@@ -91,8 +95,11 @@ pub fn run_trial(
     context.presence.arrivals();
     observer.meet(context.presence.others());
     let prepared = context.protocol == Protocol::Prepared;
-    let outcome = Connector::new(context.target.clone(), context.workload.statements(), prepared)
-        .map_err(|error| error.to_string());
+    let connector = match context.service {
+        Some(service) => Connector::http(service.clone()),
+        None => Connector::new(context.target.clone(), context.workload.statements(), prepared),
+    };
+    let outcome = connector.map_err(|error| error.to_string());
     let outcome = outcome.and_then(|connector| {
         truetps_engine::run(&context.load, &connector, context.workload, context.stop, &mut observer)
             .map_err(|error| error.to_string())

@@ -30,6 +30,6 @@ pub use table_spec::{GeneratedTable, VALUE_LENGTH};
 pub use vary::{level_of, parse_factor};
 pub use workload_spec::{
     BulkInsertSpec, CustomSpec, CustomStatement, CustomTable, DeleteInsertSpec, HotRowSpec, KeyMode, ReadWriteMix,
-    ReadWriteSpec, SCRIPT_WORKLOAD, ScriptSpec, SqlParts, SqlSpec, TableInsertSpec, UpdateSpec, WORKLOADS,
-    WorkloadKind, WorkloadSpec,
+    ReadWriteSpec, SCRIPT_WORKLOAD, ScriptSpec, SqlParts, SqlSpec, TableInsertSpec, UpdateSpec, VERIFY_WORKLOAD,
+    VerifySpec, WORKLOADS, WorkloadKind, WorkloadSpec,
 };

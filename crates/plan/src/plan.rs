@@ -280,6 +280,9 @@ impl Plan {
         if plan.workload.script().is_some() {
             plan.recorded_from.get_or_insert(Personality::Sysbench);
         }
+        if matches!(plan.workload.kind, WorkloadKind::Verify(_)) {
+            plan.recorded_from.get_or_insert(Personality::Verify);
+        }
         Some(plan)
     }
 

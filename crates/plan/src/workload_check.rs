@@ -97,7 +97,8 @@ pub(crate) fn check_workload(spec: &WorkloadSpec) -> Result<(), PlanError> {
         WorkloadKind::Insert
         | WorkloadKind::UpdateIndex(_)
         | WorkloadKind::UpdateNonIndex(_)
-        | WorkloadKind::DeleteInsert(_) => Ok(()),
+        | WorkloadKind::DeleteInsert(_)
+        | WorkloadKind::Verify(_) => Ok(()),
     }
 }
 

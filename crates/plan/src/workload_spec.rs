@@ -42,6 +42,8 @@ pub enum WorkloadKind {
     Table(TableInsertSpec),
     /// A script's run. No plan may request it: it is in no list of workloads.
     Sysbench(ScriptSpec),
+    /// A run of `truetps verify`. No plan may request it.
+    Verify(VerifySpec),
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -129,6 +131,13 @@ pub struct TableInsertSpec {
 pub struct ScriptSpec {
     /// The script's name as given.
     pub script: String,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct VerifySpec {
+    /// Where rows were sent: the address of a service, or the INSERT statement.
+    pub target: String,
 }
 
 /// The key of the row that `delete-insert` inserts.
@@ -296,10 +305,13 @@ pub(crate) fn implied_name(section: &toml::Table) -> Option<&'static str> {
 /// The workload of a script's run.
 pub const SCRIPT_WORKLOAD: &str = "sysbench";
 const SCRIPT_KEYS: (&str, &[&str]) = (SCRIPT_WORKLOAD, &["script"]);
+/// The workload of a run of `truetps verify`.
+pub const VERIFY_WORKLOAD: &str = "verify";
+const VERIFY_KEYS: (&str, &[&str]) = (VERIFY_WORKLOAD, &["target"]);
 
 /// Each workload that a plan may have, with its keys.
 pub(crate) fn all_workload_keys() -> impl Iterator<Item = (&'static str, &'static [&'static str])> {
-    WORKLOAD_KEYS.into_iter().chain([SCRIPT_KEYS])
+    WORKLOAD_KEYS.into_iter().chain([SCRIPT_KEYS, VERIFY_KEYS])
 }
 
 /// Names of the workloads.
@@ -352,6 +364,7 @@ impl WorkloadKind {
             SQL_WORKLOAD => Self::Sql(read_section(plan)?),
             TABLE_WORKLOAD => Self::Table(read_section(plan)?),
             SCRIPT_WORKLOAD => Self::Sysbench(read_section(plan)?),
+            VERIFY_WORKLOAD => Self::Verify(read_section(plan)?),
             _ => return Err(toml::de::Error::unknown_variant(name, &WORKLOADS)),
         })
     }
@@ -369,6 +382,7 @@ impl WorkloadKind {
             Self::Sql(_) => SQL_WORKLOAD,
             Self::Table(_) => TABLE_WORKLOAD,
             Self::Sysbench(_) => SCRIPT_WORKLOAD,
+            Self::Verify(_) => VERIFY_WORKLOAD,
         }
     }
 
@@ -409,7 +423,7 @@ impl WorkloadSpec {
     pub(crate) fn own_tables(&self) -> Option<(u32, u64)> {
         match &self.kind {
             WorkloadKind::HotRow(spec) => Some((1, spec.hot_rows.unwrap_or(1).into())),
-            WorkloadKind::Sysbench(_) => Some((0, 0)),
+            WorkloadKind::Sysbench(_) | WorkloadKind::Verify(_) => Some((0, 0)),
             WorkloadKind::Custom(CustomSpec { tables, .. }) => {
                 let rows: u64 = tables.iter().map(|table| table.rows).fold(0, u64::saturating_add);
                 Some((tables.len() as u32, rows.div_ceil(tables.len().max(1) as u64)))

@@ -36,6 +36,10 @@ error_classes! {
     ConnectionLost "connection_lost",
     ReadOnly "read_only",
     Protocol "protocol",
+    /// An HTTP service has too many requests (429), or cannot serve any now (503): the same request may succeed later.
+    Overloaded "overloaded",
+    /// Any other status of an HTTP service that is no success.
+    HttpStatus "http_status",
 }
 
 /// A server's name of an error: a number of up to five digits, or an SQLSTATE. Both have the same form in a plan, so
@@ -63,6 +67,9 @@ impl ErrorClass {
             1053 | 1152 | 1153 | 1927 | 2006 | 2013 | 4031 => Self::ConnectionLost,
             1290 | 1792 | 1836 | 3100 => Self::ReadOnly,
             2068 => Self::Protocol,
+            // Errors of servers begin at 1000, so these are statuses of HTTP.
+            429 | 503 => Self::Overloaded,
+            100..=999 => Self::HttpStatus,
             other => Self::Other(ServerErrorCode::of_number(other)),
         }
     }

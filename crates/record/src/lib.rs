@@ -34,6 +34,7 @@ mod probe_decoder;
 mod probe_run;
 mod reason;
 mod responsiveness;
+mod row_answer;
 mod sane;
 mod script_record;
 mod secret;
@@ -43,6 +44,7 @@ mod signal;
 mod slo;
 mod time_span;
 mod trial;
+mod verification;
 mod version;
 mod workload_profile;
 
@@ -81,6 +83,7 @@ pub use probe_decoder::{DecodedValue, ProbeDecoder};
 pub use probe_run::{CounterSummary, GaugeSummary, ProbeRun, ProbeSummary};
 pub use reason::{GeneratorLimit, NoEvidence, Reason};
 pub use responsiveness::Responsiveness;
+pub use row_answer::{AnsweredRow, RowAnswer};
 pub use script_record::{ScriptFairness, ScriptRecord, ScriptRun, ScriptText, SentShape, SentStatements};
 pub use secret::is_secret;
 pub use server::{Flavour, ServerFacts};
@@ -91,6 +94,10 @@ pub use time_span::TimeSpan;
 pub use trial::{
     CPU_MIN_US, CpuWindow, EngineFacts, Measured, ResourceUse, STEADY_WITHIN, Suspension, Trial, Validity,
     ValidityWords,
+};
+pub use verification::{
+    AnswerLogState, KeyColumn, RowComparison, RowCounts, RowExample, RowFault, ServerKill, Verification, VerifiedTable,
+    VerifyLoad,
 };
 pub use version::Version;
 pub use workload_profile::WorkloadProfile;

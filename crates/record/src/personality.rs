@@ -1,10 +1,11 @@
-//! Programs whose command lines truetps accepts.
+//! Programs whose runs are recorded as experiments, although no plan describes them completely.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// A program whose command line truetps accepts, and whose runs it records as an experiment. Displayed as the start of
+/// A command that is no experiment of a plan, and whose runs are recorded as one: programs whose command lines truetps
+/// accepts, and `verify`. Displayed as the start of
 /// that command line: `truetps slap`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -14,6 +15,8 @@ pub enum Personality {
     Slap,
     /// mtls-perf-bench.
     Mtls,
+    /// truetps's own.
+    Verify,
 }
 
 impl Personality {
@@ -23,6 +26,7 @@ impl Personality {
             Self::Sysbench => "sysbench",
             Self::Slap => "slap",
             Self::Mtls => "mtls",
+            Self::Verify => "verify",
         }
     }
 }

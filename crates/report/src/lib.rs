@@ -43,6 +43,7 @@ mod summary;
 mod sysbench;
 mod text;
 mod verdicts;
+mod verification;
 mod waits;
 
 #[cfg(test)]
@@ -79,13 +80,14 @@ pub use settings_diff::{diff_json, diff_markdown, diff_text};
 pub use stall_list::{stalls_csv, stalls_json, stalls_markdown, stalls_text};
 pub use summary::{
     COMMITS, comparison_summary, crash_summary, diff_summary, explanation_summary, pool_summary, probe_summary,
-    stalls_summary, summary_text,
+    stalls_summary, summary_text, verification_summary,
 };
 pub use sysbench::sysbench;
 pub use text::{TextScreen, text};
 pub use textwrap::core::display_width;
 pub use truetps_record::{escaped_text, printable, printable_lines, printable_text};
 pub use verdicts::verdicts;
+pub use verification::{VerifyInput, verification_html, verification_json, verification_markdown, verification_text};
 
 use truetps_analysis::Analysis;
 use truetps_archive::Run;

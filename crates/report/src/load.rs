@@ -36,6 +36,7 @@ pub(crate) fn tables(plan: &Plan) -> String {
     let workload = &plan.workload;
     let tables = format::plural(workload.tables.into(), "table");
     match (plan.recorded_from, &workload.kind) {
+        (Some(Personality::Verify), _) => return "an empty table".to_owned(),
         (Some(Personality::Mtls), _) => return "an existing table".to_owned(),
         (Some(_), WorkloadKind::Sql(sql)) if !sql.create.is_empty() => return format!("{tables}, created by the run"),
         (Some(_), _) => return "existing tables".to_owned(),

@@ -11,6 +11,7 @@ mod insert;
 mod keys;
 mod profile;
 mod read_write;
+mod row_load;
 mod scripted;
 mod sql_list;
 mod sql_text;
@@ -30,6 +31,7 @@ use truetps_record::SqlDialect;
 
 pub use insert::insert;
 pub use profile::profile;
+pub use row_load::{ROW_FIELDS, RowField, RowIdentity, RowLoad};
 pub use scripted::ScriptedWorkload;
 pub use sql_list::{SqlList, SqlStatement};
 pub use table::Table;
@@ -55,6 +57,15 @@ pub struct NextStatement {
     pub is_last: bool,
 }
 
+/// A row of a client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RowMark {
+    /// Its number among the client's rows, from 0.
+    pub seq: u64,
+    /// Of its payload.
+    pub digest: u64,
+}
+
 /// One client's endless list of transactions, each of one statement (in autocommit mode) or more (the first of them
 /// BEGIN, the last COMMIT).
 pub trait ClientStream: Send {
@@ -67,6 +78,11 @@ pub trait ClientStream: Send {
 
     /// Returns to the first statement of the transaction, which is sent again with the same values.
     fn rewind(&mut self);
+
+    /// The row that the transaction saves, if it saves one whose answer can be kept.
+    fn row(&self) -> Option<RowMark> {
+        None
+    }
 }
 
 /// When a client commits, if the workload does not determine it.
@@ -118,6 +134,8 @@ pub enum WorkloadError {
         truetps_plan::SCRIPT_WORKLOAD
     )]
     Script,
+    #[error("`{}` only records rows: send them with `truetps verify`, not with a plan", truetps_plan::VERIFY_WORKLOAD)]
+    Verify,
     /// A statement of the plan.
     #[error("`{key}`: {problem}")]
     Sql { key: String, problem: String },
@@ -169,6 +187,7 @@ pub fn build(spec: &WorkloadSpec, dialect: SqlDialect, seed: u64) -> Result<Arc<
             TableInsert::new(&spec.table, spec.rows_per_insert.unwrap_or(1), dialect).workload(commit, seed)?
         }
         WorkloadKind::Sysbench(_) => return Err(WorkloadError::Script),
+        WorkloadKind::Verify(_) => return Err(WorkloadError::Verify),
     })
 }
 

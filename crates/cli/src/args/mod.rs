@@ -20,6 +20,7 @@ mod shared;
 mod short_plan;
 mod stalls;
 mod sweep;
+mod verify;
 
 pub(crate) use capture::CaptureArgs;
 pub(crate) use compare::{CompareArgs, CompareFormat};
@@ -39,6 +40,7 @@ pub(crate) use shared::{EngineArgs, FolderArgs, OutputFormat, ProbeArgs, ReadSer
 pub(crate) use short_plan::{ChangedLoadArgs, ShortPlanArgs};
 pub(crate) use stalls::StallsArgs;
 pub(crate) use sweep::SweepArgs;
+pub(crate) use verify::VerifyArgs;
 
 use std::ffi::OsString;
 
@@ -110,6 +112,8 @@ pub(crate) enum TruetpsCommand {
     },
     /// Crash private servers under load, and count what is gone: what each setting costs, and what it loses
     Crash(CrashArgs),
+    /// Send rows to a service or a server for as long as asked, and verify that every acknowledged row is there
+    Verify(Box<VerifyArgs>),
     /// Preallocate the binlogs of a server without a patch (experimental): measure, install, watch, pause, repair
     Prealloc {
         #[command(subcommand)]

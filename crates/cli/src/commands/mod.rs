@@ -23,3 +23,4 @@ mod sql_text;
 pub(crate) mod stalls;
 pub(crate) mod sweep;
 pub(crate) mod until_decided;
+pub(crate) mod verify;

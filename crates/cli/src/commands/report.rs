@@ -6,7 +6,7 @@ use truetps_folder::CrashFolder;
 
 use crate::answer::{give, open_folder};
 use crate::args::{OutputFormat, ReportArgs, TableFormat};
-use crate::commands::{crash, explain, pool, probe};
+use crate::commands::{crash, explain, pool, probe, verify};
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::named_run::folder_named;
@@ -31,6 +31,17 @@ pub(crate) fn run(args: &ReportArgs) -> Result<Exit, CommandFailure> {
     }
     let folder = folder_named(args.folder.as_deref(), args.runs.as_deref());
     let experiment = open_folder(Some(&folder), Path::new(""))?;
+    let is_verified = experiment.verification().map_err(CommandFailure::usage)?.is_some();
+    // Of the other formats, those of its load.
+    let format = match args.format {
+        OutputFormat::Text => Some(TableFormat::Text),
+        OutputFormat::Json => Some(TableFormat::Json),
+        OutputFormat::Md => Some(TableFormat::Md),
+        _ => None,
+    };
+    if let Some(format) = format.filter(|_| is_verified) {
+        return verify::show(&experiment, format, args.full);
+    }
     if let Some(run) = explain::of_folder(&experiment)? {
         return explain::show(&run, document_format(args.format, "an explanation")?, args.full);
     }

@@ -78,7 +78,8 @@ fn workload_spec(args: &RunArgs) -> Result<WorkloadSpec, CommandFailure> {
         | WorkloadKind::Custom(_)
         | WorkloadKind::Sql(_)
         | WorkloadKind::Table(_)
-        | WorkloadKind::Sysbench(_) => {}
+        | WorkloadKind::Sysbench(_)
+        | WorkloadKind::Verify(_) => {}
     }
     let defaults = WorkloadSpec::new(kind);
     Ok(WorkloadSpec {

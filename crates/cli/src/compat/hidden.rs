@@ -38,6 +38,7 @@ fn masks(given: &[OsString]) -> Vec<Option<OsString>> {
         Personality::Sysbench => truetps_sysbench::masked(&arguments),
         Personality::Slap => masked_slap(&arguments),
         Personality::Mtls => masked_mtls(&arguments),
+        Personality::Verify => return Vec::new(),
     };
     let mut masks = vec![None; given.len().saturating_sub(behind.len())];
     masks.extend(behind);

@@ -17,3 +17,4 @@ mod logins;
 mod mysql;
 mod probe;
 mod settings;
+mod verify;

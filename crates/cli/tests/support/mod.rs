@@ -8,6 +8,7 @@
 
 pub(crate) mod external;
 pub(crate) mod relay;
+pub(crate) mod row_service;
 
 use std::fs;
 use std::net::TcpListener;

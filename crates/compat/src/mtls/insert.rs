@@ -126,6 +126,7 @@ impl InsertRun<'_> {
             load: asked.load(),
             protocol: self.protocol(),
             workload: &*workload,
+            service: None,
             target: &target(self.options)?.with_setup(["set autocommit=0"]),
             server_pid: admin.peer_pid(),
             stop: self.stop,

@@ -319,6 +319,7 @@ impl SlapRun<'_, '_> {
             load: self.load(clients),
             protocol: if self.settings.prepared { Protocol::Prepared } else { Protocol::Text },
             workload: &list,
+            service: None,
             target: &target,
             server_pid: self.admin.client().peer_pid(),
             stop: &self.env.stop,

@@ -88,6 +88,7 @@ fn before_recorded(personality: Personality) -> &'static str {
         Personality::Sysbench => "nothing: the script used the tables as they were",
         Personality::Slap => "tables as created by the command line, or already present",
         Personality::Mtls => "nothing: the run used the table as it was",
+        Personality::Verify => "the table was empty",
     }
 }
 

@@ -15,6 +15,7 @@ mod settings;
 mod single;
 mod stalls;
 mod trust;
+mod verification;
 
 #[cfg(test)]
 mod tests;
@@ -28,6 +29,7 @@ pub use pool::pool_summary;
 pub use probe::{COMMITS, probe_summary};
 pub use settings::diff_summary;
 pub use stalls::stalls_summary;
+pub use verification::verification_summary;
 
 use truetps_analysis::{Axis, Curve, UnreadFile};
 use truetps_archive::Run;

@@ -3,7 +3,7 @@
 use truetps_record::SqlDialect;
 
 use super::super::error::ExternalError;
-use crate::setting::quoted;
+use crate::sql_names::{identifier, text_literal};
 
 #[derive(Debug, Clone)]
 pub(crate) struct SchemaName {
@@ -24,18 +24,12 @@ impl SchemaName {
     }
 
     pub(super) fn quote(&self, name: &str) -> String {
-        match self.dialect {
-            SqlDialect::Mysql => format!("`{}`", name.replace('`', "``")),
-            SqlDialect::Postgres => format!("\"{}\"", name.replace('"', "\"\"")),
-        }
+        identifier(self.dialect, name)
     }
 
     /// As a string literal.
     pub(super) fn literal(&self) -> String {
-        match self.dialect {
-            SqlDialect::Mysql => quoted(&self.text),
-            SqlDialect::Postgres => format!("'{}'", self.text.replace('\'', "''")),
-        }
+        text_literal(self.dialect, &self.text)
     }
 
     /// `"public".`, where tables of the user's database are emptied by their qualified names.

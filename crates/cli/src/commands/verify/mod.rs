@@ -1,0 +1,119 @@
+//! `truetps verify`: does a service, or a server, keep every row that it acknowledges?
+
+mod request;
+
+use std::path::Path;
+use std::sync::atomic::Ordering;
+
+use truetps_folder::{ExperimentFolder, FolderError};
+use truetps_lab::{LabError, VerifyRequest, compare_again, verify};
+use truetps_report::{
+    VerifyInput, verification_html, verification_json, verification_markdown, verification_summary, verification_text,
+};
+
+use crate::answer::{EDITED, name_page, open_folder, screen, write_page};
+use crate::args::{TableFormat, VerifyArgs};
+use crate::exit::Exit;
+use crate::failure::CommandFailure;
+use crate::progress::Progress;
+use crate::watcher::ProgressWatcher;
+use crate::{pin, print_made, print_message, ui};
+use request::{VerifySite, command, kill_times, load, plan_of, resumed_target, service};
+
+pub(crate) fn run(args: &VerifyArgs) -> Result<Exit, CommandFailure> {
+    check_format(args.format)?;
+    if let Some(folder) = &args.resume {
+        return compare(args, folder.as_deref());
+    }
+    if args.ui {
+        ui::check()?;
+    }
+    request::check(args)?;
+    let service = service(args)?;
+    let load = load(args, service.as_ref());
+    let kills = kill_times(args)?;
+    let plan = plan_of(args, &load)?;
+    let pin = args.pin.as_deref().map_or_else(|| Ok(truetps_lab::Pin::default()), pin::parse)?;
+    let site = VerifySite::open(args, &plan)?;
+    let (stop, mut watcher) = ProgressWatcher::start_without_restore(&plan.name, args.ui)?;
+    let cores = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
+    let request = VerifyRequest {
+        plan: &plan,
+        load,
+        service: service.as_ref().map(|service| &service.target),
+        server: site.server(),
+        kills: &kills,
+        runs: &args.place.runs,
+        workers: args.workers.unwrap_or((cores / 2).max(1)),
+        pin: &pin,
+        tool_version: env!("CARGO_PKG_VERSION"),
+        command: command(args, site.target()),
+        stop: &stop,
+    };
+    let finished = verify(&request, &mut watcher);
+    drop(watcher);
+    let folder = match finished {
+        Err(LabError::Interrupted) => return Ok(Exit::Interrupted),
+        other => other?,
+    };
+    let exit = show(&folder, args.format, args.full)?;
+    if stop.load(Ordering::Relaxed) {
+        print_message("interrupted: the rows sent so far were compared\n");
+        return Ok(if exit == Exit::Good { Exit::Interrupted } else { exit });
+    }
+    Ok(exit)
+}
+
+/// Compares an earlier run again.
+fn compare(args: &VerifyArgs, folder: Option<&Path>) -> Result<Exit, CommandFailure> {
+    let folder = open_folder(folder, &args.place.runs)?;
+    let verification = folder.verification().map_err(|error| unreadable(&error))?;
+    let verification =
+        verification.ok_or_else(|| CommandFailure::from(LabError::from(truetps_lab::VerifyError::NoVerification)))?;
+    let target = resumed_target(args, &verification.table.server)?;
+    let mut progress = Progress::new();
+    let compared = compare_again(&folder, &target, &mut progress);
+    drop(progress);
+    compared?;
+    show(&folder, args.format, args.full)
+}
+
+fn check_format(format: TableFormat) -> Result<(), CommandFailure> {
+    if format == TableFormat::Csv {
+        return Err(CommandFailure::usage("--format csv: a verification has no CSV").hint("text, json or md"));
+    }
+    Ok(())
+}
+
+fn unreadable(error: &FolderError) -> CommandFailure {
+    CommandFailure::failed(error).hint_or(error.hint(), EDITED)
+}
+
+/// Prints the answer, and judges it.
+pub(crate) fn show(folder: &ExperimentFolder, format: TableFormat, full: bool) -> Result<Exit, CommandFailure> {
+    check_format(format)?;
+    let unreadable = |error: FolderError| unreadable(&error);
+    let experiment = folder.experiment().map_err(unreadable)?;
+    let verification = folder.verification().map_err(unreadable)?;
+    let verification = verification.ok_or_else(|| CommandFailure::usage("no verification"))?;
+    let name = experiment.schedule.first().map_or("", |scheduled| scheduled.name.as_str());
+    let trial = folder.trial(name).map_err(unreadable)?;
+    let input = VerifyInput { experiment: &experiment, verification: &verification, trial: trial.as_ref() };
+    let text = match format {
+        TableFormat::Text if !full => verification_summary(&input, screen()),
+        TableFormat::Text => verification_text(&input, screen()),
+        TableFormat::Json => verification_json(&input),
+        TableFormat::Md | TableFormat::Csv => verification_markdown(&input),
+    };
+    let page = write_page(folder.path(), &verification_html(&input));
+    let printed = print_made(&text);
+    name_page(folder.path(), &page, format == TableFormat::Text && !full);
+    if printed != Exit::Good {
+        return Ok(printed);
+    }
+    Ok(match &verification.comparison {
+        Some(found) if found.rows.has_fault() => Exit::No,
+        Some(found) if found.rows.acknowledged > 0 => Exit::Good,
+        _ => Exit::Failed,
+    })
+}
