@@ -20,10 +20,10 @@ const QUEUE_PAUSE: Duration = Duration::from_millis(1);
 pub struct Connector {
     addresses: Vec<Address>,
     tls: Option<TlsClient>,
-    protocol: Protocol,
+    protocol: ConnectorProtocol,
 }
 
-enum Protocol {
+enum ConnectorProtocol {
     Sql { target: Arc<Target>, statements: Arc<[Statement]>, prepared: bool },
     Http(Arc<HttpTarget>),
 }
@@ -34,14 +34,14 @@ impl Connector {
     pub fn new(target: Target, statements: Arc<[Statement]>, prepared: bool) -> Result<Self, DriverError> {
         let addresses = target.endpoints.iter().map(Address::resolve).collect::<Result<_, _>>()?;
         let tls = TlsClient::new(&target.tls)?;
-        Ok(Self { addresses, tls, protocol: Protocol::Sql { target: Arc::new(target), statements, prepared } })
+        Ok(Self { addresses, tls, protocol: ConnectorProtocol::Sql { target: Arc::new(target), statements, prepared } })
     }
 
     /// For requests to a service.
     pub fn http(target: HttpTarget) -> Result<Self, DriverError> {
         let addresses = vec![Address::resolve(&target.endpoint)?];
         let tls = TlsClient::new(&target.tls)?;
-        Ok(Self { addresses, tls, protocol: Protocol::Http(Arc::new(target)) })
+        Ok(Self { addresses, tls, protocol: ConnectorProtocol::Http(Arc::new(target)) })
     }
 
     /// For sessions without a list of statements: all their statements are ad hoc.
@@ -90,8 +90,8 @@ impl Connector {
     pub fn session(&self, client: u32) -> Box<dyn Session> {
         let tls = self.tls.clone();
         match &self.protocol {
-            Protocol::Http(target) => Box::new(HttpSession::new(Arc::clone(target), tls)),
-            Protocol::Sql { target, statements, prepared } => {
+            ConnectorProtocol::Http(target) => Box::new(HttpSession::new(Arc::clone(target), tls)),
+            ConnectorProtocol::Sql { target, statements, prepared } => {
                 let (target, statements) = (Arc::clone(target), Arc::clone(statements));
                 match target.dialect {
                     SqlDialect::Mysql => {

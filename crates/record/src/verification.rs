@@ -108,6 +108,10 @@ pub struct RowComparison {
     /// When the first of the lost rows was acknowledged, and the last, since the run's start.
     #[serde(default)]
     pub lost_ms: Option<(u64, u64)>,
+    /// From the acknowledgement of a lost row to the next kill of the server, the longest. `None`: no row was lost before
+    /// a kill.
+    #[serde(default)]
+    pub loss_window_ms: Option<u64>,
     pub log: AnswerLogState,
 }
 

@@ -58,6 +58,8 @@ mod fixture_watched;
 mod reference_tests;
 #[cfg(test)]
 mod schema_check;
+#[cfg(test)]
+mod verification_tests;
 
 pub use self::csv::csv;
 pub use comparison::{

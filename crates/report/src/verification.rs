@@ -193,7 +193,10 @@ pub(crate) fn faults_fact(found: &RowComparison) -> String {
     let texts = RowFault::ALL.map(|fault| format!("{} {}", format::count(found.rows.of(fault)), fault_name(fault)));
     let when = found.lost_ms.map(|(first, last)| {
         let seconds = |ms: u64| format!("{:.1} s", ms as f64 / 1e3);
-        format!("; the lost ones were acknowledged from {} to {}", seconds(first), seconds(last))
+        let window =
+            found.loss_window_ms.map(|ms| format!(", at most {} before a kill", format::duration_us(ms as f64 * 1e3)));
+        let window = window.unwrap_or_default();
+        format!("; the lost ones were acknowledged from {} to {}{window}", seconds(first), seconds(last))
     });
     format!("{}{}", texts.join(", "), when.unwrap_or_default())
 }

@@ -32,7 +32,7 @@ pub(crate) fn run(args: &ReportArgs) -> Result<Exit, CommandFailure> {
     let folder = folder_named(args.folder.as_deref(), args.runs.as_deref());
     let experiment = open_folder(Some(&folder), Path::new(""))?;
     let is_verified = experiment.verification().map_err(CommandFailure::usage)?.is_some();
-    // Of the other formats, those of its load.
+    // In the other formats it is shown as a load.
     let format = match args.format {
         OutputFormat::Text => Some(TableFormat::Text),
         OutputFormat::Json => Some(TableFormat::Json),

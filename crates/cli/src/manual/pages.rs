@@ -13,7 +13,7 @@ macro_rules! page {
     };
 }
 
-const PAGES: [ManualPage; 38] = [
+const PAGES: [ManualPage; 39] = [
     page!("glossary"),
     page!("method"),
     page!("troubleshooting"),
@@ -51,6 +51,7 @@ const PAGES: [ManualPage; 38] = [
     page!("reference/sysbench"),
     page!("reference/text"),
     page!("reference/ui"),
+    page!("reference/verify"),
     page!("reference/workloads"),
 ];
 
@@ -86,8 +87,8 @@ impl ManualPage {
 }
 
 /// Commands that have the name of a page.
-const COMMANDS: [&str; 10] =
-    ["compare", "config", "crash", "explain", "mtls", "plan", "probe", "server", "slap", "sysbench"];
+const COMMANDS: [&str; 11] =
+    ["compare", "config", "crash", "explain", "mtls", "plan", "probe", "server", "slap", "sysbench", "verify"];
 
 #[cfg(test)]
 mod tests {

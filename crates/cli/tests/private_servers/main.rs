@@ -23,5 +23,6 @@ mod private_postgres;
 mod server_versions;
 mod short_questions;
 mod ui;
+mod verify;
 mod with_server;
 mod workloads;

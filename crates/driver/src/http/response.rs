@@ -182,7 +182,7 @@ impl ResponseReader {
                 Ok(Step::Taken(length))
             }
             Ok(Status::Partial) => Ok(Step::NeedsMore),
-            Err(_) => Err(DriverError::Protocol("the chunks of a response are not those of HTTP/1.1")),
+            Err(_) => Err(DriverError::Protocol("the chunks of a response are not as HTTP/1.1 has them")),
         }
     }
 

@@ -14,13 +14,13 @@ use crate::{
 pub struct HttpSession {
     target: Arc<HttpTarget>,
     reader: ResponseReader,
-    encryption: Encryption,
+    encryption: HttpEncryption,
     /// A request was sent, and its response has not ended.
     is_waiting: bool,
     closes: bool,
 }
 
-enum Encryption {
+enum HttpEncryption {
     Off,
     Wanted(TlsClient),
     On(Box<TlsLayer>),
@@ -28,7 +28,7 @@ enum Encryption {
 
 impl HttpSession {
     pub fn new(target: Arc<HttpTarget>, tls: Option<TlsClient>) -> Self {
-        let encryption = tls.map_or(Encryption::Off, Encryption::Wanted);
+        let encryption = tls.map_or(HttpEncryption::Off, HttpEncryption::Wanted);
         Self { target, reader: ResponseReader::default(), encryption, is_waiting: false, closes: false }
     }
 
@@ -62,16 +62,16 @@ fn reply(response: Response) -> Reply {
 
 impl Session for HttpSession {
     fn start_login(&mut self, out: &mut Vec<u8>) {
-        if let Encryption::Wanted(client) = &self.encryption
+        if let HttpEncryption::Wanted(client) = &self.encryption
             // An error is one of the host's name, which was checked with the first connection.
             && let Ok(layer) = TlsLayer::client(client, &self.target.endpoint, out)
         {
-            self.encryption = Encryption::On(Box::new(layer));
+            self.encryption = HttpEncryption::On(Box::new(layer));
         }
     }
 
     fn is_ready_when_connected(&self) -> bool {
-        matches!(self.encryption, Encryption::Off)
+        matches!(self.encryption, HttpEncryption::Off)
     }
 
     fn on_bytes(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<SessionEvent, DriverError> {
@@ -79,9 +79,9 @@ impl Session for HttpSession {
         let is_waiting = *is_waiting;
         let mut has_begun = false;
         let response = match encryption {
-            Encryption::Off => Self::on_plain(reader, is_waiting, bytes)?,
-            Encryption::Wanted(_) => return Err(DriverError::Protocol("TLS could not begin")),
-            Encryption::On(layer) => {
+            HttpEncryption::Off => Self::on_plain(reader, is_waiting, bytes)?,
+            HttpEncryption::Wanted(_) => return Err(DriverError::Protocol("TLS could not begin")),
+            HttpEncryption::On(layer) => {
                 let was_handshaking = layer.is_handshaking();
                 let response = layer.on_bytes(bytes, out, |plain, _| Self::on_plain(reader, is_waiting, plain))?;
                 has_begun = was_handshaking && !layer.is_handshaking();
@@ -110,8 +110,8 @@ impl Session for HttpSession {
             Ok::<_, Infallible>(())
         };
         let Ok(()) = match encryption {
-            Encryption::On(layer) => layer.append_encrypted(out, say),
-            Encryption::Off | Encryption::Wanted(_) => say_plain(out, say),
+            HttpEncryption::On(layer) => layer.append_encrypted(out, say),
+            HttpEncryption::Off | HttpEncryption::Wanted(_) => say_plain(out, say),
         };
     }
 
@@ -142,14 +142,14 @@ impl Session for HttpSession {
     }
 
     fn quit(&mut self, out: &mut Vec<u8>) {
-        if let Encryption::On(layer) = &mut self.encryption {
+        if let HttpEncryption::On(layer) = &mut self.encryption {
             layer.close(out);
         }
     }
 
     fn closed(&self) -> DriverError {
         match &self.encryption {
-            Encryption::On(layer) if layer.is_handshaking() => DriverError::ClosedEarly {
+            HttpEncryption::On(layer) if layer.is_handshaking() => DriverError::ClosedEarly {
                 when: "during the TLS handshake",
                 likely: "the service may not speak TLS at this port: try http://",
             },

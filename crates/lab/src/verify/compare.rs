@@ -6,7 +6,7 @@ use std::time::Instant;
 use truetps_driver::Target;
 use truetps_folder::AnswerLogFolder;
 use truetps_probe::clock;
-use truetps_record::RowComparison;
+use truetps_record::{RowComparison, ServerKill};
 use truetps_workload::RowIdentity;
 
 use super::comparison::RowComparer;
@@ -28,6 +28,7 @@ pub(crate) struct ComparedRows<'a> {
     pub(crate) target: &'a Target,
     pub(crate) table: &'a SurveyedTable,
     pub(crate) log: &'a AnswerLogFolder,
+    pub(crate) kills: &'a [ServerKill],
     /// For temporary files.
     pub(crate) folder: &'a Path,
 }
@@ -40,7 +41,8 @@ impl ComparedRows<'_> {
         let spool_error = |error| LabError::from(VerifyError::Spool(error));
         let mut answered = RowSpool::create(self.folder, buckets).map_err(spool_error)?;
         let log = self.log.read(&mut |row| answered.add(&row))?;
-        let mut comparer = RowComparer::new(self.identity, log.is_complete && log.damaged == 0);
+        let kills_ms = self.kills.iter().map(|kill| kill.at_ms).collect();
+        let mut comparer = RowComparer::new(self.identity, log.is_complete && log.damaged == 0, kills_ms);
         let mut found = RowSpool::<FoundRow>::create(self.folder, buckets).map_err(spool_error)?;
         let mut rows = 0;
         let mut reader = TableReader::open(self.target, self.table, self.identity, self.clients)?;
@@ -66,6 +68,7 @@ impl ComparedRows<'_> {
             took_s: began.elapsed().as_secs_f64(),
             rows: comparer.counts,
             lost_ms: comparer.lost_ms,
+            loss_window_ms: comparer.loss_window_ms,
             examples: comparer.take_examples(),
             log,
         })

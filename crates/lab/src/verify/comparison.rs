@@ -19,6 +19,10 @@ pub(crate) struct RowComparer {
     pub(crate) counts: RowCounts,
     /// When the lost rows were acknowledged: first and last.
     pub(crate) lost_ms: Option<(u64, u64)>,
+    /// From there to the next kill, the longest.
+    pub(crate) loss_window_ms: Option<u64>,
+    /// When the server was killed, in order.
+    kills_ms: Vec<u64>,
     /// By fault, then by key.
     examples: BTreeMap<RowFault, BTreeMap<ExampleKey, RowExample>>,
     buffer: Vec<u8>,
@@ -28,12 +32,14 @@ pub(crate) struct RowComparer {
 type ExampleKey = (u32, u64, String);
 
 impl RowComparer {
-    pub(crate) fn new(identity: RowIdentity, log_is_complete: bool) -> Self {
+    pub(crate) fn new(identity: RowIdentity, log_is_complete: bool, kills_ms: Vec<u64>) -> Self {
         Self {
             identity,
             log_is_complete,
             counts: RowCounts::default(),
             lost_ms: None,
+            loss_window_ms: None,
+            kills_ms,
             examples: BTreeMap::new(),
             buffer: Vec::new(),
         }
@@ -70,9 +76,7 @@ impl RowComparer {
             RowAnswer::Acknowledged => {
                 self.counts.acknowledged += 1;
                 if copies.is_empty() {
-                    self.counts.lost += 1;
-                    let (first, last) = self.lost_ms.unwrap_or((row.at_ms, row.at_ms));
-                    self.lost_ms = Some((first.min(row.at_ms), last.max(row.at_ms)));
+                    self.lost(row);
                     self.fault(RowFault::Lost, row, copies);
                 }
             }
@@ -99,6 +103,15 @@ impl RowComparer {
             self.counts.doubled += copies.len() as u64 - 1;
             self.fault(RowFault::Doubled, row, copies);
         }
+    }
+
+    fn lost(&mut self, row: &AnsweredRow) {
+        self.counts.lost += 1;
+        let (first, last) = self.lost_ms.unwrap_or((row.at_ms, row.at_ms));
+        self.lost_ms = Some((first.min(row.at_ms), last.max(row.at_ms)));
+        let next = self.kills_ms.partition_point(|kill_ms| *kill_ms < row.at_ms);
+        let window_ms = self.kills_ms.get(next).map(|kill_ms| kill_ms - row.at_ms);
+        self.loss_window_ms = self.loss_window_ms.max(window_ms);
     }
 
     /// Rows of the table whose keys are in no answer.
@@ -190,7 +203,7 @@ mod tests {
 
     /// In buckets, as in a run.
     fn compare(seed: u64, is_complete: bool, answered: &[AnsweredRow], found: &[FoundRow]) -> RowComparer {
-        let mut comparer = RowComparer::new(identity(seed), is_complete);
+        let mut comparer = RowComparer::new(identity(seed), is_complete, vec![10_500, 100_000]);
         let bucket = |client: u32, seq: u64| (u64::from(client) + seq) % 3;
         for number in 0..3 {
             let mut answered: Vec<_> =
@@ -304,6 +317,7 @@ mod tests {
         let lost = answered.iter().filter(|row| row.answer == RowAnswer::Acknowledged).count() as u64;
         assert_eq!((comparer.counts.lost, comparer.counts.unexpected, comparer.counts.in_table), (lost, 1, 1));
         assert_eq!(comparer.lost_ms, Some((0, (ROWS - 1) * 1000)));
+        assert_eq!(comparer.loss_window_ms, Some(100_000 - 11_000), "the first row after the first kill");
         let examples = comparer.take_examples();
         let first = answered.iter().filter(|row| row.answer == RowAnswer::Acknowledged).take(EXAMPLES_MAX);
         let keys: Vec<_> = first.map(|row| format!("client {}, row {}", row.client, row.seq)).collect();

@@ -134,6 +134,7 @@ fn compare_and_record(
         target,
         table,
         log: &folder.answers(TRIAL),
+        kills: &verification.kills,
         folder: folder.path(),
     };
     listener.event(&ExperimentEvent::Preparing("comparing the table with the answers".to_owned()));

@@ -33,7 +33,7 @@ pub(crate) enum RowServer<'a> {
         running: Mutex<Option<RunningServer>>,
     },
     Named(&'a NamedPlace),
-    /// Somebody else's.
+    /// A server that truetps did not start.
     Given,
 }
 

@@ -23,7 +23,7 @@ pub(crate) trait SpooledRow: Sized {
     fn take(bytes: &[u8]) -> Self;
 }
 
-/// A row of the table whose key is that of a client's row.
+/// A row of the table with the key of a client's row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FoundRow {
     pub(crate) client: u32,

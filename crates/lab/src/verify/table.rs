@@ -42,7 +42,7 @@ pub(crate) struct SurveyedTable {
     payload_room: Option<u64>,
 }
 
-struct Column {
+struct FoundColumn {
     name: String,
     kind: String,
     room: Option<u64>,
@@ -125,7 +125,7 @@ impl SurveyedTable {
     }
 
     /// Reads a page: the columns of the order, of the key, and the payload. The first page has no parameters; each other one
-    /// those of [`SurveyedTable::pages`] of the row before it, as often as [`SurveyedTable::page_repeats`] says.
+    /// has values of the row before it ([`SurveyedTable::page_params`]).
     pub(crate) fn page(&self, is_first: bool) -> String {
         let names: Vec<_> = self.pages.iter().map(|column| identifier(self.dialect, &column.name)).collect();
         let order = names.join(", ");
@@ -158,7 +158,7 @@ fn behind(names: &[String]) -> String {
     (0..names.len()).map(term).collect::<Vec<_>>().join(" OR ")
 }
 
-fn find<'a>(columns: &'a [Column], table: &VerifiedTable, name: &str) -> Result<&'a Column, VerifyError> {
+fn find<'a>(columns: &'a [FoundColumn], table: &VerifiedTable, name: &str) -> Result<&'a FoundColumn, VerifyError> {
     columns.iter().find(|column| column.name == name).ok_or_else(|| VerifyError::NoColumn {
         table: table.name(),
         column: name.to_owned(),
@@ -166,7 +166,7 @@ fn find<'a>(columns: &'a [Column], table: &VerifiedTable, name: &str) -> Result<
     })
 }
 
-fn columns(client: &mut Client, table: &VerifiedTable) -> Result<Vec<Column>, LabError> {
+fn columns(client: &mut Client, table: &VerifiedTable) -> Result<Vec<FoundColumn>, LabError> {
     let sql = format!(
         "SELECT column_name, data_type, character_maximum_length FROM information_schema.columns WHERE table_schema = {} \
          AND table_name = {} ORDER BY ordinal_position",
@@ -179,7 +179,7 @@ fn columns(client: &mut Client, table: &VerifiedTable) -> Result<Vec<Column>, La
             let mut values = row.into_iter();
             let (name, kind) = (values.next()??, values.next()??);
             let room = values.next().flatten().and_then(|text| text.parse().ok());
-            Some(Column { name, kind: kind.to_ascii_lowercase(), room })
+            Some(FoundColumn { name, kind: kind.to_ascii_lowercase(), room })
         })
         .collect();
     if columns.is_empty() {
