@@ -85,6 +85,8 @@ fn hikari(parameters: &PoolParameters, dialect: SqlDialect) -> String {
     let PoolParameters { size, acquire_timeout_ms, max_lifetime_s, .. } = parameters;
     format!(
         "jdbcUrl={}\n\
+         username=USER\n\
+         password=PASSWORD\n\
          maximumPoolSize={size}\n\
          minimumIdle={size}\n\
          # a fail-fast start: the first connection must work\n\
@@ -101,6 +103,8 @@ fn dbcp2(parameters: &PoolParameters, dialect: SqlDialect) -> String {
     let PoolParameters { size, acquire_timeout_ms, max_lifetime_s, statement_timeout_ms, .. } = parameters;
     format!(
         "url={}\n\
+         username=USER\n\
+         password=PASSWORD\n\
          initialSize={size}\n\
          minIdle={size}\n\
          # the default of 8 closes and opens connections all the time\n\
@@ -124,6 +128,10 @@ fn druid(parameters: &PoolParameters, dialect: SqlDialect) -> String {
     let PoolParameters { size, acquire_timeout_ms, max_lifetime_s, statement_timeout_ms, .. } = parameters;
     format!(
         "url={}\n\
+         username=USER\n\
+         password=PASSWORD\n\
+         # without it, the first user opens the pool\n\
+         init=true\n\
          initialSize={size}\n\
          minIdle={size}\n\
          maxActive={size}\n\
