@@ -21,6 +21,8 @@ export TRUETPS="$target/debug/truetps" TRUETPS_SANDBOX_DIR="$work/servers" TRUET
 
 say() { echo "truetps: pools: $*" >&2; }
 clean() {
+    # Of a server that could not be prepared.
+    cat "$work/prepare.log" 2>/dev/null >&2 || true
     for server in $servers; do "$TRUETPS" server stop --quiet "$server" >/dev/null 2>&1 || true; done
     rm -rf --one-file-system "$work"
 }
@@ -112,8 +114,10 @@ checks=
 port=13360
 for server in $servers; do
     port=$((port + 1))
+    echo $port >"$work/$server.port"
     say "$server: a search for the configurations"
-    prepare "$server" $port >"$work/prepare.log" 2>&1 || { cat "$work/prepare.log" >&2; exit 1; }
+    prepare "$server" $port >"$work/prepare.log" 2>&1
+    rm "$work/prepare.log"
     for library in $(libraries "$server"); do
         command=$(build "$server" $port "$library")
         # shellcheck disable=SC2086 # a list of words
@@ -124,6 +128,12 @@ for server in $servers; do
 done
 say "checking, in about two minutes"
 code=0
+for server in $servers; do
+    [ "$server" != postgresql ] || continue
+    say "$server: the service of examples/clients-1000"
+    (cd examples/clients-1000 && ROWS_DSN="go:pools-1@tcp(127.0.0.1:$(cat "$work/$server.port"))/pools" go test -count=1 .) >&2 ||
+        code=1
+done
 for check in $checks; do wait "$check" || code=1; done
 cat "$work"/*/*/row | python3 "$pools/check.py" table
 [ $code -eq 0 ] || tail -n 20 "$work"/*/*/log >&2

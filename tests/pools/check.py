@@ -55,7 +55,7 @@ def configure(path, library, address, template):
     statement = re.search(r"there is no statement timeout: (.*)", text)
     database = "sqlx::MySql" if "mysql://" in text else "sqlx::Postgres"
     filled = Path(template).read_text().replace("@CONFIGURATION@", text).replace("@DATABASE@", database)
-    print(filled.replace("@STATEMENT@", statement[1] if statement else ""))
+    print(filled.replace("@STATEMENT@", statement[1] if statement else "async { Ok(statement.await) }"))
 
 
 class Server:

@@ -13,7 +13,7 @@ macro_rules! page {
     };
 }
 
-const PAGES: [ManualPage; 38] = [
+const PAGES: [ManualPage; 39] = [
     page!("glossary"),
     page!("method"),
     page!("troubleshooting"),
@@ -41,6 +41,7 @@ const PAGES: [ManualPage; 38] = [
     page!("reference/figures"),
     page!("reference/mtls"),
     page!("reference/plan"),
+    page!("reference/pool"),
     page!("reference/probe"),
     page!("reference/probe-metrics"),
     page!("reference/run-folder"),
@@ -86,8 +87,8 @@ impl ManualPage {
 }
 
 /// Commands that have the name of a page.
-const COMMANDS: [&str; 10] =
-    ["compare", "config", "crash", "explain", "mtls", "plan", "probe", "server", "slap", "sysbench"];
+const COMMANDS: [&str; 11] =
+    ["compare", "config", "crash", "explain", "mtls", "plan", "pool", "probe", "server", "slap", "sysbench"];
 
 #[cfg(test)]
 mod tests {

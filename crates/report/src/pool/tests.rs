@@ -85,7 +85,10 @@ fn plain(text: impl AsRef<[String]>) -> String {
 fn an_answer_names_the_advice_the_best_and_the_current_number() {
     let said = plain(words::answer(&advised()));
     assert!(said.starts_with("Use 16 connections: 960.0 tps at a p99 of 20.0 ms; 64 connections give"), "{said}");
-    assert!(said.contains("Against the current 4 (400.0 tps, p99 14.0 ms) it gives ×2.40 [2.10, 2.70]: more."), "{said}");
+    assert!(
+        said.contains("Against the current 4 (400.0 tps, p99 14.0 ms) it gives ×2.40 [2.10, 2.70]: more."),
+        "{said}"
+    );
     let same = with(|run| run.pool.current = Some(16));
     assert!(plain(words::answer(&same)).ends_with("The current 16 connections are the advice."));
 }
