@@ -1,7 +1,7 @@
 # The two main goals are `make demo` and `make test`. Both install missing packages (and announce it first), can be
 # repeated at any time, and print their steps. A third one takes long: `make test-servers`.
 
-.PHONY: help demo test test-servers test-package build stage install uninstall deb image
+.PHONY: help demo test test-servers test-pools test-package build stage install uninstall deb image
 
 # Where `make install` installs to; DESTDIR is put before it.
 PREFIX = /usr/local
@@ -29,6 +29,7 @@ help:
 	@echo "make test           check formatting, lints, tests (with real servers and a real browser) and the tree"
 	@echo "make test-servers   run the tests that depend on the server's version with every server that this machine can have;"
 	@echo "                    20 runs against external servers, killed at random"
+	@echo "make test-pools     run the configurations that \`truetps pool\` prints with their libraries, in Java, Go, Python, Rust, Node.js"
 	@echo "make build          build the program: target/release/truetps"
 	@echo "make install        install program, manual pages, completions and plans to PREFIX (/usr/local), below DESTDIR"
 	@echo "make uninstall      remove them"
@@ -63,6 +64,10 @@ test-servers:
 	TRUETPS_TEST_KILLS=100 cargo test --locked --package truetps-prealloc --test servers && \
 	cargo test --locked --package truetps --test private_servers -- server_versions:: && \
 	TRUETPS_KILLS=20 cargo test --locked --package truetps --test external_servers -- external_kills:: external_settings:: --nocapture
+
+# Fetches the libraries, with the clients of their languages.
+test-pools:
+	@scripts/test-pools.sh
 
 # What the program writes itself. It is built if it is not there: with `sudo make install` there may be no Rust.
 stage:

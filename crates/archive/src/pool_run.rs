@@ -57,9 +57,12 @@ impl PoolRun {
     }
 }
 
-/// As the server reported it in one of the trials; PostgreSQL ends no idle connection.
+/// As the server reported it in the first trial. In PostgreSQL it is `idle_session_timeout`, in milliseconds, and 0 is
+/// no limit.
 fn wait_timeout_s(folder: &ExperimentFolder, trials: &[String]) -> Result<Option<u64>, FolderError> {
     let Some(first) = trials.first() else { return Ok(None) };
     let variables = folder.variables(first)?.unwrap_or_default();
-    Ok(variables.get("wait_timeout").and_then(|value| value.parse().ok()))
+    let number = |name: &str| variables.get(name).and_then(|value| value.parse::<u64>().ok());
+    let of_postgres = || number("idle_session_timeout").filter(|limit| *limit > 0).map(|limit| limit.div_ceil(1_000));
+    Ok(number("wait_timeout").or_else(of_postgres))
 }

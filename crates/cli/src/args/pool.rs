@@ -20,7 +20,7 @@ use crate::times::time;
     truetps pool my-plan.toml --dsn mysql://loader@db1 --instances 4 --for hikaricp   a server of yours, four processes\n  \
     truetps pool --resume                               go on with the newest one\n\n\
     The answer is the smallest number of connections that gives 95 % of the best throughput within the limit of p99. \
-    Exit codes: 0 advised; 1 nothing keeps the limit of p99; 3 stopped before the advice was checked; 4 no trial gave a result.")]
+    Exit codes: 0 advised; 1 nothing keeps the limit of p99; 3 stopped before the advice was checked; 4 no trial gave a result. `truetps help reference/pool`")]
 pub(crate) struct PoolArgs {
     /// The load: name of a plan (`truetps plan list`), a TOML file, or a workload; default: insert
     #[arg(visible_alias = "plan", value_name = "PLAN", add = ArgValueCompleter::new(Words::Plans))]

@@ -13,11 +13,12 @@ macro_rules! page {
     };
 }
 
-const PAGES: [ManualPage; 39] = [
+const PAGES: [ManualPage; 40] = [
     page!("glossary"),
     page!("method"),
     page!("troubleshooting"),
     page!("guides/ci"),
+    page!("guides/clients-1000"),
     page!("guides/crash"),
     page!("guides/first-run"),
     page!("guides/flush-settings"),
@@ -41,6 +42,7 @@ const PAGES: [ManualPage; 39] = [
     page!("reference/figures"),
     page!("reference/mtls"),
     page!("reference/plan"),
+    page!("reference/pool"),
     page!("reference/probe"),
     page!("reference/probe-metrics"),
     page!("reference/run-folder"),
@@ -87,8 +89,8 @@ impl ManualPage {
 }
 
 /// Commands that have the name of a page.
-const COMMANDS: [&str; 11] =
-    ["compare", "config", "crash", "explain", "mtls", "plan", "probe", "server", "slap", "sysbench", "verify"];
+const COMMANDS: [&str; 12] =
+    ["compare", "config", "crash", "explain", "mtls", "plan", "pool", "probe", "server", "slap", "sysbench", "verify"];
 
 #[cfg(test)]
 mod tests {

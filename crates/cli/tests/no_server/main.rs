@@ -10,6 +10,7 @@ mod homes;
 mod manual;
 mod odd_folders;
 mod old_folders;
+mod pool;
 mod settings;
 mod sysbench_reference;
 mod wrong_load;

@@ -66,17 +66,29 @@ impl PoolLibrary {
     }
 }
 
-/// Java's drivers take the time for connecting, and for an answer, in the URL: seconds for PostgreSQL, else milliseconds.
-fn jdbc(parameters: &PoolParameters, dialect: SqlDialect) -> String {
+/// What ends a statement in Java.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum JdbcLimit {
+    /// The pool gives each statement its timeout, and the driver cancels it in the server.
+    Pool,
+    /// PostgreSQL itself; MySQL has no limit for writes, so that the driver closes the connection.
+    Url,
+}
+
+/// The time for connecting, and for an answer from a server that is gone: seconds for PostgreSQL, else milliseconds.
+fn jdbc(parameters: &PoolParameters, dialect: SqlDialect, limit: JdbcLimit) -> String {
     let (acquire, statement) = (parameters.acquire_timeout_ms, parameters.statement_timeout_ms);
+    // Later than the statement's own timeout, which leaves the connection in the pool.
+    let gone = statement + acquire;
     match dialect {
         SqlDialect::Mysql => {
-            format!("jdbc:mysql://HOST:3306/DB?connectTimeout={acquire}&socketTimeout={statement}")
+            let socket = if limit == JdbcLimit::Pool { gone } else { statement };
+            format!("jdbc:mysql://HOST:3306/DB?connectTimeout={acquire}&socketTimeout={socket}")
         }
         SqlDialect::Postgres => format!(
-            "jdbc:postgresql://HOST:5432/DB?connectTimeout={}&socketTimeout={}",
+            "jdbc:postgresql://HOST:5432/DB?connectTimeout={}&socketTimeout={}&options=-c%20statement_timeout={statement}",
             acquire.div_ceil(1_000),
-            statement.div_ceil(1_000)
+            gone.div_ceil(1_000),
         ),
     }
 }
@@ -85,6 +97,8 @@ fn hikari(parameters: &PoolParameters, dialect: SqlDialect) -> String {
     let PoolParameters { size, acquire_timeout_ms, max_lifetime_s, .. } = parameters;
     format!(
         "jdbcUrl={}\n\
+         username=USER\n\
+         password=PASSWORD\n\
          maximumPoolSize={size}\n\
          minimumIdle={size}\n\
          # a fail-fast start: the first connection must work\n\
@@ -92,7 +106,7 @@ fn hikari(parameters: &PoolParameters, dialect: SqlDialect) -> String {
          connectionTimeout={acquire_timeout_ms}\n\
          maxLifetime={}\n\
          # idleTimeout has no effect while minimumIdle = maximumPoolSize",
-        jdbc(parameters, dialect),
+        jdbc(parameters, dialect, JdbcLimit::Url),
         max_lifetime_s * 1_000,
     )
 }
@@ -101,6 +115,8 @@ fn dbcp2(parameters: &PoolParameters, dialect: SqlDialect) -> String {
     let PoolParameters { size, acquire_timeout_ms, max_lifetime_s, statement_timeout_ms, .. } = parameters;
     format!(
         "url={}\n\
+         username=USER\n\
+         password=PASSWORD\n\
          initialSize={size}\n\
          minIdle={size}\n\
          # the default of 8 closes and opens connections all the time\n\
@@ -114,7 +130,7 @@ fn dbcp2(parameters: &PoolParameters, dialect: SqlDialect) -> String {
          minEvictableIdleTimeMillis=-1\n\
          testWhileIdle=true\n\
          defaultQueryTimeout={}",
-        jdbc(parameters, dialect),
+        jdbc(parameters, dialect, JdbcLimit::Pool),
         max_lifetime_s * 1_000,
         statement_timeout_ms.div_ceil(1_000),
     )
@@ -124,6 +140,10 @@ fn druid(parameters: &PoolParameters, dialect: SqlDialect) -> String {
     let PoolParameters { size, acquire_timeout_ms, max_lifetime_s, statement_timeout_ms, .. } = parameters;
     format!(
         "url={}\n\
+         username=USER\n\
+         password=PASSWORD\n\
+         # without it, the first user opens the pool\n\
+         init=true\n\
          initialSize={size}\n\
          minIdle={size}\n\
          maxActive={size}\n\
@@ -134,7 +154,7 @@ fn druid(parameters: &PoolParameters, dialect: SqlDialect) -> String {
          testWhileIdle=true\n\
          validationQuery=SELECT 1\n\
          queryTimeout={}",
-        jdbc(parameters, dialect),
+        jdbc(parameters, dialect, JdbcLimit::Pool),
         max_lifetime_s * 1_000,
         statement_timeout_ms.div_ceil(1_000),
     )
@@ -199,8 +219,18 @@ fn sqlalchemy(parameters: &PoolParameters, dialect: SqlDialect) -> String {
 fn sqlx(parameters: &PoolParameters, dialect: SqlDialect) -> String {
     let PoolParameters { size, acquire_timeout_ms, max_lifetime_s, statement_timeout_ms, .. } = parameters;
     let (options, url) = match dialect {
-        SqlDialect::Mysql => ("MySqlPoolOptions", "mysql://USER:PASSWORD@HOST:3306/DB"),
-        SqlDialect::Postgres => ("PgPoolOptions", "postgres://USER:PASSWORD@HOST:5432/DB"),
+        SqlDialect::Mysql => ("MySqlPoolOptions", "mysql://USER:PASSWORD@HOST:3306/DB".to_owned()),
+        SqlDialect::Postgres => (
+            "PgPoolOptions",
+            format!("postgres://USER:PASSWORD@HOST:5432/DB?options[statement_timeout]={statement_timeout_ms}"),
+        ),
+    };
+    let statement = match dialect {
+        SqlDialect::Mysql => format!(
+            "\n// there is no statement timeout: \
+             tokio::time::timeout(Duration::from_millis({statement_timeout_ms}), statement)"
+        ),
+        SqlDialect::Postgres => String::new(),
     };
     format!(
         "let pool = {options}::new()\n    \
@@ -210,8 +240,7 @@ fn sqlx(parameters: &PoolParameters, dialect: SqlDialect) -> String {
              .idle_timeout(None)\n    \
              .max_lifetime(Duration::from_secs({max_lifetime_s}))\n    \
              .connect(\"{url}\")\n    \
-             .await?;\n\
-         // there is no statement timeout: tokio::time::timeout(Duration::from_millis({statement_timeout_ms}), statement)"
+             .await?;{statement}"
     )
 }
 

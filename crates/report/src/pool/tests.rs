@@ -1,1 +1,181 @@
+//! The words of answers that a small made-up search leads to.
 
+use truetps_archive::PoolRun;
+use truetps_pool::{
+    CurvePoint, PoolAgainst, PoolComparison, PoolFindings, PoolLimits, PoolOutcome, PoolParameters, SHARE_OF_BEST,
+};
+use truetps_record::{PoolRecord, PoolRule, SCHEMA_VERSION, SqlDialect};
+
+use super::{PoolLibrary, words};
+use crate::fixture::Fixture;
+
+fn point(connections: u32, tps: f64, p99_ms: f64) -> CurvePoint {
+    CurvePoint {
+        connections,
+        trials: 3,
+        tps,
+        tps_smoothed: tps,
+        response_us_p99: Some(p99_ms * 1e3),
+        response_us_mean: Some(f64::from(connections) / tps * 1e6),
+        meets_limit: true,
+    }
+}
+
+fn comparison(against: PoolAgainst, connections: u32, [low, ratio, high]: [f64; 3]) -> PoolComparison {
+    PoolComparison { against, connections, ratio, ratio_low: Some(low), ratio_high: Some(high), pairs: 8 }
+}
+
+/// 16 connections have 95 % of the throughput of 64; now there are 4.
+fn advised() -> PoolRun {
+    let run = Fixture::connections_only().run;
+    let pool = PoolRecord {
+        schema_version: SCHEMA_VERSION,
+        seed: 42,
+        connections_most: 64,
+        blocks: 3,
+        check_blocks: 8,
+        p99_limit_us: None,
+        rate: None,
+        current: Some(4),
+        rule: Some(PoolRule::of(2)),
+        instances: 1,
+    };
+    let findings = PoolFindings {
+        outcome: PoolOutcome::Advised,
+        curve: vec![
+            point(1, 100.0, 12.0),
+            point(4, 400.0, 14.0),
+            point(5, 500.0, 14.0),
+            point(16, 960.0, 20.0),
+            point(64, 1_000.0, 80.0),
+        ],
+        advice: Some(16),
+        best: Some(64),
+        comparisons: vec![
+            comparison(PoolAgainst::Best, 64, [0.94, 0.96, 0.98]),
+            comparison(PoolAgainst::Current, 4, [2.1, 2.4, 2.7]),
+        ],
+        ..PoolFindings::default()
+    };
+    let limits = PoolLimits { instances: 1, p99_limit_us: None, wait_timeout_s: Some(28_800) };
+    PoolRun {
+        path: run.path,
+        plan: run.plan,
+        experiment: run.experiment,
+        pool,
+        trials: run.trials,
+        findings,
+        parameters: Some(PoolParameters::new(16, Some(20_000.0), &limits)),
+        is_foreign: false,
+    }
+}
+
+fn with(change: impl FnOnce(&mut PoolRun)) -> PoolRun {
+    let mut run = advised();
+    change(&mut run);
+    run
+}
+
+/// The text without the space that cannot be broken.
+fn plain(text: impl AsRef<[String]>) -> String {
+    text.as_ref().join(" ").replace('\u{a0}', " ")
+}
+
+#[test]
+fn an_answer_names_the_advice_the_best_and_the_current_number() {
+    let said = plain(words::answer(&advised()));
+    assert!(said.starts_with("Use 16 connections: 960.0 tps at a p99 of 20.0 ms; 64 connections give"), "{said}");
+    assert!(
+        said.contains("Against the current 4 (400.0 tps, p99 14.0 ms) it gives ×2.40 [2.10, 2.70]: more."),
+        "{said}"
+    );
+    let same = with(|run| run.pool.current = Some(16));
+    assert!(plain(words::answer(&same)).ends_with("The current 16 connections are the advice."));
+}
+
+/// Each comparison has the words that its interval supports, and no others.
+#[test]
+fn a_comparison_is_judged_by_its_interval() {
+    for (interval, words) in [
+        ([1.02, 1.1, 1.2], ": more."),
+        ([0.8, 0.9, 0.99], ": less."),
+        ([SHARE_OF_BEST, 1.0, 1.0 / SHARE_OF_BEST], ": the same within 5 %."),
+        ([0.7, 1.0, 1.4], ": not decided"),
+    ] {
+        let run = with(|run| run.findings.comparisons[1] = comparison(PoolAgainst::Current, 4, interval));
+        let said = plain(words::answer(&run));
+        assert!(said.contains(words), "{interval:?}: {said}");
+    }
+}
+
+#[test]
+fn an_answer_says_what_it_is_not() {
+    let unfinished = with(|run| run.findings.outcome = PoolOutcome::Unfinished);
+    assert!(plain(words::answer(&unfinished)).starts_with("So far, without a check: 16 connections"));
+    let growing = with(|run| run.findings.is_growing = true);
+    assert!(plain(words::answer(&growing)).contains("still grows at 64 connections"));
+    let nothing = with(|run| {
+        run.pool.p99_limit_us = Some(10_000.0);
+        run.findings.outcome = PoolOutcome::NothingMeetsLimit;
+    });
+    let said = plain(words::answer(&nothing));
+    assert_eq!(
+        said,
+        "No number of connections has a p99 of 10.0 ms: the shortest is 12.0 ms, with 1 connection and 100.0 tps."
+    );
+    let none = with(|run| run.findings.outcome = PoolOutcome::NoResult);
+    assert_eq!(plain(words::answer(&none)), "No trial gave a result.");
+}
+
+#[test]
+fn a_rate_needs_what_was_measured_and_never_less_than_littles_law() {
+    let said = |rate| words::rate_text(&with(|run| run.pool.rate = Some(rate))).unwrap().replace('\u{a0}', " ");
+    assert!(said(450.0).contains("at least 5 connections in use (Little's law)"), "{}", said(450.0));
+    assert!(said(450.0).ends_with("500.0 tps measured with 5 connections"), "{}", said(450.0));
+    assert!(said(2_000.0).contains("no number of connections carries that rate"), "{}", said(2_000.0));
+    assert_eq!(words::rate_text(&advised()), None);
+}
+
+#[test]
+fn the_rule_of_thumb_is_compared_with_the_advice() {
+    let said = |run: &PoolRun| words::rule_text(run).unwrap().replace('\u{a0}', " ");
+    assert!(said(&advised()).contains("gives 5: 500.0 tps, ×0.521 of the advice's; the advice is ×3.20 of it"));
+    let equal = with(|run| run.findings.advice = Some(5));
+    assert!(said(&equal).ends_with("gives 5, which is the advice"));
+    let over = with(|run| run.findings.advice = Some(4));
+    assert!(said(&over).ends_with("it is ×1.25 of the advice"), "{}", said(&over));
+}
+
+#[test]
+fn the_lifetime_has_its_reason() {
+    let reason = |wait: Option<u64>| {
+        let limits = PoolLimits { instances: 2, p99_limit_us: None, wait_timeout_s: wait };
+        let parameters = PoolParameters::new(16, None, &limits);
+        let rows = words::reasons(&advised(), &parameters);
+        assert_eq!(rows[0][1..], ["8".to_owned(), "16 connections for 2 processes".to_owned()]);
+        rows.into_iter().find(|row| row[0] == "max lifetime").unwrap()
+    };
+    assert_eq!(reason(Some(120))[1..], ["90 s", "30 s before the server's wait_timeout of 120 s"]);
+    assert!(reason(Some(28_800))[2].starts_with("under the server's wait_timeout of 28800 s"));
+    assert!(reason(None)[2].starts_with("renewed in half an hour"));
+}
+
+/// `make test-pools` runs them; here, that each has the login and all its parameters, in one of the units.
+#[test]
+fn each_configuration_has_the_login_and_the_parameters() {
+    let limits = PoolLimits { instances: 1, p99_limit_us: Some(3_100_000.0), wait_timeout_s: Some(107) };
+    let parameters = PoolParameters::new(37, Some(400_000.0), &limits);
+    for (dialect, libraries) in [(SqlDialect::Mysql, 7), (SqlDialect::Postgres, 6)] {
+        let all: Vec<_> = PoolLibrary::ALL
+            .into_iter()
+            .filter_map(|library| Some((library.name(), library.lines(&parameters, dialect)?.join("\n"))))
+            .collect();
+        assert_eq!(all.len(), libraries);
+        for (name, text) in all {
+            let has = |words: &[&str]| words.iter().any(|word| text.contains(word));
+            assert!(["USER", "PASSWORD", "HOST:", "/DB"].iter().all(|word| text.contains(word)), "{text}");
+            assert!(has(&["37"]) && has(&["2700", "2.7"]) && has(&["8000", "=8", ": 8"]), "{name}:\n{text}");
+            assert!(has(&["77", "77000"]), "{name}:\n{text}");
+        }
+    }
+}

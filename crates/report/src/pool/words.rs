@@ -200,10 +200,14 @@ pub(crate) fn reasons(run: &PoolRun, parameters: &PoolParameters) -> Vec<[String
         1 => "measured".to_owned(),
         n => format!("{} for {} processes", names::connections(parameters.connections), format::count(n.into())),
     };
+    let idle = match dialect(run) {
+        Some(SqlDialect::Postgres) => "idle_session_timeout",
+        _ => "wait_timeout",
+    };
     let lifetime = match parameters.wait_timeout_s {
-        Some(wait) if wait <= 1_800 => format!("30 s before the server's wait_timeout of {wait} s"),
+        Some(wait) if wait <= 1_800 => format!("30 s before the server's {idle} of {wait} s"),
         Some(wait) => format!(
-            "under the server's wait_timeout of {wait} s; renewed in half an hour, so that a new server gets its share"
+            "under the server's {idle} of {wait} s; renewed in half an hour, so that a new server gets its share"
         ),
         None => {
             "renewed in half an hour, so that a new server gets its share; shorter than a firewall's limit".to_owned()

@@ -1,0 +1,37 @@
+//! Searches for a pool that cannot be. Nothing is started for any of them.
+
+use std::path::Path;
+
+use crate::common::{Place, copy_folder};
+
+#[test]
+fn searches_that_cannot_be() {
+    let place = Place::new();
+    for (flags, words) in [
+        (&["--format", "csv"][..], &["--format csv", "text, json or md"][..]),
+        (&["--current", "65", "--most", "64"], &["--current 65", "at most 64 are tried", "--most 65"]),
+        (&["--current", "513"], &["--current 513", "at most 512 are tried"]),
+        (&["--p99", "0ms"], &["--p99", "a limit of 0 allows nothing"]),
+        (&["--p99", "5"], &["--p99", "5"]),
+        (&["--rate", "0"], &["--rate", "not a number above 0"]),
+        (&["--most", "0"], &["--most", "0 is not in 1..=100000"]),
+        (&["--instances", "0"], &["--instances"]),
+        (&["--for", "hikari"], &["--for", "hikaricp"]),
+        (&["insrt"], &["unknown plan `insrt`", "did you mean `insert`?"]),
+        (&["--resume", "nowhere"], &["nowhere"]),
+        (&["--resume", "--quick"], &["cannot be used with", "--quick"]),
+    ] {
+        let args = [&["pool"], flags].concat();
+        place.refused(&args, words);
+        assert!(!place.path().join("runs").exists(), "{args:?} left a record");
+    }
+    assert!(place.servers().is_empty());
+}
+
+#[test]
+fn another_experiment_is_no_search_for_a_pool() {
+    let place = Place::new();
+    let sweep = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/version-1/sweep");
+    copy_folder(&sweep, &place.path().join("sweep"));
+    place.refused(&["pool", "--resume", "sweep"], &["is no search for a pool", "truetps sweep --resume"]);
+}
