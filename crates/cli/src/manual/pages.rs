@@ -13,7 +13,7 @@ macro_rules! page {
     };
 }
 
-const PAGES: [ManualPage; 40] = [
+const PAGES: [ManualPage; 41] = [
     page!("glossary"),
     page!("method"),
     page!("troubleshooting"),
