@@ -157,7 +157,7 @@ fn fault_name(fault: RowFault) -> &'static str {
 /// What limits the answer.
 pub(crate) fn trust(input: &VerifyInput<'_>) -> Option<String> {
     let found = input.verification.comparison.as_ref()?;
-    let mut limits = Vec::new();
+    let mut limits: Vec<_> = load_problem(input).into_iter().collect();
     if !found.log.is_complete {
         let torn = if found.log.torn_bytes > 0 { "; its last record was cut off" } else { "" };
         limits.push(format!(
@@ -172,6 +172,12 @@ pub(crate) fn trust(input: &VerifyInput<'_>) -> Option<String> {
         limits.push("the key of the table is unique: a second copy of a row is impossible".to_owned());
     }
     (!limits.is_empty()).then(|| limits.join("; "))
+}
+
+/// Why the figures of the load are no evidence; the rows are compared all the same.
+fn load_problem(input: &VerifyInput<'_>) -> Option<String> {
+    let reason = input.trial?.validity.reason()?;
+    Some(format!("the figures of the load are not valid: {reason}"))
 }
 
 pub(crate) fn rows_fact(found: &RowComparison) -> String {

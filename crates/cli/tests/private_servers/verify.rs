@@ -34,10 +34,15 @@ fn a_killed_server_keeps_what_it_flushes_and_loses_the_rest() {
     // It flushes once a second, and a busy machine takes its time.
     assert!(found["loss_window_ms"].as_u64().unwrap() < 4000, "{found}");
 
-    // The folder is one like any other.
+    // The folder is one like any other. On a busy machine its figures may be no evidence.
     for args in [&["report", "--format=csv"][..], &["stalls", "runs/latest"], &["report"]] {
         let ran = place.run(args);
-        assert!(matches!(ran.code, Some(0 | 1)) && !ran.stdout.is_empty(), "{args:?}: {}{}", ran.stdout, ran.stderr);
+        assert!(
+            matches!(ran.code, Some(0 | 1 | 4)) && !ran.stdout.is_empty(),
+            "{args:?}: {}{}",
+            ran.stdout,
+            ran.stderr
+        );
     }
     let again = place.run(&["verify", "--resume"]);
     assert_eq!(again.code, Some(4), "{}", again.stderr);

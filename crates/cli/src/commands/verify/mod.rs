@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering;
 
 use truetps_folder::{ExperimentFolder, FolderError};
 use truetps_lab::{LabError, VerifyRequest, compare_again, verify};
+use truetps_record::{NoEvidence, Reason, Validity};
 use truetps_report::{
     VerifyInput, verification_html, verification_json, verification_markdown, verification_summary, verification_text,
 };
@@ -111,9 +112,26 @@ pub(crate) fn show(folder: &ExperimentFolder, format: TableFormat, full: bool) -
     if printed != Exit::Good {
         return Ok(printed);
     }
+    let has_failed = trial.is_some_and(|trial| has_failed(&trial.validity));
     Ok(match &verification.comparison {
         Some(found) if found.rows.has_fault() => Exit::No,
-        Some(found) if found.rows.acknowledged > 0 => Exit::Good,
+        Some(found) if found.rows.acknowledged > 0 && !has_failed => Exit::Good,
         _ => Exit::Failed,
     })
+}
+
+/// Whether the load did not run as it should. Clients without a connection or an answer at the end are no failure of the
+/// run: their rows are unknown.
+fn has_failed(validity: &Validity) -> bool {
+    let Validity::Invalid(Reason::Code(reason)) = validity else { return false };
+    matches!(
+        reason,
+        NoEvidence::NotStarted { .. }
+            | NoEvidence::NotRecorded { .. }
+            | NoEvidence::NoClientConnected { .. }
+            | NoEvidence::ClientsNotConnected { .. }
+            | NoEvidence::AllClientsLost { .. }
+            | NoEvidence::FatalError { .. }
+            | NoEvidence::NotMeasured
+    )
 }
