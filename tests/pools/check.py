@@ -33,8 +33,8 @@ PASSWORD = "pools-1"
 DATABASE = "pools"
 # These open connections when they are first used.
 LAZY = ("go", "sqlalchemy", "mysql2")
-# Late by a busy machine: never the default of a library, which is 8 s or more.
-LATE_S = 3
+# Late by a busy machine: less than the acquire timeout, so that one limit is not taken for another.
+LATE_S = 1.8
 # HikariCP ends connections up to a quarter earlier, so that not all end together.
 EARLY = 0.7
 # Old connections end when they are next used, or when a thread of the library next looks: every 30 s.
@@ -101,6 +101,13 @@ class Program:
         except BrokenPipeError:
             pass
         return self.answer()
+
+    def end(self):
+        try:
+            self.process.stdin.close()
+        except BrokenPipeError:
+            pass
+        self.process.wait()
 
     def must(self, command):
         seconds, error = self.ask(command)
@@ -213,8 +220,7 @@ def check(path, library, server, command):
         except Wrong as wrong:
             row.append(f"WRONG: {wrong}")
             is_right = False
-    checks.program.process.stdin.close()
-    checks.program.process.wait()
+    checks.program.end()
     print("\t".join(row))
     return is_right
 

@@ -41,7 +41,7 @@ impl PoolLibrary {
         match self {
             Self::HikariCp => "HikariCP (Java): a properties file",
             Self::Dbcp2 => "Apache Commons DBCP 2 (Java): properties of BasicDataSourceFactory",
-            Self::Druid => "Druid (Java): properties of DruidDataSourceFactory",
+            Self::Druid => "Druid (Java): setters of DruidDataSource, or spring.datasource.druid",
             Self::Go => "Go: database/sql",
             Self::SqlAlchemy => "SQLAlchemy (Python)",
             Self::Sqlx => "sqlx (Rust)",
@@ -66,6 +66,17 @@ impl PoolLibrary {
     }
 }
 
+/// The first login of a process, with TLS, takes longer than a user should wait for a free connection.
+fn connect_timeout_ms(parameters: &PoolParameters) -> u64 {
+    const LEAST_MS: u64 = 5_000;
+    parameters.acquire_timeout_ms.max(LEAST_MS)
+}
+
+/// Of an answer from a server that is gone. Later than the timeout of a statement, which leaves the connection in the pool.
+fn gone_timeout_ms(parameters: &PoolParameters) -> u64 {
+    parameters.statement_timeout_ms + connect_timeout_ms(parameters)
+}
+
 /// What ends a statement in Java.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum JdbcLimit {
@@ -77,17 +88,16 @@ enum JdbcLimit {
 
 /// The time for connecting, and for an answer from a server that is gone: seconds for PostgreSQL, else milliseconds.
 fn jdbc(parameters: &PoolParameters, dialect: SqlDialect, limit: JdbcLimit) -> String {
-    let (acquire, statement) = (parameters.acquire_timeout_ms, parameters.statement_timeout_ms);
-    // Later than the statement's own timeout, which leaves the connection in the pool.
-    let gone = statement + acquire;
+    let (connect, statement) = (connect_timeout_ms(parameters), parameters.statement_timeout_ms);
+    let gone = gone_timeout_ms(parameters);
     match dialect {
         SqlDialect::Mysql => {
             let socket = if limit == JdbcLimit::Pool { gone } else { statement };
-            format!("jdbc:mysql://HOST:3306/DB?connectTimeout={acquire}&socketTimeout={socket}")
+            format!("jdbc:mysql://HOST:3306/DB?connectTimeout={connect}&socketTimeout={socket}")
         }
         SqlDialect::Postgres => format!(
             "jdbc:postgresql://HOST:5432/DB?connectTimeout={}&socketTimeout={}&options=-c%20statement_timeout={statement}",
-            acquire.div_ceil(1_000),
+            connect.div_ceil(1_000),
             gone.div_ceil(1_000),
         ),
     }
@@ -101,8 +111,8 @@ fn hikari(parameters: &PoolParameters, dialect: SqlDialect) -> String {
          password=PASSWORD\n\
          maximumPoolSize={size}\n\
          minimumIdle={size}\n\
-         # a fail-fast start: the first connection must work\n\
-         initializationFailTimeout={acquire_timeout_ms}\n\
+         # the first connection must work; the first login of a process is slow\n\
+         initializationFailTimeout=10000\n\
          connectionTimeout={acquire_timeout_ms}\n\
          maxLifetime={}\n\
          # idleTimeout has no effect while minimumIdle = maximumPoolSize",
@@ -138,12 +148,19 @@ fn dbcp2(parameters: &PoolParameters, dialect: SqlDialect) -> String {
 
 fn druid(parameters: &PoolParameters, dialect: SqlDialect) -> String {
     let PoolParameters { size, acquire_timeout_ms, max_lifetime_s, statement_timeout_ms, .. } = parameters;
+    let url = match dialect {
+        SqlDialect::Mysql => "jdbc:mysql://HOST:3306/DB".to_owned(),
+        SqlDialect::Postgres => {
+            format!("jdbc:postgresql://HOST:5432/DB?options=-c%20statement_timeout={statement_timeout_ms}")
+        }
+    };
     format!(
-        "url={}\n\
+        "url={url}\n\
          username=USER\n\
          password=PASSWORD\n\
-         # without it, the first user opens the pool\n\
-         init=true\n\
+         # not in the URL: Druid takes PostgreSQL's seconds for milliseconds\n\
+         connectTimeout={}\n\
+         socketTimeout={}\n\
          initialSize={size}\n\
          minIdle={size}\n\
          maxActive={size}\n\
@@ -153,8 +170,11 @@ fn druid(parameters: &PoolParameters, dialect: SqlDialect) -> String {
          keepAlive=true\n\
          testWhileIdle=true\n\
          validationQuery=SELECT 1\n\
-         queryTimeout={}",
-        jdbc(parameters, dialect, JdbcLimit::Pool),
+         # DruidDataSourceFactory ignores this one\n\
+         queryTimeout={}\n\
+         # init() opens the pool; without it, the first user does",
+        connect_timeout_ms(parameters),
+        gone_timeout_ms(parameters),
         max_lifetime_s * 1_000,
         statement_timeout_ms.div_ceil(1_000),
     )
@@ -164,13 +184,14 @@ fn go(parameters: &PoolParameters, dialect: SqlDialect) -> String {
     let PoolParameters { size, acquire_timeout_ms, max_lifetime_s, statement_timeout_ms, .. } = parameters;
     let open = match dialect {
         SqlDialect::Mysql => format!(
-            "db, err := sql.Open(\"mysql\", \"USER:PASSWORD@tcp(HOST:3306)/DB?timeout={acquire_timeout_ms}ms\
-             &readTimeout={statement_timeout_ms}ms&writeTimeout={statement_timeout_ms}ms&interpolateParams=true\")"
+            "db, err := sql.Open(\"mysql\", \"USER:PASSWORD@tcp(HOST:3306)/DB?timeout={}ms\
+             &readTimeout={statement_timeout_ms}ms&writeTimeout={statement_timeout_ms}ms&interpolateParams=true\")",
+            connect_timeout_ms(parameters),
         ),
         SqlDialect::Postgres => format!(
             "db, err := sql.Open(\"pgx\", \"postgres://USER:PASSWORD@HOST:5432/DB?connect_timeout={}\
              &statement_timeout={statement_timeout_ms}\")",
-            acquire_timeout_ms.div_ceil(1_000),
+            connect_timeout_ms(parameters).div_ceil(1_000),
         ),
     };
     format!(
@@ -188,17 +209,18 @@ fn go(parameters: &PoolParameters, dialect: SqlDialect) -> String {
 
 fn sqlalchemy(parameters: &PoolParameters, dialect: SqlDialect) -> String {
     let PoolParameters { size, acquire_timeout_ms, max_lifetime_s, statement_timeout_ms, .. } = parameters;
-    let (acquire_s, statement_s) = (acquire_timeout_ms.div_ceil(1_000), statement_timeout_ms.div_ceil(1_000));
+    let connect_s = connect_timeout_ms(parameters).div_ceil(1_000);
+    let statement_s = statement_timeout_ms.div_ceil(1_000);
     let (url, connect_args) = match dialect {
         SqlDialect::Mysql => (
             "mysql+pymysql://USER:PASSWORD@HOST:3306/DB",
             format!(
-                "\"connect_timeout\": {acquire_s}, \"read_timeout\": {statement_s}, \"write_timeout\": {statement_s}"
+                "\"connect_timeout\": {connect_s}, \"read_timeout\": {statement_s}, \"write_timeout\": {statement_s}"
             ),
         ),
         SqlDialect::Postgres => (
             "postgresql+psycopg://USER:PASSWORD@HOST:5432/DB",
-            format!("\"connect_timeout\": {acquire_s}, \"options\": \"-c statement_timeout={statement_timeout_ms}\""),
+            format!("\"connect_timeout\": {connect_s}, \"options\": \"-c statement_timeout={statement_timeout_ms}\""),
         ),
     };
     format!(
@@ -245,20 +267,21 @@ fn sqlx(parameters: &PoolParameters, dialect: SqlDialect) -> String {
 }
 
 fn mysql2(parameters: &PoolParameters) -> String {
-    let PoolParameters { size, acquire_timeout_ms, statement_timeout_ms, idle_timeout_s, .. } = parameters;
+    let PoolParameters { size, statement_timeout_ms, idle_timeout_s, .. } = parameters;
     format!(
         "const pool = mysql.createPool({{\n  \
            uri: 'mysql://USER:PASSWORD@HOST:3306/DB',\n  \
            connectionLimit: {size},\n  \
            maxIdle: {size},\n  \
            idleTimeout: {},\n  \
-           connectTimeout: {acquire_timeout_ms},\n  \
+           connectTimeout: {},\n  \
            waitForConnections: true,\n  \
            queueLimit: {}, // the default of 0 lets the queue grow for ever\n  \
            enableKeepAlive: true,\n\
          }})\n\
          // there is no acquire timeout and no max lifetime; a statement: pool.query({{ sql, timeout: {statement_timeout_ms} }}, values)",
         idle_timeout_s * 1_000,
+        connect_timeout_ms(parameters),
         u64::from(*size) * 10,
     )
 }

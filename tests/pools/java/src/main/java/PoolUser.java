@@ -1,6 +1,8 @@
-import com.alibaba.druid.pool.DruidDataSourceFactory;
+import com.alibaba.druid.pool.DruidDataSource;
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
+import java.beans.Introspector;
+import java.beans.PropertyEditorManager;
 import java.io.BufferedReader;
 import java.io.FileReader;
 import java.io.InputStreamReader;
@@ -30,9 +32,27 @@ public final class PoolUser {
         return switch (library) {
             case "hikaricp" -> new HikariDataSource(new HikariConfig(properties));
             case "dbcp2" -> BasicDataSourceFactory.createDataSource(properties);
-            case "druid" -> DruidDataSourceFactory.createDataSource(properties);
+            case "druid" -> druid(properties);
             default -> throw new IllegalArgumentException(library);
         };
+    }
+
+    /** By its setters, as Spring does. */
+    private static DataSource druid(Properties properties) throws Exception {
+        var pool = new DruidDataSource();
+        for (var property : Introspector.getBeanInfo(DruidDataSource.class).getPropertyDescriptors()) {
+            var text = (String) properties.remove(property.getName());
+            if (text != null) {
+                var editor = PropertyEditorManager.findEditor(property.getPropertyType());
+                editor.setAsText(text);
+                property.getWriteMethod().invoke(pool, editor.getValue());
+            }
+        }
+        if (!properties.isEmpty()) {
+            throw new IllegalArgumentException("unknown: " + properties.keySet());
+        }
+        pool.init();
+        return pool;
     }
 
     private static void run(Connection connection, String sql) throws Exception {
