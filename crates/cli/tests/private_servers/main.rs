@@ -18,6 +18,7 @@ mod named_on_disks;
 mod named_servers;
 mod one_screen;
 mod open_loop;
+mod power_cuts;
 mod prealloc;
 mod private_postgres;
 mod server_versions;
