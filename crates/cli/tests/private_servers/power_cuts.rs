@@ -8,7 +8,8 @@ use serde_json::Value;
 use truetps_record::{Flavour, PREALLOC};
 use truetps_testkit::mysql_family::{FetchedServer, chosen_server};
 
-use crate::common::{Place, has_disks, with_small_redo};
+use crate::common::{Place, has_disks};
+use crate::support::redo_setting;
 
 const USUAL: [&str; 2] = ["mariadb-10.11", "mysql-9.7"];
 
@@ -38,11 +39,12 @@ fn plan(server: &FetchedServer, levels: &str) -> String {
         Flavour::Mysql => "gtid_mode = \"ON\"\nenforce_gtid_consistency = \"ON\"\n",
         _ => "",
     };
-    with_small_redo(&format!(
+    let redo = redo_setting(&server.binary);
+    format!(
         "name = \"cuts\"\nabout = \"Is anything lost?\"\ndisk = \"sata-ssd\"\n[workload]\nname = \"insert\"\n\
          [server.settings]\ninnodb_flush_log_at_trx_commit = 1\nlog_bin = true\nsync_binlog = 1\n\
-         max_binlog_size = 16384\n{gtids}[factors]\nprealloc = [{levels}]\nconnections = [8]\n"
-    ))
+         max_binlog_size = 16384\n{redo} = \"32M\"\n{gtids}[factors]\nprealloc = [{levels}]\nconnections = [8]\n"
+    )
 }
 
 fn power_cuts(server: &FetchedServer) {

@@ -179,8 +179,7 @@ mod tests {
 
     #[test]
     fn only_transactions_with_their_end_count() {
-        let events =
-            [gtid(1), insert(event::QUERY, 7), xid(), gtid(2), insert(event::ANNOTATE_ROWS, 8), xid()];
+        let events = [gtid(1), insert(event::QUERY, 7), xid(), gtid(2), insert(event::ANNOTATE_ROWS, 8), xid()];
         assert_eq!(committed(&file(&events)), Some(vec![7, 8]));
         let unfinished = [&events[..], &[gtid(3), insert(event::ROWS_QUERY, 9)]].concat();
         assert_eq!(committed(&file(&unfinished)), Some(vec![7, 8]));

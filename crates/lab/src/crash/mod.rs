@@ -141,7 +141,8 @@ impl<'a> CrashLaboratory<'a> {
     fn crashes_of(&self, cell: &CrashCell) -> Vec<PlannedCrash> {
         let steps: Vec<_> = self.options.steps.iter().copied().map(Some).collect();
         let steps = if cell.role == CrashRole::Cell && !steps.is_empty() { steps } else { vec![None] };
-        let pairs = cell.kinds.iter().flat_map(|kind| steps.iter().map(|step| PlannedCrash { kind: *kind, step: *step }));
+        let pairs =
+            cell.kinds.iter().flat_map(|kind| steps.iter().map(|step| PlannedCrash { kind: *kind, step: *step }));
         let possible = pairs.filter(|one| one.kind.needs_disk() || one.step != Some(CrashStep::Recovery));
         possible.flat_map(|one| std::iter::repeat_n(one, self.options.crashes as usize)).collect()
     }
@@ -219,18 +220,8 @@ impl<'a> CrashLaboratory<'a> {
         let server = sandbox.start(&options)?;
         let CrashOptions { clients, survival, is_live, .. } = *self.options;
         let stop = self.request.stop;
-        let crashed = CrashedServer {
-            cell,
-            sandbox,
-            options,
-            clients,
-            survival,
-            is_live,
-            stop,
-            binlogs,
-            table_check,
-            promised,
-        };
+        let crashed =
+            CrashedServer { cell, sandbox, options, clients, survival, is_live, stop, binlogs, table_check, promised };
         Ok((crashed, server))
     }
 

@@ -48,19 +48,13 @@ impl BinlogWatch {
         inotify::add_watch(&reports, &folder, kinds)?;
         let names = fs::read_dir(&folder)?.filter_map(|entry| Some(entry.ok()?.file_name()));
         let number = names.filter_map(|name| file_number(&base, name.as_bytes())).max().unwrap_or(0);
-        let mut watch =
-            Self { reports, folder, base, mode, newest: NewestFile { number, bytes: 0, is_blank: false } };
+        let mut watch = Self { reports, folder, base, mode, newest: NewestFile { number, bytes: 0, is_blank: false } };
         watch.newest.bytes = watch.bytes_of(format!("{}.{number:06}", watch.base.escape_ascii()).as_bytes());
         Ok(watch)
     }
 
     /// Waits until the step has been seen `count` times. `false`: `is_over` became true before.
-    pub(crate) fn wait(
-        &mut self,
-        step: CrashStep,
-        mut count: u64,
-        is_over: &dyn Fn() -> bool,
-    ) -> io::Result<bool> {
+    pub(crate) fn wait(&mut self, step: CrashStep, mut count: u64, is_over: &dyn Fn() -> bool) -> io::Result<bool> {
         self.steps_seen()?;
         let end = Instant::now() + STEP_WITHIN;
         loop {

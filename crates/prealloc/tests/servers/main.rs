@@ -8,9 +8,11 @@ use truetps_testkit::mysql_family::chosen_server;
 
 mod common;
 mod load;
+mod loop_disk;
 
 mod crash;
 mod flushes;
+mod names;
 mod paths;
 mod pool;
 mod readers;
@@ -50,6 +52,7 @@ on_each_server! {
     crash: no_acknowledged_row_is_lost_by_kills torn_tails_are_cut_and_kept
         prepared_transactions_survive_rotations_and_kills a_stock_server_starts_on_an_untrimmed_tail;
     flushes: a_commit_flushes_the_disk_once;
+    names: a_new_binlog_is_durable_before_its_first_commit a_new_binlog_is_durable_with_its_index_elsewhere;
     switch: the_switch_is_safe_under_load;
     pool: prepared_files_are_used_and_survive_kills;
     refusal: files_without_checksums_are_left_alone encrypted_files_are_left_alone
