@@ -16,6 +16,10 @@ use super::clients::TABLE;
 /// Types of events, by the binlog formats of MySQL and MariaDB.
 mod event {
     pub(super) const QUERY: u8 = 2;
+    /// The server stops.
+    pub(super) const STOP: u8 = 3;
+    /// The next file follows.
+    pub(super) const ROTATE: u8 = 4;
     pub(super) const XID: u8 = 16;
     /// MySQL: the statement of the rows that follow.
     pub(super) const ROWS_QUERY: u8 = 29;
@@ -80,7 +84,7 @@ pub(crate) fn compare_binlog(
 /// What was found in the files so far.
 #[derive(Debug, Default)]
 struct BinlogContent {
-    /// Keys of all transactions whose end is there.
+    /// Keys of all transactions whose end is there, and the transactions' numbers.
     committed: Vec<u64>,
     gtids: Vec<u64>,
     torn_files: u64,
@@ -97,25 +101,27 @@ impl BinlogContent {
             WalkStop::Zeros if is_newest => {}
             _ => self.torn_files += 1,
         }
-        let mut pending = Vec::new();
+        // A crash leaves a transaction without its end only at the end of a file, and its number is used again.
+        let (mut pending, mut gtid) = (Vec::new(), None);
         for (kind, body) in events {
-            match kind {
-                event::QUERY | event::ROWS_QUERY | event::ANNOTATE_ROWS => pending.extend(inserted_key(body)),
-                event::XID => self.committed.append(&mut pending),
-                event::MARIADB_GTID => self.begin(&mut pending, number_at(body, MARIADB_NUMBER_AT)),
-                event::MYSQL_GTID => self.begin(&mut pending, number_at(body, MYSQL_NUMBER_AT)),
-                event::ANONYMOUS => self.begin(&mut pending, None),
+            let next_gtid = match kind {
+                event::MARIADB_GTID => number_at(body, MARIADB_NUMBER_AT),
+                event::MYSQL_GTID => number_at(body, MYSQL_NUMBER_AT),
+                event::XID | event::ANONYMOUS | event::STOP | event::ROTATE => None,
+                event::QUERY | event::ROWS_QUERY | event::ANNOTATE_ROWS => {
+                    pending.extend(inserted_key(body));
+                    continue;
+                }
                 event::PAYLOAD | event::QUERY_COMPRESSED => return None,
-                _ => {}
+                _ => continue,
+            };
+            self.gtids.extend(std::mem::replace(&mut gtid, next_gtid));
+            if kind == event::XID {
+                self.committed.append(&mut pending);
             }
+            pending.clear();
         }
         Some(())
-    }
-
-    /// A transaction begins; one without its end is dropped.
-    fn begin(&mut self, pending: &mut Vec<u64>, gtid: Option<u64>) {
-        pending.clear();
-        self.gtids.extend(gtid);
     }
 }
 
@@ -204,8 +210,12 @@ mod tests {
     #[test]
     fn numbers_of_transactions_follow_each_other_over_files() {
         let mysql = |number: u64| event(event::MYSQL_GTID, &[&[0; 17][..], &number.to_le_bytes()].concat());
-        let files = [file(&[gtid(4), gtid(5)]), file(&[gtid(6), mysql(7)])];
-        assert_eq!(content(&[&files[0], &files[1]]).unwrap().gtids, [4, 5, 6, 7]);
+        let next_file = || event(event::ROTATE, b"binlog.000002");
+        let files = [file(&[gtid(4), gtid(5), xid(), next_file()]), file(&[gtid(6), next_file()])];
+        let last = file(&[mysql(7), insert(event::QUERY, 7), xid()]);
+        assert_eq!(content(&[&files[0], &files[1], &last]).unwrap().gtids, [4, 5, 6, 7]);
+        let without_end = file(&[gtid(6), insert(event::QUERY, 7)]);
+        assert_eq!(content(&[&files[0], &without_end, &files[1]]).unwrap().gtids, [4, 5, 6]);
     }
 
     #[test]

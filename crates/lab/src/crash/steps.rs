@@ -178,6 +178,7 @@ mod tests {
             assert!(watch.wait(CrashStep::Name, 2, &|| false).unwrap());
             assert_eq!(watch.newest.number, 2);
         });
+        watch.steps_seen().unwrap();
         fs::write(path("binlog.000009"), "made without the pool").unwrap();
         assert!(!watch.steps_seen().unwrap().contains(&CrashStep::Name));
     }
