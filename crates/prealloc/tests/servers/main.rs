@@ -59,5 +59,5 @@ on_each_server! {
         a_bad_configuration_and_a_busy_state_file_are_reported;
     paths: a_link_to_the_folder_and_an_index_elsewhere;
     space: the_fill_leaves_free_space a_limit_of_file_sizes_stops_the_fill_only;
-    replica: a_replica_follows_over_rotations_and_kills;
+    replica: a_replica_follows_over_rotations_and_kills a_semi_synchronous_replica_has_all_acknowledged_rows;
 }
