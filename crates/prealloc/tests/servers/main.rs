@@ -58,6 +58,6 @@ on_each_server! {
     refusal: files_without_checksums_are_left_alone encrypted_files_are_left_alone
         a_bad_configuration_and_a_busy_state_file_are_reported;
     paths: a_link_to_the_folder_and_an_index_elsewhere the_log_of_aria_is_as_without;
-    space: the_fill_leaves_free_space a_limit_of_file_sizes_stops_the_fill_only;
+    space: the_fill_leaves_free_space a_full_disk_loses_nothing a_limit_of_file_sizes_stops_the_fill_only;
     replica: a_replica_follows_over_rotations_and_kills a_semi_synchronous_replica_has_all_acknowledged_rows;
 }
