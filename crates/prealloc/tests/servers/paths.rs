@@ -1,5 +1,6 @@
 //! Binlogs in other places, files that are none, and children of the server.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::fs::{chown, symlink};
 use std::path::Path;
@@ -76,7 +77,7 @@ pub(crate) fn the_log_of_aria_is_as_without(server: &FetchedServer) {
 
 /// Copies a program in another process: a descriptor that this one has open for writing may be inherited by the server
 /// of another test, and a program that is open for writing cannot be started.
-fn copy_program(from: &str, to: &Path) {
+pub(crate) fn copy_program(from: impl AsRef<OsStr>, to: &Path) {
     #[expect(clippy::disallowed_methods, reason = "a program that ends at once")]
     let status = std::process::Command::new("cp").arg(from).arg(to).status().unwrap();
     assert!(status.success());
