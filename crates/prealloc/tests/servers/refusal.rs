@@ -109,7 +109,7 @@ fn with_keys(server: &FetchedServer, keys: &Path) -> Option<(FetchedServer, Vec<
     }
     let plugins = server.basedir.join("lib/mysql/plugin");
     let installed = Path::new("/usr/lib/mysql/plugin");
-    let plugins = if server.name == "mariadb-10.11" && installed.is_dir() { installed } else { &plugins };
+    let plugins = if server.name == "mariadb-10.11" && !plugins.is_dir() { installed } else { &plugins };
     plugins.join("file_key_management.so").exists().then(|| {
         fs::write(&file, "1;770A8A65DA156D24EE2A093277530142\n").unwrap();
         let settings = [
