@@ -50,7 +50,7 @@ pub(crate) fn a_link_to_the_folder_and_an_index_elsewhere(server: &FetchedServer
     assert!(own.into_iter().all(|name| !name.to_string_lossy().contains("prealloc")));
 }
 
-/// Aria's log has names like those of binlogs, and the contents that it has without the library.
+/// Aria's log has names of the same form as binlogs, and the contents that it has without the library.
 pub(crate) fn the_log_of_aria_is_as_without(server: &FetchedServer) {
     let both = [true, false].map(|has_library| {
         let bench = Bench::new(server);
