@@ -4,13 +4,17 @@ use truetps_testkit::mysql_family::FetchedServer;
 
 use crate::common::{Bench, SOON};
 use crate::load::make_table;
-use crate::loop_disk::LoopDisk;
+use crate::loop_disk::{LoopDisk, LoopFileSystem};
 
 const COMMITS: u64 = 300;
 
 pub(crate) fn a_commit_flushes_the_disk_once(server: &FetchedServer) {
+    LoopFileSystem::ALL.into_iter().for_each(|kind| count_flushes(server, kind));
+}
+
+fn count_flushes(server: &FetchedServer, kind: LoopFileSystem) {
     let mut bench = Bench::new(server);
-    let Some(disk) = LoopDisk::for_binlogs(&mut bench, 256) else { return };
+    let Some(disk) = LoopDisk::for_binlogs(&mut bench, kind, 256) else { return };
     bench.set("max_binlog_size", "1G");
     let running = bench.start(true);
     let mut client = running.connect(SOON).unwrap();
@@ -31,7 +35,8 @@ pub(crate) fn a_commit_flushes_the_disk_once(server: &FetchedServer) {
         }
         per_commit()
     });
-    eprintln!("{}: {:.2} flushes for each commit without zeros, {:.2} with them", server.name, both[0], both[1]);
+    let [without, with] = both;
+    eprintln!("{} on {kind:?}: {without:.2} flushes for each commit without zeros, {with:.2} with them", server.name);
     assert!(both[0] > 1.9 && both[1] < 1.15, "{both:?}");
     drop(client);
     assert!(running.stop(SOON).unwrap().clean);

@@ -12,27 +12,29 @@ use truetps_testkit::mysql_family::FetchedServer;
 
 use crate::common::{Bench, SOON};
 use crate::load::{keys_in_binlogs, keys_in_table, make_table};
-use crate::loop_disk::LoopDisk;
+use crate::loop_disk::{LoopDisk, LoopFileSystem};
 
 pub(crate) fn a_new_binlog_is_durable_before_its_first_commit(server: &FetchedServer) {
-    crash_behind_a_rotation(Bench::new(server));
+    LoopFileSystem::ALL.into_iter().for_each(|kind| crash_behind_a_rotation(Bench::new(server), kind));
 }
 
 /// The sync of an index on another file system does nothing for the binlogs' names.
 pub(crate) fn a_new_binlog_is_durable_with_its_index_elsewhere(server: &FetchedServer) {
-    let mut bench = Bench::new(server);
-    let folder = bench.home.folder().join("index");
-    fs::create_dir(&folder).unwrap();
-    let user = bench.home.home().user();
-    chown(&folder, Some(user.uid), Some(user.gid)).unwrap();
-    bench.set("log_bin_index", &folder.join("binlog.index").display().to_string());
-    crash_behind_a_rotation(bench);
+    for kind in LoopFileSystem::ALL {
+        let mut bench = Bench::new(server);
+        let folder = bench.home.folder().join("index");
+        fs::create_dir(&folder).unwrap();
+        let user = bench.home.home().user();
+        chown(&folder, Some(user.uid), Some(user.gid)).unwrap();
+        bench.set("log_bin_index", &folder.join("binlog.index").display().to_string());
+        crash_behind_a_rotation(bench, kind);
+    }
 }
 
 /// A prepared file is used, one row is acknowledged, and the system crashes. The next file is prepared so slowly that nothing
 /// of this library syncs in between.
-fn crash_behind_a_rotation(mut bench: Bench) {
-    let Some(mut disk) = LoopDisk::for_binlogs(&mut bench, 128) else { return };
+fn crash_behind_a_rotation(mut bench: Bench, kind: LoopFileSystem) {
+    let Some(mut disk) = LoopDisk::for_binlogs(&mut bench, kind, 128) else { return };
     bench.options = "mode=pool;files=1;file_mib=16;rate_mib=8;free_floor_mib=16";
     let running = bench.start(true);
     let mut client = running.connect(SOON).unwrap();

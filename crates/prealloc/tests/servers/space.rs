@@ -12,7 +12,7 @@ use truetps_testkit::mysql_family::FetchedServer;
 
 use crate::common::{Bench, MEBI, SOON};
 use crate::load::{Load, keys_in_binlogs, keys_in_table, make_table};
-use crate::loop_disk::LoopDisk;
+use crate::loop_disk::{LoopDisk, LoopFileSystem};
 
 /// A small file system of memory, unmounted with the value.
 struct SmallDisk(PathBuf);
@@ -90,7 +90,7 @@ pub(crate) fn the_fill_leaves_free_space(server: &FetchedServer) {
 pub(crate) fn a_full_disk_loses_nothing(server: &FetchedServer) {
     let survived = [false, true].map(|has_library| {
         let mut bench = Bench::new(server);
-        let Some(disk) = LoopDisk::for_binlogs(&mut bench, 64) else { return None };
+        let Some(disk) = LoopDisk::for_binlogs(&mut bench, LoopFileSystem::Ext4, 64) else { return None };
         bench.set("max_binlog_size", "1G");
         bench.options = "free_floor_mib=8";
         let running = bench.start(has_library);
