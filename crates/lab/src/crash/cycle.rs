@@ -86,10 +86,10 @@ impl CrashedServer<'_> {
         let planned = PlannedCrash { step: planned.step.filter(|_| self.binlogs.is_some()), ..planned };
         let first_key = u64::from(number) * KEYS_PER_CRASH;
         let Some(mut broken) = self.crash_under_load(server, planned, first_key, random)? else { return Ok(None) };
-        if let Some(disk_crash) = self.disk_crash(planned.kind, random) {
-            if planned.step == Some(CrashStep::Recovery) {
-                broken.blocks_lost += self.crash_in_recovery(disk_crash, random)?;
-            }
+        if planned.step == Some(CrashStep::Recovery)
+            && let Some(disk_crash) = self.disk_crash(planned.kind, random)
+        {
+            broken.blocks_lost += self.crash_in_recovery(disk_crash, random)?;
         }
         let recovered = self.recover(first_key);
         let (server, after) = match recovered {

@@ -9,7 +9,9 @@ use crate::loop_disk::{LoopDisk, LoopFileSystem};
 const COMMITS: u64 = 300;
 
 pub(crate) fn a_commit_flushes_the_disk_once(server: &FetchedServer) {
-    LoopFileSystem::ALL.into_iter().for_each(|kind| count_flushes(server, kind));
+    for kind in LoopFileSystem::ALL {
+        count_flushes(server, kind);
+    }
 }
 
 fn count_flushes(server: &FetchedServer, kind: LoopFileSystem) {

@@ -15,7 +15,9 @@ use crate::load::{keys_in_binlogs, keys_in_table, make_table};
 use crate::loop_disk::{LoopDisk, LoopFileSystem};
 
 pub(crate) fn a_new_binlog_is_durable_before_its_first_commit(server: &FetchedServer) {
-    LoopFileSystem::ALL.into_iter().for_each(|kind| crash_behind_a_rotation(Bench::new(server), kind));
+    for kind in LoopFileSystem::ALL {
+        crash_behind_a_rotation(Bench::new(server), kind);
+    }
 }
 
 /// The sync of an index on another file system does nothing for the binlogs' names.

@@ -79,7 +79,9 @@ pub(crate) fn encrypted_files_are_left_alone(server: &FetchedServer) {
         return;
     };
     let mut bench = Bench::new(&server);
-    settings.iter().for_each(|(name, value)| bench.set(name, value));
+    for (name, value) in &settings {
+        bench.set(name, value);
+    }
     let running = bench.start(true);
     let mut client = running.connect(SOON).unwrap();
     make_table(&mut client);
