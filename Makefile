@@ -62,7 +62,7 @@ test-servers:
 	cargo test --locked --package truetps-sandbox --test servers -- matrix:: postgres_versions:: --nocapture && \
 	cargo test --locked --package truetps-knowledge --test servers && \
 	TRUETPS_TEST_KILLS=100 cargo test --locked --package truetps-prealloc --test servers && \
-	cargo test --locked --package truetps --test private_servers -- server_versions:: && \
+	TRUETPS_TEST_CUTS=1 cargo test --locked --package truetps --test private_servers -- server_versions:: power_cuts:: && \
 	TRUETPS_KILLS=20 cargo test --locked --package truetps --test external_servers -- external_kills:: external_settings:: --nocapture
 
 # Fetches the libraries, with the clients of their languages.

@@ -4,7 +4,8 @@
 #
 #   demo           a linker for Rust, and a MariaDB server
 #   test           the same, a browser for the HTML report, a PostgreSQL server, and the programs to compare with:
-#                  sysbench, mariadb-slap, and a Python for mtls-perf-bench; fusermount3 for emulated disks without root
+#                  sysbench, mariadb-slap, and a Python for mtls-perf-bench; fusermount3 for emulated disks without root,
+#                  and mkfs.xfs for a second file system
 #   test-servers   a linker, a MariaDB and a PostgreSQL server
 #
 # Each SERVER is a name of get-test-servers.sh: it is fetched, and the necessary clients are installed. A server that this
@@ -75,6 +76,7 @@ if [ "$goal" = test ]; then
     has mariadb-slap || missing="$missing mariadb-client"
     has strace || missing="$missing strace"
     has fusermount3 || missing="$missing fuse3"
+    has mkfs.xfs || missing="$missing xfsprogs"
     python3 -c 'import ensurepip, venv' 2>/dev/null || missing="$missing python3-venv"
 fi
 

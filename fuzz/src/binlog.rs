@@ -1,6 +1,6 @@
 //! Files that may be binlogs.
 
-use truetps_binlog::{HEAD_BYTES, TailDecision, WalkStop, decide, head, walk};
+use truetps_binlog::{HEAD_BYTES, TailDecision, WalkStop, decide, events, head, walk};
 
 /// Whatever the bytes are, the walk ends within the file, and a cut is where it ended; zeros behind the bytes change no cut.
 pub fn binlog(data: &[u8]) {
@@ -17,5 +17,9 @@ pub fn binlog(data: &[u8]) {
         }
         TailDecision::LeaveAlone(_) => {}
     }
+    let (again, each) = events(data);
+    assert_eq!(again, found);
+    let (count, bytes) = each.fold((0, 0), |(count, bytes), (_, body)| (count + 1, bytes + body.len() as u64));
+    assert!(count == found.events && bytes <= found.good_end);
     let _ = head(&data[..data.len().min(HEAD_BYTES)]);
 }

@@ -44,6 +44,9 @@ pub struct CrashSummary {
     pub binlog_only_max: Option<u64>,
     /// Most rows in one crash that the table has and the binlog has not.
     pub table_only_max: Option<u64>,
+    /// Sums over all crashes: files that do not end with a whole event, and GTIDs that do not follow the one before.
+    pub torn_files: u64,
+    pub gtid_gaps: u64,
     pub promises_all_kept: Option<bool>,
     pub verdict: CrashVerdict,
 }
@@ -144,6 +147,8 @@ fn summary(group: &[&CrashRecord]) -> CrashSummary {
         first_problem: group.iter().find_map(|one| one.table_problem.clone()),
         binlog_only_max: group.iter().filter_map(|one| Some(one.binlog?.binlog_only)).max(),
         table_only_max: group.iter().filter_map(|one| Some(one.binlog?.table_only)).max(),
+        torn_files: group.iter().filter_map(|one| Some(one.binlog?.torn_files)).sum(),
+        gtid_gaps: group.iter().filter_map(|one| Some(one.binlog?.gtid_gaps)).sum(),
         promises_all_kept,
         verdict: match (promises_all_kept == Some(true), has_lost) {
             (true, true) => CrashVerdict::BrokePromise,
@@ -203,6 +208,7 @@ mod tests {
             number: 1,
             role,
             kind: CrashKind::Os,
+            step: None,
             configuration: Configuration { levels },
             load_ms: 2000.0,
             tps: 1000.0,

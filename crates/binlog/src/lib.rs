@@ -1,5 +1,5 @@
 //! The binlog files of MySQL and MariaDB, as far as preallocation needs them: where the last whole event ends
-//! ([`walk`](fn@walk)), what may be cut behind it ([`decide`]), what the head of a file says ([`head`]), which files
+//! ([`walk`](fn@walk)), what the events contain ([`events`](fn@events)), what may be cut behind it ([`decide`]), what the head of a file says ([`head`]), which files
 //! belong to a basename ([`file_number`]), and the page in which the preloaded library and the command line share their
 //! state ([`state`]).
 //!
@@ -20,6 +20,7 @@
 
 mod checksum;
 mod event;
+mod events;
 mod file_name;
 pub mod state;
 mod tail;
@@ -31,6 +32,7 @@ mod window;
 
 pub use checksum::Crc32;
 pub use event::{BinlogChecksum, BinlogHead, HEAD_BYTES, head};
+pub use events::events;
 pub use file_name::file_number;
 pub use tail::{TailDecision, Untrimmable, decide};
 pub use tested::{TestedServer, is_tested, tested_servers};

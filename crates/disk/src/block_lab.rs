@@ -119,16 +119,18 @@ impl DiskLab for BlockLab {
         action(&mut locked(&self.device).state);
     }
 
-    fn crash(&mut self, crash: DiskCrash) -> Result<u64, DiskError> {
+    fn cut(&mut self, crash: DiskCrash) -> Result<u64, DiskError> {
         let image = image_in(&self.options.folder);
-        let lost = locked(&self.device).cut(crash).map_err(DiskError::io("write", &image))?;
+        locked(&self.device).cut(crash).map_err(DiskError::io("write", &image))
+    }
+
+    fn start_again(&mut self) -> Result<(), DiskError> {
         // The file system in memory and the one on the disk differ now, so that the former has to go first.
         unmount_when_free(&self.options.files())?;
         detach_loop(&self.loop_device)?;
         locked(&self.device).state.restore_power();
         self.attach()?;
-        self.mount()?;
-        Ok(lost)
+        self.mount()
     }
 
     fn remove(mut self: Box<Self>) -> Result<(), DiskError> {

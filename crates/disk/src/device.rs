@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::DiskError;
 use crate::model::{DeviceModel, DiskRange, DiskRequest};
 use crate::profile::DiskProfile;
-use crate::undo::{BLOCK_BYTES, BlockContent, FlushNumber, UndoLog};
+use crate::undo::{BLOCK_BYTES, FlushNumber, LostBlock, UndoLog};
 
 /// How the power fails.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -19,7 +19,7 @@ use crate::undo::{BLOCK_BYTES, BlockContent, FlushNumber, UndoLog};
 pub enum DiskCrash {
     /// The operating system dies: what the disk has in its cache is kept.
     Os,
-    /// The power fails: the cache is lost, but for blocks that survive with this probability.
+    /// The power fails: the cache is lost, but for sectors that survive with this probability.
     Power { survival: f64, seed: u64 },
 }
 
@@ -107,13 +107,13 @@ impl DeviceState {
         }
     }
 
-    /// From now on nothing reaches the disk. The processes that write to it must be dead: they would get answers that
-    /// are not true. Returns the blocks that the cache lost, with the contents that they have then.
-    pub(crate) fn cut(&mut self, crash: DiskCrash) -> Vec<(u64, BlockContent)> {
-        self.is_cut = true;
+    /// From now on nothing reaches the disk. Processes that write to it and live get answers that are not true. Returns the
+    /// blocks of which the cache lost something; a disk that is cut already loses nothing more.
+    pub(crate) fn cut(&mut self, crash: DiskCrash) -> Vec<LostBlock> {
+        let was_cut = std::mem::replace(&mut self.is_cut, true);
         match crash {
-            DiskCrash::Os => Vec::new(),
-            DiskCrash::Power { survival, seed } => self.undo.power_fails(survival, seed),
+            DiskCrash::Power { survival, seed } if !was_cut => self.undo.power_fails(survival, seed),
+            DiskCrash::Power { .. } | DiskCrash::Os => Vec::new(),
         }
     }
 
@@ -211,11 +211,8 @@ impl EmulatedDevice {
 
     /// From now on nothing reaches the disk. Returns the blocks that its cache lost.
     pub(crate) fn cut(&mut self, crash: DiskCrash) -> io::Result<u64> {
-        let zeros = [0; BLOCK_BYTES as usize];
         let lost = self.state.cut(crash);
-        for (block, content) in &lost {
-            self.data.write_all_at(content.as_deref().unwrap_or(&zeros), block * BLOCK_BYTES)?;
-        }
+        lost.iter().try_for_each(|lost| lost.restore(&self.data, lost.block * BLOCK_BYTES))?;
         Ok(lost.len() as u64)
     }
 }

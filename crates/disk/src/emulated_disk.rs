@@ -74,10 +74,20 @@ impl EmulatedDisk {
         }
     }
 
-    /// The host crashes and starts again. Everything that ran on the disk must be dead. Returns the blocks that its cache
-    /// lost.
+    /// From now on nothing reaches the disk, whatever runs on it: its answers are not true any more. Returns the blocks of
+    /// which its cache lost something. [`crash`](Self::crash) ends that.
+    pub fn cut(&mut self, crash: DiskCrash) -> Result<u64, DiskError> {
+        self.lose(HelperCommand::Cut(crash))
+    }
+
+    /// The host crashes, unless the disk is cut already, and starts again. Everything that ran on the disk must be dead.
+    /// Returns the blocks of which its cache lost something.
     pub fn crash(&mut self, crash: DiskCrash) -> Result<u64, DiskError> {
-        match self.command(HelperCommand::Crash(crash))? {
+        self.lose(HelperCommand::Crash(crash))
+    }
+
+    fn lose(&mut self, command: HelperCommand) -> Result<u64, DiskError> {
+        match self.command(command)? {
             HelperAnswer::Crashed { blocks_lost } => Ok(blocks_lost),
             other => Err(unexpected(&other)),
         }

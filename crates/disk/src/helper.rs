@@ -22,7 +22,9 @@ pub(crate) enum HelperCommand {
     HostTime(f64),
     /// How many flushes the disk had so far.
     FlushCount,
-    /// Everything that runs on the disk is dead.
+    /// From now on nothing reaches the disk, whatever runs on it.
+    Cut(DiskCrash),
+    /// The host starts again, after a cut; everything that ran on the disk is dead.
     Crash(DiskCrash),
     /// From now on the end of the input ends nothing.
     Stay,
@@ -82,12 +84,14 @@ fn obey(lab: &mut dyn DiskLab, command: HelperCommand) -> HelperAnswer {
             HelperAnswer::Done
         }
         HelperCommand::FlushCount => HelperAnswer::FlushCount(lab.flush_count()),
-        HelperCommand::Crash(crash) => match lab.crash(crash) {
-            Ok(blocks_lost) => HelperAnswer::Crashed { blocks_lost },
-            Err(error) => failed(&error),
-        },
+        HelperCommand::Cut(crash) => crashed(lab.cut(crash)),
+        HelperCommand::Crash(crash) => crashed(lab.crash(crash)),
         HelperCommand::Stay => HelperAnswer::Done,
     }
+}
+
+fn crashed(lost: Result<u64, DiskError>) -> HelperAnswer {
+    lost.map_or_else(|error| failed(&error), |blocks_lost| HelperAnswer::Crashed { blocks_lost })
 }
 
 fn failed(error: &DiskError) -> HelperAnswer {

@@ -76,9 +76,19 @@ pub(crate) trait DiskLab {
     /// Lends what the model knows of the device.
     fn with_device(&self, action: &mut dyn FnMut(&mut DeviceState));
 
-    /// The host crashes, and starts again: what was not on the disk is gone. Nothing may run on it. Returns the blocks
-    /// that the cache lost.
-    fn crash(&mut self, crash: DiskCrash) -> Result<u64, DiskError>;
+    /// From now on nothing reaches the disk, whatever runs on it. Returns the blocks of which the cache lost something; a
+    /// disk that is cut already loses nothing more.
+    fn cut(&mut self, crash: DiskCrash) -> Result<u64, DiskError>;
+
+    /// The host of a disk that was cut starts again. Nothing may run on it.
+    fn start_again(&mut self) -> Result<(), DiskError>;
+
+    /// The host crashes, and starts again: what was not on the disk is gone. Nothing may run on it.
+    fn crash(&mut self, crash: DiskCrash) -> Result<u64, DiskError> {
+        let lost = self.cut(crash)?;
+        self.start_again()?;
+        Ok(lost)
+    }
 
     /// Unmounts and removes everything, but for an image that is to be kept.
     fn remove(self: Box<Self>) -> Result<(), DiskError>;

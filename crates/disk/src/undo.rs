@@ -1,11 +1,16 @@
 //! What the blocks of a disk held before they were written, until a flush makes the new contents durable.
 
 use std::collections::{HashMap, VecDeque};
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
 
 use truetps_random::{RandomStream, UnitSource};
 
-/// What a disk writes as a whole.
+/// What is kept together.
 pub(crate) const BLOCK_BYTES: u64 = 4096;
+/// What a disk writes as a whole: each sector of a block survives a power cut or not.
+const SECTOR_BYTES: usize = 512;
 
 /// Number of a flush that is under way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,6 +22,25 @@ pub(crate) type BlockContent = Option<Box<[u8]>>;
 /// Copies the content of a block.
 pub(crate) fn block_content(content: &[u8]) -> BlockContent {
     content.iter().any(|byte| *byte != 0).then(|| content.into())
+}
+
+/// A block of which the cache has lost something.
+#[derive(Debug)]
+pub(crate) struct LostBlock {
+    pub(crate) block: u64,
+    before: BlockContent,
+    /// One bit for each sector.
+    lost_sectors: u8,
+}
+
+impl LostBlock {
+    /// Gives the lost sectors the contents that they had, in a file in which the block begins at `at`.
+    pub(crate) fn restore(&self, data: &File, at: u64) -> io::Result<()> {
+        let before = self.before.as_deref().unwrap_or(&[0; BLOCK_BYTES as usize]);
+        let sectors = before.chunks(SECTOR_BYTES).enumerate();
+        let mut lost = sectors.filter(|(sector, _)| self.lost_sectors & 1 << sector != 0);
+        lost.try_for_each(|(sector, bytes)| data.write_all_at(bytes, at + (sector * SECTOR_BYTES) as u64))
+    }
 }
 
 /// What was written between two flushes.
@@ -111,16 +135,16 @@ impl UndoLog {
         }
     }
 
-    /// The power fails: blocks and the contents that they have then, in the order in which they are to be written. A
-    /// block survives with this probability.
-    pub(crate) fn power_fails(&mut self, survival: f64, seed: u64) -> Vec<(u64, BlockContent)> {
+    /// The power fails: blocks in the order in which they are to be restored. A sector survives with this probability.
+    pub(crate) fn power_fails(&mut self, survival: f64, seed: u64) -> Vec<LostBlock> {
         let mut random = RandomStream::new(seed, 0);
         let mut lost = Vec::with_capacity(self.blocks);
         while let Some(mut epoch) = self.epochs.pop_back() {
             for block in std::mem::take(&mut epoch.order) {
                 let before = epoch.before.remove(&block).flatten();
-                if random.unit() >= survival {
-                    lost.push((block, before));
+                let lost_sectors = (0..8).fold(0, |bits, sector| bits | u8::from(random.unit() >= survival) << sector);
+                if lost_sectors != 0 {
+                    lost.push(LostBlock { block, before, lost_sectors });
                 }
             }
         }
@@ -161,8 +185,8 @@ mod tests {
         }
 
         fn cut(&mut self, survival: f64) -> [u8; 4] {
-            for (block, content) in self.undo.power_fails(survival, 1) {
-                self.blocks[block as usize] = content.map_or(0, |content| content[0]);
+            for lost in self.undo.power_fails(survival, 1) {
+                self.blocks[lost.block as usize] = lost.before.map_or(0, |content| content[0]);
             }
             self.blocks
         }
@@ -208,13 +232,32 @@ mod tests {
     }
 
     #[test]
-    fn some_blocks_survive_by_the_seed() {
+    fn some_sectors_survive_by_the_seed() {
         let survivors = |survival| {
             let mut undo = UndoLog::new(10_000 * BLOCK_BYTES);
             (0..10_000).for_each(|block| undo.keep(block, &[1]));
-            10_000 - undo.power_fails(survival, 3).len()
+            let lost = undo.power_fails(survival, 3).into_iter().map(|lost| lost.lost_sectors.count_ones());
+            80_000 - lost.sum::<u32>()
         };
-        assert!((4_800..5_200).contains(&survivors(0.5)), "{}", survivors(0.5));
-        assert_eq!((survivors(0.5), survivors(0.0), survivors(1.0)), (survivors(0.5), 0, 10_000));
+        assert!((39_000..41_000).contains(&survivors(0.5)), "{}", survivors(0.5));
+        assert_eq!((survivors(0.5), survivors(0.0), survivors(1.0)), (survivors(0.5), 0, 80_000));
+    }
+
+    #[test]
+    fn a_torn_block_has_sectors_of_both_contents() {
+        let (data, mut undo) = (tempfile::tempfile().unwrap(), UndoLog::new(BLOCK_BYTES));
+        data.write_all_at(&[2; 2 * BLOCK_BYTES as usize], 0).unwrap();
+        undo.keep(9, &[1; BLOCK_BYTES as usize]);
+        let [lost] = &undo.power_fails(0.5, 3)[..] else { panic!("one block") };
+        lost.restore(&data, BLOCK_BYTES).unwrap();
+        let mut found = [0; 2 * BLOCK_BYTES as usize];
+        data.read_exact_at(&mut found, 0).unwrap();
+        assert!(found[..BLOCK_BYTES as usize].iter().all(|byte| *byte == 2), "the block before it");
+        let mut seen = [false; 3];
+        for sector in found[BLOCK_BYTES as usize..].chunks(SECTOR_BYTES) {
+            assert!(sector.iter().all(|byte| *byte == sector[0]), "{sector:?}");
+            seen[sector[0] as usize] = true;
+        }
+        assert_eq!(seen, [false, true, true]);
     }
 }

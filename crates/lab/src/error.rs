@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use thiserror::Error;
 use truetps_driver::{DriverError, Endpoint};
 use truetps_folder::FolderError;
-use truetps_record::Flavour;
+use truetps_record::{CrashStep, Flavour};
 use truetps_sandbox::{LimitError, SandboxError};
 use truetps_workload::WorkloadError;
 
@@ -95,6 +95,8 @@ pub enum LabError {
     CrashOfOthers,
     #[error("crashes are for one server: the plan names several")]
     SeveralCrashed,
+    #[error("a crash at the step `{step}` of the binlogs: {source}")]
+    CrashStep { step: CrashStep, source: std::io::Error },
     #[error("explanations are for private servers")]
     ExplainsOthers,
     #[error("A and B do not differ in anything that can be measured ({left_out} differences are left out)")]

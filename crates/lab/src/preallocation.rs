@@ -9,7 +9,7 @@ use truetps_binlog::state::{StatePage, StatusWord};
 use truetps_driver::Client;
 use truetps_plan::Plan;
 use truetps_preload::{LIBRARY_NAME, Preload, StateFile, place, why_not_live};
-use truetps_record::{Configuration, PREALLOC, PreallocMode, SettingValue, SqlDialect, prealloc_mode};
+use truetps_record::{Configuration, PREALLOC, PreallocMode, SettingValue, SqlDialect, prealloc_mode, setting_number};
 use truetps_sandbox::{Sandbox, Settings, binlog_name};
 
 use crate::error::LabError;
@@ -17,6 +17,8 @@ use crate::server_provider::ServerProgram;
 
 /// A private server and its disk are made for the tables and a load of some seconds.
 const FREE_FLOOR_MIB: u64 = 16;
+/// A prepared file is not larger, as the library's own are.
+const FILE_MIB: u64 = 64;
 const OBEYS_WITHIN: Duration = Duration::from_secs(10);
 /// A slow disk takes long to be filled.
 const FILLED_WITHIN: Duration = Duration::from_mins(1);
@@ -63,6 +65,9 @@ pub(crate) fn environment(
     let library = Path::new(".").join(LIBRARY_NAME);
     let mut preload = Preload::new(basename(&sandbox.datadir(), settings), mode);
     preload.free_floor_mib = Some(FREE_FLOOR_MIB);
+    // What a binlog never becomes need not be prepared.
+    let limit = settings.get("max_binlog_size").and_then(|limit| setting_number(&limit.option_text()));
+    preload.file_mib = limit.map(|bytes| (bytes as u64).div_ceil(1 << 20).clamp(1, FILE_MIB));
     Ok(preload.environment(&library).into())
 }
 

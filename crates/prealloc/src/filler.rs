@@ -23,8 +23,8 @@ pub(crate) const STEP_BYTES: usize = 512 << 10;
 pub(crate) static ZEROS: [u8; STEP_BYTES] = [0; STEP_BYTES];
 /// The first filling of a file that may stay small.
 const AHEAD_MIN: u64 = 1 << 20;
-/// Control words are read this often.
-const CONTROL_PERIOD: Duration = Duration::from_millis(30);
+/// Control words are read this often. A switch takes this, the step of zeros in progress, and the truncation.
+const CONTROL_PERIOD: Duration = Duration::from_millis(10);
 /// Counters go to the page this often; other changes at once.
 const PAGE_PERIOD: Duration = Duration::from_millis(200);
 /// After the floor of free space was reached.

@@ -349,18 +349,22 @@ pub(crate) fn renamed(from: &CStr, to: &CStr) {
     let errno = next::errno();
     let path = to.to_bytes();
     let end = path.iter().rposition(|byte| *byte == b'/');
-    let folder = match end.and_then(|end| path.get(..end)) {
-        None => c".".to_owned(),
-        Some(b"") => c"/".to_owned(),
-        Some(folder) => CString::new(folder).unwrap_or_default(),
-    };
-    if let Some(fd) = next::open(&folder, libc::O_RDONLY | libc::O_DIRECTORY, 0) {
+    match end.and_then(|end| path.get(..end)) {
+        None => sync_folder(c"."),
+        Some(b"") => sync_folder(c"/"),
+        Some(folder) => sync_folder(&CString::new(folder).unwrap_or_default()),
+    }
+    next::set_errno(errno);
+}
+
+/// Makes the names in a folder durable.
+pub(crate) fn sync_folder(folder: &CStr) {
+    if let Some(fd) = next::open(folder, libc::O_RDONLY | libc::O_DIRECTORY, 0) {
         if !next::fsync(fd) {
             status::add(StatusWord::errors, 1);
         }
         next::close(fd);
     }
-    next::set_errno(errno);
 }
 
 pub(crate) fn ftruncate(fd: c_int, bytes: i64) -> c_int {

@@ -9,7 +9,7 @@ use truetps_binlog::state::StatusWord;
 
 use crate::config::FillMode;
 use crate::filler::{STEP_BYTES, ZEROS};
-use crate::hooks::OpenRequest;
+use crate::hooks::{self, OpenRequest};
 use crate::library::PreallocLibrary;
 use crate::{files, next, notes, status};
 
@@ -66,6 +66,8 @@ pub(crate) fn take(library: &PreallocLibrary, request: &OpenRequest<'_>) -> Opti
         status::set(StatusWord::pool_ready, ready_count());
         let path = ready_path(library, place);
         if next::rename_new(&path, request.folder, request.path) {
+            // The sync of a commit would make the name of a new file durable, and does not for one that exists already.
+            hooks::sync_folder(&library.config.folder);
             return Some(file_bytes);
         }
         // It exists, or the prepared one is gone.

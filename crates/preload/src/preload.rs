@@ -15,6 +15,8 @@ pub struct Preload {
     /// Absolute: `/var/lib/mysql/binlog` of `/var/lib/mysql/binlog.000001`.
     pub basename: PathBuf,
     pub mode: PreallocMode,
+    /// Size of a prepared file; `None`: the library's own.
+    pub file_mib: Option<u64>,
     /// Nothing is filled while the file system has less free space; `None`: the library's own.
     pub free_floor_mib: Option<u64>,
     /// Also on a server version that was not tested.
@@ -23,7 +25,7 @@ pub struct Preload {
 
 impl Preload {
     pub fn new(basename: PathBuf, mode: PreallocMode) -> Self {
-        Self { basename, mode, free_floor_mib: None, is_forced: false }
+        Self { basename, mode, file_mib: None, free_floor_mib: None, is_forced: false }
     }
 
     /// The value of [`VARIABLE`].
@@ -34,6 +36,9 @@ impl Preload {
             PreallocMode::Ahead => ";mode=ahead".to_owned(),
             PreallocMode::Pool(files) => format!(";mode=pool;files={files}"),
         });
+        if let Some(bytes) = self.file_mib {
+            value.push(format!(";file_mib={bytes}"));
+        }
         if let Some(floor) = self.free_floor_mib {
             value.push(format!(";free_floor_mib={floor}"));
         }
@@ -58,7 +63,7 @@ mod tests {
         let mut preload = Preload::new("/data/binlog".into(), PreallocMode::Ahead);
         assert_eq!(preload.value(), "basename=/data/binlog;mode=ahead");
         preload.mode = PreallocMode::Pool(10);
-        (preload.free_floor_mib, preload.is_forced) = (Some(64), true);
-        assert_eq!(preload.value(), "basename=/data/binlog;mode=pool;files=10;free_floor_mib=64;force=1");
+        (preload.file_mib, preload.free_floor_mib, preload.is_forced) = (Some(8), Some(64), true);
+        assert_eq!(preload.value(), "basename=/data/binlog;mode=pool;files=10;file_mib=8;free_floor_mib=64;force=1");
     }
 }

@@ -41,6 +41,52 @@ impl fmt::Display for CrashKind {
     }
 }
 
+/// A step of a server's work on its binlogs, at which a crash falls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CrashStep {
+    /// Zeros are written ahead of the server, or into a prepared file. Where nothing is filled, it is a commit.
+    Fill,
+    /// A new file gets its name: it is made, or a prepared one is renamed.
+    Name,
+    /// The first write to a new file.
+    Header,
+    /// The index of the files is changed.
+    Index,
+    /// Transactions are written.
+    Commit,
+    /// A file ends, because the next one begins: it is cut to its content, and closed.
+    Close,
+    /// The last file ends, because the server was asked to stop.
+    Stop,
+    /// A server that starts after a crash changes its files: it crashes again.
+    Recovery,
+}
+
+impl CrashStep {
+    pub const ALL: [Self; 8] =
+        [Self::Fill, Self::Name, Self::Header, Self::Index, Self::Commit, Self::Close, Self::Stop, Self::Recovery];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Fill => "fill",
+            Self::Name => "name",
+            Self::Header => "header",
+            Self::Index => "index",
+            Self::Commit => "commit",
+            Self::Close => "close",
+            Self::Stop => "stop",
+            Self::Recovery => "recovery",
+        }
+    }
+}
+
+impl fmt::Display for CrashStep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
 /// Why a configuration is crashed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -62,6 +108,12 @@ pub struct BinlogDifference {
     pub binlog_only: u64,
     /// In the table, and not in the binlog.
     pub table_only: u64,
+    /// Files that do not end with a whole event; zeros behind the newest one's are none of it.
+    #[serde(default)]
+    pub torn_files: u64,
+    /// Numbers of transactions (GTIDs) that do not follow the number before them.
+    #[serde(default)]
+    pub gtid_gaps: u64,
 }
 
 /// One crash, and what was there afterwards. Counts are of rows; each transaction inserts one.
@@ -72,6 +124,9 @@ pub struct CrashRecord {
     pub number: u32,
     pub role: CrashRole,
     pub kind: CrashKind,
+    /// `None`: at a random time.
+    #[serde(default)]
+    pub step: Option<CrashStep>,
     pub configuration: Configuration,
     /// From the first transaction to the crash.
     pub load_ms: f64,
@@ -91,7 +146,7 @@ pub struct CrashRecord {
     pub unexpected: u64,
     /// There, although a row that was acknowledged earlier is lost: more than one a client would be a fault.
     pub holes: u64,
-    /// Blocks of 4 KiB that the disk's cache lost.
+    /// Blocks of 4 KiB of which the disk's cache lost something.
     pub blocks_lost: u64,
     /// From the start of the server to the first row that it accepted.
     pub recovery_ms: f64,
@@ -116,11 +171,17 @@ pub struct CrashRun {
     pub created_at: String,
     pub seed: u64,
     pub clients: u32,
-    /// Crashes of each kind of each configuration.
+    /// Crashes of each kind, and at each step, of each configuration.
     pub crashes: u32,
     pub kinds: Vec<CrashKind>,
-    /// Share of the blocks in the disk's cache that survive a power cut, each by chance: writes are torn.
+    /// Share of the sectors in the disk's cache that survive a power cut, each by chance: writes are torn.
     pub survival: f64,
+    /// Steps of the work on binlogs at which crashes fall, as many at each. Empty: at random times.
+    #[serde(default)]
+    pub steps: Vec<CrashStep>,
+    /// The disk fails while the server runs, and answers after that are not counted. `false`: the server is killed first.
+    #[serde(default)]
+    pub is_live: bool,
     pub host: HostFacts,
     pub server: ServerFacts,
     /// `None`: the server was on the host's own disk.

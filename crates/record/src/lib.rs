@@ -58,7 +58,7 @@ pub use configuration::{
     is_setting_factor, is_workload_factor,
 };
 pub use counts::{Counts, ErrorCount, ErrorTally};
-pub use crash::{BinlogDifference, CrashKind, CrashRecord, CrashRole, CrashRun};
+pub use crash::{BinlogDifference, CrashKind, CrashRecord, CrashRole, CrashRun, CrashStep};
 pub use disk_facts::{DiskFacts, DiskLevel};
 pub use drive::{DriveMode, Protocol, Spacing};
 pub use error_class::{ErrorClass, ServerErrorCode, UnknownErrorClass};

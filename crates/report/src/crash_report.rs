@@ -65,7 +65,8 @@ const HOW_TO_READ: &str = "lost in: crashes that lost acknowledged rows. window:
     to the crash, the longest. back: rows without an answer that were there; each client may have one in a crash. unsent: rows \
     that were there and never sent. holes: rows acknowledged after a lost one that were there, the most. recovery: from the \
     start of the server to the first accepted row, the median. binlog: the most rows that it had (+) and had not (−) beside \
-    the table, which a replica would have more or less. promise: whether the settings' promise to keep all was kept; none: \
+    the table, which a replica would have more or less; torn: all files that do not end with a whole event; gaps: GTIDs that \
+    do not follow the one before. promise: whether the settings' promise to keep all was kept; none: \
     they promise less.";
 const CONTROLS: &str = "An experiment is believed only if settings that keep all lost nothing, and settings that must lose \
     something lost something.";
@@ -85,7 +86,10 @@ fn facts(run: &CrashRun, analysis: &CrashAnalysis) -> Vec<(&'static str, String)
     facts.push(("Server", format!("{} {}", run.server.flavour, run.server.version)));
     if run.survival > 0.0 {
         let share = format::percent(run.survival);
-        facts.push(("Torn", format!("{share} of the blocks in the disk's cache survive a power cut, by chance")));
+        facts.push(("Torn", format!("{share} of the sectors in the disk's cache survive a power cut, by chance")));
+    }
+    if run.is_live {
+        facts.push(("Order", "the disk fails before the server dies; answers after that are not counted".to_owned()));
     }
     facts.push(("Disk", disk_fact(run)));
     facts.push(("Tables", tables_fact(run)));
@@ -96,7 +100,10 @@ fn facts(run: &CrashRun, analysis: &CrashAnalysis) -> Vec<(&'static str, String)
 pub(crate) fn crashes_fact(run: &CrashRun) -> String {
     let kinds: Vec<_> = run.kinds.iter().map(|kind| kind_text(*kind).to_owned()).collect();
     let incomplete = if run.is_complete { "" } else { "; not all planned crashes have happened" };
-    format!("{} of each kind: {}{incomplete}", run.crashes, kinds.join("; "))
+    let steps: Vec<_> = run.steps.iter().map(|step| step.name()).collect();
+    let steps =
+        if steps.is_empty() { String::new() } else { format!(", at each step of the binlogs: {}", steps.join(", ")) };
+    format!("{} of each kind: {}{steps}{incomplete}", run.crashes, kinds.join("; "))
 }
 
 pub(crate) fn disk_fact(run: &CrashRun) -> String {
@@ -196,7 +203,10 @@ fn loss_table(cell: &CrashedCell) -> DocumentTable {
 fn loss_row(one: &CrashSummary) -> Vec<TableEntry> {
     let ms = |ms: f64| format::duration_us(ms * 1e3);
     let binlog = one.binlog_only_max.zip(one.table_only_max);
-    let binlog = binlog.map(|(more, fewer)| format!("+{} −{}", format::count(more), format::count(fewer)));
+    let damage = [(one.torn_files, "torn"), (one.gtid_gaps, "gaps")];
+    let damage = damage.map(|(count, word)| if count > 0 { format!(", {count} {word}") } else { String::new() });
+    let binlog =
+        binlog.map(|(more, fewer)| format!("+{} −{}{}", format::count(more), format::count(fewer), damage.concat()));
     let texts = [
         one.kind.to_string(),
         format!("{}/{}", one.crashes_with_loss, one.crashes),

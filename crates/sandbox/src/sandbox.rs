@@ -221,6 +221,12 @@ impl Sandbox {
         Ok(disk.as_mut().map_or(Ok(0), |disk| disk.crash(crash))?)
     }
 
+    /// Takes its emulated disk from a server that runs or starts: nothing that it writes from now on will be there after
+    /// [`crash_disk`](Self::crash_disk). Returns the blocks of which the disk's cache lost something.
+    pub fn cut_disk(&self, crash: DiskCrash) -> Result<u64, SandboxError> {
+        Ok(self.folder.disk().as_mut().map_or(Ok(0), |disk| disk.cut(crash))?)
+    }
+
     /// What a flush takes on its emulated disk; `None` without one.
     pub fn test_disk(&self) -> Result<Option<FlushTimes>, SandboxError> {
         let mut disk = self.folder.disk();

@@ -228,11 +228,18 @@ impl RunningServer {
         Ok(StoppedServer { clean, status, took })
     }
 
-    fn terminate(&self, time_limit: Duration) -> io::Result<(ExitStatus, bool)> {
+    /// Asks the server to stop, and does not wait for it.
+    pub fn ask_to_stop(&self) -> io::Result<()> {
         let mut child = self.child();
         if child.try_wait()?.is_none() {
             kill_process(Pid::from_child(&child), family::stop_signal(self.folder.binary.family()))?;
         }
+        Ok(())
+    }
+
+    fn terminate(&self, time_limit: Duration) -> io::Result<(ExitStatus, bool)> {
+        self.ask_to_stop()?;
+        let mut child = self.child();
         if let Some(status) = wait_for(&mut child, time_limit)? {
             return Ok((status, true));
         }

@@ -21,6 +21,8 @@ const GOAL_DISK: &str = "flush-2ms";
 const GOAL_MARIADB: f64 = 1.4;
 const GOAL_MYSQL: f64 = 1.5;
 const NEVER_BELOW: f64 = 0.98;
+/// A level of this benchmark only: the server has loaded the library, which is switched off; without it nothing is loaded.
+const LOADED: &str = "loaded";
 
 #[derive(Debug, Parser)]
 pub(crate) struct PreallocBenchOptions {
@@ -39,7 +41,7 @@ pub(crate) struct PreallocBenchOptions {
     /// Workloads
     #[arg(long, value_name = "NAME", value_delimiter = ',', default_value = "insert,update-index")]
     workloads: Vec<String>,
-    /// The level that is compared with 0
+    /// The level that is compared with 0; `loaded`: a server with the library, switched off, is compared with one without it
     #[arg(long, value_name = "LEVEL", default_value = "ahead")]
     level: String,
     /// Levels of sync_binlog
@@ -101,13 +103,22 @@ pub(crate) fn run(root: &Path, options: &PreallocBenchOptions) -> anyhow::Result
     let mut table = RunTable::new(comparison, "What a preallocated binlog brings", &about, folder);
     for (server, disk, workload, sync) in cells {
         let of = |connections| PreallocCell { server, disk, workload, sync, connections };
-        let mut found = sweep(root, &truetps, options, of(0), runs.path())?;
+        let sweep = |levels: &str, blocks| sweep(root, &truetps, options, of(0), levels, blocks, runs.path());
+        let is_loaded = options.level == LOADED;
+        let level = &options.level;
+        let mut found = if is_loaded { Trials::new() } else { sweep(&format!("0,{level}"), options.pairs)? };
         for connections in options.connections.iter().copied() {
             let mut asked = [0, 0];
             table.measure(of(connections), 0..options.pairs, |program| {
+                if is_loaded {
+                    // The library cannot be loaded into a server that runs: each trial has a server of its own.
+                    found = sweep(["0,ahead", "0"][program], 1)?;
+                    asked[program] = 0;
+                }
                 let block = asked[program];
                 asked[program] += 1;
-                Ok(found.remove(&(connections, block, program == 1)).context("the trial gave no result"))
+                let is_off = is_loaded || program == 1;
+                Ok(found.remove(&(connections, block, is_off)).context("the trial gave no result"))
             })?;
         }
     }
@@ -123,12 +134,14 @@ fn sweep(
     truetps: &Path,
     options: &PreallocBenchOptions,
     cell: PreallocCell,
+    levels: &str,
+    blocks: u32,
     runs: &Path,
 ) -> anyhow::Result<Trials> {
     let connections = options.connections.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
     let mut command = new_command(truetps);
-    command.args(["sweep", &options.workloads[cell.workload], "--vary", &format!("prealloc=0,{}", options.level)]);
-    command.args(["-c", &connections, "--blocks", &options.pairs.to_string()]);
+    command.args(["sweep", &options.workloads[cell.workload], "--vary", &format!("prealloc={levels}")]);
+    command.args(["-c", &connections, "--blocks", &blocks.to_string()]);
     command.args(["--set", "log_bin=ON", "--set", "innodb_flush_log_at_trx_commit=1"]);
     command.args(["--set", &format!("sync_binlog={}", cell.sync)]);
     command.args(["--measure", &options.window.to_string(), "--disk", &options.disks[cell.disk], "--quiet"]);
@@ -192,7 +205,7 @@ impl BenchComparison for PreallocComparison {
     }
 
     fn programs(&self, _: PreallocCell) -> Vec<String> {
-        vec![self.level.clone(), "off".to_owned()]
+        vec![self.level.clone(), if self.level == LOADED { "stock" } else { "off" }.to_owned()]
     }
 
     fn columns(&self) -> Vec<FigureColumn<PreallocRun>> {
@@ -214,7 +227,10 @@ impl BenchComparison for PreallocComparison {
     }
 
     fn goal(&self, cell: PreallocCell, key: &str) -> Option<BenchGoal> {
-        let is_asked = self.disks[cell.disk].ends_with(GOAL_DISK) && cell.sync == 1 && cell.connections >= 50;
+        let is_asked = self.level != LOADED
+            && self.disks[cell.disk].ends_with(GOAL_DISK)
+            && cell.sync == 1
+            && cell.connections >= 50;
         let server = &self.servers[cell.server];
         let is_mariadb = server.contains("maria") || server == "installed";
         let gain = if is_mariadb { GOAL_MARIADB } else { GOAL_MYSQL };
@@ -225,6 +241,19 @@ impl BenchComparison for PreallocComparison {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_library_that_is_off_may_cost_nothing() {
+        let comparison = PreallocComparison {
+            servers: vec!["installed".to_owned()],
+            disks: vec!["bench/disks/flush-2ms.toml".to_owned()],
+            workloads: vec!["insert".to_owned()],
+            level: LOADED.to_owned(),
+        };
+        let cell = PreallocCell { server: 0, disk: 0, workload: 0, sync: 1, connections: 50 };
+        assert_eq!(comparison.goal(cell, "tps"), Some(BenchGoal::RatioAtLeast(NEVER_BELOW)));
+        assert_eq!(comparison.programs(cell), ["loaded", "stock"]);
+    }
 
     #[test]
     fn goals_are_of_the_disk_with_slow_flushes() {

@@ -1,8 +1,9 @@
 //! `truetps crash`
 
 use clap::Args;
+use clap::builder::PossibleValuesParser;
 use clap_complete::engine::ArgValueCompleter;
-use truetps_record::CrashKind;
+use truetps_record::{CrashKind, CrashStep};
 
 use crate::args::{FolderArgs, TableFormat};
 use crate::completions::Words;
@@ -11,7 +12,8 @@ use crate::completions::Words;
 #[command(after_help = "Examples:\n  \
     truetps crash --quick                 price and loss of the durability settings, on an emulated SSD\n  \
     truetps crash --kinds kill            the end of the server alone, on the host's own disk: needs no root\n  \
-    truetps crash my-plan.toml --disk hdd7200 --crashes 20\n\n\
+    truetps crash my-plan.toml --disk hdd7200 --crashes 20\n  \
+    truetps crash crash-preallocation --kinds power --torn 0.5 --at all --live\n\n\
     Each configuration is crashed under load, again and again, and what is gone afterwards is counted. Exit codes: 1 a setting \
     lost what it promises to keep; 3 the controls do not prove the result.")]
 pub(crate) struct CrashArgs {
@@ -28,10 +30,17 @@ pub(crate) struct CrashArgs {
     /// Crashes of each kind of each configuration; default: the plan's blocks
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) crashes: Option<u32>,
-    /// Share of the blocks in the disk's volatile cache that survive a power cut, each by chance: 0 to 1, so that writes
+    /// Share of the sectors in the disk's volatile cache that survive a power cut, each by chance: 0 to 1, so that writes
     /// are torn
     #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = share)]
     pub(crate) torn: f64,
+    /// Steps of the server's work on its binlogs at which it is crashed: fill, name, header, index, commit, close, stop,
+    /// recovery, or all; default: at random times
+    #[arg(long = "at", value_name = "STEPS", value_delimiter = ',', value_parser = PossibleValuesParser::new(step_names()))]
+    pub(crate) steps: Vec<String>,
+    /// Let the disk fail while the server runs, and do not count answers after that; default: the server dies first
+    #[arg(long)]
+    pub(crate) live: bool,
     /// Seed of all random choices, in place of the plan's
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(0..=i64::MAX as u64))]
     pub(crate) seed: Option<u64>,
@@ -43,6 +52,21 @@ pub(crate) struct CrashArgs {
     pub(crate) full: bool,
     #[command(flatten)]
     pub(crate) place: FolderArgs,
+}
+
+/// All steps, by one word.
+const ALL_STEPS: &str = "all";
+
+fn step_names() -> impl Iterator<Item = &'static str> {
+    CrashStep::ALL.into_iter().map(CrashStep::name).chain([ALL_STEPS])
+}
+
+impl CrashArgs {
+    /// The steps that were named, each once.
+    pub(crate) fn steps(&self) -> Vec<CrashStep> {
+        let is_named = |step: &CrashStep| self.steps.iter().any(|word| word == step.name() || word == ALL_STEPS);
+        CrashStep::ALL.into_iter().filter(is_named).collect()
+    }
 }
 
 fn share(word: &str) -> Result<f64, String> {

@@ -34,6 +34,8 @@ pub(crate) fn run(args: &CrashArgs) -> Result<Exit, CommandFailure> {
         crashes: args.crashes.unwrap_or(plan.design.blocks),
         clients: plan.connections_max(),
         survival: args.torn,
+        steps: args.steps(),
+        is_live: args.live,
     };
     let site = RunSite::open(&plan, &args.place, None)?;
     let (stop, mut watcher) = ProgressWatcher::start(&plan.name, &site, false)?;

@@ -19,6 +19,7 @@ mod named_servers;
 mod one_screen;
 mod open_loop;
 mod pool;
+mod power_cuts;
 mod prealloc;
 mod private_postgres;
 mod server_versions;

@@ -108,12 +108,14 @@ impl DiskLab for FileSystemLab {
         action(&mut locked(&self.state).device);
     }
 
-    fn crash(&mut self, crash: DiskCrash) -> Result<u64, DiskError> {
-        let lost = locked(&self.state).cut(crash).map_err(DiskError::io("restore", &backing_folder(&self.options)))?;
+    fn cut(&mut self, crash: DiskCrash) -> Result<u64, DiskError> {
+        locked(&self.state).cut(crash).map_err(DiskError::io("restore", &backing_folder(&self.options)))
+    }
+
+    fn start_again(&mut self) -> Result<(), DiskError> {
         self.unmount()?;
         locked(&self.state).restore_power();
-        self.mount()?;
-        Ok(lost)
+        self.mount()
     }
 
     fn remove(mut self: Box<Self>) -> Result<(), DiskError> {

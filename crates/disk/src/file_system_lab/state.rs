@@ -283,17 +283,21 @@ impl FileSystemState {
 
     /// The host crashes: from now on nothing reaches the disk. Returns the blocks that the device's cache lost.
     pub(super) fn cut(&mut self, crash: DiskCrash) -> io::Result<u64> {
+        if self.device.is_cut() {
+            return Ok(0);
+        }
         let lost = self.device.cut(crash);
         let keeps_cache = crash == DiskCrash::Os || !self.is_volatile;
         for (_, node) in self.nodes.iter_mut().filter(|(_, node)| !node.is_unlinked) {
             self.dirty_blocks -= node.content.dirty.len();
             lose_page_cache(node)?;
         }
-        for (device_block, content) in &lost {
-            if let Some((id, block)) = self.chunks.owner_of(*device_block)
+        for lost in &lost {
+            if let Some((id, block)) = self.chunks.owner_of(lost.block)
                 && let Ok(node) = self.nodes.get_mut(id)
             {
-                node.data_for_restore()?.write_all_at(content.as_deref().unwrap_or(&ZEROS), block * BLOCK_BYTES)?;
+                let data = node.data_for_restore()?;
+                lost.restore(&data, block * BLOCK_BYTES)?;
             }
         }
         for (_, node) in self.nodes.iter_mut().filter(|(_, node)| !node.is_unlinked) {

@@ -5,93 +5,128 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use truetps_binlog::{WalkStop, events};
 use truetps_driver::{Client, DriverError};
 use truetps_record::{BinlogDifference, SqlDialect};
 
 use super::clients::TABLE;
 
-const MAGIC: &[u8] = b"\xfebin";
-const HEADER_BYTES: usize = 19;
-/// Where an event's header has its type, and its size.
-const TYPE_AT: usize = 4;
-const SIZE_AT: usize = 9;
-
 /// Types of events, by the binlog formats of MySQL and MariaDB.
 mod event {
     pub(super) const QUERY: u8 = 2;
+    /// The server stops.
+    pub(super) const STOP: u8 = 3;
+    /// The next file follows.
+    pub(super) const ROTATE: u8 = 4;
     pub(super) const XID: u8 = 16;
     /// MySQL: the statement of the rows that follow.
     pub(super) const ROWS_QUERY: u8 = 29;
-    /// MySQL: a transaction begins, with and without a GTID of its own.
-    pub(super) const GTIDS: [u8; 2] = [33, 34];
+    /// MySQL: a transaction begins, with a GTID of its own.
+    pub(super) const MYSQL_GTID: u8 = 33;
+    /// MySQL: a transaction begins, without one.
+    pub(super) const ANONYMOUS: u8 = 34;
     /// MySQL: a compressed transaction.
     pub(super) const PAYLOAD: u8 = 40;
     /// MariaDB: the statement of the rows that follow.
     pub(super) const ANNOTATE_ROWS: u8 = 160;
     /// MariaDB: a transaction begins.
-    pub(super) const GTID: u8 = 162;
-    /// MariaDB: everything behind it is encrypted.
-    pub(super) const START_ENCRYPTION: u8 = 164;
+    pub(super) const MARIADB_GTID: u8 = 162;
     /// MariaDB: a compressed statement.
     pub(super) const QUERY_COMPRESSED: u8 = 165;
 }
 
-/// Compares the rows of a crash in the table with its transactions in the binlog, and removes the files that were read. `None`: the server has no binlog, or an encrypted or compressed one.
+/// Where the event of a GTID has the number: MySQL after flags and server, MariaDB first.
+const MYSQL_NUMBER_AT: usize = 17;
+const MARIADB_NUMBER_AT: usize = 0;
+
+/// Folder and name of the server's binlogs, without the number. `None`: it has none.
+pub(crate) fn binlog_basename(client: &mut Client) -> Result<Option<PathBuf>, DriverError> {
+    if client.dialect() == SqlDialect::Postgres {
+        return Ok(None);
+    }
+    Ok(client.query_value("SELECT @@GLOBAL.log_bin_basename")?.map(PathBuf::from))
+}
+
+/// Compares the rows of a crash in the table with its transactions in the binlog, and removes the files that were read.
+/// `None`: the server has no binlog, or an encrypted or compressed one.
 pub(crate) fn compare_binlog(
     client: &mut Client,
     present: &[u64],
     first_key: u64,
     end_key: u64,
 ) -> Result<Option<BinlogDifference>, DriverError> {
-    if client.dialect() == SqlDialect::Postgres {
-        return Ok(None);
-    }
+    let Some(base) = binlog_basename(client)? else { return Ok(None) };
+    let folder = base.parent().unwrap_or(Path::new("/"));
     let text = |row: Vec<Option<String>>| row.into_iter().next().flatten();
-    let base = client.query("SELECT @@GLOBAL.log_bin_basename")?.rows.into_iter().find_map(text);
-    let Some(folder) = base.as_deref().and_then(|base| Path::new(base).parent()) else { return Ok(None) };
     let names: Vec<_> = client.query("SHOW BINARY LOGS")?.rows.into_iter().filter_map(text).collect();
     let Some(newest) = names.last() else { return Ok(None) };
-    let mut keys = BTreeSet::new();
+    let mut found = BinlogContent::default();
     for name in &names {
         let read = fs::read(folder.join(name)).ok();
-        let Some(committed) = read.and_then(|bytes| committed_keys(&bytes)) else { return Ok(None) };
-        keys.extend(committed.into_iter().filter(|key| (first_key..end_key).contains(key)));
+        if read.and_then(|bytes| found.add_file(&bytes, name == newest)).is_none() {
+            return Ok(None);
+        }
     }
     client.execute(&format!("PURGE BINARY LOGS TO '{newest}'"))?;
     let present: BTreeSet<_> = present.iter().copied().collect();
+    let keys: BTreeSet<_> = found.committed.into_iter().filter(|key| (first_key..end_key).contains(key)).collect();
     Ok(Some(BinlogDifference {
         rows: keys.len() as u64,
         binlog_only: keys.difference(&present).count() as u64,
         table_only: present.difference(&keys).count() as u64,
+        torn_files: found.torn_files,
+        gtid_gaps: found.gtids.windows(2).filter(|pair| pair[1] != pair[0] + 1).count() as u64,
     }))
 }
 
-/// The keys of all transactions whose end is in the file. `None`: it cannot be read.
-fn committed_keys(bytes: &[u8]) -> Option<Vec<u64>> {
-    let mut rest = bytes.strip_prefix(MAGIC)?;
-    let (mut committed, mut pending) = (Vec::new(), Vec::new());
-    while let Some((kind, body, behind)) = next_event(rest) {
-        match kind {
-            event::QUERY | event::ROWS_QUERY | event::ANNOTATE_ROWS => pending.extend(inserted_key(body)),
-            event::XID => committed.append(&mut pending),
-            event::GTID => pending.clear(),
-            kind if event::GTIDS.contains(&kind) => pending.clear(),
-            event::PAYLOAD | event::START_ENCRYPTION | event::QUERY_COMPRESSED => return None,
-            _ => {}
-        }
-        rest = behind;
-    }
-    Some(committed)
+/// What was found in the files so far.
+#[derive(Debug, Default)]
+struct BinlogContent {
+    /// Keys of all transactions whose end is there, and the transactions' numbers.
+    committed: Vec<u64>,
+    gtids: Vec<u64>,
+    torn_files: u64,
 }
 
-/// The type and the body of the first event, and what is behind it. `None`: there is no whole one.
-fn next_event(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
-    let kind = *bytes.get(TYPE_AT)?;
-    let size = u32::from_le_bytes(bytes.get(SIZE_AT..SIZE_AT + 4)?.try_into().ok()?) as usize;
-    let body = bytes.get(HEADER_BYTES..size)?;
-    Some((kind, body, &bytes[size..]))
+impl BinlogContent {
+    /// `None`: the file cannot be read.
+    fn add_file(&mut self, file: &[u8], is_newest: bool) -> Option<()> {
+        let (walk, events) = events(file);
+        match walk.stop {
+            WalkStop::Encrypted => return None,
+            WalkStop::EndOfFile => {}
+            // The newest one may be preallocated.
+            WalkStop::Zeros if is_newest => {}
+            _ => self.torn_files += 1,
+        }
+        // A crash leaves a transaction without its end only at the end of a file, and its number is used again.
+        let (mut pending, mut gtid) = (Vec::new(), None);
+        for (kind, body) in events {
+            let next_gtid = match kind {
+                event::MARIADB_GTID => number_at(body, MARIADB_NUMBER_AT),
+                event::MYSQL_GTID => number_at(body, MYSQL_NUMBER_AT),
+                event::XID | event::ANONYMOUS | event::STOP | event::ROTATE => None,
+                event::QUERY | event::ROWS_QUERY | event::ANNOTATE_ROWS => {
+                    pending.extend(inserted_key(body));
+                    continue;
+                }
+                event::PAYLOAD | event::QUERY_COMPRESSED => return None,
+                _ => continue,
+            };
+            self.gtids.extend(std::mem::replace(&mut gtid, next_gtid));
+            if kind == event::XID {
+                self.committed.append(&mut pending);
+            }
+            pending.clear();
+        }
+        Some(())
+    }
+}
+
+fn number_at(body: &[u8], at: usize) -> Option<u64> {
+    body.get(at..)?.first_chunk().copied().map(u64::from_le_bytes)
 }
 
 fn inserted_key(body: &[u8]) -> Option<u64> {
@@ -105,53 +140,88 @@ fn inserted_key(body: &[u8]) -> Option<u64> {
 mod tests {
     use super::*;
 
-    fn event(kind: u8, body: &str) -> Vec<u8> {
+    const HEADER_BYTES: usize = 19;
+    const START_ENCRYPTION: u8 = 164;
+
+    fn event(kind: u8, body: &[u8]) -> Vec<u8> {
         let size = (HEADER_BYTES + body.len()) as u32;
         let mut event = vec![0, 0, 0, 0, kind, 1, 0, 0, 0];
         event.extend(size.to_le_bytes());
         event.extend([0; 6]);
-        event.extend(body.as_bytes());
+        event.extend(body);
         event
     }
 
     fn insert(kind: u8, key: u64) -> Vec<u8> {
-        event(kind, &format!("schema\0INSERT INTO {TABLE} VALUES ({key}, 'x')"))
+        event(kind, format!("schema\0INSERT INTO {TABLE} VALUES ({key}, 'x')").as_bytes())
     }
 
+    fn xid() -> Vec<u8> {
+        event(event::XID, b"12345678")
+    }
+
+    fn gtid(number: u64) -> Vec<u8> {
+        event(event::MARIADB_GTID, &number.to_le_bytes())
+    }
+
+    /// Of a server without checksums.
     fn file(events: &[Vec<u8>]) -> Vec<u8> {
-        [MAGIC.to_vec(), events.concat()].concat()
+        let mut description = b"\x04\x005.5.5".to_vec();
+        description.resize(57, 0);
+        [b"\xfebin".to_vec(), event(15, &description), events.concat()].concat()
+    }
+
+    fn content(files: &[&[u8]]) -> Option<BinlogContent> {
+        let mut content = BinlogContent::default();
+        for (at, file) in files.iter().enumerate() {
+            content.add_file(file, at + 1 == files.len())?;
+        }
+        Some(content)
+    }
+
+    fn committed(file: &[u8]) -> Option<Vec<u64>> {
+        content(&[file]).map(|content| content.committed)
     }
 
     #[test]
     fn only_transactions_with_their_end_count() {
-        let xid = || event(event::XID, "12345678");
-        let gtid = || event(event::GTID, "");
-        let events = [gtid(), insert(event::QUERY, 7), xid(), gtid(), insert(event::ANNOTATE_ROWS, 8), xid()];
-        assert_eq!(committed_keys(&file(&events)), Some(vec![7, 8]));
-        let unfinished = [&events[..], &[gtid(), insert(event::ROWS_QUERY, 9)]].concat();
-        assert_eq!(committed_keys(&file(&unfinished)), Some(vec![7, 8]));
-        let rolled_back = [gtid(), insert(event::QUERY, 7), event(33, ""), insert(event::ROWS_QUERY, 9), xid()];
-        assert_eq!(committed_keys(&file(&rolled_back)), Some(vec![9]));
+        let events = [gtid(1), insert(event::QUERY, 7), xid(), gtid(2), insert(event::ANNOTATE_ROWS, 8), xid()];
+        assert_eq!(committed(&file(&events)), Some(vec![7, 8]));
+        let unfinished = [&events[..], &[gtid(3), insert(event::ROWS_QUERY, 9)]].concat();
+        assert_eq!(committed(&file(&unfinished)), Some(vec![7, 8]));
+        let rolled_back =
+            [gtid(1), insert(event::QUERY, 7), event(event::ANONYMOUS, b""), insert(event::ROWS_QUERY, 9), xid()];
+        assert_eq!(committed(&file(&rolled_back)), Some(vec![9]));
     }
 
     #[test]
     fn a_file_that_was_cut_off_is_read_to_its_last_whole_event() {
-        let whole =
-            file(&[insert(event::QUERY, 7), event(event::XID, ""), insert(event::QUERY, 8), event(event::XID, "")]);
+        let whole = file(&[insert(event::QUERY, 7), xid(), insert(event::QUERY, 8), xid()]);
         for length in 0..whole.len() {
-            let keys = committed_keys(&whole[..length]).unwrap_or_default();
+            let keys = committed(&whole[..length]).unwrap();
             assert!(keys.is_empty() || keys == [7], "{length}: {keys:?}");
         }
-        let mut zeros = whole.clone();
-        zeros.extend([0; 4096]);
-        assert_eq!(committed_keys(&zeros), Some(vec![7, 8]));
+        let zeros = [&whole[..], &[0; 4096]].concat();
+        assert_eq!(committed(&zeros), Some(vec![7, 8]));
+        let torn = |files: &[&[u8]]| content(files).unwrap().torn_files;
+        assert_eq!((torn(&[&whole, &zeros]), torn(&[&zeros, &whole]), torn(&[&whole[..200], &whole])), (0, 1, 1));
+    }
+
+    #[test]
+    fn numbers_of_transactions_follow_each_other_over_files() {
+        let mysql = |number: u64| event(event::MYSQL_GTID, &[&[0; 17][..], &number.to_le_bytes()].concat());
+        let next_file = || event(event::ROTATE, b"binlog.000002");
+        let files = [file(&[gtid(4), gtid(5), xid(), next_file()]), file(&[gtid(6), next_file()])];
+        let last = file(&[mysql(7), insert(event::QUERY, 7), xid()]);
+        assert_eq!(content(&[&files[0], &files[1], &last]).unwrap().gtids, [4, 5, 6, 7]);
+        let without_end = file(&[gtid(6), insert(event::QUERY, 7)]);
+        assert_eq!(content(&[&files[0], &without_end, &files[1]]).unwrap().gtids, [4, 5, 6]);
     }
 
     #[test]
     fn what_cannot_be_read_is_not_compared() {
-        assert_eq!(committed_keys(b""), None);
-        assert_eq!(committed_keys(b"\xfdbin encrypted"), None);
-        assert_eq!(committed_keys(&file(&[event(event::PAYLOAD, "zstd")])), None);
-        assert_eq!(committed_keys(&file(&[event(event::START_ENCRYPTION, "")])), None);
+        assert_eq!(committed(b"\xfdbin encrypted"), None);
+        assert_eq!(committed(&file(&[event(event::PAYLOAD, b"zstd")])), None);
+        assert_eq!(committed(&file(&[event(START_ENCRYPTION, b"")])), None);
     }
 }

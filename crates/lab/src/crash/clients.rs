@@ -24,13 +24,14 @@ pub(crate) struct CrashLoad {
 }
 
 /// Runs the clients until `crash` has ended the server. The first key is `first_key`; the clock of all rows is `clock`.
-/// Returns the rows, and what `crash` returned.
+/// `crash` calls its argument before it does what the server may answer with errors. Returns the rows, and what `crash`
+/// returned.
 pub(crate) fn load_until<T>(
     target: &Target,
     clients: u32,
     first_key: u64,
     clock: Instant,
-    crash: impl FnOnce() -> T,
+    crash: impl FnOnce(&dyn Fn()) -> T,
 ) -> Result<(CrashLoad, T), DriverError> {
     let connections: Vec<_> = (0..clients).map(|_| connect(target)).collect::<Result<_, _>>()?;
     let has_crashed = AtomicBool::new(false);
@@ -43,8 +44,9 @@ pub(crate) fn load_until<T>(
                 scope.spawn(move || insert_rows(client, first_key, clock, has_crashed))
             })
             .collect();
-        let outcome = crash();
-        has_crashed.store(true, Ordering::Release);
+        let end_load = || has_crashed.store(true, Ordering::Release);
+        let outcome = crash(&end_load);
+        end_load();
         let mut load = CrashLoad::default();
         for thread in threads {
             let (sent, early) = thread.join().expect("a client does not panic");

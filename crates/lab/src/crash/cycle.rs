@@ -1,5 +1,6 @@
 //! One crash: load, crash, recovery, reading back.
 
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -7,7 +8,7 @@ use std::time::{Duration, Instant};
 use truetps_disk::DiskCrash;
 use truetps_driver::{Client, DriverError};
 use truetps_knowledge::{Durability, Loss};
-use truetps_record::{BinlogDifference, CrashKind, CrashRecord, SqlDialect};
+use truetps_record::{BinlogDifference, CrashKind, CrashRecord, CrashStep, SqlDialect};
 use truetps_sandbox::{RunningServer, Sandbox, StartOptions};
 use truetps_workload::RandomStream;
 
@@ -15,6 +16,7 @@ use super::binlog::compare_binlog;
 use super::clients::{CrashLoad, KEYS_PER_CLIENT, TABLE, load_until};
 use super::controls::{CrashCell, promised_loss};
 use super::count::{SentRow, count_loss};
+use super::steps::BinlogWatch;
 use super::table_check::TableCheck;
 use crate::error::LabError;
 use crate::tables::SCHEMA;
@@ -23,10 +25,21 @@ use crate::tables::SCHEMA;
 const LOAD_MIN: Duration = Duration::from_millis(1200);
 /// The crash falls anywhere in a second: some settings flush once in one.
 const PHASE: Duration = Duration::from_secs(1);
+/// A crash at a step falls on one of its next occurrences, at once or a little later: while the server waits for the disk.
+const OCCURRENCES: u64 = 4;
+const STEP_DELAY: Duration = Duration::from_millis(3);
 const STOP_LOOK: Duration = Duration::from_millis(50);
 const CLIENT_TIMEOUT: Duration = Duration::from_mins(2);
 /// Keys of one crash. All clients have room in them, and 2^19 crashes fit into a signed key.
 const KEYS_PER_CRASH: u64 = 1 << 44;
+
+/// Which crash of a server comes next.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PlannedCrash {
+    pub(crate) kind: CrashKind,
+    /// `None`: at a random time.
+    pub(crate) step: Option<CrashStep>,
+}
 
 /// The server of a configuration, between crashes.
 pub(crate) struct CrashedServer<'a> {
@@ -35,7 +48,11 @@ pub(crate) struct CrashedServer<'a> {
     pub(crate) options: StartOptions,
     pub(crate) clients: u32,
     pub(crate) survival: f64,
+    /// The disk fails before the server dies.
+    pub(crate) is_live: bool,
     pub(crate) stop: &'a AtomicBool,
+    /// Folder and name of its binlogs; `None`: it has none, and so no steps.
+    pub(crate) binlogs: Option<PathBuf>,
     /// `None`: the server has no check of its tables.
     pub(crate) table_check: Option<TableCheck>,
     /// By the server's own settings; `None`: not known.
@@ -49,45 +66,139 @@ pub(crate) struct CrashOutcome {
     pub(crate) server: Option<RunningServer>,
 }
 
+/// What a crash left of the load.
+struct BrokenLoad {
+    load: CrashLoad,
+    /// On the clock of the rows.
+    crashed: Duration,
+    blocks_lost: u64,
+}
+
 impl CrashedServer<'_> {
     /// Loads and crashes this server. `None`: the user ended the experiment before the crash.
     pub(crate) fn crash(
         &self,
         server: RunningServer,
-        kind: CrashKind,
+        planned: PlannedCrash,
         number: u32,
         random: &mut RandomStream,
     ) -> Result<Option<CrashOutcome>, LabError> {
+        let planned = PlannedCrash { step: planned.step.filter(|_| self.binlogs.is_some()), ..planned };
         let first_key = u64::from(number) * KEYS_PER_CRASH;
-        let wait = LOAD_MIN + PHASE.mul_f64(random.open_unit());
-        let disk_crash = match kind {
-            CrashKind::Kill => None,
-            CrashKind::Os => Some(DiskCrash::Os),
-            CrashKind::Power => Some(DiskCrash::Power { survival: self.survival, seed: random.next_u64() }),
-        };
-        let target = server.target(SCHEMA);
-        let clock = Instant::now();
-        let (load, killed) = load_until(&target, self.clients, first_key, clock, || {
-            let is_complete = wait_unless_stopped(wait, self.stop);
-            let at = clock.elapsed();
-            // Dead before the disk loses anything: nothing is acknowledged that the disk has not.
-            server.kill().map(|_| (at, is_complete))
-        })?;
-        let (crashed, is_complete) = killed?;
-        if !is_complete {
-            return Ok(None);
+        let Some(mut broken) = self.crash_under_load(server, planned, first_key, random)? else { return Ok(None) };
+        if planned.step == Some(CrashStep::Recovery)
+            && let Some(disk_crash) = self.disk_crash(planned.kind, random)
+        {
+            broken.blocks_lost += self.crash_in_recovery(disk_crash, random)?;
         }
-        if let Some(error) = load.early {
-            return Err(error.into());
-        }
-        let blocks_lost = disk_crash.map_or(Ok(0), |crash| self.sandbox.crash_disk(crash))?;
         let recovered = self.recover(first_key);
         let (server, after) = match recovered {
             Ok((server, after)) => (Some(server), after),
             Err(error) => (None, AfterCrash { problem: Some(error.to_string()), ..AfterCrash::default() }),
         };
-        let record = self.record(kind, number, &load, crashed, blocks_lost, after);
+        let record = self.record(planned, number, &broken, after);
         Ok(Some(CrashOutcome { record, server }))
+    }
+
+    /// What the disk does in a crash of this kind.
+    fn disk_crash(&self, kind: CrashKind, random: &mut RandomStream) -> Option<DiskCrash> {
+        match kind {
+            CrashKind::Kill => None,
+            CrashKind::Os => Some(DiskCrash::Os),
+            CrashKind::Power => Some(DiskCrash::Power { survival: self.survival, seed: random.next_u64() }),
+        }
+    }
+
+    fn crash_under_load(
+        &self,
+        server: RunningServer,
+        planned: PlannedCrash,
+        first_key: u64,
+        random: &mut RandomStream,
+    ) -> Result<Option<BrokenLoad>, LabError> {
+        let wait = LOAD_MIN + PHASE.mul_f64(random.open_unit());
+        let disk_crash = self.disk_crash(planned.kind, random);
+        let cut_first = disk_crash.filter(|_| self.is_live);
+        let target = server.target(SCHEMA);
+        let clock = Instant::now();
+        let (mut load, crashed) = load_until(&target, self.clients, first_key, clock, |end_load| {
+            let is_complete = wait_unless_stopped(wait, self.stop);
+            if let Some(step) = planned.step.filter(|_| is_complete) {
+                self.wait_for_step(step, &server, random, end_load)?;
+            }
+            let at = clock.elapsed();
+            let blocks_lost = cut_first.map_or(Ok(0), |crash| self.sandbox.cut_disk(crash))?;
+            // Otherwise dead before the disk loses anything: nothing is acknowledged that the disk has not.
+            server.kill()?;
+            Ok::<_, LabError>(is_complete.then_some((at, blocks_lost)))
+        })?;
+        let Some((crashed, mut blocks_lost)) = crashed? else { return Ok(None) };
+        if let Some(error) = load.early {
+            return Err(error.into());
+        }
+        blocks_lost += disk_crash.map_or(Ok(0), |crash| self.sandbox.crash_disk(crash))?;
+        if cut_first.is_some() {
+            load.sent.iter_mut().for_each(|row| row.acknowledged = row.acknowledged.filter(|at| *at <= crashed));
+        }
+        Ok(Some(BrokenLoad { load, crashed, blocks_lost }))
+    }
+
+    /// Waits until the server works at a step, and a random moment longer.
+    fn wait_for_step(
+        &self,
+        step: CrashStep,
+        server: &RunningServer,
+        random: &mut RandomStream,
+        end_load: &dyn Fn(),
+    ) -> Result<(), LabError> {
+        let Some(mut watch) = self.watch_binlogs()? else { return Ok(()) };
+        let failed = |source| LabError::CrashStep { step, source };
+        let count = 1 + random.below(OCCURRENCES);
+        let is_dead = || server.exit_status_if_dead().is_some();
+        match step {
+            CrashStep::Stop => {
+                end_load();
+                server.ask_to_stop().map_err(failed)?;
+                watch.wait(CrashStep::Close, 1, &is_dead)
+            }
+            // What is not filled, is written by commits; and a recovery has something to do after one.
+            CrashStep::Fill if self.cell.configuration.prealloc().is_none() => {
+                watch.wait(CrashStep::Commit, count, &is_dead)
+            }
+            CrashStep::Recovery => watch.wait(CrashStep::Commit, count, &is_dead),
+            step => watch.wait(step, count, &is_dead),
+        }
+        .map_err(failed)?;
+        let delay = STEP_DELAY.mul_f64(random.open_unit());
+        if random.below(2) == 1 {
+            thread::sleep(delay);
+        }
+        Ok(())
+    }
+
+    fn watch_binlogs(&self) -> Result<Option<BinlogWatch>, LabError> {
+        let watch = |basename: &PathBuf| BinlogWatch::new(basename, self.cell.configuration.prealloc());
+        let failed = |source| LabError::CrashStep { step: CrashStep::Recovery, source };
+        self.binlogs.as_ref().map(watch).transpose().map_err(failed)
+    }
+
+    /// The server starts, and the disk fails while it changes its binlogs. Returns the blocks that the cache lost.
+    fn crash_in_recovery(&self, disk_crash: DiskCrash, random: &mut RandomStream) -> Result<u64, LabError> {
+        let Some(mut watch) = self.watch_binlogs()? else { return Ok(0) };
+        let failed = |source| LabError::CrashStep { step: CrashStep::Recovery, source };
+        let count = 1 + random.below(OCCURRENCES);
+        let cut = thread::scope(|scope| {
+            let starting = scope.spawn(|| self.sandbox.start(&self.options));
+            let waited = watch.wait(CrashStep::Recovery, count, &|| starting.is_finished()).map_err(failed);
+            let cut = self.sandbox.cut_disk(disk_crash);
+            // It acknowledges nothing to anyone, so that it may go on without its disk; it need not succeed.
+            if let Ok(server) = starting.join().expect("a start does not panic") {
+                server.kill()?;
+            }
+            waited?;
+            Ok::<_, LabError>(cut?)
+        })?;
+        Ok(cut + self.sandbox.crash_disk(disk_crash)?)
     }
 
     /// Starts the server again, and reads what is there.
@@ -123,19 +234,19 @@ impl CrashedServer<'_> {
 
     fn record(
         &self,
-        kind: CrashKind,
+        planned: PlannedCrash,
         number: u32,
-        load: &CrashLoad,
-        crashed: Duration,
-        blocks_lost: u64,
+        BrokenLoad { load, crashed, blocks_lost }: &BrokenLoad,
         after: AfterCrash,
     ) -> CrashRecord {
-        let count = count_loss(&load.sent, &after.present, crashed);
+        let PlannedCrash { kind, step } = planned;
+        let count = count_loss(&load.sent, &after.present, *crashed);
         let load_s = crashed.as_secs_f64();
         CrashRecord {
             number,
             role: self.cell.role,
             kind,
+            step,
             configuration: self.cell.configuration.clone(),
             load_ms: load_s * 1e3,
             tps: count.acknowledged as f64 / load_s,
@@ -148,7 +259,7 @@ impl CrashedServer<'_> {
             recovered: count.recovered,
             unexpected: count.unexpected,
             holes: count.holes,
-            blocks_lost,
+            blocks_lost: *blocks_lost,
             recovery_ms: after.recovery.as_secs_f64() * 1e3,
             table_problem: after.problem,
             binlog: after.binlog,

@@ -9,6 +9,7 @@ mod clients;
 mod controls;
 mod count;
 mod cycle;
+mod steps;
 mod table_check;
 
 use std::sync::atomic::Ordering;
@@ -17,7 +18,7 @@ use std::time::Duration;
 use truetps_folder::{CrashFolder, ExperimentFolder};
 use truetps_knowledge::judge_text;
 use truetps_probe::{clock, host_facts, probe_flush};
-use truetps_record::{CrashKind, CrashRole, CrashRun, SCHEMA_VERSION, ServerFacts};
+use truetps_record::{CrashKind, CrashRole, CrashRun, CrashStep, SCHEMA_VERSION, ServerFacts};
 use truetps_sandbox::{
     RunningServer, Sandbox, SandboxOptions, ServerLoad, Settings, StartOptions, effective_variables,
 };
@@ -30,8 +31,9 @@ use crate::experiment::ExperimentRequest;
 use crate::preallocation::{self, PreallocSwitch};
 use crate::server_provider::{ServerProgram, ServerSource};
 use crate::setup::{server_settings, warn_of_leftovers};
+use binlog::binlog_basename;
 use controls::{CrashCell, controls};
-use cycle::{CrashedServer, create_table};
+use cycle::{CrashedServer, PlannedCrash, create_table};
 use table_check::TableCheck;
 
 const CLIENT_TIMEOUT: Duration = Duration::from_mins(1);
@@ -43,11 +45,15 @@ const DATA_BYTES: u64 = 1 << 30;
 #[derive(Debug, Clone)]
 pub struct CrashOptions {
     pub kinds: Vec<CrashKind>,
-    /// Of each kind and configuration.
+    /// Of each kind, at each step, of each configuration.
     pub crashes: u32,
     pub clients: u32,
-    /// Share of the blocks in a disk's cache that survive a power cut.
+    /// Share of the sectors in a disk's cache that survive a power cut.
     pub survival: f64,
+    /// Steps of the work on binlogs at which the plan's configurations are crashed; empty: at random times.
+    pub steps: Vec<CrashStep>,
+    /// The disk fails before the server dies.
+    pub is_live: bool,
 }
 
 /// Crashes the configurations of a plan and the controls, and records each crash before the next one.
@@ -76,6 +82,8 @@ pub fn crash(
         crashes: options.crashes,
         kinds: options.kinds.clone(),
         survival: options.survival,
+        steps: options.steps.clone(),
+        is_live: options.is_live,
         host,
         server: server.clone(),
         disk: None,
@@ -105,7 +113,7 @@ struct CrashLaboratory<'a> {
 impl<'a> CrashLaboratory<'a> {
     fn run(&mut self, listener: &mut dyn Listener) -> Result<(), LabError> {
         let cells = self.cells();
-        let planned: usize = cells.iter().map(|cell| cell.kinds.len() * self.options.crashes as usize).sum();
+        let planned: usize = cells.iter().map(|cell| self.crashes_of(cell).len()).sum();
         for cell in &cells {
             if !self.crash_cell(cell, planned, listener)? {
                 return Ok(());
@@ -128,22 +136,33 @@ impl<'a> CrashLaboratory<'a> {
         cells
     }
 
+    /// A server that is killed as it starts leaves what the crash before has left.
+    fn crashes_of(&self, cell: &CrashCell) -> Vec<PlannedCrash> {
+        let steps: Vec<_> = self.options.steps.iter().copied().map(Some).collect();
+        let steps = if cell.role == CrashRole::Cell && !steps.is_empty() { steps } else { vec![None] };
+        let pairs =
+            cell.kinds.iter().flat_map(|kind| steps.iter().map(|step| PlannedCrash { kind: *kind, step: *step }));
+        let possible = pairs.filter(|one| one.kind.needs_disk() || one.step != Some(CrashStep::Recovery));
+        possible.flat_map(|one| std::iter::repeat_n(one, self.options.crashes as usize)).collect()
+    }
+
     /// All crashes of a configuration. Returns whether the experiment goes on.
     fn crash_cell(&mut self, cell: &CrashCell, planned: usize, listener: &mut dyn Listener) -> Result<bool, LabError> {
         let mut random = RandomStream::new(self.run.seed, u64::from(self.crashes));
-        let mut kinds: Vec<_> =
-            cell.kinds.iter().flat_map(|kind| std::iter::repeat_n(*kind, self.options.crashes as usize)).collect();
-        random.shuffle(&mut kinds);
+        let mut crashes = self.crashes_of(cell);
+        random.shuffle(&mut crashes);
         let mut prepared = None;
-        for kind in kinds {
+        for one in crashes {
             let (crashed, server) = match prepared.take() {
                 Some(prepared) => prepared,
                 None => self.prepare(cell, listener)?,
             };
             let number = self.crashes + 1;
             let label = cell.configuration.settings_label();
-            listener.event(&ExperimentEvent::Preparing(format!("crash {number} of {planned}: {kind}, {label}")));
-            let Some(outcome) = crashed.crash(server, kind, number, &mut random)? else { return Ok(false) };
+            let PlannedCrash { kind, step } = one;
+            let at = step.map_or_else(String::new, |step| format!(" at {step}"));
+            listener.event(&ExperimentEvent::Preparing(format!("crash {number} of {planned}: {kind}{at}, {label}")));
+            let Some(outcome) = crashed.crash(server, one, number, &mut random)? else { return Ok(false) };
             self.folder.append(&outcome.record)?;
             self.crashes = number;
             // A server that does not start any more leaves its data to a new one.
@@ -190,6 +209,7 @@ impl<'a> CrashLaboratory<'a> {
         let variables = effective_variables(&mut client)?;
         create_table(&mut client)?;
         let table_check = TableCheck::of(&mut client)?;
+        let binlogs = binlog_basename(&mut client)?;
         drop(client);
         server.stop(STOP_TIMEOUT)?;
         sandbox.set_disk_timed(true)?;
@@ -197,9 +217,11 @@ impl<'a> CrashLaboratory<'a> {
         let variables = variables.iter().map(|(name, value)| (name.as_str(), value.as_str(), None));
         let promised = judge_text(self.server.flavour, &self.server.version, variables);
         let server = sandbox.start(&options)?;
-        let CrashOptions { clients, survival, .. } = *self.options;
+        let CrashOptions { clients, survival, is_live, .. } = *self.options;
         let stop = self.request.stop;
-        Ok((CrashedServer { cell, sandbox, options, clients, survival, stop, table_check, promised }, server))
+        let crashed =
+            CrashedServer { cell, sandbox, options, clients, survival, is_live, stop, binlogs, table_check, promised };
+        Ok((crashed, server))
     }
 
     /// Notes what is the same for all servers: the disk, which is measured first, and the check of tables.

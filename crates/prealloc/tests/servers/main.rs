@@ -8,9 +8,11 @@ use truetps_testkit::mysql_family::chosen_server;
 
 mod common;
 mod load;
+mod loop_disk;
 
 mod crash;
 mod flushes;
+mod names;
 mod paths;
 mod pool;
 mod readers;
@@ -50,11 +52,12 @@ on_each_server! {
     crash: no_acknowledged_row_is_lost_by_kills torn_tails_are_cut_and_kept
         prepared_transactions_survive_rotations_and_kills a_stock_server_starts_on_an_untrimmed_tail;
     flushes: a_commit_flushes_the_disk_once;
+    names: a_new_binlog_is_durable_before_its_first_commit a_new_binlog_is_durable_with_its_index_elsewhere;
     switch: the_switch_is_safe_under_load;
     pool: prepared_files_are_used_and_survive_kills;
     refusal: files_without_checksums_are_left_alone encrypted_files_are_left_alone
         a_bad_configuration_and_a_busy_state_file_are_reported;
-    paths: a_link_to_the_folder_and_an_index_elsewhere;
-    space: the_fill_leaves_free_space a_limit_of_file_sizes_stops_the_fill_only;
-    replica: a_replica_follows_over_rotations_and_kills;
+    paths: a_link_to_the_folder_and_an_index_elsewhere the_log_of_aria_is_as_without;
+    space: the_fill_leaves_free_space a_full_disk_loses_nothing a_limit_of_file_sizes_stops_the_fill_only;
+    replica: a_replica_follows_over_rotations_and_kills a_semi_synchronous_replica_has_all_acknowledged_rows;
 }

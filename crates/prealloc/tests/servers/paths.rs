@@ -1,5 +1,6 @@
 //! Binlogs in other places, files that are none, and children of the server.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::fs::{chown, symlink};
 use std::path::Path;
@@ -44,14 +45,39 @@ pub(crate) fn a_link_to_the_folder_and_an_index_elsewhere(server: &FetchedServer
     drop(client);
     assert!(running.stop(SOON).unwrap().clean);
     bench.assert_all_sound();
-    // Aria's log has the shape of a binlog's name.
+    // Aria's log has the shape of a binlog's name; its contents are compared below.
     let own = fs::read_dir(bench.sandbox.datadir()).unwrap().map(|entry| entry.unwrap().file_name());
     assert!(own.into_iter().all(|name| !name.to_string_lossy().contains("prealloc")));
 }
 
+/// Aria's log has names of the same form as binlogs, and the contents that it has without the library.
+pub(crate) fn the_log_of_aria_is_as_without(server: &FetchedServer) {
+    let both = [true, false].map(|has_library| {
+        let bench = Bench::new(server);
+        let running = bench.start(has_library);
+        let mut client = running.connect(SOON).unwrap();
+        client.execute("CREATE DATABASE t").unwrap();
+        if !bench.is_mariadb {
+            return Vec::new();
+        }
+        client.execute("CREATE TABLE t.a (id INT PRIMARY KEY, v VARCHAR(1000)) ENGINE=Aria").unwrap();
+        for n in 0..200 {
+            client.execute(&format!("INSERT INTO t.a VALUES ({n}, '{}')", "a".repeat(900))).unwrap();
+        }
+        if has_library {
+            bench.wait_until_ahead();
+        }
+        drop(client);
+        assert!(running.stop(SOON).unwrap().clean);
+        fs::read(bench.sandbox.datadir().join("aria_log.00000001")).unwrap()
+    });
+    let [with, without] = both.map(|bytes| (bytes.len(), bytes.iter().rposition(|byte| *byte != 0)));
+    assert_eq!(with, without);
+}
+
 /// Copies a program in another process: a descriptor that this one has open for writing may be inherited by the server
 /// of another test, and a program that is open for writing cannot be started.
-fn copy_program(from: &str, to: &Path) {
+pub(crate) fn copy_program(from: impl AsRef<OsStr>, to: &Path) {
     #[expect(clippy::disallowed_methods, reason = "a program that ends at once")]
     let status = std::process::Command::new("cp").arg(from).arg(to).status().unwrap();
     assert!(status.success());

@@ -4,12 +4,14 @@ use std::net::TcpListener;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use truetps_binlog::file_number;
 use truetps_binlog::state::StatusWord;
 use truetps_driver::Client;
+use truetps_sandbox::RunningServer;
 use truetps_testkit::mysql_family::FetchedServer;
 
 use crate::common::{Bench, SOON};
-use crate::load::{Load, make_table};
+use crate::load::{Load, keys_in_table, make_table};
 
 const KILLS: u64 = 3;
 
@@ -61,20 +63,37 @@ fn replicate(client: &mut Client, server: &FetchedServer, port: &str) {
     client.execute(words[1]).unwrap();
 }
 
+/// Starts the primary, with an account for replicas and the table.
+fn start_primary(primary: &Bench) -> (RunningServer, Client) {
+    let running = primary.start(true);
+    let mut client = running.connect(SOON).unwrap();
+    client.execute("CREATE USER 'repl'@'127.0.0.1' IDENTIFIED BY 'secret'").unwrap();
+    client.execute("GRANT REPLICATION SLAVE ON *.* TO 'repl'@'127.0.0.1'").unwrap();
+    make_table(&mut client);
+    (running, client)
+}
+
+/// Waits until the replica has what it is to have.
+fn wait_for_replica(
+    reader: &mut Client,
+    server: &FetchedServer,
+    log: &dyn Fn() -> String,
+    has: &dyn Fn(&mut Client) -> bool,
+) {
+    let end = Instant::now() + SOON;
+    while !has(reader) {
+        let state = if server.name == "mysql-9.7" { "SHOW REPLICA STATUS" } else { "SHOW SLAVE STATUS" };
+        assert!(Instant::now() < end, "{:?}\n{}", reader.query(state).unwrap().rows, log());
+        sleep(Duration::from_millis(100));
+    }
+}
+
 pub(crate) fn a_replica_follows_over_rotations_and_kills(server: &FetchedServer) {
     let (mut primary, mut replica) = (Bench::new(server), Bench::new(server));
     let port = free_port();
     settings(&mut primary, "1", &port);
     settings(&mut replica, "2", &free_port());
-    if primary.is_mariadb {
-        primary.set("rpl_semi_sync_master_enabled", "ON");
-        replica.set("rpl_semi_sync_slave_enabled", "ON");
-    }
-    let mut running = primary.start(true);
-    let mut client = running.connect(SOON).unwrap();
-    client.execute("CREATE USER 'repl'@'127.0.0.1' IDENTIFIED BY 'secret'").unwrap();
-    client.execute("GRANT REPLICATION SLAVE ON *.* TO 'repl'@'127.0.0.1'").unwrap();
-    make_table(&mut client);
+    let (mut running, mut client) = start_primary(&primary);
     // Its relay logs are not the binlogs, and have no library's care; its own binlogs have.
     let copy = replica.start(true);
     let mut reader = copy.connect(SOON).unwrap();
@@ -100,20 +119,8 @@ pub(crate) fn a_replica_follows_over_rotations_and_kills(server: &FetchedServer)
     assert!(rotations >= 200);
     let checksum = |client: &mut Client| client.query("CHECKSUM TABLE t.k").unwrap().rows[0][1].clone();
     let wanted = checksum(&mut client);
-    let end = Instant::now() + SOON;
-    while checksum(&mut reader) != wanted {
-        let state = if server.name == "mysql-9.7" { "SHOW REPLICA STATUS" } else { "SHOW SLAVE STATUS" };
-        assert!(Instant::now() < end, "{:?}\n{}", reader.query(state).unwrap().rows, replica.log());
-        sleep(Duration::from_millis(100));
-    }
-    if primary.is_mariadb {
-        let semi = client.query("SHOW STATUS LIKE 'Rpl_semi_sync_master_yes_tx'").unwrap().rows;
-        assert_ne!(semi[0][1].as_deref(), Some("0"), "semi-synchronous commits");
-    }
-    for entry in std::fs::read_dir(replica.folder()).unwrap() {
-        let name = entry.unwrap().file_name().into_string().unwrap();
-        assert!(!name.starts_with("relay-bin") || !name.contains("prealloc"), "{name}");
-    }
+    wait_for_replica(&mut reader, server, &|| replica.log(), &|reader| checksum(reader) == wanted);
+    assert_relay_logs_are_real(&mut reader, server, &replica);
     for bench in [&primary, &replica] {
         bench.wait_until_ahead();
         assert_eq!(bench.word(StatusWord::errors), 0, "{:?}", bench.page());
@@ -123,4 +130,79 @@ pub(crate) fn a_replica_follows_over_rotations_and_kills(server: &FetchedServer)
     assert!(running.stop(SOON).unwrap().clean);
     primary.assert_all_sound();
     replica.assert_all_sound();
+}
+
+/// Relay logs are files of the same kind, and end where the server says: none of them has zeros ahead.
+fn assert_relay_logs_are_real(reader: &mut Client, server: &FetchedServer, replica: &Bench) {
+    let words =
+        if server.name == "mysql-9.7" { ["STOP REPLICA", "SHOW REPLICA"] } else { ["STOP SLAVE", "SHOW SLAVE"] };
+    reader.execute(words[0]).unwrap();
+    let status = reader.query(&format!("{} STATUS", words[1])).unwrap();
+    let space = status.columns.iter().position(|name| name == "Relay_Log_Space").unwrap();
+    let shown: u64 = status.rows[0][space].as_ref().unwrap().parse().unwrap();
+    let logs = std::fs::read_dir(replica.folder()).unwrap().map(|entry| entry.unwrap());
+    let logs = logs.filter(|entry| file_number(b"relay-bin", entry.file_name().as_encoded_bytes()).is_some());
+    assert_eq!(logs.map(|entry| entry.metadata().unwrap().len()).sum::<u64>(), shown);
+}
+
+/// A semi-synchronous replica has every row that its primary has acknowledged, when the primary is dead.
+pub(crate) fn a_semi_synchronous_replica_has_all_acknowledged_rows(server: &FetchedServer) {
+    let (mut primary, mut replica) = (Bench::new(server), Bench::new(server));
+    let port = free_port();
+    settings(&mut primary, "1", &port);
+    settings(&mut replica, "2", &free_port());
+    let [source, copy] = if primary.is_mariadb { ["master", "slave"] } else { ["source", "replica"] };
+    if !primary.is_mariadb {
+        if !server.basedir.join("lib/mysql/plugin/semisync_source.so").exists() {
+            eprintln!("SKIPPED semi-synchronous replication with {}: it has no plugin for it", server.name);
+            return;
+        }
+        primary.set("plugin_load_add", "semisync_source.so");
+        replica.set("plugin_load_add", "semisync_replica.so");
+    }
+    replica.set(&format!("rpl_semi_sync_{copy}_enabled"), "ON");
+    let (mut running, mut client) = start_primary(&primary);
+    let second = replica.start(true);
+    let mut reader = second.connect(SOON).unwrap();
+    replicate(&mut reader, server, &port);
+    let (mut rows, mut first) = (0, 1);
+    for _ in 0..KILLS {
+        // A commit waits for the replica before it is visible, and never stops to wait.
+        for setting in ["wait_point = AFTER_SYNC", "timeout = 3600000", "enabled = ON"] {
+            client.execute(&format!("SET GLOBAL rpl_semi_sync_{source}_{setting}")).unwrap();
+        }
+        let status = |client: &mut Client, name: &str| {
+            let found = client.query(&format!("SHOW STATUS LIKE 'Rpl_semi_sync_{source}_{name}'")).unwrap().rows;
+            found[0][1].clone().unwrap()
+        };
+        let end = Instant::now() + SOON;
+        while status(&mut client, "clients") != "1" {
+            assert!(Instant::now() < end, "{}", primary.log());
+            sleep(Duration::from_millis(50));
+        }
+        primary.wait_until_ahead();
+        let load = Load::start(&running, first);
+        for _ in 0..10 {
+            sleep(Duration::from_millis(50));
+            client.execute("FLUSH BINARY LOGS").unwrap();
+        }
+        assert_eq!(status(&mut client, "no_tx"), "0", "each commit waited");
+        running.kill().unwrap();
+        let acknowledged = load.end();
+        first += 1_000_000;
+        rows += acknowledged.len();
+        let has_all = |reader: &mut Client| acknowledged.is_subset(&keys_in_table(reader));
+        wait_for_replica(&mut reader, server, &|| replica.log(), &has_all);
+        running = primary.start(true);
+        client = running.connect(SOON).unwrap();
+        assert!(acknowledged.is_subset(&keys_in_table(&mut client)));
+    }
+    assert!(rows as u64 > KILLS * 10, "{rows}");
+    eprintln!("{}: {rows} rows of {KILLS} kills were on the semi-synchronous replica", server.name);
+    let wanted = keys_in_table(&mut client);
+    wait_for_replica(&mut reader, server, &|| replica.log(), &|reader| keys_in_table(reader) == wanted);
+    drop((client, reader));
+    assert!(second.stop(SOON).unwrap().clean);
+    assert!(running.stop(SOON).unwrap().clean);
+    primary.assert_all_sound();
 }

@@ -1,7 +1,9 @@
 //! Little space, and a limit of file sizes.
 
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use rustix::process::geteuid;
@@ -9,7 +11,8 @@ use truetps_binlog::state::StatusWord;
 use truetps_testkit::mysql_family::FetchedServer;
 
 use crate::common::{Bench, MEBI, SOON};
-use crate::load::make_table;
+use crate::load::{Load, keys_in_binlogs, keys_in_table, make_table};
+use crate::loop_disk::{LoopDisk, LoopFileSystem};
 
 /// A small file system of memory, unmounted with the value.
 struct SmallDisk(PathBuf);
@@ -81,6 +84,71 @@ pub(crate) fn the_fill_leaves_free_space(server: &FetchedServer) {
     assert_eq!(rows.as_deref(), Some("13"));
     assert!(running.stop(SOON).unwrap().clean);
     bench.assert_all_sound();
+}
+
+/// The disk becomes full while zeros are ahead of the server: it writes into them, and then behaves as without the library.
+pub(crate) fn a_full_disk_loses_nothing(server: &FetchedServer) {
+    let survives = [false, true].map(|has_library| survives_a_full_disk(server, has_library));
+    assert_eq!(survives[0], survives[1]);
+}
+
+/// Whether the server is alive on the full disk. `None`: no disk can be made here.
+fn survives_a_full_disk(server: &FetchedServer, has_library: bool) -> Option<bool> {
+    let mut bench = Bench::new(server);
+    let disk = LoopDisk::for_binlogs(&mut bench, LoopFileSystem::Ext4, 64)?;
+    bench.set("max_binlog_size", "1G");
+    bench.options = "free_floor_mib=8";
+    let running = bench.start(has_library);
+    make_table(&mut running.connect(SOON).unwrap());
+    if has_library {
+        bench.wait_until_ahead();
+    }
+    fill(&disk.mounted);
+    let inside = || if has_library { bench.word(StatusWord::writes_inside) } else { 0 };
+    let before = inside();
+    let load = Load::start(&running, 1);
+    wait_until_stuck(&load);
+    assert!(!has_library || inside() > before, "zeros were used: {:?}", bench.page());
+    let is_alive = running.exit_status_if_dead().is_none();
+    eprintln!("{}: full, library {has_library}: {} rows, alive {is_alive}", server.name, load.count());
+    running.kill().unwrap();
+    let acknowledged = load.end();
+    fs::remove_file(disk.mounted.join("ballast")).unwrap();
+    let running = bench.start(has_library);
+    let mut client = running.connect(SOON).unwrap();
+    let (table, binlogs) = (keys_in_table(&mut client), keys_in_binlogs(&bench));
+    assert!(acknowledged.is_subset(&table), "{}", bench.log());
+    assert_eq!(table, binlogs, "{}", bench.log());
+    client.execute("INSERT INTO t.k VALUES (77777777, 'x')").unwrap();
+    drop(client);
+    assert!(running.stop(SOON).unwrap().clean);
+    if has_library {
+        bench.assert_all_sound();
+    }
+    Some(is_alive)
+}
+
+/// Until not even a block is left.
+fn fill(folder: &Path) {
+    let mut ballast = fs::File::create(folder.join("ballast")).unwrap();
+    let mut bytes = MEBI as usize;
+    while bytes > 0 {
+        if ballast.write_all(&vec![1; bytes]).is_err() {
+            bytes /= 2;
+        }
+    }
+    ballast.sync_all().unwrap();
+}
+
+/// Until no row has been acknowledged for a while.
+fn wait_until_stuck(load: &Load) {
+    let (mut count, mut since) = (load.count(), Instant::now());
+    while since.elapsed() < Duration::from_secs(3) {
+        std::thread::sleep(Duration::from_millis(50));
+        if load.count() != count {
+            (count, since) = (load.count(), Instant::now());
+        }
+    }
 }
 
 /// As the server's user: root in a container may not change the limits of others.

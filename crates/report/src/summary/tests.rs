@@ -2,7 +2,9 @@
 
 use truetps_analysis::CrashAnalysis;
 use truetps_knowledge::{SettingsSide, SideValue, diff};
-use truetps_record::{Configuration, CrashKind, CrashRecord, CrashRole, CrashRun, Flavour, ServerFacts, SettingValue};
+use truetps_record::{
+    Configuration, CrashKind, CrashRecord, CrashRole, CrashRun, CrashStep, Flavour, ServerFacts, SettingValue,
+};
 
 use super::{SUMMARY_LINES_MAX, crash_summary, diff_summary, stalls_summary, summary_text};
 use crate::fixture::Fixture;
@@ -168,6 +170,8 @@ fn crashes(flush: &[i64], sync: &[i64]) -> (CrashRun, Vec<CrashRecord>) {
         crashes: 10,
         kinds: CrashKind::ALL.to_vec(),
         survival: 0.3,
+        steps: vec![CrashStep::Header, CrashStep::Recovery],
+        is_live: true,
         host,
         server: ServerFacts::from_version_text("8.0.36"),
         disk: None,
@@ -190,6 +194,7 @@ fn crash(kind: CrashKind, configuration: &Configuration, lost: u64) -> CrashReco
         number: 1,
         role: CrashRole::Cell,
         kind,
+        step: None,
         configuration: configuration.clone(),
         load_ms: 1500.0,
         tps: 2500.0,
