@@ -18,6 +18,7 @@ mod fault;
 mod queue;
 mod row;
 mod run;
+mod table;
 mod wait;
 
 pub use answer::{NotStored, RowAnswer};
@@ -26,4 +27,5 @@ pub use fault::FaultClass;
 pub use queue::{BatchLimits, QueueHealth, QueueLimits, QueueRefusal, QueuedRow, RowQueue, TakenRows};
 pub use row::{InsertRow, RowReply};
 pub use run::BatchRun;
+pub use table::{ColumnFacts, ColumnKind, RowError, TableColumns};
 pub use wait::CommitTimes;

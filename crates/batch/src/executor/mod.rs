@@ -341,6 +341,11 @@ impl BatchExecutor {
         if self.refused.is_empty() {
             return ExecutorAction::Done;
         }
+        if !matches!(self.state, ExecutorState::Ready | ExecutorState::Inspecting) {
+            // There is no connection to inspect the table with.
+            self.answer_refused(true);
+            return ExecutorAction::Done;
+        }
         self.state = ExecutorState::Inspecting;
         ExecutorAction::Inspect
     }

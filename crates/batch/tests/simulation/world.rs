@@ -324,6 +324,7 @@ impl World {
                 self.after(wait, Event::Outcome(id, outcome));
             }
             action => {
+                assert!(worker.is_connected, "{action:?} without a connection");
                 let (numbers, rows) = match action {
                     ExecutorAction::Inspect => (Vec::new(), Vec::new()),
                     _ => run.group().map(|(number, row)| (number, ModelRow::decode(row))).unzip(),
