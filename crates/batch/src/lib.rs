@@ -13,6 +13,7 @@
 //! and rows that are stored already stay unchanged. This crate knows nothing of HTTP and may be embedded in a service.
 
 mod answer;
+mod database;
 mod executor;
 mod fault;
 mod queue;
@@ -22,6 +23,10 @@ mod table;
 mod wait;
 
 pub use answer::{NotStored, RowAnswer};
+pub use database::{
+    CommitFigures, CommitQueue, CommitSettings, CommitState, CommitThreads, FigureHistogram, InspectionError,
+    TableInspection,
+};
 pub use executor::{BatchCounts, BatchExecutor, ExecutorAction, ExecutorRow, StatementOutcome};
 pub use fault::FaultClass;
 pub use queue::{BatchLimits, QueueHealth, QueueLimits, QueueRefusal, QueuedRow, RowQueue, TakenRows};

@@ -18,11 +18,16 @@ impl CommitTimes {
 
     /// `began`: as it was passed to [`CommitTimes::begin`].
     pub fn end(&mut self, began: Duration, now: Duration) {
+        self.forget(began);
+        let took = now.saturating_sub(began);
+        self.recent = if self.recent.is_zero() { took } else { (self.recent + took) / 2 };
+    }
+
+    /// It ended without a commit.
+    pub fn forget(&mut self, began: Duration) {
         if let Some(at) = self.running.iter().position(|running| *running == began) {
             self.running.swap_remove(at);
         }
-        let took = now.saturating_sub(began);
-        self.recent = if self.recent.is_zero() { took } else { (self.recent + took) / 2 };
     }
 
     /// The time of one commit: of recent ones, or so far of the oldest one that is running. So a server that hangs is

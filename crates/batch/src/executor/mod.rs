@@ -90,6 +90,18 @@ pub struct BatchCounts {
     pub logins: u64,
 }
 
+impl BatchCounts {
+    pub fn merge(&mut self, other: &Self) {
+        let Self { statements, replays, unknown_outcomes, retries, divisions, logins } = other;
+        self.statements += statements;
+        self.replays += replays;
+        self.unknown_outcomes += unknown_outcomes;
+        self.retries += retries;
+        self.divisions += divisions;
+        self.logins += logins;
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ExecutorState {
     /// The next group is to be inserted.
@@ -153,6 +165,11 @@ impl BatchExecutor {
     /// The last error that was no row's fault, until a statement succeeds.
     pub fn last_fault(&self) -> Option<&ServerError> {
         self.last_fault.as_ref()
+    }
+
+    /// Whether the database fails: nothing has succeeded since the last failure that was no row's fault.
+    pub fn is_failing(&self) -> bool {
+        self.failures > 0
     }
 
     /// Answers since the last call.

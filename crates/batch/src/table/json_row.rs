@@ -226,10 +226,10 @@ mod tests {
     fn a_row_is_in_the_order_of_the_columns() {
         assert_eq!(values(r#"{"client": 1, "seq": 2}"#).unwrap(), "1,2,DEFAULT,DEFAULT");
         let all = r#" {"n": -1.50, "text": "a\u0041é", "seq": "3", "client": 18446744073709551615} "#;
-        assert_eq!(values(all).unwrap(), "18446744073709551615,'3',_utf8mb4x'6141c3a9',-1.50");
+        assert_eq!(values(all).unwrap(), "18446744073709551615,'3',_utf8mb4 x'6141c3a9',-1.50");
         assert_eq!(values(r#"{"client":1,"seq":2,"text":null,"n":true}"#).unwrap(), "1,2,NULL,1");
         let json = values(r#"{"client":1,"seq":2,"text":{"a":[1]}}"#).unwrap();
-        assert_eq!(json, "1,2,_utf8mb4x'7b2261223a5b315d7d',DEFAULT");
+        assert_eq!(json, "1,2,_utf8mb4 x'7b2261223a5b315d7d',DEFAULT");
     }
 
     #[test]

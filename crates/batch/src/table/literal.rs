@@ -40,7 +40,7 @@ pub(super) fn put_text(dialect: SqlDialect, kind: ColumnKind, text: &str, out: &
     match (dialect, kind) {
         (SqlDialect::Mysql, ColumnKind::Binary | ColumnKind::Uuid) => put_hex(text.as_bytes(), out),
         (SqlDialect::Mysql, _) => {
-            out.extend_from_slice(b"_utf8mb4");
+            out.extend_from_slice(b"_utf8mb4 ");
             put_hex(text.as_bytes(), out);
         }
         (SqlDialect::Postgres, ColumnKind::Binary) => {
@@ -104,8 +104,8 @@ mod tests {
     fn no_text_ends_its_literal() {
         let mysql = |kind, text| literal(SqlDialect::Mysql, kind, text);
         assert_eq!(mysql(ColumnKind::Text, "plain; -- text"), "'plain; -- text'");
-        assert_eq!(mysql(ColumnKind::Text, "it's"), "_utf8mb4x'69742773'");
-        assert_eq!(mysql(ColumnKind::Text, "a\\"), "_utf8mb4x'615c'");
+        assert_eq!(mysql(ColumnKind::Text, "it's"), "_utf8mb4 x'69742773'");
+        assert_eq!(mysql(ColumnKind::Text, "a\\"), "_utf8mb4 x'615c'");
         assert_eq!(mysql(ColumnKind::Binary, "\0é"), "x'00c3a9'");
         assert_eq!(
             mysql(ColumnKind::Uuid, "018f2c3d-0000-7000-8000-0123456789Ab"),
