@@ -59,6 +59,13 @@ pub struct TableConfig {
     pub connections: usize,
 }
 
+impl TableConfig {
+    /// A table whose keys all have their defaults.
+    pub fn named(name: &str) -> Self {
+        Self { name: name.to_owned(), key: Vec::new(), idempotency_column: None, compare: yes(), connections: one() }
+    }
+}
+
 fn yes() -> bool {
     true
 }

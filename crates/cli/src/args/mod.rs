@@ -7,6 +7,7 @@ mod crash;
 mod diff;
 mod disk;
 mod explain;
+mod gateway;
 pub(crate) mod load;
 mod plan;
 mod prealloc;
@@ -27,6 +28,7 @@ pub(crate) use crash::CrashArgs;
 pub(crate) use diff::{DiffArgs, DiffFormat};
 pub(crate) use disk::DiskCommand;
 pub(crate) use explain::ExplainArgs;
+pub(crate) use gateway::GatewayArgs;
 pub(crate) use plan::{CheckArgs, PlanCommand};
 pub(crate) use prealloc::{AdviseArgs, BinlogArgs, InstallArgs, PreallocCommand, TrimArgs, UninstallArgs};
 pub(crate) use probe::{ListenArgs, WatchArgs};
@@ -106,6 +108,8 @@ pub(crate) enum TruetpsCommand {
     },
     /// Crash private servers under load, and count what is gone: what each setting costs, and what it loses
     Crash(CrashArgs),
+    /// Take rows over HTTP and commit them together: each is answered after its commit, and stored once
+    Gateway(Box<GatewayArgs>),
     /// Preallocate the binlogs of a server without a patch (experimental): measure, install, watch, pause, repair
     Prealloc {
         #[command(subcommand)]
