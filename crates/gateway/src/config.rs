@@ -45,7 +45,7 @@ pub struct TlsFilesConfig {
 #[serde(deny_unknown_fields)]
 pub struct TableConfig {
     pub name: String,
-    /// Columns of the idempotency key; default: those of the table's only unique key.
+    /// Columns of the idempotency key; default: the columns of the table's only unique key.
     #[serde(default)]
     pub key: Vec<String>,
     /// Column for the value of the header Idempotency-Key.

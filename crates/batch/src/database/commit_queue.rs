@@ -13,13 +13,13 @@ use crate::{
 pub struct CommitQueue<R> {
     start: Instant,
     columns: RwLock<Arc<TableColumns>>,
-    state: Mutex<SharedState<R>>,
+    state: Mutex<LockedQueue<R>>,
     /// One for each commit connection.
     wakes: Box<[Condvar]>,
     figures: Mutex<CommitFigures>,
 }
 
-struct SharedState<R> {
+struct LockedQueue<R> {
     queue: RowQueue<R>,
     /// Connections that wait for rows.
     is_idle: Vec<bool>,
@@ -45,7 +45,7 @@ impl<R: RowReply> CommitQueue<R> {
         Self {
             start: Instant::now(),
             columns: RwLock::new(Arc::new(columns)),
-            state: Mutex::new(SharedState { queue: RowQueue::new(limits), is_idle: vec![false; connections] }),
+            state: Mutex::new(LockedQueue { queue: RowQueue::new(limits), is_idle: vec![false; connections] }),
             wakes: (0..connections).map(|_| Condvar::new()).collect(),
             figures: Mutex::default(),
         }
@@ -81,7 +81,7 @@ impl<R: RowReply> CommitQueue<R> {
     }
 
     /// Wakes an idle connection that has something to do.
-    fn wake(&self, state: &mut SharedState<R>) {
+    fn wake(&self, state: &mut LockedQueue<R>) {
         let idle = |n: &usize| state.is_idle[*n] && state.queue.has_work_for(*n);
         if let Some(idle) = (0..self.wakes.len()).find(idle) {
             state.is_idle[idle] = false;
@@ -179,7 +179,7 @@ impl<R: RowReply> CommitQueue<R> {
         self.figures.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn lock(&self) -> MutexGuard<'_, SharedState<R>> {
+    fn lock(&self) -> MutexGuard<'_, LockedQueue<R>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

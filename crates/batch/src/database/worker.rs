@@ -26,7 +26,7 @@ const INSPECTION_TIME: Duration = Duration::from_secs(5);
 pub struct CommitSettings {
     pub target: Target,
     pub table: String,
-    /// The columns of the idempotency key; empty: those of the table's only unique key.
+    /// The columns of the idempotency key; empty: the table's only unique key.
     pub key: Vec<String>,
     /// A statement without a reply after this time has an unknown outcome.
     pub statement_time: Duration,

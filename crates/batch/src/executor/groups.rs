@@ -4,7 +4,7 @@
 const ROWS_TAKEN_OUT_MAX: u8 = 3;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct RowGroup {
+pub(super) struct InsertGroup {
     /// In ascending order, never empty.
     pub(super) rows: Vec<usize>,
     /// A statement with these rows has an unknown outcome.
@@ -15,11 +15,11 @@ pub(super) struct RowGroup {
 
 /// The groups of a batch; the last one is next.
 #[derive(Debug)]
-pub(super) struct RowGroups(Vec<RowGroup>);
+pub(super) struct InsertGroups(Vec<InsertGroup>);
 
-impl RowGroups {
+impl InsertGroups {
     pub(super) fn of_batch(rows: usize) -> Self {
-        let all = RowGroup { rows: (0..rows).collect(), may_be_stored: false, taken_out: 0 };
+        let all = InsertGroup { rows: (0..rows).collect(), may_be_stored: false, taken_out: 0 };
         Self(if rows > 0 { vec![all] } else { Vec::new() })
     }
 
@@ -27,15 +27,15 @@ impl RowGroups {
         self.0.is_empty()
     }
 
-    pub(super) fn top(&self) -> &RowGroup {
+    pub(super) fn top(&self) -> &InsertGroup {
         self.0.last().expect("a statement has a group")
     }
 
-    pub(super) fn top_mut(&mut self) -> &mut RowGroup {
+    pub(super) fn top_mut(&mut self) -> &mut InsertGroup {
         self.0.last_mut().expect("a statement has a group")
     }
 
-    pub(super) fn pop(&mut self) -> RowGroup {
+    pub(super) fn pop(&mut self) -> InsertGroup {
         self.0.pop().expect("a statement has a group")
     }
 
@@ -54,7 +54,7 @@ impl RowGroups {
                 group.rows.split_off(group.rows.len() / 2)
             }
         };
-        let other = RowGroup { rows: other_rows, may_be_stored: group.may_be_stored, taken_out: 0 };
+        let other = InsertGroup { rows: other_rows, may_be_stored: group.may_be_stored, taken_out: 0 };
         self.0.push(other);
         self.0.push(group);
     }

@@ -20,7 +20,7 @@ use truetps_random::RandomStream;
 
 use crate::fault::{may_be_committed, row_in_message};
 use crate::{FaultClass, NotStored, RowAnswer};
-use groups::{RowGroup, RowGroups};
+use groups::{InsertGroup, InsertGroups};
 
 /// Shortest and longest pause before the same statement is sent again.
 const RETRY_PAUSE: (Duration, Duration) = (Duration::from_millis(2), Duration::from_secs(1));
@@ -124,7 +124,7 @@ pub struct BatchExecutor {
     rows: Vec<ExecutorRow>,
     is_answered: Vec<bool>,
     answers: Vec<(usize, RowAnswer)>,
-    groups: RowGroups,
+    groups: InsertGroups,
     /// Rows that were refused alone. They are answered at the end, when the table has been inspected.
     refused: Vec<(usize, ServerError)>,
     state: ExecutorState,
@@ -144,7 +144,7 @@ impl BatchExecutor {
         Self {
             is_answered: vec![false; rows.len()],
             answers: Vec::new(),
-            groups: RowGroups::of_batch(rows.len()),
+            groups: InsertGroups::of_batch(rows.len()),
             refused: Vec::new(),
             state: if is_connected { ExecutorState::Ready } else { ExecutorState::ToConnect },
             new_rows: 0,
@@ -344,7 +344,7 @@ impl BatchExecutor {
     /// No row is to blame: all that are left may be sent again.
     fn blame_the_server(&mut self, error: ServerError) {
         while !self.groups.is_empty() {
-            let RowGroup { rows, may_be_stored, .. } = self.groups.pop();
+            let InsertGroup { rows, may_be_stored, .. } = self.groups.pop();
             for row in rows {
                 let not_stored = RowAnswer::NotStored(NotStored::ServerFault(error.clone()));
                 self.answer(row, if may_be_stored { RowAnswer::Unknown } else { not_stored });

@@ -38,7 +38,7 @@ pub(crate) fn run(args: &GatewayArgs) -> Result<Exit, CommandFailure> {
     // A connection is a descriptor. Where it cannot be raised, fewer connections are accepted at a time.
     let _ = raise_open_files_to_hard();
     let stop = signals::stop_flag()?;
-    let private = args.private.then(|| PrivateServer::start(args)).transpose()?;
+    let private = args.private.then(|| TryoutServer::start(args)).transpose()?;
     let target = match (&private, &args.dsn) {
         (Some(private), _) => private.running.target(SCHEMA),
         (None, Some(dsn)) => {
@@ -136,12 +136,12 @@ fn promise(gateway: &RunningGateway, target: &Target) -> String {
 }
 
 /// A private server with an empty table, for a try.
-struct PrivateServer {
+struct TryoutServer {
     running: RunningServer,
     _sandbox: Sandbox,
 }
 
-impl PrivateServer {
+impl TryoutServer {
     fn start(args: &GatewayArgs) -> Result<Self, CommandFailure> {
         let wrong = |error: SandboxError| CommandFailure::failed(&error).hint_if(error.hint());
         let home = Home::open(args.sandbox.sandbox_dir.as_deref()).map_err(wrong)?;

@@ -13,7 +13,7 @@ macro_rules! page {
     };
 }
 
-const PAGES: [ManualPage; 38] = [
+const PAGES: [ManualPage; 39] = [
     page!("glossary"),
     page!("method"),
     page!("troubleshooting"),
@@ -38,6 +38,7 @@ const PAGES: [ManualPage; 38] = [
     page!("reference/dsn"),
     page!("reference/exit-codes"),
     page!("reference/explain"),
+    page!("reference/gateway"),
     page!("reference/figures"),
     page!("reference/mtls"),
     page!("reference/plan"),

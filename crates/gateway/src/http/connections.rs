@@ -65,9 +65,9 @@ pub(crate) struct HttpServer {
 }
 
 /// Counts an open connection for as long as it lives.
-struct OpenConnection(Arc<GatewayApp>);
+struct CountedConnection(Arc<GatewayApp>);
 
-impl OpenConnection {
+impl CountedConnection {
     /// `None`: there are as many as there may be.
     fn open(app: &Arc<GatewayApp>, most: usize) -> Option<Self> {
         let open = Self(Arc::clone(app));
@@ -75,7 +75,7 @@ impl OpenConnection {
     }
 }
 
-impl Drop for OpenConnection {
+impl Drop for CountedConnection {
     fn drop(&mut self) {
         self.0.open_connections.fetch_sub(1, Ordering::Relaxed);
     }
@@ -95,7 +95,7 @@ impl HttpServer {
                 tokio::time::sleep(ACCEPT_PAUSE).await;
                 continue;
             };
-            match OpenConnection::open(&self.app, self.limits.connections) {
+            match CountedConnection::open(&self.app, self.limits.connections) {
                 Some(open) => self.serve(stream, open, &builder, graceful.watcher()),
                 None => {
                     self.app.refused_connections.fetch_add(1, Ordering::Relaxed);
@@ -125,7 +125,13 @@ impl HttpServer {
         builder
     }
 
-    fn serve(&self, stream: TcpStream, open: OpenConnection, builder: &Arc<Builder<TokioExecutor>>, watcher: Watcher) {
+    fn serve(
+        &self,
+        stream: TcpStream,
+        open: CountedConnection,
+        builder: &Arc<Builder<TokioExecutor>>,
+        watcher: Watcher,
+    ) {
         let builder = Arc::clone(builder);
         let tls = self.tls.clone();
         tokio::spawn(async move {
@@ -143,7 +149,7 @@ impl HttpServer {
     }
 }
 
-async fn serve_stream<S>(stream: S, open: OpenConnection, builder: &Builder<TokioExecutor>, watcher: Watcher)
+async fn serve_stream<S>(stream: S, open: CountedConnection, builder: &Builder<TokioExecutor>, watcher: Watcher)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {

@@ -81,7 +81,7 @@ impl GatewayApp {
         self.is_stopping.store(true, Ordering::Relaxed);
     }
 
-    /// Rows without an answer may be stored: their clients are told so.
+    /// Requests that wait for an answer are answered now: their rows may be stored.
     pub(crate) fn give_up(&self) {
         self.gives_up.send_replace(true);
     }

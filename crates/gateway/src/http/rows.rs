@@ -34,9 +34,13 @@ pub(super) async fn post_row(app: &GatewayApp, table: &ServedTable, request: Req
     status.respond(table)
 }
 
-type Waiting = (oneshot::Receiver<RowAnswer>, Instant);
+type AwaitedAnswer = (oneshot::Receiver<RowAnswer>, Instant);
 
-async fn read_row(app: &GatewayApp, table: &ServedTable, request: Request<Incoming>) -> Result<Waiting, RowStatus> {
+async fn read_row(
+    app: &GatewayApp,
+    table: &ServedTable,
+    request: Request<Incoming>,
+) -> Result<AwaitedAnswer, RowStatus> {
     check_type(&request, &ROW_TYPES)?;
     // A row that will be refused need not be received.
     table.queue.check(0).map_err(RowStatus::of_refusal)?;
@@ -69,7 +73,7 @@ fn queue_row(
     columns: &TableColumns,
     json: &[u8],
     key: Option<(usize, &str)>,
-) -> Result<Waiting, RowStatus> {
+) -> Result<AwaitedAnswer, RowStatus> {
     let row = columns.read_row(json, key).map_err(|error| RowStatus::of_row_error(&error))?;
     let began = Instant::now();
     let (sender, receiver) = oneshot::channel();

@@ -39,11 +39,22 @@ fn a_batch_has_a_line_for_each_row() {
     let rows: Vec<_> = (0..500).map(|seq| row(1, seq)).collect();
     let all = client.post_lines("/v1/readings/batch", &rows);
     assert_eq!((all.status, all.body.lines().count()), (200, 500));
-    let mixed = [row(2, 1), row(1, 7), "{".to_owned(), r#"{"client":2,"seq":2,"text":"longer than twenty characters"}"#.to_owned(), row(2, 3)];
+    let mixed = [
+        row(2, 1),
+        row(1, 7),
+        "{".to_owned(),
+        r#"{"client":2,"seq":2,"text":"longer than twenty characters"}"#.to_owned(),
+        row(2, 3),
+    ];
     let answer = client.post_lines("/v1/readings/batch", &mixed);
     let lines: Vec<serde_json::Value> = answer.body.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let codes: Vec<_> = lines.iter().map(|line| (line["row"].as_u64().unwrap(), line["code"].as_u64().unwrap())).collect();
-    assert_eq!((answer.status, &codes[..]), (207, &[(1, 200), (2, 200), (3, 400), (4, 422), (5, 200)][..]), "{answer:?}");
+    let codes: Vec<_> =
+        lines.iter().map(|line| (line["row"].as_u64().unwrap(), line["code"].as_u64().unwrap())).collect();
+    assert_eq!(
+        (answer.status, &codes[..]),
+        (207, &[(1, 200), (2, 200), (3, 400), (4, 422), (5, 200)][..]),
+        "{answer:?}"
+    );
     assert_eq!(database.count(), 502);
     assert_eq!(client.post_lines("/v1/readings/batch", &[]).status, 400);
 }
@@ -84,7 +95,9 @@ fn requests_that_are_no_rows() {
         assert_eq!(client.send(path, &row(1, 1), headers).status, status, "{path} {headers}");
     }
     assert_eq!(client.get("/metrics").status, 401);
-    client.write(b"GET /metrics HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer 0123456789abcdef\r\n\r\n").unwrap();
+    client
+        .write(b"GET /metrics HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer 0123456789abcdef\r\n\r\n")
+        .unwrap();
     let metrics = client.answer().unwrap().body;
     assert!(metrics.contains("truetps_gateway_rows_total{table=\"readings\",result=\"stored\"} 1\n"), "{metrics}");
     assert!(metrics.contains("truetps_gateway_batch_rows_bucket{table=\"readings\",le=\"1\"} 1\n"), "{metrics}");

@@ -55,7 +55,8 @@ impl HttpClient {
     /// Sends a request without waiting for its answer.
     pub(crate) fn start(&mut self, path: &str, body: &str, headers: &str) {
         let length = body.len();
-        let text = format!("POST {path} HTTP/1.1\r\nhost: localhost\r\n{headers}content-length: {length}\r\n\r\n{body}");
+        let text =
+            format!("POST {path} HTTP/1.1\r\nhost: localhost\r\n{headers}content-length: {length}\r\n\r\n{body}");
         self.write(text.as_bytes()).unwrap();
     }
 
