@@ -82,7 +82,7 @@ fn put_queues(tables: &[ServedTable], text: &mut String) {
     let help = "1 with the word of the header X-Durability.";
     let mut lines = MetricLines::begin(text, "truetps_gateway_durability", "gauge", help);
     for table in tables {
-        lines.sample("", &[("table", &table.name), ("durability", table.durability().word)], 1.0);
+        lines.sample("", &[("table", &table.name), ("durability", table.durability_word())], 1.0);
     }
 }
 

@@ -84,6 +84,11 @@ impl ServedTable {
         self.durability.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// For the header of each answer.
+    pub(crate) fn durability_word(&self) -> &'static str {
+        self.durability.read().unwrap_or_else(PoisonError::into_inner).word
+    }
+
     /// Reads again what a commit survives: settings may change while the server runs.
     pub(crate) fn read_durability(&self) {
         let read = Client::connect(&self.target, CLIENT_TIME).and_then(|mut client| read_durability(&mut client));
@@ -107,5 +112,12 @@ impl ServedTable {
     pub(crate) fn has_ended(&self) -> bool {
         let threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
         threads.as_ref().is_none_or(CommitThreads::have_ended)
+    }
+}
+
+/// Lets the commit connections end.
+impl Drop for ServedTable {
+    fn drop(&mut self) {
+        self.queue.close();
     }
 }

@@ -34,24 +34,27 @@ pub(super) struct CommitConnection {
     has_sent_table: bool,
 }
 
-/// Statements after which the server refuses wrong values instead of changing them, and waits for locks no longer than
-/// `time`.
+/// Statements after which the server refuses wrong values instead of changing them, and gives up waiting before the
+/// client does, which waits for `time`: then the outcome is known.
 pub(super) fn setup_statements(dialect: SqlDialect, time: Duration) -> Vec<String> {
-    let seconds = time.as_secs().max(1);
+    let half = time / 2;
     match dialect {
-        SqlDialect::Mysql => vec![
-            "SET NAMES utf8mb4".to_owned(),
-            "SET SESSION sql_mode = 'TRADITIONAL'".to_owned(),
-            format!(
-                "SET SESSION autocommit = 1, unique_checks = 1, foreign_key_checks = 1, \
-                 innodb_lock_wait_timeout = {seconds}, lock_wait_timeout = {seconds}"
-            ),
-        ],
+        SqlDialect::Mysql => {
+            let seconds = half.as_secs().max(1);
+            vec![
+                "SET NAMES utf8mb4".to_owned(),
+                "SET SESSION sql_mode = 'TRADITIONAL'".to_owned(),
+                format!(
+                    "SET SESSION autocommit = 1, unique_checks = 1, foreign_key_checks = 1, \
+                     innodb_lock_wait_timeout = {seconds}, lock_wait_timeout = {seconds}"
+                ),
+            ]
+        }
         SqlDialect::Postgres => vec![
             "SET client_encoding = 'UTF8'".to_owned(),
             "SET standard_conforming_strings = on".to_owned(),
-            format!("SET statement_timeout = '{seconds}s'"),
-            format!("SET lock_timeout = '{seconds}s'"),
+            format!("SET statement_timeout = {}", (half + half / 2).as_millis()),
+            format!("SET lock_timeout = {}", half.as_millis()),
             "SET idle_in_transaction_session_timeout = 0".to_owned(),
         ],
     }

@@ -133,7 +133,7 @@ pub(super) fn with_headers(
     retry_after: Option<Duration>,
 ) -> GatewayResponse {
     let headers = response.headers_mut();
-    let durability = HeaderValue::from_static(table.durability().word);
+    let durability = HeaderValue::from_static(table.durability_word());
     headers.insert(HeaderName::from_static("x-durability"), durability);
     if let Some(wait) = retry_after {
         headers.insert(RETRY_AFTER, HeaderValue::from(wait.as_secs_f64().ceil().max(1.0) as u64));

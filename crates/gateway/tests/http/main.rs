@@ -6,6 +6,7 @@ mod drain;
 mod gateway;
 mod http2;
 mod limits;
+mod tls;
 
 use std::time::Duration;
 
