@@ -81,6 +81,7 @@ fn main() -> ExitCode {
         TruetpsCommand::Server { command } => commands::server::run(&command),
         TruetpsCommand::Crash(args) => commands::crash::run(&args),
         TruetpsCommand::Verify(args) => commands::verify::run(&args),
+        TruetpsCommand::Gateway(args) => commands::gateway::run(&args),
         TruetpsCommand::Prealloc { command } => commands::prealloc::run(&command),
         TruetpsCommand::Disk { command } => commands::disk::run(&command),
         TruetpsCommand::Doctor(place) => commands::doctor::run(&place),

@@ -2,14 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
+use truetps_disk::choose_level;
 use truetps_driver::Target;
 use truetps_lab::{ExternalServer, LabError, Pin, PlannedDisks, ServerProgram, refuse_system_schema};
 use truetps_plan::Plan;
 use truetps_record::{DISK, PREALLOC, SERVER, SqlDialect, TABLE_ROWS};
 use truetps_recording::state_folder;
-use truetps_sandbox::{Home, NamedServers, Use, find};
+use truetps_sandbox::{Home, NamedServers, SandboxDisk, Use, find};
 
 use crate::args::FolderArgs;
+use crate::commands::disk::profile;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::login::{LoginSources, parse, target};
@@ -121,6 +123,12 @@ fn refuse_private_factors(plan: &Plan) -> Result<(), CommandFailure> {
 /// The emulated disks of a plan: their profiles are found before anything starts.
 fn disks(plan: &Plan) -> Result<PlannedDisks, CommandFailure> {
     PlannedDisks::of(plan, own_program()?).map_err(|error| CommandFailure::usage(&error).hint_if(error.hint()))
+}
+
+/// The emulated disk of one private server, for a command without a plan.
+pub(crate) fn private_disk(name: &str) -> Result<SandboxDisk, CommandFailure> {
+    let level = choose_level().map_err(|error| CommandFailure::usage(&error).hint_if(error.hint()))?;
+    Ok(SandboxDisk { level, profile: profile(name)?, seed: 1, helper: own_program()? })
 }
 
 /// The program that emulates disks: this one.

@@ -7,6 +7,7 @@ mod crash;
 mod diff;
 mod disk;
 mod explain;
+mod gateway;
 pub(crate) mod load;
 mod plan;
 mod pool;
@@ -29,6 +30,7 @@ pub(crate) use crash::CrashArgs;
 pub(crate) use diff::{DiffArgs, DiffFormat};
 pub(crate) use disk::DiskCommand;
 pub(crate) use explain::ExplainArgs;
+pub(crate) use gateway::GatewayArgs;
 pub(crate) use plan::{CheckArgs, PlanCommand};
 pub(crate) use pool::PoolArgs;
 pub(crate) use prealloc::{AdviseArgs, BinlogArgs, InstallArgs, PreallocCommand, TrimArgs, UninstallArgs};
@@ -114,6 +116,8 @@ pub(crate) enum TruetpsCommand {
     Crash(CrashArgs),
     /// Send rows to a service or a server for as long as asked, and verify that every acknowledged row is there
     Verify(Box<VerifyArgs>),
+    /// Take rows over HTTP and commit them together: each is answered after its commit, and stored once
+    Gateway(Box<GatewayArgs>),
     /// Preallocate the binlogs of a server without a patch (experimental): measure, install, watch, pause, repair
     Prealloc {
         #[command(subcommand)]

@@ -9,6 +9,7 @@ pub(crate) mod diff;
 pub(crate) mod disk;
 pub(crate) mod doctor;
 pub(crate) mod explain;
+pub(crate) mod gateway;
 pub(crate) mod instance;
 pub(crate) mod plan;
 pub(crate) mod pool;

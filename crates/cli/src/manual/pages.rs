@@ -13,7 +13,7 @@ macro_rules! page {
     };
 }
 
-const PAGES: [ManualPage; 41] = [
+const PAGES: [ManualPage; 42] = [
     page!("glossary"),
     page!("method"),
     page!("troubleshooting"),
@@ -39,6 +39,7 @@ const PAGES: [ManualPage; 41] = [
     page!("reference/dsn"),
     page!("reference/exit-codes"),
     page!("reference/explain"),
+    page!("reference/gateway"),
     page!("reference/figures"),
     page!("reference/mtls"),
     page!("reference/plan"),

@@ -13,6 +13,7 @@ mod error_policies;
 mod external_kills;
 mod external_settings;
 mod external_trouble;
+mod gateway;
 mod logins;
 mod mysql;
 mod probe;

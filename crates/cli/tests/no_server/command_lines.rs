@@ -75,6 +75,17 @@ fn wrong_words_on_the_command_line() {
             (&["report"], 2, &["runs/latest", "hint: start an experiment"]),
             (&["report", "."], 2, &["not a run folder: it has neither experiment.json nor run.json"]),
             (&["sweep", "--resume", "nowhere"], 2, &["nowhere"]),
+            (&["gateway"], 2, &["--dsn"]),
+            (&["gateway", "--dsn=mysql://x@h/s"], 2, &["no table is named", "--table"]),
+            (&["gateway", "--dsn=mysql://x@h/s", "--table=a/b"], 2, &["`a/b` cannot be a part of a path"]),
+            (&["gateway", "--dsn=mysql://x@h/s", "--table=t", "--listen=0.0.0.0:0"], 2, &["--listen-remote"]),
+            (
+                &["gateway", "--dsn=mysql://x@h/s", "--table=t", "--listen=0.0.0.0:0", "--listen-remote"],
+                2,
+                &["without a token", "TRUETPS_GATEWAY_TOKENS"],
+            ),
+            (&["gateway", "--private", "--dsn=mysql://x@h/s"], 2, &["cannot be used with"]),
+            (&["gateway", "--dsn=mysql://x@h/s", "--config=missing.toml"], 2, &["missing.toml", "No such file"]),
         ],
     );
 }

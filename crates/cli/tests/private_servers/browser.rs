@@ -7,7 +7,7 @@ use std::process::Command;
 use crate::common::{Place, SMALL, has_server, with_small_redo};
 
 /// A browser of this machine; CI must have one.
-fn browser() -> Option<PathBuf> {
+pub(crate) fn browser() -> Option<PathBuf> {
     let paths = std::env::var_os("PATH")?;
     let names = ["chromium", "chromium-browser", "google-chrome"];
     let found =

@@ -12,6 +12,7 @@ mod compare;
 mod disks_and_crashes;
 mod explain;
 mod find_max;
+mod gateway;
 mod kills_on_disks;
 mod ledger;
 mod named_on_disks;

@@ -1,0 +1,36 @@
+//! Group commit for rows of many clients: rows are queued, inserted together by one statement, and each client is
+//! answered after the commit of its own row.
+//!
+//! - `queue` ([`RowQueue`]): bounded in rows, bytes and expected wait. The commit in progress is the timer: what has
+//!   been queued meanwhile is the next batch.
+//! - `executor` ([`BatchExecutor`]): which statement comes next, from the outcomes of the statements before. It has no
+//!   I/O and no clock. [`BatchRun`] joins it with the rows of a batch.
+//! - `fault` ([`FaultClass`]): what an error of the server means for a batch.
+//! - `table`: rows as SQL that no value can break out of.
+//! - `database`: the commit connections, one thread each.
+//!
+//! Safe retries need no memory here: the table's unique key decides. A statement whose outcome is unknown is sent again,
+//! and rows that are stored already stay unchanged. This crate knows nothing of HTTP and may be embedded in a service.
+
+mod answer;
+mod database;
+mod executor;
+mod fault;
+mod queue;
+mod row;
+mod run;
+mod table;
+mod wait;
+
+pub use answer::{NotStored, RowAnswer};
+pub use database::{
+    CommitFigures, CommitQueue, CommitSettings, CommitState, CommitThreads, FigureHistogram, InspectionError,
+    TableInspection,
+};
+pub use executor::{BatchCounts, BatchExecutor, ExecutorAction, ExecutorRow, StatementOutcome};
+pub use fault::FaultClass;
+pub use queue::{BatchLimits, QueueHealth, QueueLimits, QueueRefusal, QueuedRow, RowQueue, TakenRows};
+pub use row::{InsertRow, RowReply};
+pub use run::BatchRun;
+pub use table::{ColumnFacts, ColumnKind, RowError, TableColumns};
+pub use wait::CommitTimes;

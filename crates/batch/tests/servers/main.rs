@@ -1,0 +1,16 @@
+//! Commit connections with real servers, and faults. Each test holds the answers of many clients against the table:
+//! acknowledged rows are in it with their values, refused rows are not, and no key is there twice.
+
+mod clients;
+mod duplicates;
+mod faults;
+mod hostile_text;
+mod kills;
+mod poison;
+mod relay;
+mod tables;
+
+use std::time::Duration;
+
+/// Longer than any step of these tests takes on a busy machine.
+const SOON: Duration = Duration::from_mins(1);

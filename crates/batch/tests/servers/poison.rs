@@ -1,0 +1,73 @@
+//! Rows that the server refuses: each costs its own client only.
+
+use truetps_batch::{FaultClass, RowAnswer};
+use truetps_record::SqlDialect;
+
+use crate::SOON;
+use crate::clients::{NEW, row, send, send_all};
+use crate::tables::{TestGateway, TestServer};
+
+/// Keeps the connection busy, so that the rows that follow are one batch.
+fn occupy(gateway: &TestGateway, client: usize) {
+    send(&gateway.queue, &row(client, 0), SOON);
+}
+
+fn bad_rows(dialect: SqlDialect) -> &'static [&'static str] {
+    match dialect {
+        SqlDialect::Mysql => &[
+            r#""text":"longer than twenty characters""#,
+            r#""text":"a","n":99999999999"#,
+            r#""text":"a","n":"no number""#,
+            r#""text":"a","n":1e400"#,
+        ],
+        SqlDialect::Postgres => &[
+            r#""text":"longer than twenty characters""#,
+            r#""text":"a","n":99999999999"#,
+            r#""text":"a","n":"no number""#,
+        ],
+    }
+}
+
+#[test]
+fn a_bad_row_is_refused_wherever_it_is() {
+    for server in TestServer::of_each_kind("poison rows") {
+        let gateway = server.gateway();
+        let mut seq = 1;
+        for bad in bad_rows(server.dialect()) {
+            for places in [&[0][..], &[10], &[19], &[0, 19], &[3, 4, 5, 6, 7]] {
+                occupy(&gateway, 1000);
+                let json = |place: usize| match places.contains(&place) {
+                    true => format!(r#"{{"client":{place},"seq":{seq},{bad}}}"#),
+                    false => row(place, seq),
+                };
+                let answers = send_all(&gateway.queue, &(0..20).map(json).collect::<Vec<_>>());
+                for (place, answer) in answers.iter().enumerate() {
+                    match answer {
+                        RowAnswer::Refused(error) if places.contains(&place) => {
+                            assert_eq!(FaultClass::of(error), FaultClass::BadRow, "{error}");
+                        }
+                        answer => assert_eq!((answer, places.contains(&place)), (&NEW, false), "{bad} at {place}"),
+                    }
+                }
+                assert_eq!(server.count(&format!("seq = {seq}")), 20 - places.len() as u64);
+                seq += 1;
+            }
+        }
+        // All of a batch.
+        let all: Vec<_> =
+            (0..9).map(|n| format!(r#"{{"client":{n},"seq":{seq},"text":"{}"}}"#, "x".repeat(21))).collect();
+        let answers = send_all(&gateway.queue, &all);
+        assert!(answers.iter().all(|answer| matches!(answer, RowAnswer::Refused(_))), "{answers:?}");
+        assert_eq!(server.count(&format!("seq = {seq}")), 0);
+    }
+}
+
+#[test]
+fn a_server_that_is_not_strict_changes_no_value() {
+    let Some(server) = TestServer::mariadb("a server that is not strict") else { return };
+    server.run("SET GLOBAL sql_mode = ''");
+    let gateway = server.gateway();
+    let answer = send(&gateway.queue, r#"{"client":1,"seq":1,"text":"longer than twenty characters"}"#, SOON);
+    assert!(matches!(answer, Some(RowAnswer::Refused(_))), "{answer:?}");
+    assert_eq!(server.count("TRUE"), 0);
+}

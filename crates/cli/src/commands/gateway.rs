@@ -1,0 +1,172 @@
+//! `truetps gateway`: takes rows over HTTP until a signal.
+
+use std::path::Path;
+use std::sync::atomic::Ordering;
+use std::thread;
+use std::time::Duration;
+
+use truetps_driver::Target;
+use truetps_files::read_text;
+use truetps_gateway::{AccessTokens, GatewayConfig, GatewayError, RunningGateway, TableConfig};
+use truetps_record::Flavour;
+use truetps_sandbox::{
+    Home, RunningServer, Sandbox, SandboxError, SandboxOptions, Settings, StartOptions, find, raise_open_files_to_hard,
+};
+
+use crate::args::GatewayArgs;
+use crate::exit::Exit;
+use crate::failure::CommandFailure;
+use crate::login::{LoginSources, target};
+use crate::site::{DSN, private_disk};
+use crate::{print_message, print_out, print_progress, signals};
+
+const TOKENS: &str = "TRUETPS_GATEWAY_TOKENS";
+const CONFIG_BYTES_MAX: u64 = 1 << 20;
+/// How soon a signal is noticed.
+const LOOK: Duration = Duration::from_millis(20);
+const CLIENT_TIME: Duration = Duration::from_secs(30);
+const STOP_TIME: Duration = Duration::from_secs(30);
+const SCHEMA: &str = "gateway";
+const READINGS: &str = "readings";
+/// The table of `--private`: a client numbers its rows.
+const CREATE_READINGS: &str = "CREATE TABLE gateway.readings (client INT UNSIGNED NOT NULL, seq BIGINT UNSIGNED NOT NULL, \
+     value DOUBLE NULL, at TIMESTAMP(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3), PRIMARY KEY (client, seq)) ENGINE=InnoDB";
+
+pub(crate) fn run(args: &GatewayArgs) -> Result<Exit, CommandFailure> {
+    let tokens = tokens()?;
+    let config = configuration(args, !tokens.is_empty())?;
+    // A connection is a descriptor. Where it cannot be raised, fewer connections are accepted at a time.
+    let _ = raise_open_files_to_hard();
+    let stop = signals::stop_flag()?;
+    let private = args.private.then(|| TryoutServer::start(args)).transpose()?;
+    let target = match (&private, &args.dsn) {
+        (Some(private), _) => private.running.target(SCHEMA),
+        (None, Some(dsn)) => {
+            let sources = LoginSources::of_one(args.login.defaults_file.as_deref(), args.login.ask_password);
+            target(dsn, DSN, &sources)?
+        }
+        (None, None) => return Err(CommandFailure::usage("--dsn or --private is missing")),
+    };
+    let gateway = RunningGateway::start(&config, &target, tokens).map_err(|error| refused(&error))?;
+    if args.check {
+        return Ok(print_out(&promise(&gateway, &target)));
+    }
+    print_message(&promise(&gateway, &target));
+    let (scheme, address) = (if config.tls.is_some() { "https" } else { "http" }, gateway.address());
+    for table in &config.tables {
+        print_message(&format!("Rows of {0}: {scheme}://{address}/v1/{0}\n", table.name));
+    }
+    if config.page {
+        print_message(&format!("Page: {scheme}://{address}/\n"));
+    }
+    while !stop.load(Ordering::Relaxed) {
+        thread::sleep(LOOK);
+    }
+    print_progress("draining: no new rows are taken\n");
+    let ended = gateway.stop(Duration::from_secs_f64(config.drain_s));
+    print_message(&format!("{} rows stored since the start\n", ended.stored));
+    if let Some(private) = private {
+        private.end()?;
+    }
+    if ended.is_drained {
+        return Ok(Exit::Good);
+    }
+    let message = format!("rows were left without an answer of the database after {} s", config.drain_s);
+    Err(CommandFailure::failed(message)
+        .hint("their clients were answered 503, and send them again; drain_s is longer time"))
+}
+
+fn tokens() -> Result<AccessTokens, CommandFailure> {
+    match std::env::var(TOKENS) {
+        Err(std::env::VarError::NotPresent) => Ok(AccessTokens::default()),
+        Err(error) => Err(CommandFailure::usage(format!("{TOKENS}: {error}"))),
+        Ok(text) => AccessTokens::parse(&text).map_err(|problem| {
+            let hint = "tokens of 16 characters or more, with commas between them: openssl rand -hex 16";
+            CommandFailure::usage(format!("{TOKENS}: {problem}")).hint(hint)
+        }),
+    }
+}
+
+/// The file's configuration, with what was typed over it, checked.
+fn configuration(args: &GatewayArgs, has_tokens: bool) -> Result<GatewayConfig, CommandFailure> {
+    let mut config = args.config.as_deref().map_or_else(|| Ok(GatewayConfig::default()), read_config)?;
+    for name in &args.tables {
+        if !config.tables.iter().any(|table| table.name == *name) {
+            config.tables.push(TableConfig::named(name));
+        }
+    }
+    if args.private && config.tables.is_empty() {
+        config.tables.push(TableConfig::named(READINGS));
+    }
+    config.listen = args.listen.unwrap_or(config.listen);
+    config.listen_remote |= args.listen_remote;
+    config.anonymous |= args.anonymous;
+    config.page |= args.page;
+    config.check(has_tokens).map_err(|error| {
+        let place = args.config.as_deref().map_or_else(String::new, |path| format!("{}: ", path.display()));
+        CommandFailure::usage(format!("{place}{error}")).hint_if(error.hint.map(str::to_owned))
+    })?;
+    Ok(config)
+}
+
+fn read_config(path: &Path) -> Result<GatewayConfig, CommandFailure> {
+    let wrong =
+        |problem: &dyn std::fmt::Display| CommandFailure::usage(format!("--config {}: {problem}", path.display()));
+    let text = read_text(path, CONFIG_BYTES_MAX).map_err(|error| wrong(&error))?;
+    GatewayConfig::parse(&text).map_err(|error| wrong(&error).hint_if(error.hint.map(str::to_owned)))
+}
+
+fn refused(error: &GatewayError) -> CommandFailure {
+    let failure = if error.is_usage() { CommandFailure::usage(error) } else { CommandFailure::failed(error) };
+    failure.hint_if(error.hint())
+}
+
+/// What the gateway promises for each table.
+fn promise(gateway: &RunningGateway, target: &Target) -> String {
+    let mut text = String::new();
+    for note in gateway.notes() {
+        let (word, sentence) = &note.durability;
+        text.push_str(&format!("{target}, table {}: a row is known by {}\n", note.table, note.key.join(", ")));
+        text.push_str(&format!("  X-Durability: {word}: {sentence}\n"));
+        for warning in &note.warnings {
+            text.push_str(&format!("  warning: {warning}\n"));
+        }
+    }
+    text
+}
+
+/// A private server with an empty table, for a try.
+struct TryoutServer {
+    running: RunningServer,
+    _sandbox: Sandbox,
+}
+
+impl TryoutServer {
+    fn start(args: &GatewayArgs) -> Result<Self, CommandFailure> {
+        let wrong = |error: SandboxError| CommandFailure::failed(&error).hint_if(error.hint());
+        let home = Home::open(args.sandbox.sandbox_dir.as_deref()).map_err(wrong)?;
+        let binary = [Flavour::Mariadb, Flavour::Mysql, Flavour::Percona]
+            .into_iter()
+            .find_map(|flavour| find(None, Some(flavour), home.user()).ok())
+            .ok_or_else(|| {
+                CommandFailure::usage("--private: no server of the MySQL family was found").hint("truetps doctor")
+            })?;
+        let options =
+            SandboxOptions { disk: args.disk.as_deref().map(private_disk).transpose()?, ..SandboxOptions::default() };
+        print_progress(&format!("starting a private server: {}\n", binary.path.display()));
+        let sandbox = Sandbox::create(&home, &binary, &options).map_err(wrong)?;
+        let running = sandbox.start(&StartOptions::new(Settings::default())).map_err(wrong)?;
+        let create = || {
+            let mut client = running.connect(CLIENT_TIME)?;
+            client.execute(&format!("CREATE DATABASE {SCHEMA}"))?;
+            client.execute(CREATE_READINGS)
+        };
+        create().map_err(|error| CommandFailure::failed(&error).hint_if(error.hint()))?;
+        Ok(Self { running, _sandbox: sandbox })
+    }
+
+    fn end(self) -> Result<(), CommandFailure> {
+        let stopped = self.running.stop(STOP_TIME);
+        stopped.map(|_| ()).map_err(|error| CommandFailure::failed(&error).hint_if(error.hint()))
+    }
+}

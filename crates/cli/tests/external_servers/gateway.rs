@@ -1,0 +1,189 @@
+//! `truetps gateway` as processes that are killed and stopped, on one database.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::process::Child;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+use truetps_testkit::mysql_family::mariadb;
+
+use crate::common::{Place, signal, wait_until};
+use crate::support::Owned;
+
+const CREATE: &str = "CREATE TABLE precious.readings (client INT NOT NULL, seq BIGINT NOT NULL, text VARCHAR(20), \
+     PRIMARY KEY (client, seq))";
+const CLIENTS: usize = 20;
+
+/// A gateway that runs, and its address.
+struct GatewayProcess {
+    child: Child,
+    address: SocketAddr,
+}
+
+impl GatewayProcess {
+    fn start(place: &Place, dsn: &str) -> Self {
+        let mut child = place.start(&["gateway", "--dsn", dsn, "--table", "readings", "--listen", "127.0.0.1:0"]);
+        let mut stderr = BufReader::new(child.stderr.take().unwrap());
+        let mut line = String::new();
+        let address = loop {
+            line.clear();
+            assert!(stderr.read_line(&mut line).unwrap() > 0, "the gateway ended");
+            if let Some((_, rest)) = line.split_once("http://") {
+                break rest.split('/').next().unwrap().parse().unwrap();
+            }
+        };
+        thread::spawn(move || stderr.read_to_end(&mut Vec::new()));
+        Self { child, address }
+    }
+}
+
+/// Status of one row sent on a new connection; `None`: the connection broke.
+fn post(address: SocketAddr, client: usize, seq: u64) -> Option<u16> {
+    let mut stream = TcpStream::connect(address).ok()?;
+    stream.set_read_timeout(Some(Duration::from_mins(1))).unwrap();
+    let body = format!(r#"{{"client":{client},"seq":{seq},"text":"{client}-{seq}"}}"#);
+    let length = body.len();
+    let request = format!(
+        "POST /v1/readings HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-type: application/json\r\n\
+         content-length: {length}\r\n\r\n{body}"
+    );
+    stream.write_all(request.as_bytes()).ok()?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).ok()?;
+    answer.split(' ').nth(1)?.parse().ok()
+}
+
+/// Clients that send each row, to one gateway after another, until it is acknowledged.
+struct GatewayLoad {
+    addresses: Arc<Mutex<Vec<SocketAddr>>>,
+    stop: Arc<AtomicBool>,
+    acknowledged: Arc<AtomicU64>,
+    threads: Vec<thread::JoinHandle<u64>>,
+}
+
+impl GatewayLoad {
+    fn start(addresses: Vec<SocketAddr>) -> Self {
+        let addresses = Arc::new(Mutex::new(addresses));
+        let (stop, acknowledged) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
+        let threads = (0..CLIENTS).map(|client| {
+            let (addresses, stop, acknowledged) =
+                (Arc::clone(&addresses), Arc::clone(&stop), Arc::clone(&acknowledged));
+            thread::spawn(move || {
+                let (mut seq, mut turn) = (0, client);
+                while !stop.load(Ordering::Relaxed) {
+                    loop {
+                        let address = {
+                            let addresses = addresses.lock().unwrap();
+                            addresses[turn % addresses.len()]
+                        };
+                        match post(address, client, seq) {
+                            Some(200) => break,
+                            None | Some(429 | 503) => turn += 1,
+                            Some(status) => panic!("client {client}, row {seq}: {status}"),
+                        }
+                        thread::sleep(Duration::from_millis(10));
+                    }
+                    seq += 1;
+                    acknowledged.fetch_add(1, Ordering::Relaxed);
+                }
+                seq
+            })
+        });
+        let threads = threads.collect();
+        Self { addresses, stop, acknowledged, threads }
+    }
+
+    fn wait_for(&self, more: u64) {
+        let until = self.acknowledged.load(Ordering::Relaxed) + more;
+        wait_until("acknowledged rows", || self.acknowledged.load(Ordering::Relaxed) >= until);
+    }
+
+    /// Rows that each client knows to be stored.
+    fn end(self) -> Vec<u64> {
+        self.stop.store(true, Ordering::Relaxed);
+        self.threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    }
+}
+
+fn check_rows(owned: &Owned, acknowledged: &[u64]) {
+    let mut admin = owned.admin();
+    let sql = "SELECT client, COUNT(*), MAX(seq) + 1, SUM(text <> CONCAT(client, '-', seq)) FROM precious.readings \
+               GROUP BY client ORDER BY client";
+    let found = admin.query(sql).unwrap().rows;
+    for (client, rows) in acknowledged.iter().enumerate() {
+        let row: Vec<_> = found[client].iter().map(|cell| cell.as_deref().unwrap().to_owned()).collect();
+        assert_eq!(row, [client.to_string(), rows.to_string(), rows.to_string(), "0".to_owned()]);
+    }
+}
+
+#[test]
+fn a_killed_gateway_loses_and_doubles_no_row() {
+    let Some(binary) = mariadb("kill -9 of the gateway") else { return };
+    let owned = Owned::start(&binary, &[]);
+    owned.execute(&[CREATE]);
+    let place = Place::new();
+    let dsn = owned.socket_dsn().replace("@?", "@/precious?");
+    let mut gateways = [GatewayProcess::start(&place, &dsn), GatewayProcess::start(&place, &dsn)];
+    let load = GatewayLoad::start(gateways.iter().map(|gateway| gateway.address).collect());
+    for round in 0..8 {
+        load.wait_for(60);
+        let killed = &mut gateways[round % 2];
+        killed.child.kill().unwrap();
+        killed.child.wait().unwrap();
+        *killed = GatewayProcess::start(&place, &dsn);
+        load.addresses.lock().unwrap()[round % 2] = killed.address;
+    }
+    load.wait_for(60);
+    let acknowledged = load.end();
+    check_rows(&owned, &acknowledged);
+    for mut gateway in gateways {
+        signal(gateway.child.id(), Signal::TERM);
+        assert_eq!(gateway.child.wait().unwrap().code(), Some(0));
+    }
+}
+
+#[test]
+fn a_gateway_that_is_stopped_under_load_drains() {
+    let Some(binary) = mariadb("SIGTERM to the gateway") else { return };
+    let owned = Owned::start(&binary, &[]);
+    owned.execute(&[CREATE]);
+    let place = Place::new();
+    let dsn = owned.socket_dsn().replace("@?", "@/precious?");
+    let mut stopped = GatewayProcess::start(&place, &dsn);
+    let mut other = GatewayProcess::start(&place, &dsn);
+    let load = GatewayLoad::start(vec![stopped.address, other.address]);
+    load.wait_for(200);
+    let began = Instant::now();
+    signal(stopped.child.id(), Signal::TERM);
+    assert_eq!(stopped.child.wait().unwrap().code(), Some(0), "it drained");
+    assert!(began.elapsed() < Duration::from_secs(20));
+    load.wait_for(200);
+    check_rows(&owned, &load.end());
+    signal(other.child.id(), Signal::INT);
+    assert_eq!(other.child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn a_table_without_a_key_is_refused() {
+    let Some(binary) = mariadb("a table without a key") else { return };
+    let owned = Owned::start(&binary, &[]);
+    owned.execute(&["CREATE TABLE precious.log (id INT AUTO_INCREMENT PRIMARY KEY, line TEXT)"]);
+    let place = Place::new();
+    let dsn = owned.socket_dsn().replace("@?", "@/precious?");
+    let listen = ["--listen", "127.0.0.1:0"];
+    place.refused(
+        &[&["gateway", "--dsn", &dsn, "--table", "log"], &listen[..]].concat(),
+        &["table `log`: table `log` has no unique key", "hint: make the clients number their rows"],
+    );
+    place.refused(&[&["gateway", "--dsn", &dsn, "--table", "missing"], &listen[..]].concat(), &["no table `missing`"]);
+    let check = place.good(&[&["gateway", "--dsn", &dsn, "--table", "letters", "--check"], &listen[..]].concat());
+    assert!(
+        check.stdout.contains("table letters: a row is known by id\n  X-Durability: commit-fsync"),
+        "{}",
+        check.stdout
+    );
+}

@@ -1,0 +1,291 @@
+//! The configuration of a gateway, as a user writes it.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::Deserialize;
+use thiserror::Error;
+use truetps_batch::{BatchLimits, QueueLimits};
+
+/// More commit connections only wait for each other.
+const CONNECTIONS_MAX: usize = 4;
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct GatewayConfig {
+    /// Address and port of HTTP; port 0 takes a free port.
+    pub listen: SocketAddr,
+    /// Allow an address that other hosts can reach.
+    pub listen_remote: bool,
+    /// Allow requests without a token at such an address.
+    pub anonymous: bool,
+    /// The page for browsers at `/`; it needs no token.
+    pub page: bool,
+    pub tls: Option<TlsFilesConfig>,
+    /// Longest time for rows that were taken when the gateway is stopped.
+    pub drain_s: f64,
+    pub queue: QueueConfig,
+    pub limits: HttpLimits,
+    #[serde(rename = "table")]
+    pub tables: Vec<TableConfig>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TlsFilesConfig {
+    /// PEM file with the certificate and its intermediate certificates.
+    pub cert: PathBuf,
+    /// PEM file with its private key, unencrypted.
+    pub key: PathBuf,
+}
+
+/// A table that takes rows, at `/v1/NAME`.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TableConfig {
+    pub name: String,
+    /// Columns of the idempotency key; default: the columns of the table's only unique key.
+    #[serde(default)]
+    pub key: Vec<String>,
+    /// Column for the value of the header Idempotency-Key.
+    #[serde(default)]
+    pub idempotency_column: Option<String>,
+    /// Whether a row whose key is stored is compared with what is stored.
+    #[serde(default = "yes")]
+    pub compare: bool,
+    /// Commit connections: more than one work only while commits are faster than 2 ms.
+    #[serde(default = "one")]
+    pub connections: usize,
+}
+
+impl TableConfig {
+    /// A table whose keys all have their defaults.
+    pub fn named(name: &str) -> Self {
+        Self { name: name.to_owned(), key: Vec::new(), idempotency_column: None, compare: yes(), connections: one() }
+    }
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn one() -> usize {
+    1
+}
+
+/// Limits of the queue of each table, and times of its rows.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct QueueConfig {
+    pub rows: usize,
+    pub mb: usize,
+    /// A row that would wait longer is refused at once.
+    pub wait_ms: u64,
+    /// A row is answered after this time at the latest.
+    pub answer_ms: u64,
+    /// A statement without a reply after this time has an unknown outcome.
+    pub statement_ms: u64,
+    pub batch_rows: usize,
+    pub batch_kb: usize,
+}
+
+impl Default for QueueConfig {
+    fn default() -> Self {
+        Self {
+            rows: 20_000,
+            mb: 64,
+            wait_ms: 2_000,
+            answer_ms: 10_000,
+            statement_ms: 5_000,
+            batch_rows: 1_000,
+            batch_kb: 1_024,
+        }
+    }
+}
+
+impl QueueConfig {
+    pub(crate) fn limits(&self) -> QueueLimits {
+        QueueLimits {
+            rows: self.rows,
+            bytes: self.mb << 20,
+            wait: Duration::from_millis(self.wait_ms),
+            batch: BatchLimits { rows: self.batch_rows, bytes: self.batch_kb << 10 },
+        }
+    }
+}
+
+/// Limits of requests and connections.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct HttpLimits {
+    pub connections: usize,
+    pub row_kb: usize,
+    pub batch_kb: usize,
+    /// Bodies that are being received, together.
+    pub bodies_mb: usize,
+    pub header_kb: usize,
+    /// Longest time for the head of a request, also on an idle connection.
+    pub header_s: f64,
+    pub body_s: f64,
+}
+
+impl Default for HttpLimits {
+    fn default() -> Self {
+        Self {
+            connections: 10_000,
+            row_kb: 64,
+            batch_kb: 4_096,
+            bodies_mb: 256,
+            header_kb: 16,
+            header_s: 60.0,
+            body_s: 10.0,
+        }
+    }
+}
+
+impl Default for GatewayConfig {
+    fn default() -> Self {
+        Self {
+            listen: SocketAddr::from(([127, 0, 0, 1], 8080)),
+            listen_remote: false,
+            anonymous: false,
+            page: false,
+            tls: None,
+            drain_s: 20.0,
+            queue: QueueConfig::default(),
+            limits: HttpLimits::default(),
+            tables: Vec::new(),
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{message}")]
+pub struct ConfigError {
+    message: String,
+    pub hint: Option<&'static str>,
+}
+
+fn wrong(message: impl Into<String>, hint: Option<&'static str>) -> ConfigError {
+    ConfigError { message: message.into(), hint }
+}
+
+impl GatewayConfig {
+    pub fn parse(text: &str) -> Result<Self, ConfigError> {
+        toml::from_str(text).map_err(|error| {
+            wrong(error.to_string().trim_end(), Some("`truetps help reference/gateway` lists the keys"))
+        })
+    }
+
+    /// Checks what needs neither server nor network.
+    pub fn check(&self, has_tokens: bool) -> Result<(), ConfigError> {
+        if self.tables.is_empty() {
+            return Err(wrong(
+                "no table is named",
+                Some("name a table with --table, or in the file: [[table]] name = …"),
+            ));
+        }
+        for (n, table) in self.tables.iter().enumerate() {
+            check_table(table)?;
+            if self.tables[..n].iter().any(|other| other.name == table.name) {
+                return Err(wrong(format!("table `{}` is named twice", table.name), None));
+            }
+        }
+        if !self.listen.ip().is_loopback() {
+            if !self.listen_remote {
+                let hint = "set listen_remote = true (--listen-remote) if other hosts shall reach it";
+                return Err(wrong(format!("listen: {} is not only for this host", self.listen), Some(hint)));
+            }
+            if !has_tokens && !self.anonymous {
+                let hint = "put tokens into TRUETPS_GATEWAY_TOKENS, or set anonymous = true (--anonymous)";
+                return Err(wrong("other hosts could store rows without a token", Some(hint)));
+            }
+            if self.page {
+                return Err(wrong("page: it has no login, and other hosts could see it", Some("listen on 127.0.0.1")));
+            }
+        }
+        self.check_numbers()
+    }
+
+    fn check_numbers(&self) -> Result<(), ConfigError> {
+        let QueueConfig { rows, mb, wait_ms, answer_ms, statement_ms, batch_rows, batch_kb } = self.queue;
+        let HttpLimits { connections, row_kb, batch_kb: body_kb, bodies_mb, header_kb, header_s, body_s } = self.limits;
+        let in_range = [
+            ("queue.rows", rows as f64, 1.0, 10e6),
+            ("queue.mb", mb as f64, 1.0, 65_536.0),
+            ("queue.wait_ms", wait_ms as f64, 1.0, 600_000.0),
+            ("queue.answer_ms", answer_ms as f64, 10.0, 600_000.0),
+            ("queue.statement_ms", statement_ms as f64, 10.0, 600_000.0),
+            ("queue.batch_rows", batch_rows as f64, 1.0, 10_000.0),
+            ("queue.batch_kb", batch_kb as f64, 1.0, 16_384.0),
+            ("limits.connections", connections as f64, 1.0, 1e6),
+            ("limits.row_kb", row_kb as f64, 1.0, 16_384.0),
+            ("limits.batch_kb", body_kb as f64, 1.0, 1e6),
+            ("limits.bodies_mb", bodies_mb as f64, 1.0, 65_536.0),
+            ("limits.header_kb", header_kb as f64, 8.0, 1_024.0),
+            ("limits.header_s", header_s, 0.1, 3_600.0),
+            ("limits.body_s", body_s, 0.1, 3_600.0),
+            ("drain_s", self.drain_s, 0.0, 3_600.0),
+        ];
+        for (key, value, least, most) in in_range {
+            if !(least..=most).contains(&value) {
+                return Err(wrong(format!("{key}: {value} is not from {least} to {most}"), None));
+            }
+        }
+        let fits = |kb: usize| kb << 10 <= bodies_mb << 20 && kb << 10 <= mb << 20;
+        if !fits(row_kb) || !fits(body_kb) {
+            return Err(wrong(
+                "limits.row_kb and limits.batch_kb: a body must fit into limits.bodies_mb and queue.mb",
+                None,
+            ));
+        }
+        Ok(())
+    }
+}
+
+fn check_table(table: &TableConfig) -> Result<(), ConfigError> {
+    let TableConfig { name, connections, .. } = table;
+    if name.is_empty() || name == "batch" || name.chars().any(|c| matches!(c, '/' | '?' | '#' | '%') || c.is_control())
+    {
+        return Err(wrong(format!("table: `{name}` cannot be a part of a path"), None));
+    }
+    if !(1..=CONNECTIONS_MAX).contains(connections) {
+        let hint = "one is enough: rows that arrive during a commit are the next one";
+        return Err(wrong(format!("table `{name}`: connections is from 1 to {CONNECTIONS_MAX}"), Some(hint)));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn checked(text: &str, has_tokens: bool) -> Result<(), String> {
+        GatewayConfig::parse(text)
+            .and_then(|config| config.check(has_tokens))
+            .map_err(|error| error.to_string().lines().last().unwrap_or_default().to_owned())
+    }
+
+    #[test]
+    fn wrong_configurations_are_found_before_anything_starts() {
+        let table = "[[table]]\nname = 't'\n";
+        assert_eq!(checked(table, false), Ok(()));
+        let check = |text: &str, part: &str| {
+            let error = checked(text, false).unwrap_err();
+            assert!(error.contains(part), "{error}");
+        };
+        check("", "no table");
+        check(&format!("{table}{table}"), "twice");
+        check("[[table]]\nname = 'a/b'", "path");
+        check("[[table]]\nname = 't'\nconnections = 5", "from 1 to 4");
+        check(&format!("listen = '0.0.0.0:1'\n{table}"), "only for this host");
+        check(&format!("listen = '0.0.0.0:1'\nlisten_remote = true\n{table}"), "without a token");
+        check(&format!("listen = '0.0.0.0:1'\nlisten_remote = true\nanonymous = true\npage = true\n{table}"), "page");
+        check(&format!("[queue]\nrows = 0\n{table}"), "queue.rows");
+        check(&format!("[limits]\nbatch_kb = 100000\n{table}"), "bodies_mb");
+        check(&format!("[queue]\nrow = 1\n{table}"), "unknown field `row`");
+        let remote = format!("listen = '0.0.0.0:1'\nlisten_remote = true\n{table}");
+        assert_eq!(checked(&remote, true), Ok(()));
+    }
+}

@@ -1,0 +1,194 @@
+//! The life of a gateway: inspected, started, drained.
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use thiserror::Error;
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::watch;
+use truetps_batch::InspectionError;
+use truetps_driver::Target;
+
+use crate::GatewayConfig;
+use crate::http::{AccessTokens, GatewayApp, HttpServer, TlsSetupError, tls_acceptor};
+use crate::served_table::ServedTable;
+
+/// What a commit survives is read again after this time.
+const DURABILITY_EVERY: Duration = Duration::from_secs(30);
+const LOOK_EVERY: Duration = Duration::from_millis(10);
+/// Time for answers on their way, after the last one is known.
+const GOODBYE: Duration = Duration::from_secs(2);
+
+#[derive(Debug, Error)]
+pub enum GatewayError {
+    #[error("table `{table}`: {source}")]
+    Inspection { table: String, source: Box<InspectionError> },
+    #[error("table `{table}` has no column `{column}` for the header Idempotency-Key in its unique key ({key})")]
+    IdempotencyColumn { table: String, column: String, key: String },
+    #[error("cannot listen on {address}: {source}")]
+    Listen { address: SocketAddr, source: io::Error },
+    #[error("{path}: {problem}")]
+    Tls { path: PathBuf, problem: String },
+    #[error("cannot start a thread: {0}")]
+    Thread(#[from] io::Error),
+}
+
+impl GatewayError {
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Inspection { source, .. } => source.hint(),
+            Self::IdempotencyColumn { .. } => Some("name a column of the unique key in idempotency_column".to_owned()),
+            Self::Listen { .. } => Some("another program may use the port; port 0 takes a free one".to_owned()),
+            Self::Tls { .. } | Self::Thread(_) => None,
+        }
+    }
+
+    /// Whether the configuration is wrong, and not the server.
+    pub fn is_usage(&self) -> bool {
+        match self {
+            Self::Inspection { source, .. } => !matches!(**source, InspectionError::Driver(_)),
+            Self::IdempotencyColumn { .. } | Self::Listen { .. } | Self::Tls { .. } => true,
+            Self::Thread(_) => false,
+        }
+    }
+}
+
+impl From<TlsSetupError> for GatewayError {
+    fn from(TlsSetupError { path, problem }: TlsSetupError) -> Self {
+        Self::Tls { path, problem }
+    }
+}
+
+/// What the start has found out about a table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TableNote {
+    pub table: String,
+    pub key: Vec<String>,
+    /// The word of the header X-Durability, and the reason.
+    pub durability: (&'static str, String),
+    pub warnings: Vec<String>,
+}
+
+/// How a gateway ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GatewayStop {
+    /// All rows that were taken had their answers from the database.
+    pub is_drained: bool,
+    pub stored: u64,
+}
+
+/// A gateway that takes rows. Dropping it ends it without draining.
+pub struct RunningGateway {
+    app: Arc<GatewayApp>,
+    runtime: Runtime,
+    address: SocketAddr,
+    stop_accepting: watch::Sender<bool>,
+    server: tokio::task::JoinHandle<()>,
+    notes: Vec<TableNote>,
+}
+
+impl RunningGateway {
+    /// Inspects the tables, listens, and starts. The configuration has been checked.
+    pub fn start(config: &GatewayConfig, target: &Target, tokens: AccessTokens) -> Result<Self, GatewayError> {
+        let tls = config.tls.as_ref().map(tls_acceptor).transpose()?;
+        let listener = std::net::TcpListener::bind(config.listen)
+            .and_then(|listener| listener.set_nonblocking(true).map(|()| listener))
+            .map_err(|source| GatewayError::Listen { address: config.listen, source })?;
+        let (mut tables, mut notes) = (Vec::new(), Vec::new());
+        for table in &config.tables {
+            let (served, note) = start_table(config, table, target)?;
+            tables.push(served);
+            notes.push(note);
+        }
+        let address = listener.local_addr()?;
+        let app = Arc::new(GatewayApp::new(config, tables, tokens, address));
+        let runtime = Builder::new_multi_thread().thread_name("http").enable_all().build()?;
+        let (stop_accepting, stopped) = watch::channel(false);
+        let listener = {
+            let _in_runtime = runtime.enter();
+            tokio::net::TcpListener::from_std(listener)?
+        };
+        let server = HttpServer { app: Arc::clone(&app), listener, tls, limits: config.limits.clone() };
+        let server = runtime.spawn(server.run(stopped));
+        watch_durability(&app)?;
+        Ok(Self { app, runtime, address, stop_accepting, server, notes })
+    }
+
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    pub fn notes(&self) -> &[TableNote] {
+        &self.notes
+    }
+
+    /// Takes no more rows, waits until those that were taken are committed, at most for `time`, and answers the others:
+    /// rows that were not sent are not stored; those that were sent may be.
+    pub fn stop(self, time: Duration) -> GatewayStop {
+        let end = Instant::now() + time;
+        let tables = self.app.tables();
+        self.app.begin_stop();
+        tables.iter().for_each(|table| table.queue.close());
+        let have_ended = || tables.iter().all(ServedTable::has_ended);
+        while !have_ended() && Instant::now() < end {
+            thread::sleep(LOOK_EVERY);
+        }
+        let is_drained = have_ended();
+        tables.iter().for_each(|table| table.queue.drop_waiting_rows());
+        self.app.give_up();
+        let _ = self.stop_accepting.send(true);
+        let server = self.server;
+        // Its end is all that matters.
+        let _ = self.runtime.block_on(async { tokio::time::timeout(GOODBYE, server).await });
+        let stored = |table: &ServedTable| {
+            let stored = table.rows.each().filter(|(name, _)| matches!(*name, "stored" | "duplicate"));
+            stored.map(|(_, count)| count).sum::<u64>()
+        };
+        let stop = GatewayStop { is_drained, stored: tables.iter().map(stored).sum() };
+        self.runtime.shutdown_background();
+        stop
+    }
+}
+
+fn start_table(
+    config: &GatewayConfig,
+    table: &crate::TableConfig,
+    target: &Target,
+) -> Result<(ServedTable, TableNote), GatewayError> {
+    let mut settings = ServedTable::commit_settings(table, &config.queue, target);
+    let failed = |source| GatewayError::Inspection { table: table.name.clone(), source: Box::new(source) };
+    let inspection = settings.inspect().map_err(failed)?;
+    let key: Vec<_> = inspection.columns.key_names().map(str::to_owned).collect();
+    if let Some(column) = table.idempotency_column.as_ref().filter(|column| !key.contains(column)) {
+        let (table, column, key) = (table.name.clone(), column.clone(), key.join(", "));
+        return Err(GatewayError::IdempotencyColumn { table, column, key });
+    }
+    let mut warnings = Vec::new();
+    if settings.compares && inspection.has_triggers {
+        settings.compares = false;
+        let text = "it has triggers that may change values, so duplicates are not compared (no 409)";
+        warnings.push(text.to_owned());
+    }
+    let served = ServedTable::start(table, &config.queue, &settings, inspection)?;
+    served.read_durability();
+    let verdict = served.durability();
+    let note = TableNote { table: table.name.clone(), key, durability: (verdict.word, verdict.sentence), warnings };
+    Ok((served, note))
+}
+
+/// A thread of its own, because the client blocks. It ends with the gateway.
+fn watch_durability(app: &Arc<GatewayApp>) -> io::Result<()> {
+    let app = Arc::downgrade(app);
+    let watch = move || {
+        loop {
+            thread::sleep(DURABILITY_EVERY);
+            let Some(app) = app.upgrade() else { return };
+            app.tables().iter().for_each(ServedTable::read_durability);
+        }
+    };
+    thread::Builder::new().name("durability".to_owned()).spawn(watch).map(|_| ())
+}

@@ -1,0 +1,106 @@
+//! What a client is answered.
+
+use truetps_gateway::AccessTokens;
+
+use crate::gateway::{TestDatabase, client, row};
+
+const ROWS: &str = "/v1/readings";
+
+#[test]
+fn each_row_has_its_own_answer() {
+    let Some(database) = TestDatabase::start("answers over HTTP") else { return };
+    let gateway = database.gateway(|_| {});
+    let mut client = client(&gateway);
+    let new = client.post(ROWS, &row(1, 1));
+    assert_eq!((new.status, new.header("x-durability")), (200, Some("commit-fsync")), "{new:?}");
+    assert_eq!(new.json()["duplicate"], false);
+    assert_eq!(database.count(), 1);
+    assert_eq!(client.post(ROWS, &row(1, 1)).json()["duplicate"], true);
+    let mut check = |json: &str, status: u16, part: &str| {
+        let answer = client.post(ROWS, json);
+        assert_eq!(answer.status, status, "{answer:?}");
+        assert!(answer.json()["error"].as_str().unwrap().contains(part), "{answer:?}");
+        assert_eq!((answer.json()["outcome"].as_str(), answer.header("retry-after")), (Some("not_stored"), None));
+    };
+    check(r#"{"client":1,"seq":1,"text":"other"}"#, 409, "other values");
+    check(r#"{"client":1,"seq":2,"text":"longer than twenty characters"}"#, 422, "too long");
+    check(r#"{"client":1}"#, 422, "`seq`");
+    check(r#"{"client":1,"seq":2,"unknown":3}"#, 422, "`unknown`");
+    check("[1]", 400, "object");
+    check(&format!(r#"{{"client":1,"seq":2,"text":"{}"}}"#, "x".repeat(70_000)), 413, "64 KB");
+    assert_eq!(database.count(), 1);
+}
+
+#[test]
+fn a_batch_has_a_line_for_each_row() {
+    let Some(database) = TestDatabase::start("batches over HTTP") else { return };
+    let gateway = database.gateway(|_| {});
+    let mut client = client(&gateway);
+    let rows: Vec<_> = (0..500).map(|seq| row(1, seq)).collect();
+    let all = client.post_lines("/v1/readings/batch", &rows);
+    assert_eq!((all.status, all.body.lines().count()), (200, 500));
+    let mixed = [
+        row(2, 1),
+        row(1, 7),
+        "{".to_owned(),
+        r#"{"client":2,"seq":2,"text":"longer than twenty characters"}"#.to_owned(),
+        row(2, 3),
+    ];
+    let answer = client.post_lines("/v1/readings/batch", &mixed);
+    let lines: Vec<serde_json::Value> = answer.body.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let codes: Vec<_> =
+        lines.iter().map(|line| (line["row"].as_u64().unwrap(), line["code"].as_u64().unwrap())).collect();
+    assert_eq!(
+        (answer.status, &codes[..]),
+        (207, &[(1, 200), (2, 200), (3, 400), (4, 422), (5, 200)][..]),
+        "{answer:?}"
+    );
+    assert_eq!(database.count(), 502);
+    assert_eq!(client.post_lines("/v1/readings/batch", &[]).status, 400);
+}
+
+#[test]
+fn a_key_in_a_header_is_stored_in_its_column() {
+    let Some(database) = TestDatabase::start("Idempotency-Key") else { return };
+    let gateway = database.gateway(|_| {});
+    let mut client = client(&gateway);
+    let mut post = |path: &str, json: &str, key: &str| {
+        client.send(path, json, &format!("content-type: application/json\r\nidempotency-key: {key}\r\n"))
+    };
+    assert_eq!(post("/v1/events", r#"{"text":"a"}"#, "k'1").json()["duplicate"], false);
+    assert_eq!(post("/v1/events", r#"{"text":"a"}"#, "\"k'1\"").json()["duplicate"], true);
+    assert_eq!(post("/v1/events", r#"{"text":"b"}"#, "k'1").status, 409);
+    assert_eq!(post("/v1/events", r#"{"text":"b","id":"x"}"#, "k").status, 422);
+    assert_eq!(post(ROWS, &row(1, 1), "k").status, 400);
+    let id = database.client().query_value("SELECT id FROM events").unwrap();
+    assert_eq!(id.as_deref(), Some("k'1"));
+}
+
+#[test]
+fn requests_that_are_no_rows() {
+    let Some(database) = TestDatabase::start("requests without rows") else { return };
+    let tokens = AccessTokens::parse("0123456789abcdef").unwrap();
+    let gateway = database.gateway_with(|config| config.page = true, tokens);
+    let mut client = client(&gateway);
+    assert_eq!((client.get("/healthz").status, client.get("/readyz").status), (200, 200));
+    assert!(client.get("/").body.contains("<title>truetps gateway</title>"));
+    assert_eq!(client.get("/state.json").json()["tables"][0]["name"], "readings");
+    for (path, headers, status) in [
+        (ROWS, "", 401),
+        (ROWS, "authorization: Bearer wrong\r\n", 401),
+        (ROWS, "authorization: Bearer 0123456789abcdef\r\n", 415),
+        ("/v1/other", "authorization: Bearer 0123456789abcdef\r\n", 404),
+        (ROWS, "authorization: Bearer 0123456789abcdef\r\ncontent-type: application/json\r\n", 200),
+    ] {
+        assert_eq!(client.send(path, &row(1, 1), headers).status, status, "{path} {headers}");
+    }
+    assert_eq!(client.get("/metrics").status, 401);
+    client
+        .write(b"GET /metrics HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer 0123456789abcdef\r\n\r\n")
+        .unwrap();
+    let metrics = client.answer().unwrap().body;
+    assert!(metrics.contains("truetps_gateway_rows_total{table=\"readings\",result=\"stored\"} 1\n"), "{metrics}");
+    assert!(metrics.contains("truetps_gateway_batch_rows_bucket{table=\"readings\",le=\"1\"} 1\n"), "{metrics}");
+    client.write(b"GET /healthz HTTP/1.1\r\nhost: rebound.example\r\n\r\n").unwrap();
+    assert_eq!(client.answer().unwrap().status, 421);
+}

@@ -1,0 +1,130 @@
+//! Clients that are too many, too slow, or too fast.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::SOON;
+use crate::client::HttpClient;
+use crate::gateway::{TestDatabase, client, row};
+
+#[test]
+fn slow_clients_are_ended_and_others_are_served() {
+    let Some(database) = TestDatabase::start("slow clients") else { return };
+    let gateway = database.gateway(|config| (config.limits.header_s, config.limits.body_s) = (1.0, 1.0));
+    // Each sends a part of its head, and never its end.
+    let mut slow: Vec<_> = (0..300)
+        .map(|_| {
+            let mut slow = client(&gateway);
+            slow.write(b"POST /v1/readings HTTP/1.1\r\nhost: lo").unwrap();
+            slow
+        })
+        .collect();
+    let mut half = client(&gateway);
+    half.write(b"POST /v1/readings HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 50\r\n\r\n{").unwrap();
+    let mut fast = client(&gateway);
+    assert_eq!(fast.post("/v1/readings", &row(1, 1)).status, 200);
+    assert_eq!(half.answer().unwrap().status, 408);
+    let ends = slow.iter_mut().filter_map(|slow| slow.answer().ok()).filter(|answer| answer.status != 408).count();
+    assert_eq!(ends, 0, "a request without an end was answered");
+    let open = |client: &mut HttpClient| {
+        let metrics = client.get("/metrics").body;
+        let line = metrics.lines().find(|line| line.starts_with("truetps_gateway_connections ")).unwrap().to_owned();
+        line.rsplit(' ').next().unwrap().parse::<u64>().unwrap()
+    };
+    let end = Instant::now() + SOON;
+    let mut looks = client(&gateway);
+    while open(&mut looks) > 5 {
+        assert!(Instant::now() < end, "slow connections stay open");
+        thread::sleep(Duration::from_millis(100));
+        looks = client(&gateway);
+    }
+}
+
+#[test]
+fn connections_are_limited() {
+    let Some(database) = TestDatabase::start("many connections") else { return };
+    let gateway = database.gateway(|config| config.limits.connections = 20);
+    let mut open: Vec<_> = (0..20).map(|_| client(&gateway)).collect();
+    for (n, client) in open.iter_mut().enumerate() {
+        assert_eq!(client.post("/v1/readings", &row(n, 1)).status, 200);
+    }
+    assert!(client(&gateway).is_closed());
+    open.pop();
+    let end = Instant::now() + SOON;
+    // The end of a connection takes a moment.
+    loop {
+        let mut next = client(&gateway);
+        if next.write(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n").is_ok() && next.answer().is_ok() {
+            break;
+        }
+        assert!(Instant::now() < end, "no connection is accepted any more");
+    }
+}
+
+#[test]
+fn a_head_that_is_too_long_is_refused() {
+    let Some(database) = TestDatabase::start("long heads") else { return };
+    let gateway = database.gateway(|_| {});
+    let long = format!("content-type: application/json\r\nx-long: {}\r\n", "x".repeat(40_000));
+    assert_eq!(client(&gateway).send("/v1/readings", "{}", &long).status, 431);
+    let many = "x-one: 1\r\n".repeat(200);
+    assert_eq!(client(&gateway).send("/v1/readings", "{}", &many).status, 431);
+}
+
+/// The database does not take rows: those that wait are bounded, and the others are refused at once.
+#[test]
+fn overload_is_refused_early() {
+    let Some(database) = TestDatabase::start("overload") else { return };
+    let gateway = database.gateway(|config| {
+        (config.queue.rows, config.queue.wait_ms, config.queue.answer_ms) = (50, 300_000, 60_000);
+    });
+    let mut admin = database.client();
+    admin.execute("LOCK TABLES readings READ").unwrap();
+    let mut waiting: Vec<_> = (0..200).map(|n| (n, client(&gateway))).collect();
+    for (n, client) in &mut waiting {
+        client.start("/v1/readings", &row(*n, 1), "content-type: application/json\r\n");
+    }
+    let mut late = client(&gateway);
+    let end = Instant::now() + SOON;
+    while late.get("/readyz").status == 200 {
+        assert!(Instant::now() < end, "the queue is full and the gateway is ready");
+    }
+    let refused = late.post("/v1/readings", &row(900, 1));
+    assert_eq!((refused.status, refused.header("retry-after").is_some()), (429, true), "{refused:?}");
+    admin.execute("UNLOCK TABLES").unwrap();
+    let statuses: Vec<_> = waiting.iter_mut().map(|(_, client)| client.answer().unwrap().status).collect();
+    let stored = statuses.iter().filter(|status| **status == 200).count();
+    assert!(statuses.iter().all(|status| matches!(status, 200 | 429)), "{statuses:?}");
+    assert_eq!(database.count(), stored as u64);
+    assert!((50..200).contains(&stored), "{stored}");
+}
+
+/// A client that has gone before its row was sent costs no statement.
+#[test]
+fn rows_of_clients_that_have_gone_are_not_sent() {
+    let Some(database) = TestDatabase::start("clients that go") else { return };
+    let gateway = database.gateway(|config| config.queue.wait_ms = 300_000);
+    let mut admin = database.client();
+    admin.execute("LOCK TABLES readings READ").unwrap();
+    let mut first = client(&gateway);
+    first.start("/v1/readings", &row(0, 1), "content-type: application/json\r\n");
+    thread::sleep(Duration::from_millis(200));
+    let mut going: Vec<_> = (1..50).map(|n| (n, client(&gateway))).collect();
+    for (n, client) in &mut going {
+        client.start("/v1/readings", &row(*n, 1), "content-type: application/json\r\n");
+    }
+    thread::sleep(Duration::from_millis(500));
+    drop(going);
+    thread::sleep(Duration::from_millis(500));
+    admin.execute("UNLOCK TABLES").unwrap();
+    assert_eq!(first.answer().unwrap().status, 200);
+    let mut looks = client(&gateway);
+    assert_eq!(looks.post("/v1/readings", &row(100, 1)).status, 200);
+    let metrics = looks.get("/metrics").body;
+    let line = metrics
+        .lines()
+        .find(|line| line.starts_with("truetps_gateway_abandoned_rows_total{table=\"readings\""))
+        .unwrap();
+    let abandoned: u64 = line.rsplit(' ').next().unwrap().parse().unwrap();
+    assert_eq!((abandoned, database.count()), (49, 2));
+}
