@@ -90,8 +90,10 @@ impl ManualPage {
 }
 
 /// Commands that have the name of a page.
-const COMMANDS: [&str; 12] =
-    ["compare", "config", "crash", "explain", "mtls", "plan", "pool", "probe", "server", "slap", "sysbench", "verify"];
+const COMMANDS: [&str; 13] = [
+    "compare", "config", "crash", "explain", "gateway", "mtls", "plan", "pool", "probe", "server", "slap", "sysbench",
+    "verify",
+];
 
 #[cfg(test)]
 mod tests {
