@@ -110,7 +110,6 @@ build() {
     esac
 }
 
-checks=
 port=13360
 for server in $servers; do
     port=$((port + 1))
@@ -119,14 +118,23 @@ for server in $servers; do
     prepare "$server" $port >"$work/prepare.log" 2>&1
     rm "$work/prepare.log"
     for library in $(libraries "$server"); do
-        command=$(build "$server" $port "$library")
-        # shellcheck disable=SC2086 # a list of words
-        python3 "$pools/check.py" check "$work/$server.json" "$library" "$server" $command \
-            >"$work/$server/$library/row" 2>"$work/$server/$library/log" &
-        checks="$checks $!"
+        build "$server" $port "$library" >"$work/$server.$library.command"
     done
 done
+
+# Programs start one after the other: the first login of each has a time limit, too.
 say "checking, in about two minutes"
+checks=
+for server in $servers; do
+    for library in $(libraries "$server"); do
+        here=$work/$server/$library
+        # shellcheck disable=SC2046 # a list of words
+        python3 "$pools/check.py" check "$work/$server.json" "$library" "$server" "$here/ready" \
+            $(cat "$work/$server.$library.command") >"$here/row" 2>"$here/log" &
+        checks="$checks $!"
+        while [ ! -e "$here/ready" ] && kill -0 $! 2>/dev/null; do sleep 0.1; done
+    done
+done
 code=0
 for server in $servers; do
     [ "$server" != postgresql ] || continue

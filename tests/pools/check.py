@@ -2,7 +2,8 @@
 
     check.py libraries RUN.json                             prints the names of the libraries
     check.py configure RUN.json LIBRARY ADDRESS TEMPLATE    prints the template with the configuration in it
-    check.py check RUN.json LIBRARY SERVER COMMAND...       uses the pool of a program, and prints a row of the matrix
+    check.py check RUN.json LIBRARY SERVER READY COMMAND... uses the pool of a program, and prints a row of the matrix;
+                                                            makes the file READY when the program has opened it
     check.py table < ROWS                                   prints the matrix
 
 The program opens the pool and obeys a line of stdin each time: `take N` (N users in parallel take a connection, use and
@@ -210,9 +211,11 @@ def version(library, server):
     return f"{name} {found}" if library == "go" else found
 
 
-def check(path, library, server, command):
+def check(path, library, server, ready, command):
     parameters, configuration = read(path, library)
-    checks = Check(library, Server(server, library), parameters, configuration, Program(command))
+    program = Program(command)
+    Path(ready).touch()
+    checks = Check(library, Server(server, library), parameters, configuration, program)
     row, is_right = [library, version(library, server), server], True
     for step in (checks.opens, checks.refuses, checks.renews, checks.ends_statement):
         try:
@@ -240,8 +243,8 @@ def main(command, *arguments):
     elif command == "table":
         table(sys.stdin)
     else:
-        path, library, server, *program = arguments
-        return 0 if check(path, library, server, program) else 1
+        path, library, server, ready, *program = arguments
+        return 0 if check(path, library, server, ready, program) else 1
     return 0
 
 

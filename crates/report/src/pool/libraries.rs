@@ -68,7 +68,7 @@ impl PoolLibrary {
 
 /// The first login of a process, with TLS, takes longer than a user should wait for a free connection.
 fn connect_timeout_ms(parameters: &PoolParameters) -> u64 {
-    const LEAST_MS: u64 = 5_000;
+    const LEAST_MS: u64 = 10_000;
     parameters.acquire_timeout_ms.max(LEAST_MS)
 }
 
@@ -112,7 +112,7 @@ fn hikari(parameters: &PoolParameters, dialect: SqlDialect) -> String {
          maximumPoolSize={size}\n\
          minimumIdle={size}\n\
          # the first connection must work; the first login of a process is slow\n\
-         initializationFailTimeout=10000\n\
+         initializationFailTimeout=30000\n\
          connectionTimeout={acquire_timeout_ms}\n\
          maxLifetime={}\n\
          # idleTimeout has no effect while minimumIdle = maximumPoolSize",
