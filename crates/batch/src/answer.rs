@@ -4,7 +4,7 @@ use truetps_driver::ServerError;
 
 /// The answer to one row. Each row gets exactly one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum RowAnswer {
+pub enum CommitAnswer {
     /// The row is in the table, and its commit was acknowledged.
     ///
     /// `is_duplicate`: whether it was there before. `None`: not known, because other rows of the same commit were

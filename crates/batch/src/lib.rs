@@ -22,7 +22,7 @@ mod run;
 mod table;
 mod wait;
 
-pub use answer::{NotStored, RowAnswer};
+pub use answer::{CommitAnswer, NotStored};
 pub use database::{
     CommitFigures, CommitQueue, CommitSettings, CommitState, CommitThreads, FigureHistogram, InspectionError,
     TableInspection,
@@ -32,5 +32,5 @@ pub use fault::FaultClass;
 pub use queue::{BatchLimits, QueueHealth, QueueLimits, QueueRefusal, QueuedRow, RowQueue, TakenRows};
 pub use row::{InsertRow, RowReply};
 pub use run::BatchRun;
-pub use table::{ColumnFacts, ColumnKind, RowError, TableColumns};
+pub use table::{ColumnClass, ColumnFacts, RowError, TableColumns};
 pub use wait::CommitTimes;

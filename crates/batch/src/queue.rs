@@ -122,7 +122,7 @@ impl<R: RowReply> RowQueue<R> {
         if let QueueHealth::DownUntil(until) = self.health
             && now < until
         {
-            return Err(QueueRefusal::Down { retry_after: (until - now).max(SHORTEST_RETRY) });
+            return Err(QueueRefusal::Down { retry_after: until.saturating_sub(now).max(SHORTEST_RETRY) });
         }
         let wait = self.expected_wait(now);
         let has_room = self.rows.len() < self.limits.rows && self.bytes + bytes <= self.limits.bytes;
@@ -188,7 +188,7 @@ impl<R: RowReply> RowQueue<R> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::RowAnswer;
+    use crate::CommitAnswer;
 
     const MS: Duration = Duration::from_millis(1);
 
@@ -199,7 +199,7 @@ mod tests {
             self.0
         }
 
-        fn answer(self, _: RowAnswer) {}
+        fn answer(self, _: CommitAnswer) {}
     }
 
     fn row(bytes: usize, deadline: Duration, version: u64, is_gone: bool) -> QueuedRow<Gone> {

@@ -1,6 +1,6 @@
 //! A row on its way to the table.
 
-use crate::RowAnswer;
+use crate::CommitAnswer;
 
 /// A row as SQL, and its key.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,7 +47,7 @@ pub trait RowReply {
     /// Whether the client has gone: its row is not sent any more if it has not been sent yet.
     fn is_abandoned(&self) -> bool;
 
-    fn answer(self, answer: RowAnswer);
+    fn answer(self, answer: CommitAnswer);
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::{
-    BatchCounts, BatchExecutor, ExecutorAction, ExecutorRow, InsertRow, NotStored, RowAnswer, RowReply,
+    BatchCounts, BatchExecutor, CommitAnswer, ExecutorAction, ExecutorRow, InsertRow, NotStored, RowReply,
     StatementOutcome, TakenRows,
 };
 
@@ -19,7 +19,7 @@ impl<R: RowReply> BatchRun<R> {
     /// The others of `taken` are answered.
     pub fn new(taken: TakenRows<R>, is_connected: bool, compares: bool, seed: u64) -> Self {
         for row in taken.expired {
-            row.reply.answer(RowAnswer::NotStored(NotStored::Expired));
+            row.reply.answer(CommitAnswer::NotStored(NotStored::Expired));
         }
         let mut batch = taken.batch;
         batch.sort_by(|a, b| a.row.key.cmp(&b.row.key));

@@ -62,7 +62,7 @@ impl Truth {
     fn new(pattern: Pattern, factors: usize, noise: NoiseKind, sd: f64, seed: u64) -> Self {
         let mut random = RandomStream::new(seed, 7);
         let mut places: Vec<usize> = (0..factors).collect();
-        crate::investigation::shuffle(&mut places, &mut random);
+        random.shuffle(&mut places);
         // Between x0.5 and x0.78, or the other way.
         let mut effect = || (0.25 + 0.45 * random.open_unit()) * if random.below(2) == 0 { -1.0 } else { 1.0 };
         let (one, other) = (effect(), effect());

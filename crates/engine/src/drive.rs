@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
-use truetps_driver::{DriverError, Reply, SessionEvent};
+use truetps_driver::{DriverError, Link, Reply, SessionEvent};
 use truetps_measure::{ARRIVALS_MAX, AttemptFailure, Recorder, Timeline, WorkerInterval, WorkerPace, ns};
 use truetps_plan::ErrorPolicy;
 use truetps_record::{ErrorClass, Phase, RowAnswer};
@@ -511,7 +511,7 @@ impl<'w, 'a> Drive<'w, 'a> {
     /// closes it.
     fn is_worn(&mut self, slot: usize) -> bool {
         let client = &mut self.worker.clients[slot];
-        let is_closing = client.link.as_ref().is_some_and(|link| link.is_closing());
+        let is_closing = client.link.as_ref().is_some_and(Link::is_closing);
         let Some(most) = self.worker.shared.load.reconnect_every else { return is_closing };
         client.on_connection += 1;
         is_closing || client.on_connection >= most.get()

@@ -33,9 +33,9 @@ impl RowResult {
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct RowCounts([AtomicU64; RowResult::ALL.len()]);
+pub(crate) struct AnswerCounts([AtomicU64; RowResult::ALL.len()]);
 
-impl RowCounts {
+impl AnswerCounts {
     pub(crate) fn add(&self, result: RowResult) {
         self.0[result as usize].fetch_add(1, Ordering::Relaxed);
     }

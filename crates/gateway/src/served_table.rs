@@ -6,25 +6,25 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 use truetps_batch::{
-    CommitQueue, CommitSettings, CommitThreads, FigureHistogram, RowAnswer, RowReply, TableInspection,
+    CommitAnswer, CommitQueue, CommitSettings, CommitThreads, FigureHistogram, RowReply, TableInspection,
 };
 use truetps_driver::{Client, Target};
 
 use crate::config::{QueueConfig, TableConfig};
 use crate::durability::{DurabilityVerdict, read_durability};
-use crate::row_counts::RowCounts;
+use crate::row_counts::AnswerCounts;
 
 const CLIENT_TIME: Duration = Duration::from_secs(5);
 
 /// The way back to a request. A client that has gone has dropped the receiver.
-pub(crate) struct RequestReply(pub(crate) oneshot::Sender<RowAnswer>);
+pub(crate) struct RequestReply(pub(crate) oneshot::Sender<CommitAnswer>);
 
 impl RowReply for RequestReply {
     fn is_abandoned(&self) -> bool {
         self.0.is_closed()
     }
 
-    fn answer(self, answer: RowAnswer) {
+    fn answer(self, answer: CommitAnswer) {
         // A client that has gone at this moment does not receive it.
         let _ = self.0.send(answer);
     }
@@ -38,7 +38,7 @@ pub(crate) struct ServedTable {
     pub(crate) idempotency_column: Option<String>,
     /// A row is answered after this time.
     pub(crate) answer_time: Duration,
-    pub(crate) rows: RowCounts,
+    pub(crate) rows: AnswerCounts,
     /// From the whole request to its answer.
     answer_seconds: Mutex<FigureHistogram>,
     durability: RwLock<DurabilityVerdict>,
@@ -72,7 +72,7 @@ impl ServedTable {
             queue: commits,
             idempotency_column: config.idempotency_column.clone(),
             answer_time: Duration::from_millis(queue.answer_ms),
-            rows: RowCounts::default(),
+            rows: AnswerCounts::default(),
             answer_seconds: Mutex::new(FigureHistogram::of_seconds()),
             durability: RwLock::new(DurabilityVerdict::unknown("not read yet".to_owned())),
             target: settings.target.clone(),

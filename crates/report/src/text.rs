@@ -135,7 +135,11 @@ fn push_block(out: &mut String, block: &Block, screen: TextScreen) {
 
 /// As it is: lines that are broken could not be copied.
 pub(crate) fn push_code(out: &mut String, lines: &[String]) {
-    lines.iter().for_each(|line| out.push_str(&format!("  {line}\n")));
+    for line in lines {
+        out.push_str("  ");
+        out.push_str(line);
+        out.push('\n');
+    }
 }
 
 fn push_table(out: &mut String, table: &DocumentTable, screen: TextScreen) {

@@ -91,11 +91,8 @@ pub(crate) fn title(input: &VerifyInput<'_>) -> String {
 /// The table and its server.
 pub(crate) fn place(input: &VerifyInput<'_>) -> String {
     let table = &input.verification.table;
-    let servers: Vec<_> = names::servers(&input.experiment).iter().map(names::server).collect();
-    let at = match input.verification.is_private {
-        true => "private".to_owned(),
-        false => format!("at {}", table.server),
-    };
+    let servers: Vec<_> = names::servers(input.experiment).iter().map(names::server).collect();
+    let at = if input.verification.is_private { "private".to_owned() } else { format!("at {}", table.server) };
     format!("table {}, {}, {at}", table.name(), format::list(&servers))
 }
 

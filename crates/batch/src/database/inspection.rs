@@ -7,7 +7,7 @@ use truetps_driver::{Client, DriverError};
 use truetps_record::{SqlDialect, fnv1a};
 
 use crate::table::quoted_name;
-use crate::{ColumnFacts, ColumnKind, TableColumns};
+use crate::{ColumnClass, ColumnFacts, TableColumns};
 
 /// Engines whose statements are atomic and durable.
 const ENGINES: [&str; 2] = ["InnoDB", "ROCKSDB"];
@@ -162,10 +162,10 @@ fn mysql_columns(client: &mut Client, table: &str) -> Result<(Vec<ColumnFacts>, 
             continue;
         }
         let kind = match data_type.to_lowercase().as_str() {
-            "tinyint" | "smallint" | "mediumint" | "int" | "bigint" => ColumnKind::Integer,
-            "binary" if column_type.eq_ignore_ascii_case("binary(16)") => ColumnKind::Uuid,
-            "binary" | "varbinary" | "tinyblob" | "blob" | "mediumblob" | "longblob" => ColumnKind::Binary,
-            _ => ColumnKind::Text,
+            "tinyint" | "smallint" | "mediumint" | "int" | "bigint" => ColumnClass::Integer,
+            "binary" if column_type.eq_ignore_ascii_case("binary(16)") => ColumnClass::Uuid,
+            "binary" | "varbinary" | "tinyblob" | "blob" | "mediumblob" | "longblob" => ColumnClass::Binary,
+            _ => ColumnClass::Text,
         };
         let is_nullable = cell(3) == "YES";
         let has_default = is_nullable || row[4].is_some() || extra.contains("DEFAULT_GENERATED");
@@ -203,9 +203,9 @@ fn postgres_columns(client: &mut Client, table: &str) -> Result<(Vec<ColumnFacts
             continue;
         }
         let kind = match cell(1).as_str() {
-            "int2" | "int4" | "int8" => ColumnKind::Integer,
-            "bytea" => ColumnKind::Binary,
-            _ => ColumnKind::Text,
+            "int2" | "int4" | "int8" => ColumnClass::Integer,
+            "bytea" => ColumnClass::Binary,
+            _ => ColumnClass::Text,
         };
         let is_nullable = cell(2) == "t";
         columns.push(ColumnFacts {

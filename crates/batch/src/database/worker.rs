@@ -11,8 +11,8 @@ use super::CommitQueue;
 use super::connection::{CommitConnection, end_session, setup_statements};
 use super::inspection::{InspectionError, TableInspection, inspect_table};
 use crate::{
-    BatchRun, ExecutorAction, FaultClass, NotStored, QueueHealth, RowAnswer, RowReply, StatementOutcome, TableColumns,
-    TakenRows,
+    BatchRun, CommitAnswer, ExecutorAction, FaultClass, NotStored, QueueHealth, RowReply, StatementOutcome,
+    TableColumns, TakenRows,
 };
 
 /// Rows are refused for so long after a batch that could not be stored; then one is tried.
@@ -166,7 +166,7 @@ impl CommitWorker {
         let deadline = Instant::now() + self.settings.statement_time;
         let outcome = match action {
             ExecutorAction::Insert => connection.insert(columns, run.group(), deadline),
-            ExecutorAction::Compare => connection.compare(columns, run.group(), deadline),
+            ExecutorAction::Compare => connection.compare(columns, &run.group(), deadline),
             _ => connection.inspect(&self.settings.table, columns, deadline),
         };
         if matches!(outcome, StatementOutcome::Lost { .. })
@@ -209,9 +209,9 @@ impl CommitWorker {
 /// The table has changed since these rows were read.
 fn answer_all<R: RowReply>(taken: TakenRows<R>) {
     for row in taken.batch {
-        row.reply.answer(RowAnswer::NotStored(NotStored::OtherColumns));
+        row.reply.answer(CommitAnswer::NotStored(NotStored::OtherColumns));
     }
     for row in taken.expired {
-        row.reply.answer(RowAnswer::NotStored(NotStored::Expired));
+        row.reply.answer(CommitAnswer::NotStored(NotStored::Expired));
     }
 }

@@ -19,7 +19,7 @@ use truetps_driver::ServerError;
 use truetps_random::RandomStream;
 
 use crate::fault::{may_be_committed, row_in_message};
-use crate::{FaultClass, NotStored, RowAnswer};
+use crate::{CommitAnswer, FaultClass, NotStored};
 use groups::{InsertGroup, InsertGroups};
 
 /// Shortest and longest pause before the same statement is sent again.
@@ -123,7 +123,7 @@ enum ExecutorState {
 pub struct BatchExecutor {
     rows: Vec<ExecutorRow>,
     is_answered: Vec<bool>,
-    answers: Vec<(usize, RowAnswer)>,
+    answers: Vec<(usize, CommitAnswer)>,
     groups: InsertGroups,
     /// Rows that were refused alone. They are answered at the end, when the table has been inspected.
     refused: Vec<(usize, ServerError)>,
@@ -173,7 +173,7 @@ impl BatchExecutor {
     }
 
     /// Answers since the last call.
-    pub fn take_answers(&mut self) -> Vec<(usize, RowAnswer)> {
+    pub fn take_answers(&mut self) -> Vec<(usize, CommitAnswer)> {
         std::mem::take(&mut self.answers)
     }
 
@@ -254,9 +254,9 @@ impl BatchExecutor {
         };
         for row in group.rows {
             if different.contains(&row) {
-                self.answer(row, RowAnswer::KeyConflict);
+                self.answer(row, CommitAnswer::KeyConflict);
             } else {
-                self.answer(row, RowAnswer::Stored { is_duplicate });
+                self.answer(row, CommitAnswer::Stored { is_duplicate });
             }
         }
         self.succeeded();
@@ -334,7 +334,7 @@ impl BatchExecutor {
     fn halve(&mut self) {
         if let [row] = self.groups.top().rows[..] {
             self.groups.pop();
-            self.answer(row, RowAnswer::TooLong);
+            self.answer(row, CommitAnswer::TooLong);
             return;
         }
         self.counts.divisions += 1;
@@ -346,8 +346,8 @@ impl BatchExecutor {
         while !self.groups.is_empty() {
             let InsertGroup { rows, may_be_stored, .. } = self.groups.pop();
             for row in rows {
-                let not_stored = RowAnswer::NotStored(NotStored::ServerFault(error.clone()));
-                self.answer(row, if may_be_stored { RowAnswer::Unknown } else { not_stored });
+                let not_stored = CommitAnswer::NotStored(NotStored::ServerFault(error.clone()));
+                self.answer(row, if may_be_stored { CommitAnswer::Unknown } else { not_stored });
             }
         }
         self.last_fault = Some(error);
@@ -370,8 +370,8 @@ impl BatchExecutor {
     /// Answers the rows that were refused alone.
     fn answer_refused(&mut self, has_table_changed: bool) {
         for (row, error) in std::mem::take(&mut self.refused) {
-            let fault = |error| RowAnswer::NotStored(NotStored::ServerFault(error));
-            self.answer(row, if has_table_changed { fault(error) } else { RowAnswer::Refused(error) });
+            let fault = |error| CommitAnswer::NotStored(NotStored::ServerFault(error));
+            self.answer(row, if has_table_changed { fault(error) } else { CommitAnswer::Refused(error) });
         }
     }
 
@@ -384,7 +384,8 @@ impl BatchExecutor {
         let (rows, is_answered) = (&self.rows, &self.is_answered);
         let late = self.groups.remove_late(|row| rows[row].deadline <= now, |row| is_answered[row]);
         for (row, may_be_stored) in late {
-            let answer = if may_be_stored { RowAnswer::Unknown } else { RowAnswer::NotStored(NotStored::Expired) };
+            let answer =
+                if may_be_stored { CommitAnswer::Unknown } else { CommitAnswer::NotStored(NotStored::Expired) };
             self.answer(row, answer);
         }
     }
@@ -408,7 +409,7 @@ impl BatchExecutor {
         first.map_or(self.pause, |first| self.pause.min(first.saturating_sub(now)))
     }
 
-    fn answer(&mut self, row: usize, answer: RowAnswer) {
+    fn answer(&mut self, row: usize, answer: CommitAnswer) {
         if !std::mem::replace(&mut self.is_answered[row], true) {
             self.answers.push((row, answer));
         }

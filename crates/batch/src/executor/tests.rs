@@ -48,14 +48,14 @@ fn inspect(executor: &mut BatchExecutor) {
     assert_eq!(executor.next_action(MS), ExecutorAction::Done);
 }
 
-fn answers(executor: &mut BatchExecutor) -> Vec<RowAnswer> {
+fn answers(executor: &mut BatchExecutor) -> Vec<CommitAnswer> {
     let mut answers = executor.take_answers();
     answers.sort_by_key(|(row, _)| *row);
     assert!(answers.iter().enumerate().all(|(n, (row, _))| n == *row), "one answer for each row");
     answers.into_iter().map(|(_, answer)| answer).collect()
 }
 
-const NEW: RowAnswer = RowAnswer::Stored { is_duplicate: Some(false) };
+const NEW: CommitAnswer = CommitAnswer::Stored { is_duplicate: Some(false) };
 
 #[test]
 fn a_batch_is_one_statement() {
@@ -73,7 +73,7 @@ fn a_bad_row_costs_only_its_own_client() {
             inspect(&mut executor);
             let answers = answers(&mut executor);
             assert!(answers.iter().enumerate().all(|(row, answer)| match answer {
-                RowAnswer::Refused(error) => row == bad && error.code == 1406,
+                CommitAnswer::Refused(error) => row == bad && error.code == 1406,
                 answer => row != bad && *answer == NEW,
             }));
             let most = if names_row { 3 } else { 16 };
@@ -88,7 +88,7 @@ fn many_bad_rows_are_found_by_halves() {
     let mut executor = executor(64);
     let statements = run(&mut executor, &bad, true);
     inspect(&mut executor);
-    let refused = answers(&mut executor).iter().filter(|answer| matches!(answer, RowAnswer::Refused(_))).count();
+    let refused = answers(&mut executor).iter().filter(|answer| matches!(answer, CommitAnswer::Refused(_))).count();
     assert_eq!(refused, 32);
     assert!(statements < 128, "{statements}");
 }
@@ -105,7 +105,7 @@ fn a_wrong_row_number_refuses_no_good_row() {
     }
     inspect(&mut executor);
     let answers = answers(&mut executor);
-    assert!(matches!(&answers[..], [NEW, NEW, RowAnswer::Refused(_), NEW]), "{answers:?}");
+    assert!(matches!(&answers[..], [NEW, NEW, CommitAnswer::Refused(_), NEW]), "{answers:?}");
 }
 
 #[test]
@@ -116,9 +116,9 @@ fn before_rows_are_refused_the_table_is_inspected() {
         run(&mut executor, &all, false);
         assert_eq!(executor.next_action(MS), ExecutorAction::Inspect);
         executor.record(outcome);
-        let as_expected = |answer: &RowAnswer| match answer {
-            RowAnswer::NotStored(NotStored::ServerFault(_)) => is_fault,
-            answer => matches!(answer, RowAnswer::Refused(_)) && !is_fault,
+        let as_expected = |answer: &CommitAnswer| match answer {
+            CommitAnswer::NotStored(NotStored::ServerFault(_)) => is_fault,
+            answer => matches!(answer, CommitAnswer::Refused(_)) && !is_fault,
         };
         assert!(answers(&mut executor).iter().all(as_expected));
         assert_eq!(executor.next_action(MS), ExecutorAction::Done);
@@ -145,8 +145,8 @@ fn an_unknown_outcome_is_sent_again_unchanged() {
     executor.record(StatementOutcome::Inserted { new_rows: 0 });
     assert_eq!(executor.next_action(MS), ExecutorAction::Compare);
     executor.record(StatementOutcome::Compared { different: vec![1] });
-    let stored = RowAnswer::Stored { is_duplicate: None };
-    assert_eq!(answers(&mut executor), [stored.clone(), RowAnswer::KeyConflict, stored]);
+    let stored = CommitAnswer::Stored { is_duplicate: None };
+    assert_eq!(answers(&mut executor), [stored.clone(), CommitAnswer::KeyConflict, stored]);
     assert_eq!(executor.next_action(MS), ExecutorAction::Done);
     let counts = executor.counts();
     assert_eq!((counts.statements, counts.replays, counts.unknown_outcomes, counts.logins), (2, 1, 1, 2));
@@ -159,7 +159,7 @@ fn a_duplicate_is_named_where_it_is_certain() {
     executor.record(StatementOutcome::Inserted { new_rows: 0 });
     assert_eq!(executor.next_action(MS), ExecutorAction::Compare);
     executor.record(StatementOutcome::Compared { different: Vec::new() });
-    let duplicate = RowAnswer::Stored { is_duplicate: Some(true) };
+    let duplicate = CommitAnswer::Stored { is_duplicate: Some(true) };
     assert_eq!(answers(&mut executor), [duplicate.clone(), duplicate]);
 }
 
@@ -176,7 +176,7 @@ fn an_error_that_passes_is_retried_until_the_deadline() {
     }
     assert!(pauses[0] <= 2 * MS && pauses[11] >= 500 * MS && pauses[11] <= 1000 * MS, "{pauses:?}");
     assert_eq!(executor.next_action(DEADLINE), ExecutorAction::Done);
-    assert_eq!(answers(&mut executor), vec![RowAnswer::NotStored(NotStored::Expired); 2]);
+    assert_eq!(answers(&mut executor), vec![CommitAnswer::NotStored(NotStored::Expired); 2]);
 }
 
 #[test]
@@ -186,7 +186,7 @@ fn late_rows_whose_outcome_is_unknown_are_not_promised_anything() {
     inserts(&mut executor);
     executor.record(StatementOutcome::Lost { was_sent: true });
     assert_eq!(executor.next_action(DEADLINE), ExecutorAction::Connect);
-    assert_eq!(executor.take_answers(), [(0, RowAnswer::Unknown)]);
+    assert_eq!(executor.take_answers(), [(0, CommitAnswer::Unknown)]);
     executor.record(StatementOutcome::Connected);
     // The statement stays the same.
     assert_eq!(inserts(&mut executor), [0, 1]);
@@ -203,7 +203,7 @@ fn a_changed_table_refuses_no_row() {
     executor.record(refused(1054, "Unknown column"));
     assert_eq!(executor.next_action(MS), ExecutorAction::Done);
     let answers = answers(&mut executor);
-    assert!(answers.iter().all(|answer| matches!(answer, RowAnswer::NotStored(NotStored::ServerFault(_)))));
+    assert!(answers.iter().all(|answer| matches!(answer, CommitAnswer::NotStored(NotStored::ServerFault(_)))));
 }
 
 #[test]
@@ -219,7 +219,7 @@ fn a_statement_that_is_too_long_is_halved() {
             stored
         });
     }
-    assert_eq!(answers(&mut executor), [NEW, NEW, NEW, RowAnswer::TooLong]);
+    assert_eq!(answers(&mut executor), [NEW, NEW, NEW, CommitAnswer::TooLong]);
 }
 
 #[test]

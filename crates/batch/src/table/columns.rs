@@ -8,7 +8,7 @@ use super::literal::quoted_name;
 
 /// What decides about a value's literal, and about its place in the order of keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ColumnKind {
+pub enum ColumnClass {
     Integer,
     /// Text and everything else that is written as text: dates, decimals, JSON.
     Text,
@@ -22,7 +22,7 @@ pub enum ColumnKind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ColumnFacts {
     pub name: String,
-    pub kind: ColumnKind,
+    pub kind: ColumnClass,
     /// The column has a character set: values are compared by their bytes.
     pub is_text: bool,
     pub is_nullable: bool,

@@ -9,7 +9,7 @@ use thiserror::Error;
 use truetps_record::SqlDialect;
 
 use super::literal::{put_number, put_text};
-use super::{ColumnKind, TableColumns};
+use super::{ColumnClass, TableColumns};
 use crate::InsertRow;
 
 /// Why a row is refused before it is sent.
@@ -117,7 +117,7 @@ impl TableColumns {
             b't' => literals.extend_from_slice(if self.dialect == SqlDialect::Mysql { b"1" } else { b"TRUE" }),
             b'f' => literals.extend_from_slice(if self.dialect == SqlDialect::Mysql { b"0" } else { b"FALSE" }),
             // PostgreSQL assigns a number to a text column only if it is written as text.
-            _ if self.dialect == SqlDialect::Postgres && self.columns()[column].kind != ColumnKind::Integer => {
+            _ if self.dialect == SqlDialect::Postgres && self.columns()[column].kind != ColumnClass::Integer => {
                 return self.put_string(column, json, slots, literals);
             }
             _ => put_number(json, literals),
@@ -184,15 +184,14 @@ impl<'de> Visitor<'de> for RowFields<'_> {
 }
 
 /// Appends one part of a key. Integers are in their own order; all others in the order of their literals.
-fn put_key_part(kind: ColumnKind, literal: &[u8], key: &mut Vec<u8>) {
+fn put_key_part(kind: ColumnClass, literal: &[u8], key: &mut Vec<u8>) {
     let digits = literal.strip_prefix(b"'").and_then(|rest| rest.strip_suffix(b"'")).unwrap_or(literal);
-    let integer = (kind == ColumnKind::Integer).then(|| str::from_utf8(digits).ok()?.parse::<i128>().ok()).flatten();
-    match integer {
-        Some(integer) => key.extend_from_slice(&(integer ^ i128::MIN).to_be_bytes()),
-        None => {
-            key.extend_from_slice(literal);
-            key.push(0);
-        }
+    let integer = (kind == ColumnClass::Integer).then(|| str::from_utf8(digits).ok()?.parse::<i128>().ok()).flatten();
+    if let Some(integer) = integer {
+        key.extend_from_slice(&(integer ^ i128::MIN).to_be_bytes());
+    } else {
+        key.extend_from_slice(literal);
+        key.push(0);
     }
 }
 
@@ -201,16 +200,16 @@ mod tests {
     use super::super::ColumnFacts;
     use super::*;
 
-    fn column(name: &str, kind: ColumnKind, is_nullable: bool, has_default: bool) -> ColumnFacts {
-        ColumnFacts { name: name.to_owned(), kind, is_text: kind == ColumnKind::Text, is_nullable, has_default }
+    fn column(name: &str, kind: ColumnClass, is_nullable: bool, has_default: bool) -> ColumnFacts {
+        ColumnFacts { name: name.to_owned(), kind, is_text: kind == ColumnClass::Text, is_nullable, has_default }
     }
 
     fn table(dialect: SqlDialect) -> TableColumns {
         let columns = vec![
-            column("client", ColumnKind::Integer, false, false),
-            column("seq", ColumnKind::Integer, false, false),
-            column("text", ColumnKind::Text, true, true),
-            column("n", ColumnKind::Text, false, true),
+            column("client", ColumnClass::Integer, false, false),
+            column("seq", ColumnClass::Integer, false, false),
+            column("text", ColumnClass::Text, true, true),
+            column("n", ColumnClass::Text, false, true),
         ];
         TableColumns::new(dialect, "t", 7, columns, &["client".to_owned(), "seq".to_owned()]).unwrap()
     }

@@ -2,7 +2,7 @@
 
 use truetps_record::SqlDialect;
 
-use super::ColumnKind;
+use super::ColumnClass;
 
 /// A number of more digits is sent as text: the server then judges it as a value of the column, where a long literal
 /// would be shortened.
@@ -26,8 +26,8 @@ pub(super) fn put_number(number: &str, out: &mut Vec<u8>) {
 }
 
 /// `None`: a zero byte, which PostgreSQL has no text for.
-pub(super) fn put_text(dialect: SqlDialect, kind: ColumnKind, text: &str, out: &mut Vec<u8>) -> Option<()> {
-    if kind == ColumnKind::Uuid
+pub(super) fn put_text(dialect: SqlDialect, kind: ColumnClass, text: &str, out: &mut Vec<u8>) -> Option<()> {
+    if kind == ColumnClass::Uuid
         && let Some(bytes) = uuid_bytes(text)
     {
         put_hex(&bytes, out);
@@ -38,12 +38,12 @@ pub(super) fn put_text(dialect: SqlDialect, kind: ColumnKind, text: &str, out: &
         return Some(());
     }
     match (dialect, kind) {
-        (SqlDialect::Mysql, ColumnKind::Binary | ColumnKind::Uuid) => put_hex(text.as_bytes(), out),
+        (SqlDialect::Mysql, ColumnClass::Binary | ColumnClass::Uuid) => put_hex(text.as_bytes(), out),
         (SqlDialect::Mysql, _) => {
             out.extend_from_slice(b"_utf8mb4 ");
             put_hex(text.as_bytes(), out);
         }
-        (SqlDialect::Postgres, ColumnKind::Binary) => {
+        (SqlDialect::Postgres, ColumnClass::Binary) => {
             out.extend_from_slice(b"'\\x");
             put_digits(text.as_bytes(), out);
             out.push(b'\'');
@@ -95,7 +95,7 @@ fn uuid_bytes(text: &str) -> Option<[u8; 16]> {
 mod tests {
     use super::*;
 
-    fn literal(dialect: SqlDialect, kind: ColumnKind, text: &str) -> String {
+    fn literal(dialect: SqlDialect, kind: ColumnClass, text: &str) -> String {
         let mut out = Vec::new();
         put_text(dialect, kind, text, &mut out).map_or_else(|| "none".to_owned(), |()| String::from_utf8(out).unwrap())
     }
@@ -103,19 +103,19 @@ mod tests {
     #[test]
     fn no_text_ends_its_literal() {
         let mysql = |kind, text| literal(SqlDialect::Mysql, kind, text);
-        assert_eq!(mysql(ColumnKind::Text, "plain; -- text"), "'plain; -- text'");
-        assert_eq!(mysql(ColumnKind::Text, "it's"), "_utf8mb4 x'69742773'");
-        assert_eq!(mysql(ColumnKind::Text, "a\\"), "_utf8mb4 x'615c'");
-        assert_eq!(mysql(ColumnKind::Binary, "\0é"), "x'00c3a9'");
+        assert_eq!(mysql(ColumnClass::Text, "plain; -- text"), "'plain; -- text'");
+        assert_eq!(mysql(ColumnClass::Text, "it's"), "_utf8mb4 x'69742773'");
+        assert_eq!(mysql(ColumnClass::Text, "a\\"), "_utf8mb4 x'615c'");
+        assert_eq!(mysql(ColumnClass::Binary, "\0é"), "x'00c3a9'");
         assert_eq!(
-            mysql(ColumnKind::Uuid, "018f2c3d-0000-7000-8000-0123456789Ab"),
+            mysql(ColumnClass::Uuid, "018f2c3d-0000-7000-8000-0123456789Ab"),
             "x'018f2c3d0000700080000123456789ab'"
         );
-        assert_eq!(mysql(ColumnKind::Uuid, "no uuid"), "'no uuid'");
+        assert_eq!(mysql(ColumnClass::Uuid, "no uuid"), "'no uuid'");
         let postgres = |kind, text| literal(SqlDialect::Postgres, kind, text);
-        assert_eq!(postgres(ColumnKind::Text, "it's é \\"), "'it''s é \\'");
-        assert_eq!(postgres(ColumnKind::Binary, "é'"), "'\\xc3a927'");
-        assert_eq!(postgres(ColumnKind::Text, "a\0"), "none");
+        assert_eq!(postgres(ColumnClass::Text, "it's é \\"), "'it''s é \\'");
+        assert_eq!(postgres(ColumnClass::Binary, "é'"), "'\\xc3a927'");
+        assert_eq!(postgres(ColumnClass::Text, "a\0"), "none");
     }
 
     #[test]

@@ -8,6 +8,6 @@ mod columns;
 mod json_row;
 mod literal;
 
-pub use columns::{ColumnFacts, ColumnKind, TableColumns};
+pub use columns::{ColumnClass, ColumnFacts, TableColumns};
 pub use json_row::RowError;
 pub(crate) use literal::quoted_name;

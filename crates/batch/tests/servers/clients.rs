@@ -7,20 +7,20 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread;
 use std::time::Duration;
 
-use truetps_batch::{CommitQueue, RowAnswer, RowReply};
+use truetps_batch::{CommitAnswer, CommitQueue, RowReply};
 
 use crate::SOON;
 use crate::tables::TestServer;
 
 /// The way back to a client that waits on a channel.
-pub(crate) struct TestReply(SyncSender<RowAnswer>);
+pub(crate) struct TestReply(SyncSender<CommitAnswer>);
 
 impl RowReply for TestReply {
     fn is_abandoned(&self) -> bool {
         false
     }
 
-    fn answer(self, answer: RowAnswer) {
+    fn answer(self, answer: CommitAnswer) {
         let _ = self.0.send(answer);
     }
 }
@@ -28,32 +28,32 @@ impl RowReply for TestReply {
 type TestQueue = Arc<CommitQueue<TestReply>>;
 
 /// Sends one row, as JSON, and waits for its answer. `None`: the queue refused it.
-pub(crate) fn send(queue: &TestQueue, json: &str, wait: Duration) -> Option<RowAnswer> {
+pub(crate) fn send(queue: &TestQueue, json: &str, wait: Duration) -> Option<CommitAnswer> {
     receive(&start(queue, json, wait)?)
 }
 
 /// Sends one row without waiting.
-pub(crate) fn start(queue: &TestQueue, json: &str, wait: Duration) -> Option<std::sync::mpsc::Receiver<RowAnswer>> {
+pub(crate) fn start(queue: &TestQueue, json: &str, wait: Duration) -> Option<std::sync::mpsc::Receiver<CommitAnswer>> {
     let row = queue.columns().read_row(json.as_bytes(), None).unwrap_or_else(|error| panic!("{json}: {error}"));
     let (sender, receiver) = sync_channel(1);
     queue.push(row, TestReply(sender), wait).ok()?;
     Some(receiver)
 }
 
-fn receive(receiver: &std::sync::mpsc::Receiver<RowAnswer>) -> Option<RowAnswer> {
+fn receive(receiver: &std::sync::mpsc::Receiver<CommitAnswer>) -> Option<CommitAnswer> {
     Some(receiver.recv_timeout(SOON).expect("each row has an answer"))
 }
 
 /// Sends all rows at once, so that they are in one batch if a connection is busy, and returns their answers.
-pub(crate) fn send_all(queue: &TestQueue, rows: &[String]) -> Vec<RowAnswer> {
+pub(crate) fn send_all(queue: &TestQueue, rows: &[String]) -> Vec<CommitAnswer> {
     let started: Vec<_> = rows.iter().map(|json| start(queue, json, SOON).expect("there is room")).collect();
     started.iter().map(|receiver| receive(receiver).expect("an answer")).collect()
 }
 
-pub(crate) const NEW: RowAnswer = RowAnswer::Stored { is_duplicate: Some(false) };
+pub(crate) const NEW: CommitAnswer = CommitAnswer::Stored { is_duplicate: Some(false) };
 
-pub(crate) fn is_stored(answer: &RowAnswer) -> bool {
-    matches!(answer, RowAnswer::Stored { .. })
+pub(crate) fn is_stored(answer: &CommitAnswer) -> bool {
+    matches!(answer, CommitAnswer::Stored { .. })
 }
 
 /// Row number `seq` of a client: its text follows from the key, so that the check knows it.
@@ -117,9 +117,9 @@ fn run_client(client: usize, queues: &[TestQueue], stop: &AtomicBool, acknowledg
         loop {
             let answer = send(&queues[turn % queues.len()], &json, Duration::from_secs(2));
             match answer {
-                Some(RowAnswer::Stored { .. }) => break,
-                Some(RowAnswer::Unknown) => log.unknown += 1,
-                Some(RowAnswer::NotStored(_)) | None => {}
+                Some(CommitAnswer::Stored { .. }) => break,
+                Some(CommitAnswer::Unknown) => log.unknown += 1,
+                Some(CommitAnswer::NotStored(_)) | None => {}
                 Some(answer) => panic!("{json}: {answer:?}"),
             }
             log.sent_again += 1;

@@ -1,6 +1,6 @@
 //! Keys that are sent again.
 
-use truetps_batch::RowAnswer;
+use truetps_batch::CommitAnswer;
 use truetps_record::SqlDialect;
 
 use crate::SOON;
@@ -13,15 +13,15 @@ fn a_key_is_stored_once_and_other_values_are_a_conflict() {
         let gateway = server.gateway();
         assert_eq!(send(&gateway.queue, &row(1, 1), SOON), Some(NEW));
         let again = send(&gateway.queue, &row(1, 1), SOON);
-        assert_eq!(again, Some(RowAnswer::Stored { is_duplicate: Some(true) }));
+        assert_eq!(again, Some(CommitAnswer::Stored { is_duplicate: Some(true) }));
         let other = send(&gateway.queue, r#"{"client":1,"seq":1,"text":"other"}"#, SOON);
-        assert_eq!(other, Some(RowAnswer::KeyConflict));
+        assert_eq!(other, Some(CommitAnswer::KeyConflict));
         // A column that is left out may have any value.
         let rows = [row(1, 1), row(2, 2), row(2, 2), r#"{"client":2,"seq":2,"text":"OTHER"}"#.to_owned(), row(3, 3)];
         let answers = send_all(&gateway.queue, &rows);
         let stored: Vec<_> = answers.iter().map(is_stored).collect();
         assert_eq!(stored, [true, true, true, false, true], "{answers:?}");
-        assert_eq!(answers[3], RowAnswer::KeyConflict);
+        assert_eq!(answers[3], CommitAnswer::KeyConflict);
         assert_eq!(server.count("TRUE"), 3);
     }
 }
@@ -47,10 +47,10 @@ fn what_the_server_makes_of_a_value_is_compared() {
         let gateway = TestGateway::start(&settings);
         assert_eq!(send(&gateway.queue, json, SOON), Some(NEW));
         let again = send(&gateway.queue, json, SOON);
-        assert_eq!(again, Some(RowAnswer::Stored { is_duplicate: Some(true) }));
+        assert_eq!(again, Some(CommitAnswer::Stored { is_duplicate: Some(true) }));
         let other = send(&gateway.queue, &json.replace("0.1,", "0.2,"), SOON);
-        assert_eq!(other, Some(RowAnswer::KeyConflict));
+        assert_eq!(other, Some(CommitAnswer::KeyConflict));
         let other = send(&gateway.queue, &json.replace("\"a \"", "\"A\""), SOON);
-        assert_eq!(other, Some(RowAnswer::KeyConflict));
+        assert_eq!(other, Some(CommitAnswer::KeyConflict));
     }
 }

@@ -5,7 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
-use truetps_batch::{CommitSettings, InspectionError, NotStored, RowAnswer};
+use truetps_batch::{CommitAnswer, CommitSettings, InspectionError, NotStored};
 use truetps_driver::Endpoint;
 
 use crate::SOON;
@@ -185,7 +185,7 @@ fn a_full_disk_is_waited_for() {
     let (mut stored, mut refused) = (Vec::new(), None);
     for seq in 0..5000 {
         match send(&gateway.queue, &json(seq), Duration::from_secs(2)) {
-            Some(RowAnswer::Stored { .. }) => stored.push(seq),
+            Some(CommitAnswer::Stored { .. }) => stored.push(seq),
             answer => {
                 refused = Some((seq, answer));
                 break;
@@ -193,7 +193,10 @@ fn a_full_disk_is_waited_for() {
         }
     }
     let (full_at, answer) = refused.expect("the disk is full at some time");
-    assert!(matches!(answer, Some(RowAnswer::NotStored(NotStored::Expired)) | Some(RowAnswer::Unknown)), "{answer:?}");
+    assert!(
+        matches!(answer, Some(CommitAnswer::NotStored(NotStored::Expired)) | Some(CommitAnswer::Unknown)),
+        "{answer:?}"
+    );
     wait_until_down(&gateway);
     // Room is made: the same row is stored without a restart.
     server.run("DELETE FROM on_disk WHERE seq < 500");
@@ -264,7 +267,7 @@ fn a_lowered_packet_limit_divides_batches() {
     rows.push(json(8, 120 * 1024));
     let answers = send_all(&gateway.queue, &rows);
     assert!(answers[..7].iter().all(is_stored), "{answers:?}");
-    assert_eq!(answers[7], RowAnswer::TooLong);
+    assert_eq!(answers[7], CommitAnswer::TooLong);
 }
 
 #[test]

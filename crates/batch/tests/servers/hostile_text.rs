@@ -1,6 +1,6 @@
 //! Texts that try to be more than text.
 
-use truetps_batch::RowAnswer;
+use truetps_batch::CommitAnswer;
 use truetps_record::SqlDialect;
 
 use crate::SOON;
@@ -53,6 +53,6 @@ fn every_text_is_stored_as_it_is() {
         let json = serde_json::json!({ "id": TEXTS[5], "text": "as a key" }).to_string();
         assert_eq!(send(&gateway.queue, &json, SOON), Some(NEW));
         let again = send(&gateway.queue, &json, SOON);
-        assert_eq!(again, Some(RowAnswer::Stored { is_duplicate: Some(true) }));
+        assert_eq!(again, Some(CommitAnswer::Stored { is_duplicate: Some(true) }));
     }
 }

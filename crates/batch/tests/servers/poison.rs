@@ -1,6 +1,6 @@
 //! Rows that the server refuses: each costs its own client only.
 
-use truetps_batch::{FaultClass, RowAnswer};
+use truetps_batch::{CommitAnswer, FaultClass};
 use truetps_record::SqlDialect;
 
 use crate::SOON;
@@ -43,7 +43,7 @@ fn a_bad_row_is_refused_wherever_it_is() {
                 let answers = send_all(&gateway.queue, &(0..20).map(json).collect::<Vec<_>>());
                 for (place, answer) in answers.iter().enumerate() {
                     match answer {
-                        RowAnswer::Refused(error) if places.contains(&place) => {
+                        CommitAnswer::Refused(error) if places.contains(&place) => {
                             assert_eq!(FaultClass::of(error), FaultClass::BadRow, "{error}");
                         }
                         answer => assert_eq!((answer, places.contains(&place)), (&NEW, false), "{bad} at {place}"),
@@ -57,7 +57,7 @@ fn a_bad_row_is_refused_wherever_it_is() {
         let all: Vec<_> =
             (0..9).map(|n| format!(r#"{{"client":{n},"seq":{seq},"text":"{}"}}"#, "x".repeat(21))).collect();
         let answers = send_all(&gateway.queue, &all);
-        assert!(answers.iter().all(|answer| matches!(answer, RowAnswer::Refused(_))), "{answers:?}");
+        assert!(answers.iter().all(|answer| matches!(answer, CommitAnswer::Refused(_))), "{answers:?}");
         assert_eq!(server.count(&format!("seq = {seq}")), 0);
     }
 }
@@ -68,6 +68,6 @@ fn a_server_that_is_not_strict_changes_no_value() {
     server.run("SET GLOBAL sql_mode = ''");
     let gateway = server.gateway();
     let answer = send(&gateway.queue, r#"{"client":1,"seq":1,"text":"longer than twenty characters"}"#, SOON);
-    assert!(matches!(answer, Some(RowAnswer::Refused(_))), "{answer:?}");
+    assert!(matches!(answer, Some(CommitAnswer::Refused(_))), "{answer:?}");
     assert_eq!(server.count("TRUE"), 0);
 }

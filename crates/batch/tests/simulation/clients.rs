@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use truetps_batch::{RowAnswer, RowReply};
+use truetps_batch::{CommitAnswer, RowReply};
 use truetps_random::RandomStream;
 
 use crate::table::ModelRow;
@@ -12,7 +12,7 @@ use crate::table::ModelRow;
 const BAD: [u16; 4] = [1406, 1366, 1048, 1452];
 
 /// Answers that have arrived: ticket and answer.
-pub(crate) type Inbox = Rc<RefCell<Vec<(u64, RowAnswer)>>>;
+pub(crate) type Inbox = Rc<RefCell<Vec<(u64, CommitAnswer)>>>;
 
 /// The way back to a client of the model. Dropping it without an answer is noticed.
 pub(crate) struct ModelReply {
@@ -28,7 +28,7 @@ impl RowReply for ModelReply {
         self.is_gone.get()
     }
 
-    fn answer(self, answer: RowAnswer) {
+    fn answer(self, answer: CommitAnswer) {
         self.has_answered.set(true);
         self.inbox.borrow_mut().push((self.ticket, answer));
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use truetps_batch::{BatchCounts, RowAnswer};
+use truetps_batch::{BatchCounts, CommitAnswer};
 
 use crate::table::{ModelRow, ModelTable};
 
@@ -67,30 +67,30 @@ pub(crate) struct Ledger {
 
 impl Ledger {
     /// Checks an answer at the moment of its arrival. Returns whether the client sends the row again.
-    pub(crate) fn answer(&mut self, row: ModelRow, answer: &RowAnswer, table: &ModelTable) -> bool {
+    pub(crate) fn answer(&mut self, row: ModelRow, answer: &CommitAnswer, table: &ModelTable) -> bool {
         let stored = table.rows.get(&row.key);
         let word = match answer {
-            RowAnswer::Stored { is_duplicate } => {
+            CommitAnswer::Stored { is_duplicate } => {
                 assert_eq!(stored, Some(&row.value), "{row:?} was acknowledged and is not in the table");
                 self.seen.count("duplicate named", u64::from(*is_duplicate == Some(true)));
                 self.stored.push(row);
                 "stored"
             }
-            RowAnswer::Refused(error) => {
+            CommitAnswer::Refused(error) => {
                 assert_eq!(error.code, row.bad, "{row:?} was refused with the error of another row");
                 self.refused.push(row);
                 "refused"
             }
-            RowAnswer::KeyConflict => {
+            CommitAnswer::KeyConflict => {
                 assert!(stored.is_some_and(|value| *value != row.value), "{row:?} has no conflict with {stored:?}");
                 "key conflict"
             }
-            RowAnswer::TooLong => panic!("no row of the model is too long"),
-            RowAnswer::NotStored(_) => {
+            CommitAnswer::TooLong => panic!("no row of the model is too long"),
+            CommitAnswer::NotStored(_) => {
                 self.seen.count("not stored", 1);
                 return true;
             }
-            RowAnswer::Unknown => {
+            CommitAnswer::Unknown => {
                 self.seen.count("unknown", 1);
                 return true;
             }

@@ -83,7 +83,7 @@ impl ResponseReader {
                     self.skip(bytes, left, |left| Some(if left > 0 { Place::Chunk(left) } else { Place::ChunkSize }))?
                 }
                 Place::ChunkSize => self.read_chunk_size(bytes)?,
-                Place::Trailer => self.read_trailer(bytes)?,
+                Place::Trailer => read_trailer(bytes),
                 Place::UntilClose => {
                     self.skip(bytes, u64::MAX, |_| Some(Place::UntilClose))?;
                     return Ok(None);
@@ -185,16 +185,16 @@ impl ResponseReader {
             Err(_) => Err(DriverError::Protocol("the chunks of a response are not as HTTP/1.1 has them")),
         }
     }
+}
 
-    /// Lines up to an empty one.
-    fn read_trailer(&mut self, bytes: &[u8]) -> Result<Step, DriverError> {
-        if bytes.starts_with(b"\r\n") {
-            return Ok(Step::Done(2));
-        }
-        match bytes.windows(4).position(|four| four == b"\r\n\r\n") {
-            Some(at) => Ok(Step::Done(at + 4)),
-            None => Ok(Step::NeedsMore),
-        }
+/// Lines up to an empty one.
+fn read_trailer(bytes: &[u8]) -> Step {
+    if bytes.starts_with(b"\r\n") {
+        return Step::Done(2);
+    }
+    match bytes.windows(4).position(|four| four == b"\r\n\r\n") {
+        Some(at) => Step::Done(at + 4),
+        None => Step::NeedsMore,
     }
 }
 

@@ -3,7 +3,7 @@
 use std::io;
 use std::time::Duration;
 
-use truetps_driver::DriverError;
+use truetps_driver::{DriverError, Link};
 use truetps_measure::{AttemptFailure, ns};
 use truetps_record::{AnsweredRow, ErrorClass, RowAnswer};
 
@@ -85,7 +85,7 @@ impl Drive<'_, '_> {
         if answer == RowAnswer::Unknown && self.plan_resend(slot, failure, now_ns) {
             let client = &mut self.worker.clients[slot];
             client.state = ClientState::Paused;
-            if client.link.as_ref().is_some_and(|link| link.is_closing()) {
+            if client.link.as_ref().is_some_and(Link::is_closing) {
                 self.renew(slot, now_ns);
             }
             return;

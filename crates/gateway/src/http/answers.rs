@@ -6,7 +6,7 @@ use bytes::Bytes;
 use hyper::StatusCode;
 use hyper::header::{HeaderName, HeaderValue, RETRY_AFTER};
 use serde_json::json;
-use truetps_batch::{FaultClass, NotStored, QueueRefusal, RowAnswer, RowError};
+use truetps_batch::{CommitAnswer, FaultClass, NotStored, QueueRefusal, RowError};
 
 use super::{GatewayResponse, with_type};
 use crate::row_counts::RowResult;
@@ -31,29 +31,29 @@ const DUPLICATE: &[u8] = b"{\"status\":\"stored\",\"duplicate\":true}\n";
 const STORED_OR_DUPLICATE: &[u8] = b"{\"status\":\"stored\",\"duplicate\":null}\n";
 
 impl RowStatus {
-    pub(super) fn of_answer(answer: RowAnswer) -> Self {
+    pub(super) fn of_answer(answer: CommitAnswer) -> Self {
         match answer {
-            RowAnswer::Stored { is_duplicate: Some(false) } => Self::stored(RowResult::Stored, STORED),
-            RowAnswer::Stored { is_duplicate: Some(true) } => Self::stored(RowResult::Duplicate, DUPLICATE),
-            RowAnswer::Stored { is_duplicate: None } => Self::stored(RowResult::Stored, STORED_OR_DUPLICATE),
-            RowAnswer::Refused(error) if FaultClass::of(&error) == FaultClass::Conflict => {
+            CommitAnswer::Stored { is_duplicate: Some(false) } => Self::stored(RowResult::Stored, STORED),
+            CommitAnswer::Stored { is_duplicate: Some(true) } => Self::stored(RowResult::Duplicate, DUPLICATE),
+            CommitAnswer::Stored { is_duplicate: None } => Self::stored(RowResult::Stored, STORED_OR_DUPLICATE),
+            CommitAnswer::Refused(error) if FaultClass::of(&error) == FaultClass::Conflict => {
                 Self::final_error(StatusCode::CONFLICT, RowResult::Conflict, &error.to_string())
             }
-            RowAnswer::Refused(error) => {
+            CommitAnswer::Refused(error) => {
                 Self::final_error(StatusCode::UNPROCESSABLE_ENTITY, RowResult::Refused, &error.to_string())
             }
-            RowAnswer::KeyConflict => {
+            CommitAnswer::KeyConflict => {
                 let text = "a row with this key is stored, with other values";
                 Self::final_error(StatusCode::CONFLICT, RowResult::Conflict, text)
             }
-            RowAnswer::TooLong => Self::too_long("the row is longer than the server takes"),
-            RowAnswer::NotStored(reason) => Self::not_stored(&match reason {
+            CommitAnswer::TooLong => Self::too_long("the row is longer than the server takes"),
+            CommitAnswer::NotStored(reason) => Self::not_stored(&match reason {
                 NotStored::Expired => "the database did not take the row in time".to_owned(),
                 NotStored::ServerFault(error) => format!("the database takes no rows: {error}"),
                 NotStored::OtherColumns => "the table has just been changed".to_owned(),
                 NotStored::Stopping => "the gateway is stopping".to_owned(),
             }),
-            RowAnswer::Unknown => Self::unknown(),
+            CommitAnswer::Unknown => Self::unknown(),
         }
     }
 
@@ -158,14 +158,14 @@ mod tests {
             assert_eq!((row.status.as_u16(), row.retry_after.is_some()), (status, retries), "{row:?}");
             assert!(serde_json::from_slice::<serde_json::Value>(&row.body).is_ok(), "{row:?}");
         };
-        check(RowAnswer::Stored { is_duplicate: None }, 200, false);
-        check(RowAnswer::Stored { is_duplicate: Some(true) }, 200, false);
-        check(RowAnswer::Refused(error(1406, "22001")), 422, false);
-        check(RowAnswer::Refused(error(0, "23505")), 409, false);
-        check(RowAnswer::KeyConflict, 409, false);
-        check(RowAnswer::TooLong, 413, false);
-        check(RowAnswer::NotStored(NotStored::ServerFault(error(1146, "42S02"))), 503, true);
-        check(RowAnswer::NotStored(NotStored::Stopping), 503, true);
-        check(RowAnswer::Unknown, 503, true);
+        check(CommitAnswer::Stored { is_duplicate: None }, 200, false);
+        check(CommitAnswer::Stored { is_duplicate: Some(true) }, 200, false);
+        check(CommitAnswer::Refused(error(1406, "22001")), 422, false);
+        check(CommitAnswer::Refused(error(0, "23505")), 409, false);
+        check(CommitAnswer::KeyConflict, 409, false);
+        check(CommitAnswer::TooLong, 413, false);
+        check(CommitAnswer::NotStored(NotStored::ServerFault(error(1146, "42S02"))), 503, true);
+        check(CommitAnswer::NotStored(NotStored::Stopping), 503, true);
+        check(CommitAnswer::Unknown, 503, true);
     }
 }

@@ -9,7 +9,7 @@ use hyper::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderName};
 use hyper::{Request, StatusCode};
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 use tokio::time::{timeout, timeout_at};
-use truetps_batch::{RowAnswer, TableColumns};
+use truetps_batch::{CommitAnswer, TableColumns};
 
 use super::answers::{RowStatus, with_headers};
 use super::{GatewayApp, GatewayResponse, with_type};
@@ -34,7 +34,7 @@ pub(super) async fn post_row(app: &GatewayApp, table: &ServedTable, request: Req
     status.respond(table)
 }
 
-type AwaitedAnswer = (oneshot::Receiver<RowAnswer>, Instant);
+type AwaitedAnswer = (oneshot::Receiver<CommitAnswer>, Instant);
 
 async fn read_row(
     app: &GatewayApp,
@@ -84,7 +84,7 @@ fn queue_row(
 async fn wait_for_answer(
     app: &GatewayApp,
     table: &ServedTable,
-    receiver: oneshot::Receiver<RowAnswer>,
+    receiver: oneshot::Receiver<CommitAnswer>,
     began: Instant,
 ) -> RowStatus {
     let mut gives_up = app.gives_up.subscribe();

@@ -322,23 +322,14 @@ fn run_load(
 
 fn row_load(request: &VerifyRequest<'_>, prepared: &PreparedTable<'_>) -> Result<RowLoad, LabError> {
     let identity = RowIdentity { seed: request.plan.design.seed, payload_bytes: request.load.payload_bytes };
-    Ok(match request.service {
-        Some(service) => {
-            let used = service.template.fields();
-            let used: Vec<_> = RowField::ALL
-                .into_iter()
-                .enumerate()
-                .filter(|(n, _)| used.contains(n))
-                .map(|(_, field)| field)
-                .collect();
-            RowLoad::for_service(identity, &used)
-        }
-        None => {
-            let insert = prepared.table.insert(request.load.retries > 0);
-            let insert = insert.map_err(truetps_workload::WorkloadError::from)?;
-            RowLoad::for_statement(identity, insert, &prepared.table.fields())
-        }
-    })
+    let Some(service) = request.service else {
+        let insert = prepared.table.insert(request.load.retries > 0);
+        let insert = insert.map_err(truetps_workload::WorkloadError::from)?;
+        return Ok(RowLoad::for_statement(identity, insert, &prepared.table.fields()));
+    };
+    let used = service.template.fields();
+    let used = RowField::ALL.into_iter().enumerate().filter(|(n, _)| used.contains(n)).map(|(_, field)| field);
+    Ok(RowLoad::for_service(identity, &used.collect::<Vec<_>>()))
 }
 
 fn load_spec(request: &VerifyRequest<'_>, scheduled: &ScheduledTrial, trial: &Path) -> LoadSpec {

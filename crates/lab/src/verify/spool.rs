@@ -153,7 +153,7 @@ mod tests {
         let row = |client, seq| AnsweredRow {
             client,
             seq,
-            digest: seq ^ 99,
+            digest: seq ^ 0x63,
             answer: [RowAnswer::Acknowledged, RowAnswer::Refused, RowAnswer::Unknown][(seq % 3) as usize],
             code: 503,
             attempts: 3,
