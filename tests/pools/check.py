@@ -65,23 +65,22 @@ class Server:
     def __init__(self, name, user):
         self.name = name
         self.is_postgres = name.startswith("p")
+        # MySQL makes a certificate of its own.
+        self.has_tls = name.startswith("mysql")
         if self.is_postgres:
-            self.ids_sql = f"SELECT pid, state FROM pg_stat_activity WHERE usename = '{user}'"
+            self.ids_sql = f"SELECT pid FROM pg_stat_activity WHERE usename = '{user}'"
         else:
             table = "performance_schema.processlist" if name.startswith("mysql") else "information_schema.processlist"
-            self.ids_sql = f"SELECT id, command FROM {table} WHERE user = '{user}'"
+            self.ids_sql = f"SELECT id FROM {table} WHERE user = '{user}'"
         self.sleep_sql = f"SELECT {'pg_sleep' if self.is_postgres else 'SLEEP'}({HANGING_S})"
 
     def connections(self):
         command = [os.environ["TRUETPS"], "server", "sql", self.name, self.ids_sql]
         lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()[1:]
-        return dict(line.split("\t") for line in lines)
+        return set(lines)
 
     def count(self):
         return len(self.connections())
-
-    def is_busy(self):
-        return any(state in ("Query", "active") for state in self.connections().values())
 
 
 class Program:
@@ -162,17 +161,17 @@ class Check:
         return f"after {seconds:.1f} s" + (f", {self.queue} wait" if self.queue else "")
 
     def renews(self):
-        first = self.server.connections().keys()
+        first = self.server.connections()
         expect(len(first) == self.size, f"{len(first)} after the users have left")
         if self.library == "mysql2":
             return self.replaces()
         gone_s = None
-        while first & self.server.connections().keys():
+        while first & self.server.connections():
             age_s = time.monotonic() - self.opened
             expect(age_s <= self.lifetime_s + RENEWED_S, f"not in {age_s:.0f} s")
             time.sleep(1)
             self.program.must(f"take {self.size}")
-            now = self.server.connections().keys()
+            now = self.server.connections()
             expect(len(now) <= self.size, f"{len(now)} connections")
             self.program.must("give")
             if gone_s is None and not first <= now:
@@ -193,13 +192,14 @@ class Check:
     def ends_statement(self):
         seconds, error = self.program.ask(f"run {self.server.sleep_sql}")
         expect(error, "the statement was not ended")
-        is_in_time = self.statement_s - 0.1 <= seconds <= self.statement_s + LATE_S
+        # After a timeout of TLS, Java waits as long again for the server's end of the connection.
+        is_closed_by_java = self.library == "hikaricp" and self.server.has_tls
+        latest_s = self.statement_s * (2 if is_closed_by_java else 1) + LATE_S
+        is_in_time = self.statement_s - 0.1 <= seconds <= latest_s
         expect(is_in_time, f"ended after {seconds:.1f} s: {error}")
         print(f"{self.library}: statement: {error}", file=sys.stderr)
-        time.sleep(1)
-        where = "goes on in the server" if self.server.is_busy() else "and in the server"
         self.program.must("run SELECT 1")
-        return f"{seconds:.1f} s, {where}"
+        return f"{seconds:.1f} s"
 
 
 def version(library, server):

@@ -161,7 +161,7 @@ fn the_lifetime_has_its_reason() {
 }
 
 /// `make test-pools` runs them; here, that each has the login and all its parameters, in one of the units. Go has one
-/// limit for the wait and the statement.
+/// limit for the wait and the statement, and mysql2 one of the queue.
 #[test]
 fn each_configuration_has_the_login_and_the_parameters() {
     let limits = PoolLimits { instances: 1, p99_limit_us: Some(3_100_000.0), wait_timeout_s: Some(107) };
@@ -175,7 +175,10 @@ fn each_configuration_has_the_login_and_the_parameters() {
         for (name, text) in all {
             let has = |words: &[&str]| words.iter().any(|word| text.contains(word));
             assert!(["USER", "PASSWORD", "HOST:", "/DB"].iter().all(|word| text.contains(word)), "{text}");
-            assert!(has(&["37"]) && has(&["2700", "2.7", "10700"]) && has(&["8000", "=8", ": 8"]), "{name}:\n{text}");
+            assert!(
+                has(&["37"]) && has(&["2700", "2.7", "10700", "queueLimit: 370"]) && has(&["8000", "=8", ": 8"]),
+                "{name}:\n{text}"
+            );
             assert!(has(&["77", "77000"]), "{name}:\n{text}");
         }
     }
