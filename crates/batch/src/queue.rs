@@ -122,7 +122,7 @@ impl<R: RowReply> RowQueue<R> {
         if let QueueHealth::DownUntil(until) = self.health
             && now < until
         {
-            return Err(QueueRefusal::Down { retry_after: (until - now).max(SHORTEST_RETRY) });
+            return Err(QueueRefusal::Down { retry_after: until.saturating_sub(now).max(SHORTEST_RETRY) });
         }
         let wait = self.expected_wait(now);
         let has_room = self.rows.len() < self.limits.rows && self.bytes + bytes <= self.limits.bytes;

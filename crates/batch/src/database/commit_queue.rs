@@ -153,7 +153,9 @@ impl<R: RowReply> CommitQueue<R> {
     /// Answers all rows that have not been sent: they are not stored.
     pub fn drop_waiting_rows(&self) {
         let rows = self.lock().queue.drain();
-        rows.into_iter().for_each(|row| row.reply.answer(RowAnswer::NotStored(NotStored::Stopping)));
+        for row in rows {
+            row.reply.answer(RowAnswer::NotStored(NotStored::Stopping));
+        }
     }
 
     pub fn state(&self) -> CommitState {

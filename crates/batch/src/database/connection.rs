@@ -137,7 +137,7 @@ impl CommitConnection {
     pub(super) fn compare<'a>(
         &mut self,
         columns: &TableColumns,
-        rows: impl Iterator<Item = (usize, &'a InsertRow)> + Clone,
+        rows: &(impl Iterator<Item = (usize, &'a InsertRow)> + Clone),
         deadline: Instant,
     ) -> StatementOutcome {
         let compared = self.differing_rows(columns, rows, deadline);
@@ -147,7 +147,7 @@ impl CommitConnection {
     fn differing_rows<'a>(
         &mut self,
         columns: &TableColumns,
-        rows: impl Iterator<Item = (usize, &'a InsertRow)> + Clone,
+        rows: &(impl Iterator<Item = (usize, &'a InsertRow)> + Clone),
         deadline: Instant,
     ) -> Result<Vec<usize>, DriverError> {
         let sql = if self.has_sent_table { format!("DELETE FROM {SENT_TABLE}") } else { make_sent_table(columns) };

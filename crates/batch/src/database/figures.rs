@@ -109,7 +109,9 @@ mod tests {
     fn a_value_is_in_the_bucket_of_its_upper_bound() {
         let mut rows = FigureHistogram::of_rows();
         assert_eq!(rows.quantile(0.5), None);
-        [1.0, 1.0, 2.0, 3.0, 5000.0].into_iter().for_each(|value| rows.add(value));
+        for value in [1.0, 1.0, 2.0, 3.0, 5000.0] {
+            rows.add(value);
+        }
         assert_eq!((rows.counts[0], rows.counts[1], rows.counts[2], rows.counts[11]), (2, 1, 1, 1));
         assert_eq!((rows.count(), rows.quantile(0.4), rows.quantile(0.5)), (5, Some(1.0), Some(2.0)));
         assert_eq!(rows.quantile(1.0), Some(f64::INFINITY));

@@ -166,7 +166,7 @@ impl CommitWorker {
         let deadline = Instant::now() + self.settings.statement_time;
         let outcome = match action {
             ExecutorAction::Insert => connection.insert(columns, run.group(), deadline),
-            ExecutorAction::Compare => connection.compare(columns, run.group(), deadline),
+            ExecutorAction::Compare => connection.compare(columns, &run.group(), deadline),
             _ => connection.inspect(&self.settings.table, columns, deadline),
         };
         if matches!(outcome, StatementOutcome::Lost { .. })

@@ -44,15 +44,12 @@ impl InsertGroups {
     pub(super) fn divide(&mut self, bad: Option<usize>) {
         let mut group = self.pop();
         let bad = bad.filter(|bad| *bad < group.rows.len() && group.taken_out < ROWS_TAKEN_OUT_MAX);
-        let other_rows = match bad {
-            Some(bad) => {
-                group.taken_out += 1;
-                vec![group.rows.remove(bad)]
-            }
-            None => {
-                group.taken_out = 0;
-                group.rows.split_off(group.rows.len() / 2)
-            }
+        let other_rows = if let Some(bad) = bad {
+            group.taken_out += 1;
+            vec![group.rows.remove(bad)]
+        } else {
+            group.taken_out = 0;
+            group.rows.split_off(group.rows.len() / 2)
         };
         let other = InsertGroup { rows: other_rows, may_be_stored: group.may_be_stored, taken_out: 0 };
         self.0.push(other);

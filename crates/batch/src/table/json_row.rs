@@ -187,12 +187,11 @@ impl<'de> Visitor<'de> for RowFields<'_> {
 fn put_key_part(kind: ColumnKind, literal: &[u8], key: &mut Vec<u8>) {
     let digits = literal.strip_prefix(b"'").and_then(|rest| rest.strip_suffix(b"'")).unwrap_or(literal);
     let integer = (kind == ColumnKind::Integer).then(|| str::from_utf8(digits).ok()?.parse::<i128>().ok()).flatten();
-    match integer {
-        Some(integer) => key.extend_from_slice(&(integer ^ i128::MIN).to_be_bytes()),
-        None => {
-            key.extend_from_slice(literal);
-            key.push(0);
-        }
+    if let Some(integer) = integer {
+        key.extend_from_slice(&(integer ^ i128::MIN).to_be_bytes());
+    } else {
+        key.extend_from_slice(literal);
+        key.push(0);
     }
 }
 
