@@ -87,8 +87,8 @@ impl ManualPage {
 }
 
 /// Commands that have the name of a page.
-const COMMANDS: [&str; 10] =
-    ["compare", "config", "crash", "explain", "mtls", "plan", "probe", "server", "slap", "sysbench"];
+const COMMANDS: [&str; 11] =
+    ["compare", "config", "crash", "explain", "gateway", "mtls", "plan", "probe", "server", "slap", "sysbench"];
 
 #[cfg(test)]
 mod tests {
