@@ -132,13 +132,17 @@ impl RunningGateway {
         let end = Instant::now() + time;
         let tables = self.app.tables();
         self.app.begin_stop();
-        tables.iter().for_each(|table| table.queue.close());
+        for table in tables {
+            table.queue.close();
+        }
         let have_ended = || tables.iter().all(ServedTable::has_ended);
         while !have_ended() && Instant::now() < end {
             thread::sleep(LOOK_EVERY);
         }
         let is_drained = have_ended();
-        tables.iter().for_each(|table| table.queue.drop_waiting_rows());
+        for table in tables {
+            table.queue.drop_waiting_rows();
+        }
         self.app.give_up();
         let _ = self.stop_accepting.send(true);
         let server = self.server;

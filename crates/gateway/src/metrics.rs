@@ -62,14 +62,18 @@ fn put_rows(tables: &[ServedTable], text: &mut String) {
     }
     let help = "From the whole request to its answer.";
     let mut lines = MetricLines::begin(text, "truetps_gateway_answer_seconds", "histogram", help);
-    tables.iter().for_each(|table| lines.histogram(&table.name, &table.answer_seconds()));
+    for table in tables {
+        lines.histogram(&table.name, &table.answer_seconds());
+    }
 }
 
 fn put_queues(tables: &[ServedTable], text: &mut String) {
     let states: Vec<_> = tables.iter().map(|table| (table, table.queue.state())).collect();
     let mut gauge = |name, help, value: &dyn Fn(&truetps_batch::CommitState) -> f64| {
         let mut lines = MetricLines::begin(text, name, "gauge", help);
-        states.iter().for_each(|(table, state)| lines.sample("", &[("table", &table.name)], value(state)));
+        for (table, state) in &states {
+            lines.sample("", &[("table", &table.name)], value(state));
+        }
     };
     gauge("truetps_gateway_queue_rows", "Rows that wait for a commit.", &|state| state.rows as f64);
     gauge("truetps_gateway_queue_bytes", "Their bytes.", &|state| state.bytes as f64);
@@ -90,7 +94,9 @@ fn put_commits(tables: &[ServedTable], text: &mut String) {
     let figures: Vec<_> = tables.iter().map(|table| (table.name.as_str(), table.queue.figures())).collect();
     let mut histogram = |name, help, of: fn(&CommitFigures) -> &FigureHistogram| {
         let mut lines = MetricLines::begin(text, name, "histogram", help);
-        figures.iter().for_each(|(table, figures)| lines.histogram(table, of(figures)));
+        for (table, figures) in &figures {
+            lines.histogram(table, of(figures));
+        }
     };
     let help = "From the first statement of a batch to the answer of its last row.";
     histogram("truetps_gateway_batch_seconds", help, |figures| &figures.batch_seconds);
@@ -100,7 +106,9 @@ fn put_commits(tables: &[ServedTable], text: &mut String) {
     });
     let mut counter = |name, help, of: fn(&CommitFigures) -> u64| {
         let mut lines = MetricLines::begin(text, name, "counter", help);
-        figures.iter().for_each(|(table, figures)| lines.sample("", &[("table", table)], of(figures) as f64));
+        for (table, figures) in &figures {
+            lines.sample("", &[("table", table)], of(figures) as f64);
+        }
     };
     counter("truetps_gateway_statements_total", "INSERT statements.", |figures| figures.counts.statements);
     let help = "Statements whose outcome was unknown.";

@@ -29,7 +29,7 @@ type TestQueue = Arc<CommitQueue<TestReply>>;
 
 /// Sends one row, as JSON, and waits for its answer. `None`: the queue refused it.
 pub(crate) fn send(queue: &TestQueue, json: &str, wait: Duration) -> Option<CommitAnswer> {
-    receive(&start(queue, json, wait)?)
+    Some(receive(&start(queue, json, wait)?))
 }
 
 /// Sends one row without waiting.
@@ -40,14 +40,14 @@ pub(crate) fn start(queue: &TestQueue, json: &str, wait: Duration) -> Option<std
     Some(receiver)
 }
 
-fn receive(receiver: &std::sync::mpsc::Receiver<CommitAnswer>) -> Option<CommitAnswer> {
-    Some(receiver.recv_timeout(SOON).expect("each row has an answer"))
+fn receive(receiver: &std::sync::mpsc::Receiver<CommitAnswer>) -> CommitAnswer {
+    receiver.recv_timeout(SOON).expect("each row has an answer")
 }
 
 /// Sends all rows at once, so that they are in one batch if a connection is busy, and returns their answers.
 pub(crate) fn send_all(queue: &TestQueue, rows: &[String]) -> Vec<CommitAnswer> {
     let started: Vec<_> = rows.iter().map(|json| start(queue, json, SOON).expect("there is room")).collect();
-    started.iter().map(|receiver| receive(receiver).expect("an answer")).collect()
+    started.iter().map(receive).collect()
 }
 
 pub(crate) const NEW: CommitAnswer = CommitAnswer::Stored { is_duplicate: Some(false) };

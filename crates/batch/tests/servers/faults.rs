@@ -26,7 +26,7 @@ fn a_dropped_reply_stores_no_row_twice() {
     settings.target.endpoints = vec![Endpoint::Tcp { host: "127.0.0.1".to_owned(), port: relay.port }];
     settings.target.login.user = "relayed".to_owned();
     let gateway = TestGateway::start(&settings);
-    let load = Load::start(&[gateway.queue.clone()], CLIENTS);
+    let load = Load::start(std::slice::from_ref(&gateway.queue), CLIENTS);
     for _ in 0..20 {
         load.wait_for(60);
         relay.drop_replies(1);
@@ -43,7 +43,7 @@ fn a_dropped_reply_stores_no_row_twice() {
 fn killed_connections_and_statements_lose_no_row() {
     let Some(server) = TestServer::mariadb("KILL CONNECTION") else { return };
     let gateway = server.gateway();
-    let load = Load::start(&[gateway.queue.clone()], CLIENTS);
+    let load = Load::start(std::slice::from_ref(&gateway.queue), CLIENTS);
     let mut admin = server.client();
     for round in 0..40 {
         load.wait_for(20);
@@ -68,7 +68,7 @@ fn a_read_only_server_is_waited_for() {
     let mut settings = server.settings();
     settings.target.login.user = "writer".to_owned();
     let gateway = TestGateway::start(&settings);
-    let load = Load::start(&[gateway.queue.clone()], CLIENTS);
+    let load = Load::start(std::slice::from_ref(&gateway.queue), CLIENTS);
     load.wait_for(100);
     server.run("SET GLOBAL read_only = 1");
     thread::sleep(Duration::from_secs(4));
@@ -85,7 +85,7 @@ fn a_server_that_hangs_is_left() {
     let Some(server) = TestServer::mariadb("SIGSTOP") else { return };
     let settings = CommitSettings { statement_time: Duration::from_secs(1), ..server.settings() };
     let gateway = TestGateway::start(&settings);
-    let load = Load::start(&[gateway.queue.clone()], CLIENTS);
+    let load = Load::start(std::slice::from_ref(&gateway.queue), CLIENTS);
     load.wait_for(100);
     let pid = Pid::from_raw(server.running.as_ref().unwrap().pid() as i32).unwrap();
     kill_process(pid, Signal::STOP).unwrap();
@@ -102,7 +102,7 @@ fn a_locked_table_is_waited_for() {
     let Some(server) = TestServer::mariadb("LOCK TABLES") else { return };
     let settings = CommitSettings { statement_time: Duration::from_secs(2), ..server.settings() };
     let gateway = TestGateway::start(&settings);
-    let load = Load::start(&[gateway.queue.clone()], CLIENTS);
+    let load = Load::start(std::slice::from_ref(&gateway.queue), CLIENTS);
     load.wait_for(100);
     let mut admin = server.client();
     for lock in ["LOCK TABLES rows_in WRITE", "FLUSH TABLES WITH READ LOCK"] {
@@ -138,7 +138,7 @@ fn deadlocks_lose_no_row() {
 fn a_changed_table_refuses_no_row_for_good() {
     let Some(server) = TestServer::mariadb("ALTER TABLE") else { return };
     let gateway = server.gateway();
-    let load = Load::start(&[gateway.queue.clone()], CLIENTS);
+    let load = Load::start(std::slice::from_ref(&gateway.queue), CLIENTS);
     let changes = [
         "ALTER TABLE rows_in ADD COLUMN extra INT NULL",
         "ALTER TABLE rows_in DROP COLUMN extra",
@@ -193,10 +193,7 @@ fn a_full_disk_is_waited_for() {
         }
     }
     let (full_at, answer) = refused.expect("the disk is full at some time");
-    assert!(
-        matches!(answer, Some(CommitAnswer::NotStored(NotStored::Expired)) | Some(CommitAnswer::Unknown)),
-        "{answer:?}"
-    );
+    assert!(matches!(answer, Some(CommitAnswer::NotStored(NotStored::Expired) | CommitAnswer::Unknown)), "{answer:?}");
     wait_until_down(&gateway);
     // Room is made: the same row is stored without a restart.
     server.run("DELETE FROM on_disk WHERE seq < 500");

@@ -36,9 +36,12 @@ fn a_bad_row_is_refused_wherever_it_is() {
         for bad in bad_rows(server.dialect()) {
             for places in [&[0][..], &[10], &[19], &[0, 19], &[3, 4, 5, 6, 7]] {
                 occupy(&gateway, 1000);
-                let json = |place: usize| match places.contains(&place) {
-                    true => format!(r#"{{"client":{place},"seq":{seq},{bad}}}"#),
-                    false => row(place, seq),
+                let json = |place: usize| {
+                    if places.contains(&place) {
+                        format!(r#"{{"client":{place},"seq":{seq},{bad}}}"#)
+                    } else {
+                        row(place, seq)
+                    }
                 };
                 let answers = send_all(&gateway.queue, &(0..20).map(json).collect::<Vec<_>>());
                 for (place, answer) in answers.iter().enumerate() {

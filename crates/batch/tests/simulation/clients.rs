@@ -59,7 +59,7 @@ pub(crate) fn clients(random: &mut RandomStream, replicas: u64) -> Vec<ModelClie
         .map(|_| ModelClient { rows: Vec::new(), waits: None, replica: random.below(replicas) as usize })
         .collect();
     for n in 0..clients.len() {
-        for m in 0..1 + random.below(5) {
+        for m in 0..=random.below(5) {
             let is_bad = random.below(100) < bad_in_100;
             let bad = if is_bad { BAD[random.below(4) as usize] } else { 0 };
             let row = ModelRow { key: (n as u64) << 32 | m, value: random.below(1000) as u32, bad };

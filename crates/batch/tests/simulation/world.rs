@@ -330,7 +330,7 @@ impl World {
                     _ => run.group().map(|(number, row)| (number, ModelRow::decode(row))).unzip(),
                 };
                 let columns_version = worker.columns_version;
-                self.send(id, SentStatement { action, numbers, rows, columns_version });
+                self.send(id, SentStatement { action, rows, numbers, columns_version });
             }
         }
     }

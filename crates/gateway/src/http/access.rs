@@ -5,6 +5,7 @@ use std::net::IpAddr;
 
 use hyper::Request;
 use hyper::header::{AUTHORIZATION, HOST};
+use hyper::http::uri::Authority;
 
 /// Shorter ones can be guessed.
 const TOKEN_BYTES_MIN: usize = 16;
@@ -54,7 +55,7 @@ fn are_equal(a: &[u8], b: &[u8]) -> bool {
 /// `localhost`.
 pub(super) fn names_this_host<B>(request: &Request<B>) -> bool {
     let host = request.headers().get(HOST).and_then(|host| host.to_str().ok());
-    let Some(host) = host.or_else(|| request.uri().authority().map(|authority| authority.as_str())) else {
+    let Some(host) = host.or_else(|| request.uri().authority().map(Authority::as_str)) else {
         return true;
     };
     let name = match host.rsplit_once(':') {
