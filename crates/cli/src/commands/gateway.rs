@@ -36,7 +36,7 @@ pub(crate) fn run(args: &GatewayArgs) -> Result<Exit, CommandFailure> {
     let tokens = tokens()?;
     let config = configuration(args, !tokens.is_empty())?;
     // A connection is a descriptor. Where it cannot be raised, fewer connections are accepted at a time.
-    let _ = raise_open_files_to_hard();
+    raise_open_files_to_hard();
     let stop = signals::stop_flag()?;
     let private = args.private.then(|| TryoutServer::start(args)).transpose()?;
     let target = match (&private, &args.dsn) {
@@ -123,16 +123,14 @@ fn refused(error: &GatewayError) -> CommandFailure {
 
 /// What the gateway promises for each table.
 fn promise(gateway: &RunningGateway, target: &Target) -> String {
-    let mut text = String::new();
+    let mut lines = Vec::new();
     for note in gateway.notes() {
         let (word, sentence) = &note.durability;
-        text.push_str(&format!("{target}, table {}: a row is known by {}\n", note.table, note.key.join(", ")));
-        text.push_str(&format!("  X-Durability: {word}: {sentence}\n"));
-        for warning in &note.warnings {
-            text.push_str(&format!("  warning: {warning}\n"));
-        }
+        lines.push(format!("{target}, table {}: a row is known by {}\n", note.table, note.key.join(", ")));
+        lines.push(format!("  X-Durability: {word}: {sentence}\n"));
+        lines.extend(note.warnings.iter().map(|warning| format!("  warning: {warning}\n")));
     }
-    text
+    lines.concat()
 }
 
 /// A private server with an empty table, for a try.

@@ -188,9 +188,9 @@ fn plan_of(args: &PoolArgs, most: u32) -> Result<Plan, CommandFailure> {
     plan.design.leave_out.clear();
     let named = |name: &String| args.load.settings.iter().any(|one| one.starts_with(&format!("{name}=")));
     let taken: Vec<_> = plan.factors.keys().filter(|name| named(name)).cloned().collect();
-    taken.iter().for_each(|name| {
+    for name in &taken {
         plan.factors.shift_remove(name);
-    });
+    }
     for (name, levels) in &mut plan.factors {
         if levels.len() > 1 && name != CONNECTIONS {
             print_message(&format!(

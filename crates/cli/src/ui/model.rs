@@ -154,7 +154,9 @@ impl LiveWatch {
                 self.doing("loading rows", format!(": {} of {}", format::count(*rows), format::count(*of)));
             }
             ExperimentEvent::Investigating { .. } | ExperimentEvent::SearchingPool { .. } => {
-                stage_of(event).iter().for_each(|stage| self.doing(&stage.text, String::new()));
+                if let Some(stage) = stage_of(event) {
+                    self.doing(&stage.text, String::new());
+                }
             }
             ExperimentEvent::Trial(place, event) => self.trial_event(*place, *event),
             ExperimentEvent::Warning(text) => self.warn(format!("warning: {text}")),

@@ -107,7 +107,7 @@ impl Saver {
             let status = match deed {
                 Deed::SaveAndClose | Deed::Close => return None,
                 Deed::Hang => {
-                    thread::sleep(Duration::from_secs(60));
+                    thread::sleep(Duration::from_mins(1));
                     return None;
                 }
                 Deed::Refuse | Deed::RefuseAndSave => 422,

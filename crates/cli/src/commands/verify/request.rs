@@ -80,7 +80,7 @@ pub(crate) fn service(args: &VerifyArgs) -> Result<Option<Service>, CommandFailu
     for header in &args.headers {
         match header.strip_prefix('@') {
             Some(path) => {
-                headers.extend(file("--header", path)?.lines().filter(|line| !line.is_empty()).map(str::to_owned))
+                headers.extend(file("--header", path)?.lines().filter(|line| !line.is_empty()).map(str::to_owned));
             }
             None => headers.push(header.clone()),
         }
