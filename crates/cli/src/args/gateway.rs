@@ -19,6 +19,7 @@ use crate::login::LoginArgs;
     never stored twice. SIGTERM or Ctrl-C drains: rows that were taken are committed and answered.\n\
     Exit codes: 0 after a signal, all rows drained; 2 wrong usage, or a table that cannot keep the promise; 4 the server \
     cannot be reached, or rows were left at the end. `truetps help reference/gateway`")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(crate) struct GatewayArgs {
     /// Configuration as TOML: tables, limits, certificates; flags replace its values
     #[arg(long, value_name = "FILE")]

@@ -1,5 +1,6 @@
 //! `truetps gateway`: takes rows over HTTP until a signal.
 
+use std::fmt::Write;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::thread;
@@ -36,7 +37,7 @@ pub(crate) fn run(args: &GatewayArgs) -> Result<Exit, CommandFailure> {
     let tokens = tokens()?;
     let config = configuration(args, !tokens.is_empty())?;
     // A connection is a descriptor. Where it cannot be raised, fewer connections are accepted at a time.
-    let _ = raise_open_files_to_hard();
+    raise_open_files_to_hard();
     let stop = signals::stop_flag()?;
     let private = args.private.then(|| TryoutServer::start(args)).transpose()?;
     let target = match (&private, &args.dsn) {
@@ -123,13 +124,14 @@ fn refused(error: &GatewayError) -> CommandFailure {
 
 /// What the gateway promises for each table.
 fn promise(gateway: &RunningGateway, target: &Target) -> String {
+    // Writing to a string does not fail.
     let mut text = String::new();
     for note in gateway.notes() {
         let (word, sentence) = &note.durability;
-        text.push_str(&format!("{target}, table {}: a row is known by {}\n", note.table, note.key.join(", ")));
-        text.push_str(&format!("  X-Durability: {word}: {sentence}\n"));
+        let _ = writeln!(text, "{target}, table {}: a row is known by {}", note.table, note.key.join(", "));
+        let _ = writeln!(text, "  X-Durability: {word}: {sentence}");
         for warning in &note.warnings {
-            text.push_str(&format!("  warning: {warning}\n"));
+            let _ = writeln!(text, "  warning: {warning}");
         }
     }
     text
