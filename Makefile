@@ -1,7 +1,7 @@
-# The two main goals are `make demo` and `make test`. Both install missing packages (and announce it first), can be
+# The two main goals are `make demo` and `make test`. Both, and `make gateway-demo`, install missing packages (and announce it first), can be
 # repeated at any time, and print their steps. A third one takes long: `make test-servers`.
 
-.PHONY: help demo test test-servers test-pools test-package build stage install uninstall deb image
+.PHONY: help demo gateway-demo test test-servers test-pools test-package build stage install uninstall deb image
 
 # Where `make install` installs to; DESTDIR is put before it.
 PREFIX = /usr/local
@@ -26,6 +26,7 @@ servers_here = $$(scripts/get-test-servers.sh --here $(TEST_SERVERS) 2>/dev/null
 
 help:
 	@echo "make demo           build truetps and measure, in about two minutes, what each durability setting costs here"
+	@echo "make gateway-demo   build truetps; the gateway, 1,000 clients for a minute, a killed database, and the verdict"
 	@echo "make test           check formatting, lints, tests (with real servers and a real browser) and the tree"
 	@echo "make test-servers   run the tests that depend on the server's version with every server that this machine can have;"
 	@echo "                    20 runs against external servers, killed at random"
@@ -46,6 +47,11 @@ demo:
 	@echo "truetps: running \`truetps sweep durability --quick\`"
 	@# 3 = measured, but no comparison could be decided on this machine, as the printed answer says.
 	@$(program) sweep durability --quick || [ $$? -eq 3 ]
+
+gateway-demo:
+	@scripts/install-deps.sh demo
+	@$(MAKE) --no-print-directory build
+	@TRUETPS=$(program) scripts/gateway-demo.sh
 
 test:
 	@scripts/install-deps.sh test $(TEST_SERVERS)
