@@ -1,5 +1,5 @@
-# The two main goals are `make demo` and `make test`. Both, and `make gateway-demo`, install missing packages (and announce it first), can be
-# repeated at any time, and print their steps. A third one takes long: `make test-servers`.
+# The two main goals are `make demo` and `make test`. Both install missing packages (and announce it first), can be
+# repeated at any time, and print their steps; so does `make gateway-demo`. `make test-servers` takes long.
 
 .PHONY: help demo gateway-demo test test-servers test-pools test-package build stage install uninstall deb image
 
