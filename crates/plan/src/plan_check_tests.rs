@@ -11,7 +11,7 @@ use crate::workload_spec::all_workload_keys;
 use crate::{
     BulkInsertSpec, CustomSpec, DatadirState, DeleteInsertSpec, Design, ErrorPolicy, GeneratedTable, HotRowSpec,
     KeyMode, Load, Plan, ProbeSpec, QuickOverrides, ReadWriteSpec, ScriptSpec, ServerSpec, SqlSpec, TableInsertSpec,
-    UpdateSpec, WorkloadKind, WorkloadSpec,
+    UpdateSpec, VerifySpec, WorkloadKind, WorkloadSpec,
 };
 use truetps_record::{Personality, Protocol, SettingValue};
 
@@ -79,6 +79,7 @@ fn the_known_keys_of_workloads_are_those_that_are_read() {
         ("sql", fields_of::<SqlSpec>()),
         ("table", fields_of::<TableInsertSpec>()),
         ("sysbench", fields_of::<ScriptSpec>()),
+        ("verify", fields_of::<VerifySpec>()),
     ];
     let own = |key: &&str| !["tables", "table_rows"].contains(key);
     let known =

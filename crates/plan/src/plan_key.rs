@@ -92,8 +92,17 @@ mod tests {
 
     #[test]
     fn each_key_of_a_workload_has_a_flag_or_needs_a_plan() {
-        const WITHOUT_FLAG: [&str; 8] =
-            ["transaction", "statements", "table", "sql", "create", "commit_every", "explicit_commit", "script"];
+        const WITHOUT_FLAG: [&str; 9] = [
+            "transaction",
+            "statements",
+            "table",
+            "sql",
+            "create",
+            "commit_every",
+            "explicit_commit",
+            "script",
+            "target",
+        ];
         for (name, keys) in all_workload_keys() {
             for key in keys {
                 let has_flag = RUN_FLAGS.iter().any(|(known, _)| known.strip_prefix("workload.") == Some(key));
