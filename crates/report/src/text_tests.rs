@@ -16,7 +16,6 @@ fn a_table_that_is_far_too_wide_goes_on_below() {
     // No column is left out for being wider than a line.
     check(&[20, 150, 10], false, &[&[0, 1], &[0, 2]]);
 }
-
 use crate::fixture::Fixture;
 
 /// Every line of `expect` must be in the report, in this order.
@@ -36,36 +35,36 @@ fn verdict_table_noise_knee_and_meaning_in_this_order() {
 durability: What does each durability setting cost?
 
 Verdict   innodb_flush_log_at_trx_commit=2: faster than =1 at 1, 8 and 50 connections (×2.26 to
-      ×28.8).
+          ×28.8).
 Trials    30 of 30 valid; 3 blocks in random order, seed 42
 Server    mariadb 10.11.19, log_bin=OFF, innodb_buffer_pool_size=512M
 Load      insert, prepared statements; 1 table of 200 000 rows; 1 s of warm-up, 10 s measured
 Host      2 cores (Made-up CPU), 4.0 GiB of memory, ext4 on vda, kvm, one flush 310 µs (p50),
-      2.10 ms (p99)
+          2.10 ms (p99)
 
 Throughput (tps, 95 % interval) by innodb_flush_log_at_trx_commit
 
 connections            =1            =2            =0
-      1  210.0 ±5.1 %  6 040 ±3.9 %  5 980 ±3.9 %
-      8  811.3 ±1.3 %  9 029 ±3.8 %  8 939 ±3.9 %
-     50  2 652 ±3.9 %  5 999 ±5.1 %  6 040 ±3.9 %
+          1  210.0 ±5.1 %  6 040 ±3.9 %  5 980 ±3.9 %
+          8  811.3 ±1.3 %  9 029 ±3.8 %  8 939 ±3.9 %
+         50  2 652 ±3.9 %  5 999 ±5.1 %  6 040 ±3.9 %
 
 innodb_flush_log_at_trx_commit=1 (baseline)
 connections  trials      p50      p95      p99     max  failed  client CPU  server CPU
-      1       3  4.29 ms  8.57 ms  14.3 ms  194 ms       0     11.5 µs     84.0 µs
+          1       3  4.29 ms  8.57 ms  14.3 ms  194 ms       0     11.5 µs     84.0 µs
 
 Against innodb_flush_log_at_trx_commit=1
 
 innodb_flush_log_at_trx_commit=2
 connections           tps ratio        detectable  verdict
-     50  ×2.26 [2.16, 2.37]   +10 % or −9.1 %  faster
+         50  ×2.26 [2.16, 2.37]   +10 % or −9.1 %  faster
 
 connections                    p99 ratio  ratio of server CPU a transaction
-     50  ×0.442 [0.422, 0.463] lower   ×1.000 [1.000, 1.000] equivalent
+         50  ×0.442 [0.422, 0.463] lower   ×1.000 [1.000, 1.000] equivalent
 
 Noise
 
-      load  one trial scatters by  detectable
+          load  one trial scatters by  detectable
  connections=8                  1.4 %  +11 % or −9.7 %
 
 Identical runs differed by +0.67 % [-6.3 %, +8.2 %] (3 pairs).
@@ -73,8 +72,8 @@ Identical runs differed by +0.67 % [-6.3 %, +8.2 %] (3 pairs).
 Where more connections stop helping
 
 innodb_flush_log_at_trx_commit  knee  knee to best         best at  last to best
-                        =1    50   is the best  50 (2 652 tps)  is the best, may rise further
-                        =2     8   is the best   8 (9 029 tps)  ×0.664 [0.619, 0.714]
+                            =1    50   is the best  50 (2 652 tps)  is the best, may rise further
+                            =2     8   is the best   8 (9 029 tps)  ×0.664 [0.619, 0.714]
 
 What it means
 ",
@@ -88,17 +87,17 @@ fn what_went_wrong_is_reported() {
         "\
 Trials    27 of 30 valid, 1 invalid, 1 partial, 1 not run; 3 blocks in random order, seed 42
 connections  trials      p50      p95      p99     max  failed  client CPU  server CPU  mark
-      8       4  8.87 ms  17.7 ms  29.6 ms  402 ms       0     11.5 µs     84.0 µs  1 not used
-     50       3  17.0 ms  33.9 ms  56.6 ms  764 ms       6     11.5 µs     84.0 µs  †
+          8       4  8.87 ms  17.7 ms  29.6 ms  402 ms       0     11.5 µs     84.0 µs  1 not used
+         50       3  17.0 ms  33.9 ms  56.6 ms  764 ms       6     11.5 µs     84.0 µs  †
 † generator-limited: \"What it means\" has the reason.
-     50  ×2.26 [2.16, 2.37]  +12 % or −10 %  faster, generator-limited
+         50  ×2.26 [2.16, 2.37]  +12 % or −10 %  faster, generator-limited
 Invalid trials, errors and notes
 
 - trial-0002 (innodb_flush_log_at_trx_commit=1 connections=8) invalid: the server died: signal 9
 - trial-0005 (innodb_flush_log_at_trx_commit=2 connections=8) partial: interrupted
    error  number  failed  retried   policy  first message
 deadlock    1213      18        0  retried  Deadlock found when trying to get lock; try <again> &
-                                        again (at innodb_flush_log_at_trx_commit=1
+                                            again (at innodb_flush_log_at_trx_commit=1
 - trial-0007 (innodb_flush_log_at_trx_commit=0 connections=1): 3 of 1 client failed
 - note on trial-0008: the clock jumped by 2 s
 ",
@@ -111,26 +110,26 @@ fn a_run_with_a_rate_reads_like_an_answer() {
         &Fixture::open_run(8000),
         "\
 Verdict   Sustained: no: 2 400 of 80 000 starts were still waiting at the end (3.0 %). 7 760 tps of
-      a target rate of 8 000 tps with 8 connections; response time p50 90.0 ms, p99 310 ms (one
-      trial, so without an interval).
+          a target rate of 8 000 tps with 8 connections; response time p50 90.0 ms, p99 310 ms (one
+          trial, so without an interval).
 Load      insert, prepared statements; 1 table of 200 000 rows; 1 s of warm-up, 10 s measured; open
-      loop: 8 000 tps, starts at equal intervals
+          loop: 8 000 tps, starts at equal intervals
 Generator 1 worker, blocking, on cores of the server too, busiest worker: 30 % CPU; waited for a CPU
-      up to 4.0 % of the time
+          up to 4.0 % of the time
 
 Open loop: did the server keep up with the rate?
 
 connections  target rate  started/s              tps  skipped  queue at end  sustained
-      8    8 000 tps      7 760  7 760 (1 trial)        0         2 400  no: 2 400 of 80 000
-                                                                         starts were still
-                                                                         waiting at the end
-                                                                         (3.0 %)
+          8    8 000 tps      7 760  7 760 (1 trial)        0         2 400  no: 2 400 of 80 000
+                                                                             starts were still
+                                                                             waiting at the end
+                                                                             (3.0 %)
 
-               p50     p95      p99    p99.9      max
+                   p50     p95      p99    p99.9      max
 response time  90.0 ms  250 ms   310 ms   320 ms   330 ms
  service time   290 µs  800 µs  2.00 ms  3.00 ms  8.80 ms
-      lag  89.0 ms       –   309 ms        –   329 ms
-     late  11.0 µs       –  60.0 µs        –   900 µs
+          lag  89.0 ms       –   309 ms        –   329 ms
+         late  11.0 µs       –  60.0 µs        –   900 µs
 
 Response time counts from the scheduled start of a transaction, so it includes waits for a free
 ",
@@ -150,7 +149,7 @@ Throughput (tps, 95 % interval) by innodb_flush_log_at_trx_commit
 † generator-limited: \"What it means\" has the reason.
  rate  started/s              tps  skipped  queue at end  sustained
 4 000      3 880  3 880 ±0.00 % †        0         1 200  no: 1 200 of 40 000 starts were still
-                                                      waiting at the end (3.0 %)
+                                                          waiting at the end (3.0 %)
  rate  response p50     p95      p99    p99.9      max  mark
 4 000       90.0 ms  250 ms   310 ms   320 ms   330 ms  †
  rate  service p50     p95      p99      max  lag p50     p99      max  late p99  mark
@@ -189,10 +188,10 @@ Failed transactions, CPU a transaction
 
 innodb_flush_log_at_trx_commit=1 (baseline)
  rate  trials  failed  retried  client CPU  server CPU  mark
-      error  number  failed  retried   policy  first message
+          error  number  failed  retried   policy  first message
   duplicate_key    1062       7        0  ignored  Duplicate entry (at
 connection_lost       –       1        0        –  gone (at innodb_flush_log_at_trx_commit=1
-   deadlock    1213       0    1 234  retried  try again [2J (at
+       deadlock    1213       0    1 234  retried  try again [2J (at
 ",
     );
 }
@@ -203,7 +202,7 @@ fn what_the_baseline_takes_comes_first() {
         &Fixture::durability(),
         "\
 Answer    With innodb_flush_log_at_trx_commit=1 (baseline): 2 652 tps, best at 50 connections (95 %
-      interval [2 553, 2 755] tps).
+          interval [2 553, 2 755] tps).
 ",
     );
     assert!(!text(&Fixture::rates().input(), TextScreen::PLAIN).contains("Answer"));
@@ -215,14 +214,14 @@ fn a_stall_has_its_line_and_a_transaction_its_cost() {
         &Fixture::watched(),
         "\
 Stalls    1.8 of 60.0 s measured (3.0 %) in 1 of 2 trials, longest 1.8 s (trial-0002, 20.3 s after
-      its first transaction; waiting for redo flush)
+          its first transaction; waiting for redo flush)
 Ledger    a transaction: server CPU 84.0 µs → 84.0 µs, redo log syncs 1.020 → 1.085, redo log 512 B
-      → 545 B
+          → 545 B
 Stalls and dips
 stalls  stalled  longest  dips  longest gap  configuration
- 0    0.0 %        –     0     < 100 ms  innodb_flush_log_at_trx_commit=1 connections=8
- 1    6.0 %    1.8 s     0       1.80 s  innodb_flush_log_at_trx_commit=2 connections=8
- trial          start  length  depth  usual tps  at the same time
+     0    0.0 %        –     0     < 100 ms  innodb_flush_log_at_trx_commit=1 connections=8
+     1    6.0 %    1.8 s     0       1.80 s  innodb_flush_log_at_trx_commit=2 connections=8
+     trial          start  length  depth  usual tps  at the same time
 trial-0002  stall  20.3 s   1.8 s  100 %      1 000  redo flush
 ",
     );
@@ -255,7 +254,7 @@ fn one_block_is_called_one_trial() {
 fn many_settings_have_a_table_each() {
     let fixture = Fixture::of_plan(
         "name = \"both\"\nabout = \"?\"\n[workload]\nname = \"insert\"\n[design]\nblocks = 2\n[factors]\n\
-         innodb_flush_log_at_trx_commit = [1, 2, 0]\nsync_binlog = [0, 1]\nconnections = [1, 8]\n",
+             innodb_flush_log_at_trx_commit = [1, 2, 0]\nsync_binlog = [0, 1]\nconnections = [1, 8]\n",
     );
     check(
         &fixture,
