@@ -81,6 +81,12 @@ impl ScreenPart {
         self.least == 0
     }
 
+    /// All items are shown, however little room there is.
+    pub(super) fn whole(mut self) -> Self {
+        (self.least, self.wanted) = (self.shown, self.shown);
+        self
+    }
+
     /// A table that is whole goes before any of these items does.
     fn wanted_whole(mut self) -> Self {
         self.wanted = self.shown;

@@ -13,7 +13,7 @@ use crate::{TextScreen, format, names};
 pub fn pool_summary(run: &PoolRun, libraries: &[PoolLibrary], screen: TextScreen) -> String {
     let (shown, hidden) = told_rows(run);
     let table = ScreenPart::table(DocumentTable { rows: shown, ..curve_table(run) });
-    let mut parts: Vec<_> = table.map(|table| table.leaving_out(hidden)).into_iter().collect();
+    let mut parts: Vec<_> = table.map(|table| table.whole().leaving_out(hidden)).into_iter().collect();
     parts.extend(rate_text(run).map(|text| ScreenPart::fact("Rate", text)));
     parts.extend(rule_text(run).map(|text| ScreenPart::fact("Rule", text)));
     parts.extend(parameters_text(run).map(|text| ScreenPart::fact("Pool", text)));
