@@ -23,6 +23,18 @@ pub(crate) fn servers(experiment: &Experiment) -> &[ServerFacts] {
     if experiment.servers.is_empty() { experiment.server.as_slice() } else { &experiment.servers }
 }
 
+/// Where an experiment was measured: servers, cores, and the disk or what one flush takes.
+pub(crate) fn place(experiment: &Experiment) -> Vec<String> {
+    let servers: Vec<_> = servers(experiment).iter().map(server).collect();
+    let kind = if experiment.external.is_some() { "" } else { ", private" };
+    let host = &experiment.host;
+    let disks: Vec<_> = experiment.disks.iter().map(|disk| format!("disk {}", disk.profile)).collect();
+    let flush = host.flush.filter(|_| disks.is_empty());
+    let flush = flush.map(|flush| format!("one flush {}", format::duration_us(flush.us_p50)));
+    let parts = [format!("{}{kind}", format::list(&servers)), format::plural(host.cores.into(), "core")];
+    parts.into_iter().chain(disks).chain(flush).collect()
+}
+
 /// Settings that truetps chose for a server: the plan neither sets nor varies them.
 pub(crate) fn chosen_settings<'a>(plan: &Plan, server: &'a ServerFacts) -> impl Iterator<Item = &'a (String, String)> {
     let is_free = |name: &String| !plan.server.settings.contains_key(name) && !plan.factors.contains_key(name);

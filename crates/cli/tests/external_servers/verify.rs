@@ -143,7 +143,7 @@ fn keys_may_be_uuids_or_one_text() {
         owned.execute(&[
             &format!("DELETE FROM {table} ORDER BY id LIMIT 1"),
             &format!("UPDATE {table} SET payload = 'other' ORDER BY id LIMIT 1"),
-            &format!("INSERT INTO {table} VALUES ('somebody', 'else')"),
+            &format!("INSERT INTO {table} VALUES ('another', 'row')"),
         ]);
         let again = place.run(&["verify", "--resume", "--format=json"]);
         assert_eq!(again.code, Some(1), "{}{}", again.stdout, again.stderr);
@@ -175,7 +175,7 @@ fn a_run_that_was_killed_is_compared_from_its_log() {
     assert_eq!(log["is_complete"], false);
     assert!(rows["acknowledged"].as_u64().unwrap() > 100, "{rows}");
     assert!(rows["unknown"].as_u64().unwrap() <= 20, "a client has at most two rows without a record: {rows}");
-    // A row of nobody is no row of the missing end of the log.
+    // A row that no client sent is no row of the missing end of the log.
     owned.execute(&[&format!("INSERT INTO {NAME} (client, seq, payload) VALUES (3, 100000, 'mine')")]);
     let ran = place.run(&["verify", "--resume", "runs/latest", "--format=json"]);
     assert_eq!(ran.code, Some(1), "{}{}", ran.stdout, ran.stderr);

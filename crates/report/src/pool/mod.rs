@@ -121,8 +121,7 @@ fn facts(run: &PoolRun) -> Vec<(&'static str, String)> {
     facts.extend(words::usl_text(run).map(|text| ("Scaling", text)));
     facts.extend(trust(run).into_iter().map(|text| ("Trust", text)));
     facts.push(("Trials", trials_fact(run)));
-    facts
-        .push(("Server", format::list(&names::servers(&run.experiment).iter().map(names::server).collect::<Vec<_>>())));
+    facts.push(("Server", names::place(&run.experiment).join(", ")));
     facts.push(("Seed", run.pool.seed.to_string()));
     facts
 }

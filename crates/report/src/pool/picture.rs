@@ -103,7 +103,7 @@ fn draw_panel(svg: &mut String, curve: &[CurvePoint], panel: &Panel<'_>, of: fn(
             WIDTH - RIGHT,
             LEFT - 6.0,
             y + 4.0,
-            (panel.show)(value)
+            if value > 0.0 { (panel.show)(value) } else { "0".to_owned() }
         );
     }
     let places = curve.iter().filter_map(|point| Some((x_of(curve, point.connections), panel.y_of(of(point)?))));

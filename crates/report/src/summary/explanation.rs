@@ -6,7 +6,7 @@ use super::layout::{ScreenPart, Screenful};
 use crate::explanation::{
     answer, causes_table, left_out_text, others_text, remedies, title, trials_fact, trust, version_text,
 };
-use crate::{TextScreen, format, names};
+use crate::{TextScreen, names};
 
 pub fn explanation_summary(run: &ExplainedRun, screen: TextScreen) -> String {
     let mut parts: Vec<_> = ScreenPart::table(causes_table(run)).into_iter().collect();
@@ -33,11 +33,5 @@ fn short_load(run: &ExplainedRun) -> String {
 }
 
 fn place(run: &ExplainedRun) -> String {
-    let servers: Vec<_> = names::servers(&run.experiment).iter().map(names::server).collect();
-    let host = &run.experiment.host;
-    let disks: Vec<_> = run.experiment.disks.iter().map(|disk| format!("disk {}", disk.profile)).collect();
-    let flush = host.flush.filter(|_| disks.is_empty());
-    let flush = flush.map(|flush| format!("one flush {}", format::duration_us(flush.us_p50)));
-    let parts = [format!("{}, private", format::list(&servers)), format::plural(host.cores.into(), "core")];
-    parts.into_iter().chain(disks).chain(flush).chain([short_load(run)]).collect::<Vec<_>>().join(", ")
+    names::place(&run.experiment).into_iter().chain([short_load(run)]).collect::<Vec<_>>().join(", ")
 }

@@ -7,7 +7,7 @@ use crate::document::{DocumentTable, TableEntry};
 use crate::pool::{
     PoolLibrary, answer, configurations, curve_table, parameters_text, rate_text, rule_text, title, trials_fact, trust,
 };
-use crate::{TextScreen, format, names};
+use crate::{TextScreen, names};
 
 /// `libraries`: those whose configuration is wanted.
 pub fn pool_summary(run: &PoolRun, libraries: &[PoolLibrary], screen: TextScreen) -> String {
@@ -49,14 +49,6 @@ fn told_rows(run: &PoolRun) -> (Vec<Vec<TableEntry>>, usize) {
 }
 
 fn place(run: &PoolRun) -> String {
-    let experiment = &run.experiment;
-    let servers: Vec<_> = names::servers(experiment).iter().map(names::server).collect();
-    let kind = if experiment.external.is_some() { "" } else { ", private" };
-    let host = &experiment.host;
-    let disks: Vec<_> = experiment.disks.iter().map(|disk| format!("disk {}", disk.profile)).collect();
-    let flush = host.flush.filter(|_| disks.is_empty());
-    let flush = flush.map(|flush| format!("one flush {}", format::duration_us(flush.us_p50)));
     let settings = run.plan.server.settings.iter().map(|(name, value)| format!("{name}={}", value.option_text()));
-    let parts = [format!("{}{kind}", format::list(&servers)), format::plural(host.cores.into(), "core")];
-    parts.into_iter().chain(disks).chain(flush).chain(settings).collect::<Vec<_>>().join(", ")
+    names::place(&run.experiment).into_iter().chain(settings).collect::<Vec<_>>().join(", ")
 }
