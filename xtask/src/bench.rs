@@ -6,6 +6,7 @@ mod comparison;
 mod engine;
 mod figures;
 mod folder;
+mod gateway;
 mod goals;
 mod lateness;
 mod lua;
@@ -28,6 +29,7 @@ use clap::Subcommand;
 
 use client::ClientOptions;
 use folder::ReportBenchOptions;
+use gateway::GatewayBenchOptions;
 use lateness::LatenessOptions;
 use lua::LuaBenchOptions;
 use options::BenchOptions;
@@ -62,6 +64,8 @@ pub(crate) enum Bench {
     Probe(ProbeBenchOptions),
     /// What a preallocated binlog brings: one server process, with and without, alternating, on an emulated disk
     Prealloc(PreallocBenchOptions),
+    /// Rows a second through the gateway beside a service with a pool of connections, alternating
+    Gateway(GatewayBenchOptions),
     /// How long `truetps report` takes over an hour of measurements, and how large its page is
     Report(ReportBenchOptions),
 }
@@ -76,6 +80,7 @@ impl Bench {
             Self::Slap(options) => slap::run(root, &options),
             Self::Probe(options) => probe::run(root, &options),
             Self::Prealloc(options) => prealloc::run(root, &options),
+            Self::Gateway(options) => gateway::run(root, &options),
             Self::Report(options) => folder::run(root, options),
         }
     }

@@ -48,6 +48,16 @@ pub trait RowReply {
     fn is_abandoned(&self) -> bool;
 
     fn answer(self, answer: CommitAnswer);
+
+    /// Answers many rows at the same time.
+    fn answer_all(answers: Vec<(Self, CommitAnswer)>)
+    where
+        Self: Sized,
+    {
+        for (reply, answer) in answers {
+            reply.answer(answer);
+        }
+    }
 }
 
 #[cfg(test)]

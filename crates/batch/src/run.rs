@@ -56,10 +56,10 @@ impl<R: RowReply> BatchRun<R> {
     }
 
     fn deliver(&mut self) {
-        for (row, answer) in self.executor.take_answers() {
-            if let Some(reply) = self.replies[row].take() {
-                reply.answer(answer);
-            }
+        let answers = self.executor.take_answers().into_iter();
+        let answers: Vec<_> = answers.filter_map(|(row, answer)| Some((self.replies[row].take()?, answer))).collect();
+        if !answers.is_empty() {
+            R::answer_all(answers);
         }
     }
 }

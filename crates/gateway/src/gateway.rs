@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use thiserror::Error;
-use tokio::runtime::{Builder, Runtime};
+use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::watch;
 use truetps_batch::InspectionError;
 use truetps_driver::Target;
@@ -98,15 +98,15 @@ impl RunningGateway {
         let listener = std::net::TcpListener::bind(config.listen)
             .and_then(|listener| listener.set_nonblocking(true).map(|()| listener))
             .map_err(|source| GatewayError::Listen { address: config.listen, source })?;
+        let runtime = Builder::new_multi_thread().thread_name("http").enable_all().build()?;
         let (mut tables, mut notes) = (Vec::new(), Vec::new());
         for table in &config.tables {
-            let (served, note) = start_table(config, table, target)?;
+            let (served, note) = start_table(config, table, target, runtime.handle())?;
             tables.push(served);
             notes.push(note);
         }
         let address = listener.local_addr()?;
         let app = Arc::new(GatewayApp::new(config, tables, tokens, address));
-        let runtime = Builder::new_multi_thread().thread_name("http").enable_all().build()?;
         let (stop_accepting, stopped) = watch::channel(false);
         let listener = {
             let _in_runtime = runtime.enter();
@@ -162,6 +162,7 @@ fn start_table(
     config: &GatewayConfig,
     table: &crate::TableConfig,
     target: &Target,
+    runtime: &Handle,
 ) -> Result<(ServedTable, TableNote), GatewayError> {
     let mut settings = ServedTable::commit_settings(table, &config.queue, target);
     let failed = |source| GatewayError::Inspection { table: table.name.clone(), source: Box::new(source) };
@@ -177,7 +178,7 @@ fn start_table(
         let text = "it has triggers that may change values, so duplicates are not compared (no 409)";
         warnings.push(text.to_owned());
     }
-    let served = ServedTable::start(table, &config.queue, &settings, inspection)?;
+    let served = ServedTable::start(table, &config.queue, &settings, inspection, runtime)?;
     served.read_durability();
     let verdict = served.durability();
     let note = TableNote { table: table.name.clone(), key, durability: (verdict.word, verdict.sentence), warnings };

@@ -4,6 +4,7 @@ use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 
+use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use truetps_batch::{
     CommitAnswer, CommitQueue, CommitSettings, CommitThreads, FigureHistogram, RowReply, TableInspection,
@@ -17,16 +18,27 @@ use crate::row_counts::AnswerCounts;
 const CLIENT_TIME: Duration = Duration::from_secs(5);
 
 /// The way back to a request. A client that has gone has dropped the receiver.
-pub(crate) struct RequestReply(pub(crate) oneshot::Sender<CommitAnswer>);
+pub(crate) struct RequestReply {
+    sender: oneshot::Sender<CommitAnswer>,
+    runtime: Handle,
+}
 
 impl RowReply for RequestReply {
     fn is_abandoned(&self) -> bool {
-        self.0.is_closed()
+        self.sender.is_closed()
     }
 
     fn answer(self, answer: CommitAnswer) {
         // A client that has gone at this moment does not receive it.
-        let _ = self.0.send(answer);
+        let _ = self.sender.send(answer);
+    }
+
+    /// Within their runtime: to wake the task of each request from another thread costs more.
+    fn answer_all(answers: Vec<(Self, CommitAnswer)>) {
+        let runtime = answers.first().map(|(reply, _)| reply.runtime.clone());
+        if let Some(runtime) = runtime {
+            runtime.spawn(async move { answers.into_iter().for_each(|(reply, answer)| reply.answer(answer)) });
+        }
     }
 }
 
@@ -44,6 +56,8 @@ pub(crate) struct ServedTable {
     durability: RwLock<DurabilityVerdict>,
     target: Target,
     threads: Mutex<Option<CommitThreads>>,
+    /// Of the requests.
+    runtime: Handle,
 }
 
 impl ServedTable {
@@ -63,6 +77,7 @@ impl ServedTable {
         queue: &QueueConfig,
         settings: &CommitSettings,
         inspection: TableInspection,
+        runtime: &Handle,
     ) -> io::Result<Self> {
         let commits = Arc::new(CommitQueue::new(inspection.columns, queue.limits(), settings.connections));
         let threads = CommitThreads::start(settings, &commits)?;
@@ -77,7 +92,14 @@ impl ServedTable {
             durability: RwLock::new(DurabilityVerdict::unknown("not read yet".to_owned())),
             target: settings.target.clone(),
             threads: Mutex::new(Some(threads)),
+            runtime: runtime.clone(),
         })
+    }
+
+    /// A way back for one row, and its other end.
+    pub(crate) fn reply(&self) -> (RequestReply, oneshot::Receiver<CommitAnswer>) {
+        let (sender, receiver) = oneshot::channel();
+        (RequestReply { sender, runtime: self.runtime.clone() }, receiver)
     }
 
     pub(crate) fn durability(&self) -> DurabilityVerdict {

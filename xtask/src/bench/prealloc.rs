@@ -76,6 +76,9 @@ struct PreallocRun {
 
 pub(crate) fn run(root: &Path, options: &PreallocBenchOptions) -> anyhow::Result<()> {
     let truetps = options.truetps.clone().unwrap_or_else(|| root.join("target/release/truetps"));
+    if options.level == LOADED && options.connections.len() < 2 {
+        bail!("--level {LOADED} needs two numbers of --connections: the stock server's sweep has no other factor");
+    }
     let about = format!(
         "- truetps{}\n- {} pairs of trials of {} s in random order, on one server process; redo log and binlog on the same \
          emulated disk, innodb_flush_log_at_trx_commit = 1\n",
@@ -105,21 +108,22 @@ pub(crate) fn run(root: &Path, options: &PreallocBenchOptions) -> anyhow::Result
         let of = |connections| PreallocCell { server, disk, workload, sync, connections };
         let sweep = |levels: &str, blocks| sweep(root, &truetps, options, of(0), levels, blocks, runs.path());
         let is_loaded = options.level == LOADED;
-        let level = &options.level;
-        let mut found = if is_loaded { Trials::new() } else { sweep(&format!("0,{level}"), options.pairs)? };
-        for connections in options.connections.iter().copied() {
-            let mut asked = [0, 0];
-            table.measure(of(connections), 0..options.pairs, |program| {
-                if is_loaded {
-                    // The library cannot be loaded into a server that runs: each trial has a server of its own.
-                    found = sweep(["0,ahead", "0"][program], 1)?;
-                    asked[program] = 0;
+        let whole = if is_loaded { Trials::new() } else { sweep(&format!("0,{}", options.level), options.pairs)? };
+        for round in 0..options.pairs {
+            let mut found = [whole.clone(), whole.clone()];
+            if is_loaded {
+                // The library cannot be loaded into a server that runs: each trial has a server of its own.
+                for program in [round % 2, 1 - round % 2].map(|program| program as usize) {
+                    found[program] = sweep(["0,ahead", "0"][program], 1)?;
                 }
-                let block = asked[program];
-                asked[program] += 1;
-                let is_off = is_loaded || program == 1;
-                Ok(found.remove(&(connections, block, is_off)).context("the trial gave no result"))
-            })?;
+            }
+            for connections in options.connections.iter().copied() {
+                table.measure(of(connections), round..round + 1, |program| {
+                    let block = if is_loaded { 0 } else { round };
+                    let is_off = is_loaded || program == 1;
+                    Ok(found[program].remove(&(connections, block, is_off)).context("the trial gave no result"))
+                })?;
+            }
         }
     }
     table.end();

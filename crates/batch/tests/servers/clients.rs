@@ -40,7 +40,7 @@ pub(crate) fn start(queue: &TestQueue, json: &str, wait: Duration) -> Option<std
     Some(receiver)
 }
 
-fn receive(receiver: &std::sync::mpsc::Receiver<CommitAnswer>) -> CommitAnswer {
+pub(crate) fn receive(receiver: &std::sync::mpsc::Receiver<CommitAnswer>) -> CommitAnswer {
     receiver.recv_timeout(SOON).expect("each row has an answer")
 }
 

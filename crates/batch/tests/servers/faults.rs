@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use truetps_batch::{CommitAnswer, CommitSettings, InspectionError, NotStored};
-use truetps_driver::Endpoint;
 
 use crate::SOON;
 use crate::clients::{Load, NEW, check_table, is_stored, row, send, send_all};
@@ -19,12 +18,7 @@ const CLIENTS: usize = 30;
 #[test]
 fn a_dropped_reply_stores_no_row_twice() {
     let Some(server) = TestServer::mariadb("dropped replies") else { return };
-    server.run("CREATE USER relayed@'%' IDENTIFIED BY ''");
-    server.run("GRANT ALL ON gateway.* TO relayed@'%'");
-    let relay = Relay::start(server.sandbox.socket());
-    let mut settings = server.settings();
-    settings.target.endpoints = vec![Endpoint::Tcp { host: "127.0.0.1".to_owned(), port: relay.port }];
-    settings.target.login.user = "relayed".to_owned();
+    let (relay, settings) = Relay::before(&server);
     let gateway = TestGateway::start(&settings);
     let load = Load::start(std::slice::from_ref(&gateway.queue), CLIENTS);
     for _ in 0..20 {
@@ -112,25 +106,6 @@ fn a_locked_table_is_waited_for() {
         load.wait_for(100);
     }
     check_table(&server, &load.end());
-}
-
-/// Two gateways and a third session write the same keys in other orders.
-#[test]
-fn deadlocks_lose_no_row() {
-    let Some(server) = TestServer::mariadb("deadlocks") else { return };
-    let gateways = [server.gateway(), server.gateway()];
-    let load = Load::start(&gateways.each_ref().map(|gateway| gateway.queue.clone()), CLIENTS);
-    let mut rival = server.client();
-    let end = Instant::now() + Duration::from_secs(5);
-    let mut deadlocks = 0;
-    while Instant::now() < end {
-        rival.execute("BEGIN").unwrap();
-        let locked = rival.query("SELECT * FROM rows_in ORDER BY client DESC, seq DESC LIMIT 200 FOR UPDATE");
-        deadlocks += u32::from(locked.is_err());
-        let _ = rival.execute("ROLLBACK");
-    }
-    check_table(&server, &load.end());
-    eprintln!("{deadlocks} deadlocks of the rival");
 }
 
 /// Columns come and go under load, and rows are read for the columns that there are.

@@ -8,6 +8,7 @@ mod duplicates;
 mod faults;
 mod hostile_text;
 mod kills;
+mod outages;
 mod poison;
 mod relay;
 mod tables;

@@ -1,5 +1,6 @@
 //! `truetps gateway` as processes that are killed and stopped, on one database.
 
+use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::process::Child;
@@ -8,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::process::Signal;
+use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, prlimit};
 use truetps_testkit::mysql_family::mariadb;
 
 use crate::common::{Place, signal, wait_until};
@@ -17,6 +18,9 @@ use crate::support::Owned;
 const CREATE: &str = "CREATE TABLE precious.readings (client INT NOT NULL, seq BIGINT NOT NULL, text VARCHAR(20), \
      PRIMARY KEY (client, seq))";
 const CLIENTS: usize = 20;
+/// Connections that do nothing, as far as descriptors allow.
+const IDLE: u64 = 20_000;
+const FILES_OF_TESTS: u64 = 1_000;
 
 /// A gateway that runs, and its address.
 struct GatewayProcess {
@@ -26,7 +30,12 @@ struct GatewayProcess {
 
 impl GatewayProcess {
     fn start(place: &Place, dsn: &str) -> Self {
-        let mut child = place.start(&["gateway", "--dsn", dsn, "--table", "readings", "--listen", "127.0.0.1:0"]);
+        Self::start_with(place, dsn, &[])
+    }
+
+    fn start_with(place: &Place, dsn: &str, more: &[&str]) -> Self {
+        let args = ["gateway", "--dsn", dsn, "--table", "readings", "--listen", "127.0.0.1:0"];
+        let mut child = place.start(&[&args, more].concat());
         let mut stderr = BufReader::new(child.stderr.take().unwrap());
         let mut line = String::new();
         let address = loop {
@@ -39,22 +48,50 @@ impl GatewayProcess {
         thread::spawn(move || stderr.read_to_end(&mut Vec::new()));
         Self { child, address }
     }
+
+    fn limit_files(&self, most: u64) {
+        let limit = Rlimit { current: Some(most), maximum: Some(most) };
+        let pid = Pid::from_raw(self.child.id() as i32);
+        prlimit(pid, Resource::Nofile, limit).unwrap();
+    }
+
+    /// Resident memory in kilobytes.
+    fn memory_kb(&self) -> u64 {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
+        line.split_ascii_whitespace().nth(1).unwrap().parse().unwrap()
+    }
+
+    fn end(mut self) {
+        signal(self.child.id(), Signal::TERM);
+        assert_eq!(self.child.wait().unwrap().code(), Some(0));
+    }
 }
 
 /// Status of one row sent on a new connection; `None`: the connection broke.
 fn post(address: SocketAddr, client: usize, seq: u64) -> Option<u16> {
-    let mut stream = TcpStream::connect(address).ok()?;
+    status_of(&mut TcpStream::connect(address).ok()?, client, seq)
+}
+
+/// The same on a connection that stays open.
+fn status_of(stream: &mut TcpStream, client: usize, seq: u64) -> Option<u16> {
     stream.set_read_timeout(Some(Duration::from_mins(1))).unwrap();
     let body = format!(r#"{{"client":{client},"seq":{seq},"text":"{client}-{seq}"}}"#);
     let length = body.len();
     let request = format!(
-        "POST /v1/readings HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-type: application/json\r\n\
+        "POST /v1/readings HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n\
          content-length: {length}\r\n\r\n{body}"
     );
     stream.write_all(request.as_bytes()).ok()?;
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).ok()?;
-    answer.split(' ').nth(1)?.parse().ok()
+    // An answer is one small write, whose body ends with its line.
+    let (mut answer, mut bytes) = (Vec::new(), [0; 1024]);
+    while !answer.ends_with(b"}\n") {
+        match stream.read(&mut bytes).ok()? {
+            0 => return None,
+            length => answer.extend_from_slice(&bytes[..length]),
+        }
+    }
+    str::from_utf8(&answer).ok()?.split(' ').nth(1)?.parse().ok()
 }
 
 /// Clients that send each row, to one gateway after another, until it is acknowledged.
@@ -140,10 +177,7 @@ fn a_killed_gateway_loses_and_doubles_no_row() {
     load.wait_for(60);
     let acknowledged = load.end();
     check_rows(&owned, &acknowledged);
-    for mut gateway in gateways {
-        signal(gateway.child.id(), Signal::TERM);
-        assert_eq!(gateway.child.wait().unwrap().code(), Some(0));
-    }
+    gateways.into_iter().for_each(GatewayProcess::end);
 }
 
 #[test]
@@ -165,6 +199,56 @@ fn a_gateway_that_is_stopped_under_load_drains() {
     check_rows(&owned, &load.end());
     signal(other.child.id(), Signal::INT);
     assert_eq!(other.child.wait().unwrap().code(), Some(0));
+}
+
+/// Connections that cannot be accepted wait; those that are open are served.
+#[test]
+fn a_gateway_without_descriptors_serves_who_is_there() {
+    let Some(binary) = mariadb("descriptors of the gateway") else { return };
+    let owned = Owned::start(&binary, &[]);
+    owned.execute(&[CREATE]);
+    let place = Place::new();
+    let gateway = GatewayProcess::start(&place, &owned.socket_dsn().replace("@?", "@/precious?"));
+    assert_eq!(post(gateway.address, 0, 0), Some(200));
+    let mut early = TcpStream::connect(gateway.address).unwrap();
+    assert_eq!(status_of(&mut early, 0, 1), Some(200));
+    gateway.limit_files(60);
+    let many: Vec<_> = (0..200).map(|_| TcpStream::connect(gateway.address).unwrap()).collect();
+    thread::sleep(Duration::from_millis(300));
+    for seq in 2..10 {
+        assert_eq!(status_of(&mut early, 0, seq), Some(200), "row {seq}");
+    }
+    drop(many);
+    assert_eq!(post(gateway.address, 0, 10), Some(200), "it accepts connections again");
+    check_rows(&owned, &[11]);
+    drop(early);
+    gateway.end();
+}
+
+#[test]
+fn idle_connections_cost_little_memory() {
+    let Some(binary) = mariadb("idle connections") else { return };
+    let owned = Owned::start(&binary, &[]);
+    owned.execute(&[CREATE]);
+    let place = Place::new();
+    let config = place.path().join("gateway.toml");
+    fs::write(&config, "[limits]\nconnections = 30000\nheader_s = 600\n").unwrap();
+    let dsn = owned.socket_dsn().replace("@?", "@/precious?");
+    let gateway = GatewayProcess::start_with(&place, &dsn, &["--config", config.to_str().unwrap()]);
+    assert_eq!(post(gateway.address, 0, 0), Some(200));
+    let before = gateway.memory_kb();
+    // Descriptors of this process are for other tests, too.
+    let limit = getrlimit(Resource::Nofile).current.unwrap_or(IDLE + FILES_OF_TESTS);
+    let count = IDLE.min(limit.saturating_sub(FILES_OF_TESTS));
+    let mut idle: Vec<_> = (0..count).map(|_| TcpStream::connect(gateway.address).unwrap()).collect();
+    // The last one is served when all have been accepted.
+    assert_eq!(status_of(idle.last_mut().unwrap(), 0, 1), Some(200));
+    let kb = (gateway.memory_kb() - before) as f64 / count as f64;
+    eprintln!("{count} idle connections: {kb:.1} KB each");
+    assert!(kb < 16.0, "{kb:.1} KB for each of {count} idle connections");
+    check_rows(&owned, &[2]);
+    drop(idle);
+    gateway.end();
 }
 
 #[test]

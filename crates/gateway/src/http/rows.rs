@@ -14,7 +14,7 @@ use truetps_batch::{CommitAnswer, TableColumns};
 use super::answers::{RowStatus, with_headers};
 use super::{GatewayApp, GatewayResponse, with_type};
 use crate::row_counts::RowResult;
-use crate::served_table::{RequestReply, ServedTable};
+use crate::served_table::ServedTable;
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const KEY_BYTES_MAX: usize = 255;
@@ -76,8 +76,8 @@ fn queue_row(
 ) -> Result<AwaitedAnswer, RowStatus> {
     let row = columns.read_row(json, key).map_err(|error| RowStatus::of_row_error(&error))?;
     let began = Instant::now();
-    let (sender, receiver) = oneshot::channel();
-    table.queue.push(row, RequestReply(sender), table.answer_time).map_err(RowStatus::of_refusal)?;
+    let (reply, receiver) = table.reply();
+    table.queue.push(row, reply, table.answer_time).map_err(RowStatus::of_refusal)?;
     Ok((receiver, began))
 }
 

@@ -1,0 +1,3 @@
+module truetps.example/deploy-check
+
+go 1.23

@@ -1,0 +1,236 @@
+// Package check builds each folder of ../kubernetes as `kubectl kustomize` does, and decodes each object strictly into the
+// types of the Kubernetes API: an unknown, misspelt or doubled field fails. No cluster is needed.
+package check
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+)
+
+const manifests = "../kubernetes"
+
+// build returns the objects of a folder with a kustomization.yaml.
+func build(t *testing.T, folder string) []runtime.Object {
+	t.Helper()
+	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), folder)
+	if err != nil {
+		t.Fatalf("kustomize %s: %v", folder, err)
+	}
+	decoder := serializer.NewCodecFactory(scheme.Scheme, serializer.EnableStrict).UniversalDeserializer()
+	var objects []runtime.Object
+	for _, resource := range built.Resources() {
+		text, err := resource.AsYAML()
+		if err != nil {
+			t.Fatal(err)
+		}
+		object, _, err := decoder.Decode(text, nil, nil)
+		if err != nil {
+			t.Errorf("%s, %s: %v\n%s", folder, resource.CurId(), err, text)
+			continue
+		}
+		objects = append(objects, object)
+	}
+	return objects
+}
+
+func folders(t *testing.T) []string {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(manifests, "*", "kustomization.yaml"))
+	if err != nil || len(found) == 0 {
+		t.Fatalf("no kustomization.yaml below %s: %v", manifests, err)
+	}
+	for n := range found {
+		found[n] = filepath.Dir(found[n])
+	}
+	return found
+}
+
+// podSpecs are those of all workloads.
+func podSpecs(objects []runtime.Object) []corev1.PodTemplateSpec {
+	var specs []corev1.PodTemplateSpec
+	for _, object := range objects {
+		switch object := object.(type) {
+		case *appsv1.Deployment:
+			specs = append(specs, object.Spec.Template)
+		case *batchv1.Job:
+			specs = append(specs, object.Spec.Template)
+		}
+	}
+	return specs
+}
+
+func TestObjectsHaveTheFieldsOfTheAPI(t *testing.T) {
+	for _, folder := range folders(t) {
+		objects := build(t, folder)
+		if len(podSpecs(objects)) == 0 {
+			t.Errorf("%s starts nothing", folder)
+		}
+	}
+}
+
+func TestAMisspeltFieldFails(t *testing.T) {
+	decoder := serializer.NewCodecFactory(scheme.Scheme, serializer.EnableStrict).UniversalDeserializer()
+	text := "apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec: {prots: []}\n"
+	if _, _, err := decoder.Decode([]byte(text), nil, nil); err == nil {
+		t.Error("spec.prots was accepted")
+	}
+}
+
+func TestPodsAreAsSafeAsTheyCanBe(t *testing.T) {
+	for _, folder := range folders(t) {
+		for _, pod := range podSpecs(build(t, folder)) {
+			if pod.Spec.SecurityContext == nil || pod.Spec.SecurityContext.RunAsNonRoot == nil || !*pod.Spec.SecurityContext.RunAsNonRoot {
+				t.Errorf("%s: a pod may run as root", folder)
+			}
+			for _, container := range pod.Spec.Containers {
+				context := container.SecurityContext
+				if context == nil || context.AllowPrivilegeEscalation == nil || *context.AllowPrivilegeEscalation {
+					t.Errorf("%s: container %s may gain privileges", folder, container.Name)
+				}
+				if container.Resources.Requests.Cpu().IsZero() || container.Resources.Limits.Memory().IsZero() {
+					t.Errorf("%s: container %s has no request of CPU or no limit of memory", folder, container.Name)
+				}
+				for _, argument := range container.Args {
+					if strings.Contains(strings.ToLower(argument), "password") {
+						t.Errorf("%s: container %s has a password among its arguments", folder, container.Name)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestEachReferenceHasItsObject(t *testing.T) {
+	for _, folder := range folders(t) {
+		objects := build(t, folder)
+		configMaps := map[string]bool{}
+		for _, object := range objects {
+			if configMap, ok := object.(*corev1.ConfigMap); ok {
+				configMaps[configMap.Name] = true
+			}
+		}
+		pods := podSpecs(objects)
+		for _, pod := range pods {
+			for _, volume := range pod.Spec.Volumes {
+				if volume.ConfigMap != nil && !configMaps[volume.ConfigMap.Name] {
+					t.Errorf("%s: no ConfigMap %s", folder, volume.ConfigMap.Name)
+				}
+			}
+			for _, container := range pod.Spec.Containers {
+				checkMounts(t, folder, pod.Spec, container)
+				checkProbes(t, folder, container)
+			}
+		}
+		for _, object := range objects {
+			switch object := object.(type) {
+			case *corev1.Service:
+				selects(t, folder, labels.SelectorFromSet(object.Spec.Selector), pods)
+			case *policyv1.PodDisruptionBudget:
+				selector, err := metav1.LabelSelectorAsSelector(object.Spec.Selector)
+				if err != nil {
+					t.Error(err)
+					continue
+				}
+				selects(t, folder, selector, pods)
+			}
+		}
+	}
+}
+
+func checkMounts(t *testing.T, folder string, pod corev1.PodSpec, container corev1.Container) {
+	t.Helper()
+	volumes := map[string]bool{}
+	for _, volume := range pod.Volumes {
+		volumes[volume.Name] = true
+	}
+	for _, mount := range container.VolumeMounts {
+		if !volumes[mount.Name] {
+			t.Errorf("%s: no volume %s", folder, mount.Name)
+		}
+	}
+}
+
+func checkProbes(t *testing.T, folder string, container corev1.Container) {
+	t.Helper()
+	ports := map[string]bool{}
+	for _, port := range container.Ports {
+		ports[port.Name] = true
+	}
+	for _, probe := range []*corev1.Probe{container.StartupProbe, container.ReadinessProbe, container.LivenessProbe} {
+		if probe != nil && probe.HTTPGet != nil && !ports[probe.HTTPGet.Port.StrVal] {
+			t.Errorf("%s: a probe of %s asks the unknown port %s", folder, container.Name, probe.HTTPGet.Port.String())
+		}
+	}
+}
+
+// selects fails if the selector is empty or selects none of the pods.
+func selects(t *testing.T, folder string, selector labels.Selector, pods []corev1.PodTemplateSpec) {
+	t.Helper()
+	if selector.Empty() {
+		t.Errorf("%s: a selector that selects everything", folder)
+	}
+	for _, pod := range pods {
+		if selector.Matches(labels.Set(pod.Labels)) {
+			return
+		}
+	}
+	t.Errorf("%s: %s selects no pod", folder, selector)
+}
+
+func TestTheGatewayHasTimeToDrainAndItsMetricExists(t *testing.T) {
+	folder := filepath.Join(manifests, "gateway")
+	config, err := os.ReadFile(filepath.Join(folder, "gateway.toml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	drain := regexp.MustCompile(`(?m)^drain_s = (\d+)$`).FindSubmatch(config)
+	if drain == nil {
+		t.Fatal("gateway.toml has no drain_s")
+	}
+	seconds, _ := strconv.ParseInt(string(drain[1]), 10, 64)
+	source, err := os.ReadFile("../../crates/gateway/src/metrics.rs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var autoscalers, deployments int
+	for _, object := range build(t, folder) {
+		switch object := object.(type) {
+		case *appsv1.Deployment:
+			deployments++
+			grace := object.Spec.Template.Spec.TerminationGracePeriodSeconds
+			if grace == nil || *grace < seconds+10 {
+				t.Errorf("the pod is killed before drain_s = %d and preStop are over", seconds)
+			}
+		case *autoscalingv2.HorizontalPodAutoscaler:
+			autoscalers++
+			if object.Spec.ScaleTargetRef.Name != "truetps-gateway" {
+				t.Errorf("it scales %s", object.Spec.ScaleTargetRef.Name)
+			}
+			for _, metric := range object.Spec.Metrics {
+				if metric.Pods != nil && !strings.Contains(string(source), `"`+metric.Pods.Metric.Name+`"`) {
+					t.Errorf("the gateway has no metric %s", metric.Pods.Metric.Name)
+				}
+			}
+		}
+	}
+	if autoscalers != 1 || deployments != 1 {
+		t.Errorf("%d autoscalers and %d deployments", autoscalers, deployments)
+	}
+}
