@@ -8,6 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use thiserror::Error;
+use tokio::net::{TcpListener, TcpSocket};
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::watch;
 use truetps_batch::InspectionError;
@@ -19,6 +20,9 @@ use crate::served_table::ServedTable;
 
 /// What a commit survives is read again after this time.
 const DURABILITY_EVERY: Duration = Duration::from_secs(30);
+/// Thousands of clients may connect at the same moment: one that is not queued tries again after a second. The kernel has
+/// a limit of its own, net.core.somaxconn.
+const BACKLOG: u32 = 4096;
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 /// Time for answers on their way, after the last one is known.
 const GOODBYE: Duration = Duration::from_secs(2);
@@ -95,10 +99,11 @@ impl RunningGateway {
     /// Inspects the tables, listens, and starts. The configuration has been checked.
     pub fn start(config: &GatewayConfig, target: &Target, tokens: AccessTokens) -> Result<Self, GatewayError> {
         let tls = config.tls.as_ref().map(tls_acceptor).transpose()?;
-        let listener = std::net::TcpListener::bind(config.listen)
-            .and_then(|listener| listener.set_nonblocking(true).map(|()| listener))
-            .map_err(|source| GatewayError::Listen { address: config.listen, source })?;
         let runtime = Builder::new_multi_thread().thread_name("http").enable_all().build()?;
+        let listener = {
+            let _in_runtime = runtime.enter();
+            listen(config.listen).map_err(|source| GatewayError::Listen { address: config.listen, source })?
+        };
         let (mut tables, mut notes) = (Vec::new(), Vec::new());
         for table in &config.tables {
             let (served, note) = start_table(config, table, target, runtime.handle())?;
@@ -108,10 +113,6 @@ impl RunningGateway {
         let address = listener.local_addr()?;
         let app = Arc::new(GatewayApp::new(config, tables, tokens, address));
         let (stop_accepting, stopped) = watch::channel(false);
-        let listener = {
-            let _in_runtime = runtime.enter();
-            tokio::net::TcpListener::from_std(listener)?
-        };
         let server = HttpServer { app: Arc::clone(&app), listener, tls, limits: config.limits.clone() };
         let server = runtime.spawn(server.run(stopped));
         watch_durability(&app)?;
@@ -156,6 +157,14 @@ impl RunningGateway {
         self.runtime.shutdown_background();
         stop
     }
+}
+
+fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+    // After a restart the port is free at once.
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
 }
 
 fn start_table(

@@ -146,7 +146,8 @@ fn a_key_sent_to_two_gateways_at_once_is_stored_once() {
                 .map(|(gateway, json)| start(&gateways[gateway].queue, &json, SOON).unwrap());
             let answers = sent.each_ref().map(receive);
             let of_stored = answers.iter().filter(|answer| is_stored(answer)).count();
-            let of_conflicts = answers.iter().filter(|answer| **answer == truetps_batch::CommitAnswer::KeyConflict).count();
+            let of_conflicts =
+                answers.iter().filter(|answer| **answer == truetps_batch::CommitAnswer::KeyConflict).count();
             assert_eq!(of_stored + of_conflicts, 2, "{answers:?}");
             assert_eq!(of_conflicts, client % 2, "{answers:?}");
             stored += of_stored;

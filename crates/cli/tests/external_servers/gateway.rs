@@ -213,7 +213,7 @@ fn a_gateway_without_descriptors_serves_who_is_there() {
     let mut early = TcpStream::connect(gateway.address).unwrap();
     assert_eq!(status_of(&mut early, 0, 1), Some(200));
     gateway.limit_files(60);
-    let many: Vec<_> = (0..200).map(|_| TcpStream::connect(gateway.address).unwrap()).collect();
+    let many: Vec<_> = (0..300).map(|_| TcpStream::connect(gateway.address).unwrap()).collect();
     thread::sleep(Duration::from_millis(300));
     for seq in 2..10 {
         assert_eq!(status_of(&mut early, 0, seq), Some(200), "row {seq}");
