@@ -1,7 +1,7 @@
 # The two main goals are `make demo` and `make test`. Both install missing packages (and announce it first), can be
 # repeated at any time, and print their steps; so does `make gateway-demo`. `make test-servers` takes long.
 
-.PHONY: help demo gateway-demo test test-servers test-pools test-package build stage install uninstall deb image
+.PHONY: help demo gateway-demo test test-servers test-pools test-deploy test-package build stage install uninstall deb image
 
 # Where `make install` installs to; DESTDIR is put before it.
 PREFIX = /usr/local
@@ -31,6 +31,7 @@ help:
 	@echo "make test-servers   run the tests that depend on the server's version with every server that this machine can have;"
 	@echo "                    20 runs against external servers, killed at random"
 	@echo "make test-pools     run the configurations that \`truetps pool\` prints with their libraries, in Java, Go, Python, Rust, Node.js"
+	@echo "make test-deploy    check the files of deploy/kubernetes as \`kubectl kustomize\` and the API read them, with Go"
 	@echo "make build          build the program: target/release/truetps"
 	@echo "make install        install program, manual pages, completions and plans to PREFIX (/usr/local), below DESTDIR"
 	@echo "make uninstall      remove them"
@@ -67,6 +68,7 @@ test-servers:
 	@export TRUETPS_TEST_SERVERS="$(TEST_SERVERS)" TRUETPS_REQUIRE_SERVERS="$(servers_here)"; \
 	cargo test --locked --package truetps-sandbox --test servers -- matrix:: postgres_versions:: --nocapture && \
 	cargo test --locked --package truetps-knowledge --test servers && \
+	TRUETPS_KILL_ROUNDS=50 cargo test --locked --package truetps-batch --test servers -- kills:: --nocapture && \
 	TRUETPS_TEST_KILLS=100 cargo test --locked --package truetps-prealloc --test servers && \
 	TRUETPS_TEST_CUTS=1 cargo test --locked --package truetps --test private_servers -- server_versions:: power_cuts:: && \
 	TRUETPS_KILLS=20 cargo test --locked --package truetps --test external_servers -- external_kills:: external_settings:: --nocapture
@@ -74,6 +76,10 @@ test-servers:
 # Fetches the libraries, with the clients of their languages.
 test-pools:
 	@scripts/test-pools.sh
+
+# Without a cluster: each object as the types of the API decode it. Go fetches these.
+test-deploy:
+	@cd deploy/check && go test -count=1 ./...
 
 # What the program writes itself. It is built if it is not there: with `sudo make install` there may be no Rust.
 stage:

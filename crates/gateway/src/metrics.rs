@@ -114,6 +114,8 @@ fn put_commits(tables: &[ServedTable], text: &mut String) {
     let help = "Statements whose outcome was unknown.";
     counter("truetps_gateway_unknown_outcomes_total", help, |figures| figures.counts.unknown_outcomes);
     counter("truetps_gateway_replays_total", "Statements sent again after one.", |figures| figures.counts.replays);
+    let help = "Rows that replays found stored: their commit succeeded, and its reply was lost.";
+    counter("truetps_gateway_found_rows_total", help, |figures| figures.counts.found_rows);
     counter("truetps_gateway_retries_total", "Statements sent again after an error that passes.", |figures| {
         figures.counts.retries
     });
@@ -138,9 +140,9 @@ fn put_commits(tables: &[ServedTable], text: &mut String) {
 
 /// Counts of all batches as JSON.
 pub(crate) fn counts_json(counts: &BatchCounts) -> serde_json::Value {
-    let BatchCounts { statements, replays, unknown_outcomes, retries, divisions, logins } = counts;
+    let BatchCounts { statements, replays, found_rows, unknown_outcomes, retries, divisions, logins } = counts;
     serde_json::json!({
-        "statements": statements, "replays": replays, "unknown_outcomes": unknown_outcomes,
+        "statements": statements, "replays": replays, "found_rows": found_rows, "unknown_outcomes": unknown_outcomes,
         "retries": retries, "divisions": divisions, "logins": logins,
     })
 }

@@ -81,6 +81,8 @@ pub struct BatchCounts {
     pub statements: u64,
     /// Inserts after an unknown outcome.
     pub replays: u64,
+    /// Rows that replays found in the table: their commit succeeded, and its reply was lost.
+    pub found_rows: u64,
     /// Statements whose outcome was unknown.
     pub unknown_outcomes: u64,
     /// Inserts after an error that passes.
@@ -92,9 +94,10 @@ pub struct BatchCounts {
 
 impl BatchCounts {
     pub fn merge(&mut self, other: &Self) {
-        let Self { statements, replays, unknown_outcomes, retries, divisions, logins } = other;
+        let Self { statements, replays, found_rows, unknown_outcomes, retries, divisions, logins } = other;
         self.statements += statements;
         self.replays += replays;
+        self.found_rows += found_rows;
         self.unknown_outcomes += unknown_outcomes;
         self.retries += retries;
         self.divisions += divisions;
@@ -238,6 +241,9 @@ impl BatchExecutor {
         self.succeeded();
         self.new_rows = new_rows;
         let group = self.groups.top();
+        if group.may_be_stored {
+            self.counts.found_rows += (group.rows.len() as u64).saturating_sub(new_rows);
+        }
         if new_rows < group.rows.len() as u64 && self.compares {
             self.state = ExecutorState::ToCompare;
             return;

@@ -76,7 +76,7 @@ pub(crate) struct Load {
 #[derive(Debug, Default)]
 pub(crate) struct ClientLog {
     /// Rows that are acknowledged: all below.
-    acknowledged: u64,
+    pub(crate) acknowledged: u64,
     pub(crate) sent_again: u64,
     pub(crate) unknown: u64,
 }

@@ -20,9 +20,10 @@ impl Seen {
     }
 
     pub(crate) fn add_batch(&mut self, counts: &BatchCounts) {
-        let BatchCounts { statements, replays, unknown_outcomes, retries, divisions, logins } = *counts;
+        let BatchCounts { statements, replays, found_rows, unknown_outcomes, retries, divisions, logins } = *counts;
         self.count("statements", statements);
         self.count("replays", replays);
+        self.count("rows that replays found", found_rows);
         self.count("unknown outcomes", unknown_outcomes);
         self.count("retries", retries);
         self.count("divisions", divisions);
@@ -33,6 +34,7 @@ impl Seen {
         const ALL: [&str; 19] = [
             "statements",
             "replays",
+            "rows that replays found",
             "unknown outcomes",
             "retries",
             "divisions",
