@@ -31,7 +31,7 @@ impl Seen {
     }
 
     pub(crate) fn assert_that_nothing_is_missing(&self) {
-        const ALL: [&str; 19] = [
+        const ALL: [&str; 20] = [
             "statements",
             "replays",
             "rows that replays found",
