@@ -22,7 +22,7 @@ use crate::bench::programs::{commit, new_command};
 use crate::bench::sample::wait_until;
 
 const SERVER: &str = "bench-gateway";
-const SCHEMA: &str = "rows";
+const SCHEMA: &str = "ingest";
 const TABLE: &str = "client_rows";
 const PASSWORD: &str = "bench";
 const START_TIME: Duration = Duration::from_secs(20);
