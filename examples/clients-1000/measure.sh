@@ -3,8 +3,9 @@
 # emulated disks (root), for each pool of POOLS. Prints one line for each; the runs are kept in RUNS. The guide
 # docs/guides/clients-1000.md explains the result.
 #
-#   POOLS="10 64" SECONDS_EACH=30 ./measure.sh flush-10ms hdd7200
-#   GATEWAY=1 ./measure.sh flush-10ms        the gateway of truetps in place of the service
+#   POOLS="10 64 gateway" SECONDS_EACH=30 ./measure.sh flush-10ms hdd7200
+#
+# A pool is the service with so many connections; `gateway` is the gateway of truetps in its place.
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -31,13 +32,13 @@ clean() {
 trap clean EXIT
 
 "$truetps" server list | grep -q "^$name " || "$truetps" --quiet server add "$name" ${BASEDIR:+--basedir "$BASEDIR"} >/dev/null
-[ -n "${GATEWAY:-}" ] || go build -o "$work/service" .
+[ "$pools" = gateway ] || go build -o "$work/service" .
 echo "saver:secret@tcp(127.0.0.1:$port)/clients" >"$work/dsn"
 chmod 600 "$work/dsn"
 
 # What listens on 8080, until it answers.
 start_service() {
-    if [ -n "${GATEWAY:-}" ]; then
+    if [ "$1" = gateway ]; then
         TRUETPS_PASSWORD=secret "$truetps" gateway --dsn "mysql://saver@127.0.0.1:$port/clients" --table client_rows \
             --listen 127.0.0.1:8080 >"$work/service.log" 2>&1 &
     else
@@ -53,17 +54,33 @@ start_service() {
     return 1
 }
 
-path=/rows
-[ -z "${GATEWAY:-}" ] || { path=/v1/client_rows pools=gateway; }
+sql() { "$truetps" --quiet server sql "$name" "$1" >/dev/null; }
+
+# Fills the table once, more than the redo log is long, and empties it. A log and a table that grow cost each commit a second
+# flush of the disk; those of a server that has run for a day do not grow.
+grow_table() {
+    local power
+    sql "INSERT INTO clients.client_rows VALUES (0, 0, REPEAT('x', 300))"
+    for power in $(seq 0 18); do
+        sql "INSERT INTO clients.client_rows SELECT client + $((1 << power)), 0, payload FROM clients.client_rows"
+    done
+}
+
 for disk in "${disks[@]}"; do
     "$truetps" --quiet server start "$name" --disk "$disk" --port "$port" --set max_connections=1500 \
         --set innodb_flush_log_at_trx_commit=1 >/dev/null
-    "$truetps" --quiet server sql "$name" "CREATE DATABASE IF NOT EXISTS clients;
+    sql "CREATE DATABASE IF NOT EXISTS clients;
         CREATE USER IF NOT EXISTS saver@'127.0.0.1' IDENTIFIED BY 'secret'; GRANT ALL ON clients.* TO saver@'127.0.0.1';
-        CREATE TABLE IF NOT EXISTS clients.client_rows (client BIGINT NOT NULL, seq BIGINT NOT NULL,
-        payload VARCHAR(1000) NOT NULL, PRIMARY KEY (client, seq)) ENGINE=InnoDB" >/dev/null
+        DROP TABLE IF EXISTS clients.client_rows;
+        CREATE TABLE clients.client_rows (client BIGINT NOT NULL, seq BIGINT NOT NULL,
+        payload VARCHAR(1000) NOT NULL, PRIMARY KEY (client, seq)) ENGINE=InnoDB"
+    grow_table
     for pool in $pools; do
-        "$truetps" --quiet server sql "$name" 'TRUNCATE TABLE clients.client_rows' >/dev/null
+        sql 'DELETE FROM clients.client_rows'
+        # The server removes the old versions of the rows.
+        sleep "${PURGE_SECONDS:-10}"
+        path=/rows
+        [ "$pool" = gateway ] && path=/v1/client_rows
         start_service "$pool"
         echo "== $disk, $pool"
         "$truetps" --quiet verify "http://127.0.0.1:8080$path" --server "$name" --table clients.client_rows \

@@ -34,6 +34,9 @@ mod ui;
 mod version;
 mod watcher;
 
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 

@@ -23,6 +23,8 @@ pub struct GatewayConfig {
     /// The page for browsers at `/`; it needs no token.
     pub page: bool,
     pub tls: Option<TlsFilesConfig>,
+    /// Threads of HTTP; default: the host's cores but one, which is for the commit connections, and at least one.
+    pub threads: Option<usize>,
     /// Longest time for rows that were taken when the gateway is stopped.
     pub drain_s: f64,
     pub queue: QueueConfig,
@@ -152,6 +154,7 @@ impl Default for GatewayConfig {
             anonymous: false,
             page: false,
             tls: None,
+            threads: None,
             drain_s: 20.0,
             queue: QueueConfig::default(),
             limits: HttpLimits::default(),
@@ -208,6 +211,11 @@ impl GatewayConfig {
         self.check_numbers()
     }
 
+    pub(crate) fn threads(&self) -> usize {
+        let others = || std::thread::available_parallelism().map_or(1, |cores| cores.get().saturating_sub(1).max(1));
+        self.threads.unwrap_or_else(others)
+    }
+
     fn check_numbers(&self) -> Result<(), ConfigError> {
         let QueueConfig { rows, mb, wait_ms, answer_ms, statement_ms, batch_rows, batch_kb } = self.queue;
         let HttpLimits { connections, row_kb, batch_kb: body_kb, bodies_mb, header_kb, header_s, body_s } = self.limits;
@@ -227,6 +235,7 @@ impl GatewayConfig {
             ("limits.header_s", header_s, 0.1, 3_600.0),
             ("limits.body_s", body_s, 0.1, 3_600.0),
             ("drain_s", self.drain_s, 0.0, 3_600.0),
+            ("threads", self.threads() as f64, 1.0, 1_024.0),
         ];
         for (key, value, least, most) in in_range {
             if !(least..=most).contains(&value) {

@@ -99,7 +99,8 @@ impl RunningGateway {
     /// Inspects the tables, listens, and starts. The configuration has been checked.
     pub fn start(config: &GatewayConfig, target: &Target, tokens: AccessTokens) -> Result<Self, GatewayError> {
         let tls = config.tls.as_ref().map(tls_acceptor).transpose()?;
-        let runtime = Builder::new_multi_thread().thread_name("http").enable_all().build()?;
+        let runtime =
+            Builder::new_multi_thread().worker_threads(config.threads()).thread_name("http").enable_all().build()?;
         let listener = {
             let _in_runtime = runtime.enter();
             listen(config.listen).map_err(|source| GatewayError::Listen { address: config.listen, source })?

@@ -7,6 +7,7 @@ use std::io::{BufRead, BufReader};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
 use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
@@ -26,6 +27,10 @@ const SCHEMA: &str = "ingest";
 const TABLE: &str = "client_rows";
 const PASSWORD: &str = "bench";
 const START_TIME: Duration = Duration::from_secs(20);
+/// 2^19 rows.
+const ROWS_POWER: u32 = 19;
+const PURGE_TIME: Duration = Duration::from_mins(1);
+const HISTORY_SHORT: u64 = 50;
 /// Of the kernel's clock ticks, the share of a short run is too coarse.
 const CPU_ROWS_MIN: u64 = 1_000;
 
@@ -129,7 +134,7 @@ fn measure(
     seconds: u32,
     files: &Path,
 ) -> anyhow::Result<GatewayRun> {
-    server.sql(&format!("TRUNCATE TABLE {SCHEMA}.{TABLE}"))?;
+    server.empty()?;
     let service = ServiceProcess::start(service, server.port, files)?;
     let before = process_use(service.child.id()).context("the service has ended")?;
     verify(server, &service.url, load, seconds, files)?;
@@ -208,7 +213,33 @@ impl NamedServer {
              CREATE TABLE {SCHEMA}.{TABLE} (client BIGINT NOT NULL, seq BIGINT NOT NULL, payload VARCHAR(1000) NOT NULL, \
              PRIMARY KEY (client, seq)) ENGINE=InnoDB"
         ))?;
+        server.grow()?;
         Ok(server)
+    }
+
+    /// Fills the table once, more than the redo log is long: a log and a table that grow cost each commit a second flush
+    /// of the disk, and those of a server that has run for a day do not grow.
+    fn grow(&self) -> anyhow::Result<()> {
+        self.sql(&format!("INSERT INTO {SCHEMA}.{TABLE} VALUES (0, 0, REPEAT('x', 300))"))?;
+        for power in 0..ROWS_POWER {
+            let (table, more) = (format!("{SCHEMA}.{TABLE}"), 1 << power);
+            self.sql(&format!("INSERT INTO {table} SELECT client + {more}, 0, payload FROM {table}"))?;
+        }
+        Ok(())
+    }
+
+    /// The file of the table keeps its size.
+    fn empty(&self) -> anyhow::Result<()> {
+        self.sql(&format!("DELETE FROM {SCHEMA}.{TABLE}"))?;
+        // Old versions of rows are removed in the background.
+        let history = "SELECT COUNT FROM information_schema.INNODB_METRICS WHERE NAME = 'trx_rseg_history_len'";
+        wait_until(PURGE_TIME, "the end of the purge", || {
+            let ran = new_command(&self.truetps).args(["--quiet", "server", "sql", SERVER, history]).output()?;
+            let text = String::from_utf8_lossy(&ran.stdout).into_owned();
+            let length = text.split_whitespace().find_map(|word| word.parse::<u64>().ok());
+            sleep(Duration::from_millis(200));
+            Ok(length.is_some_and(|length| length < HISTORY_SHORT))
+        })
     }
 
     fn sql(&self, sql: &str) -> anyhow::Result<()> {

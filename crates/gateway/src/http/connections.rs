@@ -114,6 +114,8 @@ impl HttpServer {
             .timer(TokioTimer::new())
             .header_read_timeout(header_time)
             .max_headers(HEADERS_MAX)
+            // Head and body of an answer are small: one buffer is cheaper than two.
+            .writev(false)
             .max_buf_size(self.limits.header_kb << 10);
         builder
             .http2()

@@ -199,7 +199,8 @@ pub(crate) fn version_text(run: &ExplainedRun) -> Option<String> {
 /// Names of the factors that are no causes, the most suspicious first.
 pub(crate) fn others_text(run: &ExplainedRun) -> Option<String> {
     const NAMES_MAX: usize = 8;
-    let others = &run.findings.others;
+    let is_suspect = |factor: usize| run.findings.suspects.iter().any(|(suspect, _)| *suspect == factor);
+    let others: Vec<_> = run.findings.others.iter().filter(|one| !is_suspect(one.factor)).collect();
     let is_known = others.iter().all(|one| one.effect.is_some());
     let names: Vec<_> = others.iter().take(NAMES_MAX).map(|one| factor_name(run, one.factor)).collect();
     let more = others.len().saturating_sub(NAMES_MAX);

@@ -17,7 +17,7 @@ use crate::json::json_text;
 use crate::{TextScreen, format, markdown, names, text};
 
 pub use libraries::PoolLibrary;
-pub(crate) use words::{answer, parameters_text, rate_text, rule_text, trust};
+pub(crate) use words::{answer, durability_text, parameters_text, rate_text, rule_text, trust};
 
 /// Version of the JSON document.
 const SCHEMA_VERSION: u32 = 1;
@@ -119,6 +119,7 @@ fn facts(run: &PoolRun) -> Vec<(&'static str, String)> {
     facts.extend(rate_text(run).map(|text| ("Rate", text)));
     facts.extend(rule_text(run).map(|text| ("Rule", text)));
     facts.extend(words::usl_text(run).map(|text| ("Scaling", text)));
+    facts.extend(durability_text(run).map(|text| ("Commits", text)));
     facts.extend(trust(run).into_iter().map(|text| ("Trust", text)));
     facts.push(("Trials", trials_fact(run)));
     facts.push(("Server", names::place(&run.experiment).join(", ")));

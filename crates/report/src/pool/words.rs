@@ -4,7 +4,11 @@ use truetps_archive::PoolRun;
 use truetps_pool::{CurvePoint, PoolAgainst, PoolComparison, PoolOutcome, PoolParameters, SHARE_OF_BEST};
 use truetps_record::{Estimate, Family, SqlDialect};
 
-use crate::{format, names};
+use crate::{durability_of, format, names};
+
+/// Ratios of the check that are known within this factor are good, or fair.
+const GOOD_FACTOR: f64 = 1.1;
+const FAIR_FACTOR: f64 = 1.3;
 
 /// Sentences, the most important first.
 pub(crate) fn answer(run: &PoolRun) -> Vec<String> {
@@ -162,7 +166,42 @@ pub(crate) fn trust(run: &PoolRun) -> Vec<String> {
     if limited > 0 {
         said.push(format!("the load generator limited {}: the server may do more", format::trials(limited)));
     }
+    let noise = noise(run).map(|noise| format!("one trial varies by ±{}", format::percent(noise.exp_m1())));
+    let widest =
+        run.findings.comparisons.iter().filter_map(|one| Some(one.ratio_high? / one.ratio)).fold(1.0, f64::max);
+    let check = (widest > 1.0).then(|| format!("the check's ratios are known within {}", format::ratio(widest)));
+    let sure: Vec<_> = noise.into_iter().chain(check).collect();
+    if !sure.is_empty() {
+        let grade = if widest < GOOD_FACTOR {
+            "good"
+        } else if widest < FAIR_FACTOR {
+            "fair"
+        } else {
+            "low"
+        };
+        said.insert(0, format!("{grade}: {}", sure.join("; ")));
+    }
     said
+}
+
+/// Standard deviation of ln(tps) of trials with the same number of connections, over all blocks.
+fn noise(run: &PoolRun) -> Option<f64> {
+    let mut groups = std::collections::BTreeMap::<u32, Vec<f64>>::new();
+    for one in &run.trials {
+        let tps = one.trial.measured.as_ref().map(|measured| measured.tps).filter(|tps| *tps > 0.0);
+        groups.entry(one.trial.configuration.connections()).or_default().extend(tps.map(f64::ln));
+    }
+    let deviation = |logs: &Vec<f64>| {
+        let mean = logs.iter().sum::<f64>() / logs.len() as f64;
+        logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>()
+    };
+    let freedom: usize = groups.values().map(|logs| logs.len().saturating_sub(1)).sum();
+    (freedom > 0).then(|| (groups.values().map(deviation).sum::<f64>() / freedom as f64).sqrt())
+}
+
+/// What the commits that were measured survive.
+pub(crate) fn durability_text(run: &PoolRun) -> Option<String> {
+    durability_of(&run.trials).map(|durability| durability.sentence)
 }
 
 /// What a row of the curve is.

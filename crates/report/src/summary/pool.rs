@@ -5,7 +5,8 @@ use truetps_archive::PoolRun;
 use super::layout::{ScreenPart, Screenful};
 use crate::document::{DocumentTable, TableEntry};
 use crate::pool::{
-    PoolLibrary, answer, configurations, curve_table, parameters_text, rate_text, rule_text, title, trials_fact, trust,
+    PoolLibrary, answer, configurations, curve_table, durability_text, parameters_text, rate_text, rule_text, title,
+    trials_fact, trust,
 };
 use crate::{TextScreen, names};
 
@@ -21,6 +22,7 @@ pub fn pool_summary(run: &PoolRun, libraries: &[PoolLibrary], screen: TextScreen
     let lines: Vec<_> =
         wanted.flat_map(|(library, lines)| [vec![format!("{}:", library.name())], lines].concat()).collect();
     parts.extend((!lines.is_empty()).then(|| ScreenPart::code(lines)));
+    parts.extend(durability_text(run).map(|text| ScreenPart::fact("Commits", text)));
     let trust = trust(run);
     parts.extend((!trust.is_empty()).then(|| ScreenPart::facts("Trust", trust)));
     parts.push(ScreenPart::fact("Trials", trials_fact(run)));
