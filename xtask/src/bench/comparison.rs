@@ -187,7 +187,8 @@ impl<C: BenchComparison> RunTable<C> {
                 let mut line = self.comparison.cell_words(cell);
                 line.push(name.clone());
                 for (FigureColumn { key, figure, .. }, decimals, _) in &compared {
-                    let ratios: Vec<f64> = pairs.iter().map(|(one, base)| figure(one) / figure(base)).collect();
+                    let ratios = pairs.iter().map(|(one, base)| figure(one) / figure(base));
+                    let ratios: Vec<f64> = ratios.filter(|ratio| !ratio.is_nan()).collect();
                     line.push(self.comparison.ratio_text(&ratios, *decimals));
                     if has_goal(key) {
                         // Also of a program whose rival did not start.

@@ -350,7 +350,7 @@ impl BenchComparison for GatewayComparison {
         vec![
             FigureColumn::compared("rows_per_s", "rows/s", [0, 2], |run| run.rows),
             FigureColumn::shown("p50_ms", "p50 ms", 1, |run| run.p50_ms),
-            FigureColumn::shown("p99_ms", "p99 ms", 1, |run| run.p99_ms),
+            FigureColumn::compared("p99_ms", "p99 ms", [1, 3], |run| run.p99_ms),
             FigureColumn::compared("cpu_us_per_row", "service CPU µs a row", [1, 2], |run| run.cpu_us_per_row),
             FigureColumn::shown("rss_mb", "service memory MB", 0, |run| run.rss_mb),
         ]

@@ -94,8 +94,12 @@ impl Load {
 
     /// Waits until so many more rows are acknowledged.
     pub(crate) fn wait_for(&self, more: u64) {
+        self.wait_for_within(more, SOON);
+    }
+
+    pub(crate) fn wait_for_within(&self, more: u64, time: Duration) {
         let until = self.acknowledged.load(Ordering::Relaxed) + more;
-        let end = std::time::Instant::now() + SOON;
+        let end = std::time::Instant::now() + time;
         while self.acknowledged.load(Ordering::Relaxed) < until {
             assert!(std::time::Instant::now() < end, "no row is acknowledged any more");
             thread::sleep(Duration::from_millis(2));

@@ -1,11 +1,13 @@
 //! A server that refuses, hangs, or changes.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use truetps_batch::{CommitAnswer, CommitSettings, InspectionError, NotStored};
+use truetps_testkit::mysql_family::mariadb;
 
 use crate::SOON;
 use crate::clients::{Load, NEW, check_table, is_stored, row, send, send_all};
@@ -182,6 +184,38 @@ fn a_full_disk_is_waited_for() {
     let count = server.client().query_value("SELECT COUNT(*) FROM on_disk WHERE seq >= 900").unwrap().unwrap();
     let expected = stored.iter().filter(|seq| **seq >= 900).count() + 1;
     assert_eq!(count, expected.to_string());
+}
+
+/// The server waits for room, and looks for it once a minute: all that time no commit ends, and none fails.
+#[test]
+fn a_full_disk_of_the_binlog_is_waited_for() {
+    if std::env::var_os("TRUETPS_KILL_ROUNDS").is_none() {
+        eprintln!("SKIPPED a full disk of the binlog: it takes a minute, and is a part of make test-servers");
+        return;
+    }
+    let Some(binary) = mariadb("a full disk of the binlog") else { return };
+    let disk = tempfile::tempdir().unwrap();
+    if !mount_tmpfs(disk.path(), 4 << 20) {
+        eprintln!("SKIPPED a full disk of the binlog: no tmpfs can be mounted");
+        return;
+    }
+    let _unmount = Unmount(disk.path());
+    let binlogs = disk.path().join("binlogs");
+    fs::create_dir(&binlogs).unwrap();
+    fs::set_permissions(&binlogs, fs::Permissions::from_mode(0o777)).unwrap();
+    let filler = disk.path().join("filler");
+    fs::write(&filler, vec![1; 2 << 20]).unwrap();
+    let server = TestServer::start(&binary, &[("log_bin", binlogs.join("b").to_str().unwrap()), ("sync_binlog", "1")]);
+    let settings = CommitSettings { statement_time: Duration::from_secs(2), ..server.settings() };
+    let gateway = TestGateway::start(&settings);
+    let load = Load::start(std::slice::from_ref(&gateway.queue), CLIENTS);
+    wait_until_down(&gateway);
+    thread::sleep(Duration::from_secs(3));
+    fs::remove_file(&filler).unwrap();
+    load.wait_for_within(100, Duration::from_mins(3));
+    let logs = load.end();
+    check_table(&server, &logs);
+    assert!(logs.iter().any(|log| log.sent_again > 0));
 }
 
 fn wait_until_down(gateway: &TestGateway) {

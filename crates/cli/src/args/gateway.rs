@@ -24,9 +24,9 @@ pub(crate) struct GatewayArgs {
     /// Configuration as TOML: tables, limits, certificates; flags replace its values
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// The database with the tables: mysql://user@host:port/schema or postgresql://user@host/database. The password
-    /// comes from TRUETPS_PASSWORD, ~/.my.cnf or the terminal
-    #[arg(long, value_name = "DSN", required_unless_present = "private")]
+    /// The database with the tables: mysql://user@host:port/schema or postgresql://user@host/database; default:
+    /// TRUETPS_DSN. The password comes from TRUETPS_PASSWORD, ~/.my.cnf or the terminal
+    #[arg(long, value_name = "DSN")]
     pub(crate) dsn: Option<String>,
     /// Start a private MariaDB or MySQL with a table `readings` (client, seq, value, at), to try the gateway; it is
     /// removed at the end

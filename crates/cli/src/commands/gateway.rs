@@ -17,7 +17,7 @@ use crate::args::GatewayArgs;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::login::{LoginSources, target};
-use crate::site::{DSN, private_disk};
+use crate::site::{DSN, dsn_of_settings, private_disk};
 use crate::{print_message, print_out, print_progress, signals};
 
 const TOKENS: &str = "TRUETPS_GATEWAY_TOKENS";
@@ -38,14 +38,15 @@ pub(crate) fn run(args: &GatewayArgs) -> Result<Exit, CommandFailure> {
     // A connection is a descriptor. Where it cannot be raised, fewer connections are accepted at a time.
     raise_open_files_to_hard();
     let stop = signals::stop_flag()?;
+    let dsn = args.dsn.clone().or_else(dsn_of_settings).filter(|_| !args.private);
     let private = args.private.then(|| TryoutServer::start(args)).transpose()?;
-    let target = match (&private, &args.dsn) {
+    let target = match (&private, &dsn) {
         (Some(private), _) => private.running.target(SCHEMA),
         (None, Some(dsn)) => {
             let sources = LoginSources::of_one(args.login.defaults_file.as_deref(), args.login.ask_password);
             target(dsn, DSN, &sources)?
         }
-        (None, None) => return Err(CommandFailure::usage("--dsn or --private is missing")),
+        (None, None) => return Err(CommandFailure::usage("--dsn (or TRUETPS_DSN) or --private is missing")),
     };
     let gateway = RunningGateway::start(&config, &target, tokens).map_err(|error| refused(&error))?;
     if args.check {

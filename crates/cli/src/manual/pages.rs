@@ -13,7 +13,7 @@ macro_rules! page {
     };
 }
 
-const PAGES: [ManualPage; 42] = [
+const PAGES: [ManualPage; 43] = [
     page!("glossary"),
     page!("method"),
     page!("troubleshooting"),
@@ -22,6 +22,7 @@ const PAGES: [ManualPage; 42] = [
     page!("guides/crash"),
     page!("guides/first-run"),
     page!("guides/flush-settings"),
+    page!("guides/gateway-on-many-hosts"),
     page!("guides/hot-row"),
     page!("guides/install"),
     page!("guides/open-loop"),

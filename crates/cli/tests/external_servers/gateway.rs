@@ -10,9 +10,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, prlimit};
+use truetps_disk::DiskCrash;
 use truetps_testkit::mysql_family::mariadb;
 
-use crate::common::{Place, signal, wait_until};
+use crate::common::{Place, has_disks, signal, wait_until};
 use crate::support::Owned;
 
 const CREATE: &str = "CREATE TABLE precious.readings (client INT NOT NULL, seq BIGINT NOT NULL, text VARCHAR(20), \
@@ -199,6 +200,32 @@ fn a_gateway_that_is_stopped_under_load_drains() {
     check_rows(&owned, &load.end());
     signal(other.child.id(), Signal::INT);
     assert_eq!(other.child.wait().unwrap().code(), Some(0));
+}
+
+/// The gateway goes on while its database loses its power, with no, half and all of the unflushed sectors on the disk.
+#[test]
+fn nothing_acknowledged_is_lost_in_a_power_cut() {
+    let Some(binary) = mariadb("power cuts below the gateway") else { return };
+    if !has_disks("power cuts below the gateway") {
+        return;
+    }
+    let settings = [("innodb_flush_log_at_trx_commit", "1")];
+    let mut owned = Owned::start_on_disk(&binary, "flush-2ms", &settings);
+    owned.execute(&[CREATE]);
+    let place = Place::new();
+    let gateway = GatewayProcess::start(&place, &owned.socket_dsn().replace("@?", "@/precious?"));
+    let load = GatewayLoad::start(vec![gateway.address]);
+    let mut lost_blocks = 0;
+    for (survival, seed) in [(0.0, 1), (0.5, 2), (1.0, 3), (0.0, 4), (0.5, 5)] {
+        load.wait_for(150);
+        let (server, lost) = owned.after_power_cut(&binary, &settings, DiskCrash::Power { survival, seed });
+        owned = server;
+        lost_blocks += lost;
+    }
+    load.wait_for(100);
+    check_rows(&owned, &load.end());
+    assert!(lost_blocks > 0, "no cut has lost anything");
+    gateway.end();
 }
 
 /// Connections that cannot be accepted wait; those that are open are served.

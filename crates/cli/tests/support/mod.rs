@@ -15,10 +15,11 @@ use std::net::TcpListener;
 use std::time::Duration;
 
 use serde_json::Value;
+use truetps_disk::{DiskCrash, DiskProfile, LabLevel};
 use truetps_driver::Client;
 use truetps_record::SettingValue;
 use truetps_sandbox::{
-    Home, RunningServer, Sandbox, SandboxError, SandboxOptions, ServerBinary, ServerVersion, Settings, StartOptions,
+    Home, RunningServer, Sandbox, SandboxDisk, SandboxError, SandboxOptions, ServerBinary, ServerVersion, Settings, StartOptions,
 };
 use truetps_testkit::TestHome;
 
@@ -83,6 +84,33 @@ impl Owned {
         server.stop(SOON).unwrap();
         let server = start_at(&sandbox, port, &[&[(redo_setting(binary), "32M")], settings].concat()).unwrap();
         Self { server, port, _sandbox: sandbox, _home: home }
+    }
+
+    /// On an emulated disk, which loses what was not flushed when its power is cut.
+    pub(crate) fn start_on_disk(binary: &ServerBinary, profile: &str, settings: &[(&str, &str)]) -> Self {
+        let home = TestHome::new();
+        let disk = SandboxDisk {
+            level: LabLevel::Block,
+            profile: DiskProfile::find(profile).unwrap(),
+            seed: 1,
+            helper: env!("CARGO_BIN_EXE_truetps").into(),
+        };
+        let options = SandboxOptions { disk: Some(disk), ..SandboxOptions::default() };
+        let sandbox = Sandbox::create(home.home(), binary, &options).unwrap();
+        let (server, port) = start(&sandbox, &[&[(redo_setting(binary), "32M")], settings].concat());
+        let owned = Self { server, port, _sandbox: sandbox, _home: Some(home) };
+        owned.execute(&["CREATE DATABASE precious"]);
+        owned
+    }
+
+    /// The server is dead before its disk loses anything, so that nothing is acknowledged afterwards. Returns the number of
+    /// blocks that the disk has lost.
+    pub(crate) fn after_power_cut(self, binary: &ServerBinary, settings: &[(&str, &str)], crash: DiskCrash) -> (Self, u64) {
+        let Self { server, port, _sandbox: sandbox, _home: home } = self;
+        server.kill().unwrap();
+        let lost = sandbox.crash_disk(crash).unwrap();
+        let server = start_at(&sandbox, port, &[&[(redo_setting(binary), "32M")], settings].concat()).unwrap();
+        (Self { server, port, _sandbox: sandbox, _home: home }, lost)
     }
 
     pub(crate) fn admin(&self) -> Client {
