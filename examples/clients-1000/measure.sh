@@ -57,7 +57,7 @@ start_service() {
 sql() { "$truetps" --quiet server sql "$name" "$1" >/dev/null; }
 
 # Fills the table once, more than the redo log is long, and empties it. A log and a table that grow cost each commit a second
-# flush of the disk; those of a server that has run for a day do not grow.
+# flush of the disk; on a server that has run for a day they do not grow.
 grow_table() {
     local power
     sql "INSERT INTO clients.client_rows VALUES (0, 0, REPEAT('x', 300))"

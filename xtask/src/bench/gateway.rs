@@ -114,7 +114,7 @@ pub(crate) fn run(root: &Path, options: &GatewayBenchOptions) -> anyhow::Result<
     let title = "Rows a second, acknowledged after their commit";
     let mut table = RunTable::new(comparison, title, &about, options.kept.folder(root, "gateway"));
     for disk in 0..options.disks.len() {
-        let server = NamedServer::start(&truetps, &options.disks[disk], &options.kept.settings)?;
+        let server = BenchServer::start(&truetps, &options.disks[disk], &options.kept.settings)?;
         let loads = [ClientLoad::Closed(options.closed), ClientLoad::Open(options.open)];
         for load in loads.into_iter().filter(|load| load.clients() > 0) {
             table.measure(GatewayCell { disk, load }, 0..options.pairs, |program| {
@@ -128,7 +128,7 @@ pub(crate) fn run(root: &Path, options: &GatewayBenchOptions) -> anyhow::Result<
 
 /// One run on an empty table.
 fn measure(
-    server: &NamedServer,
+    server: &BenchServer,
     service: &RowService,
     load: ClientLoad,
     seconds: u32,
@@ -155,7 +155,7 @@ fn measure(
     })
 }
 
-fn verify(server: &NamedServer, url: &str, load: ClientLoad, seconds: u32, files: &Path) -> anyhow::Result<()> {
+fn verify(server: &BenchServer, url: &str, load: ClientLoad, seconds: u32, files: &Path) -> anyhow::Result<()> {
     let mut command = new_command(&server.truetps);
     command.args(["--quiet", "verify", url, "--server", SERVER, "--table", &format!("{SCHEMA}.{TABLE}")]);
     command.args(["--clients", &load.clients().to_string(), "--measure", &seconds.to_string()]);
@@ -188,12 +188,12 @@ impl ClientLoad {
 }
 
 /// A private server with a name and a TCP port, which is removed at the end.
-struct NamedServer {
+struct BenchServer {
     truetps: PathBuf,
     port: u16,
 }
 
-impl NamedServer {
+impl BenchServer {
     fn start(truetps: &Path, disk: &str, settings: &[(String, String)]) -> anyhow::Result<Self> {
         let server = Self { truetps: truetps.to_owned(), port: free_port()? };
         server.command(&["add", SERVER])?;
@@ -218,7 +218,7 @@ impl NamedServer {
     }
 
     /// Fills the table once, more than the redo log is long: a log and a table that grow cost each commit a second flush
-    /// of the disk, and those of a server that has run for a day do not grow.
+    /// of the disk, and on a server that has run for a day they do not grow.
     fn grow(&self) -> anyhow::Result<()> {
         self.sql(&format!("INSERT INTO {SCHEMA}.{TABLE} VALUES (0, 0, REPEAT('x', 300))"))?;
         for power in 0..ROWS_POWER {
@@ -253,7 +253,7 @@ impl NamedServer {
     }
 }
 
-impl Drop for NamedServer {
+impl Drop for BenchServer {
     fn drop(&mut self) {
         for args in [["stop", SERVER], ["remove", SERVER]] {
             if let Err(error) = self.command(&args) {

@@ -79,7 +79,7 @@ fn a_login_refused_for_too_many_connections_is_tried_again() {
     load.wait_for(100);
     let mut hog: Vec<(Client, String)> = Vec::new();
     let mut admin = server.client();
-    // Whoever is first has the place of a session that is killed.
+    // The first one to log in has the place of a session that is killed.
     wait_until("the login is refused", || {
         while let Ok(mut client) = Client::connect(&settings.target, SOON) {
             let id = client.query_value("SELECT CONNECTION_ID()").unwrap().unwrap();

@@ -19,7 +19,8 @@ use truetps_disk::{DiskCrash, DiskProfile, LabLevel};
 use truetps_driver::Client;
 use truetps_record::SettingValue;
 use truetps_sandbox::{
-    Home, RunningServer, Sandbox, SandboxDisk, SandboxError, SandboxOptions, ServerBinary, ServerVersion, Settings, StartOptions,
+    Home, RunningServer, Sandbox, SandboxDisk, SandboxError, SandboxOptions, ServerBinary, ServerVersion, Settings,
+    StartOptions,
 };
 use truetps_testkit::TestHome;
 
@@ -105,7 +106,12 @@ impl Owned {
 
     /// The server is dead before its disk loses anything, so that nothing is acknowledged afterwards. Returns the number of
     /// blocks that the disk has lost.
-    pub(crate) fn after_power_cut(self, binary: &ServerBinary, settings: &[(&str, &str)], crash: DiskCrash) -> (Self, u64) {
+    pub(crate) fn after_power_cut(
+        self,
+        binary: &ServerBinary,
+        settings: &[(&str, &str)],
+        crash: DiskCrash,
+    ) -> (Self, u64) {
         let Self { server, port, _sandbox: sandbox, _home: home } = self;
         server.kill().unwrap();
         let lost = sandbox.crash_disk(crash).unwrap();
