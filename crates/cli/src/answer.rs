@@ -10,7 +10,7 @@ use truetps_files::write_atomically;
 use truetps_folder::{ExperimentFolder, FolderError, LATEST};
 use truetps_report::{ReportInput, TextScreen};
 
-use crate::args::OutputFormat;
+use crate::args::{DocumentArgs, DocumentFormat, OutputFormat};
 use crate::commands::again;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
@@ -79,6 +79,31 @@ pub(crate) fn write_page(folder: &Path, html: &str) -> Result<PathBuf, FolderErr
     let page = folder.join("report.html");
     write_atomically(&page, html.as_bytes()).map_err(FolderError::io(&page))?;
     Ok(page)
+}
+
+/// The forms of an answer that is no table of trials.
+pub(crate) struct DocumentForms<'a> {
+    /// One screen.
+    pub(crate) summary: &'a dyn Fn() -> String,
+    pub(crate) text: &'a dyn Fn() -> String,
+    pub(crate) json: &'a dyn Fn() -> String,
+    pub(crate) markdown: &'a dyn Fn() -> String,
+    pub(crate) html: &'a dyn Fn() -> String,
+}
+
+/// Prints such an answer, and writes its page.
+pub(crate) fn print_document(folder: &Path, args: DocumentArgs, forms: &DocumentForms<'_>) -> Exit {
+    let is_short = args.format == DocumentFormat::Text && !args.full;
+    let text = match args.format {
+        DocumentFormat::Text if is_short => (forms.summary)(),
+        DocumentFormat::Text => (forms.text)(),
+        DocumentFormat::Json => (forms.json)(),
+        DocumentFormat::Md => (forms.markdown)(),
+    };
+    let page = write_page(folder, &(forms.html)());
+    let printed = print_made(&text);
+    name_page(folder, &page, is_short);
+    printed
 }
 
 /// Names the folder and its page, behind the answer. The answer is already printed: a page that could not be written is only

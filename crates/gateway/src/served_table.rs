@@ -37,7 +37,11 @@ impl RowReply for RequestReply {
     fn answer_all(answers: Vec<(Self, CommitAnswer)>) {
         let runtime = answers.first().map(|(reply, _)| reply.runtime.clone());
         if let Some(runtime) = runtime {
-            runtime.spawn(async move { answers.into_iter().for_each(|(reply, answer)| reply.answer(answer)) });
+            runtime.spawn(async move {
+                for (reply, answer) in answers {
+                    reply.answer(answer);
+                }
+            });
         }
     }
 }

@@ -63,7 +63,7 @@ fn a_read_only_server_is_waited_for() {
     server.run("CREATE USER writer@localhost IDENTIFIED BY ''");
     server.run("GRANT ALL ON gateway.* TO writer@localhost");
     let mut settings = server.settings();
-    settings.target.login.user = "writer".to_owned();
+    "writer".clone_into(&mut settings.target.login.user);
     let gateway = TestGateway::start(&settings);
     let load = Load::start(std::slice::from_ref(&gateway.queue), CLIENTS);
     load.wait_for(100);

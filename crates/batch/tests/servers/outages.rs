@@ -73,7 +73,7 @@ fn a_login_refused_for_too_many_connections_is_tried_again() {
     server.run("GRANT ALL ON gateway.* TO writer@localhost");
     server.run("SET GLOBAL max_connections = 10");
     let mut settings = server.settings();
-    settings.target.login.user = "writer".to_owned();
+    "writer".clone_into(&mut settings.target.login.user);
     let gateway = TestGateway::start(&settings);
     let load = Load::start(std::slice::from_ref(&gateway.queue), CLIENTS);
     load.wait_for(100);

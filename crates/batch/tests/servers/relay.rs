@@ -49,7 +49,7 @@ impl Relay {
         let relay = Self::start(server.sandbox.socket());
         let mut settings = server.settings();
         settings.target.endpoints = vec![Endpoint::Tcp { host: "127.0.0.1".to_owned(), port: relay.port }];
-        settings.target.login.user = "relayed".to_owned();
+        "relayed".clone_into(&mut settings.target.login.user);
         (relay, settings)
     }
 

@@ -5,7 +5,7 @@ use clap::builder::PossibleValuesParser;
 use clap_complete::engine::ArgValueCompleter;
 use truetps_record::{CrashKind, CrashStep};
 
-use crate::args::{FolderArgs, TableFormat};
+use crate::args::{DocumentArgs, FolderArgs};
 use crate::completions::Words;
 
 #[derive(Debug, Args)]
@@ -44,12 +44,8 @@ pub(crate) struct CrashArgs {
     /// Seed of all random choices, in place of the plan's
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(0..=i64::MAX as u64))]
     pub(crate) seed: Option<u64>,
-    /// Format of the answer on stdout
-    #[arg(long, value_enum, default_value = "text")]
-    pub(crate) format: TableFormat,
-    /// Print the full report: all tables, figures and explanations, in place of one screen
-    #[arg(long)]
-    pub(crate) full: bool,
+    #[command(flatten)]
+    pub(crate) answer: DocumentArgs,
     #[command(flatten)]
     pub(crate) place: FolderArgs,
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::Args;
 use clap_complete::engine::ArgValueCompleter;
 
-use crate::args::{ChangedLoadArgs, FolderArgs, TableFormat};
+use crate::args::{ChangedLoadArgs, DocumentArgs, FolderArgs};
 use crate::completions::Words;
 use crate::times::time;
 
@@ -56,12 +56,8 @@ pub(crate) struct ExplainArgs {
     /// OS threads of the load generator; default: half of the cores, at least one
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) workers: Option<u32>,
-    /// Format of the answer on stdout
-    #[arg(long, value_enum, default_value = "text")]
-    pub(crate) format: TableFormat,
-    /// Print the full report: all tables, figures and explanations, in place of one screen
-    #[arg(long)]
-    pub(crate) full: bool,
+    #[command(flatten)]
+    pub(crate) answer: DocumentArgs,
     #[command(flatten)]
     pub(crate) place: FolderArgs,
 }

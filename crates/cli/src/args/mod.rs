@@ -38,7 +38,10 @@ pub(crate) use probe::{ListenArgs, WatchArgs};
 pub(crate) use report::ReportArgs;
 pub(crate) use restore::RestoreArgs;
 pub(crate) use run::RunArgs;
-pub(crate) use shared::{EngineArgs, FolderArgs, OutputFormat, ProbeArgs, ReadServerArgs, SandboxPlace, TableFormat};
+pub(crate) use shared::{
+    DocumentArgs, DocumentFormat, EngineArgs, FolderArgs, OutputFormat, ProbeArgs, ReadServerArgs, SandboxPlace,
+    TableFormat,
+};
 pub(crate) use short_plan::{ChangedLoadArgs, ShortPlanArgs};
 pub(crate) use stalls::StallsArgs;
 pub(crate) use sweep::SweepArgs;

@@ -45,6 +45,28 @@ pub(crate) enum TableFormat {
     Md,
 }
 
+/// Of answers that are no table of trials.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DocumentFormat {
+    /// For the terminal
+    Text,
+    /// One valid JSON document
+    Json,
+    /// Markdown
+    Md,
+}
+
+/// How such an answer is printed.
+#[derive(Debug, Clone, Copy, Args)]
+pub(crate) struct DocumentArgs {
+    /// Format of the answer on stdout
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: DocumentFormat,
+    /// Print the full report in place of one screen
+    #[arg(long)]
+    pub(crate) full: bool,
+}
+
 #[derive(Debug, Clone, Args)]
 pub(crate) struct FolderArgs {
     /// Folder of recorded experiments

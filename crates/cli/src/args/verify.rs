@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use truetps_plan::parse_rate;
 
-use crate::args::{FolderArgs, TableFormat};
+use crate::args::{DocumentArgs, FolderArgs};
 use crate::times::seconds;
 
 #[derive(Debug, Args)]
@@ -87,12 +87,8 @@ pub(crate) struct VerifyArgs {
     /// Show the run live on the whole terminal (? for keys)
     #[arg(long)]
     pub(crate) ui: bool,
-    /// Format of the answer on stdout
-    #[arg(long, value_enum, default_value = "text")]
-    pub(crate) format: TableFormat,
-    /// Print the full report in place of one screen
-    #[arg(long)]
-    pub(crate) full: bool,
+    #[command(flatten)]
+    pub(crate) answer: DocumentArgs,
     #[command(flatten)]
     pub(crate) place: FolderArgs,
 }

@@ -6,18 +6,17 @@ use truetps_lab::{CrashOptions, ExperimentRequest, LabError, crash};
 use truetps_record::CrashKind;
 use truetps_report::{crash_html, crash_json, crash_markdown, crash_summary, crash_text};
 
-use crate::answer::{EDITED, name_page, screen, write_page};
-use crate::args::{CrashArgs, TableFormat};
+use crate::answer::{DocumentForms, EDITED, print_document, screen};
+use crate::args::{CrashArgs, DocumentArgs};
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
+use crate::plans;
 use crate::site::{RunSite, choose_disk, choose_server};
 use crate::watcher::ProgressWatcher;
-use crate::{plans, print_made};
 
 const DEFAULT_PLAN: &str = "crash";
 
 pub(crate) fn run(args: &CrashArgs) -> Result<Exit, CommandFailure> {
-    check_format(args.format)?;
     let mut plan = plans::parse(args.plan.as_deref().unwrap_or(DEFAULT_PLAN))?;
     if args.quick {
         plan = plan.into_quick();
@@ -57,7 +56,7 @@ pub(crate) fn run(args: &CrashArgs) -> Result<Exit, CommandFailure> {
         Err(LabError::Interrupted) => return Ok(Exit::Interrupted),
         other => other?,
     };
-    let exit = show(&folder, args.format, args.full)?;
+    let exit = show(&folder, args.answer)?;
     Ok(if stop.load(std::sync::atomic::Ordering::Relaxed) { Exit::Interrupted } else { exit })
 }
 
@@ -74,28 +73,19 @@ fn kinds(typed: &[CrashKind], has_disk: bool) -> Result<Vec<CrashKind>, CommandF
     }
 }
 
-fn check_format(format: TableFormat) -> Result<(), CommandFailure> {
-    if format == TableFormat::Csv {
-        return Err(CommandFailure::usage("--format csv: crashes have no CSV").hint("text, json or md"));
-    }
-    Ok(())
-}
-
 /// Prints the answer, and judges it.
-pub(crate) fn show(folder: &CrashFolder, format: TableFormat, full: bool) -> Result<Exit, CommandFailure> {
-    check_format(format)?;
+pub(crate) fn show(folder: &CrashFolder, args: DocumentArgs) -> Result<Exit, CommandFailure> {
     let unreadable = |error: FolderError| CommandFailure::failed(&error).hint_or(error.hint(), EDITED);
     let (run, crashes) = (folder.run().map_err(unreadable)?, folder.crashes().map_err(unreadable)?);
     let analysis = CrashAnalysis::of(&crashes, run.clients);
-    let text = match format {
-        TableFormat::Text if !full => crash_summary(&run, &analysis, screen()),
-        TableFormat::Text => crash_text(&run, &analysis, screen()),
-        TableFormat::Json => crash_json(&run, &analysis, &crashes),
-        TableFormat::Md | TableFormat::Csv => crash_markdown(&run, &analysis),
+    let forms = DocumentForms {
+        summary: &|| crash_summary(&run, &analysis, screen()),
+        text: &|| crash_text(&run, &analysis, screen()),
+        json: &|| crash_json(&run, &analysis, &crashes),
+        markdown: &|| crash_markdown(&run, &analysis),
+        html: &|| crash_html(&run, &analysis),
     };
-    let page = write_page(folder.path(), &crash_html(&run, &analysis));
-    let printed = print_made(&text);
-    name_page(folder.path(), &page, format == TableFormat::Text && !full);
+    let printed = print_document(folder.path(), args, &forms);
     Ok(match printed {
         Exit::Good if analysis.broke_promise() => Exit::No,
         Exit::Good if !analysis.not_proven.is_empty() || !run.is_complete => Exit::Inconclusive,

@@ -16,27 +16,25 @@ use truetps_report::{
 };
 use truetps_sandbox::{Home, NamedServers};
 
-use crate::answer::{EDITED, name_page, open_folder, screen, shown, write_page};
-use crate::args::{Cli, ExplainArgs, TableFormat, TruetpsCommand};
+use crate::answer::{DocumentForms, EDITED, open_folder, print_document, screen, shown};
+use crate::args::{Cli, DocumentArgs, ExplainArgs, TruetpsCommand};
 use crate::exit::Exit;
 use crate::explain_sides::{NamedBy, sides};
 use crate::failure::CommandFailure;
 use crate::site::{RunSite, choose_disk, usual_dsn, usual_server};
 use crate::watcher::ProgressWatcher;
-use crate::{print_made, print_message, print_progress, short_plan};
+use crate::{print_message, print_progress, short_plan};
 
 const DEFAULT_WORKLOAD: &str = "insert";
 const CONNECTIONS_DEFAULT: i64 = 8;
 
 pub(crate) fn run(args: &ExplainArgs) -> Result<Exit, CommandFailure> {
-    check_format(args.format)?;
     match &args.resume {
         None => measure(args, None),
         Some(folder) => {
             let folder = open_folder(folder.as_deref(), &args.place.runs)?;
             let typed = typed_of(&folder)?;
-            let again =
-                ExplainArgs { budget: args.budget.or(typed.budget), format: args.format, full: args.full, ..typed };
+            let again = ExplainArgs { budget: args.budget.or(typed.budget), answer: args.answer, ..typed };
             measure(&again, Some(&folder))
         }
     }
@@ -107,7 +105,7 @@ fn measure(args: &ExplainArgs, earlier: Option<&ExperimentFolder>) -> Result<Exi
         other => other?,
     };
     let run = open(&finished.folder)?;
-    let exit = show(&run, args.format, args.full)?;
+    let exit = show(&run, args.answer);
     if let Some(reason) = &finished.gave_up {
         return Err(CommandFailure::failed(reason));
     }
@@ -233,13 +231,6 @@ fn choose_servers(
     Ok(())
 }
 
-fn check_format(format: TableFormat) -> Result<(), CommandFailure> {
-    if format == TableFormat::Csv {
-        return Err(CommandFailure::usage("--format csv: an explanation has no CSV").hint("text, json or md"));
-    }
-    Ok(())
-}
-
 fn open(folder: &ExperimentFolder) -> Result<ExplainedRun, CommandFailure> {
     let unreadable = |error: FolderError| CommandFailure::failed(&error).hint_or(error.hint(), EDITED);
     let run = ExplainedRun::open(folder.path()).map_err(unreadable)?;
@@ -255,20 +246,18 @@ pub(crate) fn of_folder(folder: &ExperimentFolder) -> Result<Option<ExplainedRun
 }
 
 /// Prints the answer, and judges it.
-pub(crate) fn show(run: &ExplainedRun, format: TableFormat, full: bool) -> Result<Exit, CommandFailure> {
-    check_format(format)?;
-    let text = match format {
-        TableFormat::Text if !full => explanation_summary(run, screen()),
-        TableFormat::Text => explanation_text(run, screen()),
-        TableFormat::Json => explanation_json(run),
-        TableFormat::Md | TableFormat::Csv => explanation_markdown(run),
+pub(crate) fn show(run: &ExplainedRun, args: DocumentArgs) -> Exit {
+    let forms = DocumentForms {
+        summary: &|| explanation_summary(run, screen()),
+        text: &|| explanation_text(run, screen()),
+        json: &|| explanation_json(run),
+        markdown: &|| explanation_markdown(run),
+        html: &|| explanation_html(run),
     };
-    let page = write_page(&run.path, &explanation_html(run));
-    let printed = print_made(&text);
-    name_page(&run.path, &page, format == TableFormat::Text && !full);
-    Ok(match printed {
+    let printed = print_document(&run.path, args, &forms);
+    match printed {
         Exit::Good if run.findings.outcome == Outcome::NoResult => Exit::Failed,
         Exit::Good if !is_answered(&run.findings) => Exit::Inconclusive,
         other => other,
-    })
+    }
 }

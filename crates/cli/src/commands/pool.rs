@@ -12,14 +12,14 @@ use truetps_pool::PoolOutcome;
 use truetps_record::{CONNECTIONS, PoolRecord, SCHEMA_VERSION, SettingValue};
 use truetps_report::{PoolLibrary, pool_html, pool_json, pool_markdown, pool_summary, pool_text};
 
-use crate::answer::{EDITED, name_page, open_folder, screen, shown, write_page};
-use crate::args::{Cli, PoolArgs, TableFormat, TruetpsCommand};
+use crate::answer::{DocumentForms, EDITED, open_folder, print_document, screen, shown};
+use crate::args::{Cli, DocumentArgs, PoolArgs, TruetpsCommand};
 use crate::commands::run::settings;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::site::{RunSite, choose_disk, choose_server};
 use crate::watcher::ProgressWatcher;
-use crate::{print_made, print_message, print_progress, short_plan};
+use crate::{print_message, print_progress, short_plan};
 
 const DEFAULT_WORKLOAD: &str = "insert";
 const MOST_DEFAULT: u32 = 512;
@@ -31,7 +31,6 @@ const QUICK_BLOCKS: u32 = 3;
 const QUICK_CHECK_BLOCKS: u32 = 5;
 
 pub(crate) fn run(args: &PoolArgs) -> Result<Exit, CommandFailure> {
-    check_format(args.format)?;
     let Some(named) = &args.resume else {
         check_numbers(args)?;
         return match measure(args, None, args.most.unwrap_or(MOST_DEFAULT)) {
@@ -46,7 +45,7 @@ pub(crate) fn run(args: &PoolArgs) -> Result<Exit, CommandFailure> {
     };
     let folder = open_folder(named.as_deref(), &args.place.runs)?;
     let (typed, pool) = typed_of(&folder)?;
-    let again = PoolArgs { format: args.format, full: args.full, libraries: args.libraries.clone(), ..typed };
+    let again = PoolArgs { answer: args.answer, libraries: args.libraries.clone(), ..typed };
     measure(&again, Some(&folder), pool.connections_most).map_err(CommandFailure::from)
 }
 
@@ -144,7 +143,7 @@ fn measure(args: &PoolArgs, earlier: Option<&ExperimentFolder>, most: u32) -> Re
 
 fn answer(args: &PoolArgs, finished: Finished, is_stopped: bool) -> Result<Exit, CommandFailure> {
     let run = open(&finished.folder)?;
-    let exit = show(&run, args.format, args.full, &args.libraries)?;
+    let exit = show(&run, args.answer, &args.libraries);
     // An external server that could not be restored matters more than any result.
     if let Some(error) = finished.not_left {
         return Err(error.into());
@@ -208,13 +207,6 @@ fn plan_of(args: &PoolArgs, most: u32) -> Result<Plan, CommandFailure> {
     plan.checked().map_err(|error| CommandFailure::usage(error.by_flag()))
 }
 
-fn check_format(format: TableFormat) -> Result<(), CommandFailure> {
-    if format == TableFormat::Csv {
-        return Err(CommandFailure::usage("--format csv: a search for a pool has no CSV").hint("text, json or md"));
-    }
-    Ok(())
-}
-
 fn open(folder: &ExperimentFolder) -> Result<PoolRun, CommandFailure> {
     let unreadable = |error: FolderError| CommandFailure::failed(&error).hint_or(error.hint(), EDITED);
     let run = PoolRun::open(folder.path()).map_err(unreadable)?;
@@ -228,26 +220,19 @@ pub(crate) fn of_folder(folder: &ExperimentFolder) -> Result<Option<PoolRun>, Co
 }
 
 /// Prints the answer, and judges it.
-pub(crate) fn show(
-    run: &PoolRun,
-    format: TableFormat,
-    full: bool,
-    libraries: &[PoolLibrary],
-) -> Result<Exit, CommandFailure> {
-    check_format(format)?;
-    let text = match format {
-        TableFormat::Text if !full => pool_summary(run, libraries, screen()),
-        TableFormat::Text => pool_text(run, screen()),
-        TableFormat::Json => pool_json(run),
-        TableFormat::Md | TableFormat::Csv => pool_markdown(run),
+pub(crate) fn show(run: &PoolRun, args: DocumentArgs, libraries: &[PoolLibrary]) -> Exit {
+    let forms = DocumentForms {
+        summary: &|| pool_summary(run, libraries, screen()),
+        text: &|| pool_text(run, screen()),
+        json: &|| pool_json(run),
+        markdown: &|| pool_markdown(run),
+        html: &|| pool_html(run),
     };
-    let page = write_page(&run.path, &pool_html(run));
-    let printed = print_made(&text);
-    name_page(&run.path, &page, format == TableFormat::Text && !full);
-    Ok(match (printed, run.findings.outcome) {
+    let printed = print_document(&run.path, args, &forms);
+    match (printed, run.findings.outcome) {
         (Exit::Good, PoolOutcome::NoResult) => Exit::Failed,
         (Exit::Good, PoolOutcome::NothingMeetsLimit) => Exit::No,
         (Exit::Good, PoolOutcome::Unfinished) => Exit::Inconclusive,
         (other, _) => other,
-    })
+    }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use truetps_folder::CrashFolder;
 
 use crate::answer::{give, open_folder};
-use crate::args::{OutputFormat, ReportArgs, TableFormat};
+use crate::args::{DocumentArgs, DocumentFormat, OutputFormat, ReportArgs, TableFormat};
 use crate::commands::{crash, explain, pool, probe, verify};
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
@@ -27,36 +27,31 @@ pub(crate) fn run(args: &ReportArgs) -> Result<Exit, CommandFailure> {
     }
     if let Some(folder) = args.folder.as_deref().and_then(CrashFolder::open) {
         let format = document_format(args.format, "crashes")?;
-        return crash::show(&folder, format, args.full);
+        return crash::show(&folder, DocumentArgs { format, full: args.full });
     }
     let folder = folder_named(args.folder.as_deref(), args.runs.as_deref());
     let experiment = open_folder(Some(&folder), Path::new(""))?;
     let is_verified = experiment.verification().map_err(CommandFailure::usage)?.is_some();
     // In the other formats it is shown as a load.
-    let format = match args.format {
-        OutputFormat::Text => Some(TableFormat::Text),
-        OutputFormat::Json => Some(TableFormat::Json),
-        OutputFormat::Md => Some(TableFormat::Md),
-        _ => None,
-    };
-    if let Some(format) = format.filter(|_| is_verified) {
-        return verify::show(&experiment, format, args.full);
+    if let Some(format) = document_format(args.format, "a verification").ok().filter(|_| is_verified) {
+        return verify::show(&experiment, DocumentArgs { format, full: args.full });
     }
+    let document = |of| document_format(args.format, of).map(|format| DocumentArgs { format, full: args.full });
     if let Some(run) = explain::of_folder(&experiment)? {
-        return explain::show(&run, document_format(args.format, "an explanation")?, args.full);
+        return Ok(explain::show(&run, document("an explanation")?));
     }
     if let Some(run) = pool::of_folder(&experiment)? {
-        return pool::show(&run, document_format(args.format, "a search for a pool")?, args.full, &[]);
+        return Ok(pool::show(&run, document("a search for a pool")?, &[]));
     }
     give(&experiment, args.format, args.full)
 }
 
 /// The form of an answer that is no table of trials.
-fn document_format(format: OutputFormat, of: &str) -> Result<TableFormat, CommandFailure> {
+fn document_format(format: OutputFormat, of: &str) -> Result<DocumentFormat, CommandFailure> {
     match format {
-        OutputFormat::Text => Ok(TableFormat::Text),
-        OutputFormat::Json => Ok(TableFormat::Json),
-        OutputFormat::Md => Ok(TableFormat::Md),
+        OutputFormat::Text => Ok(DocumentFormat::Text),
+        OutputFormat::Json => Ok(DocumentFormat::Json),
+        OutputFormat::Md => Ok(DocumentFormat::Md),
         OutputFormat::Csv
         | OutputFormat::Jsonl
         | OutputFormat::Sysbench

@@ -111,7 +111,10 @@ fn kinds_without_a_disk_are_refused_before_anything_starts() {
     let plan = place.write("crash.toml", &with_small_redo(PLAN));
     let plan = plan.to_str().unwrap();
     place.refused(&["crash", plan, "--kinds", "power"], &["--kinds power", "--disk"]);
-    place.refused(&["crash", plan, "--kinds", "kill", "--format", "csv"], &["crashes have no CSV"]);
+    place.refused(
+        &["crash", plan, "--kinds", "kill", "--format", "csv"],
+        &["invalid value 'csv' for '--format <FORMAT>'", "text, json, md"],
+    );
     place.refused(&["crash", plan, "--kinds", "fire"], &["not one of kill, os, power"]);
     place.refused(&["run", "insert", "--disk", "hdd720"], &["there is no disk profile `hdd720`", "hdd7200"]);
     let nonsense = place.write("mine.toml", "name = \"mine\"\nabout = \"\"\nvolatile_cache_mb = 1\nwrite_us = -1\n");

@@ -12,17 +12,16 @@ use truetps_report::{
     VerifyInput, verification_html, verification_json, verification_markdown, verification_summary, verification_text,
 };
 
-use crate::answer::{EDITED, name_page, open_folder, screen, write_page};
-use crate::args::{TableFormat, VerifyArgs};
+use crate::answer::{DocumentForms, EDITED, open_folder, print_document, screen};
+use crate::args::{DocumentArgs, VerifyArgs};
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::progress::Progress;
 use crate::watcher::ProgressWatcher;
-use crate::{pin, print_made, print_message, ui};
+use crate::{pin, print_message, ui};
 use request::{VerifySite, command, kill_times, load, plan_of, resumed_target, service};
 
 pub(crate) fn run(args: &VerifyArgs) -> Result<Exit, CommandFailure> {
-    check_format(args.format)?;
     if let Some(folder) = &args.resume {
         return compare(args, folder.as_deref());
     }
@@ -57,7 +56,7 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<Exit, CommandFailure> {
         Err(LabError::Interrupted) => return Ok(Exit::Interrupted),
         other => other?,
     };
-    let exit = show(&folder, args.format, args.full)?;
+    let exit = show(&folder, args.answer)?;
     if stop.load(Ordering::Relaxed) {
         print_message("interrupted: the rows sent so far were compared\n");
         return Ok(if exit == Exit::Good { Exit::Interrupted } else { exit });
@@ -76,14 +75,7 @@ fn compare(args: &VerifyArgs, folder: Option<&Path>) -> Result<Exit, CommandFail
     let compared = compare_again(&folder, &target, &mut progress);
     drop(progress);
     compared?;
-    show(&folder, args.format, args.full)
-}
-
-fn check_format(format: TableFormat) -> Result<(), CommandFailure> {
-    if format == TableFormat::Csv {
-        return Err(CommandFailure::usage("--format csv: a verification has no CSV").hint("text, json or md"));
-    }
-    Ok(())
+    show(&folder, args.answer)
 }
 
 fn unreadable(error: &FolderError) -> CommandFailure {
@@ -91,8 +83,7 @@ fn unreadable(error: &FolderError) -> CommandFailure {
 }
 
 /// Prints the answer, and judges it.
-pub(crate) fn show(folder: &ExperimentFolder, format: TableFormat, full: bool) -> Result<Exit, CommandFailure> {
-    check_format(format)?;
+pub(crate) fn show(folder: &ExperimentFolder, args: DocumentArgs) -> Result<Exit, CommandFailure> {
     let unreadable = |error: FolderError| unreadable(&error);
     let experiment = folder.experiment().map_err(unreadable)?;
     let verification = folder.verification().map_err(unreadable)?;
@@ -100,15 +91,14 @@ pub(crate) fn show(folder: &ExperimentFolder, format: TableFormat, full: bool) -
     let name = experiment.schedule.first().map_or("", |scheduled| scheduled.name.as_str());
     let trial = folder.trial(name).map_err(unreadable)?;
     let input = VerifyInput { experiment: &experiment, verification: &verification, trial: trial.as_ref() };
-    let text = match format {
-        TableFormat::Text if !full => verification_summary(&input, screen()),
-        TableFormat::Text => verification_text(&input, screen()),
-        TableFormat::Json => verification_json(&input),
-        TableFormat::Md | TableFormat::Csv => verification_markdown(&input),
+    let forms = DocumentForms {
+        summary: &|| verification_summary(&input, screen()),
+        text: &|| verification_text(&input, screen()),
+        json: &|| verification_json(&input),
+        markdown: &|| verification_markdown(&input),
+        html: &|| verification_html(&input),
     };
-    let page = write_page(folder.path(), &verification_html(&input));
-    let printed = print_made(&text);
-    name_page(folder.path(), &page, format == TableFormat::Text && !full);
+    let printed = print_document(folder.path(), args, &forms);
     if printed != Exit::Good {
         return Ok(printed);
     }
