@@ -80,11 +80,12 @@ pub(crate) fn run(root: &Path, options: &PreallocBenchOptions) -> anyhow::Result
         bail!("--level {LOADED} needs two numbers of --connections: the stock server's sweep has no other factor");
     }
     let about = format!(
-        "- truetps{}\n- {} pairs of trials of {} s in random order, on one server process; redo log and binlog on the same \
+        "- truetps{}\n- {} pairs of trials of {} s in random order, {}; redo log and binlog on the same \
          emulated disk, innodb_flush_log_at_trx_commit = 1\n",
         commit(root),
         options.pairs,
-        options.window
+        options.window,
+        if options.level == LOADED { "each on a server of its own" } else { "on one server process" }
     );
     let folder = options.kept.folder(root, "prealloc");
     let runs = tempfile::tempdir()?;
@@ -221,9 +222,10 @@ impl BenchComparison for PreallocComparison {
     }
 
     fn ratio_title(&self) -> String {
-        "Ratios to the trial without preallocation of the same block: geometric means [min..max], and the 95 % intervals of \
-         the means"
-            .to_owned()
+        let base = if self.level == LOADED { "server without the library" } else { "trial without preallocation" };
+        format!(
+            "Ratios to the {base} of the same round: geometric means [min..max], and the 95 % intervals of the means"
+        )
     }
 
     fn ratio_text(&self, ratios: &[f64], decimals: usize) -> String {

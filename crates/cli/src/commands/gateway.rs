@@ -33,20 +33,22 @@ const CREATE_READINGS: &str = "CREATE TABLE gateway.readings (client INT UNSIGNE
      value DOUBLE NULL, at TIMESTAMP(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3), PRIMARY KEY (client, seq)) ENGINE=InnoDB";
 
 pub(crate) fn run(args: &GatewayArgs) -> Result<Exit, CommandFailure> {
+    let dsn = args.dsn.clone().or_else(dsn_of_settings).filter(|_| !args.private);
+    if dsn.is_none() && !args.private {
+        return Err(CommandFailure::usage("--dsn (or TRUETPS_DSN) or --private is missing"));
+    }
     let tokens = tokens()?;
     let config = configuration(args, !tokens.is_empty())?;
     // A connection is a descriptor. Where it cannot be raised, fewer connections are accepted at a time.
     raise_open_files_to_hard();
     let stop = signals::stop_flag()?;
-    let dsn = args.dsn.clone().or_else(dsn_of_settings).filter(|_| !args.private);
-    let private = args.private.then(|| TryoutServer::start(args)).transpose()?;
-    let target = match (&private, &dsn) {
-        (Some(private), _) => private.running.target(SCHEMA),
-        (None, Some(dsn)) => {
-            let sources = LoginSources::of_one(args.login.defaults_file.as_deref(), args.login.ask_password);
-            target(dsn, DSN, &sources)?
-        }
-        (None, None) => return Err(CommandFailure::usage("--dsn (or TRUETPS_DSN) or --private is missing")),
+    let (private, target) = if let Some(dsn) = dsn {
+        let sources = LoginSources::of_one(args.login.defaults_file.as_deref(), args.login.ask_password);
+        (None, target(&dsn, DSN, &sources)?)
+    } else {
+        let server = TryoutServer::start(args)?;
+        let target = server.running.target(SCHEMA);
+        (Some(server), target)
     };
     let gateway = RunningGateway::start(&config, &target, tokens).map_err(|error| refused(&error))?;
     if args.check {

@@ -8,7 +8,7 @@ use crate::common::{Place, copy_folder};
 fn searches_that_cannot_be() {
     let place = Place::new();
     for (flags, words) in [
-        (&["--format", "csv"][..], &["--format csv", "text, json or md"][..]),
+        (&["--format", "csv"][..], &["invalid value 'csv' for '--format <FORMAT>'", "text, json, md"][..]),
         (&["--current", "65", "--most", "64"], &["--current 65", "at most 64 are tried", "--most 65"]),
         (&["--current", "513"], &["--current 513", "at most 512 are tried"]),
         (&["--p99", "0ms"], &["--p99", "a limit of 0 allows nothing"]),
