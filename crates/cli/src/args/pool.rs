@@ -14,7 +14,7 @@ use crate::times::time;
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
-    truetps pool --quick                                how many connections does an insert need here? under three minutes\n  \
+    truetps pool --quick                                how many connections does an insert need here? about three minutes\n  \
     truetps pool --current 10 --rate 1000 --p99 100ms   is the pool of 10 right for 1,000 transactions a second?\n  \
     truetps pool update-index --disk hdd7200            on an emulated disk\n  \
     truetps pool my-plan.toml --dsn mysql://loader@db1 --instances 4 --for hikaricp   a server of yours, four processes\n  \
@@ -25,7 +25,7 @@ pub(crate) struct PoolArgs {
     /// The load: name of a plan (`truetps plan list`), a TOML file, or a workload; default: insert
     #[arg(visible_alias = "plan", value_name = "PLAN", add = ArgValueCompleter::new(Words::Plans))]
     pub(crate) plan: Option<String>,
-    /// Fewer and shorter trials: an answer in under three minutes, with wider intervals
+    /// Fewer and shorter trials: an answer in about three minutes, with wider intervals
     #[arg(long)]
     pub(crate) quick: bool,
     /// The number of connections that the application has now, in all its processes: the advice is compared with it

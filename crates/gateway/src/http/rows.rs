@@ -42,10 +42,10 @@ async fn read_row(
     request: Request<Incoming>,
 ) -> Result<AwaitedAnswer, RowStatus> {
     check_type(&request, &ROW_TYPES)?;
-    // A row that will be refused need not be received.
-    table.queue.check(0).map_err(RowStatus::of_refusal)?;
     let key = request.headers().get(IDEMPOTENCY_KEY).cloned();
+    // Also if it will be refused: after an answer to half a request the connection would have to be closed.
     let (body, _room) = read_body(app, request, app.limits.row_kb << 10).await?;
+    table.queue.check(0).map_err(RowStatus::of_refusal)?;
     let columns = table.queue.columns();
     let key = match &key {
         None => None,
@@ -110,8 +110,14 @@ pub(super) async fn post_batch(app: &GatewayApp, table: &ServedTable, request: R
             let text = "Idempotency-Key is for one row; rows of a batch have their keys in their columns";
             return Err(RowStatus::final_error(StatusCode::BAD_REQUEST, RowResult::Refused, text));
         }
-        table.queue.check(0).map_err(RowStatus::of_refusal)?;
-        read_body(app, request, app.limits.batch_kb << 10).await
+        // Many rows that will be refused need not be received.
+        let is_long = content_length(&request).is_none_or(|length| length > app.limits.row_kb << 10);
+        let check = || table.queue.check(0).map_err(RowStatus::of_refusal);
+        if is_long {
+            check()?;
+        }
+        let read = read_body(app, request, app.limits.batch_kb << 10).await?;
+        check().map(|()| read)
     };
     let (body, room) = match body.await {
         Ok(read) => read,
@@ -165,6 +171,10 @@ fn check_type(request: &Request<Incoming>, types: &[&str]) -> Result<(), RowStat
     Err(RowStatus::final_error(StatusCode::UNSUPPORTED_MEDIA_TYPE, RowResult::Refused, &text))
 }
 
+fn content_length(request: &Request<Incoming>) -> Option<usize> {
+    request.headers().get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
+}
+
 /// Receives a body within its limits of length and time, and of all bodies together.
 async fn read_body(
     app: &GatewayApp,
@@ -172,7 +182,7 @@ async fn read_body(
     bytes_max: usize,
 ) -> Result<(Bytes, OwnedSemaphorePermit), RowStatus> {
     let too_long = || RowStatus::too_long(&format!("the body is longer than {} KB", bytes_max >> 10));
-    let length = request.headers().get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
+    let length = content_length(&request);
     if length.is_some_and(|length| length > bytes_max) {
         return Err(too_long());
     }
