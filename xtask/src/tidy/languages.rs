@@ -7,9 +7,10 @@ use super::numbers::numbers;
 use super::page::{MarkdownPage, PageCode, PageLink, PageSection, PageTable};
 
 /// The pages that have a Chinese version, which is beside them.
-const TRANSLATED: [&str; 11] = [
+const TRANSLATED: [&str; 12] = [
     "README.md",
     "docs/guides/ci.md",
+    "docs/guides/clients-1000.md",
     "docs/guides/crash.md",
     "docs/guides/first-run.md",
     "docs/guides/flush-settings.md",
