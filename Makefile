@@ -68,7 +68,7 @@ test-servers:
 	@export TRUETPS_TEST_SERVERS="$(TEST_SERVERS)" TRUETPS_REQUIRE_SERVERS="$(servers_here)"; \
 	cargo test --locked --package truetps-sandbox --test servers -- matrix:: postgres_versions:: --nocapture && \
 	cargo test --locked --package truetps-knowledge --test servers && \
-	TRUETPS_KILL_ROUNDS=50 cargo test --locked --package truetps-batch --test servers -- kills:: --nocapture && \
+	TRUETPS_KILL_ROUNDS=50 cargo test --locked --package truetps-batch --test servers -- kills:: binlog --nocapture && \
 	TRUETPS_TEST_KILLS=100 cargo test --locked --package truetps-prealloc --test servers && \
 	TRUETPS_TEST_CUTS=1 cargo test --locked --package truetps --test private_servers -- server_versions:: power_cuts:: && \
 	TRUETPS_KILLS=20 cargo test --locked --package truetps --test external_servers -- external_kills:: external_settings:: --nocapture

@@ -128,6 +128,19 @@ fn an_answer_says_what_it_is_not() {
 }
 
 #[test]
+fn trust_follows_the_check() {
+    let check = |change: fn(&mut PoolRun), grade: &str, words: &str| {
+        let said = words::trust(&with(change));
+        assert!(said[0].starts_with(grade) && said[0].ends_with(words), "{said:?}");
+    };
+    check(|_| {}, "fair: ", "the check's ratios are known within ×1.125");
+    check(|run| run.findings.comparisons.truncate(1), "good: ", "known within ×1.021");
+    check(|run| run.findings.comparisons[0].ratio_high = Some(1.5), "low: ", "known within ×1.562");
+    check(|run| run.findings.comparisons[1].ratio_high = None, "low: ", "the check's ratios have no interval");
+    check(|run| run.findings.comparisons.clear(), "low: ", "there was no check");
+}
+
+#[test]
 fn a_rate_needs_what_was_measured_and_never_less_than_littles_law() {
     let said = |rate| words::rate_text(&with(|run| run.pool.rate = Some(rate))).unwrap().replace('\u{a0}', " ");
     assert!(said(450.0).contains("at least 5 connections in use (Little's law)"), "{}", said(450.0));

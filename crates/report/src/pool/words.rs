@@ -167,20 +167,21 @@ pub(crate) fn trust(run: &PoolRun) -> Vec<String> {
         said.push(format!("the load generator limited {}: the server may do more", format::trials(limited)));
     }
     let noise = noise(run).map(|noise| format!("one trial varies by ±{}", format::percent(noise.exp_m1())));
-    let widest =
-        run.findings.comparisons.iter().filter_map(|one| Some(one.ratio_high? / one.ratio)).fold(1.0, f64::max);
-    let check = (widest > 1.0).then(|| format!("the check's ratios are known within {}", format::ratio(widest)));
-    let sure: Vec<_> = noise.into_iter().chain(check).collect();
-    if !sure.is_empty() {
-        let grade = if widest < GOOD_FACTOR {
-            "good"
-        } else if widest < FAIR_FACTOR {
-            "fair"
-        } else {
-            "low"
-        };
-        said.insert(0, format!("{grade}: {}", sure.join("; ")));
-    }
+    let factors =
+        run.findings.comparisons.iter().map(|one| one.ratio_high.map_or(f64::INFINITY, |high| high / one.ratio));
+    let widest = factors.reduce(f64::max);
+    let check = match widest {
+        None => "there was no check".to_owned(),
+        Some(widest) if widest.is_infinite() => "the check's ratios have no interval".to_owned(),
+        Some(widest) => format!("the check's ratios are known within {}", format::ratio(widest)),
+    };
+    let grade = match widest {
+        Some(widest) if widest < GOOD_FACTOR => "good",
+        Some(widest) if widest < FAIR_FACTOR => "fair",
+        _ => "low",
+    };
+    let sure: Vec<_> = noise.into_iter().chain([check]).collect();
+    said.insert(0, format!("{grade}: {}", sure.join("; ")));
     said
 }
 
