@@ -16,8 +16,9 @@ const BLOCKS_OF_ALL: u32 = 2;
 const FAR_BELOW: f64 = 0.6;
 /// Numbers that are closer than this are not told apart.
 const RESOLUTION: f64 = 1.3;
-/// The advice may move when its neighbours or the check are measured.
-const ROUNDS_MAX: u32 = 4;
+/// The advice may move when its neighbours are measured, and by the check. On a flat curve it moves by noise alone.
+const REFINEMENTS_MAX: u32 = 4;
+const CHECKS_MAX: u32 = 2;
 
 /// What is asked.
 #[derive(Debug, Clone, PartialEq)]
@@ -129,22 +130,21 @@ impl PoolSteps<'_> {
             return Ok(());
         }
         self.ladder(climbed)?;
-        for _ in 0..ROUNDS_MAX {
+        for _ in 0..REFINEMENTS_MAX {
             if !self.refine()? {
                 break;
             }
         }
-        for _ in 0..ROUNDS_MAX {
+        for left in (0..CHECKS_MAX).rev() {
             let Some(advice) = self.findings.advice else {
                 self.findings.outcome = PoolOutcome::NothingMeetsLimit;
                 return Ok(());
             };
-            self.check(advice)?;
+            self.check(advice, left == 0)?;
             if self.findings.advice == Some(advice) {
                 break;
             }
         }
-        // A check that moved the advice for the last time has nothing to compare it with: its pairs are of the old one.
         self.findings.outcome = PoolOutcome::Advised;
         Ok(())
     }
@@ -235,21 +235,26 @@ impl PoolSteps<'_> {
         numbers
     }
 
-    fn check(&mut self, advice: u32) -> Result<(), SearchStopped> {
-        let best = self.findings.best.unwrap_or(advice);
+    /// Measures the advice and those that it is compared with. It may move the advice, the last time only to a number that
+    /// was measured in it.
+    fn check(&mut self, checked: u32, is_last: bool) -> Result<(), SearchStopped> {
+        let best = self.findings.best.unwrap_or(checked);
         // The best number is the advice: the check shows that more connections bring no more.
         let measured = || self.findings.curve.iter().map(|point| point.connections);
-        let best = if best == advice { measured().find(|number| *number > advice).unwrap_or(best) } else { best };
+        let best = if best == checked { measured().find(|number| *number > checked).unwrap_or(best) } else { best };
         // A smaller number may have been unlucky so far.
-        let smaller = measured().rfind(|number| *number < advice);
+        let smaller = measured().rfind(|number| *number < checked);
         let current = self.question.current.filter(|current| (1..=self.question.most).contains(current));
-        let mut numbers: Vec<_> = [smaller, Some(advice), Some(best), current].into_iter().flatten().collect();
+        let mut numbers: Vec<_> = [smaller, Some(checked), Some(best), current].into_iter().flatten().collect();
         numbers.sort_unstable();
         numbers.dedup();
         let first = self.blocks;
         for block in 0..self.question.check_blocks {
             self.block(PoolStage::Check, &numbers, (self.question.check_blocks - block) as usize)?;
         }
+        let Some(moved) = self.findings.advice else { return Ok(()) };
+        let advice = if is_last && !numbers.contains(&moved) { checked } else { moved };
+        self.findings.advice = Some(advice);
         let against = [(PoolAgainst::Best, Some(best)), (PoolAgainst::Current, current)];
         let others =
             against.into_iter().filter_map(|(what, number)| Some((what, number.filter(|one| *one != advice)?)));

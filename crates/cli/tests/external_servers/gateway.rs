@@ -216,7 +216,12 @@ fn nothing_acknowledged_is_lost_in_a_power_cut() {
     let gateway = GatewayProcess::start(&place, &owned.socket_dsn().replace("@?", "@/precious?"));
     let load = GatewayLoad::start(vec![gateway.address]);
     let mut lost_blocks = 0;
-    for (survival, seed) in [(0.0, 1), (0.5, 2), (1.0, 3), (0.0, 4), (0.5, 5)] {
+    for (seed, survival) in (1..).zip([0.0, 0.5, 1.0].into_iter().cycle()) {
+        // A cut between two commits takes nothing. Such cuts do not count.
+        if seed > 5 && lost_blocks > 0 {
+            break;
+        }
+        assert!(seed <= 40, "no cut has lost anything");
         load.wait_for(150);
         let (server, lost) = owned.after_power_cut(&binary, &settings, DiskCrash::Power { survival, seed });
         owned = server;
@@ -224,7 +229,6 @@ fn nothing_acknowledged_is_lost_in_a_power_cut() {
     }
     load.wait_for(100);
     check_rows(&owned, &load.end());
-    assert!(lost_blocks > 0, "no cut has lost anything");
     gateway.end();
 }
 
