@@ -37,8 +37,11 @@ for plan in ("insert", "hot-row"):
         except (OSError, ValueError) as error:
             print(f"| {plan} | {disk} | {error} |"); continue
         logs = defaultdict(list)
+        # A plan with more factors: only the configuration that `pool` has measured, the first level of each.
+        others = {name: levels[0] for name, levels in sweep["plan"]["factors"].items() if name != "connections"}
         for trial in sweep["trials"]:
-            if trial["validity"]["state"] == "valid" and trial["tps"]:
+            is_same = all(trial["configuration"][name] == level for name, level in others.items())
+            if is_same and trial["validity"]["state"] == "valid" and trial["tps"]:
                 logs[trial["configuration"]["connections"]].append(math.log(trial["tps"]))
         raw = {n: math.exp(sum(l) / len(l)) for n, l in logs.items() if l}
         numbers = sorted(raw)

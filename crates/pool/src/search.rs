@@ -156,9 +156,11 @@ impl PoolSteps<'_> {
         loop {
             tried.push(number);
             self.measure(PoolStage::Climb, &[number], 1)?;
-            let tps = self.rows.last().filter(|row| row.connections == number).map_or(0.0, |row| row.result.tps);
-            flat = if tps > best * GROWTH { 0 } else { flat + 1 };
-            best = f64::max(best, tps);
+            // A trial without a result says nothing about throughput: the climb goes on.
+            if let Some(row) = self.rows.last().filter(|row| row.connections == number) {
+                flat = if row.result.tps > best * GROWTH { 0 } else { flat + 1 };
+                best = f64::max(best, row.result.tps);
+            }
             if flat >= FLAT_MAX || number >= self.question.most {
                 return Ok(tried);
             }

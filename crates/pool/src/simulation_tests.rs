@@ -156,6 +156,24 @@ fn a_record_gives_the_same_findings() {
     assert!(edited.is_foreign());
 }
 
+/// On a slow disk a short trial of few connections may end before its first commit.
+struct SlowAtFirst(Simulated);
+
+impl PoolSource for SlowAtFirst {
+    fn run(&mut self, batch: &PoolBatch, so_far: &PoolFindings) -> Option<Vec<Option<PoolResult>>> {
+        let results = self.0.run(batch, so_far)?;
+        let kept = batch.connections.iter().zip(results).map(|(number, result)| result.filter(|_| *number > 16));
+        Some(kept.collect())
+    }
+}
+
+#[test]
+fn trials_without_a_result_do_not_end_the_climb() {
+    let server = Simulated::new(CURVES[3].1, 0.03, 1);
+    let findings = search(&question(1, 3, 5), &mut SlowAtFirst(server));
+    assert_eq!((findings.advice, findings.is_growing), (Some(512), true));
+}
+
 struct Dead;
 
 impl PoolSource for Dead {

@@ -4,7 +4,7 @@ use truetps_archive::PoolRun;
 use truetps_pool::{
     CurvePoint, PoolAgainst, PoolComparison, PoolFindings, PoolLimits, PoolOutcome, PoolParameters, SHARE_OF_BEST,
 };
-use truetps_record::{PoolRecord, PoolRule, SCHEMA_VERSION, SqlDialect};
+use truetps_record::{NoEvidence, PoolRecord, PoolRule, SCHEMA_VERSION, SqlDialect, Validity};
 
 use super::{PoolLibrary, words};
 use crate::fixture::Fixture;
@@ -138,6 +138,13 @@ fn trust_follows_the_check() {
     check(|run| run.findings.comparisons[0].ratio_high = Some(1.5), "low: ", "known within ×1.562");
     check(|run| run.findings.comparisons[1].ratio_high = None, "low: ", "the check's ratios have no interval");
     check(|run| run.findings.comparisons.clear(), "low: ", "there was no check");
+    let failed = with(|run| {
+        run.findings.comparisons.truncate(1);
+        run.trials[0].trial.validity = Validity::invalid(NoEvidence::NotMeasured);
+    });
+    let (trials, said) = (failed.trials.len(), words::trust(&failed));
+    assert_eq!(plain(&said[1..]), format!("1 of {trials} trials gave no result: measure longer"));
+    assert_eq!(said[0].starts_with("low: "), trials < 10, "{said:?}");
 }
 
 #[test]

@@ -155,6 +155,9 @@ pub(crate) fn usl_text(run: &PoolRun) -> Option<String> {
     ))
 }
 
+/// With a larger share of trials without a result, the advice is of those that happened to have one.
+const FAILED_MAX: f64 = 0.1;
+
 pub(crate) fn trust(run: &PoolRun) -> Vec<String> {
     let mut said = Vec::new();
     if run.is_foreign {
@@ -175,7 +178,13 @@ pub(crate) fn trust(run: &PoolRun) -> Vec<String> {
         Some(widest) if widest.is_infinite() => "the check's ratios have no interval".to_owned(),
         Some(widest) => format!("the check's ratios are known within {}", format::ratio(widest)),
     };
+    let failed = run.trials.iter().filter(|one| !one.trial.validity.is_valid()).count();
+    if failed > 0 {
+        said.push(format!("{failed} of {} gave no result: measure longer", format::trials(run.trials.len())));
+    }
     let grade = match widest {
+        // A number of connections whose trials fail is no candidate, however many it could serve.
+        _ if failed as f64 > FAILED_MAX * run.trials.len() as f64 => "low",
         Some(widest) if widest < GOOD_FACTOR => "good",
         Some(widest) if widest < FAIR_FACTOR => "fair",
         _ => "low",
