@@ -48,6 +48,8 @@ for plan in ("insert", "hot-row"):
         tps = dict(zip(numbers, (math.exp(v) for v in one_peak([math.log(raw[n]) for n in numbers]))))
         best = max(tps, key=tps.get); smallest = min(n for n in tps if tps[n] >= 0.95 * tps[best])
         advice = pool["findings"]["advice"]
-        trials = sum(1 for t in pool["trials"])
+        if advice is None:
+            print(f"| {plan} | {disk} | {tps[best]:,.0f} at {best} | {smallest} | none |"); continue
+        trials = len(pool["trials"])
         print(f"| {plan} | {disk} | {tps[best]:,.0f} at {best} | {smallest} | {advice} | {100 * tps[advice] / tps[best]:.0f} % | {advice / smallest:.2f} | {trials} | {took.get((plan, disk, 'pool'))} |")
         print("  ", {n: (round(raw[n]), round(t)) for n, t in sorted(tps.items())}, file=sys.stderr)

@@ -136,16 +136,14 @@ impl PoolSteps<'_> {
             }
         }
         for left in (0..CHECKS_MAX).rev() {
-            let Some(advice) = self.findings.advice else {
-                self.findings.outcome = PoolOutcome::NothingMeetsLimit;
-                return Ok(());
-            };
+            let Some(advice) = self.findings.advice else { break };
             self.check(advice, left == 0)?;
             if self.findings.advice == Some(advice) {
                 break;
             }
         }
-        self.findings.outcome = PoolOutcome::Advised;
+        let is_advised = self.findings.advice.is_some();
+        self.findings.outcome = if is_advised { PoolOutcome::Advised } else { PoolOutcome::NothingMeetsLimit };
         Ok(())
     }
 
@@ -254,6 +252,8 @@ impl PoolSteps<'_> {
         for block in 0..self.question.check_blocks {
             self.block(PoolStage::Check, &numbers, (self.question.check_blocks - block) as usize)?;
         }
+        // Of a check before this one.
+        self.findings.comparisons.clear();
         let Some(moved) = self.findings.advice else { return Ok(()) };
         let advice = if is_last && !numbers.contains(&moved) { checked } else { moved };
         self.findings.advice = Some(advice);

@@ -127,6 +127,24 @@ fn a_limit_that_nothing_keeps_gives_no_advice() {
     assert!(findings.curve.len() > 3 && findings.comparisons.is_empty());
 }
 
+/// The limit is kept until the check, and then by no number: two numbers, both of which are checked.
+#[test]
+fn a_limit_that_the_check_breaks_gives_no_advice() {
+    struct Worse(Simulated);
+    impl PoolSource for Worse {
+        fn run(&mut self, batch: &PoolBatch, so_far: &PoolFindings) -> Option<Vec<Option<PoolResult>>> {
+            let p99_us = if batch.stage == PoolStage::Check { 1e9 } else { 1.0 };
+            let with = |result: PoolResult| PoolResult { response_us_p99: Some(p99_us), ..result };
+            Some(self.0.run(batch, so_far)?.into_iter().map(|result| result.map(with)).collect())
+        }
+    }
+    let limited =
+        PoolQuestion { most: 2, p99_limit_us: Some(100.0), current: Some(1), rules: Vec::new(), ..question(1, 1, 9) };
+    let findings = search(&limited, &mut Worse(Simulated::new(CURVES[2].1, 0.03, 1)));
+    assert_eq!((findings.outcome, findings.advice), (PoolOutcome::NothingMeetsLimit, None));
+    assert!(findings.comparisons.is_empty(), "{findings:?}");
+}
+
 /// A p99 of twice the mean, 45 ms, is at about 150 connections.
 #[test]
 fn a_limit_makes_the_advice_smaller() {

@@ -178,13 +178,14 @@ pub(crate) fn trust(run: &PoolRun) -> Vec<String> {
         Some(widest) if widest.is_infinite() => "the check's ratios have no interval".to_owned(),
         Some(widest) => format!("the check's ratios are known within {}", format::ratio(widest)),
     };
-    let failed = run.trials.iter().filter(|one| !one.trial.validity.is_valid()).count();
-    if failed > 0 {
-        said.push(format!("{failed} of {} gave no result: measure longer", format::trials(run.trials.len())));
+    let reasons: Vec<_> = run.trials.iter().filter_map(|one| one.trial.validity.reason()).collect();
+    if let Some(first) = reasons.first() {
+        let all = format::trials(run.trials.len());
+        said.push(format!("{} of {all} gave no result; the first: {first}", reasons.len()));
     }
     let grade = match widest {
         // A number of connections whose trials fail is no candidate, however many it could serve.
-        _ if failed as f64 > FAILED_MAX * run.trials.len() as f64 => "low",
+        _ if reasons.len() as f64 > FAILED_MAX * run.trials.len() as f64 => "low",
         Some(widest) if widest < GOOD_FACTOR => "good",
         Some(widest) if widest < FAIR_FACTOR => "fair",
         _ => "low",
