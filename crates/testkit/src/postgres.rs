@@ -2,7 +2,6 @@
 
 use std::fs::{self, File};
 use std::io;
-use std::net::TcpListener;
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -17,6 +16,7 @@ use truetps_record::SqlDialect;
 
 use crate::machine::{MachineGuard, share_machine};
 use crate::os_user::OsUser;
+use crate::port::free_port;
 use crate::programs::Programs;
 use crate::spawn::{command, spawn};
 use crate::templates::copy_or_make;
@@ -117,7 +117,7 @@ impl PostgresServer {
         let mut tries = 0;
         loop {
             tries += 1;
-            let port = options.tcp.then(free_port).transpose().doing("looking for a free port")?;
+            let port = options.tcp.then(free_port);
             let mut command = server_command(&programs.postgres, folder.path(), options, port, user);
             let log = File::create(folder.path().join("log")).doing("making the log")?;
             command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
@@ -279,10 +279,6 @@ fn server_command(
         command.arg("-c").arg(format!("{name}={value}"));
     }
     command
-}
-
-fn free_port() -> io::Result<u16> {
-    Ok(TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port())
 }
 
 /// The server writes its state to a file: reading it requires no login, which the options may forbid.

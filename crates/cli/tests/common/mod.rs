@@ -9,7 +9,6 @@
 pub(crate) mod terminal;
 
 use std::fs;
-use std::net::TcpListener;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -20,7 +19,7 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::{Mode, OFlags};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-use truetps_testkit::{MachineGuard, keep_templates, lend_templates, share_machine};
+use truetps_testkit::{MachineGuard, free_port, keep_templates, lend_templates, share_machine};
 
 /// Two levels, two numbers of connections, two blocks with their twins: ten trials of a third of a second.
 pub(crate) const SMALL: &str = r#"
@@ -169,7 +168,7 @@ impl Place {
     /// since.
     pub(crate) fn start_on_a_port(&self, name: &str) -> (u16, Ran) {
         for attempt in 0.. {
-            let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+            let port = free_port();
             let ran = self.run(&["server", "start", name, "--port", &port.to_string()]);
             if ran.code == Some(0) {
                 return (port, ran);

@@ -11,7 +11,6 @@ pub(crate) mod relay;
 pub(crate) mod row_service;
 
 use std::fs;
-use std::net::TcpListener;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -22,7 +21,7 @@ use truetps_sandbox::{
     Home, RunningServer, Sandbox, SandboxDisk, SandboxError, SandboxOptions, ServerBinary, ServerVersion, Settings,
     StartOptions,
 };
-use truetps_testkit::TestHome;
+use truetps_testkit::{TestHome, free_port};
 
 use crate::common::{Place, Ran};
 
@@ -160,7 +159,7 @@ impl Owned {
 /// Between the look for a free port and the server's, another one may have taken it.
 fn start(sandbox: &Sandbox, settings: &[(&str, &str)]) -> (RunningServer, u16) {
     for attempt in 0.. {
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let port = free_port();
         match start_at(sandbox, port, settings) {
             Ok(server) => return (server, port),
             Err(SandboxError::Start { log, .. }) if attempt < PORT_TRIES && log.contains("already in use") => {}

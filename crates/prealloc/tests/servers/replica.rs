@@ -1,6 +1,5 @@
 //! A live replica over rotations and kills of its primary.
 
-use std::net::TcpListener;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -8,16 +7,13 @@ use truetps_binlog::file_number;
 use truetps_binlog::state::StatusWord;
 use truetps_driver::Client;
 use truetps_sandbox::RunningServer;
+use truetps_testkit::free_port;
 use truetps_testkit::mysql_family::FetchedServer;
 
 use crate::common::{Bench, SOON};
 use crate::load::{Load, keys_in_table, make_table};
 
 const KILLS: u64 = 3;
-
-fn free_port() -> String {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string()
-}
 
 fn settings(bench: &mut Bench, id: &str, port: &str) {
     for (name, value) in [("skip_networking", "OFF"), ("bind_address", "127.0.0.1"), ("port", port), ("server_id", id)]
@@ -90,9 +86,9 @@ fn wait_for_replica(
 
 pub(crate) fn a_replica_follows_over_rotations_and_kills(server: &FetchedServer) {
     let (mut primary, mut replica) = (Bench::new(server), Bench::new(server));
-    let port = free_port();
+    let port = free_port().to_string();
     settings(&mut primary, "1", &port);
-    settings(&mut replica, "2", &free_port());
+    settings(&mut replica, "2", &free_port().to_string());
     let (mut running, mut client) = start_primary(&primary);
     // Its relay logs are not the binlogs, and have no library's care; its own binlogs have.
     let copy = replica.start(true);
@@ -152,9 +148,9 @@ fn assert_relay_logs_are_real(reader: &mut Client, server: &FetchedServer, repli
 /// A semi-synchronous replica has every row that its primary has acknowledged, when the primary is dead.
 pub(crate) fn a_semi_synchronous_replica_has_all_acknowledged_rows(server: &FetchedServer) {
     let (mut primary, mut replica) = (Bench::new(server), Bench::new(server));
-    let port = free_port();
+    let port = free_port().to_string();
     settings(&mut primary, "1", &port);
-    settings(&mut replica, "2", &free_port());
+    settings(&mut replica, "2", &free_port().to_string());
     let [source, copy] = if primary.is_mariadb { ["master", "slave"] } else { ["source", "replica"] };
     if !primary.is_mariadb {
         if !server.basedir.join("lib/mysql/plugin/semisync_source.so").exists() {

@@ -5,7 +5,6 @@ pub(crate) mod ad_hoc;
 mod certificates;
 mod prepared;
 
-use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
 pub(crate) use certificates::Certificates;
@@ -13,7 +12,7 @@ pub(crate) use prepared::Prepared;
 use truetps_driver::{Client, DriverError, Target};
 use truetps_record::SettingValue;
 use truetps_sandbox::{RunningServer, Sandbox, SandboxError, SandboxOptions, ServerBinary, Settings, StartOptions};
-use truetps_testkit::TestHome;
+use truetps_testkit::{TestHome, free_port};
 
 pub(crate) const SOON: Duration = Duration::from_mins(1);
 
@@ -34,7 +33,7 @@ impl Server {
         let sandbox = Sandbox::create(home.home(), binary, &SandboxOptions::default()).unwrap();
         // Between the look for a free port and the server's, another one may have taken it.
         for attempt in 0.. {
-            let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+            let port = free_port();
             let makes_its_own = settings.iter().any(|(name, _)| *name == "auto_generate_certs");
             let mut all = base_settings(binary, port, (!makes_its_own).then_some(&certificates));
             for (name, value) in settings {
