@@ -42,8 +42,8 @@ pub(crate) enum TableParts {
 }
 
 impl TableParts {
-    /// Asks the server how the rows of `from` can be divided.
-    pub(crate) fn of(client: &mut Client, table: &Table, from: &str) -> Result<Self, DriverError> {
+    /// Asks the server how the rows of `from` can be divided into parts of so many rows.
+    pub(crate) fn of(client: &mut Client, from: &str, rows: u64) -> Result<Self, DriverError> {
         if client.dialect() == SqlDialect::Postgres {
             let version = client.query_value("SHOW server_version_num")?.and_then(|text| text.parse::<u32>().ok());
             return Ok(Self::Pages { has_tid_ranges: version.is_none_or(|version| version >= TID_RANGES_SINCE) });
@@ -60,7 +60,7 @@ impl TableParts {
             ORDERED_TYPES.contains(&kind.as_str()).then(|| format!("`{}`", name.replace('`', "``")))
         });
         Ok(match columns.collect::<Option<Vec<_>>>() {
-            Some(columns) if !columns.is_empty() => Self::Key { columns, rows: rows_max(table) },
+            Some(columns) if !columns.is_empty() => Self::Key { columns, rows },
             _ => Self::Whole,
         })
     }
@@ -221,6 +221,40 @@ mod tests {
             compared(&two, "<", "<=", HIGH),
             "((`a` < @truetps_high_0) OR (`a` = @truetps_high_0 AND `b` <= @truetps_high_1))"
         );
+    }
+
+    /// Bytes of the file of `sbtest1`, before and after enough INSERTs to split a page.
+    fn file_sizes(client: &mut Client, sandbox: &Sandbox) -> [u64; 2] {
+        let file = sandbox.datadir().join("truetps/sbtest1.ibd");
+        let bytes = || std::fs::metadata(&file).unwrap().len();
+        let before = bytes();
+        let insert = "INSERT INTO sbtest1 (k, c, pad) SELECT k, c, pad FROM sbtest1_pristine LIMIT 500";
+        client.execute(insert).unwrap();
+        [before, bytes()]
+    }
+
+    /// MariaDB's bulk load leaves that to the first INSERT, which waits for three flushes a megabyte.
+    #[test]
+    fn the_first_insert_into_a_filled_table_does_not_extend_its_file() {
+        let Some(binary) = mariadb("the_first_insert_into_a_filled_table") else { return };
+        let home = TestHome::new();
+        let sandbox = Sandbox::create(home.home(), &binary, &SandboxOptions::default()).unwrap();
+        let server = sandbox.start(&StartOptions::new(Settings::default())).unwrap();
+        let mut client = server.connect(Duration::from_secs(20)).unwrap();
+        let plan = truetps_plan::Plan::parse(
+            "name = \"i\"\nabout = \"a test\"\n[workload]\nname = \"insert\"\ntable_rows = 60000\n[factors]\nconnections = [1]\n",
+        )
+        .unwrap();
+        let workload = truetps_workload::build(&plan.workload, client.dialect(), 1).unwrap();
+        let tables = Tables::new(&*workload, true, Ownership::Private(client.dialect()));
+        assert!(tables.load(&mut client, &mut |_, _| true, &mut |_| Ok(())).unwrap());
+        let [before, after] = file_sizes(&mut client, &sandbox);
+        assert_eq!(before, after, "after the load");
+        tables.refill(&mut client).unwrap();
+        let rows = client.query_value("SELECT COUNT(*) FROM sbtest1").unwrap();
+        assert_eq!(rows.as_deref(), Some("60000"));
+        let [before, after] = file_sizes(&mut client, &sandbox);
+        assert_eq!(before, after, "after a refill");
     }
 
     const PLAN: &str = r#"

@@ -27,6 +27,8 @@ pub enum PoolAgainst {
     Best,
     /// The number that the user has now.
     Current,
+    /// The next smaller number that was measured.
+    Smaller,
 }
 
 /// The advice against another number, in the blocks of the last check alone.

@@ -257,7 +257,9 @@ impl PoolSteps<'_> {
         let Some(moved) = self.findings.advice else { return Ok(()) };
         let advice = if is_last && !numbers.contains(&moved) { checked } else { moved };
         self.findings.advice = Some(advice);
-        let against = [(PoolAgainst::Best, Some(best)), (PoolAgainst::Current, current)];
+        let smaller = numbers.iter().copied().rfind(|number| *number < advice);
+        let against =
+            [(PoolAgainst::Best, Some(best)), (PoolAgainst::Current, current), (PoolAgainst::Smaller, smaller)];
         let others =
             against.into_iter().filter_map(|(what, number)| Some((what, number.filter(|one| *one != advice)?)));
         self.findings.comparisons =

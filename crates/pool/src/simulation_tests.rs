@@ -119,6 +119,17 @@ fn the_check_is_not_biased_by_the_search() {
     assert!((0.92..=0.98).contains(&part), "{part} of the intervals hold the truth");
 }
 
+/// No number is larger than the advice: the check shows what fewer would cost.
+#[test]
+fn an_advice_at_the_limit_is_checked_against_a_smaller_number() {
+    let few = PoolQuestion { most: 4, rules: Vec::new(), current: None, ..question(1, 3, 8) };
+    let findings = search(&few, &mut Simulated::new(CURVES[2].1, 0.03, 1));
+    assert_eq!((findings.advice, findings.is_growing), (Some(4), true));
+    let [smaller] = &findings.comparisons[..] else { panic!("{findings:?}") };
+    assert_eq!(smaller.against, PoolAgainst::Smaller);
+    assert!(smaller.connections < 4 && smaller.ratio_low.unwrap() > 1.0, "{smaller:?}");
+}
+
 #[test]
 fn a_limit_that_nothing_keeps_gives_no_advice() {
     let strict = PoolQuestion { p99_limit_us: Some(10.0), ..question(1, 3, 3) };

@@ -89,6 +89,9 @@ fn an_answer_names_the_advice_the_best_and_the_current_number() {
         said.contains("Against the current 4 (400.0 tps, p99 14.0 ms) it gives ×2.40 [2.10, 2.70]: more."),
         "{said}"
     );
+    let largest = with(|run| run.findings.comparisons = vec![comparison(PoolAgainst::Smaller, 5, [1.8, 2.0, 2.2])]);
+    let said = plain(words::answer(&largest));
+    assert!(said.contains("; 5 connections give ×0.500"), "{said}");
     let same = with(|run| run.pool.current = Some(16));
     assert!(plain(words::answer(&same)).ends_with("The current 16 connections are the advice."));
 }

@@ -25,17 +25,17 @@ pub(crate) fn answer(run: &PoolRun) -> Vec<String> {
     let start = if is_over { "Use" } else { "So far, without a check:" };
     let p99 = point.response_us_p99.map(|p99| format!(" at a p99 of {}", format::duration_us(p99))).unwrap_or_default();
     let limit = run.pool.p99_limit_us.map(|limit| format!(" within a p99 of {}", format::duration_us(limit)));
-    let best = match findings.against(PoolAgainst::Best) {
-        Some(best) if best.connections > point.connections => {
-            format!("; {} give {}", names::connections(best.connections), more(best))
-        }
-        _ => String::new(),
-    };
+    // The best number may be the advice, and the largest: then fewer show what it is worth.
+    let larger = findings.against(PoolAgainst::Best).filter(|best| best.connections > point.connections);
+    let other = larger.or_else(|| findings.against(PoolAgainst::Smaller));
+    let other =
+        other.map(|other| format!("; {} give {}", names::connections(other.connections), part_of_advice(other)));
     let mut said = vec![format!(
-        "{start} {}{}: {} tps{p99}{best}.",
+        "{start} {}{}: {} tps{p99}{}.",
         names::connections(point.connections),
         limit.unwrap_or_default(),
         format::tps(point.tps),
+        other.unwrap_or_default(),
     )];
     said.extend(current(run, point));
     said.extend(findings.is_growing.then(|| {
@@ -46,7 +46,7 @@ pub(crate) fn answer(run: &PoolRun) -> Vec<String> {
 }
 
 /// The inverse of a ratio, of the other number to the advice: `×1.02 [0.99 to 1.06] of it`.
-fn more(comparison: &PoolComparison) -> String {
+fn part_of_advice(comparison: &PoolComparison) -> String {
     let inverse = Estimate {
         value: 1.0 / comparison.ratio,
         low: comparison.ratio_high.map(|high| 1.0 / high),
