@@ -1,7 +1,7 @@
 # The two main goals are `make demo` and `make test`. Both install missing packages (and announce it first), can be
 # repeated at any time, and print their steps; so does `make gateway-demo`. `make test-servers` takes long.
 
-.PHONY: help demo gateway-demo test test-servers test-pools test-deploy test-package build stage install uninstall deb image
+.PHONY: help demo gateway-demo test test-servers test-pools test-slurm test-deploy test-package build stage install uninstall deb image
 
 # Where `make install` installs to; DESTDIR is put before it.
 PREFIX = /usr/local
@@ -31,6 +31,7 @@ help:
 	@echo "make test-servers   run the tests that depend on the server's version with every server that this machine can have;"
 	@echo "                    20 runs against external servers, killed at random"
 	@echo "make test-pools     run the configurations that \`truetps pool\` prints with their libraries, in Java, Go, Python, Rust, Node.js"
+	@echo "make test-slurm     run deploy/slurm in a real Slurm of one node (root; installs slurm-wlm)"
 	@echo "make test-deploy    check the files of deploy/kubernetes as \`kubectl kustomize\` and the API read them, with Go"
 	@echo "make build          build the program: target/release/truetps"
 	@echo "make install        install program, manual pages, completions and plans to PREFIX (/usr/local), below DESTDIR"
@@ -76,6 +77,9 @@ test-servers:
 # Fetches the libraries, with the clients of their languages.
 test-pools:
 	@scripts/test-pools.sh
+
+test-slurm:
+	@scripts/test-slurm.sh
 
 # Without a cluster: each object as the types of the API decode it. Go fetches these.
 test-deploy:

@@ -194,6 +194,37 @@ func selects(t *testing.T, folder string, selector labels.Selector, pods []corev
 	t.Errorf("%s: %s selects no pod", folder, selector)
 }
 
+// Each pod of an Indexed Job is a part, all have to run at once, and each is told how many there are.
+func TestIndexedJobsRunAllPartsAtOnce(t *testing.T) {
+	var jobs int
+	for _, folder := range folders(t) {
+		for _, object := range build(t, folder) {
+			job, ok := object.(*batchv1.Job)
+			if !ok || job.Spec.CompletionMode == nil || *job.Spec.CompletionMode != batchv1.IndexedCompletion {
+				continue
+			}
+			jobs++
+			if job.Spec.Completions == nil || job.Spec.Parallelism == nil || *job.Spec.Completions != *job.Spec.Parallelism {
+				t.Errorf("%s: not all parts run at once", folder)
+				continue
+			}
+			told := map[string]string{}
+			for _, variable := range job.Spec.Template.Spec.Containers[0].Env {
+				told[variable.Name] = variable.Value
+			}
+			if told["PARTS"] != strconv.Itoa(int(*job.Spec.Completions)) {
+				t.Errorf("%s: PARTS is %q, and there are %d", folder, told["PARTS"], *job.Spec.Completions)
+			}
+			if job.Spec.BackoffLimit == nil || *job.Spec.BackoffLimit != 0 {
+				t.Errorf("%s: a part that has failed would be started again", folder)
+			}
+		}
+	}
+	if jobs < 2 {
+		t.Errorf("%d Indexed Jobs", jobs)
+	}
+}
+
 func TestTheGatewayHasTimeToDrainAndItsMetricExists(t *testing.T) {
 	folder := filepath.Join(manifests, "gateway")
 	config, err := os.ReadFile(filepath.Join(folder, "gateway.toml"))

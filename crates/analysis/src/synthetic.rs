@@ -108,6 +108,8 @@ fn trial(name: &str, place: (u32, u32, TrialRole), configuration: &Configuration
         logged: None,
         beside: Vec::new(),
         notes: Vec::new(),
+        start: None,
+        parts: Vec::new(),
     }
 }
 
@@ -155,5 +157,8 @@ fn experiment(schedule: Vec<ScheduledTrial>) -> Experiment {
         slo: None,
         external: None,
         command: Vec::new(),
+        part: None,
+        parts: Vec::new(),
+        parts_missing: Vec::new(),
     }
 }

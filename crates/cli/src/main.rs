@@ -18,6 +18,7 @@ mod manual;
 mod named_run;
 mod option_file;
 mod other_programs_words;
+mod part;
 mod pin;
 mod plans;
 mod probe_picture;
@@ -78,6 +79,7 @@ fn main() -> ExitCode {
         TruetpsCommand::Probe(args) => commands::probe::run(&args),
         TruetpsCommand::Report(args) => commands::report::run(&args),
         TruetpsCommand::Compare(args) => commands::compare::run(&args),
+        TruetpsCommand::Merge(args) => commands::merge::run(&args),
         TruetpsCommand::Explain(args) => commands::explain::run(&args),
         TruetpsCommand::Pool(args) => commands::pool::run(&args),
         TruetpsCommand::Stalls(args) => commands::stalls::run(&args),

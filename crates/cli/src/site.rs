@@ -1,12 +1,13 @@
 //! Where a command measures: private servers of a program on this host, or a server that runs already.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use truetps_disk::choose_level;
 use truetps_driver::Target;
 use truetps_lab::{ExternalServer, LabError, Pin, PlannedDisks, ServerProgram, refuse_system_schema};
 use truetps_plan::Plan;
-use truetps_record::{DISK, PREALLOC, SERVER, SqlDialect, TABLE_ROWS};
+use truetps_record::{DISK, PREALLOC, Part, SERVER, SqlDialect, TABLE_ROWS};
 use truetps_recording::state_folder;
 use truetps_sandbox::{Home, NamedServers, SandboxDisk, Use, find};
 
@@ -63,6 +64,24 @@ impl RunSite {
         }
     }
 
+    /// This process makes one part of the load.
+    pub(crate) fn with_part(mut self, part: Part, wait: Duration) -> Result<Self, CommandFailure> {
+        match &mut self.choice {
+            ServerChoice::Private { .. } => {
+                Err(CommandFailure::usage("the parts of a load meet in one server: --part needs --dsn")
+                    .hint("start a server, and name it with --dsn in all parts"))
+            }
+            ServerChoice::Given(external) if external.schema_is_theirs => {
+                let message = "parts meet in a schema of truetps: --part cannot be used with --i-own-this-schema";
+                Err(CommandFailure::usage(message).hint("leave --i-own-this-schema out"))
+            }
+            ServerChoice::Given(external) => {
+                (external.part, external.part_wait) = (part, wait);
+                Ok(self)
+            }
+        }
+    }
+
     /// Prints what a run on an external server would send; runs on private servers are not rehearsed.
     pub(crate) fn rehearse(&self, plan: &Plan) -> Result<Exit, CommandFailure> {
         let ServerChoice::Given(external) = &self.choice else {
@@ -95,6 +114,8 @@ fn external(dsn: &str, place: &FolderArgs) -> Result<ExternalServer, CommandFail
         target,
         schema_is_theirs: place.i_own_this_schema,
         journals: journals(&place.runs),
+        part: Part::WHOLE,
+        part_wait: Duration::ZERO,
     })
 }
 

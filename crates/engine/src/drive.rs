@@ -52,8 +52,8 @@ impl<'w, 'a> Drive<'w, 'a> {
         let shared = worker.shared;
         let numbers: Vec<_> = worker.clients.iter().map(|client| client.number).collect();
         let load = shared.load;
-        let workers = shared.threads.workers as usize;
-        let pace = WorkerPace::new(&load.pacing, &numbers, load.clients, worker.number, workers);
+        let workers = load.workers_of_all_parts(shared.threads);
+        let pace = WorkerPace::new(&load.pacing, &numbers, load.clients, load.part.worker(worker.number), workers);
         let starts = load.pacing.starts_of(numbers.len(), workers);
         worker.wakes_early = pace.is_open() && starts <= EARLY_RATE_MAX;
         Self {

@@ -13,7 +13,9 @@ use thiserror::Error;
 use truetps_driver::Connector;
 use truetps_measure::{CollectedRun, Collector, Pacing, Quota, Timeline, WorkerInterval, WorkerUse};
 use truetps_plan::ErrorPolicy;
-use truetps_record::{Counts, DriveMode, ErrorCount, ErrorTally, Histogram, Interval, LatencyFigures, OpenLoop, Phase};
+use truetps_record::{
+    Counts, DriveMode, ErrorCount, ErrorTally, Histogram, Interval, LatencyFigures, OpenLoop, Part, Phase,
+};
 use truetps_workload::Workload;
 
 use crate::drive::{Drive, RowKeeper};
@@ -26,7 +28,10 @@ use crate::worker::{SharedRun, Worker};
 /// The load of one trial.
 #[derive(Debug, Clone)]
 pub struct LoadSpec {
+    /// Of all parts together.
     pub clients: u32,
+    /// The part of the load that this process makes: its clients, their share of the schedule and of the quota.
+    pub part: Part,
     /// OS threads of a multiplexed run; at most one a client is used. A blocking run has one a client.
     pub workers: u32,
     pub mode: DriveMode,
@@ -60,6 +65,7 @@ impl LoadSpec {
     pub fn closed(clients: u32, workers: u32, measure: Duration) -> Self {
         Self {
             clients,
+            part: Part::WHOLE,
             workers,
             mode: DriveMode::Auto,
             pin: Vec::new(),
@@ -74,10 +80,27 @@ impl LoadSpec {
             drain_timeout: Duration::from_secs(10),
         }
     }
+
+    /// The number of workers of all parts, which have equally many.
+    pub(crate) fn workers_of_all_parts(&self, threads: Threads) -> usize {
+        self.part.of as usize * threads.workers as usize
+    }
+
+    /// The quota of this part.
+    fn own_quota(&self) -> Option<Quota> {
+        self.quota.map(|quota| match quota {
+            Quota::Together(all) => Quota::Together(self.part.share(all)),
+            Quota::Each(all) => Quota::Each(all),
+        })
+    }
 }
 
 /// Observes a run from the thread that called [`run`]: workers never wait for it.
 pub trait Observer {
+    /// All clients have connected: when the first transaction starts; `None`: at once. An error ends the run before it.
+    fn start(&mut self) -> Result<Option<Instant>, String> {
+        Ok(None)
+    }
     /// All times of the run count from this moment, at which the first transaction starts.
     fn clock(&mut self, _zero: Instant) {}
     /// A phase begins.
@@ -98,6 +121,8 @@ pub enum RunEnding {
     Fatal(String),
     /// No client could connect: nothing was sent.
     NoClientConnected,
+    /// The observer refused the start.
+    NotStarted(String),
     /// The observer could not store an interval.
     ObserverFailed(String),
 }
@@ -199,11 +224,11 @@ pub fn run(
     stop: &AtomicBool,
     observer: &mut dyn Observer,
 ) -> Result<RunOutcome, EngineError> {
-    let threads = Threads::choose(load.mode, &load.pacing, load.clients, load.workers);
+    let threads = Threads::choose(load.mode, &load.pacing, load.part.largest_share(load.clients), load.workers);
     if matches!((&load.quota, &load.pacing), (Some(Quota::Each(_)), Pacing::Open(_))) {
         return Err(EngineError::SplitOpenLoop);
     }
-    let quota = QuotaCount::new(load.quota, load.pacing != Pacing::Closed, threads.workers);
+    let quota = QuotaCount::new(load.own_quota(), load.pacing != Pacing::Closed, threads.workers);
     let shared = SharedRun { load, threads, connector, workload, stop, quota, fatal: OnceLock::new() };
     thread::scope(|scope| {
         let (connected_out, connected_in) = channel();
@@ -234,8 +259,16 @@ pub fn run(
             drop(go);
             RunEnding::NoClientConnected
         } else {
-            let timeline = start(load, go);
-            collect(&timeline, &cells, &mut collector, stop, observer)
+            match observer.start() {
+                Ok(at) => {
+                    let timeline = start(load, at, go);
+                    collect(&timeline, &cells, &mut collector, stop, observer)
+                }
+                Err(reason) => {
+                    drop(go);
+                    if stop.load(Ordering::Relaxed) { RunEnding::Interrupted } else { RunEnding::NotStarted(reason) }
+                }
+            }
         };
         let end = join(handles)?;
         let ending = match (ending, shared.fatal.get()) {
@@ -247,9 +280,9 @@ pub fn run(
     })
 }
 
-/// Sends all workers the start time: slightly in the future, so that none is late.
-fn start(load: &LoadSpec, workers: Vec<Sender<Arc<Timeline>>>) -> Arc<Timeline> {
-    let start = Instant::now() + Duration::from_millis(1);
+/// Sends all workers the start time: slightly in the future, so that none is late, unless it was chosen.
+fn start(load: &LoadSpec, at: Option<Instant>, workers: Vec<Sender<Arc<Timeline>>>) -> Arc<Timeline> {
+    let start = at.unwrap_or_else(|| Instant::now() + Duration::from_millis(1));
     let timeline = Arc::new(Timeline::new(start, load.warm_up, load.measure));
     for worker in workers {
         // A worker that does not receive it has failed: joining it returns the reason.
@@ -281,7 +314,9 @@ fn work(
     let mut worker = Worker::new(number, shared)?;
     let rows = shared.load.rows.as_ref().map(|rows| RowKeeper::new(rows, number));
     let rows = rows.transpose().map_err(EngineError::AnswerLog)?;
-    let mine: Vec<_> = (number as u32..shared.load.clients).step_by(shared.threads.workers as usize).collect();
+    let load = shared.load;
+    let first = load.part.worker(number) as u32;
+    let mine: Vec<_> = (first..load.clients).step_by(load.workers_of_all_parts(shared.threads)).collect();
     let connected = worker.connect(&mine)?;
     // The receiver is gone only if the run as a whole has failed; it waits until the last sender is gone.
     let _ = connected_out.send(connected);

@@ -6,6 +6,8 @@ mod damage;
 mod folder;
 mod latency_log;
 mod latency_log_writer;
+mod merge;
+mod merge_series;
 mod probe_folder;
 mod run_file;
 
@@ -15,4 +17,5 @@ pub use damage::KeptSeries;
 pub use folder::{ExperimentFolder, FolderError, FolderLock, LATEST, ProbeWriter, TrialWriter};
 pub use latency_log::LatencyLog;
 pub use latency_log_writer::{HistogramError, LatencyLogWriter};
+pub use merge::{MergeError, merge_parts};
 pub use probe_folder::ProbeFolder;

@@ -107,6 +107,8 @@ pub enum LabError {
     NoExplanation,
     #[error("is no search for a pool: it has no pool.json")]
     NoPool,
+    #[error("{problem}")]
+    Parts { problem: String },
     #[error(transparent)]
     Verify(#[from] VerifyError),
     #[error("interrupted")]
@@ -210,6 +212,7 @@ impl LabError {
                     | Self::SearchUndecided
                     | Self::NotLeft { .. }
                     | Self::SearchFailed { .. }
+                    | Self::Parts { .. }
                     | Self::Interrupted
             ),
         }

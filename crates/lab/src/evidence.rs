@@ -20,12 +20,19 @@ pub(crate) struct TrialEvidence {
     pub(crate) server: ServerState,
     /// Why an external server was not the same during the whole trial.
     pub(crate) trouble: Option<String>,
+    /// Why the load of all parts was not whole.
+    pub(crate) parts: Option<String>,
 }
 
 impl TrialEvidence {
     /// Nothing was measured yet.
     pub(crate) fn new() -> Self {
-        Self { load: Validity::partial(NoEvidence::NotEnded), server: ServerState::NotReady, trouble: None }
+        Self {
+            load: Validity::partial(NoEvidence::NotEnded),
+            server: ServerState::NotReady,
+            trouble: None,
+            parts: None,
+        }
     }
 
     /// The state of the server decides first, whatever the clients measured.
@@ -33,7 +40,12 @@ impl TrialEvidence {
         match (&self.trouble, &self.server) {
             (Some(change), _) => Validity::invalid(NoEvidence::ServerChanged { change: change.clone() }),
             (None, ServerState::Gone(reason)) => Validity::invalid(reason.clone()),
-            (None, ServerState::NotReady | ServerState::Answers) => self.load.clone(),
+            (None, ServerState::NotReady | ServerState::Answers) => match &self.parts {
+                Some(problem) if self.load.is_valid() => {
+                    Validity::invalid(NoEvidence::PartsApart { problem: problem.clone() })
+                }
+                _ => self.load.clone(),
+            },
         }
     }
 
@@ -65,7 +77,7 @@ mod tests {
         let died = || Validity::invalid(NoEvidence::ServerDied { status: "signal 9".to_owned(), log: None });
         let failed = || Validity::invalid(NoEvidence::ClientFailed { error: None });
         let check = |load: Validity, server: ServerState, trouble: Option<&str>, expect: Validity, usable: bool| {
-            let evidence = TrialEvidence { load, server, trouble: trouble.map(str::to_owned) };
+            let evidence = TrialEvidence { load, server, trouble: trouble.map(str::to_owned), parts: None };
             assert_eq!(evidence.validity(), expect, "{evidence:?}");
             assert_eq!(evidence.is_server_usable(), usable, "{evidence:?}");
         };
@@ -83,7 +95,8 @@ mod tests {
 
     #[test]
     fn figures_are_not_valid_before_the_server_was_checked() {
-        let mut evidence = TrialEvidence { load: Validity::Valid, server: ServerState::Answers, trouble: None };
+        let mut evidence =
+            TrialEvidence { server: ServerState::Answers, load: Validity::Valid, ..TrialEvidence::new() };
         assert!(matches!(evidence.validity_before_check(), Validity::Partial(_)));
         evidence.load = changed("x");
         assert_eq!(evidence.validity_before_check(), changed("x"));

@@ -1,16 +1,19 @@
 //! The life of an experiment: check, prepare, record the schedule, run the trials.
 
+use std::cell::RefCell;
 use std::path::Path;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
+use truetps_engine::LoadSpec;
 use truetps_folder::{ExperimentFolder, TrialWriter};
 use truetps_plan::{Plan, WorkloadSpec};
 use truetps_probe::{RunPresence, clock};
 use truetps_record::{
-    Experiment, HostFacts, NoEvidence, Protocol, ScheduledTrial, ServerFacts, SqlDialect, Trial, Validity,
-    WorkloadProfile, is_workload_factor,
+    Experiment, HostFacts, NoEvidence, PartOfExperiment, Protocol, ScheduledTrial, ServerFacts, SqlDialect, Trial,
+    Validity, WorkloadProfile, is_workload_factor,
 };
 use truetps_recording::{ExperimentStart, TrialEvent, TrialPlace, new_experiment, new_trial, other_run_warning};
 use truetps_sandbox::ServerLoad;
@@ -21,13 +24,14 @@ use crate::error::LabError;
 use crate::event::{ExperimentEvent, Listener};
 use crate::evidence::{ServerState, TrialEvidence};
 use crate::extension::{AskForMore, extend, record};
-use crate::external::LoadVolume;
+use crate::external::{LoadVolume, unique_id};
+use crate::parts::Meeting;
 use crate::ready_server::{LoadNews, ReadyServer};
 use crate::resume::missing;
 use crate::schedule::schedule;
 use crate::server_provider::{ServerProvider, ServerSource};
-use crate::setup::{PreparedServers, prepare_external_server, private};
-use crate::trial::{FAILED_SHARE_MAX, RanTrial, TrialContext, load_of};
+use crate::setup::{PreparedParts, PreparedServers, prepare_external_server, private};
+use crate::trial::{FAILED_SHARE_MAX, RanTrial, StartGate, TrialContext, load_of};
 
 /// After this many invalid trials in a row the experiment ends: the remaining trials would fail, too.
 const FAILURES_IN_A_ROW_MAX: u32 = 5;
@@ -80,9 +84,13 @@ pub(crate) fn start_on(
     request: &ExperimentRequest<'_>,
     listener: &mut dyn Listener,
 ) -> Result<Finished, LabError> {
-    let experiment = planned_experiment(request, prepared, schedule(request.plan));
+    let experiment = match prepared.joined_experiment() {
+        Some(joined) => joined,
+        None => planned_experiment(request, prepared, schedule(request.plan)),
+    };
     let folder = prepared.create_folder(request.plan, &experiment)?;
     let _lock = folder.lock()?;
+    prepared.invite_parts(&experiment)?;
     prepared.run_all(&folder, experiment, listener)
 }
 
@@ -103,6 +111,7 @@ pub(crate) fn planned_experiment(
         disks: prepared.provider.disks().to_vec(),
         random_order: true,
         external: prepared.provider.external_facts().cloned(),
+        part: prepared.parts.is_some().then(|| PartOfExperiment { part: request.place.part(), meeting: unique_id() }),
         ..new_experiment(ExperimentStart {
             plan: request.plan,
             tool_version: request.tool_version,
@@ -127,6 +136,9 @@ pub(crate) struct PreparedExperiment<'a> {
     presence: RunPresence,
     /// Only for an external server.
     volume: Option<LoadVolume>,
+    parts: Option<PreparedParts<'a>>,
+    /// OS threads of the load generator, the same in all parts.
+    workers: u32,
     /// Each workload that a trial has used so far.
     profiles: Vec<(WorkloadSpec, SqlDialect, WorkloadProfile)>,
 }
@@ -170,14 +182,40 @@ impl<'a> PreparedExperiment<'a> {
         workload: Arc<dyn Workload>,
         presence: RunPresence,
     ) -> Self {
-        let PreparedServers { provider, host, servers } = servers;
+        let PreparedServers { provider, host, servers, parts } = servers;
+        let joined = parts.as_ref().and_then(|parts| parts.experiment.as_ref());
+        let workers = joined.map_or(request.workers, |experiment| experiment.workers);
         let volume = provider.external_facts().map(|facts| LoadVolume::new(request.plan, facts));
-        Self { request, host, servers, provider, workload, presence, volume, profiles: Vec::new() }
+        Self { request, host, servers, provider, workload, presence, volume, parts, workers, profiles: Vec::new() }
     }
 
     /// The plan as it is run.
     pub(crate) fn plan(&self) -> &Plan {
         self.request.plan
+    }
+
+    /// The experiment that part 0 has planned, as this other part records it.
+    fn joined_experiment(&self) -> Option<Experiment> {
+        let PreparedParts { meeting, experiment } = self.parts.as_ref()?;
+        let of_first = experiment.clone()?;
+        let part = meeting.borrow().part();
+        Some(Experiment {
+            created_at: clock::now_rfc3339(),
+            host: self.host.clone(),
+            command: self.request.command.clone(),
+            part: of_first.part.as_ref().map(|first| PartOfExperiment { part, ..first.clone() }),
+            ..of_first
+        })
+    }
+
+    /// Part 0 lets the others come.
+    fn invite_parts(&self, experiment: &Experiment) -> Result<(), LabError> {
+        match &self.parts {
+            Some(PreparedParts { meeting, experiment: None }) => {
+                meeting.borrow_mut().invite(&self.request.plan.to_toml(), experiment)
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The folder of a new experiment.
@@ -192,6 +230,7 @@ impl<'a> PreparedExperiment<'a> {
         finished: Result<Finished, LabError>,
         listener: &mut dyn Listener,
     ) -> Result<Finished, LabError> {
+        self.parts.iter().for_each(|parts| parts.meeting.borrow_mut().leave());
         let not_left = self.provider.leave(listener);
         match finished {
             Ok(finished) => Ok(Finished { not_left, ..finished }),
@@ -286,6 +325,10 @@ impl<'a> PreparedExperiment<'a> {
     ) -> Result<Trial, LabError> {
         let scheduled = place().trial;
         let workload = self.workload_of(scheduled)?;
+        let meeting = self.parts.as_ref().map(|parts| Rc::clone(&parts.meeting));
+        if let Some(meeting) = &meeting {
+            meeting.borrow_mut().begin_round(&scheduled.name)?;
+        }
         let request = self.request;
         let mut trial = new_trial(request.plan, scheduled, self.server_of(scheduled).cloned(), request.tool_version);
         trial.profile = Some(self.profile_of(scheduled, &*workload));
@@ -297,10 +340,18 @@ impl<'a> PreparedExperiment<'a> {
                 evidence.load = Validity::invalid(NoEvidence::ServerNotPrepared { error: error.to_string() });
             }
             Ok(mut server) => {
-                let (presence, volume) = (&self.presence, self.volume.as_mut());
-                let load = TrialLoad { request, workload: &*workload, presence, volume };
+                let (presence, volume, workers) = (&self.presence, self.volume.as_mut(), self.workers);
+                if let Some(meeting) = &meeting {
+                    meeting.borrow_mut().server_is_prepared(&scheduled.name, &server.address().0.setup)?;
+                }
+                let gate = meeting.as_deref().map(|meeting| meeting as &dyn StartGate);
+                let load = TrialLoad { request, workload: &*workload, presence, volume, gate, workers };
                 (trial, writer) = load.run(&mut *server, trial, writer, &mut evidence, place, listener)?;
             }
+        }
+        if let Some(meeting) = &meeting {
+            evidence.parts = end_round(meeting, &evidence);
+            trial.start = meeting.borrow().common_start();
         }
         if trial.measured.is_some() {
             evidence.trouble = self.provider.trouble(&scheduled.configuration, listener);
@@ -344,12 +395,20 @@ impl<'a> PreparedExperiment<'a> {
     }
 }
 
+/// Tells the other parts how this one ended, and learns how they did: why the whole load is no evidence.
+fn end_round(meeting: &RefCell<Meeting<'_>>, evidence: &TrialEvidence) -> Option<String> {
+    let own = evidence.validity().reason().map(ToString::to_string);
+    meeting.borrow_mut().end_round(own.as_deref()).map(|problem| problem.to_string())
+}
+
 /// The load of one trial, on a server that is ready for it.
 struct TrialLoad<'a> {
     request: &'a ExperimentRequest<'a>,
     workload: &'a dyn Workload,
     presence: &'a RunPresence,
     volume: Option<&'a mut LoadVolume>,
+    gate: Option<&'a dyn StartGate>,
+    workers: u32,
 }
 
 impl TrialLoad<'_> {
@@ -367,7 +426,10 @@ impl TrialLoad<'_> {
         trial.notes.append(&mut server.take_notes());
         let (target, server_pid) = server.address();
         let context = TrialContext {
-            load: load_of(request.plan, &trial.configuration, request.workers, &request.pin.generator),
+            load: LoadSpec {
+                part: request.place.part(),
+                ..load_of(request.plan, &trial.configuration, self.workers, &request.pin.generator)
+            },
             protocol: request.plan.workload.protocol,
             workload: self.workload,
             service: None,
@@ -376,7 +438,9 @@ impl TrialLoad<'_> {
             stop: request.stop,
             failed_share_max: FAILED_SHARE_MAX,
             presence: self.presence,
-            probe: Some(&request.plan.probe),
+            gate: self.gate,
+            // One session watches the server, not one a part.
+            probe: request.place.part().is_first().then_some(&request.plan.probe),
         };
         let ran = server.run_load(&context, self.volume.as_deref_mut(), trial, writer, &mut |news| {
             listener.event(&match news {

@@ -4,13 +4,15 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use truetps_driver::Target;
 use truetps_folder::{ExperimentFolder, TrialWriter};
 use truetps_plan::Plan;
 use truetps_probe::{RunPresence, host_facts};
 use truetps_record::{
-    Configuration, Counts, LatencyFigures, LogVolume, Measured, NoEvidence, ServerFacts, SqlDialect, Trial, Validity,
+    Configuration, Counts, LatencyFigures, LogVolume, Measured, NoEvidence, Part, ServerFacts, SqlDialect, Trial,
+    Validity,
 };
 
 use crate::error::LabError;
@@ -214,8 +216,14 @@ struct Bench {
 impl Bench {
     fn new() -> Self {
         let target = Target::mysql_unix("/nowhere", "root", None);
-        let external =
-            ExternalServer { target, schema: String::new(), schema_is_theirs: false, journals: "/nowhere".into() };
+        let external = ExternalServer {
+            target,
+            schema: String::new(),
+            schema_is_theirs: false,
+            journals: "/nowhere".into(),
+            part: Part::WHOLE,
+            part_wait: Duration::ZERO,
+        };
         Self {
             runs: tempfile::tempdir().unwrap(),
             plan: Plan::parse(PLAN).unwrap(),
@@ -269,7 +277,7 @@ fn prepared<'a>(request: &'a ExperimentRequest<'a>, script: &'a Script) -> Prepa
     let host = host_facts(Path::new("/"), None);
     let workload = truetps_workload::build(&request.plan.workload, SqlDialect::Mysql, 1).unwrap();
     PreparedExperiment::on(
-        PreparedServers { provider, host, servers },
+        PreparedServers { provider, host, servers, parts: None },
         request,
         workload,
         RunPresence::announce("test"),

@@ -1,13 +1,15 @@
 //! Where an experiment gets its server: private servers, or one external server.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use truetps_driver::Target;
-use truetps_record::{Configuration, Coupling, DiskFacts, ExternalFacts};
+use truetps_record::{Configuration, Coupling, DiskFacts, ExternalFacts, Part};
 use truetps_sandbox::{Home, ServerBinary};
 
 use crate::error::LabError;
 use crate::event::Listener;
+use crate::external::control;
 use crate::planned_disks::PlannedDisks;
 use crate::ready_server::ReadyServer;
 
@@ -37,6 +39,16 @@ pub enum ServerSource<'a> {
     Given(&'a ExternalServer),
 }
 
+impl ServerSource<'_> {
+    /// The part of the load that this process makes: the whole one on private servers.
+    pub(crate) fn part(&self) -> Part {
+        match self {
+            Self::Private { .. } => Part::WHOLE,
+            Self::Given(external) => external.part,
+        }
+    }
+}
+
 /// An external server, and what truetps may do in it.
 #[derive(Debug)]
 pub struct ExternalServer {
@@ -46,6 +58,19 @@ pub struct ExternalServer {
     pub schema_is_theirs: bool,
     /// Folder of the journals, which have the original settings.
     pub journals: PathBuf,
+    /// The part of the load that this process makes.
+    pub part: Part,
+    /// How long parts wait for each other before the first trial.
+    pub part_wait: Duration,
+}
+
+impl ExternalServer {
+    /// Where sessions that control something are in the schema of the run.
+    pub(crate) fn control_inside(&self) -> Target {
+        let mut inside = control(&self.target);
+        inside.login.database = Some(self.schema.clone());
+        inside
+    }
 }
 
 /// Gives each trial a server in its initial state: a private one, the external one, or a script's in tests.

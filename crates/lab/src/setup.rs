@@ -1,11 +1,13 @@
 //! Before the first trial: checks everything that can be checked, and prepares the servers.
 
+use std::cell::RefCell;
 use std::path::Path;
+use std::rc::Rc;
 
 use truetps_folder::ExperimentFolder;
 use truetps_plan::{DatadirState, Plan};
 use truetps_probe::{host_facts, probe_flush};
-use truetps_record::{HostFacts, ServerFacts, SqlDialect};
+use truetps_record::{Experiment, HostFacts, ServerFacts, SqlDialect};
 use truetps_sandbox::{
     Catalogue, Cleaning, Home, HostLimits, Needs, ServerLoad, Settings, chosen_settings, clean, raise_open_files,
     with_waits,
@@ -17,6 +19,7 @@ use crate::error::LabError;
 use crate::event::{ExperimentEvent, Listener};
 use crate::experiment::ExperimentRequest;
 use crate::external::ExternalSession;
+use crate::parts::{JoinedServer, Meeting};
 use crate::planned_disks::PlannedDisks;
 use crate::preallocation;
 use crate::private_servers::{PrivateServers, ServerUnderTest};
@@ -29,6 +32,15 @@ pub(crate) struct PreparedServers<'a> {
     pub(crate) host: HostFacts,
     /// At least one; more if the server is a factor.
     pub(crate) servers: Vec<ServerFacts>,
+    /// `None`: this process makes the whole load.
+    pub(crate) parts: Option<PreparedParts<'a>>,
+}
+
+/// The other parts of the load.
+pub(crate) struct PreparedParts<'a> {
+    pub(crate) meeting: Rc<RefCell<Meeting<'a>>>,
+    /// The experiment of part 0, if this is another one.
+    pub(crate) experiment: Option<Experiment>,
 }
 
 /// Prepares private servers; records go below `records`. After an error nothing has been measured.
@@ -60,7 +72,7 @@ pub(crate) fn private<'a>(
     }
     let mut stands = PrivateServers::new(request, home, kinds, disks);
     stands.prepare(listener)?;
-    Ok(PreparedServers { provider: Box::new(stands), host, servers: facts })
+    Ok(PreparedServers { provider: Box::new(stands), host, servers: facts, parts: None })
 }
 
 /// The facts of a private server, and the settings that it has in all trials.
@@ -104,6 +116,9 @@ pub(crate) fn prepare_external_server<'a>(
 ) -> Result<PreparedServers<'a>, LabError> {
     ExperimentFolder::check_writable(records).map_err(LabError::NoRecords)?;
     make_room_for_clients(load.connections_max)?;
+    if !external.part.is_first() {
+        return join_parts(request, external, records, listener);
+    }
     if request.plan.probe.waits {
         let text =
             "probe.waits has an effect on private servers only: the instrumentation of this one is left unchanged";
@@ -114,7 +129,48 @@ pub(crate) fn prepare_external_server<'a>(
     if let Err(error) = session.prepare(listener) {
         return Err(error.and_not_left(session.leave(listener)));
     }
-    Ok(PreparedServers { provider: Box::new(session), host: host_facts(records, None), servers: vec![server] })
+    let parts = match open_meeting(request, external) {
+        Ok(parts) => parts,
+        Err(error) => return Err(error.and_not_left(session.leave(listener))),
+    };
+    let host = host_facts(records, None);
+    Ok(PreparedServers { provider: Box::new(session), host, servers: vec![server], parts })
+}
+
+/// Of part 0.
+fn open_meeting<'a>(
+    request: &ExperimentRequest<'a>,
+    external: &ExternalServer,
+) -> Result<Option<PreparedParts<'a>>, LabError> {
+    if external.part.is_whole() {
+        return Ok(None);
+    }
+    let meeting = Meeting::open(external, request.stop)?;
+    Ok(Some(PreparedParts { meeting: Rc::new(RefCell::new(meeting)), experiment: None }))
+}
+
+/// Another part than 0 takes what part 0 has prepared.
+fn join_parts<'a>(
+    request: &ExperimentRequest<'a>,
+    external: &ExternalServer,
+    records: &Path,
+    listener: &mut dyn Listener,
+) -> Result<PreparedServers<'a>, LabError> {
+    let preparing = format!("waiting for part 0 at {}", external.target);
+    listener.event(&ExperimentEvent::Preparing(preparing));
+    let plan = request.plan.to_toml();
+    let (meeting, experiment) = Meeting::join(external, &plan, request.tool_version, request.stop)?;
+    let servers = if experiment.servers.is_empty() { experiment.server.as_slice() } else { &experiment.servers };
+    let (servers, meeting) = (servers.to_vec(), Rc::new(RefCell::new(meeting)));
+    let joined = JoinedServer {
+        inside: external.control_inside(),
+        client: None,
+        meeting: Rc::clone(&meeting),
+        facts: experiment.external.clone(),
+        couplings: experiment.couplings.clone(),
+    };
+    let parts = Some(PreparedParts { meeting, experiment: Some(experiment) });
+    Ok(PreparedServers { provider: Box::new(joined), host: host_facts(records, None), servers, parts })
 }
 
 /// Raises the limit of open files for this many clients.

@@ -9,8 +9,8 @@ use truetps_folder::{FolderError, TrialWriter};
 use truetps_plan::{Plan, ProbeSpec};
 use truetps_probe::RunPresence;
 use truetps_record::{
-    Configuration, Counts, EngineFacts, ErrorCount, Histogram, Interval, NoEvidence, OtherRun, Phase, Protocol, Trial,
-    Validity,
+    Configuration, Counts, EngineFacts, ErrorCount, Histogram, Interval, NoEvidence, OtherRun, Part, Phase, Protocol,
+    Trial, Validity,
 };
 use truetps_recording::{LoadFacts, LoadProbe, MeasuredLoad, TrialEvent, TrialRecorder};
 use truetps_workload::Workload;
@@ -26,6 +26,12 @@ const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// With a larger share of failures, throughput measures a server that mostly refuses: a full disk, a read-only server.
 pub(crate) const FAILED_SHARE_MAX: f64 = 0.01;
+
+/// Decides when a load starts.
+pub trait StartGate {
+    /// All clients have connected: waits until the start is agreed on, or says why there is none.
+    fn start(&self) -> Result<Instant, String>;
+}
 
 /// A load and its server.
 pub struct TrialContext<'a> {
@@ -43,6 +49,8 @@ pub struct TrialContext<'a> {
     pub failed_share_max: f64,
     /// Where other runs of truetps are registered.
     pub presence: &'a RunPresence,
+    /// Where the start is agreed on; `None`: the load starts as soon as it can.
+    pub gate: Option<&'a dyn StartGate>,
     /// How server and host are watched during the load; `None`: not watched.
     pub probe: Option<&'a ProbeSpec>,
 }
@@ -51,6 +59,7 @@ pub struct TrialContext<'a> {
 pub(crate) fn load_of(plan: &Plan, configuration: &Configuration, workers: u32, pin: &[u32]) -> LoadSpec {
     LoadSpec {
         clients: configuration.connections(),
+        part: Part::WHOLE,
         workers,
         mode: plan.load.mode,
         pin: pin.to_vec(),
@@ -90,7 +99,8 @@ pub fn run_trial(
 ) -> RanTrial {
     let probe = context.probe.map(|spec| LoadProbe { target: context.target, sessions: context.load.clients, spec });
     let recorder = TrialRecorder::begin(trial, writer, context.server_pid, probe.as_ref());
-    let mut observer = RecordingObserver { recorder, on_event, presence: context.presence, beside: Vec::new() };
+    let gate = context.gate;
+    let mut observer = RecordingObserver { recorder, on_event, presence: context.presence, beside: Vec::new(), gate };
     // Other runs that ended before this trial do not count.
     context.presence.arrivals();
     observer.meet(context.presence.others());
@@ -125,6 +135,7 @@ struct RecordingObserver<'a> {
     on_event: &'a mut dyn FnMut(TrialEvent<'_>),
     presence: &'a RunPresence,
     beside: Vec<OtherRun>,
+    gate: Option<&'a dyn StartGate>,
 }
 
 impl RecordingObserver<'_> {
@@ -136,6 +147,10 @@ impl RecordingObserver<'_> {
 }
 
 impl Observer for RecordingObserver<'_> {
+    fn start(&mut self) -> Result<Option<Instant>, String> {
+        self.gate.map(StartGate::start).transpose()
+    }
+
     fn clock(&mut self, zero: Instant) {
         self.recorder.clock(zero);
     }
@@ -154,6 +169,7 @@ impl Observer for RecordingObserver<'_> {
 fn validity(outcome: &RunOutcome, load: &LoadSpec, failed_share_max: f64) -> Validity {
     let ending = match &outcome.ending {
         RunEnding::Interrupted => return Validity::partial(NoEvidence::Interrupted),
+        RunEnding::NotStarted(problem) => Some(NoEvidence::PartsApart { problem: problem.clone() }),
         RunEnding::ObserverFailed(error) => Some(NoEvidence::NotRecorded { error: error.clone() }),
         RunEnding::NoClientConnected => Some(NoEvidence::NoClientConnected {
             error: first_message(&outcome.connect_errors),

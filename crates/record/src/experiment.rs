@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Configuration, DiskFacts, ExternalFacts, HostFacts, ServerFacts, SettingValue, Slo};
+use crate::{
+    Configuration, DiskFacts, ExternalFacts, HostFacts, MergedPart, PartOfExperiment, ServerFacts, SettingValue, Slo,
+};
 
 /// Why a trial is in its block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -100,6 +102,15 @@ pub struct Experiment {
     pub external: Option<ExternalFacts>,
     /// Command line, as typed.
     pub command: Vec<String>,
+    /// This folder has one part of the load.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<PartOfExperiment>,
+    /// The parts that this experiment was merged from.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<MergedPart>,
+    /// Parts of the load that are missing in it, by number.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts_missing: Vec<u32>,
 }
 
 impl Experiment {

@@ -41,6 +41,8 @@ impl<'de, C: DeserializeOwned> Deserialize<'de> for Reason<C> {
 pub enum NoEvidence {
     /// By the user.
     Interrupted,
+    /// The parts of a load did not start, or did not all end, together.
+    PartsApart { problem: String },
     /// In a trial's file until the trial ends.
     NotEnded,
     /// In a trial's file until truetps has asked whether another session changed the server.
@@ -165,6 +167,7 @@ impl fmt::Display for NoEvidence {
             Self::ServerSilent { error, log } => {
                 write!(f, "the server no longer answers ({error}){}", log_tail(log.as_deref()))
             }
+            Self::PartsApart { problem } => write!(f, "the load was not whole: {problem}"),
             Self::NoClientConnected { error, at_limit } => {
                 write!(f, "no client could connect: {}{}", first(error.as_deref()), session_limit(*at_limit))
             }

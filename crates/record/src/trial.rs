@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Configuration, Counts, DriveMode, ErrorCount, GeneratorLimit, LatencyFigures, LogVolume, NoEvidence, OpenLoop,
-    OtherRun, Protocol, Reason, ScriptRun, ServerFacts, TrialRole, WorkloadProfile,
+    CommonStart, Configuration, Counts, DriveMode, ErrorCount, GeneratorLimit, LatencyFigures, LogVolume, NoEvidence,
+    OpenLoop, OtherRun, Protocol, Reason, ScriptRun, ServerFacts, TrialPart, TrialRole, WorkloadProfile,
 };
 
 /// Whether a trial may be used as evidence.
@@ -251,6 +251,12 @@ pub struct Trial {
     pub beside: Vec<OtherRun>,
     /// Said with the trial's figures wherever they are shown: what was odd but does not make them untrue.
     pub notes: Vec<String>,
+    /// The common start with the other parts; only of a part.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start: Option<CommonStart>,
+    /// The parts that this trial was merged from.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<TrialPart>,
 }
 
 impl Trial {

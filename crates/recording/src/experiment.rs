@@ -44,6 +44,9 @@ pub fn new_experiment(start: ExperimentStart<'_>) -> Experiment {
         slo: None,
         external: None,
         command: start.command,
+        part: None,
+        parts: Vec::new(),
+        parts_missing: Vec::new(),
     }
 }
 
@@ -70,6 +73,8 @@ pub fn new_trial(plan: &Plan, scheduled: &ScheduledTrial, server: Option<ServerF
         logged: None,
         beside: Vec::new(),
         notes: Vec::new(),
+        start: None,
+        parts: Vec::new(),
     }
 }
 

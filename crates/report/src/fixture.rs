@@ -224,6 +224,8 @@ fn trial(entry: &ScheduledTrial) -> Trial {
         logged: None,
         beside: Vec::new(),
         notes: Vec::new(),
+        start: None,
+        parts: Vec::new(),
     }
 }
 
@@ -272,5 +274,8 @@ fn experiment(plan: &Plan, schedule: Vec<ScheduledTrial>) -> Experiment {
         slo: None,
         external: None,
         command: vec!["truetps".to_owned(), "sweep".to_owned()],
+        part: None,
+        parts: Vec::new(),
+        parts_missing: Vec::new(),
     }
 }

@@ -28,6 +28,7 @@ mod load;
 mod markdown;
 mod names;
 mod open_loop;
+mod parts;
 mod pool;
 mod probe_list;
 mod probe_metrics;

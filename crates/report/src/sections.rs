@@ -8,7 +8,7 @@ use truetps_record::Estimate;
 use crate::document::{Block, DocumentSection, DocumentTable, TableEntry, Tone};
 use crate::format::{self, NOTHING};
 use crate::generator::{self, LIMITED, SIGN};
-use crate::{ReportInput, errors, external, meaning, names, remarks};
+use crate::{ReportInput, errors, external, meaning, names, parts, remarks};
 
 /// Combinations of settings that fit beside each other in one table.
 pub(crate) const COLUMNS_MAX: usize = 4;
@@ -172,7 +172,7 @@ pub(crate) fn knees(input: &ReportInput<'_>) -> Option<DocumentSection> {
 /// Trials that are not evidence, errors, clients that failed and notes, each with its reason; left out where there is
 /// none.
 pub(crate) fn troubles(input: &ReportInput<'_>) -> Option<DocumentSection> {
-    let others = [failed_clients(input), notes(input), external::lines(input)].concat();
+    let others = [failed_clients(input), notes(input), external::lines(input), parts::lines(input)].concat();
     let errors = errors::table(input).block();
     let blocks = [Block::list(unread(input)), Block::list(invalid(input)), errors, Block::list(others)];
     DocumentSection::of("Invalid trials, errors and notes", blocks)

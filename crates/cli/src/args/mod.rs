@@ -9,6 +9,7 @@ mod disk;
 mod explain;
 mod gateway;
 pub(crate) mod load;
+mod merge;
 mod plan;
 mod pool;
 mod prealloc;
@@ -31,6 +32,7 @@ pub(crate) use diff::{DiffArgs, DiffFormat};
 pub(crate) use disk::DiskCommand;
 pub(crate) use explain::ExplainArgs;
 pub(crate) use gateway::GatewayArgs;
+pub(crate) use merge::MergeArgs;
 pub(crate) use plan::{CheckArgs, PlanCommand};
 pub(crate) use pool::PoolArgs;
 pub(crate) use prealloc::{AdviseArgs, BinlogArgs, InstallArgs, PreallocCommand, TrimArgs, UninstallArgs};
@@ -102,6 +104,8 @@ pub(crate) enum TruetpsCommand {
     Report(ReportArgs),
     /// Compare two runs or experiments: which figures differ, by how much, and which conditions differed
     Compare(CompareArgs),
+    /// Put the parts of a load together: counts added, histograms merged, as one run
+    Merge(MergeArgs),
     /// Measure which of the differences between two configurations makes one slower
     Explain(Box<ExplainArgs>),
     /// Find how many connections a pool needs, and its other parameters

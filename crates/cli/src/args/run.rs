@@ -104,6 +104,8 @@ mod tests {
             "--waits",
             "--workers",
             "--pin",
+            "--part",
+            "--part-wait",
             "--ui",
             "--format",
             "--full",

@@ -6,10 +6,12 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use clap_complete::engine::ArgValueCompleter;
 use truetps_plan::ProbeSpec;
+use truetps_record::Part;
 
 use crate::args::load::Mode;
 use crate::completions::Words;
 use crate::login::LoginArgs;
+use crate::part;
 use crate::times;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -138,6 +140,14 @@ pub(crate) struct EngineArgs {
     /// Bind generator and private server to separate cores: a list for the generator, such as 3 or 0-1,4, or auto
     #[arg(long, value_name = "CORES", num_args = 0..=1, default_missing_value = "auto")]
     pub(crate) pin: Option<String>,
+    /// Make one part of the load: part I of N, counted from 0, such as 0/4. The other parts are started elsewhere with the
+    /// same command and meet in the server of --dsn; `truetps merge` puts them together. auto: the numbers of Slurm or
+    /// Open MPI; auto/N: the number of a Kubernetes Indexed Job (`truetps help guides/many-machines`)
+    #[arg(long, value_name = "I/N", value_parser = part::parse)]
+    pub(crate) part: Option<Part>,
+    /// How long parts wait for each other before the first trial: 90s, 1h
+    #[arg(long, value_name = "TIME", default_value = "5m", value_parser = times::time)]
+    pub(crate) part_wait: Duration,
     /// Show the run live on the whole terminal: throughput, latency, waits, stalls, results (? for keys)
     #[arg(long)]
     pub(crate) ui: bool,

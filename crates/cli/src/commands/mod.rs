@@ -11,6 +11,7 @@ pub(crate) mod doctor;
 pub(crate) mod explain;
 pub(crate) mod gateway;
 pub(crate) mod instance;
+pub(crate) mod merge;
 pub(crate) mod plan;
 pub(crate) mod pool;
 pub(crate) mod prealloc;

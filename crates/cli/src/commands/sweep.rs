@@ -7,7 +7,7 @@ use std::time::Duration;
 use truetps_folder::ExperimentFolder;
 use truetps_lab::{AskForMore, ExperimentRequest, Finished, LabError, estimate, find_max, resume, schedule, start};
 use truetps_plan::Plan;
-use truetps_record::Slo;
+use truetps_record::{Configuration, Part, Slo};
 
 use crate::answer::{give, open_folder, shown};
 use crate::args::load::Mode;
@@ -76,7 +76,11 @@ pub(crate) fn measure(
     if engine.ui && !place.dry_run {
         ui::check()?;
     }
-    let site = RunSite::open(plan, place, engine.pin.as_deref())?;
+    let mut site = RunSite::open(plan, place, engine.pin.as_deref())?;
+    if let Some(part) = engine.part {
+        check_part(part, plan, what, extender)?;
+        site = site.with_part(part, engine.part_wait)?;
+    }
     if place.dry_run {
         return site.rehearse(plan);
     }
@@ -103,6 +107,34 @@ pub(crate) fn measure(
     };
     drop(watcher);
     finish(finished, earlier, engine, &stop)
+}
+
+/// Refuses what parts cannot do together.
+fn check_part(
+    part: Part,
+    plan: &Plan,
+    what: &Measurement<'_>,
+    extender: Option<&Extender>,
+) -> Result<(), CommandFailure> {
+    let refused =
+        |flag: &str, why: &str| Err(CommandFailure::usage(format!("--part cannot be used with {flag}: {why}")));
+    match what {
+        Measurement::HighestRate(_) => return refused("--find-max", "each rate follows from the figures of all parts"),
+        Measurement::Rest(_) => return refused("--resume", "each part would miss other trials"),
+        Measurement::Whole { .. } if extender.is_some() => {
+            return refused("--until-decided", "the blocks to add follow from the figures of all parts");
+        }
+        Measurement::Whole { .. } => {}
+    }
+    let fewest = plan.configurations().iter().map(Configuration::connections).min().unwrap_or(0);
+    if fewest < part.of {
+        let message = format!("--part {part}: a configuration has {fewest} connections, and each part needs one");
+        return Err(CommandFailure::usage(message).hint("use fewer parts, or more connections"));
+    }
+    if plan.load.measure_transactions.is_some_and(|all| all < part.of.into()) {
+        return Err(CommandFailure::usage(format!("--part {part}: --transactions are fewer than the parts")));
+    }
+    Ok(())
 }
 
 fn go_on(args: &SweepArgs, folder: Option<&Path>) -> Result<Exit, CommandFailure> {
@@ -170,6 +202,10 @@ fn finish(
 
 fn go_on_line(folder: &ExperimentFolder) {
     let Ok(experiment) = folder.experiment() else { return };
+    // The others have ended.
+    if experiment.part.is_some() {
+        return;
+    }
     // A search plans each trial after the previous one, and cannot be resumed.
     if experiment.slo.is_none() {
         print_progress(&format!("Next   {}\n", again::command(folder, &experiment)));

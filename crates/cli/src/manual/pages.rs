@@ -13,7 +13,7 @@ macro_rules! page {
     };
 }
 
-const PAGES: [ManualPage; 43] = [
+const PAGES: [ManualPage; 44] = [
     page!("glossary"),
     page!("method"),
     page!("troubleshooting"),
@@ -25,6 +25,7 @@ const PAGES: [ManualPage; 43] = [
     page!("guides/gateway-on-many-hosts"),
     page!("guides/hot-row"),
     page!("guides/install"),
+    page!("guides/many-machines"),
     page!("guides/open-loop"),
     page!("guides/preallocation"),
     page!("guides/primary-key"),

@@ -16,6 +16,7 @@ mod external_trouble;
 mod gateway;
 mod logins;
 mod mysql;
+mod parts;
 mod probe;
 mod settings;
 mod verify;

@@ -2,9 +2,10 @@
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, AtomicU16, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
+use std::time::Duration;
 
 /// A word of a client's, and what is done before the server hears it.
 type Before = (&'static [u8], Box<dyn FnOnce() + Send>);
@@ -14,6 +15,8 @@ struct Way {
     to: AtomicU16,
     /// Connections get another number than the server has given them.
     renumbers: AtomicBool,
+    /// Of what goes either way, in microseconds.
+    delay_us: AtomicU64,
     open: Mutex<Vec<TcpStream>>,
     before: Mutex<Option<Before>>,
 }
@@ -35,6 +38,11 @@ impl Relay {
             }
         });
         relay
+    }
+
+    /// Whatever goes through takes this much longer, either way.
+    pub(crate) fn delay(&self, by: Duration) {
+        self.way.delay_us.store(by.as_micros() as u64, Ordering::Relaxed);
     }
 
     pub(crate) fn renumber(&self, on: bool) {
@@ -74,9 +82,27 @@ fn pass_on(client: TcpStream, way: &Arc<Way>) -> Option<()> {
     if way.renumbers.load(Ordering::Relaxed) {
         to.write_all(&renumbered(&mut from)?).ok()?;
     }
-    let _ = io::copy(&mut from, &mut to);
+    let _ = pass_down(&mut from, &mut to, way);
     let _ = to.shutdown(Shutdown::Both);
     Some(())
+}
+
+impl Way {
+    fn wait(&self) {
+        thread::sleep(Duration::from_micros(self.delay_us.load(Ordering::Relaxed)));
+    }
+}
+
+fn pass_down(from: &mut TcpStream, to: &mut TcpStream, way: &Way) -> io::Result<()> {
+    let mut buffer = [0; 16 * 1024];
+    loop {
+        let n = from.read(&mut buffer)?;
+        if n == 0 {
+            return Ok(());
+        }
+        way.wait();
+        to.write_all(&buffer[..n])?;
+    }
 }
 
 fn pass_up(from: &mut TcpStream, to: &mut TcpStream, way: &Way) -> io::Result<()> {
@@ -92,6 +118,7 @@ fn pass_up(from: &mut TcpStream, to: &mut TcpStream, way: &Way) -> io::Result<()
             act();
         }
         drop(before);
+        way.wait();
         to.write_all(&buffer[..n])?;
     }
 }

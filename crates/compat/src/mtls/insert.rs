@@ -132,6 +132,7 @@ impl InsertRun<'_> {
             stop: self.stop,
             failed_share_max: FAILED_SHARE_MAX,
             presence: &recording.presence,
+            gate: None,
             probe: Some(recording.probe()),
         };
         drive(recording, 0, &context, asked.transactions, truth).map_err(failed)

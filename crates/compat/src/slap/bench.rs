@@ -325,6 +325,7 @@ impl SlapRun<'_, '_> {
             stop: &self.env.stop,
             failed_share_max: FAILED_SHARE_MAX,
             presence: &self.recording.presence,
+            gate: None,
             probe: Some(self.recording.probe()),
         };
         let number = self.trials;

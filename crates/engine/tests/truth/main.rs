@@ -5,6 +5,7 @@
 mod closed_loop;
 mod fake_server;
 mod open_loop;
+mod parts;
 mod quota;
 mod real_servers;
 mod recovery;

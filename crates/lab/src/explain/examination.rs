@@ -53,7 +53,7 @@ pub(crate) fn prepare_mixtures<'a>(
     }
     let mut servers = PrivateServers::new(request, home, under_test, disks).for_mixtures();
     let examined = examine(request, &mut servers, &facts, &catalogues, sides, listener)?;
-    Ok((PreparedServers { provider: Box::new(servers), host, servers: facts }, examined))
+    Ok((PreparedServers { provider: Box::new(servers), host, servers: facts, parts: None }, examined))
 }
 
 /// Whether each program knows the settings of its side.

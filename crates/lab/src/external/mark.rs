@@ -17,8 +17,7 @@ pub(crate) struct Mark {
 impl Mark {
     /// Unique to this run: two containers can easily have the same second and the same process id.
     pub(crate) fn new() -> Self {
-        let random = RandomState::new().build_hasher().finish();
-        Self { id: format!("{} {} {random:016x}", clock::now_rfc3339(), std::process::id()) }
+        Self { id: unique_id() }
     }
 
     /// The mark of another run.
@@ -63,6 +62,12 @@ impl Mark {
             Err(error) => Err(error),
         }
     }
+}
+
+/// A text that no other run has: time, process and a random number.
+pub(crate) fn unique_id() -> String {
+    let random = RandomState::new().build_hasher().finish();
+    format!("{} {} {random:016x}", clock::now_rfc3339(), std::process::id())
 }
 
 /// Whether the server reports that the schema or the table does not exist, or has another form.

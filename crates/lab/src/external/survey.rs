@@ -17,6 +17,7 @@ use super::schema::Schema;
 use super::{access, replication, room, session_settings};
 use crate::error::LabError;
 use crate::event::Listener;
+use crate::parts::PARTS_TABLE;
 use crate::server_provider::ExternalServer;
 
 /// Findings about the server.
@@ -46,7 +47,7 @@ pub(crate) fn survey(
     tool_version: &str,
     listener: &mut dyn Listener,
 ) -> Result<Survey, LabError> {
-    let ExternalServer { target, schema, schema_is_theirs, journals } = external;
+    let ExternalServer { target, schema, schema_is_theirs, journals, part, .. } = external;
     let facts = facts(client)?;
     if plan.server.flavour.is_some_and(|wanted| wanted != facts.flavour) {
         return Err(LabError::OtherFlavour { wanted: plan.server.flavour, found: facts.flavour });
@@ -57,6 +58,9 @@ pub(crate) fn survey(
     let scopes = scopes(client, plan, &facts)?;
     let sets = scopes.has_global();
     let mut named = Schema::new(target, schema, *schema_is_theirs, workload);
+    if !part.is_whole() {
+        named.plan_table(PARTS_TABLE);
+    }
     let identity = Identity::ask(client)?;
     let new = |schema: &Schema, identity| Journal::new(tool_version, identity, target.to_string(), schema.record());
     // Leftovers of a killed run are reported before anything that they may have caused.

@@ -295,6 +295,7 @@ fn run_load(
         // A row that failed is counted by the comparison: it does not make figures invalid.
         failed_share_max: 1.0,
         presence: &presence,
+        gate: None,
         probe: Some(&request.plan.probe),
     };
     let (zero, is_over) = (OnceLock::new(), AtomicBool::new(false));

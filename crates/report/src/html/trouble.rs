@@ -6,7 +6,7 @@ use truetps_record::{ErrorClass, ErrorCount, Trial};
 
 use super::labels;
 use crate::errors::{ErrorTotal, totals};
-use crate::{ReportInput, external, format, load, remarks};
+use crate::{ReportInput, external, format, load, parts, remarks};
 
 /// Trials named with a note or an error; the raw files name the rest.
 const TRIALS_NAMED_MAX: usize = 3;
@@ -53,7 +53,7 @@ impl<'a> Trouble<'a> {
             unread: input.run.all_unread().map(|unread| unread.what.as_str()).collect(),
             invalid: invalid.collect(),
             errors: errors(input),
-            notes: [notes(input), external::lines(input)].concat(),
+            notes: [notes(input), external::lines(input), parts::lines(input)].concat(),
         }
     }
 }

@@ -6,7 +6,7 @@ use truetps_analysis::Verdict;
 use truetps_record::Trial;
 
 use super::layout::ScreenPart;
-use crate::{ReportInput, document, external, format, generator, meaning, names, remarks, stalls};
+use crate::{ReportInput, document, external, format, generator, meaning, names, parts, remarks, stalls};
 
 /// Where only larger differences than this get a verdict, at all loads, the figures say little.
 const NOISE_HIGH: f64 = 0.3;
@@ -87,6 +87,7 @@ fn evidence(input: &ReportInput<'_>) -> Vec<(Doubt, String)> {
 /// Host, server and course of the experiment.
 fn conditions(input: &ReportInput<'_>) -> Vec<(Doubt, String)> {
     let mut said = Vec::new();
+    said.extend(parts::incomplete(&input.run.experiment).map(|text| (Doubt::Grave, text)));
     said.extend(meaning::memory_disk(input).map(|text| (Doubt::Grave, plain(&text))));
     let failed: u64 = input.trials().filter_map(|trial| Some(trial.measured.as_ref()?.counts.failed)).sum();
     said.extend((failed > 0).then(|| (Doubt::Some, format!("{} failed", format::plural(failed, "transaction")))));
@@ -100,6 +101,7 @@ fn conditions(input: &ReportInput<'_>) -> Vec<(Doubt, String)> {
     said.extend(meaning::cheap_flush(input).map(|text| (Doubt::Note, plain(&text))));
     said.extend(meaning::shared_cores(input).map(|text| (Doubt::Note, plain(&text))));
     said.extend(external::lines(input).into_iter().map(|text| (Doubt::Note, text)));
+    said.extend(parts::lines(input).into_iter().map(|text| (Doubt::Note, text)));
     said
 }
 

@@ -61,6 +61,11 @@ impl Schema {
         Self { server: ServerSchema::new(target, name, Mark::new()), is_theirs, tables, others: others.collect() }
     }
 
+    /// A table that is created later.
+    pub(crate) fn plan_table(&mut self, name: &str) {
+        self.tables.push(name.to_owned());
+    }
+
     /// The leftovers of a killed run.
     pub(crate) fn of_killed_run(target: &Target, left: &LeftSchema) -> Self {
         let name = SchemaName::new(target.dialect, &left.name, left.namespace.clone());

@@ -1,0 +1,265 @@
+//! The folders of the parts of one load, put together to the folder of the whole: counts are added, histograms merged,
+//! intervals added by the common clock. No quantile is averaged.
+
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+use truetps_record::{
+    Counts, EngineFacts, ErrorTally, Experiment, Histogram, Interval, LatencyFigures, Measured, MergedPart, NoEvidence,
+    Part, PartOfExperiment, ResourceUse, Trial, TrialPart, Validity,
+};
+
+use crate::merge_series::{CommonSeries, common_open_loop};
+use crate::{ExperimentFolder, FolderError, TrialWriter};
+
+#[derive(Debug, Error)]
+pub enum MergeError {
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    #[error("{}: is no part of a load", path.display())]
+    NoPart { path: PathBuf },
+    #[error("{} and {}: both are part {part}", first.display(), second.display())]
+    Twice { part: Part, first: PathBuf, second: PathBuf },
+    #[error("{}: is part {part} of another experiment than {}", path.display(), first.display())]
+    OtherExperiment { part: Part, path: PathBuf, first: PathBuf },
+    #[error("{}: {problem}", path.display())]
+    DoesNotFit { path: PathBuf, problem: String },
+}
+
+impl MergeError {
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Folder(error) => error.hint(),
+            Self::NoPart { .. } => Some("name the folders that --part has recorded, such as part-*/latest".to_owned()),
+            Self::Twice { .. } => Some("name each part once".to_owned()),
+            Self::OtherExperiment { .. } => {
+                Some("parts of one experiment have the same `part.meeting` in their experiment.json".to_owned())
+            }
+            Self::DoesNotFit { .. } => None,
+        }
+    }
+}
+
+/// One part that takes part in the merge.
+struct PartFolder {
+    part: Part,
+    folder: ExperimentFolder,
+    experiment: Experiment,
+}
+
+/// Merges the parts, in any order, into a new folder below `runs`. `name`: of the new folder.
+pub fn merge_parts(
+    folders: &[ExperimentFolder],
+    runs: &Path,
+    name: impl FnOnce(&Experiment) -> String,
+    command: Vec<String>,
+) -> Result<ExperimentFolder, MergeError> {
+    let parts = parts_of(folders)?;
+    let first = &parts[0];
+    let of = first.part.of;
+    let missing: Vec<_> = (0..of).filter(|index| parts.iter().all(|one| one.part.index != *index)).collect();
+    let merged_part = |one: &PartFolder| MergedPart {
+        index: one.part.index,
+        host: one.experiment.host.hostname.clone(),
+        folder: one.folder.path().display().to_string(),
+    };
+    let experiment = Experiment {
+        part: None,
+        parts: parts.iter().map(merged_part).collect(),
+        parts_missing: missing.clone(),
+        command,
+        ..first.experiment.clone()
+    };
+    let merged = ExperimentFolder::create(runs, &name(&experiment), &first.folder.plan()?, &experiment)?;
+    for scheduled in &experiment.schedule {
+        merge_trial(&parts, &missing, &scheduled.name, &merged)?;
+    }
+    Ok(merged)
+}
+
+/// Checks that these folders belong together; in the order of their numbers.
+fn parts_of(folders: &[ExperimentFolder]) -> Result<Vec<PartFolder>, MergeError> {
+    let mut parts: Vec<(PartOfExperiment, PartFolder)> = Vec::new();
+    for folder in folders {
+        let experiment = folder.experiment()?;
+        let path = folder.path().to_owned();
+        let Some(of) = experiment.part.clone() else { return Err(MergeError::NoPart { path }) };
+        if let Some((first, its)) = parts.first()
+            && (first.meeting != of.meeting || first.part.of != of.part.of)
+        {
+            return Err(MergeError::OtherExperiment { part: of.part, path, first: its.folder.path().to_owned() });
+        }
+        if let Some((_, its)) = parts.iter().find(|(other, _)| other.part.index == of.part.index) {
+            let first = its.folder.path().to_owned();
+            return Err(MergeError::Twice { part: of.part, first, second: path });
+        }
+        parts.push((of.clone(), PartFolder { part: of.part, folder: folder.clone(), experiment }));
+    }
+    parts.sort_by_key(|(of, _)| of.part.index);
+    Ok(parts.into_iter().map(|(_, part)| part).collect())
+}
+
+/// One trial of all parts. None is written that no part has begun.
+fn merge_trial(parts: &[PartFolder], missing: &[u32], name: &str, merged: &ExperimentFolder) -> Result<(), MergeError> {
+    let mut trials = Vec::new();
+    let mut absent: Vec<_> = missing.to_vec();
+    for one in parts {
+        match one.folder.trial(name)? {
+            Some(trial) => trials.push((one, trial)),
+            None => absent.push(one.part.index),
+        }
+    }
+    let Some((first, first_trial)) = trials.first() else { return Ok(()) };
+    let mut series = CommonSeries::default();
+    for (one, _) in &trials {
+        let latency = one.folder.latency(name)?.unwrap_or_default();
+        let path = one.folder.path().join(name);
+        let read = latency.intervals().map(|read| read.map_err(|error| FolderError::content(&path, error)));
+        let does_not_fit = |problem| MergeError::DoesNotFit { path: path.clone(), problem };
+        series.add(one.folder.intervals(name)?, read).map_err(does_not_fit)?;
+    }
+    let of = first.part.of;
+    let mut trial = first_trial.clone();
+    trial.start = None;
+    trial.parts = trials.iter().map(|(one, trial)| trial_part(one.part, trial)).collect();
+    trial.notes = trials.iter().flat_map(|(one, trial)| notes_of(one.part, trial)).collect();
+    trial.engine = engine_of(trials.iter().map(|(_, trial)| trial));
+    trial.ended_at = trials.iter().filter_map(|(_, trial)| trial.ended_at.clone()).max();
+    trial.beside = trials.iter().flat_map(|(_, trial)| trial.beside.clone()).collect();
+    trial.validity = validity_of(&trials, &absent, of);
+    let mut writer = merged.begin_trial(&trial)?;
+    let (intervals, histogram) = series.finish(|interval, histogram| writer.append(interval, histogram))?;
+    trial.measured = measured_of(trials.iter().map(|(_, trial)| trial), &intervals, &histogram);
+    copy_server_files(first, name, &writer)?;
+    Ok(writer.write_trial(&trial)?)
+}
+
+/// What part 0 has seen of the server.
+fn copy_server_files(first: &PartFolder, name: &str, writer: &TrialWriter) -> Result<(), FolderError> {
+    let is_of_server = |file: &&str| *file == crate::folder::PROBE || file.starts_with("server/");
+    for file in first.folder.trial_files(name).into_iter().filter(is_of_server) {
+        let to = writer.path().join(file);
+        std::fs::copy(first.folder.path().join(name).join(file), &to).map_err(FolderError::io(&to))?;
+    }
+    Ok(())
+}
+
+fn trial_part(part: Part, trial: &Trial) -> TrialPart {
+    let measured = trial.measured.as_ref();
+    TrialPart {
+        index: part.index,
+        tps: measured.map(|measured| measured.tps),
+        clients: trial.engine.as_ref().map_or(0, |engine| engine.clients),
+        client_cpu_us_per_tx: measured.and_then(|measured| measured.resources.client_cpu_us_per_tx),
+        worker_busy_max: measured.and_then(|measured| measured.resources.worker_busy_max),
+        late_us_p99: measured.and_then(|measured| measured.open_loop?.late_us_p99),
+        start: trial.start,
+        problem: trial.validity.reason().map(ToString::to_string),
+    }
+}
+
+fn notes_of(part: Part, trial: &Trial) -> Vec<String> {
+    trial.notes.iter().map(|note| format!("part {part}: {note}")).collect()
+}
+
+/// The whole load is evidence if every part is.
+fn validity_of(trials: &[(&PartFolder, Trial)], absent: &[u32], of: u32) -> Validity {
+    let apart = |problem: String| NoEvidence::PartsApart { problem };
+    if let Some(index) = absent.iter().min() {
+        let others = if absent.len() > 1 { format!(" (and {} more)", absent.len() - 1) } else { String::new() };
+        return Validity::invalid(apart(format!("part {index}/{of}{others} is missing")));
+    }
+    let reason = |one: &(&PartFolder, Trial)| {
+        let reason = one.1.validity.reason()?;
+        Some(apart(format!("part {}: {reason}", one.0.part)))
+    };
+    let is = |is: fn(&Validity) -> bool| trials.iter().filter(move |(_, trial)| is(&trial.validity)).find_map(reason);
+    let invalid = is(|validity| matches!(validity, Validity::Invalid(_)));
+    let partial = is(Validity::is_partial);
+    match (invalid, partial) {
+        (Some(reason), _) => Validity::invalid(reason),
+        (None, Some(reason)) => Validity::partial(reason),
+        (None, None) => Validity::Valid,
+    }
+}
+
+fn engine_of<'t>(trials: impl Iterator<Item = &'t Trial>) -> Option<EngineFacts> {
+    trials.filter_map(|trial| trial.engine.clone()).reduce(|sum, other| EngineFacts {
+        workers: sum.workers + other.workers,
+        clients: sum.clients + other.clients,
+        clients_failed: sum.clients_failed + other.clients_failed,
+        connect_ms: sum.connect_ms.max(other.connect_ms),
+        // Cores of several hosts have no common numbers.
+        pinned_to: Vec::new(),
+        shares_cores: sum.shares_cores.into_iter().chain(other.shares_cores).reduce(|one, other| one || other),
+        reconnects: sum.reconnects + other.reconnects,
+        clients_finished: sum.clients_finished.zip(other.clients_finished).map(|(one, other)| one + other),
+        suspensions: [sum.suspensions, other.suspensions].concat(),
+        ..sum
+    })
+}
+
+/// The figures of the whole load; `None` where a part has none.
+fn measured_of<'t>(
+    trials: impl Iterator<Item = &'t Trial>,
+    intervals: &[Interval],
+    histogram: &Histogram,
+) -> Option<Measured> {
+    let parts: Option<Vec<(&Measured, f64)>> = trials
+        .map(|trial| Some((trial.measured.as_ref()?, f64::from(trial.engine.as_ref().map_or(0, |one| one.clients)))))
+        .collect();
+    let parts = parts.filter(|parts| !parts.is_empty())?;
+    let mut counts = Counts::default();
+    parts.iter().for_each(|(part, _)| counts.merge_worker(&part.counts));
+    let length_ms = parts.iter().map(|(part, _)| part.length_ms).fold(0.0, f64::max);
+    let a_second = |number: u64| if length_ms > 0.0 { number as f64 / (length_ms / 1e3) } else { 0.0 };
+    let mut errors = ErrorTally::default();
+    parts.iter().for_each(|(part, _)| errors.append(&part.errors));
+    let all_sustained = parts.iter().map(|(part, _)| part.sustained).collect::<Option<Vec<_>>>();
+    Some(Measured {
+        length_ms,
+        tps: a_second(counts.ok),
+        qps: a_second(counts.statements),
+        counts,
+        response: LatencyFigures::of(histogram),
+        resources: resources_of(&parts, intervals),
+        open_loop: parts.iter().fold(None, |common, (part, _)| common_open_loop(common, part.open_loop)),
+        sustained: all_sustained.map(|all| all.into_iter().all(|is| is)),
+        littles_law: weighted(&parts, |part, clients| Some((part.littles_law?, clients))),
+        generator_limited: parts.iter().find_map(|(part, _)| part.generator_limited.clone()),
+        errors: errors.into_sorted(),
+    })
+}
+
+/// The server is in part 0's record; generators add up.
+fn resources_of(parts: &[(&Measured, f64)], intervals: &[Interval]) -> ResourceUse {
+    let resources = |of: fn(&ResourceUse) -> Option<f64>| {
+        parts.iter().filter_map(move |(part, _)| of(&part.resources)).reduce(f64::max)
+    };
+    let per_tx = |of: fn(&ResourceUse) -> Option<f64>| {
+        weighted(parts, |part, _| Some((of(&part.resources)?, part.counts.ok as f64)))
+    };
+    let first = &parts[0].0.resources;
+    let cpu_window = first.cpu_window.map(|mut window| {
+        window.ok = intervals.iter().map(|interval| interval.ok_between(window.from_ms, window.to_ms)).sum();
+        window
+    });
+    ResourceUse {
+        client_cpu_us_per_tx: per_tx(|one| one.client_cpu_us_per_tx),
+        server_cpu_us_per_tx: cpu_window.filter(|window| window.ok > 0.0).map(|window| window.server_us / window.ok),
+        worker_busy_max: resources(|one| one.worker_busy_max),
+        worker_wait_max: resources(|one| one.worker_wait_max),
+        steal: resources(|one| one.steal),
+        server_rss_bytes: first.server_rss_bytes,
+        client_switches_per_tx: per_tx(|one| one.client_switches_per_tx),
+        cpu_window,
+    }
+}
+
+/// The mean of all parts; `None` if one has no value, or all weights are 0.
+fn weighted(parts: &[(&Measured, f64)], of: impl Fn(&Measured, f64) -> Option<(f64, f64)>) -> Option<f64> {
+    let all: Option<Vec<_>> = parts.iter().map(|(part, clients)| of(part, *clients)).collect();
+    let (sum, weights) =
+        all?.iter().fold((0.0, 0.0), |(sum, weights), (value, weight)| (sum + value * weight, weights + weight));
+    (weights > 0.0).then(|| sum / weights)
+}

@@ -1,0 +1,14 @@
+//! One experiment by several load generators: see `docs/guides/many-machines.md`.
+//!
+//! - `table`: where the parts meet, in truetps's own schema of the server; `clock`: the server's clock;
+//! - `meeting`: how they agree on each trial;
+//! - `joined`: the server of a part that has prepared nothing itself.
+
+mod clock;
+mod joined;
+mod meeting;
+mod table;
+
+pub(crate) use joined::JoinedServer;
+pub(crate) use meeting::Meeting;
+pub(crate) use table::TABLE as PARTS_TABLE;
