@@ -44,7 +44,7 @@ impl ExperimentFolder {
         let has_ended = trial.ended_at.is_some();
         let Some(probe) = probe else {
             let is_there = self.path().join(&trial.name).join(PROBE).exists();
-            let is_expected = trial.measured.is_some() && self.plan_says_probe();
+            let is_expected = trial.measured.is_some() && self.plan_says_probe() && self.has_first_part();
             return match (has_ended, is_there) {
                 (true, true) => Some("has no complete line".to_owned()),
                 (true, false) if is_expected => {
@@ -64,6 +64,12 @@ impl ExperimentFolder {
             return Some(format!("its readings end {missing_s:.1} s before the measure phase does"));
         }
         (has_ended && probe.is_cut).then(|| CUT.to_owned())
+    }
+
+    /// Of the parts of a load, only the first one watches the server.
+    fn has_first_part(&self) -> bool {
+        let Ok(experiment) = self.experiment() else { return true };
+        experiment.part.is_none_or(|of| of.part.is_first()) && !experiment.parts_missing.contains(&0)
     }
 
     /// Plans of versions before the probe do not mention it.

@@ -1,6 +1,7 @@
 //! The folders of the parts of one load, put together to the folder of the whole: counts are added, histograms merged,
 //! intervals added by the common clock. No quantile is averaged.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use thiserror::Error;
@@ -125,7 +126,10 @@ fn merge_trial(parts: &[PartFolder], missing: &[u32], name: &str, merged: &Exper
     trial.notes = trials.iter().flat_map(|(one, trial)| notes_of(one.part, trial)).collect();
     trial.engine = engine_of(trials.iter().map(|(_, trial)| trial));
     trial.ended_at = trials.iter().filter_map(|(_, trial)| trial.ended_at.clone()).max();
-    trial.beside = trials.iter().flat_map(|(_, trial)| trial.beside.clone()).collect();
+    // Parts of one host have seen the same run.
+    let beside: BTreeMap<_, _> =
+        trials.iter().flat_map(|(_, trial)| &trial.beside).map(|one| ((one.pid, &one.command), one.clone())).collect();
+    trial.beside = beside.into_values().collect();
     trial.validity = validity_of(&trials, &absent, of);
     let mut writer = merged.begin_trial(&trial)?;
     let (intervals, histogram) = series.finish(|interval, histogram| writer.append(interval, histogram))?;
@@ -210,11 +214,15 @@ fn measured_of<'t>(
         .collect();
     let parts = parts.filter(|parts| !parts.is_empty())?;
     let mut counts = Counts::default();
-    parts.iter().for_each(|(part, _)| counts.merge_worker(&part.counts));
+    for (part, _) in &parts {
+        counts.merge_worker(&part.counts);
+    }
     let length_ms = parts.iter().map(|(part, _)| part.length_ms).fold(0.0, f64::max);
     let a_second = |number: u64| if length_ms > 0.0 { number as f64 / (length_ms / 1e3) } else { 0.0 };
     let mut errors = ErrorTally::default();
-    parts.iter().for_each(|(part, _)| errors.append(&part.errors));
+    for (part, _) in &parts {
+        errors.append(&part.errors);
+    }
     let all_sustained = parts.iter().map(|(part, _)| part.sustained).collect::<Option<Vec<_>>>();
     Some(Measured {
         length_ms,

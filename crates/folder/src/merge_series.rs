@@ -162,16 +162,16 @@ mod tests {
         }
     }
 
-    fn latencies(counts: &[(u64, u64)]) -> Result<LatencyInterval, FolderError> {
-        Ok(LatencyInterval { phase: Phase::Measure, start_ms: 0.0, length_ms: 1e3, counts: counts.to_vec() })
+    fn latencies(counts: &[(u64, u64)]) -> LatencyInterval {
+        LatencyInterval { phase: Phase::Measure, start_ms: 0.0, length_ms: 1e3, counts: counts.to_vec() }
     }
 
     #[test]
     fn intervals_of_parts_add_up() {
         let mut series = CommonSeries::default();
-        series.add(vec![second(0, 3, &[(100.0, 400.0)])], [latencies(&[(1_000_000, 3)])].into_iter()).unwrap();
+        series.add(vec![second(0, 3, &[(100.0, 400.0)])], [latencies(&[(1_000_000, 3)])].into_iter().map(Ok)).unwrap();
         let of_other = [latencies(&[(1_000_000, 1), (8_000_000, 4)]), latencies(&[(2_000_000, 7)])];
-        series.add(vec![second(0, 5, &[(300.0, 600.0)]), second(1, 7, &[])], of_other.into_iter()).unwrap();
+        series.add(vec![second(0, 5, &[(300.0, 600.0)]), second(1, 7, &[])], of_other.into_iter().map(Ok)).unwrap();
         let mut written = Vec::new();
         let (intervals, measured) = series
             .finish(|interval, histogram| {

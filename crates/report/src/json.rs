@@ -5,8 +5,8 @@ use truetps_analysis::{Absent, Analysis, CellDetail, FigureGroup, FigureValues, 
 use truetps_archive::Run;
 use truetps_plan::Plan;
 use truetps_record::{
-    Configuration, Coupling, DiskFacts, DriveMode, ExternalFacts, HostFacts, LogVolume, Measured, OtherRun,
-    ServerFacts, TrialRole, ValidityWords, printable_json,
+    Configuration, Coupling, DiskFacts, DriveMode, ExternalFacts, HostFacts, LogVolume, Measured, MergedPart, OtherRun,
+    PartOfExperiment, ServerFacts, TrialRole, ValidityWords, printable_json,
 };
 
 use crate::disks::disk_of;
@@ -31,7 +31,7 @@ struct ReportDocument<'a> {
     analysis: &'a Analysis,
     /// Stalls and cost of each configuration, in the order of `analysis.cells`.
     cell_details: Vec<&'a CellDetail>,
-    trials: Vec<TrialPart<'a>>,
+    trials: Vec<ReportedTrial<'a>>,
     /// Files that could not be read, and why.
     unread: Vec<&'a str>,
     /// Sentences for people: the same as in every other format.
@@ -62,6 +62,14 @@ struct ExperimentPart<'a> {
     /// What it wrote to its logs in all trials.
     #[serde(skip_serializing_if = "Option::is_none")]
     logged: Option<LogVolume>,
+    /// This is one part of a load.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    part: Option<&'a PartOfExperiment>,
+    /// The parts that were merged, and those that are missing.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    parts: &'a [MergedPart],
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    parts_missing: &'a [u32],
     /// Every configuration has a valid trial.
     complete: bool,
     /// Every comparison has a verdict.
@@ -70,7 +78,7 @@ struct ExperimentPart<'a> {
 
 /// A trial's place and main figures; the rest is in its `run.json`.
 #[derive(Serialize)]
-struct TrialPart<'a> {
+struct ReportedTrial<'a> {
     name: &'a str,
     block: u32,
     position: u32,
@@ -99,6 +107,8 @@ struct TrialPart<'a> {
     logged: Option<LogVolume>,
     /// Other runs of truetps that put load on the host during this one.
     beside: &'a [OtherRun],
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    parts: &'a [truetps_record::TrialPart],
     notes: &'a [String],
 }
 
@@ -149,6 +159,9 @@ pub fn json(input: &ReportInput<'_>) -> String {
             couplings: &experiment.couplings,
             external: experiment.external.as_ref(),
             logged: external::logged(input),
+            part: experiment.part.as_ref(),
+            parts: &experiment.parts,
+            parts_missing: &experiment.parts_missing,
             complete: input.analysis.complete(),
             decided: input.analysis.decided(),
         },
@@ -176,21 +189,21 @@ pub(crate) fn json_text(document: &impl Serialize) -> String {
 
 /// One JSON object a trial, each on a line of its own.
 pub fn jsonl(input: &ReportInput<'_>) -> String {
-    let line = |part: TrialPart<'_>| {
+    let line = |part: ReportedTrial<'_>| {
         let text = serde_json::to_string(&part).expect("every field of a report has a JSON form");
         printable_json(&text) + "\n"
     };
     trial_parts(input).map(line).collect()
 }
 
-fn trial_parts<'a>(input: &ReportInput<'a>) -> impl Iterator<Item = TrialPart<'a>> {
+fn trial_parts<'a>(input: &ReportInput<'a>) -> impl Iterator<Item = ReportedTrial<'a>> {
     input.run.trials.iter().map(|loaded| trial_part(input.run, loaded))
 }
 
-fn trial_part<'a>(run: &'a Run, loaded: &'a LoadedTrial) -> TrialPart<'a> {
+fn trial_part<'a>(run: &'a Run, loaded: &'a LoadedTrial) -> ReportedTrial<'a> {
     let LoadedTrial { trial, detail, .. } = loaded;
     let measured = trial.measured.as_ref();
-    TrialPart {
+    ReportedTrial {
         name: &trial.name,
         block: trial.block,
         position: trial.position,
@@ -209,6 +222,7 @@ fn trial_part<'a>(run: &'a Run, loaded: &'a LoadedTrial) -> TrialPart<'a> {
         waits: detail.top_waits.as_ref().map(TopWaits::bounded),
         logged: trial.logged,
         beside: &trial.beside,
+        parts: &trial.parts,
         notes: &trial.notes,
     }
 }

@@ -7,17 +7,14 @@ use crate::{ReportInput, format};
 /// A part that does less than this share of the median part's transactions a client, or whose generator takes more than
 /// its inverse of the median part's CPU time, differs from the others.
 const ALIKE_SHARE: f64 = 0.8;
-/// With more parts than these, only those that differ have a line of their own.
+/// With more parts than these, only parts that differ have a line of their own.
 const PARTS_SHOWN_MAX: usize = 16;
 
-/// Why the figures are not those of the whole load; `None` where they are.
+/// Why the figures are not of the whole load; `None` where they are.
 pub(crate) fn incomplete(experiment: &Experiment) -> Option<String> {
     if let Some(of) = &experiment.part {
         let part = of.part;
-        return Some(format!(
-            "part {part} of a load: its figures are those of a part; `truetps merge` makes the whole of all {} parts",
-            part.of
-        ));
+        return Some(format!("part {part} of a load: `truetps merge` makes the whole of all {} parts", part.of));
     }
     let missing = &experiment.parts_missing;
     let of = experiment.parts.len() + missing.len();

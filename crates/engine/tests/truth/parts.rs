@@ -104,7 +104,7 @@ impl Observer for Gate {
 }
 
 #[test]
-fn a_load_starts_when_it_is_told_to_or_not_at_all() {
+fn a_load_starts_when_its_observer_says_or_not_at_all() {
     use std::sync::atomic::AtomicBool;
     use truetps_driver::{Connector, Target};
     use truetps_record::SqlDialect;

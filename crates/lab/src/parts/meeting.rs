@@ -27,7 +27,7 @@ const END_MAX: Duration = Duration::from_secs(30);
 /// A part that has ended is waited for, so that the schema can be dropped.
 const LEAVE_MAX: Duration = Duration::from_secs(20);
 /// From the naming of a start to the start: every part must have read it by then.
-const LEAD: Duration = Duration::from_millis(500);
+const LEAD: Duration = Duration::from_millis(600);
 /// A part whose clock is known less exactly than this starts too far from the others: half of a bucket of an interval.
 const UNCERTAINTY_MAX: Duration = Duration::from_millis(50);
 /// While all wait for a start; and while part 0 prepares.
@@ -96,6 +96,8 @@ pub(crate) struct Meeting<'a> {
     /// Whether this part has told the others that the round starts, or that it is ready.
     is_started: bool,
     start: Option<CommonStart>,
+    /// Of part 0: the last round that was judged, and why it is no evidence.
+    judged: (u32, String),
 }
 
 impl<'a> Meeting<'a> {
@@ -119,6 +121,7 @@ impl<'a> Meeting<'a> {
             cancelled: None,
             is_started: false,
             start: None,
+            judged: (0, String::new()),
         })
     }
 
@@ -199,7 +202,7 @@ impl<'a> Meeting<'a> {
         let first = self.wait_for_first(PREPARE_MAX, LONG_PAUSE, |row| match row.phase {
             PartPhase::Prepared | PartPhase::Started | PartPhase::Cancelled => row.round >= round,
             PartPhase::Over => true,
-            _ => row.round > round,
+            _ => row.round > round || row.judged >= round,
         })?;
         match first.phase {
             PartPhase::Over => {
@@ -209,6 +212,8 @@ impl<'a> Meeting<'a> {
                 return Err(PartsProblem::new("part 0 has begun the experiment without this part").into());
             }
             PartPhase::Cancelled => self.cancelled = Some(first.note),
+            // It was cancelled a while ago.
+            _ if first.judged == round => self.cancelled = Some(first.verdict),
             _ => {
                 let named: Round = serde_json::from_str(&first.note)
                     .map_err(|error| PartsProblem::new(format!("part 0 named a trial in other words: {error}")))?;
@@ -262,16 +267,14 @@ impl<'a> Meeting<'a> {
         self.tell(PartPhase::Ready, 0, String::new())?;
         self.is_started = true;
         let round = self.round;
-        let over = [PartPhase::Started, PartPhase::Cancelled, PartPhase::Judged, PartPhase::Over];
+        let over = [PartPhase::Started, PartPhase::Cancelled, PartPhase::Over];
         let patience = self.wait + 2 * CONNECT_MAX;
-        let first =
-            self.wait_for_first(patience, SHORT_PAUSE, |row| row.round >= round && over.contains(&row.phase))?;
+        let first = self.wait_for_first(patience, SHORT_PAUSE, |row| {
+            row.round >= round && (over.contains(&row.phase) || row.judged >= round)
+        })?;
         if first.phase != PartPhase::Started || first.round != round {
-            return Err(PartsProblem(if first.note.is_empty() {
-                "part 0 did not start".to_owned()
-            } else {
-                first.note
-            }));
+            let reason = [first.note, first.verdict].into_iter().find(|reason| !reason.is_empty());
+            return Err(PartsProblem(reason.unwrap_or_else(|| "part 0 did not start".to_owned())));
         }
         let clock = self.compare_clocks()?;
         let part = self.part;
@@ -314,7 +317,8 @@ impl<'a> Meeting<'a> {
             (None, Err(theirs)) => theirs.to_string(),
             (None, Ok(())) => String::new(),
         };
-        self.tell(PartPhase::Judged, 0, verdict)?;
+        self.judged = (self.round, verdict);
+        self.tell(PartPhase::Done, 0, String::new())?;
         others
     }
 
@@ -328,11 +332,10 @@ impl<'a> Meeting<'a> {
         // Part 0 may wait as long for others.
         let patience = 2 * END_MAX + CONNECT_MAX;
         let first = self.wait_for_first(patience, SHORT_PAUSE, |row| {
-            row.round > round || (row.round == round && matches!(row.phase, PartPhase::Judged | PartPhase::Over))
+            row.judged >= round || row.round > round || row.phase == PartPhase::Over
         })?;
-        let is_of_round = first.round == round && first.phase == PartPhase::Judged;
-        match first.note {
-            _ if !is_of_round => Err(PartsProblem("part 0 went on without this part".to_owned())),
+        match first.verdict {
+            _ if first.judged != round => Err(PartsProblem("part 0 went on without this part".to_owned())),
             verdict if verdict.is_empty() => Ok(()),
             verdict => Err(PartsProblem(verdict)),
         }
@@ -368,7 +371,8 @@ impl<'a> Meeting<'a> {
     }
 
     fn tell(&mut self, phase: PartPhase, start_us: i64, note: String) -> Result<(), PartsProblem> {
-        let row = PartRow { part: self.part.index, round: self.round, phase, start_us, note };
+        let (judged, verdict) = self.judged.clone();
+        let row = PartRow { part: self.part.index, round: self.round, phase, start_us, note, judged, verdict };
         Ok(self.table()?.update(&row)?)
     }
 

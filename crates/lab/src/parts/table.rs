@@ -25,18 +25,16 @@ pub(crate) enum PartPhase {
     Started,
     /// Part 0: the round will not start.
     Cancelled,
-    /// Others: the load has ended.
+    /// The load has ended. Part 0: in all parts, or it has not started; the verdict says which.
     Done,
     /// Others: the load has failed.
     Failed,
-    /// Part 0: the round is over for all.
-    Judged,
     /// Part 0: no round follows.
     Over,
 }
 
 impl PartPhase {
-    const ALL: [Self; 9] = [
+    const ALL: [Self; 8] = [
         Self::Joined,
         Self::Prepared,
         Self::Ready,
@@ -44,7 +42,6 @@ impl PartPhase {
         Self::Cancelled,
         Self::Done,
         Self::Failed,
-        Self::Judged,
         Self::Over,
     ];
 
@@ -57,7 +54,6 @@ impl PartPhase {
             Self::Cancelled => "cancelled",
             Self::Done => "done",
             Self::Failed => "failed",
-            Self::Judged => "judged",
             Self::Over => "over",
         }
     }
@@ -73,12 +69,24 @@ pub(crate) struct PartRow {
     /// The start of the round by the server's clock, in microseconds since 1970; 0: not named.
     pub(crate) start_us: i64,
     pub(crate) note: String,
+    /// Part 0: the last round that is over for all, and why it is no evidence. They stay while the next one begins: a part
+    /// may read them late.
+    pub(crate) judged: u32,
+    pub(crate) verdict: String,
 }
 
 impl PartRow {
     /// Before the first round.
     pub(crate) fn joined(part: u32) -> Self {
-        Self { part, round: 0, phase: PartPhase::Joined, start_us: 0, note: String::new() }
+        Self {
+            part,
+            round: 0,
+            phase: PartPhase::Joined,
+            start_us: 0,
+            note: String::new(),
+            judged: 0,
+            verdict: String::new(),
+        }
     }
 }
 
@@ -103,7 +111,8 @@ impl PartsTable {
         };
         let sql = format!(
             "CREATE TABLE {TABLE} (part INT NOT NULL PRIMARY KEY, round INT NOT NULL, phase VARCHAR(16) NOT NULL, \
-             start_us BIGINT NOT NULL, note {text} NOT NULL, invitation {text} NOT NULL)"
+             start_us BIGINT NOT NULL, note {text} NOT NULL, judged INT NOT NULL, verdict {text} NOT NULL, \
+             invitation {text} NOT NULL)"
         );
         self.client.execute(&sql).map(drop)
     }
@@ -143,11 +152,11 @@ impl PartsTable {
 
     /// `invitation`: of part 0, and stays; empty for others.
     pub(crate) fn insert(&mut self, row: &PartRow, invitation: &str) -> Result<(), DriverError> {
-        let PartRow { part, round, phase, start_us, note } = row;
-        let (phase, note, invitation) = (phase.word(), hex(note), hex(invitation));
+        let PartRow { part, round, phase, start_us, note, judged, verdict } = row;
+        let (phase, note, verdict, invitation) = (phase.word(), hex(note), hex(verdict), hex(invitation));
         let sql = format!(
-            "INSERT INTO {TABLE} (part, round, phase, start_us, note, invitation) \
-             VALUES ({part}, {round}, '{phase}', {start_us}, '{note}', '{invitation}')"
+            "INSERT INTO {TABLE} (part, round, phase, start_us, note, judged, verdict, invitation) \
+             VALUES ({part}, {round}, '{phase}', {start_us}, '{note}', {judged}, '{verdict}', '{invitation}')"
         );
         self.client.execute(&sql).map(drop)
     }
@@ -158,11 +167,11 @@ impl PartsTable {
     }
 
     pub(crate) fn update(&mut self, row: &PartRow) -> Result<(), DriverError> {
-        let PartRow { part, round, phase, start_us, note } = row;
-        let (phase, note) = (phase.word(), hex(note));
+        let PartRow { part, round, phase, start_us, note, judged, verdict } = row;
+        let (phase, note, verdict) = (phase.word(), hex(note), hex(verdict));
         let sql = format!(
-            "UPDATE {TABLE} SET round = {round}, phase = '{phase}', start_us = {start_us}, note = '{note}' \
-             WHERE part = {part}"
+            "UPDATE {TABLE} SET round = {round}, phase = '{phase}', start_us = {start_us}, note = '{note}', \
+             judged = {judged}, verdict = '{verdict}' WHERE part = {part}"
         );
         self.client.execute(&sql).map(drop)
     }
@@ -177,7 +186,9 @@ impl PartsTable {
     }
 
     fn rows_where(&mut self, condition: &str) -> Result<Vec<PartRow>, DriverError> {
-        let sql = format!("SELECT part, round, phase, start_us, note FROM {TABLE} WHERE {condition} ORDER BY part");
+        let sql = format!(
+            "SELECT part, round, phase, start_us, note, judged, verdict FROM {TABLE} WHERE {condition} ORDER BY part"
+        );
         let rows = self.client.query(&sql)?.rows;
         Ok(rows.iter().filter_map(|row| row_of(row)).collect())
     }
@@ -201,7 +212,7 @@ fn lock_count_sql(part: u32) -> String {
 }
 
 fn row_of(row: &[Option<String>]) -> Option<PartRow> {
-    let [part, round, phase, start_us, note] = row else { return None };
+    let [part, round, phase, start_us, note, judged, verdict] = row else { return None };
     let word = phase.as_deref()?;
     Some(PartRow {
         part: part.as_deref()?.parse().ok()?,
@@ -209,6 +220,8 @@ fn row_of(row: &[Option<String>]) -> Option<PartRow> {
         phase: PartPhase::ALL.into_iter().find(|phase| phase.word() == word)?,
         start_us: start_us.as_deref()?.parse().ok()?,
         note: text_of_hex(note.as_deref()?)?,
+        judged: judged.as_deref()?.parse().ok()?,
+        verdict: text_of_hex(verdict.as_deref()?)?,
     })
 }
 
@@ -241,8 +254,16 @@ mod tests {
 
     #[test]
     fn a_row_that_nobody_of_us_wrote_is_left_out() {
-        let row = |phase: &str| ["3", "7", phase, "12", &hex("why")].map(|cell| Some(cell.to_owned()));
-        let expected = PartRow { part: 3, round: 7, phase: PartPhase::Failed, start_us: 12, note: "why".to_owned() };
+        let row = |phase: &str| ["3", "7", phase, "12", &hex("why"), "6", ""].map(|cell| Some(cell.to_owned()));
+        let expected = PartRow {
+            part: 3,
+            round: 7,
+            phase: PartPhase::Failed,
+            start_us: 12,
+            note: "why".to_owned(),
+            judged: 6,
+            verdict: String::new(),
+        };
         assert_eq!(row_of(&row("failed")), Some(expected));
         assert_eq!(row_of(&row("lost")), None);
         assert_eq!(row_of(&row("failed")[1..]), None);

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use truetps_analysis::{CellDetail, ComparedLine, Figure, Judgement, Missing, Pairing, ThresholdState};
 
 use super::{ComparedSide, InputsDiffer, RunComparison, conditions, figures, scripts};
-use crate::{format, remarks};
+use crate::{format, parts, remarks};
 
 /// The name, with the levels where it has several configurations: the levels that differ between the two, and the
 /// levels of factors with several in the plan, so that no two comparisons have the same name.
@@ -226,7 +226,11 @@ pub(super) fn remarks_of(input: &RunComparison<'_>) -> Vec<String> {
 /// How far the comparison as a whole goes.
 pub(super) fn limits(input: &RunComparison<'_>, inputs: &InputsDiffer) -> Vec<String> {
     let comparison = &input.comparison;
-    let mut notes = Vec::new();
+    let sides = [("A", &input.a), ("B", &input.b)].into_iter();
+    let incomplete = |(letter, side): (&str, &ComparedSide<'_>)| {
+        Some(format!("{letter}: {}.", parts::incomplete(&side.run.experiment)?))
+    };
+    let mut notes: Vec<_> = sides.filter_map(incomplete).collect();
     if comparison.pairing == Pairing::None {
         notes.push(
             "The two were not interleaved: any change on the machine between them (another load, a fuller disk, a \
