@@ -25,8 +25,8 @@ if ! command -v slurmctld >/dev/null || ! command -v munged >/dev/null; then
     fi
     apt-get install -y --no-install-recommends slurm-wlm munge >/dev/null
 fi
-cargo build --release --locked --quiet --package truetps
-truetps=${CARGO_TARGET_DIR:-target}/release/truetps
+cargo build --locked --quiet --package truetps
+truetps=${CARGO_TARGET_DIR:-target}/debug/truetps
 truetps=$(readlink -f "$truetps")
 
 here=$(mktemp -d)
@@ -46,7 +46,7 @@ finish() {
 trap finish EXIT
 export TRUETPS_SANDBOX_DIR=$here/servers XDG_STATE_HOME=$here/state SLURM_CONF=$here/slurm.conf
 
-# Loads started at the same time in other clusters of this host: other ports.
+# Not the usual ports: there may be another cluster on this host.
 port=$((20000 + $$ % 10000))
 mkdir -p "$here"/{munge,state,spool,work}
 chown munge: "$here/munge" 2>/dev/null || die "there is no user munge"
@@ -94,8 +94,8 @@ start slurmd -D
 for _ in $(seq 200); do sinfo -h -o %T 2>/dev/null | grep -q idle && break; sleep 0.2; done
 sinfo -h -o %T | grep -q idle || die "the node is not ready: $(sinfo 2>&1)"
 
-server=$("$truetps" server start slurm-test 2>&1) || die "$server"
-socket=$(find "$here/servers" -name '*.sock' -type s | head -n 1)
+server=$("$truetps" server add slurm-test 2>&1 && "$truetps" server start slurm-test 2>&1) || die "$server"
+socket=$(find "$here/servers" -name sock -type s | head -n 1)
 [ -n "$socket" ] || die "the server has no socket: $server"
 cd "$here/work"
 export TRUETPS=$truetps

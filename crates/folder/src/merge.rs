@@ -1,13 +1,13 @@
 //! The folders of the parts of one load, put together to the folder of the whole: counts are added, histograms merged,
 //! intervals added by the common clock. No quantile is averaged.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 use truetps_record::{
     Counts, EngineFacts, ErrorTally, Experiment, Histogram, Interval, LatencyFigures, Measured, MergedPart, NoEvidence,
-    Part, PartOfExperiment, ResourceUse, Trial, TrialPart, Validity,
+    OtherRun, Part, PartOfExperiment, ResourceUse, Trial, TrialPart, Validity,
 };
 
 use crate::merge_series::{CommonSeries, common_open_loop};
@@ -126,16 +126,22 @@ fn merge_trial(parts: &[PartFolder], missing: &[u32], name: &str, merged: &Exper
     trial.notes = trials.iter().flat_map(|(one, trial)| notes_of(one.part, trial)).collect();
     trial.engine = engine_of(trials.iter().map(|(_, trial)| trial));
     trial.ended_at = trials.iter().filter_map(|(_, trial)| trial.ended_at.clone()).max();
-    // Parts of one host have seen the same run.
-    let beside: BTreeMap<_, _> =
-        trials.iter().flat_map(|(_, trial)| &trial.beside).map(|one| ((one.pid, &one.command), one.clone())).collect();
-    trial.beside = beside.into_values().collect();
+    trial.beside = beside(parts, &trials);
     trial.validity = validity_of(&trials, &absent, of);
     let mut writer = merged.begin_trial(&trial)?;
     let (intervals, histogram) = series.finish(|interval, histogram| writer.append(interval, histogram))?;
     trial.measured = measured_of(trials.iter().map(|(_, trial)| trial), &intervals, &histogram);
     copy_server_files(first, name, &writer)?;
     Ok(writer.write_trial(&trial)?)
+}
+
+/// Other runs on the hosts of the parts, each once, without the parts themselves.
+fn beside(parts: &[PartFolder], trials: &[(&PartFolder, Trial)]) -> Vec<OtherRun> {
+    let place = |one: &PartFolder, pid: u32| (one.experiment.host.hostname.clone(), pid);
+    let own: BTreeSet<_> = parts.iter().filter_map(|one| Some(place(one, one.experiment.part.as_ref()?.pid))).collect();
+    let seen = trials.iter().flat_map(|(part, trial)| trial.beside.iter().map(|other| (place(part, other.pid), other)));
+    let others: BTreeMap<_, _> = seen.filter(|(place, _)| !own.contains(place)).collect();
+    others.into_values().cloned().collect()
 }
 
 /// What part 0 has seen of the server.

@@ -1,6 +1,6 @@
 //! The series of several parts of one load as one: the n-th intervals of all parts are of the same time.
 
-use std::collections::BTreeMap;
+use std::cmp::Ordering;
 
 use truetps_record::{
     BUCKET_MS, Histogram, Interval, LatencyFigures, LatencyInterval, OpenLoop, Phase, TransactionGap, new_histogram,
@@ -11,8 +11,8 @@ use crate::FolderError;
 /// One interval of the load, of all parts that were added.
 struct CommonInterval {
     interval: Interval,
-    /// Response times in nanoseconds, and how many transactions had them.
-    latencies: BTreeMap<u64, u64>,
+    /// Response times in nanoseconds, ascending, and how many transactions had them.
+    latencies: Vec<(u64, u64)>,
 }
 
 /// The parts of a trial's series, added one after the other: only one part's file is in memory at a time.
@@ -43,12 +43,10 @@ impl CommonSeries {
                 None => Vec::new(),
             };
             match self.intervals.get_mut(at) {
-                None => self.intervals.push(CommonInterval { interval, latencies: counts.into_iter().collect() }),
+                None => self.intervals.push(CommonInterval { interval, latencies: counts }),
                 Some(common) => {
                     common.add(&interval)?;
-                    for (ns, count) in counts {
-                        *common.latencies.entry(ns).or_default() += count;
-                    }
+                    common.latencies = added(&common.latencies, &counts);
                 }
             }
         }
@@ -88,6 +86,26 @@ impl CommonSeries {
         }
         Ok((intervals, measured))
     }
+}
+
+/// The sum of two lists that are in order.
+fn added(ours: &[(u64, u64)], others: &[(u64, u64)]) -> Vec<(u64, u64)> {
+    let mut sum = Vec::with_capacity(ours.len() + others.len());
+    let (mut ours, mut others) = (ours.iter().copied().peekable(), others.iter().copied().peekable());
+    loop {
+        let next = match (ours.peek(), others.peek()) {
+            (Some((one, _)), Some((other, _))) => one.cmp(other),
+            (Some(_), None) => Ordering::Less,
+            (None, Some(_)) => Ordering::Greater,
+            (None, None) => break,
+        };
+        let one = if next.is_le() { ours.next() } else { None };
+        let other = if next.is_ge() { others.next() } else { None };
+        let ns = one.or(other).map_or(0, |(ns, _)| ns);
+        sum.push((ns, one.map_or(0, |(_, count)| count) + other.map_or(0, |(_, count)| count)));
+    }
+    sum.shrink_to_fit();
+    sum
 }
 
 impl CommonInterval {

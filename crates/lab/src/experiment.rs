@@ -111,7 +111,11 @@ pub(crate) fn planned_experiment(
         disks: prepared.provider.disks().to_vec(),
         random_order: true,
         external: prepared.provider.external_facts().cloned(),
-        part: prepared.parts.is_some().then(|| PartOfExperiment { part: request.place.part(), meeting: unique_id() }),
+        part: prepared.parts.is_some().then(|| PartOfExperiment {
+            part: request.place.part(),
+            pid: std::process::id(),
+            meeting: unique_id(),
+        }),
         ..new_experiment(ExperimentStart {
             plan: request.plan,
             tool_version: request.tool_version,
@@ -203,7 +207,11 @@ impl<'a> PreparedExperiment<'a> {
             created_at: clock::now_rfc3339(),
             host: self.host.clone(),
             command: self.request.command.clone(),
-            part: of_first.part.as_ref().map(|first| PartOfExperiment { part, ..first.clone() }),
+            part: of_first.part.as_ref().map(|first| PartOfExperiment {
+                part,
+                pid: std::process::id(),
+                ..first.clone()
+            }),
             ..of_first
         })
     }

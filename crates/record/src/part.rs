@@ -95,6 +95,8 @@ pub struct MergedPart {
 pub struct PartOfExperiment {
     #[serde(flatten)]
     pub part: Part,
+    /// The process of truetps, on its host.
+    pub pid: u32,
     /// Chosen by part 0; the same in all parts of one experiment, and in no other.
     pub meeting: String,
 }

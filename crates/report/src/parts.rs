@@ -1,5 +1,7 @@
 //! The parts that several load generators made of one load.
 
+use std::collections::BTreeSet;
+
 use truetps_record::{Experiment, MergedPart, Trial, TrialPart};
 
 use crate::{ReportInput, format};
@@ -37,6 +39,22 @@ pub(crate) fn lines(input: &ReportInput<'_>) -> Vec<String> {
         said.push(format!("{count} parts, of which {} differ from the others", said.len()));
     }
     said
+}
+
+/// For one screen: how many parts there were, how exactly they started together, and which one differs.
+pub(crate) fn short(input: &ReportInput<'_>) -> Vec<String> {
+    let parts = &input.run.experiment.parts;
+    if parts.is_empty() {
+        return Vec::new();
+    }
+    let all: Vec<_> = parts.iter().map(|part| PartSums::of(part, input.trials())).collect();
+    let medians = Medians::of(&all);
+    let hosts: BTreeSet<_> = parts.iter().map(|part| &part.host).collect();
+    let (count, hosts) = (format::plural(parts.len() as u64, "part"), format::plural(hosts.len() as u64, "host"));
+    let within = all.iter().filter_map(|part| part.uncertainty_us_max).reduce(f64::max);
+    let within = within.map(|us| format!(", each start known within ±{}", format::duration_us(us))).unwrap_or_default();
+    let differing = all.iter().filter_map(|part| Some(part.line(all.len(), Some(part.difference(&medians)?))));
+    std::iter::once(format!("a load of {count} on {hosts}{within}")).chain(differing).collect()
 }
 
 /// What a part did in all trials together.
@@ -171,7 +189,7 @@ mod tests {
         experiment.parts = vec![merged(0), merged(2)];
         experiment.parts_missing = vec![1];
         assert_eq!(incomplete(&experiment).as_deref(), Some("part 1/3 is missing: no trial is the whole load"));
-        experiment.part = Some(PartOfExperiment { part: Part { index: 1, of: 3 }, meeting: "m".to_owned() });
+        experiment.part = Some(PartOfExperiment { part: Part { index: 1, of: 3 }, pid: 7, meeting: "m".to_owned() });
         assert!(incomplete(&experiment).is_some_and(|text| text.starts_with("part 1/3 of a load: ")));
     }
 }

@@ -106,6 +106,7 @@ fn check_merged(load: &Load<'_>) -> Value {
     let trials: Vec<_> = all.iter().map(|index| load.trial(*index)).collect();
     assert_eq!(ok(&trial), trials.iter().map(ok).sum::<u64>());
     assert_eq!(trial["engine"]["clients"], 8);
+    assert_eq!(trial["beside"].as_array().map_or(0, Vec::len), 0, "the parts are no strangers: {trial}");
     let largest = |name: &str| trials.iter().map(|one| one["measured"][name].as_f64().unwrap()).fold(0.0, f64::max);
     assert_eq!(trial["measured"]["response_us_max"].as_f64(), Some(largest("response_us_max")));
     let starts: Vec<_> = trials.iter().map(|one| one["start"]["server_us"].as_i64().unwrap()).collect();
@@ -319,6 +320,9 @@ enum Moment {
     Running(u64),
 }
 
+/// After the start of this load is named it runs for this long, but for the margin of a test that sleeps.
+const LATE_MS: u64 = 2_500;
+
 /// Kills one part: the others end in time, no figure is taken for the whole, and nothing stays in the server.
 fn check_kill(owned: &Owned, moment: Moment, victim: u32) {
     let place = Place::new();
@@ -339,9 +343,11 @@ fn check_kill(owned: &Owned, moment: Moment, victim: u32) {
     children[victim as usize].kill().unwrap();
     let killed = Instant::now();
     let what = format!("{moment:?}, part {victim}");
+    let is_late = matches!(moment, Moment::Running(ms) if ms > LATE_MS);
     for (index, child) in children.into_iter().enumerate() {
         let ran = ran(child);
-        if index != victim as usize {
+        // A part that is killed after its load has ended has told so: the others are good.
+        if index != victim as usize && !is_late {
             assert_ne!(ran.code, Some(0), "{what}, {index}: {}{}", ran.stdout, ran.stderr);
         }
     }
@@ -352,13 +358,17 @@ fn check_kill(owned: &Owned, moment: Moment, victim: u32) {
         assert_ne!(merged.code, Some(101), "{what}: {}", merged.stderr);
         if place.path().join("runs/latest/trial-0001/run.json").exists() {
             let trial = place.run_json("trial-0001");
+            if is_late && trial["validity"]["state"] == "valid" {
+                assert_eq!((there.len(), ok(&trial)), (3, (0..3).map(|index| ok(&load.trial(index))).sum()));
+                return;
+            }
             assert_ne!(trial["validity"]["state"], "valid", "{what}: {trial}");
             let name = format!("part {victim}/3");
             let named = there.iter().any(|index| {
                 let path = load.folder(*index).join("trial-0001/run.json");
                 path.exists() && reason_of(&json(&path)).contains(&name)
             });
-            assert!(named || reason_of(&trial).contains(&name), "{what}: {}", reason_of(&trial));
+            assert!(named || is_late || reason_of(&trial).contains(&name), "{what}: {}", reason_of(&trial));
         }
     }
     if victim == 0 {

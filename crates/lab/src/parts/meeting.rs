@@ -247,8 +247,7 @@ impl<'a> Meeting<'a> {
     }
 
     fn name_start(&mut self) -> Result<Instant, PartsProblem> {
-        let patience = if self.round == 1 { self.wait.max(CONNECT_MAX) } else { CONNECT_MAX };
-        self.wait_for_others(patience, "ready to start", PartPhase::Ready)?;
+        self.wait_for_others(CONNECT_MAX, "ready to start", PartPhase::Ready)?;
         let clock = self.compare_clocks()?;
         let start_us = clock.now_us() + LEAD.as_micros() as i64;
         let at = clock.moment(start_us).expect("the start is ahead");
@@ -388,10 +387,13 @@ impl<'a> Meeting<'a> {
         Err(PartsProblem(format!("part {part}/{} has ended", self.part.of)))
     }
 
-    /// Part 0 waits until all others are in this phase of the round.
+    /// Part 0 waits until all others are in this phase of the round; for those that have not come, as long as was asked.
     fn wait_for_others(&mut self, patience: Duration, what: &str, phase: PartPhase) -> Result<(), PartsProblem> {
         let (round, of) = (self.round, self.part.of);
-        let deadline = Instant::now() + patience;
+        // Before the first start they may still be on their way: then all of them have longer.
+        let began = Instant::now();
+        let may_come = round == 1 && phase == PartPhase::Ready;
+        let arrival = if may_come { self.wait } else { Duration::ZERO };
         loop {
             let rows = self.table()?.rows()?;
             let failed =
@@ -412,14 +414,14 @@ impl<'a> Meeting<'a> {
             if self.stop.load(Ordering::Relaxed) {
                 return Err(PartsProblem("interrupted".to_owned()));
             }
-            if Instant::now() >= deadline {
-                let seconds = patience.as_secs();
-                let problem = if is_there(one) {
-                    format!("part {one}/{of} was not {what} within {seconds} s")
-                } else {
-                    format!("part {one}/{of} did not come within {seconds} s")
-                };
-                return Err(PartsProblem(problem));
+            let waited = began.elapsed();
+            if let Some(absent) = waited_for.iter().find(|part| !is_there(part)).filter(|_| waited >= arrival) {
+                let seconds = arrival.as_secs();
+                return Err(PartsProblem(format!("part {absent}/{of} did not come within {seconds} s")));
+            }
+            if waited >= arrival + patience {
+                let seconds = (arrival + patience).as_secs();
+                return Err(PartsProblem(format!("part {one}/{of} was not {what} within {seconds} s")));
             }
             thread::sleep(SHORT_PAUSE);
         }

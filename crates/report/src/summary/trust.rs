@@ -101,7 +101,7 @@ fn conditions(input: &ReportInput<'_>) -> Vec<(Doubt, String)> {
     said.extend(meaning::cheap_flush(input).map(|text| (Doubt::Note, plain(&text))));
     said.extend(meaning::shared_cores(input).map(|text| (Doubt::Note, plain(&text))));
     said.extend(external::lines(input).into_iter().map(|text| (Doubt::Note, text)));
-    said.extend(parts::lines(input).into_iter().map(|text| (Doubt::Note, text)));
+    said.extend(parts::short(input).into_iter().map(|text| (Doubt::Note, text)));
     said
 }
 
