@@ -225,6 +225,13 @@ fn parts_that_do_not_fit_are_refused() {
     let load = Load { place: &place, args: insert(&dsn), of: 2 };
     let other = |change: &[&'static str]| Load { args: [&load.args[..], change].concat(), ..load };
 
+    // What each would send.
+    let rehearsed = |part: &str| place.good(&[&load.args[..], &[part, "--dry-run"]].concat()).stdout;
+    let (first, second) = (rehearsed("--part=0/2"), rehearsed("--part=1/2"));
+    assert!(first.contains("CREATE TABLE truetps_parts") && first.contains("DROP DATABASE"), "{first}");
+    assert!(second.contains("GET_LOCK('truetps.part.1.") && !second.contains("CREATE"), "{second}");
+    assert!(second.contains("by up to 4 sessions"), "{second}");
+
     // Another plan: both say so, and neither waits.
     let children = [load.start(0), other(&["--seed=77"]).start(1)];
     for (index, child) in children.into_iter().enumerate() {

@@ -237,7 +237,8 @@ fn a_restart_and_a_session_that_is_ended_are_distinguished() {
     sleep(Duration::from_secs(1));
     assert_ne!(admin.query_value(sessions).unwrap(), Some(probes), "it has come back");
     drop(admin);
-    let owned = owned.restarted(&binary, &[]);
+    // Longer than the readings are apart: a fast server can be back before the next one.
+    let owned = owned.restarted_after(Duration::from_millis(500), &binary, &[]);
     sleep(Duration::from_millis(1500));
     signal(child.id(), Signal::INT);
     let ran: Ran = child.wait_with_output().unwrap().into();

@@ -11,6 +11,7 @@ pub(crate) mod relay;
 pub(crate) mod row_service;
 
 use std::fs;
+use std::thread::sleep;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -80,8 +81,14 @@ impl Owned {
 
     /// Stopped and started again, at the same socket and port: the latter is a part of what a MariaDB is known by.
     pub(crate) fn restarted(self, binary: &ServerBinary, settings: &[(&str, &str)]) -> Self {
+        self.restarted_after(Duration::ZERO, binary, settings)
+    }
+
+    /// The same, after it has been down for so long at least.
+    pub(crate) fn restarted_after(self, down: Duration, binary: &ServerBinary, settings: &[(&str, &str)]) -> Self {
         let Self { server, port, _sandbox: sandbox, _home: home } = self;
         server.stop(SOON).unwrap();
+        sleep(down);
         let server = start_at(&sandbox, port, &[&[(redo_setting(binary), "32M")], settings].concat()).unwrap();
         Self { server, port, _sandbox: sandbox, _home: home }
     }

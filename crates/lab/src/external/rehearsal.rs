@@ -5,6 +5,7 @@
 use truetps_driver::Client;
 use truetps_plan::Plan;
 use truetps_record::{Configuration, SqlDialect};
+use truetps_workload::Workload;
 
 use super::access::CONTROL_SETUP;
 use super::globals::{self, Scope, Scopes};
@@ -13,6 +14,7 @@ use super::settings_lease::{CLIENT_TIMEOUT, TAKE_LOCK};
 use super::survey::{Survey, survey};
 use crate::error::LabError;
 use crate::event::Listener;
+use crate::parts::meeting_outline;
 use crate::schedule::schedule;
 use crate::server_provider::ExternalServer;
 use crate::setting::set_sql;
@@ -54,8 +56,47 @@ pub fn rehearse(plan: &Plan, external: &ExternalServer, listener: &mut dyn Liste
     lines.extend(reads.iter().map(|line| format!("  {line}")));
     lines
         .push(format!("A run would send the same, write a journal to {}, and also send:", external.journals.display()));
-    let mut sent = beginning(&mut client, plan, &found)?;
-    let tables = found.schema.tables_of(&*workload);
+    // Of the parts of a load, only the first one prepares the server, and watches it.
+    let (part, mut sent) = (external.part, Vec::new());
+    if part.is_first() {
+        sent.extend(preparation(&mut client, plan, &found, &*workload)?);
+    }
+    if !part.is_whole() {
+        sent.extend(meeting_outline(target.dialect, &external.schema, part));
+    }
+    if part.is_first() {
+        sent.extend(before_each_trial(plan, &found, &*workload, target.dialect));
+    }
+    sent.push(format!(
+        "-- the load, by up to {} sessions, in transactions of:",
+        part.share(plan.connections_max().into())
+    ));
+    sent.extend(workload.statements().iter().map(|statement| statement.sql().to_owned()));
+    if plan.probe.enabled && part.is_first() {
+        let (seconds, asks) =
+            (plan.probe.interval_s, if target.dialect == SqlDialect::Mysql { PROBE_MYSQL } else { PROBE_POSTGRES });
+        sent.push(format!(
+            "-- during the load, every {seconds} s in one more session (--no-probe: none), read-only: {asks}"
+        ));
+    }
+    if part.is_first() {
+        sent.push("-- at the end, also after Ctrl-C and errors:".to_owned());
+        sent.extend(restore_statements(&mut client, &found.scopes)?);
+        sent.extend(found.schema.drop_sql());
+    }
+    lines.extend(sent.iter().map(|sql| format!("  {}", shortened(sql))));
+    Ok(lines)
+}
+
+/// From the login to the last row.
+fn preparation(
+    client: &mut Client,
+    plan: &Plan,
+    found: &Survey,
+    workload: &dyn Workload,
+) -> Result<Vec<String>, LabError> {
+    let mut sent = beginning(client, plan, found)?;
+    let tables = found.schema.tables_of(workload);
     sent.extend(tables.load_outline());
     sent.push(format!(
         "-- the tables have about {:.1} MB: binlog (with log_bin = ON) and redo log or WAL get at least twice that, and once more \
@@ -63,28 +104,20 @@ pub fn rehearse(plan: &Plan, external: &ExternalServer, listener: &mut dyn Liste
         tables.data_bytes() as f64 / 3e6,
         schedule(plan).len()
     ));
+    Ok(sent)
+}
+
+fn before_each_trial(plan: &Plan, found: &Survey, workload: &dyn Workload, dialect: SqlDialect) -> Vec<String> {
+    let mut sent = Vec::new();
     sent.push("-- before each trial, unless it already has the value:".to_owned());
     for configuration in plan.configurations() {
-        let pairs = of_configuration(plan, &configuration, &found.scopes, target.dialect);
+        let pairs = of_configuration(plan, &configuration, &found.scopes, dialect);
         if !pairs.is_empty() && !sent.contains(&pairs.join("; ")) {
             sent.push(pairs.join("; "));
         }
     }
-    sent.extend(tables.refill_outline());
-    sent.push(format!("-- the load, by up to {} sessions, in transactions of:", plan.connections_max()));
-    sent.extend(workload.statements().iter().map(|statement| statement.sql().to_owned()));
-    if plan.probe.enabled {
-        let (seconds, asks) =
-            (plan.probe.interval_s, if target.dialect == SqlDialect::Mysql { PROBE_MYSQL } else { PROBE_POSTGRES });
-        sent.push(format!(
-            "-- during the load, every {seconds} s in one more session (--no-probe: none), read-only: {asks}"
-        ));
-    }
-    sent.push("-- at the end, also after Ctrl-C and errors:".to_owned());
-    sent.extend(restore_statements(&mut client, &found.scopes)?);
-    sent.extend(found.schema.drop_sql());
-    lines.extend(sent.iter().map(|sql| format!("  {}", shortened(sql))));
-    Ok(lines)
+    sent.extend(found.schema.tables_of(workload).refill_outline());
+    sent
 }
 
 /// From the login to the first row.

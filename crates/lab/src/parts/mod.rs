@@ -11,4 +11,4 @@ mod table;
 
 pub(crate) use joined::JoinedServer;
 pub(crate) use meeting::Meeting;
-pub(crate) use table::TABLE as PARTS_TABLE;
+pub(crate) use table::{TABLE as PARTS_TABLE, meeting_outline};

@@ -4,7 +4,7 @@
 //! or its host is gone, and to ask for it writes nothing.
 
 use truetps_driver::{Client, DriverError, Target};
-use truetps_record::{SqlDialect, fnv1a};
+use truetps_record::{Part, SqlDialect, fnv1a};
 
 use crate::external::CLIENT_TIMEOUT;
 
@@ -105,24 +105,13 @@ impl PartsTable {
     }
 
     pub(crate) fn create(&mut self) -> Result<(), DriverError> {
-        let text = match self.client.dialect() {
-            SqlDialect::Mysql => "MEDIUMTEXT",
-            SqlDialect::Postgres => "TEXT",
-        };
-        let sql = format!(
-            "CREATE TABLE {TABLE} (part INT NOT NULL PRIMARY KEY, round INT NOT NULL, phase VARCHAR(16) NOT NULL, \
-             start_us BIGINT NOT NULL, note {text} NOT NULL, judged INT NOT NULL, verdict {text} NOT NULL, \
-             invitation {text} NOT NULL)"
-        );
+        let sql = create_sql(self.client.dialect());
         self.client.execute(&sql).map(drop)
     }
 
     /// Holds the lock of this part from now on; `false`: another process is that part.
     pub(crate) fn take_lock(&mut self, part: u32) -> Result<bool, DriverError> {
-        let sql = match self.client.dialect() {
-            SqlDialect::Mysql => format!("SELECT GET_LOCK('{}', 0)", self.lock_name(part)),
-            SqlDialect::Postgres => format!("SELECT pg_try_advisory_lock({LOCK_CLASS}, {part})::int"),
-        };
+        let sql = take_lock_sql(self.client.dialect(), &self.schema, part);
         Ok(self.client.query_value(&sql)?.as_deref() == Some("1"))
     }
 
@@ -130,7 +119,7 @@ impl PartsTable {
     /// statements of one session over several.
     pub(crate) fn has_lock(&mut self, part: u32) -> Result<bool, DriverError> {
         let sql = match self.client.dialect() {
-            SqlDialect::Mysql => format!("SELECT IS_USED_LOCK('{}') = CONNECTION_ID()", self.lock_name(part)),
+            SqlDialect::Mysql => format!("SELECT IS_USED_LOCK('{}') = CONNECTION_ID()", lock_name(&self.schema, part)),
             SqlDialect::Postgres => format!("{} AND pid = pg_backend_pid()", lock_count_sql(part)),
         };
         Ok(self.client.query_value(&sql)?.as_deref() == Some("1"))
@@ -139,15 +128,10 @@ impl PartsTable {
     /// Whether any process is this part.
     pub(crate) fn is_alive(&mut self, part: u32) -> Result<bool, DriverError> {
         let sql = match self.client.dialect() {
-            SqlDialect::Mysql => format!("SELECT IS_FREE_LOCK('{}') = 0", self.lock_name(part)),
+            SqlDialect::Mysql => format!("SELECT IS_FREE_LOCK('{}') = 0", lock_name(&self.schema, part)),
             SqlDialect::Postgres => lock_count_sql(part),
         };
         Ok(self.client.query_value(&sql)?.as_deref() == Some("1"))
-    }
-
-    /// Locks are of the whole server in the MySQL family, and their names are short.
-    fn lock_name(&self, part: u32) -> String {
-        format!("truetps.part.{part}.{:016x}", fnv1a(self.schema.as_bytes()))
     }
 
     /// `invitation`: of part 0, and stays; empty for others.
@@ -202,6 +186,43 @@ impl PartsTable {
         let text = self.client.query_value(sql)?.unwrap_or_default();
         text.parse().map_err(|_| DriverError::Protocol("its clock reads no number"))
     }
+}
+
+fn create_sql(dialect: SqlDialect) -> String {
+    let text = match dialect {
+        SqlDialect::Mysql => "MEDIUMTEXT",
+        SqlDialect::Postgres => "TEXT",
+    };
+    format!(
+        "CREATE TABLE {TABLE} (part INT NOT NULL PRIMARY KEY, round INT NOT NULL, phase VARCHAR(16) NOT NULL, \
+         start_us BIGINT NOT NULL, note {text} NOT NULL, judged INT NOT NULL, verdict {text} NOT NULL, \
+         invitation {text} NOT NULL)"
+    )
+}
+
+fn take_lock_sql(dialect: SqlDialect, schema: &str, part: u32) -> String {
+    match dialect {
+        SqlDialect::Mysql => format!("SELECT GET_LOCK('{}', 0)", lock_name(schema, part)),
+        SqlDialect::Postgres => format!("SELECT pg_try_advisory_lock({LOCK_CLASS}, {part})::int"),
+    }
+}
+
+/// Locks are of the whole server in the MySQL family, and their names are short.
+fn lock_name(schema: &str, part: u32) -> String {
+    format!("truetps.part.{part}.{:016x}", fnv1a(schema.as_bytes()))
+}
+
+/// The statements with which a part meets the others.
+pub(crate) fn meeting_outline(dialect: SqlDialect, schema: &str, part: Part) -> Vec<String> {
+    let mut sent = vec!["-- the meeting of the parts, in a session of its own:".to_owned()];
+    sent.extend(part.is_first().then(|| create_sql(dialect)));
+    sent.push(take_lock_sql(dialect, schema, part.index));
+    sent.push(format!(
+        "-- before and after each trial: INSERT and UPDATE of the row part = {} in {TABLE}, SELECT of the others', of the \
+         server's clock, and of who holds the locks of the other parts",
+        part.index
+    ));
+    sent
 }
 
 fn lock_count_sql(part: u32) -> String {
