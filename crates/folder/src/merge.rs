@@ -43,7 +43,7 @@ impl MergeError {
 
 /// One part that takes part in the merge.
 struct PartFolder {
-    part: Part,
+    of: PartOfExperiment,
     folder: ExperimentFolder,
     experiment: Experiment,
 }
@@ -57,10 +57,10 @@ pub fn merge_parts(
 ) -> Result<ExperimentFolder, MergeError> {
     let parts = parts_of(folders)?;
     let first = &parts[0];
-    let of = first.part.of;
-    let missing: Vec<_> = (0..of).filter(|index| parts.iter().all(|one| one.part.index != *index)).collect();
+    let indexes = 0..first.of.part.of;
+    let missing: Vec<_> = indexes.filter(|index| parts.iter().all(|one| one.of.part.index != *index)).collect();
     let merged_part = |one: &PartFolder| MergedPart {
-        index: one.part.index,
+        index: one.of.part.index,
         host: one.experiment.host.hostname.clone(),
         folder: one.folder.path().display().to_string(),
     };
@@ -80,24 +80,22 @@ pub fn merge_parts(
 
 /// Checks that these folders belong together; in the order of their numbers.
 fn parts_of(folders: &[ExperimentFolder]) -> Result<Vec<PartFolder>, MergeError> {
-    let mut parts: Vec<(PartOfExperiment, PartFolder)> = Vec::new();
+    let mut parts: Vec<PartFolder> = Vec::new();
     for folder in folders {
         let experiment = folder.experiment()?;
         let path = folder.path().to_owned();
         let Some(of) = experiment.part.clone() else { return Err(MergeError::NoPart { path }) };
-        if let Some((first, its)) = parts.first()
-            && (first.meeting != of.meeting || first.part.of != of.part.of)
-        {
-            return Err(MergeError::OtherExperiment { part: of.part, path, first: its.folder.path().to_owned() });
+        let is_other = |first: &&PartFolder| first.of.meeting != of.meeting || first.of.part.of != of.part.of;
+        if let Some(first) = parts.first().filter(is_other) {
+            return Err(MergeError::OtherExperiment { part: of.part, path, first: first.folder.path().to_owned() });
         }
-        if let Some((_, its)) = parts.iter().find(|(other, _)| other.part.index == of.part.index) {
-            let first = its.folder.path().to_owned();
-            return Err(MergeError::Twice { part: of.part, first, second: path });
+        if let Some(same) = parts.iter().find(|other| other.of.part.index == of.part.index) {
+            return Err(MergeError::Twice { part: of.part, first: same.folder.path().to_owned(), second: path });
         }
-        parts.push((of.clone(), PartFolder { part: of.part, folder: folder.clone(), experiment }));
+        parts.push(PartFolder { of, folder: folder.clone(), experiment });
     }
-    parts.sort_by_key(|(of, _)| of.part.index);
-    Ok(parts.into_iter().map(|(_, part)| part).collect())
+    parts.sort_by_key(|one| one.of.part.index);
+    Ok(parts)
 }
 
 /// One trial of all parts. None is written that no part has begun.
@@ -107,7 +105,7 @@ fn merge_trial(parts: &[PartFolder], missing: &[u32], name: &str, merged: &Exper
     for one in parts {
         match one.folder.trial(name)? {
             Some(trial) => trials.push((one, trial)),
-            None => absent.push(one.part.index),
+            None => absent.push(one.of.part.index),
         }
     }
     let Some((first, first_trial)) = trials.first() else { return Ok(()) };
@@ -119,11 +117,11 @@ fn merge_trial(parts: &[PartFolder], missing: &[u32], name: &str, merged: &Exper
         let does_not_fit = |problem| MergeError::DoesNotFit { path: path.clone(), problem };
         series.add(one.folder.intervals(name)?, read).map_err(does_not_fit)?;
     }
-    let of = first.part.of;
+    let of = first.of.part.of;
     let mut trial = first_trial.clone();
     trial.start = None;
-    trial.parts = trials.iter().map(|(one, trial)| trial_part(one.part, trial)).collect();
-    trial.notes = trials.iter().flat_map(|(one, trial)| notes_of(one.part, trial)).collect();
+    trial.parts = trials.iter().map(|(one, trial)| trial_part(one.of.part, trial)).collect();
+    trial.notes = trials.iter().flat_map(|(one, trial)| notes_of(one.of.part, trial)).collect();
     trial.engine = engine_of(trials.iter().map(|(_, trial)| trial));
     trial.ended_at = trials.iter().filter_map(|(_, trial)| trial.ended_at.clone()).max();
     trial.beside = beside(parts, &trials);
@@ -138,7 +136,7 @@ fn merge_trial(parts: &[PartFolder], missing: &[u32], name: &str, merged: &Exper
 /// Other runs on the hosts of the parts, each once, without the parts themselves.
 fn beside(parts: &[PartFolder], trials: &[(&PartFolder, Trial)]) -> Vec<OtherRun> {
     let place = |one: &PartFolder, pid: u32| (one.experiment.host.hostname.clone(), pid);
-    let own: BTreeSet<_> = parts.iter().filter_map(|one| Some(place(one, one.experiment.part.as_ref()?.pid))).collect();
+    let own: BTreeSet<_> = parts.iter().map(|one| place(one, one.of.pid)).collect();
     let seen = trials.iter().flat_map(|(part, trial)| trial.beside.iter().map(|other| (place(part, other.pid), other)));
     let others: BTreeMap<_, _> = seen.filter(|(place, _)| !own.contains(place)).collect();
     others.into_values().cloned().collect()
@@ -181,7 +179,7 @@ fn validity_of(trials: &[(&PartFolder, Trial)], absent: &[u32], of: u32) -> Vali
     }
     let reason = |one: &(&PartFolder, Trial)| {
         let reason = one.1.validity.reason()?;
-        Some(apart(format!("part {}: {reason}", one.0.part)))
+        Some(apart(format!("part {}: {reason}", one.0.of.part)))
     };
     let is = |is: fn(&Validity) -> bool| trials.iter().filter(move |(_, trial)| is(&trial.validity)).find_map(reason);
     let invalid = is(|validity| matches!(validity, Validity::Invalid(_)));

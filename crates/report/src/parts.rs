@@ -26,9 +26,7 @@ pub(crate) fn incomplete(experiment: &Experiment) -> Option<String> {
 
 /// One line a part of a merged experiment, and what differs; empty for others.
 pub(crate) fn lines(input: &ReportInput<'_>) -> Vec<String> {
-    let experiment = &input.run.experiment;
-    let all: Vec<_> = experiment.parts.iter().map(|part| PartSums::of(part, input.trials())).collect();
-    let medians = Medians::of(&all);
+    let (all, medians) = sums(input);
     let count = all.len();
     let lines = all
         .iter()
@@ -47,14 +45,19 @@ pub(crate) fn short(input: &ReportInput<'_>) -> Vec<String> {
     if parts.is_empty() {
         return Vec::new();
     }
-    let all: Vec<_> = parts.iter().map(|part| PartSums::of(part, input.trials())).collect();
-    let medians = Medians::of(&all);
+    let (all, medians) = sums(input);
     let hosts: BTreeSet<_> = parts.iter().map(|part| &part.host).collect();
     let (count, hosts) = (format::plural(parts.len() as u64, "part"), format::plural(hosts.len() as u64, "host"));
     let within = all.iter().filter_map(|part| part.uncertainty_us_max).reduce(f64::max);
     let within = within.map(|us| format!(", each start known within ±{}", format::duration_us(us))).unwrap_or_default();
     let differing = all.iter().filter_map(|part| Some(part.line(all.len(), Some(part.difference(&medians)?))));
     std::iter::once(format!("a load of {count} on {hosts}{within}")).chain(differing).collect()
+}
+
+fn sums<'a>(input: &'a ReportInput<'_>) -> (Vec<PartSums<'a>>, Medians) {
+    let all: Vec<_> = input.run.experiment.parts.iter().map(|part| PartSums::of(part, input.trials())).collect();
+    let medians = Medians::of(&all);
+    (all, medians)
 }
 
 /// What a part did in all trials together.

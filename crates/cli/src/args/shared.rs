@@ -146,7 +146,7 @@ pub(crate) struct EngineArgs {
     #[arg(long, value_name = "I/N", value_parser = part::parse)]
     pub(crate) part: Option<Part>,
     /// How long parts wait for each other before the first trial: 90s, 1h
-    #[arg(long, value_name = "TIME", default_value = "5m", value_parser = times::time)]
+    #[arg(long, value_name = "TIME", default_value = "5m", value_parser = times::time, requires = "part")]
     pub(crate) part_wait: Duration,
     /// Show the run live on the whole terminal: throughput, latency, waits, stalls, results (? for keys)
     #[arg(long)]

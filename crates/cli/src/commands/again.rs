@@ -59,9 +59,14 @@ fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
 
-/// Refuses to mix trials of a private and an external server in one experiment, before anything is started.
+/// Refuses to mix trials of a private and an external server in one experiment, or trials of one load generator and of
+/// several, before anything is started.
 pub(crate) fn refuse_other_place(folder: &ExperimentFolder, place: &FolderArgs) -> Result<(), CommandFailure> {
     let experiment = folder.experiment().map_err(CommandFailure::usage)?;
+    if experiment.part.is_some() || !experiment.parts.is_empty() {
+        let message = "several load generators have made this experiment (--part): it cannot be resumed";
+        return Err(CommandFailure::usage(message).hint("start all parts again, as a new experiment"));
+    }
     match (address(&experiment), usual_dsn(place, false)) {
         (Some(address), None) => {
             Err(CommandFailure::usage(format!("this experiment was begun on the server {address}"))

@@ -287,6 +287,7 @@ fn flags_of_parts_are_checked_before_anything_starts() {
     place.refused(&["run", "insert", "--part=0/2"], &["--part needs --dsn"]);
     place.refused(&run(&["--part=2/2"]), &["2/2: the parts are numbered from 0 to 1"]);
     place.refused(&run(&["--part=0"]), &["not of the form I/N"]);
+    place.refused(&run(&["--part-wait=1s"]), &["--part <I/N>"]);
     place.refused(&run(&["--part=auto"]), &["SLURM_PROCID", "write --part I/N"]);
     place.refused(&run(&["--part=0/9"]), &["has 8 connections, and each part needs one"]);
     place.refused(&run(&["--part=0/2", "--i-own-this-schema", "--schema=mine"]), &["--i-own-this-schema"]);
@@ -309,6 +310,10 @@ fn only_parts_of_one_experiment_are_merged() {
     let trial = place.run_json("trial-0001");
     assert_eq!(trial["validity"]["state"], "invalid", "{trial}");
     place.refused(&["merge", "runs/latest"], &["is no part of a load"]);
+    for folder in ["part-0/latest", "runs/latest"] {
+        let resume = ["sweep", "--resume", folder, "--dsn", &dsn];
+        place.refused(&resume, &["several load generators", "cannot be resumed"]);
+    }
 
     good(load.start_all());
     place.refused(&["merge", "part-0/latest", "earlier/latest"], &["is part 1/2 of another experiment"]);

@@ -75,49 +75,42 @@ fn pass_on(client: TcpStream, way: &Arc<Way>) -> Option<()> {
     let (mut up_from, mut up_to) = (client.try_clone().ok()?, server.try_clone().ok()?);
     let heard = Arc::clone(way);
     thread::spawn(move || {
-        let _ = pass_up(&mut up_from, &mut up_to, &heard);
+        let _ = pass(&mut up_from, &mut up_to, &heard, |bytes| heard.hear(bytes));
         let _ = up_to.shutdown(Shutdown::Both);
     });
     let (mut from, mut to) = (server, client);
     if way.renumbers.load(Ordering::Relaxed) {
         to.write_all(&renumbered(&mut from)?).ok()?;
     }
-    let _ = pass_down(&mut from, &mut to, way);
+    let _ = pass(&mut from, &mut to, way, |_| {});
     let _ = to.shutdown(Shutdown::Both);
     Some(())
 }
 
 impl Way {
+    /// Does what was asked for before the server hears this word.
+    fn hear(&self, bytes: &[u8]) {
+        let mut before = self.before.lock().unwrap();
+        let is_it = |before: &mut Before| bytes.windows(before.0.len()).any(|window| window == before.0);
+        if let Some((_, act)) = before.take_if(is_it) {
+            act();
+        }
+    }
+
     fn wait(&self) {
         thread::sleep(Duration::from_micros(self.delay_us.load(Ordering::Relaxed)));
     }
 }
 
-fn pass_down(from: &mut TcpStream, to: &mut TcpStream, way: &Way) -> io::Result<()> {
+/// Passes on what comes, until one side is gone; `heard` gets it first.
+fn pass(from: &mut TcpStream, to: &mut TcpStream, way: &Way, heard: impl Fn(&[u8])) -> io::Result<()> {
     let mut buffer = [0; 16 * 1024];
     loop {
         let n = from.read(&mut buffer)?;
         if n == 0 {
             return Ok(());
         }
-        way.wait();
-        to.write_all(&buffer[..n])?;
-    }
-}
-
-fn pass_up(from: &mut TcpStream, to: &mut TcpStream, way: &Way) -> io::Result<()> {
-    let mut buffer = [0; 16 * 1024];
-    loop {
-        let n = from.read(&mut buffer)?;
-        if n == 0 {
-            return Ok(());
-        }
-        let mut before = way.before.lock().unwrap();
-        let is_it = |before: &mut Before| buffer[..n].windows(before.0.len()).any(|window| window == before.0);
-        if let Some((_, act)) = before.take_if(is_it) {
-            act();
-        }
-        drop(before);
+        heard(&buffer[..n]);
         way.wait();
         to.write_all(&buffer[..n])?;
     }

@@ -11,19 +11,22 @@ use crate::support::{drive_simply, load};
 
 type Statements = Arc<Mutex<Vec<Vec<u8>>>>;
 
+/// A server that keeps what it hears.
+fn keeping(sent: &Statements) -> FakeServer {
+    let kept = Arc::clone(sent);
+    let keep = move |_, _, command: &[u8]| {
+        kept.lock().unwrap().push(command.to_vec());
+        Act::Ok
+    };
+    FakeServer::start(|_| Welcome::Greet, keep)
+}
+
 /// What all parts of a load send, in the order of their texts, and their outcomes.
 fn sent_by(parts: u32, load: &LoadSpec) -> (Vec<Vec<u8>>, Vec<RunOutcome>) {
     let sent: Statements = Arc::default();
     let mut outcomes = Vec::new();
     for index in 0..parts {
-        let kept = Arc::clone(&sent);
-        let server = FakeServer::start(
-            |_| Welcome::Greet,
-            move |_, _, command| {
-                kept.lock().unwrap().push(command.to_vec());
-                Act::Ok
-            },
-        );
+        let server = keeping(&sent);
         let part = Part { index, of: parts };
         let (outcome, _) = drive_simply(&server, &LoadSpec { part, ..load.clone() });
         assert_eq!(outcome.ending, RunEnding::Complete, "{outcome:?}");
@@ -111,14 +114,7 @@ fn a_load_starts_when_its_observer_says_or_not_at_all() {
     use truetps_workload::{Workload, insert};
 
     let sent: Statements = Arc::default();
-    let kept = Arc::clone(&sent);
-    let server = FakeServer::start(
-        |_| Welcome::Greet,
-        move |_, _, command| {
-            kept.lock().unwrap().push(command.to_vec());
-            Act::Ok
-        },
-    );
+    let server = keeping(&sent);
     let workload = insert(SqlDialect::Mysql, 1, 1000, 7);
     let target = Target::mysql_unix(server.socket(), "root", None);
     let connector = Connector::new(target, workload.statements(), false).unwrap();

@@ -30,9 +30,10 @@ const LEAVE_MAX: Duration = Duration::from_secs(20);
 const LEAD: Duration = Duration::from_millis(600);
 /// A part whose clock is known less exactly than this starts too far from the others: half of a bucket of an interval.
 const UNCERTAINTY_MAX: Duration = Duration::from_millis(50);
-/// While all wait for a start; and while part 0 prepares.
+/// While all wait for a start; while part 0 prepares; and between the logins of a part that looks for part 0.
 const SHORT_PAUSE: Duration = Duration::from_millis(20);
 const LONG_PAUSE: Duration = Duration::from_millis(200);
+const LOGIN_PAUSE: Duration = Duration::from_secs(1);
 
 /// Why parts did not work together, in words for the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -282,6 +283,9 @@ impl<'a> Meeting<'a> {
             let late_ms = (clock.now_us() - first.start_us) as f64 / 1e3;
             PartsProblem(format!("part {part} learned of the start {late_ms:.0} ms after it"))
         })?;
+        if at > Instant::now() + LEAD + 2 * UNCERTAINTY_MAX {
+            return Err(PartsProblem(format!("the server's clock was set back before the start of part {part}")));
+        }
         self.start = Some(clock.start(first.start_us));
         Ok(at)
     }
@@ -481,7 +485,7 @@ fn wait_for_invitation(external: &ExternalServer, stop: &AtomicBool) -> Result<(
                 format!("part {part} did not find part 0 within {seconds} s, in the schema `{schema}` of {target}");
             return Err(PartsProblem::new(problem).into());
         }
-        thread::sleep(LONG_PAUSE);
+        thread::sleep(LOGIN_PAUSE.min(deadline.saturating_duration_since(Instant::now())));
     }
 }
 
