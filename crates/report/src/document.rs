@@ -6,7 +6,7 @@ use truetps_record::{Estimate, Experiment, ServerFacts};
 use crate::disks::disks;
 use crate::generator::Facts;
 use crate::verdicts::{answer, verdicts};
-use crate::{ReportInput, cell_tables, external, format, ledger, load, names, parts, sections, stalls, waits};
+use crate::{ReportInput, cell_tables, external, format, ledger, load, names, sections, stalls, waits};
 
 pub(crate) struct Document {
     pub(crate) title: String,
@@ -136,7 +136,6 @@ fn facts(input: &ReportInput<'_>) -> Vec<(&'static str, String)> {
     facts.extend(verdicts(input).into_iter().map(|verdict| ("Verdict", verdict)));
     facts.extend(stalls::fact(input).map(|fact| ("Stalls", fact)));
     facts.extend(ledger::fact(input).map(|fact| ("Ledger", fact)));
-    facts.extend(parts::incomplete(&input.run.experiment).map(|text| ("Part", text)));
     facts.push(("Trials", trials_fact(input)));
     facts.push(("Server", server_fact(input)));
     facts.push(("Load", load_fact(input)));

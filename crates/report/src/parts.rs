@@ -16,7 +16,7 @@ const PARTS_SHOWN_MAX: usize = 16;
 pub(crate) fn incomplete(experiment: &Experiment) -> Option<String> {
     if let Some(of) = &experiment.part {
         let part = of.part;
-        return Some(format!("part {part} of a load: `truetps merge` makes the whole of all {} parts", part.of));
+        return Some(format!("only part {part} of a load: `truetps merge` makes the whole of all {} parts", part.of));
     }
     let missing = &experiment.parts_missing;
     let of = experiment.parts.len() + missing.len();
@@ -193,6 +193,6 @@ mod tests {
         experiment.parts_missing = vec![1];
         assert_eq!(incomplete(&experiment).as_deref(), Some("part 1/3 is missing: no trial is the whole load"));
         experiment.part = Some(PartOfExperiment { part: Part { index: 1, of: 3 }, pid: 7, meeting: "m".to_owned() });
-        assert!(incomplete(&experiment).is_some_and(|text| text.starts_with("part 1/3 of a load: ")));
+        assert!(incomplete(&experiment).is_some_and(|text| text.starts_with("only part 1/3 of a load: ")));
     }
 }

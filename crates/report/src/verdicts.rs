@@ -6,7 +6,7 @@ use truetps_analysis::{Analysis, Axis, Cell, Contrast, Curve, Figure, Judgement,
 use truetps_record::Estimate;
 
 use crate::generator::{self, LIMITED};
-use crate::{ReportInput, durability, format, names, open_loop};
+use crate::{ReportInput, durability, format, names, open_loop, parts};
 
 /// What a verdict is in a sentence, apart from its numbers. `Ord` is the order of the sentence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -44,6 +44,15 @@ pub(crate) fn without_risk(input: &ReportInput<'_>) -> Vec<String> {
 }
 
 fn sentences(input: &ReportInput<'_>, with_risk: bool) -> Vec<String> {
+    incomplete(input).into_iter().chain(of_figures(input, with_risk)).collect()
+}
+
+/// Before the figures of a part: they are not of the load that the plan names.
+pub(crate) fn incomplete(input: &ReportInput<'_>) -> Option<String> {
+    parts::incomplete(&input.run.experiment).map(|text| format!("{text}."))
+}
+
+fn of_figures(input: &ReportInput<'_>, with_risk: bool) -> Vec<String> {
     let analysis = input.analysis;
     if analysis.trials_valid == 0 {
         return vec!["none: there is no valid trial yet.".to_owned()];

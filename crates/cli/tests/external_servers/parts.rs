@@ -138,10 +138,12 @@ fn four_parts_on_a_mariadb_are_one_load() {
     let report = place.good(&["report", "--full"]);
     assert!(report.stdout.contains("part 3/4 on "), "{}", report.stdout);
     let part = place.good(&["report", "part-1/latest"]);
-    assert!(part.stdout.contains("part 1/4 of a load"), "{}", part.stdout);
+    assert!(part.stdout.contains("Answer    Only part 1/4 of a load"), "{}", part.stdout);
+    let page = std::fs::read_to_string(load.folder(1).join("report.html")).unwrap();
+    assert!(page.contains("nly part 1/4 of a load"), "the page says so, too");
     // Every command takes the merged run.
     let compared = place.run(&["compare", "part-0/latest", "runs/latest"]);
-    assert!(compared.stdout.contains("A: part 0/4 of a load"), "{}", compared.stdout);
+    assert!(compared.stdout.contains("A: only part 0/4 of a load"), "{}", compared.stdout);
     place.good(&["stalls", "runs/latest"]);
 
     // A sweep: each trial is started together.

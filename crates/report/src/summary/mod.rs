@@ -100,7 +100,8 @@ fn answer(input: &ReportInput<'_>) -> Vec<String> {
     let analysis = input.analysis;
     let baseline = verdicts::answer(input);
     if analysis.curves.len() > SENTENCES_MAX + 1 && !analysis.contrasts.is_empty() {
-        return baseline.into_iter().chain(verdicts::counted(analysis)).collect();
+        let incomplete = verdicts::incomplete(input).map(|text| names::capital_word(&text));
+        return incomplete.into_iter().chain(baseline).chain(verdicts::counted(analysis)).collect();
     }
     let sentences = verdicts::without_risk(input).into_iter().map(|text| names::capital_word(&text));
     baseline.into_iter().chain(sentences).collect()
