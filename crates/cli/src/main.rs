@@ -18,7 +18,6 @@ mod manual;
 mod named_run;
 mod option_file;
 mod other_programs_words;
-mod part;
 mod pin;
 mod plans;
 mod probe_picture;

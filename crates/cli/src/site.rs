@@ -22,7 +22,7 @@ use crate::settings::{self, BASEDIR, SERVER as USUAL_SERVER};
 use crate::{pin, print_out};
 
 pub(crate) const DSN: &str = "--dsn";
-const SCHEMA: &str = "truetps";
+pub(crate) const SCHEMA: &str = "truetps";
 
 pub(crate) struct RunSite {
     choice: ServerChoice,

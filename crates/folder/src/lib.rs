@@ -7,6 +7,7 @@ mod folder;
 mod latency_log;
 mod latency_log_writer;
 mod merge;
+mod merge_script;
 mod merge_series;
 mod probe_folder;
 mod run_file;

@@ -10,6 +10,7 @@ use truetps_record::{
     OtherRun, Part, PartOfExperiment, ResourceUse, Trial, TrialPart, Validity,
 };
 
+use crate::merge_script::{merge_script_files, script_run_of};
 use crate::merge_series::{CommonSeries, common_open_loop};
 use crate::{ExperimentFolder, FolderError, TrialWriter};
 
@@ -129,6 +130,8 @@ fn merge_trial(parts: &[PartFolder], missing: &[u32], name: &str, merged: &Exper
     let mut writer = merged.begin_trial(&trial)?;
     let (intervals, histogram) = series.finish(|interval, histogram| writer.append(interval, histogram))?;
     trial.measured = measured_of(trials.iter().map(|(_, trial)| trial), &intervals, &histogram);
+    trial.script = script_run_of(&trials.iter().map(|(_, trial)| trial).collect::<Vec<_>>());
+    merge_script_files(&trials.iter().map(|(one, _)| &one.folder).collect::<Vec<_>>(), name, &writer)?;
     copy_server_files(first, name, &writer)?;
     Ok(writer.write_trial(&trial)?)
 }

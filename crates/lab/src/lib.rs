@@ -56,6 +56,7 @@ pub use external::{
     rehearse, replication_warning, restore, unfinished,
 };
 pub use find_max::find_max;
+pub use parts::ScriptMeeting;
 pub use planned_disks::PlannedDisks;
 pub use pool::{find_pool, resume_pool};
 pub use resume::resume;

@@ -125,7 +125,8 @@ pub(crate) fn prepare_external_server<'a>(
         listener.warn(text.to_owned());
     }
     listener.event(&ExperimentEvent::Preparing(format!("logging in to {}", external.target)));
-    let (mut session, server) = ExternalSession::enter(request, external, workload, listener)?;
+    let ExperimentRequest { plan, stop, tool_version, .. } = *request;
+    let (mut session, server) = ExternalSession::enter(plan, stop, tool_version, external, workload, listener)?;
     if let Err(error) = session.prepare(listener) {
         return Err(error.and_not_left(session.leave(listener)));
     }

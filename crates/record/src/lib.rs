@@ -37,6 +37,7 @@ mod reason;
 mod responsiveness;
 mod row_answer;
 mod sane;
+mod scheduler;
 mod script_record;
 mod secret;
 mod server;

@@ -16,6 +16,10 @@ impl Interrupt {
         Self { asked, heard: Arc::default() }
     }
 
+    pub(crate) fn flag(&self) -> &AtomicBool {
+        &self.asked
+    }
+
     pub(crate) fn is_asked(&self) -> bool {
         self.asked.load(Ordering::Relaxed)
     }

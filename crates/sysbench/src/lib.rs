@@ -6,12 +6,14 @@
 //! - `run`: threads, clients, events, time.
 //! - `rand`: the random numbers of scripts.
 //! - `output`: every printed line.
+//! - `parts`: a run as one part of a load that several processes make.
 
 mod exit_code;
 mod interrupt;
 mod lua;
 mod options;
 mod output;
+mod parts;
 mod program;
 mod rand;
 mod recording;
@@ -20,5 +22,6 @@ mod sql;
 
 pub use interrupt::Interrupt;
 pub use options::masked;
+pub use parts::{MeetParts, PartsMeeting, PartsRequest};
 pub use program::{SysbenchEnv, run as run_program};
 pub use run::ServerWarning;

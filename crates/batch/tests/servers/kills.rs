@@ -1,12 +1,13 @@
 //! A database that is killed while batches are in flight.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use truetps_testkit::mysql_family::mariadb;
 use truetps_testkit::private_postgres;
 
 use crate::clients::{Load, check_table};
-use crate::tables::TestServer;
+use crate::relay::Relay;
+use crate::tables::{TestGateway, TestServer};
 
 /// Rounds without `TRUETPS_KILL_ROUNDS`.
 const ROUNDS: u32 = 6;
@@ -26,8 +27,12 @@ fn nothing_acknowledged_is_lost_when_a_postgresql_is_killed() {
     }
 }
 
+fn rounds() -> u32 {
+    std::env::var("TRUETPS_KILL_ROUNDS").map_or(ROUNDS, |text| text.parse().unwrap())
+}
+
 fn kill_rounds(mut server: TestServer) {
-    let rounds = std::env::var("TRUETPS_KILL_ROUNDS").map_or(ROUNDS, |text| text.parse().unwrap());
+    let rounds = rounds();
     let gateway = server.gateway();
     let load = Load::start(std::slice::from_ref(&gateway.queue), CLIENTS);
     let counts = || gateway.queue.figures().counts;
@@ -53,6 +58,39 @@ fn kill_rounds(mut server: TestServer) {
     check_table(&server, &logs);
     let rows: u64 = logs.iter().map(|log| log.acknowledged).sum();
     eprintln!("{kills} kills, {in_flight} with a batch in flight, {committed} committed; {rows} rows: {:?}", counts());
+}
+
+/// A relay swallows the reply of a commit, and the database is killed at that moment: in each round that counts, a batch is
+/// stored, and the gateway learns it only from the restarted server.
+#[test]
+fn a_committed_batch_is_found_after_each_kill() {
+    let Some(mut server) = TestServer::mariadb("kill -9 after a commit") else { return };
+    let (relay, settings) = Relay::before(&server);
+    let gateway = TestGateway::start(&settings);
+    let load = Load::start(std::slice::from_ref(&gateway.queue), CLIENTS);
+    let counts = || gateway.queue.figures().counts;
+    let (rounds, mut kills, mut committed) = (rounds(), 0, 0);
+    while committed < rounds {
+        assert!(kills < 20 + 3 * rounds, "{committed} of {kills} kills met a committed batch");
+        load.wait_for(100 + u64::from(kills % 50) * 7);
+        let (before, dropped) = (counts(), relay.dropped());
+        relay.drop_replies(1);
+        let end = Instant::now() + Duration::from_secs(10);
+        while relay.dropped() == dropped {
+            assert!(Instant::now() < end, "no reply to swallow");
+            std::thread::sleep(Duration::from_micros(50));
+        }
+        server.kill();
+        kills += 1;
+        let was_unknown = counts().found_rows == before.found_rows;
+        server.restart();
+        load.wait_for(50);
+        committed += u32::from(was_unknown && counts().found_rows > before.found_rows);
+    }
+    let logs = load.end();
+    check_table(&server, &logs);
+    let rows: u64 = logs.iter().map(|log| log.acknowledged).sum();
+    eprintln!("{kills} kills, {committed} with a committed batch; {rows} rows: {:?}", counts());
 }
 
 /// A replica of the gateway takes over rows of another one.

@@ -11,7 +11,6 @@ use truetps_record::Part;
 use crate::args::load::Mode;
 use crate::completions::Words;
 use crate::login::LoginArgs;
-use crate::part;
 use crate::times;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -143,7 +142,7 @@ pub(crate) struct EngineArgs {
     /// Make one part of the load: part I of N, counted from 0, such as 0/4. The other parts are started elsewhere with the
     /// same command and meet in the server of --dsn; `truetps merge` puts them together. auto: the numbers of Slurm or
     /// Open MPI; auto/N: the number of a Kubernetes Indexed Job (`truetps help guides/many-machines`)
-    #[arg(long, value_name = "I/N", value_parser = part::parse)]
+    #[arg(long, value_name = "I/N", value_parser = part)]
     pub(crate) part: Option<Part>,
     /// How long parts wait for each other before the first trial: 90s, 1h
     #[arg(long, value_name = "TIME", default_value = "5m", value_parser = times::time, requires = "part")]
@@ -172,6 +171,11 @@ pub(crate) struct ProbeArgs {
     /// InnoDB. This costs throughput
     #[arg(long)]
     waits: bool,
+}
+
+/// The part of the load that this process makes.
+fn part(text: &str) -> Result<Part, String> {
+    Part::choose(text, |name| std::env::var(name).ok())
 }
 
 impl ProbeArgs {

@@ -2,6 +2,7 @@
 
 mod classics;
 mod hidden;
+mod parts;
 mod sysbench;
 
 use std::ffi::OsString;

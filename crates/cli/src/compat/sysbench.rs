@@ -20,6 +20,7 @@ pub(super) fn run(arguments: Vec<OsString>) -> Result<ExitCode, CommandFailure> 
         cores: std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32),
         interrupt: Interrupt::new(Arc::clone(&views.stop)),
         server_warning: truetps_lab::replication_warning,
+        meet_parts: &super::parts::meet,
         live_view: &|title| views.open_for_program(title),
     };
     let watched = env.interrupt.clone();

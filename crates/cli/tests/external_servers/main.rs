@@ -18,5 +18,6 @@ mod logins;
 mod mysql;
 mod parts;
 mod probe;
+mod script_parts;
 mod settings;
 mod verify;

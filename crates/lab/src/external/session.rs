@@ -20,7 +20,6 @@ use super::settings_lease::{CLIENT_TIMEOUT, SettingsLease, finish};
 use super::survey::survey;
 use crate::error::LabError;
 use crate::event::{ExperimentEvent, Listener};
-use crate::experiment::ExperimentRequest;
 use crate::ready_server::{ReadyServer, TrialServer};
 use crate::schedule::schedule;
 use crate::server_provider::{ExternalServer, ServerProvider};
@@ -66,16 +65,18 @@ impl<'a> ExternalSession<'a> {
     /// Checks that the server accepts everything in the plan, writes the journal, creates the schema, and tries the
     /// levels of settings.
     pub(crate) fn enter(
-        request: &ExperimentRequest<'a>,
+        plan: &'a Plan,
+        stop: &'a AtomicBool,
+        tool_version: &str,
         external: &ExternalServer,
         workload: &dyn Workload,
         listener: &mut dyn Listener,
     ) -> Result<(Self, ServerFacts), LabError> {
-        let (plan, target) = (request.plan, &external.target);
+        let target = &external.target;
         let ids = ConnectionIds::default();
         let control = Target { connections: Some(ids.clone()), ..access::control(target) };
         let mut client = Client::connect(&control, CLIENT_TIMEOUT).map_err(LabError::ExternalLogin)?;
-        let found = survey(&mut client, plan, external, workload, request.tool_version, listener)?;
+        let found = survey(&mut client, plan, external, workload, tool_version, listener)?;
         let sets = found.sets();
         let journal = OpenJournal::begin(&external.journals, found.journal, sets)?;
         listener.event(&ExperimentEvent::Journal(&journal.path));
@@ -86,7 +87,7 @@ impl<'a> ExternalSession<'a> {
             inside: schema.server.inside.clone(),
             tables: schema.tables_of(workload),
             schema,
-            stop: request.stop,
+            stop,
             client: None,
             is_loaded: false,
             lease: Some(SettingsLease::new(journal, found.scopes.clone(), sessions)),

@@ -239,7 +239,7 @@ impl<'a> Meeting<'a> {
     }
 
     /// All clients of this part have connected: waits for the others, and returns the moment of the common start.
-    fn start(&mut self) -> Result<Instant, PartsProblem> {
+    pub(super) fn start(&mut self) -> Result<Instant, PartsProblem> {
         let started = if self.part.is_first() { self.name_start() } else { self.follow_start() };
         if let (Err(problem), true) = (&started, self.part.is_first()) {
             self.cancel(&problem.to_string());

@@ -93,7 +93,7 @@ const PGSQL: [BuiltinOption; 6] = [
     ("pgsql-sslmode", String, Some("prefer"), "TLS {disable, allow, prefer, require, verify-ca, verify-full}"),
 ];
 
-const OURS: [BuiltinOption; 15] = [
+const OURS: [BuiltinOption; 17] = [
     ("compat", String, Some("1.0"), "sysbench version whose defaults apply {1.0, 1.1}"),
     ("lua-isolation", String, Some("auto"), "owner of a Lua state {auto, worker, client}"),
     ("workers", Int, Some("0"), "OS threads that run the clients; 0 means automatic"),
@@ -108,6 +108,8 @@ const OURS: [BuiltinOption; 15] = [
     ("probe-interval", Double, Some("1"), "seconds between readings of server and host during 'run'; 0 reads neither"),
     ("ui", Bool, Some("off"), "show 'run' live on the whole terminal"),
     ("dsn", String, Some(""), "address of a server as one DSN, instead of mysql-* and pgsql-*"),
+    ("part", String, Some(""), "make part I of N of the load of 'run', counted from 0, such as 0/4; auto, auto/N"),
+    ("part-wait", Double, Some("300"), "seconds that parts wait for each other before the first event"),
     ("lua-memory-limit", Size, Some("0"), "memory limit of one Lua state; 0 means half of the machine's memory"),
 ];
 

@@ -119,6 +119,16 @@ impl SysbenchOptions {
         of_script.collect()
     }
 
+    /// The values of options that change what a script does, as on a command line.
+    pub(crate) fn typed_for_script(&self) -> Vec<String> {
+        let changes = |group| matches!(group, OptionGroup::Rand | OptionGroup::Script | OptionGroup::Unknown);
+        let typed = |spec: &OptionSpec| {
+            let text = text_of(spec, &self.given).unwrap_or_default();
+            format!("--{}={}", String::from_utf8_lossy(&spec.name), String::from_utf8_lossy(text))
+        };
+        self.registry.iter().filter(|one| changes(one.group)).map(|one| typed(&one.spec)).collect()
+    }
+
     fn lookup(&self) -> Lookup<'_> {
         Lookup { registry: &self.registry, given: &self.given, strict: true }
     }

@@ -5,6 +5,7 @@ use std::io;
 use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
 
+use truetps_record::Part;
 use truetps_recording::default_runs;
 
 use super::database::mysql_tls_mode;
@@ -51,6 +52,8 @@ pub(crate) struct FirstPass {
     /// None if help or the version is requested. [`FirstPass::finish`] reads them again, when the script's defaults are
     /// known.
     pub(crate) settings: Option<RunSettings>,
+    /// Why `--part=auto` names no part.
+    part_problem: Option<String>,
     /// Notices to print at once, before the line with the version, at any verbosity.
     pub(crate) notices: Vec<Notice>,
 }
@@ -77,6 +80,7 @@ pub(crate) fn first_pass(argv: Vec<OsString>, surroundings: &Surroundings<'_>) -
         let text = Some(default_runs(surroundings.environment).into_os_string().into_vec());
         given.put(GivenOption { name: b"runs".to_vec(), text, origin: Origin::Environment });
     }
+    let part_problem = name_part(&mut given, surroundings.environment).err();
     let typed = |name: &[u8]| given.get(name).and_then(|entry| entry.text.as_deref());
     let compat = typed(b"compat").and_then(SysbenchRelease::from_text).unwrap_or_default();
     let mut registry = Registry::new(compat);
@@ -91,6 +95,7 @@ pub(crate) fn first_pass(argv: Vec<OsString>, surroundings: &Surroundings<'_>) -
         registry,
         given,
         settings: None,
+        part_problem,
         notices: Vec::new(),
     };
     pass.wish = pass.read_wish();
@@ -111,6 +116,16 @@ pub(crate) fn first_pass(argv: Vec<OsString>, surroundings: &Surroundings<'_>) -
     }
     pass.notices = notices;
     Ok(pass)
+}
+
+/// Replaces `--part=auto` by the part that a scheduler has given this process.
+fn name_part(given: &mut GivenOptions, environment: &dyn Fn(&str) -> Option<OsString>) -> Result<(), String> {
+    let text = given.get(b"part").and_then(|entry| String::from_utf8(entry.text.clone()?).ok());
+    let Some(text) = text.filter(|text| text.starts_with("auto")) else { return Ok(()) };
+    let part = Part::choose(&text, |name| environment(name)?.into_string().ok())?;
+    let text = Some(part.to_string().into_bytes());
+    given.put(GivenOption { name: b"part".to_vec(), text, origin: Origin::CommandLine });
+    Ok(())
 }
 
 impl FirstPass {
@@ -150,6 +165,9 @@ impl FirstPass {
     /// script's defaults.
     pub(crate) fn finish(mut self, script_has_options: bool) -> Result<SysbenchOptions, OptionRefusal> {
         self.check_names(script_has_options)?;
+        if let Some(problem) = self.part_problem.as_ref().filter(|_| !self.registry.is_taken(b"part")) {
+            return Err(OptionRefusal::usage(format!("--part: {problem}")));
+        }
         let unknown: Vec<_> = self.given.iter().map(|entry| entry.name.clone()).collect();
         for name in &unknown {
             if self.registry.get(name).is_none() {

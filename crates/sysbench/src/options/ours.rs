@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use truetps_plan::ProbeSpec;
+use truetps_record::Part;
 
 use super::lookup::Lookup;
 use super::{OptionRefusal, SysbenchRelease, number, value};
@@ -54,6 +55,10 @@ pub(crate) struct Ours {
     pub(crate) ui: bool,
     /// The DSN of a server. It may contain a password: do not print it.
     pub(crate) dsn: Option<Vec<u8>>,
+    /// The part of the load that this process makes.
+    pub(crate) part: Part,
+    /// How long parts wait for each other before the first event.
+    pub(crate) part_wait: Duration,
     /// Bytes of one Lua state. None: half of the machine's memory.
     pub(crate) lua_memory_limit: Option<u64>,
 }
@@ -91,6 +96,8 @@ impl Ours {
         let probe = lookup.choice("probe-interval", "0.05 to 60 seconds, or 0 for no probe", probe)?;
         let memory =
             lookup.choice("lua-memory-limit", "bytes, such as 64M, or 0 for half of the machine's memory", memory)?;
+        let part = lookup.choice("part", "I/N, counted from 0, such as 0/4, or auto", part)?;
+        let part_wait = lookup.choice("part-wait", "seconds", seconds)?;
         let runs = lookup.bytes("runs");
         let dsn = lookup.bytes("dsn");
         // Read in the first pass; a wrong value is refused here.
@@ -108,6 +115,8 @@ impl Ours {
             probe,
             ui: lookup.switch("ui"),
             dsn: (!dsn.is_empty()).then(|| dsn.to_vec()),
+            part,
+            part_wait,
             lua_memory_limit: Some(memory).filter(|bytes| *bytes > 0),
         };
         if lookup.strict
@@ -127,6 +136,10 @@ fn one_of<T: Copy, const N: usize>(words: [(&'static str, T); N]) -> impl Fn(&[u
 
 fn workers(text: &[u8]) -> Option<u32> {
     number::int(text).and_then(|number| u32::try_from(number).ok()).filter(|number| *number <= WORKERS_MAX)
+}
+
+fn part(text: &[u8]) -> Option<Part> {
+    if text.is_empty() { Some(Part::WHOLE) } else { std::str::from_utf8(text).ok()?.parse().ok() }
 }
 
 fn percentiles(text: &[u8]) -> Option<Vec<f64>> {

@@ -62,6 +62,14 @@ impl RunSettings {
         }
     }
 
+    /// The share of this part: clients, and events if their number is limited. A rate stays: each part makes its own
+    /// starts of the one schedule.
+    pub(crate) fn of_part(&self) -> Self {
+        let part = self.ours.part;
+        let threads = part.share(self.threads.into()) as u32;
+        Self { threads, events: self.events.map(|events| part.share(events)), ..self.clone() }
+    }
+
     fn read_noting(lookup: &Lookup<'_>, notices: &mut Vec<Notice>) -> Result<Self, OptionRefusal> {
         let threads = renamed(lookup, notices, "num-threads", "threads")?;
         if !(1..=THREADS_MAX).contains(&threads) {
@@ -90,6 +98,10 @@ impl RunSettings {
         };
         let report_interval = report_interval(lookup)?;
         let rand = RandSettings::read(lookup)?;
+        let ours = Ours::read(lookup)?;
+        if lookup.strict {
+            check_part(&ours, threads as u32, events, &rand)?;
+        }
         let checkpoints = limits::checkpoints(&lookup.list("report-checkpoints"))?;
         let debug = lookup.switch("debug");
         let verbosity = verbosity(lookup)?;
@@ -111,9 +123,26 @@ impl RunSettings {
             verbosity: if debug { VERBOSITY_MAX } else { verbosity },
             luajit_cmd: lookup.bytes("luajit-cmd").to_vec(),
             rand,
-            ours: Ours::read(lookup)?,
+            ours,
         })
     }
+}
+
+/// All parts draw different numbers of one seed, and each has a client.
+fn check_part(ours: &Ours, threads: u32, events: i32, rand: &RandSettings) -> Result<(), OptionRefusal> {
+    let of = ours.part.of;
+    let problem = if ours.part.is_whole() {
+        return Ok(());
+    } else if rand.seed.is_none() {
+        "--part needs --rand-seed=N, the same in all parts".to_owned()
+    } else if threads < of {
+        format!("--part divides the clients of all parts: --threads={threads} is less than {of}")
+    } else if (1..of as i32).contains(&events) {
+        format!("--part divides the events of all parts: --events={events} is less than {of}")
+    } else {
+        return Ok(());
+    };
+    Err(OptionRefusal::usage(problem))
 }
 
 /// The value of a renamed option; using the old name gives a warning. If both are given, the old name takes precedence.

@@ -8,6 +8,7 @@ use crate::exit_code::ProgramExit;
 use crate::lua::Role;
 use crate::options::{LuaIsolation, OutputStream, RunSettings};
 use crate::output::{MessageLevel, banner};
+use crate::parts::{PlannedPart, RunningPart};
 use crate::run::{LoadRun, RUN, WorkerContext};
 
 use super::main_state::MainState;
@@ -32,8 +33,19 @@ pub(super) fn run_load(command: &mut ScriptCommand<'_>) -> Result<u8, ProgramExi
         return Err(command.main.fatal(&format!("cannot find the event() function in {script}")));
     }
     let finding = command.main.finding()?;
-    let (threads, reason) = threads_for_clients(&command.options.settings, command.env.cores, finding);
-    let context = command.workers(threads, RUN);
+    let settings = command.options.settings.of_part();
+    let (threads, reason) = threads_for_clients(&settings, command.env.cores, finding);
+    let mut context = command.workers(threads, RUN);
+    let planned_part = PlannedPart::of(&context);
+    let mut part = None;
+    if let Some(planned) = &planned_part {
+        let met = planned.meet(&mut context, command.env.interrupt.flag(), command.env.meet_parts);
+        let RunningPart { of, .. } = part.insert(met.map_err(|problem| command.main.fatal(&problem))?);
+        let (clients, all) = (context.run.settings.threads, command.options.settings.threads);
+        let line =
+            format!("truetps: part {}: {clients} of {all} clients; truetps merge puts the parts together\n", of.part);
+        write_to(OutputStream::Stderr, line.as_bytes());
+    }
     if let Some(reason) = reason.filter(|_| context.run.settings.threads > CLIENTS_WITH_THREADS_MAX) {
         let text = format!("each client has a Lua state and a thread of its own: the script {reason}");
         if rustix::termios::isatty(rustix::stdio::stderr()) {
@@ -50,6 +62,7 @@ pub(super) fn run_load(command: &mut ScriptCommand<'_>) -> Result<u8, ProgramExi
         main_client,
         reporter,
         view,
+        part,
         recording: None,
         presence: RunPresence::announce("sysbench"),
         server_warning: command.env.server_warning,
@@ -96,7 +109,8 @@ fn reporter(context: &WorkerContext) -> Result<Option<MainState>, ProgramExit> {
     if settings.report_interval.is_none() && settings.checkpoints.is_empty() {
         return Ok(None);
     }
-    let mut state = MainState::new(&context.run, &context.script, &context.drivers, Role::Single, settings.threads)?;
+    let mut state =
+        MainState::new(&context.run, &context.script, &context.drivers, Role::Single, context.reporter_tid())?;
     state.set_options(&context.options)?;
     state.run_procedure("load_with_options")?;
     Ok(Some(state))

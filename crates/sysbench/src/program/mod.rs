@@ -15,6 +15,7 @@ use truetps_recording::LiveView;
 use crate::exit_code::{FAILED, GOOD};
 use crate::interrupt::Interrupt;
 use crate::options::{self, FirstRequest, OptionRefusal, OutputStream, Surroundings};
+use crate::parts::MeetParts;
 use crate::run::{LARGE_STACK_BYTES, ServerWarning};
 
 use script_options::LoadedScript;
@@ -32,6 +33,8 @@ pub struct SysbenchEnv<'a> {
     pub interrupt: Interrupt,
     /// A one-line warning about a server before it is written to.
     pub server_warning: ServerWarning,
+    /// Lets a run of `--part` meet the others.
+    pub meet_parts: MeetParts<'a>,
     /// Opens the view of `--ui` for a run with this title, or says why it cannot be opened.
     pub live_view: &'a (dyn Fn(&str) -> Result<LiveView, String> + Sync),
 }

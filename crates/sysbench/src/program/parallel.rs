@@ -3,6 +3,8 @@
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
+use truetps_record::Part;
+
 use crate::exit_code::{GOOD, INTERRUPTED};
 use crate::output::{MessageLevel, lines};
 use crate::run::{WorkerContext, WorkerEvent, groups, start};
@@ -18,7 +20,7 @@ pub(super) fn run_parallel(command: &ScriptCommand<'_>) -> u8 {
     command.shared.log.text(MessageLevel::Notice, lines::INITIALIZING_THREADS);
     let context = command.workers(threads, "parallel_command");
     let (news_out, news) = channel();
-    for group in groups(threads, threads) {
+    for group in groups(Part::WHOLE, threads, threads) {
         let (_go, go) = channel();
         if let Err(problem) = start(&context, group, &news_out, go) {
             return command.main.fatal(&problem);

@@ -26,6 +26,11 @@ pub(super) struct ScriptCommand<'a> {
 impl ScriptCommand<'_> {
     pub(super) fn execute(&mut self, command: &[u8]) -> Result<u8, ProgramExit> {
         let name = String::from_utf8_lossy(command).into_owned();
+        if name != "run" && !self.options.settings.ours.part.is_whole() {
+            let problem =
+                format!("--part divides the load of `run`: `{name}` is for all parts, and runs once without it");
+            return Err(self.main.fatal(&problem));
+        }
         if self.main.cmdline_says("command_defined", &name)? {
             let is_parallel = self.main.cmdline_says("command_parallel", &name)?;
             if is_parallel && self.options.settings.threads > 1 {
@@ -47,7 +52,7 @@ impl ScriptCommand<'_> {
 
     pub(super) fn workers(&self, threads: u32, procedure: &'static str) -> WorkerContext {
         WorkerContext {
-            run: self.shared.run_of_clients(self.options.settings.clone(), threads),
+            run: self.shared.run_of_clients(self.options.settings.of_part(), threads),
             script: Arc::clone(&self.script),
             options: Arc::clone(&self.options),
             drivers: Arc::clone(&self.drivers),

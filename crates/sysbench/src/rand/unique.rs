@@ -5,6 +5,8 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use truetps_record::Part;
+
 /// The largest prime below 2^32. It is 3 modulo 4.
 const PRIME: u32 = 4_294_967_291;
 /// Lies between the two permutations, so that their structures do not add up.
@@ -15,19 +17,26 @@ const BETWEEN: u32 = 0x5bf0_3635;
 pub(crate) struct Unique {
     next: AtomicU32,
     offset: u32,
+    stride: u32,
 }
 
 impl Unique {
     /// Seeds choose where the counter starts and which of 2^32 sequences it is.
     pub(crate) const fn new(start: u32, sequence: u32) -> Self {
-        Self { next: AtomicU32::new(permuted(start)), offset: permuted(sequence) }
+        Self { next: AtomicU32::new(permuted(start)), offset: permuted(sequence), stride: 1 }
+    }
+
+    /// Each part of a load has its own numbers of the same sequence.
+    pub(crate) const fn of_part(start: u32, sequence: u32, part: Part) -> Self {
+        let first = permuted(start).wrapping_add(part.index);
+        Self { next: AtomicU32::new(first), offset: permuted(sequence), stride: part.of }
     }
 
     /// The next number; it repeats only after 2^32 numbers. One atomic addition.
     #[inline]
     pub(crate) fn next(&self) -> u32 {
         // No other memory access depends on the order of these additions.
-        let index = self.next.fetch_add(1, Ordering::Relaxed);
+        let index = self.next.fetch_add(self.stride, Ordering::Relaxed);
         permuted(permuted(index).wrapping_add(self.offset) ^ BETWEEN)
     }
 }
@@ -59,6 +68,20 @@ mod tests {
         });
         let all: HashSet<u32> = parts.iter().flatten().copied().collect();
         assert_eq!(all.len(), 200_000);
+    }
+
+    #[test]
+    fn no_number_repeats_in_any_part() {
+        let whole = Unique::new(1, 2);
+        let mut of_whole: Vec<u32> = (0..4_000).map(|_| whole.next()).collect();
+        let part = |index| {
+            let unique = Unique::of_part(1, 2, Part { index, of: 4 });
+            (0..1_000).map(move |_| unique.next())
+        };
+        let mut of_parts: Vec<u32> = (0..4).flat_map(part).collect();
+        of_whole.sort_unstable();
+        of_parts.sort_unstable();
+        assert_eq!(of_parts, of_whole);
     }
 
     #[test]

@@ -35,9 +35,9 @@ fn plan_name(base_name: &str) -> String {
     format!("{SCRIPT_WORKLOAD}-{name}").chars().take(NAME_MAX).collect()
 }
 
-/// The plan of the run.
-pub(super) fn plan(context: &WorkerContext) -> Plan {
-    let settings = &context.run.settings;
+/// The plan of the run, with the load of all parts.
+pub(crate) fn plan(context: &WorkerContext) -> Plan {
+    let settings = &context.options.settings;
     let protocol = if context.drivers.emulates_prepared() { Protocol::Text } else { Protocol::Prepared };
     // The standard input has no name.
     let name = String::from_utf8_lossy(&context.script.name);
@@ -119,8 +119,8 @@ pub(super) fn command(context: &WorkerContext) -> Vec<String> {
     own.into_iter().chain(words_without_secrets(context.script.argv.iter().skip(1))).collect()
 }
 
-pub(super) fn experiment(context: &WorkerContext, plan: &Plan) -> Experiment {
-    let clients = SettingValue::Int(context.run.settings.threads.into());
+pub(crate) fn experiment(context: &WorkerContext, plan: &Plan) -> Experiment {
+    let clients = SettingValue::Int(context.options.settings.threads.into());
     let schedule = ScheduledTrial {
         name: TRIAL.to_owned(),
         block: 0,

@@ -7,7 +7,10 @@ use truetps_driver::{Client, server_settings};
 use truetps_folder::{ExperimentFolder, FolderError};
 use truetps_measure::was_suspended;
 use truetps_probe::clock;
-use truetps_record::{EngineFacts, Experiment, Family, Histogram, Interval, NoEvidence, OtherRun, Phase, Validity};
+use truetps_record::{
+    CommonStart, EngineFacts, Experiment, Family, Histogram, Interval, NoEvidence, OtherRun, PartOfExperiment, Phase,
+    Validity,
+};
 use truetps_recording::{LiveView, LoadFacts, LoadProbe, RunsFolder, TrialEvent, TrialPlace, TrialRecorder, new_trial};
 
 use super::document::{self, TOOL_VERSION};
@@ -50,14 +53,19 @@ pub(crate) struct ScriptRecording {
 impl ScriptRecording {
     /// Creates the folder, for a run that is kept or shown. If that fails, the user is warned, and the run continues
     /// without it.
-    pub(crate) fn begin(context: &WorkerContext, connect_ms: f64, view: Option<LiveView>) -> Option<Self> {
+    pub(crate) fn begin(
+        context: &WorkerContext,
+        connect_ms: f64,
+        view: Option<LiveView>,
+        part: Option<&PartOfExperiment>,
+    ) -> Option<Self> {
         let runs = context.run.settings.ours.runs.as_deref();
         if runs.is_none() && view.is_none() {
             return None;
         }
         let created = RunsFolder::choose(runs).map_err(|error| error.to_string());
-        match created.and_then(|runs| Self::create(runs, context, connect_ms, view).map_err(|error| error.to_string()))
-        {
+        let create = |runs| Self::create(runs, context, connect_ms, view, part).map_err(|error| error.to_string());
+        match created.and_then(create) {
             Ok(recording) => Some(recording),
             Err(error) => {
                 let text = format!("this run is not recorded: {error} (--runs=none records nothing)");
@@ -72,9 +80,10 @@ impl ScriptRecording {
         context: &WorkerContext,
         connect_ms: f64,
         view: Option<LiveView>,
+        part: Option<&PartOfExperiment>,
     ) -> Result<Self, FolderError> {
         let plan = facts::plan(context);
-        let experiment = facts::experiment(context, &plan);
+        let experiment = Experiment { part: part.cloned(), ..facts::experiment(context, &plan) };
         let name = format!("{}-{}", plan.name, clock::folder_stamp());
         let folder = ExperimentFolder::create(runs.path(), &name, &plan, &experiment)?;
         let trial = new_trial(&plan, &experiment.schedule[0], facts::server(context), TOOL_VERSION);
@@ -82,7 +91,9 @@ impl ScriptRecording {
         writer.write_script(&facts::script_record(context, None))?;
         let target = facts::probe_target(context);
         let sessions = if context.run.server.get().is_some() { 0 } else { context.run.settings.threads };
-        let probe = target.as_ref().map(|target| LoadProbe { target, sessions, spec: &plan.probe });
+        // One session watches the server, not one a part.
+        let watched = target.as_ref().filter(|_| context.run.settings.ours.part.is_first());
+        let probe = watched.map(|target| LoadProbe { target, sessions, spec: &plan.probe });
         let recorder = TrialRecorder::begin(trial, writer, None, probe.as_ref());
         let mut recording = Self {
             context: context.clone(),
@@ -106,11 +117,23 @@ impl ScriptRecording {
         self.runs.is_kept().then(|| self.folder.path())
     }
 
-    /// The first events begin now.
-    pub(crate) fn start(&mut self, has_warm_up: bool) {
-        self.recorder.clock(Instant::now());
+    /// The first events begin at this moment, in all parts.
+    pub(crate) fn start(&mut self, at: Instant, common: Option<CommonStart>, has_warm_up: bool) {
+        self.recorder.clock(at);
+        self.recorder.trial.start = common;
         if !has_warm_up {
             self.begin_measured_time();
+        }
+    }
+
+    /// No event will begin.
+    pub(crate) fn not_started(mut self, reason: NoEvidence) {
+        let (view, context, experiment) = (&mut self.view, &self.context, &self.experiment);
+        let validity = Validity::invalid(reason);
+        // What could not be written was reported.
+        let _ = self.recorder.finish(validity, None, &mut |event| show(view, context, experiment, event));
+        if let Err(error) = self.recorder.writer.write_trial(&self.recorder.trial) {
+            self.break_off(&error.to_string());
         }
     }
 

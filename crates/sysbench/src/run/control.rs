@@ -143,15 +143,20 @@ impl Control {
         self.deadline_ns.load(Ordering::Relaxed)
     }
 
-    /// The schedule begins at this moment.
-    pub(crate) fn begin_pace(&self, now_ns: u64) {
-        self.with_pace_of(|pace| pace.skip_to(now_ns));
+    /// The same of a moment after the control was made.
+    pub(crate) fn ns_at(&self, at: Instant) -> u64 {
+        at.saturating_duration_since(self.zero).as_nanos() as u64 + 1
     }
 
-    /// The warm-up is over.
-    pub(crate) fn end_warm_up(&self) {
+    /// The schedule begins at this moment.
+    pub(crate) fn begin_pace(&self, at_ns: u64) {
+        self.with_pace_of(|pace| pace.begin(at_ns));
+    }
+
+    /// The warm-up was to end at `at_ns`: the starts before it are over.
+    pub(crate) fn end_warm_up(&self, at_ns: u64) {
         self.is_warming_up.store(false, Ordering::Relaxed);
-        self.begin_pace(self.now_ns());
+        self.with_pace_of(|pace| pace.skip_to(at_ns));
     }
 
     pub(crate) fn has_pace(&self) -> bool {
@@ -219,6 +224,8 @@ impl Control {
 
 #[cfg(test)]
 mod tests {
+    use truetps_record::Part;
+
     use super::*;
     use crate::rand::Xoroshiro;
 
@@ -232,7 +239,7 @@ mod tests {
         for _ in 0..5 {
             assert!(matches!(next(&control), NextEvent::Go(_)));
         }
-        control.end_warm_up();
+        control.end_warm_up(0);
         assert!(matches!(next(&control), NextEvent::Go(_)));
         assert!(matches!(next(&control), NextEvent::Go(_)));
         assert_eq!(next(&control), NextEvent::Stop(StopReason::Events));
@@ -249,7 +256,12 @@ mod tests {
 
     #[test]
     fn a_claimed_start_is_kept_until_it_is_due() {
-        let control = Control::new(0, false).with_pace(Some(RatePace::new(1.0, Xoroshiro::from_seed(1, 0), 1 << 40)));
+        let control = Control::new(0, false).with_pace(Some(RatePace::new(
+            1.0,
+            Xoroshiro::from_seed(1, 0),
+            1 << 40,
+            Part::WHOLE,
+        )));
         let mut claimed_ns = UNCLAIMED;
         let first = control.next(&mut claimed_ns);
         assert_eq!(first, NextEvent::Wait { due_ns: claimed_ns });

@@ -115,7 +115,7 @@ impl Count {
         self.statements.clear();
         self.sent.clear();
         // Last, so that no event that counts against a limit is lost: events running now may be counted beyond it.
-        run.control.end_warm_up();
+        run.control.end_warm_up(self.zero_ns);
         self.zero_ns = now_ns;
         self.recorded.end_warm_up(RunReading { now_ns, counts, queued })
     }

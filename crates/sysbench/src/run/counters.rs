@@ -157,6 +157,8 @@ impl SlotCounts {
 pub(crate) struct Counters {
     /// One for each client, and an extra one for states that only report: it is not counted.
     slots: Box<[ClientCounters]>,
+    /// Clients of all parts are numbered in turn.
+    parts: u32,
     threads: usize,
     has_rate: bool,
     tallies: Box<[Mutex<EventTally>]>,
@@ -188,6 +190,7 @@ impl Counters {
         let tallies = threads.clamp(1, tallies_max);
         Self {
             slots: (0..=clients).map(|_| ClientCounters::default()).collect(),
+            parts: 1,
             threads: threads.max(1) as usize,
             has_rate,
             tallies: (0..tallies).map(|_| Mutex::new(EventTally::new(has_rate))).collect(),
@@ -196,9 +199,15 @@ impl Counters {
         }
     }
 
+    /// The clients are those of one of so many parts.
+    #[must_use]
+    pub(crate) fn of_parts(self, parts: u32) -> Self {
+        Self { parts, ..self }
+    }
+
     /// The slot of a client; the extra slot for others.
     pub(crate) fn slot(&self, tid: u32) -> &ClientCounters {
-        self.slots.get(tid as usize).unwrap_or(&self.slots[self.slots.len() - 1])
+        self.slots.get((tid / self.parts) as usize).unwrap_or(&self.slots[self.slots.len() - 1])
     }
 
     pub(crate) fn clients(&self) -> &[ClientCounters] {

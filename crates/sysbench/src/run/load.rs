@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use mlua::Table;
 use truetps_probe::RunPresence;
-use truetps_record::OtherRun;
+use truetps_record::{CommonStart, NoEvidence, OtherRun};
 use truetps_recording::LiveView;
 
 use super::count::Count;
@@ -15,6 +15,7 @@ use super::worker::{self, WorkerContext, WorkerEvent, groups};
 use super::{LuaThread, ProcedureFailure, ServerWarning};
 use crate::exit_code::{FAILED, INTERRUPTED, ProgramExit, UNFINISHED};
 use crate::output::{MessageLevel, lines};
+use crate::parts::RunningPart;
 use crate::recording::ScriptRecording;
 
 /// Maximum interval between two checks for an interrupt.
@@ -30,6 +31,8 @@ pub(crate) struct LoadRun<'a> {
     pub(crate) reporter: Option<(LuaThread, Table)>,
     /// Until the recording takes it.
     pub(crate) view: Option<LiveView>,
+    /// `None`: this process makes the whole load.
+    pub(crate) part: Option<RunningPart<'a>>,
     /// `None`: the run is neither recorded nor shown, or has not begun.
     pub(crate) recording: Option<ScriptRecording>,
     /// Detects other runs of truetps, with those detected so far.
@@ -75,10 +78,18 @@ impl LoadRun<'_> {
         }
         let connect_ms = self.context.run.control.now_ns().saturating_sub(began_ns) as f64 / 1e6;
         // Before the measurement: a slow disk must not delay any event.
-        self.recording = ScriptRecording::begin(&self.context, connect_ms, self.view.take());
+        let part = self.part.as_ref().map(|part| &part.of);
+        self.recording = ScriptRecording::begin(&self.context, connect_ms, self.view.take(), part);
         self.context.run.warn_of_server(self.server_warning);
         self.meet(self.presence.others());
-        let (mut moments, mut count) = self.begin();
+        let start = match self.common_start() {
+            Ok(start) => start,
+            Err(status) => {
+                self.context.run.control.abandon();
+                return status;
+            }
+        };
+        let (mut moments, mut count) = self.begin(start);
         self.context.run.log.text(MessageLevel::Notice, lines::THREADS_STARTED);
         let warmup_s = self.context.run.settings.warmup.as_secs() as u32;
         if warmup_s > 0 {
@@ -106,7 +117,7 @@ impl LoadRun<'_> {
         log.text(MessageLevel::Notice, lines::INITIALIZING_THREADS);
         self.context.run.control.set_running(settings.threads);
         let mut go = Vec::new();
-        for group in groups(settings.threads, self.context.threads) {
+        for group in groups(settings.ours.part, settings.threads, self.context.threads) {
             let (go_out, go_in) = channel();
             go.push(go_out);
             if let Err(problem) = worker::start(&self.context, group, news, go_in) {
@@ -159,10 +170,33 @@ impl LoadRun<'_> {
         self.context.run.log.text(MessageLevel::Fatal, &failure.line());
     }
 
-    fn begin(&mut self) -> (Moments, Count) {
+    /// Waits for the other parts, and for the start that is common to all. `None`: there are no other parts.
+    ///
+    /// # Errors
+    ///
+    /// The exit status, if the load does not start.
+    fn common_start(&mut self) -> Result<Option<(Instant, CommonStart)>, ProgramExit> {
+        let Some(part) = &mut self.part else { return Ok(None) };
+        match part.meeting.start() {
+            Ok(start) => {
+                std::thread::sleep(start.0.saturating_duration_since(Instant::now()));
+                Ok(Some(start))
+            }
+            Err(problem) => {
+                let is_interrupted = self.context.run.interrupt.hear();
+                self.context.run.log.text(MessageLevel::Fatal, &format!("the load did not start: {problem}"));
+                let reason = if is_interrupted { NoEvidence::Interrupted } else { NoEvidence::PartsApart { problem } };
+                self.recording.take().into_iter().for_each(|recording| recording.not_started(reason.clone()));
+                Err(if is_interrupted { INTERRUPTED } else { FAILED })
+            }
+        }
+    }
+
+    fn begin(&mut self, start: Option<(Instant, CommonStart)>) -> (Moments, Count) {
         let run = &self.context.run;
         let settings = &run.settings;
-        let now_ns = run.control.now_ns();
+        let at = start.map_or_else(Instant::now, |(at, _)| at);
+        let now_ns = run.control.ns_at(at);
         let after = |time: Duration| now_ns.saturating_add(time.as_nanos() as u64);
         let zero_ns = after(settings.warmup);
         let in_run = |time: Duration| zero_ns.saturating_add(time.as_nanos() as u64);
@@ -189,7 +223,7 @@ impl LoadRun<'_> {
         };
         let has_warm_up = !settings.warmup.is_zero();
         if let Some(recording) = &mut self.recording {
-            recording.start(has_warm_up);
+            recording.start(at, start.map(|(_, common)| common), has_warm_up);
         }
         (moments, Count::begin(&self.context.run, now_ns, if has_warm_up { zero_ns } else { now_ns }))
     }

@@ -5,6 +5,7 @@
 //! the same stream of random numbers is drawn twice, for claims and for the count of due starts.
 
 use truetps_random::UnitSource;
+use truetps_record::Part;
 
 use crate::rand::Xoroshiro;
 
@@ -15,6 +16,8 @@ const DRAWN_MAX: f64 = 1e6;
 struct Starts {
     random: Xoroshiro,
     gap_ns_mean: f64,
+    /// Starts of all parts from one start of this part to the next.
+    stride: u32,
     next_ns: f64,
     /// Starts before `next_ns`.
     passed: u64,
@@ -23,15 +26,20 @@ struct Starts {
 impl Starts {
     /// Exponential gaps: the starts are a Poisson process.
     fn advance(&mut self) {
-        let gap = -(1.0 - self.random.unit()).ln() * self.gap_ns_mean;
-        self.next_ns += gap;
+        self.skip(self.stride);
         self.passed += 1;
+    }
+
+    fn skip(&mut self, starts: u32) {
+        for _ in 0..starts {
+            self.next_ns += -(1.0 - self.random.unit()).ln() * self.gap_ns_mean;
+        }
     }
 
     /// Advances to the first start after a moment. For very many starts, their mean number is used.
     fn pass_to(&mut self, now_ns: u64) {
         let now_ns = now_ns as f64;
-        let missed = (now_ns - self.next_ns) / self.gap_ns_mean;
+        let missed = (now_ns - self.next_ns) / (self.gap_ns_mean * f64::from(self.stride));
         if missed > DRAWN_MAX {
             self.passed += missed as u64;
             self.next_ns = now_ns;
@@ -47,15 +55,23 @@ pub(crate) struct RatePace {
     claims: Starts,
     due: Starts,
     given_back: u64,
+    begins_ns: f64,
 }
 
 impl RatePace {
-    /// `rate` starts a second on average, from `from_ns` on.
-    pub(crate) fn new(rate: f64, random: Xoroshiro, from_ns: u64) -> Self {
-        let mut claims = Starts { random, gap_ns_mean: 1e9 / rate, next_ns: from_ns as f64, passed: 0 };
-        claims.advance();
-        claims.passed = 0;
-        Self { due: claims.clone(), claims, given_back: 0 }
+    /// `rate` starts a second of all parts on average, from `from_ns` on. This part makes every so many-th of them.
+    pub(crate) fn new(rate: f64, random: Xoroshiro, from_ns: u64, part: Part) -> Self {
+        let begins_ns = from_ns as f64;
+        let mut claims = Starts { random, gap_ns_mean: 1e9 / rate, stride: part.of, next_ns: begins_ns, passed: 0 };
+        claims.skip(1 + part.index);
+        Self { due: claims.clone(), claims, given_back: 0, begins_ns }
+    }
+
+    /// The schedule, of which nothing is claimed yet, begins at this moment.
+    pub(crate) fn begin(&mut self, at_ns: u64) {
+        self.claims.next_ns += at_ns as f64 - self.begins_ns;
+        self.begins_ns = at_ns as f64;
+        self.due = self.claims.clone();
     }
 
     /// Claims the next start; returns when it is due, in nanoseconds.
@@ -92,7 +108,7 @@ mod tests {
     use super::*;
 
     fn pace(rate: f64) -> RatePace {
-        RatePace::new(rate, Xoroshiro::from_seed(1, 0), 0)
+        RatePace::new(rate, Xoroshiro::from_seed(1, 0), 0, Part::WHOLE)
     }
 
     #[test]
@@ -113,6 +129,24 @@ mod tests {
         }
         // 100 s, with a standard deviation of 0.32 s.
         assert!((98.5..101.5).contains(&(last as f64 / 1e9)), "{last}");
+    }
+
+    #[test]
+    fn each_start_belongs_to_one_part() {
+        const BEGINS_NS: u64 = 7_000_000_000;
+        let of_part = |part, number| {
+            // Made at different moments, and begun at one.
+            let mut pace = RatePace::new(1000.0, Xoroshiro::from_seed(1, 0), number, part);
+            pace.begin(BEGINS_NS);
+            pace.skip_to(BEGINS_NS + 50_000_000);
+            (0..number).map(|_| pace.claim()).collect::<Vec<_>>()
+        };
+        let whole = of_part(Part::WHOLE, 200);
+        let mut all: Vec<_> = (0..3).flat_map(|index| of_part(Part { index, of: 3 }, 100)).collect();
+        all.sort_unstable();
+        // Made at moments that differ by some nanoseconds of rounding.
+        let differs = all.iter().zip(&whole).position(|(one, other)| one.abs_diff(*other) > 2);
+        assert_eq!(differs, None, "{:?}", &all[..5]);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use mlua::{Function, Table};
-use truetps_record::{Histogram, Interval};
+use truetps_record::{Histogram, Interval, NoEvidence, Validity};
 
 use super::count::Count;
 use super::latency_windows::{log_histogram, percentiles, statement_latencies};
@@ -89,8 +89,7 @@ impl LoadRun<'_> {
     fn call_in_reporter(&mut self, name: &str, figures: &Figures, is_intermediate: bool) {
         let Some((lua_thread, client)) = &self.reporter else { return };
         let Some(hook) = lua_thread.state.hook(client, name) else { return };
-        if let Err(problem) = call_hook(lua_thread, self.context.run.settings.threads, &hook, figures, is_intermediate)
-        {
+        if let Err(problem) = call_hook(lua_thread, self.context.reporter_tid(), &hook, figures, is_intermediate) {
             self.say_failed(&ProcedureFailure::new(name, problem));
         }
     }
@@ -109,7 +108,10 @@ impl LoadRun<'_> {
         if let Some(recording) = &mut self.recording {
             recording.ran_beside(&self.beside);
         }
-        let validity = crate::recording::validity(ending, &count.recorded);
+        let own = crate::recording::validity(ending, &count.recorded);
+        let apart = self.end_together(&own);
+        let is_whole = apart.is_none();
+        let validity = apart.map_or(own, Validity::invalid);
         let mut end = RecordedEnd { ending, validity, count, totals: &figures, clients: &clients, style: self.style() };
         // Saved first: a reader of the report may block.
         let is_recorded = self.recording.as_mut().is_some_and(|recording| recording.finish(&mut end));
@@ -136,11 +138,21 @@ impl LoadRun<'_> {
         let recorded = self.recording.as_ref().filter(|_| is_recorded);
         recorded.and_then(ScriptRecording::path).into_iter().for_each(say_where);
         match ending {
-            EventsEnding::Complete if is_printed => GOOD,
+            EventsEnding::Complete if is_printed && is_whole => GOOD,
             EventsEnding::Complete | EventsEnding::Failed => FAILED,
             EventsEnding::Forced | EventsEnding::Hanging => UNFINISHED,
             EventsEnding::Interrupted => INTERRUPTED,
         }
+    }
+
+    /// Tells the other parts how this one ended, and learns how they did: why the figures, which are good in this part, are no
+    /// evidence.
+    fn end_together(&mut self, own: &Validity) -> Option<NoEvidence> {
+        let problem = own.reason().map(ToString::to_string);
+        let apart = self.part.as_mut()?.meeting.end(problem.as_deref());
+        let reason = NoEvidence::PartsApart { problem: apart.filter(|_| problem.is_none())? };
+        self.context.run.log.text(MessageLevel::Alert, &format!("this run is no evidence: {reason}"));
+        Some(reason)
     }
 
     fn hanging_text(&self, unfinished: u64) -> String {

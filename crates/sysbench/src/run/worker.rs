@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender};
 
+use truetps_record::Part;
+
 use super::{CommandRun, LuaThread, ProcedureFailure};
 use crate::lua::{LuaScript, LuaState, Role, lua_error_text};
 use crate::options::SysbenchOptions;
@@ -24,6 +26,13 @@ pub(crate) struct WorkerContext {
     pub(crate) procedure: &'static str,
 }
 
+impl WorkerContext {
+    /// The number of a state that only reports: it follows those of all clients.
+    pub(crate) fn reporter_tid(&self) -> u32 {
+        self.options.settings.threads.next_multiple_of(self.run.settings.ours.part.of)
+    }
+}
+
 /// An event that a worker reports to its starter.
 #[derive(Debug)]
 pub(crate) enum WorkerEvent {
@@ -42,11 +51,12 @@ pub(crate) struct ThreadClients {
     pub(crate) tids: Vec<u32>,
 }
 
-/// How clients are spread over threads: in turn.
-pub(crate) fn groups(clients: u32, threads: u32) -> Vec<ThreadClients> {
+/// How the clients of a part are spread over threads: in turn. Their numbers are those among the clients of all parts.
+pub(crate) fn groups(part: Part, clients: u32, threads: u32) -> Vec<ThreadClients> {
+    let number_in_all = |client: u32| part.worker(client as usize) as u32;
     let group = |number: u32| ThreadClients {
         number: number as usize,
-        tids: (0..clients).filter(|tid| tid % threads == number).collect(),
+        tids: (0..clients).filter(|client| client % threads == number).map(number_in_all).collect(),
     };
     (0..threads).map(group).collect()
 }
@@ -166,8 +176,9 @@ mod tests {
 
     #[test]
     fn clients_are_spread_evenly() {
-        let spread: Vec<Vec<u32>> = groups(5, 2).into_iter().map(|group| group.tids).collect();
+        let spread: Vec<Vec<u32>> = groups(Part::WHOLE, 5, 2).into_iter().map(|group| group.tids).collect();
         assert_eq!(spread, [vec![0, 2, 4], vec![1, 3]]);
-        assert_eq!(groups(1, 1)[0].tids, [0]);
+        assert_eq!(groups(Part::WHOLE, 1, 1)[0].tids, [0]);
+        assert_eq!(groups(Part { index: 1, of: 3 }, 2, 1)[0].tids, [1, 4]);
     }
 }

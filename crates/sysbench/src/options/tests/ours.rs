@@ -2,6 +2,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use truetps_plan::ProbeSpec;
+use truetps_record::Part;
 
 use super::*;
 use crate::rand::DistributionName;
@@ -25,6 +26,8 @@ fn all_of_them_are_off_until_they_are_given() {
         probe: ProbeSpec::default(),
         ui: false,
         dsn: None,
+        part: Part::WHOLE,
+        part_wait: Duration::from_mins(5),
         lua_memory_limit: None,
     };
     assert_eq!(ours(&[]), expected);
@@ -47,6 +50,10 @@ fn all_of_them_can_be_given() {
         "--lua-memory-limit=64M",
         "--probe-interval=0.25",
         "--ui",
+        "--part=1/4",
+        "--part-wait=20",
+        "--threads=4",
+        "--rand-seed=3",
     ]);
     assert_eq!((all.lua_isolation, all.workers), (LuaIsolation::Client, Some(4)));
     assert_eq!(all.percentiles, [50.0, 95.0, 99.0, 99.9]);
@@ -54,6 +61,7 @@ fn all_of_them_can_be_given() {
     assert_eq!((all.drain_timeout, all.connect_timeout), (None, Some(Duration::from_millis(2500))));
     assert_eq!((all.runs, all.dsn, all.lua_memory_limit), (None, Some(b"mysql://u@h/db".to_vec()), Some(64 << 20)));
     assert_eq!((all.probe.interval_s, all.ui), (0.25, true));
+    assert_eq!((all.part, all.part_wait), (Part { index: 1, of: 4 }, Duration::from_secs(20)));
     assert!(!ours(&["--probe-interval=0"]).probe.enabled);
     assert_eq!(ours(&["--lua-isolation=worker"]).lua_isolation, LuaIsolation::Worker);
 }
@@ -73,6 +81,8 @@ fn wrong_values_are_refused_with_what_would_be_right() {
         ("--connect-timeout=x", "Invalid value for the 'connect_timeout' option: 'x' (seconds"),
         ("--lua-memory-limit=64X", "Invalid value for the 'lua_memory_limit' option: '64X' (bytes, such as 64M"),
         ("--lua-memory-limit=K", "Invalid value for the 'lua_memory_limit' option: 'K'"),
+        ("--part=4/4", "Invalid value for the 'part' option: '4/4' (I/N, counted from 0, such as 0/4, or auto)"),
+        ("--part=0/2", "--part needs --rand-seed=N, the same in all parts"),
         ("--errors-by-class=x", "invalid option: --errors-by-class=x"),
         ("--latencyby=x", "invalid option: --latencyby=x"),
     ] {

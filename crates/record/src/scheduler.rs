@@ -1,6 +1,6 @@
-//! `--part`: the part of a load that this process makes, as typed or as a scheduler says.
+//! The part of a load that a process makes, as typed or as a scheduler says.
 
-use truetps_record::Part;
+use crate::Part;
 
 /// Variables of schedulers that number equal processes from 0: the number, and how many there are.
 const SCHEDULERS: [(&str, Option<&str>); 3] = [
@@ -12,31 +12,29 @@ const SCHEDULERS: [(&str, Option<&str>); 3] = [
 
 const AUTO: &str = "auto";
 
-/// `I/N`, `auto` or `auto/N`.
-pub(crate) fn parse(text: &str) -> Result<Part, String> {
-    part(text, |name| std::env::var(name).ok())
-}
-
-fn part(text: &str, variable: impl Fn(&str) -> Option<String>) -> Result<Part, String> {
-    let of = match text.split_once('/') {
-        None if text == AUTO => None,
-        Some((AUTO, of)) => Some(of.to_owned()),
-        _ => return text.parse(),
-    };
-    let found = SCHEDULERS.iter().find_map(|(index, size)| Some((*index, variable(index)?, *size)));
-    let Some((name, index, size)) = found else {
-        let names: Vec<_> = SCHEDULERS.iter().map(|(index, _)| *index).collect();
-        return Err(format!("none of {} is set: write --part I/N", names.join(", ")));
-    };
-    let of_scheduler = size.and_then(|size| Some((size, variable(size)?)));
-    let of = match (of, of_scheduler) {
-        (Some(of), Some((size, other))) if of != other => {
-            return Err(format!("{of} parts are asked for, and {size} is {other}"));
-        }
-        (Some(of), _) | (None, Some((_, of))) => of,
-        (None, None) => return Err(format!("{name} is {index}, of how many is not known: write --part auto/N")),
-    };
-    format!("{index}/{of}").parse()
+impl Part {
+    /// Reads `I/N`, `auto` or `auto/N`. `variable`: the environment, where schedulers number their processes.
+    pub fn choose(text: &str, variable: impl Fn(&str) -> Option<String>) -> Result<Self, String> {
+        let of = match text.split_once('/') {
+            None if text == AUTO => None,
+            Some((AUTO, of)) => Some(of.to_owned()),
+            _ => return text.parse(),
+        };
+        let found = SCHEDULERS.iter().find_map(|(index, size)| Some((*index, variable(index)?, *size)));
+        let Some((name, index, size)) = found else {
+            let names: Vec<_> = SCHEDULERS.iter().map(|(index, _)| *index).collect();
+            return Err(format!("none of {} is set: write --part I/N", names.join(", ")));
+        };
+        let of_scheduler = size.and_then(|size| Some((size, variable(size)?)));
+        let of = match (of, of_scheduler) {
+            (Some(of), Some((size, other))) if of != other => {
+                return Err(format!("{of} parts are asked for, and {size} is {other}"));
+            }
+            (Some(of), _) | (None, Some((_, of))) => of,
+            (None, None) => return Err(format!("{name} is {index}, of how many is not known: write --part auto/N")),
+        };
+        format!("{index}/{of}").parse()
+    }
 }
 
 #[cfg(test)]
@@ -47,7 +45,7 @@ mod tests {
         let variable =
             |name: &str| variables.iter().find(|(one, _)| *one == name).map(|(_, value)| (*value).to_owned());
         let expect = expect.map(|(index, of)| Part { index, of }).map_err(str::to_owned);
-        assert_eq!(part(text, variable), expect, "{text} {variables:?}");
+        assert_eq!(Part::choose(text, variable), expect, "{text} {variables:?}");
     }
 
     #[test]
