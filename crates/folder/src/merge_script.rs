@@ -78,7 +78,7 @@ fn fairness_of(runs: &[&ScriptRun], clients: impl Iterator<Item = u32>) -> Optio
     Some(ScriptFairness { events_mean, events_deviation, time_s_mean, time_s_deviation })
 }
 
-/// Mean and standard deviation over the clients of all parts, from those of each and its number of clients.
+/// Mean and standard deviation over the clients of all parts, from mean, deviation and number of each part.
 fn pooled(parts: impl Iterator<Item = ((f64, f64), u32)> + Clone) -> (f64, f64) {
     let clients: f64 = parts.clone().map(|(_, clients)| f64::from(clients)).sum();
     if clients == 0.0 {

@@ -116,8 +116,8 @@ fn added(ours: &[(u64, u64)], others: &[(u64, u64)]) -> Vec<(u64, u64)> {
 impl CommonInterval {
     fn add(&mut self, other: &Interval) -> Result<(), String> {
         let ours = &mut self.interval;
-        // The parts of an interrupted load have ended one after the other; those of a script end their intervals when they
-        // have time for it.
+        // The parts of an interrupted load have ended one after the other. A script's run ends an interval when it has time
+        // for it.
         if ours.phase != Phase::Drain && (ours.start_ms - other.start_ms).abs() >= BUCKET_MS {
             return Err(format!(
                 "an interval of the phase {} begins at {:.0} ms in one part, and at {:.0} ms in another",

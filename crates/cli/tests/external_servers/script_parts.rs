@@ -114,7 +114,7 @@ fn a_script_in_two_parts_on_a_mariadb_is_one_load() {
     let owned = Owned::start(&binary, &[]);
     owned.execute(&["CREATE DATABASE sb", &TABLE.replace("draws", "sb.draws")]);
     let place = Place::new();
-    let dsn = format!("--dsn={}", owned.socket_dsn().replace("?", "/sb?"));
+    let dsn = format!("--dsn={}", owned.socket_dsn().replace('?', "/sb?"));
     let mut admin = owned.admin();
     admin.execute("USE sb").unwrap();
     let before = owned.belongings();
@@ -155,7 +155,7 @@ fn parts_of_a_script_that_do_not_fit_are_refused() {
     let owned = Owned::start(&binary, &[]);
     owned.execute(&["CREATE DATABASE sb", &TABLE.replace("draws", "sb.draws")]);
     let place = Place::new();
-    let dsn = format!("--dsn={}", owned.socket_dsn().replace("?", "/sb?"));
+    let dsn = format!("--dsn={}", owned.socket_dsn().replace('?', "/sb?"));
     let load = ScriptLoad::new(&place, &[&dsn, "--threads=4", "--time=3"]);
     let before = owned.belongings();
     let refused = |flags: &[&'static str], told: &str| {

@@ -199,7 +199,7 @@ impl Counters {
         }
     }
 
-    /// The clients are those of one of so many parts.
+    /// The clients are one of so many parts of all clients.
     #[must_use]
     pub(crate) fn of_parts(self, parts: u32) -> Self {
         Self { parts, ..self }

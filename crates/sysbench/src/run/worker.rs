@@ -27,7 +27,7 @@ pub(crate) struct WorkerContext {
 }
 
 impl WorkerContext {
-    /// The number of a state that only reports: it follows those of all clients.
+    /// The number of a state that only reports: above the numbers of all clients.
     pub(crate) fn reporter_tid(&self) -> u32 {
         self.options.settings.threads.next_multiple_of(self.run.settings.ours.part.of)
     }
