@@ -1,11 +1,12 @@
 //! One socket with its session: bytes in, events out.
 //!
 //! There are two ways to use it. A thread with many links waits for their sockets on epoll and calls [`Link::receive`]
-//! for each readable one. A thread with one link calls [`Link::wait`], which sleeps until an event arrives.
+//! for each readable one. A thread with one link calls [`Link::wait`], which sleeps until an event arrives; or
+//! [`Link::block`], and then [`Link::receive`].
 
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
@@ -43,6 +44,7 @@ pub struct Link {
     /// Why a write failed. The server may have sent its reason before it closed the connection, so that is read first.
     hung_up: Option<io::Error>,
     has_more: bool,
+    is_blocking: bool,
     /// The session is ready as soon as the socket is connected, and it is not known to be.
     awaits_connection: bool,
 }
@@ -51,7 +53,15 @@ impl Link {
     /// `socket` is as [`Socket::start_connecting`] makes it; it may still be connecting.
     pub fn new(socket: Socket, session: Box<dyn Session>) -> Self {
         let awaits_connection = session.is_ready_when_connected();
-        Self { socket, session, unsent: Vec::new(), hung_up: None, has_more: false, awaits_connection }
+        Self {
+            socket,
+            session,
+            unsent: Vec::new(),
+            hung_up: None,
+            has_more: false,
+            is_blocking: false,
+            awaits_connection,
+        }
     }
 
     /// Sends the client's first message, if any. A socket that is still connecting sends it later.
@@ -139,6 +149,15 @@ impl Link {
                 Err(error) => return Err(error.into()),
             }
         }
+    }
+
+    /// For a thread with nothing else to do: from now on [`Link::receive`] sleeps in its read, at most so long, and a
+    /// statement that finds no room in the socket sleeps in its write.
+    pub fn block(&mut self, longest: Duration) -> io::Result<()> {
+        if !std::mem::replace(&mut self.is_blocking, true) {
+            self.socket.block(longest)?;
+        }
+        Ok(())
     }
 
     /// Reads available bytes, up to 1 MB. `None`: no event yet; see [`Link::has_more`].

@@ -127,11 +127,14 @@ impl<'a> Worker<'a> {
         Ok(())
     }
 
-    /// Reads the socket at once, and only then sleeps until it is readable: on a machine with free cores the answer has
-    /// often arrived already, and a thread that has not slept need not be woken.
+    /// The client of a run with only one sleeps in its read. With two, the thread reads the socket at once, and only
+    /// then sleeps until it is readable: the answer has often arrived already, and a thread that has not slept need not
+    /// be woken. Measured: `docs/decisions/0006-drive-mode.md`.
     fn wait_for_the_only_client(&mut self, longest: Duration) -> io::Result<()> {
-        let link = self.clients[0].link.as_ref().filter(|_| std::mem::replace(&mut self.has_looked, true));
-        if let Some(link) = link {
+        let has_looked = std::mem::replace(&mut self.has_looked, true);
+        if self.shared.threads.workers == 1 {
+            self.clients[0].link.as_mut().map_or(Ok(()), |link| link.block(LOOK))?;
+        } else if let Some(link) = self.clients[0].link.as_ref().filter(|_| has_looked) {
             let for_room = if link.wants_to_write() { PollFlags::OUT } else { PollFlags::empty() };
             let mut sockets = [PollFd::new(link, PollFlags::IN | for_room)];
             match poll(&mut sockets, Some(&timespec(longest))) {
