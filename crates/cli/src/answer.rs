@@ -60,6 +60,9 @@ pub(crate) fn give(folder: &ExperimentFolder, format: OutputFormat, full: bool) 
         // The other formats have no place for it.
         warn_of(&run);
     }
+    if matches!(format, OutputFormat::Jsonl | OutputFormat::Sysbench) {
+        warn_of_parts(&run);
+    }
     let printed = print_made(&text);
     if name_page(folder.path(), &page, format == OutputFormat::Text && !full)
         && let Some(open) = open_comparisons(&input)
@@ -134,6 +137,13 @@ fn open_comparisons(input: &ReportInput<'_>) -> Option<OpenComparisons> {
 pub(crate) fn warn_of(run: &Run) {
     for unread in run.all_unread() {
         print_message(&format!("warning: {}: cannot be read: {}\n", shown(&run.path).display(), unread.what));
+    }
+}
+
+/// Says that the figures are not of the whole load, where the answer itself does not.
+pub(crate) fn warn_of_parts(run: &Run) {
+    if let Some(problem) = truetps_report::incomplete(&run.experiment) {
+        print_message(&format!("warning: {}: {problem}\n", shown(&run.path).display()));
     }
 }
 
