@@ -76,6 +76,11 @@ func podSpecs(objects []runtime.Object) []corev1.PodTemplateSpec {
 	return specs
 }
 
+// containers are all of a pod, with those that are started before the others.
+func containers(pod corev1.PodSpec) []corev1.Container {
+	return append(append([]corev1.Container{}, pod.InitContainers...), pod.Containers...)
+}
+
 func TestObjectsHaveTheFieldsOfTheAPI(t *testing.T) {
 	for _, folder := range folders(t) {
 		objects := build(t, folder)
@@ -99,7 +104,7 @@ func TestPodsAreAsSafeAsTheyCanBe(t *testing.T) {
 			if pod.Spec.SecurityContext == nil || pod.Spec.SecurityContext.RunAsNonRoot == nil || !*pod.Spec.SecurityContext.RunAsNonRoot {
 				t.Errorf("%s: a pod may run as root", folder)
 			}
-			for _, container := range pod.Spec.Containers {
+			for _, container := range containers(pod.Spec) {
 				context := container.SecurityContext
 				if context == nil || context.AllowPrivilegeEscalation == nil || *context.AllowPrivilegeEscalation {
 					t.Errorf("%s: container %s may gain privileges", folder, container.Name)
@@ -133,7 +138,7 @@ func TestEachReferenceHasItsObject(t *testing.T) {
 					t.Errorf("%s: no ConfigMap %s", folder, volume.ConfigMap.Name)
 				}
 			}
-			for _, container := range pod.Spec.Containers {
+			for _, container := range containers(pod.Spec) {
 				checkMounts(t, folder, pod.Spec, container)
 				checkProbes(t, folder, container)
 			}
@@ -222,6 +227,38 @@ func TestIndexedJobsRunAllPartsAtOnce(t *testing.T) {
 	}
 	if jobs < 2 {
 		t.Errorf("%d Indexed Jobs", jobs)
+	}
+}
+
+// Where pods share no volume, a container that outlives the others copies what they have written.
+func TestFoldersAreCopiedToAnObjectStorage(t *testing.T) {
+	for _, folder := range []string{"load-object-storage", "merge-object-storage"} {
+		pods := podSpecs(build(t, filepath.Join(manifests, folder)))
+		if len(pods) != 1 {
+			t.Fatalf("%s has %d pods", folder, len(pods))
+		}
+		pod := pods[0].Spec
+		if len(pod.Volumes) != 1 || pod.Volumes[0].EmptyDir == nil || pod.Volumes[0].PersistentVolumeClaim != nil {
+			t.Errorf("%s: its volumes are %v", folder, pod.Volumes)
+		}
+		if pod.TerminationGracePeriodSeconds == nil || *pod.TerminationGracePeriodSeconds < 300 {
+			t.Errorf("%s: no time for the copy", folder)
+		}
+		last := pod.InitContainers[len(pod.InitContainers)-1]
+		if last.RestartPolicy == nil || *last.RestartPolicy != corev1.ContainerRestartPolicyAlways {
+			t.Errorf("%s: %s does not outlive the others", folder, last.Name)
+		}
+		for _, container := range pod.InitContainers {
+			if !strings.HasPrefix(container.Image, "rclone/rclone:") {
+				t.Errorf("%s: %s is of the image %s", folder, container.Name, container.Image)
+			}
+			if len(container.EnvFrom) != 1 || container.EnvFrom[0].SecretRef.Name != "truetps-storage" {
+				t.Errorf("%s: %s has no login", folder, container.Name)
+			}
+		}
+		if container := pod.Containers[0]; !strings.HasPrefix(container.Image, "registry.example/truetps:") {
+			t.Errorf("%s: the program is of the image %s", folder, container.Image)
+		}
 	}
 }
 

@@ -60,13 +60,17 @@ pub(crate) fn give(folder: &ExperimentFolder, format: OutputFormat, full: bool) 
         // The other formats have no place for it.
         warn_of(&run);
     }
+    if matches!(format, OutputFormat::Jsonl | OutputFormat::Sysbench) {
+        warn_of_parts(&run);
+    }
     let printed = print_made(&text);
     if name_page(folder.path(), &page, format == OutputFormat::Text && !full)
         && let Some(open) = open_comparisons(&input)
     {
-        let command = again::command(folder, &run.experiment);
+        let blocks = run.plan.design.blocks.saturating_add(open.more_blocks);
+        let next = again::until_decided(folder, &run.experiment, blocks);
         let (some, all) = (open.comparisons, analysis.undecided());
-        print_progress(&format!("       {command} --until-decided   (may decide {some} of {all} that are open)\n"));
+        print_progress(&format!("       {next}   (may decide {some} of {all} that are open)\n"));
     }
     if run.has_lost_a_trial() && printed == Exit::Good {
         return Ok(Exit::Failed);
@@ -120,9 +124,11 @@ pub(crate) fn name_page(folder: &Path, page: &Result<PathBuf, FolderError>, is_s
     page.is_ok()
 }
 
-/// What more blocks are likely to decide; `None` where they cannot be added or would take too long.
+/// What more blocks are likely to decide; `None` where they cannot be added or would take too long, and where the figures
+/// are of one part of a load.
 fn open_comparisons(input: &ReportInput<'_>) -> Option<OpenComparisons> {
-    let is_planned = input.run.experiment.slo.is_none() && input.run.plan.recorded_from.is_none();
+    let experiment = &input.run.experiment;
+    let is_planned = experiment.slo.is_none() && experiment.part.is_none() && input.run.plan.recorded_from.is_none();
     let within = input.run.plan.design.blocks.saturating_mul(WORTH_WAITING_MAX);
     input.analysis.open_comparisons(within).filter(|_| is_planned)
 }
@@ -131,6 +137,13 @@ fn open_comparisons(input: &ReportInput<'_>) -> Option<OpenComparisons> {
 pub(crate) fn warn_of(run: &Run) {
     for unread in run.all_unread() {
         print_message(&format!("warning: {}: cannot be read: {}\n", shown(&run.path).display(), unread.what));
+    }
+}
+
+/// Says that the figures are not of the whole load, where the answer itself does not.
+pub(crate) fn warn_of_parts(run: &Run) {
+    if let Some(problem) = truetps_report::incomplete(&run.experiment) {
+        print_message(&format!("warning: {}: {problem}\n", shown(&run.path).display()));
     }
 }
 

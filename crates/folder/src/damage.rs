@@ -121,13 +121,23 @@ fn ends_whole(path: &Path) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use std::fs;
 
     use super::*;
     use truetps_record::{Counts, Measured, Validity, new_histogram};
 
     const HEADER: &str = "{\"schema_version\": 1, \"interval_ms\": 100.0, \"family\": \"mysql\"}\n";
+
+    /// A valid trial without figures.
+    pub(crate) fn trial() -> Trial {
+        serde_json::from_str(
+            r#"{"schema_version": 1, "tool_version": "", "name": "trial-0001", "block": 0, "position": 0, "role": "cell",
+                "configuration": {}, "workload": "insert", "seed": 1, "server": null, "started_at": "", "ended_at": "",
+                "validity": {"state": "valid"}, "engine": null, "measured": null, "notes": []}"#,
+        )
+        .unwrap()
+    }
 
     /// A folder with one trial of three measured seconds, as they were written.
     struct Kept {
@@ -141,14 +151,8 @@ mod tests {
             fs::write(dir.path().join("experiment.json"), "{}").unwrap();
             fs::write(dir.path().join("plan.toml"), plan).unwrap();
             let counts = Counts { started: 6, ok: 6, ..Counts::default() };
-            let trial: Trial = serde_json::from_str(
-                r#"{"schema_version": 1, "tool_version": "", "name": "trial-0001", "block": 0, "position": 0, "role": "cell",
-                    "configuration": {}, "workload": "insert", "seed": 1, "server": null, "started_at": "", "ended_at": "",
-                    "validity": {"state": "valid"}, "engine": null, "measured": null, "notes": []}"#,
-            )
-            .unwrap();
             let measured = Measured { length_ms: 3000.0, counts, ..Measured::default() };
-            let kept = Self { dir, trial: Trial { measured: Some(measured), ..trial } };
+            let kept = Self { dir, trial: Trial { measured: Some(measured), ..trial() } };
             let mut writer = kept.folder().begin_trial(&kept.trial).unwrap();
             for second in 0..3_u8 {
                 let counts = Counts { started: 2, ok: 2, ..Counts::default() };

@@ -22,9 +22,10 @@ use serde::Serialize;
 use serde_json::Value;
 use thiserror::Error;
 
+use crate::line_reader::LineReader;
 use crate::run_file::{
-    LINES_MAX, TEXT_MAX, create_line_file, json_line, read_bytes, read_if_there, read_json, read_json_if_there,
-    write_file, write_json,
+    LINES_MAX, TEXT_MAX, create_line_file, if_there, json_line, read_bytes, read_if_there, read_json,
+    read_json_if_there, write_file, write_json,
 };
 use crate::{AnswerLogFolder, HistogramError, LatencyLog, LatencyLogWriter};
 use truetps_files::{open_no_link, sync_folder};
@@ -170,9 +171,14 @@ impl ExperimentFolder {
         let folder = Self { path: create_unused(runs, name)? };
         folder.write_plan(plan)?;
         folder.write_experiment(experiment)?;
-        folder.link_latest(runs)?;
-        sync_folder(runs).map_err(FolderError::io(runs))?;
+        folder.publish(runs)?;
         Ok(folder)
+    }
+
+    /// Names it as the newest of `runs`.
+    fn publish(&self, runs: &Path) -> Result<(), FolderError> {
+        self.link_latest(runs)?;
+        sync_folder(runs).map_err(FolderError::io(runs))
     }
 
     /// `runs/latest` is made beside its place and renamed into it, so that two experiments at once cannot break it.
@@ -345,18 +351,18 @@ impl ExperimentFolder {
 
     /// Intervals of a trial. A last line that was cut off by a kill is left out.
     pub fn intervals(&self, trial: &str) -> Result<Vec<Interval>, FolderError> {
-        let path = self.path.join(trial).join(INTERVALS);
-        let bytes = read_bytes(&path, LINES_MAX)?;
-        // A kill may cut off a line in the middle of a letter.
-        let text = String::from_utf8_lossy(&bytes);
-        let whole = text.rfind('\n').map_or(0, |at| at + 1);
-        let read = |(at, line): (usize, &str)| {
-            let problem = |problem: String| FolderError::content(&path, format!("line {}: {problem}", at + 1));
-            let interval: Interval = serde_json::from_str(line).map_err(|error| problem(error.to_string()))?;
-            interval.check().map_err(problem)?;
-            Ok(interval)
-        };
-        text[..whole].lines().enumerate().map(read).collect()
+        let mut lines = self.interval_lines(trial)?;
+        std::iter::from_fn(|| next_interval(&mut lines).transpose()).collect()
+    }
+
+    /// The same, for [`next_interval`].
+    pub(crate) fn interval_lines(&self, trial: &str) -> Result<LineReader, FolderError> {
+        LineReader::open(self.path.join(trial).join(INTERVALS))
+    }
+
+    /// The lines of a trial's `latency.hdr`; `None` where it has none.
+    pub(crate) fn latency_lines(&self, trial: &str) -> Result<Option<LineReader>, FolderError> {
+        if_there(LineReader::open(self.path.join(trial).join(LATENCY)))
     }
 
     /// Histograms of a trial's intervals; `None` where it has none.
@@ -389,8 +395,65 @@ impl ExperimentFolder {
     }
 }
 
+/// The interval of the next line; `None` at the end.
+pub(crate) fn next_interval(lines: &mut LineReader) -> Result<Option<Interval>, FolderError> {
+    let Some((number, line)) = lines.next_line()? else { return Ok(None) };
+    // A line that was edited may have any bytes.
+    let read = serde_json::from_str::<Interval>(&String::from_utf8_lossy(line)).map_err(|error| error.to_string());
+    let checked = read.and_then(|interval| interval.check().map(|()| interval));
+    checked.map(Some).map_err(|problem| FolderError::content(lines.path(), format!("line {number}: {problem}")))
+}
+
 fn attempt_name(trial: &str, n: u32) -> String {
     format!("{trial}.attempt-{n}")
+}
+
+/// An experiment that is there as a whole or not at all: it is made under a hidden name beside its place, and removed if it
+/// is dropped before it is published.
+pub(crate) struct HiddenExperiment<'a> {
+    runs: &'a Path,
+    name: &'a str,
+    folder: ExperimentFolder,
+}
+
+impl<'a> HiddenExperiment<'a> {
+    pub(crate) fn create(
+        runs: &'a Path,
+        name: &'a str,
+        plan: &Plan,
+        experiment: &Experiment,
+    ) -> Result<Self, FolderError> {
+        fs::create_dir_all(runs).map_err(FolderError::io(runs))?;
+        let hidden = Self { runs, name, folder: ExperimentFolder { path: create_unused(runs, &format!(".{name}"))? } };
+        hidden.folder.write_plan(plan)?;
+        hidden.folder.write_experiment(experiment)?;
+        Ok(hidden)
+    }
+
+    pub(crate) fn folder(&self) -> &ExperimentFolder {
+        &self.folder
+    }
+
+    /// Moves it to its place, `runs/<name>` or `runs/<name>-2`, …
+    pub(crate) fn publish(self) -> Result<ExperimentFolder, FolderError> {
+        let folder = ExperimentFolder { path: create_unused(self.runs, self.name)? };
+        // Over the empty folder, which holds the name.
+        let published = fs::rename(&self.folder.path, &folder.path)
+            .map_err(FolderError::io(&folder.path))
+            .and_then(|()| folder.publish(self.runs));
+        if published.is_err() {
+            // The error matters more than what cannot be removed.
+            let _ = fs::remove_dir_all(&folder.path);
+        }
+        published.map(|()| folder)
+    }
+}
+
+impl Drop for HiddenExperiment<'_> {
+    fn drop(&mut self) {
+        // It is not there where it was published. Else the error that led here matters more.
+        let _ = fs::remove_dir_all(&self.folder.path);
+    }
 }
 
 /// Held by the process that measures an experiment.
@@ -428,8 +491,17 @@ impl TrialWriter {
 
     /// Appends one interval to both series.
     pub fn append(&mut self, interval: &Interval, histogram: &Histogram) -> Result<(), FolderError> {
+        self.append_interval(interval)?;
+        self.append_latency(interval, histogram)
+    }
+
+    pub(crate) fn append_interval(&mut self, interval: &Interval) -> Result<(), FolderError> {
         let path = self.path.join(INTERVALS);
-        self.intervals.write_all(&json_line(&path, interval)?).map_err(FolderError::io(&path))?;
+        self.intervals.write_all(&json_line(&path, interval)?).map_err(FolderError::io(&path))
+    }
+
+    /// The response times of an interval.
+    pub(crate) fn append_latency(&mut self, interval: &Interval, histogram: &Histogram) -> Result<(), FolderError> {
         let time = |ms: f64| Duration::from_secs_f64(ms.max(0.0) / 1e3);
         let (start, length) = (time(interval.start_ms), time(interval.length_ms));
         self.latency

@@ -4,11 +4,9 @@
 //! 3,600 histograms: this reader goes through them one by one and does not allocate the empty room. It reads what
 //! [`LatencyLogWriter`](crate::LatencyLogWriter) writes: HdrHistogram's interval log with V2 compressed histograms.
 
-use std::io::Read;
-
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use flate2::read::ZlibDecoder;
+use flate2::{Decompress, FlushDecompress, Status};
 
 use crate::HistogramError;
 use truetps_record::{LatencyInterval, Phase};
@@ -18,7 +16,7 @@ const PLAIN_COOKIE: u32 = 0x1c84_9313;
 /// Length, offset, digits, lowest, highest, ratio: the header between the cookie and the counts.
 const HEADER_BYTES: usize = 4 + 4 + 4 + 8 + 8 + 8;
 /// A histogram with these bounds takes up to 260 KB uncompressed. An edited file may claim any size.
-const UNPACKED_MAX: u64 = 512 << 10;
+const UNPACKED_MAX: usize = 512 << 10;
 const DIGITS_MAX: u32 = 5;
 
 /// The text of a `latency.hdr`.
@@ -40,10 +38,8 @@ impl LatencyLog {
     /// The intervals in the order in which they were written. A last line that was cut off by a kill is ignored; any
     /// other malformed line is an error with its number.
     pub fn intervals(&self) -> impl Iterator<Item = Result<LatencyInterval, HistogramError>> + '_ {
-        self.interval_lines().map(|(at, line)| {
-            let problem = || HistogramError::Read(format!("line {} cannot be understood", at + 1));
-            read_line(line).ok_or_else(problem)
-        })
+        let mut decoder = LatencyDecoder::new();
+        self.interval_lines().map(move |(at, line)| decoder.decode(at + 1, line))
     }
 
     fn interval_lines(&self) -> impl Iterator<Item = (usize, &[u8])> {
@@ -53,43 +49,67 @@ impl LatencyLog {
 }
 
 /// Comments and the line with the names of the columns are not.
-fn is_interval(line: &[u8]) -> bool {
+pub(crate) fn is_interval(line: &[u8]) -> bool {
     !line.is_empty() && !line.starts_with(b"#") && !line.starts_with(b"\"")
 }
 
-/// `Tag=measure,1.000,1.000,0.123,HISTF…`: start and length in seconds, the maximum, the histogram.
-fn read_line(line: &[u8]) -> Option<LatencyInterval> {
-    let text = std::str::from_utf8(line).ok()?;
-    let mut fields = text.trim_end().split(',');
-    let phase = Phase::from_tag(fields.next()?.strip_prefix("Tag=")?)?;
-    let mut milliseconds = || {
-        let seconds: f64 = fields.next()?.parse().ok()?;
-        (seconds.is_finite() && seconds >= 0.0).then_some(seconds * 1e3)
-    };
-    let (start_ms, length_ms) = (milliseconds()?, milliseconds()?);
-    let packed = STANDARD.decode(fields.nth(1)?).ok()?;
-    Some(LatencyInterval { phase, start_ms, length_ms, counts: unpack(&packed)? })
+/// Decodes one line after the other in the same memory.
+pub(crate) struct LatencyDecoder {
+    inflater: Decompress,
+    packed: Vec<u8>,
+    plain: Vec<u8>,
 }
 
-fn unpack(packed: &[u8]) -> Option<Vec<(u64, u64)>> {
-    let mut packed = Bytes(packed);
-    if packed.u32()? != COMPRESSED_COOKIE {
-        return None;
+impl LatencyDecoder {
+    pub(crate) fn new() -> Self {
+        Self { inflater: Decompress::new(true), packed: Vec::new(), plain: vec![0; UNPACKED_MAX] }
     }
-    let length = packed.u32()? as usize;
-    let mut plain = Vec::with_capacity(4 * length.min(packed.0.len()));
-    ZlibDecoder::new(packed.0.get(..length)?).take(UNPACKED_MAX).read_to_end(&mut plain).ok()?;
-    let mut plain = Bytes(&plain);
-    if plain.u32()? != PLAIN_COOKIE || plain.0.len() < HEADER_BYTES {
-        return None;
+
+    /// `number`: of the line, for an error.
+    pub(crate) fn decode(&mut self, number: usize, line: &[u8]) -> Result<LatencyInterval, HistogramError> {
+        let problem = || HistogramError::Read(format!("line {number} cannot be understood"));
+        self.read_line(line).ok_or_else(problem)
     }
-    let (length, offset, digits) = (plain.u32()? as usize, plain.u32()?, plain.u32()?);
-    let (lowest, _highest, ratio) = (plain.u64()?, plain.u64()?, f64::from_bits(plain.u64()?));
-    // Neither shifted nor scaled: no histogram of truetps is.
-    if offset != 0 || ratio.to_bits() != 1.0_f64.to_bits() {
-        return None;
+
+    /// `Tag=measure,1.000,1.000,0.123,HISTF…`: start and length in seconds, the maximum, the histogram.
+    fn read_line(&mut self, line: &[u8]) -> Option<LatencyInterval> {
+        let text = std::str::from_utf8(line).ok()?;
+        let mut fields = text.trim_end().split(',');
+        let phase = Phase::from_tag(fields.next()?.strip_prefix("Tag=")?)?;
+        let mut milliseconds = || {
+            let seconds: f64 = fields.next()?.parse().ok()?;
+            (seconds.is_finite() && seconds >= 0.0).then_some(seconds * 1e3)
+        };
+        let (start_ms, length_ms) = (milliseconds()?, milliseconds()?);
+        self.packed.clear();
+        STANDARD.decode_vec(fields.nth(1)?, &mut self.packed).ok()?;
+        Some(LatencyInterval { phase, start_ms, length_ms, counts: self.unpack()? })
     }
-    CountIndex::new(lowest, digits)?.counts(Bytes(plain.0.get(..length)?))
+
+    fn unpack(&mut self) -> Option<Vec<(u64, u64)>> {
+        let mut packed = Bytes(&self.packed);
+        if packed.u32()? != COMPRESSED_COOKIE {
+            return None;
+        }
+        let length = packed.u32()? as usize;
+        self.inflater.reset(true);
+        let status =
+            self.inflater.decompress(packed.0.get(..length)?, &mut self.plain, FlushDecompress::Finish).ok()?;
+        if status != Status::StreamEnd {
+            return None;
+        }
+        let mut plain = Bytes(&self.plain[..self.inflater.total_out() as usize]);
+        if plain.u32()? != PLAIN_COOKIE || plain.0.len() < HEADER_BYTES {
+            return None;
+        }
+        let (length, offset, digits) = (plain.u32()? as usize, plain.u32()?, plain.u32()?);
+        let (lowest, _highest, ratio) = (plain.u64()?, plain.u64()?, f64::from_bits(plain.u64()?));
+        // Neither shifted nor scaled: no histogram of truetps is.
+        if offset != 0 || ratio.to_bits() != 1.0_f64.to_bits() {
+            return None;
+        }
+        CountIndex::new(lowest, digits)?.counts(Bytes(plain.0.get(..length)?))
+    }
 }
 
 /// Limit of transactions in one interval: far beyond real counts, and the sum of 100,000 intervals fits 64 bits.
@@ -125,7 +145,7 @@ impl CountIndex {
 
     /// A positive number is the count of the next slot; a negative one is a number of empty slots.
     fn counts(&self, mut numbers: Bytes<'_>) -> Option<Vec<(u64, u64)>> {
-        let mut counts = Vec::new();
+        let mut counts = Vec::with_capacity(numbers.0.len() / 2);
         let (mut place, mut total) = (0_u64, 0_u64);
         while !numbers.0.is_empty() {
             let number = numbers.varint()?;
@@ -162,7 +182,17 @@ impl Bytes<'_> {
     }
 
     /// Seven bits a byte, the lowest first; a ninth byte has eight.
+    #[inline]
     fn varint(&mut self) -> Option<u64> {
+        let (first, rest) = self.0.split_first()?;
+        if first & 0x80 == 0 {
+            self.0 = rest;
+            return Some((*first).into());
+        }
+        self.long_varint()
+    }
+
+    fn long_varint(&mut self) -> Option<u64> {
         let mut value = 0;
         for at in 0..9 {
             let (byte, rest) = self.0.split_first()?;
@@ -294,11 +324,13 @@ mod tests {
         let empty = [&[0xff; 9][..], &[2]].concat();
         assert_eq!(places.counts(Bytes(&empty)), None, "more empty places than there are");
         let mut plain = vec![3, 0, 0x81];
+        let mut decoder = LatencyDecoder::new();
         assert_eq!(places.counts(Bytes(&plain)), None, "cut off");
         for byte in 0..=255 {
             plain[1] = byte;
             _ = places.counts(Bytes(&plain));
-            _ = unpack(&[0x1c, 0x84, 0x93, 0x14, 0, 0, 0, 3, byte, byte, byte]);
+            decoder.packed = vec![0x1c, 0x84, 0x93, 0x14, 0, 0, 0, 3, byte, byte, byte];
+            assert_eq!(decoder.unpack(), None);
         }
         assert!(CountIndex::new(0, 3).is_none() && CountIndex::new(1, 99).is_none());
     }

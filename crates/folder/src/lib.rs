@@ -6,9 +6,11 @@ mod damage;
 mod folder;
 mod latency_log;
 mod latency_log_writer;
+mod line_reader;
 mod merge;
 mod merge_script;
 mod merge_series;
+mod part_series;
 mod probe_folder;
 mod run_file;
 

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 
 use thiserror::Error;
 use truetps_record::{
@@ -10,8 +11,10 @@ use truetps_record::{
     OtherRun, Part, PartOfExperiment, ResourceUse, Trial, TrialPart, Validity,
 };
 
+use crate::folder::HiddenExperiment;
 use crate::merge_script::{merge_script_files, script_run_of};
-use crate::merge_series::{CommonSeries, common_open_loop};
+use crate::merge_series::{common_open_loop, common_series};
+use crate::part_series::PartSeries;
 use crate::{ExperimentFolder, FolderError, TrialWriter};
 
 #[derive(Debug, Error)]
@@ -26,6 +29,11 @@ pub enum MergeError {
     OtherExperiment { part: Part, path: PathBuf, first: PathBuf },
     #[error("{}: {problem}", path.display())]
     DoesNotFit { path: PathBuf, problem: String },
+    /// The parts are read, and the merged folder cannot be written.
+    #[error(transparent)]
+    Write(FolderError),
+    #[error("interrupted: nothing was merged")]
+    Interrupted,
 }
 
 impl MergeError {
@@ -37,7 +45,8 @@ impl MergeError {
             Self::OtherExperiment { .. } => {
                 Some("parts of one experiment have the same `part.meeting` in their experiment.json".to_owned())
             }
-            Self::DoesNotFit { .. } => None,
+            Self::Write(error) => error.hint(),
+            Self::DoesNotFit { .. } | Self::Interrupted => None,
         }
     }
 }
@@ -49,12 +58,14 @@ struct PartFolder {
     experiment: Experiment,
 }
 
-/// Merges the parts, in any order, into a new folder below `runs`. `name`: of the new folder.
+/// Merges the parts, in any order, into a new folder below `runs`, which is there only once it is whole. `name`: of the new
+/// folder. `stop`: ends it early.
 pub fn merge_parts(
     folders: &[ExperimentFolder],
     runs: &Path,
     name: impl FnOnce(&Experiment) -> String,
     command: Vec<String>,
+    stop: &AtomicBool,
 ) -> Result<ExperimentFolder, MergeError> {
     let parts = parts_of(folders)?;
     let first = &parts[0];
@@ -72,11 +83,12 @@ pub fn merge_parts(
         command,
         ..first.experiment.clone()
     };
-    let merged = ExperimentFolder::create(runs, &name(&experiment), &first.folder.plan()?, &experiment)?;
+    let (name, plan) = (name(&experiment), first.folder.plan()?);
+    let merged = HiddenExperiment::create(runs, &name, &plan, &experiment).map_err(MergeError::Write)?;
     for scheduled in &experiment.schedule {
-        merge_trial(&parts, &missing, &scheduled.name, &merged)?;
+        merge_trial(&parts, &missing, &scheduled.name, merged.folder(), stop)?;
     }
-    Ok(merged)
+    merged.publish().map_err(MergeError::Write)
 }
 
 /// Checks that these folders belong together; in the order of their numbers.
@@ -100,7 +112,13 @@ fn parts_of(folders: &[ExperimentFolder]) -> Result<Vec<PartFolder>, MergeError>
 }
 
 /// One trial of all parts. None is written that no part has begun.
-fn merge_trial(parts: &[PartFolder], missing: &[u32], name: &str, merged: &ExperimentFolder) -> Result<(), MergeError> {
+fn merge_trial(
+    parts: &[PartFolder],
+    missing: &[u32],
+    name: &str,
+    merged: &ExperimentFolder,
+    stop: &AtomicBool,
+) -> Result<(), MergeError> {
     let mut trials = Vec::new();
     let mut absent: Vec<_> = missing.to_vec();
     for one in parts {
@@ -110,14 +128,8 @@ fn merge_trial(parts: &[PartFolder], missing: &[u32], name: &str, merged: &Exper
         }
     }
     let Some((first, first_trial)) = trials.first() else { return Ok(()) };
-    let mut series = CommonSeries::default();
-    for (one, _) in &trials {
-        let latency = one.folder.latency(name)?.unwrap_or_default();
-        let path = one.folder.path().join(name);
-        let read = latency.intervals().map(|read| read.map_err(|error| FolderError::content(&path, error)));
-        let does_not_fit = |problem| MergeError::DoesNotFit { path: path.clone(), problem };
-        series.add(one.folder.intervals(name)?, read).map_err(does_not_fit)?;
-    }
+    let series = trials.iter().enumerate().map(|(at, (one, _))| PartSeries::open(at, &one.folder, name));
+    let series = series.collect::<Result<Vec<_>, _>>()?;
     let of = first.of.part.of;
     let mut trial = first_trial.clone();
     trial.start = None;
@@ -127,13 +139,17 @@ fn merge_trial(parts: &[PartFolder], missing: &[u32], name: &str, merged: &Exper
     trial.ended_at = trials.iter().filter_map(|(_, trial)| trial.ended_at.clone()).max();
     trial.beside = beside(parts, &trials);
     trial.validity = validity_of(&trials, &absent, of);
-    let mut writer = merged.begin_trial(&trial)?;
-    let (intervals, histogram) = series.finish(|interval, histogram| writer.append(interval, histogram))?;
-    trial.measured = measured_of(trials.iter().map(|(_, trial)| trial), &intervals, &histogram);
+    let mut writer = merged.begin_trial(&trial).map_err(MergeError::Write)?;
+    let common = common_series(series, stop, |interval, histogram| writer.append_latency(interval, histogram))?;
+    trial.measured = measured_of(trials.iter().map(|(_, trial)| trial), &common.intervals, &common.measured);
+    let intervals = common.intervals.iter().try_for_each(|interval| writer.append_interval(interval));
     trial.script = script_run_of(&trials.iter().map(|(_, trial)| trial).collect::<Vec<_>>());
-    merge_script_files(&trials.iter().map(|(one, _)| &one.folder).collect::<Vec<_>>(), name, &writer)?;
-    copy_server_files(first, name, &writer)?;
-    Ok(writer.write_trial(&trial)?)
+    let folders: Vec<_> = trials.iter().map(|(one, _)| &one.folder).collect();
+    intervals
+        .and_then(|()| merge_script_files(&folders, name, &writer))
+        .and_then(|()| copy_server_files(first, name, &writer))
+        .and_then(|()| writer.write_trial(&trial))
+        .map_err(MergeError::Write)
 }
 
 /// Other runs on the hosts of the parts, each once, without the parts themselves.

@@ -1,141 +1,208 @@
 //! The series of several parts of one load as one: the n-th intervals of all parts are of the same time.
+//!
+//! Reading is the work: threads read the parts and decode them, and one adds them up. An interval of each part, and a few
+//! that were read ahead, are in memory.
 
-use std::cmp::Ordering;
+use std::num::NonZero;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread;
 
-use truetps_record::{
-    BUCKET_MS, Histogram, Interval, LatencyFigures, LatencyInterval, OpenLoop, Phase, TransactionGap, new_histogram,
-};
+use truetps_record::{BUCKET_MS, Histogram, Interval, LatencyFigures, OpenLoop, Phase, TransactionGap, new_histogram};
 
 use crate::FolderError;
+use crate::latency_log::LatencyDecoder;
+use crate::merge::MergeError;
+use crate::part_series::{PartInterval, PartSeries};
 
-/// One interval of the load, of all parts that were added.
-struct CommonInterval {
-    interval: Interval,
-    /// Response times in nanoseconds, ascending, and how many transactions had them.
-    latencies: Vec<(u64, u64)>,
-}
+/// Steps that a reader may be ahead of the sum.
+const AHEAD_MAX: usize = 8;
+/// More threads would wait for the one that adds up.
+const READERS_MAX: usize = 8;
+const PHASES: [Phase; 3] = [Phase::WarmUp, Phase::Measure, Phase::Drain];
 
-/// The parts of a trial's series, added one after the other: only one part's file is in memory at a time.
-#[derive(Default)]
+/// The n-th intervals of a phase, of some parts; empty after the last one of the phase.
+type Step = Result<Vec<PartInterval>, FolderError>;
+
+/// The whole load.
 pub(crate) struct CommonSeries {
-    /// By phase, in their order: an interrupted part has fewer intervals of a phase than others.
-    phases: [Vec<CommonInterval>; 3],
-    /// Times in which no part ended a transaction, as start and end; `None` before the first part.
-    quiet: Option<Vec<(f64, f64)>>,
+    /// In order of time.
+    pub(crate) intervals: Vec<Interval>,
+    /// Of the measure phase.
+    pub(crate) measured: Histogram,
 }
 
-impl CommonSeries {
-    /// Adds one part. An error names what does not fit.
-    pub(crate) fn add(
-        &mut self,
-        part: Vec<Interval>,
-        latencies: impl Iterator<Item = Result<LatencyInterval, FolderError>>,
-    ) -> Result<(), String> {
-        let quiet = part.iter().flat_map(|one| &one.gaps).map(|gap| (gap.start_ms, gap.start_ms + gap.length_ms));
-        let quiet = quiet.collect::<Vec<_>>();
-        self.quiet = Some(match self.quiet.take() {
-            None => quiet,
-            Some(of_others) => common_times(&of_others, &quiet),
-        });
-        let mut latencies = latencies.fuse();
-        let mut at = [0; 3];
-        for interval in part {
-            let counts = match latencies.next() {
-                Some(read) => read.map_err(|error| error.to_string())?.counts,
-                None => Vec::new(),
-            };
-            let phase = interval.phase as usize;
-            let known = self.phases[phase].get_mut(at[phase]);
-            at[phase] += 1;
-            match known {
-                None => self.phases[phase].push(CommonInterval { interval, latencies: counts }),
+/// Adds up the series of all parts, one interval of each at a time. `each` gets the response times of each interval, whose
+/// gaps are not known yet.
+pub(crate) fn common_series(
+    parts: Vec<PartSeries>,
+    stop: &AtomicBool,
+    mut each: impl FnMut(&Interval, &Histogram) -> Result<(), FolderError>,
+) -> Result<CommonSeries, MergeError> {
+    let mut sum = SeriesSum::new(parts.iter().map(|part| part.folder().to_owned()).collect());
+    thread::scope(|scope| {
+        let steps: Vec<_> = reader_groups(parts)
+            .into_iter()
+            .map(|group| {
+                let (to_sum, steps) = sync_channel(AHEAD_MAX);
+                // It ends at the latest when nothing more is taken from it.
+                scope.spawn(move || read(group, &to_sum));
+                steps
+            })
+            .collect();
+        for _ in PHASES {
+            let mut open: Vec<&Receiver<Step>> = steps.iter().collect();
+            while let Some(step) = next_step(&mut open)? {
+                if stop.load(Ordering::Relaxed) {
+                    return Err(MergeError::Interrupted);
+                }
+                let (interval, histogram) = sum.add(step)?;
+                each(interval, histogram).map_err(MergeError::Write)?;
+            }
+        }
+        Ok(())
+    })?;
+    Ok(sum.finish())
+}
+
+/// Equally many parts for each thread.
+fn reader_groups(parts: Vec<PartSeries>) -> Vec<Vec<PartSeries>> {
+    let readers = thread::available_parallelism().map_or(1, NonZero::get).min(READERS_MAX);
+    let each = parts.len().div_ceil(readers).max(1);
+    let mut parts = parts.into_iter();
+    std::iter::from_fn(|| Some(parts.by_ref().take(each).collect::<Vec<_>>()).filter(|group| !group.is_empty()))
+        .collect()
+}
+
+/// Reads the parts of a group, step by step.
+fn read(mut group: Vec<PartSeries>, to_sum: &SyncSender<Step>) {
+    let mut decoder = LatencyDecoder::new();
+    for phase in PHASES {
+        loop {
+            let read = group.iter_mut().filter_map(|part| part.next_of(phase, &mut decoder).transpose());
+            let mut step: Step = read.collect();
+            let is_last = step.as_ref().is_ok_and(Vec::is_empty);
+            if is_last && phase == Phase::Drain {
+                step = group.iter().try_for_each(PartSeries::check_ended).map(|()| Vec::new());
+            }
+            let has_failed = step.is_err();
+            if to_sum.send(step).is_err() || has_failed {
+                return;
+            }
+            if is_last {
+                break;
+            }
+        }
+    }
+}
+
+/// What all readers have of the next step. A reader whose parts have no more intervals of this phase leaves the list.
+fn next_step(open: &mut Vec<&Receiver<Step>>) -> Result<Option<Vec<PartInterval>>, FolderError> {
+    let mut all = Vec::new();
+    let mut failure = None;
+    open.retain(|steps| match steps.recv().expect("a reader ends after the last phase or an error") {
+        Ok(step) => {
+            let goes_on = !step.is_empty();
+            all.extend(step);
+            goes_on
+        }
+        Err(error) => {
+            failure.get_or_insert(error);
+            false
+        }
+    });
+    match failure {
+        Some(error) => Err(error),
+        None => Ok((!all.is_empty()).then_some(all)),
+    }
+}
+
+/// What was added up.
+struct SeriesSum {
+    /// Of the parts.
+    folders: Vec<PathBuf>,
+    intervals: Vec<Interval>,
+    /// Of the last interval.
+    histogram: Histogram,
+    measured: Histogram,
+    /// Times in which a part ended no transaction, as start and end. Common ones are known at the end: a part reports a gap
+    /// when it is over.
+    quiet: Vec<Vec<(f64, f64)>>,
+}
+
+impl SeriesSum {
+    fn new(folders: Vec<PathBuf>) -> Self {
+        let quiet = vec![Vec::new(); folders.len()];
+        Self { folders, intervals: Vec::new(), histogram: new_histogram(), measured: new_histogram(), quiet }
+    }
+
+    /// Adds an interval of all parts that have it.
+    fn add(&mut self, step: Vec<PartInterval>) -> Result<(&Interval, &Histogram), MergeError> {
+        self.histogram.reset();
+        let mut common: Option<Interval> = None;
+        for PartInterval { part, interval, latencies } in step {
+            for (ns, count) in latencies {
+                // Written by a histogram with these bounds: every value is within them.
+                self.histogram.saturating_record_n(ns, count);
+            }
+            let gaps = interval.gaps.iter().map(|gap| (gap.start_ms, gap.start_ms + gap.length_ms));
+            self.quiet[part].extend(gaps);
+            match &mut common {
+                None => common = Some(interval),
                 Some(common) => {
-                    common.add(&interval)?;
-                    common.latencies = added(&common.latencies, &counts);
+                    let path = &self.folders[part];
+                    add_interval(common, &interval)
+                        .map_err(|problem| MergeError::DoesNotFit { path: path.clone(), problem })?;
                 }
             }
         }
-        Ok(())
+        let mut common = common.expect("a step has an interval");
+        common.response = LatencyFigures::of(&self.histogram);
+        let seconds = common.length_ms / 1e3;
+        common.tps = if seconds > 0.0 { common.counts.ok as f64 / seconds } else { 0.0 };
+        if common.phase == Phase::Measure {
+            self.measured.add(&self.histogram).expect("both have the same bounds");
+        }
+        Ok((self.intervals.push_mut(common), &self.histogram))
     }
 
-    /// The intervals with their histograms, in order of time, and the histogram of the measure phase.
-    pub(crate) fn finish<E>(
-        self,
-        mut each: impl FnMut(&Interval, &Histogram) -> Result<(), E>,
-    ) -> Result<(Vec<Interval>, Histogram), E> {
-        let mut measured = new_histogram();
-        let mut quiet = self.quiet.unwrap_or_default();
-        let mut intervals = Vec::with_capacity(self.phases.iter().map(Vec::len).sum());
-        for CommonInterval { mut interval, latencies } in self.phases.into_iter().flatten() {
-            let mut histogram = new_histogram();
-            for (ns, count) in latencies {
-                // Written by a histogram with these bounds: every value is within them.
-                histogram.saturating_record_n(ns, count);
-            }
+    /// With the gaps that all parts have in common, each in the interval in which it ends.
+    fn finish(self) -> CommonSeries {
+        let Self { mut intervals, measured, quiet, .. } = self;
+        let common = quiet.into_iter().reduce(|ours, others| common_times(&ours, &others));
+        let mut quiet = common.unwrap_or_default();
+        for interval in &mut intervals {
             let end_ms = interval.start_ms + interval.length_ms;
             let ended = |(_, end): &(f64, f64)| *end <= end_ms;
-            interval.gaps = quiet
-                .iter()
-                .filter(|gap| ended(gap))
-                .map(|(start, end)| TransactionGap { start_ms: *start, length_ms: end - start })
-                .collect();
+            let gap = |(start_ms, end): &(f64, f64)| TransactionGap { start_ms: *start_ms, length_ms: end - start_ms };
+            interval.gaps = quiet.iter().filter(|gap| ended(gap)).map(gap).collect();
             quiet.retain(|gap| !ended(gap));
-            interval.response = LatencyFigures::of(&histogram);
-            let seconds = interval.length_ms / 1e3;
-            interval.tps = if seconds > 0.0 { interval.counts.ok as f64 / seconds } else { 0.0 };
-            if interval.phase == Phase::Measure {
-                measured.add(&histogram).expect("both have the same bounds");
-            }
-            each(&interval, &histogram)?;
-            intervals.push(interval);
         }
-        Ok((intervals, measured))
+        CommonSeries { intervals, measured }
     }
 }
 
-/// The sum of two lists that are in order.
-fn added(ours: &[(u64, u64)], others: &[(u64, u64)]) -> Vec<(u64, u64)> {
-    let mut sum = Vec::with_capacity(ours.len() + others.len());
-    let (mut ours, mut others) = (ours.iter().copied().peekable(), others.iter().copied().peekable());
-    loop {
-        let next = match (ours.peek(), others.peek()) {
-            (Some((one, _)), Some((other, _))) => one.cmp(other),
-            (Some(_), None) => Ordering::Less,
-            (None, Some(_)) => Ordering::Greater,
-            (None, None) => break,
-        };
-        let one = if next.is_le() { ours.next() } else { None };
-        let other = if next.is_ge() { others.next() } else { None };
-        let ns = one.or(other).map_or(0, |(ns, _)| ns);
-        sum.push((ns, one.map_or(0, |(_, count)| count) + other.map_or(0, |(_, count)| count)));
+/// Adds the same interval of another part. An error says what does not fit.
+fn add_interval(ours: &mut Interval, other: &Interval) -> Result<(), String> {
+    // The parts of an interrupted load have ended one after the other.
+    if ours.phase != Phase::Drain && (ours.start_ms - other.start_ms).abs() >= BUCKET_MS {
+        return Err(format!(
+            "an interval of the phase {} begins at {:.0} ms in one part, and at {:.0} ms in another",
+            ours.phase.tag(),
+            ours.start_ms,
+            other.start_ms
+        ));
     }
-    sum.shrink_to_fit();
-    sum
-}
-
-impl CommonInterval {
-    fn add(&mut self, other: &Interval) -> Result<(), String> {
-        let ours = &mut self.interval;
-        // The parts of an interrupted load have ended one after the other. A script's run ends an interval when it has time
-        // for it.
-        if ours.phase != Phase::Drain && (ours.start_ms - other.start_ms).abs() >= BUCKET_MS {
-            return Err(format!(
-                "an interval of the phase {} begins at {:.0} ms in one part, and at {:.0} ms in another",
-                ours.phase.tag(),
-                ours.start_ms,
-                other.start_ms
-            ));
-        }
-        ours.length_ms = ours.length_ms.max(other.length_ms);
-        ours.counts.merge_worker(&other.counts);
-        ours.open_loop = common_open_loop(ours.open_loop, other.open_loop);
-        let length = ours.buckets.len().max(other.buckets.len());
-        ours.buckets.resize(length, 0);
-        for (bucket, more) in ours.buckets.iter_mut().zip(&other.buckets) {
-            *bucket += more;
-        }
-        Ok(())
+    ours.length_ms = ours.length_ms.max(other.length_ms);
+    ours.counts.merge_worker(&other.counts);
+    ours.open_loop = common_open_loop(ours.open_loop, other.open_loop);
+    let length = ours.buckets.len().max(other.buckets.len());
+    ours.buckets.resize(length, 0);
+    for (bucket, more) in ours.buckets.iter_mut().zip(&other.buckets) {
+        *bucket += more;
     }
+    Ok(())
 }
 
 /// Starts add up, and the largest of all is the largest. Quantiles of several parts have no common quantile.
@@ -168,9 +235,12 @@ fn common_times(ours: &[(f64, f64)], others: &[(f64, f64)]) -> Vec<(f64, f64)> {
 
 #[cfg(test)]
 mod tests {
+    use tempfile::TempDir;
     use truetps_record::{Counts, StartCounts};
 
     use super::*;
+    use crate::ExperimentFolder;
+    use crate::damage::tests::trial;
 
     fn second(at: u32, ok: u64, gaps: &[(f64, f64)]) -> Interval {
         let counts = Counts { started: ok, ok, statements: ok, ..Counts::default() };
@@ -184,23 +254,47 @@ mod tests {
         }
     }
 
-    fn latencies(counts: &[(u64, u64)]) -> LatencyInterval {
-        LatencyInterval { phase: Phase::Measure, start_ms: 0.0, length_ms: 1e3, counts: counts.to_vec() }
+    /// A folder with a trial of these intervals.
+    fn part(part: usize, intervals: &[(Interval, &[(u64, u64)])]) -> (TempDir, PartSeries) {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("experiment.json"), "{}").unwrap();
+        let folder = ExperimentFolder::open(dir.path()).unwrap();
+        let mut writer = folder.begin_trial(&trial()).unwrap();
+        for (interval, latencies) in intervals {
+            let mut histogram = new_histogram();
+            for (ns, count) in *latencies {
+                histogram.record_n(*ns, *count).unwrap();
+            }
+            writer.append(interval, &histogram).unwrap();
+        }
+        let series = PartSeries::open(part, &folder, "trial-0001").unwrap();
+        (dir, series)
+    }
+
+    type Written = Vec<(u64, u64)>;
+
+    /// The sum of these parts, and counts and response times of each interval as they were given on.
+    fn sum(parts: &[&[(Interval, &[(u64, u64)])]]) -> Result<(CommonSeries, Written), MergeError> {
+        let (_dirs, series): (Vec<_>, _) = parts.iter().enumerate().map(|(at, intervals)| part(at, intervals)).unzip();
+        let mut written = Vec::new();
+        let common = common_series(series, &AtomicBool::new(false), |interval, histogram| {
+            written.push((interval.counts.ok, histogram.len()));
+            Ok(())
+        })?;
+        Ok((common, written))
     }
 
     #[test]
     fn intervals_of_parts_add_up() {
-        let mut series = CommonSeries::default();
-        series.add(vec![second(0, 3, &[(100.0, 400.0)])], [latencies(&[(1_000_000, 3)])].into_iter().map(Ok)).unwrap();
-        let of_other = [latencies(&[(1_000_000, 1), (8_000_000, 4)]), latencies(&[(2_000_000, 7)])];
-        series.add(vec![second(0, 5, &[(300.0, 600.0)]), second(1, 7, &[])], of_other.into_iter().map(Ok)).unwrap();
-        let mut written = Vec::new();
-        let (intervals, measured) = series
-            .finish(|interval, histogram| {
-                written.push((interval.counts.ok, histogram.len()));
-                Ok::<_, ()>(())
-            })
-            .unwrap();
+        let (common, written) = sum(&[
+            &[(second(0, 3, &[(100.0, 400.0)]), &[(1_000_000, 3)])],
+            &[
+                (second(0, 5, &[(300.0, 600.0)]), &[(1_000_000, 1), (8_000_000, 4)]),
+                (second(1, 7, &[]), &[(2_000_000, 7)]),
+            ],
+        ])
+        .unwrap();
+        let CommonSeries { intervals, measured } = common;
         assert_eq!(written, [(8, 8), (7, 7)]);
         assert_eq!((measured.len(), measured.count_at(1_000_000), measured.count_at(8_000_000)), (15, 4, 4));
         assert_eq!(intervals[0].gaps, [TransactionGap { start_ms: 300.0, length_ms: 200.0 }]);
@@ -210,22 +304,56 @@ mod tests {
     }
 
     #[test]
+    fn a_common_gap_is_in_the_interval_in_which_it_ends() {
+        // The second part reports its gap two intervals later.
+        let first: [(Interval, &[(u64, u64)]); 3] = [
+            (second(0, 1, &[(500.0, 400.0)]), &[]),
+            (second(1, 1, &[]), &[]),
+            (second(2, 1, &[(2_100.0, 300.0)]), &[]),
+        ];
+        let other: [(Interval, &[(u64, u64)]); 3] =
+            [(second(0, 1, &[]), &[]), (second(1, 0, &[]), &[]), (second(2, 1, &[(600.0, 1_700.0)]), &[])];
+        let (common, _) = sum(&[&first, &other]).unwrap();
+        let gaps: Vec<Vec<_>> = common
+            .intervals
+            .iter()
+            .map(|interval| interval.gaps.iter().map(|gap| (gap.start_ms, gap.length_ms)).collect())
+            .collect();
+        assert_eq!(gaps, [vec![(600.0, 300.0)], vec![], vec![(2_100.0, 200.0)]]);
+    }
+
+    #[test]
     fn intervals_of_other_times_are_refused() {
-        let mut series = CommonSeries::default();
-        series.add(vec![second(0, 3, &[])], std::iter::empty()).unwrap();
-        let refused = series.add(vec![second(1, 3, &[])], std::iter::empty()).unwrap_err();
-        assert!(refused.contains("begins at 0 ms in one part, and at 1000 ms in another"), "{refused}");
+        let refused = sum(&[&[(second(0, 3, &[]), &[])], &[(second(1, 3, &[]), &[])]]).err().unwrap();
+        let words =
+            "trial-0001: an interval of the phase measure begins at 0 ms in one part, and at 1000 ms in another";
+        assert!(refused.to_string().ends_with(words), "{refused}");
+    }
+
+    #[test]
+    fn phases_in_another_order_are_refused() {
+        let drain = Interval::of_counts(Phase::Drain, 0.0, 10.0, Counts::default());
+        let refused = sum(&[&[(second(0, 3, &[]), &[])], &[(drain, &[]), (second(1, 3, &[]), &[])]]).err().unwrap();
+        assert!(refused.to_string().contains("intervals.jsonl: its intervals are not in the order"), "{refused}");
     }
 
     #[test]
     fn an_interrupted_part_has_fewer_intervals() {
         let drain = |at: f64| Interval::of_counts(Phase::Drain, at, 10.0, Counts { ok: 1, ..Counts::default() });
-        let mut series = CommonSeries::default();
-        series.add(vec![second(0, 3, &[]), drain(1_000.0)], std::iter::empty()).unwrap();
-        series.add(vec![second(0, 5, &[]), second(1, 7, &[]), drain(1_900.0)], std::iter::empty()).unwrap();
-        let (intervals, _) = series.finish(|_, _| Ok::<_, ()>(())).unwrap();
-        let found: Vec<_> = intervals.iter().map(|one| (one.phase, one.counts.ok)).collect();
+        let (common, _) = sum(&[
+            &[(second(0, 3, &[]), &[]), (drain(1_000.0), &[])],
+            &[(second(0, 5, &[]), &[]), (second(1, 7, &[]), &[]), (drain(1_900.0), &[])],
+        ])
+        .unwrap();
+        let found: Vec<_> = common.intervals.iter().map(|one| (one.phase, one.counts.ok)).collect();
         assert_eq!(found, [(Phase::Measure, 8), (Phase::Measure, 7), (Phase::Drain, 2)]);
+    }
+
+    #[test]
+    fn an_interrupted_sum_ends() {
+        let (_dir, series) = part(0, &[(second(0, 3, &[]), &[])]);
+        let stopped = common_series(vec![series], &AtomicBool::new(true), |_, _| Ok(())).err().unwrap();
+        assert!(matches!(stopped, MergeError::Interrupted), "{stopped}");
     }
 
     #[test]

@@ -24,15 +24,25 @@ pub(crate) fn read_bytes(path: &Path, bytes_max: u64) -> Result<Vec<u8>, FolderE
     let mut bytes = Vec::new();
     let mut read = || open_regular(path)?.take(bytes_max + 1).read_to_end(&mut bytes);
     read().map_err(FolderError::io(path))?;
-    if bytes.len() as u64 > bytes_max {
+    check_length(path, bytes.len() as u64, bytes_max)?;
+    Ok(bytes)
+}
+
+pub(crate) fn check_length(path: &Path, bytes: u64, bytes_max: u64) -> Result<(), FolderError> {
+    if bytes > bytes_max {
         return Err(FolderError::content(path, format!("is larger than {bytes_max} bytes")));
     }
-    Ok(bytes)
+    Ok(())
 }
 
 /// The same; `None` where there is no such file.
 pub(crate) fn read_if_there(path: &Path, bytes_max: u64) -> Result<Option<Vec<u8>>, FolderError> {
-    match read_bytes(path, bytes_max) {
+    if_there(read_bytes(path, bytes_max))
+}
+
+/// `None` where there was no such file.
+pub(crate) fn if_there<T>(read: Result<T, FolderError>) -> Result<Option<T>, FolderError> {
+    match read {
         Err(FolderError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => Ok(None),
         other => other.map(Some),
     }

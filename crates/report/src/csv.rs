@@ -8,6 +8,7 @@ use crate::csv_rows::{CsvRows, estimate, number};
 use crate::disks::disk_of;
 use crate::format::{change_word, verdict_word};
 use crate::load::TargetRate;
+use crate::parts;
 
 /// The source of a configuration's row.
 struct RowInput<'a> {
@@ -94,6 +95,7 @@ const COLUMNS: &[CsvColumn] = &[
     Text("unsteady_trials", |row| row.cell.unsteady.map_or(0, |unsteady| unsteady.trials).to_string()),
     Of(Figure::BoundIdleUsed),
     Of(Figure::BoundFreeGenerator),
+    Text(parts::PART_OF_LOAD, |row| parts::part_of_load(&row.input.run.experiment).unwrap_or_default()),
 ];
 
 impl RowInput<'_> {
@@ -198,7 +200,7 @@ mod tests {
     use truetps_record::DiskLevel;
 
     use super::*;
-    use crate::fixture::Fixture;
+    use crate::fixture::{Fixture, part_of_four};
 
     #[test]
     fn one_row_a_configuration() {
@@ -269,6 +271,15 @@ mod tests {
         assert_eq!((&*field(&text, 3, "disk_profile"), &*field(&text, 3, "disk_append_us_p50")), ("hdd7200", "25000"));
         let first = crate::jsonl(&fixture.input()).lines().next().unwrap_or_default().to_owned();
         assert!(first.contains("\"disk_profile\":\"hdd7200\""), "{first}");
+    }
+
+    #[test]
+    fn a_part_is_no_whole_load() {
+        let mut fixture = Fixture::durability();
+        assert_eq!(field(&csv(&fixture.input()), 0, "part_of_load"), "");
+        fixture.run.experiment.part = Some(part_of_four(1));
+        let text = csv(&fixture.input());
+        assert!((0..fixture.analysis.cells.len()).all(|row| field(&text, row, "part_of_load") == "1/4"), "{text}");
     }
 
     #[test]

@@ -7,8 +7,9 @@ use truetps_archive::Run;
 use truetps_plan::Plan;
 use truetps_record::{
     Counts, EngineFacts, ErrorClass, ErrorCount, Experiment, ExternalFacts, Flavour, FlushProbe, HostFacts,
-    LatencyFigures, LogVolume, Measured, NoEvidence, Protocol, Reason, Replication, ReplicationSlot, ResourceUse,
-    SCHEMA_VERSION, ScheduledTrial, ServerFacts, SettingValue, Trial, TrialRole, Validity,
+    LatencyFigures, LogVolume, Measured, NoEvidence, Part, PartOfExperiment, Protocol, Reason, Replication,
+    ReplicationSlot, ResourceUse, SCHEMA_VERSION, ScheduledTrial, ServerFacts, SettingValue, Trial, TrialRole,
+    Validity,
 };
 
 use crate::ReportInput;
@@ -132,6 +133,11 @@ impl Fixture {
     pub(crate) fn input(&self) -> ReportInput<'_> {
         ReportInput { run: &self.run, analysis: &self.analysis }
     }
+}
+
+/// One of four parts of a load.
+pub(crate) fn part_of_four(index: u32) -> PartOfExperiment {
+    PartOfExperiment { part: Part { index, of: 4 }, pid: 7, meeting: "m".to_owned() }
 }
 
 fn run(plan: &Plan) -> (Vec<ScheduledTrial>, Vec<Trial>) {

@@ -74,6 +74,7 @@ pub use html::html;
 pub use json::{json, jsonl};
 pub use junit::{comparison_junit, junit};
 pub use markdown::markdown;
+pub use parts::incomplete;
 pub use pool::{PoolLibrary, pool_html, pool_json, pool_markdown, pool_text};
 pub use probe_list::{probe_csv, probe_json, probe_markdown, probe_text};
 pub use probe_metrics::{MetricRow, ProbeMetrics, probe_metric_rows};

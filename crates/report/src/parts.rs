@@ -9,19 +9,34 @@ use crate::{ReportInput, format};
 /// A part that does less than this share of the median part's transactions a client, or whose generator takes more than
 /// its inverse of the median part's CPU time, differs from the others.
 const ALIKE_SHARE: f64 = 0.8;
+/// The name that [`part_of_load`] has in CSV and among labels.
+pub(crate) const PART_OF_LOAD: &str = "part_of_load";
 /// With more parts than these, only parts that differ have a line of their own.
 const PARTS_SHOWN_MAX: usize = 16;
 
 /// Why the figures are not of the whole load; `None` where they are.
-pub(crate) fn incomplete(experiment: &Experiment) -> Option<String> {
+pub fn incomplete(experiment: &Experiment) -> Option<String> {
     if let Some(of) = &experiment.part {
         let part = of.part;
         return Some(format!("only part {part} of a load: `truetps merge` makes the whole of all {} parts", part.of));
     }
-    let missing = &experiment.parts_missing;
-    let of = experiment.parts.len() + missing.len();
-    let named: Vec<_> = missing.iter().map(|index| format!("{index}/{of}")).collect();
-    (!missing.is_empty()).then(|| format!("part {} is missing: no trial is the whole load", named.join(", ")))
+    let missing = missing(experiment);
+    (!missing.is_empty()).then(|| format!("part {} is missing: no trial is the whole load", missing.join(", ")))
+}
+
+/// The same for programs: `1/4` where the figures are of that part only, and `without 1/4` where it is missing.
+pub(crate) fn part_of_load(experiment: &Experiment) -> Option<String> {
+    if let Some(of) = &experiment.part {
+        return Some(of.part.to_string());
+    }
+    let missing = missing(experiment);
+    (!missing.is_empty()).then(|| format!("without {}", missing.join(" ")))
+}
+
+/// Parts that were not merged, as `1/4`.
+fn missing(experiment: &Experiment) -> Vec<String> {
+    let of = experiment.parts.len() + experiment.parts_missing.len();
+    experiment.parts_missing.iter().map(|index| format!("{index}/{of}")).collect()
 }
 
 /// One line a part of a merged experiment, and what differs; empty for others.
@@ -188,11 +203,13 @@ mod tests {
     #[test]
     fn a_part_is_never_taken_for_the_whole() {
         let mut experiment = Fixture::connections_only().run.experiment;
-        assert_eq!(incomplete(&experiment), None);
+        assert_eq!((incomplete(&experiment), part_of_load(&experiment)), (None, None));
         experiment.parts = vec![merged(0), merged(2)];
         experiment.parts_missing = vec![1];
         assert_eq!(incomplete(&experiment).as_deref(), Some("part 1/3 is missing: no trial is the whole load"));
+        assert_eq!(part_of_load(&experiment).as_deref(), Some("without 1/3"));
         experiment.part = Some(PartOfExperiment { part: Part { index: 1, of: 3 }, pid: 7, meeting: "m".to_owned() });
         assert!(incomplete(&experiment).is_some_and(|text| text.starts_with("only part 1/3 of a load: ")));
+        assert_eq!(part_of_load(&experiment).as_deref(), Some("1/3"));
     }
 }

@@ -6,6 +6,7 @@ use truetps_record::Estimate;
 use crate::ReportInput;
 use crate::exposition::{ExpositionText, MetricKind, metric_words};
 use crate::format::verdict_word;
+use crate::parts;
 
 /// Name and value of each label of a configuration.
 type CellLabels = Vec<(String, String)>;
@@ -81,13 +82,15 @@ fn metric(figure: Figure) -> (String, f64) {
     (format!("truetps_run_{}{suffix}", words.join("_")), units)
 }
 
-/// The experiment, the configuration, and each of its levels by itself. `configuration` alone tells all samples of a
-/// metric apart: of two factors whose names become the same label, the first has it.
+/// The experiment, the configuration, each of its levels by itself, and the part where the figures are not of the whole
+/// load. `configuration` alone tells all samples of a metric apart: of two factors whose names become the same label, the
+/// first has it.
 fn labels(input: &ReportInput<'_>, cell: &Cell) -> CellLabels {
     let mut labels = vec![
         ("experiment".to_owned(), input.run.experiment.name.clone()),
         ("configuration".to_owned(), cell.configuration.to_string()),
     ];
+    labels.extend(parts::part_of_load(&input.run.experiment).map(|part| (parts::PART_OF_LOAD.to_owned(), part)));
     for (factor, level) in &cell.configuration.levels {
         let label = format!("level_{}", metric_words(factor));
         if !labels.iter().any(|(known, _)| *known == label) {
@@ -105,7 +108,7 @@ mod tests {
 
     use super::*;
     use crate::exposition_check::{ParsedFamily, parsed};
-    use crate::fixture::Fixture;
+    use crate::fixture::{Fixture, part_of_four};
 
     fn label<'a>(family: &'a ParsedFamily, sample: usize, name: &str) -> &'a str {
         &family.samples[sample].labels.iter().find(|(label, _)| label == name).unwrap().1
@@ -157,6 +160,21 @@ mod tests {
         assert_eq!((verdicts.samples.len(), label(verdicts, 0, "verdict")), (6, "faster"));
         assert_eq!(families["truetps_run_tps_vs_baseline_ratio"].samples.len(), 6);
         assert_eq!(families["truetps_run_tps_low"].samples.len(), 9);
+    }
+
+    #[test]
+    fn a_part_is_no_whole_load() {
+        let mut fixture = Fixture::durability();
+        let has_label = |text: &str| {
+            let families = parsed(text);
+            let samples: Vec<_> = families.values().flat_map(|family| &family.samples).collect();
+            let has = |labels: &[(String, String)]| labels.contains(&("part_of_load".to_owned(), "1/4".to_owned()));
+            (samples.iter().filter(|sample| has(&sample.labels)).count(), samples.len())
+        };
+        assert_eq!(has_label(&prometheus(&fixture.input())).0, 0);
+        fixture.run.experiment.part = Some(part_of_four(1));
+        let (marked, all) = has_label(&prometheus(&fixture.input()));
+        assert!(marked == all && all > 0, "{marked} of {all} samples");
     }
 
     #[test]

@@ -26,6 +26,19 @@ fn address(experiment: &Experiment) -> Option<&str> {
     experiment.server_address.as_deref().filter(|address| Target::parse(address).is_ok())
 }
 
+/// Whether several load generators have made it. Their trials cannot be mixed with trials of one generator.
+fn has_parts(experiment: &Experiment) -> bool {
+    experiment.part.is_some() || !experiment.parts.is_empty()
+}
+
+/// What measures on until comparisons are decided. `blocks`: how many may be enough, together with those that were run.
+pub(crate) fn until_decided(folder: &ExperimentFolder, experiment: &Experiment, blocks: u32) -> String {
+    if has_parts(experiment) {
+        return format!("start all parts again with --blocks {blocks}, as a new experiment");
+    }
+    format!("{} --until-decided", command(folder, experiment))
+}
+
 /// The command that runs the missing trials.
 pub(crate) fn command(folder: &ExperimentFolder, experiment: &Experiment) -> String {
     let folder = shown(folder.path()).display().to_string();
@@ -63,7 +76,7 @@ fn quoted(word: &str) -> String {
 /// several, before anything is started.
 pub(crate) fn refuse_other_place(folder: &ExperimentFolder, place: &FolderArgs) -> Result<(), CommandFailure> {
     let experiment = folder.experiment().map_err(CommandFailure::usage)?;
-    if experiment.part.is_some() || !experiment.parts.is_empty() {
+    if has_parts(&experiment) {
         let message = "several load generators have made this experiment (--part): it cannot be resumed";
         return Err(CommandFailure::usage(message).hint("start all parts again, as a new experiment"));
     }

@@ -8,7 +8,7 @@ use truetps_report::{
     comparison_summary, comparison_text, threshold_word,
 };
 
-use crate::answer::{screen, shown, warn_of};
+use crate::answer::{screen, shown, warn_of, warn_of_parts};
 use crate::args::{CompareArgs, CompareFormat};
 use crate::commands::probe::refuse_folder;
 use crate::exit::Exit;
@@ -112,6 +112,9 @@ impl SideRun {
         if has_none || matches!(args.format, CompareFormat::Csv | CompareFormat::Junit) {
             // There is no other place for it.
             warn_of(&run);
+        }
+        if args.format == CompareFormat::Csv {
+            warn_of_parts(&run);
         }
         if has_none {
             let message = format!("{name}: has no valid trial that can be read ({} read)", run.trials.len());

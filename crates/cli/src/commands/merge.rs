@@ -1,19 +1,32 @@
 //! `truetps merge`: the parts of a load become one run.
 
-use truetps_folder::{ExperimentFolder, FolderError, merge_parts};
+use truetps_folder::{ExperimentFolder, FolderError, MergeError, merge_parts};
 use truetps_probe::clock;
 
 use crate::answer::give;
 use crate::args::MergeArgs;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
+use crate::signals;
 
 pub(crate) fn run(args: &MergeArgs) -> Result<Exit, CommandFailure> {
     let wrong = |error: FolderError| CommandFailure::usage(&error).hint_if(error.hint());
     let folders: Result<Vec<_>, _> = args.parts.iter().map(|path| ExperimentFolder::open(path)).collect();
+    let folders = folders.map_err(wrong)?;
     let name =
         |experiment: &truetps_record::Experiment| format!("{}-merged-{}", experiment.name, clock::folder_stamp());
-    let merged = merge_parts(&folders.map_err(wrong)?, &args.runs, name, std::env::args().collect());
-    let merged = merged.map_err(|error| CommandFailure::usage(&error).hint_if(error.hint()))?;
-    give(&merged, args.format, args.full)
+    let command = std::env::args().collect();
+    let mut merged = Err(MergeError::Interrupted);
+    // A signal that comes too late to stop the merge is ignored.
+    signals::unless_signalled(|stop| merged = merge_parts(&folders, &args.runs, name, command, stop))?;
+    give(&merged.map_err(failure)?, args.format, args.full)
+}
+
+fn failure(error: MergeError) -> CommandFailure {
+    let failure = match &error {
+        MergeError::Write(_) => CommandFailure::failed(&error),
+        MergeError::Interrupted => CommandFailure::interrupted(&error),
+        _ => CommandFailure::usage(&error),
+    };
+    failure.hint_if(error.hint())
 }

@@ -2,7 +2,7 @@
 
 use truetps_report::{stalls_csv, stalls_json, stalls_markdown, stalls_summary, stalls_text};
 
-use crate::answer::{screen, warn_of};
+use crate::answer::{screen, warn_of, warn_of_parts};
 use crate::args::{StallsArgs, TableFormat};
 use crate::commands::probe::refuse_folder;
 use crate::exit::Exit;
@@ -21,6 +21,7 @@ pub(crate) fn run(args: &StallsArgs) -> Result<Exit, CommandFailure> {
     if args.format == TableFormat::Csv {
         // It has no place for it.
         warn_of(&run);
+        warn_of_parts(&run);
     }
     Ok(print_made(&match args.format {
         TableFormat::Text if !args.full => stalls_summary(&name_of(&run), &run, screen()),

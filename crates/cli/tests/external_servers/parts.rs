@@ -5,13 +5,15 @@ use std::process::{Child, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use rustix::process::Signal;
 use serde_json::Value;
+use truetps_driver::{Client, Target};
 use truetps_testkit::mysql_family::mariadb;
 use truetps_testkit::{PostgresOptions, PostgresServer};
 
-use crate::common::{Place, Ran, reason_of, wait_until};
+use crate::common::{Place, Ran, reason_of, signal, wait_until};
 use crate::support::relay::Relay;
-use crate::support::{ACCOUNT, Owned, PASSWORD};
+use crate::support::{ACCOUNT, Owned, PASSWORD, spreading_proxy};
 
 /// A load that its parts make.
 struct Load<'a> {
@@ -279,6 +281,71 @@ fn parts_that_do_not_fit_are_refused() {
     assert!(began.elapsed() < Duration::from_secs(10));
     owned.execute(&["DROP USER poor@'%'"]);
     assert_eq!(owned.belongings(), before);
+}
+
+/// The invitation of a part 0 of another version: this one's, with another version in it.
+#[test]
+fn parts_of_other_versions_are_refused() {
+    let Some(binary) = mariadb("parts_of_other_versions") else { return };
+    let owned = Owned::start(&binary, &[]);
+    let place = Place::new();
+    let (before, dsn) = (owned.belongings(), owned.socket_dsn());
+    let load = Load { place: &place, args: insert(&dsn), of: 2 };
+    let first = load.start(0);
+    let version = env!("CARGO_PKG_VERSION");
+    let change = format!(
+        "UPDATE truetps.truetps_parts SET invitation = HEX(REPLACE(UNHEX(invitation), '\"tool_version\":\"{version}\"', \
+         '\"tool_version\":\"0.0.9\"')) WHERE part = 0"
+    );
+    let changed = "SELECT COUNT(*) FROM truetps.truetps_parts WHERE part = 0 \
+                   AND LOCATE('\"tool_version\":\"0.0.9\"', UNHEX(invitation)) > 0";
+    let mut admin = owned.admin();
+    wait_until("the invitation of part 0", || {
+        admin.execute(&change).is_ok() && admin.query_value(changed).is_ok_and(|n| n.as_deref() == Some("1"))
+    });
+    let second = ran(load.start(1));
+    let words = format!("part 1/2 is truetps {version}, and part 0 is 0.0.9");
+    assert_eq!(second.code, Some(4), "{}", second.stderr);
+    assert!(second.stderr.contains(&words), "{}", second.stderr);
+    let first = ran(first);
+    assert_eq!(first.code, Some(4), "{}{}", first.stdout, first.stderr);
+    assert!(reason_of(&load.trial(0)).contains(&words), "{}", reason_of(&load.trial(0)));
+    assert_eq!(owned.belongings(), before, "nothing is left");
+}
+
+#[test]
+fn a_proxy_that_spreads_statements_is_refused() {
+    let Some(binary) = mariadb("a_proxy_that_spreads_statements") else { return };
+    let owned = Owned::start(&binary, &[]);
+    owned.execute(&["CREATE USER pooled@'%'", "GRANT ALL ON `truetps%`.* TO pooled@'%'"]);
+    let port = spreading_proxy::start(owned.port);
+    let (near, behind) = (owned.socket_dsn(), format!("mysql://pooled@127.0.0.1:{port}?tls=off"));
+    let mut client = Client::connect(&Target::parse(&behind).unwrap(), Duration::from_secs(20)).unwrap();
+    let mut session = || client.query_value("SELECT CONNECTION_ID()").unwrap().unwrap();
+    let sessions = [session(), session(), session()];
+    assert!(sessions[0] != sessions[1] && sessions[0] == sessions[2], "{sessions:?}");
+    drop(client);
+
+    let place = Place::new();
+    let before = owned.belongings();
+    let words = "statements of one session run in several sessions of the server";
+    let load = Load { place: &place, args: insert(&behind), of: 2 };
+    let first = ran(load.start(0));
+    assert_ne!(first.code, Some(0), "{}", first.stderr);
+    assert!(first.stderr.contains(words), "{}", first.stderr);
+    assert!(!load.folder(0).join("trial-0001/intervals.jsonl").exists(), "no load has begun");
+    assert_eq!(owned.belongings(), before, "nothing is left");
+
+    let first = Load { place: &place, args: insert(&near), of: 2 }.start(0);
+    let second = ran(load.start(1));
+    assert_eq!(second.code, Some(4), "{}", second.stderr);
+    assert!(second.stderr.contains(words), "{}", second.stderr);
+    assert!(!load.folder(1).exists(), "no load has begun");
+    // It would wait for another part 1.
+    signal(first.id(), Signal::INT);
+    let first = ran(first);
+    assert_ne!(first.code, Some(0), "{}{}", first.stdout, first.stderr);
+    assert_eq!(owned.belongings(), before, "nothing is left");
 }
 
 #[test]

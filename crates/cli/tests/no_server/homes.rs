@@ -43,11 +43,11 @@ fn a_leftover_that_is_kept_is_named() {
 }
 
 /// A file system of its own on a folder, until it is dropped.
-struct Disk(PathBuf);
+pub(crate) struct Disk(PathBuf);
 
 impl Disk {
     /// `None`, with a line, where tests may not mount: they run as root with the right to mount, or leave this out.
-    fn mount(place: &Place, test: &str) -> Option<Self> {
+    pub(crate) fn mount(place: &Place, test: &str) -> Option<Self> {
         let path = place.path().join("disk");
         fs::create_dir(&path).unwrap();
         if let Err(error) = mount("none", &path, "tmpfs", MountFlags::empty(), c"size=4m,mode=755") {
@@ -56,6 +56,19 @@ impl Disk {
             return None;
         }
         Some(Self(path))
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// Leaves room for so many bytes. Returns the file that takes the rest.
+    pub(crate) fn fill_but(&self, bytes: u64) -> PathBuf {
+        self.fill();
+        let path = self.0.join("fill");
+        let file = fs::File::options().write(true).open(&path).unwrap();
+        file.set_len(path.metadata().unwrap().len() - bytes).unwrap();
+        path
     }
 
     fn fill(&self) {

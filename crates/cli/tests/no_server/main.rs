@@ -8,6 +8,7 @@ mod common;
 mod command_lines;
 mod homes;
 mod manual;
+mod merge;
 mod odd_folders;
 mod old_folders;
 mod pool;

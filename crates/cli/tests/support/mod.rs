@@ -9,6 +9,7 @@
 pub(crate) mod external;
 pub(crate) mod relay;
 pub(crate) mod row_service;
+pub(crate) mod spreading_proxy;
 
 use std::fs;
 use std::thread::sleep;
