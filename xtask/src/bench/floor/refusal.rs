@@ -11,8 +11,8 @@ const DISABLED: &str = "/proc/sys/kernel/io_uring_disabled";
 #[derive(Debug)]
 pub(super) struct UringRefusal(String);
 
-impl UringRefusal {
-    pub(super) fn of(error: io::Error) -> Self {
+impl From<io::Error> for UringRefusal {
+    fn from(error: io::Error) -> Self {
         let disabled = fs::read_to_string(DISABLED).unwrap_or_default();
         Self(reason(&error, disabled.trim()))
     }

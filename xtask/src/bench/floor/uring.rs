@@ -5,7 +5,6 @@
 //! its requests, and the process ends with its client.
 #![allow(unsafe_code, reason = "the kernel reads and writes memory by address; each block says why that is valid")]
 
-use std::alloc::{Layout, alloc_zeroed, handle_alloc_error};
 use std::os::fd::{AsFd, AsRawFd, RawFd};
 use std::slice;
 use std::sync::atomic::{AtomicU16, Ordering};
@@ -77,7 +76,7 @@ impl UringClient {
             ioctl_fionbio(link, false)?;
         }
         let sockets: Vec<RawFd> = links.iter().map(|link| link.as_fd().as_raw_fd()).collect();
-        ring.submitter().register_files(&sockets).map_err(UringRefusal::of)?;
+        ring.submitter().register_files(&sockets).map_err(UringRefusal::from)?;
         let requests = UringRequests::new(receive, &ring, links.len(), statements)?;
         Ok(Self { ring, requests })
     }
@@ -129,7 +128,7 @@ fn build(work: UringWork, entries: u32) -> Result<IoUring, UringRefusal> {
             builder.setup_sqpoll(KERNEL_THREAD_IDLE_MS);
         }
     }
-    builder.build(entries).map_err(UringRefusal::of)
+    builder.build(entries).map_err(UringRefusal::from)
 }
 
 /// The memory of requests.
@@ -234,6 +233,10 @@ fn put(queue: &mut SubmissionQueue<'_>, request: &squeue::Entry) -> anyhow::Resu
     unsafe { queue.push(request) }.context("io_uring")
 }
 
+#[derive(Clone)]
+#[repr(align(4096))]
+struct BufferRingPage(#[expect(dead_code, reason = "its entries are accessed by their own type")] [u8; PAGE_BYTES]);
+
 /// The ring from which the kernel takes buffers.
 struct ProvidedBuffers {
     entries: *mut BufRingEntry,
@@ -245,15 +248,11 @@ struct ProvidedBuffers {
 
 impl ProvidedBuffers {
     fn register(ring: &IoUring, room: *mut u8, count: u16) -> anyhow::Result<Self> {
-        let layout = Layout::array::<BufRingEntry>(count.into())?.align_to(PAGE_BYTES)?;
-        // SAFETY: the layout is not empty: there is at least one buffer.
-        let entries = unsafe { alloc_zeroed(layout) }.cast::<BufRingEntry>();
-        if entries.is_null() {
-            handle_alloc_error(layout);
-        }
+        let pages = (usize::from(count) * size_of::<BufRingEntry>()).div_ceil(PAGE_BYTES);
+        let entries = Vec::leak(vec![BufferRingPage([0; PAGE_BYTES]); pages]).as_mut_ptr().cast::<BufRingEntry>();
         // SAFETY: the entries are `count` long, at the start of a page, and never freed.
         unsafe { ring.submitter().register_buf_ring_with_flags(entries as u64, count, GROUP, 0) }
-            .map_err(UringRefusal::of)?;
+            .map_err(UringRefusal::from)?;
         let mut provided = Self { entries, count, tail: 0, room };
         (0..count).for_each(|buffer| provided.give(buffer));
         Ok(provided)
