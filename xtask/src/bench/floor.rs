@@ -71,12 +71,12 @@ impl FloorVariant {
     fn describe(self) -> &'static str {
         match self {
             Self::Epoll => "epoll_wait, recv, send, level-triggered, as in the engine",
-            Self::EpollEdge => "the same, edge-triggered",
+            Self::EpollEdge => "epoll, edge-triggered",
             Self::Uring => "io_uring, a receive and a send for each statement, all of a turn in one submission",
-            Self::UringLinked => "the same, each receive linked behind its send",
+            Self::UringLinked => "`uring` with each receive linked behind its send",
             Self::UringDeferred => "`uring` with SINGLE_ISSUER, COOP_TASKRUN and DEFER_TASKRUN",
             Self::Multishot => "io_uring, one multishot receive a session into provided buffers, batched sends",
-            Self::MultishotDeferred => "the same with SINGLE_ISSUER, COOP_TASKRUN and DEFER_TASKRUN",
+            Self::MultishotDeferred => "`multishot` with the same three",
             Self::MultishotSqpoll => {
                 "`multishot` with SQPOLL: a kernel thread polls, on any core; its CPU time is the client's"
             }

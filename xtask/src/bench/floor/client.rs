@@ -86,7 +86,8 @@ mod tests {
     use crate::bench::null_protocol::{NullCounters, NullSession, greeting};
     use crate::bench::null_server::tests::ServerThread;
 
-    const SESSIONS: u32 = 5;
+    /// More than provided buffers, and than the smallest number of statements.
+    const SESSIONS: u32 = 20;
 
     /// `None`: this kernel refuses the variant, for the printed reason. It never refuses epoll.
     fn drive(server: &Endpoint, variant: FloorVariant, statements: u64) -> Option<FloorCounts> {
@@ -127,9 +128,9 @@ mod tests {
                     thread::spawn(move || answer_in_parts(stream, &counter));
                 }
             });
-            if let Some(counts) = drive(&Endpoint::Unix(path), variant, 52) {
-                assert_eq!(counts, FloorCounts { sent: 52, answered: 52 }, "{variant:?}");
-                assert_eq!(served.load(Ordering::Relaxed), 52, "{variant:?}");
+            if let Some(counts) = drive(&Endpoint::Unix(path), variant, 152) {
+                assert_eq!(counts, FloorCounts { sent: 152, answered: 152 }, "{variant:?}");
+                assert_eq!(served.load(Ordering::Relaxed), 152, "{variant:?}");
             }
         }
     }

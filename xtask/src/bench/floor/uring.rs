@@ -23,6 +23,9 @@ use crate::bench::floor::traffic::{FloorTraffic, NextStep};
 
 /// Longer than the answer to an INSERT. A longer one arrives in parts.
 const BUFFER_BYTES: usize = 128;
+/// A power of two. The kernel uses them in turn: few stay in a cache. Where they do not suffice for the answers that
+/// arrive at once, the receive of a session ends, and is queued again.
+const PROVIDED_BUFFERS: usize = if cfg!(test) { 4 } else { 1024 };
 /// The group of provided buffers.
 const GROUP: u16 = 0;
 /// The kernel wants the ring of provided buffers at the start of a page.
@@ -144,15 +147,14 @@ struct UringRequests {
 
 impl UringRequests {
     fn new(receive: UringReceive, ring: &IoUring, sessions: usize, statements: &[Vec<u8>]) -> anyhow::Result<Self> {
-        // Each session has at most one answer under way, after which the kernel already takes its next buffer.
-        let buffers = (sessions * 2).next_power_of_two();
+        let buffers = match receive {
+            UringReceive::Single | UringReceive::Linked => sessions,
+            UringReceive::Multishot => PROVIDED_BUFFERS,
+        };
         let room = Vec::leak(vec![0_u8; buffers * BUFFER_BYTES]).as_mut_ptr();
         let provided = match receive {
             UringReceive::Single | UringReceive::Linked => None,
-            UringReceive::Multishot => {
-                let count = u16::try_from(buffers).context("too many sessions for one ring of buffers")?;
-                Some(ProvidedBuffers::register(ring, room, count)?)
-            }
+            UringReceive::Multishot => Some(ProvidedBuffers::register(ring, room, u16::try_from(buffers)?)?),
         };
         let statements = Vec::leak(statements.to_vec());
         Ok(Self { receive, sessions, statements, room, buffers, provided })
@@ -194,6 +196,9 @@ impl UringRequests {
         let what = if number & IS_SEND == 0 { "receive" } else { "send" };
         let Ok(received) = usize::try_from(completion.result()) else {
             let error = Errno::from_raw_os_error(-completion.result());
+            if error == Errno::NOBUFS {
+                return self.put_receive(queue, session);
+            }
             return Err(error).with_context(|| format!("session {session}: {what}"));
         };
         if number & IS_SEND != 0 {
