@@ -5,6 +5,7 @@ mod client;
 mod comparison;
 mod engine;
 mod figures;
+mod floor;
 mod folder;
 mod gateway;
 mod goals;
@@ -28,6 +29,7 @@ use std::path::{Path, PathBuf};
 use clap::Subcommand;
 
 use client::ClientOptions;
+use floor::{FloorBenchOptions, FloorClientOptions};
 use folder::ReportBenchOptions;
 use gateway::GatewayBenchOptions;
 use lateness::LatenessOptions;
@@ -51,6 +53,8 @@ pub(crate) enum Bench {
         mut_arg("against", |arg| arg.default_value("mysql_async"))
     )]
     Null(BenchOptions),
+    /// What sending and receiving the same bytes costs at least, with epoll and with io_uring, beside the engine
+    Floor(FloorBenchOptions),
     /// How late an open loop starts its transactions
     Lateness(LatenessOptions),
     /// `truetps sysbench` beside sysbench: the same Lua scripts, alternating, on a private server
@@ -75,6 +79,7 @@ impl Bench {
         match self {
             Self::Engine(options) => engine::run(root, &options),
             Self::Null(options) => null::run(root, &options),
+            Self::Floor(options) => floor::run(root, &options),
             Self::Lateness(options) => lateness::run(root, &options),
             Self::Lua(options) => lua::run(root, &options),
             Self::Slap(options) => slap::run(root, &options),
@@ -92,6 +97,9 @@ pub(crate) enum Helper {
     /// The engine as a process of its own
     #[command(hide = true, name = "bench-client")]
     Client(ClientOptions),
+    /// A program that only sends statements and receives the answers
+    #[command(hide = true, name = "bench-floor-client")]
+    FloorClient(FloorClientOptions),
     /// A server that answers OK to everything
     #[command(hide = true, name = "bench-null-server")]
     NullServer { socket: PathBuf },
@@ -108,6 +116,7 @@ impl Helper {
     pub(crate) fn run(self) -> anyhow::Result<()> {
         match self {
             Self::Client(options) => client::run(&options),
+            Self::FloorClient(options) => floor::run_client(&options),
             Self::NullServer { socket } => null_server::run(&socket),
             Self::Pin { core, program } => pin::run(core, &program),
         }

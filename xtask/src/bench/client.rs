@@ -1,18 +1,19 @@
 //! The engine as a separate process, so that the same outside observer measures it and other programs.
 
-use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use anyhow::bail;
 use clap::Parser;
 use serde::{Deserialize, Serialize};
-use truetps_driver::{Connector, Target};
+use truetps_driver::{Connector, Endpoint, Target};
 use truetps_engine::{LoadSpec, Observer, OpenPacing, Pacing, Rate, RateOf, RunEnding, RunOutcome, run as run_engine};
 use truetps_plan::{WorkloadKind, WorkloadSpec};
 use truetps_record::{Histogram, Interval, OpenLoop, Phase, Protocol, Spacing, SqlDialect};
+use truetps_workload::Workload;
 
-use crate::bench::options::{by_word, parse_word, seconds};
+use crate::bench::options::{by_word, parse_endpoint, parse_word, seconds};
 use crate::bench::programs::DriveChoice;
 
 pub(crate) const SCHEMA: &str = "truetps";
@@ -24,7 +25,8 @@ const CONNECT_TIMEOUT: Duration = Duration::from_mins(10);
 
 #[derive(Debug, Parser)]
 pub(crate) struct ClientOptions {
-    socket: PathBuf,
+    #[arg(value_parser = parse_endpoint)]
+    server: Endpoint,
     clients: u32,
     #[arg(value_parser = seconds)]
     measure: Duration,
@@ -55,9 +57,7 @@ pub(crate) struct OpenFigures {
 }
 
 pub(crate) fn run(options: &ClientOptions) -> anyhow::Result<()> {
-    let workload = truetps_workload::build(&workload_spec(options.protocol), SqlDialect::Mysql, 1)?;
-    let target = Target::mysql_unix(&options.socket, "root", Some(SCHEMA));
-    let connector = Connector::new(target, workload.statements(), options.protocol == Protocol::Prepared)?;
+    let (workload, connector) = connect_to(&options.server, options.protocol)?;
     let outcome = run_engine(&options.load(), &connector, &*workload, &AtomicBool::new(false), &mut Silent)?;
     check(&outcome)?;
     if let Some(figures) = open_figures(&outcome) {
@@ -121,6 +121,14 @@ fn open_figures(outcome: &RunOutcome) -> Option<OpenFigures> {
         cpu_us: outcome.workers_used.cpu.as_secs_f64() * 1e6,
         seconds: outcome.measure_length.as_secs_f64(),
     })
+}
+
+/// What clients of this server send, and what logs them in.
+pub(crate) fn connect_to(server: &Endpoint, protocol: Protocol) -> anyhow::Result<(Arc<dyn Workload>, Connector)> {
+    let workload = truetps_workload::build(&workload_spec(protocol), SqlDialect::Mysql, 1)?;
+    let target = Target { endpoints: vec![server.clone()], ..Target::mysql_unix("", "root", Some(SCHEMA)) };
+    let connector = Connector::new(target, workload.statements(), protocol == Protocol::Prepared)?;
+    Ok((workload, connector))
 }
 
 pub(crate) fn workload_spec(protocol: Protocol) -> WorkloadSpec {

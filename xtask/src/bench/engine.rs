@@ -10,7 +10,7 @@ use crate::bench::options::{BenchOptions, word};
 use crate::bench::pin::pinned;
 use crate::bench::private_server::PrivateServer;
 use crate::bench::programs::{BenchLoad, Program};
-use crate::bench::sample::{ResourceSample, Server, measure_run};
+use crate::bench::sample::{ResourceSample, Server, measure_program};
 
 pub(crate) fn run(root: &Path, options: &BenchOptions) -> anyhow::Result<()> {
     options.check()?;
@@ -58,12 +58,7 @@ impl EnginePairs {
                     let program = &programs[program];
                     let load = BenchLoad { socket: server.socket(), connections, protocol, files: files.path() };
                     let command = pinned(program.command(root, &load)?, self.core)?;
-                    let taken = measure_run(command, connections + program.extra_sessions(), options.window, server);
-                    if taken.is_err() {
-                        // Without a server nothing more can be measured.
-                        server.sessions()?;
-                    }
-                    Ok(taken)
+                    measure_program(command, connections + program.extra_sessions(), options.window, server)
                 })?;
             }
         }
@@ -108,17 +103,7 @@ impl BenchComparison for EnginePrograms {
     }
 
     fn columns(&self) -> Vec<FigureColumn<ResourceSample>> {
-        vec![
-            FigureColumn::compared("tps", "tps", [0, 2], |s| s.tps),
-            FigureColumn::compared("client_us", "client CPU µs a statement", [2, 2], |s| s.client_us),
-            FigureColumn::shown("client_cores", "client cores", 2, |s| s.client_cores),
-            FigureColumn::compared("server_us", "server CPU µs a statement", [2, 2], |s| s.server_us),
-            FigureColumn::shown("server_cores", "server cores", 2, |s| s.server_cores),
-            FigureColumn::compared("client_rss_mb", "client memory MB", [1, 2], |s| s.client_rss_bytes as f64 / 1e6),
-            FigureColumn::shown("cores_elsewhere", "cores elsewhere", 2, |s| s.cores_elsewhere),
-            FigureColumn::shown("cores_idle", "cores idle", 2, |s| s.cores_idle),
-            FigureColumn::raw("look_ms", |s| s.look_ms),
-        ]
+        resource_columns()
     }
 
     fn ratio_title(&self) -> String {
@@ -128,6 +113,20 @@ impl BenchComparison for EnginePrograms {
     fn ratio_text(&self, ratios: &[f64], decimals: usize) -> String {
         spread(ratios, decimals)
     }
+}
+
+pub(crate) fn resource_columns() -> Vec<FigureColumn<ResourceSample>> {
+    vec![
+        FigureColumn::compared("tps", "tps", [0, 2], |s| s.tps),
+        FigureColumn::compared("client_us", "client CPU µs a statement", [2, 2], |s| s.client_us),
+        FigureColumn::shown("client_cores", "client cores", 2, |s| s.client_cores),
+        FigureColumn::compared("server_us", "server CPU µs a statement", [2, 2], |s| s.server_us),
+        FigureColumn::shown("server_cores", "server cores", 2, |s| s.server_cores),
+        FigureColumn::compared("client_rss_mb", "client memory MB", [1, 2], |s| s.client_rss_bytes as f64 / 1e6),
+        FigureColumn::shown("cores_elsewhere", "cores elsewhere", 2, |s| s.cores_elsewhere),
+        FigureColumn::shown("cores_idle", "cores idle", 2, |s| s.cores_idle),
+        FigureColumn::raw("look_ms", |s| s.look_ms),
+    ]
 }
 
 #[cfg(test)]

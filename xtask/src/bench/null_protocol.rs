@@ -16,12 +16,14 @@ const CLOSE_STATEMENT: u8 = 0x19;
 /// MULTI_STATEMENTS, MULTI_RESULTS, PS_MULTI_RESULTS, PLUGIN_AUTH. Not DEPRECATE_EOF: lists end with an EOF packet.
 const CAPABILITIES: [u16; 2] = [0xa20f, 0x000f];
 
-/// Counters for the observer.
+/// Numbers for the observer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct NullCounters {
     /// Answered statements, without the observer's own.
     pub(crate) statements: u64,
     pub(crate) sessions: u64,
+    /// Where the server listens besides its unix socket.
+    pub(crate) tcp_port: u16,
 }
 
 #[derive(Debug, Default)]
@@ -82,11 +84,12 @@ fn answer(payload: &[u8], counters: &mut NullCounters, out: &mut Vec<u8>) -> boo
     true
 }
 
-/// One row: the counter named in the text, or a number suitable for a driver that reads variables at login.
+/// One row: the number named in the text, or a number suitable for a driver that reads variables at login.
 fn put_select(sql: &str, counters: NullCounters, out: &mut Vec<u8>) {
     let value = match sql {
         "SELECT statements" => counters.statements,
         "SELECT sessions" => counters.sessions,
+        "SELECT tcp_port" => counters.tcp_port.into(),
         _ => 1 << 26,
     };
     let columns = sql.matches(',').count() as u8 + 1;

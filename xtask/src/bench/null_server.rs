@@ -2,7 +2,8 @@
 //! is a separate process (`bench-null-server SOCKET`), bound to a core that the client does not use.
 
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::net::{Ipv4Addr, TcpListener};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::thread::sleep;
@@ -12,11 +13,12 @@ use anyhow::{Context, bail};
 use rustix::buffer::spare_capacity;
 use rustix::event::epoll;
 use rustix::io::Errno;
+use rustix::net::sockopt::set_tcp_nodelay;
 use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType, accept_with, bind, listen, recv,
     send, socket_with,
 };
-use truetps_driver::Client;
+use truetps_driver::{Client, Endpoint};
 
 use crate::bench::null_protocol::{NullCounters, NullSession, greeting};
 use crate::bench::pin::pinned;
@@ -28,35 +30,20 @@ const EVENTS_MAX: usize = 1024;
 const BUFFER_BYTES: usize = 64 << 10;
 /// The kernel makes it as small as it allows (net.core.somaxconn).
 const BACKLOG: i32 = 65_535;
-/// Events of the listener and of standard input; sessions have the number of their socket.
-const LISTENER: u64 = u64::MAX;
-const PARENT: u64 = u64::MAX - 1;
+/// Events of the listeners and of the parent; sessions have the number of their socket.
+const UNIX_LISTENER: u64 = u64::MAX;
+const TCP_LISTENER: u64 = u64::MAX - 1;
+const PARENT: u64 = u64::MAX - 2;
 
 /// The process's whole life. It ends with its parent, which holds the other end of its standard input.
 pub(crate) fn run(path: &Path) -> anyhow::Result<()> {
-    let mut serving = Serving::listen(path).context("listening")?;
-    let parent = epoll::EventData::new_u64(PARENT);
-    epoll::add(&serving.epoll, io::stdin(), parent, epoll::EventFlags::IN).context("standard input is to be a pipe")?;
-    let mut events = Vec::with_capacity(EVENTS_MAX);
-    loop {
-        events.clear();
-        match epoll::wait(&serving.epoll, spare_capacity(&mut events), None) {
-            Ok(_) | Err(Errno::INTR) => {}
-            Err(error) => return Err(error.into()),
-        }
-        for event in &events {
-            match event.data.u64() {
-                PARENT => return Ok(()),
-                LISTENER => serving.accept_all()?,
-                number => serving.serve(number as usize),
-            }
-        }
-    }
+    Serving::listen(path).context("listening")?.serve_all(&io::stdin()).map(drop)
 }
 
-struct Serving {
+pub(crate) struct Serving {
     epoll: OwnedFd,
-    listener: OwnedFd,
+    unix_listener: OwnedFd,
+    tcp_listener: OwnedFd,
     /// By number of the socket: those are small and are used again.
     sessions: Vec<Option<(OwnedFd, NullSession)>>,
     counters: NullCounters,
@@ -66,32 +53,65 @@ struct Serving {
 }
 
 impl Serving {
-    fn listen(path: &Path) -> io::Result<Self> {
+    /// On a unix socket, and on a TCP port of the loopback that the kernel chooses.
+    pub(crate) fn listen(path: &Path) -> io::Result<Self> {
         let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
-        let listener = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
-        bind(&listener, &SocketAddrUnix::new(path)?)?;
-        listen(&listener, BACKLOG)?;
-        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
-        epoll::add(&epoll, &listener, epoll::EventData::new_u64(LISTENER), epoll::EventFlags::IN)?;
+        let unix_listener = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+        bind(&unix_listener, &SocketAddrUnix::new(path)?)?;
+        let tcp_listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+        tcp_listener.set_nonblocking(true)?;
+        let tcp_port = tcp_listener.local_addr()?.port();
+        let (tcp_listener, epoll) = (OwnedFd::from(tcp_listener), epoll::create(epoll::CreateFlags::CLOEXEC)?);
+        for (listener, number) in [(&unix_listener, UNIX_LISTENER), (&tcp_listener, TCP_LISTENER)] {
+            listen(listener, BACKLOG)?;
+            epoll::add(&epoll, listener, epoll::EventData::new_u64(number), epoll::EventFlags::IN)?;
+        }
         Ok(Self {
             epoll,
-            listener,
+            unix_listener,
+            tcp_listener,
             sessions: Vec::new(),
-            counters: NullCounters::default(),
+            counters: NullCounters { tcp_port, ..NullCounters::default() },
             greeting: greeting(),
             buffer: vec![0; BUFFER_BYTES],
             out: Vec::new(),
         })
     }
 
-    fn accept_all(&mut self) -> io::Result<()> {
+    /// Serves until the parent sends anything, or closes its end.
+    pub(crate) fn serve_all(mut self, parent: &impl AsFd) -> anyhow::Result<NullCounters> {
+        let data = epoll::EventData::new_u64(PARENT);
+        epoll::add(&self.epoll, parent, data, epoll::EventFlags::IN).context("standard input is to be a pipe")?;
+        let mut events = Vec::with_capacity(EVENTS_MAX);
         loop {
-            let socket = match accept_with(&self.listener, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC) {
+            events.clear();
+            match epoll::wait(&self.epoll, spare_capacity(&mut events), None) {
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+            for event in &events {
+                match event.data.u64() {
+                    PARENT => return Ok(self.counters),
+                    UNIX_LISTENER => self.accept_all(false)?,
+                    TCP_LISTENER => self.accept_all(true)?,
+                    number => self.serve(number as usize),
+                }
+            }
+        }
+    }
+
+    fn accept_all(&mut self, is_tcp: bool) -> io::Result<()> {
+        let listener = if is_tcp { &self.tcp_listener } else { &self.unix_listener };
+        loop {
+            let socket = match accept_with(listener, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC) {
                 Ok(socket) => socket,
                 Err(Errno::AGAIN) => return Ok(()),
                 Err(Errno::INTR | Errno::CONNABORTED) => continue,
                 Err(error) => return Err(error.into()),
             };
+            if is_tcp {
+                set_tcp_nodelay(&socket, true)?;
+            }
             if send(&socket, &self.greeting, SendFlags::NOSIGNAL).is_err() {
                 continue;
             }
@@ -163,6 +183,11 @@ impl NullServer {
         }
     }
 
+    /// Where it listens besides its unix socket.
+    pub(crate) fn tcp_endpoint(&mut self) -> anyhow::Result<Endpoint> {
+        Ok(tcp_endpoint(u16::try_from(self.counter("tcp_port")?)?))
+    }
+
     fn counter(&mut self, name: &str) -> anyhow::Result<u64> {
         let text = self.client.query_value(&format!("SELECT {name}"))?.context("the null server gave no number")?;
         text.parse().with_context(|| name.to_owned())
@@ -173,6 +198,10 @@ impl Drop for NullServer {
     fn drop(&mut self) {
         end(&mut self.process);
     }
+}
+
+fn tcp_endpoint(port: u16) -> Endpoint {
+    Endpoint::Tcp { host: Ipv4Addr::LOCALHOST.to_string(), port }
 }
 
 fn end(process: &mut Child) {
@@ -218,27 +247,59 @@ impl Server for NullServer {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
+    use std::os::unix::net::UnixStream;
+    use std::thread::JoinHandle;
+
+    use truetps_driver::Target;
+
     use super::*;
+
+    /// A null server in a thread.
+    pub(crate) struct ServerThread {
+        /// A unix socket and a TCP port.
+        pub(crate) endpoints: [Endpoint; 2],
+        parent: UnixStream,
+        thread: JoinHandle<NullCounters>,
+        _folder: tempfile::TempDir,
+    }
+
+    impl ServerThread {
+        pub(crate) fn start() -> Self {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("null.sock");
+            let serving = Serving::listen(&path).unwrap();
+            let (parent, theirs) = UnixStream::pair().unwrap();
+            Self {
+                endpoints: [Endpoint::Unix(path), tcp_endpoint(serving.counters.tcp_port)],
+                parent,
+                thread: std::thread::spawn(move || serving.serve_all(&theirs).unwrap()),
+                _folder: folder,
+            }
+        }
+
+        pub(crate) fn end(self) -> NullCounters {
+            drop(self.parent);
+            self.thread.join().unwrap()
+        }
+    }
 
     #[test]
     fn our_own_driver_reads_its_counters() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("null.sock");
-        let mut serving = Serving::listen(&path).unwrap();
-        let client = std::thread::spawn(move || {
-            let mut client = Client::connect_unix(&path, "root", Some("any"), START_TIMEOUT).unwrap();
+        let server = ServerThread::start();
+        let target = |endpoint: &Endpoint| Target {
+            endpoints: vec![endpoint.clone()],
+            ..Target::mysql_unix("", "root", Some("any"))
+        };
+        let mut clients =
+            server.endpoints.each_ref().map(|endpoint| Client::connect(&target(endpoint), START_TIMEOUT).unwrap());
+        for client in &mut clients {
             client.execute("INSERT INTO t VALUES (1)").unwrap();
-            let mut ask = |name: &str| client.query_value(&format!("SELECT {name}")).unwrap().unwrap();
-            (ask("statements"), ask("sessions"))
-        });
-        while !client.is_finished() {
-            serving.accept_all().unwrap();
-            for number in 0..serving.sessions.len() {
-                serving.serve(number);
-            }
-            sleep(Duration::from_millis(1));
         }
-        assert_eq!(client.join().unwrap(), ("1".to_owned(), "1".to_owned()));
+        let mut ask = |name: &str| clients[1].query_value(&format!("SELECT {name}")).unwrap().unwrap();
+        assert_eq!((ask("statements"), ask("sessions")), ("2".to_owned(), "2".to_owned()));
+        let tcp_port = ask("tcp_port").parse().unwrap();
+        assert_eq!(server.endpoints[1], tcp_endpoint(tcp_port));
+        assert_eq!(server.end(), NullCounters { statements: 2, sessions: 2, tcp_port });
     }
 }

@@ -8,6 +8,7 @@ use clap::{Args, Parser, value_parser};
 use serde::Serialize;
 use serde::de::value::Error as ValueError;
 use serde::de::{DeserializeOwned, IntoDeserializer};
+use truetps_driver::Endpoint;
 use truetps_probe::clock;
 use truetps_record::Protocol;
 
@@ -93,6 +94,16 @@ fn setting(text: &str) -> Result<(String, String), String> {
     Ok((name.to_owned(), value.to_owned()))
 }
 
+/// The path of a unix socket, or HOST:PORT.
+pub(crate) fn parse_endpoint(text: &str) -> Result<Endpoint, String> {
+    if text.contains('/') {
+        return Ok(Endpoint::Unix(text.into()));
+    }
+    let (host, port) = text.rsplit_once(':').ok_or("neither a path nor HOST:PORT")?;
+    let port = port.parse().map_err(|_| format!("`{port}` is not a port"))?;
+    Ok(Endpoint::Tcp { host: host.to_owned(), port })
+}
+
 /// The value with this word, or an error with all words.
 pub(crate) fn by_word<T: Copy>(text: &str, all: &[T], word: fn(T) -> &'static str) -> Result<T, String> {
     let found = all.iter().copied().find(|one| word(*one) == text);
@@ -133,6 +144,15 @@ mod tests {
         assert_eq!(options.kept.settings, [("a".to_owned(), "b".to_owned())]);
         assert_eq!(parse(&["--against", "none"]).unwrap().programs().len(), 1);
         assert_eq!(parse(&[]).unwrap().programs()[1], Program::Sysbench);
+    }
+
+    #[test]
+    fn a_server_has_a_path_or_a_port() {
+        for text in ["/run/mysqld/mysqld.sock", "127.0.0.1:3306"] {
+            assert_eq!(parse_endpoint(text).unwrap().to_string(), text);
+        }
+        assert!(parse_endpoint("localhost").is_err());
+        assert!(parse_endpoint("localhost:70000").unwrap_err().contains("70000"));
     }
 
     #[test]

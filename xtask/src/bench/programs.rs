@@ -45,6 +45,7 @@ pub(crate) enum Program {
 /// What a program is to do.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct BenchLoad<'a> {
+    /// The engine of truetps also takes HOST:PORT.
     pub(crate) socket: &'a Path,
     pub(crate) connections: u32,
     pub(crate) protocol: Protocol,

@@ -49,7 +49,7 @@ pub(crate) struct ResourceSample {
 }
 
 /// Starts the program, waits until all its sessions work, and watches it for `window`.
-pub(crate) fn measure_run(
+fn measure_run(
     mut command: Command,
     sessions: u32,
     window: Duration,
@@ -69,6 +69,21 @@ pub(crate) fn measure_run(
         Some(words) => error.context(words),
         None => error,
     })
+}
+
+/// A run as [`RunTable::measure`](crate::bench::comparison::RunTable::measure) wants it: without a server nothing more
+/// can be measured.
+pub(crate) fn measure_program(
+    command: Command,
+    sessions: u32,
+    window: Duration,
+    server: &mut dyn Server,
+) -> anyhow::Result<anyhow::Result<ResourceSample>> {
+    let taken = measure_run(command, sessions, window, server);
+    if taken.is_err() {
+        server.sessions()?;
+    }
+    Ok(taken)
 }
 
 pub(crate) fn start_timeout(sessions: u32) -> Duration {
