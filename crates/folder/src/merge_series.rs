@@ -23,7 +23,7 @@ const READERS_MAX: usize = 8;
 const PHASES: [Phase; 3] = [Phase::WarmUp, Phase::Measure, Phase::Drain];
 
 /// The n-th intervals of a phase, of some parts; empty after the last one of the phase.
-type SeriesStep = Result<Vec<PartInterval>, FolderError>;
+type MergeStep = Result<Vec<PartInterval>, FolderError>;
 
 /// The whole load.
 pub(crate) struct CommonSeries {
@@ -52,7 +52,7 @@ pub(crate) fn common_series(
             })
             .collect();
         for _ in PHASES {
-            let mut open: Vec<&Receiver<SeriesStep>> = steps.iter().collect();
+            let mut open: Vec<&Receiver<MergeStep>> = steps.iter().collect();
             while let Some(step) = next_step(&mut open)? {
                 if stop.load(Ordering::Relaxed) {
                     return Err(MergeError::Interrupted);
@@ -76,12 +76,12 @@ fn reader_groups(parts: Vec<PartSeries>) -> Vec<Vec<PartSeries>> {
 }
 
 /// Reads the parts of a group, step by step.
-fn read(mut group: Vec<PartSeries>, to_sum: &SyncSender<SeriesStep>) {
+fn read(mut group: Vec<PartSeries>, to_sum: &SyncSender<MergeStep>) {
     let mut decoder = LatencyDecoder::new();
     for phase in PHASES {
         loop {
             let read = group.iter_mut().filter_map(|part| part.next_of(phase, &mut decoder).transpose());
-            let mut step: SeriesStep = read.collect();
+            let mut step: MergeStep = read.collect();
             let is_last = step.as_ref().is_ok_and(Vec::is_empty);
             if is_last && phase == Phase::Drain {
                 step = group.iter().try_for_each(PartSeries::check_ended).map(|()| Vec::new());
@@ -98,7 +98,7 @@ fn read(mut group: Vec<PartSeries>, to_sum: &SyncSender<SeriesStep>) {
 }
 
 /// What all readers have of the next step. A reader whose parts have no more intervals of this phase leaves the list.
-fn next_step(open: &mut Vec<&Receiver<SeriesStep>>) -> Result<Option<Vec<PartInterval>>, FolderError> {
+fn next_step(open: &mut Vec<&Receiver<MergeStep>>) -> Result<Option<Vec<PartInterval>>, FolderError> {
     let mut all = Vec::new();
     let mut failure = None;
     open.retain(|steps| match steps.recv().expect("a reader ends after the last phase or an error") {
