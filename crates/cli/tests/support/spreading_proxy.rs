@@ -1,9 +1,13 @@
 //! A proxy that runs the statements of one client session in two sessions of the server, in turn, as pools of connections
-//! do that are asked for a session for each statement.
+//! do that are asked for a session for each statement. As such pools do, it keeps the schema of both the same.
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
+
+const QUERY: u8 = 3;
 
 /// Starts it in front of a server of the MySQL family. Returns its port.
 ///
@@ -32,11 +36,12 @@ fn serve(mut client: TcpStream, server_port: u16) -> io::Result<()> {
     }
     let answers = [read_packet(&mut servers[0])?, read_packet(&mut servers[1])?];
     client.write_all(&answers[0])?;
-    for server in &servers {
-        let (mut from, mut to) = (server.try_clone()?, client.try_clone()?);
-        thread::spawn(move || io::copy(&mut from, &mut to));
+    let swallows: [Arc<AtomicBool>; 2] = Default::default();
+    for (server, swallows) in servers.iter().zip(&swallows) {
+        let (from, to, swallows) = (server.try_clone()?, client.try_clone()?, Arc::clone(swallows));
+        thread::spawn(move || pass_answers(from, to, &swallows));
     }
-    let passed = pass_commands(&mut client, &mut servers);
+    let passed = pass_commands(&mut client, &mut servers, &swallows);
     for stream in servers.iter().chain([&client]) {
         let _ = stream.shutdown(Shutdown::Both);
     }
@@ -44,12 +49,31 @@ fn serve(mut client: TcpStream, server_port: u16) -> io::Result<()> {
 }
 
 /// A client sends a command when the one before it is answered, so the answers are in order.
-fn pass_commands(client: &mut TcpStream, servers: &mut [TcpStream; 2]) -> io::Result<()> {
+fn pass_commands(
+    client: &mut TcpStream,
+    servers: &mut [TcpStream; 2],
+    swallows: &[Arc<AtomicBool>; 2],
+) -> io::Result<()> {
     for turn in [0, 1].into_iter().cycle() {
         let command = read_packet(client)?;
+        if command[4] == QUERY && command[5..].starts_with(b"USE ") {
+            let other = 1 - turn;
+            swallows[other].store(true, Ordering::SeqCst);
+            servers[other].write_all(&command)?;
+        }
         servers[turn].write_all(&command)?;
     }
     Ok(())
+}
+
+/// `swallows`: the next packet is the answer to a `USE` that the other session answers, too.
+fn pass_answers(mut from: TcpStream, mut to: TcpStream, swallows: &AtomicBool) -> io::Result<()> {
+    loop {
+        let packet = read_packet(&mut from)?;
+        if !swallows.swap(false, Ordering::SeqCst) {
+            to.write_all(&packet)?;
+        }
+    }
 }
 
 /// A packet with its header: three bytes of its length, and its number.

@@ -165,8 +165,12 @@ impl Control {
 
     /// Starts that are due and wait for a client.
     pub(crate) fn queued(&self) -> u64 {
-        let now_ns = self.now_ns().min(self.deadline_ns());
-        self.with_pace_of(|pace| pace.queued(now_ns)).unwrap_or(0)
+        self.queued_at(self.now_ns())
+    }
+
+    /// The same at this moment, which is no earlier than that of any former call.
+    pub(crate) fn queued_at(&self, at_ns: u64) -> u64 {
+        self.with_pace_of(|pace| pace.queued(at_ns.min(self.deadline_ns()))).unwrap_or(0)
     }
 
     fn with_pace_of<R>(&self, f: impl FnOnce(&mut RatePace) -> R) -> Option<R> {

@@ -33,7 +33,7 @@ pub(crate) struct Count {
 
 impl RunReading {
     pub(crate) fn take(run: &CommandRun, now_ns: u64) -> Self {
-        Self { now_ns, counts: run.counters.totals(), queued: run.control.queued() }
+        Self { now_ns, counts: run.counters.totals(), queued: run.control.queued_at(now_ns) }
     }
 }
 
