@@ -39,13 +39,12 @@ pub enum MergeError {
 impl MergeError {
     pub fn hint(&self) -> Option<String> {
         match self {
-            Self::Folder(error) => error.hint(),
+            Self::Folder(error) | Self::Write(error) => error.hint(),
             Self::NoPart { .. } => Some("name the folders that --part has recorded, such as part-*/latest".to_owned()),
             Self::Twice { .. } => Some("name each part once".to_owned()),
             Self::OtherExperiment { .. } => {
                 Some("parts of one experiment have the same `part.meeting` in their experiment.json".to_owned())
             }
-            Self::Write(error) => error.hint(),
             Self::DoesNotFit { .. } | Self::Interrupted => None,
         }
     }

@@ -273,8 +273,11 @@ mod tests {
 
     type Written = Vec<(u64, u64)>;
 
+    /// An interval, and the counts of its response times.
+    type PartInterval = (Interval, &'static [(u64, u64)]);
+
     /// The sum of these parts, and counts and response times of each interval as they were given on.
-    fn sum(parts: &[&[(Interval, &[(u64, u64)])]]) -> Result<(CommonSeries, Written), MergeError> {
+    fn sum(parts: &[&[PartInterval]]) -> Result<(CommonSeries, Written), MergeError> {
         let (_dirs, series): (Vec<_>, _) = parts.iter().enumerate().map(|(at, intervals)| part(at, intervals)).unzip();
         let mut written = Vec::new();
         let common = common_series(series, &AtomicBool::new(false), |interval, histogram| {
@@ -306,12 +309,12 @@ mod tests {
     #[test]
     fn a_common_gap_is_in_the_interval_in_which_it_ends() {
         // The second part reports its gap two intervals later.
-        let first: [(Interval, &[(u64, u64)]); 3] = [
+        let first: [PartInterval; 3] = [
             (second(0, 1, &[(500.0, 400.0)]), &[]),
             (second(1, 1, &[]), &[]),
             (second(2, 1, &[(2_100.0, 300.0)]), &[]),
         ];
-        let other: [(Interval, &[(u64, u64)]); 3] =
+        let other: [PartInterval; 3] =
             [(second(0, 1, &[]), &[]), (second(1, 0, &[]), &[]), (second(2, 1, &[(600.0, 1_700.0)]), &[])];
         let (common, _) = sum(&[&first, &other]).unwrap();
         let gaps: Vec<Vec<_>> = common
