@@ -13,7 +13,7 @@ truetps = os.environ.get("TRUETPS", "truetps")
 def trials(place):
     """The valid trials of the newest run folder below a place, by configuration and role."""
     folder = os.path.realpath(os.path.join(place, "latest"))
-    lines = subprocess.run([truetps, "report", folder, "--format", "jsonl"], capture_output=True, text=True, check=True).stdout
+    lines = subprocess.run([truetps, "report", folder, "--format", "jsonl"], stdout=subprocess.PIPE, text=True).stdout
     found = {}
     for line in lines.splitlines():
         trial = json.loads(line)
@@ -24,6 +24,11 @@ def trials(place):
         key = (levels["innodb_flush_log_at_trx_commit"], levels["connections"], trial["role"])
         found[key] = (trial, record["measured"].get("cpu_window"), record["engine"]["workers"])
     return found
+
+def others(window):
+    """Share of the one core that neither server nor generator used."""
+    us = (window["to_ms"] - window["from_ms"]) * 1e3
+    return 1 - (window["server_us"] + window["generator_us"] + (window["idle_us"] or 0)) / us
 
 def middle(values):
     return sorted(values)[len(values) // 2]
@@ -46,7 +51,8 @@ for shared in sorted(glob.glob(os.path.join(runs, "*", "*-shared"))):
             "ratio": alone["tps"] / trial["tps"], "bound": trial["engine"]["tps_bound_free_generator"],
             "idle_used": trial["engine"]["tps_bound_idle_used"],
             "server_cores": window["server_us"] / seconds / 1e6, "generator_cores": window["generator_us"] / seconds / 1e6,
-            "idle_cores": (window["idle_us"] or 0) / seconds / 1e6, "workers": workers,
+            "idle_cores": (window["idle_us"] or 0) / seconds / 1e6,
+            "elsewhere": others(window) if trial["engine"]["shares_cores"] else None, "workers": workers,
             "waited": trial["engine"]["worker_wait_max"],
             "server_us_per_tx_shared": window["server_us"] / window["ok"],
             "server_us_per_tx_apart": alone_window["server_us"] / alone_window["ok"] if alone_window else None,

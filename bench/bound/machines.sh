@@ -6,6 +6,7 @@
 #   TRUETPS=target/release/truetps RUNS=runs-machines ROUNDS="1 2" bench/bound/machines.sh
 set -eu
 truetps=${TRUETPS:-truetps}
+plans=$(dirname "$0")
 runs=${RUNS:-runs-machines}
 load=(--vary innodb_flush_log_at_trx_commit=0,1 -c 1,4,16,64 --blocks 1 --measure 2 --no-probe --format jsonl)
 space=truetps-bound
@@ -43,7 +44,9 @@ sweep() {
         apart) core=1 dsn="mysql://bound@10.77.0.2:13306?tls=off" ;;
     esac
     rc=0
-    taskset -c $core "$truetps" --quiet sweep "$2" "${load[@]}" --yes --seed "$3" --runs "$here" --dsn "$dsn" \
+    plan=$2
+    [ -e "$plans/$2.toml" ] && plan="$plans/$2.toml"
+    taskset -c $core "$truetps" --quiet sweep "$plan" "${load[@]}" --yes --seed "$3" --runs "$here" --dsn "$dsn" \
         >"$here/trials.jsonl" 2>"$here/err" </dev/null || rc=$?
     echo "$(date +%T) round $3 $2 $1 rc $rc load $(cut -d' ' -f1 /proc/loadavg)" | tee -a "$runs/log"
 }

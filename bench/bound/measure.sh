@@ -7,6 +7,7 @@
 #   TRUETPS=target/release/truetps RUNS=runs ROUNDS="1 2 3 4" bench/bound/measure.sh
 set -u
 truetps=${TRUETPS:-truetps}
+plans=$(dirname "$0")
 runs=${RUNS:-runs}
 load=(--vary innodb_flush_log_at_trx_commit=0,1 -c 1,4,16,64 --blocks 1 --measure 2 --no-probe --format jsonl)
 
@@ -14,7 +15,9 @@ load=(--vary innodb_flush_log_at_trx_commit=0,1 -c 1,4,16,64 --blocks 1 --measur
 sweep() {
     here="$runs/$3/$2-$1"
     mkdir -p "$here"
-    command=("$truetps" --quiet sweep "$2" "${load[@]}" --seed "$3" --runs "$here")
+    plan=$2
+    [ -e "$plans/$2.toml" ] && plan="$plans/$2.toml"
+    command=("$truetps" --quiet sweep "$plan" "${load[@]}" --seed "$3" --runs "$here")
     case $1 in
         shared) taskset -c 0 "${command[@]}" ;;
         apart) "${command[@]}" --pin 1 ;;

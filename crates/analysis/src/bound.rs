@@ -5,9 +5,9 @@
 
 use truetps_record::{CPU_MIN_US, CpuWindow, EngineFacts, Measured, Trial};
 
-/// What a transaction costs the server may itself fall when the generator leaves its cores: fewer changes of the thread
-/// on a core, and caches of its own. Measured: `bench/runs/20261127-bound`.
-const MARGIN: f64 = 1.10;
+/// The cost of a transaction differs from trial to trial, and may fall by itself when the generator leaves the server's
+/// cores. With this, the bound held in 70 of 72 pairs of trials: `bench/runs/20261127-bound`.
+const MARGIN: f64 = 1.20;
 /// A bound that is higher than this says nothing of the server.
 const USEFUL_MAX: f64 = 4.0;
 
