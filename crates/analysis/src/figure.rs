@@ -6,6 +6,7 @@
 use serde::{Serialize, Serializer};
 use truetps_record::{Measured, OpenLoop, Trial};
 
+use crate::bound;
 use crate::loaded::LoadedTrial;
 use crate::order_stats::{largest, mean, median};
 use crate::stalls::{StallKind, Stalls};
@@ -80,6 +81,8 @@ pub enum FigurePlace {
     Csv,
     /// The main table of text, Markdown and HTML.
     Main,
+    /// The same, if any configuration has it.
+    MainIfAny,
     /// The main table of text and Markdown.
     Text,
     /// The main table of text and Markdown, if it is not zero for all configurations.
@@ -180,12 +183,12 @@ figures! {
         Of(|it| it.resources.worker_wait_max.map(at_most_all));
     /// Share of the host's CPU time that other guests of its machine took.
     Steal "steal_max" "steal" Engine Share Lower Largest [Csv] Of(|it| it.resources.steal.map(at_most_all));
-    /// Factor by which throughput could be higher at most if the server used the idle CPU time of its host.
-    BoundIdleUsed "tps_bound_idle_used" "at most, if idle CPU time were used" Engine Ratio Neither Mean [Csv]
-        Of(|it| it.resources.cpu_window?.bound_if_idle_used());
-    /// The same if it had the CPU time of the load generator too.
-    BoundFreeGenerator "tps_bound_free_generator" "at most, with a free generator" Engine Ratio Neither Mean [Csv]
-        Of(|it| it.resources.cpu_window?.bound_with_free_generator());
+    /// Factor by which throughput could be higher at most if the server used the idle CPU time of its cores.
+    BoundIdleUsed "tps_bound_idle_used" "bound of idle CPU time" Engine Ratio Neither Mean [Csv]
+        Of(bound::if_idle_used);
+    /// Factor by which throughput could be higher at most with the load generator on a machine of its own; absent above 4.
+    BoundFreeGenerator "tps_bound_free_generator" "bound" Engine Ratio Neither Mean [Csv MainIfAny]
+        OfTrial(bound::with_free_generator);
 
     /// Starts of the schedule, a second.
     ScheduledRate "scheduled_per_s" "scheduled/s" OpenLoop PerSecond Neither Median [Csv]

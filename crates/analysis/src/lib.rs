@@ -4,6 +4,7 @@
 //! explained in `docs/method.md`.
 
 mod absence;
+mod bound;
 mod cells;
 mod coincident;
 mod compare;

@@ -146,23 +146,6 @@ pub struct CpuWindow {
     pub idle_us: Option<f64>,
 }
 
-impl CpuWindow {
-    /// By which factor throughput could be higher at most if the server had used the idle time too. CPU time per
-    /// transaction is taken to stay as it is. `None`: unknown, or too little CPU time to measure.
-    pub fn bound_if_idle_used(&self) -> Option<f64> {
-        self.bound(0.0)
-    }
-
-    /// The same with the load generator's CPU time too, as if it ran elsewhere.
-    pub fn bound_with_free_generator(&self) -> Option<f64> {
-        self.bound(self.generator_us)
-    }
-
-    fn bound(&self, more_us: f64) -> Option<f64> {
-        (self.server_us >= CPU_MIN_US).then_some((self.server_us + self.idle_us? + more_us) / self.server_us)
-    }
-}
-
 /// A process's CPU time is counted in steps of 10 ms: less than ten of them say nothing.
 pub const CPU_MIN_US: f64 = 100_000.0;
 

@@ -31,8 +31,9 @@ pub(crate) fn figures(input: &ReportInput<'_>) -> Option<DocumentSection> {
     ];
     let heading = names::capital(&parts.into_iter().flatten().collect::<Vec<_>>().join(", "));
     let table = |curve: &Curve| curve_table(input, curve, &figure_columns(input, curve, with_tps, is_open));
-    let explained = generator::sign_explained(analysis).map(Block::Paragraph);
-    DocumentSection::of(heading, analysis.curves.iter().map(|curve| table(curve).block()).chain([explained]))
+    let explained = [generator::sign_explained(analysis), generator::bound_explained(analysis)];
+    let explained = explained.map(|text| text.map(Block::Paragraph));
+    DocumentSection::of(heading, analysis.curves.iter().map(|curve| table(curve).block()).chain(explained))
 }
 
 fn figure_columns<'a>(input: &'a ReportInput<'_>, curve: &Curve, with_tps: bool, is_open: bool) -> CellColumns<'a> {
@@ -46,7 +47,7 @@ fn figure_columns<'a>(input: &'a ReportInput<'_>, curve: &Curve, with_tps: bool,
     let is_shown = |figure: &Figure| {
         (figure.is_shown(FigurePlace::Main) && !(is_open && RESPONSE.contains(figure)))
             || figure.is_shown(FigurePlace::Text)
-            || (figure.is_shown(FigurePlace::TextIfAny) && is_any(*figure))
+            || ((figure.is_shown(FigurePlace::TextIfAny) || figure.is_shown(FigurePlace::MainIfAny)) && is_any(*figure))
     };
     let shown = Figure::ALL.iter().copied().filter(is_shown);
     columns.extend(shown.map(|figure| (format::main_head(figure), text_of(figure))));

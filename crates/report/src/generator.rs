@@ -59,22 +59,45 @@ pub(crate) fn warning(analysis: &Analysis) -> Option<String> {
     ))
 }
 
-/// Where a worker waited for a CPU for this share of the time, the generator felt the server that runs beside it.
-const WAITED_MIN: f64 = 0.30;
+/// Where the server left this share of its CPU time unused, it waited for something else than a free core.
+const UNUSED_MIN: f64 = 0.25;
 
-/// How much more the server might do if the generator ran elsewhere, of configurations in which a worker waited for the
-/// CPUs that the server used. `None` where that is not so, or not known.
-pub(crate) fn bounds(analysis: &Analysis) -> Option<String> {
-    let waited =
-        |cell: &&Cell| !is_limited(cell) && cell.get(Figure::WorkerWait).is_some_and(|wait| wait >= WAITED_MIN);
+/// The meaning of the column; `None` if no figure has a bound.
+pub(crate) fn bound_explained(analysis: &Analysis) -> Option<String> {
+    let is_any = analysis.cells.iter().any(|cell| cell.get(Figure::BoundFreeGenerator).is_some());
+    is_any.then(|| "bound: so many times the tps at most, with the generator on a machine of its own.".to_owned())
+}
+
+/// How much more the server might do if the generator ran elsewhere. `None` where no configuration has a bound.
+pub(crate) fn bound(analysis: &Analysis) -> Option<String> {
     let bound = |cell: &Cell| Some((cell.get(Figure::BoundFreeGenerator)?, cell.configuration.to_string()));
-    let mut bounds: Vec<_> = analysis.cells.iter().filter(waited).filter_map(bound).collect();
-    bounds.sort_by(|(one, _), (other, _)| other.total_cmp(one));
-    let place = |place: &str| if place.is_empty() { String::new() } else { format!(" at {place}") };
-    let shown: Vec<_> =
-        bounds.iter().take(SHOWN_MAX).map(|(bound, at)| format!("{}{}", format::ratio(*bound), place(at))).collect();
-    let more = and_more(bounds.len() - shown.len());
-    (!shown.is_empty()).then(|| format!("With a free generator at most {}{more}.", shown.join("; ")))
+    let mut bounds: Vec<_> = analysis.cells.iter().filter_map(bound).collect();
+    bounds.sort_by(|(one, _), (other, _)| one.total_cmp(other));
+    let ((least, _), (most, place)) = (bounds.first()?, bounds.last()?);
+    let ends = [least, most].map(|bound| format::ratio(*bound));
+    let range = match (analysis.cells.len(), bounds.len()) {
+        (1, _) => ends[1].clone(),
+        (_, 1) => format!("{} at {place}", ends[1]),
+        _ => format!("{} to {} (the most at {place})", ends[0], ends[1]),
+    };
+    Some(format!("with the generator on a machine of its own at most {range}{}", unused(analysis)))
+}
+
+/// Where the server waits for something else than CPU time, a faster generator hardly helps.
+fn unused(analysis: &Analysis) -> String {
+    let share = |cell: &Cell| Some(1.0 - 1.0 / cell.get(Figure::BoundIdleUsed)?);
+    // Where the generator was the bottleneck, it is what the server waited for.
+    let by_server = analysis.cells.iter().filter(|cell| !is_limited(cell));
+    let shares: Vec<_> = by_server.filter_map(share).filter(|share| *share >= UNUSED_MIN).collect();
+    let Some(most) = shares.iter().copied().reduce(f64::max) else { return String::new() };
+    let (most, why) = (format::percent(most), "waits or too few connections limit it");
+    match analysis.cells.len() {
+        1 => format!("; the server left {most} of its CPU time unused: {why}"),
+        all => format!(
+            "; in {} of {all} configurations the server left CPU time unused, up to {most}: {why}",
+            shares.len()
+        ),
+    }
 }
 
 pub(crate) fn and_more(n: usize) -> String {
@@ -193,19 +216,20 @@ mod tests {
         assert!(said.contains("Give the generator cores of its own (--pin)") && !said.contains("--workers"), "{said}");
     }
 
-    /// Of 16 core-seconds of two cores the server has 12, the generator 1.5, and the rest is idle.
-    fn on_a_saturated_host(wait: f64) -> Fixture {
-        Fixture::durability().with(|trials| {
-            for trial in trials.iter_mut().filter(|trial| trial.configuration.connections() == 50) {
+    /// Of 16 core-seconds of two cores the server has so many, the generator 1.5, and so many are idle.
+    fn with_cpu_times(fixture: Fixture, connections: u32, server_us: f64, idle_us: f64, wait: f64) -> Fixture {
+        fixture.with(|trials| {
+            for trial in trials.iter_mut().filter(|trial| trial.configuration.connections() == connections) {
+                trial.engine.as_mut().unwrap().shares_cores = Some(true);
                 let resources = &mut trial.measured.as_mut().unwrap().resources;
                 resources.worker_wait_max = Some(wait);
                 resources.cpu_window = Some(truetps_record::CpuWindow {
                     from_ms: 0.0,
                     to_ms: 8000.0,
                     ok: 1000.0,
-                    server_us: 12e6,
+                    server_us,
                     generator_us: 1.5e6,
-                    idle_us: Some(1.8e6),
+                    idle_us: Some(idle_us),
                 });
             }
         })
@@ -213,25 +237,42 @@ mod tests {
 
     #[test]
     fn a_generator_that_waits_on_a_saturated_host_has_a_bound_and_no_mark() {
-        let fixture = on_a_saturated_host(0.62);
+        let fixture = with_cpu_times(Fixture::durability(), 50, 12e6, 1.7e6, 0.62);
         assert_eq!(warning(fixture.input().analysis), None);
         let said = crate::meaning::caveats(&fixture.input());
-        let bound = "takes CPU time from the server. With a free generator at most \
-             ×1.275 at innodb_flush_log_at_trx_commit=";
+        let bound = "share the 2 cores of this host: with the generator on a machine of its own at most ×1.520 to ×1.520 \
+             (the most at innodb_flush_log_at_trx_commit=";
         assert_eq!(said.iter().filter(|one| one.contains(bound)).count(), 1, "{said:#?}");
         let text = crate::text(&fixture.input(), crate::TextScreen::PLAIN);
-        assert_eq!(text.matches("With a free").count(), 1, "{text}");
+        assert_eq!(text.matches("bound: so many times the tps at most").count(), 1, "{text}");
+        assert_eq!(text.matches("×1.520").count(), 5, "three rows of tables, and two ends of a range\n{text}");
         let json: serde_json::Value = serde_json::from_str(&crate::json(&fixture.input())).unwrap();
         let cells = json["analysis"]["cells"].as_array().unwrap();
         let near = |cell: &serde_json::Value, key: &str, expect: f64| {
             cell[key].as_f64().is_some_and(|found| (found - expect).abs() < 1e-6)
         };
-        assert!(
-            cells.iter().any(|cell| {
-                near(cell, "tps_bound_idle_used", 1.15) && near(cell, "tps_bound_free_generator", 1.275)
-            })
-        );
-        assert_eq!(bounds(on_a_saturated_host(0.2).input().analysis), None);
+        assert!(cells.iter().any(|cell| {
+            near(cell, "tps_bound_idle_used", 13.7 / 12.0) && near(cell, "tps_bound_free_generator", 15.2 / 12.0 * 1.2)
+        }));
+    }
+
+    #[test]
+    fn the_bound_of_a_run_is_in_its_answer() {
+        let answer = |server_us, idle_us, wait| {
+            let one = "name = \"run-insert\"\nabout = \"?\"\n[workload]\nname = \"insert\"\n[design]\nblocks = 1\n\
+                aa_pair = false\n[factors]\nconnections = [8]\n";
+            let fixture = with_cpu_times(Fixture::of_plan(one), 8, server_us, idle_us, wait);
+            crate::summary_text(&fixture.input(), crate::TextScreen::PLAIN).replace("\n          ", " ")
+        };
+        let check = |answer: &str, expect: &str| assert!(answer.contains(expect), "{answer}\nshould contain\n{expect}");
+        let shared = "Bound     Generator and server share the 2 cores of this host: with the generator on a machine of its \
+            own at most";
+        check(&answer(12e6, 1.7e6, 0.62), &format!("{shared} ×1.520.\n"));
+        let idle = "; the server left 92 % of its CPU time unused: waits or too few connections limit it.";
+        check(&answer(1e6, 12e6, 0.02), &format!("{shared} ×1.514{idle}"));
+        let useless = answer(1e6, 12e6, 0.8);
+        assert!(!useless.contains("Bound "), "{useless}");
+        check(&useless, "takes CPU time from the server (no useful bound is known)");
     }
 
     #[test]

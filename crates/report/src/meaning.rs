@@ -1,6 +1,6 @@
 //! The meaning of the numbers in sentences: the same in every format.
 
-use truetps_analysis::{Analysis, Contrast, Curve, Knee, LoadNoise, Twins, Verdict};
+use truetps_analysis::{Analysis, Cell, Contrast, Curve, Knee, LoadNoise, Twins, Verdict};
 
 use truetps_record::Coupling;
 
@@ -65,11 +65,17 @@ pub(crate) fn shared_cores(input: &ReportInput<'_>) -> Option<String> {
     let shares = generator::Facts::of(input).shares_cores;
     // Without any trial this is unknown, and a sandbox is usually on this host.
     let is_known_apart = shares == Some(false) || (shares.is_none() && !input.run.trials.is_empty());
+    let none = || {
+        let has_bounds = |cell: &Cell| cell.tps.is_some() && cell.open_loop.is_none();
+        let is_missing = input.analysis.cells.iter().any(has_bounds);
+        let missing = if is_missing { " (no useful bound is known)" } else { "" };
+        format!("the generator takes CPU time from the server{missing}")
+    };
     (!is_known_apart).then(|| {
-        let bounds = generator::bounds(input.analysis).map_or_else(String::new, |bounds| format!(" {bounds}"));
         format!(
-            "Generator and server share the {} of this host: the generator takes CPU time from the server.{bounds}",
-            format::plural(input.run.experiment.host.cores.into(), "core")
+            "Generator and server share the {} of this host: {}.",
+            format::plural(input.run.experiment.host.cores.into(), "core"),
+            generator::bound(input.analysis).unwrap_or_else(none)
         )
     })
 }

@@ -19,8 +19,12 @@ const COSTS: [(Figure, &str); 4] = [
     (Figure::WorkerWait, "waited for a CPU"),
 ];
 
-fn shown() -> impl Iterator<Item = Figure> {
-    Figure::ALL.iter().copied().filter(|figure| figure.is_shown(FigurePlace::Main))
+fn shown(analysis: &Analysis) -> impl Iterator<Item = Figure> {
+    let is_any = |figure: Figure| analysis.cells.iter().any(|cell| cell.get(figure).is_some_and(|value| value > 0.0));
+    let is_shown = move |figure: &Figure| {
+        figure.is_shown(FigurePlace::Main) || (figure.is_shown(FigurePlace::MainIfAny) && is_any(*figure))
+    };
+    Figure::ALL.iter().copied().filter(is_shown)
 }
 
 pub(super) struct MainTable {
@@ -82,9 +86,9 @@ impl MainTable {
             how_to_read: unbroken(&how_to_read(analysis)),
             factor: analysis.axis.factor(),
             has_baseline,
-            columns: COLUMNS_ALONE + shown().count() + if has_baseline { COLUMNS_OF_COMPARISON } else { 0 },
+            columns: COLUMNS_ALONE + shown(analysis).count() + if has_baseline { COLUMNS_OF_COMPARISON } else { 0 },
             forest_ends: scale.ends(),
-            heads: shown().map(format::main_head).collect(),
+            heads: shown(analysis).map(format::main_head).collect(),
             cost_heads: COSTS.map(|(_, head)| head),
             groups: curves.map(|(index, curve)| group(analysis, curve, lines.full(index, curve), &scale)).collect(),
             costs: analysis.cells.iter().map(|cell| cost(analysis, cell)).collect(),
@@ -97,14 +101,15 @@ fn how_to_read(analysis: &Analysis) -> String {
     let times = "Response times are geometric means over trials, max is the slowest transaction of all.";
     let is_open = open_loop::has_figures(analysis);
     let best = if is_open { "" } else { "The bar at the left marks the highest throughput of each setting. " };
+    let bound = generator::bound_explained(analysis).map(|bound| format!(" {bound}")).unwrap_or_default();
     match &analysis.baseline_label {
         Some(label) if !analysis.contrasts.is_empty() => format!(
             "Ratios are to {label} at the same other levels, paired by block, with a 95 % interval; the picture shows them on \
              a log scale: the upright line is 1 (no difference), the grey zone shows \
-             differences too small to matter by the plan ({}). {best}{times}",
+             differences too small to matter by the plan ({}). {best}{times}{bound}",
             format::percent(analysis.smallest_effect),
         ),
-        _ => format!("{best}{times}"),
+        _ => format!("{best}{times}{bound}"),
     }
 }
 
@@ -124,7 +129,7 @@ fn group(analysis: &Analysis, curve: &Curve, label: String, scale: &Scale) -> Ro
             marks: marks(cell),
             contrast: contrast.map(|contrast| contrast_cells(contrast, scale)),
             no_contrast: if curve.is_baseline { "baseline" } else { "no block has both" },
-            figures: shown().map(|figure| format::figure_or_nothing(figure, cell.get(figure))).collect(),
+            figures: shown(analysis).map(|figure| format::figure_or_nothing(figure, cell.get(figure))).collect(),
             trials: format!("{}/{}", cell.trials.len(), analysis.blocks_planned),
         }
     });

@@ -56,6 +56,7 @@ pub fn summary_text(input: &ReportInput<'_>, screen: TextScreen) -> String {
     }
     parts.extend(connections_to_use(input));
     parts.extend(crash(input));
+    parts.extend(bound(input));
     parts.extend(trust::part(input));
     parts.extend(unread(input.run));
     parts.push(ScreenPart::fact("Trials", trust::trials(input)));
@@ -143,6 +144,11 @@ fn crash(input: &ReportInput<'_>) -> Option<ScreenPart> {
         [one] => Some(ScreenPart::fact("Crash", one.sentence.clone())),
         _ => None,
     }
+}
+
+/// How far the server may be from what it would do without the generator beside it.
+fn bound(input: &ReportInput<'_>) -> Option<ScreenPart> {
+    generator::bound(input.analysis).and(meaning::shared_cores(input)).map(|text| ScreenPart::fact("Bound", text))
 }
 
 /// Files that are missing, damaged or of a newer version.

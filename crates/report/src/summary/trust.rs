@@ -99,7 +99,9 @@ fn conditions(input: &ReportInput<'_>) -> Vec<(Doubt, String)> {
     said.extend(notes(input));
     said.extend(meaning::couplings(input).into_iter().map(|text| (Doubt::Note, plain(&text))));
     said.extend(meaning::cheap_flush(input).map(|text| (Doubt::Note, plain(&text))));
-    said.extend(meaning::shared_cores(input).map(|text| (Doubt::Note, plain(&text))));
+    // With a bound it is a part of its own.
+    let shared_cores = meaning::shared_cores(input).filter(|_| generator::bound(input.analysis).is_none());
+    said.extend(shared_cores.map(|text| (Doubt::Note, plain(&text))));
     said.extend(external::lines(input).into_iter().map(|text| (Doubt::Note, text)));
     said.extend(parts::short(input).into_iter().map(|text| (Doubt::Note, text)));
     said
