@@ -19,14 +19,14 @@ pub(crate) fn run(args: &MergeArgs) -> Result<Exit, CommandFailure> {
     let mut merged = Err(MergeError::Interrupted);
     // A signal that comes too late to stop the merge is ignored.
     signals::unless_signalled(|stop| merged = merge_parts(&folders, &args.runs, name, command, stop))?;
-    give(&merged.map_err(failure)?, args.format, args.full)
+    give(&merged.map_err(|error| failure(&error))?, args.format, args.full)
 }
 
-fn failure(error: MergeError) -> CommandFailure {
-    let failure = match &error {
-        MergeError::Write(_) => CommandFailure::failed(&error),
-        MergeError::Interrupted => CommandFailure::interrupted(&error),
-        _ => CommandFailure::usage(&error),
+fn failure(error: &MergeError) -> CommandFailure {
+    let failure = match error {
+        MergeError::Write(_) => CommandFailure::failed(error),
+        MergeError::Interrupted => CommandFailure::interrupted(error),
+        _ => CommandFailure::usage(error),
     };
     failure.hint_if(error.hint())
 }

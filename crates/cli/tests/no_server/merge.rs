@@ -65,7 +65,7 @@ fn a_full_disk_leaves_no_merged_run() {
     assert_eq!(merged.code, Some(4), "{}", merged.stderr);
     assert!(merged.stderr.contains("No space left on device"), "{}", merged.stderr);
     assert!(merged.stderr.contains("/trial-0"), "some of it was written: {}", merged.stderr);
-    assert_eq!(entries(disk.path()), [left.clone()], "nothing is left of it");
+    assert_eq!(entries(disk.path()), std::slice::from_ref(&left), "nothing is left of it");
     fs::remove_file(left).unwrap();
     let merged = place.run(&[&MERGE[..], &["--runs", runs]].concat());
     assert_eq!(merged.code, Some(3), "{}", merged.stderr);
