@@ -84,7 +84,7 @@ fn read(mut group: Vec<PartSeries>, to_sum: &SyncSender<MergeStep>) {
             let mut step: MergeStep = read.collect();
             let is_last = step.as_ref().is_ok_and(Vec::is_empty);
             if is_last && phase == Phase::Drain {
-                step = group.iter().try_for_each(PartSeries::check_ended).map(|()| Vec::new());
+                step = group.iter_mut().try_for_each(|part| part.check_ended(&mut decoder)).map(|()| Vec::new());
             }
             let has_failed = step.is_err();
             if to_sum.send(step).is_err() || has_failed {

@@ -52,19 +52,26 @@ impl PartSeries {
     }
 
     fn next_latencies(&mut self, decoder: &mut LatencyDecoder) -> Result<Vec<(u64, u64)>, FolderError> {
-        let Some(lines) = &mut self.latency else { return Ok(Vec::new()) };
+        Ok(self.decode_next(decoder)?.unwrap_or_default())
+    }
+
+    /// The response times of the next line of them; `None` at the end.
+    fn decode_next(&mut self, decoder: &mut LatencyDecoder) -> Result<Option<Vec<(u64, u64)>>, FolderError> {
+        let Some(lines) = &mut self.latency else { return Ok(None) };
         let decoded = loop {
             match lines.next_line()? {
-                None => return Ok(Vec::new()),
+                None => return Ok(None),
                 Some((number, line)) if is_interval(line) => break decoder.decode(number, line),
                 Some(_) => {}
             }
         };
-        Ok(decoded.map_err(|error| FolderError::content(self.folder(), error))?.counts)
+        let counts = decoded.map_err(|error| FolderError::content(self.folder(), error))?.counts;
+        Ok(Some(counts))
     }
 
-    /// Refuses what is left after the last phase.
-    pub(crate) fn check_ended(&self) -> Result<(), FolderError> {
+    /// Refuses what is left after the last phase, and what cannot be read of the response times behind the last interval.
+    pub(crate) fn check_ended(&mut self, decoder: &mut LatencyDecoder) -> Result<(), FolderError> {
+        while self.decode_next(decoder)?.is_some() {}
         let problem = |next: &Interval| {
             let problem = format!("its intervals are not in the order of their phases: {}", next.phase.tag());
             Err(FolderError::content(self.intervals.path(), problem))
