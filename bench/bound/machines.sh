@@ -26,9 +26,7 @@ ip link set bound0 up
 ip -n "$space" address add 10.77.0.2/30 dev bound1
 ip -n "$space" link set bound1 up
 mariadb-install-db --no-defaults --datadir="$dir/data" --auth-root-authentication-method=normal >"$dir/install" 2>&1
-chmod 755 "$dir"
-chown -R mysql "$dir/data"
-ip netns exec "$space" taskset -c 0 mariadbd --no-defaults --user=mysql --datadir="$dir/data" --socket="$dir/data/s" \
+ip netns exec "$space" taskset -c 0 mariadbd --no-defaults --user=root --datadir="$dir/data" --socket="$dir/data/s" \
     --bind-address=10.77.0.2 --port=13306 --skip-name-resolve --innodb-buffer-pool-size=512M \
     --innodb-log-file-size=512M --innodb-flush-neighbors=0 2>"$dir/server.log" &
 server=$!

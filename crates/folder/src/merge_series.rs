@@ -185,7 +185,8 @@ impl SeriesSum {
 
 /// Adds the same interval of another part. An error says what does not fit.
 fn add_interval(ours: &mut Interval, other: &Interval) -> Result<(), String> {
-    // The parts of an interrupted load have ended one after the other.
+    // The parts of an interrupted load have ended one after the other. A script's run ends an interval when it has time
+    // for it.
     if ours.phase != Phase::Drain && (ours.start_ms - other.start_ms).abs() >= BUCKET_MS {
         return Err(format!(
             "an interval of the phase {} begins at {:.0} ms in one part, and at {:.0} ms in another",

@@ -6,7 +6,7 @@ use truetps_analysis::{Analysis, LoadedTrial};
 use truetps_archive::Run;
 use truetps_plan::Plan;
 use truetps_record::{
-    Counts, EngineFacts, ErrorClass, ErrorCount, Experiment, ExternalFacts, Flavour, FlushProbe, HostFacts,
+    Counts, CpuWindow, EngineFacts, ErrorClass, ErrorCount, Experiment, ExternalFacts, Flavour, FlushProbe, HostFacts,
     LatencyFigures, LogVolume, Measured, NoEvidence, Part, PartOfExperiment, Protocol, Reason, Replication,
     ReplicationSlot, ResourceUse, SCHEMA_VERSION, ScheduledTrial, ServerFacts, SettingValue, Trial, TrialRole,
     Validity,
@@ -119,6 +119,20 @@ impl Fixture {
         self.run.trials = trials.into_iter().map(LoadedTrial::from).collect();
         self.analysis = self.run.analyse();
         self
+    }
+
+    /// Of 16 core-seconds of two cores the server has so many, the generator 1.5, and so many are idle.
+    pub(crate) fn with_cpu_times(self, connections: u32, server_us: f64, idle_us: f64, wait: f64) -> Self {
+        self.with(|trials| {
+            for trial in trials.iter_mut().filter(|trial| trial.configuration.connections() == connections) {
+                trial.engine.as_mut().unwrap().shares_cores = Some(true);
+                let resources = &mut trial.measured.as_mut().unwrap().resources;
+                resources.worker_wait_max = Some(wait);
+                let (ok, idle_us) = (1000.0, Some(idle_us));
+                resources.cpu_window =
+                    Some(CpuWindow { from_ms: 0.0, to_ms: 8000.0, ok, server_us, generator_us: 1.5e6, idle_us });
+            }
+        })
     }
 
     /// Servers without a binlog that had the settings of their configurations.

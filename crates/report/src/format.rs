@@ -139,6 +139,7 @@ pub fn figure(figure: Figure, value: f64) -> String {
         FigureUnit::Count if value > 0.0 && value < 0.001 => format!("{value:.1e}"),
         FigureUnit::Count | FigureUnit::PerSecond => tps(value),
         FigureUnit::Share => percent(value),
+        FigureUnit::Ratio if figure == Figure::BoundFreeGenerator => bound(value),
         FigureUnit::Ratio => ratio(value),
     }
 }
@@ -174,6 +175,11 @@ const RATIO_MAX: f64 = 1e6;
 /// `×2.31`, `×1.012`: three decimals near 1, where they matter.
 pub fn ratio(value: f64) -> String {
     if value > RATIO_MAX { format!("over ×{}", ratio_digits(RATIO_MAX)) } else { format!("×{}", ratio_digits(value)) }
+}
+
+/// `×1.43`: not more digits than trials of one configuration have in common.
+pub(crate) fn bound(value: f64) -> String {
+    format!("×{value:.2}")
 }
 
 /// The first letters of a hash, enough to distinguish texts.

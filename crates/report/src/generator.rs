@@ -74,10 +74,11 @@ pub(crate) fn bound(analysis: &Analysis) -> Option<String> {
     let mut bounds: Vec<_> = analysis.cells.iter().filter_map(bound).collect();
     bounds.sort_by(|(one, _), (other, _)| one.total_cmp(other));
     let ((least, _), (most, place)) = (bounds.first()?, bounds.last()?);
-    let ends = [least, most].map(|bound| format::ratio(*bound));
+    let ends = [least, most].map(|bound| format::bound(*bound));
     let range = match (analysis.cells.len(), bounds.len()) {
         (1, _) => ends[1].clone(),
         (_, 1) => format!("{} at {place}", ends[1]),
+        _ if ends[0] == ends[1] => ends[1].clone(),
         _ => format!("{} to {} (the most at {place})", ends[0], ends[1]),
     };
     Some(format!("with the generator on a machine of its own at most {range}{}", unused(analysis)))
@@ -216,36 +217,16 @@ mod tests {
         assert!(said.contains("Give the generator cores of its own (--pin)") && !said.contains("--workers"), "{said}");
     }
 
-    /// Of 16 core-seconds of two cores the server has so many, the generator 1.5, and so many are idle.
-    fn with_cpu_times(fixture: Fixture, connections: u32, server_us: f64, idle_us: f64, wait: f64) -> Fixture {
-        fixture.with(|trials| {
-            for trial in trials.iter_mut().filter(|trial| trial.configuration.connections() == connections) {
-                trial.engine.as_mut().unwrap().shares_cores = Some(true);
-                let resources = &mut trial.measured.as_mut().unwrap().resources;
-                resources.worker_wait_max = Some(wait);
-                resources.cpu_window = Some(truetps_record::CpuWindow {
-                    from_ms: 0.0,
-                    to_ms: 8000.0,
-                    ok: 1000.0,
-                    server_us,
-                    generator_us: 1.5e6,
-                    idle_us: Some(idle_us),
-                });
-            }
-        })
-    }
-
     #[test]
     fn a_generator_that_waits_on_a_saturated_host_has_a_bound_and_no_mark() {
-        let fixture = with_cpu_times(Fixture::durability(), 50, 12e6, 1.7e6, 0.62);
+        let fixture = Fixture::durability().with_cpu_times(50, 12e6, 1.7e6, 0.62);
         assert_eq!(warning(fixture.input().analysis), None);
         let said = crate::meaning::caveats(&fixture.input());
-        let bound = "share the 2 cores of this host: with the generator on a machine of its own at most ×1.520 to ×1.520 \
-             (the most at innodb_flush_log_at_trx_commit=";
+        let bound = "share the 2 cores of this host: with the generator on a machine of its own at most ×1.52";
         assert_eq!(said.iter().filter(|one| one.contains(bound)).count(), 1, "{said:#?}");
         let text = crate::text(&fixture.input(), crate::TextScreen::PLAIN);
         assert_eq!(text.matches("bound: so many times the tps at most").count(), 1, "{text}");
-        assert_eq!(text.matches("×1.520").count(), 5, "three rows of tables, and two ends of a range\n{text}");
+        assert_eq!(text.matches("×1.52").count(), 4, "three rows of tables, and a sentence\n{text}");
         let json: serde_json::Value = serde_json::from_str(&crate::json(&fixture.input())).unwrap();
         let cells = json["analysis"]["cells"].as_array().unwrap();
         let near = |cell: &serde_json::Value, key: &str, expect: f64| {
@@ -261,15 +242,15 @@ mod tests {
         let answer = |server_us, idle_us, wait| {
             let one = "name = \"run-insert\"\nabout = \"?\"\n[workload]\nname = \"insert\"\n[design]\nblocks = 1\n\
                 aa_pair = false\n[factors]\nconnections = [8]\n";
-            let fixture = with_cpu_times(Fixture::of_plan(one), 8, server_us, idle_us, wait);
+            let fixture = Fixture::of_plan(one).with_cpu_times(8, server_us, idle_us, wait);
             crate::summary_text(&fixture.input(), crate::TextScreen::PLAIN).replace("\n          ", " ")
         };
         let check = |answer: &str, expect: &str| assert!(answer.contains(expect), "{answer}\nshould contain\n{expect}");
         let shared = "Bound     Generator and server share the 2 cores of this host: with the generator on a machine of its \
             own at most";
-        check(&answer(12e6, 1.7e6, 0.62), &format!("{shared} ×1.520.\n"));
+        check(&answer(12e6, 1.7e6, 0.62), &format!("{shared} ×1.52.\n"));
         let idle = "; the server left 92 % of its CPU time unused: waits or too few connections limit it.";
-        check(&answer(1e6, 12e6, 0.02), &format!("{shared} ×1.514{idle}"));
+        check(&answer(1e6, 12e6, 0.02), &format!("{shared} ×1.51{idle}"));
         let useless = answer(1e6, 12e6, 0.8);
         assert!(!useless.contains("Bound "), "{useless}");
         check(&useless, "takes CPU time from the server (no useful bound is known)");

@@ -27,6 +27,12 @@ end
 const TABLE: &str = "CREATE TABLE draws (source VARCHAR(9), tid INT, n INT, number BIGINT, uniq BIGINT, \
                      PRIMARY KEY (source, tid, n))";
 
+/// Makes the script's own schema. Returns the flag that names it.
+fn script_schema(owned: &Owned) -> String {
+    owned.execute(&["CREATE DATABASE sb", &TABLE.replace("draws", "sb.draws")]);
+    format!("--dsn={}", owned.socket_dsn().replace('?', "/sb?"))
+}
+
 struct ScriptLoad<'a> {
     place: &'a Place,
     script: PathBuf,
@@ -112,9 +118,7 @@ fn check_parts(load: &ScriptLoad<'_>, value: &mut dyn FnMut(&str) -> u64) {
 fn a_script_in_two_parts_on_a_mariadb_is_one_load() {
     let Some(binary) = mariadb("a_script_in_two_parts_on_a_mariadb") else { return };
     let owned = Owned::start(&binary, &[]);
-    owned.execute(&["CREATE DATABASE sb", &TABLE.replace("draws", "sb.draws")]);
-    let place = Place::new();
-    let dsn = format!("--dsn={}", owned.socket_dsn().replace('?', "/sb?"));
+    let (place, dsn) = (Place::new(), script_schema(&owned));
     let mut admin = owned.admin();
     admin.execute("USE sb").unwrap();
     let before = owned.belongings();
@@ -153,9 +157,7 @@ fn a_script_in_two_parts_on_a_postgresql_is_one_load() {
 fn parts_of_a_script_that_do_not_fit_are_refused() {
     let Some(binary) = mariadb("parts_of_a_script_that_do_not_fit") else { return };
     let owned = Owned::start(&binary, &[]);
-    owned.execute(&["CREATE DATABASE sb", &TABLE.replace("draws", "sb.draws")]);
-    let place = Place::new();
-    let dsn = format!("--dsn={}", owned.socket_dsn().replace('?', "/sb?"));
+    let (place, dsn) = (Place::new(), script_schema(&owned));
     let load = ScriptLoad::new(&place, &[&dsn, "--threads=4", "--time=3"]);
     let before = owned.belongings();
     let refused = |flags: &[&'static str], told: &str| {

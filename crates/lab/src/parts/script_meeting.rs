@@ -41,10 +41,10 @@ impl<'a> ScriptMeeting<'a> {
         let [scheduled] = &experiment.schedule[..] else { unreachable!("a script's run is one trial") };
         let mut entered = if part.is_first() {
             let tool_version = &experiment.tool_version;
-            let (session, _) = ExternalSession::enter(plan, stop, tool_version, external, &NoTables, listener)?;
+            let (mut session, _) = ExternalSession::enter(plan, stop, tool_version, external, &NoTables, listener)?;
             let meeting = match Meeting::open(external, stop) {
                 Ok(meeting) => meeting,
-                Err(error) => return Err(error.and_not_left({ session }.leave(listener))),
+                Err(error) => return Err(error.and_not_left(session.leave(listener))),
             };
             Self { meeting, session: Some(session), name: unique_id(), is_open: true }
         } else {

@@ -89,7 +89,7 @@ fn tile(input: &ReportInput, curve: &Curve, label: String) -> Option<Tile> {
         )
     });
     let bound = best.get(Figure::BoundFreeGenerator);
-    let bound = bound.map(|bound| format!("at most {} with a generator elsewhere", format::ratio(bound)));
+    let bound = bound.map(|bound| format!("at most {} with a generator elsewhere", format::bound(bound)));
     let details = curve.knee.iter().map(knee).chain(sustained).chain(p99).chain(bound);
     Some(Tile {
         limited: generator::is_limited(best) || curve.knee.as_ref().is_some_and(|knee| knee.generator_limited),

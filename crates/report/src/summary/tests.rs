@@ -73,6 +73,7 @@ fn all() -> Vec<Fixture> {
         Fixture::durability(),
         Fixture::durability().with_settings(),
         Fixture::durability().with(Vec::clear),
+        Fixture::durability().with_settings().with_cpu_times(8, 4e6, 9e6, 0.1),
         Fixture::connections_only(),
         Fixture::script_without_server(),
         Fixture::slap(),
