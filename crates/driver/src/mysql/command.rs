@@ -127,9 +127,23 @@ fn put_decimal(out: &mut Vec<u8>, number: i64) {
     out.extend_from_slice(&digits[at..]);
 }
 
-/// A string literal for a server without `NO_BACKSLASH_ESCAPES`.
+/// A string literal for a server without `NO_BACKSLASH_ESCAPES`. Few texts have anything to escape, so pieces without it
+/// are copied whole: looking at a piece has no early exit, which the compiler turns into vector instructions.
 fn put_quoted(out: &mut Vec<u8>, text: &[u8]) {
+    const PIECE_BYTES: usize = 64;
+    let is_escaped = |byte: u8| matches!(byte, 0 | b'\'' | b'\\');
     out.push(b'\'');
+    for piece in text.chunks(PIECE_BYTES) {
+        if piece.iter().fold(false, |found, byte| found | is_escaped(*byte)) {
+            put_escaped(out, piece);
+        } else {
+            out.extend_from_slice(piece);
+        }
+    }
+    out.push(b'\'');
+}
+
+fn put_escaped(out: &mut Vec<u8>, text: &[u8]) {
     for byte in text {
         match byte {
             0 => out.extend_from_slice(b"\\0"),
@@ -137,7 +151,6 @@ fn put_quoted(out: &mut Vec<u8>, text: &[u8]) {
             _ => out.push(*byte),
         }
     }
-    out.push(b'\'');
 }
 
 /// A binary literal, which has no character set.
@@ -153,6 +166,21 @@ fn put_hex(out: &mut Vec<u8>, bytes: &[u8]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_needs_an_escape_gets_it_anywhere_in_a_text() {
+        for length in [1, 63, 64, 65, 200] {
+            for at in 0..length {
+                for (byte, escape) in [(0, &br"\0"[..]), (b'\'', br"\'"), (b'\\', br"\\")] {
+                    let mut text = vec![b'x'; length];
+                    text[at] = byte;
+                    let mut out = Vec::new();
+                    put_quoted(&mut out, &text);
+                    assert_eq!(out, [b"'", &text[..at], escape, &text[at + 1..], b"'"].concat(), "{at} of {length}");
+                }
+            }
+        }
+    }
 
     #[test]
     fn text_statement_quotes_its_values() {
