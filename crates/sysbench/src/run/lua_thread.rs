@@ -226,18 +226,19 @@ impl LuaThread {
         self.fire_timers();
     }
 
-    /// One client waits for one connection: a direct wait suffices.
+    /// One client waits for one connection: a direct wait suffices. As in the engine, the only client of a run sleeps in
+    /// its read. Another one looks first: the answer has often arrived already, and a thread that has not slept need not
+    /// be woken.
     fn wait_for_the_only(&mut self, handle: u32) {
         let step = {
             let mut store = self.store.borrow_mut();
-            // As in the engine: the answer has often arrived already, and a thread that has not slept need not be
-            // woken.
+            let sleeps_in_read = self.run.settings.threads == 1 && store.block(handle, LOOK);
             match store.on_ready(handle) {
-                RequestProgress::Wait => {
+                RequestProgress::Wait if !sleeps_in_read => {
                     let until_ns = self.run.control.now_ns().saturating_add(LOOK.as_nanos() as u64);
                     store.wait(handle, until_ns)
                 }
-                done @ RequestProgress::Done(_) => done,
+                step => step,
             }
         };
         self.advance(0, handle, step);

@@ -355,6 +355,14 @@ impl Store {
         }
     }
 
+    /// From now on [`Self::on_ready`] waits for the server of this connection, at most so long; returns whether it does.
+    /// Not while it logs in, which has times of its own.
+    pub(crate) fn block(&mut self, handle: u32, longest: Duration) -> bool {
+        let connection = self.connections.get_mut(handle);
+        let connected = connection.filter(|one| !matches!(one.doing, ConnectionWait::Connecting(_)));
+        connected.and_then(|one| one.link.as_mut()).is_some_and(|link| link.block(longest).is_ok())
+    }
+
     /// Waits for the server of this connection, and returns the result.
     pub(crate) fn wait(&mut self, handle: u32, until_ns: u64) -> RequestProgress {
         self.lend(handle);
