@@ -21,6 +21,7 @@ mod private_server;
 mod probe;
 mod programs;
 mod sample;
+mod sessions;
 mod slap;
 
 use std::ffi::OsString;
@@ -37,6 +38,7 @@ use lua::LuaBenchOptions;
 use options::BenchOptions;
 use prealloc::PreallocBenchOptions;
 use probe::ProbeBenchOptions;
+use sessions::SessionsOptions;
 use slap::SlapBenchOptions;
 
 /// Benchmarks of truetps itself: cargo run --release -p xtask -- bench …
@@ -57,6 +59,8 @@ pub(crate) enum Bench {
     Floor(FloorBenchOptions),
     /// How late an open loop starts its transactions
     Lateness(LatenessOptions),
+    /// How long it takes to connect many sessions to null servers, and how much memory they hold
+    Sessions(SessionsOptions),
     /// `truetps sysbench` beside sysbench: the same Lua scripts, alternating, on a private server
     #[command(mut_arg("settings", |arg| {
         arg.help("A setting of the private server, which has thread_handling=pool-of-threads")
@@ -81,6 +85,7 @@ impl Bench {
             Self::Null(options) => null::run(root, &options),
             Self::Floor(options) => floor::run(root, &options),
             Self::Lateness(options) => lateness::run(root, &options),
+            Self::Sessions(options) => sessions::run(root, &options),
             Self::Lua(options) => lua::run(root, &options),
             Self::Slap(options) => slap::run(root, &options),
             Self::Probe(options) => probe::run(root, &options),

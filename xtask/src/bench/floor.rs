@@ -45,6 +45,7 @@ enum FloorServer {
 pub(crate) enum FloorVariant {
     Epoll,
     EpollEdge,
+    EpollTurns,
     Uring,
     UringLinked,
     UringDeferred,
@@ -53,9 +54,10 @@ pub(crate) enum FloorVariant {
     MultishotSqpoll,
 }
 
-const VARIANTS: [FloorVariant; 8] = [
+const VARIANTS: [FloorVariant; 9] = [
     FloorVariant::Epoll,
     FloorVariant::EpollEdge,
+    FloorVariant::EpollTurns,
     FloorVariant::Uring,
     FloorVariant::UringLinked,
     FloorVariant::UringDeferred,
@@ -72,6 +74,7 @@ impl FloorVariant {
         match self {
             Self::Epoll => "epoll_wait, recv, send, level-triggered, as in the engine",
             Self::EpollEdge => "epoll, edge-triggered",
+            Self::EpollTurns => "`epoll` that receives all answers of a turn before it sends",
             Self::Uring => "io_uring, a receive and a send for each statement, all of a turn in one submission",
             Self::UringLinked => "`uring` with each receive linked behind its send",
             Self::UringDeferred => "`uring` with SINGLE_ISSUER, COOP_TASKRUN and DEFER_TASKRUN",

@@ -15,7 +15,7 @@ use truetps_record::{OpenLoop, Spacing};
 use crate::bench::client::{OpenFigures, rate_of, rate_of_word};
 use crate::bench::comparison::{BenchComparison, FigureColumn, RunTable};
 use crate::bench::null::{self, CLIENT_CORE, SERVER_CORE};
-use crate::bench::options::{KeptOptions, parse_word, seconds, word};
+use crate::bench::options::{KeptOptions, parse_word, seconds, starts_a_second, word};
 use crate::bench::pin::pinned;
 use crate::bench::private_server::PrivateServer;
 use crate::bench::programs::new_command;
@@ -63,11 +63,6 @@ pub(crate) struct LatenessOptions {
 
 fn window(text: &str) -> Result<Duration, String> {
     seconds(text).and_then(|time| if time.as_secs() < 3 { Err("less than 3".to_owned()) } else { Ok(time) })
-}
-
-fn starts_a_second(text: &str) -> Result<f64, String> {
-    let rate = text.parse().ok().filter(|rate: &f64| rate.is_finite() && *rate > 0.0);
-    rate.ok_or_else(|| "not a number above 0".to_owned())
 }
 
 /// The engine's own figures and those from outside.

@@ -88,6 +88,12 @@ pub(crate) fn seconds(text: &str) -> Result<Duration, String> {
     if time.is_zero() { Err("not above 0".to_owned()) } else { Ok(time) }
 }
 
+/// A rate above 0.
+pub(crate) fn starts_a_second(text: &str) -> Result<f64, String> {
+    let rate = text.parse().ok().filter(|rate: &f64| rate.is_finite() && *rate > 0.0);
+    rate.ok_or_else(|| "not a number above 0".to_owned())
+}
+
 /// `NAME=VALUE`
 fn setting(text: &str) -> Result<(String, String), String> {
     let (name, value) = text.split_once('=').ok_or("not NAME=VALUE")?;

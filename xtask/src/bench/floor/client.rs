@@ -8,6 +8,7 @@ use truetps_driver::{Endpoint, Link, Scratch};
 use truetps_record::Protocol;
 
 use crate::bench::client::connect_to;
+use crate::bench::floor::epoll_client::SendTime;
 use crate::bench::floor::traffic::{FloorCounts, FloorTraffic, ready_statements};
 use crate::bench::floor::uring::{UringClient, UringReceive, UringWork};
 use crate::bench::floor::{FloorVariant, epoll_client};
@@ -46,8 +47,9 @@ impl FloorClient {
     pub(super) fn drive(self, variant: FloorVariant, statements: u64) -> anyhow::Result<FloorCounts> {
         let mut traffic = FloorTraffic::new(self.links.len(), statements);
         match variant {
-            FloorVariant::Epoll => self.with_epoll(EventFlags::empty(), &mut traffic),
-            FloorVariant::EpollEdge => self.with_epoll(EventFlags::ET, &mut traffic),
+            FloorVariant::Epoll => self.with_epoll(EventFlags::empty(), SendTime::AtOnce, &mut traffic),
+            FloorVariant::EpollEdge => self.with_epoll(EventFlags::ET, SendTime::AtOnce, &mut traffic),
+            FloorVariant::EpollTurns => self.with_epoll(EventFlags::empty(), SendTime::AfterTurn, &mut traffic),
             FloorVariant::Uring => self.with_uring(UringReceive::Single, UringWork::AtOnce, &mut traffic),
             FloorVariant::UringLinked => self.with_uring(UringReceive::Linked, UringWork::AtOnce, &mut traffic),
             FloorVariant::UringDeferred => self.with_uring(UringReceive::Single, UringWork::Deferred, &mut traffic),
@@ -62,8 +64,8 @@ impl FloorClient {
         Ok(traffic.counts())
     }
 
-    fn with_epoll(&self, trigger: EventFlags, traffic: &mut FloorTraffic) -> anyhow::Result<()> {
-        epoll_client::drive(&self.links, &self.statements, traffic, trigger)
+    fn with_epoll(&self, trigger: EventFlags, time: SendTime, traffic: &mut FloorTraffic) -> anyhow::Result<()> {
+        epoll_client::drive(&self.links, &self.statements, traffic, trigger, time)
     }
 
     fn with_uring(&self, receive: UringReceive, work: UringWork, traffic: &mut FloorTraffic) -> anyhow::Result<()> {

@@ -13,12 +13,21 @@ use crate::bench::floor::traffic::{FloorTraffic, NextStep};
 const EVENTS_MAX: usize = 256;
 const BUFFER_BYTES: usize = 64 << 10;
 
+/// When the next statement of a session follows its answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum SendTime {
+    AtOnce,
+    /// When the answers of all readable sessions are received.
+    AfterTurn,
+}
+
 /// `trigger`: how sockets are watched, beside being readable.
 pub(super) fn drive(
     links: &[Link],
     statements: &[Vec<u8>],
     traffic: &mut FloorTraffic,
     trigger: epoll::EventFlags,
+    time: SendTime,
 ) -> anyhow::Result<()> {
     let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
     for (session, link) in links.iter().enumerate() {
@@ -32,6 +41,7 @@ pub(super) fn drive(
         }
     }
     let (mut events, mut buffer) = (Vec::with_capacity(EVENTS_MAX), vec![0; BUFFER_BYTES]);
+    let mut answered = Vec::with_capacity(EVENTS_MAX);
     while !traffic.is_over() {
         events.clear();
         match epoll::wait(&epoll, spare_capacity(&mut events), None) {
@@ -46,9 +56,13 @@ pub(super) fn drive(
                 Err(error) => return Err(error.into()),
             };
             if traffic.take(session, &buffer[..received])? == NextStep::Send {
-                send_from(session)?;
+                match time {
+                    SendTime::AtOnce => send_from(session)?,
+                    SendTime::AfterTurn => answered.push(session),
+                }
             }
         }
+        answered.drain(..).try_for_each(send_from)?;
     }
     Ok(())
 }
