@@ -97,6 +97,7 @@ fn session(phase: u8, kind: u8) -> MysqlSession {
         setup: Vec::new(),
         connections: None,
         connect_timeout: None,
+        sources: Vec::new(),
     };
     let tls = TlsClient::new(&target.tls).expect("no authorities to read");
     let statements = ["DO ?", "SELECT 1"].map(|sql| Statement::new(sql).expect("no open quote"));

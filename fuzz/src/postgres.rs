@@ -52,6 +52,7 @@ fn session(phase: u8, kind: u8) -> PgSession {
         setup: if phase == 1 { vec!["SELECT 1".into(), "SET x = 1".into()] } else { Vec::new() },
         connections: None,
         connect_timeout: None,
+        sources: Vec::new(),
     };
     let statements = ["DO ?", "SELECT 1"].map(|sql| Statement::new(sql).expect("no open quote"));
     let prepared = matches!(phase, 2 | 4);

@@ -210,6 +210,7 @@ fn session(dialect: SqlDialect) -> Box<dyn Session> {
         setup: vec![format!("SET x = '{MARK}'").into()],
         connections: None,
         connect_timeout: None,
+        sources: Vec::new(),
     });
     let tls = Some(stage().client.clone());
     match dialect {

@@ -101,9 +101,10 @@ pub(crate) fn workers(asked: u32, cores: u32) -> u32 {
     if asked > 0 { asked } else { (cores / 2).max(1) }
 }
 
-/// Raises the limit of open files for this many clients. The error contains the hint if the host does not allow it.
-pub(crate) fn make_room(clients: u32) -> Result<(), String> {
-    truetps_lab::make_room_for_clients(clients).map_err(|error| {
+/// Raises the limit of open files for this many clients of the server. The error contains the hint if the host has too
+/// little.
+pub(crate) fn make_room(clients: u32, server: &Target) -> Result<(), String> {
+    truetps_lab::make_room_for_clients(clients, &server.endpoints, &server.sources).map_err(|error| {
         let hint = error.hint().map_or_else(String::new, |hint| format!("\nhint: {hint}"));
         format!("{error}{hint}")
     })

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -16,7 +17,7 @@ const SCHEMES: [(&str, SqlDialect); 4] = [
     ("postgresql", SqlDialect::Postgres),
     ("postgres", SqlDialect::Postgres),
 ];
-const OPTIONS: [&str; 7] = ["socket", "tls", "ca", "cert", "key", "get_server_public_key", "connect_timeout"];
+const OPTIONS: [&str; 8] = ["socket", "tls", "ca", "cert", "key", "get_server_public_key", "connect_timeout", "source"];
 /// The longest timeout of a control connection.
 const CONNECT_TIMEOUT_MAX_S: u64 = 60;
 const TLS_MODES: [(&str, TlsMode); 5] = [
@@ -28,6 +29,7 @@ const TLS_MODES: [(&str, TlsMode); 5] = [
 ];
 /// Every endpoint is resolved, and clients are distributed over them.
 const HOSTS_MAX: usize = 1_000;
+const SOURCES_MAX: usize = 1_000;
 
 /// What is wrong with a DSN. No message contains a password, nor any text that may be part of one.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -52,6 +54,14 @@ pub enum DsnError {
     HalfACertificate(&'static str),
     #[error("connect_timeout is a number of seconds from 1 to {CONNECT_TIMEOUT_MAX_S}")]
     BadTimeout,
+    #[error("source is one or more IP addresses of this host, with commas; `{0}` is none")]
+    BadSource(String),
+    #[error("source gives the address `{0}` twice")]
+    SourceTwice(IpAddr),
+    #[error("source is for TCP connections, and this server is reached by its socket")]
+    SourceOfSocket,
+    #[error("more than {SOURCES_MAX} addresses in source")]
+    TooManySources,
     #[error("get_server_public_key is `true` or `false`")]
     BadSwitch,
     #[error("get_server_public_key is only for servers of the MySQL family")]
@@ -79,8 +89,8 @@ pub enum DsnError {
 
 impl Target {
     /// Reads `mysql://user[:password]@host[:port][,host[:port]]/schema?socket=/path&tls=MODE&ca=/file`, and
-    /// for a client with a certificate `cert=/file&key=/file`; `mariadb`,
-    /// `postgresql` and `postgres` are the other schemes. Each part may be percent-encoded.
+    /// for a client with a certificate `cert=/file&key=/file`, and `source=IP,IP`; `mariadb`, `postgresql` and
+    /// `postgres` are the other schemes. Each part may be percent-encoded.
     ///
     /// Without `tls`, TCP connections are encrypted if the server supports it, and unix sockets are not.
     pub fn parse(dsn: &str) -> Result<Self, DsnError> {
@@ -102,11 +112,12 @@ impl Target {
         login.database = Some(decoded(schema, "schema")?).filter(|schema| !schema.is_empty());
         let endpoints = endpoints(hosts, options.get("socket").map(String::as_str), dialect)?;
         let connect_timeout = connect_timeout(&options)?;
+        let sources = sources(&options, &endpoints)?;
         let tls = tls(options, &endpoints)?;
         if tls.takes_server_key && dialect == SqlDialect::Postgres {
             return Err(DsnError::NoServerKey);
         }
-        Ok(Self { dialect, endpoints, login, tls, setup: Vec::new(), connections: None, connect_timeout })
+        Ok(Self { dialect, endpoints, sources, login, tls, setup: Vec::new(), connections: None, connect_timeout })
     }
 
     /// The same target with this password, which replaces the DSN's own.
@@ -142,7 +153,9 @@ impl fmt::Display for Target {
         let files = [file("ca", ca), file("cert", cert), file("key", key)];
         let server_key = takes_server_key.then(|| "get_server_public_key=true".to_owned());
         let timeout = self.connect_timeout.map(|timeout| format!("connect_timeout={}", timeout.as_secs()));
-        let options = [socket, tls].into_iter().chain(files).chain([server_key, timeout]);
+        let sources: Vec<_> = self.sources.iter().map(IpAddr::to_string).collect();
+        let sources = (!sources.is_empty()).then(|| format!("source={}", sources.join(",")));
+        let options = [socket, tls].into_iter().chain(files).chain([server_key, timeout, sources]);
         for (n, option) in options.flatten().enumerate() {
             write!(f, "{}{option}", if n == 0 { '?' } else { '&' })?;
         }
@@ -266,6 +279,26 @@ fn connect_timeout(options: &DsnOptions) -> Result<Option<Duration>, DsnError> {
         Ok(seconds @ 1..=CONNECT_TIMEOUT_MAX_S) => Ok(Some(Duration::from_secs(seconds))),
         _ => Err(DsnError::BadTimeout),
     }
+}
+
+fn sources(options: &DsnOptions, endpoints: &[Endpoint]) -> Result<Vec<IpAddr>, DsnError> {
+    let Some(text) = options.get("source") else { return Ok(Vec::new()) };
+    if endpoints.iter().any(|endpoint| matches!(endpoint, Endpoint::Unix(_))) {
+        return Err(DsnError::SourceOfSocket);
+    }
+    let mut sources = Vec::new();
+    for word in text.split(',') {
+        let bare = word.strip_prefix('[').and_then(|word| word.strip_suffix(']')).unwrap_or(word);
+        let source = bare.parse().map_err(|_| DsnError::BadSource(word.to_owned()))?;
+        if sources.contains(&source) {
+            return Err(DsnError::SourceTwice(source));
+        }
+        sources.push(source);
+        if sources.len() > SOURCES_MAX {
+            return Err(DsnError::TooManySources);
+        }
+    }
+    Ok(sources)
 }
 
 fn tls(mut options: DsnOptions, endpoints: &[Endpoint]) -> Result<Tls, DsnError> {

@@ -74,6 +74,15 @@ fn tls_by_name_and_by_habit() {
 }
 
 #[test]
+fn clients_connect_from_addresses_of_this_host() {
+    let sources = |dsn: &str| parse(dsn).sources.iter().map(ToString::to_string).collect::<Vec<_>>();
+    assert_eq!(sources("mysql://db"), [""; 0]);
+    assert_eq!(sources("mysql://db?source=10.0.0.2,[::1],fe80::2"), ["10.0.0.2", "::1", "fe80::2"]);
+    let text = "mysql://root@db:3306/?connect_timeout=7&source=127.0.0.2,127.0.0.3";
+    assert_eq!(parse(text).to_string(), text);
+}
+
+#[test]
 fn what_is_wrong_is_named() {
     let check = |dsn: &str, expect: &str| {
         let error = Target::parse(dsn).map(|target| target.to_string()).unwrap_err().to_string();
@@ -83,8 +92,12 @@ fn what_is_wrong_is_named() {
     check("me:secret@db://x", "must look like mysql://");
     check("mysq://db", "unknown scheme `mysq` (did you mean `mysql`?)");
     check("oracle://db", "(known: `mysql`, `mariadb`, `postgresql`, `postgres`)");
-    check("mysql://db?sockt=/x", "unknown option `sockt` (did you mean `socket`?)");
+    check("mysql://db?sockt=/x", "unknown option `sockt` (did you mean `socket` or `source`?)");
     check("mysql://db?tls=verify_ca", "unknown tls mode `verify_ca` (did you mean `verify-ca`");
+    check("mysql://db?source=eth0", "`eth0` is none");
+    check("mysql://db?source=10.0.0.1,", "`` is none");
+    check("mysql://db?source=10.0.0.1,10.0.0.1", "the address `10.0.0.1` twice");
+    check("mysql:///s?socket=/s&source=10.0.0.1", "this server is reached by its socket");
     check("mysql://db?tls=off&tls=off", "`tls` is given twice");
     check("mysql://db?ca", "`ca` has no value");
     check("mysql://db?tls=required&ca=/x", "ca=/x needs tls=verify-ca or");

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io;
+use std::net::IpAddr;
 
 use thiserror::Error;
 use truetps_record::{ErrorClass, SqlDialect};
@@ -123,6 +124,9 @@ impl LoginError {
 pub enum DriverError {
     #[error("cannot connect to {endpoint}: {source}")]
     Connect { endpoint: Endpoint, source: io::Error },
+    /// An address that clients cannot connect from: see [`Target::sources`](crate::Target::sources).
+    #[error("cannot connect from {address}: {problem}")]
+    Source { address: IpAddr, problem: io::Error },
     #[error("{0}")]
     Server(#[from] ServerError),
     #[error("connection lost: {0}")]
@@ -204,6 +208,7 @@ impl DriverError {
             Self::Server(error) => error.class(),
             Self::Io(_) | Self::Closed | Self::LostSending { .. } => ErrorClass::ConnectionLost,
             Self::Connect { .. }
+            | Self::Source { .. }
             | Self::ClosedEarly { .. }
             | Self::TooOld { .. }
             | Self::OtherFamily { .. }
@@ -225,6 +230,7 @@ impl DriverError {
             Self::Authentication { hint, .. } => hint,
             Self::ClosedEarly { likely, .. } => likely,
             Self::Connect { endpoint, source } => connect_hint(endpoint, source)?,
+            Self::Source { .. } => "source= takes addresses of this host (`ip address` lists them)",
             Self::LostSending { .. } => {
                 "the server's max_allowed_packet may be smaller (SHOW VARIABLES LIKE 'max_allowed_packet')"
             }
@@ -255,6 +261,11 @@ fn family(dialect: SqlDialect) -> &'static str {
 
 fn connect_hint(endpoint: &Endpoint, source: &io::Error) -> Option<&'static str> {
     match (source.kind(), endpoint) {
+        // The kernel's words for it: "cannot assign requested address", and "address already in use" with a source.
+        (io::ErrorKind::AddrNotAvailable | io::ErrorKind::AddrInUse, Endpoint::Tcp { .. }) => Some(
+            "all local ports for this server are taken (net.ipv4.ip_local_port_range; closed connections hold theirs for a \
+             minute): name more addresses of this host with source=A,B in the address, or use the server's socket",
+        ),
         (io::ErrorKind::ConnectionRefused, Endpoint::Tcp { .. }) => {
             Some("no server listens at that port; check skip-networking and bind_address in the server")
         }

@@ -2,14 +2,16 @@
 
 use std::hint::black_box;
 use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
 use rustix::net::sockopt::{Timeout, set_socket_timeout, set_tcp_nodelay, socket_error, socket_peercred};
 use rustix::net::{
-    AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType, connect, getpeername, recv, send,
-    socket_with,
+    AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType, bind, connect, getpeername, recv,
+    send, socket_with,
 };
 
 use crate::{DriverError, Endpoint};
@@ -20,6 +22,8 @@ pub struct Address {
     endpoint: Endpoint,
     /// Empty for a unix socket.
     ips: Vec<SocketAddr>,
+    /// Where connections come from; `None`: the system chooses.
+    source: Option<IpAddr>,
 }
 
 impl Address {
@@ -38,7 +42,21 @@ impl Address {
         if ips.is_empty() && matches!(endpoint, Endpoint::Tcp { .. }) {
             return Err(failed(io::Error::new(io::ErrorKind::NotFound, "the host has no address")));
         }
-        Ok(Self { endpoint: endpoint.clone(), ips })
+        Ok(Self { endpoint: endpoint.clone(), ips, source: None })
+    }
+
+    /// The same endpoint, connected to from an address of this host. Only the endpoint's addresses of the same family
+    /// remain.
+    pub(crate) fn with_source(&self, source: IpAddr) -> Result<Self, DriverError> {
+        let failed = |problem| DriverError::Source { address: source, problem };
+        // It can be bound if it is one of this host's.
+        let _ = UdpSocket::bind((source, 0)).map_err(failed)?;
+        let ips: Vec<_> = self.ips.iter().copied().filter(|ip| ip.is_ipv4() == source.is_ipv4()).collect();
+        if ips.is_empty() {
+            let problem = format!("{} has no address of its family", self.endpoint);
+            return Err(failed(io::Error::new(io::ErrorKind::Unsupported, problem)));
+        }
+        Ok(Self { endpoint: self.endpoint.clone(), ips, source: Some(source) })
     }
 
     pub fn endpoint(&self) -> &Endpoint {
@@ -57,20 +75,13 @@ impl Socket {
     ///
     /// Over TCP only the first address of a host is tried: a failed connect shows when the socket is read.
     pub fn start_connecting(address: &Address) -> io::Result<Self> {
-        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
         if let Endpoint::Unix(path) = &address.endpoint {
+            let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
             let fd = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
             connect(&fd, &SocketAddrUnix::new(path.as_path())?)?;
             return Ok(Self { fd, is_unix: true });
         }
-        let ip = address.ips[0];
-        let family = if ip.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
-        let fd = socket_with(family, SocketType::STREAM, flags, None)?;
-        match connect(&fd, &ip) {
-            Ok(()) | Err(rustix::io::Errno::INPROGRESS) => {}
-            Err(error) => return Err(error.into()),
-        }
-        set_tcp_nodelay(&fd, true)?;
+        let (fd, _) = begin_tcp(address.ips[0], address.source)?;
         Ok(Self { fd, is_unix: false })
     }
 
@@ -82,17 +93,14 @@ impl Socket {
             set_socket_timeout(&fd, Timeout::Send, Some(timeout))?;
             return match connect(&fd, &SocketAddrUnix::new(path.as_path())?) {
                 Ok(()) => Ok(Self { fd, is_unix: true }),
-                Err(rustix::io::Errno::AGAIN) => Err(io::ErrorKind::TimedOut.into()),
+                Err(Errno::AGAIN) => Err(io::ErrorKind::TimedOut.into()),
                 Err(error) => Err(error.into()),
             };
         }
         let mut last = None;
         for ip in &address.ips {
-            match TcpStream::connect_timeout(ip, timeout) {
-                Ok(stream) => {
-                    stream.set_nodelay(true)?;
-                    return Ok(Self { fd: stream.into(), is_unix: false });
-                }
+            match connect_tcp(*ip, address.source, timeout) {
+                Ok(fd) => return Ok(Self { fd, is_unix: false }),
                 Err(error) => last = Some(error),
             }
         }
@@ -104,7 +112,7 @@ impl Socket {
         socket_error(&self.fd)??;
         match getpeername(&self.fd) {
             Ok(_) => Ok(true),
-            Err(rustix::io::Errno::NOTCONN) => Ok(false),
+            Err(Errno::NOTCONN) => Ok(false),
             Err(error) => Err(error.into()),
         }
     }
@@ -132,6 +140,39 @@ impl Socket {
     }
 }
 
+/// A TCP socket that does not block and has begun to connect; whether it is connected already.
+fn begin_tcp(ip: SocketAddr, source: Option<IpAddr>) -> io::Result<(OwnedFd, bool)> {
+    let family = if ip.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    let fd = socket_with(family, SocketType::STREAM, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC, None)?;
+    if let Some(source) = source {
+        bind(&fd, &SocketAddr::new(source, 0))?;
+    }
+    let is_connected = match connect(&fd, &ip) {
+        Ok(()) => true,
+        Err(Errno::INPROGRESS) => false,
+        Err(error) => return Err(error.into()),
+    };
+    set_tcp_nodelay(&fd, true)?;
+    Ok((fd, is_connected))
+}
+
+/// The same, connected within `timeout`, and blocking.
+fn connect_tcp(ip: SocketAddr, source: Option<IpAddr>, timeout: Duration) -> io::Result<OwnedFd> {
+    let ends = Instant::now() + timeout;
+    let (fd, mut is_connected) = begin_tcp(ip, source)?;
+    while !is_connected {
+        let left = ends.saturating_duration_since(Instant::now());
+        match poll(&mut [PollFd::new(&fd, PollFlags::OUT)], left.try_into().ok().as_ref()) {
+            Ok(0) => return Err(io::ErrorKind::TimedOut.into()),
+            Ok(_) => is_connected = socket_error(&fd)?.map(|()| true)?,
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    rustix::io::ioctl_fionbio(&fd, false)?;
+    Ok(fd)
+}
+
 impl AsFd for Socket {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()
@@ -157,6 +198,7 @@ impl Write for &Socket {
 
 #[cfg(test)]
 mod tests {
+    use std::net::{TcpListener, TcpStream};
     use std::os::unix::net::UnixStream;
 
     use truetps_testkit::{inside_pid_namespace, run_in_pid_namespace};
@@ -178,7 +220,7 @@ mod tests {
     fn only_a_unix_socket_has_a_process_behind_it() {
         let (socket, _other) = UnixStream::pair().unwrap();
         assert_eq!(Socket::from(socket).peer_pid(), Some(std::process::id()));
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let socket = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         assert_eq!(Socket { fd: socket.into(), is_unix: false }.peer_pid(), None);
         // The kernel would report the process behind this one: it is not queried.

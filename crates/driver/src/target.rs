@@ -182,6 +182,9 @@ pub struct Target {
     pub dialect: SqlDialect,
     /// Never empty. Client number n uses endpoint n modulo their number.
     pub endpoints: Vec<Endpoint>,
+    /// Addresses of this host that clients connect from, in turn; empty: the system chooses. Each has ports of its own,
+    /// of which one connection to an endpoint takes one.
+    pub sources: Vec<IpAddr>,
     pub login: Login,
     pub tls: Tls,
     /// SQL that every session sends after its login and before it is ready (and before any prepare): SET AUTOCOMMIT=0,
@@ -201,6 +204,7 @@ impl Target {
         Self {
             dialect: SqlDialect::Mysql,
             endpoints: vec![Endpoint::Unix(socket.into())],
+            sources: Vec::new(),
             login: Login { user: user.to_owned(), password: None, database: database.map(str::to_owned) },
             tls: Tls::default(),
             setup: Vec::new(),

@@ -21,6 +21,7 @@ fn ready(prepared: bool, out: &mut Vec<u8>) -> PgSession {
         setup: Vec::new(),
         connections: None,
         connect_timeout: None,
+        sources: Vec::new(),
     };
     let statements: Arc<[Statement]> = Arc::new([Statement::new("INSERT INTO t VALUES (?, ?, ?, ?, ?)").unwrap()]);
     let mut session = PgSession::new(Arc::new(target), statements, prepared, None, 0);

@@ -1,16 +1,18 @@
 //! Before the first trial: checks everything that can be checked, and prepares the servers.
 
 use std::cell::RefCell;
+use std::net::IpAddr;
 use std::path::Path;
 use std::rc::Rc;
 
+use truetps_driver::Endpoint;
 use truetps_folder::ExperimentFolder;
 use truetps_plan::{DatadirState, Plan};
 use truetps_probe::{host_facts, probe_flush};
 use truetps_record::{Experiment, HostFacts, ServerFacts, SqlDialect};
 use truetps_sandbox::{
-    Catalogue, Cleaning, Home, HostLimits, Needs, ServerLoad, Settings, chosen_settings, clean, raise_open_files,
-    with_waits,
+    Catalogue, Cleaning, Home, HostLimits, Needs, ServerLoad, Settings, check_ports, chosen_settings, clean,
+    raise_open_files, with_waits,
 };
 use truetps_workload::Workload;
 
@@ -115,7 +117,9 @@ pub(crate) fn prepare_external_server<'a>(
     listener: &mut dyn Listener,
 ) -> Result<PreparedServers<'a>, LabError> {
     ExperimentFolder::check_writable(records).map_err(LabError::NoRecords)?;
-    make_room_for_clients(load.connections_max)?;
+    // Of the parts of a load, each has its clients only.
+    let clients = external.part.largest_share(load.connections_max);
+    make_room_for_clients(clients, &external.target.endpoints, &external.target.sources)?;
     if !external.part.is_first() {
         return join_parts(request, external, records, listener);
     }
@@ -174,10 +178,10 @@ fn join_parts<'a>(
     Ok(PreparedServers { provider: Box::new(joined), host: host_facts(records, None), servers, parts })
 }
 
-/// Raises the limit of open files for this many clients.
-pub fn make_room_for_clients(clients: u32) -> Result<(), LabError> {
+/// Raises the limit of open files for this many clients of these endpoints, and checks that there are ports for them.
+pub fn make_room_for_clients(clients: u32, endpoints: &[Endpoint], sources: &[IpAddr]) -> Result<(), LabError> {
     raise_open_files(&Needs::of_clients(clients))?;
-    Ok(())
+    Ok(check_ports(clients, endpoints, sources, &HostLimits::read())?)
 }
 
 /// Whether this host has enough memory for each configuration: a factor may decide how much is used.

@@ -20,6 +20,8 @@ pub struct HostLimits {
     pub control_group_left: Option<(PathBuf, u64)>,
     /// `ulimit -u`, soft and hard.
     pub processes: (Option<u64>, Option<u64>),
+    /// Ports that connections of this host may have: the size of net.ipv4.ip_local_port_range, which holds for IPv6, too.
+    pub local_ports: Option<u64>,
     /// `ulimit -n`, soft and hard.
     pub open_files: (Option<u64>, Option<u64>),
 }
@@ -41,6 +43,7 @@ impl HostLimits {
             max_map_count: kernel("vm/max_map_count"),
             control_group_left: groups.iter().filter_map(|group| pids_left(group)).min_by_key(|(_, left)| *left),
             processes: soft_and_hard(getrlimit(Resource::Nproc)),
+            local_ports: local_ports(&fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").unwrap_or_default()),
             open_files: soft_and_hard(getrlimit(Resource::Nofile)),
         }
     }
@@ -48,6 +51,13 @@ impl HostLimits {
 
 fn soft_and_hard(limit: Rlimit) -> (Option<u64>, Option<u64>) {
     (limit.current, limit.maximum)
+}
+
+/// `32768 60999`: the first and the last one.
+fn local_ports(range: &str) -> Option<u64> {
+    let mut ends = range.split_ascii_whitespace().map(|end| end.parse::<u64>().ok());
+    let (first, last) = (ends.next()??, ends.next()??);
+    Some((last + 1).saturating_sub(first))
 }
 
 fn read_number(path: &Path) -> Option<u64> {
@@ -113,6 +123,7 @@ mod tests {
     #[test]
     fn files_of_the_kernel() {
         assert_eq!(kilobytes("MemTotal:  24 kB\nMemAvailable:   7 kB\n", "MemAvailable:"), Some(7 << 10));
+        assert_eq!((local_ports("32768\t60999\n"), local_ports("")), (Some(28_232), None));
         assert_eq!(threads_now("0.00 0.01 0.05 2/345 6789\n"), 345);
         let folders = group_folders("0::/user.slice/a b\n");
         assert_eq!(

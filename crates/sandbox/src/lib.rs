@@ -61,7 +61,7 @@ pub use error::SandboxError;
 pub use home::Home;
 pub use host_limits::HostLimits;
 pub use instance::{DiskReady, DiskStatus, Ended, Instance, InstanceOptions, InstanceState, Status};
-pub use limits::{LimitError, Needs, check_limits, raise_open_files, raise_open_files_to_hard};
+pub use limits::{LimitError, Needs, check_limits, check_ports, raise_open_files, raise_open_files_to_hard};
 pub use named::{
     Add, Listed, NamedOptionFileReader, NamedServer, NamedServers, ServerOptionFile, Use, check_server_name,
     server_names_in,

@@ -1,9 +1,11 @@
 //! Whether this host can carry the requested load, checked before anything starts.
 
+use std::net::IpAddr;
 use std::path::PathBuf;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use thiserror::Error;
+use truetps_driver::Endpoint;
 
 use crate::error::megabytes;
 use crate::host_limits::HostLimits;
@@ -97,6 +99,8 @@ pub enum LimitError {
     Maps { connections: u64, needed: u64, limit: u64 },
     #[error("{connections} connections need {needed} more threads, and {} leaves {left}", file.display())]
     ControlGroup { connections: u64, needed: u64, file: PathBuf, left: u64 },
+    #[error("{connections} TCP connections need a local port each, and net.ipv4.ip_local_port_range has {limit}")]
+    Ports { connections: u64, limit: u64 },
     #[error(
         "{connections} connections and a buffer pool of {} need about {} of memory, and {} are available",
         megabytes(*buffer_pool_bytes), megabytes(*needed), megabytes(*available)
@@ -123,6 +127,11 @@ impl LimitError {
             Self::ControlGroup { needed, .. } => {
                 format!("raise it by {needed} (docker: `--pids-limit`, systemd: `TasksMax=`), or use fewer connections")
             }
+            Self::Ports { connections, limit } => format!(
+                "connect from {} addresses of this host, source=A,B… in the server's address (to a server on this host: \
+                 127.0.0.1, 127.0.0.2…), or by the server's socket; or raise it as root",
+                connections.div_ceil((*limit).max(1))
+            ),
             Self::Memory { .. } => {
                 "set a smaller innodb_buffer_pool_size (PostgreSQL: shared_buffers) in [server.settings], or use fewer connections".to_owned()
             }
@@ -159,6 +168,23 @@ pub fn check_limits(needs: &Needs, host: &HostLimits) -> Result<(), LimitError> 
     Ok(())
 }
 
+/// Whether there are local ports for this many clients of all endpoints together. Each endpoint can have a connection
+/// from every port; with [sources](truetps_driver::Target::sources), each source has its ports once.
+pub fn check_ports(
+    clients: u32,
+    endpoints: &[Endpoint],
+    sources: &[IpAddr],
+    host: &HostLimits,
+) -> Result<(), LimitError> {
+    let by_tcp = endpoints.iter().filter(|endpoint| matches!(endpoint, Endpoint::Tcp { .. })).count();
+    let ranges = if sources.is_empty() { by_tcp } else { sources.len() } as u64;
+    let connections = u64::from(clients) * by_tcp as u64 / endpoints.len().max(1) as u64;
+    match host.local_ports.filter(|limit| connections > ranges * limit) {
+        Some(limit) => Err(LimitError::Ports { connections, limit }),
+        None => Ok(()),
+    }
+}
+
 /// Raises this process's soft limit of open files to the hard one, for an unknown number of clients.
 pub fn raise_open_files_to_hard() {
     let limit = getrlimit(Resource::Nofile);
@@ -193,6 +219,8 @@ pub fn raise_open_files(needs: &Needs) -> Result<u64, LimitError> {
 
 #[cfg(test)]
 mod tests {
+    use truetps_driver::Target;
+
     use super::*;
 
     const NEEDS: Needs = Needs {
@@ -236,6 +264,25 @@ mod tests {
         check(HostLimits { control_group_left: group, ..roomy() }, "x/pids.max leaves 100", "TasksMax");
         let little = HostLimits { memory_available_bytes: Some(1 << 30), ..roomy() };
         check(little, "a buffer pool of 1074 MB", "innodb_buffer_pool_size");
+    }
+
+    #[test]
+    fn clients_by_tcp_have_a_port_each() {
+        let host = HostLimits { local_ports: Some(28_232), ..HostLimits::default() };
+        let check = |dsn: &str, clients| {
+            let Target { endpoints, sources, .. } = Target::parse(dsn).unwrap();
+            check_ports(clients, &endpoints, &sources, &host)
+        };
+        assert_eq!(check("mysql://db", 28_232), Ok(()));
+        let error = check("mysql://db", 50_000).unwrap_err();
+        assert_eq!(error, LimitError::Ports { connections: 50_000, limit: 28_232 });
+        assert!(error.hint().contains("from 2 addresses of this host, source="), "{}", error.hint());
+        assert_eq!(check("mysql://a,b", 50_000), Ok(()));
+        assert_eq!(check("mysql://db?source=127.0.0.1,127.0.0.2", 50_000), Ok(()));
+        let error = check("mysql://a,b,c?source=127.0.0.1", 50_000).unwrap_err();
+        assert!(error.hint().contains("from 2 addresses"), "sources have one range each: {}", error.hint());
+        assert_eq!(check("mysql:///?socket=/s", 50_000), Ok(()));
+        assert_eq!(check_ports(u32::MAX, &[], &[], &HostLimits::default()), Ok(()), "nothing is known");
     }
 
     #[test]

@@ -170,6 +170,7 @@ impl PostgresServer {
             setup: Vec::new(),
             connections: None,
             connect_timeout: None,
+            sources: Vec::new(),
         }
     }
 

@@ -46,11 +46,11 @@ impl InsertRun<'_> {
         let options = self.options;
         let table = table(options, options.batch)?;
         self.check_batch()?;
-        make_room(options.parallel).map_err(failed)?;
+        let asked = target(options)?;
+        make_room(options.parallel, &asked).map_err(failed)?;
         let insert = TableInsert::new(&table, options.batch, SqlDialect::Mysql);
         let place = choose_runs(self.runs().as_deref()).map_err(failed)?;
         let (admin, server) = self.connect()?;
-        let asked = target(options)?;
         let warning = unless_stopped(self.stop, move || replication_warning(&asked)).flatten();
         if let Some(warning) = warning {
             log.info(&warning);

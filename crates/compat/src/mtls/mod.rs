@@ -125,6 +125,7 @@ fn target(options: &MtlsOptions) -> Result<Target, MtlsExit> {
         setup: Vec::new(),
         connections: None,
         connect_timeout: None,
+        sources: Vec::new(),
     }))
 }
 

@@ -155,7 +155,7 @@ fn test(
     env: &mut CompatEnv<'_>,
 ) -> Result<u8, WordRefusal> {
     let failed = |text: String| WordRefusal::new(FAILED, text);
-    make_room(settings.concurrency.iter().copied().max().unwrap_or(1)).map_err(failed)?;
+    make_room(settings.concurrency.iter().copied().max().unwrap_or(1), target).map_err(failed)?;
     let connected = Admin::connect(target, &settings.schema, Arc::clone(&env.stop));
     let mut admin =
         connected.map_err(|error| failed(format!("Error when connecting to server: {}", server_message(&error))))?;

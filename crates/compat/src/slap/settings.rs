@@ -350,6 +350,7 @@ pub(super) fn target(
         setup: setup(words),
         connections: None,
         connect_timeout: None,
+        sources: Vec::new(),
     }))
 }
 

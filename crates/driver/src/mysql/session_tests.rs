@@ -18,6 +18,7 @@ fn target(mode: TlsMode, password: Option<&str>) -> Target {
         setup: Vec::new(),
         connections: None,
         connect_timeout: None,
+        sources: Vec::new(),
     }
 }
 

@@ -19,6 +19,7 @@ fn target(dialect: SqlDialect, port: u16, ca: &Path) -> Target {
         setup: Vec::new(),
         connections: None,
         connect_timeout: None,
+        sources: Vec::new(),
     }
 }
 

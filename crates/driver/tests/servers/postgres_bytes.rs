@@ -35,6 +35,7 @@ fn target() -> Target {
         setup: Vec::new(),
         connections: None,
         connect_timeout: None,
+        sources: Vec::new(),
     }
 }
 

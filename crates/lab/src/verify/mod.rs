@@ -12,13 +12,14 @@ mod spool;
 mod table;
 mod table_reader;
 
+use std::net::IpAddr;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{slice, thread};
 
-use truetps_driver::{Client, Connector, HttpTarget, Scratch, Target};
+use truetps_driver::{Client, Connector, Endpoint, HttpTarget, Scratch, Target};
 use truetps_engine::{LoadSpec, LoggedRows};
 use truetps_folder::{AnswerLogFolder, ExperimentFolder, TrialWriter};
 use truetps_plan::Plan;
@@ -84,10 +85,24 @@ pub struct VerifyRequest<'a> {
     pub stop: &'a AtomicBool,
 }
 
+impl VerifyRequest<'_> {
+    /// Where the clients connect to, and from: no endpoint of a private server, which has a socket.
+    fn route(&self) -> (&[Endpoint], &[IpAddr]) {
+        match (self.service, &self.server) {
+            (Some(service), _) => (slice::from_ref(&service.endpoint), &[]),
+            (None, TableServer::Private { .. }) => (&[], &[]),
+            (None, TableServer::Given { target, .. } | TableServer::Named { target, .. }) => {
+                (&target.endpoints, &target.sources)
+            }
+        }
+    }
+}
+
 /// Sends the rows, and compares the table.
 pub fn verify(request: &VerifyRequest<'_>, listener: &mut dyn Listener) -> Result<ExperimentFolder, LabError> {
     ExperimentFolder::check_writable(request.runs).map_err(LabError::NoRecords)?;
-    make_room_for_clients(request.load.clients)?;
+    let (endpoints, sources) = request.route();
+    make_room_for_clients(request.load.clients, endpoints, sources)?;
     let prepared = prepare(request, listener)?;
     if !request.kills.is_empty() && !prepared.server.can_be_killed() {
         return Err(VerifyError::NothingToKill.into());

@@ -153,7 +153,8 @@ fn plain(refusal: &options::OptionRefusal) -> String {
 }
 
 fn target(dialect: SqlDialect, endpoints: Vec<Endpoint>, login: Login, tls: Tls) -> Target {
-    Target { dialect, endpoints, login, tls, setup: Vec::new(), connections: None, connect_timeout: None }
+    let (setup, connections, connect_timeout, sources) = (Vec::new(), None, None, Vec::new());
+    Target { dialect, endpoints, sources, login, tls, setup, connections, connect_timeout }
 }
 
 /// The MySQL servers of the command line: each socket, or else each host with each port, all ports of a host in turn.
