@@ -75,11 +75,11 @@ pub(crate) fn bound(analysis: &Analysis) -> Option<String> {
     bounds.sort_by(|(one, _), (other, _)| one.total_cmp(other));
     let ((least, _), (most, place)) = (bounds.first()?, bounds.last()?);
     let ends = [least, most].map(|bound| format::bound(*bound));
+    // Each configuration's own is in the tables.
     let range = match (analysis.cells.len(), bounds.len()) {
-        (1, _) => ends[1].clone(),
-        (_, 1) => format!("{} at {place}", ends[1]),
+        (2.., 1) => format!("{} at {place}", ends[1]),
         _ if ends[0] == ends[1] => ends[1].clone(),
-        _ => format!("{} to {} (the most at {place})", ends[0], ends[1]),
+        _ => format!("{} to {}", ends[0], ends[1]),
     };
     Some(format!("with the generator on a machine of its own at most {range}{}", unused(analysis)))
 }
@@ -91,13 +91,10 @@ fn unused(analysis: &Analysis) -> String {
     let by_server = analysis.cells.iter().filter(|cell| !is_limited(cell));
     let shares: Vec<_> = by_server.filter_map(share).filter(|share| *share >= UNUSED_MIN).collect();
     let Some(most) = shares.iter().copied().reduce(f64::max) else { return String::new() };
-    let (most, why) = (format::percent(most), "waits or too few connections limit it");
+    let why = "waits or too few connections limit";
     match analysis.cells.len() {
-        1 => format!("; the server left {most} of its CPU time unused: {why}"),
-        all => format!(
-            "; in {} of {all} configurations the server left CPU time unused, up to {most}: {why}",
-            shares.len()
-        ),
+        1 => format!("; the server left {} of its CPU time unused: {why} it", format::percent(most)),
+        all => format!("; in {} of {all} configurations {why} the server", shares.len()),
     }
 }
 
