@@ -5,7 +5,7 @@ use std::process::{Child, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use rustix::process::Signal;
+use rustix::process::{Pid, Resource, Rlimit, Signal, prlimit};
 use serde_json::Value;
 use truetps_driver::{Client, Target};
 use truetps_testkit::mysql_family::mariadb;
@@ -116,6 +116,21 @@ fn check_merged(load: &Load<'_>) -> Value {
     let parts: u64 = all.iter().map(|index| statements(&load.folder(*index))).sum();
     assert_eq!(statements(&load.place.latest()), parts);
     trial
+}
+
+/// All clients together would need 188.
+#[test]
+fn each_part_needs_open_files_for_its_own_clients_only() {
+    let Some(binary) = mariadb("each_part_needs_open_files") else { return };
+    let owned = Owned::start(&binary, &[]);
+    let (place, dsn) = (Place::new(), owned.socket_dsn());
+    let args = vec!["run", "insert", "--dsn", &dsn, "--table-rows=500", "-c", "60", "--warm-up=0.2", "--measure=1"];
+    let parts = Load { place: &place, args, of: 2 }.start_all();
+    for part in &parts {
+        let limit = Rlimit { current: Some(170), maximum: Some(170) };
+        prlimit(Pid::from_raw(part.id() as i32), Resource::Nofile, limit).unwrap();
+    }
+    good(parts);
 }
 
 #[test]
