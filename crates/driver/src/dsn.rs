@@ -29,7 +29,8 @@ const TLS_MODES: [(&str, TlsMode); 5] = [
 ];
 /// Every endpoint is resolved, and clients are distributed over them.
 const HOSTS_MAX: usize = 1_000;
-const SOURCES_MAX: usize = 1_000;
+/// Enough for more connections than a plan may have. Each is combined with each host.
+const SOURCES_MAX: usize = 64;
 
 /// What is wrong with a DSN. No message contains a password, nor any text that may be part of one.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]

@@ -97,6 +97,8 @@ fn what_is_wrong_is_named() {
     check("mysql://db?source=eth0", "`eth0` is none");
     check("mysql://db?source=10.0.0.1,", "`` is none");
     check("mysql://db?source=10.0.0.1,10.0.0.1", "the address `10.0.0.1` twice");
+    let many: Vec<_> = (0..65).map(|n| format!("10.0.0.{n}")).collect();
+    check(&format!("mysql://db?source={}", many.join(",")), "more than 64 addresses in source");
     check("mysql:///s?socket=/s&source=10.0.0.1", "this server is reached by its socket");
     check("mysql://db?tls=off&tls=off", "`tls` is given twice");
     check("mysql://db?ca", "`ca` has no value");
