@@ -59,7 +59,7 @@ fn the_user_s_own_option_file() {
         good(&place, &ran);
         assert_eq!(ran.stderr.matches(&notice).count(), 1, "{}", ran.stderr);
     }
-    let ran = run(&["run", "insert", "--dsn", &dsn, "--warm-up=0.1", "--measure=0.5", "--table-rows=100"]);
+    let ran = run(&["run", "insert", "--dsn", &dsn, "--warm-up=0.1", "--measure=2", "--table-rows=100"]);
     good(&place, &ran);
     assert!(ran.stderr.contains(&notice), "{}", ran.stderr);
     // Another account is not that one, and has no password.

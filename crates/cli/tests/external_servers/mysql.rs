@@ -10,7 +10,7 @@ use crate::support::{Owned, assert_secret, run_with_password, short_run, valid_t
 fn a_private_mysql() {
     let Some((_, basedir)) = mysql("a_private_mysql") else { return };
     let place = Place::with_templates();
-    let args = ["run", "delete-insert", "--key=auto", "--connections=3", "--warm-up=0.1", "--measure=0.5"];
+    let args = ["run", "delete-insert", "--key=auto", "--connections=3", "--warm-up=0.1", "--measure=2"];
     let server = ["--basedir", basedir.to_str().unwrap(), "--set", "innodb_flush_log_at_trx_commit=2"];
     let ran: Ran = place.run(
         &[&args[..], &server, &["--table-rows=2000", "--rate=200", "--set=innodb_redo_log_capacity=32M"]].concat(),

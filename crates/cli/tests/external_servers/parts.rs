@@ -165,7 +165,7 @@ fn four_parts_on_a_mariadb_are_one_load() {
 
     // A sweep: each trial is started together.
     let args = vec!["sweep", "insert", "--dsn", &dsn, "--table-rows=500", "-c", "4,8", "--blocks=2", "--warm-up=0.1"];
-    let sweep = Load { place: &place, args: [&args[..], &["--measure=0.5"]].concat(), of: 4 };
+    let sweep = Load { place: &place, args: [&args[..], &["--measure=2"]].concat(), of: 4 };
     good(sweep.start_all());
     let merged = sweep.merge(&[3, 0, 2, 1]);
     assert_eq!(merged.code, Some(0), "{}", merged.stderr);
