@@ -4,6 +4,7 @@
 //! engine decides how sockets are read and by which thread. A [`Connector`] makes sessions with equal parameters;
 //! [`Client`] is the small blocking client, over the same sessions, for all work that is not measured.
 
+mod alarm;
 mod client;
 mod connector;
 mod dsn;
@@ -21,6 +22,7 @@ mod statement;
 mod target;
 mod tls;
 
+pub use alarm::Alarm;
 pub use client::{Client, LOGIN_TIMEOUT, QueryResult, Traffic};
 pub use connector::Connector;
 pub use dsn::DsnError;

@@ -2,15 +2,16 @@
 //!
 //! There are two ways to use it. A thread with many links waits for their sockets on epoll and calls [`Link::receive`]
 //! for each readable one. A thread with one link calls [`Link::wait`], which sleeps until an event arrives; or
-//! [`Link::block`], and then [`Link::receive`].
+//! [`Link::sleep_beside`], and then [`Link::receive`].
 
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 
-use crate::{DriverError, ParamType, Params, ResultSets, Session, SessionEvent, Socket};
+use crate::{Alarm, DriverError, ParamType, Params, ResultSets, Session, SessionEvent, Socket};
 
 /// Reads in one call of [`Link::receive`], of 64 KB each: a large result must not keep a thread from its other clients,
 /// its clock and its end.
@@ -44,7 +45,6 @@ pub struct Link {
     /// Why a write failed. The server may have sent its reason before it closed the connection, so that is read first.
     hung_up: Option<io::Error>,
     has_more: bool,
-    is_blocking: bool,
     /// The session is ready as soon as the socket is connected, and it is not known to be.
     awaits_connection: bool,
 }
@@ -53,15 +53,7 @@ impl Link {
     /// `socket` is as [`Socket::start_connecting`] makes it; it may still be connecting.
     pub fn new(socket: Socket, session: Box<dyn Session>) -> Self {
         let awaits_connection = session.is_ready_when_connected();
-        Self {
-            socket,
-            session,
-            unsent: Vec::new(),
-            hung_up: None,
-            has_more: false,
-            is_blocking: false,
-            awaits_connection,
-        }
+        Self { socket, session, unsent: Vec::new(), hung_up: None, has_more: false, awaits_connection }
     }
 
     /// Sends the client's first message, if any. A socket that is still connecting sends it later.
@@ -136,28 +128,42 @@ impl Link {
 
     /// Waits until the socket is readable, or writable if there are bytes to send.
     fn sleep(&self, deadline: Option<Instant>) -> io::Result<()> {
-        let for_room = if self.wants_to_write() { PollFlags::OUT } else { PollFlags::empty() };
         loop {
             let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
             let timeout = left.map(|left| Timespec::try_from(left).unwrap_or(LONG));
-            match poll(&mut [PollFd::new(self, PollFlags::IN | for_room)], timeout.as_ref()) {
+            match poll(&mut [self.poll_fd()], timeout.as_ref()) {
                 Ok(0) if left.is_some() => {
                     return Err(io::Error::new(io::ErrorKind::TimedOut, "the server did not answer in time"));
                 }
-                Ok(0) | Err(rustix::io::Errno::INTR) => {}
+                Ok(0) | Err(Errno::INTR) => {}
                 Ok(_) => return Ok(()),
                 Err(error) => return Err(error.into()),
             }
         }
     }
 
-    /// For a thread with nothing else to do: from now on [`Link::receive`] sleeps in its read, at most so long, and a
-    /// statement that finds no room in the socket sleeps in its write.
-    pub fn block(&mut self, longest: Duration) -> io::Result<()> {
-        if !std::mem::replace(&mut self.is_blocking, true) {
-            self.socket.block(longest)?;
+    /// Waits for the socket in the same way, until the alarm expires, and at most for `limit`. Returns whether
+    /// [`Link::receive`] has something to do.
+    ///
+    /// A read that sleeps would take one system call less, but through a unix socket it is woken twice: when the server
+    /// takes the statement, and when it answers.
+    pub fn sleep_beside(&self, alarm: &Alarm, limit: Option<Duration>) -> io::Result<bool> {
+        let timeout = limit.map(|limit| Timespec::try_from(limit).unwrap_or(LONG));
+        let mut waits = [self.poll_fd(), PollFd::new(alarm, PollFlags::IN)];
+        match poll(&mut waits, timeout.as_ref()) {
+            Ok(_) => {}
+            Err(Errno::INTR) => return Ok(false),
+            Err(error) => return Err(error.into()),
         }
-        Ok(())
+        if !waits[1].revents().is_empty() {
+            alarm.acknowledge();
+        }
+        Ok(!waits[0].revents().is_empty())
+    }
+
+    fn poll_fd(&self) -> PollFd<'_> {
+        let for_room = if self.wants_to_write() { PollFlags::OUT } else { PollFlags::empty() };
+        PollFd::new(self, PollFlags::IN | for_room)
     }
 
     /// Reads available bytes, up to 1 MB. `None`: no event yet; see [`Link::has_more`].

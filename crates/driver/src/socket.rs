@@ -117,12 +117,6 @@ impl Socket {
         }
     }
 
-    /// From now on a read waits for bytes, and a write for room, at most so long.
-    pub(crate) fn block(&self, longest: Duration) -> io::Result<()> {
-        rustix::io::ioctl_fionbio(&self.fd, false)?;
-        self.set_timeout(longest)
-    }
-
     /// Bounds each read and write of a blocking socket.
     pub fn set_timeout(&self, timeout: Duration) -> io::Result<()> {
         set_socket_timeout(&self.fd, Timeout::Recv, Some(timeout))?;

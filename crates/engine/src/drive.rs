@@ -298,10 +298,7 @@ impl<'w, 'a> Drive<'w, 'a> {
             let Worker { clients, scratch, .. } = &mut *self.worker;
             let Some(link) = &mut clients[slot].link else { continue };
             match link.receive(scratch) {
-                Ok(Some(SessionEvent::Reply(reply))) => {
-                    self.worker.has_looked = false;
-                    self.on_reply(slot, reply);
-                }
+                Ok(Some(SessionEvent::Reply(reply))) => self.on_reply(slot, reply),
                 Ok(Some(SessionEvent::Ready)) => self.on_ready(slot),
                 Ok(None | Some(SessionEvent::Pending | SessionEvent::Prepared(_))) => self.worker.watch_for_more(slot),
                 Err(error) => self.lose(slot, error),

@@ -6,10 +6,10 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use rustix::buffer::spare_capacity;
-use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
+use rustix::event::{Timespec, epoll};
 use rustix::fd::OwnedFd;
 use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, timerfd_create, timerfd_settime};
-use truetps_driver::{Connector, Scratch};
+use truetps_driver::{Alarm, Connector, Scratch};
 use truetps_workload::Workload;
 
 use crate::client::EngineClient;
@@ -25,7 +25,7 @@ const EVENTS_MAX: usize = 256;
 const EARLY_NS: u64 = 60_000;
 /// … which takes one twentieth of a core at this rate of starts a second.
 pub(crate) const EARLY_RATE_MAX: f64 = 1_000.0;
-/// Marks the timer among the sockets.
+/// Marks the timers among the sockets.
 const TIMER: u64 = u64::MAX;
 
 /// Data shared by all workers.
@@ -48,8 +48,8 @@ pub(crate) struct Worker<'a> {
     /// For starts of an open loop: epoll's own timeout has a resolution of a millisecond.
     timer: OwnedFd,
     timer_set_to_ns: u64,
-    /// Blocking mode: the socket was read since the statement in flight was sent, and was empty.
-    pub(crate) has_looked: bool,
+    /// Ends each wait that has no nearer end.
+    look: Alarm,
     /// See [`EARLY_NS`].
     pub(crate) wakes_early: bool,
     pub(crate) events: Vec<epoll::Event>,
@@ -62,14 +62,16 @@ impl<'a> Worker<'a> {
     pub(crate) fn new(number: usize, shared: &'a SharedRun<'a>) -> io::Result<Self> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK)?;
+        let look = Alarm::every(LOOK)?;
         epoll::add(&epoll, &timer, epoll::EventData::new_u64(TIMER), epoll::EventFlags::IN)?;
+        epoll::add(&epoll, &look, epoll::EventData::new_u64(TIMER), epoll::EventFlags::IN | epoll::EventFlags::ET)?;
         Ok(Self {
             number,
             shared,
             epoll,
             timer,
             timer_set_to_ns: u64::MAX,
-            has_looked: false,
+            look,
             wakes_early: false,
             events: Vec::with_capacity(EVENTS_MAX),
             clients: Vec::new(),
@@ -107,8 +109,8 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Waits for sockets, at most for `longest`, and until `due_ns` at the latest. `events` has the clients with
-    /// events.
+    /// Waits for sockets, at most for `longest` and [`LOOK`], and until `due_ns` at the latest. `events` has the clients
+    /// with events.
     pub(crate) fn wait(&mut self, longest: Duration, now_ns: u64, due_ns: u64) -> io::Result<()> {
         self.events.clear();
         if self.shared.threads.is_blocking && self.clients.first().is_some_and(EngineClient::is_busy) {
@@ -119,7 +121,8 @@ impl<'a> Worker<'a> {
         if !longest.is_zero() {
             self.set_timer(now_ns, due_ns)?;
         }
-        match epoll::wait(&self.epoll, spare_capacity(&mut self.events), Some(&timespec(longest))) {
+        let limit = nearer_than_look(longest).map(timespec);
+        match epoll::wait(&self.epoll, spare_capacity(&mut self.events), limit.as_ref()) {
             Ok(_) => self.events.retain(|event| event.data.u64() != TIMER),
             Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(error.into()),
@@ -127,22 +130,12 @@ impl<'a> Worker<'a> {
         Ok(())
     }
 
-    /// The client of a run with only one sleeps in its read. With two, the thread reads the socket at once, and only
-    /// then sleeps until it is readable: the answer has often arrived already, and a thread that has not slept need not
-    /// be woken. Measured: `docs/decisions/0006-drive-mode.md`.
+    /// Measured: `docs/decisions/0006-drive-mode.md`.
     fn wait_for_the_only_client(&mut self, longest: Duration) -> io::Result<()> {
-        let has_looked = std::mem::replace(&mut self.has_looked, true);
-        if self.shared.threads.workers == 1 {
-            self.clients[0].link.as_mut().map_or(Ok(()), |link| link.block(LOOK))?;
-        } else if let Some(link) = self.clients[0].link.as_ref().filter(|_| has_looked) {
-            let for_room = if link.wants_to_write() { PollFlags::OUT } else { PollFlags::empty() };
-            let mut sockets = [PollFd::new(link, PollFlags::IN | for_room)];
-            match poll(&mut sockets, Some(&timespec(longest))) {
-                Ok(_) | Err(rustix::io::Errno::INTR) => {}
-                Err(error) => return Err(error.into()),
-            }
+        let Some(link) = &self.clients[0].link else { return Ok(()) };
+        if link.sleep_beside(&self.look, nearer_than_look(longest))? {
+            self.events.push(epoll::Event { flags: epoll::EventFlags::IN, data: epoll::EventData::new_u64(0) });
         }
-        self.events.push(epoll::Event { flags: epoll::EventFlags::IN, data: epoll::EventData::new_u64(0) });
         Ok(())
     }
 
@@ -166,6 +159,11 @@ impl<'a> Worker<'a> {
             }
         }
     }
+}
+
+/// Only such a wait needs a time limit of its own.
+fn nearer_than_look(longest: Duration) -> Option<Duration> {
+    (longest < LOOK).then_some(longest)
 }
 
 fn timespec(time: Duration) -> Timespec {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::output::{MessageLevel, lines};
 use crate::rand::{RandomDistributions, Xoroshiro};
 use crate::run::{CommandRun, EventStart, NextEvent, StopReason, UNCLAIMED};
+use crate::sql::Store;
 
 /// One client, as seen by C functions.
 pub(crate) struct Context {
@@ -23,8 +24,9 @@ pub(crate) struct Context {
     pub(crate) start_ns: Cell<u64>,
     /// When its last event ended.
     pub(crate) free_since_ns: Cell<u64>,
-    /// Whether other clients wait for the thread.
-    pub(crate) has_neighbours: bool,
+    /// The connections of a client that has its thread to itself: nobody waits while it waits for one. `None`: other
+    /// clients wait for the thread.
+    pub(crate) own_store: Option<Rc<RefCell<Store>>>,
     /// Whether it was resumed and has started no event since.
     pub(crate) has_turn: Cell<bool>,
 }
@@ -63,7 +65,7 @@ impl Context {
         tid: u32,
         share: usize,
         distribution: Rc<RandomDistributions>,
-        has_neighbours: bool,
+        own_store: Option<Rc<RefCell<Store>>>,
     ) -> Self {
         let random = RefCell::new(Xoroshiro::from_seed(run.seed, tid.into()));
         Self {
@@ -75,7 +77,7 @@ impl Context {
             claimed_ns: Cell::new(UNCLAIMED),
             start_ns: Cell::new(0),
             free_since_ns: Cell::new(0),
-            has_neighbours,
+            own_store,
             has_turn: Cell::new(true),
         }
     }
@@ -83,7 +85,7 @@ impl Context {
     /// Requests the next event, which begins if it is due.
     pub(crate) fn next_event(&self) -> EventTurn {
         // A script that waits for nothing must not keep its neighbours from running.
-        if self.has_neighbours && !self.has_turn.replace(false) {
+        if self.own_store.is_none() && !self.has_turn.replace(false) {
             return EventTurn::Pass;
         }
         match self.next() {

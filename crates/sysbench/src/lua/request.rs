@@ -5,9 +5,14 @@ use std::rc::Rc;
 
 use mlua::LuaString;
 
-use super::context;
+use super::context::{self, Context};
 use super::symbols;
 use crate::sql::{Answer, RequestProgress, Store};
+
+/// The client has to request it by its coroutine.
+pub(super) const NOT_SENT: i32 = 0;
+/// The statement was sent, and is not answered yet: [`ScriptRequest::Late`].
+pub(super) const LATE: i32 = -1;
 
 /// The first value that a client's coroutine yields: numbers that no script yields by chance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,14 +31,16 @@ pub(crate) enum ScriptRequest {
     NextEvent,
     /// The client is prepared for events.
     Ready,
+    /// The answer to the statement that a C function has sent on this connection.
+    Late,
 }
 
 impl ScriptRequest {
     pub(crate) const FIRST: i32 = 0x7ee7_0000;
-    pub(crate) const LAST: i32 = Self::Ready as i32;
+    pub(crate) const LAST: i32 = Self::Late as i32;
 
     /// Names in the prelude.
-    pub(crate) const ALL: [(&'static str, Self); 11] = [
+    pub(crate) const ALL: [(&'static str, Self); 12] = [
         ("ENDED", Self::Ended),
         ("CONNECT", Self::Connect),
         ("RECONNECT", Self::Reconnect),
@@ -45,6 +52,7 @@ impl ScriptRequest {
         ("FLUSH", Self::Flush),
         ("NEXT_EVENT", Self::NextEvent),
         ("READY", Self::Ready),
+        ("LATE", Self::Late),
     ];
 
     pub(crate) fn of(number: i32) -> Option<Self> {
@@ -73,8 +81,27 @@ pub(crate) fn begin_request(
         ScriptRequest::Execute => (store.connection_of(handle), store.execute(handle)),
         ScriptRequest::NextResult => (handle, store.next_result(handle)),
         ScriptRequest::Flush => (handle, store.flush(handle)),
+        ScriptRequest::Late => (handle, RequestProgress::Wait),
         ScriptRequest::Ended | ScriptRequest::NextEvent | ScriptRequest::Ready => return None,
     })
+}
+
+/// Sends a statement and waits for its answer, for a client that has its thread to itself: without a detour through its
+/// coroutine, since LuaJIT compiles the call of a C function, but not what yields. The code of the answer, or [`NOT_SENT`],
+/// or [`LATE`].
+pub(super) fn answer_soon(context: &Context, send: impl FnOnce(&mut Store) -> (u32, RequestProgress)) -> i32 {
+    // A finaliser may run while it is in use.
+    let own = context.own_store.as_ref().and_then(|store| store.try_borrow_mut().ok());
+    let Some(mut store) = own.filter(|_| !context.run.control.is_abandoned()) else { return NOT_SENT };
+    store.release_forgotten();
+    let (connection, mut step) = send(&mut store);
+    if step == RequestProgress::Wait {
+        step = store.wait_a_while(connection);
+    }
+    match step {
+        RequestProgress::Done(answer) => answer.code,
+        RequestProgress::Wait => LATE,
+    }
 }
 
 /// Answers a request while the whole thread waits: for callers that cannot yield.

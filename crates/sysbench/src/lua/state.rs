@@ -7,7 +7,7 @@ use std::sync::Arc;
 use mlua::{FromLuaMulti, Function, IntoLuaMulti, Lua, LuaOptions, LuaString, StdLib, Table, Thread, Value};
 
 use super::declared::read_declared;
-use super::request::ScriptRequest;
+use super::request::{LATE, NOT_SENT, ScriptRequest};
 use super::script::{LuaScript, ScriptSource};
 use super::sources::LoadedSources;
 use super::symbols;
@@ -253,6 +253,8 @@ fn runtime_table(lua: &Lua, script: &LuaScript, role: Role) -> mlua::Result<Tabl
         ("NONE", Answer::NONE.code),
         ("FAILED", Answer::FAILED.code),
         ("CLOSED", Answer::CLOSED.code),
+        ("NOT_SENT", NOT_SENT),
+        ("LATE", LATE),
         ("STOP", symbols::STOP),
         ("GO", symbols::GO),
     ];

@@ -13,10 +13,12 @@ use truetps_random::UnitSource;
 
 use super::context::{self, Context, EventTurn};
 use super::released::{self, Released};
+use super::request::{NOT_SENT, answer_soon};
 use super::shapes::{ConnectionShape, StatementShape};
 use crate::output::LogHistogram;
 use crate::rand;
 use crate::run::{EventStart, NextEvent};
+use crate::sql::Store;
 
 /// Longest text that `sb_rand_varstr` makes; there is no buffer of that size.
 const TEXT_BYTES_MAX: u32 = 1 << 30;
@@ -218,6 +220,29 @@ pub(crate) extern "C" fn truetps_next_event(_tid: c_int) -> c_int {
     }
 }
 
+/// Sends a text on a connection: the answer to it, [`NOT_SENT`](super::request::NOT_SENT) or
+/// [`LATE`](super::request::LATE).
+///
+/// # Safety
+/// `text` points to `length` bytes.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn truetps_query(connection: u32, text: *const c_char, length: usize) -> c_int {
+    if text.is_null() {
+        return NOT_SENT;
+    }
+    // SAFETY: guaranteed by the caller.
+    let text = unsafe { std::slice::from_raw_parts(text.cast::<u8>(), length) };
+    context::with(|context| answer_soon(context, |store| (connection, store.query(connection, text))))
+        .unwrap_or(NOT_SENT)
+}
+
+/// Executes a prepared statement in the same way.
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn truetps_execute(statement: u32) -> c_int {
+    let execute = |store: &mut Store| (store.connection_of(statement), store.execute(statement));
+    context::with(|context| answer_soon(context, execute)).unwrap_or(NOT_SENT)
+}
+
 /// Whether a failed event may be retried: not after the run has ended.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn truetps_may_restart(_tid: c_int) -> c_int {
@@ -256,7 +281,7 @@ pub(crate) unsafe extern "C" fn truetps_release_statement(statement: *const Stat
 
 /// Keeps all of them in the program: the linker drops functions that no Rust code mentions.
 pub(crate) fn keep() {
-    let all: [*const (); 26] = [
+    let all: [*const (); 28] = [
         sb_rand_default as *const (),
         sb_rand_uniform as *const (),
         sb_rand_gaussian as *const (),
@@ -279,6 +304,8 @@ pub(crate) fn keep() {
         sb_histogram_update as *const (),
         sb_histogram_print as *const (),
         truetps_next_event as *const (),
+        truetps_query as *const (),
+        truetps_execute as *const (),
         truetps_may_restart as *const (),
         truetps_abandon_event as *const (),
         truetps_release_connection as *const (),

@@ -18,7 +18,7 @@ use crate::rand::RandomDistributions;
 use crate::sql::{Answer, RequestProgress, Store};
 
 /// A thread checks at least this often whether it should stop.
-const LOOK: Duration = Duration::from_millis(50);
+pub(crate) const LOOK: Duration = Duration::from_millis(50);
 const EVENTS_MAX: usize = 256;
 /// A client that holds its thread for longer is noted in the run folder.
 const HOLDS_NS_MAX: u64 = 100_000_000;
@@ -169,7 +169,8 @@ impl LuaThread {
 
     fn new_context(&self, tid: u32, has_neighbours: bool) -> Rc<Context> {
         let (run, distribution) = (Arc::clone(&self.run), Rc::clone(&self.distribution));
-        Rc::new(Context::new(run, tid, self.share, distribution, has_neighbours))
+        let store = (!has_neighbours).then(|| Rc::clone(&self.store));
+        Rc::new(Context::new(run, tid, self.share, distribution, store))
     }
 
     /// Calls `f` in the context of a client.
@@ -219,29 +220,12 @@ impl LuaThread {
             return;
         }
         if let [LuaClient { waiting: Waiting::Connection(handle), .. }] = self.clients[..] {
-            self.wait_for_the_only(handle);
+            let step = self.store.borrow_mut().wait_a_while(handle);
+            self.advance(0, handle, step);
             return;
         }
         self.wait();
         self.fire_timers();
-    }
-
-    /// One client waits for one connection: a direct wait suffices. As in the engine, the only client of a run sleeps in
-    /// its read. Another one looks first: the answer has often arrived already, and a thread that has not slept need not
-    /// be woken.
-    fn wait_for_the_only(&mut self, handle: u32) {
-        let step = {
-            let mut store = self.store.borrow_mut();
-            let sleeps_in_read = self.run.settings.threads == 1 && store.block(handle, LOOK);
-            match store.on_ready(handle) {
-                RequestProgress::Wait if !sleeps_in_read => {
-                    let until_ns = self.run.control.now_ns().saturating_add(LOOK.as_nanos() as u64);
-                    store.wait(handle, until_ns)
-                }
-                step => step,
-            }
-        };
-        self.advance(0, handle, step);
     }
 
     fn wait(&mut self) {

@@ -128,6 +128,10 @@ impl Connection {
         self.link.is_some() || self.lost.is_some() || self.is_dry
     }
 
+    pub(crate) fn is_connecting(&self) -> bool {
+        matches!(self.doing, ConnectionWait::Connecting(_))
+    }
+
     /// Shows the script that a statement succeeded.
     pub(crate) fn show_success(&self) {
         self.shape.with(|shape| {

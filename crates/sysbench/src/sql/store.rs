@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use rustix::event::epoll;
 use rustix::fd::OwnedFd;
-use truetps_driver::{DriverError, Handles, Link, RowValues, Scratch, SessionEvent, Target};
+use truetps_driver::{Alarm, DriverError, Handles, Link, RowValues, Scratch, SessionEvent, Target};
 use truetps_record::{ErrorClass, SqlDialect};
 
 use super::connection::{ConnectReason, Connection, ConnectionWait, Goal};
@@ -21,7 +21,7 @@ use crate::lua::{
     next_store, take_released,
 };
 use crate::output::MessageLevel;
-use crate::run::{Answered, CommandRun, Counter, ServerSeen, ShapeFinder, ShapeNumber};
+use crate::run::{Answered, CommandRun, Counter, LOOK, ServerSeen, ShapeFinder, ShapeNumber};
 
 /// The answer to a script.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -58,6 +58,9 @@ const AGAIN_NS: u64 = 1_000_000;
 /// … after repeated failures.
 const AGAIN_NS_MAX: u64 = 200_000_000;
 
+/// Clients of a run whose threads have an alarm each: those of very many would expire more often than there are waits.
+const ALARMS_MAX: u32 = 64;
+
 /// A driver that was given to a script.
 fn ready(drivers: &Drivers, number: usize) -> &ReadyDriver {
     drivers.get(number).expect("a connection's driver was made ready when the script asked for it")
@@ -82,6 +85,8 @@ pub(crate) struct Store {
     pub(super) buffers: ResultBuffers,
     /// Watches sockets. `None`: the thread never waits for several at once.
     pub(crate) epoll: Option<OwnedFd>,
+    /// Ends the waits for one socket. `None`: each has a time limit of its own.
+    look: Option<Alarm>,
     driver_shapes: [LuaStructure<DriverShape>; Drivers::COUNT],
     connection_shapes: Shapes<ConnectionShape>,
     result_shapes: Shapes<ResultShape>,
@@ -96,6 +101,7 @@ pub(crate) struct Store {
 impl Store {
     pub(crate) fn new(run: Arc<CommandRun>, drivers: Arc<Drivers>, share: usize, watches: bool) -> io::Result<Self> {
         let epoll = if watches { Some(epoll::create(epoll::CreateFlags::CLOEXEC)?) } else { None };
+        let look = if watches || run.settings.threads > ALARMS_MAX { None } else { Some(Alarm::every(LOOK)?) };
         Ok(Self {
             number: next_store(),
             run,
@@ -105,6 +111,7 @@ impl Store {
             scratch: Scratch::default(),
             buffers: ResultBuffers::default(),
             epoll,
+            look,
             driver_shapes: std::array::from_fn(driver_shape),
             connection_shapes: Shapes::new(),
             result_shapes: Shapes::new(),
@@ -355,16 +362,8 @@ impl Store {
         }
     }
 
-    /// From now on [`Self::on_ready`] waits for the server of this connection, at most so long; returns whether it does.
-    /// Not while it logs in, which has times of its own.
-    pub(crate) fn block(&mut self, handle: u32, longest: Duration) -> bool {
-        let connection = self.connections.get_mut(handle);
-        let connected = connection.filter(|one| !matches!(one.doing, ConnectionWait::Connecting(_)));
-        connected.and_then(|one| one.link.as_mut()).is_some_and(|link| link.block(longest).is_ok())
-    }
-
     /// Waits for the server of this connection, and returns the result.
-    pub(crate) fn wait(&mut self, handle: u32, until_ns: u64) -> RequestProgress {
+    fn wait(&mut self, handle: u32, until_ns: u64) -> RequestProgress {
         self.lend(handle);
         let now_ns = self.run.control.now_ns();
         let Some(connection) = self.connections.get_mut(handle) else { return RequestProgress::Done(Answer::MISUSE) };
@@ -381,10 +380,19 @@ impl Store {
         }
     }
 
-    /// The same, for a short time.
+    /// The same, for at most [`LOOK`].
     pub(crate) fn wait_a_while(&mut self, handle: u32) -> RequestProgress {
-        const LOOK_NS: u64 = 50_000_000;
-        self.wait(handle, self.run.control.now_ns().saturating_add(LOOK_NS))
+        // A login has times of its own.
+        let connection = self.connections.get(handle).filter(|connection| !connection.is_connecting());
+        let link = connection.and_then(|connection| connection.link.as_ref());
+        let Some((look, link)) = self.look.as_ref().zip(link) else {
+            return self.wait(handle, self.run.control.now_ns().saturating_add(LOOK.as_nanos() as u64));
+        };
+        match link.sleep_beside(look, None) {
+            Ok(true) => self.on_ready(handle),
+            Ok(false) => RequestProgress::Wait,
+            Err(error) => self.on_loss(handle, &error.into()),
+        }
     }
 
     /// Whether the run no longer waits.
@@ -394,7 +402,7 @@ impl Store {
 
     /// Time of the connection's next action; u64::MAX: never.
     pub(crate) fn wakes_ns(&self, handle: u32) -> u64 {
-        let connecting = self.connections.get(handle).filter(|one| matches!(one.doing, ConnectionWait::Connecting(_)));
+        let connecting = self.connections.get(handle).filter(|connection| connection.is_connecting());
         connecting.map_or(u64::MAX, |connection| connection.wakes_ns)
     }
 
@@ -402,7 +410,7 @@ impl Store {
     pub(crate) fn on_time(&mut self, handle: u32) -> RequestProgress {
         let now_ns = self.run.control.now_ns();
         let Some(connection) = self.connections.get_mut(handle) else { return RequestProgress::Done(Answer::MISUSE) };
-        if !matches!(connection.doing, ConnectionWait::Connecting(_)) || now_ns < connection.wakes_ns {
+        if !connection.is_connecting() || now_ns < connection.wakes_ns {
             return RequestProgress::Wait;
         }
         if connection.link.is_none() {
@@ -446,7 +454,7 @@ impl Store {
     /// The connection broke.
     pub(super) fn on_loss(&mut self, handle: u32, error: &DriverError) -> RequestProgress {
         let Some(connection) = self.connections.get_mut(handle) else { return RequestProgress::Done(Answer::MISUSE) };
-        if matches!(connection.doing, ConnectionWait::Connecting(_)) {
+        if connection.is_connecting() {
             return self.not_connected(handle, error);
         }
         connection.link = None;

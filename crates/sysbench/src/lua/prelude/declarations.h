@@ -55,6 +55,8 @@ void sb_histogram_update(sb_histogram_t *, double);
 void sb_histogram_print(sb_histogram_t *);
 
 int truetps_next_event(int);
+int truetps_query(uint32_t, const char *, size_t);
+int truetps_execute(uint32_t);
 int truetps_may_restart(int);
 void truetps_abandon_event(int);
 void truetps_release_connection(sql_connection *);

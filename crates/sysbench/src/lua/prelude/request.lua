@@ -2,6 +2,7 @@
 -- it cannot yield (inside a comparison of table.sort, a replacement of string.gsub), the runtime answers at once and
 -- all clients of the thread wait.
 local runtime = ...
+local C = require("ffi").C
 local yield, isyieldable = coroutine.yield, coroutine.isyieldable
 
 -- Numbers that no script yields by chance, so that requests can pass through the script's own coroutines.
@@ -13,6 +14,30 @@ for name, number in pairs(runtime.requests) do request[name] = number end
 function request.ask(what, handle, text)
   if isyieldable() then return yield(what, handle, text) end
   return runtime.answer_now(what, handle, text)
+end
+
+-- A statement. A client that has its thread to itself sends it by a C function, which waits for the answer: LuaJIT
+-- compiles such a call, and with it the event around it. An answer that does not come soon is asked for.
+local ask, QUERY, EXECUTE, LATE = request.ask, request.QUERY, request.EXECUTE, request.LATE
+local NOT_SENT, IS_LATE = runtime.answers.NOT_SENT, runtime.answers.LATE
+
+function request.query(connection, text)
+  local answer = C.truetps_query(connection.handle, text, #text)
+  if answer == NOT_SENT then return ask(QUERY, connection.handle, text) end
+  if answer == IS_LATE then return ask(LATE, connection.handle) end
+  return answer
+end
+
+function request.execute(statement)
+  local answer = C.truetps_execute(statement.handle)
+  if answer == NOT_SENT then return ask(EXECUTE, statement.handle) end
+  if answer == IS_LATE then return ask(LATE, statement.connection.handle) end
+  return answer
+end
+
+if runtime.is_shared then
+  function request.query(connection, text) return ask(QUERY, connection.handle, text) end
+  function request.execute(statement) return ask(EXECUTE, statement.handle) end
 end
 
 local create, resume, status = coroutine.create, coroutine.resume, coroutine.status

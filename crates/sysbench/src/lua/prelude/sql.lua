@@ -3,8 +3,9 @@ local runtime, request = ...
 local ffi = require("ffi")
 local C = ffi.C
 local ask = request.ask
-local CONNECT, RECONNECT, QUERY, PREPARE = request.CONNECT, request.RECONNECT, request.QUERY, request.PREPARE
-local EXECUTE, NEXT_RESULT, PREPARE_BOUND = request.EXECUTE, request.NEXT_RESULT, request.PREPARE_BOUND
+local send_query, send_execute = request.query, request.execute
+local CONNECT, RECONNECT, PREPARE = request.CONNECT, request.RECONNECT, request.PREPARE
+local NEXT_RESULT, PREPARE_BOUND = request.NEXT_RESULT, request.PREPARE_BOUND
 -- The runtime's answers: a result; no result; the statement failed; the call was wrong.
 local RESULT, NONE, FAILED = runtime.answers.RESULT, runtime.answers.NONE, runtime.answers.FAILED
 local CLOSED = runtime.answers.CLOSED
@@ -191,7 +192,7 @@ local function result_of(connection, answer, query, misuse_level)
 end
 
 function statement:execute()
-  return result_of(self.connection, ask(EXECUTE, self.handle), "<prepared statement>", 2)
+  return result_of(self.connection, send_execute(self), "<prepared statement>", 2)
 end
 
 function statement:next_result()
@@ -252,12 +253,12 @@ local connection = {}
 -- Misuse is reported at the caller of the function that calls this one, as in sysbench.
 function connection:query(text)
   if type(text) ~= "string" then text = as_text(text, "db_query") end
-  return result_of(self, ask(QUERY, self.handle, text), text, 3)
+  return result_of(self, send_query(self, text), text, 3)
 end
 
 function connection:query_row(text)
   if type(text) ~= "string" then text = as_text(text, "db_query") end
-  local answer = ask(QUERY, self.handle, text)
+  local answer = send_query(self, text)
   if answer == RESULT then
     local rows = self.result
     if rows.nrows == 0 then return nil end
