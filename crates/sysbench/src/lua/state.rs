@@ -62,6 +62,7 @@ pub(crate) struct LuaState {
     runtime: Table,
     new_client: Function,
     start: Function,
+    role: Role,
     pub(crate) lua: Lua,
     pub(crate) declared: DeclarationLog,
     findings: Rc<RefCell<Option<String>>>,
@@ -96,7 +97,7 @@ impl LuaState {
         let part = lua.create_function(load_part)?;
         let api: Table = lua.load(PRELUDE).set_name("sysbench.lua").call((&runtime, part))?;
         let (new_client, start) = (api.get("new")?, api.get("start")?);
-        Ok(Self { api, runtime, new_client, start, lua, declared, findings, store })
+        Ok(Self { api, runtime, new_client, start, role, lua, declared, findings, store })
     }
 
     /// A client's globals; the script has not run yet.
@@ -193,9 +194,12 @@ impl LuaState {
     pub(crate) fn end_of_preparation(&self) {
         // Errors in a script's finalisers are ignored, as in sysbench.
         let _ = self.lua.gc_collect();
-        self.lua.gc_set_mode(mlua::state::GcMode::Incremental(
-            mlua::state::GcIncParams::default().pause(PAUSE_IN_EVENTS).step_multiplier(STEPS_IN_EVENTS),
-        ));
+        // LuaJIT's defaults suit the heap of one client: it is small, and most of it is collected.
+        if self.role == Role::Shared {
+            self.lua.gc_set_mode(mlua::state::GcMode::Incremental(
+                mlua::state::GcIncParams::default().pause(PAUSE_IN_EVENTS).step_multiplier(STEPS_IN_EVENTS),
+            ));
+        }
     }
 
     /// Begins to inspect the effects of the script's body on shared tables.

@@ -480,9 +480,10 @@ impl Store {
         self.run.counters.record_statement(self.share, &Answered { kind, shape, outcome, length_ns });
     }
 
-    /// The shape of a statement on this connection.
+    /// The shape of a statement on this connection, which only a run folder has a place for.
     pub(super) fn shape_of(&mut self, handle: u32, sql: &[u8]) -> ShapeNumber {
-        let Some(dialect) = self.dialect_of(handle) else { return ShapeNumber::default() };
+        let is_recorded = self.run.settings.ours.runs.is_some();
+        let Some(dialect) = self.dialect_of(handle).filter(|_| is_recorded) else { return ShapeNumber::default() };
         self.shapes.find(sql, dialect, &self.run.counters.shapes)
     }
 
