@@ -13,7 +13,7 @@ use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, 
 pub struct Alarm(OwnedFd);
 
 impl Alarm {
-    /// Expires after each `period`. Epoll with [`rustix::event::epoll::EventFlags::ET`] reports each expiry once.
+    /// Expires after each `period`, as long as each expiry is acknowledged.
     pub fn every(period: Duration) -> io::Result<Self> {
         let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK)?;
         let period = Timespec { tv_sec: period.as_secs() as i64, tv_nsec: period.subsec_nanos().into() };
@@ -22,8 +22,8 @@ impl Alarm {
         Ok(Self(timer))
     }
 
-    /// Poll reports the next expiry only.
-    pub(crate) fn acknowledge(&self) {
+    /// Until then it stays readable, and does not expire again.
+    pub fn acknowledge(&self) {
         // If it has not expired, there is nothing to read.
         let _ = rustix::io::read(&self.0, &mut [0; 8]);
     }

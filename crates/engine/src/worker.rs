@@ -25,8 +25,9 @@ const EVENTS_MAX: usize = 256;
 const EARLY_NS: u64 = 60_000;
 /// … which takes one twentieth of a core at this rate of starts a second.
 pub(crate) const EARLY_RATE_MAX: f64 = 1_000.0;
-/// Marks the timers among the sockets.
+/// Mark the timers among the sockets.
 const TIMER: u64 = u64::MAX;
+const ALARM: u64 = u64::MAX - 1;
 
 /// Data shared by all workers.
 pub(crate) struct SharedRun<'a> {
@@ -64,7 +65,7 @@ impl<'a> Worker<'a> {
         let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK)?;
         let look = Alarm::every(LOOK)?;
         epoll::add(&epoll, &timer, epoll::EventData::new_u64(TIMER), epoll::EventFlags::IN)?;
-        epoll::add(&epoll, &look, epoll::EventData::new_u64(TIMER), epoll::EventFlags::IN | epoll::EventFlags::ET)?;
+        epoll::add(&epoll, &look, epoll::EventData::new_u64(ALARM), epoll::EventFlags::IN)?;
         Ok(Self {
             number,
             shared,
@@ -123,10 +124,19 @@ impl<'a> Worker<'a> {
         }
         let limit = nearer_than_look(longest).map(timespec);
         match epoll::wait(&self.epoll, spare_capacity(&mut self.events), limit.as_ref()) {
-            Ok(_) => self.events.retain(|event| event.data.u64() != TIMER),
+            Ok(_) => {}
             Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }
+        let look = &self.look;
+        self.events.retain(|event| match event.data.u64() {
+            TIMER => false,
+            ALARM => {
+                look.acknowledge();
+                false
+            }
+            _ => true,
+        });
         Ok(())
     }
 
