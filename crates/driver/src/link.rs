@@ -335,6 +335,23 @@ mod tests {
     }
 
     #[test]
+    fn a_wait_ends_with_bytes_or_the_alarm_or_its_limit() {
+        let (server, client) = UnixStream::pair().unwrap();
+        client.set_nonblocking(true).unwrap();
+        let session = Endless { server: server.try_clone().unwrap(), reads: 0 };
+        let link = Link::new(Socket::from(client), Box::new(session));
+        let never = Alarm::every(Duration::from_hours(1)).unwrap();
+        assert!(!link.sleep_beside(&never, Some(Duration::from_millis(1))).unwrap());
+        // It expires again and again.
+        let alarm = Alarm::every(Duration::from_millis(1)).unwrap();
+        for _ in 0..3 {
+            assert!(!link.sleep_beside(&alarm, None).unwrap());
+        }
+        (&server).write_all(b"x").unwrap();
+        assert!(link.sleep_beside(&never, None).unwrap());
+    }
+
+    #[test]
     fn a_result_without_end_does_not_keep_the_thread() {
         let (server, client) = UnixStream::pair().unwrap();
         client.set_nonblocking(true).unwrap();

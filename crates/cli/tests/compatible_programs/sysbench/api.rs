@@ -112,6 +112,7 @@ const USES: &[Use] = &[
     },
     Use { script: "counters", args: &["--events=3 run"], ..USE },
     Use { script: "bulk", ..USE },
+    Use { script: "late", args: &["--events=1 run", "--events=2 --threads=2 run"], look: ANY_ORDER, ..USE },
     Use { script: "prepared", ..USE },
     // As text, sysbench reads beyond a value of full width.
     Use { script: "prepared_cut", ..USE },
