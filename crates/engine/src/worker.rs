@@ -124,8 +124,7 @@ impl<'a> Worker<'a> {
         }
         let limit = nearer_than_look(longest).map(timespec);
         match epoll::wait(&self.epoll, spare_capacity(&mut self.events), limit.as_ref()) {
-            Ok(_) => {}
-            Err(rustix::io::Errno::INTR) => {}
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }
         let look = &self.look;

@@ -58,7 +58,7 @@ const AGAIN_NS: u64 = 1_000_000;
 /// … after repeated failures.
 const AGAIN_NS_MAX: u64 = 200_000_000;
 
-/// Clients of a run whose threads have an alarm each: those of very many would expire more often than there are waits.
+/// Clients of a run whose threads have an alarm each: with very many, alarms would expire more often than threads wait.
 const ALARMS_MAX: u32 = 64;
 
 /// A driver that was given to a script.
