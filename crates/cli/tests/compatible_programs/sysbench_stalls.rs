@@ -52,15 +52,25 @@ fn wait_for_the_middle(place: &Place) {
     sleep(Duration::from_millis(2500));
 }
 
-/// The only stall of the run, of about this length.
+/// The stall of the run that is of about this length: one stop is one stall. The machine may stand still for a moment
+/// besides, at another time.
 fn the_stall(place: &Place) -> Value {
     let stalls: Value = serde_json::from_str(&place.good(&["stalls", "--format=json"]).stdout).unwrap();
     let list = stalls["trials"][0]["stalls"]["list"].as_array().unwrap();
-    let list: Vec<_> = list.iter().filter(|stall| stall["kind"] == "stall").collect();
-    assert_eq!(list.len(), 1, "{stalls}");
-    let (length_ms, wanted_ms) = (list[0]["length_ms"].as_f64().unwrap(), STOPPED.as_secs_f64() * 1e3);
-    assert!((wanted_ms - 200.0..wanted_ms + 900.0).contains(&length_ms), "{stalls}");
-    list[0].clone()
+    let ms = |stall: &Value, name: &str| stall[name].as_f64().unwrap();
+    let wanted_ms = STOPPED.as_secs_f64() * 1e3;
+    let (of_the_stop, others): (Vec<_>, Vec<_>) = list
+        .iter()
+        .filter(|stall| stall["kind"] == "stall")
+        .partition(|stall| (wanted_ms - 200.0..wanted_ms + 900.0).contains(&ms(stall, "length_ms")));
+    let [the_stall] = &of_the_stop[..] else { panic!("{stalls}") };
+    let (begin_ms, length_ms) = (ms(the_stall, "start_ms"), ms(the_stall, "length_ms"));
+    for other in others {
+        let end_ms = ms(other, "start_ms") + ms(other, "length_ms");
+        let is_apart = end_ms + 500.0 < begin_ms || ms(other, "start_ms") > begin_ms + length_ms + 500.0;
+        assert!(is_apart && ms(other, "length_ms") < 1e3, "{stalls}");
+    }
+    (*the_stall).clone()
 }
 
 #[test]
@@ -83,7 +93,7 @@ fn a_server_that_stops_is_one_stall_of_a_script() {
     let outage = &the_stall(&place)["coincident"]["outage"];
     assert!(outage["from_ms"].as_f64() < outage["to_ms"].as_f64(), "{outage}");
     let text = place.good(&["stalls", "--full"]).stdout;
-    assert!(text.contains("1 stall in ") && text.contains("time without an answer to the probe: "), "{text}");
+    assert!(text.contains(" stall") && text.contains("time without an answer to the probe: "), "{text}");
 
     let measured = &place.run_json("trial-0001")["measured"];
     assert!(measured["open_loop"]["lag_us_p99"].as_f64().unwrap() > 1e6, "starts waited: {measured}");
