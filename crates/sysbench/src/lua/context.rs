@@ -24,8 +24,8 @@ pub(crate) struct Context {
     pub(crate) start_ns: Cell<u64>,
     /// When its last event ended.
     pub(crate) free_since_ns: Cell<u64>,
-    /// The connections of a client that has its thread to itself: no other client waits while it waits for one. `None`: other
-    /// clients wait for the thread.
+    /// The connections of a client that has its thread to itself: no other client waits while it waits for one.
+    /// `None`: other clients wait for the thread.
     pub(crate) own_store: Option<Rc<RefCell<Store>>>,
     /// Whether it was resumed and has started no event since.
     pub(crate) has_turn: Cell<bool>,

@@ -87,8 +87,8 @@ pub(crate) fn begin_request(
 }
 
 /// Sends a statement and waits for its answer, for a client that has its thread to itself: without a detour through its
-/// coroutine, since LuaJIT compiles the call of a C function, but not what yields. The code of the answer, or [`NOT_SENT`],
-/// or [`LATE`].
+/// coroutine, since LuaJIT compiles the call of a C function, but not what yields. Returns the code of the answer,
+/// [`NOT_SENT`] or [`LATE`].
 pub(super) fn answer_soon(context: &Context, send: impl FnOnce(&mut Store) -> (u32, RequestProgress)) -> i32 {
     // A finaliser may run while it is in use.
     let own = context.own_store.as_ref().and_then(|store| store.try_borrow_mut().ok());
