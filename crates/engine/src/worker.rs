@@ -139,7 +139,7 @@ impl<'a> Worker<'a> {
         Ok(())
     }
 
-    /// Measured: `docs/decisions/0006-drive-mode.md`.
+    /// A direct wait for the one socket of this thread. Measured: `docs/decisions/0006-drive-mode.md`.
     fn wait_for_the_only_client(&mut self, longest: Duration) -> io::Result<()> {
         let Some(link) = &self.clients[0].link else { return Ok(()) };
         if link.sleep_beside(&self.look, nearer_than_look(longest))? {
