@@ -365,15 +365,20 @@ impl TryFrom<WrittenGenerator> for Generator {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
 
-    #[derive(Debug, PartialEq, Serialize, Deserialize)]
-    struct Holder {
-        g: Generator,
+    fn parse(text: &str) -> Result<Generator, String> {
+        read(&format!("g = {{ {text} }}")).map_err(|e| e.to_string())
     }
 
-    fn parse(text: &str) -> Result<Generator, String> {
-        toml::from_str::<Holder>(&format!("g = {{ {text} }}")).map(|holder| holder.g).map_err(|e| e.to_string())
+    fn read(table: &str) -> Result<Generator, toml::de::Error> {
+        toml::from_str::<BTreeMap<String, Generator>>(table).map(|table| table["g"].clone())
+    }
+
+    fn write(generator: &Generator) -> String {
+        toml::to_string(&BTreeMap::from([("g", generator)])).unwrap()
     }
 
     #[test]
@@ -398,10 +403,9 @@ mod tests {
             "kind = 'same', as = 'it'",
         ] {
             let g = parse(text).unwrap();
-            let again = toml::from_str::<Holder>(&toml::to_string(&Holder { g: g.clone() }).unwrap()).unwrap();
-            assert_eq!(again.g, g, "{text}");
+            assert_eq!(read(&write(&g)).unwrap(), g, "{text}");
         }
-        let written = toml::to_string(&Holder { g: parse("kind = 'text', length = 20").unwrap() }).unwrap();
+        let written = write(&parse("kind = 'text', length = 20").unwrap());
         assert_eq!(written, "[g]\nkind = \"text\"\nmin_length = 20\nmax_length = 20\nalphabet = \"letters\"\n");
     }
 

@@ -384,12 +384,8 @@ mod tests {
     use super::*;
 
     fn generators(text: &str) -> Generators {
-        #[derive(serde::Deserialize)]
-        struct Holder {
-            list: Vec<Generator>,
-        }
-        let holder: Holder = toml::from_str(&format!("list = [{text}]")).unwrap();
-        Generators::new(holder.list.iter(), &mut Vec::new())
+        let table: BTreeMap<String, Vec<Generator>> = toml::from_str(&format!("list = [{text}]")).unwrap();
+        Generators::new(table["list"].iter(), &mut Vec::new())
     }
 
     /// Values of many transactions of a client, as text.
