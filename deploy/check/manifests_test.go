@@ -14,6 +14,7 @@ import (
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -300,5 +301,73 @@ func TestTheGatewayHasTimeToDrainAndItsMetricExists(t *testing.T) {
 	}
 	if autoscalers != 1 || deployments != 1 {
 		t.Errorf("%d autoscalers and %d deployments", autoscalers, deployments)
+	}
+}
+
+// The scraper needs no token, and reaches only the figures; tokens pass encrypted, with a key that others cannot read.
+func TestTheGatewayIsScrapedAndTokensAreEncrypted(t *testing.T) {
+	folder := filepath.Join(manifests, "gateway")
+	config, err := os.ReadFile(filepath.Join(folder, "gateway.toml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	portOf := func(pattern string) string {
+		found := regexp.MustCompile(pattern).FindSubmatch(config)
+		if found == nil {
+			t.Fatalf("gateway.toml has no %s", pattern)
+		}
+		return string(found[1])
+	}
+	rows := portOf(`(?m)^listen = "0.0.0.0:(\d+)"`)
+	metrics := portOf(`(?m)^\[metrics\]\nlisten = "0.0.0.0:(\d+)"\nlisten_remote = true\nanonymous = true$`)
+	keyFolder := portOf(`(?m)^tls = .*key = "([^"]*)/tls.key"`)
+	var policies int
+	for _, object := range build(t, folder) {
+		switch object := object.(type) {
+		case *appsv1.Deployment:
+			pod := object.Spec.Template
+			if pod.Annotations["prometheus.io/port"] != metrics {
+				t.Errorf("Prometheus scrapes %s, and figures are at %s", pod.Annotations["prometheus.io/port"], metrics)
+			}
+			container := pod.Spec.Containers[0]
+			ports := map[string]string{}
+			for _, port := range container.Ports {
+				ports[port.Name] = strconv.Itoa(int(port.ContainerPort))
+			}
+			if ports["https"] != rows || ports["metrics"] != metrics {
+				t.Errorf("the ports are %v", ports)
+			}
+			if port := container.LivenessProbe.HTTPGet.Port.StrVal; port != "metrics" {
+				t.Errorf("a probe asks %s, which is encrypted", port)
+			}
+			mode := func() int32 {
+				for _, volume := range pod.Spec.Volumes {
+					if volume.Name == "tls" && volume.Secret.DefaultMode != nil {
+						return *volume.Secret.DefaultMode
+					}
+				}
+				return 0777
+			}()
+			mounted := false
+			for _, mount := range container.VolumeMounts {
+				mounted = mounted || mount.Name == "tls" && mount.MountPath == keyFolder
+			}
+			if !mounted || mode&07 != 0 || pod.Spec.SecurityContext.FSGroup == nil {
+				t.Errorf("the key at %s: mounted %v, mode %o", keyFolder, mounted, mode)
+			}
+		case *networkingv1.NetworkPolicy:
+			policies++
+			for _, rule := range object.Spec.Ingress {
+				if len(rule.From) == 0 || len(rule.Ports) == 0 {
+					t.Errorf("a rule that lets all in, or to all ports")
+				}
+			}
+			if len(object.Spec.PolicyTypes) != 1 || object.Spec.PolicyTypes[0] != networkingv1.PolicyTypeIngress {
+				t.Errorf("the policy is for %v", object.Spec.PolicyTypes)
+			}
+		}
+	}
+	if policies != 1 {
+		t.Errorf("%d policies of the network", policies)
 	}
 }

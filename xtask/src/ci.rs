@@ -1,4 +1,4 @@
-//! Formatting, lints, tests, tidy: in the order in which a failure is cheapest.
+//! Formatting, lints, tests, tidy, dependencies: in the order in which a failure is cheapest.
 
 use std::path::Path;
 use std::process::Command;
@@ -31,6 +31,8 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
     }
     println!("== tidy");
     crate::tidy::run(root)?;
+    println!("== dependencies");
+    crate::deny::run(root)?;
     println!("== passed: {}", seconds.join(", "));
     Ok(())
 }

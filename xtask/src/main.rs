@@ -3,6 +3,7 @@
 
 mod bench;
 mod ci;
+mod deny;
 mod tidy;
 
 use std::path::{Path, PathBuf};
@@ -20,6 +21,8 @@ enum Chore {
     Ci,
     /// Checks on the tree: edges between crates, lengths of files, names, language, links, translations, leftovers
     Tidy,
+    /// Licences, sources and double versions of dependencies, by deny.toml; `cargo deny` checks advisories, too
+    Deny,
     #[command(subcommand)]
     Bench(Bench),
     #[command(flatten)]
@@ -31,6 +34,7 @@ fn main() -> ExitCode {
     let result = match Chore::parse() {
         Chore::Ci => ci::run(&root),
         Chore::Tidy => tidy::run(&root),
+        Chore::Deny => deny::run(&root),
         Chore::Bench(bench) => bench.run(&root),
         Chore::Helper(helper) => helper.run(),
     };

@@ -1,5 +1,7 @@
 //! One configuration over its valid trials.
 
+use std::collections::HashMap;
+
 use truetps_record::{Configuration, ErrorCount, ErrorTally, Estimate};
 
 use crate::detail::cell_detail;
@@ -7,11 +9,26 @@ use crate::evidence::{Evidence, tps_sample};
 use crate::figure::{Figure, FigureValues};
 use crate::{Cell, InvalidTrial, limited, open_loop, steady};
 
-pub(crate) fn summarise(configuration: &Configuration, evidence: &[Evidence<'_>], invalid: &[InvalidTrial]) -> Cell {
+/// `by_cell`: the evidence for each configuration.
+pub(crate) fn summarise_all(
+    configurations: &[Configuration],
+    by_cell: &[Vec<Evidence<'_>>],
+    invalid: &[InvalidTrial],
+) -> Vec<Cell> {
+    let mut of: HashMap<String, usize> = HashMap::new();
+    for trial in invalid {
+        *of.entry(trial.configuration.key()).or_default() += 1;
+    }
+    let invalid = |configuration: &Configuration| of.get(&configuration.key()).copied().unwrap_or(0);
+    let cells = configurations.iter().zip(by_cell);
+    cells.map(|(configuration, evidence)| summarise(configuration, evidence, invalid(configuration))).collect()
+}
+
+fn summarise(configuration: &Configuration, evidence: &[Evidence<'_>], invalid_trials: usize) -> Cell {
     Cell {
         configuration: configuration.clone(),
         trials: evidence.iter().map(|one| one.trial.name.clone()).collect(),
-        invalid_trials: invalid.iter().filter(|trial| trial.configuration == *configuration).count(),
+        invalid_trials,
         tps: throughput(evidence),
         figures: FigureValues::new(Figure::is_of_cell, |figure| over_trials(figure, evidence)),
         errors: merge_errors(evidence),

@@ -1,5 +1,7 @@
 //! Each configuration against the baseline, and what may be claimed about it.
 
+use std::collections::HashMap;
+
 use indexmap::IndexMap;
 use truetps_record::{Configuration, SettingValue};
 
@@ -38,6 +40,9 @@ impl PairedContrast {
 /// What one look says of a contrast, one answer for each figure of [`JUDGED`].
 type LookAnswers = [Option<JudgedQuestion>; JUDGED.len()];
 
+/// What earlier looks have claimed of a cell's figure of [`JUDGED`], and after how many blocks.
+type Settled = HashMap<(usize, usize), (Judgement, u32)>;
+
 /// All contrasts that have at least one pair, in the plan's order of configurations.
 ///
 /// Each look judges what the looks before it have left open, with its own part of the 5 %: a false claim is then the first one at
@@ -45,20 +50,20 @@ type LookAnswers = [Option<JudgedQuestion>; JUDGED.len()];
 /// includes "no difference", or, of equivalence, if the present estimate is outside of the margin.
 pub(crate) fn all(question: &ContrastQuestion<'_>) -> Vec<Contrast> {
     let Some((last, earlier)) = question.looks.split_last() else { return Vec::new() };
-    let mut settled: Vec<(usize, usize, Judgement, u32)> = Vec::new();
+    let mut settled = Settled::new();
     for look in earlier {
         let contrasts = paired(question, look.blocks);
         for (contrast, figure, answer) in judged(question, &contrasts, look, &settled) {
             if answer.change.is_decided() {
-                settled.push((contrast.cell, figure, answer.change, look.blocks));
+                settled.insert((contrast.cell, figure), (answer.change, look.blocks));
             }
         }
     }
     let contrasts = paired(question, last.blocks);
     let mut answers: Vec<LookAnswers> = contrasts.iter().map(|_| Default::default()).collect();
+    let places: HashMap<_, _> = contrasts.iter().enumerate().map(|(place, one)| (one.cell, place)).collect();
     for (contrast, figure, answer) in judged(question, &contrasts, last, &settled) {
-        let index = contrasts.iter().position(|one| one.cell == contrast.cell).unwrap_or_default();
-        answers[index][figure] = Some(answer);
+        answers[places[&contrast.cell]][figure] = Some(answer);
     }
     let result = contrasts.iter().zip(answers).filter_map(|(one, answers)| result(question, one, &answers, &settled));
     result.collect()
@@ -68,18 +73,18 @@ fn result(
     question: &ContrastQuestion<'_>,
     one: &PairedContrast,
     answers: &LookAnswers,
-    settled: &[(usize, usize, Judgement, u32)],
+    settled: &Settled,
 ) -> Option<Contrast> {
     let tps = one.tps()?;
     let earlier = |figure: usize| {
-        let claim = settled.iter().find(|(cell, of, ..)| (*cell, *of) == (one.cell, figure))?;
+        let claim = settled.get(&(one.cell, figure))?;
         one.effects[figure]
-            .filter(|effect| still_holds(claim.2, effect, question.smallest_effect.ln_1p()))
+            .filter(|effect| still_holds(claim.0, effect, question.smallest_effect.ln_1p()))
             .map(|_| claim)
     };
     let change = |figure: usize| {
         let open = Judgement::NotEnoughData { more_trials: None };
-        earlier(figure).map(|claim| claim.2).or_else(|| Some(answers[figure].as_ref()?.change)).unwrap_or(open)
+        earlier(figure).map(|claim| claim.0).or_else(|| Some(answers[figure].as_ref()?.change)).unwrap_or(open)
     };
     let beside = |wanted: Figure| {
         let index = JUDGED.iter().position(|(figure, _)| *figure == wanted)?;
@@ -98,7 +103,7 @@ fn result(
         smallest_detectable_effect: answers[0].as_ref().and_then(|answer| tps.detectable_share(answer.level)),
         generator_limited: is_limited(one.cell) || is_limited(one.baseline_cell),
         verdict: verdict(change(0)),
-        decided_after_blocks: earlier(0).map(|claim| claim.3),
+        decided_after_blocks: earlier(0).map(|claim| claim.1),
         effects: one.effects,
     })
 }
@@ -119,13 +124,11 @@ fn judged<'c>(
     question: &ContrastQuestion<'_>,
     contrasts: &'c [PairedContrast],
     look: &DataLook,
-    settled: &[(usize, usize, Judgement, u32)],
+    settled: &Settled,
 ) -> Vec<(&'c PairedContrast, usize, JudgedQuestion)> {
-    let is_settled =
-        |cell: usize, figure: usize| settled.iter().any(|(of_cell, of, ..)| (*of_cell, *of) == (cell, figure));
     let each = contrasts.iter().flat_map(|one| (0..JUDGED.len()).map(move |figure| (one, figure)));
     let open: Vec<_> = each
-        .filter(|(one, figure)| !is_settled(one.cell, *figure))
+        .filter(|(one, figure)| !settled.contains_key(&(one.cell, *figure)))
         .filter_map(|(one, figure)| Some((one, figure, one.effects[figure]?)))
         .collect();
     let margin = question.smallest_effect.ln_1p();
@@ -143,23 +146,27 @@ fn paired(question: &ContrastQuestion<'_>, blocks: u32) -> Vec<PairedContrast> {
     let until = cells.map(|evidence| evidence.iter().filter(|one| one.trial.block < blocks).copied().collect());
     let by_cell: Vec<Vec<Evidence<'_>>> = until.collect();
     let rows = JUDGED.map(|(figure, _)| load_rows(figure, question.configurations, &by_cell));
-    (0..question.configurations.len()).filter_map(|cell| compare(question, &by_cell, &rows, cell)).collect()
+    let places: HashMap<_, _> = question.configurations.iter().enumerate().map(|(at, one)| (one.key(), at)).collect();
+    let compared = |cell: usize| compare(question, &by_cell, &rows, cell, baseline_of(question, &places, cell)?);
+    (0..question.configurations.len()).filter_map(compared).collect()
 }
 
-/// `None` where the cell is its own baseline, and where no block has both.
+/// `None` where the cell is its own baseline. `places`: of the configurations, by their keys.
+fn baseline_of(question: &ContrastQuestion<'_>, places: &HashMap<String, usize>, cell: usize) -> Option<usize> {
+    let mut levels = question.configurations[cell].levels.clone();
+    levels.extend(question.baseline.clone());
+    let baseline_cell = places.get(&Configuration { levels }.key())?;
+    (*baseline_cell != cell).then_some(*baseline_cell)
+}
+
+/// `None` where no block has both.
 fn compare(
     question: &ContrastQuestion<'_>,
     by_cell: &[Vec<Evidence<'_>>],
     rows: &[LoadRows; JUDGED.len()],
     cell: usize,
+    baseline_cell: usize,
 ) -> Option<PairedContrast> {
-    let mut levels = question.configurations[cell].levels.clone();
-    levels.extend(question.baseline.clone());
-    let wanted = Configuration { levels };
-    let baseline_cell = question.configurations.iter().position(|configuration| *configuration == wanted)?;
-    if baseline_cell == cell {
-        return None;
-    }
     let [load, baseline_load] = [cell, baseline_cell].map(|cell| load_of(&question.configurations[cell]).to_string());
     let mut effects = [None; JUDGED.len()];
     for ((effect, (figure, _)), rows) in effects.iter_mut().zip(JUDGED).zip(rows) {

@@ -1,6 +1,6 @@
 //! Which trials count, and how the figures of two configurations are paired.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use truetps_record::{Configuration, Experiment, Measured, NoEvidence, Reason, Trial, Validity};
 
@@ -97,9 +97,13 @@ pub(crate) fn evidence_of(loaded: &LoadedTrial) -> Result<Evidence<'_>, Reason<N
     Ok(evidence)
 }
 
-/// The evidence for one configuration, in order of blocks; the A/A twins of its trials are as good as they are.
-pub(crate) fn of_cell<'a>(valid: &[Evidence<'a>], wanted: &Configuration) -> Vec<Evidence<'a>> {
-    valid.iter().filter(|evidence| evidence.trial.configuration == *wanted).copied().collect()
+/// The evidence for each configuration, in order of blocks; the A/A twins of its trials are as good as they are.
+pub(crate) fn by_cell<'a>(valid: &[Evidence<'a>], configurations: &[Configuration]) -> Vec<Vec<Evidence<'a>>> {
+    let mut of: HashMap<String, Vec<Evidence<'a>>> = HashMap::new();
+    for evidence in valid {
+        of.entry(evidence.trial.configuration.key()).or_default().push(*evidence);
+    }
+    configurations.iter().map(|wanted| of.get(&wanted.key()).cloned().unwrap_or_default()).collect()
 }
 
 /// What a block says of one figure of a configuration.

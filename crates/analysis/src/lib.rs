@@ -94,12 +94,8 @@ use truetps_record::{Configuration, Experiment, PoolRule, Trial, TrialRole};
 pub fn analyse(plan: &Plan, experiment: &Experiment, trials: &[LoadedTrial]) -> Analysis {
     let (valid, invalid) = evidence::sort_out(experiment, trials);
     let configurations = plan.configurations();
-    let by_cell: Vec<_> = configurations.iter().map(|wanted| evidence::of_cell(&valid, wanted)).collect();
-    let cells: Vec<_> = configurations
-        .iter()
-        .zip(&by_cell)
-        .map(|(configuration, evidence)| cells::summarise(configuration, evidence, &invalid))
-        .collect();
+    let by_cell = evidence::by_cell(&valid, &configurations);
+    let cells = cells::summarise_all(&configurations, &by_cell, &invalid);
     let looks = looks::looks(experiment);
     let smallest_effect = plan.design.smallest_effect_percent / 100.0;
     let contrasts = contrast::all(&contrast::ContrastQuestion {

@@ -1,5 +1,7 @@
 //! The noise of trials with the same load: at each number of connections, and each rate.
 
+use std::collections::HashMap;
+
 use indexmap::IndexMap;
 use truetps_record::{Configuration, is_load_factor};
 
@@ -35,10 +37,12 @@ pub(crate) fn load_rows(figure: Figure, configurations: &[Configuration], by_cel
 /// The noise of throughput at each load, in the plan's order. A comparison is tested at `level`.
 pub(crate) fn by_load(configurations: &[Configuration], by_cell: &[Vec<Evidence<'_>>], level: f64) -> Vec<LoadNoise> {
     let rows = load_rows(Figure::Tps, configurations, by_cell);
+    let mut first: HashMap<String, (&Configuration, &Vec<Evidence<'_>>)> = HashMap::new();
+    for (configuration, evidence) in configurations.iter().zip(by_cell) {
+        first.entry(load_of(configuration).to_string()).or_insert((configuration, evidence));
+    }
     let noise = |(load, pooled): (&String, &Option<PooledVariance>)| {
-        let at_load =
-            |(configuration, _): &(&Configuration, &Vec<Evidence<'_>>)| load_of(configuration).to_string() == *load;
-        let (configuration, evidence) = configurations.iter().zip(by_cell).find(at_load)?;
+        let (configuration, evidence) = first.get(load)?;
         let blocks = block_values(Figure::Tps, evidence).len();
         let (sigma, freedom, is_within_blocks) = if let Some(pooled) = pooled {
             (pooled.of_one_trial.sqrt(), pooled.freedom, true)

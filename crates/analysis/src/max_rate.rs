@@ -1,6 +1,8 @@
 //! The result of a search for the highest rate: the highest rate that held in all trials, and the lowest that failed in
 //! one.
 
+use std::collections::HashMap;
+
 use serde::Serialize;
 use truetps_plan::Plan;
 use truetps_record::{Experiment, Slo, Validity};
@@ -62,10 +64,14 @@ pub(crate) fn highest_rate(
     let slo = experiment.slo.as_ref()?;
     let mut broken: Option<BrokenRate> = None;
     let (mut rates, mut tried) = (Vec::new(), Vec::new());
+    let mut invalid_of: HashMap<String, Vec<&InvalidTrial>> = HashMap::new();
+    for trial in invalid.iter().filter(|trial| !trial.partial && !trial.suspended) {
+        invalid_of.entry(trial.configuration.key()).or_default().push(trial);
+    }
     for (configuration, evidence) in plan.configurations().iter().zip(by_cell) {
         let Some(rate) = configuration.rate() else { continue };
-        let says = |trial: &&InvalidTrial| trial.configuration == *configuration && !trial.partial && !trial.suspended;
-        let invalid = invalid.iter().filter(says).map(|trial| (trial.name.clone(), trial.reason.to_string(), false));
+        let invalid = invalid_of.get(&configuration.key()).into_iter().flatten();
+        let invalid = invalid.map(|trial| (trial.name.clone(), trial.reason.to_string(), false));
         let crossed = |one: &Evidence<'_>| Some((one.trial.name.clone(), broken_by(one, slo)?, is_limited(one)));
         let mut not: Vec<_> = invalid.collect();
         let of = evidence.len() + not.len();

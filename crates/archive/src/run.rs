@@ -32,7 +32,8 @@ impl Run {
     /// error.
     pub fn open(path: &Path, histograms: Histograms) -> Result<Self, FolderError> {
         let (folder, named_trial) = ExperimentFolder::find(path)?;
-        let (folder, plan, experiment) = (&folder, folder.plan()?, folder.experiment()?);
+        let (folder, plan) = (&folder, folder.plan()?);
+        let experiment = folder.experiment_of(&plan)?;
         let mut run = Self {
             path: folder.path().to_owned(),
             plan,

@@ -1,4 +1,5 @@
-//! What an error of the server means for the rows of a statement.
+//! What an error of the server means for the rows of a statement. Whose fault it is, is tried out by the executor: a
+//! trigger may report any error for one row.
 
 use truetps_driver::ServerError;
 
@@ -17,30 +18,33 @@ pub enum FaultClass {
     ReadOnly,
     /// The server cannot store anything at the moment.
     Down,
-    /// The table or the account is not what the rows were read for. No row is to blame.
+    /// The table or the account is not what the rows were read for.
     Configuration,
+    /// No known error: of a partition, an extension, a newer server.
+    Other,
 }
 
 /// Numbers of the MySQL family whose SQLSTATE does not give their class.
 const MYSQL_CODES: [(FaultClass, &[u16]); 7] = [
     // 1364: a column without default; 1406 too long; 1265, 1366 wrong value; 1300 wrong character; 3819, 4025 CHECK;
-    // 1644 SIGNAL of a trigger; 1118 row too long for a page; 3140 and following: JSON.
+    // 1526 no partition for a value; 1644 SIGNAL of a trigger; 1118 row too long for a page; 3140 and following: JSON.
     (
         FaultClass::BadRow,
         &[
-            1048, 1118, 1216, 1264, 1265, 1292, 1300, 1364, 1366, 1367, 1406, 1411, 1416, 1452, 1644, 1690, 3140, 3141,
-            3143, 3144, 3146, 3156, 3157, 3819, 4025, 4038,
+            1048, 1118, 1216, 1264, 1265, 1292, 1300, 1364, 1366, 1367, 1406, 1411, 1416, 1452, 1526, 1644, 1690, 3140,
+            3141, 3143, 3144, 3146, 3156, 3157, 3819, 4025, 4038,
         ],
     ),
     (FaultClass::Conflict, &[1022, 1062, 1169, 1586]),
     (FaultClass::TooLong, &[1153, 1301]),
-    // 1317, 1969, 3024: the statement was killed, or its time was over; 1047: a Galera node that is not ready;
+    // 1317, 1969, 3024, 3169, 4031: statement or session was killed, or its time was over; 1047: a Galera node that is
+    // not ready;
     // 8001 and following: TiDB; 1105: Vitess.
     (
         FaultClass::Transient,
         &[
             1020, 1040, 1047, 1053, 1105, 1158, 1159, 1160, 1161, 1180, 1203, 1205, 1206, 1213, 1223, 1317, 1412, 1615,
-            1637, 1927, 1969, 3024, 3101, 3572, 8001, 8002, 9001, 9002, 9003, 9004, 9005, 9006, 9007,
+            1637, 1927, 1969, 3024, 3101, 3169, 3572, 4031, 8001, 8002, 9001, 9002, 9003, 9004, 9005, 9006, 9007,
         ],
     ),
     (FaultClass::ReadOnly, &[1290, 1792, 1836, 3100]),
@@ -52,7 +56,7 @@ const MYSQL_CODES: [(FaultClass, &[u16]); 7] = [
 ];
 
 /// SQLSTATEs, or their first letters; the first that fits.
-const SQLSTATES: [(FaultClass, &[&str]); 7] = [
+const SQLSTATES: [(FaultClass, &[&str]); 6] = [
     (FaultClass::Conflict, &["23505", "23P01"]),
     // P0001: RAISE of a trigger; 45: SIGNAL; 54: a row too long for a page or an index.
     (FaultClass::BadRow, &["22", "23", "44", "45", "P0001", "54"]),
@@ -61,25 +65,47 @@ const SQLSTATES: [(FaultClass, &[&str]); 7] = [
     (FaultClass::Transient, &["40", "55P03", "55006", "57014", "57P", "08"]),
     (FaultClass::Down, &["53", "58", "XX"]),
     (FaultClass::Configuration, &["42", "3D", "3F", "28", "0A", "26"]),
-    // An unknown condition of the server: no reason to refuse a row for good.
-    (FaultClass::Down, &[""]),
 ];
 
 /// Errors after which the statement may have been committed: it was interrupted, or the server was shutting down.
-const MAY_BE_COMMITTED: &[u16] = &[1053, 1158, 1159, 1160, 1161, 1180, 1317, 1927, 1969, 3024];
+const MAY_BE_COMMITTED: &[u16] = &[1053, 1158, 1159, 1160, 1161, 1180, 1317, 1927, 1969, 3024, 3169, 4031];
 
 impl FaultClass {
+    /// For clients, which must not learn of other rows, or of accounts.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::BadRow => "a value is wrong",
+            Self::Conflict => "a unique key has the value",
+            Self::TooLong => "a row is too long",
+            Self::Transient => "the database was interrupted",
+            Self::ReadOnly => "the database is read only",
+            Self::Down => "the database cannot store rows",
+            Self::Other => "the database refuses it",
+            Self::Configuration => "the table is not what it was, or the account may not use it",
+        }
+    }
+
+    /// Whether the same row may be stored a little later.
+    pub fn passes(self) -> bool {
+        matches!(self, Self::Transient | Self::ReadOnly | Self::Down)
+    }
+
     pub fn of(error: &ServerError) -> Self {
         let of_code = MYSQL_CODES.iter().find(|(_, codes)| error.code > 0 && codes.contains(&error.code));
         let fits = |states: &[&str]| states.iter().any(|state| error.sqlstate.starts_with(state));
         let of_state = || SQLSTATES.iter().find(|(_, states)| fits(states));
-        of_code.map(|(class, _)| *class).or_else(|| of_state().map(|(class, _)| *class)).unwrap_or(Self::Down)
+        of_code.map(|(class, _)| *class).or_else(|| of_state().map(|(class, _)| *class)).unwrap_or(Self::Other)
     }
 }
 
 /// Whether the statement may have been committed although the server reports this error.
 pub(crate) fn may_be_committed(error: &ServerError) -> bool {
     MAY_BE_COMMITTED.contains(&error.code) || error.sqlstate.starts_with("57P")
+}
+
+/// Whether the statement has waited for a lock of another session, for as long as it may.
+pub(crate) fn has_waited(error: &ServerError) -> bool {
+    error.code == 1205 || error.sqlstate == "55P03"
 }
 
 /// The row in `... at row 3` at the end of a message, counted from 0.
@@ -107,14 +133,14 @@ mod tests {
         check(1114, "HY000", FaultClass::Down);
         check(1054, "42S22", FaultClass::Configuration);
         check(1290, "HY000", FaultClass::ReadOnly);
-        check(4711, "HY000", FaultClass::Down);
+        check(4711, "HY000", FaultClass::Other);
         check(4711, "22012", FaultClass::BadRow);
         check(0, "23505", FaultClass::Conflict);
         check(0, "23502", FaultClass::BadRow);
         check(0, "42P01", FaultClass::Configuration);
         check(0, "53100", FaultClass::Down);
         check(0, "25006", FaultClass::ReadOnly);
-        check(0, "", FaultClass::Down);
+        check(0, "", FaultClass::Other);
     }
 
     #[test]

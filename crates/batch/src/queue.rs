@@ -1,17 +1,23 @@
 //! The queue: bounded in rows, bytes and expected wait, so that a row is refused early instead of answered late.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
+use crate::suspects::SuspectSources;
 use crate::{CommitTimes, InsertRow, RowReply};
 
 /// A commit faster than this leaves the server idle while the next statement is made: more connections help then. With
 /// slower ones they would wait for each other's flush.
 const FAST_COMMIT: Duration = Duration::from_millis(2);
+const SHORTEST_RETRY: Duration = Duration::from_secs(1);
+/// Rows that go apart have this share of the queue's room.
+const APART_SHARE: usize = 4;
 
 #[derive(Debug, Clone, Copy)]
 pub struct QueueLimits {
     pub rows: usize,
+    /// Rows of one address.
+    pub peer_rows: usize,
     pub bytes: usize,
     /// A row that would wait longer is refused at once.
     pub wait: Duration,
@@ -33,6 +39,24 @@ pub struct QueuedRow<R> {
     /// Its client waits until then.
     pub deadline: Duration,
     pub queued_at: Duration,
+    /// Rows of one client have the same number; see [`row_source`].
+    pub source: u64,
+    /// A number for the address of the client.
+    pub peer: u64,
+}
+
+/// A number for the client of a row: of its address, and of what its key says. Behind a proxy, clients have one address.
+pub(crate) fn row_source(peer: u64, row: &InsertRow) -> u64 {
+    peer.rotate_left(32) ^ row.client
+}
+
+/// Which rows a commit connection takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum QueueLane {
+    /// The connection of this number, from 0.
+    Main(usize),
+    /// Rows of clients whose rows were refused lately.
+    Apart,
 }
 
 /// Whether the database takes rows.
@@ -42,6 +66,8 @@ pub enum QueueHealth {
     Good,
     /// New rows are refused until this time; then one batch is tried.
     DownUntil(Duration),
+    /// The table has been changed so that it cannot keep the promise: no row is sent until it can again.
+    Unfit,
 }
 
 /// Why a row is not taken.
@@ -69,26 +95,76 @@ pub struct TakenRows<R> {
 /// Rows that wait for a commit connection.
 #[derive(Debug)]
 pub struct RowQueue<R> {
-    rows: VecDeque<QueuedRow<R>>,
-    bytes: usize,
+    main: RowLine<R>,
+    /// Rows of suspects: batches with them may have to be divided.
+    apart: RowLine<R>,
+    suspects: SuspectSources,
+    peers: PeerRows,
     limits: QueueLimits,
     pub commits: CommitTimes,
     pub health: QueueHealth,
     is_closed: bool,
 }
 
+#[derive(Debug)]
+struct RowLine<R> {
+    rows: VecDeque<QueuedRow<R>>,
+    bytes: usize,
+}
+
+impl<R> Default for RowLine<R> {
+    fn default() -> Self {
+        Self { rows: VecDeque::new(), bytes: 0 }
+    }
+}
+
+impl<R> RowLine<R> {
+    fn has_room(&self, bytes: usize, rows_max: usize, bytes_max: usize) -> bool {
+        self.rows.len() < rows_max && self.bytes + bytes <= bytes_max
+    }
+}
+
 impl<R: RowReply> RowQueue<R> {
     pub fn new(limits: QueueLimits) -> Self {
-        let (commits, health) = (CommitTimes::default(), QueueHealth::default());
-        Self { rows: VecDeque::new(), bytes: 0, limits, commits, health, is_closed: false }
+        Self {
+            main: RowLine::default(),
+            apart: RowLine::default(),
+            suspects: SuspectSources::default(),
+            peers: PeerRows::default(),
+            limits,
+            commits: CommitTimes::default(),
+            health: QueueHealth::default(),
+            is_closed: false,
+        }
     }
 
     pub fn rows(&self) -> usize {
-        self.rows.len()
+        self.main.rows.len() + self.apart.rows.len()
     }
 
     pub fn bytes(&self) -> usize {
-        self.bytes
+        self.main.bytes + self.apart.bytes
+    }
+
+    /// A row of this source cost others time: its next ones go apart.
+    pub fn blame(&mut self, source: u64, now: Duration) {
+        self.suspects.blame(source, now);
+    }
+
+    /// Rows that wait go apart, too, if their source was blamed after they came.
+    pub fn move_suspects(&mut self, now: Duration) {
+        let rows = std::mem::take(&mut self.main.rows).into_iter();
+        let (suspect, others) = rows.partition(|row| self.suspects.is_suspect(row.source, now));
+        (self.main.rows, self.main.bytes) = (others, self.main.bytes - bytes_of(&suspect));
+        self.apart.bytes += bytes_of(&suspect);
+        self.apart.rows.extend(suspect);
+    }
+
+    /// What a batch or a connection shows of the database. It does not make a table fit.
+    pub fn set_health(&mut self, health: QueueHealth) {
+        if self.health != QueueHealth::Unfit {
+            self.health = health;
+        }
     }
 
     pub fn limits(&self) -> &QueueLimits {
@@ -110,48 +186,123 @@ impl<R: RowReply> RowQueue<R> {
     }
 
     pub fn expected_wait(&self, now: Duration) -> Duration {
-        self.commits.expected_wait(self.rows.len() / self.limits.batch.rows, now)
+        self.commits.expected_wait(self.main.rows.len() / self.limits.batch.rows, now)
     }
 
     /// Whether a row of so many bytes would be taken now.
     pub fn check(&self, bytes: usize, now: Duration) -> Result<(), QueueRefusal> {
-        const SHORTEST_RETRY: Duration = Duration::from_secs(1);
-        if self.is_closed {
-            return Err(QueueRefusal::Closed);
-        }
-        if let QueueHealth::DownUntil(until) = self.health
-            && now < until
-        {
-            return Err(QueueRefusal::Down { retry_after: until.saturating_sub(now).max(SHORTEST_RETRY) });
-        }
+        self.check_health(now)?;
         let wait = self.expected_wait(now);
-        let has_room = self.rows.len() < self.limits.rows && self.bytes + bytes <= self.limits.bytes;
-        if has_room && wait <= self.limits.wait {
+        if self.main.has_room(bytes, self.limits.rows, self.limits.bytes) && wait <= self.limits.wait {
             return Ok(());
         }
         Err(QueueRefusal::Busy { retry_after: wait.max(SHORTEST_RETRY) })
     }
 
-    pub fn push(&mut self, row: QueuedRow<R>, now: Duration) -> Result<(), QueueRefusal> {
+    fn check_health(&self, now: Duration) -> Result<(), QueueRefusal> {
+        match self.health {
+            _ if self.is_closed => Err(QueueRefusal::Closed),
+            QueueHealth::DownUntil(until) if now < until => {
+                Err(QueueRefusal::Down { retry_after: until.saturating_sub(now).max(SHORTEST_RETRY) })
+            }
+            QueueHealth::Unfit => Err(QueueRefusal::Down { retry_after: SHORTEST_RETRY }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether this row would be taken now.
+    pub fn check_row(&self, row: &QueuedRow<R>, now: Duration) -> Result<(), QueueRefusal> {
         let bytes = row.row.bytes();
-        self.check(bytes, now)?;
-        self.bytes += bytes;
-        self.rows.push_back(row);
+        if self.peers.count(row.peer) >= self.limits.peer_rows {
+            self.check_health(now)?;
+            return Err(QueueRefusal::Busy { retry_after: self.expected_wait(now).max(SHORTEST_RETRY) });
+        }
+        if !self.suspects.is_suspect(row.source, now) {
+            return self.check(bytes, now);
+        }
+        self.check_health(now)?;
+        let (rows_max, bytes_max) = (self.limits.rows.div_ceil(APART_SHARE), self.limits.bytes / APART_SHARE);
+        if self.apart.has_room(bytes, rows_max, bytes_max) {
+            return Ok(());
+        }
+        Err(QueueRefusal::Busy { retry_after: SHORTEST_RETRY })
+    }
+
+    pub fn push(&mut self, row: QueuedRow<R>, now: Duration) -> Result<(), QueueRefusal> {
+        self.check_row(&row, now)?;
+        self.peers.add(row.peer);
+        let line = if self.suspects.is_suspect(row.source, now) { &mut self.apart } else { &mut self.main };
+        line.bytes += row.row.bytes();
+        line.rows.push_back(row);
         Ok(())
     }
 
-    /// Whether the commit connection of this number, from 0, has something to do. The first one takes what there is.
-    /// Others take full batches, and only if commits are so fast that the server waits for the statements.
-    pub fn has_work_for(&self, connection: usize) -> bool {
-        match connection {
-            0 => !self.rows.is_empty(),
-            _ if self.is_closed => false,
-            _ => self.rows.len() >= self.limits.batch.rows && self.commits.recent() < FAST_COMMIT,
+    /// Whether a commit connection has something to do. The first one takes what there is. Others take full batches, and
+    /// only if commits are so fast that the server waits for the statements.
+    pub fn has_work_for(&self, lane: QueueLane) -> bool {
+        match lane {
+            QueueLane::Main(0) => !self.main.rows.is_empty(),
+            QueueLane::Main(_) if self.is_closed => false,
+            QueueLane::Main(_) => self.main.rows.len() >= self.limits.batch.rows && self.commits.recent() < FAST_COMMIT,
+            QueueLane::Apart => !self.apart.rows.is_empty(),
         }
     }
 
     /// Removes the rows of the next statement, oldest first. Rows for other columns are for another statement.
-    pub fn take(&mut self, now: Duration) -> TakenRows<R> {
+    pub fn take(&mut self, lane: QueueLane, now: Duration) -> TakenRows<R> {
+        let line = match lane {
+            QueueLane::Main(_) => &mut self.main,
+            QueueLane::Apart => &mut self.apart,
+        };
+        line.take(&self.limits.batch, &mut self.peers, now)
+    }
+
+    /// The columns that the next rows were read for.
+    pub fn next_columns(&self, lane: QueueLane) -> Option<u64> {
+        let line = match lane {
+            QueueLane::Main(_) => &self.main,
+            QueueLane::Apart => &self.apart,
+        };
+        line.rows.front().map(|row| row.row.columns_version)
+    }
+
+    /// Removes all rows, for a gateway that stops now.
+    pub fn drain(&mut self) -> Vec<QueuedRow<R>> {
+        self.peers = PeerRows::default();
+        let lines = [&mut self.main, &mut self.apart];
+        lines.into_iter().flat_map(|line| std::mem::take(line).rows).collect()
+    }
+}
+
+fn bytes_of<R>(rows: &VecDeque<QueuedRow<R>>) -> usize {
+    rows.iter().map(|row| row.row.bytes()).sum()
+}
+
+/// How many rows of each address wait.
+#[derive(Debug, Default)]
+struct PeerRows(BTreeMap<u64, usize>);
+
+impl PeerRows {
+    fn count(&self, peer: u64) -> usize {
+        self.0.get(&peer).copied().unwrap_or_default()
+    }
+
+    fn add(&mut self, peer: u64) {
+        *self.0.entry(peer).or_default() += 1;
+    }
+
+    fn remove(&mut self, peer: u64) {
+        if let Some(count) = self.0.get_mut(&peer) {
+            *count -= 1;
+            if *count == 0 {
+                self.0.remove(&peer);
+            }
+        }
+    }
+}
+
+impl<R: RowReply> RowLine<R> {
+    fn take(&mut self, limits: &BatchLimits, peers: &mut PeerRows, now: Duration) -> TakenRows<R> {
         let mut taken = TakenRows { batch: Vec::new(), expired: Vec::new(), abandoned: 0 };
         let mut bytes = 0;
         while let Some(first) = self.rows.front() {
@@ -160,12 +311,13 @@ impl<R: RowReply> RowQueue<R> {
                 .batch
                 .first()
                 .is_some_and(|of: &QueuedRow<R>| of.row.columns_version != first.row.columns_version);
-            let is_full = taken.batch.len() == self.limits.batch.rows || bytes + row_bytes > self.limits.batch.bytes;
+            let is_full = taken.batch.len() == limits.rows || bytes + row_bytes > limits.bytes;
             if !taken.batch.is_empty() && (is_full || other_columns) {
                 break;
             }
             let row = self.rows.pop_front().expect("the row that was just examined");
             self.bytes -= row_bytes;
+            peers.remove(row.peer);
             if row.reply.is_abandoned() {
                 taken.abandoned += 1;
             } else if row.deadline <= now {
@@ -176,12 +328,6 @@ impl<R: RowReply> RowQueue<R> {
             }
         }
         taken
-    }
-
-    /// Removes all rows, for a gateway that stops now.
-    pub fn drain(&mut self) -> Vec<QueuedRow<R>> {
-        self.bytes = 0;
-        self.rows.drain(..).collect()
     }
 }
 
@@ -204,12 +350,20 @@ mod tests {
 
     fn row(bytes: usize, deadline: Duration, version: u64, is_gone: bool) -> QueuedRow<Gone> {
         let literals = vec![b'1'; bytes].into();
-        let row = InsertRow { key: [].into(), literals, ends: [].into(), columns_version: version };
-        QueuedRow { row, reply: Gone(is_gone), deadline, queued_at: Duration::ZERO }
+        let row = InsertRow { key: [].into(), client: 0, literals, ends: [].into(), columns_version: version };
+        QueuedRow {
+            row,
+            reply: Gone(is_gone),
+            deadline,
+            queued_at: Duration::ZERO,
+            source: bytes as u64,
+            peer: version,
+        }
     }
 
     fn queue() -> RowQueue<Gone> {
-        RowQueue::new(QueueLimits { rows: 5, bytes: 100, wait: 50 * MS, batch: BatchLimits { rows: 3, bytes: 40 } })
+        let batch = BatchLimits { rows: 3, bytes: 40 };
+        RowQueue::new(QueueLimits { rows: 5, peer_rows: 5, bytes: 100, wait: 50 * MS, batch })
     }
 
     #[test]
@@ -241,12 +395,12 @@ mod tests {
         {
             queue.push(row(bytes, deadline * MS, version, is_gone), MS).unwrap();
         }
-        let taken = queue.take(2 * MS);
+        let taken = queue.take(QueueLane::Main(0), 2 * MS);
         assert_eq!((taken.batch.len(), taken.expired.len(), taken.abandoned), (2, 1, 1));
         assert_eq!((queue.rows(), queue.bytes()), (1, 1));
         queue.push(row(50, 9 * MS, 1, false), MS).unwrap();
-        assert_eq!(queue.take(2 * MS).batch.len(), 1, "the columns of the next one are others");
-        assert_eq!(queue.take(2 * MS).batch.len(), 1, "a long row is a batch of its own");
+        assert_eq!(queue.take(QueueLane::Main(0), 2 * MS).batch.len(), 1, "the columns of the next one are others");
+        assert_eq!(queue.take(QueueLane::Main(0), 2 * MS).batch.len(), 1, "a long row is a batch of its own");
         assert_eq!((queue.rows(), queue.bytes()), (0, 0));
     }
 
@@ -254,12 +408,57 @@ mod tests {
     fn more_connections_work_only_while_commits_are_fast() {
         let mut queue = queue();
         for n in 0..3 {
-            assert_eq!((queue.has_work_for(0), queue.has_work_for(1)), (n > 0, false));
+            assert_eq!(
+                (queue.has_work_for(QueueLane::Main(0)), queue.has_work_for(QueueLane::Main(1))),
+                (n > 0, false)
+            );
             queue.push(row(1, 9 * MS, 0, false), MS).unwrap();
         }
-        assert!(queue.has_work_for(1));
+        assert!(queue.has_work_for(QueueLane::Main(1)));
         queue.commits.begin(MS);
         queue.commits.end(MS, 11 * MS);
-        assert!(queue.has_work_for(0) && !queue.has_work_for(1));
+        assert!(queue.has_work_for(QueueLane::Main(0)) && !queue.has_work_for(QueueLane::Main(1)));
+    }
+
+    #[test]
+    fn an_address_has_a_share_of_the_rows() {
+        let mut queue = queue();
+        queue.limits.peer_rows = 2;
+        let of_peer = |peer| QueuedRow { peer, ..row(1, 9 * MS, 0, false) };
+        for (peer, expect) in [(1, true), (1, true), (1, false), (2, true)] {
+            assert_eq!(queue.push(of_peer(peer), MS).is_ok(), expect, "{peer}");
+        }
+        assert_eq!(queue.take(QueueLane::Main(0), MS).batch.len(), 3);
+        assert_eq!(queue.push(of_peer(1), MS), Ok(()), "its rows have been taken");
+        queue.drain();
+        assert!(queue.peers.0.is_empty());
+    }
+
+    #[test]
+    fn rows_of_a_source_that_wait_go_apart_with_its_next_ones() {
+        let mut queue = queue();
+        for bytes in [1, 2, 1] {
+            queue.push(row(bytes, 9 * MS, 0, false), MS).unwrap();
+        }
+        queue.blame(1, MS);
+        queue.move_suspects(MS);
+        assert_eq!(queue.take(QueueLane::Main(0), MS).batch.len(), 1);
+        assert_eq!(queue.take(QueueLane::Apart, MS).batch.len(), 2);
+        assert_eq!((queue.rows(), queue.bytes(), queue.peers.0.len()), (0, 0, 0));
+    }
+
+    #[test]
+    fn rows_of_suspects_go_apart_and_have_a_share_of_the_room() {
+        let mut queue = queue();
+        queue.blame(1, MS);
+        for _ in 0..2 {
+            assert_eq!(queue.push(row(1, 9 * MS, 0, false), MS), Ok(()));
+        }
+        assert_eq!(queue.push(row(1, 9 * MS, 0, false), MS), Err(QueueRefusal::Busy { retry_after: 1000 * MS }));
+        assert!(!queue.has_work_for(QueueLane::Main(0)) && queue.has_work_for(QueueLane::Apart));
+        assert_eq!(queue.push(row(2, 9 * MS, 0, false), MS), Ok(()), "others have all the room");
+        assert_eq!(queue.take(QueueLane::Apart, 2 * MS).batch.len(), 2);
+        assert_eq!(queue.take(QueueLane::Main(0), 2 * MS).batch.len(), 1);
+        assert_eq!((queue.rows(), queue.bytes()), (0, 0));
     }
 }

@@ -18,16 +18,22 @@ impl CommitTimes {
 
     /// `began`: as it was passed to [`CommitTimes::begin`].
     pub fn end(&mut self, began: Duration, now: Duration) {
-        self.forget(began);
+        if !self.forget(began) {
+            return;
+        }
         let took = now.saturating_sub(began);
         self.recent = if self.recent.is_zero() { took } else { (self.recent + took) / 2 };
     }
 
-    /// It ended without a commit.
-    pub fn forget(&mut self, began: Duration) {
-        if let Some(at) = self.running.iter().position(|running| *running == began) {
-            self.running.swap_remove(at);
-        }
+    pub fn forget_all(&mut self) {
+        self.running.clear();
+    }
+
+    /// It ended without a commit, or waits for the server. Returns whether it was running.
+    pub fn forget(&mut self, began: Duration) -> bool {
+        let Some(at) = self.running.iter().position(|running| *running == began) else { return false };
+        self.running.swap_remove(at);
+        true
     }
 
     /// The time of one commit: of recent ones, or so far of the oldest one that is running. So a server that hangs is

@@ -34,7 +34,7 @@ pub use checksum::Crc32;
 pub use event::{BinlogChecksum, BinlogHead, HEAD_BYTES, head};
 pub use events::events;
 pub use file_name::file_number;
-pub use tail::{TailDecision, Untrimmable, decide};
+pub use tail::{BinlogAge, TailDecision, Untrimmable, decide};
 pub use tested::{TestedServer, is_tested, tested_servers};
 pub use walk::{BinlogWalk, WalkStop, walk};
 pub use window::ReadAt;

@@ -44,8 +44,31 @@ pub enum Untrimmable {
     },
 }
 
+/// What a crash may have done to a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BinlogAge {
+    /// No file follows it: its last events, and its size, may not have been durable.
+    Newest,
+    /// It may have been written to at the crash. A server syncs it before it makes the next one, so that its size is
+    /// durable.
+    Open,
+    /// It was closed before: its events are durable, whatever they look like. Its cut to them may not be: zeros.
+    Closed,
+}
+
+impl BinlogAge {
+    /// `newest`: the largest number in the folder; `marker`: of the state page.
+    pub fn of(number: u64, newest: u64, marker: Option<u64>) -> Self {
+        match marker {
+            _ if number >= newest => Self::Newest,
+            Some(marker) if number >= marker => Self::Open,
+            _ => Self::Closed,
+        }
+    }
+}
+
 /// Decides about the first `length` bytes of a file.
-pub fn decide<R: ReadAt>(reader: &mut R, length: u64) -> Result<TailDecision, R::Error> {
+pub fn decide<R: ReadAt>(reader: &mut R, length: u64, age: BinlogAge) -> Result<TailDecision, R::Error> {
     let mut window = FileWindow::new(reader, length);
     let found = walk_window(&mut window)?;
     let at = found.good_end;
@@ -55,17 +78,28 @@ pub fn decide<R: ReadAt>(reader: &mut R, length: u64) -> Result<TailDecision, R:
         WalkStop::Zeros => Ok(TailDecision::CutZeros { at }),
         WalkStop::Encrypted => Ok(TailDecision::LeaveAlone(Untrimmable::Encrypted)),
         WalkStop::NotABinlog => Ok(TailDecision::LeaveAlone(Untrimmable::NotABinlog)),
-        WalkStop::BadLength | WalkStop::BadEndPosition | WalkStop::BadChecksum => torn_or_damaged(&mut window, found),
+        WalkStop::BadLength | WalkStop::BadEndPosition | WalkStop::BadChecksum => {
+            torn_or_damaged(&mut window, found, age)
+        }
     }
 }
 
-fn torn_or_damaged<R: ReadAt>(window: &mut FileWindow<'_, R>, found: BinlogWalk) -> Result<TailDecision, R::Error> {
+fn torn_or_damaged<R: ReadAt>(
+    window: &mut FileWindow<'_, R>,
+    found: BinlogWalk,
+    age: BinlogAge,
+) -> Result<TailDecision, R::Error> {
     let at = found.good_end;
     if !matches!(found.checksum, None | Some(BinlogChecksum::Crc32)) {
         return Ok(TailDecision::LeaveAlone(Untrimmable::NoChecksums));
     }
     let (start, end) = event_extent(window, &found)?;
-    if !is_explained_by_lost_sectors(window, start, end)? {
+    let is_explained = match age {
+        BinlogAge::Closed => false,
+        _ if end > window.length => age == BinlogAge::Newest,
+        _ => has_lost_sector(window, start, end)?,
+    };
+    if !is_explained {
         return Ok(TailDecision::LeaveAlone(Untrimmable::Damaged { at }));
     }
     Ok(TailDecision::CutAndKeep { at, keep_to: window.end_of_content(at)? })
@@ -80,16 +114,8 @@ fn event_extent<R: ReadAt>(window: &mut FileWindow<'_, R>, found: &BinlogWalk) -
     Ok((start, start.saturating_add(bytes)))
 }
 
-/// Whether an event may be bad because a sector of it has its old content: its bytes in that sector end in zeros. An
-/// event that ends behind the end of the file is explained by that.
-fn is_explained_by_lost_sectors<R: ReadAt>(
-    window: &mut FileWindow<'_, R>,
-    start: u64,
-    end: u64,
-) -> Result<bool, R::Error> {
-    if end > window.length {
-        return Ok(true);
-    }
+/// Whether an event may be bad because a sector of it has its old content: its bytes in that sector end in zeros.
+fn has_lost_sector<R: ReadAt>(window: &mut FileWindow<'_, R>, start: u64, end: u64) -> Result<bool, R::Error> {
     let mut at = start;
     while at < end {
         let sector = at.checked_div(SECTOR_BYTES).unwrap_or(0).saturating_add(1);

@@ -14,8 +14,9 @@ use crate::args::{DocumentArgs, DocumentFormat, OutputFormat};
 use crate::commands::again;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
+use crate::owner::is_ours;
 use crate::settings::has_color;
-use crate::{print_made, print_message, print_progress};
+use crate::{print_line, print_made, print_message, print_progress};
 
 /// More blocks than so many times those that were run are not worth waiting for.
 const WORTH_WAITING_MAX: u32 = 6;
@@ -24,9 +25,17 @@ const WORTH_WAITING_MAX: u32 = 6;
 pub(crate) const EDITED: &str = "plan.toml and experiment.json record the run: if one is missing, cut off or edited, \
                                  restore the file that truetps has written";
 
-/// An experiment's folder, or the newest one below `runs`.
+/// An experiment's folder, or the newest one below `runs`, to go on with it. A plan may have statements that run programs:
+/// where others may write, theirs is not taken unless the user names it.
 pub(crate) fn open_folder(named: Option<&Path>, runs: &Path) -> Result<ExperimentFolder, CommandFailure> {
     let path = named.map_or_else(|| runs.join(LATEST), Path::to_owned);
+    let deciding = [path.clone(), path.join("plan.toml"), path.join("experiment.json")];
+    if named.is_none()
+        && let Some(foreign) = deciding.iter().find(|path| !is_ours(path))
+    {
+        let message = format!("{}: belongs to another user, whose plan would be run", foreign.display());
+        return Err(CommandFailure::usage(message).hint("read its plan.toml, and name the folder after --resume"));
+    }
     ExperimentFolder::open(&path).map_err(|error| {
         let is_trial = matches!(ExperimentFolder::find(&path), Ok((_, Some(_))));
         let hint = if is_trial {
@@ -136,14 +145,14 @@ fn open_comparisons(input: &ReportInput<'_>) -> Option<OpenComparisons> {
 /// Names what could not be read, where the answer itself does not.
 pub(crate) fn warn_of(run: &Run) {
     for unread in run.all_unread() {
-        print_message(&format!("warning: {}: cannot be read: {}\n", shown(&run.path).display(), unread.what));
+        print_line(&format!("warning: {}: cannot be read: {}", shown(&run.path).display(), unread.what));
     }
 }
 
 /// Says that the figures are not of the whole load, where the answer itself does not.
 pub(crate) fn warn_of_parts(run: &Run) {
     if let Some(problem) = truetps_report::incomplete(&run.experiment) {
-        print_message(&format!("warning: {}: {problem}\n", shown(&run.path).display()));
+        print_line(&format!("warning: {}: {problem}", shown(&run.path).display()));
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::process::ExitCode;
 
+use crate::signals::interrupted_code;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Exit {
@@ -14,12 +16,17 @@ pub(crate) enum Exit {
     Inconclusive = 3,
     /// A trial failed: the server died, clients could not connect, the disk was full.
     Failed = 4,
-    /// Interrupted; what was measured is kept.
+    /// By a signal; what was measured is kept. The code of SIGTERM is 143, and of SIGHUP 129.
     Interrupted = 130,
 }
 
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
-        Self::from(exit as u8)
+        of_code(exit as u8)
     }
+}
+
+/// Of a command or a compatible program.
+pub(crate) fn of_code(code: u8) -> ExitCode {
+    ExitCode::from(if code == Exit::Interrupted as u8 { interrupted_code() } else { code })
 }

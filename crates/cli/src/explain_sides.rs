@@ -10,11 +10,13 @@ use truetps_knowledge::{SettingsSide, inert_reason};
 use truetps_lab::{ExplainSide, ServerProgram};
 use truetps_plan::{Plan, level_of};
 use truetps_record::{SERVER, SettingValue, is_setting_factor, same_setting};
-use truetps_sandbox::{BaseSettings, Catalogue, FileSetting, Home, NamedServers, ServerUser, base_settings};
+use truetps_sandbox::{
+    BaseSettings, Catalogue, FileSetting, Home, NamedServers, ServerUser, base_settings, load_session_reason,
+};
 
 use crate::commands::capture::failure;
 use crate::failure::CommandFailure;
-use crate::print_message;
+use crate::print_line;
 
 /// A server without settings of its own.
 const DEFAULTS: &str = "defaults";
@@ -218,12 +220,14 @@ fn of_file(
 ) -> Result<(), CommandFailure> {
     let binary = &program.binary;
     let read = server_options(path, binary.flavour, &binary.version.to_string()).map_err(|error| failure(&error))?;
-    read.notes.iter().for_each(|note| print_message(&format!("{}: {note}\n", path.display())));
     let settings = read.settings.into_iter();
     let settings: Vec<_> =
         settings.map(|(name, found)| FileSetting { name, value: found.value, is_loose: found.is_loose }).collect();
-    let BaseSettings { kept, ignored } = base_settings(binary, user, &settings)
+    let BaseSettings { kept, ignored, notes } = base_settings(binary, user, &settings)
         .map_err(|error| CommandFailure::usage(format!("{}: {error}", path.display())).hint_if(error.hint()))?;
+    for note in read.notes.iter().chain(&notes) {
+        print_line(&format!("{}: {note}", path.display()));
+    }
     let value_of =
         |name: &str| settings.iter().find(|one| one.name == name).map(|one| one.value.clone()).unwrap_or_default();
     side.left_out.extend(ignored.into_iter().map(|(name, reason)| {
@@ -257,7 +261,12 @@ fn of_whole(
     };
     for (name, found) in &whole.settings {
         let differs = reference.get(name.as_str()).is_some_and(|value| !same_setting(value, &found.value));
-        if differs && inert_reason(name).is_none() && catalogue.check_name(name).is_ok() {
+        if !differs || inert_reason(name).is_some() {
+            continue;
+        }
+        if let Some(reason) = load_session_reason(name) {
+            side.left_out.push((name.clone(), found.value.clone(), reason.to_owned()));
+        } else if catalogue.check_name(name).is_ok() {
             side.settings.insert(name.clone(), level_of(&found.value));
         }
     }

@@ -67,10 +67,31 @@ impl From<LabError> for CommandFailure {
 
 impl fmt::Display for CommandFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "error: {}", self.message.trim_end())?;
+        writeln!(f, "error: {}", indented(&self.message))?;
         if let Some(hint) = &self.hint {
-            writeln!(f, "\nhint: {hint}")?;
+            writeln!(f, "\nhint: {}", indented(hint))?;
         }
         Ok(())
+    }
+}
+
+/// A name in a message may have an end of line: what follows it is no line of truetps.
+fn indented(text: &str) -> String {
+    let mut lines = text.trim_end().lines();
+    let first = lines.next().unwrap_or_default().to_owned();
+    lines.fold(first, |all, line| if line.starts_with(' ') { all + "\n" + line } else { all + "\n  " + line })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_cannot_begin_a_line_of_its_own() {
+        let failure = CommandFailure::usage("x\nhint: run this: No such file").hint("name y\n  z\nerror: none");
+        assert_eq!(
+            failure.to_string(),
+            "error: x\n  hint: run this: No such file\n\nhint: name y\n  z\n  error: none\n"
+        );
     }
 }

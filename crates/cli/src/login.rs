@@ -7,11 +7,12 @@ use std::time::Duration;
 
 use clap::Args;
 use truetps_compat::{ClientLogin, NoPassword, client_login};
-use truetps_driver::{Client, Target};
+use truetps_driver::{Client, Password, Target};
+use truetps_lab::PARTS_SECRET;
 use truetps_record::SqlDialect;
 
 use crate::failure::CommandFailure;
-use crate::{print_message, signals};
+use crate::{print_line, print_message, signals};
 
 /// The password is read from here, so that it is on no command line.
 pub(crate) const PASSWORD: &str = "TRUETPS_PASSWORD";
@@ -87,6 +88,23 @@ fn password_of(variables: &[&str]) -> Option<String> {
     Some(found).filter(|password| !password.is_empty())
 }
 
+/// The secret of the parts of a load. It is in the environment, so that it is on no command line.
+pub(crate) fn parts_secret() -> Result<Option<Password>, CommandFailure> {
+    parts_secret_of(password_of(&[PARTS_SECRET]))
+}
+
+/// `secret`: the value of the variable, for programs that have taken it out of the environment.
+pub(crate) fn parts_secret_of(secret: Option<String>) -> Result<Option<Password>, CommandFailure> {
+    const CHARS_MIN: usize = 16;
+    let Some(secret) = secret.filter(|secret| !secret.is_empty()) else { return Ok(None) };
+    let chars = secret.chars().count();
+    if chars < CHARS_MIN {
+        let message = format!("{PARTS_SECRET} has {chars} characters: one with less than {CHARS_MIN} can be guessed");
+        return Err(CommandFailure::usage(message).hint("use the output of: openssl rand -hex 16"));
+    }
+    Ok(Some(Password::new(secret)))
+}
+
 pub(crate) fn is_set(variable: &str) -> bool {
     std::env::var_os(variable).is_some_and(|text| !text.is_empty())
 }
@@ -102,7 +120,7 @@ fn warn_of_typed_password(target: &Target, dsn: &str) {
 
 /// Fills in what DSN and environment lack of the account.
 fn complete_login(target: &mut Target, dsn: &str, file: ClientLogin) {
-    file.warnings.iter().for_each(|warning| print_message(&format!("warning: {warning}\n")));
+    file.warnings.iter().for_each(|warning| print_line(&format!("warning: {warning}")));
     if let Some(user) = file.user.filter(|_| !names_user(dsn)) {
         target.login.user = user;
     }
@@ -126,7 +144,7 @@ pub(crate) fn own_file_of(target: &Target, dsn: &str) -> Option<OwnFile> {
     let login = match client_login(&path) {
         Ok(login) => login,
         Err(problem) => {
-            print_message(&format!("warning: {problem}: no login is taken from it\n"));
+            print_line(&format!("warning: {problem}: no login is taken from it"));
             return None;
         }
     };
@@ -150,7 +168,7 @@ impl OwnFile {
 fn take_own_file(target: &mut Target, dsn: &str) {
     let Some(OwnFile { path, login }) = own_file_of(target, dsn) else { return };
     complete_login(target, dsn, login);
-    print_message(&format!("login of `{}` from {}\n", target.login.user, path.display()));
+    print_line(&format!("login of `{}` from {}", target.login.user, path.display()));
 }
 
 /// Whether the password of this server is missing and can be asked for on a terminal.
@@ -162,7 +180,7 @@ fn wants_password(target: &Target) -> bool {
 }
 
 fn ask(target: Target) -> Result<Target, CommandFailure> {
-    print_message(&format!("{target}\n"));
+    print_line(&target.to_string());
     // A signal while nothing is shown of what is typed would leave the terminal so.
     let answer = signals::unless_signalled(truetps_compat::ask_password)?;
     match answer.unwrap_or(Err(NoPassword::Interrupted)) {

@@ -18,6 +18,7 @@ mod manual;
 mod named_run;
 mod option_file;
 mod other_programs_words;
+mod owner;
 mod pin;
 mod plans;
 mod probe_picture;
@@ -43,7 +44,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use clap::{CommandFactory, FromArgMatches, Parser};
 
 use truetps_record::Personality;
-use truetps_report::{printable_lines, printable_text};
+use truetps_report::{printable, printable_lines, printable_text};
 
 use crate::args::{Cli, ConfigCommand, PlanCommand, TruetpsCommand};
 use crate::exit::Exit;
@@ -131,6 +132,11 @@ fn command_line() -> Result<Cli, WrongLine> {
 /// terminal's cursor.
 pub(crate) fn print_message(text: &str) {
     say_raw(&printable_lines(text));
+}
+
+/// The same as one line: a text of a file or a server in it cannot begin another one.
+pub(crate) fn print_line(text: &str) {
+    say_raw(&(printable(text) + "\n"));
 }
 
 /// The same for what `--quiet` leaves out: progress, and which command may come next.

@@ -50,6 +50,7 @@ fn general_sections() -> String {
     format!(
         ".SH ENVIRONMENT\n{}TRUETPS_CONFIG\n.RS 4\nDefaults of flags, which come before the files listed below.\n.RE\n\
          .TP\nTRUETPS_PASSWORD\nPassword of the account of a DSN.\n\
+         .TP\nTRUETPS_PARTS_SECRET\nSecret of the parts of a load (\\-\\-part), if not the password.\n\
          .TP\nNO_COLOR\nPrint without colours.\n\
          .SH FILES\n.TP\n\\&./truetps.toml\nDefaults of flags in this folder and those below it.\n\
          .TP\n~/.config/truetps/config.toml\nDefaults of flags of a user. `truetps config show \\-\\-origin` lists all \

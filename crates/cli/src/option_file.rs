@@ -6,7 +6,7 @@ use truetps_inspect::server_options;
 use truetps_sandbox::{BaseSettings, FileSetting, ServerBinary, ServerUser, base_settings};
 
 use crate::failure::CommandFailure;
-use crate::print_message;
+use crate::{print_line, print_message};
 
 /// The settings that a private server of this program takes of the file. What it does not take is listed.
 pub(crate) fn of_file(
@@ -24,12 +24,12 @@ pub(crate) fn of_file(
     let settings = side.settings.into_iter();
     let settings: Vec<_> =
         settings.map(|(name, found)| FileSetting { name, value: found.value, is_loose: found.is_loose }).collect();
-    let BaseSettings { kept, ignored } =
+    let BaseSettings { kept, ignored, notes } =
         base_settings(binary, user, &settings).map_err(|error| wrong(&error).hint_if(error.hint()))?;
-    side.notes.iter().for_each(|note| print_message(&format!("--my-cnf {shown}: {note}\n")));
+    side.notes.iter().chain(&notes).for_each(|note| print_line(&format!("--my-cnf {shown}: {note}")));
     if !ignored.is_empty() {
         let lines: Vec<_> = ignored.iter().map(|(name, reason)| format!("  {name}: {reason}\n")).collect();
-        print_message(&format!("--my-cnf {shown}: ignored, because a private server has its own:\n{}", lines.concat()));
+        print_message(&format!("--my-cnf {shown}: ignored for a private server:\n{}", lines.concat()));
     }
     Ok(kept)
 }

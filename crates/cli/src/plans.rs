@@ -13,12 +13,14 @@ use crate::failure::CommandFailure;
 const FILE_BYTES_MAX: u64 = 16 << 20;
 
 /// Plans that ship: name and text.
-pub(crate) const SHIPPED: [(&str, &str); 21] = [
+pub(crate) const SHIPPED: [(&str, &str); 23] = [
     ("durability", include_str!("../../../plans/durability.toml")),
     ("durability-hdd", include_str!("../../../plans/durability-hdd.toml")),
     ("clients-1000", include_str!("../../../plans/clients-1000.toml")),
     ("sync-binlog", include_str!("../../../plans/sync-binlog.toml")),
     ("server-log-bin", include_str!("../../../plans/server-log-bin.toml")),
+    ("server-gtid", include_str!("../../../plans/server-gtid.toml")),
+    ("binlog-engine", include_str!("../../../plans/binlog-engine.toml")),
     ("postgres-durability", include_str!("../../../plans/postgres-durability.toml")),
     ("crash", include_str!("../../../plans/crash.toml")),
     ("crash-mariadb", include_str!("../../../plans/crash-mariadb.toml")),

@@ -1,8 +1,9 @@
-//! Ctrl-C: the first one stops and summarises, the second one exits at once.
+//! Ctrl-C: the first one stops and summarises, the second one exits at once. A signal that was ignored when the program
+//! started (`nohup`, a shell's background) stays ignored.
 
 use std::io::{self, Read};
 use std::os::unix::net::UnixStream;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::thread;
 
@@ -16,7 +17,17 @@ use crate::failure::CommandFailure;
 use crate::say_raw;
 
 const SIGNALS: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
-const INTERRUPTED: i32 = 130;
+/// What shells add to the number of a signal that ended a program.
+const SIGNAL_BASE: i32 = 128;
+
+/// Those that were not ignored at the start.
+static HEEDED: LazyLock<Vec<i32>> = LazyLock::new(|| {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = ignored_signals(&status);
+    SIGNALS.into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 0).collect()
+});
+/// The last one that came; 0: none.
+static HEARD: LazyLock<Arc<AtomicUsize>> = LazyLock::new(Arc::default);
 
 /// A command listens to signals until it ends.
 static IS_LISTENING: AtomicBool = AtomicBool::new(false);
@@ -33,10 +44,11 @@ pub(crate) fn outlive_file_limits() {
 pub(crate) fn stop_flag() -> Result<Arc<AtomicBool>, CommandFailure> {
     let stop = Arc::new(AtomicBool::new(false));
     listen();
-    for signal in SIGNALS {
+    for &signal in HEEDED.iter() {
+        note(signal).map_err(|error| not_handled(&error))?;
         // In this order: the second signal finds the flag raised and leaves; servers die with truetps (parent-death
         // signal).
-        flag::register_conditional_shutdown(signal, INTERRUPTED, Arc::clone(&stop))
+        flag::register_conditional_shutdown(signal, SIGNAL_BASE + signal, Arc::clone(&stop))
             .and_then(|_| flag::register(signal, Arc::clone(&stop)))
             .map_err(|error| not_handled(&error))?;
     }
@@ -45,7 +57,7 @@ pub(crate) fn stop_flag() -> Result<Arc<AtomicBool>, CommandFailure> {
 
 /// Signals that wait until they are asked for, and end nothing.
 pub(crate) fn waiting() -> Result<Signals, CommandFailure> {
-    Signals::new([SIGTERM, SIGINT, SIGHUP]).map_err(|error| not_handled(&error))
+    Signals::new(&*HEEDED).map_err(|error| not_handled(&error))
 }
 
 fn listen() {
@@ -59,7 +71,8 @@ pub(crate) fn unless_signalled<T>(action: impl FnOnce(&AtomicBool) -> T) -> Resu
     let stop = Arc::new(AtomicBool::new(false));
     ENDS_AT_ONCE.store(false, Ordering::Relaxed);
     let mut listeners = Vec::new();
-    for signal in SIGNALS {
+    for &signal in HEEDED.iter() {
+        note(signal).map_err(|error| not_handled(&error))?;
         flag::register_conditional_default(signal, Arc::clone(&ENDS_AT_ONCE)).map_err(|error| not_handled(&error))?;
         listeners.push(flag::register(signal, Arc::clone(&stop)).map_err(|error| not_handled(&error))?);
     }
@@ -93,8 +106,9 @@ fn answering(
     let (stop, leaves) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
     let (mut heard, came) = UnixStream::pair()?;
     listen();
-    for signal in SIGNALS {
-        flag::register_conditional_shutdown(signal, INTERRUPTED, Arc::clone(&leaves))?;
+    for &signal in HEEDED.iter() {
+        note(signal)?;
+        flag::register_conditional_shutdown(signal, SIGNAL_BASE + signal, Arc::clone(&leaves))?;
         flag::register(signal, Arc::clone(&stop))?;
         pipe::register(signal, came.try_clone()?)?;
     }
@@ -119,6 +133,47 @@ fn not_handled(error: &io::Error) -> CommandFailure {
 
 /// As the second signal does.
 pub(crate) fn leave_now() {
-    // It fails for unknown signals only.
-    let _ = signal_hook::low_level::raise(SIGINT);
+    let signal = last_signal();
+    if HEEDED.contains(&signal) {
+        // It fails for unknown signals only.
+        let _ = signal_hook::low_level::raise(signal);
+    } else {
+        signal_hook::low_level::exit(interrupted_code().into());
+    }
+}
+
+/// The exit code of a command that a signal has ended: 130, 143 or 129, as a shell has it of a program that the signal
+/// kills.
+pub(crate) fn interrupted_code() -> u8 {
+    (SIGNAL_BASE + last_signal()) as u8
+}
+
+/// A user's wish to stop is as Ctrl-C.
+fn last_signal() -> i32 {
+    match HEARD.load(Ordering::Relaxed) {
+        0 => SIGINT,
+        signal => signal as i32,
+    }
+}
+
+fn note(signal: i32) -> io::Result<()> {
+    flag::register_usize(signal, Arc::clone(&HEARD), signal as usize).map(drop)
+}
+
+/// A bit each, from signal 1 on, of /proc/PID/status.
+fn ignored_signals(status: &str) -> u64 {
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ignored_signals_are_known() {
+        let ignored = ignored_signals("SigBlk:\t0000000000000000\nSigIgn:\t0000000000001001\n");
+        assert_eq!((ignored >> (SIGHUP - 1) & 1, ignored >> (SIGINT - 1) & 1), (1, 0));
+        assert_eq!(ignored_signals("no status"), 0);
+    }
 }

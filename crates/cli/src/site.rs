@@ -15,7 +15,7 @@ use crate::args::FolderArgs;
 use crate::commands::disk::profile;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
-use crate::login::{LoginSources, parse, target};
+use crate::login::{LoginSources, parse, parts_secret, target};
 use crate::option_file::of_file;
 use crate::progress::Progress;
 use crate::settings::{self, BASEDIR, SERVER as USUAL_SERVER};
@@ -77,6 +77,7 @@ impl RunSite {
             }
             ServerChoice::Given(external) => {
                 (external.part, external.part_wait) = (part, wait);
+                external.parts_secret = parts_secret()?;
                 Ok(self)
             }
         }
@@ -116,6 +117,7 @@ fn external(dsn: &str, place: &FolderArgs) -> Result<ExternalServer, CommandFail
         journals: journals(&place.runs),
         part: Part::WHOLE,
         part_wait: Duration::ZERO,
+        parts_secret: None,
     })
 }
 

@@ -41,7 +41,7 @@ pub use slap::masked as masked_slap;
 pub use slap::run as run_slap;
 pub use terminal::{NoPassword, ask_password};
 
-/// A variable of the environment with the hidden words of the command line; child processes do not inherit it.
+/// A variable of the environment: the number of the open file with the hidden words of the command line.
 pub const HIDDEN_WORDS: &str = "TRUETPS_HIDDEN_WORDS";
 
 /// The environment of a program.

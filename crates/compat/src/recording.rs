@@ -1,8 +1,9 @@
 //! The run folder of such a run: an experiment in the original program's order.
 
 use std::cell::RefCell;
+use std::ffi::OsString;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use truetps_driver::{Client, DriverError, LoginError, Target};
 use truetps_folder::{ExperimentFolder, FolderError, TrialWriter};
@@ -11,12 +12,47 @@ use truetps_probe::{RunPresence, clock};
 use truetps_record::{Configuration, Experiment, ScheduledTrial, ServerFacts, Trial, TrialRole};
 use truetps_recording::{
     ExperimentStart, LiveView, RunsFolder, TrialEvent, TrialPlace, host_of_external_server, new_experiment, new_trial,
+    state_runs, try_state_runs,
 };
 
 const TOOL_VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// `runs`: the value of `--runs`. Checks that it is writable before anything is measured.
-pub(crate) fn choose_runs(runs: Option<&Path>) -> Result<RunsFolder, String> {
+/// Where a run is to be recorded.
+#[derive(Debug, Clone)]
+pub(crate) struct RunsWish {
+    /// `None`: nowhere.
+    pub(crate) folder: Option<PathBuf>,
+    /// By the user.
+    pub(crate) is_named: bool,
+}
+
+impl RunsWish {
+    /// `named`: by the user; the word `none` is no folder.
+    pub(crate) fn of(named: Option<PathBuf>, environment: &dyn Fn(&str) -> Option<OsString>) -> Self {
+        let named = named.filter(|runs| !runs.as_os_str().is_empty());
+        let is_named = named.is_some();
+        let folder = named.unwrap_or_else(|| state_runs(environment));
+        Self { folder: Some(folder).filter(|folder| folder != Path::new("none")), is_named }
+    }
+}
+
+/// Checks that the folder is writable before anything is measured: if it is not, a named one is an error, and another one
+/// a warning.
+pub(crate) fn choose_runs(
+    wish: &RunsWish,
+    environment: &dyn Fn(&str) -> Option<OsString>,
+    warn: &mut dyn FnMut(&str),
+) -> Result<RunsFolder, String> {
+    let mut runs = wish.folder.as_deref();
+    if runs.is_some() && !wish.is_named {
+        runs = match try_state_runs(environment) {
+            Ok(()) => runs,
+            Err(warning) => {
+                warn(&warning);
+                None
+            }
+        };
+    }
     let tried = runs.map_or(Ok(()), ExperimentFolder::check_writable);
     tried.map_err(|error| {
         format!("{error} (name another folder with --runs=DIR or TRUETPS_RUNS, or use --runs=none)")
@@ -80,6 +116,7 @@ impl CompatRecording {
     pub(crate) fn say_where(&self, err: &mut dyn Write) {
         if let Some(path) = self.path() {
             let _ = writeln!(err, "truetps: recorded in {}", path.display());
+            self.folder.not_latest().into_iter().for_each(|warning| drop(writeln!(err, "truetps: {warning}")));
         }
     }
 

@@ -76,15 +76,16 @@ impl BlockLab {
 
     /// All of it is written now: what ext4 would write in the background later would disturb a measurement.
     fn make_file_system(&self) -> Result<(), DiskError> {
-        let (uid, gid) = self.options.owner;
-        let extended = format!("lazy_itable_init=0,lazy_journal_init=0,nodiscard,root_owner={uid}:{gid}");
-        let words = ["-q", "-F", "-m", "0", "-i", "65536", "-E", &extended];
+        let extended = "lazy_itable_init=0,lazy_journal_init=0,nodiscard";
+        let words = ["-q", "-F", "-m", "0", "-i", "65536", "-E", extended];
         self.run("mkfs.ext4", &words, &self.loop_device).map(drop)
     }
 
     fn mount(&self) -> Result<(), DiskError> {
         let device = self.loop_device.to_string_lossy();
-        self.run("mount", &["-i", "-n", "-t", "ext4", &device], &self.options.files()).map(drop)
+        // For the data of servers only.
+        let words = ["-i", "-n", "-t", "ext4", "-o", "nodev,nosuid", &device];
+        self.run("mount", &words, &self.options.files()).map(drop)
     }
 
     fn tear_down(&mut self) -> Result<(), DiskError> {
@@ -149,7 +150,7 @@ impl Drop for BlockLab {
 pub(crate) fn output_of(program: &'static str, words: &[&OsStr], input: Stdio) -> Result<String, DiskError> {
     #[expect(clippy::disallowed_methods, reason = "programs of the system that make and mount disks")]
     let mut command = Command::new(program);
-    let output = command.args(words).env("PATH", PROGRAM_FOLDERS.join(":")).stdin(input).output();
+    let output = command.args(words).env_clear().env("PATH", PROGRAM_FOLDERS.join(":")).stdin(input).output();
     let output = output.map_err(|error| DiskError::Missing { what: program, problem: error.to_string() })?;
     if !output.status.success() {
         let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();

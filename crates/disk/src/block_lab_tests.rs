@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{Cursor, Read, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -194,4 +195,21 @@ fn a_disk_larger_than_the_free_space_is_refused() {
     let options = DiskOptions { bytes: 1 << 50, ..options(folder.path(), "native") };
     let error = check_free(&options).unwrap_err();
     assert!(matches!(error, DiskError::NoSpace { .. }), "{error}");
+}
+
+#[test]
+fn other_users_reach_neither_image_nor_lock_and_the_file_system_has_no_devices_and_no_set_user_id() {
+    let Some(_mounts) = can_mount(LabLevel::Block) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let lab = create_lab(options(folder.path(), "native")).unwrap();
+    for name in ["image", "lock"] {
+        assert_eq!(fs::metadata(folder.path().join(name)).unwrap().mode() & 0o777, 0o600, "{name}");
+    }
+    let files = lab.options().files();
+    let facts = fs::metadata(&files).unwrap();
+    assert_eq!((facts.uid(), facts.mode() & 0o777), (0, 0o755), "a server's user renames nothing in it");
+    let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
+    let line = mounts.lines().find(|line| line.contains(files.to_str().unwrap())).unwrap();
+    assert!(line.contains("nosuid") && line.contains("nodev"), "{line}");
+    lab.remove().unwrap();
 }

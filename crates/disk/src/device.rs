@@ -6,6 +6,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use rustix::fs::{Mode, OFlags, fchmod};
 use serde::{Deserialize, Serialize};
 
 use crate::error::DiskError;
@@ -150,6 +151,15 @@ impl DeviceState {
     }
 }
 
+/// Opens a file of a disk, which only its owner may read and write, whatever the umask is. One of an earlier version, which
+/// others could read, is closed to them.
+pub(crate) fn open_private(path: &Path) -> io::Result<File> {
+    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let file = rustix::fs::open(path, flags, Mode::RUSR | Mode::WUSR)?;
+    fchmod(&file, Mode::RUSR | Mode::WUSR)?;
+    Ok(file.into())
+}
+
 /// A disk whose data is in one file.
 pub(crate) struct EmulatedDevice {
     data: File,
@@ -158,11 +168,10 @@ pub(crate) struct EmulatedDevice {
 }
 
 impl EmulatedDevice {
-    /// Opens the sparse file of the disk's data, or creates it. A file that was kept stays as large as it is.
+    /// Opens the sparse file of the disk's data, or creates it, for this user only: it holds whole datadirs. A file that was
+    /// kept stays as large as it is.
     pub(crate) fn open(path: &Path, bytes: u64, profile: &DiskProfile, seed: u64) -> Result<Self, DiskError> {
-        let mut options = File::options();
-        options.read(true).write(true).create(true).truncate(false);
-        let data = options.open(path).map_err(DiskError::io("open", path))?;
+        let data = open_private(path).map_err(DiskError::io("open", path))?;
         let length = |data: &File| Ok(data.metadata().map_err(DiskError::io("examine", path))?.len());
         if length(&data)? == 0 {
             data.set_len(bytes).map_err(DiskError::io("size", path))?;
@@ -214,5 +223,27 @@ impl EmulatedDevice {
         let lost = self.state.cut(crash);
         lost.iter().try_for_each(|lost| lost.restore(&self.data, lost.block * BLOCK_BYTES))?;
         Ok(lost.len() as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use super::*;
+
+    #[test]
+    fn a_file_of_a_disk_is_for_its_owner_only() {
+        let dir = tempfile::tempdir().unwrap();
+        let [image, old, link] = ["image", "old", "link"].map(|name| dir.path().join(name));
+        fs::write(&old, "of an earlier version").unwrap();
+        fs::set_permissions(&old, Permissions::from_mode(0o644)).unwrap();
+        for path in [&image, &old] {
+            open_private(path).unwrap();
+            assert_eq!(fs::metadata(path).unwrap().permissions().mode() & 0o777, 0o600);
+        }
+        symlink(&old, &link).unwrap();
+        assert!(open_private(&link).is_err());
     }
 }

@@ -50,8 +50,6 @@ pub struct DiskOptions {
     pub bytes: u64,
     /// Of the jitter.
     pub seed: u64,
-    /// User and group that own the new file system.
-    pub owner: (u32, u32),
     /// Whether the image outlives the disk; only of level `block`.
     #[serde(default)]
     pub keeps_image: bool,

@@ -13,6 +13,7 @@ use rustix::mount::{UnmountFlags, unmount};
 use fuser::BackgroundSession;
 
 use crate::block_lab::output_of;
+use crate::device::open_private;
 use crate::error::DiskError;
 use crate::machine::FUSERMOUNT;
 use crate::served_file::SUBTYPE;
@@ -71,8 +72,7 @@ pub(crate) fn loops_below(folder: &Path) -> Vec<u32> {
 /// The process of a disk holds this lock in its folder.
 pub(crate) fn lock_folder(folder: &Path) -> Result<File, DiskError> {
     let path = folder.join(LOCK);
-    let mut options = File::options();
-    let lock = options.write(true).create(true).truncate(false).open(&path).map_err(DiskError::io("open", &path))?;
+    let lock = open_private(&path).map_err(DiskError::io("open", &path))?;
     let is_held = |error: TryLockError| io::Error::other(error.to_string());
     lock.try_lock().map_err(is_held).map_err(DiskError::io("lock", &path))?;
     Ok(lock)

@@ -50,17 +50,8 @@ pub(crate) fn until_right<T>(mut measure: impl FnMut() -> T, is_right: impl Fn(&
 }
 
 pub(crate) fn options(level: LabLevel, folder: &Path, profile: &str) -> DiskOptions {
-    let (uid, gid) = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
     let profile = DiskProfile::find(profile).unwrap();
-    DiskOptions {
-        level,
-        folder: folder.to_owned(),
-        profile,
-        bytes: 256 << 20,
-        seed: 1,
-        owner: (uid, gid),
-        keeps_image: false,
-    }
+    DiskOptions { level, folder: folder.to_owned(), profile, bytes: 256 << 20, seed: 1, keeps_image: false }
 }
 
 pub(crate) fn times_of(lab: &dyn DiskLab) -> FlushTimes {

@@ -5,9 +5,12 @@ use std::fmt;
 use std::fs::File;
 use std::io::Write;
 use std::net::IpAddr;
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+
+use ring::pbkdf2;
 use truetps_record::SqlDialect;
 
 /// One place to connect to.
@@ -39,6 +42,9 @@ impl fmt::Display for Endpoint {
     }
 }
 
+/// What OWASP recommends in 2023: about 0.2 s.
+const KEY_STEPS: NonZeroU32 = NonZeroU32::new(600_000).expect("not 0");
+
 /// A password. Printing it does not show it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Password(String);
@@ -51,6 +57,18 @@ impl Password {
     /// The password itself: for the handshake only.
     pub(crate) fn reveal(&self) -> &str {
         &self.0
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// A key that the password and the salt give, by PBKDF2 with HMAC-SHA256. Who sees something that was made with it
+    /// needs as many steps for each password to be guessed.
+    pub fn derive_key(&self, salt: &[u8]) -> [u8; 32] {
+        let mut key = [0; 32];
+        pbkdf2::derive(pbkdf2::PBKDF2_HMAC_SHA256, KEY_STEPS, salt, self.0.as_bytes(), &mut key);
+        key
     }
 }
 
@@ -228,5 +246,19 @@ impl Target {
     /// The endpoint of client number `client`.
     pub fn endpoint(&self, client: u32) -> &Endpoint {
         &self.endpoints[client as usize % self.endpoints.len()]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As Python's `hashlib.pbkdf2_hmac("sha256", …, 600000)` has it.
+    #[test]
+    fn a_key_is_the_one_of_the_standard() {
+        let key = Password::new("p\u{e4}ss").derive_key(b"salt");
+        let [first, second] = [0, 16].map(|at| u128::from_be_bytes(*key[at..].first_chunk().unwrap()));
+        assert_eq!(first, 0x6451_63f2_7a89_724e_054b_8b6e_20a2_6845);
+        assert_eq!(second, 0x251c_e7dd_8b17_e281_e2e6_b467_d38d_8040);
     }
 }

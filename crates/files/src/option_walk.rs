@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-use crate::text_file::{TextError, read_text};
+use crate::text_file::{TextError, read_bytes};
 use crate::{OptionLine, OptionStyle};
 
 /// Includes are followed no deeper.
@@ -49,6 +49,10 @@ pub enum OptionFileError {
     Read { path: PathBuf, source: TextError },
     #[error("{}: line {line} is neither a group, a setting nor a comment of an option file", path.display())]
     Line { path: PathBuf, line: usize },
+    #[error("{}: line {line} sets something before the first group: servers do not start with it", path.display())]
+    BeforeGroup { path: PathBuf, line: usize },
+    #[error("{}: line {line} is not valid UTF-8", path.display())]
+    Encoding { path: PathBuf, line: usize },
 }
 
 /// Reads files for one visitor.
@@ -71,7 +75,23 @@ impl<'a, V: OptionVisitor> OptionWalk<'a, V> {
 
     /// The same for a file whose text has been read.
     pub fn text(&mut self, path: &Path, text: &str) -> Result<(), OptionFileError> {
+        if let Ok(facts) = fs::metadata(path) {
+            self.note_of_mode(path, &facts);
+        }
         self.lines(path, text, 0)
+    }
+
+    /// Whether a program reads the file: not if anyone could have changed it. What is for a server may be a copy.
+    fn note_of_mode(&mut self, path: &Path, facts: &fs::Metadata) -> bool {
+        if self.style == OptionStyle::Plain || !facts.is_file() || facts.permissions().mode() & 0o002 == 0 {
+            return true;
+        }
+        if self.reader == OptionReader::Program {
+            self.visitor.open_to_all(path);
+            return false;
+        }
+        self.visitor.note(format!("'{}' is world-writable: a server would not read it", path.display()));
+        true
     }
 
     fn open(&mut self, path: &Path, depth: u32) -> Result<(), OptionFileError> {
@@ -81,29 +101,28 @@ impl<'a, V: OptionVisitor> OptionWalk<'a, V> {
         if depth > 0 && !facts.is_file() {
             return Err(failed(io::Error::other("it is no file").into()));
         }
-        if self.style == OptionStyle::Groups && facts.is_file() && facts.permissions().mode() & 0o002 != 0 {
-            match self.reader {
-                OptionReader::Program => {
-                    self.visitor.open_to_all(path);
-                    return Ok(());
-                }
-                // This may be a copy.
-                OptionReader::Server => {
-                    let path = path.display();
-                    self.visitor.note(format!("'{path}' is world-writable: a server would not read it"));
-                }
-            }
+        if !self.note_of_mode(path, &facts) {
+            return Ok(());
         }
-        let text = read_text(path, FILE_BYTES_MAX).map_err(failed)?;
-        self.lines(path, &text, depth)
+        // Comments may be of any encoding.
+        let bytes = read_bytes(path, FILE_BYTES_MAX).map_err(failed)?;
+        self.lines(path, &String::from_utf8_lossy(&bytes), depth)
     }
 
     fn lines(&mut self, path: &Path, text: &str, depth: u32) -> Result<(), OptionFileError> {
         let mut is_ours = self.style == OptionStyle::Plain;
+        let mut is_grouped = is_ours || self.reader == OptionReader::Program;
         for (line, what) in self.style.lines(text) {
             match what {
-                OptionLine::Group(group) => is_ours = self.visitor.reads(&group),
+                OptionLine::Group(group) => (is_ours, is_grouped) = (self.visitor.reads(&group), true),
+                OptionLine::Setting { .. } if !is_grouped => {
+                    return Err(OptionFileError::BeforeGroup { path: path.to_owned(), line });
+                }
                 OptionLine::Setting { name, value } if is_ours => {
+                    let has_other_encoding = |text: &str| text.contains(char::REPLACEMENT_CHARACTER);
+                    if has_other_encoding(&name) || value.as_deref().is_some_and(has_other_encoding) {
+                        return Err(OptionFileError::Encoding { path: path.to_owned(), line });
+                    }
                     if !self.visitor.setting(path, &name, value.as_deref()) {
                         return Err(OptionFileError::Line { path: path.to_owned(), line });
                     }

@@ -25,12 +25,17 @@ impl TextError {
 
 /// A text from whatever can be read: pipes and devices have no length that could be asked for, and a file may grow.
 pub fn read_text(path: &Path, bytes_max: u64) -> Result<String, TextError> {
+    String::from_utf8(read_bytes(path, bytes_max)?).map_err(|_| TextError::NotText)
+}
+
+/// The same in any encoding.
+pub fn read_bytes(path: &Path, bytes_max: u64) -> Result<Vec<u8>, TextError> {
     let mut bytes = Vec::new();
     File::open(path)?.take(bytes_max + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > bytes_max {
         return Err(TextError::TooLong { bytes_max });
     }
-    String::from_utf8(bytes).map_err(|_| TextError::NotText)
+    Ok(bytes)
 }
 
 #[cfg(test)]

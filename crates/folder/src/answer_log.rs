@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use truetps_record::{AnswerLogState, AnsweredRow, RowAnswer, fnv1a};
 
 use crate::FolderError;
+use crate::run_file::open_below;
 
 const ANSWERS: &str = "answers";
 const HEAD: [u8; 16] = *b"truetps answers1";
@@ -52,7 +53,7 @@ impl AnswerLogFolder {
     pub fn bytes(&self) -> Result<u64, FolderError> {
         let mut sum = 0;
         for path in self.files()? {
-            sum += fs::metadata(&path).map_err(FolderError::io(&path))?.len();
+            sum += open_below(self.run(), &path)?.metadata().map_err(FolderError::io(&path))?.len();
         }
         Ok(sum)
     }
@@ -62,13 +63,18 @@ impl AnswerLogFolder {
         let files = self.files()?;
         let mut all = AnswerLogState { is_complete: !files.is_empty(), ..AnswerLogState::default() };
         for path in &files {
-            let state = read_file(path, on_row)?;
+            let state = read_file(path, open_below(self.run(), path)?, on_row)?;
             all.bytes += state.bytes;
             all.is_complete &= state.is_complete;
             all.torn_bytes += state.torn_bytes;
             all.damaged += state.damaged;
         }
         Ok(all)
+    }
+
+    /// The folder above the trial's.
+    fn run(&self) -> &Path {
+        self.path.ancestors().nth(2).expect("a trial has a folder above it")
     }
 
     fn files(&self) -> Result<Vec<PathBuf>, FolderError> {
@@ -172,10 +178,11 @@ fn parse(bytes: &[u8; RECORD_BYTES]) -> Option<Record> {
 
 fn read_file(
     path: &Path,
+    file: File,
     on_row: &mut dyn FnMut(AnsweredRow) -> io::Result<()>,
 ) -> Result<AnswerLogState, FolderError> {
     let failed = |error| FolderError::io(path)(error);
-    let mut file = BufReader::with_capacity(1 << 20, File::open(path).map_err(failed)?);
+    let mut file = BufReader::with_capacity(1 << 20, file);
     let mut head = Vec::new();
     (&mut file).take(HEAD.len() as u64).read_to_end(&mut head).map_err(failed)?;
     if !HEAD.starts_with(&head) {

@@ -13,7 +13,7 @@ use truetps_record::{CrashRecord, CrashRun};
 
 use crate::FolderError;
 use crate::folder::create_unused;
-use crate::run_file::{LINES_MAX, json_line, read_bytes, read_json, write_json};
+use crate::run_file::{LINES_MAX, json_line, read_if_there, read_json, write_json};
 
 const ABOUT: &str = "crash.json";
 const CRASHES: &str = "crashes.jsonl";
@@ -43,7 +43,7 @@ impl CrashFolder {
     }
 
     pub fn run(&self) -> Result<CrashRun, FolderError> {
-        read_json(&self.path.join(ABOUT))
+        read_json(&self.path, &self.path.join(ABOUT))
     }
 
     pub fn write(&self, run: &CrashRun) -> Result<(), FolderError> {
@@ -61,10 +61,7 @@ impl CrashFolder {
     /// All crashes. A last line that was cut off is ignored.
     pub fn crashes(&self) -> Result<Vec<CrashRecord>, FolderError> {
         let path = self.path.join(CRASHES);
-        if !path.exists() {
-            return Ok(Vec::new());
-        }
-        let bytes = read_bytes(&path, LINES_MAX)?;
+        let Some(bytes) = read_if_there(&self.path, &path, LINES_MAX)? else { return Ok(Vec::new()) };
         let text = String::from_utf8_lossy(&bytes);
         let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
         let record = |(number, line): (usize, &str)| {

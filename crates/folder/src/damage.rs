@@ -2,12 +2,10 @@
 //! an error where it is read.
 
 use std::io::{Read, Seek, SeekFrom};
-use std::path::Path;
 
 use crate::folder::{INTERVALS, LATENCY, PROBE};
-use crate::run_file::{TEXT_MAX, read_bytes};
+use crate::run_file::{TEXT_MAX, open_below, read_bytes};
 use crate::{ExperimentFolder, FolderError, LatencyLog};
-use truetps_files::open_regular;
 use truetps_record::{Interval, Phase, ProbeSeries, Trial};
 
 /// Lengths are sums of floating-point numbers.
@@ -30,9 +28,12 @@ impl ExperimentFolder {
     /// What is missing in the series of a trial, file by file. Two cases are not damage: a killed trial has only what
     /// it wrote before, and a trial of an older version lacks what that version did not record.
     pub fn damage(&self, trial: &Trial, kept: &KeptSeries<'_>) -> Vec<FolderError> {
-        let folder = self.path().join(&trial.name);
+        let folder = match self.trial_path(&trial.name) {
+            Ok(folder) => folder,
+            Err(error) => return vec![error],
+        };
         let found = [
-            (INTERVALS, kept.intervals.and_then(|intervals| of_intervals(trial, intervals, &folder.join(INTERVALS)))),
+            (INTERVALS, kept.intervals.and_then(|intervals| self.of_intervals(trial, intervals))),
             (LATENCY, kept.latency.and_then(|log| of_latency(trial, log, kept.intervals.unwrap_or_default()))),
             (PROBE, kept.probe.and_then(|probe| self.of_probe(trial, probe, kept.intervals.unwrap_or_default()))),
         ];
@@ -40,10 +41,33 @@ impl ExperimentFolder {
         named.map(|(name, problem)| FolderError::content(&folder.join(name), problem)).collect()
     }
 
+    fn of_intervals(&self, trial: &Trial, intervals: &[Interval]) -> Option<String> {
+        let figures = trial.measured.as_ref()?;
+        let kept_ms = measured(intervals).fold(0.0, |sum, one| sum + one.length_ms);
+        let kept_ok = measured(intervals).fold(0, |sum: u64, one| sum.saturating_add(one.counts.ok));
+        if kept_ms + ROUNDED_MS < figures.length_ms || kept_ok < figures.counts.ok {
+            let (kept_s, all_s) = (kept_ms / 1e3, figures.length_ms / 1e3);
+            return Some(format!("has {kept_s:.1} of the {all_s:.1} s that were measured: the rest is missing"));
+        }
+        (trial.ended_at.is_some() && !self.ends_whole(&trial.name)).then(|| CUT.to_owned())
+    }
+
+    /// Whether the last line of the intervals is complete. Read errors are reported elsewhere.
+    fn ends_whole(&self, trial: &str) -> bool {
+        let last = || {
+            let path = self.trial_path(trial)?.join(INTERVALS);
+            let mut file = open_below(self.path(), &path)?;
+            let mut byte = [0];
+            file.seek(SeekFrom::End(-1)).and_then(|_| file.read_exact(&mut byte)).map_err(FolderError::io(&path))?;
+            Ok::<_, FolderError>(byte)
+        };
+        last().map_or(true, |byte| byte == *b"\n")
+    }
+
     fn of_probe(&self, trial: &Trial, probe: Option<&ProbeSeries>, intervals: &[Interval]) -> Option<String> {
         let has_ended = trial.ended_at.is_some();
         let Some(probe) = probe else {
-            let is_there = self.path().join(&trial.name).join(PROBE).exists();
+            let is_there = self.trial_files(&trial.name).contains(&PROBE);
             let is_expected = trial.measured.is_some() && self.plan_says_probe() && self.has_first_part();
             return match (has_ended, is_there) {
                 (true, true) => Some("has no complete line".to_owned()),
@@ -74,7 +98,7 @@ impl ExperimentFolder {
 
     /// Plans of versions before the probe do not mention it.
     fn plan_says_probe(&self) -> bool {
-        let bytes = read_bytes(&self.path().join("plan.toml"), TEXT_MAX).unwrap_or_default();
+        let bytes = read_bytes(self.path(), &self.path().join("plan.toml"), TEXT_MAX).unwrap_or_default();
         let plan: toml::Table = toml::from_slice(&bytes).unwrap_or_default();
         let enabled = plan.get("probe").and_then(|probe| probe.get("enabled"));
         enabled.and_then(toml::Value::as_bool).unwrap_or(false)
@@ -87,17 +111,6 @@ fn measured(intervals: &[Interval]) -> impl Iterator<Item = &Interval> {
     intervals.iter().filter(|interval| interval.phase == Phase::Measure)
 }
 
-fn of_intervals(trial: &Trial, intervals: &[Interval], path: &Path) -> Option<String> {
-    let figures = trial.measured.as_ref()?;
-    let kept_ms = measured(intervals).fold(0.0, |sum, one| sum + one.length_ms);
-    let kept_ok = measured(intervals).fold(0, |sum: u64, one| sum.saturating_add(one.counts.ok));
-    if kept_ms + ROUNDED_MS < figures.length_ms || kept_ok < figures.counts.ok {
-        let (kept_s, all_s) = (kept_ms / 1e3, figures.length_ms / 1e3);
-        return Some(format!("has {kept_s:.1} of the {all_s:.1} s that were measured: the rest is missing"));
-    }
-    (trial.ended_at.is_some() && !ends_whole(path)).then(|| CUT.to_owned())
-}
-
 fn of_latency(trial: &Trial, log: Option<&LatencyLog>, intervals: &[Interval]) -> Option<String> {
     // The histogram of an interval is written after its line: a kill may have come between.
     trial.ended_at.as_ref()?;
@@ -106,18 +119,6 @@ fn of_latency(trial: &Trial, log: Option<&LatencyLog>, intervals: &[Interval]) -
     };
     let (kept, all) = (log.lines(), intervals.len());
     (kept < all).then(|| format!("has {kept} of {all} intervals: the rest is missing"))
-}
-
-/// Whether the last line of a file is complete. Read errors are reported elsewhere.
-fn ends_whole(path: &Path) -> bool {
-    let last = || {
-        let mut file = open_regular(path)?;
-        file.seek(SeekFrom::End(-1))?;
-        let mut byte = [0];
-        file.read_exact(&mut byte)?;
-        Ok::<_, std::io::Error>(byte)
-    };
-    last().map_or(true, |byte| byte == *b"\n")
 }
 
 #[cfg(test)]

@@ -19,20 +19,21 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use thiserror::Error;
 
 use crate::line_reader::LineReader;
 use crate::run_file::{
-    LINES_MAX, TEXT_MAX, create_line_file, if_there, json_line, read_bytes, read_if_there, read_json,
+    LINES_MAX, TEXT_MAX, below, create_line_file, if_there, json_line, read_bytes, read_if_there, read_json,
     read_json_if_there, write_file, write_json,
 };
 use crate::{AnswerLogFolder, HistogramError, LatencyLog, LatencyLogWriter};
 use truetps_files::{open_no_link, sync_folder};
-use truetps_plan::Plan;
+use truetps_plan::{Plan, TRIALS_MAX};
 use truetps_record::{
     Experiment, Explanation, Histogram, Interval, PoolRecord, ProbeHeader, ProbeSample, ProbeSeries, SCHEMA_VERSION,
-    ScriptRecord, Trial, Verification, printable,
+    ScriptRecord, Trial, TrialRole, Verification, printable,
 };
 
 /// Earlier attempts of one trial that are kept.
@@ -139,7 +140,7 @@ pub(crate) fn probe_series(path: &Path, text: &str) -> Result<ProbeSeries, Folde
 /// Creates a folder with this name, or with a number appended to it.
 pub(crate) fn create_unused(runs: &Path, name: &str) -> Result<PathBuf, FolderError> {
     for n in 1..10_000_u32 {
-        let path = runs.join(if n == 1 { name.to_owned() } else { format!("{name}-{n}") });
+        let path = below(runs, &if n == 1 { name.to_owned() } else { format!("{name}-{n}") })?;
         match fs::create_dir(&path) {
             Ok(()) => return Ok(path),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
@@ -152,7 +153,9 @@ pub(crate) fn create_unused(runs: &Path, name: &str) -> Result<PathBuf, FolderEr
 /// One experiment on disk.
 #[derive(Debug, Clone)]
 pub struct ExperimentFolder {
-    path: PathBuf,
+    pub(crate) path: PathBuf,
+    /// Why `latest` does not lead to it, although it was made now.
+    pub(crate) not_latest: Option<String>,
 }
 
 impl ExperimentFolder {
@@ -162,34 +165,26 @@ impl ExperimentFolder {
         let probe = runs.join(format!(".writable.{}", std::process::id()));
         // Of an earlier process with this number.
         let _ = fs::remove_file(&probe);
-        File::create_new(&probe).and_then(|_| fs::remove_file(&probe)).map_err(FolderError::io(runs))
+        // Others may have made a folder of this name, where they may write, too.
+        let made = create_unused(runs, &format!(".writable.{}", std::process::id()));
+        made.and_then(|made| fs::remove_dir(&made).map_err(FolderError::io(&made))).map_err(|error| match error {
+            FolderError::Io { source, .. } => FolderError::Io { path: runs.to_owned(), source },
+            other => other,
+        })
     }
 
     /// Makes `runs/<name>`, or `runs/<name>-2`, … where that exists, and writes the plan and the schedule into it.
     pub fn create(runs: &Path, name: &str, plan: &Plan, experiment: &Experiment) -> Result<Self, FolderError> {
         fs::create_dir_all(runs).map_err(FolderError::io(runs))?;
-        let folder = Self { path: create_unused(runs, name)? };
+        let mut folder = Self::at(create_unused(runs, name)?);
         folder.write_plan(plan)?;
         folder.write_experiment(experiment)?;
         folder.publish(runs)?;
         Ok(folder)
     }
 
-    /// Names it as the newest of `runs`.
-    fn publish(&self, runs: &Path) -> Result<(), FolderError> {
-        self.link_latest(runs)?;
-        sync_folder(runs).map_err(FolderError::io(runs))
-    }
-
-    /// `runs/latest` is made beside its place and renamed into it, so that two experiments at once cannot break it.
-    fn link_latest(&self, runs: &Path) -> Result<(), FolderError> {
-        let name = self.path.file_name().expect("an experiment's folder has a name");
-        let beside = runs.join(format!(".{LATEST}.{}", std::process::id()));
-        let _ = fs::remove_file(&beside);
-        let link = runs.join(LATEST);
-        std::os::unix::fs::symlink(name, &beside)
-            .and_then(|()| fs::rename(&beside, &link))
-            .map_err(FolderError::io(&link))
+    pub(crate) fn at(path: PathBuf) -> Self {
+        Self { path, not_latest: None }
     }
 
     /// An experiment made earlier.
@@ -204,7 +199,7 @@ impl ExperimentFolder {
             }
             return Err(FolderError::NoRunFolder { path });
         }
-        Ok(Self { path })
+        Ok(Self::at(path))
     }
 
     /// The experiment that is named, or the experiment of the one trial that is named, with that trial's name.
@@ -219,6 +214,11 @@ impl ExperimentFolder {
 
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// The folder of the trial of this name.
+    pub(crate) fn trial_path(&self, trial: &str) -> Result<PathBuf, FolderError> {
+        below(&self.path, trial)
     }
 
     /// Takes the experiment for as long as the lock lives: two processes would write into each other's trials. The
@@ -236,7 +236,7 @@ impl ExperimentFolder {
 
     pub fn plan(&self) -> Result<Plan, FolderError> {
         let path = self.path.join("plan.toml");
-        let bytes = read_bytes(&path, TEXT_MAX)?;
+        let bytes = read_bytes(&self.path, &path, TEXT_MAX)?;
         let text = std::str::from_utf8(&bytes).map_err(|error| FolderError::content(&path, error))?;
         Plan::parse(text).map_err(|error| FolderError::content(&path, error))
     }
@@ -247,15 +247,38 @@ impl ExperimentFolder {
 
     pub fn experiment(&self) -> Result<Experiment, FolderError> {
         let path = self.path.join("experiment.json");
-        let mut experiment: Experiment = read_json(&path)?;
+        let mut experiment: Experiment = read_json(&self.path, &path)?;
         experiment.upgrade();
         experiment.check().map_err(|problem| FolderError::content(&path, problem))?;
         Ok(experiment)
     }
 
+    /// The same, with a schedule that the plan can have. A record has as many repetitions as its program was asked for.
+    pub fn experiment_of(&self, plan: &Plan) -> Result<Experiment, FolderError> {
+        let experiment = self.experiment()?;
+        let twins = experiment.schedule.iter().filter(|trial| trial.role == TrialRole::AaTwin).count();
+        let trials = twins.max(experiment.schedule.len() - twins);
+        if plan.recorded_from.is_none() && trials > TRIALS_MAX {
+            let problem = format!("schedule has {trials} trials: more than {TRIALS_MAX}, the limit of a plan");
+            return Err(FolderError::content(&self.path.join("experiment.json"), problem));
+        }
+        Ok(experiment)
+    }
+
     /// `None`: the experiment explains no difference.
     pub fn explanation(&self) -> Result<Option<Explanation>, FolderError> {
-        read_json_if_there(&self.path.join(EXPLANATION))
+        self.read_checked(EXPLANATION, Explanation::check)
+    }
+
+    fn read_checked<T: DeserializeOwned>(
+        &self,
+        name: &str,
+        check: fn(&T) -> Result<(), String>,
+    ) -> Result<Option<T>, FolderError> {
+        let path = self.path.join(name);
+        let read: Option<T> = read_json_if_there(&self.path, &path)?;
+        read.as_ref().map_or(Ok(()), check).map_err(|problem| FolderError::content(&path, problem))?;
+        Ok(read)
     }
 
     pub fn write_explanation(&self, explanation: &Explanation) -> Result<(), FolderError> {
@@ -264,7 +287,7 @@ impl ExperimentFolder {
 
     /// `None`: the experiment searches no pool.
     pub fn pool(&self) -> Result<Option<PoolRecord>, FolderError> {
-        read_json_if_there(&self.path.join(POOL))
+        read_json_if_there(&self.path, &self.path.join(POOL))
     }
 
     pub fn write_pool(&self, pool: &PoolRecord) -> Result<(), FolderError> {
@@ -273,7 +296,7 @@ impl ExperimentFolder {
 
     /// `None`: the experiment verifies no rows.
     pub fn verification(&self) -> Result<Option<Verification>, FolderError> {
-        read_json_if_there(&self.path.join(VERIFICATION))
+        self.read_checked(VERIFICATION, Verification::check)
     }
 
     pub fn write_verification(&self, verification: &Verification) -> Result<(), FolderError> {
@@ -281,8 +304,8 @@ impl ExperimentFolder {
     }
 
     /// The answers of a trial's rows.
-    pub fn answers(&self, trial: &str) -> AnswerLogFolder {
-        AnswerLogFolder::of_trial(&self.path.join(trial))
+    pub fn answers(&self, trial: &str) -> Result<AnswerLogFolder, FolderError> {
+        Ok(AnswerLogFolder::of_trial(&self.trial_path(trial)?))
     }
 
     pub fn write_experiment(&self, experiment: &Experiment) -> Result<(), FolderError> {
@@ -291,8 +314,8 @@ impl ExperimentFolder {
 
     /// The trial of this name; `None` where it has not begun.
     pub fn trial(&self, name: &str) -> Result<Option<Trial>, FolderError> {
-        let path = self.path.join(name).join(RUN);
-        if let Some(trial) = read_json_if_there::<Trial>(&path)? {
+        let path = self.trial_path(name)?.join(RUN);
+        if let Some(trial) = read_json_if_there::<Trial>(&self.path, &path)? {
             trial.check(name).map_err(|problem| FolderError::content(&path, problem))?;
             return Ok(Some(trial));
         }
@@ -308,39 +331,41 @@ impl ExperimentFolder {
         names.map_while(|name| self.trial(&name).transpose()).collect()
     }
 
-    /// Files of a trial that are there, as paths below its folder.
+    /// Files of a trial that are there, as paths below its folder. A link is refused where it is read.
     pub fn trial_files(&self, trial: &str) -> Vec<&'static str> {
-        let folder = self.path.join(trial);
-        TRIAL_FILES.into_iter().filter(|name| folder.join(name).is_file()).collect()
+        let Ok(folder) = self.trial_path(trial) else { return Vec::new() };
+        let is_there =
+            |name: &&str| folder.join(name).symlink_metadata().is_ok_and(|found| found.is_file() || found.is_symlink());
+        TRIAL_FILES.into_iter().filter(is_there).collect()
     }
 
     /// The server's variables at the end of a trial; `None` where they were not recorded.
     pub fn variables(&self, trial: &str) -> Result<Option<BTreeMap<String, String>>, FolderError> {
-        let path = self.path.join(trial).join("server/variables.json");
-        let Some(text) = read_if_there(&path, TEXT_MAX)? else { return Ok(None) };
+        let path = self.trial_path(trial)?.join("server/variables.json");
+        let Some(text) = read_if_there(&self.path, &path, TEXT_MAX)? else { return Ok(None) };
         serde_json::from_slice(&text).map(Some).map_err(|error| FolderError::content(&path, error))
     }
 
     /// What a script's run executed and sent; `None` of any other run, and where an older version recorded it.
     pub fn script(&self, trial: &str) -> Result<Option<ScriptRecord>, FolderError> {
-        let path = self.path.join(trial).join(SCRIPT);
-        let Some(record) = read_json_if_there::<ScriptRecord>(&path)? else { return Ok(None) };
+        let path = self.trial_path(trial)?.join(SCRIPT);
+        let Some(record) = read_json_if_there::<ScriptRecord>(&self.path, &path)? else { return Ok(None) };
         record.check().map_err(|problem| FolderError::content(&path, problem))?;
         Ok(Some(record))
     }
 
     /// Options of a script's run by name, without secrets; `None` of any other run.
     pub fn script_options(&self, trial: &str) -> Result<Option<BTreeMap<String, Value>>, FolderError> {
-        let path = self.path.join(trial).join(SYSBENCH);
-        let Some(mut document) = read_json_if_there::<Value>(&path)? else { return Ok(None) };
+        let path = self.trial_path(trial)?.join(SYSBENCH);
+        let Some(mut document) = read_json_if_there::<Value>(&self.path, &path)? else { return Ok(None) };
         let options = document.get_mut("options").map(Value::take);
         Ok(options.and_then(|options| serde_json::from_value(options).ok()))
     }
 
     /// The probe's series of a trial; `None` if the probe was off.
     pub fn probe(&self, trial: &str) -> Result<Option<ProbeSeries>, FolderError> {
-        let path = self.path.join(trial).join(PROBE);
-        let Some(bytes) = read_if_there(&path, LINES_MAX)? else { return Ok(None) };
+        let path = self.trial_path(trial)?.join(PROBE);
+        let Some(bytes) = read_if_there(&self.path, &path, LINES_MAX)? else { return Ok(None) };
         // A kill may cut off a line in the middle of a letter, and the first line as well as any other.
         let text = String::from_utf8_lossy(&bytes);
         if !text.contains('\n') {
@@ -357,25 +382,25 @@ impl ExperimentFolder {
 
     /// The same, for [`next_interval`].
     pub(crate) fn interval_lines(&self, trial: &str) -> Result<LineReader, FolderError> {
-        LineReader::open(self.path.join(trial).join(INTERVALS))
+        LineReader::open(self.path.clone(), self.trial_path(trial)?.join(INTERVALS))
     }
 
     /// The lines of a trial's `latency.hdr`; `None` where it has none.
     pub(crate) fn latency_lines(&self, trial: &str) -> Result<Option<LineReader>, FolderError> {
-        if_there(LineReader::open(self.path.join(trial).join(LATENCY)))
+        if_there(LineReader::open(self.path.clone(), self.trial_path(trial)?.join(LATENCY)))
     }
 
     /// Histograms of a trial's intervals; `None` where it has none.
     pub fn latency(&self, trial: &str) -> Result<Option<LatencyLog>, FolderError> {
-        let path = self.path.join(trial).join(LATENCY);
-        Ok(read_if_there(&path, LINES_MAX)?.map(LatencyLog::new))
+        let path = self.trial_path(trial)?.join(LATENCY);
+        Ok(read_if_there(&self.path, &path, LINES_MAX)?.map(LatencyLog::new))
     }
 
     /// Begins a trial: its folder, `run.json` and the two series. An earlier attempt of the same name is kept as
     /// `<name>.attempt-<n>`.
     pub fn begin_trial(&self, trial: &Trial) -> Result<TrialWriter, FolderError> {
-        let path = self.path.join(&trial.name);
-        self.set_aside(&path)?;
+        let path = self.trial_path(&trial.name)?;
+        self.set_aside(&path, &trial.name)?;
         fs::create_dir(&path).map_err(FolderError::io(&path))?;
         fs::create_dir(path.join("server")).map_err(FolderError::io(&path))?;
         write_json(&path.join(RUN), trial)?;
@@ -383,12 +408,11 @@ impl ExperimentFolder {
         TrialWriter::new(path)
     }
 
-    fn set_aside(&self, path: &Path) -> Result<(), FolderError> {
+    fn set_aside(&self, path: &Path, name: &str) -> Result<(), FolderError> {
         if !path.exists() {
             return Ok(());
         }
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let attempts = (1..=ATTEMPTS_MAX).map(|n| self.path.join(attempt_name(&name, n)));
+        let attempts = (1..=ATTEMPTS_MAX).map(|n| self.path.join(attempt_name(name, n)));
         let unused = attempts.into_iter().find(|kept| !kept.exists());
         let unused = unused.ok_or_else(|| FolderError::content(path, "too many earlier attempts are kept"))?;
         fs::rename(path, unused).map_err(FolderError::io(path))
@@ -406,54 +430,6 @@ pub(crate) fn next_interval(lines: &mut LineReader) -> Result<Option<Interval>, 
 
 fn attempt_name(trial: &str, n: u32) -> String {
     format!("{trial}.attempt-{n}")
-}
-
-/// An experiment that is there as a whole or not at all: it is made under a hidden name beside its place, and removed if it
-/// is dropped before it is published.
-pub(crate) struct HiddenExperiment<'a> {
-    runs: &'a Path,
-    name: &'a str,
-    folder: ExperimentFolder,
-}
-
-impl<'a> HiddenExperiment<'a> {
-    pub(crate) fn create(
-        runs: &'a Path,
-        name: &'a str,
-        plan: &Plan,
-        experiment: &Experiment,
-    ) -> Result<Self, FolderError> {
-        fs::create_dir_all(runs).map_err(FolderError::io(runs))?;
-        let hidden = Self { runs, name, folder: ExperimentFolder { path: create_unused(runs, &format!(".{name}"))? } };
-        hidden.folder.write_plan(plan)?;
-        hidden.folder.write_experiment(experiment)?;
-        Ok(hidden)
-    }
-
-    pub(crate) fn folder(&self) -> &ExperimentFolder {
-        &self.folder
-    }
-
-    /// Moves it to its place, `runs/<name>` or `runs/<name>-2`, …
-    pub(crate) fn publish(self) -> Result<ExperimentFolder, FolderError> {
-        let folder = ExperimentFolder { path: create_unused(self.runs, self.name)? };
-        // Over the empty folder, which holds the name.
-        let published = fs::rename(&self.folder.path, &folder.path)
-            .map_err(FolderError::io(&folder.path))
-            .and_then(|()| folder.publish(self.runs));
-        if published.is_err() {
-            // The error matters more than what cannot be removed.
-            let _ = fs::remove_dir_all(&folder.path);
-        }
-        published.map(|()| folder)
-    }
-}
-
-impl Drop for HiddenExperiment<'_> {
-    fn drop(&mut self) {
-        // It is not there where it was published. Else the error that led here matters more.
-        let _ = fs::remove_dir_all(&self.folder.path);
-    }
 }
 
 /// Held by the process that measures an experiment.
@@ -575,6 +551,60 @@ mod tests {
     use super::*;
     use truetps_record::{Counts, Phase, new_histogram};
 
+    /// What is there is set aside: with a name that leads elsewhere, that was any folder of the host.
+    #[test]
+    fn a_name_of_a_trial_leads_nowhere_else() {
+        let dir = tempfile::tempdir().unwrap();
+        let precious = dir.path().join("precious");
+        fs::create_dir(&precious).unwrap();
+        let runs = dir.path().join("runs");
+        fs::create_dir(&runs).unwrap();
+        let text = include_str!("../../report/testdata/before-probe/trial-0001/run.json");
+        let trial: Trial = serde_json::from_str(text).unwrap();
+        let folder = ExperimentFolder::at(runs.clone());
+        for name in [precious.to_str().unwrap(), "../precious", "..", ".", "", "new/trial"] {
+            let begun = folder.begin_trial(&Trial { name: name.to_owned(), ..trial.clone() });
+            let problem = begun.map(drop).unwrap_err().to_string();
+            assert!(problem.contains("cannot be the name of a folder"), "{name}: {problem}");
+            assert!(
+                folder.trial(name).is_err() && folder.answers(name).is_err() && folder.trial_files(name).is_empty()
+            );
+            assert!(create_unused(&runs, name).is_err());
+        }
+        assert!(precious.is_dir() && fs::read_dir(&runs).unwrap().next().is_none());
+        drop(folder.begin_trial(&trial).unwrap());
+    }
+
+    /// They become lengths of buffers and numbers of bits.
+    #[test]
+    fn numbers_of_other_records_are_checked() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = ExperimentFolder::at(dir.path().to_owned());
+        let verification = |payload_bytes: u32| {
+            let load = format!(
+                r#"{{"clients": 2, "length_s": 1.0, "payload_bytes": {payload_bytes}, "retries": 0, "answer_timeout_s": 1.0}}"#
+            );
+            let table = r#"{"server": "", "table": "t", "key": [], "payload": "payload"}"#;
+            let text = format!(
+                r#"{{"schema_version": 1, "tool_version": "1", "created_at": "", "seed": 1, "load": {load},
+                "table": {table}, "is_private": false}}"#
+            );
+            fs::write(dir.path().join(VERIFICATION), text).unwrap();
+            folder.verification().map_err(|error| error.to_string())
+        };
+        assert_eq!(verification(100).unwrap().unwrap().load.payload_bytes, 100);
+        let problem = verification(u32::MAX).unwrap_err();
+        assert!(problem.ends_with("load.payload_bytes is 4294967295: more than 1048576, the limit"), "{problem}");
+        let side = r#"{"name": "A", "configuration": {}, "server": null}"#;
+        let text = format!(
+            r#"{{"schema_version": 1, "seed": 1, "smallest_percent": 1.0, "a": {side}, "b": {side}, "factors": [],
+            "suspects": [200], "left_out": [], "mixtures": []}}"#
+        );
+        fs::write(dir.path().join(EXPLANATION), text).unwrap();
+        let problem = folder.explanation().unwrap_err().to_string();
+        assert!(problem.ends_with("suspects has 200, and there are 0 factors, from 0"), "{problem}");
+    }
+
     /// A user with write access to the runs folder may place a link or a pipe where truetps creates a file.
     #[test]
     fn locks_and_probes_of_a_folder_touch_no_file_behind_a_link() {
@@ -590,7 +620,7 @@ mod tests {
         ExperimentFolder::check_writable(&runs).unwrap();
         assert!(!probe.is_symlink());
 
-        let folder = ExperimentFolder { path: runs.clone() };
+        let folder = ExperimentFolder::at(runs.clone());
         let lock = runs.join("lock");
         symlink(&precious, &lock).unwrap();
         assert!(folder.lock().is_err());
@@ -618,7 +648,7 @@ mod tests {
         let path = trial.join("intervals.jsonl");
         let text = fs::read_to_string(&path).unwrap();
         fs::write(&path, &text[..text.len() - 5]).unwrap();
-        let folder = ExperimentFolder { path: dir.path().to_owned() };
+        let folder = ExperimentFolder::at(dir.path().to_owned());
         assert_eq!(folder.intervals("trial-0001").unwrap(), [interval]);
     }
 }

@@ -12,6 +12,7 @@ mod merge_script;
 mod merge_series;
 mod part_series;
 mod probe_folder;
+mod publish;
 mod run_file;
 
 pub use answer_log::{AnswerLogFolder, AnswerLogWriter};

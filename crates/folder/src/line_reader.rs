@@ -4,14 +4,16 @@ use std::io::{BufRead, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use crate::FolderError;
-use crate::run_file::{LINES_MAX, check_length};
-use truetps_files::open_regular;
+use crate::run_file::{LINES_MAX, check_length, open_below};
 
 const PIECE_BYTES: u64 = 32 << 10;
+/// An interval has about 2 KB, and a histogram less than 1 MB.
+const LINE_BYTES_MAX: usize = 8 << 20;
 
 /// The whole lines of a file, of which only a piece is in memory. The file is open only while a piece is read: the files of
 /// a thousand parts are read side by side.
 pub(crate) struct LineReader {
+    run: PathBuf,
     path: PathBuf,
     /// Where the next piece begins in the file.
     offset: u64,
@@ -23,8 +25,9 @@ pub(crate) struct LineReader {
 }
 
 impl LineReader {
-    pub(crate) fn open(path: PathBuf) -> Result<Self, FolderError> {
-        let mut reader = Self { path, offset: 0, piece: Vec::new(), at: 0, lines: 0 };
+    /// Of a run folder.
+    pub(crate) fn open(run: PathBuf, path: PathBuf) -> Result<Self, FolderError> {
+        let mut reader = Self { run, path, offset: 0, piece: Vec::new(), at: 0, lines: 0 };
         reader.read_piece()?;
         Ok(reader)
     }
@@ -41,6 +44,10 @@ impl LineReader {
                 break searched + length;
             }
             searched = self.piece.len() - self.at;
+            if searched > LINE_BYTES_MAX {
+                let problem = format!("line {} is longer than {LINE_BYTES_MAX} bytes", self.lines + 1);
+                return Err(FolderError::content(&self.path, problem));
+            }
             if !self.read_piece()? {
                 return Ok(None);
             }
@@ -55,8 +62,8 @@ impl LineReader {
     fn read_piece(&mut self) -> Result<bool, FolderError> {
         self.piece.drain(..self.at);
         self.at = 0;
-        let mut read = || {
-            let mut file = open_regular(&self.path)?;
+        let mut file = open_below(&self.run, &self.path)?;
+        let read = || {
             file.seek(SeekFrom::Start(self.offset))?;
             file.take(PIECE_BYTES).read_to_end(&mut self.piece)
         };
@@ -81,12 +88,22 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("lines");
         std::fs::write(&path, text).unwrap();
-        let mut reader = LineReader::open(path).unwrap();
+        let mut reader = LineReader::open(dir.path().to_owned(), path).unwrap();
         for (number, line) in expect {
             assert_eq!(reader.next_line().unwrap(), Some((*number, line.as_bytes())));
         }
         assert_eq!(reader.next_line().unwrap(), None);
         assert_eq!(reader.next_line().unwrap(), None, "the end stays the end");
+    }
+
+    /// A file of zeros that takes no room on a disk would otherwise take 1 GB of memory.
+    #[test]
+    fn a_line_without_end_is_refused_before_it_fills_the_memory() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("lines");
+        std::fs::File::create(&path).unwrap().set_len(LINES_MAX).unwrap();
+        let error = LineReader::open(dir.path().to_owned(), path).unwrap().next_line().unwrap_err().to_string();
+        assert!(error.ends_with("line 1 is longer than 8388608 bytes"), "{error}");
     }
 
     #[test]

@@ -2,6 +2,8 @@
 //! intervals added by the common clock. No quantile is averaged.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
@@ -11,10 +13,12 @@ use truetps_record::{
     OtherRun, Part, PartOfExperiment, ResourceUse, Trial, TrialPart, Validity,
 };
 
-use crate::folder::HiddenExperiment;
+use crate::folder::PROBE;
 use crate::merge_script::{merge_script_files, script_run_of};
 use crate::merge_series::{common_open_loop, common_series};
 use crate::part_series::PartSeries;
+use crate::publish::HiddenExperiment;
+use crate::run_file::{LINES_MAX, TEXT_MAX, check_length, open_below};
 use crate::{ExperimentFolder, FolderError, TrialWriter};
 
 #[derive(Debug, Error)]
@@ -68,6 +72,8 @@ pub fn merge_parts(
 ) -> Result<ExperimentFolder, MergeError> {
     let parts = parts_of(folders)?;
     let first = &parts[0];
+    let plan = first.folder.plan()?;
+    first.folder.experiment_of(&plan)?;
     let indexes = 0..first.of.part.of;
     let missing: Vec<_> = indexes.filter(|index| parts.iter().all(|one| one.of.part.index != *index)).collect();
     let merged_part = |one: &PartFolder| MergedPart {
@@ -82,7 +88,7 @@ pub fn merge_parts(
         command,
         ..first.experiment.clone()
     };
-    let (name, plan) = (name(&experiment), first.folder.plan()?);
+    let name = name(&experiment);
     let merged = HiddenExperiment::create(runs, &name, &plan, &experiment).map_err(MergeError::Write)?;
     for scheduled in &experiment.schedule {
         merge_trial(&parts, &missing, &scheduled.name, merged.folder(), stop)?;
@@ -162,12 +168,20 @@ fn beside(parts: &[PartFolder], trials: &[(&PartFolder, Trial)]) -> Vec<OtherRun
 
 /// What part 0 has seen of the server.
 fn copy_server_files(first: &PartFolder, name: &str, writer: &TrialWriter) -> Result<(), FolderError> {
-    let is_of_server = |file: &&str| *file == crate::folder::PROBE || file.starts_with("server/");
+    let is_of_server = |file: &&str| *file == PROBE || file.starts_with("server/");
     for file in first.folder.trial_files(name).into_iter().filter(is_of_server) {
-        let to = writer.path().join(file);
-        std::fs::copy(first.folder.path().join(name).join(file), &to).map_err(FolderError::io(&to))?;
+        let bytes_max = if file == PROBE { LINES_MAX } else { TEXT_MAX };
+        let from = first.folder.trial_path(name)?.join(file);
+        copy_file(&from, open_below(first.folder.path(), &from)?, &writer.path().join(file), bytes_max)?;
     }
     Ok(())
+}
+
+/// A hole in the file becomes zeros, so that its length is checked first.
+fn copy_file(from: &Path, file: File, to: &Path, bytes_max: u64) -> Result<(), FolderError> {
+    check_length(from, file.metadata().map_err(FolderError::io(from))?.len(), bytes_max)?;
+    let copied = File::create_new(to).and_then(|mut copy| io::copy(&mut file.take(bytes_max), &mut copy));
+    copied.map(drop).map_err(FolderError::io(to))
 }
 
 fn trial_part(part: Part, trial: &Trial) -> TrialPart {
@@ -201,12 +215,23 @@ fn validity_of(trials: &[(&PartFolder, Trial)], absent: &[u32], of: u32) -> Vali
     };
     let is = |is: fn(&Validity) -> bool| trials.iter().filter(move |(_, trial)| is(&trial.validity)).find_map(reason);
     let invalid = is(|validity| matches!(validity, Validity::Invalid(_)));
+    let invalid = invalid.or_else(|| trials.iter().find_map(|one| not_together(one, trials)).map(apart));
     let partial = is(Validity::is_partial);
     match (invalid, partial) {
         (Some(reason), _) => Validity::invalid(reason),
         (None, Some(reason)) => Validity::partial(reason),
         (None, None) => Validity::Valid,
     }
+}
+
+/// Why this part did not start together with the others. A part that was killed may have ended before its start.
+fn not_together((one, trial): &(&PartFolder, Trial), trials: &[(&PartFolder, Trial)]) -> Option<String> {
+    let Some(start) = trial.start else {
+        let problem = || format!("part {}: start is missing, the moment at which all parts start", one.of.part);
+        return trial.validity.is_valid().then(problem);
+    };
+    let first = trials.iter().find_map(|(_, trial)| trial.start).unwrap_or(start);
+    start.problem_beside(first).map(|problem| format!("part {}: {problem}", one.of.part))
 }
 
 fn engine_of<'t>(trials: impl Iterator<Item = &'t Trial>) -> Option<EngineFacts> {

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use truetps_record::{ProbeHeader, ProbeRun, ProbeSeries, ProbeSummary};
 
 use crate::folder::{PROBE, create_unused, probe_series};
-use crate::run_file::{LINES_MAX, read_bytes, read_json, write_json};
+use crate::run_file::{LINES_MAX, open_below, read_bytes, read_json, write_json};
 use crate::{FolderError, ProbeWriter};
 
 const ABOUT: &str = "probe.json";
@@ -41,7 +41,7 @@ impl ProbeFolder {
     }
 
     pub fn run(&self) -> Result<ProbeRun, FolderError> {
-        read_json(&self.path.join(ABOUT))
+        read_json(&self.path, &self.path.join(ABOUT))
     }
 
     pub fn write(&self, run: &ProbeRun) -> Result<(), FolderError> {
@@ -55,7 +55,7 @@ impl ProbeFolder {
     /// The samples. A last line that was cut off is ignored.
     pub fn series(&self) -> Result<ProbeSeries, FolderError> {
         let path = self.path.join(PROBE);
-        let bytes = read_bytes(&path, LINES_MAX)?;
+        let bytes = read_bytes(&self.path, &path, LINES_MAX)?;
         probe_series(&path, &String::from_utf8_lossy(&bytes))
     }
 
@@ -67,7 +67,7 @@ impl ProbeFolder {
     /// Length of `probe.jsonl`.
     pub fn kept_bytes(&self) -> Result<u64, FolderError> {
         let path = self.path.join(PROBE);
-        Ok(fs::metadata(&path).map_err(FolderError::io(&path))?.len())
+        Ok(open_below(&self.path, &path)?.metadata().map_err(FolderError::io(&path))?.len())
     }
 }
 

@@ -1,29 +1,53 @@
 //! Opening, reading and writing the files of a run folder.
 //!
-//! A run folder may come from another machine. A reader opens regular files only (a pipe would block it for ever) and
-//! reads at most a fixed number of bytes. A writer follows no link at the names that it creates.
+//! A run folder may come from another user or another machine. A reader follows no link below it (one could lead to any
+//! file of this host), opens regular files only (a pipe would block it for ever) and reads at most a fixed number of
+//! bytes. A writer follows no link at the names that it creates.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::FolderError;
-use truetps_files::{open_regular, write_atomically};
-use truetps_record::SCHEMA_VERSION;
+use truetps_files::{OpenFolder, write_atomically};
+use truetps_record::{SCHEMA_VERSION, check_path_name};
 
 /// JSON files and plans. The schedule of 20,000 trials with ten factors has 15 MB.
 pub(crate) const TEXT_MAX: u64 = 64 << 20;
 /// Files of one line an interval. A day, the longest trial, has 86,400 intervals of about 2 KB.
 pub(crate) const LINES_MAX: u64 = 1 << 30;
 
+/// A name as a path below this folder: names come from files and servers, and an absolute one or `..` leads elsewhere.
+pub(crate) fn below(folder: &Path, name: &str) -> Result<PathBuf, FolderError> {
+    check_path_name(name).map_err(|problem| FolderError::content(folder, problem))?;
+    Ok(folder.join(name))
+}
+
+/// Opens a file of a run folder for reading. Links lead to the run folder; below it, none is followed.
+pub(crate) fn open_below(run: &Path, path: &Path) -> Result<File, FolderError> {
+    let below = path.strip_prefix(run).expect("the path is below the run folder");
+    let failed = |at: &Path, source| {
+        if at.is_symlink() {
+            return FolderError::content(at, "is a symbolic link: no file of a run folder is read through one");
+        }
+        FolderError::io(path)(source)
+    };
+    let mut at = run.to_owned();
+    let mut folder = OpenFolder::open_named(run).map_err(FolderError::io(path))?;
+    for name in below.parent().into_iter().flatten() {
+        at.push(name);
+        folder = folder.folder(name).map_err(|source| failed(&at, source))?;
+    }
+    folder.file(below.file_name().expect("the path names a file")).map_err(|source| failed(path, source))
+}
+
 /// The content of a file of at most `bytes_max` bytes.
-pub(crate) fn read_bytes(path: &Path, bytes_max: u64) -> Result<Vec<u8>, FolderError> {
+pub(crate) fn read_bytes(run: &Path, path: &Path, bytes_max: u64) -> Result<Vec<u8>, FolderError> {
     let mut bytes = Vec::new();
-    let mut read = || open_regular(path)?.take(bytes_max + 1).read_to_end(&mut bytes);
-    read().map_err(FolderError::io(path))?;
+    open_below(run, path)?.take(bytes_max + 1).read_to_end(&mut bytes).map_err(FolderError::io(path))?;
     check_length(path, bytes.len() as u64, bytes_max)?;
     Ok(bytes)
 }
@@ -36,8 +60,8 @@ pub(crate) fn check_length(path: &Path, bytes: u64, bytes_max: u64) -> Result<()
 }
 
 /// The same; `None` where there is no such file.
-pub(crate) fn read_if_there(path: &Path, bytes_max: u64) -> Result<Option<Vec<u8>>, FolderError> {
-    if_there(read_bytes(path, bytes_max))
+pub(crate) fn read_if_there(run: &Path, path: &Path, bytes_max: u64) -> Result<Option<Vec<u8>>, FolderError> {
+    if_there(read_bytes(run, path, bytes_max))
 }
 
 /// `None` where there was no such file.
@@ -48,13 +72,13 @@ pub(crate) fn if_there<T>(read: Result<T, FolderError>) -> Result<Option<T>, Fol
     }
 }
 
-pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, FolderError> {
+pub(crate) fn read_json<T: DeserializeOwned>(run: &Path, path: &Path) -> Result<T, FolderError> {
     #[derive(Deserialize)]
     struct SchemaVersion {
         schema_version: u64,
         tool_version: Option<String>,
     }
-    let text = read_bytes(path, TEXT_MAX)?;
+    let text = read_bytes(run, path, TEXT_MAX)?;
     let version = serde_json::from_slice::<SchemaVersion>(&text).ok();
     if let Some(newer) = version.filter(|it| it.schema_version > u64::from(SCHEMA_VERSION)) {
         let (path, found, writer) = (path.to_owned(), newer.schema_version, newer.tool_version);
@@ -64,8 +88,8 @@ pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, FolderErr
 }
 
 /// The same; `None` where there is no such file.
-pub(crate) fn read_json_if_there<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, FolderError> {
-    if path.exists() { read_json(path).map(Some) } else { Ok(None) }
+pub(crate) fn read_json_if_there<T: DeserializeOwned>(run: &Path, path: &Path) -> Result<Option<T>, FolderError> {
+    if_there(read_json(run, path))
 }
 
 /// One line of a file of lines.
@@ -126,10 +150,34 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("experiment.json");
         fs::write(&path, r#"{"schema_version": 99, "tool_version": "7.1.0"}"#).unwrap();
-        let error = read_json::<Experiment>(&path).unwrap_err();
+        let error = read_json::<Experiment>(dir.path(), &path).unwrap_err();
         assert_eq!(error.hint().unwrap(), "use truetps 7.1.0, or a newer one");
         let error = error.to_string();
         assert!(error.contains("experiment.json") && error.contains("schema version 99"), "{error}");
+    }
+
+    #[test]
+    fn links_lead_to_a_run_folder_and_not_from_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = |name: &str| dir.path().join(name);
+        fs::create_dir_all(path("run/trial/server")).unwrap();
+        fs::write(path("run/trial/server/my.cnf"), "own").unwrap();
+        symlink("run", path("latest")).unwrap();
+        symlink("trial", path("run/other")).unwrap();
+        symlink("server", path("run/trial/link")).unwrap();
+        symlink("my.cnf", path("run/trial/server/link")).unwrap();
+        let read =
+            |name: &str| read_bytes(&path("latest"), &path("latest").join(name), 10).map_err(|error| error.to_string());
+        assert_eq!(read("trial/server/my.cnf").as_deref(), Ok(&b"own"[..]));
+        for (name, link) in [
+            ("other/server/my.cnf", "latest/other: "),
+            ("trial/link/my.cnf", "latest/trial/link: "),
+            ("trial/server/link", "latest/trial/server/link: "),
+        ] {
+            let error = read(name).unwrap_err();
+            assert!(error.contains(&format!("{link}is a symbolic link")), "{error}");
+        }
+        assert!(read("trial/none/my.cnf").unwrap_err().contains("trial/none/my.cnf: No such file"));
     }
 
     #[test]
@@ -137,17 +185,17 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let pipe = dir.path().join("pipe");
         mknodat(CWD, &pipe, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
-        let device = dir.path().join("device");
-        symlink("/dev/zero", &device).unwrap();
+        let folder = dir.path().join("folder");
+        fs::create_dir(&folder).unwrap();
         // The device first: opening the pipe for reading blocks for ever.
-        for path in [&device, dir.path(), &pipe] {
-            let error = read_bytes(path, 10).unwrap_err().to_string();
+        for path in [Path::new("/dev/zero"), &folder, &pipe] {
+            let error = read_bytes(path.parent().unwrap(), path, 10).unwrap_err().to_string();
             assert!(error.ends_with(": is not a regular file"), "{error}");
         }
         let long = dir.path().join("long");
         fs::write(&long, [0; 11]).unwrap();
-        assert!(read_bytes(&long, 10).unwrap_err().to_string().ends_with("is larger than 10 bytes"));
-        assert_eq!(read_bytes(&long, 11).unwrap().len(), 11);
-        assert!(read_if_there(&dir.path().join("none"), 1).unwrap().is_none());
+        assert!(read_bytes(dir.path(), &long, 10).unwrap_err().to_string().ends_with("is larger than 10 bytes"));
+        assert_eq!(read_bytes(dir.path(), &long, 11).unwrap().len(), 11);
+        assert!(read_if_there(dir.path(), &dir.path().join("none"), 1).unwrap().is_none());
     }
 }

@@ -8,6 +8,8 @@ use serde::Deserialize;
 use thiserror::Error;
 use truetps_batch::{BatchLimits, QueueLimits};
 
+use crate::http::{AccessTokens, LINE_BYTES, RoomSizes};
+
 /// More commit connections only wait for each other.
 const CONNECTIONS_MAX: usize = 4;
 
@@ -29,6 +31,7 @@ pub struct GatewayConfig {
     pub drain_s: f64,
     pub queue: QueueConfig,
     pub limits: HttpLimits,
+    pub metrics: MetricsConfig,
     #[serde(rename = "table")]
     pub tables: Vec<TableConfig>,
 }
@@ -40,6 +43,16 @@ pub struct TlsFilesConfig {
     pub cert: PathBuf,
     /// PEM file with its private key, unencrypted.
     pub key: PathBuf,
+}
+
+/// Another address for figures only: `/metrics`, `/healthz` and `/readyz`, without encryption.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct MetricsConfig {
+    pub listen: Option<SocketAddr>,
+    pub listen_remote: bool,
+    /// Figures need no token at this address, also if there are tokens.
+    pub anonymous: bool,
 }
 
 /// A table that takes rows, at `/v1/NAME`.
@@ -56,6 +69,9 @@ pub struct TableConfig {
     /// Whether a row whose key is stored is compared with what is stored.
     #[serde(default = "yes")]
     pub compare: bool,
+    /// What is done with a row of which the table would keep something else than was sent.
+    #[serde(default)]
+    pub changed: ChangedRows,
     /// Commit connections: more than one work only while commits are faster than 2 ms.
     #[serde(default = "one")]
     pub connections: usize,
@@ -64,8 +80,26 @@ pub struct TableConfig {
 impl TableConfig {
     /// A table whose keys all have their defaults.
     pub fn named(name: &str) -> Self {
-        Self { name: name.to_owned(), key: Vec::new(), idempotency_column: None, compare: yes(), connections: one() }
+        Self {
+            name: name.to_owned(),
+            key: Vec::new(),
+            idempotency_column: None,
+            compare: yes(),
+            changed: ChangedRows::Refuse,
+            connections: one(),
+        }
     }
+}
+
+/// Rows that a type or a trigger changes on their way into the table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ChangedRows {
+    /// 422: they are not stored.
+    #[default]
+    Refuse,
+    /// 200, and the answer has what is stored.
+    Answer,
 }
 
 fn yes() -> bool {
@@ -107,9 +141,11 @@ impl Default for QueueConfig {
 }
 
 impl QueueConfig {
-    pub(crate) fn limits(&self) -> QueueLimits {
+    /// `peer_share`: the part of the rows that one address may have.
+    pub(crate) fn limits(&self, peer_share: f64) -> QueueLimits {
         QueueLimits {
             rows: self.rows,
+            peer_rows: ((self.rows as f64 * peer_share) as usize).max(1),
             bytes: self.mb << 20,
             wait: Duration::from_millis(self.wait_ms),
             batch: BatchLimits { rows: self.batch_rows, bytes: self.batch_kb << 10 },
@@ -122,26 +158,37 @@ impl QueueConfig {
 #[serde(deny_unknown_fields, default)]
 pub struct HttpLimits {
     pub connections: usize,
+    /// Requests whose answers have not been written.
+    pub requests: usize,
+    /// The part of connections, requests and bodies that one address may have.
+    pub peer_share: f64,
     pub row_kb: usize,
     pub batch_kb: usize,
-    /// Bodies that are being received, together.
+    pub batch_lines: usize,
+    /// Bodies of requests that are not answered, together: a quarter for rows, the rest for batches.
     pub bodies_mb: usize,
     pub header_kb: usize,
     /// Longest time for the head of a request, also on an idle connection.
     pub header_s: f64,
     pub body_s: f64,
+    /// Longest time in which a client takes no byte of its answer.
+    pub write_s: f64,
 }
 
 impl Default for HttpLimits {
     fn default() -> Self {
         Self {
             connections: 10_000,
+            requests: 20_000,
+            peer_share: 0.5,
             row_kb: 64,
             batch_kb: 4_096,
+            batch_lines: 10_000,
             bodies_mb: 256,
             header_kb: 16,
             header_s: 60.0,
             body_s: 10.0,
+            write_s: 20.0,
         }
     }
 }
@@ -158,6 +205,7 @@ impl Default for GatewayConfig {
             drain_s: 20.0,
             queue: QueueConfig::default(),
             limits: HttpLimits::default(),
+            metrics: MetricsConfig::default(),
             tables: Vec::new(),
         }
     }
@@ -182,7 +230,7 @@ impl GatewayConfig {
     }
 
     /// Checks what needs neither server nor network.
-    pub fn check(&self, has_tokens: bool) -> Result<(), ConfigError> {
+    pub fn check(&self, tokens: &AccessTokens) -> Result<(), ConfigError> {
         if self.tables.is_empty() {
             return Err(wrong(
                 "no table is named",
@@ -200,7 +248,7 @@ impl GatewayConfig {
                 let hint = "set listen_remote = true (--listen-remote) if other hosts shall reach it";
                 return Err(wrong(format!("listen: {} is not only for this host", self.listen), Some(hint)));
             }
-            if !has_tokens && !self.anonymous {
+            if tokens.is_empty() && !self.anonymous {
                 let hint = "put tokens into TRUETPS_GATEWAY_TOKENS, or set anonymous = true (--anonymous)";
                 return Err(wrong("other hosts could store rows without a token", Some(hint)));
             }
@@ -208,6 +256,7 @@ impl GatewayConfig {
                 return Err(wrong("page: it has no login, and other hosts could see it", Some("listen on 127.0.0.1")));
             }
         }
+        self.metrics.check(tokens.guard_metrics())?;
         self.check_numbers()
     }
 
@@ -218,7 +267,9 @@ impl GatewayConfig {
 
     fn check_numbers(&self) -> Result<(), ConfigError> {
         let QueueConfig { rows, mb, wait_ms, answer_ms, statement_ms, batch_rows, batch_kb } = self.queue;
-        let HttpLimits { connections, row_kb, batch_kb: body_kb, bodies_mb, header_kb, header_s, body_s } = self.limits;
+        let HttpLimits { connections, requests, peer_share, .. } = self.limits;
+        let HttpLimits { row_kb, batch_kb: body_kb, batch_lines, bodies_mb, header_kb, .. } = self.limits;
+        let HttpLimits { header_s, body_s, write_s, .. } = self.limits;
         let in_range = [
             ("queue.rows", rows as f64, 1.0, 10e6),
             ("queue.mb", mb as f64, 1.0, 65_536.0),
@@ -228,12 +279,16 @@ impl GatewayConfig {
             ("queue.batch_rows", batch_rows as f64, 1.0, 10_000.0),
             ("queue.batch_kb", batch_kb as f64, 1.0, 16_384.0),
             ("limits.connections", connections as f64, 1.0, 1e6),
+            ("limits.requests", requests as f64, 1.0, 1e6),
+            ("limits.peer_share", peer_share, 0.01, 1.0),
             ("limits.row_kb", row_kb as f64, 1.0, 16_384.0),
             ("limits.batch_kb", body_kb as f64, 1.0, 1e6),
+            ("limits.batch_lines", batch_lines as f64, 1.0, 1e6),
             ("limits.bodies_mb", bodies_mb as f64, 1.0, 65_536.0),
             ("limits.header_kb", header_kb as f64, 8.0, 1_024.0),
             ("limits.header_s", header_s, 0.1, 3_600.0),
             ("limits.body_s", body_s, 0.1, 3_600.0),
+            ("limits.write_s", write_s, 0.1, 3_600.0),
             ("drain_s", self.drain_s, 0.0, 3_600.0),
             ("threads", self.threads() as f64, 1.0, 1_024.0),
         ];
@@ -242,12 +297,50 @@ impl GatewayConfig {
                 return Err(wrong(format!("{key}: {value} is not from {least} to {most}"), None));
             }
         }
-        let fits = |kb: usize| kb << 10 <= bodies_mb << 20 && kb << 10 <= mb << 20;
-        if !fits(row_kb) || !fits(body_kb) {
-            return Err(wrong(
-                "limits.row_kb and limits.batch_kb: a body must fit into limits.bodies_mb and queue.mb",
-                None,
-            ));
+        self.check_room()
+    }
+
+    /// A body and what its lines cost must fit into the room of one peer, and into the queue.
+    fn check_room(&self) -> Result<(), ConfigError> {
+        let (limits, queue_bytes) = (&self.limits, self.queue.mb << 20);
+        let room = RoomSizes::of(limits);
+        let longest = [
+            ("row_kb", limits.row_kb << 10, limits.row_kb << 10, room.row_bytes_max()),
+            (
+                "batch_kb and limits.batch_lines",
+                limits.batch_kb << 10,
+                (limits.batch_kb << 10) + limits.batch_lines * LINE_BYTES,
+                room.batch_bytes_max(),
+            ),
+        ];
+        for (name, body, needed, room) in longest {
+            if body > queue_bytes || needed > room {
+                let text = format!(
+                    "limits.{name}: a body takes up to {} KB; one client has {} KB of limits.bodies_mb, and queue.mb is {} KB",
+                    needed.div_ceil(1 << 10),
+                    room >> 10,
+                    queue_bytes >> 10
+                );
+                return Err(wrong(text, Some("raise bodies_mb, or lower the limit of a body")));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl MetricsConfig {
+    fn check(&self, has_tokens: bool) -> Result<(), ConfigError> {
+        let Some(listen) = self.listen else { return Ok(()) };
+        if listen.ip().is_loopback() {
+            return Ok(());
+        }
+        if !self.listen_remote {
+            let hint = "set listen_remote = true in [metrics] if other hosts shall reach it";
+            return Err(wrong(format!("metrics.listen: {listen} is not only for this host"), Some(hint)));
+        }
+        if !has_tokens && !self.anonymous {
+            let hint = "put tokens into TRUETPS_GATEWAY_METRICS_TOKENS, or set anonymous = true in [metrics]";
+            return Err(wrong("metrics.listen: other hosts could read figures without a token", Some(hint)));
         }
         Ok(())
     }
@@ -271,8 +364,10 @@ mod tests {
     use super::*;
 
     fn checked(text: &str, has_tokens: bool) -> Result<(), String> {
+        let tokens =
+            if has_tokens { AccessTokens::parse("0123456789abcdef").unwrap() } else { AccessTokens::default() };
         GatewayConfig::parse(text)
-            .and_then(|config| config.check(has_tokens))
+            .and_then(|config| config.check(&tokens))
             .map_err(|error| error.to_string().lines().last().unwrap_or_default().to_owned())
     }
 
@@ -293,6 +388,12 @@ mod tests {
         check(&format!("listen = '0.0.0.0:1'\nlisten_remote = true\nanonymous = true\npage = true\n{table}"), "page");
         check(&format!("[queue]\nrows = 0\n{table}"), "queue.rows");
         check(&format!("[limits]\nbatch_kb = 100000\n{table}"), "bodies_mb");
+        check(&format!("[limits]\nbatch_lines = 1000000\n{table}"), "batch_lines");
+        check(&format!("[limits]\npeer_share = 0.02\n{table}"), "bodies_mb");
+        check(&format!("[metrics]\nlisten = '0.0.0.0:1'\n{table}"), "only for this host");
+        let metrics = "[metrics]\nlisten = '0.0.0.0:1'\nlisten_remote = true";
+        check(&format!("{metrics}\n{table}"), "without a token");
+        assert_eq!(checked(&format!("{metrics}\nanonymous = true\n{table}"), false), Ok(()));
         check(&format!("[queue]\nrow = 1\n{table}"), "unknown field `row`");
         let remote = format!("listen = '0.0.0.0:1'\nlisten_remote = true\n{table}");
         assert_eq!(checked(&remote, true), Ok(()));

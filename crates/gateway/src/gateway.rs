@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rustix::process::{Resource, getrlimit};
 use thiserror::Error;
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::runtime::{Builder, Handle, Runtime};
@@ -15,7 +16,7 @@ use truetps_batch::InspectionError;
 use truetps_driver::Target;
 
 use crate::GatewayConfig;
-use crate::http::{AccessTokens, GatewayApp, HttpServer, TlsSetupError, tls_acceptor};
+use crate::http::{AccessTokens, Door, GatewayApp, HttpServer, TlsSetup, TlsSetupError};
 use crate::served_table::ServedTable;
 
 /// What a commit survives is read again after this time.
@@ -24,6 +25,10 @@ const DURABILITY_EVERY: Duration = Duration::from_secs(30);
 /// a limit of its own, net.core.somaxconn.
 const BACKLOG: u32 = 4096;
 const LOOK_EVERY: Duration = Duration::from_millis(10);
+/// Descriptors of the process besides its connections: listeners, the runtime, standard streams.
+const FILES_RESERVED: usize = 32;
+/// Of a table, besides its commit connections: one that ends a session, and one that reads settings.
+const FILES_OF_TABLE: usize = 2;
 /// Time for answers on their way, after the last one is known.
 const GOODBYE: Duration = Duration::from_secs(2);
 
@@ -90,42 +95,72 @@ pub struct RunningGateway {
     app: Arc<GatewayApp>,
     runtime: Runtime,
     address: SocketAddr,
+    metrics_address: Option<SocketAddr>,
     stop_accepting: watch::Sender<bool>,
-    server: tokio::task::JoinHandle<()>,
+    servers: Vec<tokio::task::JoinHandle<()>>,
     notes: Vec<TableNote>,
+    warnings: Vec<String>,
 }
 
 impl RunningGateway {
     /// Inspects the tables, listens, and starts. The configuration has been checked.
     pub fn start(config: &GatewayConfig, target: &Target, tokens: AccessTokens) -> Result<Self, GatewayError> {
-        let tls = config.tls.as_ref().map(tls_acceptor).transpose()?;
+        let tls = config.tls.as_ref().map(TlsSetup::read).transpose()?;
         let runtime =
             Builder::new_multi_thread().worker_threads(config.threads()).thread_name("http").enable_all().build()?;
-        let listener = {
+        let listen = |address| {
             let _in_runtime = runtime.enter();
-            listen(config.listen).map_err(|source| GatewayError::Listen { address: config.listen, source })?
+            listen(address).map_err(|source| GatewayError::Listen { address, source })
         };
+        let listener = listen(config.listen)?;
+        let metrics_listener = config.metrics.listen.map(listen).transpose()?;
         let (mut tables, mut notes) = (Vec::new(), Vec::new());
         for table in &config.tables {
             let (served, note) = start_table(config, table, target, runtime.handle())?;
             tables.push(served);
             notes.push(note);
         }
-        let address = listener.local_addr()?;
-        let app = Arc::new(GatewayApp::new(config, tables, tokens, address));
+        let (connections, fewer) = connections_most(config);
+        let warnings = fewer.into_iter().chain(tls.as_ref().and_then(|tls| tls.warning.clone())).collect();
+        let app = Arc::new(GatewayApp::new(config, tables, tokens, connections));
         let (stop_accepting, stopped) = watch::channel(false);
-        let server = HttpServer { app: Arc::clone(&app), listener, tls, limits: config.limits.clone() };
-        let server = runtime.spawn(server.run(stopped));
+        let (address, metrics_address) =
+            (listener.local_addr()?, metrics_listener.as_ref().map(TcpListener::local_addr).transpose()?);
+        let serve = |listener, tls, door| {
+            let server = HttpServer { app: Arc::clone(&app), listener, tls, door };
+            runtime.spawn(server.run(stopped.clone()))
+        };
+        let is_local = address.ip().is_loopback();
+        let rows = Door { is_local, has_rows: true, is_open_for_metrics: false };
+        let mut servers = vec![serve(listener, tls.map(|tls| tls.acceptor), rows)];
+        if let (Some(listener), Some(address)) = (metrics_listener, metrics_address) {
+            let is_local = address.ip().is_loopback();
+            servers.push(serve(
+                listener,
+                None,
+                Door { is_local, has_rows: false, is_open_for_metrics: config.metrics.anonymous },
+            ));
+        }
         watch_durability(&app)?;
-        Ok(Self { app, runtime, address, stop_accepting, server, notes })
+        Ok(Self { app, runtime, address, metrics_address, stop_accepting, servers, notes, warnings })
     }
 
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
+    /// Of figures, if they have their own.
+    pub fn metrics_address(&self) -> Option<SocketAddr> {
+        self.metrics_address
+    }
+
     pub fn notes(&self) -> &[TableNote] {
         &self.notes
+    }
+
+    /// What the user should know of the configuration on this host.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
     }
 
     /// Takes no more rows, waits until those that were taken are committed, at most for `time`, and answers the others:
@@ -141,15 +176,20 @@ impl RunningGateway {
         while !have_ended() && Instant::now() < end {
             thread::sleep(LOOK_EVERY);
         }
-        let is_drained = have_ended();
+        // Without rows, the threads of the connections may take a moment more.
+        let is_drained = have_ended() || !tables.iter().any(ServedTable::has_open_rows);
         for table in tables {
             table.queue.drop_waiting_rows();
         }
         self.app.give_up();
         let _ = self.stop_accepting.send(true);
-        let server = self.server;
-        // Its end is all that matters.
-        let _ = self.runtime.block_on(async { tokio::time::timeout(GOODBYE, server).await });
+        let ends = async {
+            for server in self.servers {
+                // Its end is all that matters.
+                let _ = server.await;
+            }
+        };
+        let _ = self.runtime.block_on(async { tokio::time::timeout(GOODBYE, ends).await });
         let stored = |table: &ServedTable| {
             let stored = table.rows.each().filter(|(name, _)| matches!(*name, "stored" | "duplicate"));
             stored.map(|(_, count)| count).sum::<u64>()
@@ -158,6 +198,23 @@ impl RunningGateway {
         self.runtime.shutdown_background();
         stop
     }
+}
+
+/// Each connection is a descriptor, and the database needs some, too. `limits.connections`, or as many as the limit of
+/// this process leaves, and then the reason.
+fn connections_most(config: &GatewayConfig) -> (usize, Option<String>) {
+    let wanted = config.limits.connections;
+    let Some(files) = getrlimit(Resource::Nofile).current.map(|files| files as usize) else { return (wanted, None) };
+    let of_tables: usize = config.tables.iter().map(|table| table.connections + FILES_OF_TABLE).sum();
+    let left = files.saturating_sub(FILES_RESERVED + of_tables).max(1);
+    if left >= wanted {
+        return (wanted, None);
+    }
+    let text = format!(
+        "limits.connections is {wanted}, and the limit of open files ({files}) leaves {left}: LimitNOFILE= of systemd, \
+         or ulimit -n, raises it"
+    );
+    (left, Some(text))
 }
 
 fn listen(address: SocketAddr) -> io::Result<TcpListener> {
@@ -174,7 +231,7 @@ fn start_table(
     target: &Target,
     runtime: &Handle,
 ) -> Result<(ServedTable, TableNote), GatewayError> {
-    let mut settings = ServedTable::commit_settings(table, &config.queue, target);
+    let settings = ServedTable::commit_settings(table, &config.queue, target);
     let failed = |source| GatewayError::Inspection { table: table.name.clone(), source: Box::new(source) };
     let inspection = settings.inspect().map_err(failed)?;
     let key: Vec<_> = inspection.columns.key_names().map(str::to_owned).collect();
@@ -182,13 +239,14 @@ fn start_table(
         let (table, column, key) = (table.name.clone(), column.clone(), key.join(", "));
         return Err(GatewayError::IdempotencyColumn { table, column, key });
     }
-    let mut warnings = Vec::new();
-    if settings.compares && inspection.has_triggers {
-        settings.compares = false;
-        let text = "it has triggers that may change values, so duplicates are not compared (no 409)";
-        warnings.push(text.to_owned());
+    let mut warnings = inspection.warnings.clone();
+    if let Some(reason) = inspection.reads_back.as_ref().filter(|_| settings.refuses_changes) {
+        warnings.push(format!("{reason}: each row is read again before its commit, which costs time"));
     }
-    let served = ServedTable::start(table, &config.queue, &settings, inspection, runtime)?;
+    if !settings.refuses_changes {
+        warnings.push("changed = \"answer\": a row may be stored with other values than were sent".to_owned());
+    }
+    let served = ServedTable::start(table, config, &settings, inspection, runtime)?;
     served.read_durability();
     let verdict = served.durability();
     let note = TableNote { table: table.name.clone(), key, durability: (verdict.word, verdict.sentence), warnings };

@@ -18,6 +18,8 @@ mod page;
 mod row_counts;
 mod served_table;
 
-pub use config::{ConfigError, GatewayConfig, HttpLimits, QueueConfig, TableConfig, TlsFilesConfig};
+pub use config::{
+    ChangedRows, ConfigError, GatewayConfig, HttpLimits, MetricsConfig, QueueConfig, TableConfig, TlsFilesConfig,
+};
 pub use gateway::{GatewayError, GatewayStop, RunningGateway, TableNote};
 pub use http::AccessTokens;

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use truetps_batch::{BatchCounts, CommitFigures, FigureHistogram};
 
+use crate::http::ConnectionCounts;
 use crate::served_table::ServedTable;
 
 /// Lines of one metric: its head, then a sample for each table.
@@ -40,17 +41,26 @@ fn escaped(text: &str) -> String {
     text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
-pub(crate) fn metrics_text(tables: &[ServedTable], connections: usize, refused_connections: u64) -> String {
+pub(crate) fn metrics_text(tables: &[ServedTable], connections: ConnectionCounts) -> String {
     let mut text = String::new();
     put_rows(tables, &mut text);
     put_queues(tables, &mut text);
     put_commits(tables, &mut text);
-    let name = "truetps_gateway_connections";
-    let _ = writeln!(text, "# HELP {name} Open HTTP connections.\n# TYPE {name} gauge\n{name} {connections}");
-    let name = "truetps_gateway_refused_connections_total";
-    let help = "HTTP connections that were closed at once because of limits.connections.";
-    let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} counter\n{name} {refused_connections}");
+    put_connections(connections, &mut text);
     text
+}
+
+fn put_connections(ConnectionCounts { open, most, refused, replaced }: ConnectionCounts, text: &mut String) {
+    let refused_help = "HTTP connections that were closed at once, because there were as many as there may be.";
+    let replaced_help = "HTTP connections that waited and were closed to make place for others.";
+    for (name, kind, help, value) in [
+        ("truetps_gateway_connections", "gauge", "Open HTTP connections.", open as u64),
+        ("truetps_gateway_connections_limit", "gauge", "HTTP connections that may be open.", most as u64),
+        ("truetps_gateway_refused_connections_total", "counter", refused_help, refused),
+        ("truetps_gateway_replaced_connections_total", "counter", replaced_help, replaced),
+    ] {
+        let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}\n{name} {value}");
+    }
 }
 
 fn put_rows(tables: &[ServedTable], text: &mut String) {

@@ -11,7 +11,7 @@ use truetps_batch::{
 };
 use truetps_driver::{Client, Target};
 
-use crate::config::{QueueConfig, TableConfig};
+use crate::config::{ChangedRows, GatewayConfig, QueueConfig, TableConfig};
 use crate::durability::{DurabilityVerdict, read_durability};
 use crate::row_counts::AnswerCounts;
 
@@ -20,7 +20,8 @@ const CLIENT_TIME: Duration = Duration::from_secs(5);
 /// The way back to a request. A client that has gone has dropped the receiver.
 pub(crate) struct RequestReply {
     sender: oneshot::Sender<CommitAnswer>,
-    runtime: Handle,
+    /// Of the requests. Each row without an answer holds it.
+    runtime: Arc<Handle>,
 }
 
 impl RowReply for RequestReply {
@@ -35,7 +36,7 @@ impl RowReply for RequestReply {
 
     /// Within their runtime: to wake the task of each request from another thread costs more.
     fn answer_all(answers: Vec<(Self, CommitAnswer)>) {
-        let runtime = answers.first().map(|(reply, _)| reply.runtime.clone());
+        let runtime = answers.first().map(|(reply, _)| Handle::clone(&reply.runtime));
         if let Some(runtime) = runtime {
             runtime.spawn(async move {
                 for (reply, answer) in answers {
@@ -60,8 +61,7 @@ pub(crate) struct ServedTable {
     durability: RwLock<DurabilityVerdict>,
     target: Target,
     threads: Mutex<Option<CommitThreads>>,
-    /// Of the requests.
-    runtime: Handle,
+    runtime: Arc<Handle>,
 }
 
 impl ServedTable {
@@ -72,38 +72,40 @@ impl ServedTable {
             key: config.key.clone(),
             statement_time: Duration::from_millis(queue.statement_ms),
             compares: config.compare,
+            refuses_changes: config.changed == ChangedRows::Refuse,
             connections: config.connections,
         }
     }
 
     pub(crate) fn start(
         config: &TableConfig,
-        queue: &QueueConfig,
+        gateway: &GatewayConfig,
         settings: &CommitSettings,
         inspection: TableInspection,
         runtime: &Handle,
     ) -> io::Result<Self> {
-        let commits = Arc::new(CommitQueue::new(inspection.columns, queue.limits(), settings.connections));
+        let limits = gateway.queue.limits(gateway.limits.peer_share);
+        let commits = Arc::new(CommitQueue::new(inspection.columns, limits, settings.connections));
         let threads = CommitThreads::start(settings, &commits)?;
         Ok(Self {
             name: config.name.clone(),
             path: format!("/v1/{}", config.name),
             queue: commits,
             idempotency_column: config.idempotency_column.clone(),
-            answer_time: Duration::from_millis(queue.answer_ms),
+            answer_time: Duration::from_millis(gateway.queue.answer_ms),
             rows: AnswerCounts::default(),
             answer_seconds: Mutex::new(FigureHistogram::of_seconds()),
             durability: RwLock::new(DurabilityVerdict::unknown("not read yet".to_owned())),
             target: settings.target.clone(),
             threads: Mutex::new(Some(threads)),
-            runtime: runtime.clone(),
+            runtime: Arc::new(runtime.clone()),
         })
     }
 
     /// A way back for one row, and its other end.
     pub(crate) fn reply(&self) -> (RequestReply, oneshot::Receiver<CommitAnswer>) {
         let (sender, receiver) = oneshot::channel();
-        (RequestReply { sender, runtime: self.runtime.clone() }, receiver)
+        (RequestReply { sender, runtime: Arc::clone(&self.runtime) }, receiver)
     }
 
     pub(crate) fn durability(&self) -> DurabilityVerdict {
@@ -132,6 +134,11 @@ impl ServedTable {
 
     fn lock_seconds(&self) -> MutexGuard<'_, FigureHistogram> {
         self.answer_seconds.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether a row that was taken has no answer yet.
+    pub(crate) fn has_open_rows(&self) -> bool {
+        Arc::strong_count(&self.runtime) > 1
     }
 
     /// Whether all commit connections have ended, after the queue was closed.

@@ -48,11 +48,14 @@ impl InspectError {
             }
             Self::Capture { source, .. } => source.hint(),
             Self::NoVariables { .. } => "the variables are recorded when a trial ends: name an experiment that has one",
+            Self::Options(OptionFileError::Encoding { .. }) => "save the file as UTF-8",
             Self::Options(OptionFileError::Line { .. }) => "a server would refuse that line, too",
             Self::Options(OptionFileError::Read { .. }) => return None,
             Self::Flush(_) => "name a folder that this user may write to, on the disk of the server's data",
             Self::FlushElsewhere => "name the server by its socket, or leave the folder out",
-            Self::NoSettings { .. } => "server settings belong to [mysqld], [mariadb] or [server]",
+            Self::NoSettings { .. } | Self::Options(OptionFileError::BeforeGroup { .. }) => {
+                "server settings belong to [mysqld], [mariadb] or [server]"
+            }
             Self::Folder(error) => return error.hint(),
         };
         Some(text.to_owned())

@@ -1,10 +1,11 @@
 //! The sides of a comparison.
 
+use std::borrow::Cow;
 use std::fs;
 use std::path::Path;
 
 use truetps_driver::Target;
-use truetps_files::{TextError, read_text};
+use truetps_files::{TextError, read_bytes};
 use truetps_folder::ExperimentFolder;
 use truetps_knowledge::{SettingsSide, SideValue, Version};
 use truetps_record::{Capture, CapturedVariable, Flavour, is_secret};
@@ -54,10 +55,15 @@ pub fn side_of_path(path: &Path, like: Option<&SettingsSide>) -> Result<Settings
     if facts.is_dir() {
         return side_of_folder(path);
     }
-    let text = read_text(path, FILE_BYTES_MAX).map_err(failed)?;
+    let bytes = read_bytes(path, FILE_BYTES_MAX).map_err(failed)?;
+    // Comments of an option file may be of any encoding.
+    let lossy = String::from_utf8_lossy(&bytes);
     // The byte order mark that some editors write.
-    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+    let text = lossy.strip_prefix('\u{feff}').unwrap_or(&lossy);
     if text.trim_start().starts_with(['{', '[']) && !looks_like_groups(text) {
+        if matches!(lossy, Cow::Owned(_)) {
+            return Err(failed(TextError::NotText));
+        }
         let capture =
             Capture::from_json(text).map_err(|source| InspectError::Capture { path: path.to_owned(), source })?;
         return Ok(side_of_capture(&path.display().to_string(), &capture));
@@ -69,8 +75,8 @@ pub fn side_of_path(path: &Path, like: Option<&SettingsSide>) -> Result<Settings
 /// The settings of an option file and of what it includes, as a server of this family and version reads them.
 pub fn server_options(path: &Path, flavour: Flavour, version: &str) -> Result<SettingsSide, InspectError> {
     let failed = |source: TextError| InspectError::Read { path: path.to_owned(), source };
-    let text = read_text(path, FILE_BYTES_MAX).map_err(failed)?;
-    options::read(path, &text, Some(flavour), Version::parse(version).as_ref())
+    let bytes = read_bytes(path, FILE_BYTES_MAX).map_err(failed)?;
+    options::read(path, &String::from_utf8_lossy(&bytes), Some(flavour), Version::parse(version).as_ref())
 }
 
 /// `[mysqld]` and a JSON list begin with the same character.

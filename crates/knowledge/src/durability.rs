@@ -226,6 +226,13 @@ fn has_binlog(view: &SettingsView<'_>) -> bool {
     view.text("log_bin").is_some_and(|text| !is_off(text))
 }
 
+/// MariaDB 12.3 and later can write the binlog through the redo log: both are flushed together, `sync_binlog` is ignored,
+/// and there is no semi-synchronous replication.
+fn binlog_is_in_innodb(view: &SettingsView<'_>) -> bool {
+    let engine = view.given.get("binlog_storage_engine");
+    view.flavour == Flavour::Mariadb && engine.is_some_and(|engine| engine.trim().eq_ignore_ascii_case("innodb"))
+}
+
 /// A setting that makes all others irrelevant.
 fn redo_is_off(view: &SettingsView<'_>) -> Option<LossVerdict> {
     let off = view.given.get("innodb_redo_log_enabled").is_some_and(|found| same_setting("OFF", found));
@@ -306,7 +313,7 @@ fn first_damage<const N: usize>(reasons: [(bool, &str); N]) -> Option<LossVerdic
 /// level 3 of MariaDB.
 fn binlog_at_power_cut(view: &SettingsView<'_>, level: u8) -> LossVerdict {
     let flushes_commit = level == 3 || (view.flavour != Flavour::Mariadb && view.is_before("5.6"));
-    if !has_binlog(view) || flushes_commit {
+    if !has_binlog(view) || flushes_commit || binlog_is_in_innodb(view) {
         return LossVerdict::new(Loss::Nothing, "");
     }
     let last_group = |which: &str| {
@@ -339,6 +346,9 @@ fn mysql_replica(view: &SettingsView<'_>) -> Fate {
         return fate(ReplicaFate::None, "no binlog, so no replica");
     }
     let unhurried = asynchronous_replica(view);
+    if binlog_is_in_innodb(view) {
+        return unhurried;
+    }
     let waits = ["rpl_semi_sync_master", "rpl_semi_sync_source"];
     let Some(who) = waits.into_iter().find(|name| view.is_given_on(&format!("{name}_enabled"))) else {
         return unhurried;
@@ -371,7 +381,8 @@ fn asynchronous_replica(view: &SettingsView<'_>) -> Fate {
     let differ = |text: String| (ReplicaFate::Differs, format!("after {crash} replicas can {text}"));
     // The reason is in the text about the crash.
     let more = || differ("keep transactions that this server lost".to_owned());
-    match (view.number("sync_binlog").map(|sync| sync as u64), level) {
+    let sync = if binlog_is_in_innodb(view) { Some(1.0) } else { view.number("sync_binlog") };
+    match (sync.map(|sync| sync as u64), level) {
         (Some(1), Some(_)) if redo_off.is_some() || damage(view).is_some() => more(),
         (Some(1), Some(1 | 3)) => fate(ReplicaFate::Follows, "a replica would follow, a little behind"),
         (Some(1), Some(_)) => more(),

@@ -24,6 +24,33 @@ fn mysql_by_default() {
     check(Flavour::Percona, "8.0.36", &[], Loss::Nothing, Loss::Nothing, ReplicaFate::Follows);
 }
 
+/// As MariaDB's manual describes the "InnoDB-based binary log": no program of 12.3 could be had.
+#[test]
+fn a_binlog_in_innodb_is_as_durable_as_the_redo_log() {
+    use Flavour::Mariadb;
+    let flush = "innodb_flush_log_at_trx_commit";
+    let in_innodb = [("log_bin", "ON"), ("binlog_storage_engine", "InnoDB")];
+    let with = |more: &[(&'static str, &'static str)]| [&in_innodb[..], more].concat();
+    // sync_binlog is 0 by default.
+    check(Mariadb, "12.3.3", &in_innodb, Loss::Nothing, Loss::Nothing, ReplicaFate::Follows);
+    check(Mariadb, "12.3.3", &with(&[("sync_binlog", "100")]), Loss::Nothing, Loss::Nothing, ReplicaFate::Follows);
+    check(Mariadb, "12.3.3", &with(&[(flush, "2")]), Loss::Nothing, SECOND, ReplicaFate::Differs);
+    check(Mariadb, "12.3.3", &with(&[(flush, "0"), ("sync_binlog", "1")]), SECOND, SECOND, ReplicaFate::Differs);
+    let semi_sync = with(&[("rpl_semi_sync_master_enabled", "ON")]);
+    check(Mariadb, "12.3.3", &semi_sync, Loss::Nothing, Loss::Nothing, ReplicaFate::Follows);
+    let as_before = [("log_bin", "ON"), ("binlog_storage_engine", "")];
+    check(Mariadb, "12.3.3", &as_before, Loss::Nothing, Loss::LastGroup, ReplicaFate::Differs);
+    // MySQL has no such setting.
+    check(
+        Flavour::Mysql,
+        "26.7.0",
+        &[("sync_binlog", "0"), in_innodb[1]],
+        Loss::Nothing,
+        Loss::LastGroup,
+        ReplicaFate::Differs,
+    );
+}
+
 #[test]
 fn flush_level_and_binlog_together() {
     use Flavour::Mysql;

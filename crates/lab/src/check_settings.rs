@@ -2,7 +2,7 @@
 
 use truetps_knowledge::find_setting;
 use truetps_plan::Plan;
-use truetps_record::Family;
+use truetps_record::{Family, SettingValue};
 use truetps_sandbox::{Catalogue, CatalogueError as UnknownSetting, ServerBinary, ServerUser};
 
 use crate::error::LabError;
@@ -21,7 +21,11 @@ pub fn check_settings(plan: &Plan, programs: &[ServerProgram], user: &ServerUser
 
 fn check_settings_of(plan: &Plan, binary: &ServerBinary, user: &ServerUser) -> Result<Catalogue, UnknownSetting> {
     let catalogue = Catalogue::ask(binary, user)?;
-    let check = |name: &str, value| catalogue.check(name, value).map_err(|error| of_other_family(error, binary));
+    let check = |name: &str, value: &SettingValue| {
+        let fixed = plan.server.settings.iter().filter(|(other, _)| *other != name);
+        let others = fixed.map(|(name, value)| (name.as_str(), value));
+        catalogue.check_beside(name, value, others).map_err(|error| of_other_family(error, binary))
+    };
     for (name, value) in &plan.server.settings {
         check(name, value)?;
     }

@@ -10,6 +10,7 @@ use truetps_sandbox::{LimitError, SandboxError};
 use truetps_workload::WorkloadError;
 
 use crate::external::ExternalError;
+use crate::parts::PARTS_SECRET;
 use crate::setting::SettingError;
 use crate::verify::VerifyError;
 
@@ -77,8 +78,12 @@ pub enum LabError {
     SchemaExists { schema: String },
     #[error("{at} has another schema of that name, not created by truetps; left unchanged")]
     OtherSchema { at: Endpoint },
-    #[error("sessions of this server start with autocommit = 0: the load would never be committed")]
-    NoAutocommit,
+    #[error(
+        "sessions have {variable} = {value} although truetps set it to {wanted}: something between changes statements"
+    )]
+    SessionNotSet { variable: &'static str, value: String, wanted: &'static str },
+    #[error("sessions of this account do not write the binlog (sql_log_bin = 0): the load would not be replicated")]
+    NotLogged,
     #[error("trials of the search failed for other reasons than the rate; the last reason: {reason}")]
     SearchFailed { reason: String },
     #[error("`{name}` is a rate search and cannot be resumed: each rate depends on the previous result")]
@@ -109,6 +114,11 @@ pub enum LabError {
     NoPool,
     #[error("{problem}")]
     Parts { problem: String },
+    #[error(
+        "the parts of this load have no secret: without a password of the account, {PARTS_SECRET} is needed, and it is not \
+         set"
+    )]
+    NoPartsSecret,
     #[error(transparent)]
     Verify(#[from] VerifyError),
     #[error("interrupted")]
@@ -147,7 +157,8 @@ impl LabError {
                 ));
             }
             Self::OtherSchema { .. } => "name one server, by an address that leads to no other",
-            Self::NoAutocommit => "set the account's init_connect, or the server's autocommit, to 1",
+            Self::SessionNotSet { .. } => "name the server itself, without a proxy",
+            Self::NotLogged => "remove it from the server's init_connect, or use an account that does not have it",
             Self::ResumedSearch { .. } => "start a new search; `truetps report` shows the results of this one",
             Self::OtherHost { .. } => "start a new experiment, or extend it on the host where it was begun",
             Self::OtherSchedule => {
@@ -171,6 +182,11 @@ impl LabError {
             Self::SchemaExists { schema } => {
                 return Some(format!(
                     "if a killed run left it, drop it with DROP DATABASE {schema}; or name another one with --schema"
+                ));
+            }
+            Self::NoPartsSecret => {
+                return Some(format!(
+                    "set {PARTS_SECRET} to the same text for all parts, such as the output of: openssl rand -hex 16"
                 ));
             }
             Self::SearchUndecided => "measure longer with --measure, or list rates as a factor",

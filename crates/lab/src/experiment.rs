@@ -88,7 +88,7 @@ pub(crate) fn start_on(
         Some(joined) => joined,
         None => planned_experiment(request, prepared, schedule(request.plan)),
     };
-    let folder = prepared.create_folder(request.plan, &experiment)?;
+    let folder = prepared.create_folder(request.plan, &experiment, listener)?;
     let _lock = folder.lock()?;
     prepared.invite_parts(&experiment)?;
     prepared.run_all(&folder, experiment, listener)
@@ -200,7 +200,7 @@ impl<'a> PreparedExperiment<'a> {
 
     /// The experiment that part 0 has planned, as this other part records it.
     fn joined_experiment(&self) -> Option<Experiment> {
-        let PreparedParts { meeting, experiment } = self.parts.as_ref()?;
+        let PreparedParts { meeting, experiment, .. } = self.parts.as_ref()?;
         let of_first = experiment.clone()?;
         let part = meeting.borrow().part();
         Some(Experiment {
@@ -219,17 +219,24 @@ impl<'a> PreparedExperiment<'a> {
     /// Part 0 lets the others come.
     fn invite_parts(&self, experiment: &Experiment) -> Result<(), LabError> {
         match &self.parts {
-            Some(PreparedParts { meeting, experiment: None }) => {
-                meeting.borrow_mut().invite(&self.request.plan.to_toml(), experiment)
+            Some(PreparedParts { meeting, experiment: None, sessions }) => {
+                meeting.borrow_mut().invite(&self.request.plan.to_toml(), sessions, experiment)
             }
             _ => Ok(()),
         }
     }
 
     /// The folder of a new experiment.
-    pub(crate) fn create_folder(&self, plan: &Plan, experiment: &Experiment) -> Result<ExperimentFolder, LabError> {
+    pub(crate) fn create_folder(
+        &self,
+        plan: &Plan,
+        experiment: &Experiment,
+        listener: &mut dyn Listener,
+    ) -> Result<ExperimentFolder, LabError> {
         let name = format!("{}-{}", plan.name, clock::folder_stamp());
-        Ok(ExperimentFolder::create(self.request.runs, &name, plan, experiment)?)
+        let folder = ExperimentFolder::create(self.request.runs, &name, plan, experiment)?;
+        folder.not_latest().into_iter().for_each(|warning| listener.warn(warning.to_owned()));
+        Ok(folder)
     }
 
     /// No trial follows: restores the external server, or reports why that failed.
@@ -350,7 +357,7 @@ impl<'a> PreparedExperiment<'a> {
             Ok(mut server) => {
                 let (presence, volume, workers) = (&self.presence, self.volume.as_mut(), self.workers);
                 if let Some(meeting) = &meeting {
-                    meeting.borrow_mut().server_is_prepared(&scheduled.name, &server.address().0.setup)?;
+                    meeting.borrow_mut().server_is_prepared(&scheduled.name, &server.session_settings())?;
                 }
                 let gate = meeting.as_deref().map(|meeting| meeting as &dyn StartGate);
                 let load = TrialLoad { request, workload: &*workload, presence, volume, gate, workers };

@@ -223,6 +223,7 @@ impl Bench {
             journals: "/nowhere".into(),
             part: Part::WHOLE,
             part_wait: Duration::ZERO,
+            parts_secret: None,
         };
         Self {
             runs: tempfile::tempdir().unwrap(),

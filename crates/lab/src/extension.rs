@@ -1,5 +1,7 @@
 //! More blocks for an experiment that has results: of all its configurations, or of those that are open.
 
+use std::collections::{HashMap, HashSet};
+
 use truetps_folder::ExperimentFolder;
 use truetps_plan::Plan;
 use truetps_probe::clock;
@@ -64,10 +66,15 @@ pub(crate) fn extend(
 
 /// Whether the plan and its seed still produce the blocks that are scheduled. A block may have a part of the configurations.
 fn is_drawn_from(plan: &Plan, scheduled: &[ScheduledTrial], blocks: u32) -> bool {
+    let mut of_blocks: HashMap<u32, HashSet<String>> = HashMap::new();
+    for trial in scheduled {
+        of_blocks.entry(trial.block).or_default().insert(trial.configuration.key());
+    }
     let mut drawn = Vec::new();
     for block in 0..blocks {
-        let of_block = || scheduled.iter().filter(|trial| trial.block == block);
-        append_block(&mut drawn, plan, block, |wanted| of_block().any(|trial| trial.configuration == *wanted));
+        // A file may have a block of any number.
+        let Some(of_block) = of_blocks.get(&block) else { return false };
+        append_block(&mut drawn, plan, block, |wanted| of_block.contains(&wanted.key()));
     }
     drawn == scheduled
 }

@@ -35,7 +35,7 @@ pub(crate) fn find_max_on(
     plan.factors.insert(RATE.to_owned(), Vec::new());
     let mut experiment = planned_experiment(request, prepared, Vec::new());
     experiment.slo = Some(slo.clone());
-    let folder = prepared.create_folder(request.plan, &experiment)?;
+    let folder = prepared.create_folder(request.plan, &experiment, listener)?;
     let _lock = folder.lock()?;
     let mut records = Records { folder, plan, experiment };
     let gave_up = search(prepared, &mut records, slo, listener).err();

@@ -41,6 +41,7 @@ mod sql_names;
 mod tables;
 mod trial;
 mod verify;
+mod write_transactions;
 
 pub use check_settings::check_settings;
 pub use crash::{CrashOptions, crash};
@@ -56,7 +57,7 @@ pub use external::{
     rehearse, replication_warning, restore, unfinished,
 };
 pub use find_max::find_max;
-pub use parts::ScriptMeeting;
+pub use parts::{PARTS_SECRET, ScriptMeeting};
 pub use planned_disks::PlannedDisks;
 pub use pool::{find_pool, resume_pool};
 pub use resume::resume;

@@ -34,7 +34,7 @@ fn find_pool_on(
     let experiment = planned_experiment(request, prepared, Vec::new());
     let is_here = experiment.external.as_ref().is_none_or(|external| external.is_on_this_host);
     let pool = &PoolRecord { rule: is_here.then(|| PoolRule::of(experiment.host.cores)), ..pool.clone() };
-    let folder = prepared.create_folder(request.plan, &experiment)?;
+    let folder = prepared.create_folder(request.plan, &experiment, listener)?;
     folder.write_pool(pool)?;
     let _lock = folder.lock()?;
     let trials = AdaptiveTrials::new(prepared, &folder, experiment, request.stop, listener);

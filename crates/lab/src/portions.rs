@@ -159,7 +159,7 @@ fn of_pages(first: u64, end: Option<u64>, has_tid_ranges: bool) -> String {
         Some(end) if has_tid_ranges => format!("ctid >= '({first},0)'::tid AND ctid < '({end},0)'::tid"),
         // A page header takes 24 bytes, and each row at least 28.
         Some(end) => format!(
-            "ctid = ANY (ARRAY(SELECT format('(%s,%s)', page, item)::tid FROM generate_series({first}, {}) AS page, \
+            "ctid = ANY (ARRAY(SELECT pg_catalog.format('(%s,%s)', page, item)::tid FROM pg_catalog.generate_series({first}, {}) AS page, \
              generate_series(1, (current_setting('block_size')::int - 24) / 28) AS item))",
             end - 1
         ),
@@ -173,7 +173,9 @@ fn copy_by_pages(
     has_tid_ranges: bool,
     go_on: &mut dyn FnMut(&mut Client, u64) -> bool,
 ) -> Result<bool, DriverError> {
-    let sql = format!("SELECT (pg_relation_size('{from}') / current_setting('block_size')::bigint)::text");
+    let sql = format!(
+        "SELECT (pg_catalog.pg_relation_size('{from}') / pg_catalog.current_setting('block_size')::bigint)::text"
+    );
     let pages = client.query_value(&sql)?.and_then(|text| text.parse::<u64>().ok()).unwrap_or(u64::MAX);
     let mut first = 0;
     loop {

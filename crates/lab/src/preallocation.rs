@@ -54,15 +54,23 @@ fn basename(datadir: &Path, settings: &Settings) -> PathBuf {
     datadir.join(binlog_name(settings))
 }
 
+/// The way from the datadir to the folder of the private server, which belongs to truetps: the loader takes a blank in a
+/// path for its end, and servers are started in their datadir.
+fn from_datadir(sandbox: &Sandbox) -> PathBuf {
+    let datadir = sandbox.datadir();
+    let below = datadir.strip_prefix(sandbox.path()).expect("a datadir is in the folder of its server");
+    below.components().map(|_| "..").collect()
+}
+
 /// Environment variables of a private server that preloads the library.
 pub(crate) fn environment(
     sandbox: &Sandbox,
     settings: &Settings,
     mode: PreallocMode,
 ) -> Result<Vec<(OsString, OsString)>, LabError> {
-    // The loader takes a blank in a path for its end. Servers are started in their datadir.
-    place(&sandbox.datadir()).map_err(failed)?;
-    let library = Path::new(".").join(LIBRARY_NAME);
+    // Not in the datadir: the server's user could put another file in its place.
+    place(sandbox.path()).map_err(failed)?;
+    let library = from_datadir(sandbox).join(LIBRARY_NAME);
     let mut preload = Preload::new(basename(&sandbox.datadir(), settings), mode);
     preload.free_floor_mib = Some(FREE_FLOOR_MIB);
     // What a binlog never becomes need not be prepared.

@@ -16,6 +16,7 @@ use crate::error::LabError;
 use crate::evidence::ServerState;
 use crate::external::{LoadVolume, LogReader};
 use crate::trial::{RanTrial, TrialContext, run_trial};
+use crate::write_transactions::WriteCount;
 
 /// A server that does not answer a trivial query for this long hangs.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
@@ -33,6 +34,11 @@ pub(crate) enum LoadNews<'a> {
 pub(crate) trait ReadyServer<'l> {
     /// The address that the load connects to, and the process id of the server if it is one process of this host.
     fn address(&self) -> (&'l Target, Option<u32>);
+
+    /// Settings of the load's sessions that replace the server's, as such a session shows them.
+    fn session_settings(&self) -> BTreeMap<String, String> {
+        BTreeMap::new()
+    }
 
     /// Oddities of its start, reported with the trial.
     fn take_notes(&mut self) -> Vec<String>;
@@ -85,6 +91,10 @@ impl<'l> ReadyServer<'l> for TrialServer<'l> {
         (self.target, self.pid)
     }
 
+    fn session_settings(&self) -> BTreeMap<String, String> {
+        self.session.clone()
+    }
+
     fn take_notes(&mut self) -> Vec<String> {
         std::mem::take(&mut self.notes)
     }
@@ -101,13 +111,16 @@ impl<'l> ReadyServer<'l> for TrialServer<'l> {
         if let Some(text) = begun {
             on_news(LoadNews::Warning(text));
         }
-        run_trial(context, trial, writer, &mut |event| {
+        let writes = WriteCount::before(self.client, self.target);
+        let mut ran = run_trial(context, trial, writer, &mut |event| {
             if let (Some(volume), TrialEvent::Sample(header, sample)) = (&mut volume, event) {
                 let estimate = volume.sample(header, sample);
                 estimate.map(LoadNews::Warning).into_iter().for_each(&mut *on_news);
             }
             on_news(LoadNews::Trial(event));
-        })
+        });
+        writes.judge(self.client, &mut ran.trial);
+        ran
     }
 
     fn state(&mut self) -> ServerState {

@@ -34,7 +34,7 @@ pub(crate) fn resume_on(
     ) -> Result<PreparedExperiment<'r>, LabError>,
 ) -> Result<Finished, LabError> {
     let _lock = folder.lock()?;
-    let mut experiment = folder.experiment()?;
+    let mut experiment = folder.experiment_of(request.plan)?;
     if experiment.slo.is_some() {
         return Err(LabError::ResumedSearch { name: experiment.name });
     }

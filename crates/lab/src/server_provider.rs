@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use truetps_driver::Target;
+use truetps_driver::{Password, Target};
 use truetps_record::{Configuration, Coupling, DiskFacts, ExternalFacts, Part};
 use truetps_sandbox::{Home, ServerBinary};
 
@@ -62,6 +62,8 @@ pub struct ExternalServer {
     pub part: Part,
     /// How long parts wait for each other before the first trial.
     pub part_wait: Duration,
+    /// The same in all parts; `None`: the account's password is.
+    pub parts_secret: Option<Password>,
 }
 
 impl ExternalServer {

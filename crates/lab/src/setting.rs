@@ -7,6 +7,8 @@ use truetps_record::{SettingValue, same_setting};
 
 /// "Variable is a read only variable", and also "is a GLOBAL variable".
 pub(crate) const READ_ONLY_VARIABLE: u16 = 1238;
+/// "The value of GTID_MODE can only be changed one step at a time": a start takes each of its values.
+const IN_STEPS: u16 = 1788;
 /// "Incorrect argument type to variable".
 pub(crate) const WRONG_TYPE: u16 = 1232;
 /// "Incorrect arguments to SET": a running server cannot change from its current value to this one. MySQL reports this
@@ -84,7 +86,9 @@ pub(crate) fn set_global(client: &mut Client, name: &str, value: &SettingValue) 
     };
     match set {
         Ok(_) => verify(client, name, value).map(|()| Changeable::Dynamic),
-        Err(DriverError::Server(error)) if error.code == READ_ONLY_VARIABLE => Ok(Changeable::AtStart),
+        Err(DriverError::Server(error)) if [READ_ONLY_VARIABLE, IN_STEPS].contains(&error.code) => {
+            Ok(Changeable::AtStart)
+        }
         Err(source) => Err(SettingError::Refused { name: name.to_owned(), value: value.to_string(), source }),
     }
 }

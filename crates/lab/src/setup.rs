@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::path::Path;
 use std::rc::Rc;
 
-use truetps_driver::Endpoint;
+use truetps_driver::{Client, Endpoint};
 use truetps_folder::ExperimentFolder;
 use truetps_plan::{DatadirState, Plan};
 use truetps_probe::{host_facts, probe_flush};
@@ -20,11 +20,12 @@ use crate::check_settings::check_settings;
 use crate::error::LabError;
 use crate::event::{ExperimentEvent, Listener};
 use crate::experiment::ExperimentRequest;
-use crate::external::ExternalSession;
-use crate::parts::{JoinedServer, Meeting};
+use crate::external::{CLIENT_TIMEOUT, ExternalSession, inside_of_load, setting_scopes};
+use crate::parts::{Invitation, JoinedServer, Meeting, OwnExperiment, parts_secret};
 use crate::planned_disks::PlannedDisks;
 use crate::preallocation;
 use crate::private_servers::{PrivateServers, ServerUnderTest};
+use crate::schedule::schedule;
 use crate::server_provider::{ExternalServer, ServerProgram, ServerProvider, ServerSource};
 use crate::sized_tables::SizedTables;
 
@@ -43,6 +44,8 @@ pub(crate) struct PreparedParts<'a> {
     pub(crate) meeting: Rc<RefCell<Meeting<'a>>>,
     /// The experiment of part 0, if this is another one.
     pub(crate) experiment: Option<Experiment>,
+    /// The name of the load's sessions on PostgreSQL.
+    pub(crate) sessions: String,
 }
 
 /// Prepares private servers; records go below `records`. After an error nothing has been measured.
@@ -120,6 +123,9 @@ pub(crate) fn prepare_external_server<'a>(
     // Of the parts of a load, each has its clients only.
     let clients = external.part.largest_share(load.connections_max);
     make_room_for_clients(clients, &external.target.endpoints, &external.target.sources)?;
+    if !external.part.is_whole() {
+        parts_secret(external)?;
+    }
     if !external.part.is_first() {
         return join_parts(request, external, records, listener);
     }
@@ -134,7 +140,7 @@ pub(crate) fn prepare_external_server<'a>(
     if let Err(error) = session.prepare(listener) {
         return Err(error.and_not_left(session.leave(listener)));
     }
-    let parts = match open_meeting(request, external) {
+    let parts = match open_meeting(request, external, session.sessions_name()) {
         Ok(parts) => parts,
         Err(error) => return Err(error.and_not_left(session.leave(listener))),
     };
@@ -146,12 +152,13 @@ pub(crate) fn prepare_external_server<'a>(
 fn open_meeting<'a>(
     request: &ExperimentRequest<'a>,
     external: &ExternalServer,
+    sessions: String,
 ) -> Result<Option<PreparedParts<'a>>, LabError> {
     if external.part.is_whole() {
         return Ok(None);
     }
     let meeting = Meeting::open(external, request.stop)?;
-    Ok(Some(PreparedParts { meeting: Rc::new(RefCell::new(meeting)), experiment: None }))
+    Ok(Some(PreparedParts { meeting: Rc::new(RefCell::new(meeting)), experiment: None, sessions }))
 }
 
 /// Another part than 0 takes what part 0 has prepared.
@@ -163,18 +170,24 @@ fn join_parts<'a>(
 ) -> Result<PreparedServers<'a>, LabError> {
     let preparing = format!("waiting for part 0 at {}", external.target);
     listener.event(&ExperimentEvent::Preparing(preparing));
-    let plan = request.plan.to_toml();
-    let (meeting, experiment) = Meeting::join(external, &plan, request.tool_version, request.stop)?;
+    let ExperimentRequest { plan, tool_version, stop, .. } = *request;
+    let own = OwnExperiment { plan: &plan.to_toml(), tool_version, schedule: &schedule(plan) };
+    let (meeting, Invitation { experiment, sessions, .. }) = Meeting::join(external, &own, stop)?;
     let servers = if experiment.servers.is_empty() { experiment.server.as_slice() } else { &experiment.servers };
     let (servers, meeting) = (servers.to_vec(), Rc::new(RefCell::new(meeting)));
+    let mut client = Client::connect(&external.control_inside(), CLIENT_TIMEOUT)?;
+    let scopes = setting_scopes(&mut client, plan)?;
+    let inside = inside_of_load(external, &sessions);
     let joined = JoinedServer {
-        inside: external.control_inside(),
+        plan,
+        scopes,
+        load: inside.clone(),
+        inside,
         client: None,
-        meeting: Rc::clone(&meeting),
         facts: experiment.external.clone(),
         couplings: experiment.couplings.clone(),
     };
-    let parts = Some(PreparedParts { meeting, experiment: Some(experiment) });
+    let parts = Some(PreparedParts { meeting, experiment: Some(experiment), sessions });
     Ok(PreparedServers { provider: Box::new(joined), host: host_facts(records, None), servers, parts })
 }
 

@@ -9,6 +9,7 @@ use truetps_workload::{Table, Workload};
 use crate::error::LabError;
 use crate::external::{MadeSchema, shown};
 use crate::portions::{self, TableParts};
+use crate::setting::literal_of_text;
 
 /// Schema of all tables of truetps, except on a private PostgreSQL, which has one database.
 pub(crate) const SCHEMA: &str = "truetps";
@@ -429,7 +430,7 @@ fn flush_by_waiting(client: &mut Client, longest: Duration) -> Result<Option<Str
     let dirty = |client: &mut Client| status_value(client, "Innodb_buffer_pool_pages_dirty");
     let left = wait_until_at_most(client, dirty, PAGES_LEFT, longest)?;
     for (name, value) in before.into_iter().rev() {
-        client.execute(&format!("SET GLOBAL {name} = {value}"))?;
+        client.execute(&format!("SET GLOBAL {name} = {}", literal_of_text(&value)))?;
     }
     Ok(left.map(|n| format!("{n} changed pages were not yet written at the start")))
 }

@@ -23,6 +23,7 @@ pub use distribution::KeyDistribution;
 pub use generator::{Alphabet, Generator, GeneratorKind, Scalar, TimeRange, UuidForm, UuidVersion};
 pub use load::{ErrorPolicy, Load};
 pub use plan::{DatadirState, Design, Plan, PlanError, QuickOverrides, ServerSpec};
+pub use plan_check::TRIALS_MAX;
 pub use plan_key::{PlanKey, RUN_FLAGS};
 pub use probe_spec::ProbeSpec;
 pub use rate::{RATE_MAX, RATE_MIN, parse_rate};

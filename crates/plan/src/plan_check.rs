@@ -18,7 +18,8 @@ use truetps_record::{
     prealloc_mode,
 };
 
-const TRIALS_MAX: usize = 20_000;
+/// Trials of a plan: the product of its factors' levels, times its blocks.
+pub const TRIALS_MAX: usize = 20_000;
 /// Configurations have all factors: with the levels' product, this bounds their memory.
 const FACTORS_MAX: usize = 100;
 /// Each is searched in each configuration.

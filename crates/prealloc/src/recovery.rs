@@ -1,9 +1,9 @@
 //! After a crash: files that were preallocated are cut to their content before the server reads them.
 
-use std::ffi::{CStr, c_int};
+use std::ffi::{CStr, CString, c_int};
 
 use truetps_binlog::state::StatusWord;
-use truetps_binlog::{ReadAt, TailDecision, Untrimmable, decide, file_number};
+use truetps_binlog::{BinlogAge, ReadAt, TailDecision, Untrimmable, decide, file_number};
 
 use crate::config::PreallocConfig;
 use crate::{next, notes, status};
@@ -31,30 +31,31 @@ impl ReadAt for OpenFile {
     }
 }
 
-/// Trims the files from the marker's number on, and all others that end in a zero byte; a whole event ends in one of its
-/// checksum, in 1 of 256 files. Files of a pool and of a self-test are removed.
+/// Trims the newest file, those from the marker's number on, and all others that end in a zero byte; a whole event ends in
+/// one of its checksum, in 1 of 256 files. Files of a pool and of a self-test are removed.
 ///
 /// The folder is read and not the index: a file that a crash has left out of the index is trimmed as well, to what the
 /// server would have left.
 pub(crate) fn trim_all(config: &PreallocConfig, marker: Option<u64>) {
     let names = next::names_in(&config.folder);
     let leftover = [&config.base[..], b".prealloc-"].concat();
+    let number_of = |name: &CString| file_number(&config.base, name.to_bytes());
+    let newest = names.iter().filter_map(number_of).max().unwrap_or(0);
     for name in &names {
         let path = config.in_folder(name.to_bytes());
         if name.to_bytes().starts_with(&leftover) {
             next::unlink(&path);
-        } else if let Some(number) = file_number(&config.base, name.to_bytes()) {
-            let is_marked = marker.is_some_and(|marker| number >= marker);
-            trim(&path, &name.to_string_lossy(), is_marked);
+        } else if let Some(number) = number_of(name) {
+            trim(&path, &name.to_string_lossy(), BinlogAge::of(number, newest, marker));
         }
     }
 }
 
-fn trim(path: &CStr, name: &str, is_marked: bool) {
-    let Some(fd) = next::open(path, libc::O_RDWR | libc::O_NOFOLLOW, 0) else { return };
+fn trim(path: &CStr, name: &str, age: BinlogAge) {
+    let Some(fd) = next::open(path, libc::O_RDWR | libc::O_NOFOLLOW | libc::O_NONBLOCK, 0) else { return };
     if let Some(facts) = next::facts_of(fd).filter(|facts| facts.is_regular() && facts.bytes > 0)
-        && (is_marked || ends_in_zero(fd, facts.bytes))
-        && let Err(CallError(number)) = trim_open(fd, path, name, facts.bytes)
+        && (age != BinlogAge::Closed || ends_in_zero(fd, facts.bytes))
+        && let Err(CallError(number)) = trim_open(fd, path, name, (facts.bytes, age))
     {
         status::add(StatusWord::errors, 1);
         notes::write_note("Warning", &format!("{name} could not be trimmed: error {number}"));
@@ -67,14 +68,14 @@ fn ends_in_zero(fd: c_int, bytes: u64) -> bool {
     next::pread_bytes(fd, &mut last, bytes.saturating_sub(1)) == 1 && last == [0]
 }
 
-fn trim_open(fd: c_int, path: &CStr, name: &str, bytes: u64) -> Result<(), CallError> {
+fn trim_open(fd: c_int, path: &CStr, name: &str, (bytes, age): (u64, BinlogAge)) -> Result<(), CallError> {
     if next::is_open_elsewhere(fd) {
         // A stock server that still runs: its file may end within an event at this moment.
         status::add(StatusWord::untrimmed, 1);
         notes::write_note("Warning", &format!("{name} was not trimmed: another process has it open"));
         return Ok(());
     }
-    let (at, kept) = match decide(&mut OpenFile(fd), bytes)? {
+    let (at, kept) = match decide(&mut OpenFile(fd), bytes, age)? {
         TailDecision::Sound => return Ok(()),
         TailDecision::CutZeros { at } => (at, 0),
         TailDecision::CutAndKeep { at, keep_to } => {

@@ -1,7 +1,7 @@
 //! The state page of a server that preloads the library: what it does, and the switch.
 
-use std::ffi::OsString;
-use std::fs::{File, OpenOptions};
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -11,9 +11,10 @@ use std::time::{Duration, Instant};
 use rustix::fs::{FlockOperation, flock};
 use thiserror::Error;
 use truetps_binlog::state::{
-    CONTROL_AT, PreallocCondition, STATE_BYTES, STATE_ENDING, STATE_VERSION, StatePage, StatePageError, StatusWord,
-    WANTED_OFF, WANTED_ON, control_bytes,
+    CONTROL_AT, PreallocCondition, STATE_BYTES, STATE_ENDING, STATE_VERSION, STATUS_AT, StatePage, StatePageError,
+    StatusWord, WANTED_OFF, WANTED_ON, control_bytes,
 };
+use truetps_files::OpenFolder;
 
 /// The library writes the page for some microseconds only.
 const READS_MAX: u32 = 100;
@@ -28,16 +29,25 @@ pub enum StateError {
     NotAState { path: PathBuf },
     #[error("{}: is of version {version} of the library, and this program knows {STATE_VERSION}", path.display())]
     OtherVersion { path: PathBuf, version: u64 },
+    #[error("{}: in use by a running server with the library", path.display())]
+    HasServer { path: PathBuf },
     #[error("{}: no running server uses it", path.display())]
     NoServer { path: PathBuf },
     #[error("{}: the server's library has not obeyed within {:.0} s", path.display(), waited.as_secs_f64())]
     NotObeyed { path: PathBuf, waited: Duration },
 }
 
-/// A file `BASENAME.prealloc`.
+/// A file `BASENAME.prealloc`. The server's user may put anything in its place: see [`OpenFolder`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StateFile {
     path: PathBuf,
+}
+
+/// Held by a server with the library, and while binlogs are trimmed.
+#[derive(Debug)]
+pub(crate) struct StateLock {
+    file: File,
+    page: Option<StatePage>,
 }
 
 impl StateFile {
@@ -54,30 +64,38 @@ impl StateFile {
 
     /// `None`: there is no such file.
     pub fn read(&self) -> Result<Option<StatePage>, StateError> {
-        match File::open(&self.path) {
-            Ok(file) => self.page(&file).map(Some),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(source) => Err(self.failed(source)),
-        }
+        self.open()?.map(|file| self.page(&file)).transpose()
     }
 
     /// Whether a server has the library loaded: it holds a lock on the file.
     pub fn has_server(&self) -> Result<bool, StateError> {
-        let file = match File::open(&self.path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
-            other => other.map_err(|source| self.failed(source))?,
-        };
-        match flock(&file, FlockOperation::NonBlockingLockShared) {
+        self.open()?.map_or(Ok(false), |file| self.is_held(&file, FlockOperation::NonBlockingLockShared))
+    }
+
+    fn is_held(&self, file: &File, lock: FlockOperation) -> Result<bool, StateError> {
+        match flock(file, lock) {
             Ok(()) => Ok(false),
             Err(error) if error == rustix::io::Errno::WOULDBLOCK => Ok(true),
             Err(error) => Err(self.failed(error.into())),
         }
     }
 
+    /// Takes the lock that a server with the library holds. `None`: there is no file, so that no library has run here.
+    pub(crate) fn lock(&self, folder: &OpenFolder, is_dry: bool) -> Result<Option<StateLock>, StateError> {
+        let open = if is_dry { OpenFolder::file } else { OpenFolder::file_to_change };
+        let Some(file) = self.open_in(folder, open)? else { return Ok(None) };
+        if self.is_held(&file, FlockOperation::NonBlockingLockExclusive)? {
+            return Err(StateError::HasServer { path: self.path.clone() });
+        }
+        let page = self.page(&file).ok();
+        Ok(Some(StateLock { file, page }))
+    }
+
     /// Turns preallocation on or off in a running server, and waits until that has happened. Its page afterwards.
     pub fn want(&self, is_on: bool, patience: Duration) -> Result<StatePage, StateError> {
-        let file = OpenOptions::new().read(true).write(true).open(&self.path).map_err(|source| self.failed(source))?;
-        if !self.has_server()? {
+        let missing = || self.failed(io::ErrorKind::NotFound.into());
+        let file = self.open_in(&self.folder()?, OpenFolder::file_to_change)?.ok_or_else(missing)?;
+        if !self.is_held(&file, FlockOperation::NonBlockingLockShared)? {
             return Err(StateError::NoServer { path: self.path.clone() });
         }
         let before = self.page(&file)?;
@@ -99,6 +117,31 @@ impl StateFile {
         }
     }
 
+    fn folder(&self) -> Result<OpenFolder, StateError> {
+        OpenFolder::open_named(self.path.parent().unwrap_or(Path::new(""))).map_err(|source| self.failed(source))
+    }
+
+    fn open(&self) -> Result<Option<File>, StateError> {
+        let folder = match self.folder() {
+            Err(StateError::File { source, .. }) if source.kind() == io::ErrorKind::NotFound => return Ok(None),
+            other => other?,
+        };
+        self.open_in(&folder, OpenFolder::file)
+    }
+
+    /// `None`: there is no such file.
+    fn open_in(
+        &self,
+        folder: &OpenFolder,
+        open: fn(&OpenFolder, &OsStr) -> io::Result<File>,
+    ) -> Result<Option<File>, StateError> {
+        let name = self.path.file_name().unwrap_or_default();
+        match folder.as_owner(|| open(folder, name)).flatten() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            other => other.map(Some).map_err(|source| self.failed(source)),
+        }
+    }
+
     fn page(&self, file: &File) -> Result<StatePage, StateError> {
         let mut bytes = [0; STATE_BYTES];
         for _ in 0..READS_MAX {
@@ -117,6 +160,22 @@ impl StateFile {
 
     fn failed(&self, source: io::Error) -> StateError {
         StateError::File { path: self.path.clone(), source }
+    }
+}
+
+impl StateLock {
+    /// The first file that a crash may have left with more than its content.
+    pub(crate) fn marker(&self) -> Option<u64> {
+        self.page.as_ref().and_then(StatePage::marker)
+    }
+
+    /// All files end with their content now, durably. Files of a later server without the library never have more.
+    pub(crate) fn clear_marker(&self) -> io::Result<()> {
+        if self.marker().is_none() {
+            return Ok(());
+        }
+        self.file.write_all_at(&0_u64.to_le_bytes(), STATUS_AT + 8 * StatusWord::marker as u64)?;
+        self.file.sync_data()
     }
 }
 

@@ -111,6 +111,13 @@ pub struct Configuration {
 }
 
 impl Configuration {
+    /// A text that only equal configurations have: of thousands, the equal one is found by it.
+    pub fn key(&self) -> String {
+        let mut levels: Vec<_> = self.levels.iter().collect();
+        levels.sort_unstable_by_key(|(name, _)| *name);
+        format!("{levels:?}")
+    }
+
     /// Transactions a second, if the rate is a factor.
     pub fn rate(&self) -> Option<f64> {
         self.levels.get(RATE)?.as_number()

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -79,6 +80,21 @@ pub struct CommonStart {
     pub uncertainty_us: f64,
     /// The server's clock less the clock of this part's host. It is not used: clocks of hosts need not agree.
     pub clock_offset_us: f64,
+}
+
+impl CommonStart {
+    /// A part whose clock is known less exactly starts too far from the others: half of a bucket of an interval.
+    pub const UNCERTAINTY_MAX: Duration = Duration::from_millis(50);
+
+    /// Why this is not a start together with another part's.
+    pub fn problem_beside(self, other: Self) -> Option<String> {
+        let max_us = Self::UNCERTAINTY_MAX.as_micros();
+        if !(0.0..=max_us as f64).contains(&self.uncertainty_us) {
+            return Some(format!("start.uncertainty_us is {:?}: not between 0 and {max_us}", self.uncertainty_us));
+        }
+        (self.server_us != other.server_us)
+            .then(|| format!("start.server_us is {}, and {} in another part", self.server_us, other.server_us))
+    }
 }
 
 /// One part of an experiment, in the record of the merged experiment.

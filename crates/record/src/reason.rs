@@ -83,6 +83,8 @@ pub enum NoEvidence {
     TransactionsFailed { failed: u64, of: u64, error: Option<String> },
     /// In warm-up or drain, where no failure is allowed.
     FailedOutsideMeasure { failed: u64, error: Option<String> },
+    /// The server counted fewer transactions that write than the clients committed.
+    FewerCommits { counted: u64, commits: u64 },
     /// The measure phase was never reached.
     NotMeasured,
     /// The schedule of an open loop has no start in the measure phase.
@@ -198,6 +200,12 @@ impl fmt::Display for NoEvidence {
             }
             Self::FailedOutsideMeasure { failed, error } => {
                 write!(f, "{failed} transactions failed outside the measure phase: {}", first(error.as_deref()))
+            }
+            Self::FewerCommits { counted, commits } => {
+                write!(
+                    f,
+                    "the server counted {counted} transactions that write, and the clients had {commits} committed: what they measured were no commits"
+                )
             }
             Self::NothingScheduled { seconds } => {
                 write!(f, "nothing was scheduled in the measured {seconds:.1} s: raise the rate, or measure for longer")

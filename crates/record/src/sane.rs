@@ -5,21 +5,26 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::{
-    CONNECTIONS, Configuration, EngineFacts, Experiment, Interval, ProbeSample, ScriptRecord, Suspension, Trial,
+    CONNECTIONS, Configuration, EngineFacts, Experiment, Explanation, Interval, Part, ProbeSample, ScriptRecord,
+    Suspension, Trial, Verification,
 };
 
 /// Far above every real count or time: 10^14 microseconds are three years. The sum of 100,000 counts fits 64 bits.
 const FIGURE_MAX: f64 = 1e14;
 /// Characters of a trial's name.
 const NAME_MAX: usize = 100;
+/// Bytes of a name in file systems.
+const PATH_NAME_BYTES_MAX: usize = 255;
+/// Connections, and threads of a load generator. The sum of 1,000 parts fits 32 bits.
+const CLIENTS_MAX: u32 = 1_000_000;
 
 impl Configuration {
     /// Every reader relies on the number of connections.
     pub fn check(&self) -> Result<(), String> {
         match self.levels.get(CONNECTIONS) {
             None => Err(format!("configuration.{CONNECTIONS} is missing")),
-            Some(level) if level.as_connections().is_none() => {
-                Err(format!("configuration.{CONNECTIONS} is {level}: not a whole number between 1 and {}", u32::MAX))
+            Some(level) if level.as_connections().is_none_or(|number| number > CLIENTS_MAX) => {
+                Err(format!("configuration.{CONNECTIONS} is {level}: not a whole number between 1 and {CLIENTS_MAX}"))
             }
             Some(_) => Ok(()),
         }
@@ -27,13 +32,71 @@ impl Configuration {
 }
 
 impl Experiment {
-    /// Names the first figure of the host, or entry of the schedule, that is impossible.
+    /// Names the first impossible name, number, figure of the host, or entry of the schedule.
     pub fn check(&self) -> Result<(), String> {
+        check_path_name(&self.name).map_err(|problem| format!("name: {problem}"))?;
+        check_clients("workers", self.workers)?;
+        if let Some(one) = &self.part {
+            Part::new(one.part.index, one.part.of).map_err(|problem| format!("part: {problem}"))?;
+        }
         first_wrong("host", &self.host)?;
         self.schedule.iter().try_for_each(|scheduled| {
             check_trial_name(&scheduled.name)?;
             scheduled.configuration.check().map_err(|problem| format!("{}: {problem}", scheduled.name))
         })
+    }
+}
+
+/// Refuses what is not one name in a folder: a name that is read from a file or a server becomes a path.
+pub fn check_path_name(name: &str) -> Result<(), String> {
+    let is_special = ["", ".", ".."].contains(&name);
+    if !is_special && name.len() <= PATH_NAME_BYTES_MAX && !name.contains(|c: char| c == '/' || c.is_control()) {
+        return Ok(());
+    }
+    let shown: String = name.chars().take(NAME_MAX).collect();
+    Err(format!(
+        "`{}` cannot be the name of a folder: 1 to {PATH_NAME_BYTES_MAX} bytes without `/` and control characters, not `.` \
+         or `..`",
+        shown.escape_debug()
+    ))
+}
+
+fn check_clients(name: &str, number: u32) -> Result<(), String> {
+    if number <= CLIENTS_MAX {
+        return Ok(());
+    }
+    Err(format!("{name} is {number}: more than {CLIENTS_MAX}, the limit"))
+}
+
+/// Bytes of a payload: far above what `truetps verify` sends.
+const PAYLOAD_BYTES_MAX: u32 = 1 << 20;
+/// Factors of an explanation: a mixture has a bit for each.
+const FACTORS_MAX: usize = 128;
+
+impl Verification {
+    /// Names the first impossible number: a payload of this length is made for each row.
+    pub fn check(&self) -> Result<(), String> {
+        check_clients("load.clients", self.load.clients)?;
+        match self.load.payload_bytes {
+            bytes if bytes > PAYLOAD_BYTES_MAX => {
+                Err(format!("load.payload_bytes is {bytes}: more than {PAYLOAD_BYTES_MAX}, the limit"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Explanation {
+    /// Names the first impossible number: factors are numbers of bits.
+    pub fn check(&self) -> Result<(), String> {
+        let factors = self.factors.len();
+        if factors > FACTORS_MAX {
+            return Err(format!("it has {factors} factors: more than {FACTORS_MAX}, the limit"));
+        }
+        match self.suspects.iter().find(|suspect| **suspect >= factors) {
+            Some(suspect) => Err(format!("suspects has {suspect}, and there are {factors} factors, from 0")),
+            None => Ok(()),
+        }
     }
 }
 
@@ -61,6 +124,10 @@ impl Trial {
         self.configuration.check()?;
         first_wrong("measured", &self.measured)?;
         if let Some(engine) = &self.engine {
+            check_clients("engine.clients", engine.clients)?;
+            check_clients("engine.workers", engine.workers)?;
+            check_clients("engine.clients_failed", engine.clients_failed)?;
+            check_clients("engine.clients_finished", engine.clients_finished.unwrap_or(0))?;
             // A suspension may have begun while the clients connected: before the clock of the trial.
             if let Some(wrong) = engine.suspensions.iter().find(|one| !one.is_possible()) {
                 return Err(format!("engine.suspensions has {wrong:?}: no measurement has such a value"));
@@ -152,6 +219,7 @@ fn walk(name: &str, value: &Value) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{PartOfExperiment, SettingValue};
 
     const INTERVAL: &str = r#"{"phase": "measure", "start_ms": 0.0, "length_ms": 1000.0, "carried_in": 0, "started": 5,
         "ok": 5, "failed": 0, "in_flight": 0, "statements": 5, "tps": 5.0, "response_us_mean": null,
@@ -185,6 +253,44 @@ mod tests {
     }
 
     #[test]
+    fn names_that_become_paths_are_one_name() {
+        for name in ["hot rows", "my.plan_7", ".hidden", "Zähler", "..a"] {
+            check_path_name(name).unwrap();
+        }
+        for name in ["", ".", "..", "/etc", "a/b", "../a", "a\nb", "a\0b", &"a".repeat(256)] {
+            assert!(check_path_name(name).unwrap_err().contains("cannot be the name of a folder"), "{name}");
+        }
+    }
+
+    /// What a server or a file says of an experiment becomes threads, connections and a folder.
+    #[test]
+    fn an_experiment_has_numbers_and_names_that_can_be() {
+        let check = |change: &dyn Fn(&mut Experiment)| {
+            let text = include_str!("../../report/testdata/before-probe/experiment.json");
+            let mut experiment: Experiment = serde_json::from_str(text).unwrap();
+            change(&mut experiment);
+            experiment.check()
+        };
+        check(&|experiment| experiment.workers = 64).unwrap();
+        assert!(check(&|experiment| experiment.workers = u32::MAX).unwrap_err().starts_with("workers is 4294967295"));
+        assert!(check(&|experiment| experiment.name = "../x".to_owned()).unwrap_err().starts_with("name: `../x`"));
+        let of = |index, of| PartOfExperiment { part: Part { index, of }, pid: 1, meeting: String::new() };
+        check(&|experiment| experiment.part = Some(of(1, 2))).unwrap();
+        for (index, parts) in [(2, 2), (0, 0), (0, u32::MAX)] {
+            let problem = check(&|experiment| experiment.part = Some(of(index, parts))).unwrap_err();
+            assert!(problem.starts_with("part: "), "{problem}");
+        }
+        let connections = |number: i64| {
+            check(&|experiment| {
+                let levels = &mut experiment.schedule[0].configuration.levels;
+                levels.insert(CONNECTIONS.to_owned(), SettingValue::Int(number));
+            })
+        };
+        connections(1_000_000).unwrap();
+        assert!(connections(4_294_967_295).unwrap_err().contains("not a whole number between 1 and 1000000"));
+    }
+
+    #[test]
     fn a_host_has_figures_that_can_be() {
         let text = include_str!("../../report/testdata/before-probe/experiment.json");
         let mut experiment: Experiment = serde_json::from_str(text).unwrap();
@@ -195,6 +301,15 @@ mod tests {
 
     fn recorded_trial() -> Trial {
         serde_json::from_str(include_str!("../../report/testdata/before-probe/trial-0001/run.json")).unwrap()
+    }
+
+    /// The sum of the clients of several parts was one number more than 32 bits have.
+    #[test]
+    fn a_trial_has_numbers_of_clients_that_can_be() {
+        let mut trial = recorded_trial();
+        trial.engine.as_mut().unwrap().clients = u32::MAX;
+        let problem = trial.check("trial-0001").unwrap_err();
+        assert_eq!(problem, "engine.clients is 4294967295: more than 1000000, the limit");
     }
 
     #[test]

@@ -32,6 +32,18 @@ const SECRET_NAMES: [&str; 14] = [
     "file_key_management_filekey",
 ];
 
+/// Variables of the environment that may hold passwords and tokens of truetps: no process that it starts gets them, but
+/// for itself.
+pub const SECRET_VARIABLES: [&str; 7] = [
+    "TRUETPS_PASSWORD",
+    "TRUETPS_PASSWORD_A",
+    "TRUETPS_PASSWORD_B",
+    "TRUETPS_PARTS_SECRET",
+    "TRUETPS_GATEWAY_TOKENS",
+    "TRUETPS_GATEWAY_METRICS_TOKENS",
+    "TRUETPS_DSN",
+];
+
 /// Endings of the names of settings that an application or an extension defines: `app.encryption_key`.
 const CUSTOM_ENDS: [&str; 9] = ["key", "keys", "url", "uri", "dsn", "pw", "pwd", "salt", "login"];
 

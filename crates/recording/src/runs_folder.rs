@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use tempfile::{TempDir, tempdir};
+use truetps_folder::ExperimentFolder;
 
 /// The environment variable for `--runs`, of all programs.
 pub const RUNS_VARIABLE: &str = "TRUETPS_RUNS";
@@ -28,8 +29,22 @@ pub fn state_runs(environment: Environment<'_>) -> PathBuf {
 
 /// The same, after the environment variable.
 pub fn default_runs(environment: Environment<'_>) -> PathBuf {
-    let named = environment(RUNS_VARIABLE).filter(|folder| !folder.is_empty());
-    named.map_or_else(|| state_runs(environment), PathBuf::from)
+    named_runs(environment).unwrap_or_else(|| state_runs(environment))
+}
+
+/// The folder that the environment names.
+pub fn named_runs(environment: Environment<'_>) -> Option<PathBuf> {
+    environment(RUNS_VARIABLE).filter(|folder| !folder.is_empty()).map(PathBuf::from)
+}
+
+/// Tries the folder of a program for which none was named. The error is a warning: a user without a home folder that can
+/// be written, such as a service, runs programs nevertheless.
+pub fn try_state_runs(environment: Environment<'_>) -> Result<(), String> {
+    let tried = match state_folder(environment) {
+        None => Err("the user has no home folder".to_owned()),
+        Some(state) => ExperimentFolder::check_writable(&state.join("runs")).map_err(|error| error.to_string()),
+    };
+    tried.map_err(|why| format!("the run is not recorded: {why} (name a folder with --runs=DIR or {RUNS_VARIABLE})"))
 }
 
 pub enum RunsFolder {

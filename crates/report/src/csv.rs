@@ -1,5 +1,7 @@
 //! A report as comma-separated values: one row for each configuration, figures as they are, units in the names.
 
+use std::collections::{HashMap, HashSet};
+
 use truetps_analysis::{Cell, Contrast, Curve, Figure, FigureGroup, FigurePlace, Judgement, Knee};
 use truetps_record::{DiskFacts, Estimate};
 
@@ -8,7 +10,7 @@ use crate::csv_rows::{CsvRows, estimate, number};
 use crate::disks::disk_of;
 use crate::format::{change_word, verdict_word};
 use crate::load::TargetRate;
-use crate::parts;
+use crate::{names, parts};
 
 /// The source of a configuration's row.
 struct RowInput<'a> {
@@ -173,7 +175,11 @@ fn columns() -> impl Iterator<Item = CsvColumn> {
 pub fn csv(input: &ReportInput<'_>) -> String {
     let factors: Vec<_> = input.run.plan.factors.keys().map(String::as_str).collect();
     let mut rows = CsvRows::new(factors.iter().copied().chain(columns().flat_map(|column| column.names())));
-    for (index, cell) in input.analysis.cells.iter().enumerate() {
+    let analysis = input.analysis;
+    let baselines: HashSet<_> = analysis.contrasts.iter().map(|contrast| contrast.baseline_cell).collect();
+    let curves = analysis.curves.iter().flat_map(|curve| curve.cells.iter().map(move |cell| (*cell, curve)));
+    let curves: HashMap<_, _> = curves.collect();
+    for (index, cell) in analysis.cells.iter().enumerate() {
         let levels = factors.iter().map(|name| {
             let level = cell.configuration.levels.get(*name);
             level.map(ToString::to_string).unwrap_or_default()
@@ -181,9 +187,9 @@ pub fn csv(input: &ReportInput<'_>) -> String {
         let row = RowInput {
             input,
             cell,
-            contrast: input.analysis.contrasts.iter().find(|contrast| contrast.cell == index),
-            is_baseline: input.analysis.contrasts.iter().any(|contrast| contrast.baseline_cell == index),
-            curve: input.analysis.curves.iter().find(|curve| curve.cells.contains(&index)),
+            contrast: names::contrast_of(analysis, index),
+            is_baseline: baselines.contains(&index),
+            curve: curves.get(&index).copied(),
         };
         rows.push(levels.chain(columns().flat_map(|column| column.texts(&row))));
     }

@@ -2,7 +2,7 @@
 
 use truetps_analysis::{Analysis, Axis, Cell, Contrast, Curve};
 use truetps_plan::Plan;
-use truetps_record::{Configuration, Estimate, Experiment, RATE, ServerFacts, is_load_factor};
+use truetps_record::{Configuration, Estimate, Experiment, RATE, ServerFacts, SettingValue, is_load_factor};
 
 use crate::format;
 
@@ -50,15 +50,19 @@ pub(crate) fn curve_factors(plan: &Plan, analysis: &Analysis) -> String {
 
 /// Whether each rate has curves of its own, over the connections.
 fn rates_beside(analysis: &Analysis) -> bool {
-    let first = analysis.cells.first().and_then(|cell| cell.configuration.rate());
-    let other = analysis.cells.iter().any(|cell| cell.configuration.rate() != first);
-    analysis.axis == Axis::Connections && other
+    let rate = |curve: &Curve| analysis.cells[*curve.cells.first()?].configuration.rate();
+    let first = analysis.curves.first().and_then(rate);
+    analysis.axis == Axis::Connections && analysis.curves.iter().any(|curve| rate(curve) != first)
 }
 
 /// The curve's levels alone, for a column whose title names their factors: `=1`, `=ON / =0`.
 pub(crate) fn level_label(analysis: &Analysis, curve: &Curve) -> String {
-    let Some(first) = cells(analysis, curve).first().map(|cell| &cell.configuration) else { return String::new() };
-    let rate = first.levels.get(RATE).filter(|_| rates_beside(analysis));
+    let Some(first) = curve.cells.first().map(|cell| &analysis.cells[*cell].configuration) else {
+        return String::new();
+    };
+    // Where rates have curves of their own, the label ends with the rate.
+    let is_own = |rate: &&SettingValue| format!(" {}", curve.label).ends_with(&format!(" {RATE}={rate}"));
+    let rate = first.levels.get(RATE).filter(is_own);
     let levels: Vec<_> =
         first.conditions().map(|(_, level)| level).chain(rate).map(|level| format!("={level}")).collect();
     levels.join(" / ")
@@ -112,8 +116,9 @@ pub(crate) fn cell_at<'a>(analysis: &'a Analysis, curve: &Curve, level: f64) -> 
 
 /// The same as its index.
 pub(crate) fn index_at(analysis: &Analysis, curve: &Curve, level: f64) -> Option<usize> {
-    let own = |index: &usize| analysis.axis.level(&analysis.cells[*index].configuration).total_cmp(&level).is_eq();
-    curve.cells.iter().copied().find(own)
+    let at = |index: &usize| analysis.axis.level(&analysis.cells[*index].configuration).total_cmp(&level);
+    let first = curve.cells.partition_point(|index| at(index).is_lt());
+    curve.cells.get(first).copied().filter(|index| at(index).is_eq())
 }
 
 pub(crate) fn cells<'a>(analysis: &'a Analysis, curve: &Curve) -> Vec<&'a Cell> {
@@ -122,8 +127,13 @@ pub(crate) fn cells<'a>(analysis: &'a Analysis, curve: &Curve) -> Vec<&'a Cell> 
 
 /// The comparisons of a curve's cells with the baseline, in the order of the axis.
 pub(crate) fn contrasts<'a>(analysis: &'a Analysis, curve: &Curve) -> Vec<&'a Contrast> {
-    let of = |index: &usize| analysis.contrasts.iter().find(|contrast| contrast.cell == *index);
-    curve.cells.iter().filter_map(of).collect()
+    curve.cells.iter().filter_map(|cell| contrast_of(analysis, *cell)).collect()
+}
+
+/// The comparison of a cell with its baseline. They are in the order of their cells.
+pub(crate) fn contrast_of(analysis: &Analysis, cell: usize) -> Option<&Contrast> {
+    let place = analysis.contrasts.binary_search_by_key(&cell, |contrast| contrast.cell).ok()?;
+    analysis.contrasts.get(place)
 }
 
 /// The text after a figure: `95 % interval [5 030, 5 450] tps`.

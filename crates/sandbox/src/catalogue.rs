@@ -68,6 +68,16 @@ impl CatalogueError {
     }
 }
 
+/// What a line of an option file does in a server.
+pub(crate) enum LineEffect {
+    /// The server does not start with it.
+    Unknown,
+    /// The server takes it for the sake of old files.
+    Nothing,
+    /// It abbreviates the name of this variable, which gets this value.
+    Sets(String, String),
+}
+
 fn counterparts(name: &str) -> impl Iterator<Item = &'static str> {
     let both = COUNTERPARTS.into_iter().flat_map(|(one, other)| [(one, other), (other, one)]);
     both.filter(move |(from, _)| *from == name).map(|(_, to)| to)
@@ -91,7 +101,7 @@ impl Catalogue {
             let (binary, user) = (binary.clone(), user.clone());
             return Ok(Self { binary, user, defaults, descriptions, usual: BTreeSet::new() });
         }
-        let output = help(binary, user, None)?;
+        let output = help(binary, user, &[])?;
         let defaults = parse_values(&output.stdout);
         if !output.status.success() || defaults.is_empty() {
             let problem = format!("--verbose --help: {}: {}", output.status, output.last_words());
@@ -138,10 +148,68 @@ impl Catalogue {
             // MySQL 5.5 and 5.6 open a binlog in their default folder before they print anything.
             return Ok(());
         }
-        let line = self.binary.setting_line(name, value);
-        let output = help(&self.binary, &self.user, Some(&line))?;
+        let output = self.output_of_lines([(name, value)])?;
         let refusal = self.refusal(&output).or_else(|| self.adjustment(name, value, &output));
         refusal.map_or(Ok(()), |problem| Err(self.bad_value(name, value, problem)))
+    }
+
+    /// The same for one of several settings: a collation, for example, is valid beside its character set only.
+    pub fn check_beside<'o>(
+        &self,
+        name: &'o str,
+        value: &'o SettingValue,
+        others: impl IntoIterator<Item = (&'o str, &'o SettingValue)>,
+    ) -> Result<(), CatalogueError> {
+        let alone = match self.check(name, value) {
+            Err(error @ CatalogueError::Value { .. }) if self.binary.family() == Family::Mysql => error,
+            other => return other,
+        };
+        self.check_shape(name, value)?;
+        let output = self.output_of_lines(others.into_iter().chain([(name, value)]))?;
+        let refusal = self.refusal(&output).or_else(|| self.adjustment(name, value, &output));
+        refusal.map_or(Ok(()), |_| Err(alone))
+    }
+
+    /// The number that the server makes of another one, where it starts with it: rounded, or limited by this host.
+    pub(crate) fn number_instead(&self, name: &str, value: &SettingValue) -> Result<Option<String>, CatalogueError> {
+        let output = self.output_of_lines([(name, value)])?;
+        let is_error = |message: &(LogSeverity, String)| message.0 == LogSeverity::Error;
+        if !output.status.success() || messages(&output.stderr).difference(&self.usual).any(is_error) {
+            return Ok(None);
+        }
+        let taken = parse_values(&output.stdout).remove(&canonical_name(name));
+        let both_are_numbers =
+            |taken: &String| [taken, &value.option_text()].map(|text| setting_number(text).is_some());
+        Ok(taken.filter(|taken| both_are_numbers(taken) == [true, true]))
+    }
+
+    /// What a line does whose name is no variable's.
+    pub(crate) fn effect_of(&self, name: &str, value: &SettingValue) -> Result<LineEffect, CatalogueError> {
+        let canonical = canonical_name(name);
+        let bare = PREFIXES.iter().find_map(|prefix| canonical.strip_prefix(prefix));
+        // From 8.0 on, MySQL refuses unknown names only when it starts; it takes no abbreviations.
+        let is_described = bare.is_some_and(|bare| self.descriptions.contains_key(bare));
+        if self.binary.family() == Family::Postgresql || !(is_described || self.binary.is_mariadb()) {
+            return Ok(LineEffect::Unknown);
+        }
+        let output = self.output_of_lines([(name, value)])?;
+        if self.refusal(&output).is_some() {
+            return Ok(LineEffect::Unknown);
+        }
+        let name = canonical;
+        let changed = |(variable, value): &(String, String)| {
+            variable.starts_with(&name) && self.defaults.get(variable) != Some(value)
+        };
+        let set = parse_values(&output.stdout).into_iter().find(changed);
+        Ok(set.map_or(LineEffect::Nothing, |(variable, value)| LineEffect::Sets(variable, value)))
+    }
+
+    fn output_of_lines<'o>(
+        &self,
+        lines: impl IntoIterator<Item = (&'o str, &'o SettingValue)>,
+    ) -> Result<ProgramOutput, CatalogueError> {
+        let lines: Vec<_> = lines.into_iter().map(|(name, value)| self.binary.setting_line(name, value)).collect();
+        help(&self.binary, &self.user, &lines)
     }
 
     pub fn check_name(&self, name: &str) -> Result<(), CatalogueError> {
@@ -246,11 +314,7 @@ fn last_line(text: &str) -> &str {
     text.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or("it ended with an error")
 }
 
-fn help(
-    binary: &ServerBinary,
-    user: &ServerUser,
-    option: Option<&CommandOption>,
-) -> Result<ProgramOutput, CatalogueError> {
+fn help(binary: &ServerBinary, user: &ServerUser, options: &[CommandOption]) -> Result<ProgramOutput, CatalogueError> {
     let mut lines = vec![CommandOption::flag("no-defaults")];
     // MySQL prints no help at all if its default folder for `secure-file-priv` is missing, so the option is set to
     // none.
@@ -260,7 +324,7 @@ fn help(
         // Without the first it adjusts values silently; without the second 5.7 refuses `log_bin`.
         lines.extend([CommandOption::new("loose-log-error-verbosity", "2"), CommandOption::new("server-id", "1")]);
     }
-    lines.extend(option.cloned());
+    lines.extend(options.iter().cloned());
     lines.extend([CommandOption::flag("verbose"), CommandOption::flag("help")]);
     let arguments: Vec<OsString> = lines.iter().map(CommandOption::argument).collect();
     output_of(binary, user, &arguments)

@@ -11,11 +11,12 @@ use std::os::unix::fs::fchown;
 use std::path::Path;
 
 use rustix::fs::{FileType, fstatfs, fsync, statvfs, syncfs};
+use truetps_files::OpenFolder;
 
 use crate::error::SandboxError;
 use crate::home::make_own;
 use crate::server_user::ServerUser;
-use crate::tree::{OpenFolder, kind_of, walk};
+use crate::tree::{kind_of, walk};
 
 const BLOCK_BYTES: usize = 1 << 20;
 /// Disk space left free in addition: the server's own temporary files, logs, and a margin.

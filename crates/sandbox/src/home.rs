@@ -46,10 +46,13 @@ impl Home {
         if let Some(outer) = outer_home(&named) {
             return Err(SandboxError::home(&named, format!("it is inside {}, which is another one", outer.display())));
         }
+        // Before anything is made there, and again where the links have led to.
+        check_parents(&named)?;
         make_folder(&named, &user)?;
         let path = named.canonicalize().map_err(|error| SandboxError::home(&named, error.to_string()))?;
         check_name(&path)?;
         check_passable(&path, &user)?;
+        check_parents(&path)?;
         mark(&path, default_path().is_ok_and(|usual| usual == named))?;
         let home = Self { path, user };
         for folder in [home.templates(), home.servers()] {
@@ -178,6 +181,30 @@ fn check_passable(path: &Path, user: &ServerUser) -> Result<(), SandboxError> {
     Ok(())
 }
 
+/// For root, whether another user could replace the folder, or one above it, while root works there by its path: with a
+/// link to any folder. In a sticky folder (/tmp) only the owner of an entry can.
+fn check_parents(path: &Path) -> Result<(), SandboxError> {
+    // In a namespace of its own, root has the rights of a user, and does not see who the owners are.
+    let ids = fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
+    if !geteuid().is_root() || !ids.split_whitespace().eq(["0", "0", "4294967295"]) {
+        return Ok(());
+    }
+    let path = std::path::absolute(path).map_err(SandboxError::io("look at", path))?;
+    for folder in path.ancestors().skip(1) {
+        // What does not exist yet will be root's. The owner of a link counts, and the owner of the folder behind it.
+        let (Ok(link), Ok(facts)) = (fs::symlink_metadata(folder), fs::metadata(folder)) else { continue };
+        let uid = if link.uid() == 0 { facts.uid() } else { link.uid() };
+        let (gid, mode) = (facts.gid(), facts.mode() & 0o7777);
+        let is_open = mode & 0o002 != 0 || (mode & 0o020 != 0 && gid != 0);
+        if uid != 0 || (is_open && mode & 0o1000 == 0) {
+            let folder = folder.display();
+            let problem = format!("other users may replace what is in {folder} (owner uid {uid}, mode {mode:04o})");
+            return Err(SandboxError::home(&path, problem));
+        }
+    }
+    Ok(())
+}
+
 /// Creates a folder that only the server's user can access.
 pub(crate) fn make_private(path: &Path, user: &ServerUser) -> Result<(), SandboxError> {
     make_own(path)?;
@@ -234,9 +261,9 @@ pub(crate) fn give(path: &Path, user: &ServerUser) -> Result<(), SandboxError> {
     lchown(path, Some(user.uid), Some(user.gid)).map_err(SandboxError::io("give to the server's user", path))
 }
 
-/// Removes a tree. Links in it are removed, never followed.
+/// Removes a tree, of any depth. Links in it are removed, never followed.
 pub(crate) fn remove_tree(path: &Path) -> Result<(), SandboxError> {
-    match fs::remove_dir_all(path) {
+    match truetps_files::remove_tree(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         other => other.map_err(SandboxError::io("remove", path)),
     }
@@ -324,6 +351,22 @@ mod tests {
     fn a_home_that_cannot_be_written_is_refused() {
         let problem = problem(Path::new("/sys/kernel/truetps"));
         assert!(problem.contains("/sys/kernel/truetps"), "{problem}");
+    }
+
+    #[test]
+    fn a_home_in_a_folder_of_another_user_is_refused_for_root() {
+        if !geteuid().is_root() {
+            return;
+        }
+        let dir = open_dir();
+        let theirs = dir.path().join("theirs");
+        DirBuilder::new().mode(0o711).create(&theirs).unwrap();
+        lchown(&theirs, Some(65_534), Some(65_534)).unwrap();
+        let problem = problem(&theirs.join("home"));
+        assert!(problem.contains("other users may replace what is in") && problem.contains("uid 65534"), "{problem}");
+        let link = theirs.join("link");
+        symlink(dir.path(), &link).unwrap();
+        assert!(super::Home::open(Some(&link.join("made"))).is_err() && !dir.path().join("made").exists());
     }
 
     #[test]

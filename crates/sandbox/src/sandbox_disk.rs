@@ -7,6 +7,7 @@ use std::process::Command;
 
 use rustix::process::Signal;
 use truetps_disk::{DiskOptions, DiskProfile, EmulatedDisk, LabLevel};
+use truetps_record::SECRET_VARIABLES;
 
 use crate::copy::check_free;
 use crate::error::SandboxError;
@@ -50,7 +51,6 @@ impl SandboxDisk {
             profile: self.profile.clone(),
             bytes,
             seed: self.seed,
-            owner: (user.uid, user.gid),
             keeps_image: false,
         };
         Ok(EmulatedDisk::mount(helper_command(&self.helper, folder), options)?)
@@ -62,6 +62,9 @@ pub(crate) fn helper_command(program: &Path, folder: &Path) -> Command {
     #[expect(clippy::disallowed_methods, reason = "this crate is where processes start")]
     let mut helper = Command::new(program);
     helper.arg(DISK_HELPER).arg(folder);
+    for name in SECRET_VARIABLES {
+        helper.env_remove(name);
+    }
     helper
 }
 

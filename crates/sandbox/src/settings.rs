@@ -37,6 +37,7 @@ const INITIAL: [&str; 6] = [
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Reserved {
+    load_sessions: Vec<ReservedSettings>,
     mysql: Vec<ReservedSettings>,
     postgres: Vec<ReservedSettings>,
 }
@@ -53,8 +54,17 @@ static RESERVED: LazyLock<Reserved> =
 
 /// Why a plan may not set this; `None` if it may.
 pub(crate) fn reserved_reason(family: Family, name: &str) -> Option<&'static str> {
-    let name = canonical_name(name);
     let groups = if family == Family::Mysql { &RESERVED.mysql } else { &RESERVED.postgres };
+    load_session_reason(name).or_else(|| reason_among(groups, name))
+}
+
+/// Why no plan may set this, whatever its server is: sessions of a load do; `None` if it may.
+pub fn load_session_reason(name: &str) -> Option<&'static str> {
+    reason_among(&RESERVED.load_sessions, name)
+}
+
+fn reason_among(groups: &'static [ReservedSettings], name: &str) -> Option<&'static str> {
+    let name = canonical_name(name);
     let fits = |known: &String| known.strip_suffix('*').map_or(name == *known, |start| name.starts_with(start));
     groups.iter().find(|group| group.names.iter().any(fits)).map(|group| group.reason.as_str())
 }
@@ -298,6 +308,9 @@ mod tests {
         assert!(reserved_reason(Family::Mysql, "PORT").unwrap().contains("socket only"));
         for name in ["innodb_flush_log_at_trx_commit", "log_bin", "log_slow_admin_statements", "plugin_maturity"] {
             assert!(reserved_reason(Family::Mysql, name).is_none(), "{name}");
+        }
+        for (family, name) in [(Family::Mysql, "AutoCommit"), (Family::Postgresql, "default_transaction_read_only")] {
+            assert!(reserved_reason(family, name).unwrap().contains("is committed"), "{name}");
         }
         for name in ["wsrep_provider", "wsrep-notify-cmd", "plugin_load", "plugin-load-add", "early_plugin_load"] {
             assert!(reserved_reason(Family::Mysql, name).unwrap().contains("other code"), "{name}");

@@ -15,10 +15,9 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Advice, fadvise};
 
-use truetps_files::open_no_link;
+use truetps_files::{check_names, open_no_link};
 
 use crate::error::SandboxError;
-use crate::tree::check_names;
 
 const BLOCK_BYTES: usize = 1 << 20;
 

@@ -188,6 +188,30 @@ mod tests {
         assert_ne!(here.contains("mariadb-11.8"), said.contains("there is no apt-get here"), "{here}{said}");
     }
 
+    /// The archives are of third parties: root gives their programs neither its rights nor its environment.
+    #[test]
+    fn a_fetched_program_is_never_run_by_root() {
+        use std::os::unix::fs::PermissionsExt;
+        let open = |path: &Path| std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o777)).unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let (server, seen) = (dir.path().join("mysql-5.5"), dir.path().join("seen"));
+        std::fs::create_dir_all(server.join("usr/bin")).unwrap();
+        std::fs::write(server.join("complete"), "").unwrap();
+        let program = server.join("usr/bin/mysqld");
+        let text = format!("#!/bin/sh\n{{ id -u; env; }} >{}\necho 'mysqld  Ver 5.5.9'\n", seen.display());
+        std::fs::write(&program, text).unwrap();
+        [dir.path(), &program].into_iter().for_each(open);
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/get-test-servers.sh");
+        #[expect(clippy::disallowed_methods, reason = "a script of the test, which ends at once")]
+        let mut command = std::process::Command::new(script);
+        command.arg("--to").arg(dir.path()).args(["--fetched", "mysql-5.5"]).env("TRUETPS_PASSWORD", "h1dden");
+        let output = command.output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "mysql-5.5\n", "{output:?}");
+        let seen = std::fs::read_to_string(seen).unwrap();
+        assert!(!seen.starts_with("0\n"), "{seen}");
+        assert!(!rustix::process::geteuid().is_root() || !seen.contains("h1dden"), "{seen}");
+    }
+
     #[test]
     fn the_script_fetches_what_tests_look_for() {
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/get-test-servers.sh");

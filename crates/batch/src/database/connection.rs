@@ -1,23 +1,35 @@
 //! The statements of one session, and their outcomes.
 
 use std::io;
+use std::thread;
 use std::time::{Duration, Instant};
 
-use truetps_driver::{
-    Client, Connector, DriverError, Link, Reply, ResultSets, Scratch, ServerError, SessionEvent, Target,
-};
+use truetps_driver::{Connector, DriverError, Link, Reply, ResultSets, Scratch, ServerError, SessionEvent, Target};
 use truetps_record::SqlDialect;
 
-use super::inspection::{definition_sql, definition_version};
-use crate::{InsertRow, StatementOutcome, TableColumns};
+use super::definition::{definition_sql, definition_version};
+use super::inspection::is_denied;
+use super::session_mark::SessionMark;
+use crate::table::{RowLookup, StoredRow};
+use crate::{FoundVerdict, InsertRow, SeenRow, StatementOutcome, TableColumns};
 
-/// Values of this connection's last batch, in columns of the table's types.
-const SENT_TABLE: &str = "truetps_sent";
-const ROW_COLUMN: &str = "truetps_row";
+/// Sessions of this account, here or in other gateways, that are committing rows, or may be.
+const RUNNING_COMMITS: &str = "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE ID <> CONNECTION_ID() \
+     AND USER = SUBSTRING_INDEX(USER(), '@', 1) AND (INFO LIKE 'INSERT%' OR INFO LIKE 'COMMIT%')";
+const LOG_POSITIONS: &[u8] = b"SHOW GLOBAL STATUS WHERE Variable_name IN ('Innodb_lsn_current', 'Innodb_lsn_flushed', \
+     'Innodb_redo_log_current_lsn', 'Innodb_redo_log_flushed_to_disk_lsn')";
+const COMMIT_LOOK: Duration = Duration::from_millis(2);
+/// Rows of one statement that looks for them.
+const SOUGHT_ROWS_MAX: usize = 200;
 /// Longest login, and longest wait for the end of a statement that did not answer.
 const LOGIN_TIME: Duration = Duration::from_secs(5);
 /// `ER_NET_PACKET_TOO_LARGE`, for a statement that is not sent because the server would close the connection.
 const PACKET_TOO_LONG: u16 = 1153;
+/// The SQLSTATE of a wrong value, for a row whose trigger changes the session.
+const SESSION_CHANGED: &str = "22000";
+const LOCK_TIME_MAX: Duration = Duration::from_secs(1);
+/// The server refuses it within a transaction; outside, the next transaction has what it would have had.
+const NEEDS_NO_TRANSACTION: &[u8] = b"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ";
 /// Bytes of a packet that are not the statement.
 const PACKET_HEAD: usize = 64;
 
@@ -27,34 +39,74 @@ pub(super) struct CommitConnection {
     scratch: Scratch,
     results: Option<Box<ResultSets>>,
     statement: Vec<u8>,
-    /// The server's number of this session.
-    id: String,
+    mark: SessionMark,
     /// The server takes no longer statement.
     packet_bytes: usize,
-    has_sent_table: bool,
+    /// The statements after its login.
+    setup: Vec<String>,
+    /// What [`session_state_sql`] gave after them.
+    state: Vec<Option<String>>,
 }
 
-/// Statements after which the server refuses wrong values instead of changing them, and gives up waiting before the
-/// client does, which waits for `time`: then the outcome is known.
-pub(super) fn setup_statements(dialect: SqlDialect, time: Duration) -> Vec<String> {
-    let half = time / 2;
+/// What a session has of the settings that decide how a row is read, which a trigger may change for the rows after it.
+fn session_state_sql(dialect: SqlDialect) -> &'static str {
     match dialect {
         SqlDialect::Mysql => {
-            let seconds = half.as_secs().max(1);
+            "SELECT @@time_zone, @@sql_mode, @@character_set_client, @@collation_connection, @@unique_checks, \
+             @@foreign_key_checks, @@sql_select_limit, @@innodb_lock_wait_timeout, @@lock_wait_timeout, @@autocommit, \
+             @@completion_type \
+             /*M!100201 , @@check_constraint_checks */"
+        }
+        SqlDialect::Postgres => {
+            "SELECT pg_catalog.current_setting('TimeZone'), pg_catalog.current_setting('DateStyle'), \
+             pg_catalog.current_setting('IntervalStyle'), pg_catalog.current_setting('standard_conforming_strings'), \
+             pg_catalog.current_setting('client_encoding'), pg_catalog.current_setting('array_nulls'), \
+             pg_catalog.current_setting('xmloption'), pg_catalog.current_setting('search_path'), \
+             pg_catalog.current_setting('session_replication_role'), pg_catalog.current_setting('role')"
+        }
+    }
+}
+
+/// Statements after which the server refuses wrong values instead of changing them, reads a literal in one way whatever
+/// the server or the account has set, and gives up waiting before the client does, which waits for `time`: then the
+/// outcome is known.
+pub(super) fn setup_statements(dialect: SqlDialect, time: Duration) -> Vec<String> {
+    let half = time / 2;
+    // All rows of a batch wait for the lock that one of them needs.
+    let lock_time = half.min(LOCK_TIME_MAX);
+    match dialect {
+        SqlDialect::Mysql => {
+            let (seconds, lock_seconds) = (half.as_secs().max(1), lock_time.as_secs().max(1));
             vec![
+                // The server's init_connect may have begun one: rows would be acknowledged that nothing commits.
+                "ROLLBACK AND NO CHAIN NO RELEASE".to_owned(),
                 "SET NAMES utf8mb4".to_owned(),
                 "SET SESSION sql_mode = 'TRADITIONAL'".to_owned(),
+                "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ".to_owned(),
                 format!(
-                    "SET SESSION autocommit = 1, unique_checks = 1, foreign_key_checks = 1, \
-                     innodb_lock_wait_timeout = {seconds}, lock_wait_timeout = {seconds}"
+                    "SET SESSION autocommit = 1, completion_type = 'NO_CHAIN', unique_checks = 1, \
+                     foreign_key_checks = 1 /*M!100201 , check_constraint_checks = 1 */, time_zone = '+00:00', \
+                     sql_select_limit = {}, sql_big_selects = 1, \
+                     innodb_lock_wait_timeout = {lock_seconds}, lock_wait_timeout = {seconds}",
+                    u64::MAX
                 ),
             ]
         }
         SqlDialect::Postgres => vec![
             "SET client_encoding = 'UTF8'".to_owned(),
             "SET standard_conforming_strings = on".to_owned(),
+            "SET default_transaction_isolation = 'read committed'".to_owned(),
+            "SET TimeZone = 'UTC'".to_owned(),
+            "SET timezone_abbreviations = 'Default'".to_owned(),
+            // Dates with slashes, in arrays and ranges: those that have no year in front are refused.
+            "SET DateStyle = 'ISO, YMD'".to_owned(),
+            "SET IntervalStyle = 'postgres'".to_owned(),
+            "SET array_nulls = on".to_owned(),
+            "SET xmloption = 'content'".to_owned(),
+            "SET extra_float_digits = 1".to_owned(),
+            "SET bytea_output = 'hex'".to_owned(),
             format!("SET statement_timeout = {}", (half + half / 2).as_millis()),
-            format!("SET lock_timeout = {}", half.as_millis()),
+            format!("SET lock_timeout = {}", lock_time.as_millis()),
             "SET idle_in_transaction_session_timeout = 0".to_owned(),
         ],
     }
@@ -67,45 +119,65 @@ impl CommitConnection {
         let mut scratch = Scratch::default();
         let link = connector.connect(number, &mut scratch, Some(Instant::now() + LOGIN_TIME))?;
         let results = Some(Box::default());
-        let (statement, id) = (Vec::new(), String::new());
+        let (statement, mark) = (Vec::new(), SessionMark::new());
+        let setup = target.setup.clone();
         let mut opened =
-            Self { link, scratch, results, statement, id, packet_bytes: usize::MAX, has_sent_table: false };
+            Self { link, scratch, results, statement, mark, packet_bytes: usize::MAX, setup, state: Vec::new() };
         opened.read_session(target.dialect)?;
+        opened.state = opened.query(session_state_sql(target.dialect).as_bytes(), Instant::now() + LOGIN_TIME)?;
+        opened.take_mark(target.dialect)?;
         Ok(opened)
     }
 
-    /// Reads back what the setup statements have set: a proxy may have swallowed them.
+    /// Reads back what the setup statements have set: a proxy may have swallowed them. A statement in an open transaction
+    /// would commit nothing.
     fn read_session(&mut self, dialect: SqlDialect) -> Result<(), DriverError> {
         let sql = match dialect {
             SqlDialect::Mysql => {
-                "SELECT CONNECTION_ID(), @@max_allowed_packet, @@autocommit = 1 AND @@character_set_client = 'utf8mb4' \
-                 AND FIND_IN_SET('STRICT_ALL_TABLES', @@sql_mode) > 0 \
-                 AND FIND_IN_SET('NO_BACKSLASH_ESCAPES', @@sql_mode) = 0"
+                "SELECT @@max_allowed_packet, @@autocommit = 1 AND @@character_set_client = 'utf8mb4' \
+                 AND @@time_zone = '+00:00' AND FIND_IN_SET('STRICT_ALL_TABLES', @@sql_mode) > 0 \
+                 AND FIND_IN_SET('NO_BACKSLASH_ESCAPES', @@sql_mode) = 0, 1 /*M! AND @@in_transaction = 0 */"
             }
             SqlDialect::Postgres => {
-                "SELECT pg_backend_pid(), 1000000000, CASE WHEN current_setting('standard_conforming_strings') = 'on' \
-                 AND current_setting('client_encoding') = 'UTF8' THEN 1 ELSE 0 END"
+                "SELECT 1000000000, CASE WHEN pg_catalog.current_setting('standard_conforming_strings') = 'on' \
+                 AND pg_catalog.current_setting('client_encoding') = 'UTF8' \
+                 AND pg_catalog.current_setting('TimeZone') = 'UTC' THEN 1 ELSE 0 END, \
+                 CASE WHEN pg_catalog.now() = pg_catalog.statement_timestamp() THEN 1 ELSE 0 END"
             }
         };
         let values = self.query(sql.as_bytes(), Instant::now() + LOGIN_TIME)?;
         let cells: Vec<String> = values.into_iter().flatten().collect();
-        let [id, packet, is_strict] = &cells[..] else {
+        let [packet, is_strict, is_free] = &cells[..] else {
             return Err(DriverError::Protocol("another number of columns than asked for"));
         };
         if is_strict != "1" {
             return Err(DriverError::Protocol("a session that is not strict although it was set to be"));
         }
-        self.id.clone_from(id);
+        if is_free != "1" {
+            return Err(DriverError::Protocol("a new session that is in a transaction"));
+        }
+        if dialect == SqlDialect::Mysql {
+            self.query(NEEDS_NO_TRANSACTION, Instant::now() + LOGIN_TIME)?;
+        }
         self.packet_bytes = packet.parse().unwrap_or(usize::MAX);
         Ok(())
+    }
+
+    /// Servers that refuse it do without: then a session that does not answer is left to them.
+    fn take_mark(&mut self, dialect: SqlDialect) -> Result<(), DriverError> {
+        let sql = self.mark.take_sql(dialect);
+        match self.query(sql.as_bytes(), Instant::now() + LOGIN_TIME) {
+            Ok(_) | Err(DriverError::Server(_)) => Ok(()),
+            Err(error) => Err(error),
+        }
     }
 
     pub(super) fn packet_bytes(&self) -> usize {
         self.packet_bytes
     }
 
-    pub(super) fn id(&self) -> &str {
-        &self.id
+    pub(super) fn mark(&self) -> &SessionMark {
+        &self.mark
     }
 
     /// Whether the server has not closed the idle connection.
@@ -113,79 +185,242 @@ impl CommitConnection {
         matches!(self.link.receive(&mut self.scratch), Ok(None))
     }
 
-    /// Inserts rows with one statement, which commits.
+    /// Inserts rows with one statement, which commits. Where the table may change them, they are read again before their
+    /// commit.
     pub(super) fn insert<'a>(
         &mut self,
         columns: &TableColumns,
-        rows: impl Iterator<Item = (usize, &'a InsertRow)>,
+        rows: &(impl Iterator<Item = (usize, &'a InsertRow)> + Clone),
         deadline: Instant,
     ) -> StatementOutcome {
+        if columns.reads_back {
+            return self.insert_and_read(columns, rows, deadline);
+        }
+        outcome(self.insert_rows(columns, rows, deadline), |new_rows| StatementOutcome::Inserted {
+            new_rows,
+            told: Vec::new(),
+        })
+    }
+
+    fn insert_rows<'a>(
+        &mut self,
+        columns: &TableColumns,
+        rows: &(impl Iterator<Item = (usize, &'a InsertRow)> + Clone),
+        deadline: Instant,
+    ) -> Result<u64, DriverError> {
         self.statement.clear();
         self.statement.extend_from_slice(columns.insert_head().as_bytes());
-        put_rows(rows, |row, out| row.put_values("DEFAULT", out), &mut self.statement);
-        self.statement.extend_from_slice(columns.insert_tail().as_bytes());
+        for (n, (_, row)) in rows.clone().enumerate() {
+            self.statement.extend_from_slice(if n > 0 { b",(" } else { b"(" });
+            row.put_values("DEFAULT", &mut self.statement);
+            self.statement.push(b')');
+        }
         if self.statement.len() + PACKET_HEAD > self.packet_bytes {
             let message = "the statement is longer than max_allowed_packet".to_owned();
             let error = ServerError { code: PACKET_TOO_LONG, sqlstate: "08S01".to_owned(), message, position: 0 };
-            return StatementOutcome::Refused(error);
+            return Err(error.into());
         }
-        outcome(self.run_statement(deadline), |reply| StatementOutcome::Inserted { new_rows: reply.affected_rows })
+        Ok(self.run_statement(deadline)?.affected_rows)
     }
 
-    /// Finds the rows that are stored with other values. The values go through a temporary table with columns of the
-    /// same types, so that the server compares what it has made of them: 0.1 is another number in a FLOAT column.
+    /// Commits only if each row is found as it was sent, or if the answers may have the differences.
+    fn insert_and_read<'a>(
+        &mut self,
+        columns: &TableColumns,
+        rows: &(impl Iterator<Item = (usize, &'a InsertRow)> + Clone),
+        deadline: Instant,
+    ) -> StatementOutcome {
+        let inserted = self.in_transaction(columns, rows, deadline);
+        let is_kept = matches!(inserted, Ok(StatementOutcome::Inserted { .. }));
+        if matches!(inserted, Ok(_) | Err(DriverError::Server(_))) {
+            let end: &[u8] = if is_kept { b"COMMIT" } else { b"ROLLBACK" };
+            if let Err(error) = self.query(end, deadline) {
+                return match error {
+                    DriverError::Server(error) if is_kept => StatementOutcome::Refused(error),
+                    _ => StatementOutcome::Lost { was_sent: is_kept },
+                };
+            }
+        }
+        if matches!(inserted, Ok(StatementOutcome::Refused(_))) && self.set_up_again(deadline).is_err() {
+            return StatementOutcome::Lost { was_sent: false };
+        }
+        outcome(inserted, |done| done)
+    }
+
+    /// After a trigger has changed the session.
+    fn set_up_again(&mut self, deadline: Instant) -> Result<(), DriverError> {
+        for sql in self.setup.clone() {
+            self.query(sql.as_bytes(), deadline)?;
+        }
+        Ok(())
+    }
+
+    fn in_transaction<'a>(
+        &mut self,
+        columns: &TableColumns,
+        rows: &(impl Iterator<Item = (usize, &'a InsertRow)> + Clone),
+        deadline: Instant,
+    ) -> Result<StatementOutcome, DriverError> {
+        self.query(b"START TRANSACTION", deadline)?;
+        let new_rows = self.insert_rows(columns, rows, deadline)?;
+        if columns.dialect == SqlDialect::Postgres {
+            // A trigger at the commit would change rows after they were read.
+            self.query(b"SET CONSTRAINTS ALL IMMEDIATE", deadline)?;
+        }
+        if self.query(session_state_sql(columns.dialect).as_bytes(), deadline)? != self.state {
+            // One of the rows does, and those after it were read otherwise.
+            let message = "a trigger changes the settings of the session".to_owned();
+            let error = ServerError { code: 0, sqlstate: SESSION_CHANGED.to_owned(), message, position: 0 };
+            return Ok(StatementOutcome::Refused(error));
+        }
+        let mut found = self.look_up(columns, rows, deadline)?;
+        // MySQL misses rows of partitions where keys that its collation takes for equal are sought together.
+        for alone in
+            rows.clone().filter(|(number, _)| !found.iter().any(|found| found.row == *number)).collect::<Vec<_>>()
+        {
+            found.extend(self.look_up(columns, &std::iter::once(alone), deadline)?);
+        }
+        let mut changed = Vec::new();
+        let mut told = Vec::new();
+        for (number, _) in rows.clone() {
+            match found.iter().find(|found| found.row == number) {
+                Some(StoredRow { differs: None, .. }) => {}
+                Some(StoredRow { shown, .. }) if !columns.refuses_changes => told.push((number, shown.clone())),
+                Some(StoredRow { differs: Some(column), .. }) => {
+                    changed.push((number, Some(columns.columns()[*column].name.clone())));
+                }
+                None => changed.push((number, None)),
+            }
+        }
+        if !changed.is_empty() {
+            return Ok(StatementOutcome::Changed { rows: changed });
+        }
+        Ok(StatementOutcome::Inserted { new_rows, told })
+    }
+
+    /// Looks for rows in the table. `compares`: a row with the same key is another one if its values differ.
     pub(super) fn compare<'a>(
         &mut self,
         columns: &TableColumns,
         rows: &(impl Iterator<Item = (usize, &'a InsertRow)> + Clone),
+        compares: bool,
         deadline: Instant,
     ) -> StatementOutcome {
-        let compared = self.differing_rows(columns, rows, deadline);
-        outcome(compared, |different| StatementOutcome::Compared { different })
+        let found = self.look_up(columns, rows, deadline).and_then(|found| {
+            if !found.is_empty() {
+                self.wait_for_commits(columns.dialect, deadline)?;
+            }
+            Ok(found)
+        });
+        let verdict = |found: &StoredRow| match found.differs {
+            Some(_) if !columns.refuses_changes => FoundVerdict::Told(found.shown.clone()),
+            Some(_) if compares => FoundVerdict::Differs,
+            _ => FoundVerdict::Equal,
+        };
+        outcome(found, |found| StatementOutcome::Compared {
+            found: found.iter().map(|found| SeenRow { row: found.row, verdict: verdict(found) }).collect(),
+        })
     }
 
-    fn differing_rows<'a>(
+    /// A row of InnoDB is seen before its commit is on disk: the session that inserts it releases its locks first. Waits until the
+    /// log is flushed up to what was seen, or until no session of this account inserts any more.
+    fn wait_for_commits(&mut self, dialect: SqlDialect, deadline: Instant) -> Result<(), DriverError> {
+        if dialect == SqlDialect::Postgres {
+            // Its rows are seen after the flush.
+            return Ok(());
+        }
+        let mut seen_at = None;
+        while self.has_value_above_zero(RUNNING_COMMITS, deadline)? {
+            let [current, flushed] = self.log_positions(deadline)?;
+            let seen_at = *seen_at.get_or_insert(current);
+            if flushed.is_some_and(|flushed| Some(flushed) >= seen_at) {
+                return Ok(());
+            }
+            if Instant::now() >= deadline {
+                return Err(io::Error::from(io::ErrorKind::TimedOut).into());
+            }
+            thread::sleep(COMMIT_LOOK);
+        }
+        Ok(())
+    }
+
+    fn has_value_above_zero(&mut self, sql: &str, deadline: Instant) -> Result<bool, DriverError> {
+        let values = self.query(sql.as_bytes(), deadline)?;
+        Ok(values.into_iter().flatten().any(|value| value != "0"))
+    }
+
+    /// How far the redo log is written, and how far it is on disk; servers before MySQL 8.0.30 do not say it.
+    fn log_positions(&mut self, deadline: Instant) -> Result<[Option<u64>; 2], DriverError> {
+        let values: Vec<_> = self.query(LOG_POSITIONS, deadline)?.into_iter().flatten().collect();
+        let position = |names: [&str; 2]| {
+            let pair = values.chunks_exact(2).find(|pair| names.iter().any(|name| pair[0].eq_ignore_ascii_case(name)));
+            pair.and_then(|pair| pair[1].parse().ok())
+        };
+        Ok([
+            position(["Innodb_lsn_current", "Innodb_redo_log_current_lsn"]),
+            position(["Innodb_lsn_flushed", "Innodb_redo_log_flushed_to_disk_lsn"]),
+        ])
+    }
+
+    fn look_up<'a>(
         &mut self,
         columns: &TableColumns,
         rows: &(impl Iterator<Item = (usize, &'a InsertRow)> + Clone),
         deadline: Instant,
-    ) -> Result<Vec<usize>, DriverError> {
-        let sql = if self.has_sent_table { format!("DELETE FROM {SENT_TABLE}") } else { make_sent_table(columns) };
-        self.query(sql.as_bytes(), deadline)?;
-        self.has_sent_table = true;
-        self.statement.clear();
-        self.statement.extend_from_slice(format!("INSERT INTO {SENT_TABLE} VALUES ").as_bytes());
-        let mut numbers = rows.clone().map(|(number, _)| number);
-        let put = |row: &InsertRow, out: &mut Vec<u8>| {
-            out.extend_from_slice(format!("{},", numbers.next().unwrap_or_default()).as_bytes());
-            row.put_values("NULL", out);
-        };
-        put_rows(rows.clone(), put, &mut self.statement);
-        self.run_statement(deadline)?;
-        let found = self.query(compare_sql(columns).as_bytes(), deadline)?;
-        let mut different = Vec::new();
-        for cells in found.chunks_exact(2) {
-            let (Some(number), Some(equal)) = (&cells[0], &cells[1]) else { continue };
-            let number: usize = number.parse().map_err(|_| DriverError::Protocol("no number of a row"))?;
-            let row = rows.clone().find(|(of, _)| *of == number).map(|(_, row)| row);
-            // Columns that the client left out may have any value.
-            let differs = |row: &InsertRow| {
-                row.column_literals().zip(equal.bytes()).any(|(literal, equal)| !literal.is_empty() && equal == b'0')
-            };
-            if row.is_some_and(differs) {
-                different.push(number);
+    ) -> Result<Vec<StoredRow>, DriverError> {
+        let lookup = RowLookup(columns);
+        let mut found = Vec::new();
+        let mut first = 0;
+        loop {
+            let part = rows.clone().skip(first).take(SOUGHT_ROWS_MAX);
+            let count = part.clone().count();
+            if count == 0 {
+                return Ok(found);
             }
+            let mut sql = std::mem::take(&mut self.statement);
+            sql.clear();
+            lookup.put_sql(part.clone(), &mut sql);
+            self.statement = sql;
+            let results = self.results.take().unwrap_or_default();
+            self.results = self.link.collect(results);
+            let Some(sets) = self.run_statement(deadline)?.sets else {
+                return Err(DriverError::Protocol("a SELECT without a result"));
+            };
+            found.extend(lookup.found(part, &sets));
+            self.results = Some(sets);
+            first += count;
         }
-        Ok(different)
     }
 
     /// Whether the table has another definition than `columns` were read from.
     pub(super) fn inspect(&mut self, table: &str, columns: &TableColumns, deadline: Instant) -> StatementOutcome {
-        let found = self.query(definition_sql(columns.dialect, table).as_bytes(), deadline);
-        outcome(found, |cells| {
-            let definition = cells.into_iter().next_back().flatten().unwrap_or_default();
-            StatementOutcome::Inspected { has_changed: definition_version(&definition) != columns.version }
-        })
+        let mut values = Vec::new();
+        for sql in definition_sql(columns.dialect, table) {
+            match self.query(sql.as_bytes(), deadline) {
+                Ok(found) => values.extend(found),
+                Err(error) => return outcome(Err(error), |()| StatementOutcome::Connected),
+            }
+        }
+        let version = definition_version(values.iter().map(Option::as_deref));
+        if version != columns.version {
+            return StatementOutcome::Inspected { has_changed: true };
+        }
+        match self.try_rights(columns, deadline) {
+            Ok(()) => StatementOutcome::Inspected { has_changed: false },
+            // Rows show other errors.
+            Err(DriverError::Server(error)) if !is_denied(&error) => StatementOutcome::Inspected { has_changed: false },
+            Err(error) => outcome(Err(error), |()| StatementOutcome::Connected),
+        }
+    }
+
+    /// Inserts and reads no row.
+    fn try_rights(&mut self, columns: &TableColumns, deadline: Instant) -> Result<(), DriverError> {
+        self.query(b"START TRANSACTION", deadline)?;
+        let tried = self.query(columns.insert_nothing().as_bytes(), deadline);
+        if matches!(tried, Ok(_) | Err(DriverError::Server(_))) {
+            self.query(b"ROLLBACK", deadline)?;
+        }
+        tried.map(drop)
     }
 
     /// Runs what is in `statement`.
@@ -216,75 +451,10 @@ impl CommitConnection {
     }
 }
 
-fn put_rows<'a>(
-    rows: impl Iterator<Item = (usize, &'a InsertRow)>,
-    mut put: impl FnMut(&InsertRow, &mut Vec<u8>),
-    out: &mut Vec<u8>,
-) {
-    for (n, (_, row)) in rows.enumerate() {
-        out.extend_from_slice(if n > 0 { b",(" } else { b"(" });
-        put(row, out);
-        out.push(b')');
-    }
-}
-
-/// The columns are nullable and have no defaults, because each comes from the side of a join that may be empty. Servers
-/// may demand a primary key (`sql_require_primary_key`).
-fn make_sent_table(columns: &TableColumns) -> String {
-    let list: Vec<_> = (0..columns.columns().len()).map(|n| format!("t.{}", columns.quoted(n))).collect();
-    let (list, table) = (list.join(","), &columns.table);
-    let key = match columns.dialect {
-        SqlDialect::Mysql => format!("({ROW_COLUMN} INT PRIMARY KEY) "),
-        SqlDialect::Postgres => String::new(),
-    };
-    format!(
-        "CREATE TEMPORARY TABLE {SENT_TABLE} {key}AS SELECT one.n AS {ROW_COLUMN},{list} \
-         FROM (SELECT 0 AS n) AS one LEFT JOIN {table} AS t ON 1 = 0 LIMIT 0"
-    )
-}
-
-/// Selects the number of each row that differs in any column, with a digit for each column: 1 is equal.
-fn compare_sql(columns: &TableColumns) -> String {
-    let equal: Vec<_> = (0..columns.columns().len())
-        .map(|n| {
-            let (name, is_text) = (columns.quoted(n), columns.columns()[n].is_text);
-            match columns.dialect {
-                _ if columns.key().contains(&n) => "1=1".to_owned(),
-                SqlDialect::Mysql if is_text => format!("CAST(s.{name} AS BINARY)<=>CAST(t.{name} AS BINARY)"),
-                SqlDialect::Mysql => format!("s.{name}<=>t.{name}"),
-                SqlDialect::Postgres => format!("s.{name}::text IS NOT DISTINCT FROM t.{name}::text"),
-            }
-        })
-        .collect();
-    let key = columns.key().iter().map(|n| {
-        let name = columns.quoted(*n);
-        format!("s.{name}=t.{name}")
-    });
-    let digits: Vec<_> = equal.iter().map(|equal| format!("CASE WHEN {equal} THEN '1' ELSE '0' END")).collect();
-    format!(
-        "SELECT s.{ROW_COLUMN},CONCAT({}) FROM {SENT_TABLE} AS s JOIN {} AS t ON {} WHERE NOT ({})",
-        digits.join(","),
-        columns.table,
-        key.collect::<Vec<_>>().join(" AND "),
-        equal.join(" AND ")
-    )
-}
-
 fn outcome<T>(result: Result<T, DriverError>, success: impl FnOnce(T) -> StatementOutcome) -> StatementOutcome {
     match result {
         Ok(value) => success(value),
         Err(DriverError::Server(error)) => StatementOutcome::Refused(error),
         Err(_) => StatementOutcome::Lost { was_sent: true },
     }
-}
-
-/// Ends a session that did not answer in time, so that its statement does not block the same one on another connection.
-/// Nothing depends on its success.
-pub(super) fn end_session(target: &Target, id: &str) -> io::Result<()> {
-    let mut client = Client::connect(target, LOGIN_TIME).map_err(io::Error::other)?;
-    let sql = match target.dialect {
-        SqlDialect::Mysql => format!("KILL {id}"),
-        SqlDialect::Postgres => format!("SELECT pg_terminate_backend({id})"),
-    };
-    client.execute(&sql).map(|_| ()).map_err(io::Error::other)
 }

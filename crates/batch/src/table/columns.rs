@@ -4,27 +4,18 @@ use std::collections::HashMap;
 
 use truetps_record::SqlDialect;
 
+use super::ColumnType;
 use super::literal::quoted_name;
-
-/// What decides about a value's literal, and about its place in the order of keys.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ColumnClass {
-    Integer,
-    /// Text and everything else that is written as text: dates, decimals, JSON.
-    Text,
-    /// Bytes: of a JSON string, its UTF-8.
-    Binary,
-    /// `BINARY(16)`: of a JSON string that is a UUID, its 16 bytes.
-    Uuid,
-}
 
 /// One column that a client may set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ColumnFacts {
     pub name: String,
-    pub kind: ColumnClass,
-    /// The column has a character set: values are compared by their bytes.
-    pub is_text: bool,
+    pub kind: ColumnType,
+    /// PostgreSQL's name of the type, without limits of length or precision; for a domain, of the type below it.
+    pub server_type: String,
+    /// Whether a value is kept shows only after it was stored.
+    pub reads_back: bool,
     pub is_nullable: bool,
     /// A row may leave it out.
     pub has_default: bool,
@@ -34,7 +25,7 @@ pub struct ColumnFacts {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TableColumns {
     pub dialect: SqlDialect,
-    /// Quoted.
+    /// Quoted, on PostgreSQL with its schema.
     pub table: String,
     /// A number for the table's definition: another one after ALTER TABLE.
     pub version: u64,
@@ -42,20 +33,28 @@ pub struct TableColumns {
     by_name: HashMap<String, usize>,
     /// The idempotency key: numbers of columns.
     key: Vec<usize>,
+    /// Rows are in its partitions. Else, only rows of the table itself count: PostgreSQL also reads tables that inherit it.
+    pub is_partitioned: bool,
+    /// Rows are read again before their commit: triggers, or types, may change what was sent.
+    pub reads_back: bool,
+    /// A row of which a column would keep something else is refused; else its answer has what is stored.
+    pub refuses_changes: bool,
 }
 
 impl TableColumns {
-    /// `key`: names of `columns`, in the order of the index. `None` if one of them is no column.
+    /// `table`: quoted. `key`: names of `columns`, in the order of the index. `None` if one of them is no column.
     pub fn new(
         dialect: SqlDialect,
-        table: &str,
+        table: String,
         version: u64,
         columns: Vec<ColumnFacts>,
         key: &[String],
     ) -> Option<Self> {
         let by_name: HashMap<_, _> = columns.iter().enumerate().map(|(n, column)| (column.name.clone(), n)).collect();
         let key = key.iter().map(|name| by_name.get(name).copied()).collect::<Option<Vec<_>>>()?;
-        Some(Self { dialect, table: quoted_name(dialect, table), version, columns, by_name, key })
+        let reads_back = columns.iter().any(|column| column.reads_back);
+        let (is_partitioned, refuses_changes) = (false, true);
+        Some(Self { dialect, table, version, columns, by_name, key, is_partitioned, reads_back, refuses_changes })
     }
 
     pub fn columns(&self) -> &[ColumnFacts] {
@@ -87,21 +86,14 @@ impl TableColumns {
         columns.map(|column| self.quoted(column)).collect::<Vec<_>>().join(",")
     }
 
-    /// `INSERT INTO t (a,b) VALUES `
+    /// `INSERT INTO t (a,b) VALUES `. A key that is stored is an error of the server: no row is skipped or changed.
     pub fn insert_head(&self) -> String {
         format!("INSERT INTO {} ({}) VALUES ", self.table, self.quoted_list(0..self.columns.len()))
     }
 
-    /// The end of the insert: a row whose key is in the table leaves that row unchanged. `INSERT IGNORE` would do so,
-    /// too, and would change wrong values into other ones.
-    pub fn insert_tail(&self) -> String {
-        let key = self.quoted_list(self.key.iter().copied());
-        match self.dialect {
-            SqlDialect::Mysql => {
-                let first = self.quoted(self.key[0]);
-                format!(" ON DUPLICATE KEY UPDATE {first}={first}")
-            }
-            SqlDialect::Postgres => format!(" ON CONFLICT ({key}) DO NOTHING"),
-        }
+    /// The rights that a batch needs, without a row: INSERT and SELECT of the columns.
+    pub(crate) fn insert_nothing(&self) -> String {
+        let list = self.quoted_list(0..self.columns.len());
+        format!("INSERT INTO {0} ({list}) SELECT {list} FROM {0} WHERE 1 = 0", self.table)
     }
 }

@@ -6,10 +6,11 @@ use std::fmt;
 use serde::de::{self, DeserializeSeed, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use thiserror::Error;
-use truetps_record::SqlDialect;
+use truetps_record::{SqlDialect, fnv1a};
 
-use super::literal::{put_number, put_text};
-use super::{ColumnClass, TableColumns};
+use super::column_type::JsonKind;
+use super::literal::{literal_text, put_number, put_text};
+use super::{ColumnType, TableColumns};
 use crate::InsertRow;
 
 /// Why a row is refused before it is sent.
@@ -27,6 +28,8 @@ pub enum RowError {
     Null(String),
     #[error("column `{0}`: the server has no text with a zero byte")]
     ZeroByte(String),
+    #[error("column `{column}`: {problem}")]
+    Changed { column: String, problem: String },
 }
 
 impl TableColumns {
@@ -36,7 +39,7 @@ impl TableColumns {
         let mut slots = vec![Slot::default(); self.columns().len()];
         let mut literals = Vec::with_capacity(json.len() + 16);
         if let Some((column, text)) = key_header {
-            self.put_string(column, text, &mut slots, &mut literals)?;
+            self.put_string(column, JsonKind::Text, text, &mut slots, &mut literals)?;
         }
         let mut error = None;
         let mut reader = serde_json::Deserializer::from_slice(json);
@@ -72,25 +75,44 @@ impl TableColumns {
             ordered.len() as u32
         });
         let ends = ends.collect();
-        let mut key = Vec::new();
-        for column in self.key() {
-            put_key_part(self.columns()[*column].kind, text(&slots[*column]), &mut key);
+        // An integer takes 16 bytes.
+        let mut key = Vec::with_capacity(24 * self.key().len());
+        let mut client = 0;
+        for (n, column) in self.key().iter().enumerate() {
+            if n == 1 {
+                client = fnv1a(&key);
+            }
+            put_key_part(&self.columns()[*column].kind, text(&slots[*column]), &mut key);
         }
-        InsertRow { key: key.into(), literals: ordered.into(), ends, columns_version: self.version }
+        InsertRow { key: key.into(), client, literals: ordered.into(), ends, columns_version: self.version }
     }
 
     fn put_string(
         &self,
         column: usize,
+        kind: JsonKind,
         text: &str,
         slots: &mut [Slot],
         literals: &mut Vec<u8>,
     ) -> Result<(), RowError> {
         let facts = &self.columns()[column];
+        self.check_value(column, kind, text)?;
         let start = literals.len() as u32;
-        put_text(self.dialect, facts.kind, text, literals).ok_or_else(|| RowError::ZeroByte(facts.name.clone()))?;
+        put_text(self.dialect, &facts.kind, text, literals).ok_or_else(|| RowError::ZeroByte(facts.name.clone()))?;
         slots[column] = Slot { start, end: literals.len() as u32, is_given: true, is_null: false };
         Ok(())
+    }
+
+    /// Refuses a value that the column would not keep as it is. Keys are always kept.
+    fn check_value(&self, column: usize, kind: JsonKind, text: &str) -> Result<(), RowError> {
+        if !self.refuses_changes && !self.key().contains(&column) {
+            return Ok(());
+        }
+        let facts = &self.columns()[column];
+        match facts.kind.problem(self.dialect, kind, text) {
+            None => Ok(()),
+            Some(problem) => Err(RowError::Changed { column: facts.name.clone(), problem }),
+        }
     }
 
     fn put_value(
@@ -100,30 +122,42 @@ impl TableColumns {
         slots: &mut [Slot],
         literals: &mut Vec<u8>,
     ) -> Result<(), RowError> {
-        let name = || self.columns()[column].name.clone();
+        let facts = &self.columns()[column];
         if slots[column].is_given {
-            return Err(RowError::Twice(name()));
+            return Err(RowError::Twice(facts.name.clone()));
         }
         let json = value.get();
         let start = literals.len() as u32;
+        let is_mysql = self.dialect == SqlDialect::Mysql;
         match json.as_bytes()[0] {
             b'"' => {
-                let text: JsonText<'_> =
-                    serde_json::from_str(json).map_err(|error| RowError::NotJson(error.to_string()))?;
-                return self.put_string(column, &text.0, slots, literals);
+                let text = string_value(json).map_err(|error| RowError::NotJson(error.to_string()))?;
+                return self.put_string(column, JsonKind::Text, &text, slots, literals);
             }
-            b'{' | b'[' => return self.put_string(column, json, slots, literals),
+            b'{' | b'[' => return self.put_string(column, JsonKind::Nested, json, slots, literals),
             b'n' => literals.extend_from_slice(b"NULL"),
-            b't' => literals.extend_from_slice(if self.dialect == SqlDialect::Mysql { b"1" } else { b"TRUE" }),
-            b'f' => literals.extend_from_slice(if self.dialect == SqlDialect::Mysql { b"0" } else { b"FALSE" }),
-            // PostgreSQL assigns a number to a text column only if it is written as text.
-            _ if self.dialect == SqlDialect::Postgres && self.columns()[column].kind != ColumnClass::Integer => {
-                return self.put_string(column, json, slots, literals);
+            b't' | b'f' if is_mysql && facts.kind.is_number() => {
+                self.check_value(column, JsonKind::Boolean, json)?;
+                literals.push(if json == "true" { b'1' } else { b'0' });
             }
-            _ => put_number(json, literals),
+            b't' | b'f' => return self.put_string(column, JsonKind::Boolean, json, slots, literals),
+            // A number in a column of text is its text, with all its digits.
+            _ if facts.kind == ColumnType::Integer || is_mysql && facts.kind.is_number() => {
+                self.check_value(column, JsonKind::Number, json)?;
+                put_number(json, literals);
+            }
+            _ => return self.put_string(column, JsonKind::Number, json, slots, literals),
         }
         slots[column] = Slot { start, end: literals.len() as u32, is_given: true, is_null: json == "null" };
         Ok(())
+    }
+}
+
+/// The text of a JSON string, with its quotes, that was found to be correct. Most have no escapes.
+fn string_value(json: &str) -> serde_json::Result<Cow<'_, str>> {
+    match json.get(1..json.len() - 1) {
+        Some(text) if !text.contains('\\') => Ok(Cow::Borrowed(text)),
+        _ => serde_json::from_str(json).map(|JsonText(text)| text),
     }
 }
 
@@ -183,16 +217,27 @@ impl<'de> Visitor<'de> for RowFields<'_> {
     }
 }
 
-/// Appends one part of a key. Integers are in their own order; all others in the order of their literals.
-fn put_key_part(kind: ColumnClass, literal: &[u8], key: &mut Vec<u8>) {
-    let digits = literal.strip_prefix(b"'").and_then(|rest| rest.strip_suffix(b"'")).unwrap_or(literal);
-    let integer = (kind == ColumnClass::Integer).then(|| str::from_utf8(digits).ok()?.parse::<i128>().ok()).flatten();
-    if let Some(integer) = integer {
+/// Appends one part of a key: bytes that are the same for equal values. Integers are in their own order; all others in the
+/// order of their bytes.
+pub(crate) fn put_key_value(kind: &ColumnType, text: &[u8], key: &mut Vec<u8>) {
+    let integer = || str::from_utf8(text).ok()?.parse::<i128>().ok();
+    if *kind == ColumnType::Integer
+        && let Some(integer) = integer()
+    {
         key.extend_from_slice(&(integer ^ i128::MIN).to_be_bytes());
-    } else {
-        key.extend_from_slice(literal);
-        key.push(0);
+        return;
     }
+    for byte in kind.normal_form(text).iter() {
+        key.push(*byte);
+        if *byte == 0 {
+            key.push(u8::MAX);
+        }
+    }
+    key.extend_from_slice(&[0, 0]);
+}
+
+fn put_key_part(kind: &ColumnType, literal: &[u8], key: &mut Vec<u8>) {
+    put_key_value(kind, &literal_text(kind, literal).unwrap_or_default(), key);
 }
 
 #[cfg(test)]
@@ -200,18 +245,22 @@ mod tests {
     use super::super::ColumnFacts;
     use super::*;
 
-    fn column(name: &str, kind: ColumnClass, is_nullable: bool, has_default: bool) -> ColumnFacts {
-        ColumnFacts { name: name.to_owned(), kind, is_text: kind == ColumnClass::Text, is_nullable, has_default }
+    const TEXT: ColumnType = ColumnType::Text { chars_max: None, bytes_max: None, keeps_blanks: true };
+    const DECIMAL: ColumnType = ColumnType::Decimal { scale: Some(2) };
+
+    fn column(name: &str, kind: ColumnType, is_nullable: bool, has_default: bool) -> ColumnFacts {
+        let (name, server_type) = (name.to_owned(), String::new());
+        ColumnFacts { name, kind, server_type, reads_back: false, is_nullable, has_default }
     }
 
     fn table(dialect: SqlDialect) -> TableColumns {
         let columns = vec![
-            column("client", ColumnClass::Integer, false, false),
-            column("seq", ColumnClass::Integer, false, false),
-            column("text", ColumnClass::Text, true, true),
-            column("n", ColumnClass::Text, false, true),
+            column("client", ColumnType::Integer, false, false),
+            column("seq", ColumnType::Integer, false, false),
+            column("text", TEXT, true, true),
+            column("n", DECIMAL, false, true),
         ];
-        TableColumns::new(dialect, "t", 7, columns, &["client".to_owned(), "seq".to_owned()]).unwrap()
+        TableColumns::new(dialect, "t".to_owned(), 7, columns, &["client".to_owned(), "seq".to_owned()]).unwrap()
     }
 
     fn values(json: &str) -> Result<String, RowError> {
@@ -229,6 +278,8 @@ mod tests {
         assert_eq!(values(r#"{"client":1,"seq":2,"text":null,"n":true}"#).unwrap(), "1,2,NULL,1");
         let json = values(r#"{"client":1,"seq":2,"text":{"a":[1]}}"#).unwrap();
         assert_eq!(json, "1,2,_utf8mb4 x'7b2261223a5b315d7d',DEFAULT");
+        assert_eq!(values(r#"{"client":1,"seq":2,"text":1e3}"#).unwrap(), "1,2,'1e3',DEFAULT");
+        assert_eq!(values(r#"{"client":1,"seq":2,"text":true,"n":15e-1}"#).unwrap(), "1,2,'true','15e-1'");
     }
 
     #[test]
@@ -238,6 +289,14 @@ mod tests {
         check(r#"{"client":1,"seq":2,"seq":3}"#, RowError::Twice("seq".to_owned()));
         check(r#"{"client":1,"seq":2,"x":3}"#, RowError::UnknownColumn("x".to_owned()));
         check(r#"{"client":1,"seq":2,"n":null}"#, RowError::Null("n".to_owned()));
+        for (json, column) in [
+            (r#"{"client":1,"seq":0.6}"#, "seq"),
+            (r#"{"client":"a","seq":1}"#, "client"),
+            (r#"{"client":1,"seq":2,"n":1.005}"#, "n"),
+        ] {
+            let changed = values(json);
+            assert!(matches!(&changed, Err(RowError::Changed { column: of, .. }) if of == column), "{changed:?}");
+        }
         for json in ["", "[]", "{", r#"{"client":1,"seq":2} x"#, r#"{"client":1e,"seq":2}"#, "{\"client\":\"\u{1}\"}"] {
             assert!(matches!(values(json), Err(RowError::NotJson(_))), "{json}: {:?}", values(json));
         }

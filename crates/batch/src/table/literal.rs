@@ -1,12 +1,15 @@
 //! Values as SQL literals.
 
+use std::borrow::Cow;
+
 use truetps_record::SqlDialect;
 
-use super::ColumnClass;
+use super::ColumnType;
+use super::column_type::uuid_bytes;
 
-/// A number of more digits is sent as text: the server then judges it as a value of the column, where a long literal
-/// would be shortened.
-const NUMBER_BYTES_MAX: usize = 60;
+/// A longer number is sent as text: the server then judges it as a value of the column, where it would shorten a literal
+/// to 30 digits after the point.
+const NUMBER_BYTES_MAX: usize = 28;
 
 /// A name of a table or a column.
 pub(crate) fn quoted_name(dialect: SqlDialect, name: &str) -> String {
@@ -16,9 +19,9 @@ pub(crate) fn quoted_name(dialect: SqlDialect, name: &str) -> String {
     }
 }
 
-/// A number of JSON: its grammar is a part of SQL's.
+/// A number of JSON: its grammar is a part of SQL's. With an exponent it would be a floating-point number.
 pub(super) fn put_number(number: &str, out: &mut Vec<u8>) {
-    if number.len() > NUMBER_BYTES_MAX {
+    if number.len() > NUMBER_BYTES_MAX || number.contains(['e', 'E']) {
         put_plain(number, out);
     } else {
         out.extend_from_slice(number.as_bytes());
@@ -26,29 +29,30 @@ pub(super) fn put_number(number: &str, out: &mut Vec<u8>) {
 }
 
 /// `None`: a zero byte, which PostgreSQL has no text for.
-pub(super) fn put_text(dialect: SqlDialect, kind: ColumnClass, text: &str, out: &mut Vec<u8>) -> Option<()> {
-    if kind == ColumnClass::Uuid
+pub(super) fn put_text(dialect: SqlDialect, kind: &ColumnType, text: &str, out: &mut Vec<u8>) -> Option<()> {
+    let is_binary = matches!(kind, ColumnType::Binary { .. } | ColumnType::Uuid { is_binary: true });
+    if *kind == (ColumnType::Uuid { is_binary: true })
         && let Some(bytes) = uuid_bytes(text)
     {
         put_hex(&bytes, out);
         return Some(());
     }
-    if text.bytes().all(is_plain) {
+    if are_plain(text.as_bytes()) {
         put_plain(text, out);
         return Some(());
     }
-    match (dialect, kind) {
-        (SqlDialect::Mysql, ColumnClass::Binary | ColumnClass::Uuid) => put_hex(text.as_bytes(), out),
-        (SqlDialect::Mysql, _) => {
+    match (dialect, is_binary) {
+        (SqlDialect::Mysql, true) => put_hex(text.as_bytes(), out),
+        (SqlDialect::Mysql, false) => {
             out.extend_from_slice(b"_utf8mb4 ");
             put_hex(text.as_bytes(), out);
         }
-        (SqlDialect::Postgres, ColumnClass::Binary) => {
+        (SqlDialect::Postgres, true) => {
             out.extend_from_slice(b"'\\x");
             put_digits(text.as_bytes(), out);
             out.push(b'\'');
         }
-        (SqlDialect::Postgres, _) => {
+        (SqlDialect::Postgres, false) => {
             if text.contains('\0') {
                 return None;
             }
@@ -60,6 +64,11 @@ pub(super) fn put_text(dialect: SqlDialect, kind: ColumnClass, text: &str, out: 
         }
     }
     Some(())
+}
+
+/// Reads to the end in any case, which takes many bytes at a time.
+fn are_plain(text: &[u8]) -> bool {
+    text.iter().fold(true, |plain, byte| plain & is_plain(*byte))
 }
 
 /// A character that is the same in quotes in every character set and every SQL mode.
@@ -84,18 +93,52 @@ fn put_digits(bytes: &[u8], out: &mut Vec<u8>) {
     out.extend(bytes.iter().flat_map(|byte| [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]));
 }
 
-/// The bytes of `018f2c3d-…`: 32 digits with or without their hyphens.
-fn uuid_bytes(text: &str) -> Option<[u8; 16]> {
-    let digits: Vec<u8> = text.bytes().filter(|byte| *byte != b'-').collect();
-    let is_uuid = digits.len() == 32 && matches!(text.len(), 32 | 36) && digits.iter().all(u8::is_ascii_hexdigit);
-    is_uuid.then(|| u128::from_str_radix(str::from_utf8(&digits).ok()?, 16).ok().map(u128::to_be_bytes))?
+/// The text that a literal stands for, as it was sent; `None` for NULL.
+pub(crate) fn literal_text<'a>(kind: &ColumnType, literal: &'a [u8]) -> Option<Cow<'a, [u8]>> {
+    let quoted = |start: &[u8]| literal.strip_prefix(start).and_then(|rest| rest.strip_suffix(b"'"));
+    if literal == b"NULL" {
+        return None;
+    }
+    if let Some(digits) = quoted(b"x'").or_else(|| quoted(b"_utf8mb4 x'")) {
+        return Some(Cow::Owned(hex_bytes(digits)));
+    }
+    if matches!(kind, ColumnType::Binary { .. })
+        && let Some(digits) = quoted(b"'\\x")
+    {
+        return Some(Cow::Owned(hex_bytes(digits)));
+    }
+    match quoted(b"'") {
+        None => Some(Cow::Borrowed(literal)),
+        Some(text) if !text.contains(&b'\'') => Some(Cow::Borrowed(text)),
+        Some(text) => {
+            let mut out = Vec::with_capacity(text.len());
+            let mut bytes = text.iter();
+            while let Some(byte) = bytes.next() {
+                out.push(*byte);
+                if *byte == b'\'' {
+                    bytes.next();
+                }
+            }
+            Some(Cow::Owned(out))
+        }
+    }
+}
+
+/// Bytes from the digits that [`put_digits`] writes, or a server.
+pub(crate) fn hex_bytes(digits: &[u8]) -> Vec<u8> {
+    let value = |digit: u8| char::from(digit).to_digit(16).unwrap_or_default() as u8;
+    digits.chunks_exact(2).map(|pair| value(pair[0]) << 4 | value(pair[1])).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn literal(dialect: SqlDialect, kind: ColumnClass, text: &str) -> String {
+    const TEXT: ColumnType = ColumnType::Text { chars_max: None, bytes_max: None, keeps_blanks: true };
+    const BINARY: ColumnType = ColumnType::Binary { fixed: None };
+    const UUID: ColumnType = ColumnType::Uuid { is_binary: true };
+
+    fn literal(dialect: SqlDialect, kind: &ColumnType, text: &str) -> String {
         let mut out = Vec::new();
         put_text(dialect, kind, text, &mut out).map_or_else(|| "none".to_owned(), |()| String::from_utf8(out).unwrap())
     }
@@ -103,19 +146,16 @@ mod tests {
     #[test]
     fn no_text_ends_its_literal() {
         let mysql = |kind, text| literal(SqlDialect::Mysql, kind, text);
-        assert_eq!(mysql(ColumnClass::Text, "plain; -- text"), "'plain; -- text'");
-        assert_eq!(mysql(ColumnClass::Text, "it's"), "_utf8mb4 x'69742773'");
-        assert_eq!(mysql(ColumnClass::Text, "a\\"), "_utf8mb4 x'615c'");
-        assert_eq!(mysql(ColumnClass::Binary, "\0é"), "x'00c3a9'");
-        assert_eq!(
-            mysql(ColumnClass::Uuid, "018f2c3d-0000-7000-8000-0123456789Ab"),
-            "x'018f2c3d0000700080000123456789ab'"
-        );
-        assert_eq!(mysql(ColumnClass::Uuid, "no uuid"), "'no uuid'");
+        assert_eq!(mysql(&TEXT, "plain; -- text"), "'plain; -- text'");
+        assert_eq!(mysql(&TEXT, "it's"), "_utf8mb4 x'69742773'");
+        assert_eq!(mysql(&TEXT, "a\\"), "_utf8mb4 x'615c'");
+        assert_eq!(mysql(&BINARY, "\0é"), "x'00c3a9'");
+        assert_eq!(mysql(&UUID, "018f2c3d-0000-7000-8000-0123456789Ab"), "x'018f2c3d0000700080000123456789ab'");
+        assert_eq!(mysql(&UUID, "no uuid"), "'no uuid'");
         let postgres = |kind, text| literal(SqlDialect::Postgres, kind, text);
-        assert_eq!(postgres(ColumnClass::Text, "it's é \\"), "'it''s é \\'");
-        assert_eq!(postgres(ColumnClass::Binary, "é'"), "'\\xc3a927'");
-        assert_eq!(postgres(ColumnClass::Text, "a\0"), "none");
+        assert_eq!(postgres(&TEXT, "it's é \\"), "'it''s é \\'");
+        assert_eq!(postgres(&BINARY, "é'"), "'\\xc3a927'");
+        assert_eq!(postgres(&TEXT, "a\0"), "none");
     }
 
     #[test]
@@ -125,8 +165,24 @@ mod tests {
             put_number(text, &mut out);
             String::from_utf8(out).unwrap()
         };
-        assert_eq!(number("-1.5e3"), "-1.5e3");
-        assert_eq!(number(&"9".repeat(61)), format!("'{}'", "9".repeat(61)));
+        assert_eq!(number("-1.53"), "-1.53");
+        assert_eq!(number("-1.5e3"), "'-1.5e3'");
+        assert_eq!(number(&"9".repeat(29)), format!("'{}'", "9".repeat(29)));
+    }
+
+    #[test]
+    fn a_literal_stands_for_the_text_that_was_sent() {
+        for dialect in [SqlDialect::Mysql, SqlDialect::Postgres] {
+            for kind in [&TEXT, &BINARY] {
+                for text in ["", "plain", "it's ''two''", "é\\", "\"", "\\x41", "NULL", "x'41'"] {
+                    let literal = literal(dialect, kind, text);
+                    let back = literal_text(kind, literal.as_bytes()).unwrap();
+                    assert_eq!(back, text.as_bytes(), "{dialect:?} {kind:?} {literal}");
+                }
+            }
+        }
+        assert_eq!(literal_text(&TEXT, b"NULL"), None);
+        assert_eq!(literal_text(&ColumnType::Integer, b"-7").unwrap(), &b"-7"[..]);
     }
 
     #[test]

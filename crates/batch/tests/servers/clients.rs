@@ -15,6 +15,12 @@ use crate::tables::TestServer;
 /// The way back to a client that waits on a channel.
 pub(crate) struct TestReply(SyncSender<CommitAnswer>);
 
+impl TestReply {
+    pub(crate) fn new(sender: SyncSender<CommitAnswer>) -> Self {
+        Self(sender)
+    }
+}
+
 impl RowReply for TestReply {
     fn is_abandoned(&self) -> bool {
         false
@@ -25,7 +31,8 @@ impl RowReply for TestReply {
     }
 }
 
-type TestQueue = Arc<CommitQueue<TestReply>>;
+/// The queue of one gateway.
+pub(crate) type TestQueue = Arc<CommitQueue<TestReply>>;
 
 /// Sends one row, as JSON, and waits for its answer. `None`: the queue refused it.
 pub(crate) fn send(queue: &TestQueue, json: &str, wait: Duration) -> Option<CommitAnswer> {
@@ -36,7 +43,7 @@ pub(crate) fn send(queue: &TestQueue, json: &str, wait: Duration) -> Option<Comm
 pub(crate) fn start(queue: &TestQueue, json: &str, wait: Duration) -> Option<std::sync::mpsc::Receiver<CommitAnswer>> {
     let row = queue.columns().read_row(json.as_bytes(), None).unwrap_or_else(|error| panic!("{json}: {error}"));
     let (sender, receiver) = sync_channel(1);
-    queue.push(row, TestReply(sender), wait).ok()?;
+    queue.push(row, TestReply::new(sender), 0, wait).ok()?;
     Some(receiver)
 }
 

@@ -3,15 +3,22 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test may panic, and says loudly what it skips")]
 
+mod any_error;
+mod changed_tables;
 mod clients;
+mod defects;
 mod duplicates;
 mod faults;
 mod hostile_text;
 mod kills;
+mod machine;
 mod outages;
 mod poison;
 mod relay;
+mod session_settings;
+mod stored_as_sent;
 mod tables;
+mod values;
 
 use std::time::Duration;
 

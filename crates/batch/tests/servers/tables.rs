@@ -32,10 +32,16 @@ impl TestServer {
         mariadb(test).map(|binary| Self::start(&binary, &[]))
     }
 
-    /// MariaDB, MySQL and PostgreSQL, as far as they are installed.
+    /// MariaDB, two versions of MySQL, and PostgreSQL, as far as they are installed.
     pub(crate) fn of_each_kind(test: &str) -> Vec<Self> {
-        let mysql = ["mysql-8.0", "mysql-9.7"].map(|name| fetched_server(test, name).map(|fetched| fetched.binary));
-        let all = [mariadb(test), private_postgres(test)].into_iter().chain(mysql).flatten();
+        let old = fetched_server(test, "mysql-8.0").map(|fetched| Self::start(&fetched.binary, &[]));
+        Self::of_each_family(test).into_iter().chain(old).collect()
+    }
+
+    /// MariaDB, MySQL and PostgreSQL, as far as they are installed.
+    pub(crate) fn of_each_family(test: &str) -> Vec<Self> {
+        let mysql = fetched_server(test, "mysql-9.7").map(|fetched| fetched.binary);
+        let all = [mariadb(test), private_postgres(test), mysql].into_iter().flatten();
         all.map(|binary| Self::start(&binary, &[])).collect()
     }
 
@@ -101,6 +107,7 @@ impl TestServer {
             key: Vec::new(),
             statement_time: Duration::from_secs(5),
             compares: true,
+            refuses_changes: true,
             connections: 1,
         }
     }
@@ -126,6 +133,7 @@ impl TestGateway {
         let inspection = settings.inspect().unwrap();
         let limits = QueueLimits {
             rows: 10_000,
+            peer_rows: 10_000,
             bytes: 10 << 20,
             wait: Duration::from_secs(30),
             batch: BatchLimits { rows: 1000, bytes: 1 << 20 },

@@ -8,8 +8,8 @@ use truetps_random::RandomStream;
 
 use crate::table::ModelRow;
 
-/// Errors of bad rows.
-const BAD: [u16; 4] = [1406, 1366, 1048, 1452];
+/// Errors of bad rows; the last ones could be the server's fault, too.
+const BAD: [u16; 8] = [1406, 1366, 1048, 1452, 1526, 1213, 1114, 1142];
 
 /// Answers that have arrived: ticket and answer.
 pub(crate) type Inbox = Rc<RefCell<Vec<(u64, CommitAnswer)>>>;
@@ -61,8 +61,10 @@ pub(crate) fn clients(random: &mut RandomStream, replicas: u64) -> Vec<ModelClie
     for n in 0..clients.len() {
         for m in 0..=random.below(5) {
             let is_bad = random.below(100) < bad_in_100;
-            let bad = if is_bad { BAD[random.below(4) as usize] } else { 0 };
-            let row = ModelRow { key: (n as u64) << 32 | m, value: random.below(1000) as u32, bad };
+            let bad = if is_bad { BAD[random.below(BAD.len() as u64) as usize] } else { 0 };
+            let unique = if random.below(20) == 0 { 1 + random.below(5) as u16 } else { 0 };
+            let (key, value) = ((n as u64) << 32 | m, random.below(1000) as u32);
+            let row = ModelRow { key, value, bad, unique, is_changed: random.below(20) == 0 };
             clients[n].rows.push(row);
             if random.below(100) < shared_in_100 {
                 let value = if random.below(2) == 0 { row.value } else { row.value + 1 };

@@ -31,7 +31,10 @@ impl Seen {
     }
 
     pub(crate) fn assert_that_nothing_is_missing(&self) {
-        const ALL: [&str; 20] = [
+        const ALL: [&str; 23] = [
+            "joined",
+            "changed",
+            "conflict of another key",
             "statements",
             "replays",
             "rows that replays found",
@@ -78,11 +81,22 @@ impl Ledger {
                 self.stored.push(row);
                 "stored"
             }
+            CommitAnswer::Refused(error) if error.code == 1062 => {
+                assert!(row.unique > 0 && stored.is_none(), "{row:?} has no conflict");
+                self.refused.push(row);
+                "conflict of another key"
+            }
             CommitAnswer::Refused(error) => {
                 assert_eq!(error.code, row.bad, "{row:?} was refused with the error of another row");
                 self.refused.push(row);
                 "refused"
             }
+            CommitAnswer::Changed { .. } => {
+                assert!(row.is_changed && table.reads_back, "{row:?} is not changed");
+                self.refused.push(row);
+                "changed"
+            }
+            CommitAnswer::StoredAs { .. } => panic!("no client of the model wants the differences"),
             CommitAnswer::KeyConflict => {
                 assert!(stored.is_some_and(|value| *value != row.value), "{row:?} has no conflict with {stored:?}");
                 "key conflict"

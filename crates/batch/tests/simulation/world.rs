@@ -7,14 +7,14 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use truetps_batch::{
-    BatchLimits, BatchRun, ExecutorAction, FaultClass, QueueHealth, QueueLimits, QueueRefusal, QueuedRow, RowQueue,
-    StatementOutcome,
+    BatchLimits, BatchRun, ExecutorAction, FaultClass, FoundVerdict, QueueHealth, QueueLane, QueueLimits, QueueRefusal,
+    QueuedRow, RowQueue, SeenRow, StatementOutcome,
 };
 use truetps_random::RandomStream;
 
 use crate::clients::{Inbox, ModelClient, ModelReply, clients};
 use crate::ledger::{Ledger, Seen};
-use crate::table::{ModelRow, ModelTable, ServerMode};
+use crate::table::{InsertFailure, ModelRow, ModelTable, ServerMode};
 
 const MS: Duration = Duration::from_millis(1);
 /// Faults happen until then.
@@ -23,6 +23,7 @@ const FAULTS_END: Duration = Duration::from_secs(20);
 const WORLD_END: Duration = Duration::from_secs(400);
 const LIMITS: QueueLimits = QueueLimits {
     rows: 24,
+    peer_rows: 24,
     bytes: 900,
     wait: Duration::from_millis(2500),
     batch: BatchLimits { rows: 10, bytes: 400 },
@@ -67,6 +68,8 @@ struct ModelWorker {
     columns_version: u64,
     is_connected: bool,
     is_scheduled: bool,
+    /// Batches of other connections since the last outcome.
+    stored_elsewhere: u32,
 }
 
 struct Replica {
@@ -89,7 +92,6 @@ struct World {
     replicas: Vec<Replica>,
     inbox: Inbox,
     ledger: Ledger,
-    compares: bool,
 }
 
 /// Lives one life and checks all of it.
@@ -122,12 +124,11 @@ impl World {
             waiting: BTreeMap::new(),
             next_event: 0,
             next_ticket: 0,
-            table: ModelTable::new(),
+            table: ModelTable::new(random.below(2) == 0),
             replicas: (0..replica_count).map(|_| Replica::new(connections)).collect(),
             clients,
             inbox: Rc::default(),
             ledger: Ledger::default(),
-            compares: true,
             random,
         };
         for client in 0..world.clients.len() {
@@ -214,12 +215,14 @@ impl World {
             reply,
             deadline: self.now + wait,
             queued_at: self.now,
+            source: row.key >> 32,
+            peer: 0,
         };
-        let pushed = replica.queue.check(queued.row.bytes(), self.now);
+        let pushed = replica.queue.check_row(&queued, self.now);
         let (word, retry_after) = match pushed {
             Ok(()) => {
                 replica.queue.push(queued, self.now).expect("the queue has just been asked");
-                assert!(replica.queue.rows() <= LIMITS.rows && replica.queue.bytes() <= LIMITS.bytes);
+                assert!(replica.queue.rows() <= LIMITS.rows * 5 / 4 && replica.queue.bytes() <= LIMITS.bytes * 5 / 4);
                 client.waits = Some((ticket, is_gone));
                 let patience = wait + self.within(1_000);
                 self.after(patience, Event::ClientGivesUp { client: number, ticket });
@@ -265,7 +268,9 @@ impl World {
             let client = &mut self.clients[number];
             client.waits = None;
             let row = *client.rows.last().expect("the row that it has sent");
-            if self.ledger.answer(row, &answer, &self.table) {
+            // A row that is refused with an error that passes would be sent for ever.
+            let is_hopeless = row.bad > 0 && self.random.below(4) == 0;
+            if self.ledger.answer(row, &answer, &self.table) && !is_hopeless {
                 self.send_again(number, MS);
             } else {
                 client.rows.pop();
@@ -290,32 +295,36 @@ impl World {
         if replica.life != id.life {
             return;
         }
+        let lane = replica.lane(id.connection);
         let worker = &mut replica.workers[id.connection];
         if worker.run.is_none() {
-            if !replica.queue.has_work_for(id.connection) {
+            if !replica.queue.has_work_for(lane) {
                 worker.is_scheduled = false;
                 return;
             }
-            let taken = replica.queue.take(self.now);
+            let taken = replica.queue.take(lane, self.now);
             self.ledger.seen.count("abandoned", taken.abandoned as u64);
             replica.queue.commits.begin(self.now);
             worker.began = self.now;
             worker.columns_version = taken.batch.first().map_or(0, |row| row.row.columns_version);
             let seed = self.random.next_u64();
-            worker.run = Some(BatchRun::new(taken, worker.is_connected, self.compares, seed));
+            worker.run = Some(BatchRun::new(taken, worker.is_connected, seed));
         }
         let run = worker.run.as_mut().expect("made above");
         match run.next_action(self.now) {
             ExecutorAction::Done => {
                 self.ledger.seen.add_batch(run.counts());
-                let is_down = run.executor().last_fault().is_some();
+                let is_down = run.executor().is_server_failing();
                 let until = self.now + 50 * MS;
                 replica.queue.health = if is_down { QueueHealth::DownUntil(until) } else { QueueHealth::Good };
                 replica.queue.commits.end(worker.began, self.now);
                 worker.run = None;
                 self.after(Duration::from_micros(1), Event::Worker(id));
             }
-            ExecutorAction::Pause(pause) => self.after(pause, Event::Outcome(id, StatementOutcome::Paused)),
+            ExecutorAction::Pause(pause) => {
+                replica.queue.commits.forget(worker.began);
+                self.after(pause, Event::Outcome(id, StatementOutcome::Paused));
+            }
             ExecutorAction::Connect => {
                 let fails = self.table.mode == ServerMode::Dead || self.random.below(10) == 0;
                 let outcome = if fails { StatementOutcome::ConnectFailed } else { StatementOutcome::Connected };
@@ -370,14 +379,18 @@ impl World {
             return StatementOutcome::Inspected { has_changed: statement.columns_version != self.table.version };
         }
         if statement.action == ExecutorAction::Compare {
-            let different = self.table.compare(&statement.rows);
-            return StatementOutcome::Compared {
-                different: different.iter().map(|at| statement.numbers[*at]).collect(),
-            };
+            let found = self.table.find(&statement.rows).into_iter().map(|(at, is_equal)| SeenRow {
+                row: statement.numbers[at],
+                verdict: if is_equal { FoundVerdict::Equal } else { FoundVerdict::Differs },
+            });
+            return StatementOutcome::Compared { found: found.collect() };
         }
         match self.table.insert(&statement.rows, statement.columns_version, &mut self.random) {
-            Ok(new_rows) => StatementOutcome::Inserted { new_rows },
-            Err(error) => StatementOutcome::Refused(error),
+            Ok(()) => StatementOutcome::Inserted { new_rows: statement.rows.len() as u64, told: Vec::new() },
+            Err(InsertFailure::Refused(error)) => StatementOutcome::Refused(error),
+            Err(InsertFailure::Changed(rows)) => {
+                StatementOutcome::Changed { rows: rows.into_iter().map(|at| (statement.numbers[at], None)).collect() }
+            }
         }
     }
 
@@ -397,8 +410,28 @@ impl World {
         if may_have_changed {
             replica.columns_version = self.table.version;
         }
+        let lane = replica.lane(id.connection);
+        let worker = &mut replica.workers[id.connection];
         if let Some(run) = &mut worker.run {
-            run.record(outcome);
+            let stored = std::mem::take(&mut worker.stored_elsewhere);
+            (0..stored).for_each(|_| run.note_success_elsewhere());
+            if outcome == StatementOutcome::Paused && replica.queue.next_columns(lane) == run.columns_version() {
+                let taken = replica.queue.take(lane, self.now);
+                self.ledger.seen.count("joined", taken.batch.len() as u64);
+                self.ledger.seen.count("abandoned", taken.abandoned as u64);
+                run.add(taken);
+            }
+            let is_stored = matches!(outcome, StatementOutcome::Inserted { .. });
+            if outcome != StatementOutcome::Paused || run.executor().is_waiting() {
+                run.record(outcome);
+            }
+            for source in run.take_blamed_sources() {
+                replica.queue.blame(source, self.now);
+            }
+            if is_stored {
+                let others = replica.workers.iter_mut().enumerate().filter(|(at, _)| *at != id.connection);
+                others.for_each(|(_, other)| other.stored_elsewhere += 1);
+            }
         }
         self.worker_acts(id);
     }
@@ -406,7 +439,7 @@ impl World {
     /// `kill -9`: queue and batches are gone, statements that were sent are not. Clients notice it, and the next life
     /// begins at once.
     fn kill_gateway(&mut self, number: usize) {
-        let connections = self.replicas[number].workers.len() as u64;
+        let connections = self.replicas[number].workers.len() as u64 - 1;
         let old = &mut self.replicas[number];
         old.lives.set(false);
         let life = old.life + 1;
@@ -424,6 +457,10 @@ impl World {
 }
 
 impl Replica {
+    fn lane(&self, connection: usize) -> QueueLane {
+        if connection + 1 == self.workers.len() { QueueLane::Apart } else { QueueLane::Main(connection) }
+    }
+
     fn new(connections: u64) -> Self {
         let worker = |_| ModelWorker {
             run: None,
@@ -431,10 +468,12 @@ impl Replica {
             columns_version: 0,
             is_connected: false,
             is_scheduled: false,
+            stored_elsewhere: 0,
         };
         Self {
             queue: RowQueue::new(LIMITS),
-            workers: (0..connections).map(worker).collect(),
+            // The last one is for rows that go apart.
+            workers: (0..=connections).map(worker).collect(),
             life: 0,
             lives: Rc::new(Cell::new(true)),
             columns_version: 0,

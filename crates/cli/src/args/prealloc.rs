@@ -92,7 +92,7 @@ pub(crate) struct InstallArgs {
 #[derive(Debug, Args)]
 #[command(
     after_help = "Exit codes: 0 all binlogs end with their last event now (or did before); 2 a server uses them, or there is none;\n    \
-    4 one was left as it is: encrypted, without checksums, or damaged in another way."
+    4 one was left as it is: encrypted, without checksums, or damaged in a way that no crash explains."
 )]
 pub(crate) struct TrimArgs {
     /// The datadir of the stopped server, or the path of its binlogs without the number

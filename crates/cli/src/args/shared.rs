@@ -141,7 +141,8 @@ pub(crate) struct EngineArgs {
     pub(crate) pin: Option<String>,
     /// Make one part of the load: part I of N, counted from 0, such as 0/4. The other parts are started elsewhere with the
     /// same command and meet in the server of --dsn; `truetps merge` puts them together. auto: the numbers of Slurm or
-    /// Open MPI; auto/N: the number of a Kubernetes Indexed Job (`truetps help guides/many-machines`)
+    /// Open MPI; auto/N: the number of a Kubernetes Indexed Job (`truetps help guides/many-machines`). They prove who
+    /// they are by the account's password, or by the same TRUETPS_PARTS_SECRET
     #[arg(long, value_name = "I/N", value_parser = part)]
     pub(crate) part: Option<Part>,
     /// How long parts wait for each other before the first trial: 90s, 1h

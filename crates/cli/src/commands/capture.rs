@@ -3,13 +3,14 @@
 use truetps_files::write_named;
 use truetps_inspect::{CaptureOptions, InspectError, capture};
 use truetps_record::Capture;
+use truetps_report::printable;
 
 use crate::answer::shown;
 use crate::args::CaptureArgs;
 use crate::commands::instance::target_of;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
-use crate::{print_made, print_message};
+use crate::{print_line, print_made, print_message};
 
 pub(crate) fn run(args: &CaptureArgs) -> Result<Exit, CommandFailure> {
     let target = target_of(&args.server)?;
@@ -20,10 +21,10 @@ pub(crate) fn run(args: &CaptureArgs) -> Result<Exit, CommandFailure> {
     };
     let captured = capture(&target, &options).map_err(|error| failure(&error))?;
     for note in &captured.notes {
-        print_message(&format!("note: {note}\n"));
+        print_line(&format!("note: {note}"));
     }
     if let Some(sentence) = &captured.durability {
-        print_message(&format!("durability: {sentence}\n"));
+        print_line(&format!("durability: {sentence}"));
     }
     let Some(path) = &args.output else { return Ok(print_made(&captured.to_json())) };
     write_named(path, captured.to_json().as_bytes())
@@ -42,7 +43,7 @@ fn summary(captured: &Capture) -> String {
     let Capture { server, variables, schemas, .. } = captured;
     let tables: u64 = schemas.iter().map(|schema| schema.tables).sum();
     let counts = format!("{} variables, {} schemas with {tables} tables", variables.len(), schemas.len());
-    format!("{} {}: {counts}", server.flavour, server.version)
+    format!("{} {}: {counts}", server.flavour, printable(&server.version))
 }
 
 pub(crate) fn failure(error: &InspectError) -> CommandFailure {

@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
 
+use rustix::process::geteuid;
 use truetps_driver::Target;
 use truetps_files::read_text;
 use truetps_gateway::{AccessTokens, GatewayConfig, GatewayError, RunningGateway, TableConfig};
@@ -18,9 +19,10 @@ use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::login::{LoginSources, target};
 use crate::site::{DSN, dsn_of_settings, private_disk};
-use crate::{print_message, print_out, print_progress, signals};
+use crate::{print_line, print_message, print_out, print_progress, signals};
 
 const TOKENS: &str = "TRUETPS_GATEWAY_TOKENS";
+const METRICS_TOKENS: &str = "TRUETPS_GATEWAY_METRICS_TOKENS";
 const CONFIG_BYTES_MAX: u64 = 1 << 20;
 /// How soon a signal is noticed.
 const LOOK: Duration = Duration::from_millis(20);
@@ -38,7 +40,7 @@ pub(crate) fn run(args: &GatewayArgs) -> Result<Exit, CommandFailure> {
         return Err(CommandFailure::usage("--dsn (or TRUETPS_DSN) or --private is missing"));
     }
     let tokens = tokens()?;
-    let config = configuration(args, !tokens.is_empty())?;
+    let config = configuration(args, &tokens)?;
     // A connection is a descriptor. Where it cannot be raised, fewer connections are accepted at a time.
     raise_open_files_to_hard();
     let stop = signals::stop_flag()?;
@@ -51,6 +53,7 @@ pub(crate) fn run(args: &GatewayArgs) -> Result<Exit, CommandFailure> {
         (Some(server), target)
     };
     let gateway = RunningGateway::start(&config, &target, tokens).map_err(|error| refused(&error))?;
+    print_warnings(&gateway);
     if args.check {
         return Ok(print_out(&promise(&gateway, &target)));
     }
@@ -61,6 +64,9 @@ pub(crate) fn run(args: &GatewayArgs) -> Result<Exit, CommandFailure> {
     }
     if config.page {
         print_message(&format!("Page: {scheme}://{address}/\n"));
+    }
+    if let Some(address) = gateway.metrics_address() {
+        print_message(&format!("Figures: http://{address}/metrics\n"));
     }
     while !stop.load(Ordering::Relaxed) {
         thread::sleep(LOOK);
@@ -80,18 +86,27 @@ pub(crate) fn run(args: &GatewayArgs) -> Result<Exit, CommandFailure> {
 }
 
 fn tokens() -> Result<AccessTokens, CommandFailure> {
-    match std::env::var(TOKENS) {
-        Err(std::env::VarError::NotPresent) => Ok(AccessTokens::default()),
-        Err(error) => Err(CommandFailure::usage(format!("{TOKENS}: {error}"))),
-        Ok(text) => AccessTokens::parse(&text).map_err(|problem| {
+    let read = |name: &str| match std::env::var(name) {
+        Err(std::env::VarError::NotPresent) => Ok(None),
+        Err(error) => Err(CommandFailure::usage(format!("{name}: {error}"))),
+        Ok(text) => Ok(Some(text)),
+    };
+    let wrong = |name: &'static str| {
+        move |problem: String| {
             let hint = "tokens of 16 characters or more, with commas between them: openssl rand -hex 16";
-            CommandFailure::usage(format!("{TOKENS}: {problem}")).hint(hint)
-        }),
+            CommandFailure::usage(format!("{name}: {problem}")).hint(hint)
+        }
+    };
+    let rows = read(TOKENS)?.map_or_else(|| Ok(AccessTokens::default()), |text| AccessTokens::parse(&text));
+    let tokens = rows.map_err(wrong(TOKENS))?;
+    match read(METRICS_TOKENS)? {
+        None => Ok(tokens),
+        Some(text) => tokens.with_metrics_tokens(&text).map_err(wrong(METRICS_TOKENS)),
     }
 }
 
 /// The file's configuration, with what was typed over it, checked.
-fn configuration(args: &GatewayArgs, has_tokens: bool) -> Result<GatewayConfig, CommandFailure> {
+fn configuration(args: &GatewayArgs, tokens: &AccessTokens) -> Result<GatewayConfig, CommandFailure> {
     let mut config = args.config.as_deref().map_or_else(|| Ok(GatewayConfig::default()), read_config)?;
     for name in &args.tables {
         if !config.tables.iter().any(|table| table.name == *name) {
@@ -105,7 +120,7 @@ fn configuration(args: &GatewayArgs, has_tokens: bool) -> Result<GatewayConfig, 
     config.listen_remote |= args.listen_remote;
     config.anonymous |= args.anonymous;
     config.page |= args.page;
-    config.check(has_tokens).map_err(|error| {
+    config.check(tokens).map_err(|error| {
         let place = args.config.as_deref().map_or_else(String::new, |path| format!("{}: ", path.display()));
         CommandFailure::usage(format!("{place}{error}")).hint_if(error.hint.map(str::to_owned))
     })?;
@@ -122,6 +137,14 @@ fn read_config(path: &Path) -> Result<GatewayConfig, CommandFailure> {
 fn refused(error: &GatewayError) -> CommandFailure {
     let failure = if error.is_usage() { CommandFailure::usage(error) } else { CommandFailure::failed(error) };
     failure.hint_if(error.hint())
+}
+
+fn print_warnings(gateway: &RunningGateway) {
+    let root = "the gateway runs as root and needs no rights: use a user of its own";
+    let root = geteuid().is_root().then_some(root);
+    for warning in gateway.warnings().iter().map(String::as_str).chain(root) {
+        print_line(&format!("warning: {warning}"));
+    }
 }
 
 /// What the gateway promises for each table.

@@ -7,7 +7,7 @@ use crate::answer::give;
 use crate::args::MergeArgs;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
-use crate::signals;
+use crate::{print_line, signals};
 
 pub(crate) fn run(args: &MergeArgs) -> Result<Exit, CommandFailure> {
     let wrong = |error: FolderError| CommandFailure::usage(&error).hint_if(error.hint());
@@ -19,7 +19,9 @@ pub(crate) fn run(args: &MergeArgs) -> Result<Exit, CommandFailure> {
     let mut merged = Err(MergeError::Interrupted);
     // A signal that comes too late to stop the merge is ignored.
     signals::unless_signalled(|stop| merged = merge_parts(&folders, &args.runs, name, command, stop))?;
-    give(&merged.map_err(|error| failure(&error))?, args.format, args.full)
+    let merged = merged.map_err(|error| failure(&error))?;
+    merged.not_latest().into_iter().for_each(|warning| print_line(&format!("warning: {warning}")));
+    give(&merged, args.format, args.full)
 }
 
 fn failure(error: &MergeError) -> CommandFailure {

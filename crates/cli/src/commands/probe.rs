@@ -25,7 +25,7 @@ use crate::failure::CommandFailure;
 use crate::live_view::LiveViewOpener;
 use crate::probe_picture::ProbePicture;
 use crate::probe_text::ProbeLines;
-use crate::{is_quiet, print_made, print_message, print_progress, signals, ui};
+use crate::{is_quiet, print_line, print_made, print_message, print_progress, signals, ui};
 
 const NO_ROOM: &str = "make room, or name a writable folder with --runs (or TRUETPS_RUNS)";
 /// How soon the end is noticed.
@@ -62,10 +62,10 @@ pub(crate) fn run(args: &WatchArgs) -> Result<Exit, CommandFailure> {
         .map_err(|error| CommandFailure::usage(&error).hint_or(error.hint(), NO_ROOM))?;
     let watch = TrialWatch::start(watched, args.interval, |header| folder.begin(header));
     let mut watch = watch.map_err(|error| CommandFailure::failed(&error).hint_or(error.hint(), NO_ROOM))?;
-    watch.not_started().iter().for_each(|text| print_message(&format!("warning: {text}\n")));
+    watch.not_started().iter().for_each(|text| print_line(&format!("warning: {text}")));
     let zero = Instant::now();
     let exporter = bound.map(|bound| {
-        print_message(&format!("Listening on http://{}/metrics\n", bound.address()));
+        print_line(&format!("Listening on http://{}/metrics", bound.address()));
         bound.with(ProbeMetrics::new(watch.header(), &about.server, &about.tool_version), zero)
     });
     let mut suspended = Suspended { watch: SuspensionWatch::start(), zero, reported: 0 };
@@ -196,10 +196,10 @@ impl ProbeView {
                 lines.note_look(now);
                 new.iter().for_each(print_suspension);
                 for line in samples.iter().flat_map(|sample| lines.sample(sample)).collect::<Vec<_>>() {
-                    print_message(&format!("{line}\n"));
+                    print_line(&line);
                 }
                 if let Some(line) = lines.outage() {
-                    print_message(&format!("{line}\n"));
+                    print_line(&line);
                 }
             }
             ProbeDisplay::Picture(picture) => samples.iter().for_each(|sample| picture.sample(sample, left)),
@@ -216,7 +216,7 @@ pub(crate) fn show(folder: &ProbeFolder, format: TableFormat, full: bool) -> Res
     let waits = top_waits(&folder.series().map_err(unreadable)?);
     let waits = waits.as_ref();
     if let Some(damage) = &summary.damage {
-        print_message(&format!("warning: {}: probe.jsonl: {damage}\n", shown(folder.path()).display()));
+        print_line(&format!("warning: {}: probe.jsonl: {damage}", shown(folder.path()).display()));
     }
     let printed = print_made(&match format {
         TableFormat::Text if !full => probe_summary(&summary, waits, screen()),

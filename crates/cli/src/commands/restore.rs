@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 
 use truetps_driver::Target;
 use truetps_lab::{ExternalError, IdentityProof, Journal, LabError, LeftJournals, Restored, restore, unfinished};
+use truetps_report::printable;
 
 use crate::args::RestoreArgs;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::login::{self, LoginSources, PASSWORD};
-use crate::{print_message, print_out, site};
+use crate::{print_line, print_message, print_out, site};
 
 pub(crate) fn run(args: &RestoreArgs) -> Result<Exit, CommandFailure> {
     // A journal names its server.
@@ -55,7 +56,7 @@ pub(crate) fn run(args: &RestoreArgs) -> Result<Exit, CommandFailure> {
         }
     }
     for path in &held {
-        print_message(&format!("{}: in use by a live run or another restore\n", path.display()));
+        print_line(&format!("{}: in use by a live run or another restore", path.display()));
     }
     match (first_failure, skipped.into_iter().next()) {
         (Some(failure), _) => Err(failure),
@@ -141,7 +142,7 @@ fn one(path: &Path, args: &RestoreArgs, logins: &mut Logins<'_>) -> Result<(), R
         _ => Refused::Failed(error.into()),
     };
     let journal = Journal::read(path).map_err(|error| failed(error.into()))?;
-    print_message(&format!("{}: a run of {} left {}\n", journal.address, journal.begun_at, journal.contents_text()));
+    print_line(&format!("{}: a run of {} left {}", journal.address, journal.begun_at, journal.contents_text()));
     let target = logins.target(&journal.address).map_err(Refused::Failed)?;
     let proof = match &args.journal {
         Some(_) if args.same_server => IdentityProof::SameServer,
@@ -150,10 +151,10 @@ fn one(path: &Path, args: &RestoreArgs, logins: &mut Logins<'_>) -> Result<(), R
     };
     let Restored { done, left, failed: not_done, kept, notes } = restore(path, &target, proof).map_err(failed)?;
     for note in notes {
-        print_message(&format!("{note}\n"));
+        print_line(&note);
     }
-    let done = done.iter().map(|line| format!("restored: {line}\n"));
-    let left = left.iter().map(|line| format!("left unchanged: {line}\n"));
+    let done = done.iter().map(|line| format!("restored: {}\n", printable(line)));
+    let left = left.iter().map(|line| format!("left unchanged: {}\n", printable(line)));
     let kept = kept.map(|kept| format!("the settings before the run are kept in {}\n", kept.display()));
     let lines: String = done.chain(left).chain(kept).collect();
     let nothing = if not_done.is_empty() { "everything is as it was\n" } else { "" };

@@ -8,6 +8,7 @@ use truetps_folder::ExperimentFolder;
 use truetps_lab::{AskForMore, ExperimentRequest, Finished, LabError, estimate, find_max, resume, schedule, start};
 use truetps_plan::Plan;
 use truetps_record::{Configuration, Part, Slo};
+use truetps_report::printable;
 
 use crate::answer::{give, open_folder, shown};
 use crate::args::load::Mode;
@@ -47,7 +48,7 @@ pub(crate) fn run(args: &SweepArgs) -> Result<Exit, CommandFailure> {
             CommandFailure::usage(message).hint("add --yes to start it, --quick for its short form, or --blocks N")
         );
     }
-    print_progress(&format!("{}: {}\n{}, seed {}\n", plan.name, plan.about, size(&plan), plan.design.seed));
+    print_progress(&format!("{}: {}\n{}, seed {}\n", plan.name, printable(&plan.about), size(&plan), plan.design.seed));
     let extender = Wish::of(args).map(|wish| Extender::new(wish, &plan));
     extender.iter().try_for_each(|extender| extender.check(&plan))?;
     measure(&plan, &Measurement::Whole { quick: args.quick }, extender.as_ref(), &args.place, &args.engine)

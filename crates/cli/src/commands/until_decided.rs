@@ -7,7 +7,7 @@ use truetps_analysis::{Analysis, OpenComparisons};
 use truetps_archive::{Histograms, Run};
 use truetps_folder::ExperimentFolder;
 use truetps_lab::{MoreBlocks, estimate, schedule};
-use truetps_plan::Plan;
+use truetps_plan::{Plan, TRIALS_MAX};
 
 use crate::args::SweepArgs;
 use crate::failure::CommandFailure;
@@ -91,6 +91,9 @@ impl Extender {
         }
         let done = plan.design.blocks;
         let most = if at_most.is_some() { BLOCKS_MAX } else { self.planned.saturating_mul(LONGEST).min(BLOCKS_MAX) };
+        // The plan is read again with these blocks.
+        let configurations: usize = plan.factors.values().map(Vec::len).product();
+        let most = most.min(u32::try_from(TRIALS_MAX / configurations.max(1)).unwrap_or(u32::MAX));
         let left = most.saturating_sub(done);
         let Some(open) = analysis.open_comparisons(left.saturating_mul(OPTIMISM)) else {
             print_message(&format!("{undecided} undecided, and {left} more blocks would not be likely to decide it\n"));

@@ -27,5 +27,5 @@ pub(super) fn run(
         out: &mut std::io::stdout(),
         err: &mut std::io::stderr(),
     };
-    Ok(ExitCode::from(program(arguments, &mut env)))
+    Ok(crate::exit::of_code(program(arguments, &mut env)))
 }

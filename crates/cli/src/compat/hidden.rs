@@ -1,34 +1,57 @@
-//! Passwords of a command line. Every user of the machine can read it as long as a program runs: so the program executes
-//! itself again, with the same number, without them. They come along in the environment, which only the user can read.
+//! Passwords of a command line and of the environment. Every user of the machine can read the former as long as a program
+//! runs, and a script of sysbench, with each program that it starts, the latter: so the program executes itself again, with
+//! the same number, without them. They come along in an open file without a name, which is empty once it was read.
 
 use std::ffi::{CString, OsStr, OsString};
-use std::fmt::Write;
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::{self, Read, Write as _};
+use std::os::fd::AsRawFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
+use std::sync::OnceLock;
 
+use rustix::fs::{MemfdFlags, memfd_create};
 use truetps_compat::{HIDDEN_WORDS, masked_mtls, masked_slap};
-use truetps_record::Personality;
+use truetps_record::{Personality, SECRET_VARIABLES};
 
 use super::called;
 
 const OURSELVES: &str = "/proc/self/exe";
 
-/// The arguments as they were typed. Before anything else: what has a password among them is executed again.
+/// Secrets that were in the environment.
+static SECRETS: OnceLock<Vec<(&str, OsString)>> = OnceLock::new();
+
+/// One of [`SECRET_VARIABLES`] that was in the environment before this program executed itself again.
+pub(super) fn secret(variable: &str) -> Option<OsString> {
+    SECRETS.get()?.iter().find(|(name, _)| *name == variable).map(|(_, value)| value.clone())
+}
+
+/// The arguments as they were typed. Before anything else: what has a password among them, or in the environment of a
+/// script, is executed again.
 pub(crate) fn arguments() -> Vec<OsString> {
     let given: Vec<_> = std::env::args_os().collect();
-    let typed = std::env::var_os(HIDDEN_WORDS).and_then(|handed| restored(&given, &handed, std::process::id()));
-    if let Some(typed) = typed {
+    let handed = std::env::var(HIDDEN_WORDS).ok().and_then(|number| read_handed_over(&number));
+    if let Some(restored) = handed.and_then(|handed| restored(&given, &handed, std::process::id())) {
         name_thread(&given[0]);
-        return typed;
+        let _ = SECRETS.set(restored.secrets);
+        return restored.arguments;
     }
-    let masks = masks(&given);
+    let (masks, secrets) = (masks(&given), secrets_of_scripts(&given));
     // Where it cannot be done the program goes on: a password that is seen is no reason not to do what is wanted.
-    if masks.iter().any(Option::is_some) && Path::new(OURSELVES).exists() {
-        execute_again(&given, &masks);
+    if (masks.iter().any(Option::is_some) || !secrets.is_empty()) && Path::new(OURSELVES).exists() {
+        let _ = execute_again(&given, &masks, &secrets);
     }
     given
+}
+
+/// What the environment of a script must not have.
+fn secrets_of_scripts(given: &[OsString]) -> Vec<(&'static str, OsString)> {
+    let has_script = called(given.to_vec()).is_some_and(|(tool, _)| tool == Personality::Sysbench);
+    let set = SECRET_VARIABLES.into_iter().filter_map(|name| Some((name, std::env::var_os(name)?)));
+    set.filter(|_| has_script).collect()
 }
 
 /// What is shown in place of each argument, where that is something else.
@@ -47,34 +70,76 @@ fn masks(given: &[OsString]) -> Vec<Option<OsString>> {
 
 /// It returns only where it has failed.
 #[expect(clippy::disallowed_methods, reason = "no other program, and no other process")]
-fn execute_again(given: &[OsString], masks: &[Option<OsString>]) {
-    let shown = given.iter().zip(masks).map(|(word, mask)| mask.as_ref().unwrap_or(word));
-    let handed = handed_over(given, masks, std::process::id());
-    let _ = Command::new(OURSELVES).arg0(&given[0]).args(shown.skip(1)).env(HIDDEN_WORDS, handed).exec();
+fn execute_again(given: &[OsString], masks: &[Option<OsString>], secrets: &[(&str, OsString)]) -> io::Result<()> {
+    let shown: Vec<_> = given
+        .iter()
+        .enumerate()
+        .map(|(place, word)| masks.get(place).and_then(Option::as_ref).unwrap_or(word))
+        .collect();
+    // It stays open for the next program.
+    let mut file = File::from(memfd_create(HIDDEN_WORDS, MemfdFlags::empty())?);
+    file.write_all(handed_over(given, masks, secrets, std::process::id()).as_bytes())?;
+    let mut again = Command::new(OURSELVES);
+    again.arg0(&given[0]).args(&shown[1..]).env(HIDDEN_WORDS, file.as_raw_fd().to_string());
+    for (name, _) in secrets {
+        again.env_remove(name);
+    }
+    Err(again.exec())
 }
 
-/// `number of the process,place=bytes in hex,…`: the process keeps its number, and no other one takes them for its own.
-fn handed_over(given: &[OsString], masks: &[Option<OsString>], pid: u32) -> String {
+/// What the program before this one has left in its file, which is emptied: programs of a script inherit it.
+fn read_handed_over(number: &str) -> Option<String> {
+    let number: u32 = number.parse().ok()?;
+    let mut file = File::options().read(true).write(true).open(format!("/proc/self/fd/{number}")).ok()?;
+    if !std::fs::read_link(format!("/proc/self/fd/{number}")).ok()?.to_string_lossy().contains(HIDDEN_WORDS) {
+        return None;
+    }
+    let mut text = String::new();
+    file.read_to_string(&mut text).ok()?;
+    file.set_len(0).ok()?;
+    Some(text)
+}
+
+/// `number of the process,place=bytes in hex,variable=bytes in hex,…`: the process keeps its number, and no other one takes
+/// them for its own.
+fn handed_over(given: &[OsString], masks: &[Option<OsString>], secrets: &[(&str, OsString)], pid: u32) -> String {
     let mut text = pid.to_string();
-    for (place, (word, _)) in given.iter().zip(masks).enumerate().filter(|(_, (_, mask))| mask.is_some()) {
-        let _ = write!(text, ",{place}=");
-        for byte in word.as_bytes() {
+    let mut add = |name: &str, value: &OsStr| {
+        let _ = write!(text, ",{name}=");
+        for byte in value.as_bytes() {
             let _ = write!(text, "{byte:02x}");
         }
+    };
+    for (place, (word, _)) in given.iter().zip(masks).enumerate().filter(|(_, (_, mask))| mask.is_some()) {
+        add(&place.to_string(), word);
+    }
+    for (name, value) in secrets {
+        add(name, value);
     }
     text
 }
 
-/// The arguments with what was handed over; `None` where that is for another process.
-fn restored(given: &[OsString], handed: &OsStr, pid: u32) -> Option<Vec<OsString>> {
-    let mut parts = handed.to_str()?.split(',');
+/// What was handed over.
+#[derive(Debug, PartialEq)]
+struct RestoredWords {
+    arguments: Vec<OsString>,
+    secrets: Vec<(&'static str, OsString)>,
+}
+
+/// `None` where it is for another process.
+fn restored(given: &[OsString], handed: &str, pid: u32) -> Option<RestoredWords> {
+    let mut parts = handed.split(',');
     parts.next().filter(|number| *number == pid.to_string())?;
-    let mut typed = given.to_vec();
+    let mut restored = RestoredWords { arguments: given.to_vec(), secrets: Vec::new() };
     for part in parts {
-        let (place, hex) = part.split_once('=')?;
-        *typed.get_mut(place.parse::<usize>().ok()?)? = OsString::from_vec(bytes(hex)?);
+        let (name, hex) = part.split_once('=')?;
+        let value = OsString::from_vec(bytes(hex)?);
+        match SECRET_VARIABLES.into_iter().find(|variable| *variable == name) {
+            Some(variable) => restored.secrets.push((variable, value)),
+            None => *restored.arguments.get_mut(name.parse::<usize>().ok()?)? = value,
+        }
     }
-    Some(typed)
+    Some(restored)
 }
 
 fn bytes(hex: &str) -> Option<Vec<u8>> {
@@ -99,12 +164,14 @@ mod tests {
         let given = ["truetps", "slap", "-p\u{e4},=1", "-a"].map(OsString::from);
         let odd = [&given[..], &[OsString::from_vec(vec![b'-', b'p', 0xff])]].concat();
         let masks = [None, None, Some(OsString::from("-px")), None, Some("-px".into())];
-        let handed = handed_over(&odd, &masks, 77);
+        let secrets =
+            vec![("TRUETPS_PASSWORD", OsString::from("h1dden,=")), ("TRUETPS_GATEWAY_TOKENS", OsString::new())];
+        let handed = handed_over(&odd, &masks, &secrets, 77);
         let shown = ["truetps", "slap", "-px", "-a", "-px"].map(OsString::from);
-        assert_eq!(restored(&shown, OsStr::new(&handed), 77), Some(odd));
-        assert_eq!(restored(&shown, OsStr::new(&handed), 78), None);
-        for nonsense in ["", "77,9=00", "77,1", "77,1=zz", "77,x=00"] {
-            assert_eq!(restored(&shown, OsStr::new(nonsense), 77), None, "{nonsense}");
+        assert_eq!(restored(&shown, &handed, 77), Some(RestoredWords { arguments: odd, secrets }));
+        assert_eq!(restored(&shown, &handed, 78), None);
+        for nonsense in ["", "77,9=00", "77,1", "77,1=zz", "77,x=00", "77,HOME=00"] {
+            assert_eq!(restored(&shown, nonsense, 77), None, "{nonsense}");
         }
     }
 

@@ -3,12 +3,14 @@
 use std::time::Instant;
 
 use truetps_driver::Target;
-use truetps_lab::{ExternalServer, LabError, ScriptMeeting};
+use truetps_lab::{ExternalServer, LabError, PARTS_SECRET, ScriptMeeting};
 use truetps_record::{CommonStart, SqlDialect};
 use truetps_recording::default_runs;
 use truetps_sysbench::{PartsMeeting, PartsRequest};
 
-use crate::print_message;
+use super::hidden::secret;
+use crate::login::parts_secret_of;
+use crate::print_line;
 use crate::progress::Progress;
 use crate::settings;
 use crate::site::{SCHEMA, journals};
@@ -18,6 +20,8 @@ struct ProgramMeeting<'a>(ScriptMeeting<'a>);
 /// Lets a part meet the others; the error is a message for the user.
 pub(super) fn meet<'a>(request: PartsRequest<'a>) -> Result<Box<dyn PartsMeeting + 'a>, String> {
     let PartsRequest { target, part, wait, plan, experiment, alike, stop } = request;
+    let set =
+        secret(PARTS_SECRET).or_else(|| settings::variable(PARTS_SECRET)).and_then(|secret| secret.into_string().ok());
     let external = ExternalServer {
         target: outside(target),
         schema: SCHEMA.to_owned(),
@@ -25,6 +29,7 @@ pub(super) fn meet<'a>(request: PartsRequest<'a>) -> Result<Box<dyn PartsMeeting
         journals: journals(&default_runs(&settings::variable)),
         part,
         part_wait: wait,
+        parts_secret: parts_secret_of(set).map_err(|failure| failure.text())?,
     };
     let meeting = ScriptMeeting::enter(&external, plan, experiment, alike, stop, &mut Progress::new());
     Ok(Box::new(ProgramMeeting(meeting.map_err(|error| text(&error))?)))
@@ -59,7 +64,7 @@ impl PartsMeeting for ProgramMeeting<'_> {
 impl Drop for ProgramMeeting<'_> {
     fn drop(&mut self) {
         if let Some(error) = self.0.leave(&mut Progress::new()) {
-            print_message(&format!("truetps: {}\n", text(&error)));
+            print_line(&format!("truetps: {}", text(&error)));
         }
     }
 }

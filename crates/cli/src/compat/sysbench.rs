@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use truetps_sysbench::Interrupt;
 
+use super::hidden::secret;
 use crate::failure::CommandFailure;
 use crate::live_view::LiveViewOpener;
 use crate::print_message;
@@ -16,7 +17,7 @@ use crate::signals::leave_now;
 pub(super) fn run(arguments: Vec<OsString>) -> Result<ExitCode, CommandFailure> {
     let views = LiveViewOpener::listen(Arc::default())?;
     let env = truetps_sysbench::SysbenchEnv {
-        environment: &settings::variable,
+        environment: &|name| secret(name).or_else(|| settings::variable(name)),
         cores: std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32),
         interrupt: Interrupt::new(Arc::clone(&views.stop)),
         server_warning: truetps_lab::replication_warning,
@@ -25,7 +26,7 @@ pub(super) fn run(arguments: Vec<OsString>) -> Result<ExitCode, CommandFailure> 
     };
     let watched = env.interrupt.clone();
     std::thread::spawn(move || leave_if_interrupt_is_ignored(&watched));
-    Ok(ExitCode::from(truetps_sysbench::run_program(arguments, &env)))
+    Ok(crate::exit::of_code(truetps_sysbench::run_program(arguments, &env)))
 }
 
 /// A script may ignore the interrupt and run for ever: then the program ends without it.

@@ -8,6 +8,8 @@ use super::request::{self, ExporterRequest, RequestKind};
 
 /// From the accepted connection to the end of the answer.
 const TIME_MAX: Duration = Duration::from_secs(5);
+/// From the accepted connection to the first byte: clients that have something to ask send it at once.
+const FIRST_BYTE_TIME_MAX: Duration = Duration::from_secs(1);
 /// Length of a request's head.
 const HEAD_MAX: usize = 8 * 1024;
 const METRICS_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
@@ -17,12 +19,12 @@ const FRONT: &str = "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"ut
 
 pub(super) struct Exchange<'a> {
     stream: &'a TcpStream,
-    deadline: Instant,
+    began: Instant,
 }
 
 impl<'a> Exchange<'a> {
     pub(super) fn begin(stream: &'a TcpStream) -> Self {
-        Self { stream, deadline: Instant::now() + TIME_MAX }
+        Self { stream, began: Instant::now() }
     }
 
     /// Reads the request and answers it. A client that is gone, or does not take its answer, is no failure.
@@ -47,7 +49,8 @@ impl<'a> Exchange<'a> {
         let mut head = [0; HEAD_MAX];
         let mut length = 0;
         while length < HEAD_MAX {
-            let Some(left) = self.left() else { return Ok(RequestKind::TooLate.into()) };
+            let time_max = if length == 0 { FIRST_BYTE_TIME_MAX } else { TIME_MAX };
+            let Some(left) = self.left(time_max) else { return Ok(RequestKind::TooLate.into()) };
             self.stream.set_read_timeout(Some(left))?;
             let mut stream = self.stream;
             match stream.read(&mut head[length..]) {
@@ -66,7 +69,7 @@ impl<'a> Exchange<'a> {
     fn write(&self, mut bytes: &[u8]) -> io::Result<()> {
         while !bytes.is_empty() {
             // An answer to a request that came too late has a moment.
-            let left = self.left().unwrap_or(Duration::from_millis(100));
+            let left = self.left(TIME_MAX).unwrap_or(Duration::from_millis(100));
             self.stream.set_write_timeout(Some(left))?;
             let mut stream = self.stream;
             match stream.write(bytes) {
@@ -79,8 +82,8 @@ impl<'a> Exchange<'a> {
         Ok(())
     }
 
-    fn left(&self) -> Option<Duration> {
-        Some(self.deadline.saturating_duration_since(Instant::now())).filter(|left| !left.is_zero())
+    fn left(&self, time_max: Duration) -> Option<Duration> {
+        Some(time_max.saturating_sub(self.began.elapsed())).filter(|left| !left.is_zero())
     }
 }
 

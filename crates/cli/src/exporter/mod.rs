@@ -9,10 +9,11 @@ mod request;
 #[cfg(test)]
 mod tests;
 
+use std::collections::VecDeque;
 use std::io::{self, ErrorKind};
-use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Instant;
 
@@ -23,8 +24,11 @@ use crate::args::ListenArgs;
 use crate::exporter::exchange::Exchange;
 use crate::failure::CommandFailure;
 
-/// More connections at a time are closed unanswered. Prometheus needs one.
+/// With more connections at a time the oldest one is closed: a scrape that comes after any number of silent ones is
+/// answered. Prometheus needs one.
 const CONNECTIONS_MAX: usize = 8;
+/// As many are accepted at a time.
+const ACCEPTED_MAX: usize = 1024;
 
 /// An address that is listened on, before there are readings: connections wait.
 #[derive(Debug)]
@@ -73,8 +77,7 @@ pub(crate) struct Exporter {
     /// Only this host reaches it.
     is_local: bool,
     shown: Arc<ShownReadings>,
-    /// Connections that are being answered.
-    open: Arc<AtomicUsize>,
+    open: Arc<OpenConnections>,
 }
 
 #[derive(Debug)]
@@ -105,7 +108,7 @@ impl Exporter {
 
     /// Takes the connections that have come since the last call.
     pub(crate) fn accept(&self) {
-        loop {
+        for _ in 0..ACCEPTED_MAX {
             match self.listener.accept() {
                 Ok((stream, _)) => self.answer(stream),
                 // One that was given up while it waited.
@@ -117,10 +120,7 @@ impl Exporter {
     }
 
     fn answer(&self, stream: TcpStream) {
-        if self.open.load(Ordering::Acquire) >= CONNECTIONS_MAX {
-            return;
-        }
-        let slot = OpenConnection::new(&self.open);
+        let Ok(slot) = OpenConnection::new(&self.open, &stream) else { return };
         let (shown, is_local) = (Arc::clone(&self.shown), self.is_local);
         let body = move || {
             let _slot = slot;
@@ -131,18 +131,42 @@ impl Exporter {
     }
 }
 
-/// Counts a connection until it is dropped.
-struct OpenConnection(Arc<AtomicUsize>);
+/// Connections that are being answered, with a number each, the oldest first.
+#[derive(Debug, Default)]
+struct OpenConnections {
+    streams: Mutex<VecDeque<(u64, TcpStream)>>,
+    accepted: AtomicU64,
+}
+
+impl OpenConnections {
+    fn streams(&self) -> MutexGuard<'_, VecDeque<(u64, TcpStream)>> {
+        self.streams.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The place of a connection until it is dropped.
+struct OpenConnection {
+    all: Arc<OpenConnections>,
+    number: u64,
+}
 
 impl OpenConnection {
-    fn new(open: &Arc<AtomicUsize>) -> Self {
-        open.fetch_add(1, Ordering::AcqRel);
-        Self(Arc::clone(open))
+    /// Makes room for it if there is none.
+    fn new(all: &Arc<OpenConnections>, stream: &TcpStream) -> io::Result<Self> {
+        let number = all.accepted.fetch_add(1, Ordering::Relaxed);
+        let mut streams = all.streams();
+        while streams.len() >= CONNECTIONS_MAX {
+            // Its thread finds the end, and ends.
+            let oldest = streams.pop_front();
+            oldest.inspect(|(_, stream)| drop(stream.shutdown(Shutdown::Both)));
+        }
+        streams.push_back((number, stream.try_clone()?));
+        Ok(Self { all: Arc::clone(all), number })
     }
 }
 
 impl Drop for OpenConnection {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::AcqRel);
+        self.all.streams().retain(|(number, _)| *number != self.number);
     }
 }

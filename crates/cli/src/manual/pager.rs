@@ -5,6 +5,8 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use truetps_record::SECRET_VARIABLES;
+
 /// 127 is the shell's code for a program that is not there: the page is then printed, without a word about it.
 const USUAL: &str = "command -v less >/dev/null || exit 127; exec less";
 /// As git does: end at once where all fits the screen, obey colours, leave the text on the screen.
@@ -30,6 +32,9 @@ pub(super) fn paged(text: &str) -> bool {
 fn run(pager: &str, text: &str) -> bool {
     let mut shell = Command::new("sh");
     shell.args(["-c", pager]).stdin(Stdio::piped());
+    for name in SECRET_VARIABLES {
+        shell.env_remove(name);
+    }
     if std::env::var_os(LESS.0).is_none() {
         shell.env(LESS.0, LESS.1);
     }

@@ -13,7 +13,7 @@ macro_rules! page {
     };
 }
 
-const PAGES: [ManualPage; 44] = [
+const PAGES: [ManualPage; 45] = [
     page!("glossary"),
     page!("method"),
     page!("troubleshooting"),
@@ -42,6 +42,7 @@ const PAGES: [ManualPage; 44] = [
     page!("reference/exit-codes"),
     page!("reference/explain"),
     page!("reference/gateway"),
+    page!("reference/gateway-promise"),
     page!("reference/figures"),
     page!("reference/mtls"),
     page!("reference/plan"),

@@ -1,14 +1,11 @@
 //! Where the files of settings are.
 
 use std::ffi::OsString;
-use std::fs::Metadata;
 use std::io;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use rustix::process::geteuid;
-
-use crate::print_message;
+use crate::owner::is_ours;
+use crate::print_line;
 
 /// A project's file.
 pub(crate) const PROJECT_FILE: &str = "truetps.toml";
@@ -61,14 +58,11 @@ fn is_absent(path: &Path) -> bool {
 }
 
 /// A file names a server's program, which is then run: in a folder that others may write to, such as /tmp, theirs is not
-/// obeyed. One that cannot be looked at is an error of its reader.
+/// obeyed.
 fn is_trusted(path: &Path) -> bool {
-    let us = geteuid().as_raw();
-    let asked = std::env::var("SUDO_UID").ok().and_then(|uid| uid.parse().ok());
-    let is_ours = |metadata: Metadata| [Some(us), Some(0), asked].contains(&Some(metadata.uid()));
-    let is_trusted = path.metadata().map_or(true, is_ours);
+    let is_trusted = is_ours(path);
     if !is_trusted {
-        print_message(&format!("warning: {}: ignored, belongs to another user\n", path.display()));
+        print_line(&format!("warning: {}: ignored, belongs to another user", path.display()));
     }
     is_trusted
 }

@@ -77,6 +77,21 @@ impl From<Output> for Ran {
     }
 }
 
+/// The program, with the signals that tests send: what runs the tests may ignore them, and a program that starts so keeps
+/// ignoring them.
+#[expect(clippy::disallowed_methods, reason = "the program under test")]
+fn heeding_signals(program: &Path) -> Command {
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).unwrap().trim();
+    // SIGHUP, SIGINT and SIGTERM.
+    if u64::from_str_radix(ignored, 16).unwrap() & 0b100_0000_0000_0011 == 0 {
+        return Command::new(program);
+    }
+    let mut command = Command::new("env");
+    command.arg("--default-signal=HUP,INT,TERM").arg(program);
+    command
+}
+
 impl Place {
     pub(crate) fn new() -> Self {
         let machine = share_machine();
@@ -113,9 +128,8 @@ impl Place {
     }
 
     /// The same by another name, or by another program.
-    #[expect(clippy::disallowed_methods, reason = "the program under test")]
     pub(crate) fn program(&self, program: &Path, args: &[&str]) -> Command {
-        let mut command = Command::new(program);
+        let mut command = heeding_signals(program);
         command.args(args).current_dir(self.path()).env("TRUETPS_SANDBOX_DIR", self.home()).stdin(Stdio::null());
         // Journals of external servers: not in the state folder of the user who runs the tests.
         command.env("XDG_STATE_HOME", self.path().join("state"));
@@ -134,7 +148,7 @@ impl Place {
         for name in ["TRUETPS_WARM_UP", "TRUETPS_MEASURE", "TRUETPS_COMPLETE", "XDG_CONFIG_HOME"] {
             command.env_remove(name);
         }
-        for name in ["TRUETPS_PASSWORD", "TRUETPS_PASSWORD_A", "TRUETPS_PASSWORD_B"] {
+        for name in ["TRUETPS_PASSWORD", "TRUETPS_PASSWORD_A", "TRUETPS_PASSWORD_B", "TRUETPS_PARTS_SECRET"] {
             command.env_remove(name);
         }
         command

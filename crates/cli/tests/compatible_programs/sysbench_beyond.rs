@@ -129,6 +129,32 @@ fn a_password_is_not_in_the_list_of_processes() {
     assert_secret(&place, &ran);
 }
 
+/// A script is a program like any other, and so are those that it starts: the password of the environment is for truetps.
+#[test]
+fn secrets_of_the_environment_are_in_no_script() {
+    let place = Place::new();
+    place.write(
+        "looks.sh",
+        "tr '\\0' '\\n' </proc/$PPID/environ; env
+        for file in /proc/$PPID/fd/*; do case $(readlink $file) in *TRUETPS*) cat $file; echo read;; esac; done",
+    );
+    let script = "
+        print('the script has', os.getenv('TRUETPS_PASSWORD'), os.getenv('TRUETPS_GATEWAY_TOKENS'))
+        os.execute('exec sh ./looks.sh')
+        function event() end";
+    place.write("looks.lua", script);
+    let mut command = place.command(&["sysbench", "./looks.lua", "--events=1", "--mysql-password=h1dden-typed"]);
+    command.args(["--runs=none", "run"]).env("TRUETPS_PASSWORD", PASSWORD).env("HARMLESS", "kept");
+    command.env("TRUETPS_DSN", "mysql://me:h1dden-dsn@127.0.0.1/");
+    let ran: Ran = command.env("TRUETPS_GATEWAY_TOKENS", "h1dden-token").output().unwrap().into();
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(ran.stdout.contains("the script has\tnil\tnil") && ran.stdout.contains("HARMLESS=kept"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("\nread\n"), "the file that handed them over is empty: {}", ran.stdout);
+    for secret in [PASSWORD, "h1dden", "TRUETPS_PASSWORD", "TRUETPS_GATEWAY_TOKENS"] {
+        assert!(!ran.stdout.contains(secret), "{secret}: {}", ran.stdout);
+    }
+}
+
 #[test]
 fn buffers_and_histograms_may_be_used_as_in_c() {
     let place = Place::new();

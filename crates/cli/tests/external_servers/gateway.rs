@@ -3,20 +3,21 @@
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::process::Child;
+use std::path::Path;
+use std::process::{Child, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, prlimit};
+use rustix::process::{Pid, Resource, Rlimit, Signal, geteuid, getrlimit, prlimit};
 use truetps_disk::DiskCrash;
 use truetps_testkit::mysql_family::mariadb;
 
 use crate::common::{Place, has_disks, signal, wait_until};
 use crate::support::Owned;
 
-const CREATE: &str = "CREATE TABLE precious.readings (client INT NOT NULL, seq BIGINT NOT NULL, text VARCHAR(20), \
+pub(crate) const CREATE: &str = "CREATE TABLE precious.readings (client INT NOT NULL, seq BIGINT NOT NULL, text VARCHAR(20), \
      PRIMARY KEY (client, seq))";
 const CLIENTS: usize = 20;
 /// Connections that do nothing, as far as descriptors allow.
@@ -24,9 +25,11 @@ const IDLE: u64 = 20_000;
 const FILES_OF_TESTS: u64 = 1_000;
 
 /// A gateway that runs, and its address.
-struct GatewayProcess {
-    child: Child,
+pub(crate) struct GatewayProcess {
+    pub(crate) child: Child,
     address: SocketAddr,
+    /// What it has printed until then.
+    head: String,
 }
 
 impl GatewayProcess {
@@ -36,18 +39,22 @@ impl GatewayProcess {
 
     fn start_with(place: &Place, dsn: &str, more: &[&str]) -> Self {
         let args = ["gateway", "--dsn", dsn, "--table", "readings", "--listen", "127.0.0.1:0"];
-        let mut child = place.start(&[&args, more].concat());
+        Self::of(place.start(&[&args, more].concat()))
+    }
+
+    pub(crate) fn of(mut child: Child) -> Self {
         let mut stderr = BufReader::new(child.stderr.take().unwrap());
-        let mut line = String::new();
+        let (mut head, mut line) = (String::new(), String::new());
         let address = loop {
             line.clear();
-            assert!(stderr.read_line(&mut line).unwrap() > 0, "the gateway ended");
+            assert!(stderr.read_line(&mut line).unwrap() > 0, "the gateway ended: {head}");
+            head.push_str(&line);
             if let Some((_, rest)) = line.split_once("http://") {
                 break rest.split('/').next().unwrap().parse().unwrap();
             }
         };
         thread::spawn(move || stderr.read_to_end(&mut Vec::new()));
-        Self { child, address }
+        Self { child, address, head }
     }
 
     fn limit_files(&self, most: u64) {
@@ -56,14 +63,14 @@ impl GatewayProcess {
         prlimit(pid, Resource::Nofile, limit).unwrap();
     }
 
-    /// Resident memory in kilobytes.
-    fn memory_kb(&self) -> u64 {
+    /// Resident memory in kilobytes: VmRSS now, VmHWM at most until now.
+    fn memory_kb(&self, line: &str) -> u64 {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
-        let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
+        let line = status.lines().find(|found| found.starts_with(line)).unwrap();
         line.split_ascii_whitespace().nth(1).unwrap().parse().unwrap()
     }
 
-    fn end(mut self) {
+    pub(crate) fn end(mut self) {
         signal(self.child.id(), Signal::TERM);
         assert_eq!(self.child.wait().unwrap().code(), Some(0));
     }
@@ -232,6 +239,39 @@ fn nothing_acknowledged_is_lost_in_a_power_cut() {
     gateway.end();
 }
 
+/// InnoDB shows a row to others before its commit is on disk: a retry through another gateway must wait for it, too.
+#[test]
+fn a_duplicate_is_not_acknowledged_before_its_row_is_on_disk() {
+    let Some(binary) = mariadb("rows that are seen before their flush") else { return };
+    if !has_disks("rows that are seen before their flush") {
+        return;
+    }
+    let settings = [("innodb_flush_log_at_trx_commit", "1"), ("skip_log_bin", "ON")];
+    let owned = Owned::start_on_disk(&binary, "flush-100ms", &settings);
+    owned.execute(&[CREATE]);
+    let place = Place::new();
+    let dsn = owned.socket_dsn().replace("@?", "@/precious?");
+    let gateways = [GatewayProcess::start(&place, &dsn), GatewayProcess::start(&place, &dsn)];
+    let [first, second] = gateways.each_ref().map(|gateway| gateway.address);
+    // Both have their connections then.
+    assert_eq!((post(first, 1, 0), post(second, 2, 0)), (Some(200), Some(200)));
+    owned.slow_down_disk();
+    for seq in 1..=10 {
+        let send = move |address| {
+            let status = post(address, 1, seq);
+            (status, Instant::now())
+        };
+        let original = thread::spawn(move || send(first));
+        thread::sleep(Duration::from_millis(30));
+        let (retry, retry_at) = send(second);
+        let (status, stored_at) = original.join().unwrap();
+        assert_eq!((status, retry), (Some(200), Some(200)));
+        // The threads that read the answers are not woken in their order.
+        assert!(retry_at + Duration::from_millis(10) > stored_at, "acknowledged {:?} too early", stored_at - retry_at);
+    }
+    gateways.into_iter().for_each(GatewayProcess::end);
+}
+
 /// Connections that cannot be accepted wait; those that are open are served.
 #[test]
 fn a_gateway_without_descriptors_serves_who_is_there() {
@@ -263,22 +303,102 @@ fn idle_connections_cost_little_memory() {
     owned.execute(&[CREATE]);
     let place = Place::new();
     let config = place.path().join("gateway.toml");
-    fs::write(&config, "[limits]\nconnections = 30000\nheader_s = 600\n").unwrap();
+    fs::write(&config, "[limits]\nconnections = 30000\npeer_share = 1\nheader_s = 600\n").unwrap();
     let dsn = owned.socket_dsn().replace("@?", "@/precious?");
     let gateway = GatewayProcess::start_with(&place, &dsn, &["--config", config.to_str().unwrap()]);
     assert_eq!(post(gateway.address, 0, 0), Some(200));
-    let before = gateway.memory_kb();
+    let before = gateway.memory_kb("VmRSS:");
     // Descriptors of this process are for other tests, too.
     let limit = getrlimit(Resource::Nofile).current.unwrap_or(IDLE + FILES_OF_TESTS);
     let count = IDLE.min(limit.saturating_sub(FILES_OF_TESTS));
     let mut idle: Vec<_> = (0..count).map(|_| TcpStream::connect(gateway.address).unwrap()).collect();
     // The last one is served when all have been accepted.
     assert_eq!(status_of(idle.last_mut().unwrap(), 0, 1), Some(200));
-    let kb = (gateway.memory_kb() - before) as f64 / count as f64;
+    let kb = (gateway.memory_kb("VmRSS:") - before) as f64 / count as f64;
     eprintln!("{count} idle connections: {kb:.1} KB each");
     assert!(kb < 16.0, "{kb:.1} KB for each of {count} idle connections");
     check_rows(&owned, &[2]);
     drop(idle);
+    gateway.end();
+}
+
+/// A connection of HTTP/2 without a window, with as many requests of figures as it may have.
+fn open_unread_http2(address: SocketAddr) -> TcpStream {
+    let mut stream = TcpStream::connect(address).unwrap();
+    let frame = |kind: u8, flags: u8, stream: u32, payload: &[u8]| {
+        [&(payload.len() as u32).to_be_bytes()[1..], &[kind, flags], &stream.to_be_bytes(), payload].concat()
+    };
+    let mut bytes = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec();
+    bytes.extend(frame(4, 0, 0, &[0, 4, 0, 0, 0, 0]));
+    let head = [&[0x82, 0x86, 0x04, 8], &b"/metrics"[..], &[0x01, 9], b"localhost"].concat();
+    (0..250).for_each(|n| bytes.extend(frame(1, 5, 2 * n + 1, &head)));
+    stream.write_all(&bytes).unwrap();
+    stream
+}
+
+/// Short requests that once made it hold hundreds of megabytes, or shut others out, all at the same time.
+#[test]
+fn hostile_clients_cost_little_memory_and_shut_none_out() {
+    let Some(binary) = mariadb("hostile clients") else { return };
+    let owned = Owned::start(&binary, &[]);
+    owned.execute(&[CREATE]);
+    let place = Place::new();
+    let gateway = GatewayProcess::start(&place, &owned.socket_dsn().replace("@?", "@/precious?"));
+    let address = gateway.address;
+    let started = |request: &str| {
+        let mut stream = TcpStream::connect(address).unwrap();
+        stream.write_all(request.as_bytes()).unwrap();
+        stream
+    };
+    let post = |path: &str, kind: &str, rest: &str| {
+        format!("POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/{kind}\r\n{rest}")
+    };
+    let chunked = "transfer-encoding: chunked\r\n\r\n";
+    let lines = "0\n".repeat(2_000_000);
+    let batch = format!("content-length: {}\r\n\r\n{lines}", lines.len());
+    let mut held: Vec<_> = (0..64).map(|_| started(&post("/v1/readings/batch", "x-ndjson", chunked))).collect();
+    held.extend((0..140).map(|_| started(&post("/v1/readings", "json", chunked))));
+    held.extend((0..8).map(|_| started(&post("/v1/readings/batch", "x-ndjson", &batch))));
+    held.extend((0..20).map(|_| open_unread_http2(address)));
+    held.extend((0..20).map(|_| started(&"GET /metrics HTTP/1.1\r\nhost: localhost\r\n\r\n".repeat(200))));
+    held.extend((0..2_000).map(|_| started("")));
+    for seq in 0..20 {
+        assert_eq!(self::post(address, 0, seq), Some(200), "row {seq}");
+    }
+    let mb = gateway.memory_kb("VmHWM:") >> 10;
+    eprintln!("hostile clients: {mb} MB at most");
+    assert!(mb <= 256, "{mb} MB");
+    drop(held);
+    check_rows(&owned, &[20]);
+    gateway.end();
+}
+
+/// With more silent clients than descriptors, the database can still be logged in to.
+#[test]
+fn connections_leave_descriptors_for_the_database() {
+    let Some(binary) = mariadb("descriptors of the database") else { return };
+    let owned = Owned::start(&binary, &[]);
+    owned.execute(&[CREATE]);
+    let place = Place::new();
+    let dsn = owned.socket_dsn().replace("@?", "@/precious?");
+    let limited = ["--nofile=64", env!("CARGO_BIN_EXE_truetps"), "gateway", "--dsn", &dsn, "--table", "readings"];
+    let mut command = place.program(Path::new("/usr/bin/prlimit"), &limited);
+    let gateway = GatewayProcess::of(
+        command.args(["--listen", "127.0.0.1:0"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap(),
+    );
+    assert!(gateway.head.contains("the limit of open files (64) leaves 29"), "{}", gateway.head);
+    let silent: Vec<_> = (0..80).map(|_| TcpStream::connect(gateway.address).unwrap()).collect();
+    assert_eq!(post(gateway.address, 0, 0), Some(200));
+    let mut admin = owned.admin();
+    let sessions =
+        "SELECT id FROM information_schema.processlist WHERE user <> 'system user' AND id <> CONNECTION_ID()";
+    for row in admin.query(sessions).unwrap().rows {
+        // A session that reads settings may have ended.
+        let _ = admin.execute(&format!("KILL {}", row[0].as_deref().unwrap()));
+    }
+    assert_eq!(post(gateway.address, 0, 1), Some(200), "it logs in again");
+    drop(silent);
+    check_rows(&owned, &[2]);
     gateway.end();
 }
 
@@ -296,6 +416,7 @@ fn a_table_without_a_key_is_refused() {
     );
     place.refused(&[&["gateway", "--dsn", &dsn, "--table", "missing"], &listen[..]].concat(), &["no table `missing`"]);
     let check = place.good(&[&["gateway", "--dsn", &dsn, "--table", "letters", "--check"], &listen[..]].concat());
+    assert_eq!(check.stderr.contains("warning: the gateway runs as root"), geteuid().is_root(), "{}", check.stderr);
     assert!(
         check.stdout.contains("table letters: a row is known by id\n  X-Durability: commit-fsync"),
         "{}",

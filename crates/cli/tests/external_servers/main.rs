@@ -7,6 +7,7 @@ mod common;
 #[path = "../support/mod.rs"]
 mod support;
 
+mod commits;
 mod dsn_mariadb;
 mod dsn_postgres;
 mod error_policies;
@@ -14,6 +15,9 @@ mod external_kills;
 mod external_settings;
 mod external_trouble;
 mod gateway;
+mod gateway_clients;
+mod hostile_parts;
+mod hostile_postgres;
 mod logins;
 mod mysql;
 mod parts;

@@ -1,7 +1,7 @@
 //! `--part`: several load generators make one load of one server, and `truetps merge` puts them together.
 
 use std::path::PathBuf;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -15,11 +15,14 @@ use crate::common::{Place, Ran, reason_of, signal, wait_until};
 use crate::support::relay::Relay;
 use crate::support::{ACCOUNT, Owned, PASSWORD, spreading_proxy};
 
+/// Most accounts of these tests have no password.
+const SECRET: &str = "the same in all parts";
+
 /// A load that its parts make.
-struct Load<'a> {
-    place: &'a Place,
-    args: Vec<&'a str>,
-    of: u32,
+pub(super) struct Load<'a> {
+    pub(super) place: &'a Place,
+    pub(super) args: Vec<&'a str>,
+    pub(super) of: u32,
 }
 
 impl Load<'_> {
@@ -28,36 +31,32 @@ impl Load<'_> {
     }
 
     /// The newest folder of a part.
-    fn folder(&self, index: u32) -> PathBuf {
+    pub(super) fn folder(&self, index: u32) -> PathBuf {
         self.place.path().join(Self::runs(index)).join("latest")
     }
 
-    fn start(&self, index: u32) -> Child {
+    pub(super) fn start(&self, index: u32) -> Child {
         self.start_with(index, &[])
     }
 
-    fn start_with(&self, index: u32, more: &[&str]) -> Child {
+    pub(super) fn start_with(&self, index: u32, more: &[&str]) -> Child {
         let part = format!("--part={index}/{}", self.of);
         let args = [&self.args[..], &[&part, "--part-wait=20s"], more].concat();
-        self.place
-            .command(&args)
-            .env("TRUETPS_RUNS", Self::runs(index))
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap()
+        let mut command = self.place.command(&args);
+        command.env("TRUETPS_RUNS", Self::runs(index));
+        spawn(command)
     }
 
-    fn start_all(&self) -> Vec<Child> {
+    pub(super) fn start_all(&self) -> Vec<Child> {
         (0..self.of).map(|index| self.start(index)).collect()
     }
 
-    fn trial(&self, index: u32) -> Value {
+    pub(super) fn trial(&self, index: u32) -> Value {
         json(&self.folder(index).join("trial-0001/run.json"))
     }
 
     /// Merges these parts; what was merged is the newest run of the place.
-    fn merge(&self, parts: &[u32]) -> Ran {
+    pub(super) fn merge(&self, parts: &[u32]) -> Ran {
         let folders: Vec<_> = parts.iter().map(|index| format!("{}/latest", Self::runs(*index))).collect();
         let mut args = vec!["merge"];
         args.extend(folders.iter().map(String::as_str));
@@ -65,17 +64,22 @@ impl Load<'_> {
     }
 }
 
-fn json(path: &std::path::Path) -> Value {
+/// With the secret of the load.
+fn spawn(mut command: Command) -> Child {
+    command.env("TRUETPS_PARTS_SECRET", SECRET).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+pub(super) fn json(path: &std::path::Path) -> Value {
     let bytes = std::fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     serde_json::from_slice(&bytes).unwrap()
 }
 
-fn ran(child: Child) -> Ran {
+pub(super) fn ran(child: Child) -> Ran {
     child.wait_with_output().unwrap().into()
 }
 
 /// All end well.
-fn good(children: Vec<Child>) {
+pub(super) fn good(children: Vec<Child>) {
     for (index, child) in children.into_iter().enumerate() {
         let ran = ran(child);
         assert_eq!(ran.code, Some(0), "part {index}: {}{}", ran.stdout, ran.stderr);
@@ -94,12 +98,12 @@ fn ok(trial: &Value) -> u64 {
 }
 
 /// A short load on this server.
-fn insert(dsn: &str) -> Vec<&str> {
+pub(super) fn insert(dsn: &str) -> Vec<&str> {
     vec!["run", "insert", "--dsn", dsn, "--table-rows=500", "-c", "8", "--warm-up=0.2", "--measure=1"]
 }
 
 /// The merged run is the sum of its parts, and every part's start was the same moment.
-fn check_merged(load: &Load<'_>) -> Value {
+pub(super) fn check_merged(load: &Load<'_>) -> Value {
     let all: Vec<_> = (0..load.of).collect();
     let merged = load.merge(&all);
     assert_eq!(merged.code, Some(0), "{}", merged.stderr);
@@ -291,41 +295,11 @@ fn parts_that_do_not_fit_are_refused() {
     assert!(ran_first.stderr.contains("truetps"), "{}", ran_first.stderr);
     let began = Instant::now();
     let args = [&load.args[..], &["--part=1/2", "--part-wait=1s"]].concat();
-    let late = place.run(&args);
+    let late = ran(spawn(place.command(&args)));
     assert!(late.stderr.contains("part 1/2 did not find part 0 within 1 s"), "{}", late.stderr);
     assert!(began.elapsed() < Duration::from_secs(10));
     owned.execute(&["DROP USER poor@'%'"]);
     assert_eq!(owned.belongings(), before);
-}
-
-/// The invitation of a part 0 of another version: this one's, with another version in it.
-#[test]
-fn parts_of_other_versions_are_refused() {
-    let Some(binary) = mariadb("parts_of_other_versions") else { return };
-    let owned = Owned::start(&binary, &[]);
-    let place = Place::new();
-    let (before, dsn) = (owned.belongings(), owned.socket_dsn());
-    let load = Load { place: &place, args: insert(&dsn), of: 2 };
-    let first = load.start(0);
-    let version = env!("CARGO_PKG_VERSION");
-    let change = format!(
-        "UPDATE truetps.truetps_parts SET invitation = HEX(REPLACE(UNHEX(invitation), '\"tool_version\":\"{version}\"', \
-         '\"tool_version\":\"0.0.9\"')) WHERE part = 0"
-    );
-    let changed = "SELECT COUNT(*) FROM truetps.truetps_parts WHERE part = 0 \
-                   AND LOCATE('\"tool_version\":\"0.0.9\"', UNHEX(invitation)) > 0";
-    let mut admin = owned.admin();
-    wait_until("the invitation of part 0", || {
-        admin.execute(&change).is_ok() && admin.query_value(changed).is_ok_and(|n| n.as_deref() == Some("1"))
-    });
-    let second = ran(load.start(1));
-    let words = format!("part 1/2 is truetps {version}, and part 0 is 0.0.9");
-    assert_eq!(second.code, Some(4), "{}", second.stderr);
-    assert!(second.stderr.contains(&words), "{}", second.stderr);
-    let first = ran(first);
-    assert_eq!(first.code, Some(4), "{}{}", first.stdout, first.stderr);
-    assert!(reason_of(&load.trial(0)).contains(&words), "{}", reason_of(&load.trial(0)));
-    assert_eq!(owned.belongings(), before, "nothing is left");
 }
 
 #[test]

@@ -53,7 +53,8 @@ impl<'a> ScriptLoad<'a> {
         let mut args = self.args(more);
         args.splice(2..2, [&*part, "--part-wait=20"]);
         let mut command = self.place.command(&args);
-        command.env("TRUETPS_RUNS", format!("part-{index}")).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.env("TRUETPS_RUNS", format!("part-{index}")).env("TRUETPS_PARTS_SECRET", "the same in all parts");
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
         command.spawn().unwrap()
     }
 

@@ -1,6 +1,10 @@
 //! Wrong input, found before anything starts. None of these needs a server.
 
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+
+use truetps_files::trusted_path;
 
 use crate::common::{Place, Ran};
 
@@ -233,15 +237,7 @@ fn preallocation_without_a_server() {
             (&["explain", "x.cnf", "--plan", "hot-row"], 2, &["B is missing"]),
         ],
     );
-    let installed = place.run(&["prealloc", "install", "/var/lib/mysql/binlog", "--service", "mysql.service"]);
-    assert_eq!(installed.code, Some(0), "{}", installed.stderr);
-    for words in [
-        "/etc/systemd/system/mysql.service.d/truetps-prealloc.conf",
-        "Environment=\"TRUETPS_PREALLOC=basename=/var/lib/mysql/binlog;mode=ahead\"",
-        "Nothing was written",
-    ] {
-        assert!(installed.stdout.contains(words), "{}", installed.stdout);
-    }
+    installation_without_a_server(&place);
     // A path from here becomes one from the root; this one has a blank in it.
     place.refused(&["prealloc", "install", "./binlog"], &["a character that a file of systemd cannot have"]);
     // A binlog of which a crash has left nothing but zeros.
@@ -254,4 +250,31 @@ fn preallocation_without_a_server() {
         trimmed.stdout
     );
     assert!(trimmed.stdout.contains("1 of 1 binlog end with their last event"), "{}", trimmed.stdout);
+}
+
+/// Root's unit names this program: only where no other user can replace it, or the folder of the library.
+fn installation_without_a_server(place: &Place) {
+    let install = ["prealloc", "install", "/var/lib/mysql/binlog", "--service", "mysql.service"];
+    let installed = place.run(&install);
+    let expected: &[&str] = match trusted_path(Path::new(env!("CARGO_BIN_EXE_truetps"))) {
+        Ok(_) => &[
+            "/etc/systemd/system/mysql.service.d/truetps-prealloc.conf",
+            "Environment=\"TRUETPS_PREALLOC=basename=/var/lib/mysql/binlog;mode=ahead\"",
+            "Nothing was written",
+        ],
+        Err(_) => &["STOP  the program would run", "Nothing is installed"],
+    };
+    assert!(expected.iter().all(|words| installed.stdout.contains(words)), "{}{}", installed.stdout, installed.stderr);
+    let open = tempfile::tempdir().unwrap();
+    fs::set_permissions(open.path(), fs::Permissions::from_mode(0o777)).unwrap();
+    let program = open.path().join("truetps");
+    fs::copy(env!("CARGO_BIN_EXE_truetps"), &program).unwrap();
+    #[allow(clippy::disallowed_methods, reason = "the program in another folder")]
+    let ran =
+        std::process::Command::new(&program).args(install).arg("--library-dir").arg(open.path()).output().unwrap();
+    let text = String::from_utf8_lossy(&ran.stdout);
+    assert_eq!(ran.status.code(), Some(4), "{text}");
+    for words in ["STOP  the program would run", "STOP  the folder of the library would run", "Nothing is installed"] {
+        assert!(text.contains(words), "{text}");
+    }
 }

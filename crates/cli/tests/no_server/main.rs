@@ -7,6 +7,7 @@ mod common;
 
 mod command_lines;
 mod homes;
+mod hostile_names;
 mod manual;
 mod merge;
 mod odd_folders;

@@ -21,8 +21,20 @@ fn place_with_parts() -> Place {
         let mut experiment: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
         experiment["part"] = json!({"index": index, "of": 2, "pid": 7, "meeting": "m"});
         fs::write(&path, experiment.to_string()).unwrap();
+        for trial in 1..=4 {
+            let start =
+                json!({"server_us": 1_795_916_671_867_727_i64, "uncertainty_us": 150.0, "clock_offset_us": 0.0});
+            set_start(&folder.join(format!("trial-000{trial}")), &start);
+        }
     }
     place
+}
+
+fn set_start(trial: &Path, start: &Value) {
+    let path = trial.join("run.json");
+    let mut run: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    run["start"] = start.clone();
+    fs::write(&path, run.to_string()).unwrap();
 }
 
 const MERGE: [&str; 3] = ["merge", "part-0", "part-1"];
@@ -71,6 +83,18 @@ fn a_full_disk_leaves_no_merged_run() {
     assert_eq!(merged.code, Some(3), "{}", merged.stderr);
 }
 
+#[test]
+fn a_latest_that_is_no_link_loses_no_run() {
+    let place = place_with_parts();
+    let runs = place.path().join("runs");
+    fs::create_dir_all(runs.join("latest/taken")).unwrap();
+    let merged = place.run(&MERGE);
+    assert_eq!(merged.code, Some(3), "nothing is decided: {}", merged.stderr);
+    assert!(merged.stderr.contains("warning: runs/latest: not set to this run: Is a directory"), "{}", merged.stderr);
+    assert!(merged.stdout.contains("4 of 4 valid"), "{}", merged.stdout);
+    assert_eq!(entries(&runs).len(), 2, "the merged run, and what was there before: {:?}", entries(&runs));
+}
+
 /// `sweep --resume` refuses a merged run.
 #[test]
 fn what_is_open_is_decided_by_all_parts_anew() {
@@ -84,6 +108,36 @@ fn what_is_open_is_decided_by_all_parts_anew() {
     for ran in [merged, report, part] {
         assert!(!format!("{}{}", ran.stdout, ran.stderr).contains("--resume"), "{}{}", ran.stdout, ran.stderr);
     }
+}
+
+/// Figures of parts that did not start together are no figures of one load.
+#[test]
+fn a_part_that_did_not_start_with_the_others_makes_the_trial_invalid() {
+    let place = place_with_parts();
+    let trial = place.path().join("part-1/trial-0002");
+    let check = |start: Value, problem: Option<&str>| {
+        set_start(&trial, &start);
+        let merged = place.run(&MERGE);
+        let joined = merged.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+        let valid = if problem.is_some() { "3 of 4 valid, 1 invalid" } else { "4 of 4 valid" };
+        assert!(joined.contains(valid), "{start}: {joined}");
+        let run: Value =
+            serde_json::from_slice(&fs::read(place.latest().join("trial-0002/run.json")).unwrap()).unwrap();
+        let reason = problem.map(|problem| format!("part 1/2: {problem}"));
+        assert_eq!(run["validity"]["reason"]["problem"].as_str(), reason.as_deref(), "{start}: {run}");
+    };
+    let at = 1_795_916_671_867_727_i64;
+    let start = |server_us: i64, uncertainty_us: f64| json!({"server_us": server_us, "uncertainty_us": uncertainty_us, "clock_offset_us": 0.0});
+    check(start(at, 50_000.0), None);
+    for (uncertainty_us, shown) in [(50_001.0, "50001.0"), (1e308, "1e308"), (-1.0, "-1.0")] {
+        let problem = format!("start.uncertainty_us is {shown}: not between 0 and 50000");
+        check(start(at, uncertainty_us), Some(&problem));
+    }
+    for server_us in [5, at + 1, i64::MAX] {
+        let problem = format!("start.server_us is {server_us}, and {at} in another part");
+        check(start(server_us, 150.0), Some(&problem));
+    }
+    check(Value::Null, Some("start is missing, the moment at which all parts start"));
 }
 
 #[test]

@@ -2,14 +2,16 @@
 //! file, or shows what is there, and never panics.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 
 use crate::common::{Place, Ran, copy_folder};
 
 /// A run of a version before the probe: two trials, without buckets, gaps and profile.
-const BEFORE_PROBE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../report/testdata/before-probe");
+pub(super) const BEFORE_PROBE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../report/testdata/before-probe");
 const FORMATS: [&str; 8] = ["text", "json", "csv", "md", "jsonl", "sysbench", "junit", "prometheus"];
 
 struct Copied {
@@ -204,6 +206,25 @@ fn other_folders_are_refused() {
         .refused(&["report", "a run/trial-0001"], &["is the folder of one trial: the experiment is the one above it"]);
 }
 
+#[test]
+fn a_schedule_that_no_plan_can_have_is_refused() {
+    let copied = Copied::new();
+    copied.edit("experiment.json", |text| {
+        let mut experiment: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let schedule = experiment["schedule"].as_array_mut().unwrap();
+        schedule.resize(20_001, schedule[0].clone());
+        experiment.to_string()
+    });
+    let problem = "experiment.json: schedule has 20001 trials: more than 20000, the limit of a plan";
+    copied.refused(4, &[problem]);
+    copied.place.refused(&["stalls", "a run"], &[problem]);
+    let resumed = copied.place.run(&["sweep", "--resume", "a run"]);
+    assert!(resumed.stderr.contains(problem), "{}", resumed.stderr);
+    // A record has as many repetitions as its program was asked for.
+    copied.edit("plan.toml", |text| format!("recorded_from = \"slap\"\n{text}"));
+    assert!(!copied.place.run(&["report", "a run"]).stderr.contains(problem));
+}
+
 /// No schedule that truetps writes has a trial twice; its trial is read twice.
 #[test]
 fn a_schedule_that_was_edited_is_read_as_it_is() {
@@ -280,12 +301,78 @@ fn what_is_no_file_is_named() {
         let copied = Copied::new();
         let path = copied.folder.join(file);
         fs::remove_file(&path).unwrap();
-        std::os::unix::fs::symlink("/dev/zero", &path).unwrap();
+        symlink("/dev/zero", &path).unwrap();
         assert_ne!(copied.report().code, Some(0));
     }
     let copied = Copied::new();
     fs::File::options().write(true).open(copied.folder.join("trial-0001/run.json")).unwrap().set_len(1 << 40).unwrap();
     copied.shown(4, &["trial-0001/run.json: is larger than"]);
+}
+
+/// A run folder may be another user's: a link in it could lead root to any file of the host.
+#[test]
+fn no_link_below_a_run_folder_is_followed() {
+    let is_refused = |name: &str, args: &[&str]| {
+        let copied = Copied::new();
+        let (link, secret) = (copied.folder.join(name), copied.place.path().join("secret"));
+        if link.is_dir() {
+            fs::rename(&link, &secret).unwrap();
+        } else {
+            fs::write(&secret, "{\"schema_version\": \"SECRETVAL\"}\n").unwrap();
+            fs::remove_file(&link).unwrap();
+        }
+        symlink(&secret, &link).unwrap();
+        copy_folder(Path::new(BEFORE_PROBE), &copied.place.path().join("whole"));
+        let ran = copied.place.run(args);
+        let said =
+            [&ran.stdout, " ", &ran.stderr].map(|text| text.split_whitespace().collect::<Vec<_>>().join(" ")).concat();
+        assert!(said.contains(&format!("{name}: is a symbolic link")), "{args:?} {name}: {said}");
+        let page = fs::read_to_string(copied.folder.join("report.html")).unwrap_or_default();
+        assert!(!said.contains("SECRETVAL") && !page.contains("SECRETVAL"), "{args:?} {name}: {said}");
+    };
+    let of_experiment = ["plan.toml", "experiment.json"];
+    let of_trial = ["trial-0001", "trial-0001/run.json"];
+    let series =
+        ["intervals.jsonl", "latency.hdr", "server", "server/variables.json"].map(|name| format!("trial-0001/{name}"));
+    let read_by_all = of_experiment.into_iter().chain(of_trial);
+    for name in read_by_all.clone().chain(series.iter().map(String::as_str)) {
+        is_refused(name, &["report", "a run"]);
+        is_refused(name, &["stalls", "a run"]);
+        is_refused(name, &["compare", "whole", "a run"]);
+    }
+    for name in read_by_all {
+        is_refused(name, &["sweep", "--resume", "a run"]);
+    }
+}
+
+/// The user has chosen the way to a run folder.
+#[test]
+fn links_lead_to_a_run_folder() {
+    let copied = Copied::new();
+    symlink("a run", copied.place.path().join("latest")).unwrap();
+    for named in ["latest", "latest/", "latest/trial-0001"] {
+        let ran = copied.place.run(&["stalls", named]);
+        assert_eq!(ran.code, Some(0), "{named}: {}", ran.stderr);
+    }
+}
+
+/// A plan with as many configurations as it may have, of which hardly any was measured. Where the time grew with the
+/// square of their number, a report took more than half an hour.
+#[test]
+fn twenty_thousand_configurations_are_read_in_seconds() {
+    let levels = |number: u32| (1..=number).map(|level| level.to_string()).collect::<Vec<_>>().join(", ");
+    for (format, factors) in [
+        ("text", format!("connections = [{}]", levels(20_000))),
+        ("csv", format!("connections = [1, 2]\nsync_binlog = [{}]", levels(10_000))),
+        ("text", format!("connections = [1]\nrate = [500]\nsync_binlog = [{}]", levels(20_000))),
+    ] {
+        let copied = Copied::new();
+        copied.replace("plan.toml", "connections = [1, 2]", &factors);
+        let began = Instant::now();
+        let ran = copied.place.run(&["report", "a run", "--format", format]);
+        assert!(ran.code.is_some_and(|code| code <= 3), "{format}: {}", ran.stderr);
+        assert!(began.elapsed() < Duration::from_mins(2), "{format}: {:?}", began.elapsed());
+    }
 }
 
 /// The same run as a version with the probe would have left it: watched twice a second, with buckets.

@@ -1,9 +1,13 @@
 //! Defaults of the user: variables, `truetps.toml`, and the user's file.
 
 use std::fs;
-use std::os::unix::fs::chown;
+use std::os::unix::fs::{chown, symlink};
+use std::path::Path;
 
-use crate::common::{Place, Ran};
+use rustix::fs::{AtFlags, CWD, Uid, chownat};
+use rustix::process::geteuid;
+
+use crate::common::{Place, Ran, copy_folder};
 
 /// Runs in a folder below the place, with these variables.
 fn run_in(place: &Place, folder: &str, variables: &[(&str, &str)], args: &[&str]) -> Ran {
@@ -101,7 +105,7 @@ fn a_server_of_the_settings_gives_way_to_one_that_is_named() {
 
 #[test]
 fn a_file_of_another_user_is_ignored() {
-    if !rustix::process::geteuid().is_root() {
+    if !geteuid().is_root() {
         return;
     }
     let place = Place::new();
@@ -110,4 +114,34 @@ fn a_file_of_another_user_is_ignored() {
     let Ran { code, stdout, stderr } = place.run(&["config", "show"]);
     assert!(code == Some(0) && stderr.contains("truetps.toml: ignored, belongs to another user"), "{stderr}");
     assert!(!stdout.contains("evil"), "{stdout}");
+    // The owner of the link chooses the file.
+    chown(&path, Some(0), None).unwrap();
+    fs::rename(&path, place.path().join("of_root.toml")).unwrap();
+    symlink("of_root.toml", &path).unwrap();
+    chownat(CWD, &path, Some(Uid::from_raw(65_534)), None, AtFlags::SYMLINK_NOFOLLOW).unwrap();
+    let ran = place.run(&["config", "show"]);
+    assert!(ran.stderr.contains("ignored, belongs to another user") && !ran.stdout.contains("evil"), "{}", ran.stderr);
+}
+
+/// A plan may have statements that run programs of the server's user, or of the client's.
+#[test]
+fn an_experiment_of_another_user_is_resumed_only_by_its_name() {
+    if !geteuid().is_root() {
+        return;
+    }
+    let place = Place::new();
+    let recorded = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/version-1/interrupted");
+    fs::create_dir(place.path().join("runs")).unwrap();
+    copy_folder(&recorded, &place.path().join("runs/theirs"));
+    symlink("theirs", place.path().join("runs/latest")).unwrap();
+    for foreign in ["runs/theirs", "runs/theirs/plan.toml", "runs/theirs/experiment.json"] {
+        let path = place.path().join(foreign);
+        chown(&path, Some(65_534), None).unwrap();
+        for command in ["sweep", "explain", "pool"] {
+            place.refused(&[command, "--resume"], &["belongs to another user", "name the folder after --resume"]);
+        }
+        chown(&path, Some(0), None).unwrap();
+    }
+    let ours = place.run(&["sweep", "--resume", "--dsn=mysql://127.0.0.1:1/"]);
+    assert!(!ours.stderr.contains("another user"), "{}", ours.stderr);
 }

@@ -19,6 +19,7 @@ mod named_on_disks;
 mod named_servers;
 mod one_screen;
 mod open_loop;
+mod option_files;
 mod pool;
 mod power_cuts;
 mod prealloc;

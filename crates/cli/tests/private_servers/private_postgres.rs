@@ -210,8 +210,11 @@ fn beside_a_server_of_the_other_family() {
     }
     let place = Place::with_templates();
     let _ends = Ends(&place);
-    place.good(&["server", "add", "pg", &basedir]);
-    place.good(&["server", "add", "maria"]);
+    // Logs of the usual sizes are filled before the first trial, and their writing may hold up each commit of a short one.
+    place.write("small.cnf", "[mariadb]\ninnodb_log_file_size = 32M\n");
+    place.write("small.conf", "min_wal_size = 32MB\n");
+    place.good(&["server", "add", "pg", &basedir, "--my-cnf=small.conf"]);
+    place.good(&["server", "add", "maria", "--my-cnf=small.cnf"]);
     place.write(
         "both.toml",
         "name = 'both'\nabout = 'a test'\n[workload]\nname = 'update-index'\ntable_rows = 500\n[load]\nwarm_up_s = 0.1\n\

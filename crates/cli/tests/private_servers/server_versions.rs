@@ -139,3 +139,21 @@ fn a_level_that_only_a_start_brings() {
     }
     assert!(place.servers().is_empty());
 }
+
+/// A running MySQL changes gtid_mode in steps only, and a start takes each value.
+#[test]
+fn the_price_of_gtids_is_measured() {
+    let Some(server) = fetched_server("the_price_of_gtids_is_measured", "mysql-9.7") else { return };
+    let place = Place::with_templates();
+    let small = ["--set=innodb_redo_log_capacity=32M", "-c=1", "--blocks=1", "--measure=0.7", "--warm-up=0.1"];
+    let ran =
+        place.run(&[&["sweep", "server-gtid", "--basedir", server.basedir.to_str().unwrap()][..], &small].concat());
+    assert!([Some(0), Some(3)].contains(&ran.code), "{}", ran.stderr);
+    let modes = (1..=3).map(|n| {
+        let path = place.latest().join(format!("trial-{n:04}/server/variables.json"));
+        let variables: serde_json::Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+        variables["gtid_mode"].as_str().unwrap().to_owned()
+    });
+    let modes: std::collections::BTreeSet<_> = modes.collect();
+    assert!(modes.contains("ON") && modes.contains("OFF"), "{modes:?}");
+}

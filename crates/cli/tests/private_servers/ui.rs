@@ -89,7 +89,7 @@ fn signals_from_elsewhere_give_the_terminal_back() {
         }
         let output = ended(child);
         let rest = terminal.is_left(&format!("{which:?}"));
-        let expect = (which != Signal::QUIT).then_some(130);
+        let expect = (which != Signal::QUIT).then_some(143);
         assert_eq!(output.status.code(), expect, "{which:?}: {rest}");
     }
     wait_until("its servers to be gone", || place.servers().is_empty());
@@ -110,7 +110,7 @@ fn a_further_signal_ends_a_program_whose_terminal_accepts_nothing() {
         signal(child.id(), Signal::TERM);
         child.try_wait().unwrap().is_some()
     });
-    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert_eq!(child.wait().unwrap().code(), Some(143));
 }
 
 #[test]

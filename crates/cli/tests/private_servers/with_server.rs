@@ -1,6 +1,8 @@
 //! The main job on a real server: what is recorded, what survives, what is gone afterwards. No test asserts a figure.
 
 use std::fs;
+use std::path::Path;
+use std::process::Stdio;
 use std::thread;
 use std::time::Duration;
 
@@ -365,6 +367,33 @@ fn a_suspended_generator_blames_no_server() {
         let stalls: serde_json::Value =
             serde_json::from_str(&place.run(&["stalls", "runs/latest", "--format=json"]).stdout).unwrap();
         assert_eq!(stalls["trials"][0]["stalls"]["absent"]["reason"], "suspended", "{stalls}");
+    }
+}
+
+/// As `nohup` starts it; and what ends it otherwise is in its exit code, as a shell would have it.
+#[test]
+fn a_signal_that_was_ignored_at_the_start_ends_nothing() {
+    if !has_server() {
+        return;
+    }
+    let place = Place::with_templates();
+    let program = env!("CARGO_BIN_EXE_truetps");
+    let run = ["run", "insert", "-c=2", "--table-rows=500", "--warm-up=0.1", "--measure=3", SMALL_REDO];
+    for (ignored, sent, expect) in [
+        ("HUP", Signal::HUP, Some(0)),
+        ("INT", Signal::INT, Some(0)),
+        ("INT", Signal::HUP, Some(129)),
+        ("HUP", Signal::TERM, Some(143)),
+    ] {
+        let ignores = format!("trap '' {ignored}; exec \"$0\" \"$@\"");
+        let args = [&["-c", &ignores, program][..], &run].concat();
+        let mut command = place.program(Path::new("/bin/sh"), &args);
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        place.wait_for_interval("trial-0001");
+        signal(child.id(), sent);
+        let ran = Ran::from(child.wait_with_output().unwrap());
+        assert_eq!(ran.code, expect, "{ignored} ignored, {sent:?}: {}{}", ran.stdout, ran.stderr);
+        fs::remove_dir_all(place.path().join("runs")).unwrap();
     }
 }
 

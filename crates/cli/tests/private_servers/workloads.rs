@@ -1,6 +1,6 @@
 //! Every workload through the whole program, on a real server. No test asserts a figure.
 
-use crate::common::{Place, SMALL_REDO, has_server, with_small_redo};
+use crate::common::{Place, SMALL_REDO, has_server, reason_of, with_small_redo};
 
 /// Runs a trial of a third of a second with the arguments, and checks that it is evidence.
 fn check(place: &Place, args: &[&str]) {
@@ -44,6 +44,22 @@ fn every_built_in_workload_of_several_statements_runs() {
     with(&["delete-insert", "--key", "random", "--text-protocol"]);
     with(&["delete-insert", "--key", "auto", "--distribution", "latest"]);
     with(&["read-write", "--mix", "point_selects=2", "--mix", "range_size=10"]);
+}
+
+#[test]
+fn a_load_without_transactions_is_no_evidence() {
+    if !has_server() {
+        return;
+    }
+    let place = Place::with_templates();
+    // Aria has no transactions, and so none that InnoDB counts.
+    let engine = ["--set=enforce_storage_engine=Aria", "--set=sql_mode="];
+    let ran = place.run(&[&["run", "insert", "-c=2", "--measure=1", "--warm-up=0", SMALL_REDO], &engine[..]].concat());
+    assert_eq!(ran.code, Some(4), "{}{}", ran.stdout, ran.stderr);
+    let trial = place.run_json("trial-0001");
+    let reason = reason_of(&trial);
+    assert!(reason.starts_with("the server counted 0 transactions that write, and the clients had "), "{reason}");
+    assert!(trial["measured"]["ok"].as_u64().unwrap() > 0, "what was measured is kept: {trial}");
 }
 
 /// Two tables, one of which refers to the other, and one transaction on both.

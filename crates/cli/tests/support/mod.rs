@@ -42,7 +42,7 @@ const PASSWORD_PART: &str = "h1dden";
 pub(crate) struct Owned {
     pub(crate) server: RunningServer,
     pub(crate) port: u16,
-    _sandbox: Sandbox,
+    sandbox: Sandbox,
     /// `None`: the home is the test's.
     _home: Option<TestHome>,
 }
@@ -69,7 +69,7 @@ impl Owned {
         let options = SandboxOptions { settings: made_with, ..SandboxOptions::default() };
         let sandbox = Sandbox::create(home, binary, &options).unwrap();
         let (server, port) = start(&sandbox, &[&[(redo_setting(binary), "32M")], settings].concat());
-        let owned = Self { server, port, _sandbox: sandbox, _home: None };
+        let owned = Self { server, port, sandbox, _home: None };
         owned.execute(&[
             "CREATE DATABASE precious",
             "CREATE TABLE precious.letters (id INT PRIMARY KEY, line TEXT)",
@@ -87,11 +87,19 @@ impl Owned {
 
     /// The same, after it has been down for so long at least.
     pub(crate) fn restarted_after(self, down: Duration, binary: &ServerBinary, settings: &[(&str, &str)]) -> Self {
-        let Self { server, port, _sandbox: sandbox, _home: home } = self;
+        let Self { server, port, sandbox, _home: home } = self;
         server.stop(SOON).unwrap();
         sleep(down);
         let server = start_at(&sandbox, port, &[&[(redo_setting(binary), "32M")], settings].concat()).unwrap();
-        Self { server, port, _sandbox: sandbox, _home: home }
+        Self { server, port, sandbox, _home: home }
+    }
+
+    /// Killed, and started again at once.
+    pub(crate) fn restarted_after_kill(self, binary: &ServerBinary) -> Self {
+        let Self { server, port, sandbox, _home: home } = self;
+        server.kill().unwrap();
+        let server = start_at(&sandbox, port, &[(redo_setting(binary), "32M")]).unwrap();
+        Self { server, port, sandbox, _home: home }
     }
 
     /// On an emulated disk, which loses what was not flushed when its power is cut.
@@ -106,9 +114,14 @@ impl Owned {
         let options = SandboxOptions { disk: Some(disk), ..SandboxOptions::default() };
         let sandbox = Sandbox::create(home.home(), binary, &options).unwrap();
         let (server, port) = start(&sandbox, &[&[(redo_setting(binary), "32M")], settings].concat());
-        let owned = Self { server, port, _sandbox: sandbox, _home: Some(home) };
+        let owned = Self { server, port, sandbox, _home: Some(home) };
         owned.execute(&["CREATE DATABASE precious"]);
         owned
+    }
+
+    /// From now on the disk is as slow as its profile says.
+    pub(crate) fn slow_down_disk(&self) {
+        self.sandbox.set_disk_timed(true).unwrap();
     }
 
     /// The server is dead before its disk loses anything, so that nothing is acknowledged afterwards. Returns the number of
@@ -119,11 +132,11 @@ impl Owned {
         settings: &[(&str, &str)],
         crash: DiskCrash,
     ) -> (Self, u64) {
-        let Self { server, port, _sandbox: sandbox, _home: home } = self;
+        let Self { server, port, sandbox, _home: home } = self;
         server.kill().unwrap();
         let lost = sandbox.crash_disk(crash).unwrap();
         let server = start_at(&sandbox, port, &[&[(redo_setting(binary), "32M")], settings].concat()).unwrap();
-        (Self { server, port, _sandbox: sandbox, _home: home }, lost)
+        (Self { server, port, sandbox, _home: home }, lost)
     }
 
     pub(crate) fn admin(&self) -> Client {

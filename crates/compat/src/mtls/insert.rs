@@ -3,7 +3,6 @@
 use std::ffi::OsString;
 use std::io::Write;
 use std::num::NonZeroU32;
-use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -17,13 +16,13 @@ use truetps_probe::clock;
 use truetps_record::{
     CONNECTIONS, Configuration, Personality, Protocol, ServerFacts, SettingValue, SqlDialect, Validity,
 };
-use truetps_recording::{LiveView, RunsFolder, state_runs};
+use truetps_recording::{LiveView, RunsFolder};
 use truetps_workload::{Commit, TableInsert};
 
 use super::log::MtlsLog;
 use super::options::MtlsOptions;
 use super::{FAILED, GOOD, INTERRUPTED, MtlsExit, NAME, failed, full_name, refused, table, target};
-use crate::recording::{CompatRecording, TrialTurn, choose_runs, server_facts};
+use crate::recording::{CompatRecording, RunsWish, TrialTurn, choose_runs, server_facts};
 use crate::run::{
     ANSWER_TIMEOUT, FAILED_SHARE_MAX, RunRequest, TrialResult, drive, make_room, unless_stopped, workers,
 };
@@ -49,7 +48,8 @@ impl InsertRun<'_> {
         let asked = target(options)?;
         make_room(options.parallel, &asked).map_err(failed)?;
         let insert = TableInsert::new(&table, options.batch, SqlDialect::Mysql);
-        let place = choose_runs(self.runs().as_deref()).map_err(failed)?;
+        let mut warn = |text: &str| log.info(text);
+        let place = choose_runs(&self.runs(), self.environment, &mut warn).map_err(failed)?;
         let (admin, server) = self.connect()?;
         let warning = unless_stopped(self.stop, move || replication_warning(&asked)).flatten();
         if let Some(warning) = warning {
@@ -189,13 +189,11 @@ impl InsertRun<'_> {
     /// Only for a run that is kept or shown.
     fn probe(&self) -> ProbeSpec {
         let MtlsOptions { probe_interval: probe, ui, .. } = self.options;
-        ProbeSpec { enabled: probe.enabled && (*ui || self.runs().is_some()), ..probe.clone() }
+        ProbeSpec { enabled: probe.enabled && (*ui || self.runs().folder.is_some()), ..probe.clone() }
     }
 
-    fn runs(&self) -> Option<PathBuf> {
-        let named = self.options.runs.clone().filter(|runs| !runs.as_os_str().is_empty());
-        let runs = named.unwrap_or_else(|| state_runs(self.environment));
-        Some(runs).filter(|runs| runs != Path::new("none"))
+    fn runs(&self) -> RunsWish {
+        RunsWish::of(self.options.runs.clone(), self.environment)
     }
 
     /// The part that a plan can express; the COMMIT after each INSERT, without a BEGIN, is not.

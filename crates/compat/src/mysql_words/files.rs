@@ -83,8 +83,15 @@ impl OptionFiles {
         let mut reader = OptionFileReader { groups: &self.groups, read: FileWords::default() };
         for file in &self.files {
             let walk = OptionWalk::new(OptionStyle::Groups, OptionReader::Program, &mut reader).file(&file.path);
-            // Every line is a word.
-            let Err(OptionFileError::Read { source, .. }) = walk else { continue };
+            let source = match walk {
+                Err(OptionFileError::Read { source, .. }) => source,
+                // Every line is a word.
+                Ok(()) | Err(OptionFileError::Line { .. }) => continue,
+                Err(error) => {
+                    reader.read.warnings.push(format!("{error}: the rest of the file is not used"));
+                    continue;
+                }
+            };
             if file.must_exist {
                 let text = format!("Could not open required defaults file: {} ({source})", file.path.display());
                 return Err(WordRefusal::new(NO_FILE, text));
@@ -190,13 +197,14 @@ mod tests {
         let warnings = || {
             let warnings =
                 OptionFiles::take_options(&mut deque(&[]), &["client"], &environment).read().unwrap().warnings;
-            warnings.into_iter().filter(|warning| warning.contains("/.my.cnf' is not used: ")).collect::<Vec<_>>()
+            warnings.into_iter().filter(|warning| warning.contains("/.my.cnf")).collect::<Vec<_>>()
         };
         assert_eq!(warnings(), [""; 0], "none is there");
         let path = home.path().join(".my.cnf");
-        for (bytes, expect) in
-            [(vec![0xff, b'\n'], "is not valid UTF-8"), (vec![b'#'; (1 << 20) + 1], "is larger than")]
-        {
+        for (bytes, expect) in [
+            (b"[client]\nuser = \xff\n".to_vec(), "line 2 is not valid UTF-8"),
+            (vec![b'#'; (1 << 20) + 1], "is larger than"),
+        ] {
             fs::write(&path, bytes).unwrap();
             assert!(warnings()[0].contains(expect), "{:?}", warnings());
         }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use truetps_driver::{DriverError, QueryResult, Target};
 use truetps_engine::{LoadSpec, RunOutcome};
 use truetps_lab::TrialContext;
-use truetps_record::{ErrorClass, ErrorCount, Protocol, Validity};
+use truetps_record::{ErrorClass, ErrorCount, Protocol, SECRET_VARIABLES, Validity};
 use truetps_workload::{Commit, SqlList};
 
 use super::admin::Admin;
@@ -254,7 +254,12 @@ impl SlapRun<'_, '_> {
         let Some(command) = command else { return Ok(()) };
         self.check_stop()?;
         let _ = self.env.out.flush();
-        let returned = match Command::new("/bin/sh").arg("-c").arg(command).env_remove(HIDDEN_WORDS).status() {
+        let mut shell = Command::new("/bin/sh");
+        shell.arg("-c").arg(command).env_remove(HIDDEN_WORDS);
+        for name in SECRET_VARIABLES {
+            shell.env_remove(name);
+        }
+        let returned = match shell.status() {
             Ok(status) if status.success() => None,
             Ok(status) => Some(status.into_raw().to_string()),
             Err(error) => Some(error.to_string()),

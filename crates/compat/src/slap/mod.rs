@@ -120,7 +120,7 @@ fn run_command(mut typed: VecDeque<String>, env: &mut CompatEnv<'_>) -> Result<u
             _ => GOOD,
         });
     }
-    let place = place(&settings)?;
+    let place = place(&settings, env)?;
     let ask = || {
         ask_password(&env.stop).map_err(|problem| match problem {
             NoPassword::Interrupted => WordRefusal::new(INTERRUPTED, "interrupted"),
@@ -137,13 +137,16 @@ fn run_command(mut typed: VecDeque<String>, env: &mut CompatEnv<'_>) -> Result<u
 }
 
 /// Where runs are written. Every output is checked before anything is measured.
-fn place(settings: &SlapSettings) -> Result<RunsFolder, WordRefusal> {
+fn place(settings: &SlapSettings, env: &mut CompatEnv<'_>) -> Result<RunsFolder, WordRefusal> {
     if let Csv::File(path) = &settings.output.csv {
         bench::append(path, "").map_err(|error| {
             WordRefusal::new(FAILED, format!("Could not open csv file: {} ({error})", path.display()))
         })?;
     }
-    choose_runs(settings.runs.as_deref()).map_err(|text| WordRefusal::new(FAILED, text))
+    let mut warn = |text: &str| {
+        let _ = writeln!(env.err, "Warning: {NAME}: {}", printable_text(text));
+    };
+    choose_runs(&settings.runs, env.environment, &mut warn).map_err(|text| WordRefusal::new(FAILED, text))
 }
 
 fn test(
@@ -253,7 +256,7 @@ fn plan(settings: &SlapSettings, script: &SlapScript) -> Plan {
         design: Design { blocks, seed: settings.seed, aa_pair: false, ..Design::default() },
         // Only for runs that are kept or shown.
         probe: ProbeSpec {
-            enabled: settings.probe.enabled && (settings.output.ui || settings.runs.is_some()),
+            enabled: settings.probe.enabled && (settings.output.ui || settings.runs.folder.is_some()),
             ..settings.probe.clone()
         },
         quick: QuickOverrides::default(),

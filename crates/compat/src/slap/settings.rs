@@ -1,17 +1,18 @@
 //! The options of a mysqlslap command line, checked.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use truetps_driver::{Endpoint, Login, Password, Target, Tls, TlsMode};
 use truetps_plan::{ProbeSpec, RATE_MAX, RATE_MIN, parse_rate};
 use truetps_record::SqlDialect;
-use truetps_recording::default_runs;
+use truetps_recording::named_runs;
 
 use super::auto::{AutoKey, AutoSql, GeneratedColumns, LoadType};
 use super::user;
 use crate::mysql_words::{GivenValue, MysqlWords, WordRefusal};
+use crate::recording::RunsWish;
 use crate::ssl;
 
 const WRONG: u8 = 1;
@@ -58,7 +59,7 @@ pub(super) struct SlapSettings {
     pub(super) rate: Option<f64>,
     pub(super) time: Option<Duration>,
     pub(super) workers: u32,
-    pub(super) runs: Option<PathBuf>,
+    pub(super) runs: RunsWish,
     pub(super) probe: ProbeSpec,
 }
 
@@ -153,10 +154,9 @@ impl SlapSettings {
             rate: words.text("rate").map(|text| rate(text, limit("commit").unwrap_or(1))).transpose()?,
             time: words.text("time").map(time).transpose()?,
             workers: u32::try_from(words.number("workers").unwrap_or(0)).unwrap_or(u32::MAX).min(1024),
-            runs: match words.text("runs").filter(|folder| !folder.is_empty()) {
-                Some("none") => None,
-                Some(folder) => Some(folder.into()),
-                None => Some(default_runs(environment)).filter(|folder| folder != Path::new("none")),
+            runs: {
+                let typed = words.text("runs").filter(|folder| !folder.is_empty()).map(PathBuf::from);
+                RunsWish::of(typed.or_else(|| named_runs(environment)), environment)
             },
             probe: words.text("probe-interval").map_or_else(|| Ok(ProbeSpec::default()), probe)?,
         })

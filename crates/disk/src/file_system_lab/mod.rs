@@ -20,7 +20,6 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use fuser::BackgroundSession;
-use rustix::fs::{Gid, Uid, chown};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::device::{DeviceState, DiskCrash};
@@ -56,10 +55,7 @@ impl FileSystemLab {
         }
         // As a new ext4 has it, whatever the umask is.
         let opened_to_all = fs::set_permissions(&backing, Permissions::from_mode(0o755));
-        opened_to_all.map_err(DiskError::io("give away", &backing))?;
-        let (uid, gid) = options.owner;
-        let owned = chown(&backing, Some(Uid::from_raw(uid)), Some(Gid::from_raw(gid)));
-        owned.map_err(|errno| DiskError::io("give away", &backing)(errno.into()))?;
+        opened_to_all.map_err(DiskError::io("open", &backing))?;
         let opened = File::open(&backing).map(OwnedFd::from);
         let state =
             opened.and_then(|opened| FileSystemState::new(opened, options.bytes, &options.profile, options.seed));

@@ -7,6 +7,7 @@ use hyper::StatusCode;
 use hyper::header::{HeaderName, HeaderValue, RETRY_AFTER};
 use serde_json::json;
 use truetps_batch::{CommitAnswer, FaultClass, NotStored, QueueRefusal, RowError};
+use truetps_driver::ServerError;
 
 use super::{GatewayResponse, with_type};
 use crate::row_counts::RowResult;
@@ -25,6 +26,8 @@ pub(super) struct RowStatus {
 /// Clients send a row again after this time if nothing better is known.
 const RETRY: Duration = Duration::from_secs(1);
 
+const ERROR_BYTES_MAX: usize = 250;
+
 const STORED: &[u8] = b"{\"status\":\"stored\",\"duplicate\":false}\n";
 const DUPLICATE: &[u8] = b"{\"status\":\"stored\",\"duplicate\":true}\n";
 /// It is not known whether the row was there before.
@@ -36,11 +39,14 @@ impl RowStatus {
             CommitAnswer::Stored { is_duplicate: Some(false) } => Self::stored(RowResult::Stored, STORED),
             CommitAnswer::Stored { is_duplicate: Some(true) } => Self::stored(RowResult::Duplicate, DUPLICATE),
             CommitAnswer::Stored { is_duplicate: None } => Self::stored(RowResult::Stored, STORED_OR_DUPLICATE),
-            CommitAnswer::Refused(error) if FaultClass::of(&error) == FaultClass::Conflict => {
-                Self::final_error(StatusCode::CONFLICT, RowResult::Conflict, &error.to_string())
-            }
-            CommitAnswer::Refused(error) => {
-                Self::final_error(StatusCode::UNPROCESSABLE_ENTITY, RowResult::Refused, &error.to_string())
+            CommitAnswer::StoredAs { is_duplicate, row } => Self::stored_as(is_duplicate, &row),
+            CommitAnswer::Refused(error) => Self::refused(&error),
+            CommitAnswer::Changed { column } => {
+                let text = match column {
+                    Some(column) => format!("column `{column}`: the table would keep another value than was sent"),
+                    None => "the table would keep another key, or not keep the row".to_owned(),
+                };
+                Self::final_error(StatusCode::UNPROCESSABLE_ENTITY, RowResult::Refused, &text)
             }
             CommitAnswer::KeyConflict => {
                 let text = "a row with this key is stored, with other values";
@@ -49,12 +55,35 @@ impl RowStatus {
             CommitAnswer::TooLong => Self::too_long("the row is longer than the server takes"),
             CommitAnswer::NotStored(reason) => Self::not_stored(&match reason {
                 NotStored::Expired => "the database did not take the row in time".to_owned(),
-                NotStored::ServerFault(error) => format!("the database takes no rows: {error}"),
+                NotStored::ServerFault(error) => FaultClass::of(&error).word().to_owned(),
                 NotStored::OtherColumns => "the table has just been changed".to_owned(),
+                NotStored::Unseen => "the table's definition cannot be read now".to_owned(),
                 NotStored::Stopping => "the gateway is stopping".to_owned(),
             }),
             CommitAnswer::Unknown => Self::unknown(),
         }
+    }
+
+    /// The text of the server is for the client of the row only where it is about its values: others name accounts and
+    /// objects that are not the client's business.
+    fn refused(error: &ServerError) -> Self {
+        let class = FaultClass::of(error);
+        let text = match class {
+            FaultClass::BadRow | FaultClass::Conflict => error.to_string(),
+            class => format!("{} (error {})", class.word(), error_number(error)),
+        };
+        match class {
+            FaultClass::Conflict => Self::final_error(StatusCode::CONFLICT, RowResult::Conflict, &text),
+            _ => Self::final_error(StatusCode::UNPROCESSABLE_ENTITY, RowResult::Refused, &text),
+        }
+    }
+
+    /// `row`: a JSON object.
+    fn stored_as(is_duplicate: Option<bool>, row: &str) -> Self {
+        let duplicate = is_duplicate.map_or("null", |is_duplicate| if is_duplicate { "true" } else { "false" });
+        let body = format!("{{\"status\":\"stored\",\"duplicate\":{duplicate},\"changed\":true,\"row\":{row}}}\n");
+        let result = if is_duplicate == Some(true) { RowResult::Duplicate } else { RowResult::Stored };
+        Self { status: StatusCode::OK, result, body: body.into(), retry_after: None }
     }
 
     pub(super) fn of_refusal(refusal: QueueRefusal) -> Self {
@@ -100,7 +129,7 @@ impl RowStatus {
         Self { status, result, body: error_body("refused", "not_stored", text), retry_after: None }
     }
 
-    fn not_stored(text: &str) -> Self {
+    pub(super) fn not_stored(text: &str) -> Self {
         Self {
             status: StatusCode::SERVICE_UNAVAILABLE,
             result: RowResult::NotStored,
@@ -120,7 +149,14 @@ impl RowStatus {
     }
 }
 
+/// MySQL's number, PostgreSQL's SQLSTATE.
+fn error_number(error: &ServerError) -> String {
+    if error.code > 0 { error.code.to_string() } else { error.sqlstate.clone() }
+}
+
+/// A long message of the server is cut: a batch has as many of them as rows.
 fn error_body(status: &str, outcome: &str, text: &str) -> Bytes {
+    let text = text.get(..text.floor_char_boundary(ERROR_BYTES_MAX)).unwrap_or(text);
     let mut body = json!({ "status": status, "outcome": outcome, "error": text }).to_string();
     body.push('\n');
     body.into()
@@ -162,10 +198,33 @@ mod tests {
         check(CommitAnswer::Stored { is_duplicate: Some(true) }, 200, false);
         check(CommitAnswer::Refused(error(1406, "22001")), 422, false);
         check(CommitAnswer::Refused(error(0, "23505")), 409, false);
+        check(CommitAnswer::Refused(error(1526, "HY000")), 422, false);
+        check(CommitAnswer::Changed { column: Some("a\"b".to_owned()) }, 422, false);
+        check(CommitAnswer::StoredAs { is_duplicate: Some(true), row: "{\"a\":null}".to_owned() }, 200, false);
         check(CommitAnswer::KeyConflict, 409, false);
         check(CommitAnswer::TooLong, 413, false);
         check(CommitAnswer::NotStored(NotStored::ServerFault(error(1146, "42S02"))), 503, true);
         check(CommitAnswer::NotStored(NotStored::Stopping), 503, true);
         check(CommitAnswer::Unknown, 503, true);
+    }
+
+    #[test]
+    fn clients_read_nothing_of_others() {
+        let error = |code, state: &str| ServerError {
+            code,
+            sqlstate: state.to_owned(),
+            message: "INSERT command denied to user 'ingest'@'10.0.0.7' for column 'secret'".to_owned(),
+            position: 0,
+        };
+        let answers = [
+            CommitAnswer::NotStored(NotStored::ServerFault(error(1142, "42000"))),
+            CommitAnswer::NotStored(NotStored::ServerFault(error(1366, "HY000"))),
+            CommitAnswer::Refused(error(1142, "42000")),
+            CommitAnswer::Refused(error(0, "42501")),
+        ];
+        for answer in answers {
+            let body = String::from_utf8(RowStatus::of_answer(answer).body.to_vec()).unwrap();
+            assert!(!body.contains("ingest") && !body.contains("secret"), "{body}");
+        }
     }
 }

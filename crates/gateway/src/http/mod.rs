@@ -1,36 +1,50 @@
-//! HTTP: `connections` accepts and limits them, `access` says who may come in, `rows` reads rows and waits for their
-//! answers, and `answers` words those. This file has the paths.
+//! HTTP: `connections` accepts connections and `peers` limits them, `access` says who may come in, `receive` reads bodies
+//! within the limits of `room`, `rows` and `batch` wait for the answers, `answers` words them, and `body` hands them over
+//! as clients read. This file has the paths.
 
 mod access;
 mod answers;
+mod batch;
+mod body;
 mod connections;
+mod peers;
+mod progress;
+mod rarely;
+mod readiness;
+mod receive;
+mod room;
 mod rows;
+mod tls;
 
-use std::convert::Infallible;
-use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use bytes::Bytes;
-use http_body_util::Full;
-use hyper::body::Incoming;
-use hyper::header::{ALLOW, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, HeaderValue};
-use hyper::{Method, Request, Response, StatusCode};
-use tokio::sync::{Semaphore, watch};
+use hyper::body::{Body, Incoming};
+use hyper::header::{
+    ALLOW, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER,
+};
+use hyper::{Method, Request, Response, StatusCode, Version};
+use tokio::sync::watch;
+use tokio::time::timeout;
 
 pub use access::AccessTokens;
-pub(crate) use connections::{HttpServer, TlsSetupError, tls_acceptor};
+pub(crate) use connections::{Door, HttpServer};
+pub(crate) use peers::ConnectionCounts;
+pub(crate) use room::{LINE_BYTES, RoomSizes};
+pub(crate) use tls::{TlsSetup, TlsSetupError};
+
+use access::TokenScope;
+use body::{GatewayBody, SharedTexts};
+use peers::{PeerConnection, Peers};
 
 use crate::metrics::metrics_text;
 use crate::page::{PAGE, state_json};
 use crate::served_table::ServedTable;
 use crate::{GatewayConfig, HttpLimits};
 
-pub(crate) type GatewayResponse = Response<Full<Bytes>>;
+pub(crate) type GatewayResponse = Response<GatewayBody>;
 
-/// The queue is nearly full: a load balancer may use another replica.
-const READY_SHARE: f64 = 0.8;
 /// What the page may do: its own script and style, and requests to this host.
 const PAGE_POLICY: &str =
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; connect-src 'self'";
@@ -39,17 +53,16 @@ const PAGE_POLICY: &str =
 pub(crate) struct GatewayApp {
     tables: Vec<ServedTable>,
     tokens: AccessTokens,
-    /// Only this host reaches the gateway: browsers must name it as this host.
-    is_local: bool,
     has_page: bool,
     limits: HttpLimits,
+    /// From the head of a request to the last byte of its answer.
+    request_time: Duration,
     is_stopping: AtomicBool,
     /// Rows without an answer are not waited for any more.
     gives_up: watch::Sender<bool>,
-    /// Kilobytes of bodies that may be received at the same time.
-    body_room: Arc<Semaphore>,
-    open_connections: AtomicUsize,
-    refused_connections: AtomicU64,
+    peers: Arc<Peers>,
+    metrics_texts: SharedTexts,
+    state_texts: SharedTexts,
 }
 
 impl GatewayApp {
@@ -57,19 +70,21 @@ impl GatewayApp {
         config: &GatewayConfig,
         tables: Vec<ServedTable>,
         tokens: AccessTokens,
-        address: SocketAddr,
+        connections_most: usize,
     ) -> Self {
+        let limits = config.limits.clone();
+        let answer_time = tables.iter().map(|table| table.answer_time).max().unwrap_or_default();
         Self {
             tables,
             tokens,
-            is_local: address.ip().is_loopback(),
             has_page: config.page,
-            limits: config.limits.clone(),
+            request_time: Duration::from_secs_f64(limits.body_s + limits.write_s) + answer_time,
             is_stopping: AtomicBool::new(false),
             gives_up: watch::Sender::new(false),
-            body_room: Arc::new(Semaphore::new(config.limits.bodies_mb << 10)),
-            open_connections: AtomicUsize::new(0),
-            refused_connections: AtomicU64::new(0),
+            peers: Arc::new(Peers::new(&limits, connections_most)),
+            metrics_texts: SharedTexts::new(),
+            state_texts: SharedTexts::new(),
+            limits,
         }
     }
 
@@ -86,69 +101,90 @@ impl GatewayApp {
         self.gives_up.send_replace(true);
     }
 
-    async fn respond(self: Arc<Self>, request: Request<Incoming>) -> Result<GatewayResponse, Infallible> {
-        if self.is_local && !access::names_this_host(&request) {
-            return Ok(plain(StatusCode::MISDIRECTED_REQUEST, "the host of the request is not this host\n"));
+    /// The answer, which counts as an open request until it is written.
+    async fn respond(
+        self: Arc<Self>,
+        door: Door,
+        connection: Arc<PeerConnection>,
+        mut request: Request<Incoming>,
+    ) -> Result<GatewayResponse, h2::Error> {
+        let Some(open) = connection.begin_request() else {
+            if request.version() == Version::HTTP_2 {
+                // An answer might wait for its client as the others do. Clients may send a refused stream again.
+                return Err(h2::Reason::REFUSED_STREAM.into());
+            }
+            if matches!(request.uri().path(), "/healthz" | "/readyz") {
+                // A gateway that is busy is no reason to restart it.
+                return Ok(self.answer(door, &connection, &mut request).await);
+            }
+            let mut response = plain(StatusCode::TOO_MANY_REQUESTS, "too many requests are open\n");
+            response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
+            return Ok(response);
+        };
+        let mut response = self.answer(door, &connection, &mut request).await;
+        response.body_mut().hold(open, self.request_time);
+        Ok(response)
+    }
+
+    /// Requests are borrowed: they are large, and would be moved through each of the functions that read them.
+    async fn answer(
+        &self,
+        door: Door,
+        connection: &PeerConnection,
+        request: &mut Request<Incoming>,
+    ) -> GatewayResponse {
+        if let Err((status, text)) = access::check_host(request, door.is_local) {
+            return plain(status, text);
+        }
+        let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
+        if is_read && !request.body().is_end_stream() {
+            // It has no meaning. A mistake in it is found before the answer, which would end the stream.
+            let body = Box::pin(receive::discard(request.body_mut(), self.limits.row_kb << 10));
+            let _ = timeout(self.body_time(), body).await;
         }
         let path = request.uri().path();
-        let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
         match path {
-            "/healthz" if is_read => return Ok(plain(StatusCode::OK, "alive\n")),
-            "/readyz" if is_read => return Ok(self.readiness()),
-            "/" if is_read && self.has_page => return Ok(page()),
-            "/state.json" if is_read && self.has_page => return Ok(self.state()),
+            "/healthz" if is_read => return plain(StatusCode::OK, "alive\n"),
+            "/" if is_read && self.has_page && door.has_rows => return page(),
+            "/state.json" if is_read && self.has_page && door.has_rows => return self.state(),
             _ => {}
         }
-        if !self.tokens.allow(&request) {
-            let mut response =
-                plain(StatusCode::UNAUTHORIZED, "a valid token is missing: Authorization: Bearer TOKEN\n");
-            response.headers_mut().insert("www-authenticate", HeaderValue::from_static("Bearer"));
-            return Ok(response);
+        if is_read && let Some(path) = path.strip_prefix("/readyz") {
+            return readiness::respond(&self.tables, self.is_stopping.load(Ordering::Relaxed), path);
+        }
+        let scope = if path == "/metrics" { TokenScope::Metrics } else { TokenScope::Rows };
+        if !(door.is_open_for_metrics && scope == TokenScope::Metrics)
+            && let Err(status) = self.tokens.check(request, scope)
+        {
+            return without_token(status);
         }
         if path == "/metrics" && is_read {
-            return Ok(self.metrics());
+            return self.metrics();
         }
         let (path, is_batch) = path.strip_suffix("/batch").map_or((path, false), |path| (path, true));
-        let Some(table) = self.tables.iter().position(|table| table.path == path) else {
-            return Ok(plain(StatusCode::NOT_FOUND, "no such path; rows go to /v1/TABLE and /v1/TABLE/batch\n"));
+        let Some(table) = self.tables.iter().find(|table| door.has_rows && table.path == path) else {
+            return plain(StatusCode::NOT_FOUND, "no such path; rows go to /v1/TABLE and /v1/TABLE/batch\n");
         };
         if *request.method() != Method::POST {
             let mut response = plain(StatusCode::METHOD_NOT_ALLOWED, "rows are sent with POST\n");
             response.headers_mut().insert(ALLOW, HeaderValue::from_static("POST"));
-            return Ok(response);
+            return response;
         }
-        Ok(if is_batch {
-            rows::post_batch(&self, &self.tables[table], request).await
+        if is_batch {
+            // Its state is large, and is not moved with each row.
+            Box::pin(batch::post_batch(self, table, connection, request)).await
         } else {
-            rows::post_row(&self, &self.tables[table], request).await
-        })
-    }
-
-    fn readiness(&self) -> GatewayResponse {
-        if self.is_stopping.load(Ordering::Relaxed) {
-            return plain(StatusCode::SERVICE_UNAVAILABLE, "stopping\n");
+            rows::post_row(self, table, connection, request).await
         }
-        for table in &self.tables {
-            let state = table.queue.state();
-            let problem = match state {
-                _ if state.is_down => "the database takes no rows",
-                _ if state.rows as f64 > state.limits.rows as f64 * READY_SHARE => "the queue is nearly full",
-                _ if state.expected_wait > state.limits.wait => "rows wait too long",
-                _ => continue,
-            };
-            return plain(StatusCode::SERVICE_UNAVAILABLE, format!("{}: {problem}\n", table.name));
-        }
-        plain(StatusCode::OK, "ready\n")
     }
 
     fn metrics(&self) -> GatewayResponse {
-        let connections = self.open_connections.load(Ordering::Relaxed);
-        let text = metrics_text(&self.tables, connections, self.refused_connections.load(Ordering::Relaxed));
+        let text = self.metrics_texts.get(|| metrics_text(&self.tables, self.peers.counts()));
         with_type(StatusCode::OK, "text/plain; version=0.0.4; charset=utf-8", text)
     }
 
     fn state(&self) -> GatewayResponse {
-        let text = state_json(&self.tables, self.open_connections.load(Ordering::Relaxed));
+        let text = self.state_texts.get(|| state_json(&self.tables, self.peers.counts().open));
         with_type(StatusCode::OK, "application/json", text)
     }
 
@@ -159,21 +195,34 @@ impl GatewayApp {
 }
 
 fn page() -> GatewayResponse {
-    let mut response = with_type(StatusCode::OK, "text/html; charset=utf-8", PAGE);
+    let mut response = with_type(StatusCode::OK, "text/html; charset=utf-8", PAGE.as_bytes());
     response.headers_mut().insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(PAGE_POLICY));
     response
 }
 
-fn plain(status: StatusCode, text: impl Into<Bytes>) -> GatewayResponse {
+fn without_token(status: StatusCode) -> GatewayResponse {
+    if status == StatusCode::FORBIDDEN {
+        return plain(status, "the token is valid, but not for this path\n");
+    }
+    let mut response = plain(status, "a valid token is missing: Authorization: Bearer TOKEN\n");
+    response.headers_mut().insert("www-authenticate", HeaderValue::from_static("Bearer"));
+    response
+}
+
+fn plain(status: StatusCode, text: impl Into<GatewayBody>) -> GatewayResponse {
     with_type(status, "text/plain; charset=utf-8", text)
 }
 
-fn with_type(status: StatusCode, kind: &'static str, body: impl Into<Bytes>) -> GatewayResponse {
-    let mut response = Response::new(Full::new(body.into()));
+fn with_type(status: StatusCode, kind: &'static str, body: impl Into<GatewayBody>) -> GatewayResponse {
+    let mut response = Response::new(body.into());
+    set_type(&mut response, status, kind);
+    response
+}
+
+fn set_type(response: &mut GatewayResponse, status: StatusCode, kind: &'static str) {
     *response.status_mut() = status;
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     headers.insert(HeaderName::from_static("x-content-type-options"), HeaderValue::from_static("nosniff"));
-    response
 }

@@ -2,7 +2,9 @@
 
 use truetps_gateway::AccessTokens;
 
+use crate::client::HttpClient;
 use crate::gateway::{TestDatabase, client, row};
+use crate::wait_for;
 
 const ROWS: &str = "/v1/readings";
 
@@ -23,7 +25,7 @@ fn each_row_has_its_own_answer() {
         assert_eq!((answer.json()["outcome"].as_str(), answer.header("retry-after")), (Some("not_stored"), None));
     };
     check(r#"{"client":1,"seq":1,"text":"other"}"#, 409, "other values");
-    check(r#"{"client":1,"seq":2,"text":"longer than twenty characters"}"#, 422, "too long");
+    check(r#"{"client":1,"seq":2,"text":"longer than twenty characters"}"#, 422, "longer than 20 characters");
     check(r#"{"client":1}"#, 422, "`seq`");
     check(r#"{"client":1,"seq":2,"unknown":3}"#, 422, "`unknown`");
     check("[1]", 400, "object");
@@ -95,12 +97,87 @@ fn requests_that_are_no_rows() {
         assert_eq!(client.send(path, &row(1, 1), headers).status, status, "{path} {headers}");
     }
     assert_eq!(client.get("/metrics").status, 401);
-    client
-        .write(b"GET /metrics HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer 0123456789abcdef\r\n\r\n")
-        .unwrap();
-    let metrics = client.answer().unwrap().body;
+    let head = "GET /metrics HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer 0123456789abcdef\r\n\r\n";
+    let mut metrics = || {
+        client.write(head.as_bytes()).unwrap();
+        client.answer().unwrap().body
+    };
+    // The figures of a batch follow its answers.
+    wait_for("the figures of the batch", || {
+        metrics().contains("truetps_gateway_batch_rows_bucket{table=\"readings\",le=\"1\"} 1\n")
+    });
+    let metrics = metrics();
     assert!(metrics.contains("truetps_gateway_rows_total{table=\"readings\",result=\"stored\"} 1\n"), "{metrics}");
-    assert!(metrics.contains("truetps_gateway_batch_rows_bucket{table=\"readings\",le=\"1\"} 1\n"), "{metrics}");
     client.write(b"GET /healthz HTTP/1.1\r\nhost: rebound.example\r\n\r\n").unwrap();
     assert_eq!(client.answer().unwrap().status, 421);
+}
+
+/// A row goes to one host, with one key: what reads the first of two headers may differ from what reads the last.
+#[test]
+fn a_request_that_can_be_read_in_two_ways_is_refused() {
+    let Some(database) = TestDatabase::start("ambiguous requests") else { return };
+    let gateway = database.gateway(|_| {});
+    let check = |target: &str, headers: &str, status: u16| {
+        let mut client = client(&gateway);
+        let body = r#"{"text":"a"}"#;
+        let length = body.len();
+        let head = format!("POST {target} HTTP/1.1\r\ncontent-type: application/json\r\ncontent-length: {length}");
+        client.write(format!("{head}\r\n{headers}\r\n{body}").as_bytes()).unwrap();
+        assert_eq!(client.answer().unwrap().status, status, "{target} {headers}");
+    };
+    let (path, host) = ("/v1/events", "host: localhost\r\n");
+    check(path, "idempotency-key: a\r\n", 400);
+    check(path, &format!("{host}host: localhost\r\nidempotency-key: a\r\n"), 400);
+    check("http://rebound.example/v1/events", &format!("{host}idempotency-key: a\r\n"), 400);
+    check("http://rebound.example/v1/events", "host: rebound.example\r\nidempotency-key: a\r\n", 421);
+    check(path, &format!("{host}idempotency-key: a\r\nidempotency-key: b\r\n"), 400);
+    check(path, &format!("{host}idempotency-key: a\r\ncontent-type: text/plain\r\n"), 400);
+    check(path, &format!("{host}idempotency-key: a\r\ncontent-encoding: gzip\r\n"), 415);
+    check("http://localhost/v1/events", &format!("{host}idempotency-key: a\r\n"), 200);
+}
+
+#[test]
+fn a_table_that_is_down_is_named_and_the_others_are_served() {
+    let Some(database) = TestDatabase::start("readiness of tables") else { return };
+    let gateway = database.gateway(|config| config.queue.statement_ms = 500);
+    let mut client = client(&gateway);
+    assert_eq!(client.get("/readyz").body, "readings: ready\nevents: ready\n");
+    database.run("RENAME TABLE readings TO readings_gone");
+    wait_for("a table that is down", || {
+        assert_eq!(client.post(ROWS, &row(1, 1)).status, 503);
+        client.get("/readyz/readings").status == 503
+    });
+    let all = client.get("/readyz");
+    assert_eq!(
+        (all.status, &all.body[..]),
+        (200, "readings: the table is gone or cannot keep the promise any more\nevents: ready\n")
+    );
+    assert_eq!((client.get("/readyz/events").status, client.get("/readyz/other").status), (200, 404));
+}
+
+/// A scraper with a token that stores no rows, and one without a token where the user allows it.
+#[test]
+fn figures_have_an_address_and_tokens_of_their_own() {
+    let Some(database) = TestDatabase::start("figures at their own address") else { return };
+    let tokens = AccessTokens::parse("0123456789abcdef").unwrap().with_metrics_tokens("fedcba9876543210").unwrap();
+    let gateway = database.gateway_with(
+        |config| {
+            config.metrics.listen = Some("127.0.0.1:0".parse().unwrap());
+            config.metrics.anonymous = true;
+        },
+        tokens,
+    );
+    let mut client = client(&gateway);
+    let mut get = |token: &str| {
+        let head = format!("GET /metrics HTTP/1.1\r\nhost: localhost\r\nauthorization: bearer {token}\r\n\r\n");
+        client.write(head.as_bytes()).unwrap();
+        client.answer().unwrap().status
+    };
+    assert_eq!([get("0123456789abcdef"), get("fedcba9876543210"), get("0000000000000000")], [403, 200, 401]);
+    let headers = "content-type: application/json\r\nauthorization: Bearer fedcba9876543210\r\n";
+    assert_eq!(client.send(ROWS, &row(1, 1), headers).status, 403);
+    let mut scraper = HttpClient::connect(gateway.metrics_address().unwrap());
+    assert_eq!([scraper.get("/metrics").status, scraper.get("/readyz").status], [200, 200]);
+    let headers = "content-type: application/json\r\nauthorization: Bearer 0123456789abcdef\r\n";
+    assert_eq!(scraper.send(ROWS, &row(1, 1), headers).status, 404, "rows go to the other address");
 }

@@ -28,7 +28,10 @@ impl HttpAnswer {
 
 impl HttpClient {
     pub(crate) fn connect(address: SocketAddr) -> Self {
-        let stream = TcpStream::connect(address).unwrap();
+        Self::of(TcpStream::connect(address).unwrap())
+    }
+
+    pub(crate) fn of(stream: TcpStream) -> Self {
         stream.set_read_timeout(Some(SOON)).unwrap();
         stream.set_nodelay(true).unwrap();
         Self(BufReader::new(stream))

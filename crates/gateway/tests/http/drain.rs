@@ -40,6 +40,16 @@ fn a_drain_answers_all_rows_that_were_taken() {
 }
 
 #[test]
+fn a_drain_without_rows_needs_no_time() {
+    let Some(database) = TestDatabase::start("a drain without rows") else { return };
+    for _ in 0..20 {
+        let gateway = database.gateway(|_| {});
+        client(&gateway).post("/v1/readings", &row(0, 1));
+        assert!(gateway.stop(Duration::ZERO).is_drained);
+    }
+}
+
+#[test]
 fn a_drain_has_a_deadline() {
     let Some(database) = TestDatabase::start("a drain that is too long") else { return };
     let gateway = database.gateway(|config| (config.queue.wait_ms, config.queue.statement_ms) = (300_000, 60_000));

@@ -58,7 +58,7 @@ impl TestDatabase {
             ..GatewayConfig::default()
         };
         change(&mut config);
-        config.check(!tokens.is_empty()).unwrap();
+        config.check(&tokens).unwrap();
         RunningGateway::start(&config, &self.running.target("gateway"), tokens).unwrap()
     }
 }

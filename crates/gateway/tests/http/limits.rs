@@ -43,7 +43,8 @@ fn slow_clients_are_ended_and_others_are_served() {
 #[test]
 fn connections_are_limited() {
     let Some(database) = TestDatabase::start("many connections") else { return };
-    let gateway = database.gateway(|config| config.limits.connections = 20);
+    // One address may have all of them here.
+    let gateway = database.gateway(|config| (config.limits.connections, config.limits.peer_share) = (20, 1.0));
     let mut open: Vec<_> = (0..20).map(|_| client(&gateway)).collect();
     for (n, client) in open.iter_mut().enumerate() {
         assert_eq!(client.post("/v1/readings", &row(n, 1)).status, 200);
@@ -77,6 +78,8 @@ fn overload_is_refused_early() {
     let Some(database) = TestDatabase::start("overload") else { return };
     let gateway = database.gateway(|config| {
         (config.queue.rows, config.queue.wait_ms, config.queue.answer_ms) = (50, 300_000, 60_000);
+        // All of these clients have one address.
+        config.limits.peer_share = 1.0;
     });
     let mut admin = database.client();
     admin.execute("LOCK TABLES readings READ").unwrap();
@@ -86,7 +89,7 @@ fn overload_is_refused_early() {
     }
     let mut late = client(&gateway);
     let end = Instant::now() + SOON;
-    while late.get("/readyz").status == 200 {
+    while late.get("/readyz/readings").status == 200 {
         assert!(Instant::now() < end, "the queue is full and the gateway is ready");
     }
     let refused = late.post("/v1/readings", &row(900, 1));
@@ -135,4 +138,66 @@ fn rows_of_clients_that_have_gone_are_not_sent() {
         .unwrap();
     let abandoned: u64 = line.rsplit(' ').next().unwrap().parse().unwrap();
     assert_eq!((abandoned, database.count()), (49, 2));
+}
+
+/// The body of 20 KB has 10,001 wrong rows, whose answers were 100 times as long.
+#[test]
+fn a_batch_of_too_many_lines_is_refused_early() {
+    let Some(database) = TestDatabase::start("batches of many lines") else { return };
+    let gateway = database.gateway(|_| {});
+    let mut client = client(&gateway);
+    let mut post = |lines: usize| {
+        let answer = client.post_lines("/v1/readings/batch", &vec!["0".to_owned(); lines]);
+        (answer.status, answer.body.len(), answer.body.lines().count())
+    };
+    let (status, bytes, _) = post(10_001);
+    assert_eq!(status, 413);
+    assert!(bytes < 200, "{bytes}");
+    let (status, bytes, lines) = post(10_000);
+    assert_eq!((status, lines), (400, 10_000));
+    assert!(bytes < 2_000_000, "{bytes} bytes for {lines} short lines");
+}
+
+/// Heads of requests hold no room, and bodies of batches none that rows need.
+#[test]
+fn requests_without_a_body_do_not_refuse_others() {
+    let Some(database) = TestDatabase::start("heads without bodies") else { return };
+    let gateway = database.gateway(|_| {});
+    let mut held = Vec::new();
+    for (path, kind, count) in [("/v1/readings/batch", "x-ndjson", 64), ("/v1/readings", "json", 140)] {
+        for _ in 0..count {
+            let mut client = client(&gateway);
+            let head = format!("POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/{kind}\r\n");
+            client.write(format!("{head}transfer-encoding: chunked\r\n\r\n").as_bytes()).unwrap();
+            held.push(client);
+        }
+    }
+    let mut other = client(&gateway);
+    for seq in 0..20 {
+        assert_eq!(other.post("/v1/readings", &row(1, seq)).status, 200);
+    }
+    assert_eq!(other.post_lines("/v1/readings/batch", &[row(2, 1)]).status, 200);
+}
+
+/// Batches that stop before their last byte fill the room of batches; rows have their own.
+#[test]
+fn bodies_of_batches_do_not_refuse_rows() {
+    let Some(database) = TestDatabase::start("bodies without ends") else { return };
+    let gateway = database.gateway(|config| {
+        let limits = &mut config.limits;
+        (limits.bodies_mb, limits.batch_kb, limits.batch_lines, limits.peer_share) = (4, 1_000, 1_000, 1.0);
+    });
+    let body = " ".repeat(1_000_000);
+    let mut held: Vec<_> = (0..4).map(|_| client(&gateway)).collect();
+    for client in &mut held {
+        let head = "POST /v1/readings/batch HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/x-ndjson\r\n";
+        client.write(format!("{head}content-length: {}\r\n\r\n{body}", body.len() + 1).as_bytes()).unwrap();
+    }
+    let mut other = client(&gateway);
+    let end = Instant::now() + SOON;
+    while other.post_lines("/v1/readings/batch", &vec![" ".repeat(500); 500]).status != 429 {
+        assert!(Instant::now() < end, "the room of batches is never full");
+        thread::sleep(Duration::from_millis(20));
+    }
+    assert_eq!(other.post("/v1/readings", &row(1, 1)).status, 200);
 }

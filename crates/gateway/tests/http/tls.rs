@@ -1,14 +1,16 @@
 //! HTTP over TLS.
 
-use std::fs;
+use std::fs::{self, Permissions};
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
 
 use rcgen::{CertifiedKey, generate_simple_self_signed};
 use tokio_rustls::rustls::pki_types::ServerName;
 use tokio_rustls::rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
-use truetps_gateway::TlsFilesConfig;
+use truetps_driver::Target;
+use truetps_gateway::{AccessTokens, GatewayConfig, RunningGateway, TableConfig, TlsFilesConfig};
 
 use crate::SOON;
 use crate::gateway::{TestDatabase, row};
@@ -21,6 +23,7 @@ fn rows_are_taken_over_tls_and_only_over_tls() {
     let (cert_path, key_path) = (folder.path().join("cert.pem"), folder.path().join("key.pem"));
     fs::write(&cert_path, cert.pem()).unwrap();
     fs::write(&key_path, signing_key.serialize_pem()).unwrap();
+    fs::set_permissions(&key_path, Permissions::from_mode(0o600)).unwrap();
     let gateway = database.gateway(|config| config.tls = Some(TlsFilesConfig { cert: cert_path, key: key_path }));
     let mut roots = RootCertStore::empty();
     roots.add(cert.der().clone()).unwrap();
@@ -42,4 +45,19 @@ fn rows_are_taken_over_tls_and_only_over_tls() {
     let mut bytes = Vec::new();
     let _ = plain.read_to_end(&mut bytes);
     assert!(!bytes.starts_with(b"HTTP"), "{bytes:?}");
+}
+
+#[test]
+fn a_key_that_all_users_may_read_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let CertifiedKey { cert, signing_key } = generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    let (cert_path, key_path) = (folder.path().join("cert.pem"), folder.path().join("key.pem"));
+    fs::write(&cert_path, cert.pem()).unwrap();
+    fs::write(&key_path, signing_key.serialize_pem()).unwrap();
+    fs::set_permissions(&key_path, Permissions::from_mode(0o644)).unwrap();
+    let tls = Some(TlsFilesConfig { cert: cert_path, key: key_path.clone() });
+    let config = GatewayConfig { tls, tables: vec![TableConfig::named("t")], ..GatewayConfig::default() };
+    let target = Target::mysql_unix("/nowhere", "nobody", None);
+    let error = RunningGateway::start(&config, &target, AccessTokens::default()).err().unwrap().to_string();
+    assert!(error.contains(&format!("chmod o= {}", key_path.display())), "{error}");
 }

@@ -4,14 +4,17 @@
 //! MariaDB answers with an error instead of the events before it.
 
 use std::collections::BTreeSet;
-use std::fs;
+use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use truetps_binlog::{WalkStop, events};
+use truetps_binlog::{WalkStop, events, file_number};
 use truetps_driver::{Client, DriverError};
+use truetps_files::OpenFolder;
 use truetps_record::{BinlogDifference, SqlDialect};
 
 use super::clients::TABLE;
+use crate::setting::quoted;
 
 /// Types of events, by the binlog formats of MySQL and MariaDB.
 mod event {
@@ -37,6 +40,8 @@ mod event {
     pub(super) const QUERY_COMPRESSED: u8 = 165;
 }
 
+/// A server ends a binlog at 1 GiB at the latest, and with the transaction that reaches it.
+const FILE_BYTES_MAX: u64 = 2 << 30;
 /// Where the event of a GTID has the number: MySQL after flags and server, MariaDB first.
 const MYSQL_NUMBER_AT: usize = 17;
 const MARIADB_NUMBER_AT: usize = 0;
@@ -58,18 +63,18 @@ pub(crate) fn compare_binlog(
     end_key: u64,
 ) -> Result<Option<BinlogDifference>, DriverError> {
     let Some(base) = binlog_basename(client)? else { return Ok(None) };
-    let folder = base.parent().unwrap_or(Path::new("/"));
+    let Ok(folder) = OpenFolder::open_named(base.parent().unwrap_or(Path::new("/"))) else { return Ok(None) };
     let text = |row: Vec<Option<String>>| row.into_iter().next().flatten();
     let names: Vec<_> = client.query("SHOW BINARY LOGS")?.rows.into_iter().filter_map(text).collect();
     let Some(newest) = names.last() else { return Ok(None) };
     let mut found = BinlogContent::default();
     for name in &names {
-        let read = fs::read(folder.join(name)).ok();
+        let read = read_binlog(&folder, &base, name);
         if read.and_then(|bytes| found.add_file(&bytes, name == newest)).is_none() {
             return Ok(None);
         }
     }
-    client.execute(&format!("PURGE BINARY LOGS TO '{newest}'"))?;
+    client.execute(&format!("PURGE BINARY LOGS TO {}", quoted(newest)))?;
     let present: BTreeSet<_> = present.iter().copied().collect();
     let keys: BTreeSet<_> = found.committed.into_iter().filter(|key| (first_key..end_key).contains(key)).collect();
     Ok(Some(BinlogDifference {
@@ -79,6 +84,15 @@ pub(crate) fn compare_binlog(
         torn_files: found.torn_files,
         gtid_gaps: found.gtids.windows(2).filter(|pair| pair[1] != pair[0] + 1).count() as u64,
     }))
+}
+
+/// A file that the server has named, read as the folder's owner. `None`: it cannot be read.
+fn read_binlog(folder: &OpenFolder, base: &Path, name: &str) -> Option<Vec<u8>> {
+    file_number(base.file_name()?.as_bytes(), name.as_bytes())?;
+    let file = folder.as_owner(|| folder.file(name.as_ref())).flatten().ok()?;
+    let mut bytes = Vec::new();
+    let read = file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes).ok()?;
+    (read as u64 <= FILE_BYTES_MAX).then_some(bytes)
 }
 
 /// What was found in the files so far.
@@ -181,6 +195,20 @@ mod tests {
 
     fn committed(file: &[u8]) -> Option<Vec<u64>> {
         content(&[file]).map(|content| content.committed)
+    }
+
+    #[test]
+    fn only_binlogs_of_the_basename_are_read() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("binlog.000001"), "content").unwrap();
+        std::os::unix::fs::symlink("binlog.000001", dir.path().join("binlog.000002")).unwrap();
+        std::fs::write(dir.path().join("other"), "content").unwrap();
+        let folder = OpenFolder::open(dir.path()).unwrap();
+        let read = |name: &str| read_binlog(&folder, &dir.path().join("binlog"), name);
+        assert_eq!(read("binlog.000001").as_deref(), Some(&b"content"[..]));
+        for name in ["binlog.000002", "other", "../other", "binlog.000001/../other", "/etc/passwd", "binlog.000003"] {
+            assert_eq!(read(name), None, "{name}");
+        }
     }
 
     #[test]

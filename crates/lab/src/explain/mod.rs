@@ -68,7 +68,7 @@ pub fn explain(
     let (mut prepared, examined) = set_up(request, sides, listener)?;
     let explanation = explanation(request, sides, options, &prepared, examined)?;
     let experiment = planned_experiment(request, &prepared, Vec::new());
-    let folder = prepared.create_folder(request.plan, &experiment)?;
+    let folder = prepared.create_folder(request.plan, &experiment, listener)?;
     folder.write_explanation(&explanation)?;
     let _lock = folder.lock()?;
     let trials = AdaptiveTrials::new(&mut prepared, &folder, experiment, request.stop, listener);

@@ -6,6 +6,7 @@ use truetps_driver::{Client, ConnectionIds, DriverError, Target};
 use truetps_record::SqlDialect;
 use truetps_workload::Workload;
 
+use super::committing;
 use super::error::ExternalError;
 use super::grants;
 use super::identity::Identity;
@@ -17,11 +18,11 @@ const WATCH: Duration = Duration::from_secs(1);
 /// Statements a second by others from which truetps warns.
 const BUSY_QUESTIONS: f64 = 5.0;
 
-/// First statements of a session that creates and sets things.
+/// First statements of a session that creates and sets things, after [`committing::setup_sql`].
 ///
 /// String literals are written with backslash escapes, which NO_BACKSLASH_ESCAPES turns off; and the session is idle
 /// during each trial while it holds a lock.
-pub(crate) const CONTROL_SETUP: [&str; 2] = [
+const CONTROL_SETUP: [&str; 2] = [
     "SET SESSION sql_mode = REPLACE(@@SESSION.sql_mode, 'NO_BACKSLASH_ESCAPES', '')",
     "SET SESSION wait_timeout = 604800",
 ];
@@ -29,9 +30,14 @@ pub(crate) const CONTROL_SETUP: [&str; 2] = [
 /// The same target, for a session that creates and sets things.
 pub(crate) fn control(target: &Target) -> Target {
     match target.dialect {
-        SqlDialect::Mysql => target.clone().with_setup(CONTROL_SETUP),
+        SqlDialect::Mysql => target.clone().with_setup(control_setup()),
         SqlDialect::Postgres => target.clone(),
     }
+}
+
+/// On a server of the MySQL family.
+pub(crate) fn control_setup() -> impl Iterator<Item = &'static str> {
+    committing::setup_sql(SqlDialect::Mysql).iter().copied().chain(CONTROL_SETUP)
 }
 
 /// Refuses a server that cannot work; returns warnings. Only reads.
@@ -211,7 +217,7 @@ fn create_right_postgres(client: &mut Client) -> Result<(), ExternalError> {
     if client.query_value(sql)?.as_deref() == Some("true") {
         return Ok(());
     }
-    let user = client.query_value("SELECT quote_ident(current_user)")?.unwrap_or_default();
+    let user = client.query_value("SELECT pg_catalog.quote_ident(current_user)")?.unwrap_or_default();
     let what = "create a database: it lacks CREATEDB".to_owned();
     Err(ExternalError::Privilege { what, grant: format!("ALTER ROLE {user} CREATEDB") })
 }
@@ -232,7 +238,7 @@ pub(crate) fn namespace_postgres(inside: &mut Client) -> Result<String, External
     let Some(namespace) = inside.query_value("SELECT current_schema()")? else {
         return Err(denied("create tables here: no schema of its search_path exists", "…"));
     };
-    match inside.query_value("SELECT has_schema_privilege(current_schema(), 'CREATE')::text")?.as_deref() {
+    match inside.query_value("SELECT pg_catalog.has_schema_privilege(current_schema(), 'CREATE')::text")?.as_deref() {
         Some("true") => refuse_system_schema(&namespace, SqlDialect::Postgres).map(|()| namespace),
         _ => Err(denied(&format!("create tables in the schema `{namespace}`"), &namespace)),
     }

@@ -17,6 +17,8 @@ pub enum ExternalError {
     Identity { name: String },
     #[error("`{name}` is not changed on an external server: {reason}")]
     Irreversible { name: String, reason: &'static str },
+    #[error("`{name}` cannot be set here: {reason}")]
+    OfSessions { name: String, reason: &'static str },
     #[error("`{name}` is not changed on an external server: whether it can be restored is unknown")]
     NotKnown { name: String },
     #[error("the server has no variable `{name}`{}", did_you_mean(near))]
@@ -101,6 +103,7 @@ impl ExternalError {
     /// A hint for the user.
     pub fn hint(&self) -> Option<String> {
         let text = match self {
+            Self::OfSessions { .. } => "remove it from the plan",
             Self::NotDynamic { .. } | Self::Identity { .. } | Self::Irreversible { .. } | Self::NotKnown { .. } => {
                 "omit --dsn to measure it on a private server, or remove the setting from the plan"
             }

@@ -8,6 +8,7 @@ use truetps_driver::{Client, DriverError};
 use truetps_knowledge::{Changeability, Version, find_setting, inert_reason, irreversible_reason};
 use truetps_plan::Plan;
 use truetps_record::{Configuration, ServerFacts, SettingValue, same_setting};
+use truetps_sandbox::load_session_reason;
 
 use super::error::ExternalError;
 use super::journal::JournalEntry;
@@ -98,11 +99,14 @@ impl Scopes {
     }
 }
 
-/// Refuses invalid names, variables that identify the server, and changes that no SET can undo.
+/// Refuses invalid names, variables of the load's own sessions, those that identify the server, and changes that no SET can undo.
 pub(crate) fn check_name(name: &str) -> Result<(), ExternalError> {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
     if name.is_empty() || !name.chars().all(plain) {
         return Err(ExternalError::unknown(name));
+    }
+    if let Some(reason) = load_session_reason(name) {
+        return Err(ExternalError::OfSessions { name: name.to_owned(), reason });
     }
     if inert_reason(name).is_some() {
         return Err(ExternalError::Identity { name: name.to_owned() });

@@ -87,7 +87,7 @@ fn of_postgres(client: &mut Client) -> Result<(String, bool), ExternalError> {
     if let Some(id) = optional(client, "SELECT system_identifier::text FROM pg_control_system()")? {
         return Ok((id, true));
     }
-    let sql = "SELECT concat_ws(':', inet_server_addr(), current_setting('port'))";
+    let sql = "SELECT pg_catalog.concat_ws(':', inet_server_addr(), pg_catalog.current_setting('port'))";
     Ok((format!("{ADDRESS}{}", client.query_value(sql)?.unwrap_or_default()), false))
 }
 

@@ -10,11 +10,12 @@
 //! - `schema`, `relations`, `mark`, `owned_sql`: where tables are created, and how they are recognised later;
 //!   `closing`: before a database is dropped.
 //! - `session`: a run; `rehearsal`: what a run would send; `plan_check`: whether it could; `restore`: what a killed run left.
-//! - `sessions`: which sessions belong to the run, and how they are ended.
+//! - `committing`: what each session sets first; `sessions`: which sessions belong to the run, and how they are ended.
 //! - `globals`, `session_settings`: one variable; `identity`: which server.
 
 mod access;
 mod closing;
+mod committing;
 mod error;
 mod globals;
 mod grants;
@@ -42,6 +43,7 @@ mod survey;
 
 pub(crate) use access::{control, shown};
 pub use error::ExternalError;
+pub(crate) use globals::Scopes;
 pub use journal::Journal;
 pub use journal_file::{LeftJournals, unfinished};
 pub(crate) use load_volume::LoadVolume;
@@ -55,4 +57,6 @@ pub use restoring::Restored;
 pub(crate) use schema::MadeSchema;
 pub use schema::refuse_system_schema;
 pub(crate) use session::ExternalSession;
+pub(crate) use session_settings::{inside_of_load, try_out};
 pub(crate) use settings_lease::CLIENT_TIMEOUT;
+pub(crate) use survey::setting_scopes;

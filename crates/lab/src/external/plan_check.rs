@@ -6,6 +6,7 @@ use truetps_driver::{Client, DriverError};
 use truetps_plan::Plan;
 use truetps_record::{Flavour, ServerFacts, SettingValue, SqlDialect, same_setting, setting_number};
 
+use super::access::control;
 use super::error::ExternalError;
 use super::globals::{self, Scope};
 use super::session_settings::try_levels;
@@ -33,7 +34,7 @@ pub fn check_plan_on(
 ) -> Result<PlanOnServer, LabError> {
     let target = &external.target;
     let workload = truetps_workload::build(&plan.largest_workload(), target.dialect, plan.design.seed)?;
-    let mut client = Client::connect(target, CLIENT_TIMEOUT).map_err(LabError::ExternalLogin)?;
+    let mut client = Client::connect(&control(target), CLIENT_TIMEOUT).map_err(LabError::ExternalLogin)?;
     let found = survey(&mut client, plan, external, &*workload, "", listener)?;
     try_levels(target, &found.scopes, plan)?;
     let mut unchecked = Vec::new();

@@ -7,7 +7,7 @@ use truetps_plan::Plan;
 use truetps_record::{Configuration, SqlDialect};
 use truetps_workload::Workload;
 
-use super::access::CONTROL_SETUP;
+use super::access::{control, control_setup};
 use super::globals::{self, Scope, Scopes};
 use super::session_settings::setup_sql;
 use super::settings_lease::{CLIENT_TIMEOUT, TAKE_LOCK};
@@ -21,7 +21,8 @@ use crate::setting::set_sql;
 
 /// What the rehearsal itself sends, by kind.
 const READS_MYSQL: &[&str] = &[
-    "SELECT of @@version, @@version_comment, @@autocommit, @@hostname, @@port, @@datadir, @@GLOBAL.server_uuid, server_id \
+    "ROLLBACK, and SET SESSION of what a run sets in its own sessions first",
+    "SELECT of @@version, @@version_comment, @@autocommit, @@completion_type, @@sql_log_bin, @@log_bin, @@hostname, @@port, @@datadir, @@GLOBAL.server_uuid, server_id \
      and server_uid, and of each setting of the plan, global and of the session",
     "SELECT CURRENT_USER(), CURRENT_ROLE(), UNIX_TIMESTAMP(), IS_FREE_LOCK(); SHOW GRANTS",
     "SHOW GLOBAL VARIABLES, all of them, and LIKE 'max_connections'",
@@ -49,7 +50,7 @@ const SHOWN_MAX: usize = 400;
 pub fn rehearse(plan: &Plan, external: &ExternalServer, listener: &mut dyn Listener) -> Result<Vec<String>, LabError> {
     let target = &external.target;
     let workload = truetps_workload::build(&plan.largest_workload(), target.dialect, plan.design.seed)?;
-    let mut client = Client::connect(target, CLIENT_TIMEOUT).map_err(LabError::ExternalLogin)?;
+    let mut client = Client::connect(&control(target), CLIENT_TIMEOUT).map_err(LabError::ExternalLogin)?;
     let found = survey(&mut client, plan, external, &*workload, "", listener)?;
     let reads = if target.dialect == SqlDialect::Mysql { READS_MYSQL } else { READS_POSTGRES };
     let mut lines = vec!["Sent now (read-only):".to_owned()];
@@ -124,7 +125,7 @@ fn before_each_trial(plan: &Plan, found: &Survey, workload: &dyn Workload, diale
 fn beginning(client: &mut Client, plan: &Plan, found: &Survey) -> Result<Vec<String>, LabError> {
     let mut sent = Vec::new();
     if client.dialect() == SqlDialect::Mysql {
-        sent.extend(CONTROL_SETUP.map(str::to_owned));
+        sent.extend(control_setup().map(str::to_owned));
     }
     if found.sets() {
         // Not only a read: another run that wants to set variables waits until it is released.

@@ -106,6 +106,11 @@ impl<'a> ExternalSession<'a> {
         }
     }
 
+    /// The name of the load's sessions on PostgreSQL.
+    pub(crate) fn sessions_name(&self) -> String {
+        self.schema.server.mark.signature()
+    }
+
     fn create_schema(&mut self, client: &mut Client) -> Result<(), LabError> {
         let lease = self.lease.as_mut().expect("it has just been entered");
         lease.acquire(client)?;

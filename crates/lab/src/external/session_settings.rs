@@ -7,10 +7,13 @@ use truetps_driver::{Client, Target};
 use truetps_plan::Plan;
 use truetps_record::{Configuration, SettingValue, SqlDialect, same_setting};
 
+use super::committing;
 use super::error::ExternalError;
 use super::globals::{self, Scope, Scopes};
+use super::sessions::OwnSessions;
 use super::settings_lease::CLIENT_TIMEOUT;
 use crate::error::LabError;
+use crate::server_provider::ExternalServer;
 use crate::setting::{SettingError, literal};
 
 /// Refuses a setting that PostgreSQL says a session cannot change.
@@ -39,14 +42,14 @@ fn check_right_postgres(client: &mut Client, name: &str) -> Result<(), LabError>
     let version = client.query_value("SHOW server_version_num")?.and_then(|text| text.parse::<u32>().ok());
     let has_rights = version.is_some_and(|version| version >= PARAMETER_RIGHTS);
     let sql = if has_rights {
-        format!("SELECT has_parameter_privilege('{name}', 'SET')::text")
+        format!("SELECT pg_catalog.has_parameter_privilege('{name}', 'SET')::text")
     } else {
         "SELECT rolsuper::text FROM pg_roles WHERE rolname = current_user".to_owned()
     };
     if client.query_value(&sql)?.as_deref() == Some("true") {
         return Ok(());
     }
-    let user = client.query_value("SELECT quote_ident(current_user)")?.unwrap_or_default();
+    let user = client.query_value("SELECT pg_catalog.quote_ident(current_user)")?.unwrap_or_default();
     let grant = if has_rights {
         format!("GRANT SET ON PARAMETER {name} TO {user}")
     } else {
@@ -71,6 +74,16 @@ pub(crate) fn setup_sql<'l>(
 pub(crate) struct SessionSettings {
     pub(crate) setup: Vec<String>,
     pub(crate) found: BTreeMap<String, String>,
+}
+
+/// Where the load of another part connects to; `name`: of its sessions, on PostgreSQL.
+pub(crate) fn inside_of_load(external: &ExternalServer, name: &str) -> Target {
+    let mut inside = external.target.clone();
+    inside.login.database = Some(external.schema.clone());
+    let name = Some(name).filter(|name| !name.is_empty());
+    inside.setup.extend(committing::setup_sql(inside.dialect).iter().map(|sql| (*sql).to_owned()));
+    inside.setup.extend(name.and_then(|name| OwnSessions::setup_sql(inside.dialect, name)));
+    inside
 }
 
 /// Tries the load's SET statements in a session of its own, and reads the values.

@@ -10,6 +10,7 @@ use truetps_record::SqlDialect;
 
 use super::settings_lease::CLIENT_TIMEOUT;
 use crate::ending::ServerSession;
+use crate::sql_names::text_literal;
 
 /// A session whose client has closed it ends by itself within this time.
 const IDLE_GRACE: Duration = Duration::from_millis(500);
@@ -33,7 +34,7 @@ pub(crate) struct OwnSessions {
 impl OwnSessions {
     /// The first statement of a PostgreSQL session, which identifies it.
     pub(crate) fn setup_sql(dialect: SqlDialect, name: &str) -> Option<String> {
-        (dialect == SqlDialect::Postgres).then(|| format!("SET application_name = '{name}'"))
+        (dialect == SqlDialect::Postgres).then(|| format!("SET application_name = {}", text_literal(dialect, name)))
     }
 
     /// Ends all except the client's own, waits for their end, and returns the numbers of those that remain. The client
@@ -47,8 +48,8 @@ impl OwnSessions {
             let sql = format!(
                 "SELECT pid::text, '', '', '', CASE state WHEN 'idle' THEN 'Sleep' ELSE state END, '', '', query \
                  FROM pg_stat_activity \
-                 WHERE application_name = '{}' AND usename = session_user AND pid <> pg_backend_pid()",
-                self.name
+                 WHERE application_name = {} AND usename = session_user AND pid <> pg_backend_pid()",
+                text_literal(SqlDialect::Postgres, &self.name)
             );
             return Ok(client.query(&sql)?.rows.iter().filter_map(|row| ServerSession::of_row(row)).collect());
         }
@@ -91,7 +92,9 @@ fn end_listed(
             }
             match client.dialect() {
                 SqlDialect::Mysql => session.end(client, true)?,
-                SqlDialect::Postgres => drop(client.query(&format!("SELECT pg_terminate_backend({})", session.id))?),
+                SqlDialect::Postgres => {
+                    drop(client.query(&format!("SELECT pg_catalog.pg_terminate_backend({})", session.id))?);
+                }
             }
         }
         std::thread::sleep(PAUSE.max(began.elapsed() / 10));
@@ -102,7 +105,7 @@ fn end_listed(
 pub(crate) fn left_text(dialect: SqlDialect, id: u64) -> String {
     let end = match dialect {
         SqlDialect::Mysql => format!("KILL {id}"),
-        SqlDialect::Postgres => format!("SELECT pg_terminate_backend({id})"),
+        SqlDialect::Postgres => format!("SELECT pg_catalog.pg_terminate_backend({id})"),
     };
     format!("session {id} of the run is still in the server and could not be ended: {end}")
 }

@@ -14,7 +14,7 @@ use super::identity::Identity;
 use super::journal::Journal;
 use super::journal_file::refuse_unfinished;
 use super::schema::Schema;
-use super::{access, replication, room, session_settings};
+use super::{access, committing, replication, room, session_settings};
 use crate::error::LabError;
 use crate::event::Listener;
 use crate::parts::PARTS_TABLE;
@@ -52,9 +52,7 @@ pub(crate) fn survey(
     if plan.server.flavour.is_some_and(|wanted| wanted != facts.flavour) {
         return Err(LabError::OtherFlavour { wanted: plan.server.flavour, found: facts.flavour });
     }
-    if client.dialect() == SqlDialect::Mysql && client.query_value("SELECT @@autocommit")?.as_deref() != Some("1") {
-        return Err(LabError::NoAutocommit);
-    }
+    committing::check(client)?;
     let scopes = scopes(client, plan, &facts)?;
     let sets = scopes.has_global();
     let mut named = Schema::new(target, schema, *schema_is_theirs, workload);
@@ -110,6 +108,12 @@ fn facts(client: &mut Client) -> Result<ServerFacts, DriverError> {
     };
     let version_text = client.query_value(sql)?.unwrap_or_default();
     Ok(ServerFacts::from_version_text(&version_text))
+}
+
+/// The scopes that a part which has prepared nothing sees, as part 0 does.
+pub(crate) fn setting_scopes(client: &mut Client, plan: &Plan) -> Result<Scopes, LabError> {
+    let facts = facts(client)?;
+    scopes(client, plan, &facts)
 }
 
 /// The scope of each setting; refuses those that cannot be set.

@@ -46,13 +46,13 @@ impl ServerClock {
     }
 
     pub(super) fn now_us(&self) -> i64 {
-        self.server_us + self.at.elapsed().as_micros() as i64
+        self.server_us.saturating_add(self.at.elapsed().as_micros() as i64)
     }
 
-    /// `None`: the moment was before this clock was read.
+    /// `None`: the moment was before this clock was read, or is too far ahead for a clock.
     pub(super) fn moment(&self, server_us: i64) -> Option<Instant> {
-        let ahead = u64::try_from(server_us - self.server_us).ok()?;
-        Some(self.at + Duration::from_micros(ahead))
+        let ahead = u64::try_from(server_us.checked_sub(self.server_us)?).ok()?;
+        self.at.checked_add(Duration::from_micros(ahead))
     }
 
     pub(super) fn uncertainty(&self) -> Duration {
@@ -74,7 +74,9 @@ mod tests {
         let at = Instant::now();
         let clock = ServerClock { at, server_us: 5_000_000, uncertainty: Duration::from_micros(80), offset_us: -3.0e9 };
         assert_eq!(clock.moment(5_250_000), Some(at + Duration::from_millis(250)));
-        assert_eq!(clock.moment(4_999_999), None);
+        for other in [4_999_999, i64::MIN, i64::MAX] {
+            assert_eq!(clock.moment(other).filter(|at| *at < clock.at + Duration::from_hours(1)), None, "{other}");
+        }
         let start = clock.start(7);
         assert_eq!((start.server_us, start.uncertainty_us, start.clock_offset_us), (7, 80.0, -3.0e9));
     }

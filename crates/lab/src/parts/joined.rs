@@ -1,24 +1,24 @@
 //! The server of a part that has prepared nothing itself: part 0 has made the tables, and sets the settings.
 
-use std::cell::RefCell;
-use std::collections::BTreeMap;
-use std::rc::Rc;
-
 use truetps_driver::{Client, Target};
+use truetps_plan::Plan;
 use truetps_record::{Configuration, Coupling, ExternalFacts};
 
-use super::meeting::Meeting;
 use crate::error::LabError;
 use crate::event::Listener;
-use crate::external::{CLIENT_TIMEOUT, control};
+use crate::external::{CLIENT_TIMEOUT, Scopes, control, try_out};
 use crate::ready_server::{ReadyServer, TrialServer};
 use crate::server_provider::ServerProvider;
 
 pub(crate) struct JoinedServer<'a> {
-    /// In the schema of the experiment, with the first statements of the load's sessions.
+    pub(crate) plan: &'a Plan,
+    /// Of the plan's settings, as this part's account sees them.
+    pub(crate) scopes: Scopes,
+    /// In the schema of the experiment.
     pub(crate) inside: Target,
+    /// The same, with the first statements of the load's sessions.
+    pub(crate) load: Target,
     pub(crate) client: Option<Client>,
-    pub(crate) meeting: Rc<RefCell<Meeting<'a>>>,
     /// As part 0 has found them.
     pub(crate) facts: Option<ExternalFacts>,
     pub(crate) couplings: Vec<Coupling>,
@@ -35,11 +35,12 @@ impl ServerProvider for JoinedServer<'_> {
 
     fn ready<'s>(
         &'s mut self,
-        _configuration: &Configuration,
+        configuration: &Configuration,
         _listener: &mut dyn Listener,
     ) -> Result<Box<dyn ReadyServer<'s> + 's>, LabError> {
-        let control = control(&Target { setup: Vec::new(), ..self.inside.clone() });
-        self.inside.setup = self.meeting.borrow().setup().to_vec();
+        let control = control(&self.inside);
+        let own = try_out(&self.inside, &self.scopes, self.plan, configuration)?;
+        self.load.setup = [&self.inside.setup[..], &own.setup].concat();
         let client = match &mut self.client {
             Some(client) => client,
             none => none.insert(Client::connect(&control, CLIENT_TIMEOUT)?),
@@ -47,12 +48,12 @@ impl ServerProvider for JoinedServer<'_> {
         Ok(Box::new(TrialServer {
             client,
             log: None,
-            target: &self.inside,
+            target: &self.load,
             control,
             server: None,
             pid: None,
             notes: Vec::new(),
-            session: BTreeMap::new(),
+            session: own.found,
         }))
     }
 

@@ -2,17 +2,21 @@
 //! prepares the server and names each start, and the others follow. Nothing is written while a trial is measured.
 
 use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
-use truetps_driver::{DriverError, Target};
+use truetps_driver::DriverError;
 use truetps_record::{CommonStart, Experiment, Part};
 
 use super::clock::ServerClock;
-use super::table::{PartPhase, PartRow, PartsTable};
+use super::invitation::{Invitation, Invited, OwnExperiment, wait_for_invitation};
+use super::proof::{RunKey, digest_of, new_number};
+use super::secret::{SECRET, parts_secret};
+use super::table::{PartPhase, PartRow, PartsTable, TABLE, UnprovenRow, lock_text};
 use crate::error::LabError;
 use crate::server_provider::ExternalServer;
 use crate::trial::StartGate;
@@ -28,21 +32,18 @@ const END_MAX: Duration = Duration::from_secs(30);
 const LEAVE_MAX: Duration = Duration::from_secs(20);
 /// From the naming of a start to the start: every part must have read it by then.
 const LEAD: Duration = Duration::from_millis(600);
-/// A part whose clock is known less exactly than this starts too far from the others: half of a bucket of an interval.
-const UNCERTAINTY_MAX: Duration = Duration::from_millis(50);
 /// How often a part asks whether its session has the lock that it has taken: a proxy may choose a session at random.
 const SESSION_LOOKS: u32 = 8;
-/// While all wait for a start; while part 0 prepares; and between the logins of a part that looks for part 0.
+/// While all wait for a start, and while part 0 prepares.
 const SHORT_PAUSE: Duration = Duration::from_millis(20);
 const LONG_PAUSE: Duration = Duration::from_millis(200);
-const LOGIN_PAUSE: Duration = Duration::from_secs(1);
 
 /// Why parts did not work together, in words for the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PartsProblem(String);
 
 impl PartsProblem {
-    fn new(problem: impl Into<String>) -> Self {
+    pub(super) fn new(problem: impl Into<String>) -> Self {
         Self(problem.into())
     }
 }
@@ -65,21 +66,13 @@ impl From<PartsProblem> for LabError {
     }
 }
 
-/// What part 0 tells the others before the first trial.
-#[derive(Debug, Serialize, Deserialize)]
-struct Invitation {
-    of: u32,
-    /// The plan as it is run.
-    plan: String,
-    experiment: Experiment,
-}
-
 /// What part 0 tells the others before a trial.
 #[derive(Debug, Serialize, Deserialize)]
 struct Round {
     trial: String,
-    /// The first statements of the load's sessions.
-    setup: Vec<String>,
+    /// The settings of the load's sessions that are not the server's, as such a session shows them. Each part sets its
+    /// own, and compares: what it sends to the server comes from no row.
+    settings: BTreeMap<String, String>,
 }
 
 /// One part's place among the others.
@@ -91,9 +84,20 @@ pub(crate) struct Meeting<'a> {
     table: Option<PartsTable>,
     /// Of the user: ends all waits.
     stop: &'a AtomicBool,
+    key: RunKey,
+    /// Of part 0: the run's. Of others: what part 0 answers.
+    number: String,
+    /// Of the row that was written last.
+    serial: u64,
+    /// The rows that were read last, by part: serial and number.
+    seen: BTreeMap<u32, (u64, String)>,
+    /// Part 0: the parts whose number it has answered.
+    answered: BTreeSet<u32>,
+    /// The digest of part 0's.
+    invitation: String,
     round: u32,
-    /// The first statements of the load's sessions in this round.
-    setup: Vec<String>,
+    /// Of part 0: the settings of the load's sessions in this round.
+    settings: BTreeMap<String, String>,
     /// Why this round will not start.
     cancelled: Option<String>,
     /// Whether this part has told the others that the round starts, or that it is ready.
@@ -104,10 +108,19 @@ pub(crate) struct Meeting<'a> {
 }
 
 impl<'a> Meeting<'a> {
-    fn at(external: &ExternalServer, mut table: PartsTable, stop: &'a AtomicBool) -> Result<Self, LabError> {
+    fn at(
+        external: &ExternalServer,
+        mut table: PartsTable,
+        (key, number): (RunKey, String),
+        stop: &'a AtomicBool,
+    ) -> Result<Self, LabError> {
         let ExternalServer { part, part_wait: wait, .. } = *external;
         if !table.take_lock(part.index)? {
-            return Err(PartsProblem::new(format!("another process is part {part} already")).into());
+            let lock = lock_text(table.client.dialect(), table.schema(), part.index);
+            return Err(PartsProblem::new(format!(
+                "another process is part {part} already, or another account holds its lock, {lock}"
+            ))
+            .into());
         }
         let mut is_one_session = true;
         for _ in 0..SESSION_LOOKS {
@@ -123,8 +136,14 @@ impl<'a> Meeting<'a> {
             wait,
             table: Some(table),
             stop,
+            key,
+            number,
+            serial: 0,
+            seen: BTreeMap::new(),
+            answered: BTreeSet::new(),
+            invitation: String::new(),
             round: 0,
-            setup: Vec::new(),
+            settings: BTreeMap::new(),
             cancelled: None,
             is_started: false,
             start: None,
@@ -134,59 +153,61 @@ impl<'a> Meeting<'a> {
 
     /// Part 0 opens it, in the schema that it has made.
     pub(crate) fn open(external: &ExternalServer, stop: &'a AtomicBool) -> Result<Self, LabError> {
+        let secret = parts_secret(external)?;
         let mut table = PartsTable::connect(&external.control_inside())?;
         table.create()?;
-        Self::at(external, table, stop)
+        let number = new_number();
+        let key = RunKey::derive(secret, &number, table.schema()).expect("a new number is one");
+        Self::at(external, table, (key, number), stop)
     }
 
-    /// The others may come.
-    pub(crate) fn invite(&mut self, plan: &str, experiment: &Experiment) -> Result<(), LabError> {
-        let invitation = Invitation { of: self.part.of, plan: plan.to_owned(), experiment: experiment.clone() };
+    /// The others may come. `sessions`: the name of the load's sessions on PostgreSQL, by which part 0 finds those that
+    /// remain.
+    pub(crate) fn invite(&mut self, plan: &str, sessions: &str, experiment: &Experiment) -> Result<(), LabError> {
+        let (plan, sessions) = (plan.to_owned(), sessions.to_owned());
+        let invitation = Invitation { of: self.part.of, plan, sessions, experiment: experiment.clone() };
         let invitation = serde_json::to_string(&invitation).expect("an experiment has a JSON form");
-        let row = PartRow::joined(0);
-        Ok(self.table()?.insert(&row, &invitation).map_err(PartsProblem::from)?)
+        self.invitation = digest_of(&invitation);
+        Ok(self.come(&PartRow::joined(0, self.number.clone()), &invitation)?)
     }
 
-    /// Another part waits for the invitation, and comes. Returns part 0's experiment.
+    /// Another part waits for the invitation, and comes. Returns what part 0 says of the experiment.
     pub(crate) fn join(
         external: &ExternalServer,
-        plan: &str,
-        tool_version: &str,
+        own: &OwnExperiment<'_>,
         stop: &'a AtomicBool,
-    ) -> Result<(Self, Experiment), LabError> {
+    ) -> Result<(Self, Invitation), LabError> {
         let part = external.part;
-        let (mut table, invitation) = wait_for_invitation(external, stop)?;
-        let Invitation { of, plan: plan_of_first, experiment } = invitation;
-        let problem = if of != part.of {
-            Some(format!("part {part} meets part 0/{of}: the number of parts differs"))
-        } else if experiment.tool_version != tool_version {
-            let first = &experiment.tool_version;
-            Some(format!("part {part} is truetps {tool_version}, and part 0 is {first}"))
-        } else if plan_of_first != plan {
-            Some(format!("part {part} has another plan than part 0: {}", first_difference(&plan_of_first, plan)))
-        } else {
-            None
-        };
-        if let Some(problem) = problem {
+        let Invited { mut table, key, invitation, row } = wait_for_invitation(external, stop)?;
+        let number = new_number();
+        if let Err(problem) = invitation.check(part, own) {
             // The others learn it from the row, if this part has none yet.
-            let row = PartRow { phase: PartPhase::Failed, note: problem.clone(), ..PartRow::joined(part.index) };
-            if part.index < of {
-                let _ = table.insert(&row, "");
+            let row =
+                PartRow { phase: PartPhase::Failed, note: problem.clone(), ..PartRow::joined(part.index, number) };
+            if part.index < invitation.of {
+                let _ = table.insert(&row, "", &key.proof(&row, ""));
             }
             return Err(PartsProblem::new(problem).into());
         }
-        let mut meeting = Self::at(external, table, stop)?;
-        meeting.table()?.insert(&PartRow::joined(part.index), "").map_err(PartsProblem::from)?;
-        Ok((meeting, experiment))
+        let mut meeting = Self::at(external, table, (key, number.clone()), stop)?;
+        meeting.invitation = row.invitation;
+        meeting.seen.insert(0, (row.serial, row.number));
+        meeting.come(&PartRow::joined(part.index, number), "")?;
+        Ok((meeting, invitation))
+    }
+
+    fn come(&mut self, row: &PartRow, invitation: &str) -> Result<(), PartsProblem> {
+        let proof = self.key.proof(row, self.invitation_of(row.part));
+        Ok(self.table()?.insert(row, invitation, &proof)?)
+    }
+
+    /// The digest that the proof of this part's rows includes.
+    fn invitation_of(&self, part: u32) -> &str {
+        if part == 0 { &self.invitation } else { "" }
     }
 
     pub(crate) fn part(&self) -> Part {
         self.part
-    }
-
-    /// The first statements of the load's sessions, as part 0 has named them for this round.
-    pub(crate) fn setup(&self) -> &[String] {
-        &self.setup
     }
 
     /// The common start of the round, once it is known.
@@ -200,7 +221,10 @@ impl<'a> Meeting<'a> {
         self.cancelled = None;
         self.start = None;
         self.is_started = false;
-        self.setup.clear();
+        self.settings.clear();
+        if let Some(problem) = self.table()?.distrust()? {
+            return Err(PartsProblem::new(problem).into());
+        }
         if self.part.is_first() {
             // In the first round they may still be on their way.
             return if self.round == 1 { Ok(()) } else { Ok(self.check_others()?) };
@@ -228,20 +252,29 @@ impl<'a> Meeting<'a> {
                     let problem = format!("part 0 begins trial {}, and this part {trial}", named.trial);
                     return Err(PartsProblem::new(problem).into());
                 }
-                self.setup = named.setup;
+                self.settings = named.settings;
             }
         }
         Ok(())
     }
 
-    /// Part 0: the server is ready for the trial.
-    pub(crate) fn server_is_prepared(&mut self, trial: &str, setup: &[String]) -> Result<(), LabError> {
-        if !self.part.is_first() {
-            return Ok(());
+    /// The server is ready for the trial, with these settings of the load's sessions. Part 0 tells it; another part
+    /// compares.
+    pub(crate) fn server_is_prepared(
+        &mut self,
+        trial: &str,
+        settings: &BTreeMap<String, String>,
+    ) -> Result<(), LabError> {
+        if self.part.is_first() {
+            let round = Round { trial: trial.to_owned(), settings: settings.clone() };
+            let note = serde_json::to_string(&round).expect("texts have a JSON form");
+            return Ok(self.tell(PartPhase::Prepared, 0, note)?);
         }
-        let round = Round { trial: trial.to_owned(), setup: setup.to_vec() };
-        let note = serde_json::to_string(&round).expect("texts have a JSON form");
-        Ok(self.tell(PartPhase::Prepared, 0, note)?)
+        if self.cancelled.is_none() {
+            self.cancelled = first_other_setting(&self.settings, settings)
+                .map(|difference| format!("part {} has another setting than part 0: {difference}", self.part));
+        }
+        Ok(())
     }
 
     /// All clients of this part have connected: waits for the others, and returns the moment of the common start.
@@ -282,6 +315,7 @@ impl<'a> Meeting<'a> {
             let reason = [first.note, first.verdict].into_iter().find(|reason| !reason.is_empty());
             return Err(PartsProblem(reason.unwrap_or_else(|| "part 0 did not start".to_owned())));
         }
+        self.check_answer()?;
         let clock = self.compare_clocks()?;
         let part = self.part;
         let at = clock.moment(first.start_us).filter(|at| *at > Instant::now());
@@ -289,21 +323,34 @@ impl<'a> Meeting<'a> {
             let late_ms = (clock.now_us() - first.start_us) as f64 / 1e3;
             PartsProblem(format!("part {part} learned of the start {late_ms:.0} ms after it"))
         })?;
-        if at > Instant::now() + LEAD + 2 * UNCERTAINTY_MAX {
+        if at > Instant::now() + LEAD + 2 * CommonStart::UNCERTAINTY_MAX {
             return Err(PartsProblem(format!("the server's clock was set back before the start of part {part}")));
         }
         self.start = Some(clock.start(first.start_us));
         Ok(at)
     }
 
+    /// Rows of an earlier run have proofs, too: only a part 0 that runs now has answered this part's number.
+    fn check_answer(&mut self) -> Result<(), PartsProblem> {
+        let part = self.part.index;
+        let answer = self.table()?.answer(part)?;
+        if self.key.answers(&answer, part, &self.number) {
+            return Ok(());
+        }
+        Err(PartsProblem(format!(
+            "`{TABLE}` has no answer of part 0 to part {}: its rows are of another run",
+            self.part
+        )))
+    }
+
     fn compare_clocks(&mut self) -> Result<ServerClock, PartsProblem> {
         let part = self.part;
         let clock = ServerClock::compare(self.table()?)?;
-        if clock.uncertainty() > UNCERTAINTY_MAX {
+        if clock.uncertainty() > CommonStart::UNCERTAINTY_MAX {
             return Err(PartsProblem(format!(
                 "part {part} knows the server's clock only within {:.0} ms (half a round trip; the limit is {} ms)",
                 clock.uncertainty().as_secs_f64() * 1e3,
-                UNCERTAINTY_MAX.as_millis()
+                CommonStart::UNCERTAINTY_MAX.as_millis()
             )));
         }
         Ok(clock)
@@ -370,8 +417,9 @@ impl<'a> Meeting<'a> {
     }
 
     fn any_other_is_alive(&mut self) -> bool {
+        let of = self.part.of;
         let Ok(table) = self.table() else { return false };
-        let Ok(rows) = table.rows() else { return false };
+        let Ok(rows) = table.rows(of) else { return false };
         rows.iter().any(|row| table.is_alive(row.part).unwrap_or(false))
     }
 
@@ -381,8 +429,38 @@ impl<'a> Meeting<'a> {
 
     fn tell(&mut self, phase: PartPhase, start_us: i64, note: String) -> Result<(), PartsProblem> {
         let (judged, verdict) = self.judged.clone();
-        let row = PartRow { part: self.part.index, round: self.round, phase, start_us, note, judged, verdict };
-        Ok(self.table()?.update(&row)?)
+        self.serial += 1;
+        let own = PartRow::joined(self.part.index, self.number.clone());
+        let row = PartRow { round: self.round, phase, start_us, note, judged, verdict, serial: self.serial, ..own };
+        let proof = self.key.proof(&row, self.invitation_of(row.part));
+        Ok(self.table()?.update(&row, &proof)?)
+    }
+
+    /// The row, if a part of this load wrote it, and not before one that was read.
+    fn proven(&mut self, row: UnprovenRow) -> Result<PartRow, PartsProblem> {
+        let part = row.part;
+        let row = row.proven(&self.key, self.invitation_of(part)).ok_or_else(|| no_proof(part))?;
+        let content = (row.serial, row.number.clone());
+        let before = self.seen.insert(part, content);
+        if before.is_some_and(|(serial, number)| serial > row.serial || number != row.number) {
+            return Err(PartsProblem(format!("the row of part {part} in `{TABLE}` has an earlier content again")));
+        }
+        Ok(row)
+    }
+
+    /// The others that have come, each of which gets its answer.
+    fn rows_of_others(&mut self) -> Result<Vec<PartRow>, PartsProblem> {
+        let of = self.part.of;
+        let rows = self.table()?.rows(of)?;
+        let rows = rows.into_iter().map(|row| self.proven(row)).collect::<Result<Vec<_>, _>>()?;
+        for row in &rows {
+            if !self.answered.contains(&row.part) {
+                let answer = self.key.answer(row.part, &row.number);
+                self.table()?.write_answer(row.part, &answer)?;
+                self.answered.insert(row.part);
+            }
+        }
+        Ok(rows)
     }
 
     /// Refuses to go on without a part that was there.
@@ -405,7 +483,7 @@ impl<'a> Meeting<'a> {
         let may_come = round == 1 && phase == PartPhase::Ready;
         let arrival = if may_come { self.wait } else { Duration::ZERO };
         loop {
-            let rows = self.table()?.rows()?;
+            let rows = self.rows_of_others()?;
             let failed =
                 rows.iter().find(|row| row.phase == PartPhase::Failed && (row.round == round || row.round == 0));
             if let Some(row) = failed {
@@ -446,8 +524,11 @@ impl<'a> Meeting<'a> {
     ) -> Result<PartRow, PartsProblem> {
         let deadline = Instant::now() + patience;
         loop {
-            if let Some(row) = self.table()?.row(0)?.filter(|row| is_it(row)) {
-                return Ok(row);
+            if let Some(row) = self.table()?.row(0)? {
+                let row = self.proven(row)?;
+                if is_it(&row) {
+                    return Ok(row);
+                }
             }
             self.check_alive(0)?;
             if self.stop.load(Ordering::Relaxed) {
@@ -468,64 +549,19 @@ impl StartGate for RefCell<Meeting<'_>> {
     }
 }
 
-/// The schema may not exist yet, or be left by a part 0 that was killed.
-fn wait_for_invitation(external: &ExternalServer, stop: &AtomicBool) -> Result<(PartsTable, Invitation), LabError> {
-    let ExternalServer { target, schema, part, part_wait, .. } = external;
-    let inside = external.control_inside();
-    let deadline = Instant::now() + *part_wait;
-    loop {
-        let seen = invitation(&inside);
-        match seen {
-            Ok(Some(found)) => return Ok(found),
-            Ok(None) => {}
-            // No such schema or table, as yet.
-            Err(error) if is_absent(&error) => {}
-            Err(error) => return Err(LabError::ExternalLogin(error)),
-        }
-        if stop.load(Ordering::Relaxed) {
-            return Err(LabError::Interrupted);
-        }
-        if Instant::now() >= deadline {
-            let seconds = part_wait.as_secs();
-            let problem =
-                format!("part {part} did not find part 0 within {seconds} s, in the schema `{schema}` of {target}");
-            return Err(PartsProblem::new(problem).into());
-        }
-        thread::sleep(LOGIN_PAUSE.min(deadline.saturating_duration_since(Instant::now())));
-    }
+pub(super) fn no_proof(part: u32) -> PartsProblem {
+    PartsProblem(format!(
+        "no part of this load wrote the row of part {part} in `{TABLE}`: parts have different secrets, or another account \
+         writes there; give all parts the same password of the account, or the same {SECRET}"
+    ))
 }
 
-fn invitation(inside: &Target) -> Result<Option<(PartsTable, Invitation)>, DriverError> {
-    let mut table = PartsTable::connect(inside)?;
-    let is_open = table.row(0)?.is_some_and(|row| row.phase != PartPhase::Over);
-    if !is_open || !table.is_alive(0)? {
-        return Ok(None);
-    }
-    let invitation = table.invitation()?.and_then(|text| serde_json::from_str(&text).ok());
-    Ok(invitation.map(|invitation| (table, invitation)))
-}
-
-/// Whether the server says that there is no such schema or table.
-fn is_absent(error: &DriverError) -> bool {
-    const NUMBERS: [u16; 3] = [1044, 1049, 1146];
-    const STATES: [&str; 3] = ["3D000", "42P01", "55000"];
-    match error {
-        DriverError::Server(error) if error.code == 0 => STATES.contains(&error.sqlstate.as_str()),
-        DriverError::Server(error) => NUMBERS.contains(&error.code),
-        _ => false,
-    }
-}
-
-/// The first line that differs, as both have it.
-fn first_difference(first: &str, own: &str) -> String {
-    let mut own_lines = own.lines();
-    for line in first.lines() {
-        let own_line = own_lines.next().unwrap_or("nothing");
-        if line != own_line {
-            return format!("`{line}` in part 0, `{own_line}` here");
-        }
-    }
-    format!("`{}` here", own_lines.next().unwrap_or_default())
+/// The first setting that differs, as both have it.
+fn first_other_setting(first: &BTreeMap<String, String>, own: &BTreeMap<String, String>) -> Option<String> {
+    let names: BTreeSet<_> = first.keys().chain(own.keys()).collect();
+    let name = names.into_iter().find(|name| first.get(*name) != own.get(*name))?;
+    let [first, own] = [first, own].map(|of| of.get(name).map_or("not set".to_owned(), |value| format!("`{value}`")));
+    Some(format!("`{name}` is {first} in part 0, {own} here"))
 }
 
 #[cfg(test)]
@@ -533,9 +569,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn plans_are_compared_by_line() {
-        assert_eq!(first_difference("a = 1\nb = 2\n", "a = 1\nb = 3\n"), "`b = 2` in part 0, `b = 3` here");
-        assert_eq!(first_difference("a = 1\n", "a = 1\nb = 3\n"), "`b = 3` here");
-        assert_eq!(first_difference("a = 1\nb = 2\n", "a = 1\n"), "`b = 2` in part 0, `nothing` here");
+    fn settings_are_compared_by_name() {
+        let settings = |pairs: &[(&str, &str)]| {
+            pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect::<BTreeMap<_, _>>()
+        };
+        let own = settings(&[("a", "1"), ("b", "2")]);
+        assert_eq!(first_other_setting(&own, &own), None);
+        for (first, expected) in [
+            (&[("a", "1"), ("b", "3")][..], "`b` is `3` in part 0, `2` here"),
+            (&[("a", "1")], "`b` is not set in part 0, `2` here"),
+            (&[("0; DROP", "x"), ("a", "1"), ("b", "2")], "`0; DROP` is `x` in part 0, not set here"),
+        ] {
+            assert_eq!(first_other_setting(&settings(first), &own).as_deref(), Some(expected));
+        }
     }
 }

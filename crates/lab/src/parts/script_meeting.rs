@@ -1,6 +1,7 @@
 //! The parts of a load that the lab does not drive: a script makes it. They meet in the same way, in a schema that part 0
 //! creates for nothing else.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
@@ -10,7 +11,9 @@ use truetps_plan::Plan;
 use truetps_record::{CommonStart, Experiment, PartOfExperiment};
 use truetps_workload::{ClientStream, Table, Workload};
 
+use super::invitation::OwnExperiment;
 use super::meeting::Meeting;
+use super::secret::parts_secret;
 use crate::error::LabError;
 use crate::event::Listener;
 use crate::external::{ExternalSession, unique_id};
@@ -39,6 +42,7 @@ impl<'a> ScriptMeeting<'a> {
     ) -> Result<Self, LabError> {
         let part = external.part;
         let [scheduled] = &experiment.schedule[..] else { unreachable!("a script's run is one trial") };
+        parts_secret(external)?;
         let mut entered = if part.is_first() {
             let tool_version = &experiment.tool_version;
             let (mut session, _) = ExternalSession::enter(plan, stop, tool_version, external, &NoTables, listener)?;
@@ -48,8 +52,10 @@ impl<'a> ScriptMeeting<'a> {
             };
             Self { meeting, session: Some(session), name: unique_id(), is_open: true }
         } else {
-            let (meeting, of_first) = Meeting::join(external, alike, &experiment.tool_version, stop)?;
-            let name = of_first.part.map(|part| part.meeting).unwrap_or_default();
+            let Experiment { tool_version, schedule, .. } = experiment;
+            let (meeting, invitation) =
+                Meeting::join(external, &OwnExperiment { plan: alike, tool_version, schedule }, stop)?;
+            let name = invitation.experiment.part.map(|part| part.meeting).unwrap_or_default();
             Self { meeting, session: None, name, is_open: true }
         };
         match entered.begin(&scheduled.name, experiment, alike) {
@@ -62,10 +68,10 @@ impl<'a> ScriptMeeting<'a> {
         let part = self.meeting.part();
         if part.is_first() {
             let of = PartOfExperiment { part, pid: std::process::id(), meeting: self.name.clone() };
-            self.meeting.invite(alike, &Experiment { part: Some(of), ..experiment.clone() })?;
+            self.meeting.invite(alike, "", &Experiment { part: Some(of), ..experiment.clone() })?;
         }
         self.meeting.begin_round(trial)?;
-        self.meeting.server_is_prepared(trial, &[])
+        self.meeting.server_is_prepared(trial, &BTreeMap::new())
     }
 
     /// The same in all parts of this load, and in no other.

@@ -1,14 +1,25 @@
 //! The table in which the parts of an experiment meet, and the locks that show which parts are alive.
 //!
-//! Each part writes its own row. A part that is alive holds a lock of its session: the server releases it when the process
-//! or its host is gone, and to ask for it writes nothing.
+//! Each part writes its own row, with a proof that a part of this load wrote it. A part that is alive holds a lock of its
+//! session: the server releases it when the process or its host is gone, and to ask for it writes nothing. Any account may
+//! take such a lock: it keeps a part away, and proves nothing.
 
 use truetps_driver::{Client, DriverError, Target};
 use truetps_record::{Part, SqlDialect, fnv1a};
 
+use super::hex::{hex, text_of_hex};
+use super::proof::RunKey;
 use crate::external::CLIENT_TIMEOUT;
 
 pub(crate) const TABLE: &str = "truetps_parts";
+/// Longer texts are cut off, so that another account cannot fill the memory of the parts: then their proof fails.
+const NOTE_CHARS_MAX: u32 = 64 << 10;
+/// The schedule of 20,000 trials with ten factors has 15 MB.
+const INVITATION_CHARS_MAX: u32 = 64 << 20;
+/// Rows of a part that are read: there is one.
+const ROWS_MAX: u32 = 2;
+/// The years 1970 to 2999, in microseconds.
+const TIMES_US: std::ops::Range<i64> = 0..32_503_680_000_000_000;
 /// The first of two numbers of an advisory lock in PostgreSQL: "ttps".
 const LOCK_CLASS: u32 = 0x7474_7073;
 
@@ -45,7 +56,7 @@ impl PartPhase {
         Self::Over,
     ];
 
-    fn word(self) -> &'static str {
+    pub(super) fn word(self) -> &'static str {
         match self {
             Self::Joined => "joined",
             Self::Prepared => "prepared",
@@ -73,11 +84,15 @@ pub(crate) struct PartRow {
     /// may read them late.
     pub(crate) judged: u32,
     pub(crate) verdict: String,
+    /// Grows with each writing: an earlier content is no later one.
+    pub(crate) serial: u64,
+    /// Of part 0: the run's. Of others: what part 0 answers, which proves that it is of this run.
+    pub(crate) number: String,
 }
 
 impl PartRow {
     /// Before the first round.
-    pub(crate) fn joined(part: u32) -> Self {
+    pub(crate) fn joined(part: u32, number: String) -> Self {
         Self {
             part,
             round: 0,
@@ -86,27 +101,91 @@ impl PartRow {
             note: String::new(),
             judged: 0,
             verdict: String::new(),
+            serial: 0,
+            number,
         }
     }
 }
+
+/// A row as the server has it: nothing of it is true without its proof.
+#[derive(Debug)]
+pub(super) struct UnprovenRow {
+    pub(super) part: u32,
+    /// `None`: it has another form.
+    content: Option<(PartRow, String)>,
+}
+
+impl UnprovenRow {
+    fn of(row: &[Option<String>]) -> Self {
+        let part = row.first().and_then(|part| part.as_deref()?.parse().ok());
+        Self { part: part.unwrap_or_default(), content: row_of(row) }
+    }
+
+    /// From which the run's key is derived, if it is part 0's.
+    pub(super) fn number(&self) -> &str {
+        self.content.as_ref().map_or("", |(row, _)| &row.number)
+    }
+
+    /// `None`: no part of this load wrote it. `invitation`: the digest of part 0's; empty for others.
+    pub(super) fn proven(self, key: &RunKey, invitation: &str) -> Option<PartRow> {
+        self.content.filter(|(row, proof)| key.proves(proof, row, invitation)).map(|(row, _)| row)
+    }
+}
+
+const ROW_COLUMNS: &str = "part, round, phase, start_us, note, judged, verdict, serial, number, proof";
+/// The owner of the database, unless it is this account, one whose rights this account has, or a superuser. A superuser has
+/// the rights of all accounts, and is the one whose rights another owner would want.
+const DISTRUSTED_OWNER: &str = "SELECT pg_get_userbyid(datdba)::text FROM pg_database, pg_roles AS me \
+     WHERE datname = current_database() AND me.rolname = current_user AND me.oid <> datdba \
+     AND NOT EXISTS (SELECT 1 FROM pg_roles WHERE oid = datdba AND rolsuper) \
+     AND (me.rolsuper OR NOT pg_has_role(me.oid, datdba, 'USAGE'))";
 
 /// A session at the table.
 pub(crate) struct PartsTable {
     pub(crate) client: Client,
     schema: String,
+    /// In statements.
+    name: String,
 }
 
 impl PartsTable {
     /// `inside`: the schema of the experiment.
     pub(crate) fn connect(inside: &Target) -> Result<Self, DriverError> {
-        let mut client = Client::connect(inside, CLIENT_TIMEOUT)?;
+        let mut inside = inside.clone();
+        inside.setup.extend(search_path(inside.dialect).map(str::to_owned));
+        let mut client = Client::connect(&inside, CLIENT_TIMEOUT)?;
         client.set_timeout(CLIENT_TIMEOUT)?;
-        Ok(Self { client, schema: inside.login.database.clone().unwrap_or_default() })
+        let schema = inside.login.database.unwrap_or_default();
+        Ok(Self { client, schema, name: name_of(inside.dialect).to_owned() })
+    }
+
+    pub(super) fn schema(&self) -> &str {
+        &self.schema
     }
 
     pub(crate) fn create(&mut self) -> Result<(), DriverError> {
         let sql = create_sql(self.client.dialect());
         self.client.execute(&sql).map(drop)
+    }
+
+    /// Why the place is none where this account may read: reading a view, or writing to a table with triggers in
+    /// PostgreSQL, runs functions of its owner with the rights of the reader.
+    pub(super) fn distrust(&mut self) -> Result<Option<String>, DriverError> {
+        let (schema, user) = (&self.schema, "this part's account");
+        match self.client.dialect() {
+            SqlDialect::Mysql => {
+                let sql = format!(
+                    "SELECT table_type FROM information_schema.tables WHERE table_schema = DATABASE() \
+                     AND table_name = '{TABLE}'"
+                );
+                let kind = self.client.query_value(&sql)?.filter(|kind| kind != "BASE TABLE");
+                Ok(kind.map(|kind| format!("`{TABLE}` in the schema `{schema}` is a {kind}, and no table")))
+            }
+            SqlDialect::Postgres => {
+                let owner = self.client.query_value(DISTRUSTED_OWNER)?;
+                Ok(owner.map(|owner| format!("the database `{schema}` belongs to `{owner}`, and not to {user}")))
+            }
+        }
     }
 
     /// Holds the lock of this part from now on; `false`: another process is that part.
@@ -135,46 +214,66 @@ impl PartsTable {
     }
 
     /// `invitation`: of part 0, and stays; empty for others.
-    pub(crate) fn insert(&mut self, row: &PartRow, invitation: &str) -> Result<(), DriverError> {
-        let PartRow { part, round, phase, start_us, note, judged, verdict } = row;
-        let (phase, note, verdict, invitation) = (phase.word(), hex(note), hex(verdict), hex(invitation));
+    pub(crate) fn insert(&mut self, row: &PartRow, invitation: &str, proof: &str) -> Result<(), DriverError> {
+        let PartRow { part, round, phase, start_us, note, judged, verdict, serial, number } = row;
+        let (phase, note, verdict) = (phase.word(), hex(note.as_bytes()), hex(verdict.as_bytes()));
+        let invitation = hex(invitation.as_bytes());
         let sql = format!(
-            "INSERT INTO {TABLE} (part, round, phase, start_us, note, judged, verdict, invitation) \
-             VALUES ({part}, {round}, '{phase}', {start_us}, '{note}', {judged}, '{verdict}', '{invitation}')"
+            "INSERT INTO {} ({ROW_COLUMNS}, invitation, answer) VALUES ({part}, {round}, '{phase}', {start_us}, '{note}', \
+             {judged}, '{verdict}', {serial}, '{number}', '{proof}', '{invitation}', '')",
+            self.name
         );
         self.client.execute(&sql).map(drop)
     }
 
-    pub(crate) fn invitation(&mut self) -> Result<Option<String>, DriverError> {
-        let found = self.client.query_value(&format!("SELECT invitation FROM {TABLE} WHERE part = 0"))?;
-        Ok(found.and_then(|digits| text_of_hex(&digits)))
-    }
-
-    pub(crate) fn update(&mut self, row: &PartRow) -> Result<(), DriverError> {
-        let PartRow { part, round, phase, start_us, note, judged, verdict } = row;
-        let (phase, note, verdict) = (phase.word(), hex(note), hex(verdict));
+    pub(crate) fn update(&mut self, row: &PartRow, proof: &str) -> Result<(), DriverError> {
+        let PartRow { part, round, phase, start_us, note, judged, verdict, serial, number: _ } = row;
+        let (phase, note, verdict) = (phase.word(), hex(note.as_bytes()), hex(verdict.as_bytes()));
         let sql = format!(
-            "UPDATE {TABLE} SET round = {round}, phase = '{phase}', start_us = {start_us}, note = '{note}', \
-             judged = {judged}, verdict = '{verdict}' WHERE part = {part}"
+            "UPDATE {} SET round = {round}, phase = '{phase}', start_us = {start_us}, note = '{note}', \
+             judged = {judged}, verdict = '{verdict}', serial = {serial}, proof = '{proof}' WHERE part = {part}",
+            self.name
         );
         self.client.execute(&sql).map(drop)
+    }
+
+    /// Part 0 answers to the number of another part.
+    pub(super) fn write_answer(&mut self, part: u32, answer: &str) -> Result<(), DriverError> {
+        self.client.execute(&format!("UPDATE {} SET answer = '{answer}' WHERE part = {part}", self.name)).map(drop)
+    }
+
+    /// Part 0's answer to this part.
+    pub(super) fn answer(&mut self, part: u32) -> Result<String, DriverError> {
+        let sql = format!("SELECT {} FROM {} WHERE part = {part}", first_chars("answer", NOTE_CHARS_MAX), self.name);
+        Ok(self.client.query_value(&sql)?.unwrap_or_default())
+    }
+
+    /// Of part 0, without a proof.
+    pub(super) fn invitation(&mut self) -> Result<String, DriverError> {
+        let text = first_chars("invitation", INVITATION_CHARS_MAX);
+        let found = self.client.query_value(&format!("SELECT {text} FROM {} WHERE part = 0", self.name))?;
+        Ok(found.and_then(|digits| text_of_hex(&digits)).unwrap_or_default())
     }
 
     /// The row of one part; `None`: it has not come.
-    pub(crate) fn row(&mut self, part: u32) -> Result<Option<PartRow>, DriverError> {
-        Ok(self.rows_where(&format!("part = {part}"))?.into_iter().next())
+    pub(super) fn row(&mut self, part: u32) -> Result<Option<UnprovenRow>, DriverError> {
+        Ok(self.rows_where(&format!("part = {part}"), ROWS_MAX)?.into_iter().next())
     }
 
-    pub(crate) fn rows(&mut self) -> Result<Vec<PartRow>, DriverError> {
-        self.rows_where("part > 0")
+    /// The rows of all parts but the first.
+    pub(super) fn rows(&mut self, of: u32) -> Result<Vec<UnprovenRow>, DriverError> {
+        self.rows_where(&format!("part > 0 AND part < {of}"), of.saturating_mul(ROWS_MAX))
     }
 
-    fn rows_where(&mut self, condition: &str) -> Result<Vec<PartRow>, DriverError> {
+    fn rows_where(&mut self, condition: &str, rows_max: u32) -> Result<Vec<UnprovenRow>, DriverError> {
+        let [note, verdict] = ["note", "verdict"].map(|name| first_chars(name, NOTE_CHARS_MAX));
         let sql = format!(
-            "SELECT part, round, phase, start_us, note, judged, verdict FROM {TABLE} WHERE {condition} ORDER BY part"
+            "SELECT part, round, phase, start_us, {note}, judged, {verdict}, serial, number, proof FROM {} \
+             WHERE {condition} ORDER BY part LIMIT {rows_max}",
+            self.name
         );
         let rows = self.client.query(&sql)?.rows;
-        Ok(rows.iter().filter_map(|row| row_of(row)).collect())
+        Ok(rows.iter().map(|row| UnprovenRow::of(row)).collect())
     }
 
     /// The server's clock, in microseconds since 1970: without a time zone, whose hours may be there twice.
@@ -184,7 +283,8 @@ impl PartsTable {
             SqlDialect::Postgres => "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint",
         };
         let text = self.client.query_value(sql)?.unwrap_or_default();
-        text.parse().map_err(|_| DriverError::Protocol("its clock reads no number"))
+        let now_us = text.parse().ok().filter(|now_us| TIMES_US.contains(now_us));
+        now_us.ok_or(DriverError::Protocol("its clock is not in the years 1970 to 2999"))
     }
 }
 
@@ -194,10 +294,28 @@ fn create_sql(dialect: SqlDialect) -> String {
         SqlDialect::Postgres => "TEXT",
     };
     format!(
-        "CREATE TABLE {TABLE} (part INT NOT NULL PRIMARY KEY, round INT NOT NULL, phase VARCHAR(16) NOT NULL, \
+        "CREATE TABLE {} (part INT NOT NULL PRIMARY KEY, round INT NOT NULL, phase VARCHAR(16) NOT NULL, \
          start_us BIGINT NOT NULL, note {text} NOT NULL, judged INT NOT NULL, verdict {text} NOT NULL, \
-         invitation {text} NOT NULL)"
+         serial BIGINT NOT NULL, number VARCHAR(32) NOT NULL, proof VARCHAR(64) NOT NULL, invitation {text} NOT NULL, \
+         answer VARCHAR(64) NOT NULL)",
+        name_of(dialect)
     )
+}
+
+fn name_of(dialect: SqlDialect) -> &'static str {
+    match dialect {
+        SqlDialect::Mysql => TABLE,
+        SqlDialect::Postgres => "public.truetps_parts",
+    }
+}
+
+/// In a database of another owner, an operator or a function of that owner must not be taken for the server's.
+fn search_path(dialect: SqlDialect) -> Option<&'static str> {
+    (dialect == SqlDialect::Postgres).then_some("SET search_path = pg_catalog")
+}
+
+fn first_chars(column: &str, chars_max: u32) -> String {
+    format!("LEFT({column}, {chars_max})")
 }
 
 fn take_lock_sql(dialect: SqlDialect, schema: &str, part: u32) -> String {
@@ -210,6 +328,14 @@ fn take_lock_sql(dialect: SqlDialect, schema: &str, part: u32) -> String {
 /// Locks are of the whole server in the MySQL family, and their names are short.
 fn lock_name(schema: &str, part: u32) -> String {
     format!("truetps.part.{part}.{:016x}", fnv1a(schema.as_bytes()))
+}
+
+/// The lock of a part, as the user can look for it.
+pub(super) fn lock_text(dialect: SqlDialect, schema: &str, part: u32) -> String {
+    match dialect {
+        SqlDialect::Mysql => format!("`{}`", lock_name(schema, part)),
+        SqlDialect::Postgres => format!("the advisory lock ({LOCK_CLASS}, {part})"),
+    }
 }
 
 /// The statements with which a part meets the others.
@@ -232,34 +358,22 @@ fn lock_count_sql(part: u32) -> String {
     )
 }
 
-fn row_of(row: &[Option<String>]) -> Option<PartRow> {
-    let [part, round, phase, start_us, note, judged, verdict] = row else { return None };
+/// With its proof.
+fn row_of(row: &[Option<String>]) -> Option<(PartRow, String)> {
+    let [part, round, phase, start_us, note, judged, verdict, serial, number, proof] = row else { return None };
     let word = phase.as_deref()?;
-    Some(PartRow {
+    let row = PartRow {
         part: part.as_deref()?.parse().ok()?,
         round: round.as_deref()?.parse().ok()?,
         phase: PartPhase::ALL.into_iter().find(|phase| phase.word() == word)?,
-        start_us: start_us.as_deref()?.parse().ok()?,
+        start_us: start_us.as_deref()?.parse().ok().filter(|start_us| TIMES_US.contains(start_us))?,
         note: text_of_hex(note.as_deref()?)?,
         judged: judged.as_deref()?.parse().ok()?,
         verdict: text_of_hex(verdict.as_deref()?)?,
-    })
-}
-
-/// A text with no character that any mode of any server reads as anything but itself.
-fn hex(text: &str) -> String {
-    use std::fmt::Write as _;
-    let mut digits = String::with_capacity(2 * text.len());
-    for byte in text.bytes() {
-        write!(digits, "{byte:02x}").expect("a String takes everything");
-    }
-    digits
-}
-
-fn text_of_hex(digits: &str) -> Option<String> {
-    let pair = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
-    let bytes: Option<Vec<_>> = digits.as_bytes().chunks(2).map(pair).collect();
-    String::from_utf8(bytes?).ok()
+        serial: serial.as_deref()?.parse().ok()?,
+        number: number.clone()?,
+    };
+    Some((row, proof.clone()?))
 }
 
 #[cfg(test)]
@@ -267,26 +381,31 @@ mod tests {
     use super::*;
 
     #[test]
-    fn notes_keep_every_character() {
-        let note = "it's \"quoted\" \\ \u{1f980}\n";
-        assert_eq!(text_of_hex(&hex(note)).as_deref(), Some(note));
-        assert_eq!(text_of_hex("4g"), None);
-    }
-
-    #[test]
-    fn a_row_of_another_form_is_left_out() {
-        let row = |phase: &str| ["3", "7", phase, "12", &hex("why"), "6", ""].map(|cell| Some(cell.to_owned()));
+    fn a_row_of_another_form_is_none() {
+        let row = |round: &str, phase: &str, start_us: &str, note: &str| {
+            ["3", round, phase, start_us, note, "6", "", "9", "ab", "cd"].map(|cell| Some(cell.to_owned()))
+        };
         let expected = PartRow {
-            part: 3,
             round: 7,
             phase: PartPhase::Failed,
             start_us: 12,
             note: "why".to_owned(),
             judged: 6,
-            verdict: String::new(),
+            serial: 9,
+            ..PartRow::joined(3, "ab".to_owned())
         };
-        assert_eq!(row_of(&row("failed")), Some(expected));
-        assert_eq!(row_of(&row("lost")), None);
-        assert_eq!(row_of(&row("failed")[1..]), None);
+        let why = hex(b"why");
+        assert_eq!(row_of(&row("7", "failed", "12", &why)), Some((expected, "cd".to_owned())));
+        for (round, phase, start_us, note) in [
+            ("7", "lost", "12", &*why),
+            ("-1", "failed", "12", &why),
+            ("99999999999", "failed", "12", &why),
+            ("7", "failed", "-1", &why),
+            ("7", "failed", "9223372036854775807", &why),
+            ("7", "failed", "12", "why"),
+        ] {
+            assert!(row_of(&row(round, phase, start_us, note)).is_none(), "{round} {phase} {start_us} {note}");
+        }
+        assert!(row_of(&row("7", "failed", "12", &why)[1..]).is_none());
     }
 }

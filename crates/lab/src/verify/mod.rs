@@ -113,6 +113,7 @@ pub fn verify(request: &VerifyRequest<'_>, listener: &mut dyn Listener) -> Resul
     }
     let recorded = begin(request, &prepared)?;
     let (folder, scheduled) = (recorded.folder.clone(), recorded.scheduled.clone());
+    folder.not_latest().into_iter().for_each(|warning| listener.warn(warning.to_owned()));
     let _lock = folder.lock()?;
     let mut verification = recorded.verification;
     let (trial, kills) = run_load(request, &prepared, recorded.trial, recorded.writer, &scheduled, listener)?;
@@ -148,7 +149,7 @@ fn compare_and_record(
         clients: verification.load.clients,
         target,
         table,
-        log: &folder.answers(TRIAL),
+        log: &folder.answers(TRIAL)?,
         kills: &verification.kills,
         folder: folder.path(),
     };

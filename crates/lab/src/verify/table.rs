@@ -210,7 +210,7 @@ fn unique_keys(client: &mut Client, table: &VerifiedTable) -> Result<Vec<Vec<Str
         SqlDialect::Postgres => format!(
             "SELECT i.indexrelid::regclass::text, a.attname, NOT coalesce(a.attnotnull, false) FROM pg_index i JOIN pg_class c \
              ON c.oid = i.indrelid JOIN pg_namespace n ON n.oid = c.relnamespace CROSS JOIN LATERAL \
-             unnest(i.indkey::int2[]) WITH ORDINALITY AS k(number, place) LEFT JOIN pg_attribute a ON a.attrelid = c.oid \
+             pg_catalog.unnest(i.indkey::int2[]) WITH ORDINALITY AS k(number, place) LEFT JOIN pg_attribute a ON a.attrelid = c.oid \
              AND a.attnum = k.number WHERE n.nspname = {schema} AND c.relname = {name} AND i.indisunique AND i.indpred IS \
              NULL AND i.indisvalid AND k.place <= i.indnkeyatts ORDER BY NOT i.indisprimary, 1, k.place"
         ),

@@ -7,7 +7,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use truetps_binlog::state::{CONTROL_AT, StatePage, StatusWord, control_bytes};
-use truetps_binlog::{TailDecision, decide, file_number};
+use truetps_binlog::{BinlogAge, TailDecision, decide, file_number};
 use truetps_driver::Client;
 use truetps_record::{Flavour, SettingValue};
 use truetps_sandbox::{
@@ -193,7 +193,7 @@ impl Bench {
 
 pub(crate) fn decision_on(path: &Path) -> TailDecision {
     let bytes = fs::read(path).unwrap();
-    let Ok(decision) = decide(&mut &bytes[..], bytes.len() as u64);
+    let Ok(decision) = decide(&mut &bytes[..], bytes.len() as u64, BinlogAge::Newest);
     decision
 }
 

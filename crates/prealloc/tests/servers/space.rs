@@ -118,7 +118,9 @@ fn survives_a_full_disk(server: &FetchedServer, has_library: bool) -> Option<boo
     let mut client = running.connect(SOON).unwrap();
     let (table, binlogs) = (keys_in_table(&mut client), keys_in_binlogs(&bench));
     assert!(acknowledged.is_subset(&table), "{}", bench.log());
-    assert_eq!(table, binlogs, "{}", bench.log());
+    assert!(table.is_subset(&binlogs), "{}", bench.log());
+    // The disk may have become full between a statement and its commit: such a group is none to servers and replicas.
+    assert!(binlogs.difference(&table).count() <= 1, "{}", bench.log());
     client.execute("INSERT INTO t.k VALUES (77777777, 'x')").unwrap();
     drop(client);
     assert!(running.stop(SOON).unwrap().clean);

@@ -26,7 +26,7 @@ const TIMED: [(&str, &[&str], &[&str]); 3] = [
 ];
 
 /// Whether the account sees the state of all users' sessions.
-const SEES_ALL: &str = "SELECT rolsuper OR pg_has_role(current_user, 'pg_read_all_stats', 'USAGE') FROM pg_roles \
+const SEES_ALL: &str = "SELECT rolsuper OR pg_catalog.pg_has_role(current_user, 'pg_read_all_stats', 'USAGE') FROM pg_roles \
                         WHERE rolname = current_user";
 
 const SESSIONS: &str = "SELECT wait_event_type, wait_event, count(*) FROM pg_stat_activity \
@@ -35,8 +35,8 @@ const SESSIONS: &str = "SELECT wait_event_type, wait_event, count(*) FROM pg_sta
 /// Writes and flushes of the WAL and of tables, all kinds of processes together. Version 18 has the WAL here, too.
 const IO: &str = "SELECT object, context, sum(writes) AS writes, sum(write_time) AS write_time, sum(fsyncs) AS fsyncs, \
                   sum(fsync_time) AS fsync_time, sum(extends) AS extends, sum(extend_time) AS extend_time, \
-                  sum(WRITE_BYTES) / current_setting('block_size')::numeric AS write_pages, \
-                  sum(EXTEND_BYTES) / current_setting('block_size')::numeric AS extend_pages \
+                  sum(WRITE_BYTES) / pg_catalog.current_setting('block_size')::numeric AS write_pages, \
+                  sum(EXTEND_BYTES) / pg_catalog.current_setting('block_size')::numeric AS extend_pages \
                   FROM pg_stat_io WHERE object IN ('relation', 'wal') GROUP BY 1, 2";
 
 /// Bytes of writes and of extensions, from version 18 on and before: from then on one of them may be several pages.
@@ -50,8 +50,8 @@ pub(crate) const ROOM: &str = "SELECT CASE WHEN rolsuper THEN -1 ELSE rolconnlim
                                (SELECT count(*) FROM pg_stat_activity WHERE usename = current_user) FROM pg_roles \
                                WHERE rolname = current_user";
 /// The same of the server.
-pub(crate) const SERVER_ROOM: &str = "SELECT current_setting('max_connections')::int \
-     - CASE WHEN rolsuper THEN 0 ELSE current_setting('superuser_reserved_connections')::int END, \
+pub(crate) const SERVER_ROOM: &str = "SELECT pg_catalog.current_setting('max_connections')::int \
+     - CASE WHEN rolsuper THEN 0 ELSE pg_catalog.current_setting('superuser_reserved_connections')::int END, \
      (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend') FROM pg_roles \
      WHERE rolname = current_user";
 
@@ -102,7 +102,7 @@ fn untimed(client: &mut Client, view: &str, offers: &mut Vec<Offer>) -> Result<V
 
 fn has_column(client: &mut Client, view: &str, column: &str) -> Result<bool, DriverError> {
     let sql = format!(
-        "SELECT count(*) FROM pg_attribute WHERE attrelid = to_regclass('pg_catalog.{view}') AND attname = '{column}'"
+        "SELECT count(*) FROM pg_attribute WHERE attrelid = pg_catalog.to_regclass('pg_catalog.{view}')::oid AND attname = '{column}'"
     );
     Ok(server_said(client.query_value(&sql))?.ok().flatten().is_some_and(|count| count != "0"))
 }
@@ -120,7 +120,7 @@ fn io(client: &mut Client, offers: &mut Vec<Offer>) -> Result<Offer, DriverError
 /// The first of these settings that is off.
 fn off_of(client: &mut Client, settings: &[&'static str]) -> Result<Option<&'static str>, DriverError> {
     for setting in settings {
-        let sql = format!("SELECT current_setting('{setting}', true)");
+        let sql = format!("SELECT pg_catalog.current_setting('{setting}', true)");
         if server_said(client.query_value(&sql))?.ok().flatten().as_deref() != Some("on") {
             return Ok(Some(setting));
         }

@@ -8,8 +8,8 @@ use truetps_analysis::LoadedTrial;
 use truetps_archive::ExplainedRun;
 use truetps_causes::{Batch, CauseQuestion, Findings, Mixture, TrialSource, investigate};
 use truetps_record::{
-    CONNECTIONS, Configuration, ExplainedFactor, ExplainedSide, Explanation, FactorChange, FactorLevel, LeftOut,
-    NoEvidence, SCHEMA_VERSION, SettingValue, Validity,
+    CONNECTIONS, Configuration, ExplainedFactor, ExplainedSide, Explanation, FactorChange, FactorLevel, Flavour,
+    LeftOut, NoEvidence, SCHEMA_VERSION, SettingValue, Validity,
 };
 
 use super::{explanation_html, explanation_json, explanation_markdown, explanation_text};
@@ -137,6 +137,26 @@ fn together(mixture: Mixture) -> Option<f64> {
 /// The answer as one line.
 fn summary(run: &ExplainedRun) -> String {
     explanation_summary(run, TextScreen::new(false, Some(100))).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// A statement that the server of the trials knows.
+#[test]
+fn a_remedy_is_in_the_words_of_the_server() {
+    let slow = |mixture: Mixture| Some(BASE - if mixture.has(1) { 0.6 } else { 0.0 });
+    for (flavour, version, expect) in [
+        (Flavour::Mariadb, "10.11.19", "in B: SET GLOBAL sync_binlog = 0 (and in the option file for good)"),
+        (Flavour::Mysql, "5.7.22", "in B: SET GLOBAL sync_binlog = 0 (and in the option file for good)"),
+        (Flavour::Mysql, "8.0.15", "in B: SET GLOBAL sync_binlog = 0 (SET PERSIST for good)"),
+        (Flavour::Postgresql, "15.1", "in B: ALTER SYSTEM SET sync_binlog = '0', and SELECT pg_reload_conf()"),
+    ] {
+        let mut run = explained(&slow, ALL);
+        for (_, loaded) in &mut run.trials {
+            let server = loaded.trial.server.as_mut().unwrap();
+            (server.flavour, server.version) = (flavour, version.to_owned());
+        }
+        let text = summary(&run);
+        assert!(text.contains(expect), "{flavour} {version}: {text}");
+    }
 }
 
 #[test]

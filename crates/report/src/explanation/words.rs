@@ -5,7 +5,7 @@ use std::time::Duration;
 use truetps_archive::ExplainedRun;
 use truetps_causes::{Cause, CauseRole, Mixture, Outcome};
 use truetps_knowledge::find_setting;
-use truetps_record::{ExplainedFactor, FactorChange, is_setting_factor, parse_time};
+use truetps_record::{ExplainedFactor, FactorChange, Flavour, Version, is_setting_factor, parse_time};
 
 use super::{corner, factor_name, part_of, ratio_text};
 use crate::{durability_of, format, names};
@@ -242,19 +242,19 @@ pub(crate) fn remedies(run: &ExplainedRun) -> Vec<String> {
     // Of the two, the slower one is to be mended.
     let is_b_slower = gap.value < 0.0;
     let helps = |cause: &&Cause| (cause.share.value < 0.0) == is_b_slower;
-    let of_cause = |cause: &Cause| remedy(&run.explanation.factors[cause.factor], cause.role, is_b_slower);
+    let of_cause = |cause: &Cause| remedy(run, &run.explanation.factors[cause.factor], cause.role, is_b_slower);
     let mut list: Vec<_> = run.findings.causes.iter().filter(helps).filter_map(of_cause).collect();
     list.extend(durability_change(run, is_b_slower).filter(|_| !list.is_empty()));
     list
 }
 
-fn remedy(factor: &ExplainedFactor, role: CauseRole, is_b_slower: bool) -> Option<String> {
+fn remedy(run: &ExplainedRun, factor: &ExplainedFactor, role: CauseRole, is_b_slower: bool) -> Option<String> {
     let first = factor.levels.first()?;
     let (slow, fast) = if is_b_slower { (&first.b, &first.a) } else { (&first.a, &first.b) };
     let what = if is_b_slower { "B" } else { "A" };
     let (slow, fast) = (slow.option_text(), fast.option_text());
     let how = match factor.change {
-        FactorChange::Dynamic => format!("SET GLOBAL {} = {fast}", first.name),
+        FactorChange::Dynamic => set_statement(run, &first.name, &fast),
         // A file's `log_bin = OFF` is a binlog with the name OFF.
         FactorChange::Restart | FactorChange::NewData if first.name == "log_bin" && fast == "OFF" => {
             "skip_log_bin in the option file, and a restart".to_owned()
@@ -282,6 +282,20 @@ fn remedy(factor: &ExplainedFactor, role: CauseRole, is_b_slower: bool) -> Optio
         String::new()
     };
     Some(format!("in {what}: {how}{more}{risk}"))
+}
+
+/// In the words of the server, which keeps the value until its next start, or for good.
+fn set_statement(run: &ExplainedRun, name: &str, value: &str) -> String {
+    let server = run.trials.iter().find_map(|(_, loaded)| loaded.trial.server.as_ref());
+    match server.map(|server| (server.flavour, Version::parse(&server.version))) {
+        Some((Flavour::Postgresql, _)) => {
+            format!("ALTER SYSTEM SET {name} = '{}', and SELECT pg_reload_conf()", value.replace('\'', "''"))
+        }
+        Some((Flavour::Mysql | Flavour::Percona, Some(version))) if version.series() >= (8, 0) => {
+            format!("SET GLOBAL {name} = {value} (SET PERSIST for good)")
+        }
+        _ => format!("SET GLOBAL {name} = {value} (and in the option file for good)"),
+    }
 }
 
 /// What the two sides survive, where that differs: speed is no gain where it is bought with data.

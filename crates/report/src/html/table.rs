@@ -82,15 +82,17 @@ impl MainTable {
         let curves = analysis.curves.iter().enumerate();
         let scale = Scale::of(analysis.contrasts.iter().map(|contrast| &contrast.tps_ratio), analysis.smallest_effect);
         let has_baseline = !analysis.contrasts.is_empty();
+        let figures: Vec<_> = shown(analysis).collect();
+        let group = |(index, curve)| group(analysis, curve, lines.full(index, curve), &scale, &figures);
         Self {
             how_to_read: unbroken(&how_to_read(analysis)),
             factor: analysis.axis.factor(),
             has_baseline,
-            columns: COLUMNS_ALONE + shown(analysis).count() + if has_baseline { COLUMNS_OF_COMPARISON } else { 0 },
+            columns: COLUMNS_ALONE + figures.len() + if has_baseline { COLUMNS_OF_COMPARISON } else { 0 },
             forest_ends: scale.ends(),
-            heads: shown(analysis).map(format::main_head).collect(),
+            heads: figures.iter().copied().map(format::main_head).collect(),
             cost_heads: COSTS.map(|(_, head)| head),
-            groups: curves.map(|(index, curve)| group(analysis, curve, lines.full(index, curve), &scale)).collect(),
+            groups: curves.map(group).collect(),
             costs: analysis.cells.iter().map(|cell| cost(analysis, cell)).collect(),
             limited: analysis.cells.iter().any(generator::is_limited),
         }
@@ -113,12 +115,12 @@ fn how_to_read(analysis: &Analysis) -> String {
     }
 }
 
-fn group(analysis: &Analysis, curve: &Curve, label: String, scale: &Scale) -> RowGroup<FigureRow> {
+fn group(analysis: &Analysis, curve: &Curve, label: String, scale: &Scale, figures: &[Figure]) -> RowGroup<FigureRow> {
     let has_best = curve.cells.len() > 1 && !open_loop::has_figures(analysis);
     let best = analysis.best_cell(curve).filter(|_| has_best);
     let rows = curve.cells.iter().map(|&index| {
         let cell = &analysis.cells[index];
-        let contrast = analysis.contrasts.iter().find(|contrast| contrast.cell == index);
+        let contrast = names::contrast_of(analysis, index);
         let (tps, range) = split_range(&format::or_nothing(cell.tps.as_ref(), format::tps_estimate));
         FigureRow {
             level: names::level(analysis.axis, &cell.configuration),
@@ -129,7 +131,7 @@ fn group(analysis: &Analysis, curve: &Curve, label: String, scale: &Scale) -> Ro
             marks: marks(cell),
             contrast: contrast.map(|contrast| contrast_cells(contrast, scale)),
             no_contrast: if curve.is_baseline { "baseline" } else { "no block has both" },
-            figures: shown(analysis).map(|figure| format::figure_or_nothing(figure, cell.get(figure))).collect(),
+            figures: figures.iter().map(|figure| format::figure_or_nothing(*figure, cell.get(*figure))).collect(),
             trials: format!("{}/{}", cell.trials.len(), analysis.blocks_planned),
         }
     });

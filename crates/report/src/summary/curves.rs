@@ -1,10 +1,12 @@
 //! The tables of an experiment that compares: combinations of settings side by side.
 
+use std::collections::HashMap;
+
 use truetps_analysis::{Analysis, Cell, Contrast, Curve, Figure, Verdict};
 use truetps_knowledge::{Durability, Loss};
 
 use super::layout::{ScreenPart, without_columns};
-use super::tps_with_sign;
+use super::{SUMMARY_LINES_MAX, tps_with_sign};
 use crate::document::{DocumentTable, TableEntry, Tone};
 use crate::format::{self, NOTHING};
 use crate::{ReportInput, TextScreen, durability, names, open_loop};
@@ -69,9 +71,12 @@ fn columns(input: &ReportInput<'_>, order: &[&Curve]) -> Columns {
 /// The place that most comparisons have: of these, the one where the baseline is fastest.
 fn ratio_at(analysis: &Analysis) -> Option<f64> {
     let level = |cell: usize| analysis.axis.level(&analysis.cells[cell].configuration);
-    let compared = |at: f64| analysis.contrasts.iter().filter(|one| level(one.cell).total_cmp(&at).is_eq()).count();
+    let mut compared: HashMap<u64, usize> = HashMap::new();
+    for one in &analysis.contrasts {
+        *compared.entry(level(one.cell).to_bits()).or_default() += 1;
+    }
     let tps = |at: f64| analysis.baseline().and_then(|curve| names::cell_at(analysis, curve, at)?.get(Figure::Tps));
-    let rank = |at: f64| (compared(at), tps(at).unwrap_or(0.0));
+    let rank = |at: f64| (compared[&at.to_bits()], tps(at).unwrap_or(0.0));
     let places = analysis.contrasts.iter().map(|one| level(one.cell));
     places.max_by(|one, other| rank(*one).partial_cmp(&rank(*other)).unwrap_or(std::cmp::Ordering::Equal))
 }
@@ -180,7 +185,8 @@ fn legend(input: &ReportInput<'_>, columns: &Columns) -> Option<String> {
 fn by_level(input: &ReportInput<'_>, order: &[&Curve], screen: TextScreen) -> Option<ScreenPart> {
     let analysis = input.analysis;
     let all = names::levels(analysis);
-    if all.len() < 2 {
+    // The table is shown whole or not at all.
+    if all.len() < 2 || order.len() > SUMMARY_LINES_MAX {
         return None;
     }
     let is_open = open_loop::has_figures(analysis);
@@ -200,6 +206,8 @@ fn by_level(input: &ReportInput<'_>, order: &[&Curve], screen: TextScreen) -> Op
         DocumentTable { words_last: false, ..DocumentTable::new(header, order.iter().map(row)) }
     };
     let spread = |n: usize| -> Vec<f64> { (0..n).map(|at| all[at * (all.len() - 1) / (n - 1)]).collect() };
-    let fitting = (2..=all.len()).rev().map(|n| table(&spread(n))).find(|table| screen.fits(table));
+    // A column has one character at least, and a space.
+    let columns_max = all.len().min(screen.text_width());
+    let fitting = (2..=columns_max).rev().map(|n| table(&spread(n))).find(|table| screen.fits(table));
     ScreenPart::table(fitting.unwrap_or_else(|| table(&spread(2)))).map(ScreenPart::optional)
 }

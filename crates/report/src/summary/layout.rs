@@ -77,6 +77,13 @@ impl ScreenPart {
         self
     }
 
+    /// Leaves out what no screen holds, so that thousands of items are not left out one by one.
+    fn fit_at_most(&mut self) {
+        if self.shown > SUMMARY_LINES_MAX {
+            self.shown = if self.is_optional() { 0 } else { self.least.max(SUMMARY_LINES_MAX) };
+        }
+    }
+
     fn is_optional(&self) -> bool {
         self.least == 0
     }
@@ -157,11 +164,16 @@ impl Screenful {
         let Self { title, place, answer, mut parts } = self;
         let answer = (!answer.is_empty()).then(|| ScreenPart::facts("Answer", answer).wanted_whole());
         let mut head = String::new();
-        title.lines().for_each(|line| push_wrapped(&mut head, line, "", "", screen.text_width()));
+        // What a plan says about itself may have several lines: they are no lines of the answer.
+        for (number, line) in title.lines().enumerate() {
+            let indent = if number == 0 { "" } else { "  " };
+            push_wrapped(&mut head, line, indent, indent, screen.text_width());
+        }
         if !place.is_empty() {
             push_wrapped(&mut head, &place, "", "", screen.text_width());
         }
         let is_last = screen.has_answer_last();
+        parts.iter_mut().for_each(ScreenPart::fit_at_most);
         let at = if is_last { parts.len() } else { 0 };
         if let Some(answer) = answer {
             parts.insert(at, answer);

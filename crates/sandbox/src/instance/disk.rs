@@ -131,7 +131,6 @@ impl InstanceDisk {
             profile: profile.clone(),
             bytes,
             seed: 0,
-            owner: (user.uid, user.gid),
             keeps_image: true,
         };
         Ok(EmulatedDisk::mount(helper_command(program, &self.folder), options)?)

@@ -170,7 +170,8 @@ impl<'a> InstanceStart<'a> {
         }
         let catalogue = Catalogue::ask(binary, self.instance.home.user())?;
         for (name, value) in &self.options.settings {
-            catalogue.check(name, value)?;
+            let others = self.options.settings.iter().filter(|(other, _)| *other != name);
+            catalogue.check_beside(name, value, others.map(|(name, value)| (name.as_str(), value)))?;
         }
         Ok(())
     }

@@ -62,7 +62,7 @@ fn bad_settings_are_named_with_the_server_s_words() {
     }
     check("innodb_io_capacity", SettingValue::Int(0), "100");
     check("sync_binlog", text("12Q"), "12Q");
-    check("autocommit", text("maybe"), "neither true nor false");
+    check("innodb_file_per_table", text("maybe"), "neither true nor false");
     check("binlog_format", text("rowx"), "rowx");
     check("log_bin", text("/elsewhere/binlog"), "stays in the private server's folder");
     check("sql_mode", text("ANSI\nport=1"), "control character");

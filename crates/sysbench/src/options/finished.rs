@@ -30,6 +30,11 @@ pub(crate) struct SysbenchOptions {
 }
 
 impl SysbenchOptions {
+    /// Whether the command line or a file names the folder of runs.
+    pub(crate) fn names_runs(&self) -> bool {
+        self.given.get(b"runs").is_some_and(|entry| entry.origin != Origin::Environment)
+    }
+
     /// `strict`: wrong values of truetps's own options are refused instead of ignored.
     pub(super) fn new(
         compat: SysbenchRelease,

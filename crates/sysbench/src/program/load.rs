@@ -2,7 +2,7 @@
 
 use truetps_folder::ExperimentFolder;
 use truetps_probe::RunPresence;
-use truetps_recording::LiveView;
+use truetps_recording::{LiveView, named_runs, try_state_runs};
 
 use crate::exit_code::ProgramExit;
 use crate::lua::Role;
@@ -23,7 +23,7 @@ const CLIENTS_OF_A_STATE_MAX: u32 = 6_000;
 
 /// Returns the exit status.
 pub(super) fn run_load(command: &mut ScriptCommand<'_>) -> Result<u8, ProgramExit> {
-    check_runs(command)?;
+    let is_recorded = check_runs(command)?;
     let view = open_view(command)?;
     if command.main.has("init") {
         command.main.call("init")?;
@@ -33,9 +33,12 @@ pub(super) fn run_load(command: &mut ScriptCommand<'_>) -> Result<u8, ProgramExi
         return Err(command.main.fatal(&format!("cannot find the event() function in {script}")));
     }
     let finding = command.main.finding()?;
-    let settings = command.options.settings.of_part();
+    let mut settings = command.options.settings.of_part();
+    if !is_recorded {
+        settings.ours.runs = None;
+    }
     let (threads, reason) = threads_for_clients(&settings, command.env.cores, finding);
-    let mut context = command.workers(threads, RUN);
+    let mut context = command.workers(settings, threads, RUN);
     let planned_part = PlannedPart::of(&context);
     let mut part = None;
     if let Some(planned) = &planned_part {
@@ -71,10 +74,18 @@ pub(super) fn run_load(command: &mut ScriptCommand<'_>) -> Result<u8, ProgramExi
     Ok(load.run())
 }
 
-/// Before anything starts: a run that is to be recorded must have a place.
-fn check_runs(command: &mut ScriptCommand<'_>) -> Result<(), ProgramExit> {
-    let runs = command.options.settings.ours.runs.as_deref();
-    runs.map_or(Ok(()), ExperimentFolder::check_writable).map_err(|error| {
+/// Before anything starts: whether the run is recorded. A folder that the user named must be there.
+fn check_runs(command: &mut ScriptCommand<'_>) -> Result<bool, ProgramExit> {
+    let Some(runs) = command.options.settings.ours.runs.as_deref() else { return Ok(false) };
+    let environment = command.env.environment;
+    if !command.options.names_runs() && named_runs(environment).is_none() {
+        let tried = try_state_runs(environment);
+        if let Err(warning) = &tried {
+            write_to(OutputStream::Stderr, format!("truetps: {warning}\n").as_bytes());
+        }
+        return Ok(tried.is_ok());
+    }
+    ExperimentFolder::check_writable(runs).map(|()| true).map_err(|error| {
         command.main.fatal(&format!(
             "the run cannot be recorded: {error}; name another folder with --runs=DIR or TRUETPS_RUNS, or use --runs=none"
         ))

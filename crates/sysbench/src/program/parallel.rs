@@ -18,7 +18,7 @@ const LOOK: Duration = Duration::from_millis(100);
 pub(super) fn run_parallel(command: &ScriptCommand<'_>) -> u8 {
     let threads = command.options.settings.threads;
     command.shared.log.text(MessageLevel::Notice, lines::INITIALIZING_THREADS);
-    let context = command.workers(threads, "parallel_command");
+    let context = command.workers(command.options.settings.of_part(), threads, "parallel_command");
     let (news_out, news) = channel();
     for group in groups(Part::WHOLE, threads, threads) {
         let (_go, go) = channel();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::exit_code::{FAILED, GOOD, ProgramExit};
 use crate::lua::LuaScript;
-use crate::options::SysbenchOptions;
+use crate::options::{RunSettings, SysbenchOptions};
 use crate::run::{CommandShared, WorkerContext};
 use crate::sql::Drivers;
 
@@ -50,9 +50,9 @@ impl ScriptCommand<'_> {
         }
     }
 
-    pub(super) fn workers(&self, threads: u32, procedure: &'static str) -> WorkerContext {
+    pub(super) fn workers(&self, settings: RunSettings, threads: u32, procedure: &'static str) -> WorkerContext {
         WorkerContext {
-            run: self.shared.run_of_clients(self.options.settings.of_part(), threads),
+            run: self.shared.run_of_clients(settings, threads),
             script: Arc::clone(&self.script),
             options: Arc::clone(&self.options),
             drivers: Arc::clone(&self.drivers),

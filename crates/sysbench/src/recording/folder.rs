@@ -86,6 +86,9 @@ impl ScriptRecording {
         let experiment = Experiment { part: part.cloned(), ..facts::experiment(context, &plan) };
         let name = format!("{}-{}", plan.name, clock::folder_stamp());
         let folder = ExperimentFolder::create(runs.path(), &name, &plan, &experiment)?;
+        if let Some(warning) = folder.not_latest().filter(|_| runs.is_kept()) {
+            context.run.log.text(MessageLevel::Alert, warning);
+        }
         let trial = new_trial(&plan, &experiment.schedule[0], facts::server(context), TOOL_VERSION);
         let writer = folder.begin_trial(&trial)?;
         writer.write_script(&facts::script_record(context, None))?;

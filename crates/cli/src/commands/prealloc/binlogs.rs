@@ -1,13 +1,13 @@
 //! Where a server's binlogs are, from the words of the command line.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use truetps_binlog::state::STATE_ENDING;
 use truetps_driver::Client;
+use truetps_files::OpenFolder;
 use truetps_record::SqlDialect;
 
 use crate::args::{BinlogArgs, ReadServerArgs};
@@ -58,11 +58,12 @@ pub(super) fn basename_of_path(path: &Path) -> Result<PathBuf, CommandFailure> {
         return Ok(path.to_owned());
     }
     let failed = |error| CommandFailure::usage(format!("{}: {error}", path.display()));
-    let names = fs::read_dir(path).and_then(Iterator::collect::<std::io::Result<Vec<_>>>).map_err(failed)?;
-    let names: Vec<_> = names.iter().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    let folder = OpenFolder::open_named(path).map_err(failed)?;
+    let entries = folder.as_owner(|| folder.entries()).flatten().map_err(failed)?;
+    let names: Vec<_> = entries.iter().map(|(name, _)| name.to_string_lossy()).collect();
     let watched: BTreeSet<_> = names.iter().filter_map(|name| name.strip_suffix(STATE_ENDING)).collect();
     let found =
-        if watched.is_empty() { names.iter().filter_map(|name| binlog_base(path, name)).collect() } else { watched };
+        if watched.is_empty() { names.iter().filter_map(|name| binlog_base(&folder, name)).collect() } else { watched };
     let list: Vec<_> = found.into_iter().collect();
     match list[..] {
         [only] => Ok(path.join(only)),
@@ -76,16 +77,19 @@ pub(super) fn basename_of_path(path: &Path) -> Result<PathBuf, CommandFailure> {
 }
 
 /// `binlog` of `binlog.000017`, if it is one; relay logs look alike.
-fn binlog_base<'n>(folder: &Path, name: &'n str) -> Option<&'n str> {
+fn binlog_base<'n>(folder: &OpenFolder, name: &'n str) -> Option<&'n str> {
     let (base, digits) = name.rsplit_once('.')?;
     let is_number = digits.len() >= 6 && digits.bytes().all(|byte| byte.is_ascii_digit());
     let mut magic = [0; 4];
-    let mut has_magic = || fs::File::open(folder.join(name)).and_then(|mut file| file.read_exact(&mut magic)).is_ok();
+    let file = || folder.as_owner(|| folder.file(name.as_ref())).flatten();
+    let mut has_magic = || file().and_then(|mut file| file.read_exact(&mut magic)).is_ok();
     (is_number && !base.contains("relay") && has_magic() && magic == MAGIC).then_some(base)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

@@ -7,11 +7,13 @@ use std::path::{Path, PathBuf};
 use rustix::fs::getxattr;
 use truetps_binlog::is_tested;
 use truetps_driver::Client;
+use truetps_files::{open_regular, trusted_path};
 
 /// The auxiliary vector's entry of a process that the loader treats as privileged.
 const AT_SECURE: u64 = 23;
 const CAPABILITIES: &str = "security.capability";
 const SET_ID_BITS: u32 = 0o6000;
+const PID_BYTES_MAX: u64 = 32;
 
 /// What a check says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,10 +63,24 @@ pub(super) fn of_server(client: &mut Client, is_forced: bool) -> Vec<CheckResult
     }
     if value("binlog_storage_engine").is_some_and(|engine| !engine.is_empty()) {
         found.push(CheckResult::Obstacle(
-            "the server writes its binlog with a storage engine, which preallocates it".to_owned(),
+            "binlog_storage_engine is set: the engine preallocates the binlog itself, and a commit is one flush"
+                .to_owned(),
         ));
     }
     found
+}
+
+/// Of the files that the drop-in names: `ExecStartPre` of some servers' units runs as root.
+pub(super) fn of_files(program: &Path, library_dir: &Path) -> Vec<CheckResult> {
+    [("the program", program), ("the folder of the library", library_dir)]
+        .into_iter()
+        .map(|(what, path)| match trusted_path(path) {
+            Ok(path) => CheckResult::Good(format!("{what}, {}, can be changed by root only", path.display())),
+            Err(problem) => CheckResult::Obstacle(format!(
+                "{what} would run with a server's rights, or root's, and others than root could replace it: {problem}"
+            )),
+        })
+        .collect()
 }
 
 /// Of the machine: the server's process, if it can be seen, and its program.
@@ -92,16 +108,15 @@ pub(super) fn of_process(client: &mut Client) -> Vec<CheckResult> {
             profile.trim().trim_end_matches(" (enforce)")
         )));
     }
-    if let Ok(program) = fs::read_link(process.join("exe")) {
-        found.extend(of_program(&program));
-    }
+    found.extend(of_program(&process.join("exe")));
     found
 }
 
 /// Of a program that is not running, too.
 fn of_program(program: &Path) -> Vec<CheckResult> {
     let mut found = Vec::new();
-    let shown = program.display();
+    let shown = fs::read_link(program).unwrap_or_else(|_| program.to_owned());
+    let shown = shown.display();
     if getxattr(program, CAPABILITIES, &mut [0_u8; 256]).is_ok() {
         found.push(CheckResult::Obstacle(format!(
             "{shown} has file capabilities (getcap): the loader ignores LD_PRELOAD"
@@ -111,7 +126,7 @@ fn of_program(program: &Path) -> Vec<CheckResult> {
         found.push(CheckResult::Obstacle(format!("{shown} has a set-user-ID bit: the loader ignores LD_PRELOAD")));
     }
     let mut head = vec![0; 4096];
-    let read = fs::File::open(program).and_then(|mut file| file.read(&mut head)).unwrap_or(0);
+    let read = open_regular(program).and_then(|mut file| file.read(&mut head)).unwrap_or(0);
     if head[..read].windows(8).any(|window| window == b"/ld-musl") {
         found.push(CheckResult::Obstacle(format!("{shown} uses musl, and the library is for the GNU C library")));
     }
@@ -121,7 +136,10 @@ fn of_program(program: &Path) -> Vec<CheckResult> {
 /// The process id in the file of `DATADIR|PIDFILE`.
 fn pid_of(text: &str) -> Option<u32> {
     let (datadir, file) = text.split_once('|')?;
-    let written = fs::read_to_string(Path::new(datadir).join(file)).ok()?;
+    let mut written = String::new();
+    // A file that the server has named: it may be anything, or without end.
+    let named = open_regular(&Path::new(datadir).join(file)).ok()?;
+    named.take(PID_BYTES_MAX).read_to_string(&mut written).ok()?;
     let pid = written.trim().parse().ok()?;
     let name = fs::read_to_string(format!("/proc/{pid}/comm")).ok()?;
     (name.starts_with("mysqld") || name.starts_with("mariadbd")).then_some(pid)

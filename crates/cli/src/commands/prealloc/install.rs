@@ -1,16 +1,17 @@
 //! `truetps prealloc install` and `uninstall`: a drop-in of systemd, and the library.
 
 use std::fmt::Write as _;
-use std::fs;
+use std::fs::{self, DirBuilder};
 use std::io;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-use truetps_files::write_named;
+use truetps_files::{OpenFolder, trusted_path, write_named};
 use truetps_preload::{LIBRARY_NAME, Preload, VARIABLE, place};
 use truetps_record::{PreallocMode, SettingValue, prealloc_mode};
 
 use super::binlogs::{basename, connect, is_path};
-use super::checks::{CheckResult, of_process, of_server};
+use super::checks::{CheckResult, of_files, of_process, of_server};
 use crate::args::{InstallArgs, UninstallArgs};
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
@@ -24,9 +25,11 @@ pub(super) fn install(args: &InstallArgs) -> Result<Exit, CommandFailure> {
     let service = service(&args.service)?;
     // The library takes no other: the server may be in another folder.
     let basename = std::path::absolute(basename(&args.server)?).map_err(CommandFailure::usage)?;
+    let program = std::env::current_exe().map_err(CommandFailure::failed)?;
+    let library_dir = trusted_path(&args.library_dir).unwrap_or_else(|_| args.library_dir.clone());
     let mut out = String::new();
     let mut is_blocked = false;
-    for found in checks(args)? {
+    for found in of_files(&program, &library_dir).into_iter().chain(checks(args)?) {
         let (sign, text) = match found {
             CheckResult::Good(text) => ("good", text),
             CheckResult::Note(text) => ("note", text),
@@ -37,17 +40,17 @@ pub(super) fn install(args: &InstallArgs) -> Result<Exit, CommandFailure> {
         };
         let _ = writeln!(out, "{sign}  {text}");
     }
-    let library = args.library_dir.join(LIBRARY_NAME);
+    let library = library_dir.join(LIBRARY_NAME);
     let drop_in = drop_in_path(&service);
     let preload = Preload { is_forced: args.force, ..Preload::new(basename.clone(), mode) };
-    let text = drop_in_text(&preload, &library, &basename)?;
+    let text = drop_in_text(&preload, &library, &program)?;
     if is_blocked {
         let _ = writeln!(out, "\nNothing is installed: the points marked STOP come first.");
         print_out(&out);
         return Ok(Exit::Failed);
     }
     if args.write {
-        write(&args.library_dir, &drop_in, &text)?;
+        write(&library_dir, &drop_in, &text)?;
         let _ = writeln!(out, "\nWritten: {}\n         {}\n", library.display(), drop_in.display());
     } else {
         let _ = writeln!(out, "\n# {}\n{text}", drop_in.display());
@@ -94,10 +97,9 @@ fn drop_in_path(service: &str) -> PathBuf {
     Path::new(SYSTEMD).join(format!("{service}.service.d")).join(DROP_IN)
 }
 
-fn drop_in_text(preload: &Preload, library: &Path, basename: &Path) -> Result<String, CommandFailure> {
-    let program = std::env::current_exe().map_err(CommandFailure::failed)?;
-    let value = preload.value();
-    let paths = [library, basename, &program];
+fn drop_in_text(preload: &Preload, library: &Path, program: &Path) -> Result<String, CommandFailure> {
+    let (value, basename) = (preload.value(), &preload.basename);
+    let paths = [library, basename, program];
     // Systemd has its own rules for quotes, `%` and `$`.
     if paths.iter().any(|path| {
         path.to_string_lossy().chars().any(|c| c.is_whitespace() || c.is_control() || "\"'\\%$;".contains(c))
@@ -109,7 +111,8 @@ fn drop_in_text(preload: &Preload, library: &Path, basename: &Path) -> Result<St
         "[Service]\n\
          Environment=LD_PRELOAD={}\n\
          Environment=\"{VARIABLE}={}\"\n\
-         # After a crash the binlogs are cut before the server reads them, also if it does not load the library.\n\
+         # After a crash the binlogs are cut before the server reads them, also if it does not load the library. With the\n\
+         # hyphen the server starts also if a damaged binlog was left as it was.\n\
          ExecStartPre=-{} prealloc trim {}\n",
         library.display(),
         value.display(),
@@ -126,11 +129,20 @@ fn write(library_dir: &Path, drop_in: &Path, text: &str) -> Result<(), CommandFa
             CommandFailure::usage(format!("{path}: {error}")).hint_if(hint)
         }
     };
-    fs::create_dir_all(library_dir).map_err(failed(library_dir))?;
+    make_library_folder(library_dir).map_err(failed(library_dir))?;
     place(library_dir).map_err(failed(library_dir))?;
     let folder = drop_in.parent().expect("a drop-in is in a folder");
     fs::create_dir_all(folder).map_err(failed(folder))?;
     write_named(drop_in, text.as_bytes()).map_err(failed(drop_in))
+}
+
+/// The server's user has to reach the library, whatever the umask is.
+fn make_library_folder(path: &Path) -> io::Result<()> {
+    if path.is_dir() {
+        return Ok(());
+    }
+    DirBuilder::new().recursive(true).mode(0o755).create(path)?;
+    OpenFolder::open(path)?.set_mode(0o755)
 }
 
 pub(super) fn uninstall(args: &UninstallArgs) -> Result<Exit, CommandFailure> {
@@ -173,14 +185,15 @@ mod tests {
     fn the_drop_in_names_library_and_binlogs() {
         let basename = Path::new("/var/lib/mysql/binlog");
         let preload = Preload::new(basename.to_owned(), PreallocMode::Ahead);
-        let text = drop_in_text(&preload, Path::new("/usr/local/lib/truetps/lib.so"), basename).unwrap();
+        let text =
+            drop_in_text(&preload, Path::new("/usr/local/lib/truetps/lib.so"), Path::new("/usr/bin/truetps")).unwrap();
         assert!(text.contains("Environment=LD_PRELOAD=/usr/local/lib/truetps/lib.so\n"), "{text}");
         assert!(
             text.contains("Environment=\"TRUETPS_PREALLOC=basename=/var/lib/mysql/binlog;mode=ahead\"\n"),
             "{text}"
         );
-        assert!(text.contains(" prealloc trim /var/lib/mysql/binlog\n"), "{text}");
-        assert!(drop_in_text(&preload, Path::new("/a b/lib.so"), basename).is_err());
+        assert!(text.contains("ExecStartPre=-/usr/bin/truetps prealloc trim /var/lib/mysql/binlog\n"), "{text}");
+        assert!(drop_in_text(&preload, Path::new("/a b/lib.so"), Path::new("/usr/bin/truetps")).is_err());
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use truetps_binlog::state::{PreallocCondition, StatePage, StatusWord};
 use truetps_preload::{StateFile, why_not_live};
-use truetps_report::format;
+use truetps_report::{escaped_text, format, printable};
 
 use super::binlogs::basename;
 use super::{OBEYS_WITHIN, state_failure};
@@ -18,11 +18,11 @@ pub(super) fn show(args: &BinlogArgs) -> Result<Exit, CommandFailure> {
     let state = StateFile::of(&basename);
     let page = state.read().map_err(|error| state_failure(&error))?;
     let has_server = state.has_server().map_err(|error| state_failure(&error))?;
-    let shown = basename.display();
+    let shown = escaped_text(&basename.to_string_lossy());
     let Some(page) = page else {
         return Ok(print_out(&format!("off: no server has written {shown}.* with the library\n")));
     };
-    let printed = print_out(&text(&shown.to_string(), &page, has_server));
+    let printed = print_out(&text(&shown, &page, has_server));
     Ok(printed)
 }
 
@@ -30,7 +30,7 @@ pub(super) fn show(args: &BinlogArgs) -> Result<Exit, CommandFailure> {
 pub(super) fn switch(args: &BinlogArgs, is_on: bool) -> Result<Exit, CommandFailure> {
     let basename = basename(args)?;
     let page = StateFile::of(&basename).want(is_on, OBEYS_WITHIN).map_err(|error| state_failure(&error))?;
-    let shown = basename.display();
+    let shown = escaped_text(&basename.to_string_lossy());
     let said = match (is_on, page.reason()) {
         (true, Some(reason)) => {
             return Err(CommandFailure::failed(format!("{shown}: the library refuses: {}", reason.text())));
@@ -50,7 +50,7 @@ fn text(basename: &str, page: &StatePage, has_server: bool) -> String {
         let _ = writeln!(out, "{name:<13}{text}");
     };
     line("Preallocation", format!(" {}", condition(page, has_server)));
-    line("Binlogs", format!(" {basename}.*, server {}", page.server_version));
+    line("Binlogs", format!(" {basename}.*, server {}", printable(&page.server_version)));
     let mode = match word(StatusWord::mode) {
         1 => "zeros ahead of the writes".to_owned(),
         2 => format!("prepared files; {} ready", word(StatusWord::pool_ready)),

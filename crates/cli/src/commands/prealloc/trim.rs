@@ -1,5 +1,6 @@
 //! `truetps prealloc trim`
 
+use std::ffi::OsStr;
 use std::fmt::Write as _;
 
 use truetps_binlog::{TailDecision, Untrimmable};
@@ -8,7 +9,7 @@ use truetps_probe::clock;
 use truetps_report::format;
 
 use super::binlogs::basename_of_path;
-use super::state_failure;
+use super::{STOP_FIRST, state_failure};
 use crate::args::TrimArgs;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
@@ -20,11 +21,11 @@ pub(super) fn run(args: &TrimArgs) -> Result<Exit, CommandFailure> {
     let mut out = String::new();
     for file in &done.files {
         if let Some(text) = said(file, args.dry_run) {
-            let _ = writeln!(out, "{}: {text}", file.name.display());
+            let _ = writeln!(out, "{}: {text}", shown(&file.name));
         }
     }
     for name in &done.removed {
-        let _ = writeln!(out, "{}: prepared file, {}removed", name.display(), would(args.dry_run));
+        let _ = writeln!(out, "{}: prepared file, {}removed", shown(name), would(args.dry_run));
     }
     let is_sound = |file: &&TrimmedFile| match file.decision {
         TailDecision::Sound => true,
@@ -37,6 +38,11 @@ pub(super) fn run(args: &TrimArgs) -> Result<Exit, CommandFailure> {
     let printed = print_out(&out);
     let is_left = |file: &TrimmedFile| matches!(file.decision, TailDecision::LeaveAlone(_));
     Ok(if done.files.iter().any(is_left) { Exit::Failed } else { printed })
+}
+
+/// The server's user has chosen it: it is one line, whatever it has.
+fn shown(name: &OsStr) -> String {
+    name.to_string_lossy().escape_debug().to_string()
 }
 
 fn would(is_dry: bool) -> &'static str {
@@ -77,8 +83,7 @@ fn why_left(why: Untrimmable) -> String {
 fn failure(error: &TrimError) -> CommandFailure {
     match error {
         TrimError::State(error) => state_failure(error),
-        TrimError::InUse { .. } => CommandFailure::usage(error)
-            .hint("stop the server first; a running one is cut with `truetps prealloc pause`"),
+        TrimError::InUse { .. } => CommandFailure::usage(error).hint(STOP_FIRST),
         TrimError::NoBinlog { .. } => {
             CommandFailure::usage(error).hint("name a datadir, or the path without the number")
         }

@@ -55,7 +55,7 @@ fn a_second_interrupt_says_what_is_left_behind() {
         signal_taken(child.id(), Signal::INT);
         signal(child.id(), Signal::TERM);
         let ran: Ran = child.wait_with_output().unwrap().into();
-        assert_eq!(ran.code, Some(130), "{more:?}: {}", ran.stderr);
+        assert_eq!(ran.code, Some(143), "{more:?}: {}", ran.stderr);
         assert!(ran.stderr.ends_with(behind), "{more:?}: {}", ran.stderr);
         assert_eq!(bench.owned.admin().query_value(SCHEMA).unwrap().as_deref(), Some("1"), "{more:?}");
         bench.owned.execute(&["DROP SCHEMA mysqlslap"]);

@@ -79,13 +79,13 @@ fn whatever_ends_the_question_the_terminal_echoes_again() {
 #[test]
 fn a_signal_ends_the_question() {
     let place = Place::new();
-    for which in [Signal::TERM, Signal::INT, Signal::HUP] {
+    for (which, code) in [(Signal::TERM, 143), (Signal::INT, 130), (Signal::HUP, 129)] {
         let terminal = Terminal::new();
         let child = terminal.asked(&place);
         let began = Instant::now();
         signal(child.id(), which);
         let output = child.wait_with_output().unwrap();
-        assert_eq!(output.status.code(), Some(130), "{which:?}: {}", String::from_utf8_lossy(&output.stderr));
+        assert_eq!(output.status.code(), Some(code), "{which:?}: {}", String::from_utf8_lossy(&output.stderr));
         assert!(terminal.echoes() && began.elapsed() < Duration::from_secs(30), "{which:?}");
     }
 }
@@ -98,13 +98,13 @@ fn a_signal_ends_the_question_for_the_account_of_a_dsn() {
     let dsn = format!("mysql://me@{}", silent.local_addr().unwrap());
     let capture = ["server", "capture", &dsn, "--ask-password"];
     for words in [&capture[..], &["run", "insert", "--dsn", &dsn, "--ask-password"]] {
-        for which in [Signal::TERM, Signal::INT, Signal::HUP] {
+        for (which, code) in [(Signal::TERM, 143), (Signal::INT, 130), (Signal::HUP, 129)] {
             let terminal = Terminal::new();
             let child = terminal.asked_by(&place, words);
             signal(child.id(), which);
             let output = child.wait_with_output().unwrap();
             let said = String::from_utf8_lossy(&output.stderr);
-            assert_eq!(output.status.code(), Some(130), "{words:?} {which:?}: {said}");
+            assert_eq!(output.status.code(), Some(code), "{words:?} {which:?}: {said}");
             assert!(terminal.echoes() && said.contains("interrupted at the password"), "{words:?} {which:?}: {said}");
         }
     }

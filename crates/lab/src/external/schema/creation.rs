@@ -44,24 +44,31 @@ pub(super) fn create_and_mark(
 
 /// The statements of [`create_and_mark`].
 pub(super) fn create_and_mark_sql(schema: &ServerSchema, exists: bool) -> Vec<String> {
-    let create = (!exists).then(|| create_sql(schema));
+    let create = if exists { Vec::new() } else { create_sql(schema) };
     let seen = (schema.inside.endpoints.len() > 1).then(|| Mark::question(TABLE));
     schema.outside.setup.iter().cloned().chain(create).chain(schema.mark.leave_sql()).chain(seen).collect()
 }
 
 /// With a mark from its creation on, where the server supports one: MariaDB 10.5 and later, PostgreSQL.
-fn create_sql(schema: &ServerSchema) -> String {
-    let mark = match schema.name.dialect {
-        SqlDialect::Mysql => format!("/*M!100500 COMMENT '{}' */", schema.mark.signature()),
-        SqlDialect::Postgres => format!("CONNECTION LIMIT {}", schema.mark.connection_limit()),
-    };
-    format!("CREATE DATABASE {} {mark}", schema.name.quoted())
+fn create_sql(schema: &ServerSchema) -> Vec<String> {
+    let name = schema.name.quoted();
+    match schema.name.dialect {
+        SqlDialect::Mysql => {
+            vec![format!("CREATE DATABASE {name} /*M!100500 COMMENT '{}' */", schema.mark.signature())]
+        }
+        // All accounts may connect to a new database, and up to version 14 create functions in it, which statements of
+        // the load may then call with the rights of its account.
+        SqlDialect::Postgres => vec![
+            format!("CREATE DATABASE {name} CONNECTION LIMIT {}", schema.mark.connection_limit()),
+            format!("REVOKE ALL ON DATABASE {name} FROM PUBLIC"),
+        ],
+    }
 }
 
 fn create(schema: &ServerSchema, client: &mut Client) -> Result<(), LabError> {
     let name = schema.name.text.clone();
-    match client.execute(&create_sql(schema)) {
-        Ok(_) => Ok(()),
+    match create_sql(schema).iter().try_for_each(|sql| client.execute(sql).map(drop)) {
+        Ok(()) => Ok(()),
         Err(DriverError::Server(error)) if error.code == DATABASE_EXISTS || error.sqlstate == DUPLICATE_DATABASE => {
             Err(LabError::SchemaExists { schema: name })
         }

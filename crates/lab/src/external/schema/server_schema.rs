@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use truetps_driver::{Client, ConnectionIds, DriverError, Target};
 use truetps_record::SqlDialect;
 
+use super::super::committing;
 use super::super::journal::LeftSchema;
 use super::super::mark::{Mark, TABLE};
 use super::super::relations::{self, Relation};
@@ -29,6 +30,7 @@ impl ServerSchema {
         let (mut outside, mut inside) = (target.clone(), target.clone());
         inside.login.database = Some(name.text.clone());
         for target in [&mut outside, &mut inside] {
+            target.setup.extend(committing::setup_sql(target.dialect).iter().map(|sql| (*sql).to_owned()));
             target.setup.extend(OwnSessions::setup_sql(target.dialect, &mark.signature()));
         }
         Self { outside, inside, name, mark }
@@ -90,12 +92,12 @@ impl ServerSchema {
             Some(namespace) => ("relname::text", format!("= '{}'", namespace.replace('\'', "''"))),
             // A table of the same name in another schema is not the run's.
             None => (
-                "CASE WHEN nspname = current_schema() THEN relname::text ELSE relname || ' in ' || nspname END",
+                "CASE WHEN nspname = current_schema() THEN relname::text ELSE relname::text || ' in ' || nspname::text END",
                 "NOT IN ('pg_catalog', 'information_schema')".to_owned(),
             ),
         };
         format!(
-            "SELECT {name}, obj_description(pg_class.oid, 'pg_class'), relkind::text FROM pg_class \
+            "SELECT {name}, pg_catalog.obj_description(pg_class.oid, 'pg_class'), relkind::text FROM pg_class \
              JOIN pg_namespace ON pg_namespace.oid = relnamespace WHERE relkind IN ('r', 'p', 'v', 'm', 'f') AND relpersistence <> 't' AND nspname {of}"
         )
     }

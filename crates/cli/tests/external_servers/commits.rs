@@ -1,0 +1,63 @@
+//! "Committed" means committed: whatever the server has set for sessions, each transaction of a load is one of the server's.
+
+use truetps_testkit::mysql_family::mariadb;
+
+use crate::common::Place;
+use crate::support::{ACCOUNT, Owned, run_with_password, short_run, valid_trial};
+
+/// Transactions in the binlog of MariaDB, by its own count.
+fn binlog_commits(owned: &Owned) -> u64 {
+    let sql = "SELECT variable_value FROM information_schema.global_status WHERE variable_name = 'BINLOG_COMMITS'";
+    owned.admin().query_value(sql).unwrap().unwrap().parse().unwrap()
+}
+
+#[test]
+fn each_transaction_of_a_load_is_one_of_the_server() {
+    let Some(binary) = mariadb("each_transaction_of_a_load_is_one_of_the_server") else { return };
+    let owned = Owned::start(&binary, &[("log_bin", "ON")]);
+    // An administrator's sessions do not run init_connect; the account of the load has no such right.
+    for defaults in [
+        "init_connect = 'SET autocommit = 0'",
+        "init_connect = 'START TRANSACTION'",
+        "init_connect = 'SET completion_type = 1', autocommit = 0",
+        "autocommit = 0, completion_type = 2",
+    ] {
+        owned.execute(&["SET GLOBAL init_connect = '', autocommit = 1, completion_type = 0"]);
+        owned.execute(&[&format!("SET GLOBAL {}", defaults.replace(", ", ", GLOBAL "))]);
+        let (place, before) = (Place::new(), binlog_commits(&owned));
+        let dsn = owned.tcp_dsn();
+        let ran = run_with_password(&place, &short_run("insert", &dsn, &["-c=2"]));
+        let trial = valid_trial(&place, &ran);
+        let rehearsed = run_with_password(&place, &short_run("insert", &dsn, &["-c=2", "--dry-run"]));
+        assert_eq!(rehearsed.code, Some(0), "{defaults}: {}", rehearsed.stderr);
+        let (committed, counted) = (trial["measured"]["ok"].as_u64().unwrap(), binlog_commits(&owned) - before);
+        assert!(
+            committed > 10 && counted >= committed,
+            "{defaults}: {committed} by the clients, {counted} by the server"
+        );
+    }
+}
+
+#[test]
+fn sessions_that_the_binlog_leaves_out_are_refused() {
+    let Some(binary) = mariadb("sessions_that_the_binlog_leaves_out_are_refused") else { return };
+    let (owned, place) = (Owned::start(&binary, &[("log_bin", "ON")]), Place::new());
+    owned.execute(&["SET GLOBAL init_connect = 'SET sql_log_bin = 0'"]);
+    owned.execute(&[&format!("GRANT BINLOG ADMIN ON *.* TO {ACCOUNT}@'%'")]);
+    let ran = run_with_password(&place, &short_run("insert", &owned.tcp_dsn(), &["-c=2"]));
+    assert!(ran.code == Some(2) && ran.stderr.contains("sql_log_bin = 0"), "{:?} {}", ran.code, ran.stderr);
+}
+
+#[test]
+fn what_sessions_of_a_load_set_is_no_question() {
+    let Some(binary) = mariadb("what_sessions_of_a_load_set_is_no_question") else { return };
+    let (owned, place) = (Owned::start(&binary, &[]), Place::new());
+    for question in ["autocommit=1,0", "completion_type=0,1", "sql_log_bin=1,0"] {
+        let dsn = format!("--dsn={}", owned.tcp_dsn());
+        let ran = run_with_password(&place, &["sweep", "insert", "--vary", question, "-c=1", "--quick", &dsn]);
+        let name = question.split('=').next().unwrap();
+        let reason = format!("`{name}` cannot be set here: sessions of a load set it themselves");
+        assert!(ran.code == Some(2) && ran.stderr.contains(&reason), "{:?} {}", ran.code, ran.stderr);
+        place.refused(&["sweep", "insert", "--vary", question, "-c=1", "--quick"], &[&reason]);
+    }
+}

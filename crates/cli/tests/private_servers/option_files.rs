@@ -1,0 +1,102 @@
+//! Option files of real servers: what a server starts with, a private server starts with, and it has the values that the
+//! server makes of them.
+
+use truetps_testkit::mysql_family::{fetched_server, mariadb};
+
+use crate::common::{Ends, Place};
+
+/// Valid together only; rounded when the server starts; limited by this host; without an effect.
+const FILE: &str = "[mysqld]\n\
+    collation-server = utf8mb4_general_ci\ncharacter-set-server = utf8mb4\nskip-external-locking\n\
+    innodb_buffer_pool_size = 250M\ninnodb_buffer_pool_instances = 8\nopen_files_limit = 99999999\n";
+
+fn check(server: &str, program: &str, more: &str, notes: &[&str], values: &[(&str, &str)]) {
+    let place = Place::with_templates();
+    let _ends = Ends(&place);
+    place.write("my.cnf", &format!("{FILE}{more}"));
+    let added = place.good(&["server", "add", "prod", program, "--my-cnf", "my.cnf"]);
+    for note in notes {
+        assert!(added.stderr.contains(note), "{server}: {note}: {}", added.stderr);
+    }
+    place.good(&["server", "start", "prod", "--set", "innodb_log_file_size=32M"]);
+    for (name, value) in values {
+        let asked = place.good(&["server", "sql", "prod", &format!("SELECT @@GLOBAL.{name}")]);
+        assert!(asked.stdout.lines().any(|line| line == *value), "{server}: {name}: {}", asked.stdout);
+    }
+    place.good(&["server", "stop", "prod"]);
+}
+
+#[test]
+fn mariadb_starts_with_it() {
+    let Some(binary) = mariadb("mariadb_starts_with_it") else { return };
+    let notes = [
+        "skip_external_locking: this server takes it without an effect",
+        "innodb_buffer_pool_instances: this server takes it without an effect",
+        "key_buffer is read as key_buffer_size",
+        "open_files_limit = 99999999: the server takes",
+    ];
+    let values = [("collation_server", "utf8mb4_general_ci"), ("key_buffer_size", "17825792")];
+    check("mariadb", binary.path.to_str().unwrap(), "key_buffer = 17M\n", &notes, &values);
+}
+
+#[test]
+fn mysql_starts_with_it() {
+    for name in ["mysql-5.7", "mysql-8.0"] {
+        let Some(server) = fetched_server("mysql_starts_with_it", name) else { continue };
+        let notes = [
+            "innodb_buffer_pool_size = 250M: the server takes 268435456",
+            "innodb_buffer_pool_instances = 8: the server takes 1",
+            "open_files_limit = 99999999: the server takes",
+        ];
+        // By the server's own report.
+        let values = [
+            ("collation_server", "utf8mb4_general_ci"),
+            ("innodb_buffer_pool_size", "268435456"),
+            ("innodb_buffer_pool_instances", "1"),
+        ];
+        check(name, server.basedir.to_str().unwrap(), "", &notes, &values);
+    }
+}
+
+/// An abbreviation is none to MySQL, which does not start with it; nor does any server with a name that it does not know.
+#[test]
+fn what_a_server_refuses_is_refused() {
+    let Some(server) = fetched_server("what_a_server_refuses_is_refused", "mysql-8.0") else { return };
+    let place = Place::new();
+    for line in ["key_buffer = 17M", "skip-nonsense", "collation-server = utf8mb4_nonsense"] {
+        place.write("my.cnf", &format!("{FILE}{line}\n"));
+        let name = line.split([' ', '=']).next().unwrap().replace('-', "_").replace("skip_", "");
+        place.refused(
+            &["server", "add", "bad", server.basedir.to_str().unwrap(), "--my-cnf", "my.cnf"],
+            &[&format!("`{name}")],
+        );
+    }
+}
+
+/// By what the server's own reader says of each file.
+#[test]
+fn a_file_is_read_where_the_server_reads_it() {
+    let Some(binary) = mariadb("a_file_is_read_where_the_server_reads_it") else { return };
+    let place = Place::new();
+    let own = "[mysqld]\nmax_connections = 77\n";
+    for (n, (text, is_read)) in [
+        // A comment in GBK.
+        ([&b"[mysqld]\n# \xb2\xe2\xca\xd4\nmax_connections = 77\n"[..]].concat(), true),
+        (own.replace('\n', "\r\n").into_bytes(), true),
+        (format!("# first\n\n{own}").into_bytes(), true),
+        (format!("max_connections = 77\n{own}").into_bytes(), false),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let path = place.path().join("my.cnf");
+        std::fs::write(&path, &text).unwrap();
+        let named = format!("--defaults-file={}", path.display());
+        let mut server = place.program(&binary.path, &[&named, "--print-defaults"]);
+        let server = server.output().unwrap();
+        let is_taken = server.status.success() && String::from_utf8_lossy(&server.stdout).contains("max_connections");
+        let name = format!("own{n}");
+        let added = place.run(&["server", "add", &name, binary.path.to_str().unwrap(), "--my-cnf", "my.cnf"]);
+        assert_eq!((is_taken, added.code == Some(0)), (is_read, is_read), "{n}: {server:?} {}", added.stderr);
+    }
+}

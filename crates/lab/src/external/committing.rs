@@ -1,0 +1,43 @@
+//! Sessions whose statements are committed as truetps says, whatever the server or the account has set.
+
+use truetps_driver::{Client, DriverError};
+use truetps_record::SqlDialect;
+
+use crate::error::LabError;
+
+/// Unknown variable: not all servers that speak MySQL's protocol have all of them.
+const UNKNOWN: u16 = 1193;
+
+/// Statements after a login. The server's `init_connect` may have begun a transaction, which would never end.
+pub(crate) fn setup_sql(dialect: SqlDialect) -> &'static [&'static str] {
+    match dialect {
+        SqlDialect::Mysql => &[
+            "ROLLBACK AND NO CHAIN NO RELEASE",
+            "SET SESSION autocommit = 1, completion_type = 'NO_CHAIN'",
+            "SET SESSION TRANSACTION READ WRITE",
+        ],
+        SqlDialect::Postgres => &["SET default_transaction_read_only = off"],
+    }
+}
+
+/// Reads in a session that has sent them what it has, and whether it writes the binlog.
+pub(crate) fn check(client: &mut Client) -> Result<(), LabError> {
+    if client.dialect() == SqlDialect::Postgres {
+        return Ok(());
+    }
+    for (variable, wanted) in [("autocommit", "1"), ("completion_type", "NO_CHAIN")] {
+        match value(client, variable)? {
+            Some(value) if value != wanted => return Err(LabError::SessionNotSet { variable, value, wanted }),
+            _ => {}
+        }
+    }
+    let is_off = value(client, "sql_log_bin")?.as_deref() == Some("0");
+    if is_off && value(client, "log_bin")?.as_deref() == Some("1") { Err(LabError::NotLogged) } else { Ok(()) }
+}
+
+fn value(client: &mut Client, variable: &str) -> Result<Option<String>, DriverError> {
+    match client.query_value(&format!("SELECT @@{variable}")) {
+        Err(DriverError::Server(error)) if error.code == UNKNOWN => Ok(None),
+        found => found,
+    }
+}

@@ -1,0 +1,15 @@
+//! The secret of the parts: what all of them know, and no other account of the server does.
+
+use truetps_driver::Password;
+
+use crate::error::LabError;
+use crate::server_provider::ExternalServer;
+
+/// The variable of the environment that has it.
+pub const SECRET: &str = "TRUETPS_PARTS_SECRET";
+
+/// The secret that the user has given to all parts, or else the password of the account: parts usually have the same.
+pub(crate) fn parts_secret(external: &ExternalServer) -> Result<&Password, LabError> {
+    let secret = external.parts_secret.as_ref().or(external.target.login.password.as_ref());
+    secret.filter(|secret| !secret.is_empty()).ok_or(LabError::NoPartsSecret)
+}
