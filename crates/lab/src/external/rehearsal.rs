@@ -8,6 +8,7 @@ use truetps_record::{Configuration, SqlDialect};
 use truetps_workload::Workload;
 
 use super::access::{control, control_setup};
+use super::committing;
 use super::globals::{self, Scope, Scopes};
 use super::session_settings::setup_sql;
 use super::settings_lease::{CLIENT_TIMEOUT, TAKE_LOCK};
@@ -124,8 +125,11 @@ fn before_each_trial(plan: &Plan, found: &Survey, workload: &dyn Workload, diale
 /// From the login to the first row.
 fn beginning(client: &mut Client, plan: &Plan, found: &Survey) -> Result<Vec<String>, LabError> {
     let mut sent = Vec::new();
-    if client.dialect() == SqlDialect::Mysql {
-        sent.extend(control_setup().map(str::to_owned));
+    match client.dialect() {
+        SqlDialect::Mysql => sent.extend(control_setup().map(str::to_owned)),
+        SqlDialect::Postgres => {
+            sent.extend(committing::setup_sql(SqlDialect::Postgres).iter().map(|sql| (*sql).to_owned()))
+        }
     }
     if found.sets() {
         // Not only a read: another run that wants to set variables waits until it is released.
