@@ -1,5 +1,6 @@
 //! "Committed" means committed: whatever the server has set for sessions, each transaction of a load is one of the server's.
 
+use serde_json::Value;
 use truetps_testkit::mysql_family::mariadb;
 
 use crate::common::Place;
@@ -60,4 +61,24 @@ fn what_sessions_of_a_load_set_is_no_question() {
         assert!(ran.code == Some(2) && ran.stderr.contains(&reason), "{:?} {}", ran.code, ran.stderr);
         place.refused(&["sweep", "insert", "--vary", question, "-c=1", "--quick"], &[&reason]);
     }
+}
+
+#[test]
+fn rows_of_verify_are_committed_and_not_reported_lost() {
+    let Some(binary) = mariadb("rows_of_verify_are_committed_and_not_reported_lost") else { return };
+    let (owned, place) = (Owned::start(&binary, &[]), Place::new());
+    owned.execute(&[
+        "CREATE DATABASE shop",
+        "CREATE TABLE shop.saved (client INT, seq BIGINT, payload VARCHAR(100), PRIMARY KEY (client, seq))",
+        &format!("GRANT ALL ON shop.* TO {ACCOUNT}@'%'"),
+        "SET GLOBAL init_connect = 'START TRANSACTION'",
+    ]);
+    let dsn = format!("--dsn={}", owned.tcp_dsn());
+    let load = ["--table=shop.saved", "--clients=5", "--closed-loop", "--measure=1", "--format=json"];
+    let ran = run_with_password(&place, &[&["verify", &dsn][..], &load].concat());
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+    let document: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let acknowledged = document["comparison"]["rows"]["acknowledged"].as_u64().unwrap();
+    let stored: u64 = owned.admin().query_value("SELECT COUNT(*) FROM shop.saved").unwrap().unwrap().parse().unwrap();
+    assert!(acknowledged > 5 && stored >= acknowledged, "{acknowledged} acknowledged, {stored} in the table");
 }

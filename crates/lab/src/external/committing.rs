@@ -1,6 +1,6 @@
 //! Sessions whose statements are committed as truetps says, whatever the server or the account has set.
 
-use truetps_driver::{Client, DriverError};
+use truetps_driver::{Client, DriverError, Target};
 use truetps_record::SqlDialect;
 
 use crate::error::LabError;
@@ -18,6 +18,11 @@ pub(crate) fn setup_sql(dialect: SqlDialect) -> &'static [&'static str] {
         ],
         SqlDialect::Postgres => &["SET default_transaction_read_only = off"],
     }
+}
+
+/// Has the sessions of a target begin with them, after what they begin with already.
+pub(crate) fn set_up(target: &mut Target) {
+    target.setup.extend(setup_sql(target.dialect).iter().map(|sql| (*sql).to_owned()));
 }
 
 /// Reads in a session that has sent them what it has, and whether it writes the binlog.

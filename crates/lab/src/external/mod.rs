@@ -15,7 +15,7 @@
 
 mod access;
 mod closing;
-mod committing;
+pub(crate) mod committing;
 mod error;
 mod globals;
 mod grants;

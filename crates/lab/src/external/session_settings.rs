@@ -81,7 +81,7 @@ pub(crate) fn inside_of_load(external: &ExternalServer, name: &str) -> Target {
     let mut inside = external.target.clone();
     inside.login.database = Some(external.schema.clone());
     let name = Some(name).filter(|name| !name.is_empty());
-    inside.setup.extend(committing::setup_sql(inside.dialect).iter().map(|sql| (*sql).to_owned()));
+    committing::set_up(&mut inside);
     inside.setup.extend(name.and_then(|name| OwnSessions::setup_sql(inside.dialect, name)));
     inside
 }

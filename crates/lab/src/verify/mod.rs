@@ -36,6 +36,7 @@ use crate::check_settings::check_settings;
 use crate::error::LabError;
 use crate::event::{ExperimentEvent, Listener};
 use crate::experiment::Pin;
+use crate::external::committing;
 use crate::planned_disks::PlannedDisks;
 use crate::server_provider::ServerProgram;
 use crate::setup::{make_room_for_clients, server_settings, warn_of_leftovers};
@@ -187,9 +188,16 @@ fn prepare_given<'a>(
     target: &Target,
     table: &VerifiedTable,
 ) -> Result<PreparedTable<'a>, LabError> {
-    let mut client = Client::connect(target, CLIENT_TIMEOUT).map_err(LabError::ExternalLogin)?;
+    let (mut target, sends_sql) = (target.clone(), request.service.is_none());
+    if sends_sql {
+        committing::set_up(&mut target);
+    }
+    let mut client = Client::connect(&target, CLIENT_TIMEOUT).map_err(LabError::ExternalLogin)?;
+    if sends_sql {
+        committing::check(&mut client)?;
+    }
     let table = SurveyedTable::survey(&mut client, table.clone())?;
-    table.check(&mut client, request.load.payload_bytes, request.service.is_none())?;
+    table.check(&mut client, request.load.payload_bytes, sends_sql)?;
     let version = match client.dialect() {
         // Percona Server identifies itself only in its comment.
         SqlDialect::Mysql => "SELECT CONCAT(VERSION(), ' ', @@version_comment)",
@@ -197,7 +205,7 @@ fn prepare_given<'a>(
     };
     let text = client.query_value(version)?.unwrap_or_default();
     let (facts, host) = (ServerFacts::from_version_text(&text), host_facts(request.runs, None));
-    Ok(PreparedTable { server, target: target.clone(), table, facts, host, sandbox_dir: None })
+    Ok(PreparedTable { server, target, table, facts, host, sandbox_dir: None })
 }
 
 /// A private server with an empty table.

@@ -30,7 +30,7 @@ impl ServerSchema {
         let (mut outside, mut inside) = (target.clone(), target.clone());
         inside.login.database = Some(name.text.clone());
         for target in [&mut outside, &mut inside] {
-            target.setup.extend(committing::setup_sql(target.dialect).iter().map(|sql| (*sql).to_owned()));
+            committing::set_up(target);
             target.setup.extend(OwnSessions::setup_sql(target.dialect, &mark.signature()));
         }
         Self { outside, inside, name, mark }
