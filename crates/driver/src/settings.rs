@@ -27,6 +27,19 @@ pub fn server_settings(client: &mut Client) -> Result<BTreeMap<String, String>, 
     Ok(found)
 }
 
+/// Variables that this session has otherwise than the server, with its values, because `init_connect`, the role or the
+/// database sets them.
+pub fn session_settings(client: &mut Client) -> Result<BTreeMap<String, String>, DriverError> {
+    if client.dialect() == SqlDialect::Postgres {
+        let of_role = "SELECT name, setting FROM pg_settings WHERE source IN ('database', 'user', 'database user')";
+        return pairs(client, of_role);
+    }
+    let global = pairs(client, "SHOW GLOBAL VARIABLES")?;
+    let mut found = pairs(client, "SHOW SESSION VARIABLES")?;
+    found.retain(|name, value| global.get(name).is_some_and(|of_server| of_server != value));
+    Ok(found)
+}
+
 fn pairs(client: &mut Client, sql: &str) -> Result<BTreeMap<String, String>, DriverError> {
     let rows = client.query(sql)?.rows.into_iter();
     let pair = |row: Vec<Option<String>>| {

@@ -2,9 +2,11 @@
 
 use serde_json::Value;
 use truetps_testkit::mysql_family::mariadb;
+use truetps_testkit::{PostgresOptions, PostgresServer};
 
 use crate::common::Place;
-use crate::support::{ACCOUNT, Owned, run_with_password, short_run, valid_trial};
+use crate::support::external::binaries;
+use crate::support::{ACCOUNT, Owned, PASSWORD, run_with_password, short_run, valid_trial};
 
 /// Transactions in the binlog of MariaDB, by its own count.
 fn binlog_commits(owned: &Owned) -> u64 {
@@ -81,4 +83,36 @@ fn rows_of_verify_are_committed_and_not_reported_lost() {
     let acknowledged = document["comparison"]["rows"]["acknowledged"].as_u64().unwrap();
     let stored: u64 = owned.admin().query_value("SELECT COUNT(*) FROM shop.saved").unwrap().unwrap().parse().unwrap();
     assert!(acknowledged > 5 && stored >= acknowledged, "{acknowledged} acknowledged, {stored} in the table");
+}
+
+const OTHER_VALUES: &str = "the sessions of this account do not have the server's values: ";
+
+#[test]
+fn what_init_connect_sets_is_named() {
+    for (name, binary) in binaries("what_init_connect_sets_is_named") {
+        let (owned, place) = (Owned::start(&binary, &[]), Place::new());
+        let dsn = owned.socket_dsn().replace("//root@", &format!("//{ACCOUNT}@"));
+        let rehearse = || run_with_password(&place, &short_run("insert", &dsn, &["--dry-run"]));
+        let ran = rehearse();
+        assert!(ran.code == Some(0) && !ran.stderr.contains(OTHER_VALUES), "{name}: {}", ran.stderr);
+        owned.execute(&["SET GLOBAL init_connect = 'SET unique_checks = 0, innodb_lock_wait_timeout = 7'"]);
+        let ran = rehearse();
+        let said = format!("{OTHER_VALUES}innodb_lock_wait_timeout = 7, unique_checks = OFF");
+        assert!(ran.code == Some(0) && ran.stderr.contains(&said), "{name}: {}", ran.stderr);
+    }
+}
+
+#[test]
+fn what_a_role_sets_is_named() {
+    let Some(server) = PostgresServer::start("what_a_role_sets_is_named", &PostgresOptions::default()) else { return };
+    let mut root = server.connect().unwrap();
+    root.execute(&format!("CREATE ROLE {ACCOUNT} LOGIN CREATEDB PASSWORD '{PASSWORD}'")).unwrap();
+    let (place, dsn) = (Place::new(), format!("postgresql://{ACCOUNT}@/postgres?socket={}", server.socket().display()));
+    let rehearse = || run_with_password(&place, &short_run("insert", &dsn, &["--dry-run"]));
+    let ran = rehearse();
+    assert!(ran.code == Some(0) && !ran.stderr.contains(OTHER_VALUES), "{}", ran.stderr);
+    root.execute(&format!("ALTER ROLE {ACCOUNT} SET synchronous_commit = off")).unwrap();
+    let ran = rehearse();
+    let said = format!("{OTHER_VALUES}synchronous_commit = off");
+    assert!(ran.code == Some(0) && ran.stderr.contains(&said), "{}", ran.stderr);
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use truetps_driver::{Client, ConnectionIds, DriverError, Target};
+use truetps_driver::{Client, ConnectionIds, DriverError, Target, session_settings};
 use truetps_record::SqlDialect;
 use truetps_workload::Workload;
 
@@ -26,6 +26,24 @@ const CONTROL_SETUP: [&str; 2] = [
     "SET SESSION sql_mode = REPLACE(@@SESSION.sql_mode, 'NO_BACKSLASH_ESCAPES', '')",
     "SET SESSION wait_timeout = 604800",
 ];
+
+/// Variables that the login of a client or truetps sets, or that say something of the session.
+const SET_BY_CLIENTS: [&str; 12] = [
+    "autocommit",
+    "character_set_client",
+    "character_set_connection",
+    "character_set_database",
+    "character_set_results",
+    "collation_connection",
+    "collation_database",
+    "completion_type",
+    "interactive_timeout",
+    "sql_mode",
+    "timestamp",
+    "wait_timeout",
+];
+const OWN_SETTINGS_SHOWN: usize = 8;
+const OWN_VALUE_SHOWN: usize = 60;
 
 /// The same target, for a session that creates and sets things.
 pub(crate) fn control(target: &Target) -> Target {
@@ -125,6 +143,25 @@ pub(crate) fn shown(client: &mut Client, what: &str, name: &str) -> Result<Optio
 pub(crate) fn is_on(client: &mut Client, name: &str) -> Result<bool, DriverError> {
     let found = shown(client, "VARIABLES", name)?;
     Ok(found.is_some_and(|value| !["OFF", "0", ""].contains(&value.to_uppercase().as_str())))
+}
+
+/// What sessions of this account have otherwise than the server.
+pub(super) fn own_settings(client: &mut Client) -> Result<Option<String>, DriverError> {
+    let mut found = session_settings(client)?;
+    found.retain(|name, _| !SET_BY_CLIENTS.contains(&name.as_str()));
+    if found.is_empty() {
+        return Ok(None);
+    }
+    let more = found.len().saturating_sub(OWN_SETTINGS_SHOWN);
+    let shown: Vec<_> =
+        found.iter().take(OWN_SETTINGS_SHOWN).map(|(name, value)| format!("{name} = {}", value_shown(value))).collect();
+    let more = if more > 0 { format!(", and {more} more") } else { String::new() };
+    Ok(Some(format!("the sessions of this account do not have the server's values: {}{more}", shown.join(", "))))
+}
+
+fn value_shown(value: &str) -> String {
+    let start: String = value.chars().take(OWN_VALUE_SHOWN).collect();
+    if start == value { start } else { format!("{start}…") }
 }
 
 fn writable_mysql(client: &mut Client) -> Result<(), ExternalError> {

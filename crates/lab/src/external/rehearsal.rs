@@ -26,7 +26,7 @@ const READS_MYSQL: &[&str] = &[
     "SELECT of @@version, @@version_comment, @@autocommit, @@completion_type, @@sql_log_bin, @@log_bin, @@hostname, @@port, @@datadir, @@GLOBAL.server_uuid, server_id \
      and server_uid, and of each setting of the plan, global and of the session",
     "SELECT CURRENT_USER(), CURRENT_ROLE(), UNIX_TIMESTAMP(), IS_FREE_LOCK(); SHOW GRANTS",
-    "SHOW GLOBAL VARIABLES, all of them, and LIKE 'max_connections'",
+    "SHOW GLOBAL VARIABLES and SHOW SESSION VARIABLES, all of them, and LIKE 'max_connections'",
     "SHOW ALL SLAVES STATUS, SHOW REPLICA STATUS or SHOW SLAVE STATUS; SHOW GLOBAL STATUS of Queries, Threads_running, \
      Threads_connected, Slaves_connected, Innodb_os_log_written, Binlog_bytes_written, wsrep_ready, wsrep_cluster_size, Innodb_redo_log_enabled and Rpl_semi_sync_*_status",
     "SELECT from information_schema.processlist, schemata, tables and global_status, performance_schema.global_status and \

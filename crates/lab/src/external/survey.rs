@@ -75,6 +75,7 @@ pub(crate) fn survey(
     if *schema_is_theirs {
         check_schema(client, &mut named, external, workload)?;
     }
+    warnings.extend(access::own_settings(client)?);
     warnings.extend(durability(client, plan, &facts, &scopes)?);
     warnings.extend(without_binlog(client, plan)?);
     for text in &warnings {
