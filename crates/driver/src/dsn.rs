@@ -9,6 +9,7 @@ use std::time::Duration;
 use thiserror::Error;
 use truetps_record::{SqlDialect, did_you_mean_or, near_matches};
 
+use crate::dsn_names::{form_of_others, option_of_others, tls_mode_of_others};
 use crate::{Endpoint, Login, Password, Target, Tls, TlsMode};
 
 const SCHEMES: [(&str, SqlDialect); 4] = [
@@ -35,8 +36,9 @@ const SOURCES_MAX: usize = 64;
 /// What is wrong with a DSN. No message contains a password, nor any text that may be part of one.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum DsnError {
-    #[error("not the address of a server: it must look like mysql://user@host:port/schema")]
-    NotADsn,
+    /// `form`: what it seems to be.
+    #[error("not the address of a server{}: it must look like mysql://user@host:port/schema", in_brackets(*form))]
+    NotADsn { form: Option<&'static str> },
     #[error("unknown scheme `{scheme}`{}", did_you_mean_or(near, "known", &SCHEMES.map(|(name, _)| name)))]
     UnknownScheme { scheme: String, near: Vec<String> },
     #[error("unknown option `{option}`{}", did_you_mean_or(near, "known", &OPTIONS))]
@@ -95,7 +97,8 @@ impl Target {
     ///
     /// Without `tls`, TCP connections are encrypted if the server supports it, and unix sockets are not.
     pub fn parse(dsn: &str) -> Result<Self, DsnError> {
-        let (scheme, rest) = dsn.split_once("://").ok_or(DsnError::NotADsn)?;
+        let none = || DsnError::NotADsn { form: form_of_others(dsn) };
+        let (scheme, rest) = dsn.split_once("://").filter(|(scheme, _)| is_scheme(scheme)).ok_or_else(none)?;
         let dialect = dialect(scheme)?;
         // Checked before anything that could be the rest of a password.
         if rest.find(['/', '?']).is_some_and(|end| rest[end..].contains('@')) {
@@ -164,12 +167,19 @@ impl fmt::Display for Target {
     }
 }
 
+fn in_brackets(form: Option<&str>) -> String {
+    form.map(|form| format!(" ({form})")).unwrap_or_default()
+}
+
+fn is_scheme(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "+-._".contains(c))
+}
+
 fn dialect(scheme: &str) -> Result<SqlDialect, DsnError> {
-    if scheme.is_empty() || !scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-._".contains(c)) {
-        return Err(DsnError::NotADsn);
-    }
     let scheme = scheme.to_ascii_lowercase();
-    let known = SCHEMES.into_iter().find(|(name, _)| *name == scheme);
+    // SQLAlchemy adds the client's library: `mysql+pymysql`.
+    let family = scheme.split('+').next();
+    let known = SCHEMES.into_iter().find(|(name, _)| Some(*name) == family);
     known
         .map(|(_, dialect)| dialect)
         .ok_or_else(|| DsnError::UnknownScheme { near: near_matches(&scheme, SCHEMES.map(|(name, _)| name)), scheme })
@@ -262,8 +272,9 @@ fn options(text: &str) -> Result<DsnOptions, DsnError> {
     for option in text.split('&').filter(|option| !option.is_empty()) {
         let (name, value) = option.split_once('=').unwrap_or((option, ""));
         let unknown = || DsnError::UnknownOption { option: name.to_owned(), near: near_matches(name, OPTIONS) };
-        let name = OPTIONS.into_iter().find(|known| *known == name).ok_or_else(unknown)?;
         let value = decoded(value, "value of an option")?;
+        let own = OPTIONS.into_iter().find(|known| *known == name);
+        let name = own.or_else(|| option_of_others(name, &value)).ok_or_else(unknown)?;
         if value.is_empty() {
             return Err(DsnError::NoValue(name));
         }
@@ -328,8 +339,9 @@ fn tls(mut options: DsnOptions, endpoints: &[Endpoint]) -> Result<Tls, DsnError>
 }
 
 fn tls_mode(name: &str) -> Result<TlsMode, DsnError> {
-    let known = TLS_MODES.into_iter().find(|(known, _)| *known == name);
-    known.map(|(_, mode)| mode).ok_or_else(|| DsnError::UnknownTlsMode {
+    let text = name.to_ascii_lowercase().replace('_', "-");
+    let known = TLS_MODES.into_iter().find(|(known, _)| *known == text).map(|(_, mode)| mode);
+    known.or_else(|| tls_mode_of_others(&text)).ok_or_else(|| DsnError::UnknownTlsMode {
         mode: name.to_owned(),
         near: near_matches(name, TLS_MODES.map(|(known, _)| known)),
     })

@@ -93,7 +93,8 @@ fn what_is_wrong_is_named() {
     check("mysq://db", "unknown scheme `mysq` (did you mean `mysql`?)");
     check("oracle://db", "(known: `mysql`, `mariadb`, `postgresql`, `postgres`)");
     check("mysql://db?sockt=/x", "unknown option `sockt` (did you mean `socket` or `source`?)");
-    check("mysql://db?tls=verify_ca", "unknown tls mode `verify_ca` (did you mean `verify-ca`");
+    check("mysql://db?tls=verifyca", "unknown tls mode `verifyca` (did you mean `verify-ca`");
+    check("postgres://db?sslmode=allow", "unknown tls mode `allow` (");
     check("mysql://db?source=eth0", "`eth0` is none");
     check("mysql://db?source=10.0.0.1,", "`` is none");
     check("mysql://db?source=10.0.0.1,10.0.0.1", "the address `10.0.0.1` twice");
@@ -123,6 +124,33 @@ fn what_is_wrong_is_named() {
     check("mysql://db/a/b", "the schema has a `/`");
     check("mysql://me:100%@db", "the password has an invalid percent escape");
     check("mysql://me:%ff@db", "the password has an invalid percent escape");
+}
+
+#[test]
+fn addresses_of_other_programs_are_read_or_named() {
+    let same = |theirs: &str, ours: &str| assert_eq!(Target::parse(theirs), Target::parse(ours), "{theirs}");
+    same("postgres://me@db/s?sslmode=require", "postgres://me@db/s?tls=required");
+    same("postgres://me@db/s?sslmode=verify-full&sslrootcert=/c", "postgres://me@db/s?tls=verify-identity&ca=/c");
+    same("postgres://db?sslmode=verify-ca&sslcert=/c&sslkey=/k", "postgres://db?tls=verify-ca&cert=/c&key=/k");
+    same("postgres:///s?host=/run/postgresql", "postgres:///s?socket=/run/postgresql");
+    same("mysql://db?ssl-mode=VERIFY_IDENTITY&ssl-ca=/c", "mysql://db?tls=verify-identity&ca=/c");
+    same("mysql://db?ssl_mode=DISABLED", "mysql://db?tls=off");
+    same("mysql://localhost/s?unix_socket=/run/m.sock", "mysql://localhost/s?socket=/run/m.sock");
+    same("mysql://db?allowPublicKeyRetrieval=true", "mysql://db?get_server_public_key=true");
+    same("mysql+pymysql://me@db", "mysql://me@db");
+    same("postgresql+psycopg2://me@db", "postgresql://me@db");
+    let refused = |theirs: &str, expect: &str| {
+        let error = Target::parse(theirs).unwrap_err().to_string();
+        assert!(error.contains(expect) && !error.contains("tops3cret"), "{theirs}: {error}");
+    };
+    refused("jdbc:mysql://db:3306/s?user=me&password=tops3cret", "it is a URL of JDBC");
+    refused("me:tops3cret@tcp(db:3306)/s?parseTime=true", "an address of Go's MySQL driver");
+    refused("Server=db;Uid=me;Pwd=tops3cret", "a list of names and values");
+    refused("host=db user=me password=tops3cret", "a list of names and values");
+    refused("/run/mysqld/mysqld.sock", "mysql://user@?socket=/path");
+    refused("\"mysql://me:tops3cret@db\"", "in quotes");
+    refused("postgres://db?host=other", "unknown option `host`");
+    refused("postgres://db?sslmode=require&tls=off", "`tls` is given twice");
 }
 
 #[test]

@@ -8,6 +8,7 @@ mod alarm;
 mod client;
 mod connector;
 mod dsn;
+mod dsn_names;
 mod error;
 mod handles;
 mod http;
