@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use truetps_driver::{Client, DriverError, ServerError, Target};
+use truetps_driver::{Client, DriverError, Target};
 
 use super::CommitQueue;
 use super::commit_queue::{DEFINITION_EVERY, QueueWork};
@@ -29,8 +29,6 @@ const JOINED_ROWS_MAX: usize = 10_000;
 /// Rows that go apart may take this share of the time while others come: one part in so many.
 const APART_TIME_SHARE: u32 = 5;
 const APART_PAUSE_MAX: Duration = Duration::from_secs(1);
-/// An SQLSTATE for which the executor has the table looked at.
-const UNDEFINED_TABLE: &str = "42P01";
 /// After a defect that ended a commit thread.
 const RESTART_PAUSE: Duration = Duration::from_millis(100);
 
@@ -295,13 +293,7 @@ impl CommitWorker {
             return self.connect(queue, columns);
         }
         if action == ExecutorAction::Insert && self.is_table_other {
-            // As if the server had refused it: the executor has the table looked at.
-            return StatementOutcome::Refused(ServerError {
-                code: 0,
-                sqlstate: UNDEFINED_TABLE.to_owned(),
-                message: "the table is not what it was".to_owned(),
-                position: 0,
-            });
+            return StatementOutcome::Inspected { has_changed: true };
         }
         let Some(connection) = &mut self.connection else { return StatementOutcome::Lost { was_sent: false } };
         let deadline = Instant::now() + self.settings.statement_time;

@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use truetps_driver::ServerError;
 
 use super::{BatchExecutor, ExecutorState, LOGIN_PAUSE, RETRY_PAUSE, Refusal, StatementOutcome};
-use crate::FaultClass;
 use crate::fault::{has_waited, may_be_committed};
+use crate::{FaultClass, NotStored};
 
 /// If rows of so many clients fail alone, and none succeeds, the server fails.
 const LONE_SOURCES_MAX: usize = 4;
@@ -91,7 +91,7 @@ impl BatchExecutor {
         for row in group.rows {
             if FaultClass::of(error).passes() {
                 self.blamed.push(row);
-                self.answer_not_stored(row, group.may_be_stored, error.clone());
+                self.answer_not_stored(row, group.may_be_stored, NotStored::ServerFault(error.clone()));
             } else {
                 self.refuse(row, Refusal::Error(error.clone()));
             }

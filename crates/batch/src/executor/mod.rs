@@ -75,6 +75,8 @@ pub enum StatementOutcome {
     Compared {
         found: Vec<SeenRow>,
     },
+    /// In place of an insert, the rows were not sent: the table is not the one that they were read for, or it cannot be
+    /// read whether it is.
     Inspected {
         has_changed: bool,
     },
@@ -311,6 +313,7 @@ impl BatchExecutor {
             (ExecutorState::Inserting, StatementOutcome::Changed { rows }) => self.changed(rows),
             (ExecutorState::Comparing, StatementOutcome::Compared { found }) => self.compared(&found),
             (ExecutorState::Inserting, StatementOutcome::Refused(error)) => self.insert_refused(error),
+            (ExecutorState::Inserting, StatementOutcome::Inspected { .. }) => self.table_is_other(),
             (ExecutorState::Comparing, StatementOutcome::Refused(error)) => self.compare_refused(error),
             (ExecutorState::InspectingError, outcome) => self.error_inspected(&outcome),
             (ExecutorState::InspectingRefusal, outcome) => {
@@ -520,18 +523,28 @@ impl BatchExecutor {
 
     /// No row is to blame: all that are left may be sent again.
     fn blame_the_server(&mut self, error: ServerError) {
+        self.last_fault = Some(error.clone());
+        self.store_none(&NotStored::ServerFault(error));
+    }
+
+    /// Rows that were read for another table must not be sent. None of them is to blame, whatever has failed before.
+    fn table_is_other(&mut self) {
+        self.doubt.is_table_other = true;
+        self.state = ExecutorState::Ready;
+        self.store_none(&NotStored::OtherColumns);
+    }
+
+    fn store_none(&mut self, why: &NotStored) {
         while !self.groups.is_empty() {
             let group = self.groups.pop();
             for row in group.rows {
-                self.answer_not_stored(row, group.may_be_stored, error.clone());
+                self.answer_not_stored(row, group.may_be_stored, why.clone());
             }
         }
-        self.last_fault = Some(error);
     }
 
-    fn answer_not_stored(&mut self, row: usize, may_be_stored: bool, error: ServerError) {
-        let not_stored = CommitAnswer::NotStored(NotStored::ServerFault(error));
-        self.answer(row, if may_be_stored { CommitAnswer::Unknown } else { not_stored });
+    fn answer_not_stored(&mut self, row: usize, may_be_stored: bool, why: NotStored) {
+        self.answer(row, if may_be_stored { CommitAnswer::Unknown } else { CommitAnswer::NotStored(why) });
     }
 
     /// All rows have their answers, except those that were refused alone.

@@ -322,6 +322,22 @@ fn whose_fault_an_error_is_does_not_depend_on_its_code() {
     }
 }
 
+/// A row that failed alone while others were stored would be refused at its next error: this is none.
+#[test]
+fn a_table_that_is_another_one_blames_no_row() {
+    let mut executor = executor(1);
+    inserts(&mut executor);
+    executor.record(refused(1205, "lock wait timeout"));
+    executor.note_success_elsewhere();
+    while !matches!(executor.next_action(MS), ExecutorAction::Insert) {
+        executor.record(StatementOutcome::Paused);
+    }
+    executor.record(StatementOutcome::Inspected { has_changed: true });
+    assert_eq!(executor.next_action(MS), ExecutorAction::Done);
+    assert_eq!(executor.take_answers(), [(0, CommitAnswer::NotStored(NotStored::OtherColumns))]);
+    assert!(executor.is_server_failing() && executor.take_blamed().is_empty());
+}
+
 /// If every row fails, the server does, and rows wait for it.
 #[test]
 fn a_server_that_fails_blames_no_row() {
