@@ -231,8 +231,9 @@ fn start_table(
     target: &Target,
     runtime: &Handle,
 ) -> Result<(ServedTable, TableNote), GatewayError> {
-    let settings = ServedTable::commit_settings(table, &config.queue, target);
+    let mut settings = ServedTable::commit_settings(table, &config.queue, target);
     let failed = |source| GatewayError::Inspection { table: table.name.clone(), source: Box::new(source) };
+    settings.keep_commit_mode().map_err(failed)?;
     let inspection = settings.inspect().map_err(failed)?;
     let key: Vec<_> = inspection.columns.key_names().map(str::to_owned).collect();
     if let Some(column) = table.idempotency_column.as_ref().filter(|column| !key.contains(column)) {

@@ -18,6 +18,9 @@ const RUNNING_COMMITS: &str = "SELECT COUNT(*) FROM information_schema.PROCESSLI
      AND USER = SUBSTRING_INDEX(USER(), '@', 1) AND (INFO LIKE 'INSERT%' OR INFO LIKE 'COMMIT%')";
 const LOG_POSITIONS: &[u8] = b"SHOW GLOBAL STATUS WHERE Variable_name IN ('Innodb_lsn_current', 'Innodb_lsn_flushed', \
      'Innodb_redo_log_current_lsn', 'Innodb_redo_log_flushed_to_disk_lsn')";
+/// A commit that waits for the standbys, if there are any to wait for: then they have what was committed before it.
+const WAIT_FOR_STANDBY: &[u8] = b"SELECT pg_catalog.pg_logical_emit_message(true, 'truetps', '') \
+     WHERE pg_catalog.current_setting('synchronous_standby_names') <> ''";
 const COMMIT_LOOK: Duration = Duration::from_millis(2);
 /// Rows of one statement that looks for them.
 const SOUGHT_ROWS_MAX: usize = 200;
@@ -46,23 +49,25 @@ pub(super) struct CommitConnection {
     setup: Vec<String>,
     /// What [`session_state_sql`] gave after them.
     state: Vec<Option<String>>,
+    is_spent: bool,
 }
 
-/// What a session has of the settings that decide how a row is read, which a trigger may change for the rows after it.
+/// What a session has of the settings that decide how a row is read and committed, which a trigger may change for this
+/// row and those after it.
 fn session_state_sql(dialect: SqlDialect) -> &'static str {
     match dialect {
         SqlDialect::Mysql => {
             "SELECT @@time_zone, @@sql_mode, @@character_set_client, @@collation_connection, @@unique_checks, \
              @@foreign_key_checks, @@sql_select_limit, @@innodb_lock_wait_timeout, @@lock_wait_timeout, @@autocommit, \
-             @@completion_type \
-             /*M!100201 , @@check_constraint_checks */"
+             @@completion_type, @@character_set_results, @@character_set_connection, @@sql_big_selects, \
+             @@sql_safe_updates, ABS(@@timestamp - UNIX_TIMESTAMP(SYSDATE())) < 60 \
+             /*M!100201 , @@check_constraint_checks, @@max_statement_time, @@tx_isolation, @@tx_read_only */ \
+             /*!50720 , @@max_execution_time, @@transaction_isolation, @@transaction_read_only */"
         }
         SqlDialect::Postgres => {
-            "SELECT pg_catalog.current_setting('TimeZone'), pg_catalog.current_setting('DateStyle'), \
-             pg_catalog.current_setting('IntervalStyle'), pg_catalog.current_setting('standard_conforming_strings'), \
-             pg_catalog.current_setting('client_encoding'), pg_catalog.current_setting('array_nulls'), \
-             pg_catalog.current_setting('xmloption'), pg_catalog.current_setting('search_path'), \
-             pg_catalog.current_setting('session_replication_role'), pg_catalog.current_setting('role')"
+            // Names with a point are of applications: a trigger may tell another one something by them.
+            "SELECT pg_catalog.current_setting('role'), (SELECT pg_catalog.string_agg(name || '=' || setting, ',' ORDER BY name) \
+             FROM pg_settings WHERE source = 'session' AND name NOT LIKE '%.%')"
         }
     }
 }
@@ -86,7 +91,7 @@ pub(super) fn setup_statements(dialect: SqlDialect, time: Duration) -> Vec<Strin
                 format!(
                     "SET SESSION autocommit = 1, completion_type = 'NO_CHAIN', unique_checks = 1, \
                      foreign_key_checks = 1 /*M!100201 , check_constraint_checks = 1 */, time_zone = '+00:00', \
-                     sql_select_limit = {}, sql_big_selects = 1, \
+                     sql_select_limit = {}, sql_big_selects = 1, timestamp = DEFAULT, \
                      innodb_lock_wait_timeout = {lock_seconds}, lock_wait_timeout = {seconds}",
                     u64::MAX
                 ),
@@ -121,11 +126,20 @@ impl CommitConnection {
         let results = Some(Box::default());
         let (statement, mark) = (Vec::new(), SessionMark::new());
         let setup = target.setup.clone();
-        let mut opened =
-            Self { link, scratch, results, statement, mark, packet_bytes: usize::MAX, setup, state: Vec::new() };
+        let mut opened = Self {
+            link,
+            scratch,
+            results,
+            statement,
+            mark,
+            packet_bytes: usize::MAX,
+            setup,
+            state: Vec::new(),
+            is_spent: false,
+        };
         opened.read_session(target.dialect)?;
-        opened.state = opened.query(session_state_sql(target.dialect).as_bytes(), Instant::now() + LOGIN_TIME)?;
         opened.take_mark(target.dialect)?;
+        opened.state = opened.query(session_state_sql(target.dialect).as_bytes(), Instant::now() + LOGIN_TIME)?;
         Ok(opened)
     }
 
@@ -241,18 +255,26 @@ impl CommitConnection {
                 };
             }
         }
-        if matches!(inserted, Ok(StatementOutcome::Refused(_))) && self.set_up_again(deadline).is_err() {
+        if matches!(inserted, Ok(StatementOutcome::Refused(_))) && self.set_up_again(columns.dialect, deadline).is_err()
+        {
             return StatementOutcome::Lost { was_sent: false };
         }
         outcome(inserted, |done| done)
     }
 
     /// After a trigger has changed the session.
-    fn set_up_again(&mut self, deadline: Instant) -> Result<(), DriverError> {
+    fn set_up_again(&mut self, dialect: SqlDialect, deadline: Instant) -> Result<(), DriverError> {
         for sql in self.setup.clone() {
             self.query(sql.as_bytes(), deadline)?;
         }
+        // A new session has what these statements do not set.
+        self.is_spent = self.query(session_state_sql(dialect).as_bytes(), deadline)? != self.state;
         Ok(())
+    }
+
+    /// Whether the session has settings that only a new one is without.
+    pub(super) fn is_spent(&self) -> bool {
+        self.is_spent
     }
 
     fn in_transaction<'a>(
@@ -262,6 +284,8 @@ impl CommitConnection {
         deadline: Instant,
     ) -> Result<StatementOutcome, DriverError> {
         self.query(b"START TRANSACTION", deadline)?;
+        // Where a trigger gives a row another key, the row that is found under the key that was sent may be an older one.
+        let old = self.look_up(columns, rows, deadline)?;
         let new_rows = self.insert_rows(columns, rows, deadline)?;
         if columns.dialect == SqlDialect::Postgres {
             // A trigger at the commit would change rows after they were read.
@@ -272,6 +296,10 @@ impl CommitConnection {
             let message = "a trigger changes the settings of the session".to_owned();
             let error = ServerError { code: 0, sqlstate: SESSION_CHANGED.to_owned(), message, position: 0 };
             return Ok(StatementOutcome::Refused(error));
+        }
+        let moved: Vec<_> = old.iter().map(|old| (old.row, None)).collect();
+        if !moved.is_empty() {
+            return Ok(StatementOutcome::Changed { rows: moved });
         }
         let mut found = self.look_up(columns, rows, deadline)?;
         // MySQL misses rows of partitions where keys that its collation takes for equal are sought together.
@@ -326,8 +354,8 @@ impl CommitConnection {
     /// log is flushed up to what was seen, or until no session of this account inserts any more.
     fn wait_for_commits(&mut self, dialect: SqlDialect, deadline: Instant) -> Result<(), DriverError> {
         if dialect == SqlDialect::Postgres {
-            // Its rows are seen after the flush.
-            return Ok(());
+            // Its rows are seen after the flush; but also if the session ended that waited for a standby.
+            return self.query(WAIT_FOR_STANDBY, deadline).map(drop);
         }
         let mut seen_at = None;
         while self.has_value_above_zero(RUNNING_COMMITS, deadline)? {

@@ -57,17 +57,23 @@ pub(super) fn definition_sql(dialect: SqlDialect, table: &str) -> Vec<String> {
     }
 }
 
-/// A query for the number of grants by which this account sees the triggers of a table: without any, the list of its
-/// triggers is empty.
+/// A query whose value is above 0 if this account sees the triggers of a table: otherwise the list of its triggers is
+/// empty.
+///
+/// Of several grants on schemas whose patterns fit, MySQL takes only the most exact one. So one with TRIGGER counts only
+/// if no other pattern fits, whatever the case of its letters.
 pub(super) fn trigger_grants_sql(literal: &str) -> String {
     let grantee = "GRANTEE = CONCAT('''', LEFT(CURRENT_USER(), CHAR_LENGTH(CURRENT_USER()) - \
                    CHAR_LENGTH(SUBSTRING_INDEX(CURRENT_USER(), '@', -1)) - 1), '''@''', \
-                   SUBSTRING_INDEX(CURRENT_USER(), '@', -1), '''') AND PRIVILEGE_TYPE = 'TRIGGER'";
+                   SUBSTRING_INDEX(CURRENT_USER(), '@', -1), '''')";
+    let is_trigger = "PRIVILEGE_TYPE = 'TRIGGER'";
     format!(
-        "SELECT (SELECT COUNT(*) FROM information_schema.USER_PRIVILEGES WHERE {grantee}) + \
-         (SELECT COUNT(*) FROM information_schema.SCHEMA_PRIVILEGES WHERE {grantee} AND DATABASE() LIKE TABLE_SCHEMA) + \
-         (SELECT COUNT(*) FROM information_schema.TABLE_PRIVILEGES WHERE {grantee} AND TABLE_SCHEMA = DATABASE() \
-         AND TABLE_NAME = {literal})"
+        "SELECT (SELECT COUNT(*) FROM information_schema.USER_PRIVILEGES WHERE {grantee} AND {is_trigger}) + \
+         (SELECT COUNT(DISTINCT BINARY TABLE_SCHEMA) = 1 AND COALESCE(SUM({is_trigger} AND \
+         BINARY DATABASE() LIKE BINARY TABLE_SCHEMA), 0) > 0 FROM information_schema.SCHEMA_PRIVILEGES \
+         WHERE {grantee} AND DATABASE() LIKE TABLE_SCHEMA) + \
+         (SELECT COUNT(*) FROM information_schema.TABLE_PRIVILEGES WHERE {grantee} AND {is_trigger} \
+         AND BINARY TABLE_SCHEMA = DATABASE() AND BINARY TABLE_NAME = {literal})"
     )
 }
 

@@ -24,6 +24,12 @@ pub(super) fn read_table(client: &mut Client, table: &str) -> Result<CatalogueTa
     if !ENGINES.iter().any(|known| known.eq_ignore_ascii_case(&engine)) {
         return Err(InspectionError::Engine { table: table.to_owned(), engine });
     }
+    // It would take the rows, and end with its session.
+    let created = catalogue_rows(client, &format!("SHOW CREATE TABLE {}", quoted_name(SqlDialect::Mysql, table)))?;
+    if created.iter().any(|row| row[1].starts_with("CREATE TEMPORARY")) {
+        let kind = "is hidden by a temporary table of the session (init_connect)".to_owned();
+        return Err(InspectionError::Kind { table: table.to_owned(), kind });
+    }
     let columns = read_columns(client, &literal)?;
     let (keys, other_keys) = read_keys(client, &literal, &columns)?;
     Ok(CatalogueTable {

@@ -192,7 +192,24 @@ fn read_triggers(client: &mut Client, oid: &str) -> Result<Option<String>, Drive
         "SELECT COUNT(*) FROM pg_trigger WHERE NOT tgisinternal AND tgenabled <> 'D' AND tgtype & 4::smallint = 4::smallint AND tgrelid IN ({})",
         partition_tree_sql(oid)
     ))?;
-    Ok(count.filter(|count| count != "0").map(|_| "it has triggers".to_owned()))
+    if count.is_some_and(|count| count != "0") {
+        return Ok(Some("it has triggers".to_owned()));
+    }
+    read_functions(client, oid)
+}
+
+/// Functions of users that defaults and checks call: as a trigger does, one may change the session for the rows after it.
+fn read_functions(client: &mut Client, oid: &str) -> Result<Option<String>, DriverError> {
+    let tree = partition_tree_sql(oid);
+    let function = client.query_value(&format!(
+        "SELECT proname::text FROM pg_depend JOIN pg_proc ON pg_proc.oid = refobjid \
+         JOIN pg_language ON pg_language.oid = prolang \
+         WHERE refclassid = 'pg_proc'::regclass AND lanname NOT IN ('internal', 'c') \
+         AND (classid = 'pg_attrdef'::regclass AND objid IN (SELECT oid FROM pg_attrdef WHERE adrelid IN ({tree})) \
+         OR classid = 'pg_constraint'::regclass AND objid IN (SELECT oid FROM pg_constraint WHERE conrelid IN ({tree}))) \
+         LIMIT 1"
+    ))?;
+    Ok(function.map(|name| format!("it calls the function `{name}`")))
 }
 
 /// A column that counts by itself needs a right of its own.

@@ -7,6 +7,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use truetps_driver::{Client, DriverError, Target};
+use truetps_record::SqlDialect;
 
 use super::CommitQueue;
 use super::commit_queue::{DEFINITION_EVERY, QueueWork};
@@ -29,6 +30,8 @@ const JOINED_ROWS_MAX: usize = 10_000;
 /// Rows that go apart may take this share of the time while others come: one part in so many.
 const APART_TIME_SHARE: u32 = 5;
 const APART_PAUSE_MAX: Duration = Duration::from_secs(1);
+/// The values of PostgreSQL's synchronous_commit.
+const COMMIT_MODES: [&str; 5] = ["off", "local", "remote_write", "on", "remote_apply"];
 /// After a defect that ended a commit thread.
 const RESTART_PAUSE: Duration = Duration::from_millis(100);
 
@@ -54,6 +57,19 @@ impl CommitSettings {
         let mut target = self.target.clone();
         target.setup.extend(setup_statements(target.dialect, self.statement_time));
         target
+    }
+
+    /// Has all sessions commit as a new one does now, whatever the role or the server is given later: there is one word
+    /// for what a commit of any of them survives.
+    pub fn keep_commit_mode(&mut self) -> Result<(), InspectionError> {
+        if self.target.dialect == SqlDialect::Postgres {
+            let mut client = Client::connect(&self.strict_target(), INSPECTION_TIME)?;
+            let mode = client.query_value("SHOW synchronous_commit")?.unwrap_or_default();
+            let known = COMMIT_MODES.into_iter().find(|known| *known == mode);
+            let known = known.ok_or(DriverError::Protocol("a value that synchronous_commit does not have"))?;
+            self.target.setup.push(format!("SET synchronous_commit = '{known}'"));
+        }
+        Ok(())
     }
 
     /// Reads the table, with whether it can keep the promise.
@@ -302,6 +318,7 @@ impl CommitWorker {
             ExecutorAction::Compare => connection.compare(columns, &run.group(), self.settings.compares, deadline),
             _ => connection.inspect(&self.settings.table, columns, deadline),
         };
+        self.connection.take_if(|connection| connection.is_spent());
         if matches!(outcome, StatementOutcome::Lost { .. })
             && let Some(connection) = self.connection.take()
             && Instant::now() >= deadline

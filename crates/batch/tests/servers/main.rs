@@ -9,6 +9,7 @@ mod clients;
 mod defects;
 mod duplicates;
 mod faults;
+mod hidden_effects;
 mod hostile_text;
 mod kills;
 mod machine;

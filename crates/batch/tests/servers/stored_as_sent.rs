@@ -203,6 +203,39 @@ fn a_row_that_a_trigger_changes_is_refused() {
     }
 }
 
+/// The row that is found under its key is an older one.
+#[test]
+fn a_row_that_a_trigger_gives_another_key_is_refused() {
+    for server in TestServer::of_each_family("renumbering triggers") {
+        server.run("CREATE TABLE renumbered (client INT, seq INT, v INT, PRIMARY KEY (client, seq))");
+        let renumber = "IF EXISTS (SELECT 1 FROM renumbered WHERE client = NEW.client AND seq = NEW.seq) THEN \
+                        {} (SELECT MAX(seq) + 1 FROM renumbered WHERE client = NEW.client); END IF;";
+        match server.dialect() {
+            SqlDialect::Mysql => server.run(&format!(
+                "CREATE TRIGGER renumber BEFORE INSERT ON renumbered FOR EACH ROW BEGIN {} END",
+                renumber.replace("{}", "SET NEW.seq =")
+            )),
+            SqlDialect::Postgres => {
+                server.run(&format!(
+                    "CREATE FUNCTION renumber() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN {} RETURN NEW; END $$",
+                    renumber.replace("{}", "NEW.seq :=")
+                ));
+                server.run(
+                    "CREATE TRIGGER renumber BEFORE INSERT ON renumbered FOR EACH ROW EXECUTE FUNCTION renumber()",
+                );
+            }
+        }
+        let gateway = gateway(&server, "renumbered", &[]);
+        let row = r#"{"client":1,"seq":5,"v":7}"#;
+        assert_eq!(answers(&gateway, row), NEW);
+        // The same row is there, and it is not stored again.
+        assert!(matches!(answers(&gateway, row), CommitAnswer::Stored { .. }));
+        assert_eq!(answers(&gateway, &row.replace('7', "8")), CommitAnswer::Changed { column: None });
+        let rows = server.client().query("SELECT client, seq, v FROM renumbered").unwrap().rows;
+        assert_eq!(rows, [["1", "5", "7"].map(|text| Some(text.to_owned()))]);
+    }
+}
+
 /// The user asked for it: the answer has what is stored.
 #[test]
 fn a_changed_row_is_shown_where_the_user_wants_it() {

@@ -34,6 +34,8 @@ pub(super) fn respond(tables: &[ServedTable], is_stopping: bool, path: &str) -> 
 }
 
 fn state_of(table: &ServedTable) -> Result<(), &'static str> {
+    // A table whose rows nobody sends is looked at for the next answer, at most once a second.
+    table.queue.definition_state();
     let state = table.queue.state();
     match state {
         _ if !state.is_fit => Err("the table is gone or cannot keep the promise any more"),
