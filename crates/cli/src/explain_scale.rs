@@ -4,7 +4,7 @@ use truetps_lab::ExplainSide;
 use truetps_record::SettingValue;
 use truetps_report::format;
 
-const POOL: &str = "innodb_buffer_pool_size";
+pub(crate) const POOL: &str = "innodb_buffer_pool_size";
 /// A private server may have this part of the memory as its buffer pool.
 const SHARE_MAX: f64 = 0.5;
 /// The servers' own smallest size.
@@ -12,8 +12,13 @@ const POOL_MIN: i64 = 5 << 20;
 const STEP: i64 = 1 << 20;
 
 /// If the buffer pool of one side is larger than half of the memory, both are divided by the same number, so that the larger
-/// one is half of the memory: what one side has more of stays as it is, and the tables keep their size.
-pub(crate) fn scale(sides: &mut [ExplainSide; 2], memory_bytes: u64) {
+/// one is half of the memory: what one side has more of stays as it is, and the tables keep their size. A side that does not
+/// set it has its server's default.
+pub(crate) fn scale(
+    sides: &mut [ExplainSide; 2],
+    memory_bytes: u64,
+    default_of: impl Fn(&ExplainSide) -> Option<SettingValue>,
+) {
     let size = |side: &ExplainSide| side.settings.get(POOL).and_then(SettingValue::as_int);
     let largest = sides.iter().filter_map(size).max().unwrap_or(0) as f64;
     let room = memory_bytes as f64 * SHARE_MAX;
@@ -21,6 +26,11 @@ pub(crate) fn scale(sides: &mut [ExplainSide; 2], memory_bytes: u64) {
         return;
     }
     for side in sides {
+        if !side.settings.contains_key(POOL)
+            && let Some(default) = default_of(side)
+        {
+            side.settings.insert(POOL.to_owned(), default);
+        }
         let Some(bytes) = size(side) else { continue };
         let scaled = ((bytes as f64 * room / largest) as i64 / STEP * STEP).max(POOL_MIN);
         side.settings.insert(POOL.to_owned(), SettingValue::Int(scaled));
@@ -47,16 +57,25 @@ mod tests {
     #[test]
     fn both_are_divided_by_the_same() {
         let mut sides = [side("64G"), side("16G")];
-        scale(&mut sides, 8 << 30);
+        scale(&mut sides, 8 << 30, |_| None);
         let sizes = [&sides[0], &sides[1]].map(|side| side.settings[POOL].as_int().unwrap());
         assert_eq!(sizes, [4 << 30, 1 << 30]);
         assert!(sides[0].notes[0].contains("64"), "{:?}", sides[0].notes);
     }
 
     #[test]
+    fn a_default_is_divided_as_well() {
+        let mut sides = [side("64G"), side("1")];
+        sides[1].settings.clear();
+        scale(&mut sides, 8 << 30, |_| Some(SettingValue::Text("134217728".to_owned())));
+        let sizes = [&sides[0], &sides[1]].map(|side| side.settings[POOL].as_int().unwrap());
+        assert_eq!(sizes, [4 << 30, 8 << 20]);
+    }
+
+    #[test]
     fn what_fits_stays() {
         let mut sides = [side("1G"), side("128M")];
-        scale(&mut sides, 8 << 30);
+        scale(&mut sides, 8 << 30, |_| Some(SettingValue::Int(1)));
         assert_eq!(sides, [side("1G"), side("128M")]);
     }
 }

@@ -11,10 +11,12 @@ use truetps_lab::{ExplainSide, ServerProgram};
 use truetps_plan::{Plan, level_of};
 use truetps_record::{SERVER, SettingValue, is_setting_factor, same_setting};
 use truetps_sandbox::{
-    BaseSettings, Catalogue, FileSetting, Home, NamedServers, ServerUser, base_settings, load_session_reason,
+    BaseSettings, Catalogue, FileSetting, Home, HostLimits, NamedServers, ServerUser, base_settings,
+    load_session_reason,
 };
 
 use crate::commands::capture::failure;
+use crate::explain_scale::{POOL, scale};
 use crate::failure::CommandFailure;
 use crate::print_line;
 
@@ -187,7 +189,11 @@ pub(crate) fn sides(
         Ok(side)
     };
     let mut sides = [side(0)?, side(1)?];
-    crate::explain_scale::scale(&mut sides, truetps_sandbox::HostLimits::read().memory_bytes);
+    let default_pool = |side: &ExplainSide| {
+        let catalogue = Catalogue::ask(&programs[side.program].binary, home.user()).ok()?;
+        catalogue.default_value(POOL).map(level_of)
+    };
+    scale(&mut sides, HostLimits::read().memory_bytes, default_pool);
     Ok(sides)
 }
 

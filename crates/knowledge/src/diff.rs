@@ -5,13 +5,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 use truetps_record::{
-    Family, Flavour, ServerFacts, Version, is_off, is_secret, near_matches, same_amount, same_setting, setting_number,
+    Family, Flavour, ServerFacts, Version, amount_in, is_off, is_secret, near_matches, same_amount, same_setting,
+    same_written_amount, setting_number,
 };
 
 use crate::durability::{DECIDE_TOGETHER, Durability, Loss, effective_value, judge_text};
 use crate::kinds::{inert_reason, is_place};
 use crate::setting::{Changeability, Setting, SettingTopic, find_setting};
-use crate::units::with_unit;
+use crate::units::{postgres_unit, with_unit};
+use crate::unseen::{default_where_unset, has_no_variable};
 
 /// The settings of one server, from any source.
 #[derive(Debug, Clone, Default)]
@@ -76,6 +78,8 @@ pub struct SideValue {
 pub struct Placed {
     /// `None` where the side does not have it.
     pub value: Option<String>,
+    /// The side is a file that does not set it: its server has a value all the same.
+    pub is_left_to_server: bool,
     pub origin: Option<String>,
     /// Of this side's version.
     pub default: Option<String>,
@@ -157,6 +161,8 @@ const RENAMED: &str = "the other server has the same value under another name";
 const SAME_PLACE: &str = "files of the server: inside both datadirs, or outside both";
 const OWN_DEFAULTS: &str = "unknown setting, and each of the two versions has its own default";
 const ONE_SIDED: &str = "unknown setting, and only one of the two servers has it";
+const AT_DEFAULT: &str = "one file sets it to its default, and the other leaves it unset";
+const NO_VARIABLE: &str = "the server takes it in a file, and shows no variable of that name to compare with";
 
 /// Compares two sides.
 pub fn diff(a: &SettingsSide, b: &SettingsSide) -> Diff {
@@ -234,6 +240,12 @@ fn unheard_of<'a>(
         if side.settings.get(&one.name).is_some_and(|found| found.is_loose) {
             return None;
         }
+        if is_unheard_of && let Some(whole) = abbreviated(&one.name, other) {
+            return Some(format!(
+                "{} is short for {whole}: this server takes a beginning that only one name has",
+                one.name
+            ));
+        }
         let near = is_unheard_of.then(|| near_matches(&one.name, other.settings.keys().map(String::as_str)))?;
         let near = near.first()?;
         Some(format!(
@@ -243,6 +255,17 @@ fn unheard_of<'a>(
         ))
     };
     differences.filter_map(note).collect()
+}
+
+/// The only name that begins so. MariaDB takes such an abbreviation, and MySQL before 8.0.
+fn abbreviated<'a>(name: &str, server: &'a SettingsSide) -> Option<&'a str> {
+    let takes = match server.flavour? {
+        Flavour::Mariadb => true,
+        Flavour::Mysql | Flavour::Percona => version_of(server)?.series() < (8, 0),
+        Flavour::Postgresql => false,
+    };
+    let mut longer = server.settings.keys().filter(|other| takes && other.starts_with(name));
+    longer.next().filter(|_| longer.next().is_none()).map(String::as_str)
 }
 
 type Order<'a> = (Option<&'a str>, bool, bool, Reverse<u32>, Option<Changeability>, &'a str);
@@ -294,11 +317,14 @@ fn without_effect(setting: Option<&Setting>, side: &SettingsSide) -> Option<Stri
 /// A path of an option file turns the binlog on, and its variable says ON. MySQL before 8.0 says nothing where it flushes
 /// with fsync.
 fn is_same(name: &str, one: &SideValue, other: &SideValue) -> bool {
-    let unit = one.unit.as_deref().or(other.unit.as_deref());
+    let unit = one.unit.as_deref().or(other.unit.as_deref()).or_else(|| postgres_unit(name));
     let (one, other) = (one.value.as_str(), other.value.as_str());
+    if let Some(unit) = unit.filter(|unit| [one, other].iter().all(|text| amount_in(text, unit).is_some())) {
+        return same_amount(one, other, unit);
+    }
     let method = |text: &str| if text.is_empty() { "fsync".to_owned() } else { text.to_lowercase() };
     same_setting(one, other)
-        || unit.is_some_and(|unit| same_amount(one, other, unit))
+        || same_written_amount(one, other)
         || (name == "log_bin" && is_off(one) == is_off(other))
         || (name == "innodb_flush_method" && method(one) == method(other))
 }
@@ -316,7 +342,7 @@ fn difference(name: &str, seen_a: &JudgedSide<'_>, seen_b: &JudgedSide<'_>) -> D
         }
         _ => None,
     };
-    let (of_a, of_b) = (placed(name, setting, seen_a), placed(name, setting, seen_b));
+    let (of_a, of_b) = (placed(name, setting, seen_a, b), placed(name, setting, seen_b, a));
     let is_renamed = || {
         if REDO_SIZE.contains(&name) {
             same_redo_size(a, b)
@@ -324,7 +350,10 @@ fn difference(name: &str, seen_a: &JudgedSide<'_>, seen_b: &JudgedSide<'_>) -> D
             is_renamed(&of_a, &of_b) || is_renamed(&of_b, &of_a)
         }
     };
-    let folded = folded.or_else(|| is_renamed().then_some(RENAMED));
+    let folded = folded
+        .or_else(|| is_renamed().then_some(RENAMED))
+        .or_else(|| is_without_variable(name, a, b).then_some(NO_VARIABLE))
+        .or_else(|| is_at_default(name, &of_a, &of_b).then_some(AT_DEFAULT));
     let change = |side: &SettingsSide| Some(setting?.span(side.flavour?, &version_of(side)?)?.change);
     Difference {
         name: name.to_owned(),
@@ -338,6 +367,28 @@ fn difference(name: &str, seen_a: &JudgedSide<'_>, seen_b: &JudgedSide<'_>) -> D
         a: of_a,
         b: of_b,
     }
+}
+
+/// An option of a file, beside a server that takes it and does not show it.
+fn is_without_variable(name: &str, a: &SettingsSide, b: &SettingsSide) -> bool {
+    let hides = |file: &SettingsSide, server: &SettingsSide| {
+        let of_server = || Some(has_no_variable(name, server.flavour?, &version_of(server)?));
+        !file.is_complete && server.is_complete && !server.settings.contains_key(name) && of_server() == Some(true)
+    };
+    hides(a, b) || hides(b, a)
+}
+
+/// One side sets a value that the other side's server has without being told.
+fn is_at_default(name: &str, a: &Placed, b: &Placed) -> bool {
+    let as_it_is = |text: &str| SideValue { value: text.to_owned(), ..SideValue::default() };
+    let is_same_as = |set: &Placed, unset: &Placed| {
+        let default = unset.default.as_deref().filter(|_| unset.is_left_to_server);
+        set.value
+            .as_deref()
+            .zip(default)
+            .is_some_and(|(value, default)| is_same(name, &as_it_is(value), &as_it_is(default)))
+    };
+    is_same_as(a, b) || is_same_as(b, a)
 }
 
 fn same_but_for(name: &str, setting: Option<&Setting>, a: &SettingsSide, b: &SettingsSide) -> Option<String> {
@@ -406,20 +457,24 @@ fn version_of(side: &SettingsSide) -> Option<Version> {
     side.version.as_deref().and_then(Version::parse)
 }
 
-fn placed(name: &str, setting: Option<&Setting>, seen: &JudgedSide<'_>) -> Placed {
+fn placed(name: &str, setting: Option<&Setting>, seen: &JudgedSide<'_>, other: &SettingsSide) -> Placed {
     let side = seen.side;
     let span = side.flavour.zip(version_of(side)).and_then(|(flavour, version)| setting?.span(flavour, &version));
     // The knowledge base's default has precedence over the server's, which for MariaDB may have been computed at its
     // start.
     let default = span.and_then(|span| span.default.clone());
     let Some(found) = side.settings.get(name) else {
-        return Placed { default, counterparts: counterparts(setting, side), ..Placed::default() };
+        let is_left_to_server = !side.is_complete && !side.is_stranger_to(other);
+        let unset = || default_where_unset(name, side, other).filter(|_| is_left_to_server);
+        let default = default.or_else(unset);
+        return Placed { default, is_left_to_server, counterparts: counterparts(setting, side), ..Placed::default() };
     };
     let without_effect = without_effect(setting, side);
     let crashes = if without_effect.is_none() { crashes(name, setting, &found.value, seen) } else { None };
     let (process_crash, power_cut) = crashes.unzip();
     Placed {
         value: Some(value_text(found)),
+        is_left_to_server: false,
         origin: found.origin.clone(),
         default: default.or_else(|| found.default.clone()),
         process_crash,
@@ -457,189 +512,5 @@ fn counterparts(setting: Option<&Setting>, side: &SettingsSide) -> Vec<(String, 
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn side(flavour: Option<Flavour>, version: &str, settings: &[(&str, &str)]) -> SettingsSide {
-        let value = |text: &str| SideValue { value: text.to_owned(), ..SideValue::default() };
-        SettingsSide {
-            name: "x".to_owned(),
-            kind: "capture".to_owned(),
-            flavour,
-            version: flavour.map(|_| version.to_owned()),
-            family: None,
-            is_complete: flavour.is_some(),
-            settings: settings.iter().map(|(name, text)| ((*name).to_owned(), value(text))).collect(),
-            notes: Vec::new(),
-        }
-    }
-
-    fn shown(diff: &Diff) -> Vec<&str> {
-        diff.shown().map(|difference| difference.name.as_str()).collect()
-    }
-
-    #[test]
-    fn most_likely_to_matter_first() {
-        let one = [
-            ("server_uuid", "a"),
-            ("unheard_of", "1"),
-            ("max_connections", "151"),
-            ("sync_binlog", "1"),
-            ("innodb_flush_log_at_trx_commit", "1"),
-            ("binlog_cache_size", "32768"),
-            ("innodb_buffer_pool_size", "1G"),
-            ("autocommit", "ON"),
-        ];
-        let other = [
-            ("server_uuid", "b"),
-            ("unheard_of", "2"),
-            ("max_connections", "200"),
-            ("sync_binlog", "0"),
-            ("innodb_flush_log_at_trx_commit", "2"),
-            ("binlog_cache_size", "65536"),
-            ("innodb_buffer_pool_size", "1073741824"),
-            ("autocommit", "1"),
-        ];
-        let mysql = Some(Flavour::Mysql);
-        let found = diff(&side(mysql, "8.0.36", &one), &side(mysql, "8.0.36", &other));
-        let expected =
-            ["innodb_flush_log_at_trx_commit", "sync_binlog", "binlog_cache_size", "max_connections", "unheard_of"];
-        assert_eq!(shown(&found), expected);
-        assert_eq!((found.same, found.folded().values().sum::<usize>()), (2, 1));
-        let first = &found.differences[0];
-        assert_eq!(first.b.default.as_deref(), Some("1"));
-        assert!(first.b.power_cut.as_deref().unwrap().contains("last second"), "{first:?}");
-        assert!(found.b.durability.unwrap().sentence.contains("innodb_flush_log_at_trx_commit=2"));
-    }
-
-    #[test]
-    fn the_same_value_with_the_switch_on_in_one() {
-        let mysql = Some(Flavour::Mysql);
-        let sync = ("sync_binlog", "1");
-        let old = side(mysql, "5.7.22", &[sync, ("log_bin", "OFF"), ("innodb_flush_method", "")]);
-        let new = side(mysql, "8.0.15", &[sync, ("log_bin", "ON"), ("innodb_flush_method", "fsync")]);
-        let found = diff(&old, &new);
-        assert_eq!((shown(&found), found.same), (vec!["log_bin", "sync_binlog"], 1));
-        let second = &found.differences[1];
-        assert_eq!(second.a.without_effect.as_deref(), Some("log_bin is OFF"));
-        assert_eq!((second.a.power_cut.as_deref(), second.b.without_effect.as_deref()), (None, None));
-        assert!(second.b.power_cut.as_deref().unwrap().starts_with("loses no acknowledged event"));
-        assert_eq!(diff(&new, &new).same, 3);
-    }
-
-    #[test]
-    fn where_files_are() {
-        let mysql = Some(Flavour::Mysql);
-        let at = |data: &str, redo: &str| {
-            side(mysql, "8.0.36", &[("datadir", data), ("innodb_log_group_home_dir", redo), ("tmpdir", "/tmp")])
-        };
-        let places = |one: &SettingsSide, other: &SettingsSide| shown(&diff(one, other)).len();
-        assert_eq!(places(&at("/a/", "./"), &at("/b/", "/b/redo")), 0);
-        assert_eq!(places(&at("/a/", "./"), &at("/b/", "/bb")), 1);
-        assert_eq!(places(&at("/a/", "/fast"), &at("/b/", "/quick")), 0);
-    }
-
-    #[test]
-    fn a_setting_of_one_version_has_its_counterpart() {
-        let new = side(Some(Flavour::Mysql), "9.7.4", &[("innodb_redo_log_capacity", "104857600"), ("odd_new", "1")]);
-        let old = side(Some(Flavour::Mariadb), "10.11.19", &[("innodb_log_file_size", "100663296")]);
-        let found = diff(&new, &old);
-        assert_eq!(shown(&found), ["innodb_log_file_size", "innodb_redo_log_capacity"]);
-        let capacity = &found.differences[1];
-        assert_eq!(capacity.b.value, None);
-        assert_eq!(capacity.b.counterparts, [("innodb_log_file_size".to_owned(), "100663296".to_owned())]);
-        assert_eq!(found.folded().get(ONE_SIDED), Some(&1));
-    }
-
-    #[test]
-    fn an_option_file_is_no_whole_server() {
-        let server = side(Some(Flavour::Mysql), "8.0.36", &[("sync_binlog", "1"), ("port", "1"), ("log_bin", "ON")]);
-        let file = side(None, "", &[("sync_binlog", "0"), ("log_bin", "/var/binlog")]);
-        let found = diff(&file, &server);
-        assert_eq!(shown(&found), ["sync_binlog"]);
-        assert_eq!((found.same, found.not_compared), (1, 1));
-        assert!(found.a.durability.as_ref().unwrap().sentence.contains("sync_binlog=0"));
-        let two = diff(&file, &side(None, "", &[("max_connections", "9")]));
-        assert_eq!(shown(&two).len(), 3);
-        assert_eq!(two.a.durability, None);
-    }
-
-    #[test]
-    fn weight_counts_across_groups() {
-        let of = |pool: &str, shutdown: &str, xa: &[(&str, &str)]| {
-            let known = [("innodb_buffer_pool_size", pool), ("innodb_fast_shutdown", shutdown)];
-            side(Some(Flavour::Mysql), if xa.is_empty() { "8.0.36" } else { "5.7.44" }, &[&known[..], xa].concat())
-        };
-        let found = diff(&of("128M", "0", &[]), &of("64G", "1", &[("innodb_support_xa", "ON")]));
-        assert_eq!(shown(&found), ["innodb_buffer_pool_size", "innodb_fast_shutdown", "innodb_support_xa"]);
-    }
-
-    #[test]
-    fn a_setting_does_not_promise_what_the_others_break() {
-        let flush = "innodb_flush_log_at_trx_commit";
-        let of = |level: &str, more: &[(&str, &str)]| {
-            let all = [&[(flush, level), ("log_bin", "ON")], more].concat();
-            side(Some(Flavour::Mariadb), "10.11.19", &all)
-        };
-        let power = |more: &[(&str, &str)]| {
-            let found = diff(&of("1", more), &of("2", more));
-            let first = found.differences.iter().find(|one| one.name == flush).unwrap();
-            first.a.power_cut.clone().unwrap()
-        };
-        assert!(power(&[("sync_binlog", "1")]).starts_with("loses no committed transaction if the disk honours"));
-        assert!(power(&[("sync_binlog", "0")]).starts_with("can lose the last group"));
-        let broken = power(&[("sync_binlog", "1"), ("innodb_doublewrite", "OFF")]);
-        assert!(broken.starts_with("can damage the data for good, by all settings together"), "{broken}");
-        // MySQL makes 2 of a 3.
-        let three = [(flush, "3"), ("log_bin", "ON")];
-        let mysql = |level| side(Some(Flavour::Mysql), "8.0.36", &[(flush, level), three[1]]);
-        let found = diff(&mysql("3"), &mysql("1"));
-        assert!(found.differences[0].a.power_cut.as_deref().unwrap().contains("last second"));
-    }
-
-    #[test]
-    fn redo_logs_of_the_same_size() {
-        let old = |size: &str, files: &[(&str, &str)]| {
-            side(Some(Flavour::Mysql), "5.7.44", &[&[("innodb_log_file_size", size)], files].concat())
-        };
-        let new = side(Some(Flavour::Mysql), "9.7.4", &[("innodb_redo_log_capacity", "1G")]);
-        let files = [("innodb_log_files_in_group", "2")];
-        assert_eq!(diff(&old("1G", &files), &new).shown().count(), 3, "2 GiB are not 1 GiB");
-        let found = diff(&old("512M", &files), &new);
-        assert_eq!((found.shown().count(), found.folded()[RENAMED]), (0, 3));
-        assert_eq!(diff(&old("512M", &[]), &new).shown().count(), 0, "two files by default");
-        let maria = side(Some(Flavour::Mariadb), "10.11.19", &[("innodb_log_file_size", "1G")]);
-        assert_eq!(diff(&maria, &new).shown().count(), 0);
-        let found = diff(&new, &old("1G", &files));
-        let counterparts = &found.differences.iter().find(|one| one.name == REDO_CAPACITY).unwrap().b.counterparts;
-        assert_eq!(counterparts.len(), 2, "one alone is not the size: {counterparts:?}");
-    }
-
-    #[test]
-    fn what_a_user_has_chosen_is_not_folded_away() {
-        let from = |origin: Option<&str>, default: Option<&str>| {
-            let mut one = side(Some(Flavour::Mariadb), "10.11.19", &[("rocksdb_flush_log_at_trx_commit", "0")]);
-            let found = one.settings.values_mut().next().unwrap();
-            (found.origin, found.default) = (origin.map(str::to_owned), default.map(str::to_owned));
-            one
-        };
-        let mysql = side(Some(Flavour::Mysql), "8.0.36", &[("innodb_flush_log_at_trx_commit", "1")]);
-        let count =
-            |one: &SettingsSide| diff(one, &mysql).shown().filter(|one| one.name.starts_with("rocksdb")).count();
-        assert_eq!(count(&from(Some("config"), Some("1"))), 1);
-        assert_eq!(count(&from(Some("/etc/my.cnf"), None)), 1);
-        for (origin, default) in [(None, None), (Some("compile-time"), Some("0")), (Some("auto"), Some("1"))] {
-            assert_eq!(count(&from(origin, default)), 0, "{origin:?}");
-        }
-        assert_eq!(count(&from(Some("config"), Some("0"))), 0, "its default was written down");
-        let file = side(None, "", &[("innodb_flush_log_at_trx_comit", "2")]);
-        let found = diff(&file, &mysql);
-        assert_eq!(shown(&found), ["innodb_flush_log_at_trx_comit"]);
-        let note = "did you mean innodb_flush_log_at_trx_commit? A server does not start with an unknown name";
-        assert!(found.a.notes[0].contains(note), "{:?}", found.a.notes);
-        assert_eq!(diff(&mysql, &file).b.notes.len(), 1);
-        let mut loose = file;
-        loose.settings.values_mut().for_each(|found| found.is_loose = true);
-        assert!(diff(&loose, &mysql).a.notes.is_empty(), "a server passes over it");
-    }
-}
+#[path = "diff_tests.rs"]
+mod tests;

@@ -11,6 +11,7 @@ mod option_text;
 mod setting;
 mod survival;
 mod units;
+mod unseen;
 
 pub use diff::{Diff, Difference, Placed, SettingsSide, SideFacts, SideValue, diff};
 pub use durability::{Durability, Loss, ReplicaFate, judge, judge_text};
@@ -20,3 +21,5 @@ pub use option_text::{GroupUse, group_use, is_loose, option_family, server_setti
 pub use setting::{Changeability, Crash, Setting, SettingTopic, VersionSpan, find_setting, settings};
 pub use survival::{DurabilityPair, Survival};
 pub use truetps_record::Version;
+pub use units::{people_value, postgres_unit, postgres_units};
+pub use unseen::{has_no_variable, options_without_variable};

@@ -73,6 +73,10 @@ pub struct VersionSpan {
 }
 
 impl VersionSpan {
+    pub(crate) fn of(&self) -> Flavour {
+        self.of
+    }
+
     fn holds(&self, version: &Version) -> bool {
         self.from.is_reached(version) && !self.until.as_ref().is_some_and(|until| until.is_reached(version))
     }

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use truetps_knowledge::{Changeability, Version, settings};
+use truetps_knowledge::{Changeability, Version, options_without_variable, postgres_units, settings};
 use truetps_record::{Flavour, same_setting};
 use truetps_sandbox::{COUNTERPARTS, Catalogue, ServerBinary, ServerUser};
 use truetps_testkit::mysql_family::fetched;
@@ -98,6 +98,23 @@ fn defaults_of_every_program() {
     }
 }
 
+/// Options without a variable: the programs that are older than those in the data have others.
+#[test]
+fn options_of_every_program() {
+    for server in fetched("options_of_every_program") {
+        let binary = &server.binary;
+        let version = Version::parse(&binary.version.to_string()).unwrap();
+        if version < Version::parse("5.7").unwrap() {
+            continue;
+        }
+        let catalogue = Catalogue::ask(binary, &ServerUser::choose()).unwrap();
+        let is_known = |name: &str| catalogue.description(name).is_some() || catalogue.default_value(name).is_some();
+        let single = options_without_variable(binary.flavour, &version).filter(|name| !name.contains('*'));
+        let unknown: Vec<_> = single.filter(|name| !is_known(name)).collect();
+        assert!(unknown.is_empty(), "{} does not take {unknown:?}", server.name);
+    }
+}
+
 /// The sandbox names them in its errors, and may not use what is known here.
 #[test]
 fn counterparts_are_the_same_in_both_places() {
@@ -116,6 +133,10 @@ fn defaults_and_contexts_of_postgresql() {
     };
     let mut client = server.connect().unwrap();
     let version = client.query_value("SHOW server_version").unwrap().unwrap();
+    for (name, unit) in postgres_units() {
+        let found = client.query_value(&format!("SELECT unit FROM pg_settings WHERE name = '{name}'")).unwrap();
+        assert_eq!(found.as_deref(), Some(unit), "{name}");
+    }
     let mut defaults = BTreeMap::new();
     for row in client.query("SELECT name, boot_val, context FROM pg_settings").unwrap().rows {
         let [name, default, context] = row.try_into().unwrap();

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use truetps_folder::ExperimentFolder;
-use truetps_record::{Configuration, Experiment, ScheduledTrial, Trial, TrialRole, Validity};
+use truetps_record::{Configuration, DiskFacts, Experiment, ScheduledTrial, Trial, TrialRole, Validity};
 
 use crate::error::LabError;
 use crate::event::{ExperimentEvent, Listener};
@@ -107,6 +107,7 @@ impl<'a, 'p> AdaptiveTrials<'a, 'p> {
         }
         let scheduled = self.schedule(block, configuration, record)?;
         let mut trial = self.prepared.one_more(self.folder, &scheduled, self.listener)?;
+        self.record_disks()?;
         // A load that failed may have failed by chance. A server that does not start will not start again.
         let is_worth = trial.measured.is_some() || trial.engine.is_some();
         if matches!(trial.validity, Validity::Invalid(_)) && is_worth && !self.stop.load(Ordering::Relaxed) {
@@ -123,6 +124,18 @@ impl<'a, 'p> AdaptiveTrials<'a, 'p> {
             return Ok(None);
         }
         Ok(Some(trial))
+    }
+
+    /// Of disks that are measured when the first server on them is prepared. An earlier command's stay as they are.
+    fn record_disks(&mut self) -> Result<(), LabError> {
+        let known = &self.experiment.disks;
+        let is_new = |disk: &&DiskFacts| known.iter().all(|other| other.profile != disk.profile);
+        let new: Vec<_> = self.prepared.provider.disks().iter().filter(is_new).cloned().collect();
+        if !new.is_empty() {
+            self.experiment.disks.extend(new);
+            self.folder.write_experiment(&self.experiment)?;
+        }
+        Ok(())
     }
 
     /// Written before the trial.

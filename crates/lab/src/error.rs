@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use thiserror::Error;
 use truetps_driver::{DriverError, Endpoint};
 use truetps_folder::FolderError;
-use truetps_record::{CrashStep, Flavour};
+use truetps_record::{CrashStep, Explanation, Flavour};
 use truetps_sandbox::{LimitError, SandboxError};
 use truetps_workload::WorkloadError;
 
@@ -104,8 +104,8 @@ pub enum LabError {
     CrashStep { step: CrashStep, source: std::io::Error },
     #[error("explanations are for private servers")]
     ExplainsOthers,
-    #[error("A and B do not differ in anything that can be measured ({left_out} differences are left out)")]
-    NothingDiffers { left_out: usize },
+    #[error("A and B do not differ in anything that can be measured")]
+    NothingDiffers(Box<Explanation>),
     #[error("{side}: {source}")]
     Side { side: String, source: Box<LabError> },
     #[error("is no explanation: it has no explanation.json")]

@@ -20,6 +20,11 @@ fn factor(unit: &str) -> Option<(bool, f64)> {
     of(&BYTES).map(|bytes| (true, bytes)).or_else(|| of(&MICROSECONDS).map(|time| (false, time)))
 }
 
+/// How many bytes a unit has; `None` where it is no size.
+pub fn unit_bytes(unit: &str) -> Option<f64> {
+    factor(unit).filter(|(is_bytes, _)| *is_bytes).map(|(_, each)| each)
+}
+
 /// A number in the setting's own unit, which also applies to a text without a unit: `1GB` is 131072 of `8kB`.
 pub fn amount_in(text: &str, unit: &str) -> Option<f64> {
     let (number, suffix) = split(text)?;
@@ -36,6 +41,12 @@ pub fn same_amount(one: &str, other: &str, unit: &str) -> bool {
         (Some(_), Some(one), Some(other)) => (one - other).abs() <= one.abs() * 1e-9,
         _ => false,
     }
+}
+
+/// Whether two texts that both have a unit are the same amount: `15min` and `900s`.
+pub fn same_written_amount(one: &str, other: &str) -> bool {
+    let has_unit = |text: &str| split(text).is_some_and(|(_, suffix)| !suffix.is_empty());
+    has_unit(one) && has_unit(other) && ["B", "us"].iter().any(|unit| same_amount(one, other, unit))
 }
 
 #[cfg(test)]
@@ -55,6 +66,13 @@ mod tests {
         }
         assert!(!same_amount("128MB", "128", "8kB") && !same_amount("x", "x", "ms") && !same_amount("1", "1", "?"));
         assert!(!same_amount("128MB", "128000", "ms"), "a size is no time");
+        for (one, other) in [("1GB", "1024MB"), ("15min", "900s"), ("0.5h", "30 min")] {
+            assert!(same_written_amount(one, other), "{one} {other}");
+        }
+        for (one, other) in [("1GB", "1024"), ("1024", "1024"), ("1GB", "1min"), ("15min", "15ms"), ("a", "a")] {
+            assert!(!same_written_amount(one, other), "{one} {other}");
+        }
+        assert_eq!((unit_bytes("8kB"), unit_bytes("ms")), (Some(8192.0), None));
         assert_eq!(
             (amount_in("200", "ms"), amount_in("0.2s", "ms"), amount_in("1MB", "ms")),
             (Some(200.0), Some(200.0), None)

@@ -50,7 +50,7 @@ mod verification;
 mod version;
 mod workload_profile;
 
-pub use amount::{amount_in, same_amount};
+pub use amount::{amount_in, same_amount, same_written_amount, unit_bytes};
 pub use calendar::{parse_time, put_date, put_time};
 pub use capture::{
     CAPTURE_KIND, CAPTURE_SCHEMA_VERSION, Capture, CaptureError, CapturedPlugin, CapturedVariable, SchemaShape,

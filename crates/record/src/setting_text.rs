@@ -1,15 +1,17 @@
 //! Values of settings as servers write them: the same value has many texts.
 
-/// `512M` → 536870912; `0.9` → 0.9; `None` where it is no number. A double holds every size of a disk.
+/// The letters behind a number, and the power of two that each stands for.
+const SUFFIXES: [(char, u32); 4] = [('K', 10), ('M', 20), ('G', 30), ('T', 40)];
+
+/// `512M` → 536870912; `0.9` → 0.9; `None` where it is no number. A double holds every size of a disk. Servers of the MySQL
+/// family ignore what follows the letter: `512MB` and `512MiB` are `512M`.
 pub fn setting_number(text: &str) -> Option<f64> {
     let text = text.trim();
-    let (digits, shift) = match text.as_bytes().last()?.to_ascii_uppercase() {
-        b'K' => (&text[..text.len() - 1], 10),
-        b'M' => (&text[..text.len() - 1], 20),
-        b'G' => (&text[..text.len() - 1], 30),
-        b'T' => (&text[..text.len() - 1], 40),
-        _ => (text, 0),
-    };
+    let without = |end: char| text.strip_suffix([end, end.to_ascii_lowercase()]);
+    let short = without('B').map_or(text, |rest| rest.strip_suffix(['i', 'I']).unwrap_or(rest));
+    let of_suffix =
+        |(letter, shift): (char, u32)| Some((short.strip_suffix([letter, letter.to_ascii_lowercase()])?, shift));
+    let (digits, shift) = SUFFIXES.into_iter().find_map(of_suffix).unwrap_or((text, 0));
     let plain = |c: char| c.is_ascii_digit() || ".-+eE".contains(c);
     let value: f64 = digits.parse().ok().filter(|_| digits.chars().all(plain))?;
     Some(value * (1_u64 << shift) as f64)
@@ -59,6 +61,22 @@ mod tests {
         {
             assert!(!same_setting(wanted, found), "{wanted} {found}");
         }
+    }
+
+    /// As `mysqld --max_binlog_cache_size=… --verbose --help` of MySQL 5.7 and 8.0 and of MariaDB 10.11 shows them; PostgreSQL
+    /// writes its sizes so.
+    #[test]
+    fn sizes_with_a_unit_in_letters() {
+        let mib = 1_048_576.0;
+        for (text, number) in
+            [("512MB", 512.0 * mib), ("512mb", 512.0 * mib), ("10GiB", 10_240.0 * mib), ("4kB", 4096.0)]
+        {
+            assert_eq!(setting_number(text), Some(number), "{text}");
+        }
+        for text in ["B", "12B", "15min", "200ms", "1h", "512 M", "MB", "iB", ""] {
+            assert_eq!(setting_number(text), None, "{text}");
+        }
+        assert!(same_setting("512MB", "536870912") && !same_setting("512MB", "512"));
     }
 
     #[test]

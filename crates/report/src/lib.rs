@@ -69,7 +69,10 @@ pub use comparison::{
 };
 pub use crash_report::{crash_html, crash_json, crash_markdown, crash_text};
 pub(crate) use durability::durability_of;
-pub use explanation::{explanation_html, explanation_json, explanation_markdown, explanation_text, is_answered};
+pub use explanation::{
+    NOTHING_DIFFERS, explanation_html, explanation_json, explanation_markdown, explanation_text, is_answered,
+    nothing_differs_json, nothing_differs_markdown, nothing_differs_text,
+};
 pub use html::html;
 pub use json::{json, jsonl};
 pub use junit::{comparison_junit, junit};

@@ -200,6 +200,10 @@ pub(crate) fn both(difference: &Difference) -> (String, String) {
 fn shown(placed: &Placed) -> String {
     match (&placed.value, &placed.counterparts[..]) {
         (Some(value), _) => quoted(value),
+        (None, []) if placed.is_left_to_server => match &placed.default {
+            Some(default) => format!("not set (default {})", quoted(default)),
+            None => "not set".to_owned(),
+        },
         (None, []) => "not there".to_owned(),
         (None, others) => {
             let others: Vec<_> = others.iter().map(|(name, value)| format!("{name}={}", quoted(value))).collect();

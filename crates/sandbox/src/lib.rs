@@ -74,7 +74,7 @@ pub use sandbox::{Sandbox, SandboxOptions};
 pub use sandbox_disk::{DISK_HELPER, SandboxDisk};
 pub use server::{RunningServer, StartOptions, StoppedServer};
 pub use server_user::ServerUser;
-pub use settings::{ServerLoad, Settings, binds_data, chosen_settings, load_session_reason, with_waits};
+pub use settings::{ServerLoad, Settings, binds_data, chosen_settings, decides, load_session_reason, with_waits};
 pub use template::{remove_templates, templates_bytes};
 pub use unfinished::{UnfinishedFolder, clean_unfinished, unfinished};
 pub use variables::{Mismatch, effective_variables, mismatches, taken_differently};

@@ -21,6 +21,10 @@ pub(crate) const BUFFER_POOL_MIN: u64 = 64 * MEBI;
 /// Large enough that checkpoints do not decide a run of minutes. A write load fills the servers' defaults of 96 and 100
 /// MB in seconds.
 pub(crate) const REDO_BYTES: u64 = 512 * MEBI;
+/// 96 MiB of MariaDB and MySQL, 100 MiB from MySQL 8.0.30 on.
+const REDO_DEFAULT_BYTES: u64 = 100 * MEBI;
+/// `max_wal_size` of PostgreSQL.
+const WAL_DEFAULT_BYTES: u64 = 1024 * MEBI;
 /// Prepared statements per session, with a margin: 2,000 sessions of 8 statements reach the default limit of 16,382.
 const STATEMENTS_PER_CONNECTION: u32 = 16;
 
@@ -73,12 +77,23 @@ fn is_initial(name: &str) -> bool {
     INITIAL.contains(&name) || postgres::INITIAL.contains(&name)
 }
 
+/// The size of the redo log, in all versions.
+const REDO: [&str; 3] = ["innodb_log_file_size", "innodb_log_files_in_group", "innodb_redo_log_capacity"];
+
 /// Whether data is made with this setting: its files are created or sized by it, so that a server with another value does
 /// not start on them, or begins with new ones.
 pub fn binds_data(name: &str) -> bool {
-    const REDO: [&str; 3] = ["innodb_log_file_size", "innodb_log_files_in_group", "innodb_redo_log_capacity"];
     let name = canonical_name(name);
     is_initial(&name) || REDO.contains(&name.as_str())
+}
+
+/// Whether a user who sets `set` means to decide `name`, too: it is the same setting, or a part of the same thing.
+pub fn decides(set: &str, name: &str) -> bool {
+    let (set, name) = (canonical_name(set), canonical_name(name));
+    let is_redo = |one: &String| REDO.contains(&one.as_str());
+    set == name
+        || (is_redo(&set) && is_redo(&name))
+        || (set == "innodb_dedicated_server" && (name == "innodb_buffer_pool_size" || is_redo(&name)))
 }
 
 /// Settings in order, each name once.
@@ -119,6 +134,11 @@ impl Settings {
         self
     }
 
+    /// Keeps the settings of which this is true.
+    pub fn retain(&mut self, is_kept: impl Fn(&str) -> bool) {
+        self.entries.retain(|(name, _)| is_kept(name));
+    }
+
     pub fn get(&self, name: &str) -> Option<&SettingValue> {
         let name = canonical_name(name);
         self.entries.iter().find(|(known, _)| *known == name).map(|(_, value)| value)
@@ -149,14 +169,17 @@ impl Settings {
         (set("innodb_log_file_size"), set("innodb_log_files_in_group"))
     }
 
-    /// Disk space of the redo log.
+    /// Disk space of the redo log; what no server's default exceeds, where it is not set.
     pub fn redo_bytes(&self) -> u64 {
         if let Some(bytes) = postgres::wal_bytes(self) {
             return bytes;
         }
         let capacity = self.bytes("innodb_redo_log_capacity");
         let files = self.bytes("innodb_log_files_in_group").max(1);
-        if capacity > 0 { capacity } else { self.bytes("innodb_log_file_size") * files }
+        let of_files = self.bytes("innodb_log_file_size").saturating_mul(files);
+        let default =
+            if postgres::shared_buffers_bytes(self).is_some() { WAL_DEFAULT_BYTES } else { REDO_DEFAULT_BYTES };
+        [capacity, of_files, default].into_iter().find(|bytes| *bytes > 0).unwrap_or(0)
     }
 }
 

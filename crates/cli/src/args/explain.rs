@@ -19,8 +19,9 @@ use crate::times::time;
     truetps explain sync_binlog=1,log_bin=ON sync_binlog=0 --plan update-index -c 16\n  \
     truetps explain prod.json test.json --budget 10m            two captures (truetps server capture)\n\n\
     Both configurations, and mixtures of them, are measured on private servers, in short trials: see `truetps help \
-    why-slower`. Exit codes: 0 explained, or no difference; 3 not explained; \
-    4 A or B gave no result.\n\n\
+    why-slower`. Exit codes: 0 explained, or no difference, or none that can be measured; 3 not explained; \
+    4 A or B gave no result. What one side sets and the other does not is the server's default on the other; what neither sets \
+    is chosen by truetps, and the answer names it.\n\n\
     Names such as mysql-5.7 are servers that `truetps server add` has added.")]
 pub(crate) struct ExplainArgs {
     /// The first configuration: an option file, a capture, a run folder, a named server (`truetps server list`), settings as

@@ -10,20 +10,21 @@ use truetps_causes::Outcome;
 use truetps_folder::{ExperimentFolder, FolderError};
 use truetps_lab::{ExperimentRequest, ExplainOptions, LabError, Pin, ServerSource, explain, resume_explanation};
 use truetps_plan::{Plan, level_of};
-use truetps_record::{CONNECTIONS, SERVER, SettingValue, TABLE_ROWS, is_setting_factor};
+use truetps_record::{CONNECTIONS, Explanation, SERVER, SettingValue, TABLE_ROWS, is_setting_factor};
 use truetps_report::{
     explanation_html, explanation_json, explanation_markdown, explanation_summary, explanation_text, is_answered,
+    nothing_differs_json, nothing_differs_markdown, nothing_differs_text,
 };
 use truetps_sandbox::{Home, NamedServers};
 
 use crate::answer::{DocumentForms, EDITED, open_folder, print_document, screen, shown};
-use crate::args::{Cli, DocumentArgs, ExplainArgs, TruetpsCommand};
+use crate::args::{Cli, DocumentArgs, DocumentFormat, ExplainArgs, TruetpsCommand};
 use crate::exit::Exit;
 use crate::explain_sides::{NamedBy, sides};
 use crate::failure::CommandFailure;
 use crate::site::{RunSite, choose_disk, usual_dsn, usual_server};
 use crate::watcher::ProgressWatcher;
-use crate::{print_message, print_progress, short_plan};
+use crate::{print_made, print_message, print_progress, short_plan};
 
 const DEFAULT_WORKLOAD: &str = "insert";
 const CONNECTIONS_DEFAULT: i64 = 8;
@@ -102,6 +103,7 @@ fn measure(args: &ExplainArgs, earlier: Option<&ExperimentFolder>) -> Result<Exi
             print_message("interrupted before the first trial: nothing was measured\n");
             return Ok(Exit::Interrupted);
         }
+        Err(LabError::NothingDiffers(explanation)) => return Ok(show_nothing(&plan.name, &explanation, args.answer)),
         other => other?,
     };
     let run = open(&finished.folder)?;
@@ -243,6 +245,15 @@ fn open(folder: &ExperimentFolder) -> Result<ExplainedRun, CommandFailure> {
 pub(crate) fn of_folder(folder: &ExperimentFolder) -> Result<Option<ExplainedRun>, CommandFailure> {
     let has_one = folder.explanation().map_err(CommandFailure::usage)?.is_some();
     if has_one { open(folder).map(Some) } else { Ok(None) }
+}
+
+/// The answer without a trial: nothing is recorded.
+fn show_nothing(experiment: &str, explanation: &Explanation, args: DocumentArgs) -> Exit {
+    print_made(&match args.format {
+        DocumentFormat::Text => nothing_differs_text(explanation, screen()),
+        DocumentFormat::Json => nothing_differs_json(experiment, explanation),
+        DocumentFormat::Md => nothing_differs_markdown(explanation),
+    })
 }
 
 /// Prints the answer, and judges it.

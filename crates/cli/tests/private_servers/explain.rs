@@ -5,8 +5,11 @@ use std::fs;
 
 use rustix::process::Signal;
 use serde_json::Value;
+use truetps_sandbox::{Catalogue, ServerBinary, ServerUser};
+use truetps_testkit::mysql_family::{fetched_server, mariadb};
+use truetps_testkit::private_postgres;
 
-use crate::common::{Place, SMALL_REDO, has_server, signal, wait_until};
+use crate::common::{Place, SMALL_REDO, has_disks, has_server, signal, wait_until};
 
 /// Short trials on few rows.
 const SHORT: [&str; 8] = ["--table-rows", "500", "-c", "4", "--measure", "0.4", "--warm-up", "0.1"];
@@ -159,7 +162,6 @@ fn sides_that_cannot_be_explained() {
     }
     let place = Place::with_templates();
     place.write("a.cnf", "[mysqld]\nsync_binlog = 1\n");
-    place.refused(&["explain", "a.cnf", "a.cnf"], &["do not differ in anything that can be measured"]);
     place.refused(&["explain", "defaults", "no_such_setting=1"], &["no_such_setting", "no_such_setting=1"]);
     place.refused(&["explain", "defaults", "sync_binlog=0", "--plan", "no-such-plan"], &["no-such-plan"]);
     place.refused(&["explain", "nowhere.cnf", "sync_binlog=0"], &["nowhere.cnf", "is no file"]);
@@ -176,4 +178,112 @@ fn sides_that_cannot_be_explained() {
         &["private servers only", "truetps server capture"],
     );
     assert!(place.servers().is_empty());
+}
+
+/// What the program itself says with `--no-defaults --verbose --help`.
+fn default_of(binary: &ServerBinary, name: &str) -> String {
+    let catalogue = Catalogue::ask(binary, &ServerUser::choose()).unwrap();
+    catalogue.default_value(name).unwrap().replace("TRUE", "true").replace("FALSE", "false")
+}
+
+/// A level of a factor, in A.
+fn level_of_a(document: &Value, name: &str) -> String {
+    let factors = document["factors"].as_array().unwrap();
+    let mut levels = factors.iter().flat_map(|factor| factor["levels"].as_array().unwrap());
+    let level = levels.find(|level| level["name"] == name).unwrap_or_else(|| panic!("{name} is no factor: {document}"));
+    level["a"].to_string()
+}
+
+#[test]
+fn what_a_side_leaves_unset_is_the_default_of_its_server() {
+    let Some(binary) = mariadb("what_a_side_leaves_unset_is_the_default_of_its_server") else { return };
+    let place = Place::with_templates();
+    place.write("bp.cnf", "[mysqld]\ninnodb_buffer_pool_size=1G\ninnodb_flush_log_at_trx_commit=1\n");
+    let (_, document, _) = explain(&place, "defaults", "bp.cnf", &["--budget", "9s"]);
+    let pool = "innodb_buffer_pool_size";
+    assert_eq!(level_of_a(&document, pool), default_of(&binary, pool));
+    let left_out = document["left_out"].as_array().unwrap();
+    let same = left_out.iter().find(|one| one["name"] == "innodb_flush_log_at_trx_commit").unwrap();
+    assert!(same["reason"].as_str().unwrap().contains("has the same without setting it"), "{same}");
+    for trial in document["trials"].as_array().unwrap() {
+        let path = place.latest().join(trial["name"].as_str().unwrap()).join("server/variables.json");
+        let variables: Value = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
+        let is_a = trial["with"].as_array().unwrap().is_empty();
+        let expect = if is_a { default_of(&binary, pool) } else { (1_u64 << 30).to_string() };
+        assert_eq!(variables[pool], expect, "{trial}");
+    }
+    let full = place.run(&["report", "--full"]).stdout;
+    assert!(full.contains("128 MiB") && full.contains("1 GiB") && !full.contains("134217728"), "{full}");
+    let short = place.run(&["report"]).stdout;
+    assert!(short.contains("Both sides have: performance schema OFF (chosen by truetps)"), "{short}");
+}
+
+#[test]
+fn what_a_side_leaves_unset_on_mysql() {
+    let Some(server) = fetched_server("what_a_side_leaves_unset_on_mysql", "mysql-9.7") else { return };
+    let place = Place::with_templates();
+    place.write("a.cnf", "[mysqld]\nmax_allowed_packet=32M\n");
+    let lines = "innodb_buffer_pool_size=256M\ninnodb_redo_log_capacity=64M\nperformance_schema=OFF\n";
+    place.write("b.cnf", &format!("[mysqld]\nmax_allowed_packet=32M\n{lines}"));
+    let basedir = server.basedir.display().to_string();
+    let args = ["explain", "a.cnf", "b.cnf", "--basedir", &basedir, "--format", "json", "--budget", "1s"];
+    let ran = place.run(&[&args[..], &SHORT].concat());
+    let document = serde_json::from_str(&ran.stdout).unwrap_or_else(|_| panic!("{}{}", ran.stdout, ran.stderr));
+    for name in ["innodb_buffer_pool_size", "innodb_redo_log_capacity", "performance_schema"] {
+        assert_eq!(level_of_a(&document, name), default_of(&server.binary, name), "{name}");
+    }
+}
+
+/// In a fresh cluster, which initdb makes, in units of 8 kB.
+#[test]
+fn what_a_side_leaves_unset_on_postgresql() {
+    let Some(binary) = private_postgres("what_a_side_leaves_unset_on_postgresql") else { return };
+    let place = Place::with_templates();
+    let basedir = binary.basedir.display().to_string();
+    let wal = ["--set", "max_wal_size=128MB", "--set", "min_wal_size=32MB"];
+    let args =
+        ["explain", "defaults", "shared_buffers=64MB", "--basedir", &basedir, "--format", "json", "--budget", "1s"];
+    let ran = place.run(&[&args[..], &wal, &SHORT].concat());
+    let document = serde_json::from_str(&ran.stdout).unwrap_or_else(|_| panic!("{}{}", ran.stdout, ran.stderr));
+    assert_eq!(level_of_a(&document, "shared_buffers"), "16384");
+    let full = place.run(&["report", "--full"]).stdout;
+    assert!(full.contains("128 MiB") && full.contains("64 MiB"), "{full}");
+}
+
+#[test]
+fn nothing_that_can_be_measured_is_an_answer() {
+    if !has_server() {
+        return;
+    }
+    let place = Place::with_templates();
+    place.write("a.cnf", "[mysqld]\nsync_binlog = 1\n");
+    place.write("b.cnf", "[mysqld]\nsync_binlog = 1\nport = 3311\nsocket = /x\n");
+    let same = place.good(&["explain", "a.cnf", "a.cnf", SMALL_REDO]);
+    assert!(same.stdout.contains("do not differ in anything that can be measured"), "{}", same.stdout);
+    let ports = place.good(&["explain", "a.cnf", "b.cnf", SMALL_REDO]);
+    let said = ports.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    for expect in ["do not differ", "a private server has its own", ": port, socket"] {
+        assert!(said.contains(expect), "{expect}: {said}");
+    }
+    let ran = place.good(&["explain", "a.cnf", "b.cnf", SMALL_REDO, "--format", "json"]);
+    let document: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(document["findings"]["outcome"], "not_reproduced");
+    assert!(document["left_out"].as_array().unwrap().iter().any(|one| one["name"] == "port"), "{document}");
+    let runs = place.path().join("runs");
+    assert!(place.leftovers().is_empty() && (!runs.exists() || fs::read_dir(runs).unwrap().next().is_none()));
+}
+
+#[test]
+fn the_disk_is_in_the_answer() {
+    if !has_server() || !has_disks("the_disk_is_in_the_answer") {
+        return;
+    }
+    let place = Place::with_templates();
+    let b = "innodb_flush_log_at_trx_commit=0";
+    explain(&place, "defaults", b, &["--budget", "2s", "--disk", "sata-ssd"]);
+    let short = place.run(&["report"]).stdout;
+    assert!(short.contains("disk sata-ssd") && !short.contains("one flush"), "{short}");
+    let full = place.run(&["report", "--full"]).stdout;
+    assert!(full.contains("sata-ssd, emulated"), "{full}");
+    assert!(fs::read_to_string(place.latest().join("report.html")).unwrap().contains("sata-ssd, emulated"));
 }

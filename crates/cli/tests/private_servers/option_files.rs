@@ -100,3 +100,19 @@ fn a_file_is_read_where_the_server_reads_it() {
         assert_eq!((is_taken, added.code == Some(0)), (is_read, is_read), "{n}: {server:?} {}", added.stderr);
     }
 }
+
+/// Servers read `GB` as `G`, and so do the checks of what this host has.
+#[test]
+fn sizes_in_gb_are_checked_as_well() {
+    if mariadb("sizes_in_gb_are_checked_as_well").is_none() {
+        return;
+    }
+    let place = Place::with_templates();
+    for unit in ["G", "GB", "GiB"] {
+        let pool = format!("innodb_buffer_pool_size=90000{unit}");
+        place.refused(&["run", "insert", "-c", "1", "--set", &pool], &["a buffer pool of 96636765 MB need"]);
+        // The largest that MariaDB takes, 512 GiB, and more than the disks of tests have.
+        let log = format!("innodb_log_file_size=512{unit}");
+        place.refused(&["run", "insert", "-c", "1", "--set", &log], &["not enough disk space"]);
+    }
+}

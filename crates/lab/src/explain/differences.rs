@@ -70,7 +70,23 @@ pub(crate) fn candidates(a: &DifferingSide<'_>, b: &DifferingSide<'_>) -> (Vec<C
             leader: None,
         });
     }
+    left.extend(same_as_default([a, b], &kept, &left));
     (kept, left)
+}
+
+/// What one side sets to the value that the other one has without setting it.
+fn same_as_default(sides: [&DifferingSide<'_>; 2], kept: &[Candidate], left: &[LeftOut]) -> Vec<LeftOut> {
+    let is_named = |name: &str| kept.iter().any(|one| one.name == name) || left.iter().any(|one| one.name == name);
+    let mut same = Vec::new();
+    for (one, other) in [(sides[0], sides[1]), (sides[1], sides[0])] {
+        let alone = one.side.settings.keys().filter(|name| !other.side.settings.contains_key(*name));
+        for name in alone.filter(|name| !is_named(name)) {
+            let [a, b] = sides.map(|side| side.variables.get(name).map(String::as_str));
+            let reason = "one side sets it, and the other has the same without setting it";
+            same.extend((a.is_some() && b.is_some()).then(|| left_out(name, a, b, reason)));
+        }
+    }
+    same
 }
 
 fn reason_of(error: &CatalogueError) -> String {

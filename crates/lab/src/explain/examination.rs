@@ -4,7 +4,7 @@ use indexmap::IndexMap;
 use truetps_folder::ExperimentFolder;
 use truetps_probe::{host_facts, probe_flush};
 use truetps_record::{ExplainedFactor, FactorChange, LeftOut, ServerFacts, same_setting};
-use truetps_sandbox::{Catalogue, Home, ServerLoad};
+use truetps_sandbox::{Catalogue, Home, HostLimits, Needs, ServerLoad, Settings, check_limits, raise_open_files};
 
 use crate::coupling::ShownVariables;
 use crate::error::LabError;
@@ -13,6 +13,7 @@ use crate::experiment::ExperimentRequest;
 use crate::explain::ExplainSide;
 use crate::explain::differences::{Candidate, DifferingSide, candidates};
 use crate::explain::factors::{load_factors, ordered_factors, suspects};
+use crate::explain::own_values::{self, leave_to_server};
 use crate::planned_disks::PlannedDisks;
 use crate::private_mixtures::SideServer;
 use crate::private_servers::{PrivateServers, ServerUnderTest};
@@ -25,6 +26,8 @@ pub(crate) struct Examined {
     pub(crate) factors: Vec<ExplainedFactor>,
     pub(crate) suspects: Vec<usize>,
     pub(crate) left_out: Vec<LeftOut>,
+    /// Of each side: what it has in place of a default.
+    pub(crate) notes: [Vec<String>; 2],
 }
 
 /// Starts both sides once, compares them, and prepares private servers for their mixtures. Nothing has been measured after an
@@ -46,7 +49,9 @@ pub(crate) fn prepare_mixtures<'a>(
     for (program, catalogue) in programs.iter().zip(&catalogues) {
         // What a program's own option file sets is in the settings of the sides that it is for.
         let bare = ServerProgram { base: Vec::new(), ..program.clone() };
-        let (server, fixed) = server_settings(request.plan, &bare, catalogue, host.memory_bytes, load);
+        let (mut server, mut fixed) = server_settings(request.plan, &bare, catalogue, host.memory_bytes, load);
+        check_sides(sides, facts.len(), &fixed)?;
+        leave_to_server(sides, &mut server, &mut fixed);
         facts.push(server);
         let dialect = program.binary.family().dialect();
         under_test.push(ServerUnderTest::new(program, fixed, SizedTables::build(request.plan, dialect, true)?));
@@ -67,6 +72,18 @@ fn catalogues(programs: &[ServerProgram], sides: &[ExplainSide; 2], home: &Home)
         }
     }
     Ok(catalogues)
+}
+
+/// Whether this host has the memory for the sides of a program, with what truetps would choose for it.
+fn check_sides(sides: &[ExplainSide; 2], program: usize, chosen: &Settings) -> Result<(), LabError> {
+    let host = HostLimits::read();
+    for side in sides.iter().filter(|side| side.program == program) {
+        let settings = side.settings.iter().map(|(name, value)| (name.as_str(), value));
+        let needs = Needs::of(&chosen.clone().with(settings));
+        check_limits(&needs, &host)?;
+        raise_open_files(&needs)?;
+    }
+    Ok(())
 }
 
 fn examine(
@@ -105,7 +122,11 @@ fn examine(
     let mut factors = load_factors(request.plan, sides);
     factors.extend(ordered_factors(candidates));
     let suspects = suspects(&factors);
-    Ok(Examined { factors, suspects, left_out })
+    let notes = [(0, 1), (1, 0)].map(|(index, other)| {
+        let program = sides[index].program;
+        own_values::notes(&sides[index], &sides[other], &facts[program], &catalogues[program])
+    });
+    Ok(Examined { factors, suspects, left_out, notes })
 }
 
 /// Those whose values both programs take: each program is started with the values of the other side. A value that one version

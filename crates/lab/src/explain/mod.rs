@@ -6,6 +6,7 @@
 mod differences;
 mod examination;
 mod factors;
+mod own_values;
 mod trials;
 
 use std::time::{Duration, Instant};
@@ -87,7 +88,10 @@ pub fn resume_explanation(
     let _lock = folder.lock()?;
     let (experiment, recorded) = (folder.experiment()?, folder.explanation()?.ok_or(LabError::NoExplanation)?);
     let (mut prepared, examined) = set_up(request, sides, listener)?;
-    let now = explanation(request, sides, options, &prepared, examined)?;
+    let now = explanation(request, sides, options, &prepared, examined).map_err(|error| match error {
+        LabError::NothingDiffers(_) => LabError::OtherConditions,
+        other => other,
+    })?;
     if now.factors != recorded.factors || prepared.servers.first() != experiment.server.as_ref() {
         return Err(LabError::OtherConditions);
     }
@@ -129,20 +133,17 @@ fn explanation(
     prepared: &PreparedExperiment<'_>,
     examined: Examined,
 ) -> Result<Explanation, LabError> {
-    let Examined { factors, suspects, left_out } = examined;
-    if factors.is_empty() {
-        return Err(LabError::NothingDiffers { left_out: left_out.len() });
-    }
+    let Examined { factors, suspects, left_out, notes } = examined;
     let side = |index: usize, mixture: Mixture| {
         let side: &ExplainSide = &sides[index];
         ExplainedSide {
             name: side.name.clone(),
             configuration: configuration(request.plan, &factors, mixture),
             server: prepared.servers.get(side.program).cloned(),
-            notes: side.notes.clone(),
+            notes: side.notes.iter().chain(&notes[index]).cloned().collect(),
         }
     };
-    Ok(Explanation {
+    let explanation = Explanation {
         schema_version: SCHEMA_VERSION,
         seed: request.plan.design.seed,
         smallest_percent: options.smallest_percent,
@@ -153,7 +154,11 @@ fn explanation(
         left_out,
         mixtures: Vec::new(),
         factors,
-    })
+    };
+    if explanation.factors.is_empty() {
+        return Err(LabError::NothingDiffers(Box::new(explanation)));
+    }
+    Ok(explanation)
 }
 
 /// The levels of a mixture: the plan's, with A's or B's for each factor.

@@ -1,6 +1,8 @@
 //! Which of the differences between two configurations makes their results differ: the answer of `truetps explain`.
 
+mod common;
 mod counters;
+mod nothing;
 #[cfg(test)]
 mod tests;
 mod words;
@@ -9,19 +11,22 @@ use serde::Serialize;
 use truetps_analysis::LoadedTrial;
 use truetps_archive::ExplainedRun;
 use truetps_causes::{Cause, Findings, LogInterval, Mixture, Outcome, Screened};
-use truetps_record::{Estimate, ExplainedFactor, ExplainedSide, LeftOut};
+use truetps_knowledge::people_value;
+use truetps_record::{Estimate, ExplainedFactor, ExplainedSide, Explanation, FactorLevel, LeftOut};
 
+use crate::disks::disks;
 use crate::document::{Block, Document, DocumentSection, DocumentTable, TableEntry, TableForest, Tone};
 use crate::html::document_html;
 use crate::json::json_text;
 use crate::{TextScreen, format, markdown, names, text};
 
+use common::common_settings;
+pub(crate) use common::common_text;
+pub use nothing::{NOTHING_DIFFERS, nothing_differs_json, nothing_differs_markdown, nothing_differs_text};
 pub(crate) use words::{answer, left_out_text, others_text, remedies, trust, version_text};
 
 /// Version of the JSON document.
 const SCHEMA_VERSION: u32 = 1;
-/// Reasons of differences that are not measured are listed with so many names each.
-const NAMES_MAX: usize = 6;
 
 pub fn explanation_text(run: &ExplainedRun, screen: TextScreen) -> String {
     text::draw(document(run), screen)
@@ -39,59 +44,64 @@ pub fn explanation_html(run: &ExplainedRun) -> String {
 /// Everything as an indented JSON document that ends with a line feed. Differences are natural logarithms of ratios of
 /// throughput.
 pub fn explanation_json(run: &ExplainedRun) -> String {
-    #[derive(Serialize)]
-    struct ExplanationDocument<'a> {
-        schema_version: u32,
-        experiment: &'a str,
-        #[serde(flatten)]
-        explanation: ExplanationPart<'a>,
-        findings: &'a Findings,
-        trials: Vec<TrialPart<'a>>,
-    }
-    #[derive(Serialize)]
-    struct ExplanationPart<'a> {
-        seed: u64,
-        smallest_percent: f64,
-        a: &'a ExplainedSide,
-        b: &'a ExplainedSide,
-        factors: &'a [ExplainedFactor],
-        suspects: &'a [usize],
-        left_out: &'a [LeftOut],
-    }
-    #[derive(Serialize)]
-    struct TrialPart<'a> {
-        name: &'a str,
-        mixture: Mixture,
-        /// Factors with B's level.
-        with: Vec<&'a str>,
-        tps: Option<f64>,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        problem: Option<String>,
-    }
     let factors = &run.explanation.factors;
-    let trial = |(mixture, loaded): &'_ (Mixture, LoadedTrial)| TrialPart {
+    let trial = |(mixture, loaded): &'_ (Mixture, LoadedTrial)| ExplainedTrial {
         name: run.experiment.schedule.iter().find(|one| one.name == loaded.trial.name).map_or("", |one| &one.name),
         mixture: *mixture,
         with: mixture.factors().filter_map(|index| Some(factors.get(index)?.name.as_str())).collect(),
         tps: loaded.trial.measured.as_ref().filter(|_| loaded.trial.validity.is_valid()).map(|measured| measured.tps),
         problem: loaded.trial.validity.reason().map(ToString::to_string),
     };
-    let one = &run.explanation;
-    json_text(&ExplanationDocument {
+    let trials = run.trials.iter().map(trial).collect();
+    json_text(&explanation_document(&run.experiment.name, &run.explanation, &run.findings, trials))
+}
+
+#[derive(Serialize)]
+struct ExplanationDocument<'a> {
+    schema_version: u32,
+    experiment: &'a str,
+    seed: u64,
+    smallest_percent: f64,
+    a: &'a ExplainedSide,
+    b: &'a ExplainedSide,
+    factors: &'a [ExplainedFactor],
+    suspects: &'a [usize],
+    left_out: &'a [LeftOut],
+    findings: &'a Findings,
+    trials: Vec<ExplainedTrial<'a>>,
+}
+
+#[derive(Serialize)]
+struct ExplainedTrial<'a> {
+    name: &'a str,
+    mixture: Mixture,
+    /// Factors with B's level.
+    with: Vec<&'a str>,
+    tps: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    problem: Option<String>,
+}
+
+fn explanation_document<'a>(
+    experiment: &'a str,
+    explanation: &'a Explanation,
+    findings: &'a Findings,
+    trials: Vec<ExplainedTrial<'a>>,
+) -> ExplanationDocument<'a> {
+    let Explanation { seed, smallest_percent, a, b, factors, suspects, left_out, .. } = explanation;
+    ExplanationDocument {
         schema_version: SCHEMA_VERSION,
-        experiment: &run.experiment.name,
-        explanation: ExplanationPart {
-            seed: one.seed,
-            smallest_percent: one.smallest_percent,
-            a: &one.a,
-            b: &one.b,
-            factors,
-            suspects: &one.suspects,
-            left_out: &one.left_out,
-        },
-        findings: &run.findings,
-        trials: run.trials.iter().map(trial).collect(),
-    })
+        experiment,
+        seed: *seed,
+        smallest_percent: *smallest_percent,
+        a,
+        b,
+        factors,
+        suspects,
+        left_out,
+        findings,
+        trials,
+    }
 }
 
 fn document(run: &ExplainedRun) -> Document {
@@ -107,7 +117,7 @@ fn document(run: &ExplainedRun) -> Document {
         DocumentSection::of("Not measured", [left_out_table(&run.explanation.left_out).block()]),
         DocumentSection::of("The trials", [trials_table(run).block()]),
     ];
-    Document { title: title(run), facts: facts(run), sections: sections.into_iter().flatten().collect() }
+    Document { title: title(&run.explanation), facts: facts(run), sections: sections.into_iter().flatten().collect() }
 }
 
 fn counters_section(run: &ExplainedRun) -> Option<DocumentSection> {
@@ -129,8 +139,8 @@ fn paragraph(text: &str) -> Block {
     Block::Paragraph(text.to_owned())
 }
 
-pub(crate) fn title(run: &ExplainedRun) -> String {
-    let (a, b) = (side_name(&run.explanation.a), side_name(&run.explanation.b));
+pub(crate) fn title(explanation: &Explanation) -> String {
+    let (a, b) = (side_name(&explanation.a), side_name(&explanation.b));
     format!("{b} against {a}: what makes the difference?")
 }
 
@@ -148,7 +158,10 @@ fn facts(run: &ExplainedRun) -> Vec<(&'static str, String)> {
     facts.push(("Trials", trials_fact(run)));
     facts.push(("A", side_fact(run, true)));
     facts.push(("B", side_fact(run, false)));
+    facts.extend(common_settings(&run.explanation).map(|text| ("Both have", text)));
     facts.push(("Load", load_fact(run)));
+    facts.push(("Host", names::place(&run.experiment).join(", ")));
+    facts.extend(disks(&run.experiment).into_iter().map(|disk| ("Disk", disk)));
     facts.push(("Seed", run.explanation.seed.to_string()));
     facts
 }
@@ -225,7 +238,10 @@ pub(crate) fn factor_name(run: &ExplainedRun, index: usize) -> String {
 
 /// `OFF`, or `OFF, …` of several.
 fn level_text(factor: &ExplainedFactor, is_a: bool) -> String {
-    let of = |level: &truetps_record::FactorLevel| if is_a { level.a.option_text() } else { level.b.option_text() };
+    let of = |level: &FactorLevel| {
+        let value = if is_a { &level.a } else { &level.b };
+        people_value(&level.name, &value.option_text())
+    };
     let first = factor.levels.first().map(of).unwrap_or_default();
     let shown: String = first.chars().take(LEVEL_CHARS_MAX).collect();
     let cut = if shown.len() < first.len() || factor.levels.len() > 1 { "…" } else { "" };
@@ -305,12 +321,8 @@ fn closures_table(run: &ExplainedRun) -> DocumentTable {
 
 fn left_out_table(left_out: &[LeftOut]) -> DocumentTable {
     let groups = crate::grouped(left_out.iter().map(|one| (one.reason.clone(), one.name.clone())));
-    let row = |(reason, names): (String, Vec<String>)| {
-        let shown: Vec<_> = names.iter().take(NAMES_MAX).cloned().collect();
-        let more = names.len().saturating_sub(NAMES_MAX);
-        let more = if more > 0 { format!(", and {more} more") } else { String::new() };
-        [names.len().to_string(), format!("{reason}: {}{more}", shown.join(", "))]
-    };
+    let row =
+        |(reason, names): (String, Vec<String>)| [names.len().to_string(), format!("{reason}: {}", names.join(", "))];
     DocumentTable::new(["settings", "why"], groups.into_iter().map(row))
 }
 

@@ -6,7 +6,7 @@ use indexmap::IndexMap;
 use serde_json::Value;
 use truetps_analysis::LoadedTrial;
 use truetps_archive::ExplainedRun;
-use truetps_causes::{Batch, CauseQuestion, Findings, Mixture, TrialSource, investigate};
+use truetps_causes::{Batch, CauseQuestion, Findings, LogInterval, Mixture, TrialSource, investigate};
 use truetps_record::{
     CONNECTIONS, Configuration, ExplainedFactor, ExplainedSide, Explanation, FactorChange, FactorLevel, Flavour,
     LeftOut, NoEvidence, SCHEMA_VERSION, SettingValue, Validity,
@@ -164,7 +164,7 @@ fn words_say_what_the_design_supports() {
     let one = explained(&|mixture| Some(BASE - if mixture.has(0) { 0.6 } else { 0.0 }), ALL);
     let text = summary(&one);
     assert!(
-        text.contains("log_bin (OFF → ON) alone makes it; these trials show no effect of anything else that differs."),
+        text.contains("log_bin (OFF → ON) alone makes it; no effect of anything else that differs was confirmed"),
         "{text}"
     );
     assert!(text.contains("in B: skip_log_bin in the option file, and a restart"), "{text}");
@@ -195,6 +195,8 @@ fn ends_without_a_cause() {
     assert!(
         text.contains("Unfinished: B has ×0.4")
             && text.contains("It needs at least 1")
+            && text.contains("So far, each changed alone in A: log_bin (OFF → ON) gives ×")
+            && text.contains("Still open: which of the 7 differences between A and B make it.")
             && text.contains("Others not measured yet: table_open_cache, net_buffer_length"),
         "{text}"
     );
@@ -262,4 +264,66 @@ fn the_page_draws_each_share() {
     );
     let markdown = explanation_markdown(&run);
     assert!(markdown.contains("| only together | log\\_bin |"), "{markdown}");
+}
+
+/// Trials of 5 s with a second between them, and a pause of two hours between two commands.
+#[test]
+fn the_time_that_is_left_does_not_count_pauses() {
+    let mut run = explained(&together, 20);
+    for (n, (_, loaded)) in run.trials.iter_mut().enumerate() {
+        let began_s = n as i64 * 6 + if n > 9 { 7200 } else { 0 };
+        let time = |time_s: i64| {
+            let mut text = Vec::new();
+            truetps_record::put_time(1_700_000_000 + time_s, &mut text);
+            String::from_utf8(text).unwrap().replace(' ', "T") + "Z"
+        };
+        (loaded.trial.started_at, loaded.trial.ended_at) = (time(began_s), Some(time(began_s + 5)));
+    }
+    let left = run.findings.left.unwrap() as u64;
+    let expect = format!("about {}.", crate::format::duration(std::time::Duration::from_secs(left * 6)));
+    assert!(summary(&run).contains(&expect), "{expect}: {}", summary(&run));
+}
+
+/// An interval without 1 is no "no effect", whatever was confirmed.
+#[test]
+fn an_effect_that_was_not_confirmed_has_its_interval() {
+    let mut run = explained(&|mixture| Some(BASE - if mixture.has(0) { 0.6 } else { 0.0 }), ALL);
+    for other in &mut run.findings.others {
+        other.effect = Some(LogInterval { value: 0.0, low: -0.01, high: 0.01 });
+    }
+    assert!(summary(&run).contains("these trials show no effect of anything else"), "{}", summary(&run));
+    let other = run.findings.others.iter_mut().find(|one| one.factor == 4).unwrap();
+    other.effect = Some(LogInterval { value: 0.173, low: 0.1, high: 0.245 });
+    let text = summary(&run);
+    let told = "an effect that was not confirmed, and may be chance: max_connect_errors ×1.189 [1.105, 1.278]";
+    assert!(text.contains(told), "{text}");
+    let rest = "no effect of anything else that differs was confirmed, and each is under 28 %.";
+    assert!(!text.contains("these trials show no effect") && text.contains(rest), "{text}");
+    let shown = text.split("no effect shown: ").nth(1).unwrap();
+    assert!(shown.starts_with("table_open_cache") && !shown.contains("max_connect_errors"), "{text}");
+}
+
+#[test]
+fn both_sides_have_what_truetps_chose() {
+    let mut run = explained(&together, ALL);
+    run.explanation.factors[2].levels[0] = FactorLevel {
+        name: "innodb_log_file_size".to_owned(),
+        a: SettingValue::Int(536_870_912),
+        b: SettingValue::Text("1G".to_owned()),
+    };
+    let text = explanation_text(&run, TextScreen::new(false, Some(120)));
+    assert!(text.contains("512 MiB") && text.contains("1 GiB") && !text.contains("536870912"), "{text}");
+    assert!(summary(&run).contains("Both sides have: buffer pool 512 MiB (chosen by truetps)"), "{}", summary(&run));
+    run.explanation.b.server.as_mut().unwrap().chosen_settings.clear();
+    assert!(!summary(&run).contains("Both sides have"), "{}", summary(&run));
+}
+
+#[test]
+fn without_a_trial_the_document_is_the_same() {
+    let schema: Value = serde_json::from_str(SCHEMA).unwrap();
+    let run = explained(&together, 0);
+    let document: Value = serde_json::from_str(&super::nothing_differs_json("x", &run.explanation)).unwrap();
+    assert_eq!(violations(&schema, &document), Vec::<String>::new());
+    let text = super::nothing_differs_text(&run.explanation, TextScreen::new(false, Some(100)));
+    assert!(text.contains("do not differ") && text.contains("who the server is: server_id"), "{text}");
 }

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
+use truetps_analysis::LoadedTrial;
 use truetps_archive::ExplainedRun;
-use truetps_causes::{Cause, CauseRole, Mixture, Outcome};
-use truetps_knowledge::find_setting;
-use truetps_record::{ExplainedFactor, FactorChange, Flavour, Version, is_setting_factor, parse_time};
+use truetps_causes::{Cause, CauseRole, LogInterval, Mixture, Outcome, Screened};
+use truetps_knowledge::{find_setting, people_value};
+use truetps_record::{ExplainedFactor, FactorChange, Flavour, SettingValue, Version, is_setting_factor, parse_time};
 
 use super::{corner, factor_name, part_of, ratio_text};
 use crate::{durability_of, format, names};
@@ -37,10 +38,9 @@ pub(crate) fn answer(run: &ExplainedRun) -> Vec<String> {
         Outcome::TooNoisy => vec![format!(
             "This machine is too noisy for the question: B has {ratio} of the throughput of A, which may be anything."
         )],
-        Outcome::Explained => vec![
-            format!("{whole}."),
-            format!("{}; these trials show no effect of anything else that differs.", names::capital_word(&causes)),
-        ],
+        Outcome::Explained => {
+            vec![format!("{whole}."), format!("{}; {}.", names::capital_word(&causes), rest_text(run))]
+        }
         Outcome::PartlyExplained => {
             let rest = findings.closures.sufficiency.map(|rest| ratio_text(&rest.reversed()));
             let rest = rest.map_or(String::new(), |rest| format!(" What is left of the difference: {rest}."));
@@ -49,7 +49,7 @@ pub(crate) fn answer(run: &ExplainedRun) -> Vec<String> {
         Outcome::NothingFound => vec![
             format!("{whole}."),
             format!(
-                "None of the {} has an effect that these trials show: the noise may hide it, more than two may be needed \
+                "None of the {} is confirmed to make it: the noise may hide its effect, more than two may be needed \
                  together, or it is something that was not measured.",
                 format::plural(run.explanation.factors.len() as u64, "difference")
             ),
@@ -80,48 +80,83 @@ fn failure_of(run: &ExplainedRun, mixture: Mixture) -> String {
     failed.and_then(|(_, loaded)| loaded.trial.validity.reason()).map(ToString::to_string).unwrap_or_default()
 }
 
+/// What is known of the differences that are no causes.
+fn rest_text(run: &ExplainedRun) -> String {
+    let seen = run.findings.others.iter().filter_map(|one| one.effect).filter(LogInterval::is_decided);
+    match seen.map(|effect| effect.size_max()).reduce(f64::max) {
+        None => "these trials show no effect of anything else that differs".to_owned(),
+        Some(most) => format!(
+            "no effect of anything else that differs was confirmed, and each is under {}",
+            format::percent(most.exp_m1())
+        ),
+    }
+}
+
 fn unfinished(run: &ExplainedRun, whole: &str, causes: &str) -> Vec<String> {
     let mut said = vec![format!("Unfinished: {whole}.")];
-    said.extend(still_needed(run));
     if !run.findings.causes.is_empty() {
         said.push(format!("So far: {causes}."));
     } else if !run.findings.suspects.is_empty() {
         let alone = run.findings.suspects.iter();
-        let alone: Vec<_> =
-            alone.map(|(index, step)| format!("{} {}", factor_name(run, *index), ratio_text(step))).collect();
-        said.push(format!("Of A with one level of B: {}.", format::list(&alone)));
+        let alone: Vec<_> = alone
+            .map(|(index, step)| format!("{} gives {} of A's throughput", with_levels(run, *index), ratio_text(step)))
+            .collect();
+        said.push(format!("So far, each changed alone in A: {}.", format::list(&alone)));
     }
+    let differences = format::plural(run.explanation.factors.len() as u64, "difference");
+    let open = if run.findings.causes.is_empty() {
+        format!("Still open: which of the {differences} between A and B make it.")
+    } else {
+        format!("Still open: whether that is all, or others of the {differences} count, too.")
+    };
+    said.extend([open].into_iter().chain(still_needed(run)));
     said
 }
 
-/// How much more time it takes: so far as is planned, and as long as the trials so far.
+/// How much more time it takes: so far as is planned, and each trial as long as the trials so far.
 fn still_needed(run: &ExplainedRun) -> Option<String> {
     let left = run.findings.left?;
     let trials = format::plural(left as u64, "more trial");
-    // Whole seconds of `2024-02-29T12:30:00Z`.
-    let seconds = |text: &str| parse_time(text.get(..19)?);
-    let began = run.trials.first().and_then(|(_, loaded)| seconds(&loaded.trial.started_at));
-    let ended = run.trials.last().and_then(|(_, loaded)| seconds(loaded.trial.ended_at.as_deref()?));
-    let took_s = began.zip(ended).map(|(began, ended)| ended - began).filter(|took_s| *took_s > 0);
-    let time = took_s.map_or(String::new(), |took_s| {
-        let left_s = took_s as f64 * left as f64 / run.trials.len() as f64;
-        format!(", about {}", format::duration(Duration::from_secs(left_s.ceil() as u64)))
+    let time = trial_s(run).map_or(String::new(), |trial_s| {
+        let left_s = (trial_s * left as f64).ceil();
+        format!(", about {}", format::duration(Duration::from_secs_f64(left_s)))
     });
     Some(format!("It needs at least {trials}{time}."))
+}
+
+/// A trial's mean duration, with what is usual between two trials: the time between two commands that resume an explanation
+/// is not.
+fn trial_s(run: &ExplainedRun) -> Option<f64> {
+    // Whole seconds of `2024-02-29T12:30:00Z`.
+    let seconds = |text: &str| parse_time(text.get(..19)?);
+    let span = |(_, loaded): &(Mixture, LoadedTrial)| {
+        Some((seconds(&loaded.trial.started_at)?, seconds(loaded.trial.ended_at.as_deref()?)?))
+    };
+    let spans: Vec<_> = run.trials.iter().filter_map(span).collect();
+    let own_s: i64 = spans.iter().map(|(began, ended)| (ended - began).max(0)).sum();
+    let mut between_s: Vec<_> = spans.windows(2).map(|pair| (pair[1].0 - pair[0].1).max(0)).collect();
+    between_s.sort_unstable();
+    let usual_s = between_s.get(between_s.len() / 2).copied().unwrap_or(0);
+    let trial_s = own_s as f64 / spans.len().max(1) as f64 + usual_s as f64;
+    (trial_s > 0.0).then_some(trial_s)
+}
+
+/// `log_bin (OFF → ON)`.
+fn with_levels(run: &ExplainedRun, index: usize) -> String {
+    let factor = &run.explanation.factors[index];
+    let levels = factor.levels.first().filter(|_| factor.levels.len() == 1);
+    let levels = levels.map_or(String::new(), |level| {
+        let of = |value: &SettingValue| short(&people_value(&level.name, &value.option_text()));
+        format!(" ({} → {})", of(&level.a), of(&level.b))
+    });
+    format!("{}{levels}", factor_name(run, index))
 }
 
 /// `log_bin makes it (94 %)`, `log_bin and sync_binlog make it, only together`.
 fn causes_text(run: &ExplainedRun) -> String {
     let causes = &run.findings.causes;
     let gap = run.findings.gap.map_or(0.0, |gap| gap.value);
-    let named = |cause: &Cause| {
-        let factor = &run.explanation.factors[cause.factor];
-        let levels = factor.levels.first().filter(|_| factor.levels.len() == 1);
-        let levels = levels.map_or(String::new(), |level| {
-            format!(" ({} → {})", short(&level.a.option_text()), short(&level.b.option_text()))
-        });
-        format!("{}{levels}", factor_name(run, cause.factor))
-    };
+    let named = |cause: &Cause| with_levels(run, cause.factor);
     match &causes[..] {
         [] => String::new(),
         [only] if only.role == CauseRole::Sufficient => format!("{} alone makes it", named(only)),
@@ -196,30 +231,44 @@ pub(crate) fn version_text(run: &ExplainedRun) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join("; "))
 }
 
-/// Names of the factors that are no causes, the most suspicious first.
-pub(crate) fn others_text(run: &ExplainedRun) -> Option<String> {
+/// What is known of the factors that are no causes, the most suspicious first.
+pub(crate) fn others_text(run: &ExplainedRun) -> Vec<String> {
     const NAMES_MAX: usize = 8;
     let is_suspect = |factor: usize| run.findings.suspects.iter().any(|(suspect, _)| *suspect == factor);
     let others: Vec<_> = run.findings.others.iter().filter(|one| !is_suspect(one.factor)).collect();
-    let is_known = others.iter().all(|one| one.effect.is_some());
-    let names: Vec<_> = others.iter().take(NAMES_MAX).map(|one| factor_name(run, one.factor)).collect();
-    let more = others.len().saturating_sub(NAMES_MAX);
-    let more = if more > 0 { format!(", and {more} more") } else { String::new() };
-    let what = if is_known { "no measurable effect" } else { "not measured yet" };
-    (!others.is_empty()).then(|| format!("{what}: {}{more}", names.join(", ")))
+    let line = |what: &str, is_of: &dyn Fn(&Screened) -> bool| {
+        let of = others.iter().filter(|one| is_of(one)).map(|one| match one.effect.filter(LogInterval::is_decided) {
+            Some(effect) => format!("{} {}", factor_name(run, one.factor), ratio_text(&effect)),
+            None => factor_name(run, one.factor),
+        });
+        let names: Vec<_> = of.collect();
+        let more = names.len().saturating_sub(NAMES_MAX);
+        let more = if more > 0 { format!(", and {more} more") } else { String::new() };
+        let shown: Vec<_> = names.iter().take(NAMES_MAX).cloned().collect();
+        (!names.is_empty()).then(|| format!("{what}: {}{more}", shown.join(", ")))
+    };
+    let is_seen = |one: &Screened| one.effect.is_some_and(|effect| effect.is_decided());
+    [
+        line("an effect that was not confirmed, and may be chance", &is_seen),
+        line("no effect shown", &|one| one.effect.is_some() && !is_seen(one)),
+        line("not measured yet", &|one| one.effect.is_none()),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
-/// How many differences are not measured, by the reason.
-pub(crate) fn left_out_text(run: &ExplainedRun) -> Option<String> {
-    const REASONS_MAX: usize = 3;
-    let left_out = &run.explanation.left_out;
-    let mut groups = crate::grouped(left_out.iter().map(|one| (one.reason.clone(), ())));
-    groups.sort_by_key(|(_, list)| std::cmp::Reverse(list.len()));
-    let reasons: Vec<_> =
-        groups.iter().take(REASONS_MAX).map(|(reason, list)| format!("{} ({reason})", list.len())).collect();
-    let more = if groups.len() > REASONS_MAX { ", …" } else { "" };
-    let settings = format::plural(left_out.len() as u64, "setting");
-    (!left_out.is_empty()).then(|| format!("{settings}: {}{more}", reasons.join(", ")))
+/// Which differences are not measured, by the reason.
+pub(crate) fn left_out_text(run: &ExplainedRun) -> Vec<String> {
+    const NAMES_MAX: usize = 5;
+    let groups = crate::grouped(run.explanation.left_out.iter().map(|one| (one.reason.clone(), one.name.clone())));
+    let line = |(reason, names): (String, Vec<String>)| {
+        let more = names.len().saturating_sub(NAMES_MAX);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let shown: Vec<_> = names.iter().take(NAMES_MAX).cloned().collect();
+        format!("{}{more}: {reason}", shown.join(", "))
+    };
+    groups.into_iter().map(line).collect()
 }
 
 /// Mixtures without a result, and why.

@@ -4,7 +4,7 @@ use truetps_archive::ExplainedRun;
 
 use super::layout::{ScreenPart, Screenful};
 use crate::explanation::{
-    answer, causes_table, left_out_text, others_text, remedies, title, trials_fact, trust, version_text,
+    answer, causes_table, common_text, left_out_text, others_text, remedies, title, trials_fact, trust, version_text,
 };
 use crate::{TextScreen, names};
 
@@ -14,14 +14,17 @@ pub fn explanation_summary(run: &ExplainedRun, screen: TextScreen) -> String {
         parts.push(ScreenPart::note(HOW_TO_READ.to_owned()).optional());
     }
     parts.extend(version_text(run).map(|text| ScreenPart::fact("Version", text)));
-    parts.extend(others_text(run).map(|text| ScreenPart::fact("Others", text)));
+    let others = others_text(run);
+    parts.extend((!others.is_empty()).then(|| ScreenPart::facts("Others", others)));
     let remedies = remedies(run);
     parts.extend((!remedies.is_empty()).then(|| ScreenPart::facts("Remedy", remedies)));
-    parts.extend(left_out_text(run).map(|text| ScreenPart::fact("Left out", text)));
+    let left_out = left_out_text(run);
+    parts.extend((!left_out.is_empty()).then(|| ScreenPart::facts("Left out", left_out)));
     let trust = trust(run);
     parts.extend((!trust.is_empty()).then(|| ScreenPart::facts("Trust", trust)));
     parts.push(ScreenPart::fact("Trials", trials_fact(run)));
-    Screenful { title: title(run), place: place(run), answer: answer(run), parts }.draw(screen)
+    let common = common_text(&run.explanation).map_or(String::new(), |text| format!("\nBoth sides have: {text}"));
+    Screenful { title: title(&run.explanation) + &common, place: place(run), answer: answer(run), parts }.draw(screen)
 }
 
 const HOW_TO_READ: &str = "Ratios of throughput. alone: added to A; last: added to A with all other causes; share: its part of the \

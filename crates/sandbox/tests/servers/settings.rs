@@ -29,6 +29,9 @@ fn good_settings_pass() {
         ("log_bin", SettingValue::Bool(false)),
         ("log_bin", SettingValue::Bool(true)),
         ("innodb_buffer_pool_size", text("512M")),
+        // Servers ignore what follows the letter: the value that they make of it is compared.
+        ("innodb_buffer_pool_size", text("512MB")),
+        ("max_binlog_cache_size", text("10GiB")),
         ("innodb_flush_method", text("O_DIRECT")),
         ("sql_mode", text("ANSI")),
         ("open_files_limit", SettingValue::Int(0)),
