@@ -98,7 +98,7 @@ impl LoginError {
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::UnknownPlugin { .. } => Some(
-                "there are mysql_native_password, caching_sha2_password, sha256_password, ed25519 and \
+                "there are mysql_native_password, caching_sha2_password, sha256_password, ed25519, parsec and \
                  mysql_clear_password; make an account for the load with one of them: ALTER USER ... IDENTIFIED WITH \
                  caching_sha2_password BY ... (MariaDB: IDENTIFIED VIA ed25519 USING PASSWORD(...))",
             ),
