@@ -33,9 +33,8 @@ impl fmt::Display for ServerError {
 }
 
 impl ServerError {
-    /// By the number, or else by the SQLSTATE.
     pub fn class(&self) -> ErrorClass {
-        if self.code == 0 { ErrorClass::of_sqlstate(&self.sqlstate) } else { ErrorClass::of_code(self.code) }
+        ErrorClass::of_server_error(self.code, &self.sqlstate)
     }
 
     /// Whether the server, or the account, has as many sessions as it may have.
