@@ -320,7 +320,7 @@ fn a_dry_run_changes_nothing_but_its_session() {
         let is_empty = |sql: &String| sql == "START TRANSACTION" || sql == "ROLLBACK";
         let is_question = |sql: &String| sql.starts_with("SELECT ") || sql.starts_with("SHOW ") || is_empty(sql);
         let own = |sql: &String| sql.contains("general_log");
-        // A session begins as those of a run do: what refuses a run refuses the rehearsal, too.
+        // A session begins as in a run: what refuses a run refuses the rehearsal, too.
         let begins = |sql: &String| sql.starts_with("SET SESSION ") || sql == "ROLLBACK AND NO CHAIN NO RELEASE";
         assert_eq!(sent.iter().find(|sql| !is_question(sql) && !own(sql) && !begins(sql)), None, "{name}");
         assert_eq!((globals(&owned), schemas(&owned)), before, "{name}");

@@ -128,7 +128,7 @@ fn beginning(client: &mut Client, plan: &Plan, found: &Survey) -> Result<Vec<Str
     match client.dialect() {
         SqlDialect::Mysql => sent.extend(control_setup().map(str::to_owned)),
         SqlDialect::Postgres => {
-            sent.extend(committing::setup_sql(SqlDialect::Postgres).iter().map(|sql| (*sql).to_owned()))
+            sent.extend(committing::setup_sql(SqlDialect::Postgres).iter().map(|sql| (*sql).to_owned()));
         }
     }
     if found.sets() {
