@@ -91,6 +91,27 @@ impl Loss {
 }
 
 /// The settings of one server, with defaults where a setting is not given.
+/// File systems whose files are lost with the power.
+const IN_MEMORY: [&str; 2] = ["tmpfs", "ramfs"];
+
+impl Durability {
+    /// As it is where the datadir is on this file system.
+    #[must_use]
+    pub fn on_file_system(self, file_system: Option<&str>) -> Self {
+        let Some(file_system) = file_system.filter(|name| IN_MEMORY.contains(name)) else { return self };
+        let replica = match self.replica {
+            ReplicaFate::None | ReplicaFate::Unknown => self.replica,
+            _ => ReplicaFate::Differs,
+        };
+        let sentence = format!(
+            "a process crash {}; a power cut loses all data, whatever the settings: the datadir is in memory \
+             ({file_system})",
+            self.process_crash
+        );
+        Self { power_cut: Loss::Damage, replica, sentence, ..self }
+    }
+}
+
 struct SettingsView<'a> {
     flavour: Flavour,
     version: &'a Version,

@@ -238,3 +238,22 @@ fn what_is_not_known() {
     let said = judged(Flavour::Mysql, "9.7.4", &bad).sentence;
     assert!(said.starts_with("a process crash or a power cut may lose commits (not known)"), "{said}");
 }
+
+#[test]
+fn a_datadir_in_memory_is_lost_at_a_power_cut() {
+    let ordinary = judged(Flavour::Mysql, "9.7.4", &[]);
+    assert_eq!(ordinary.clone().on_file_system(Some("ext4")), ordinary);
+    assert_eq!(ordinary.clone().on_file_system(None), ordinary);
+    let found = ordinary.on_file_system(Some("tmpfs"));
+    assert_eq!((found.process_crash, found.power_cut), (Loss::Nothing, Loss::Damage));
+    assert_eq!(
+        found.sentence,
+        "a process crash loses nothing; a power cut loses all data, whatever the settings: the datadir is in memory (tmpfs)"
+    );
+    let off = judged(Flavour::Mysql, "9.7.4", &[("innodb_flush_log_at_trx_commit", "0")]).on_file_system(Some("tmpfs"));
+    assert!(
+        off.sentence.starts_with("a process crash can lose up to about 1 s of acknowledged transactions; "),
+        "{}",
+        off.sentence
+    );
+}

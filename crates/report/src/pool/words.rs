@@ -212,7 +212,7 @@ fn noise(run: &PoolRun) -> Option<f64> {
 
 /// What the commits that were measured survive.
 pub(crate) fn durability_text(run: &PoolRun) -> Option<String> {
-    durability_of(&run.trials).map(|durability| durability.sentence)
+    durability_of(&run.experiment, &run.trials).map(|durability| durability.sentence)
 }
 
 /// What a row of the curve is.
