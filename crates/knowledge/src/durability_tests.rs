@@ -257,3 +257,22 @@ fn a_datadir_in_memory_is_lost_at_a_power_cut() {
         off.sentence
     );
 }
+
+#[test]
+fn calendar_versions_are_judged_as_9_7() {
+    let cases: [&[(&str, &str)]; 7] = [
+        &[],
+        &[("sync_binlog", "0")],
+        &[("innodb_flush_log_at_trx_commit", "3"), ("log_bin", "OFF")],
+        &[("innodb_flush_method", "O_DIRECT_NO_FSYNC")],
+        &[("innodb_flush_method", "3")],
+        &[("innodb_doublewrite", "DETECT_ONLY")],
+        &[("innodb_support_xa", "OFF")],
+    ];
+    for settings in cases {
+        for version in ["26.7.0", "26.10.0", "28.4.0-log"] {
+            let found = judged(Flavour::Mysql, version, settings);
+            assert_eq!(found, judged(Flavour::Mysql, "9.7.4", settings), "{version} {settings:?}");
+        }
+    }
+}
