@@ -16,12 +16,15 @@ pub(crate) fn lines(input: &ReportInput<'_>) -> Vec<String> {
 
 /// What the server is, if it is no ordinary one, the warnings before the load, and what was written.
 pub(crate) fn notes(input: &ReportInput<'_>) -> Vec<String> {
-    let platform = platform(&input.run.trials);
-    let platform = platform.into_iter().flat_map(|one| [Some(one.sentence()), one.caution.clone()]).flatten();
     let warnings = input.run.experiment.external.iter().flat_map(|external| &external.warnings);
     let warnings = warnings.map(|warning| format!("before the load: {warning}"));
     let logged = logged_fact(input).map(|fact| format!("the server wrote {fact}"));
-    platform.chain(warnings).chain(logged).collect()
+    platform_notes(&input.run.trials).into_iter().chain(warnings).chain(logged).collect()
+}
+
+/// What the platform of the server is, and what distorts figures there.
+pub(crate) fn platform_notes<'a>(trials: impl IntoIterator<Item = &'a LoadedTrial>) -> Vec<String> {
+    platform(trials).into_iter().flat_map(|one| [Some(one.sentence()), one.caution.clone()]).flatten().collect()
 }
 
 /// Factors that do nothing on the platform of the server: their differences have another reason.
