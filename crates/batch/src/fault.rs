@@ -2,6 +2,7 @@
 //! trigger may report any error for one row.
 
 use truetps_driver::ServerError;
+use truetps_record::{ErrorClass, MAY_BE_COMMITTED};
 
 /// What to do about a refused statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,13 +39,13 @@ const MYSQL_CODES: [(FaultClass, &[u16]); 7] = [
     (FaultClass::Conflict, &[1022, 1062, 1169, 1586]),
     (FaultClass::TooLong, &[1153, 1301]),
     // 1317, 1969, 3024, 3169, 4031: statement or session was killed, or its time was over; 1047: a Galera node that is
-    // not ready;
-    // 8001 and following: TiDB; 1105: Vitess.
+    // not ready; 8001 and following: TiDB; 1105: Vitess; 4012: OceanBase's timeout. Conflicts with other transactions are
+    // classes of [`ErrorClass`].
     (
         FaultClass::Transient,
         &[
-            1020, 1040, 1047, 1053, 1105, 1158, 1159, 1160, 1161, 1180, 1203, 1205, 1206, 1213, 1223, 1317, 1412, 1615,
-            1637, 1927, 1969, 3024, 3101, 3169, 3572, 4031, 8001, 8002, 9001, 9002, 9003, 9004, 9005, 9006, 9007,
+            1040, 1047, 1053, 1105, 1158, 1159, 1160, 1161, 1180, 1203, 1206, 1223, 1317, 1412, 1615, 1637, 1927, 1969,
+            3024, 3169, 3572, 4012, 4031, 8001, 9001, 9002, 9003, 9004, 9005, 9006,
         ],
     ),
     (FaultClass::ReadOnly, &[1290, 1792, 1836, 3100]),
@@ -67,9 +68,6 @@ const SQLSTATES: [(FaultClass, &[&str]); 6] = [
     (FaultClass::Configuration, &["42", "3D", "3F", "28", "0A", "26"]),
 ];
 
-/// Errors after which the statement may have been committed: it was interrupted, or the server was shutting down.
-const MAY_BE_COMMITTED: &[u16] = &[1053, 1158, 1159, 1160, 1161, 1180, 1317, 1927, 1969, 3024, 3169, 4031];
-
 impl FaultClass {
     /// For clients, which must not learn of other rows, or of accounts.
     pub fn word(self) -> &'static str {
@@ -91,6 +89,9 @@ impl FaultClass {
     }
 
     pub fn of(error: &ServerError) -> Self {
+        if let ErrorClass::Deadlock | ErrorClass::LockWaitTimeout | ErrorClass::SerializationFailure = error.class() {
+            return Self::Transient;
+        }
         let of_code = MYSQL_CODES.iter().find(|(_, codes)| error.code > 0 && codes.contains(&error.code));
         let fits = |states: &[&str]| states.iter().any(|state| error.sqlstate.starts_with(state));
         let of_state = || SQLSTATES.iter().find(|(_, states)| fits(states));
@@ -130,6 +131,12 @@ mod tests {
         check(1366, "HY000", FaultClass::BadRow);
         check(1062, "23000", FaultClass::Conflict);
         check(1213, "40001", FaultClass::Transient);
+        for (code, state) in [(1020, "HY000"), (1205, "HY000"), (3101, "40000"), (8022, "HY000"), (8028, "HY000")] {
+            check(code, state, FaultClass::Transient);
+        }
+        check(9007, "HY000", FaultClass::Transient);
+        check(6002, "25000", FaultClass::Transient);
+        check(4012, "25000", FaultClass::Transient);
         check(1114, "HY000", FaultClass::Down);
         check(1054, "42S22", FaultClass::Configuration);
         check(1290, "HY000", FaultClass::ReadOnly);

@@ -265,13 +265,15 @@ fn of_whole(
         }
         _ => catalogue.names().filter_map(|name| Some((name, catalogue.default_value(name)?))).collect(),
     };
+    let platform = whole.platform();
     for (name, found) in &whole.settings {
         let differs = reference.get(name.as_str()).is_some_and(|value| !same_setting(value, &found.value));
         if !differs || inert_reason(name).is_some() {
             continue;
         }
-        if let Some(reason) = load_session_reason(name) {
-            side.left_out.push((name.clone(), found.value.clone(), reason.to_owned()));
+        let platform_reason = || platform.and_then(|platform| platform.without_meaning(name));
+        if let Some(reason) = load_session_reason(name).map(str::to_owned).or_else(platform_reason) {
+            side.left_out.push((name.clone(), found.value.clone(), reason));
         } else if catalogue.check_name(name).is_ok() {
             side.settings.insert(name.clone(), level_of(&found.value));
         }

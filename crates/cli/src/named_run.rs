@@ -1,5 +1,6 @@
 //! Runs that a user names: an experiment, or one trial of it.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use truetps_archive::{Histograms, Run};
@@ -14,10 +15,30 @@ use crate::failure::CommandFailure;
 pub(crate) fn folder_named(named: Option<&Path>, runs: Option<&Path>) -> PathBuf {
     let is_there = |path: &&Path| *path != Path::new(LATEST) || path.exists();
     match (named.filter(is_there), runs) {
-        (Some(path), _) => path.to_owned(),
+        (Some(path), _) => meant_folder(path, runs),
         (None, Some(runs)) => runs.join(LATEST),
-        (None, None) => newest(&[PathBuf::from("runs"), state_runs(&|name| std::env::var_os(name))]),
+        (None, None) => newest(&recorded_in()),
     }
+}
+
+/// The folder of a run that a user means: by the name alone, or by a file in it. As it was typed where there is neither.
+pub(crate) fn meant_folder(typed: &Path, runs: Option<&Path>) -> PathBuf {
+    let is_of_run = |name: &OsStr| name == "report.html" || Path::new(name).extension() == Some(OsStr::new("json"));
+    if typed.is_file() && typed.file_name().is_some_and(is_of_run) {
+        let parent = typed.parent().filter(|parent| !parent.as_os_str().is_empty());
+        return parent.unwrap_or(Path::new(".")).to_owned();
+    }
+    let is_name = typed.components().count() == 1 && typed.file_name().is_some();
+    if typed.exists() || !is_name {
+        return typed.to_owned();
+    }
+    let folders = runs.map_or_else(recorded_in, |runs| vec![runs.to_owned()]);
+    folders.into_iter().map(|folder| folder.join(typed)).find(|path| path.is_dir()).unwrap_or_else(|| typed.to_owned())
+}
+
+/// Where truetps records.
+fn recorded_in() -> Vec<PathBuf> {
+    vec![PathBuf::from("runs"), state_runs(&|name| std::env::var_os(name))]
 }
 
 /// The newest experiment of these folders; of none, the place where the first one would have it.
@@ -44,4 +65,29 @@ pub(crate) fn open_named(named: Option<&Path>, runs: Option<&Path>) -> Result<Ru
 pub(crate) fn name_of(run: &Run) -> String {
     let path = run.named_trial.as_ref().map_or_else(|| run.path.clone(), |name| run.path.join(name));
     shown(&path).display().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_is_named_by_its_name_or_by_a_file_in_it() {
+        let place = tempfile::tempdir().unwrap();
+        let runs = place.path().join("runs");
+        let run = runs.join("insert-2026-01-01");
+        std::fs::create_dir_all(&run).unwrap();
+        for file in ["report.html", "experiment.json", "plan.toml"] {
+            std::fs::write(run.join(file), "").unwrap();
+        }
+        let meant = |typed: &Path| meant_folder(typed, Some(&runs));
+        assert_eq!(meant(Path::new("insert-2026-01-01")), run);
+        assert_eq!(meant(&run.join("report.html")), run);
+        assert_eq!(meant(&run.join("experiment.json")), run);
+        assert_eq!(meant(&run), run);
+        for typed in ["no-such-run", "../insert-2026-01-01", "..", "sub/insert-2026-01-01"] {
+            assert_eq!(meant(Path::new(typed)), Path::new(typed));
+        }
+        assert_eq!(meant(&run.join("plan.toml")), run.join("plan.toml"), "a plan is no run");
+    }
 }

@@ -49,6 +49,11 @@ const IN_SWEEP: [(&str, &str); 2] = [
     ("--blocks", "--repeat N measures this configuration N times"),
 ];
 
+const IN_SERVER: [(&str, &str); 1] = [(
+    "--basedir --base-dir --dir --path --archive",
+    "the folder or archive of a server has no flag: truetps server add NAME FOLDER",
+)];
+
 const COMMANDS: [(&str, &str); 4] = [
     ("bench benchmark measure test start load", "`truetps run WORKLOAD` measures one load, `truetps sweep` a plan"),
     ("show list ls", "`truetps plan list`, `truetps server list`, `truetps report`"),
@@ -64,6 +69,7 @@ pub(crate) fn explain(mut error: clap::Error, command: Option<&str>) -> Result<c
             let of_plan = match command {
                 Some("sweep") => &IN_PLAN[..],
                 Some("run") => &IN_SWEEP[..],
+                Some("server") => &IN_SERVER[..],
                 _ => &[],
             };
             let of_run = if matches!(command, Some("run" | "sweep")) { &FLAGS[..] } else { &[] };
@@ -198,6 +204,12 @@ mod tests {
         assert!(
             explained("run insert --reconnect soon").contains("'--reconnect <SECONDS>': not a number, such as 0.5")
         );
+    }
+
+    #[test]
+    fn a_server_is_added_by_its_folder() {
+        let said = explained("server add my57 --basedir /opt/mysql-5.7");
+        assert!(said.contains("truetps server add NAME FOLDER"), "{said}");
     }
 
     /// A tip that names a flag which is not there would be worse than none.

@@ -54,7 +54,7 @@ impl ProbePicture {
 struct CommitMeter {
     live: LiveProbe,
     counter: CommitCounter,
-    before: Option<(f64, f64)>,
+    before_ms: Option<f64>,
 }
 
 impl CommitMeter {
@@ -65,9 +65,9 @@ impl CommitMeter {
         }
         let decoder = self.live.decoder()?;
         let value = |name: &str| decoder.value(ProbeSource::Server, name).map(|value| value.now.value);
-        let now = value(self.counter.name(value)?)?;
-        let (before_ms, before) = self.before.replace((sample.at_ms, now))?;
-        let growth = Some(now - before).filter(|growth| *growth >= 0.0)?;
+        let reading = self.counter.read(value)?;
+        let before_ms = self.before_ms.replace(sample.at_ms)?;
+        let growth = Some(reading.now - reading.before?).filter(|growth| *growth >= 0.0)?;
         let counts = Counts { ok: growth as u64, ..Counts::default() };
         let length_ms = Some(sample.at_ms - before_ms).filter(|length_ms| *length_ms > 0.0)?;
         Some(Interval::of_counts(Phase::Measure, before_ms, length_ms, counts))

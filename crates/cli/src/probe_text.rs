@@ -16,18 +16,37 @@ const REPORT_AGAIN_MS: f64 = 500.0;
 /// With a longer time between looks, truetps was stopped or had no CPU.
 const LOOK_MAX_MS: f64 = 500.0;
 
-/// Which counter has the commits: chosen once, so that all rows of a probe count the same.
+/// Which counter has the commits, as the summary of the same readings chooses it: the first one that has grown. A binlog
+/// that begins to count later replaces the handler's counter, which counts each transaction several times.
 #[derive(Debug, Default)]
-pub(crate) struct CommitCounter(Option<&'static str>);
+pub(crate) struct CommitCounter {
+    last: [Option<f64>; COMMITS.len()],
+    has_grown: [bool; COMMITS.len()],
+}
+
+/// The counter of commits at one reading.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct CommitReading {
+    pub(crate) name: &'static str,
+    pub(crate) now: f64,
+    /// The same counter at the reading before.
+    pub(crate) before: Option<f64>,
+}
 
 impl CommitCounter {
-    /// The first that has counted something, else the last one that the server has.
-    pub(crate) fn name(&mut self, value: impl Fn(&str) -> Option<f64>) -> Option<&'static str> {
-        if self.0.is_none() {
-            let counting = COMMITS.into_iter().find(|name| value(name).is_some_and(|n| n > 0.0));
-            self.0 = counting.or_else(|| COMMITS.into_iter().rfind(|name| value(name).is_some()));
+    /// As long as none has grown: the first one that has counted something, else the last one that the server has.
+    pub(crate) fn read(&mut self, value: impl Fn(&str) -> Option<f64>) -> Option<CommitReading> {
+        let now = COMMITS.map(value);
+        let before = std::mem::replace(&mut self.last, now);
+        for ((has_grown, now), before) in self.has_grown.iter_mut().zip(now).zip(before) {
+            *has_grown |= now.zip(before).is_some_and(|(now, before)| now > before);
         }
-        self.0
+        let known = || (0..COMMITS.len()).filter(|n| now[*n].is_some());
+        let chosen = known()
+            .find(|n| self.has_grown[*n])
+            .or_else(|| known().find(|n| now[*n].is_some_and(|count| count > 0.0)))
+            .or_else(|| known().next_back())?;
+        Some(CommitReading { name: COMMITS[chosen], now: now[chosen]?, before: before[chosen] })
     }
 }
 
@@ -165,7 +184,7 @@ impl ChangeMeter {
             self.told.clear();
         }
         let value = |name: &str| decoder.value(ProbeSource::Server, name).map(|value| value.now.value);
-        let commits = self.commits.name(value);
+        let commits = self.commits.read(value).map(|reading| reading.name);
         let line = match self.told_ms {
             // A reading of its own where something begins or ends.
             Some(told_ms) if sample.at_ms - told_ms < self.header.interval_ms / 2.0 => return None,
@@ -258,20 +277,41 @@ mod tests {
         assert_eq!(in_columns(line, Some(40)), "1.0s  running 2  commits 4 000/s\n      redo 1.0 KiB/s");
     }
 
-    /// A server whose binlog begins to count in the middle changes no row's meaning.
+    /// On a primary that was just started, `Handler_commit` grows by two a transaction and more.
     #[test]
-    fn all_lines_count_the_same_commits() {
+    fn lines_count_the_commits_of_a_binlog_from_its_first_one_on() {
         let mut meter = meter(&[no_sessions()]);
         let of = |at_ms, binlog, handler| {
             sample(at_ms, &[("status.Binlog_commits", binlog), ("status.Handler_commit", handler)])
         };
         assert_eq!(meter.line(&of(1000.0, 0.0, 100.0)), None);
-        for (at_ms, binlog, handler) in [(2000.0, 0.0, 200.0), (3000.0, 50.0, 300.0)] {
+        for (at_ms, binlog, handler, per_second) in
+            [(2000.0, 0.0, 104.0, "4.000"), (3000.0, 2000.0, 4104.0, "2 000"), (4000.0, 4000.0, 8104.0, "2 000")]
+        {
             let line = meter.line(&of(at_ms, binlog, handler)).unwrap();
-            assert!(line.ends_with("commits 100.0/s"), "{line}");
+            assert!(line.ends_with(&format!("commits {per_second}/s")), "{line}");
         }
-        let mut with_binlog = CommitCounter::default();
-        assert_eq!(with_binlog.name(|_| Some(7.0)), Some("status.Binlog_commits"));
+        let line = meter.line(&of(5000.0, 4000.0, 8200.0)).unwrap();
+        assert!(line.ends_with("commits 0/s"), "no commit of the binlog: {line}");
+    }
+
+    #[test]
+    fn the_counter_of_commits_is_the_one_of_the_summary() {
+        let mut counter = CommitCounter::default();
+        let mut read = |binlog, handler| {
+            let reading = counter.read(|name| match name {
+                "status.Binlog_commits" => binlog,
+                "status.Handler_commit" => Some(handler),
+                _ => None,
+            });
+            reading.map(|reading| (reading.name, reading.now, reading.before)).unwrap()
+        };
+        assert_eq!(read(Some(7.0), 9.0), ("status.Binlog_commits", 7.0, None));
+        assert_eq!(read(Some(7.0), 12.0), ("status.Handler_commit", 12.0, Some(9.0)), "of a server that only reads");
+        assert_eq!(read(Some(8.0), 14.0), ("status.Binlog_commits", 8.0, Some(7.0)));
+        assert_eq!(read(Some(1.0), 3.0), ("status.Binlog_commits", 1.0, Some(8.0)), "restarted");
+        assert_eq!(read(None, 4.0), ("status.Handler_commit", 4.0, Some(3.0)));
+        assert_eq!(CommitCounter::default().read(|_| None), None);
     }
 
     #[test]

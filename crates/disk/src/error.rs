@@ -10,7 +10,7 @@ use crate::profile::DiskProfile;
 
 #[derive(Debug, Error)]
 pub enum DiskError {
-    #[error("there is no disk profile `{name}`")]
+    #[error("there is no disk profile `{name}`{}", did_you_mean(name))]
     UnknownProfile { name: String },
     #[error("disk profile {name}: {problem}")]
     Profile { name: String, problem: String },
@@ -33,6 +33,14 @@ pub enum DiskError {
     Failed { problem: String },
     #[error("the helper process of the disk ended: {problem}")]
     HelperEnded { problem: String },
+}
+
+/// `ssd` is the end of `sata-ssd`.
+fn did_you_mean(typed: &str) -> String {
+    let typed = typed.to_lowercase();
+    let is_near = |name: &&str| typed.len() > 1 && (name.contains(&typed) || typed.contains(*name));
+    let near: Vec<_> = DiskProfile::names().filter(is_near).collect();
+    if near.is_empty() { String::new() } else { format!(" (did you mean `{}`?)", near.join("` or `")) }
 }
 
 impl DiskError {
@@ -79,5 +87,19 @@ impl DiskError {
             Self::HelperEnded { .. } => Some("was it killed? `truetps server clean` removes what is left".to_owned()),
             _ => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_of_a_profile_s_name_leads_to_it() {
+        let said = |name: &str| DiskError::UnknownProfile { name: name.to_owned() }.to_string();
+        assert_eq!(said("ssd"), "there is no disk profile `ssd` (did you mean `sata-ssd`?)");
+        assert_eq!(said("hdd720"), "there is no disk profile `hdd720` (did you mean `hdd7200`?)");
+        assert_eq!(said("tape"), "there is no disk profile `tape`");
+        assert_eq!(said(""), "there is no disk profile ``");
     }
 }

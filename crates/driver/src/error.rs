@@ -33,9 +33,8 @@ impl fmt::Display for ServerError {
 }
 
 impl ServerError {
-    /// By the number, or else by the SQLSTATE.
     pub fn class(&self) -> ErrorClass {
-        if self.code == 0 { ErrorClass::of_sqlstate(&self.sqlstate) } else { ErrorClass::of_code(self.code) }
+        ErrorClass::of_server_error(self.code, &self.sqlstate)
     }
 
     /// Whether the server, or the account, has as many sessions as it may have.
@@ -98,7 +97,7 @@ impl LoginError {
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::UnknownPlugin { .. } => Some(
-                "there are mysql_native_password, caching_sha2_password, sha256_password, ed25519 and \
+                "there are mysql_native_password, caching_sha2_password, sha256_password, ed25519, parsec and \
                  mysql_clear_password; make an account for the load with one of them: ALTER USER ... IDENTIFIED WITH \
                  caching_sha2_password BY ... (MariaDB: IDENTIFIED VIA ed25519 USING PASSWORD(...))",
             ),

@@ -35,7 +35,7 @@ pub use mysql::MysqlSession;
 pub use postgres::{PgSession, TransactionStatus, count_parameters, with_numbered_parameters};
 pub use result_sets::{COLLECTED_BYTES_MAX, ResultSet, ResultSets, RowValues};
 pub use session::{ParamType, Prepared, Reply, Session, SessionEvent};
-pub use settings::{DURABILITY_STATUS, server_settings, session_settings};
+pub use settings::{AURORA_POSTGRES, DURABILITY_STATUS, server_settings, session_settings};
 pub use socket::{Address, Socket};
 pub use statement::{Params, Statement, StatementError, Value};
 pub use target::{ConnectionIds, Endpoint, Login, Password, Target, Tls, TlsMode};

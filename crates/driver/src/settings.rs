@@ -12,11 +12,20 @@ use crate::error::DriverError;
 pub const DURABILITY_STATUS: &str = "SHOW GLOBAL STATUS WHERE Variable_name IN ('Innodb_redo_log_enabled', \
                                      'Rpl_semi_sync_master_status', 'Rpl_semi_sync_source_status')";
 
+/// A row for Aurora PostgreSQL, whose settings do not tell it from RDS: its function is not called, only looked for. Further
+/// columns go in between.
+pub const AURORA_POSTGRES: [&str; 2] = [
+    "UNION ALL SELECT 'aurora_version', 'present'",
+    "WHERE pg_catalog.to_regproc('pg_catalog.aurora_version') IS NOT NULL",
+];
+
 /// All global variables by name (PostgreSQL's in the settings' own units), and the status variables that change their
 /// meaning. Values that may be secrets are left out.
 pub fn server_settings(client: &mut Client) -> Result<BTreeMap<String, String>, DriverError> {
     let mut found = match client.dialect() {
-        SqlDialect::Postgres => pairs(client, "SELECT name, setting FROM pg_settings")?,
+        SqlDialect::Postgres => {
+            pairs(client, &format!("SELECT name, setting FROM pg_settings {}", AURORA_POSTGRES.join(" ")))?
+        }
         SqlDialect::Mysql => {
             let mut found = pairs(client, "SHOW GLOBAL VARIABLES")?;
             found.append(&mut pairs(client, DURABILITY_STATUS)?);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use truetps_driver::{Client, DriverError};
+use truetps_driver::{AURORA_POSTGRES, Client, DriverError};
 use truetps_record::{CapturedPlugin, CapturedVariable, SchemaShape, is_secret};
 
 use crate::ask_mysql::{TABLES_LIMIT_MS, empty, number, rows};
@@ -11,7 +11,12 @@ pub(crate) fn variables(
     client: &mut Client,
     notes: &mut Vec<String>,
 ) -> Result<BTreeMap<String, CapturedVariable>, DriverError> {
-    let found_rows = rows(client, "SELECT name, setting, source, sourcefile, boot_val, unit FROM pg_settings")?;
+    let [aurora, condition] = AURORA_POSTGRES;
+    let sql = format!(
+        "SELECT name, setting, source, sourcefile, boot_val, unit FROM pg_settings {aurora}, NULL, NULL, NULL, NULL \
+         {condition}"
+    );
+    let found_rows = rows(client, &sql)?;
     let mut found = BTreeMap::new();
     for [name, value, origin, path, default, unit] in found_rows {
         let value = value.unwrap_or_default();

@@ -55,10 +55,10 @@ pub fn capture(target: &Target, options: &CaptureOptions) -> Result<Capture, Ins
         durability: None,
         notes,
     };
-    capture.durability = durability(&capture);
     if !options.variables_only {
         surroundings(&mut client, &mut capture, flush);
     }
+    capture.durability = durability(&capture);
     Ok(capture)
 }
 
@@ -76,7 +76,9 @@ fn durability(captured: &Capture) -> Option<String> {
     let variables = captured.variables.iter();
     let variables = variables.map(|(name, found)| (name.as_str(), found.value.as_str(), found.origin.as_deref()));
     let status = captured.status.iter().map(|(name, value)| (name.as_str(), value.as_str(), None));
-    Some(judge_text(captured.server.flavour, &captured.server.version, variables.chain(status))?.sentence)
+    let judged = judge_text(captured.server.flavour, &captured.server.version, variables.chain(status))?;
+    let file_system = captured.host.as_ref().and_then(|host| host.file_system.as_deref());
+    Some(judged.on_file_system(file_system).sentence)
 }
 
 /// Plugins, tables and host. Unreadable parts are reported, and are no failure.

@@ -11,6 +11,7 @@ use truetps_record::{
 
 use crate::durability::{DECIDE_TOGETHER, Durability, Loss, effective_value, judge_text};
 use crate::kinds::{inert_reason, is_place};
+use crate::platform::{Platform, platform_of};
 use crate::setting::{Changeability, Setting, SettingTopic, find_setting};
 use crate::units::{postgres_unit, with_unit};
 use crate::unseen::{default_where_unset, has_no_variable};
@@ -52,6 +53,11 @@ impl SettingsSide {
 
     fn family(&self) -> Option<Family> {
         self.flavour.map(Family::from).or(self.family)
+    }
+
+    /// `None` for an ordinary server, and for an option file, which does not show it.
+    pub fn platform(&self) -> Option<&'static Platform> {
+        platform_of(self.flavour?, self.settings.iter().map(|(name, found)| (name.as_str(), found.value.as_str())))
     }
 
     /// Whether the other side is known to be of another family: neither side's rules apply to the other.
@@ -194,6 +200,7 @@ struct JudgedSide<'a> {
     /// The server whose rules are used to read the settings: an option file is read as of the other side's server.
     flavour: Option<Flavour>,
     durability: Option<Durability>,
+    platform: Option<&'static Platform>,
 }
 
 impl<'a> JudgedSide<'a> {
@@ -204,18 +211,25 @@ impl<'a> JudgedSide<'a> {
         let settings =
             side.settings.iter().map(|(name, found)| (name.as_str(), found.value.as_str(), found.origin.as_deref()));
         let durability = flavour.zip(version).and_then(|(flavour, version)| judge_text(flavour, version, settings));
-        Self { side, flavour, durability }
+        Self { side, flavour, durability, platform: side.platform() }
+    }
+
+    /// Why a value does nothing: the platform, or a switch.
+    fn without_effect(&self, name: &str, setting: Option<&Setting>) -> Option<String> {
+        let platform = self.platform.and_then(|platform| platform.without_meaning(name));
+        platform.or_else(|| switched_off(setting, self.side))
     }
 
     fn facts(self) -> SideFacts {
-        let Self { side, durability, .. } = self;
+        let Self { side, durability, platform, .. } = self;
+        let platform = platform.map(Platform::sentence);
         SideFacts {
             name: side.name.clone(),
             kind: side.kind.clone(),
             flavour: side.flavour,
             version: side.version.clone(),
             durability,
-            notes: side.notes.clone(),
+            notes: platform.into_iter().chain(side.notes.iter().cloned()).collect(),
         }
     }
 }
@@ -305,10 +319,10 @@ fn is_news_of_a_version(one: &Difference) -> bool {
 /// Equal values differ in effect if the switch that they need is on at one side only.
 fn works_in_one(name: &str, a: &SettingsSide, b: &SettingsSide) -> bool {
     let setting = find_setting(name);
-    without_effect(setting, a).is_some() != without_effect(setting, b).is_some()
+    switched_off(setting, a).is_some() != switched_off(setting, b).is_some()
 }
 
-fn without_effect(setting: Option<&Setting>, side: &SettingsSide) -> Option<String> {
+fn switched_off(setting: Option<&Setting>, side: &SettingsSide) -> Option<String> {
     let needs = setting?.needs.as_deref()?;
     let found = &side.settings.get(needs)?.value;
     is_off(found).then(|| format!("{needs} is {found}"))
@@ -469,7 +483,7 @@ fn placed(name: &str, setting: Option<&Setting>, seen: &JudgedSide<'_>, other: &
         let default = default.or_else(unset);
         return Placed { default, is_left_to_server, counterparts: counterparts(setting, side), ..Placed::default() };
     };
-    let without_effect = without_effect(setting, side);
+    let without_effect = seen.without_effect(name, setting);
     let crashes = if without_effect.is_none() { crashes(name, setting, &found.value, seen) } else { None };
     let (process_crash, power_cut) = crashes.unzip();
     Placed {

@@ -52,6 +52,20 @@ fn most_likely_to_matter_first() {
     assert!(found.b.durability.unwrap().sentence.contains("innodb_flush_log_at_trx_commit=2"));
 }
 
+/// The settings of an Aurora cluster beside an ordinary server.
+#[test]
+fn settings_without_a_meaning_on_a_platform_say_so() {
+    let flush = ("innodb_flush_log_at_trx_commit", "1");
+    let a = side(Some(Flavour::Mysql), "8.0.39", &[("innodb_doublewrite", "ON"), flush]);
+    let aurora = [("innodb_doublewrite", "OFF"), ("aurora_version", "3.08.0"), flush];
+    let found = diff(&a, &side(Some(Flavour::Mysql), "8.0.39", &aurora));
+    let one = found.differences.iter().find(|one| one.name == "innodb_doublewrite").unwrap();
+    assert!(one.b.without_effect.as_deref().unwrap().contains("no meaning on Amazon Aurora MySQL"), "{one:?}");
+    assert_eq!((&one.b.power_cut, &one.a.without_effect), (&None, &None));
+    assert!(found.b.notes[0].starts_with("the server is Amazon Aurora MySQL"), "{:?}", found.b.notes);
+    assert!(found.a.notes.is_empty());
+}
+
 #[test]
 fn the_same_value_with_the_switch_on_in_one() {
     let mysql = Some(Flavour::Mysql);

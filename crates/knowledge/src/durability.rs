@@ -9,6 +9,7 @@ use std::fmt;
 use serde::Serialize;
 use truetps_record::{Flavour, Version, amount_in, is_off, same_setting, setting_number};
 
+use crate::platform::{Platform, PlatformDurability, platform_of};
 use crate::setting::find_setting;
 
 /// What a crash of one kind loses.
@@ -90,6 +91,27 @@ impl Loss {
     }
 }
 
+/// File systems whose files are lost with the power.
+const IN_MEMORY: [&str; 2] = ["tmpfs", "ramfs"];
+
+impl Durability {
+    /// As it is where the datadir is on this file system.
+    #[must_use]
+    pub fn on_file_system(self, file_system: Option<&str>) -> Self {
+        let Some(file_system) = file_system.filter(|name| IN_MEMORY.contains(name)) else { return self };
+        let replica = match self.replica {
+            ReplicaFate::None | ReplicaFate::Unknown => self.replica,
+            _ => ReplicaFate::Differs,
+        };
+        let sentence = format!(
+            "a process crash {}; a power cut loses all data, whatever the settings: the datadir is in memory \
+             ({file_system})",
+            self.process_crash
+        );
+        Self { power_cut: Loss::Damage, replica, sentence, ..self }
+    }
+}
+
 /// The settings of one server, with defaults where a setting is not given.
 struct SettingsView<'a> {
     flavour: Flavour,
@@ -97,9 +119,25 @@ struct SettingsView<'a> {
     given: &'a BTreeMap<String, String>,
     /// Where PostgreSQL says that `synchronous_commit` was set.
     commit_origin: Option<&'a str>,
+    platform: Option<&'static Platform>,
 }
 
-impl SettingsView<'_> {
+impl<'a> SettingsView<'a> {
+    fn new(
+        flavour: Flavour,
+        version: &'a Version,
+        given: &'a BTreeMap<String, String>,
+        commit_origin: Option<&'a str>,
+    ) -> Self {
+        let platform = platform_of(flavour, given.iter().map(|(name, value)| (name.as_str(), value.as_str())));
+        Self { flavour, version, given, commit_origin, platform }
+    }
+
+    /// The platform that keeps pages and logs in a storage of its own.
+    fn own_storage(&self) -> Option<&'static Platform> {
+        self.platform.filter(|platform| platform.durability != PlatformDurability::Settings)
+    }
+
     fn text(&self, name: &str) -> Option<&str> {
         let default = || find_setting(name)?.span(self.flavour, self.version)?.default.as_deref();
         self.given.get(name).map(String::as_str).or_else(default)
@@ -146,7 +184,7 @@ impl LossVerdict {
 /// not given has its default), and, where known, the status variables that decide, too: `innodb_redo_log_enabled`,
 /// `rpl_semi_sync_master_status`.
 pub fn judge(flavour: Flavour, version: &Version, variables: &BTreeMap<String, String>) -> Durability {
-    judge_view(&SettingsView { flavour, version, given: variables, commit_origin: None })
+    judge_view(&SettingsView::new(flavour, version, variables, None))
 }
 
 /// [`judge`] of what was read somewhere: name, value, and the server's word for where it was set. `None` where the
@@ -165,11 +203,14 @@ pub fn judge_text<'a>(
         }
         given.insert(name.to_owned(), value.to_owned());
     }
-    Some(judge_view(&SettingsView { flavour, version: &version, given: &given, commit_origin }))
+    Some(judge_view(&SettingsView::new(flavour, &version, &given, commit_origin)))
 }
 
 fn judge_view(view: &SettingsView<'_>) -> Durability {
     let flavour = view.flavour;
+    if let Some(platform) = view.platform.filter(|platform| platform.durability == PlatformDurability::Own) {
+        return not_judged(platform);
+    }
     let (process, power, (replica, replica_text)) = match flavour {
         Flavour::Postgresql => (postgres_process(view), postgres_power(view), postgres_replica(view)),
         _ => (process_crash(view), power_cut(view), mysql_replica(view)),
@@ -178,7 +219,10 @@ fn judge_view(view: &SettingsView<'_>) -> Durability {
     let commit = if flavour == Flavour::Postgresql { "a commit" } else { "a commit of InnoDB tables" };
     let crashes = match (process.loss, power.loss) {
         (Loss::Nothing, Loss::Nothing) => {
-            format!("{commit} survives a process crash and a power cut, if the disk keeps what it has flushed")
+            let disk = "if the disk keeps what it has flushed".to_owned();
+            let keeps =
+                view.own_storage().map_or(disk, |storage| format!("as the documentation of {} says", storage.name));
+            format!("{commit} survives a process crash and a power cut, {keeps}")
         }
         (Loss::Nothing, _) => format!("{commit} survives a process crash; {}", power.sentence("a power cut")),
         _ if process == power => process.sentence("a process crash or a power cut"),
@@ -187,6 +231,16 @@ fn judge_view(view: &SettingsView<'_>) -> Durability {
     let whose = if flavour == Flavour::Postgresql { whose_commit(view) } else { "" };
     let sentence = format!("{crashes}{whose}; {replica_text}");
     Durability { process_crash: process.loss, power_cut: power.loss, replica, sentence }
+}
+
+fn not_judged(platform: &Platform) -> Durability {
+    let Platform { name, about, .. } = platform;
+    Durability {
+        process_crash: Loss::Unknown,
+        power_cut: Loss::Unknown,
+        replica: ReplicaFate::Unknown,
+        sentence: format!("what a commit survives is not judged: no setting of {name} decides it ({about})"),
+    }
 }
 
 const FLUSH: &str = "innodb_flush_log_at_trx_commit";
@@ -245,6 +299,10 @@ fn process_crash(view: &SettingsView<'_>) -> LossVerdict {
     }
     match flush_level(view) {
         Some(0) => LossVerdict::new(Loss::Seconds { seconds: timeout_s(view) }, flush_source(view, 0)),
+        // No page cache of this machine keeps what was written.
+        Some(2) if view.own_storage().is_some() => {
+            LossVerdict::new(Loss::Seconds { seconds: timeout_s(view) }, flush_source(view, 2))
+        }
         Some(_) => LossVerdict::new(Loss::Nothing, ""),
         None => LossVerdict::new(Loss::Unknown, format!("{FLUSH} is not known")),
     }
@@ -274,6 +332,13 @@ fn flush_method(view: &SettingsView<'_>) -> String {
 
 /// Settings that let a power cut break data, and not only lose the end of it.
 fn damage(view: &SettingsView<'_>) -> Option<LossVerdict> {
+    if view.own_storage().is_some() {
+        return None;
+    }
+    let whole_pages = view.platform.and_then(|platform| platform.whole_pages.as_deref());
+    if let Some(why) = whole_pages.filter(|_| view.has_value("innodb_doublewrite", "OFF")) {
+        return Some(LossVerdict::new(Loss::Unknown, format!("innodb_doublewrite=OFF: {why}")));
+    }
     let is_mariadb = view.flavour == Flavour::Mariadb;
     let method = flush_method(view);
     let skips_fsync = method == "o_direct_no_fsync";
@@ -313,7 +378,7 @@ fn first_damage<const N: usize>(reasons: [(bool, &str); N]) -> Option<LossVerdic
 /// level 3 of MariaDB.
 fn binlog_at_power_cut(view: &SettingsView<'_>, level: u8) -> LossVerdict {
     let flushes_commit = level == 3 || (view.flavour != Flavour::Mariadb && view.is_before("5.6"));
-    if !has_binlog(view) || flushes_commit || binlog_is_in_innodb(view) {
+    if !has_binlog(view) || flushes_commit || binlog_is_in_innodb(view) || view.own_storage().is_some() {
         return LossVerdict::new(Loss::Nothing, "");
     }
     let last_group = |which: &str| {
@@ -336,6 +401,9 @@ fn fate(fate: ReplicaFate, text: &str) -> Fate {
 }
 
 fn mysql_replica(view: &SettingsView<'_>) -> Fate {
+    if let Some(storage) = view.own_storage() {
+        return replicas_of(storage);
+    }
     if view.is_given_on("wsrep_on") {
         return fate(ReplicaFate::Unknown, "the other nodes of its cluster are not judged (wsrep_on=ON)");
     }
@@ -358,6 +426,10 @@ fn mysql_replica(view: &SettingsView<'_>) -> Fate {
         return (fate, format!("semi-synchronous replication is on, but waits for no replica at present; {text}"));
     }
     waited_for(unhurried, "a replica has each acknowledged commit while semi-synchronous replication is active")
+}
+
+fn replicas_of(storage: &Platform) -> Fate {
+    fate(ReplicaFate::Unknown, &format!("replicas are not judged ({} has its own storage)", storage.name))
 }
 
 /// A replica that has all commits may have more than its source.
@@ -426,6 +498,9 @@ fn postgres_power(view: &SettingsView<'_>) -> LossVerdict {
 }
 
 fn postgres_damage(view: &SettingsView<'_>) -> Option<LossVerdict> {
+    if view.own_storage().is_some() {
+        return None;
+    }
     first_damage([
         (view.has_value("fsync", "off"), "fsync=off: nothing is flushed"),
         (
@@ -436,6 +511,9 @@ fn postgres_damage(view: &SettingsView<'_>) -> Option<LossVerdict> {
 }
 
 fn postgres_replica(view: &SettingsView<'_>) -> Fate {
+    if let Some(storage) = view.own_storage() {
+        return replicas_of(storage);
+    }
     if view.has_value("wal_level", "minimal") {
         return fate(ReplicaFate::None, "wal_level=minimal, so no standby");
     }

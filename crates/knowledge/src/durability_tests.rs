@@ -238,3 +238,73 @@ fn what_is_not_known() {
     let said = judged(Flavour::Mysql, "9.7.4", &bad).sentence;
     assert!(said.starts_with("a process crash or a power cut may lose commits (not known)"), "{said}");
 }
+
+/// Aurora shows `innodb_doublewrite=OFF` and `full_page_writes=off`, TiDB and OceanBase settings of InnoDB: none of them says
+/// what is lost there.
+#[test]
+fn platforms_with_a_storage_of_their_own() {
+    use Flavour::{Mysql, Postgresql};
+    let flush = "innodb_flush_log_at_trx_commit";
+    let aurora = [("aurora_version", "3.08.0"), ("innodb_doublewrite", "OFF"), ("log_bin", "ON"), ("sync_binlog", "0")];
+    let with = |more: &[(&'static str, &'static str)]| [&aurora[..], more].concat();
+    check(Mysql, "8.0.39", &with(&[(flush, "1")]), Loss::Nothing, Loss::Nothing, ReplicaFate::Unknown);
+    check(Mysql, "8.0.39", &with(&[(flush, "0")]), SECOND, SECOND, ReplicaFate::Unknown);
+    check(Mysql, "8.0.39", &with(&[(flush, "2")]), SECOND, SECOND, ReplicaFate::Unknown);
+    let sentence = judged(Mysql, "8.0.39", &aurora).sentence;
+    assert!(sentence.contains("as the documentation of Amazon Aurora MySQL says"), "{sentence}");
+    let aurora = [("aurora_version", "present"), ("fsync", "off"), ("full_page_writes", "off")];
+    check(Postgresql, "16.4", &aurora, Loss::Nothing, Loss::Nothing, ReplicaFate::Unknown);
+
+    for version in ["8.0.11-TiDB-v8.5.0", "5.7.25-OceanBase-v4.2.1.0"] {
+        let shown = [("version", version), ("innodb_flush_log_at_trx_commit", "0"), ("sync_binlog", "0")];
+        check(Mysql, version, &shown, Loss::Unknown, Loss::Unknown, ReplicaFate::Unknown);
+        let sentence = judged(Mysql, version, &shown).sentence;
+        assert!(sentence.contains("is not judged") && !sentence.contains("innodb_flush"), "{sentence}");
+    }
+    // RDS is an ordinary server, whose pages may be written whole.
+    let rds = [("basedir", "/rdsdbbin/mysql-8.0.40.R3/"), ("sync_binlog", "1"), (flush, "1")];
+    check(Mysql, "8.0.40", &rds, Loss::Nothing, Loss::Nothing, ReplicaFate::Follows);
+    let optimized = [&rds[..], &[("innodb_doublewrite", "OFF")]].concat();
+    let found = judged(Mysql, "8.0.40", &optimized);
+    assert!(found.power_cut == Loss::Unknown && found.sentence.contains("Optimized Writes"), "{}", found.sentence);
+    check(Mysql, "8.0.40", &[("innodb_doublewrite", "OFF")], Loss::Nothing, Loss::Damage, ReplicaFate::Differs);
+}
+
+#[test]
+fn a_datadir_in_memory_is_lost_at_a_power_cut() {
+    let ordinary = judged(Flavour::Mysql, "9.7.4", &[]);
+    assert_eq!(ordinary.clone().on_file_system(Some("ext4")), ordinary);
+    assert_eq!(ordinary.clone().on_file_system(None), ordinary);
+    let found = ordinary.on_file_system(Some("tmpfs"));
+    assert_eq!((found.process_crash, found.power_cut), (Loss::Nothing, Loss::Damage));
+    assert_eq!(
+        found.sentence,
+        "a process crash loses nothing; a power cut loses all data, whatever the settings: the datadir is in memory (tmpfs)"
+    );
+    let off = judged(Flavour::Mysql, "9.7.4", &[("innodb_flush_log_at_trx_commit", "0")]).on_file_system(Some("tmpfs"));
+    assert!(
+        off.sentence.starts_with("a process crash can lose up to about 1 s of acknowledged transactions; "),
+        "{}",
+        off.sentence
+    );
+}
+
+/// The releases after 9.7 have its rules.
+#[test]
+fn calendar_versions_are_judged_as_9_7() {
+    let cases: [&[(&str, &str)]; 7] = [
+        &[],
+        &[("sync_binlog", "0")],
+        &[("innodb_flush_log_at_trx_commit", "3"), ("log_bin", "OFF")],
+        &[("innodb_flush_method", "O_DIRECT_NO_FSYNC")],
+        &[("innodb_flush_method", "3")],
+        &[("innodb_doublewrite", "DETECT_ONLY")],
+        &[("innodb_support_xa", "OFF")],
+    ];
+    for settings in cases {
+        for version in ["26.7.0", "26.10.0", "28.4.0-log"] {
+            let found = judged(Flavour::Mysql, version, settings);
+            assert_eq!(found, judged(Flavour::Mysql, "9.7.4", settings), "{version} {settings:?}");
+        }
+    }
+}

@@ -147,6 +147,8 @@ mod tests {
             assert_eq!(of(group, "8.0.36"), GroupUse::Server, "{group}");
         }
         assert_eq!(of("mysqld-5.7", "8.0.36"), GroupUse::OtherVersion);
+        assert_eq!(of("mysqld-26.7", "26.7.0"), GroupUse::Server);
+        assert_eq!(of("mysqld-26.10", "26.7.0"), GroupUse::OtherVersion);
         assert_eq!(of("mariadb-10.5", "10.11.19"), GroupUse::OtherVersion);
         assert_eq!(of("mariadb-10.5", ""), GroupUse::OtherVersion, "nothing is known of the server");
         for group in ["mysqld1", "mysqld_safe", "client", "mysql", "mysqldump", "mysqld-x", "client-mariadb"] {

@@ -302,6 +302,24 @@ mod tests {
         check("innodb_max_dirty_pages_pct", Flavour::Mariadb, "10.5.4", Some("75"));
     }
 
+    /// 26.7 is the release after 9.7: what holds for the latter holds on, and what ended before stays away.
+    #[test]
+    fn calendar_versions_are_newer_than_9_7() {
+        let span = |setting: &'static Setting, version: &str| {
+            let span = setting.span(Flavour::Mysql, &Version::parse(version).unwrap());
+            span.map(|span| (span.default.clone(), span.change))
+        };
+        for version in ["26.7.0", "26.10.0", "28.4.1-log"] {
+            for setting in settings() {
+                assert_eq!(span(setting, version), span(setting, "9.7.4"), "{} {version}", setting.name);
+            }
+            let default = |name: &str| span(find_setting(name).unwrap(), version).and_then(|(default, _)| default);
+            assert_eq!(default("gtid_mode").as_deref(), Some("ON"), "{version}");
+            assert_eq!(default("log_bin").as_deref(), Some("ON"), "{version}");
+            assert_eq!(span(find_setting("query_cache_type").unwrap(), version), None, "{version}");
+        }
+    }
+
     #[test]
     fn changes_of_several_series() {
         let has = |version: &str| {

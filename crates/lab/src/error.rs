@@ -164,9 +164,7 @@ impl LabError {
             Self::OtherSchedule => {
                 "restore plan.toml and experiment.json as written by truetps, or start a new experiment"
             }
-            Self::NotOfSession { .. } => {
-                "omit --dsn to measure it on a private server, or remove the setting from the plan"
-            }
+            Self::NotOfSession { .. } => crate::external::NOT_SETTABLE,
             Self::Full { .. } => "wait until other sessions have ended, or raise max_connections in the server",
             Self::NoRoom { free, .. } => {
                 let fit = if *free == 1 { "1 client leaves".to_owned() } else { format!("up to {free} clients leave") };

@@ -28,8 +28,8 @@ macro_rules! error_classes {
 error_classes! {
     Deadlock "deadlock",
     LockWaitTimeout "lock_wait_timeout",
-    /// Concurrent transactions cannot be serialized: in PostgreSQL, and in MariaDB with `innodb_snapshot_isolation`.
-    /// Send this transaction again.
+    /// A concurrent transaction won: in PostgreSQL, in MariaDB with `innodb_snapshot_isolation`, and in distributed servers,
+    /// also at COMMIT. The server has rolled the transaction back: send it again.
     SerializationFailure "serialization_failure",
     DuplicateKey "duplicate_key",
     ConnectFailed "connect_failed",
@@ -54,13 +54,32 @@ pub struct UnknownErrorClass {
 }
 
 impl ErrorClass {
+    /// The class of an error of any server: by its number and its SQLSTATE, and by the latter alone where there is no
+    /// number.
+    pub fn of_server_error(code: u16, sqlstate: &str) -> Self {
+        match (code, sqlstate) {
+            (0, state) => Self::of_sqlstate(state),
+            // OceanBase: changed since it was read; needs a rollback, or was killed; cannot be serialized ("6000 to 6999").
+            // The same numbers of MySQL 9, HY000, are of components for stored programs. 4012, a timeout, is not included:
+            // the transaction may be committed.
+            (6001 | 6002 | 6235, "25000") => Self::SerializationFailure,
+            (code, state) => match Self::of_code(code) {
+                // Transaction rollback, without and with its reason: 3101 of Group Replication.
+                Self::Other(_) if matches!(state, "40000" | "40001") => Self::SerializationFailure,
+                class => class,
+            },
+        }
+    }
+
     /// The class of an error of the MySQL family.
     pub fn of_code(code: u16) -> Self {
         match code {
             1213 => Self::Deadlock,
             1205 => Self::LockWaitTimeout,
-            // ER_CHECKREAD: the row has changed since the transaction's snapshot.
-            1020 => Self::SerializationFailure,
+            // 1020 ER_CHECKREAD: the row has changed since the transaction's snapshot. The others are of TiDB, whose
+            // conflicts show at COMMIT ("Error Codes and Troubleshooting"): write conflict (9007, and 8005 of old versions),
+            // rolled back and not repeated (8002, 8022), a schema that changed meanwhile (8028).
+            1020 | 8002 | 8005 | 8022 | 8028 | 9007 => Self::SerializationFailure,
             1022 | 1062 | 1586 => Self::DuplicateKey,
             1040 | 1044 | 1045 | 1049 | 1129 | 1130 | 1203 | 1226 | 1251 | 1524 | 1698 | 1820 | 1862 | 3118 | 3159
             | 4151 => Self::ConnectFailed,
@@ -179,6 +198,27 @@ mod tests {
         for (_, name) in NAMES {
             assert!(documents.iter().all(|text| text.contains(&format!("`{name}`"))), "{name}");
         }
+    }
+
+    #[test]
+    fn conflicts_of_distributed_servers() {
+        let check = |code, state, name: &str| {
+            assert_eq!(ErrorClass::of_server_error(code, state).to_string(), name, "{code} {state}");
+        };
+        for code in [8002, 8005, 8022, 8028, 9007] {
+            check(code, "HY000", "serialization_failure");
+        }
+        for code in [6001, 6002, 6235] {
+            check(code, "25000", "serialization_failure");
+            check(code, "HY000", &format!("other({code})"));
+        }
+        check(3101, "40000", "serialization_failure");
+        check(6002, "40000", "serialization_failure");
+        check(1213, "40001", "deadlock");
+        check(1317, "70100", "other(1317)");
+        check(4012, "HY000", "other(4012)");
+        check(0, "40001", "serialization_failure");
+        check(9999, "40003", "other(9999)");
     }
 
     #[test]

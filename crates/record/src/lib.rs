@@ -86,7 +86,7 @@ pub use probe_decoder::{DecodedValue, ProbeDecoder};
 pub use probe_run::{CounterSummary, GaugeSummary, ProbeRun, ProbeSummary};
 pub use reason::{GeneratorLimit, NoEvidence, Reason};
 pub use responsiveness::Responsiveness;
-pub use row_answer::{AnsweredRow, RowAnswer};
+pub use row_answer::{AnsweredRow, MAY_BE_COMMITTED, RowAnswer};
 pub use sane::check_path_name;
 pub use script_record::{ScriptFairness, ScriptRecord, ScriptRun, ScriptText, SentShape, SentStatements};
 pub use secret::{SECRET_VARIABLES, is_secret};

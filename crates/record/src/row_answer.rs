@@ -37,9 +37,10 @@ pub struct AnsweredRow {
 
 /// The request has not arrived completely (408), or too early to be processed (425): the same request may succeed later.
 const OPEN_STATUSES: [u16; 2] = [408, 425];
-/// Errors of a server of the MySQL family after which a statement may be committed all the same: the statement was
-/// interrupted, or its commit failed half-way.
-const OPEN_ERRORS: [u16; 3] = [1180, 1317, 3024];
+/// Errors of servers of the MySQL family after which a statement may be committed all the same: it was interrupted, its
+/// commit failed half-way, or its time was over (4012: OceanBase; 1105, 9001, 9002, 9005: TiDB).
+pub const MAY_BE_COMMITTED: [u16; 17] =
+    [1053, 1105, 1158, 1159, 1160, 1161, 1180, 1317, 1927, 1969, 3024, 3169, 4012, 4031, 9001, 9002, 9005];
 
 impl RowAnswer {
     /// What a failed attempt says of its row. A service refuses a row with a status of 400 to 499; 429, 5xx and a broken
@@ -52,7 +53,7 @@ impl RowAnswer {
             | ErrorClass::ConnectionLost
             | ErrorClass::ConnectFailed
             | ErrorClass::Protocol => Self::Unknown,
-            _ if OPEN_ERRORS.contains(&code) => Self::Unknown,
+            _ if MAY_BE_COMMITTED.contains(&code) => Self::Unknown,
             _ => Self::Refused,
         }
     }
@@ -75,10 +76,10 @@ mod tests {
     #[test]
     fn only_a_clear_refusal_is_one() {
         let of_code = |code| RowAnswer::of_failure(ErrorClass::of_code(code), code);
-        for code in [400, 404, 409, 422, 1062, 1213, 1406] {
+        for code in [400, 404, 409, 422, 1062, 1213, 1406, 8022, 9007] {
             assert_eq!(of_code(code), RowAnswer::Refused, "{code}");
         }
-        for code in [302, 408, 425, 429, 500, 503, 504, 1053, 1180, 2013] {
+        for code in [302, 408, 425, 429, 500, 503, 504, 1053, 1180, 1969, 2013, 4012, 9002] {
             assert_eq!(of_code(code), RowAnswer::Unknown, "{code}");
         }
         assert_eq!(RowAnswer::of_failure(ErrorClass::ConnectionLost, 0), RowAnswer::Unknown);

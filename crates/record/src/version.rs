@@ -69,5 +69,9 @@ mod tests {
         assert_eq!(version("8.0"), version("8.0.0"), "what compares as equal is equal");
         assert_ne!(version("8.0"), version("8.0.1"));
         assert_eq!(Version::parse("source"), None);
+        // Calendar versions of MySQL.
+        assert!(version("9.7.4") < version("26.7.0") && version("26.7.0") < version("26.10.0"));
+        assert!(version("26.10.0-log") < version("28.4"));
+        assert_eq!(version("26.10.0-azure").series(), (26, 10));
     }
 }

@@ -196,7 +196,8 @@ fn server_fact(input: &ReportInput<'_>) -> String {
 }
 
 fn one_server(input: &ReportInput<'_>, server: &ServerFacts) -> String {
-    let mut parts = vec![names::server(server)];
+    let platform = external::platform(&input.run.trials).map(|platform| platform.name.clone());
+    let mut parts: Vec<_> = [names::server(server)].into_iter().chain(platform).collect();
     let fixed = &input.run.plan.server.settings;
     parts.extend(fixed.iter().map(|(name, value)| format!("{name}={}", value.option_text())));
     let chosen = names::chosen_settings(&input.run.plan, server);

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use truetps_analysis::{Curve, LoadedTrial};
 use truetps_knowledge::{Durability, DurabilityPair, Survival, judge_text};
-use truetps_record::Configuration;
+use truetps_record::{Configuration, Experiment};
 
 use crate::{ReportInput, format, names};
 
@@ -20,18 +20,29 @@ pub(crate) struct DurabilityPart {
     survives: Option<Survival>,
 }
 
-/// What commits survive on the server of these trials, each with its settings where they are recorded. `None` where no
-/// trial has them, or where trials of one side do not agree.
-pub(crate) fn durability_of<'a>(trials: impl IntoIterator<Item = &'a LoadedTrial>) -> Option<Durability> {
+/// What commits survive on the server of these trials of an experiment, each with its settings where they are recorded.
+/// `None` where no trial has them, or where trials of one side do not agree.
+pub(crate) fn durability_of<'a>(
+    experiment: &Experiment,
+    trials: impl IntoIterator<Item = &'a LoadedTrial>,
+) -> Option<Durability> {
+    let file_system = datadir_file_system(experiment);
     let judge = |one: &LoadedTrial| {
         let server = one.trial.server.as_ref()?;
         let settings = one.variables.as_ref()?.iter().map(|(name, value)| (name.as_str(), value.as_str(), None));
-        judge_text(server.flavour, &server.version, settings)
+        Some(judge_text(server.flavour, &server.version, settings)?.on_file_system(file_system))
     };
     let mut judged = trials.into_iter().filter_map(judge);
     let first = judged.next()?;
     let losses = |one: &Durability| (one.process_crash, one.power_cut, one.replica);
     judged.all(|other| losses(&other) == losses(&first)).then_some(first)
+}
+
+/// The file system of the datadir: known of a private server only, of an external one the folder of the runs is recorded. An
+/// emulated disk is a file system of its own.
+pub(crate) fn datadir_file_system(experiment: &Experiment) -> Option<&str> {
+    let is_known = experiment.sandbox_dir.is_some() && experiment.disks.is_empty();
+    experiment.host.file_system.as_deref().filter(|_| is_known)
 }
 
 /// In the order in which the trials were to be run first. Trials whose server could not be asked are left out.
@@ -40,7 +51,7 @@ pub(crate) fn parts(input: &ReportInput<'_>) -> Vec<DurabilityPart> {
     let baseline = input.analysis.baseline().filter(|_| input.analysis.curves.len() > 1);
     let baseline = baseline.and_then(|curve| of_curve(input, curve));
     for one in &input.run.trials {
-        let Some(durability) = durability_of([one]) else { continue };
+        let Some(durability) = durability_of(&input.run.experiment, [one]) else { continue };
         let label = one.trial.configuration.settings_label();
         match parts.iter_mut().find(|part| part.durability.sentence == durability.sentence) {
             Some(part) if part.configurations.contains(&label) => {}
@@ -65,7 +76,8 @@ pub(crate) fn of_curve(input: &ReportInput<'_>, curve: &Curve) -> Option<Durabil
     let of_cell = |configuration: &Configuration| {
         curve.cells.iter().any(|cell| input.analysis.cells[*cell].configuration == *configuration)
     };
-    durability_of(input.run.trials.iter().filter(|one| of_cell(&one.trial.configuration)))
+    let of_curve = input.run.trials.iter().filter(|one| of_cell(&one.trial.configuration));
+    durability_of(&input.run.experiment, of_curve)
 }
 
 /// How the durability of a combination of settings differs from the baseline's, shown beside the verdict on speed.
@@ -110,6 +122,18 @@ mod tests {
             one.variables.take_if(|_| one.trial.configuration.settings_label().ends_with("=1"));
         }
         assert!(!crate::verdicts(&fixture.input()).concat().contains("cost it"));
+    }
+
+    #[test]
+    fn a_datadir_in_memory_survives_no_power_cut() {
+        let mut fixture = Fixture::durability().with_settings();
+        fixture.run.experiment.host.file_system = Some("tmpfs".to_owned());
+        let said = sentences(&fixture.input());
+        assert!(said.iter().all(|line| line.contains("the datadir is in memory (tmpfs)")), "{said:#?}");
+        // Of a server that truetps did not start, the folder of the runs is known, and not the datadir.
+        fixture.run.experiment.sandbox_dir = None;
+        let said = [sentences(&fixture.input()), crate::meaning::caveats(&fixture.input())].concat();
+        assert!(!said.iter().any(|line| line.contains("in memory")), "{said:#?}");
     }
 
     #[test]

@@ -2,16 +2,44 @@
 
 use std::collections::BTreeSet;
 
+use truetps_analysis::LoadedTrial;
 use truetps_archive::Run;
+use truetps_knowledge::{Platform, platform_of};
 use truetps_record::{Flavour, LogVolume, ServerFacts};
 
 use crate::{ReportInput, format, names};
 
-/// The warnings before the load.
+/// All that is to be known of it.
 pub(crate) fn lines(input: &ReportInput<'_>) -> Vec<String> {
+    [idle_factors(input), notes(input)].concat()
+}
+
+/// What the server is, if it is no ordinary one, the warnings before the load, and what was written.
+pub(crate) fn notes(input: &ReportInput<'_>) -> Vec<String> {
     let warnings = input.run.experiment.external.iter().flat_map(|external| &external.warnings);
     let warnings = warnings.map(|warning| format!("before the load: {warning}"));
-    warnings.chain(logged_fact(input).map(|fact| format!("the server wrote {fact}"))).collect()
+    let logged = logged_fact(input).map(|fact| format!("the server wrote {fact}"));
+    platform_notes(&input.run.trials).into_iter().chain(warnings).chain(logged).collect()
+}
+
+/// What the platform of the server is, and what distorts figures there.
+pub(crate) fn platform_notes<'a>(trials: impl IntoIterator<Item = &'a LoadedTrial>) -> Vec<String> {
+    platform(trials).into_iter().flat_map(|one| [Some(one.sentence()), one.caution.clone()]).flatten().collect()
+}
+
+/// Factors that do nothing on the platform of the server: their differences have another reason.
+pub(crate) fn idle_factors(input: &ReportInput<'_>) -> Vec<String> {
+    let Some(platform) = platform(&input.run.trials) else { return Vec::new() };
+    let factors = input.run.plan.setting_factors();
+    factors.keys().filter_map(|name| Some(format!("{name}: {}", platform.without_meaning(name)?))).collect()
+}
+
+/// The managed or distributed server of these trials; `None`: an ordinary one, or unknown.
+pub(crate) fn platform<'a>(trials: impl IntoIterator<Item = &'a LoadedTrial>) -> Option<&'static Platform> {
+    trials.into_iter().find_map(|one| {
+        let (server, variables) = (one.trial.server.as_ref()?, one.variables.as_ref()?);
+        platform_of(server.flavour, variables.iter().map(|(name, value)| (name.as_str(), value.as_str())))
+    })
 }
 
 /// Volume of the server's logs during all trials, including repeated attempts; `None`: not read.
@@ -89,6 +117,26 @@ mod tests {
             let said = before(&external);
             assert!(said.contains("it may write changed pages during a trial") && !said.contains("flushed"), "{said}");
         }
+    }
+
+    #[test]
+    fn a_managed_server_is_named_with_what_has_no_meaning_there() {
+        let mut fixture = Fixture::external();
+        let shown = |version: &str| [("version".to_owned(), version.to_owned())].into_iter().collect();
+        fixture.run.trials.iter_mut().for_each(|one| one.variables = Some(shown("8.0.11-TiDB-v8.5.0")));
+        for report in [text(&fixture.input(), crate::TextScreen::PLAIN), html(&fixture.input())] {
+            assert!(report.contains("TiDB: a distributed server"), "{report}");
+            assert!(report.contains("innodb_flush_log_at_trx_commit: it has no meaning on TiDB"), "{report}");
+        }
+        let screen = crate::summary_text(&fixture.input(), crate::TextScreen::PLAIN);
+        assert!(screen.lines().take(3).any(|line| line.contains("(TiDB) at mysql://loader@db:3306")), "{screen}");
+        assert!(
+            screen.contains("Trust     fair: innodb_flush_log_at_trx_commit: it has no meaning on TiDB"),
+            "{screen}"
+        );
+        fixture.run.trials.iter_mut().for_each(|one| one.variables = Some(shown("8.0.37-azure")));
+        let screen = text(&fixture.input(), crate::TextScreen::PLAIN);
+        assert!(screen.contains("burst credits") && !screen.contains("no meaning"), "{screen}");
     }
 
     #[test]

@@ -265,7 +265,7 @@ fn alarm(analysis: &Analysis) -> Option<String> {
 }
 
 pub(crate) fn memory_disk(input: &ReportInput<'_>) -> Option<String> {
-    let file_system = input.run.experiment.host.file_system.as_deref();
+    let file_system = durability::datadir_file_system(&input.run.experiment);
     let file_system = file_system.filter(|name| ["tmpfs", "ramfs"].contains(name))?;
     Some(format!(
         "The datadir is in memory ({file_system}): a flush costs nothing there, so the cost of durability settings \

@@ -348,6 +348,7 @@ mod tests {
         check("/usr/sbin/mysqld  Ver 10.11.19-MariaDB-0+deb12u1 for debian", ServerVersion::new(10, 11, 19));
         check("x/mysqld  Ver 9.7.4-2 for Linux on x86_64 ((Debian))", ServerVersion::new(9, 7, 4));
         check("mysqld  Ver 8.0 for Linux", ServerVersion::new(8, 0, 0));
+        check("mysqld  Ver 26.10.0 for Linux on x86_64 (MySQL Community Server - GPL)", ServerVersion::new(26, 10, 0));
     }
 
     #[test]

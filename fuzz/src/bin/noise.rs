@@ -4,7 +4,7 @@
 
 use std::time::{Duration, Instant};
 
-const PIECES: [&[u8]; 14] = [
+const PIECES: [&[u8]; 17] = [
     &[0, 1, 0, 2, 0, 0, 0],
     &[0xfe, 0, 0, 2, 0],
     &[0xfe, 0, 0, 0x0a, 0],
@@ -16,6 +16,9 @@ const PIECES: [&[u8]; 14] = [
     &[1, 4],
     &[1, 3],
     b"\xfeclient_ed25519\x0001234567890123456789012345678901",
+    b"\xfeparsec\x0001234567890123456789012345678901",
+    b"P\0eighteen bytes salt",
+    b"\x01P\x15eighteen bytes salt",
     b"\xfesha256_password\x0001234567890123456789\0",
     b"\x01-----BEGIN PUBLIC KEY-----\nMAA=\n-----END PUBLIC KEY-----\n",
     &[0, 9, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0],

@@ -10,7 +10,8 @@ use crate::completions::Words;
 
 #[derive(Debug, Args)]
 pub(crate) struct ReportArgs {
-    /// Folder of an experiment or a probe; default: the newest experiment
+    /// Folder of an experiment or a probe, its name in the runs folder, or its report.html; default: the newest
+    /// experiment
     #[arg(add = ArgValueCompleter::new(Words::Runs))]
     pub(crate) folder: Option<PathBuf>,
     /// Folder of recorded experiments; default: the newer one of runs and the state folder of `truetps sysbench`

@@ -9,10 +9,11 @@ use crate::args::{DocumentArgs, DocumentFormat, OutputFormat, ReportArgs, TableF
 use crate::commands::{crash, explain, pool, probe, verify};
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
-use crate::named_run::folder_named;
+use crate::named_run::{folder_named, meant_folder};
 
 pub(crate) fn run(args: &ReportArgs) -> Result<Exit, CommandFailure> {
-    if let Some(folder) = probe::folder_of(args.folder.as_deref()) {
+    let named = args.folder.as_deref().map(|folder| meant_folder(folder, args.runs.as_deref()));
+    if let Some(folder) = probe::folder_of(named.as_deref()) {
         let format = match args.format {
             OutputFormat::Text => TableFormat::Text,
             OutputFormat::Json => TableFormat::Json,
@@ -25,7 +26,7 @@ pub(crate) fn run(args: &ReportArgs) -> Result<Exit, CommandFailure> {
         };
         return probe::show(&folder, format, args.full);
     }
-    if let Some(folder) = args.folder.as_deref().and_then(CrashFolder::open) {
+    if let Some(folder) = named.as_deref().and_then(CrashFolder::open) {
         let format = document_format(args.format, "crashes")?;
         return crash::show(&folder, DocumentArgs { format, full: args.full });
     }

@@ -240,7 +240,10 @@ fn what_a_run_on_an_external_server_does_not_do() {
     let run = |flags: &[&str]| place.run(&short_run("insert", &dsn, flags));
     check(&run(&[]), &["the schema `truetps` exists already", "hint:", "--schema"]);
     assert_eq!(owned.admin().query_value("SELECT id FROM truetps.mine").unwrap().as_deref(), Some("7"));
-    check(&run(&["--set", "log_bin=ON"]), &["`log_bin` cannot be set on a running server", "hint:", "--dsn"]);
+    check(
+        &run(&["--set", "log_bin=ON"]),
+        &["`log_bin` cannot be set on a running server", "hint:", "--dsn", "truetps plan show NAME > my-plan.toml"],
+    );
     for schema in ["mysql", "sys", "Information_Schema", "performance_schema"] {
         check(&run(&["--schema", schema, "--i-own-this-schema"]), &["belongs to the server itself", "hint:"]);
     }

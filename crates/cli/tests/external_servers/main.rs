@@ -21,6 +21,7 @@ mod hostile_postgres;
 mod logins;
 mod mysql;
 mod parts;
+mod platforms;
 mod probe;
 mod script_parts;
 mod settings;

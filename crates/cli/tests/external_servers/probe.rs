@@ -400,6 +400,39 @@ fn a_probe_that_was_suspended_blames_no_server() {
     assert!(summary.no_answer_ms < 1000.0 && summary.answers_at_end, "{:?}", summary.outages);
 }
 
+/// On a server that has just started, each commit is one of the binlog and two or more of the handler.
+#[test]
+fn lines_and_summary_count_the_same_commits() {
+    const COMMITS: u32 = 300;
+    let Some(binary) = mariadb("lines_and_summary_count_the_same_commits") else { return };
+    let with_binlog = [("log_bin", "ON")];
+    let owned = Owned::start(&binary, &with_binlog).restarted(&binary, &with_binlog);
+    let place = Place::new();
+    let dsn = owned.socket_dsn();
+    let child = place.start(&["probe", &dsn, "--interval=500ms", "--duration=4s"]);
+    sleep(Duration::from_millis(1200));
+    let mut admin = owned.admin();
+    for id in 0..COMMITS {
+        admin.execute(&format!("INSERT INTO precious.letters VALUES ({}, 'more')", id + 10)).unwrap();
+    }
+    let ran: Ran = child.wait_with_output().unwrap().into();
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let number = |text: &str| text.chars().filter(|c| c.is_ascii_digit() || *c == '.').collect::<String>().parse().ok();
+    let (mut before_s, mut counted) = (None, 0.0);
+    for line in ran.stderr.lines() {
+        let Some(at_s) = line.split_once("s  ").and_then(|(at, _)| at.parse::<f64>().ok()) else { continue };
+        let rate = line.split_once("commits ").and_then(|(_, rest)| number(rest.split("/s").next()?));
+        counted +=
+            rate.zip(before_s.replace(at_s)).map_or(0.0, |(rate, before_s): (f64, f64)| rate * (at_s - before_s));
+    }
+    let summary = the_probe(&place).summary().unwrap();
+    let binlog = summary.counters["status.Binlog_commits"].growth;
+    assert!(binlog >= f64::from(COMMITS), "{binlog}");
+    // The first line is about the time since the first sample, which has none; times have one decimal.
+    assert!((counted - binlog).abs() < binlog * 0.25, "{counted} in the lines, {binlog}: {}", ran.stderr);
+    assert!(ran.stdout.contains("status.Binlog_commits"), "{}", ran.stdout);
+}
+
 fn the_probe(place: &Place) -> ProbeFolder {
     let entries = fs::read_dir(place.path().join("runs")).unwrap().flatten();
     let mut found: Vec<_> = entries.filter_map(|entry| ProbeFolder::open(&entry.path())).collect();

@@ -1,9 +1,12 @@
 //! How a client proves that it knows the password: the plugins of MySQL and MariaDB, without I/O.
 
-use ed25519_dalek::VerifyingKey;
+use std::num::NonZeroU32;
+
 use ed25519_dalek::hazmat::{ExpandedSecretKey, raw_sign};
+use ed25519_dalek::{Signer as _, SigningKey, VerifyingKey};
+use ring::pbkdf2;
 use rsa::pkcs8::DecodePublicKey as _;
-use rsa::rand_core::OsRng;
+use rsa::rand_core::{OsRng, RngCore as _};
 use rsa::{Oaep, RsaPublicKey};
 use sha1::Sha1;
 use sha2::{Digest as _, Sha256, Sha512};
@@ -12,6 +15,12 @@ const NONCE_BYTES: usize = 20;
 const ED25519_NONCE_BYTES: usize = 32;
 /// A PEM file with an RSA key of 4096 bits has 800.
 const KEY_BYTES_MAX: usize = 16 << 10;
+const PARSEC_NONCE_BYTES: usize = 32;
+/// A server sends 18 bytes.
+const PARSEC_SALT_BYTES_MAX: usize = 64;
+/// The number of rounds is 1,024 << factor. MariaDB's default is 0, and from 13.1 on up to 20: 2^30 rounds would keep a
+/// client busy for ten minutes at the word of an unverified server. 2^20 take about a second.
+const PARSEC_FACTOR_MAX: u8 = 10;
 
 /// How far the connection protects what is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,11 +44,13 @@ pub(super) enum Plugin {
     CachingSha2,
     Sha256,
     Ed25519,
+    Parsec,
     ClearPassword,
 }
 
 impl Plugin {
-    const ALL: [Self; 5] = [Self::NativePassword, Self::CachingSha2, Self::Sha256, Self::Ed25519, Self::ClearPassword];
+    const ALL: [Self; 6] =
+        [Self::NativePassword, Self::CachingSha2, Self::Sha256, Self::Ed25519, Self::Parsec, Self::ClearPassword];
 
     pub(super) fn of_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|plugin| plugin.name() == name)
@@ -51,6 +62,7 @@ impl Plugin {
             Self::CachingSha2 => "caching_sha2_password",
             Self::Sha256 => "sha256_password",
             Self::Ed25519 => "client_ed25519",
+            Self::Parsec => "parsec",
             Self::ClearPassword => "mysql_clear_password",
         }
     }
@@ -74,13 +86,19 @@ pub(super) enum Problem {
     Exchange(&'static str),
 }
 
+/// What the last answer requested: the server replies with it, or refuses the login.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Requested {
+    PublicKey,
+    ParsecSalt,
+}
+
 /// One run of a plugin.
 #[derive(Debug)]
 pub(super) struct Auth {
     pub(super) plugin: Plugin,
     nonce: Vec<u8>,
-    /// The server's public key was requested. It answers only with that key, if it has one.
-    pub(super) asked_key: bool,
+    pub(super) requested: Option<Requested>,
 }
 
 impl Auth {
@@ -94,13 +112,18 @@ impl Auth {
         let nonce = match plugin {
             Plugin::ClearPassword => &[],
             Plugin::Ed25519 => nonce(data, ED25519_NONCE_BYTES)?,
+            Plugin::Parsec => nonce(data, PARSEC_NONCE_BYTES)?,
             Plugin::NativePassword | Plugin::CachingSha2 | Plugin::Sha256 => nonce(data, NONCE_BYTES)?,
         };
-        let mut auth = Self { plugin, nonce: nonce.to_vec(), asked_key: false };
+        let mut auth = Self { plugin, nonce: nonce.to_vec(), requested: None };
         let answer = match plugin {
             Plugin::NativePassword => native_password(nonce, password),
             Plugin::CachingSha2 => caching_sha2(nonce, password),
             Plugin::Ed25519 => ed25519(nonce, password),
+            Plugin::Parsec => {
+                auth.requested = Some(Requested::ParsecSalt);
+                Vec::new()
+            }
             Plugin::Sha256 if password.is_empty() => vec![0],
             Plugin::Sha256 if matches!(channel, Channel::Encrypted | Channel::Verified) => clear(password),
             Plugin::Sha256 => auth.ask_key(1, channel)?,
@@ -115,8 +138,16 @@ impl Auth {
     pub(super) fn more(&mut self, data: &[u8], password: &[u8], channel: Channel) -> Result<Option<Vec<u8>>, Problem> {
         const FAST_PATH_IS_ENOUGH: &[u8] = &[3];
         const FULL_EXCHANGE: &[u8] = &[4];
-        if std::mem::take(&mut self.asked_key) {
-            return self.encrypted(data, password).map(Some);
+        match self.requested.take() {
+            Some(Requested::PublicKey) => return self.encrypted(data, password).map(Some),
+            Some(Requested::ParsecSalt) => {
+                let mut client_nonce = [0; PARSEC_NONCE_BYTES];
+                OsRng
+                    .try_fill_bytes(&mut client_nonce)
+                    .map_err(|_| Problem::Exchange("there are no random numbers"))?;
+                return parsec(&self.nonce, &client_nonce, data, password).map(Some);
+            }
+            None => {}
         }
         match (self.plugin, data) {
             (Plugin::CachingSha2, FAST_PATH_IS_ENOUGH) => Ok(None),
@@ -133,7 +164,7 @@ impl Auth {
         if channel == Channel::Open {
             return Err(Problem::UnknownKey);
         }
-        self.asked_key = true;
+        self.requested = Some(Requested::PublicKey);
         Ok(vec![request])
     }
 
@@ -185,6 +216,35 @@ fn ed25519(nonce: &[u8], password: &[u8]) -> Vec<u8> {
     raw_sign::<Sha512>(&key, nonce, &VerifyingKey::from(&key)).to_vec()
 }
 
+/// The signing key of a PARSEC account: made of the password with PBKDF2-HMAC-SHA512.
+///
+/// `extended_salt` is `P`, the factor of the rounds, and the salt (MariaDB's documentation, "parsec Plugin").
+fn parsec_key(extended_salt: &[u8], password: &[u8]) -> Result<SigningKey, Problem> {
+    let &[b'P', factor, ref salt @ ..] = extended_salt else {
+        return Err(Problem::Exchange("the server's salt has an unknown form"));
+    };
+    if salt.is_empty() || salt.len() > PARSEC_SALT_BYTES_MAX {
+        return Err(Problem::Exchange("the server's salt has the wrong length"));
+    }
+    let rounds = (factor <= PARSEC_FACTOR_MAX).then(|| 1024_u32 << factor).and_then(NonZeroU32::new);
+    let rounds =
+        rounds.ok_or(Problem::Exchange("the server demands more than 1,048,576 rounds (its parsec_iterations)"))?;
+    let mut seed = [0; 32];
+    pbkdf2::derive(pbkdf2::PBKDF2_HMAC_SHA512, rounds, salt, password, &mut seed);
+    Ok(SigningKey::from_bytes(&seed))
+}
+
+/// The client's nonce, and the signature of both nonces.
+fn parsec(
+    nonce: &[u8],
+    client_nonce: &[u8; PARSEC_NONCE_BYTES],
+    extended_salt: &[u8],
+    password: &[u8],
+) -> Result<Vec<u8>, Problem> {
+    let signature = parsec_key(extended_salt, password)?.sign(&[nonce, client_nonce].concat());
+    Ok([&client_nonce[..], &signature.to_bytes()].concat())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -216,6 +276,55 @@ mod tests {
         key.verify_strict(&nonce, &ed25519_dalek::Signature::from_bytes(&answer)).unwrap();
     }
 
+    /// What MariaDB 11.8.9 keeps of an account with the password `s3cret`:
+    /// P0:hpYsAROjkbyWQ52ABr0bXlJn:STtbtC8GXjNPL4QbcIavu9BSUmTQxcQYLn3lL+0G5YY
+    const PARSEC_SALT: &[u8] = &[
+        b'P', 0, 0x86, 0x96, 0x2c, 0x01, 0x13, 0xa3, 0x91, 0xbc, 0x96, 0x43, 0x9d, 0x80, 0x06, 0xbd, 0x1b, 0x5e, 0x52,
+        0x67,
+    ];
+
+    #[test]
+    fn a_parsec_key_is_the_one_that_the_server_keeps() {
+        let public = [
+            0x49, 0x3b, 0x5b, 0xb4, 0x2f, 0x06, 0x5e, 0x33, 0x4f, 0x2f, 0x84, 0x1b, 0x70, 0x86, 0xaf, 0xbb, 0xd0, 0x52,
+            0x52, 0x64, 0xd0, 0xc5, 0xc4, 0x18, 0x2e, 0x7d, 0xe5, 0x2f, 0xed, 0x06, 0xe5, 0x86,
+        ];
+        let key = parsec_key(PARSEC_SALT, b"s3cret").unwrap();
+        assert_eq!(key.verifying_key().to_bytes(), public);
+        assert_ne!(parsec_key(PARSEC_SALT, b"s3creT").unwrap().verifying_key().to_bytes(), public);
+    }
+
+    /// The salt is requested with an empty packet; the answer signs both nonces.
+    #[test]
+    fn a_parsec_exchange() {
+        let begun = Auth::begin(Plugin::Parsec, &[7; 32], b"s3cret", Channel::Open);
+        let (mut auth, request) = begun.unwrap();
+        assert!(request.is_empty() && auth.requested == Some(Requested::ParsecSalt));
+        let answer = auth.more(PARSEC_SALT, b"s3cret", Channel::Open).unwrap().unwrap();
+        let (client_nonce, signature) = answer.split_at(32);
+        let signature = ed25519_dalek::Signature::from_slice(signature).unwrap();
+        let key = parsec_key(PARSEC_SALT, b"s3cret").unwrap();
+        key.verify_strict(&[&[7; 32], client_nonce].concat(), &signature).unwrap();
+        assert!(auth.more(PARSEC_SALT, b"s3cret", Channel::Open).is_err(), "it is asked once");
+    }
+
+    #[test]
+    fn a_hostile_parsec_salt_is_refused_at_once() {
+        let refused = |salt: &[u8]| {
+            let (mut auth, _) = Auth::begin(Plugin::Parsec, &[7; 32], b"p", Channel::Verified).unwrap();
+            auth.more(salt, b"p", Channel::Verified).unwrap_err()
+        };
+        let started = std::time::Instant::now();
+        for salt in [&b""[..], b"P", b"P\0", b"S\0saltsalt", &[&b"P\0"[..], &[1; 65]].concat()] {
+            assert!(matches!(refused(salt), Problem::Exchange(problem) if problem.contains("salt")), "{salt:?}");
+        }
+        for factor in [11, 20, 21, 22, 31, 32, 62, 127, 128, 255] {
+            let problem = refused(&[b'P', factor, 1, 2, 3, 4]);
+            assert!(matches!(problem, Problem::Exchange(problem) if problem.contains("rounds")), "{factor}");
+        }
+        assert!(started.elapsed().as_secs() < 5, "{:?}", started.elapsed());
+    }
+
     #[test]
     fn the_password_itself_goes_only_over_protected_channels() {
         for channel in [Channel::Open, Channel::Trusted, Channel::Encrypted] {
@@ -240,7 +349,7 @@ mod tests {
 
     #[test]
     fn a_hostile_server_gets_errors() {
-        for data in [&[][..], &[1; 19], &[1; 22], &[0; 200]] {
+        for data in [&[][..], &[1; 19], &[1; 22], &[1; 31], &[0; 200]] {
             for plugin in Plugin::ALL.into_iter().filter(|plugin| *plugin != Plugin::ClearPassword) {
                 assert!(Auth::begin(plugin, data, b"p", Channel::Open).is_err());
             }

@@ -1,6 +1,6 @@
 //! From the greeting to the server's OK.
 
-use super::auth::{Auth, Channel, Plugin, Problem};
+use super::auth::{Auth, Channel, Plugin, Problem, Requested};
 use super::handshake::{Greeting, LoginReply, parse_login_reply, put_login};
 use crate::{DriverError, Endpoint, LoginError, Target, Tls, TlsMode};
 
@@ -47,8 +47,15 @@ impl LoginExchange {
 
     /// Takes the server's next packet.
     pub(super) fn packet(&mut self, payload: &[u8], target: &Target) -> Result<LoginStep, DriverError> {
+        // MariaDB before 11.8.4 sends the salt of PARSEC without the byte that begins all other requests of a plugin.
+        let is_bare_salt = self.auth.requested == Some(Requested::ParsecSalt) && payload.first() == Some(&b'P');
+        if is_bare_salt {
+            return self.answer_request(payload, target);
+        }
         let reply = parse_login_reply(payload).map_err(|refusal| match refusal {
-            DriverError::Server(said) if said.code == ACCESS_DENIED && self.auth.asked_key => {
+            DriverError::Server(said)
+                if said.code == ACCESS_DENIED && self.auth.requested == Some(Requested::PublicKey) =>
+            {
                 error(target, self.auth.plugin, Problem::NotEncrypted("the server has no RSA key"))
             }
             other => other,
@@ -56,12 +63,14 @@ impl LoginExchange {
         match reply? {
             LoginReply::LoggedIn => Ok(LoginStep::LoggedIn),
             LoginReply::Switch { plugin, data } => self.switch(plugin, data, target).map(LoginStep::Answer),
-            LoginReply::More(data) => {
-                let answer = self.auth.more(data, password(target), self.channel);
-                let answer = answer.map_err(|problem| error(target, self.auth.plugin, problem))?;
-                Ok(answer.map_or(LoginStep::Wait, LoginStep::Answer))
-            }
+            LoginReply::More(data) => self.answer_request(data, target),
         }
+    }
+
+    fn answer_request(&mut self, data: &[u8], target: &Target) -> Result<LoginStep, DriverError> {
+        let answer = self.auth.more(data, password(target), self.channel);
+        let answer = answer.map_err(|problem| error(target, self.auth.plugin, problem))?;
+        Ok(answer.map_or(LoginStep::Wait, LoginStep::Answer))
     }
 
     fn switch(&mut self, name: &[u8], data: &[u8], target: &Target) -> Result<Vec<u8>, DriverError> {

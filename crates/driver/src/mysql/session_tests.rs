@@ -92,6 +92,30 @@ fn an_account_with_another_plugin_is_asked_for_again() {
     assert_eq!(feed(&mut session, &packet(4, OK)).unwrap(), (SessionEvent::Ready, Vec::new()));
 }
 
+/// MariaDB 11.6 to 11.8.3 sends PARSEC's salt as it is, 11.8.4 and later behind the byte of a plugin's request
+/// (github.com/mysql-net/MySqlConnector/issues/1606).
+#[test]
+fn both_forms_of_a_parsec_salt_are_answered() {
+    let switched = || {
+        let mut session = session(&[]);
+        feed(&mut session, &greeting(WITHOUT_TLS, "mysql_native_password")).unwrap();
+        let switch = packet(2, b"\xfeparsec\x0001234567890123456789012345678901");
+        assert_eq!(feed(&mut session, &switch).unwrap(), (SessionEvent::Pending, packet(3, b"")));
+        session
+    };
+    for salt in [&b"P\0eighteen bytes salt"[..], b"\x01P\0eighteen bytes salt"] {
+        let mut session = switched();
+        let (event, answer) = feed(&mut session, &packet(4, salt)).unwrap();
+        assert_eq!((event, answer.len(), answer[3]), (SessionEvent::Pending, 4 + 32 + 64, 5), "{salt:?}");
+        assert_eq!(feed(&mut session, &packet(6, OK)).unwrap(), (SessionEvent::Ready, Vec::new()));
+    }
+    let refusal = |payload: &[u8]| feed(&mut switched(), &packet(4, payload)).unwrap_err().to_string();
+    let rounds = refusal(b"P\x15eighteen bytes salt");
+    assert!(rounds.contains("plugin `parsec`") && rounds.contains("more than 1,048,576 rounds"), "{rounds}");
+    assert!(refusal(b"Q\0salt").contains("unknown answer to the login"));
+    assert!(refusal(b"\xff\x15\x04#28000Access denied").contains("Access denied"));
+}
+
 #[test]
 fn setup_statements_come_between_login_and_preparing() {
     let setup = ["SELECT 1", "SET AUTOCOMMIT=0"];
@@ -535,7 +559,7 @@ fn in_phase(phase: u8) -> (MysqlSession, u8) {
 
 /// Payloads that lead somewhere, and some that do not.
 fn payload() -> impl Strategy<Value = Vec<u8>> {
-    let known: [&[u8]; 16] = [
+    let known: [&[u8]; 19] = [
         OK,
         EOF,
         &[1],
@@ -547,6 +571,9 @@ fn payload() -> impl Strategy<Value = Vec<u8>> {
         b"\x01\x04",
         b"\x01\x03",
         b"\xfeclient_ed25519\x0001234567890123456789012345678901",
+        b"\xfeparsec\x0001234567890123456789012345678901",
+        b"P\x15eighteen bytes salt",
+        b"\x01P\xff",
         &[0, 9, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0],
         &[0, 9, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0],
         LONG_COLUMN,

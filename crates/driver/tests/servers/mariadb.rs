@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use truetps_driver::{DriverError, LoginError, TlsError};
+use truetps_driver::{DriverError, TlsError};
 use truetps_record::ErrorClass;
 use truetps_testkit::mysql_family::{mariadb, mariadb_with_plugins};
 
@@ -252,10 +252,9 @@ fn passwords_of_every_length(server: &Server, plugins: &[&str]) {
 fn plugins_of_mariadb() {
     let Some(binary) = mariadb_with_plugins("plugins_of_mariadb") else { return };
     let server = Server::start(&binary, &[("plugin_maturity", "alpha")]);
-    server.run(&["INSTALL SONAME 'auth_ed25519'", "INSTALL SONAME 'auth_parsec'"]);
+    server.run(&["INSTALL SONAME 'auth_ed25519'"]);
     server.run(&[
         "CREATE USER ed@'%' IDENTIFIED VIA ed25519 USING PASSWORD('s3cret')",
-        "CREATE USER parsec@'%' IDENTIFIED VIA parsec USING PASSWORD('s3cret')",
         "CREATE USER two@'%' IDENTIFIED VIA ed25519 USING PASSWORD('a') OR mysql_native_password USING PASSWORD('b')",
     ]);
     for target in [server.tcp("ed:s3cret", "?tls=off"), server.tcp("ed:s3cret", ""), server.socket("ed:s3cret", "")] {
@@ -266,10 +265,32 @@ fn plugins_of_mariadb() {
     }
     assert_eq!(refusal(&server.tcp("ed:wrong", "")).code(), 1045);
     passwords_of_every_length(&server, &["ed25519", "mysql_native_password"]);
-    let error = refusal(&server.tcp("parsec:s3cret", ""));
-    let DriverError::Login(LoginError::UnknownPlugin { plugin, account }) = &error else { panic!("{error}") };
-    assert_eq!((plugin.as_str(), account.as_str()), ("parsec", "parsec"));
-    assert!(error.hint().unwrap().contains("ed25519"));
+}
+
+/// MariaDB 11.6 and later. The server is 11.8.4 or later, which sends the salt in another form than those before.
+#[test]
+fn parsec_of_mariadb() {
+    let Some(binary) = mariadb_with_plugins("parsec_of_mariadb") else { return };
+    let server = Server::start(&binary, &[("plugin_maturity", "gamma")]);
+    server.run(&[
+        "INSTALL SONAME 'auth_parsec'",
+        "CREATE USER par@'%' IDENTIFIED VIA parsec USING PASSWORD('s3cret')",
+        "CREATE USER two@'%' IDENTIFIED VIA parsec USING PASSWORD('a') OR mysql_native_password USING PASSWORD('b')",
+    ]);
+    for target in [server.tcp("par:s3cret", "?tls=off"), server.tcp("par:s3cret", ""), server.socket("par:s3cret", "")]
+    {
+        let mut client = connect(&target).unwrap_or_else(|error| panic!("{target}: {error}"));
+        let user = client.query_value("SELECT CURRENT_USER()").unwrap();
+        assert_eq!(user.as_deref(), Some("par@%"));
+    }
+    for password in ["a", "b"] {
+        connect(&server.tcp(&format!("two:{password}"), "?tls=off")).unwrap();
+    }
+    for options in ["?tls=off", "?tls=required"] {
+        assert_eq!(refusal(&server.tcp("par:wrong", options)).code(), 1045);
+        assert_eq!(refusal(&server.tcp("par", options)).code(), 1045, "no password");
+    }
+    passwords_of_every_length(&server, &["parsec"]);
 }
 
 #[test]

@@ -103,6 +103,20 @@ fn a_deadlock_is_rolled_back_and_sent_again_as_a_whole() {
     assert_eq!(error.first_message, "as the test wants it");
 }
 
+/// TiDB and OceanBase report a conflict at COMMIT, Galera a deadlock.
+#[test]
+fn a_conflict_at_commit_is_sent_again() {
+    for (code, class) in [(9007, ErrorClass::SerializationFailure), (1213, ErrorClass::Deadlock)] {
+        let (server, seen) = failing(3, code);
+        let outcome = drive(&server, ErrorPolicy::default());
+        let seen = seen.lock().unwrap();
+        assert_eq!(seen[3..6], ["COMMIT", "ROLLBACK", "BEGIN"], "{code}");
+        assert_eq!((&seen[6], &seen[8]), (&"UPDATE t SET n = 1".to_owned(), &"COMMIT".to_owned()), "{code}");
+        let counts = outcome.measured.unwrap();
+        assert_eq!((counts.failed, counts.retried, outcome.errors[0].class), (0, 1, class), "{code}");
+    }
+}
+
 #[test]
 fn an_error_that_is_not_retried_is_rolled_back_and_the_next_transaction_comes() {
     let (server, seen) = failing(3, 1062);

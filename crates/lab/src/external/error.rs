@@ -9,6 +9,11 @@ use truetps_record::{did_you_mean, near_matches};
 use super::identity::differences;
 use super::journal_file::is_journal_name;
 
+/// What to do about a setting that this server does not let be set. A plan that truetps contains is changed in a copy.
+pub(crate) const NOT_SETTABLE: &str = "omit --dsn to measure it on a private server, or remove the setting from the plan \
+    (of a plan that truetps contains: `truetps plan show NAME > my-plan.toml`, remove it there, and run \
+    `truetps sweep my-plan.toml --dsn ...`)";
+
 #[derive(Debug, Error)]
 pub enum ExternalError {
     #[error("`{name}` cannot be set on a running server: {reason}")]
@@ -105,7 +110,7 @@ impl ExternalError {
         let text = match self {
             Self::OfSessions { .. } => "remove it from the plan",
             Self::NotDynamic { .. } | Self::Identity { .. } | Self::Irreversible { .. } | Self::NotKnown { .. } => {
-                "omit --dsn to measure it on a private server, or remove the setting from the plan"
+                NOT_SETTABLE
             }
             Self::Level { .. } => "write a value that it accepts: docs/reference/plan.md, [factors]",
             Self::InUse { .. } | Self::SetElsewhere => "wait until it has ended",

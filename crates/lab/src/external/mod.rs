@@ -43,6 +43,7 @@ mod survey;
 
 pub(crate) use access::{control, shown};
 pub use error::ExternalError;
+pub(crate) use error::NOT_SETTABLE;
 pub(crate) use globals::Scopes;
 pub use journal::Journal;
 pub use journal_file::{LeftJournals, unfinished};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use truetps_driver::{Client, DriverError, Endpoint};
-use truetps_knowledge::{Loss, Setting, Version, find_setting, judge};
+use truetps_knowledge::{Loss, Setting, Version, find_setting, judge, platform_of};
 use truetps_plan::Plan;
 use truetps_record::{ExternalFacts, ServerFacts, SqlDialect, same_setting, setting_number};
 use truetps_workload::Workload;
@@ -78,6 +78,7 @@ pub(crate) fn survey(
     warnings.extend(access::own_settings(client)?);
     warnings.extend(durability(client, plan, &facts, &scopes)?);
     warnings.extend(without_binlog(client, plan)?);
+    warnings.extend(on_platform(client, plan, &facts)?);
     for text in &warnings {
         listener.warn(text.clone());
     }
@@ -161,6 +162,19 @@ fn without_binlog(client: &mut Client, plan: &Plan) -> Result<Option<String>, Dr
         return Ok(None);
     }
     Ok(Some(format!("log_bin is OFF on this server, and {} has no effect without it", names.join(", "))))
+}
+
+/// Factors and settings that a managed or distributed server shows, and that do nothing there.
+fn on_platform(client: &mut Client, plan: &Plan, facts: &ServerFacts) -> Result<Vec<String>, DriverError> {
+    let names = globals::names(plan);
+    if names.is_empty() {
+        return Ok(Vec::new());
+    }
+    let variables = truetps_driver::server_settings(client)?;
+    let shown = variables.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+    let Some(platform) = platform_of(facts.flavour, shown) else { return Ok(Vec::new()) };
+    let idle = |name: String| Some(format!("{name}: {}", platform.without_meaning(&name)?));
+    Ok(names.into_iter().filter_map(idle).collect())
 }
 
 /// What the levels mean for the commits of all sessions during the run, if it is less durable than the current setting.

@@ -101,7 +101,8 @@ impl<'a> RunComparison<'a> {
         let comparisons = compare(&questions.collect::<Vec<_>>());
         let figures = pairs.len() * thresholds.iter().filter(|one| one.is_figure()).count();
         let made = |((a, b), comparison): (&(ComparedSide<'a>, ComparedSide<'a>), Comparison)| {
-            let durability = DurabilityPair::of(durability_of(a.trials()), durability_of(b.trials()));
+            let [of_a, of_b] = [a, b].map(|side| durability_of(&side.run.experiment, side.trials()));
+            let durability = DurabilityPair::of(of_a, of_b);
             let judged = thresholds.iter().map(|one| (*one, one.state(&comparison, &durability, figures)));
             Self {
                 a: *a,

@@ -351,7 +351,7 @@ fn set_statement(run: &ExplainedRun, name: &str, value: &str) -> String {
 fn durability_change(run: &ExplainedRun, is_b_slower: bool) -> Option<String> {
     let of = |corner: Mixture| {
         let trials = run.trials.iter().filter(|(mixture, _)| *mixture == corner);
-        durability_of(trials.map(|(_, loaded)| loaded)).map(|durability| durability.sentence)
+        durability_of(&run.experiment, trials.map(|(_, loaded)| loaded)).map(|durability| durability.sentence)
     };
     let (a, b) = (of(Mixture::A)?, of(Mixture::b(run.explanation.factors.len()))?);
     let (slow, fast, slow_is, fast_is) = if is_b_slower { (b, a, "B", "A") } else { (a, b, "A", "B") };

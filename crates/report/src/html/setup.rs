@@ -6,7 +6,7 @@ use truetps_record::{DriveMode, Experiment, HostFacts, Personality, Protocol, Se
 use super::labels::unbroken;
 use crate::disks::disks;
 use crate::document::{NO_SERVER, extended};
-use crate::external::is_external;
+use crate::external::{self, is_external};
 use crate::generator::{Facts, shares_text};
 use crate::load::{self, arrivals, latency_limit, rates, script_hash};
 use crate::{ReportInput, format, names};
@@ -71,6 +71,7 @@ fn server(input: &ReportInput) -> FactGroup {
     for server in servers {
         facts.extend([("Server", names::server(server)), ("Version text", server.version_text.clone())]);
     }
+    facts.extend(external::platform(&input.run.trials).map(|platform| ("Platform", platform.sentence())));
     facts.extend(match input.run.plan.recorded_from {
         Some(personality) => [("Was at", place), ("Before a run", before_recorded(personality).to_owned())],
         None if is_external(input.run) => [("Was at", place), ("Before a trial", BEFORE_EXTERNAL.to_owned())],

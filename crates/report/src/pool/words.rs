@@ -4,7 +4,7 @@ use truetps_archive::PoolRun;
 use truetps_pool::{CurvePoint, PoolAgainst, PoolComparison, PoolOutcome, PoolParameters, SHARE_OF_BEST};
 use truetps_record::{Estimate, Family, SqlDialect};
 
-use crate::{durability_of, format, names};
+use crate::{durability_of, external, format, names};
 
 /// Ratios of the check that are known within this factor are good, or fair.
 const GOOD_FACTOR: f64 = 1.1;
@@ -169,6 +169,7 @@ pub(crate) fn trust(run: &PoolRun) -> Vec<String> {
     if limited > 0 {
         said.push(format!("the load generator limited {}: the server may do more", format::trials(limited)));
     }
+    said.extend(external::platform_notes(&run.trials));
     let noise = noise(run).map(|noise| format!("one trial varies by ±{}", format::percent(noise.exp_m1())));
     let factors =
         run.findings.comparisons.iter().map(|one| one.ratio_high.map_or(f64::INFINITY, |high| high / one.ratio));
@@ -212,7 +213,7 @@ fn noise(run: &PoolRun) -> Option<f64> {
 
 /// What the commits that were measured survive.
 pub(crate) fn durability_text(run: &PoolRun) -> Option<String> {
-    durability_of(&run.trials).map(|durability| durability.sentence)
+    durability_of(&run.experiment, &run.trials).map(|durability| durability.sentence)
 }
 
 /// What a row of the curve is.

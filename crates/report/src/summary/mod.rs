@@ -36,7 +36,9 @@ use truetps_archive::Run;
 use truetps_record::DiskFacts;
 
 use self::layout::{ScreenPart, Screenful};
-use crate::{ReportInput, TextScreen, durability, format, generator, load, meaning, names, open_loop, verdicts};
+use crate::{
+    ReportInput, TextScreen, durability, external, format, generator, load, meaning, names, open_loop, verdicts,
+};
 
 /// Lines of the answer on stdout. Behind it come the folder, the next commands and the prompt: 35 lines in all.
 const SUMMARY_LINES_MAX: usize = 29;
@@ -73,11 +75,13 @@ fn title(input: &ReportInput<'_>) -> String {
 fn place(input: &ReportInput<'_>) -> String {
     let (experiment, plan) = (&input.run.experiment, &input.run.plan);
     let servers: Vec<_> = names::servers(experiment).iter().map(names::server).collect();
+    let platform = external::platform(&input.run.trials).map(|platform| format!(" ({})", platform.name));
+    let platform = platform.unwrap_or_default();
     let kind = match (servers.is_empty(), experiment.sandbox_dir.is_some(), &experiment.server_address) {
         (true, ..) => "no server".to_owned(),
         (_, true, _) => format!("{}, private", format::list(&servers)),
-        (_, false, Some(address)) => format!("{} at {address}", format::list(&servers)),
-        (_, false, None) => format::list(&servers),
+        (_, false, Some(address)) => format!("{}{platform} at {address}", format::list(&servers)),
+        (_, false, None) => format!("{}{platform}", format::list(&servers)),
     };
     let disks: Vec<_> = experiment.disks.iter().map(disk_in_short).collect();
     let disk = (!disks.is_empty()).then(|| format!("disk {}", format::list(&disks)));

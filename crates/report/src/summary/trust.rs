@@ -102,7 +102,8 @@ fn conditions(input: &ReportInput<'_>) -> Vec<(Doubt, String)> {
     // With a bound it is a part of its own.
     let shared_cores = meaning::shared_cores(input).filter(|_| generator::bound(input.analysis).is_none());
     said.extend(shared_cores.map(|text| (Doubt::Note, plain(&text))));
-    said.extend(external::lines(input).into_iter().map(|text| (Doubt::Note, text)));
+    said.extend(external::idle_factors(input).into_iter().map(|text| (Doubt::Some, text)));
+    said.extend(external::notes(input).into_iter().map(|text| (Doubt::Note, text)));
     said.extend(parts::short(input).into_iter().map(|text| (Doubt::Note, text)));
     said
 }
