@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use truetps_archive::{Histograms, Run};
-use truetps_folder::{FolderError, LATEST};
+use truetps_folder::{ExperimentFolder, FolderError, LATEST};
 use truetps_recording::state_runs;
 
 use crate::answer::{EDITED, shown};
@@ -14,10 +14,17 @@ use crate::failure::CommandFailure;
 pub(crate) fn folder_named(named: Option<&Path>, runs: Option<&Path>) -> PathBuf {
     let is_there = |path: &&Path| *path != Path::new(LATEST) || path.exists();
     match (named.filter(is_there), runs) {
-        (Some(path), _) => path.to_owned(),
+        (Some(path), _) => newest_in(path),
         (None, Some(runs)) => runs.join(LATEST),
         (None, None) => newest(&[PathBuf::from("runs"), state_runs(&|name| std::env::var_os(name))]),
     }
+}
+
+/// A folder of experiments, such as the one of `--runs`, stands for the newest of them.
+fn newest_in(path: &Path) -> PathBuf {
+    let latest = path.join(LATEST);
+    let is_experiment = ExperimentFolder::find(path).is_ok();
+    if !is_experiment && latest.is_dir() { latest } else { path.to_owned() }
 }
 
 /// The newest experiment of these folders; of none, the place where the first one would have it.

@@ -256,7 +256,7 @@ fn what_a_run_on_an_external_server_does_not_do() {
     let ran = run_with_password(&place, &short_run("insert", &tcp, &["--schema=other"]));
     check(&ran, &["work in the schema `other`", "hint:", "only if no schema", "GRANT CREATE, DROP"]);
     check(&ran, &["--schema NAME --i-own-this-schema"]);
-    // The schema of the address is not taken for the one to create, and this is said.
+    // The schema of the address is not taken for the one to create, and the message names it.
     owned.execute(&["CREATE DATABASE app", &format!("GRANT SELECT ON app.* TO {ACCOUNT}@'%'")]);
     let ran = run_with_password(&place, &short_run("insert", &format!("{tcp}/app"), &["--schema=other"]));
     owned.execute(&["DROP DATABASE app", &format!("REVOKE SELECT ON app.* FROM {ACCOUNT}@'%'")]);
