@@ -36,6 +36,7 @@ mod prometheus;
 mod remarks;
 mod risk;
 mod sections;
+mod rows;
 mod settings_diff;
 mod stall_list;
 mod stalls;

@@ -7,7 +7,7 @@ use truetps_analysis::{Analysis, Cell, Contrast, Curve, Figure, FigurePlace, Ver
 use super::forest::{Forest, Scale};
 use super::labels::{ChartLines, RowGroup, split_range, unbroken};
 use crate::generator::{self, LIMITED};
-use crate::{ReportInput, format, names, open_loop};
+use crate::{ReportInput, format, names, open_loop, rows};
 
 /// Columns besides the comparison's and the figures': axis, tps, trials.
 const COLUMNS_ALONE: usize = 3;
@@ -22,7 +22,9 @@ const COSTS: [(Figure, &str); 4] = [
 fn shown(analysis: &Analysis) -> impl Iterator<Item = Figure> {
     let is_any = |figure: Figure| analysis.cells.iter().any(|cell| cell.get(figure).is_some_and(|value| value > 0.0));
     let is_shown = move |figure: &Figure| {
-        figure.is_shown(FigurePlace::Main) || (figure.is_shown(FigurePlace::MainIfAny) && is_any(*figure))
+        figure.is_shown(FigurePlace::Main)
+            || (figure.is_shown(FigurePlace::MainIfAny) && is_any(*figure))
+            || (figure.is_shown(FigurePlace::MainIfRows) && rows::are_shown(analysis))
     };
     Figure::ALL.iter().copied().filter(is_shown)
 }

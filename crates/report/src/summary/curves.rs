@@ -9,7 +9,7 @@ use super::layout::{ScreenPart, without_columns};
 use super::{SUMMARY_LINES_MAX, tps_with_sign};
 use crate::document::{DocumentTable, TableEntry, Tone};
 use crate::format::{self, NOTHING};
-use crate::{ReportInput, TextScreen, durability, names, open_loop};
+use crate::{ReportInput, TextScreen, durability, names, open_loop, rows};
 
 /// The sign of a comparison without a verdict, and of one that excludes a difference of interest.
 const UNDECIDED: &str = "?";
@@ -89,11 +89,14 @@ fn table(input: &ReportInput<'_>, order: &[&Curve], columns: &Columns) -> Docume
     );
     header.extend(columns.ratio_at.map(|level| format!("ratio at {}", format::rate(level))));
     header.extend(columns.has_losses().then(|| "power cut loses".to_owned()));
+    let has_rows = !columns.is_open && rows::are_shown(input.analysis);
+    header.extend(has_rows.then(|| Figure::RowsPerSecond.name().to_owned()));
     let row = |(curve, durability): (&&Curve, &Option<Durability>)| {
         let mut row = vec![label(input, curve).into()];
         row.extend(if columns.is_open { sustained(input, curve) } else { best(input, curve) }.map(TableEntry::from));
         row.extend(columns.ratio_at.map(|level| ratio(input, curve, level)));
         row.extend(columns.has_losses().then(|| loss(durability.as_ref())));
+        row.extend(has_rows.then(|| best_rows(input, curve).into()));
         row
     };
     let factors = names::curve_factors(&input.run.plan, input.analysis);
@@ -118,6 +121,13 @@ fn best(input: &ReportInput<'_>, curve: &Curve) -> [String; 3] {
 
 /// The highest rate that was sustained, the response time there, and the lowest that was not.
 fn sustained(input: &ReportInput<'_>, curve: &Curve) -> [String; 3] {
+/// Rows a second there.
+fn best_rows(input: &ReportInput<'_>, curve: &Curve) -> String {
+    let cell = input.analysis.best_cell(curve).map(|index| &input.analysis.cells[index]);
+    let rows = cell.and_then(|cell| cell.get(Figure::RowsPerSecond));
+    format::figure_or_nothing(Figure::RowsPerSecond, rows)
+}
+
     let cell = |index: Option<usize>| index.map(|index| &input.analysis.cells[index]);
     let (highest, not) = if let Some(range) = curve.sustained {
         (cell(range.highest), cell(range.first_not))
