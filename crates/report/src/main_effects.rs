@@ -4,7 +4,7 @@ use truetps_analysis::{Cell, Figure, MainEffect, Verdict};
 use truetps_record::is_setting_factor;
 
 use crate::document::{Block, DocumentSection, DocumentTable, TableEntry, Tone};
-use crate::{ReportInput, format};
+use crate::{ReportInput, format, rows};
 
 const EXPLAINED: &str = "Each level against the baseline's level of the same factor, at all levels of all other factors: the \
     geometric mean of the ratios of all pairs of trials of a block that differ in this factor alone, with its 95 % interval. \
@@ -31,7 +31,9 @@ pub(crate) fn sentence(input: &ReportInput<'_>) -> Option<String> {
     differing.sort_by(|one, other| size(other).total_cmp(&size(one)));
     let of_one = |one: &MainEffect| {
         let word = format::verdict_word(one.verdict);
-        format!("{} {word} than ={} ({})", label(one), one.baseline, format::ratio_estimate(&one.tps_ratio))
+        let rows = rows::main_effect_ratio(input.analysis, one);
+        let rows = rows.map(|rows| format!("; in rows a second {}", format::ratio_estimate(&rows))).unwrap_or_default();
+        format!("{} {word} than ={} ({}{rows})", label(one), one.baseline, format::ratio_estimate(&one.tps_ratio))
     };
     let mut parts: Vec<_> = differing.iter().take(DECIDED_MAX).map(|one| of_one(one)).collect();
     let left_out = differing.len().saturating_sub(DECIDED_MAX) as u64;

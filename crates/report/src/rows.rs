@@ -1,7 +1,7 @@
 //! Rows a second, where a transaction changes another number of rows than one: tps alone says little there.
 
-use truetps_analysis::{Analysis, Cell, Contrast, Figure};
-use truetps_record::Estimate;
+use truetps_analysis::{Analysis, Cell, Contrast, Figure, MainEffect};
+use truetps_record::{Estimate, SettingValue};
 
 use crate::{format, names};
 
@@ -24,14 +24,30 @@ pub(crate) fn behind_tps(analysis: &Analysis, cell: &Cell) -> String {
     rows.map_or_else(String::new, |rows| format!(" = {} rows/s", format::tps(rows)))
 }
 
+/// The same of a main effect, whose pairs may change other numbers of rows.
+pub(crate) fn main_effect_ratio(analysis: &Analysis, effect: &MainEffect) -> Option<Estimate> {
+    let of_level = |level: &SettingValue| {
+        let is_it = |cell: &&Cell| cell.configuration.levels.get(&effect.factor) == Some(level);
+        let logs: Vec<_> = analysis.cells.iter().filter(is_it).filter_map(per_tx).map(f64::ln).collect();
+        (!logs.is_empty()).then(|| logs.iter().sum::<f64>() / logs.len() as f64)
+    };
+    let factor = (of_level(&effect.level)? - of_level(&effect.baseline)?).exp();
+    scaled(&effect.tps_ratio, factor)
+}
+
 /// Rows a second of a contrast over the rows a second of its baseline, where the two change different numbers of rows.
 pub(crate) fn ratio(analysis: &Analysis, contrast: &Contrast) -> Option<Estimate> {
     let rows = |cell: usize| per_tx(&analysis.cells[cell]);
     let factor = rows(contrast.cell)? / rows(contrast.baseline_cell)?;
+    scaled(&contrast.tps_ratio, factor)
+}
+
+/// `None` where the numbers of rows are the same.
+fn scaled(ratio: &Estimate, factor: f64) -> Option<Estimate> {
     let is_same = (factor - 1.0).abs() <= ONE_ROW_DEVIATION;
-    let Estimate { value, low, high, n } = contrast.tps_ratio;
     let scaled = |value: f64| value * factor;
-    (!is_same).then(|| Estimate { value: scaled(value), low: low.map(scaled), high: high.map(scaled), n })
+    let (low, high) = (ratio.low.map(scaled), ratio.high.map(scaled));
+    (!is_same).then(|| Estimate { value: scaled(ratio.value), low, high, n: ratio.n })
 }
 
 /// What verdicts on tps leave out of comparisons of different numbers of rows; `None` where all have the same.
