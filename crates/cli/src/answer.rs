@@ -75,7 +75,9 @@ pub(crate) fn give(folder: &ExperimentFolder, format: OutputFormat, full: bool) 
     let printed = print_made(&text);
     let is_short = format == OutputFormat::Text && !full;
     if name_page(folder.path(), &page, is_short) {
-        next_commands(folder, &input, is_short).iter().for_each(|next| print_progress(&format!("       {next}\n")));
+        for next in next_commands(folder, &input, is_short) {
+            print_progress(&format!("       {next}\n"));
+        }
     }
     if run.has_lost_a_trial() && printed == Exit::Good {
         return Ok(Exit::Failed);
