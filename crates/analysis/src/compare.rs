@@ -1,7 +1,7 @@
 //! Two groups of trials side by side: throughput, response time, gaps, and what a transaction cost.
 
 use serde::Serialize;
-use truetps_record::{Estimate, Interval, Phase, WorkloadProfile};
+use truetps_record::{Counts, Estimate, Interval, Phase, WorkloadProfile};
 
 use crate::detail::{CellDetail, TrialDetail, all_waits, cell_detail};
 use crate::effect::{ALPHA, Effect};
@@ -245,7 +245,16 @@ fn compared_figures(question: &CompareQuestion<'_>) -> Vec<ComparedFigure> {
         let known = contrast.and_then(|known| known.effect(figure)).filter(|_| one.effect.is_some());
         ComparedFigure { effect: known.or(one.effect), ..one }
     };
-    Figure::compared().map(of).collect()
+    let is_shown = |figure: &Figure| *figure != Figure::RowsPerSecond || has_several_rows(&a.trials, &b.trials);
+    Figure::compared().filter(is_shown).map(of).collect()
+}
+
+/// Whether transactions of either side change another number of rows than one: then tps is not all that is of interest.
+fn has_several_rows(a: &[&LoadedTrial], b: &[&LoadedTrial]) -> bool {
+    const DEVIATION: f64 = 0.005;
+    let counts = a.iter().chain(b).filter_map(|one| Some(one.trial.measured.as_ref()?.counts));
+    let several = |counts: Counts| (counts.rows_changed as f64 / counts.ok as f64 - 1.0).abs() > DEVIATION;
+    counts.filter(|counts| counts.ok > 0 && counts.rows_changed > 0).any(several)
 }
 
 fn comparison(

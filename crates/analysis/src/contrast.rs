@@ -181,7 +181,7 @@ fn compare(
 }
 
 /// A change of throughput, in the words of an experiment: its trials of each are its blocks.
-fn verdict(change: Judgement) -> Verdict {
+pub(crate) fn verdict(change: Judgement) -> Verdict {
     match change {
         Judgement::Higher => Verdict::Faster,
         Judgement::Lower => Verdict::Slower,

@@ -160,14 +160,26 @@ pub(crate) struct BlockRatios {
     pub(crate) resolution: f64,
 }
 
+/// The values of a figure in the blocks that say something about a ratio of the two.
+fn pairs_of(figure: Figure, above: &[Evidence<'_>], below: &[Evidence<'_>]) -> Vec<(BlockValue, BlockValue)> {
+    let is_void = |block: u32| {
+        let mut of_block = above.iter().chain(below).filter(|one| one.trial.block == block);
+        figure == Figure::Tps && of_block.all(Evidence::is_zero)
+    };
+    let (above, below) = (block_values(figure, above), block_values(figure, below));
+    let pairs = matched(&above, &below).filter(|(one, _)| !is_void(one.block));
+    pairs.map(|(one, other)| (*one, *other)).collect()
+}
+
+/// ln(tps above / tps below) in each of these blocks, with the variance that counting leaves to it.
+pub(crate) fn tps_differences(above: &[Evidence<'_>], below: &[Evidence<'_>]) -> Vec<(f64, f64)> {
+    let pairs = pairs_of(Figure::Tps, above, below).into_iter();
+    pairs.map(|(one, other)| (one.log - other.log, one.resolution + other.resolution)).collect()
+}
+
 impl BlockRatios {
     pub(crate) fn of(figure: Figure, above: &[Evidence<'_>], below: &[Evidence<'_>]) -> Option<Self> {
-        let is_void = |block: u32| {
-            let mut of_block = above.iter().chain(below).filter(|one| one.trial.block == block);
-            figure == Figure::Tps && of_block.all(Evidence::is_zero)
-        };
-        let (above, below) = (block_values(figure, above), block_values(figure, below));
-        let pairs: Vec<_> = matched(&above, &below).filter(|(one, _)| !is_void(one.block)).collect();
+        let pairs = pairs_of(figure, above, below);
         let differences = pairs.iter().map(|(one, other)| (one.log - other.log, one.resolution + other.resolution));
         let parts = |one: &BlockValue| 1.0 / one.trials as f64;
         Some(Self {

@@ -83,6 +83,8 @@ pub enum FigurePlace {
     Main,
     /// The same, if any configuration has it.
     MainIfAny,
+    /// The same, if a transaction of any configuration changes another number of rows than one.
+    MainIfRows,
     /// The main table of text and Markdown.
     Text,
     /// The main table of text and Markdown, if it is not zero for all configurations.
@@ -153,6 +155,8 @@ use FigureSource::{Ledger as Line, Measured as Of, OpenLoop as Open, Stalls as S
 figures! {
     /// Transactions that ended well, a second.
     Tps "tps" "tps" Own PerSecond Higher Estimate [Csv Compared] Of(|it| Some(it.tps));
+    /// Rows that the server reported as changed, a second.
+    RowsPerSecond "rows_changed_per_s" "rows/s" Own PerSecond Higher Mean [Csv MainIfRows Compared] Of(rows_per_s);
     /// Response time, median.
     ResponseP50 "response_us_p50" "response p50" Own Us Lower Mean [Csv Main] Of(|it| it.response.response_us_p50);
     /// Response time, 95th percentile.
@@ -295,6 +299,12 @@ fn count(number: u64) -> Option<f64> {
 /// A folder of an older version may have more than all of the time.
 fn at_most_all(share: f64) -> f64 {
     share.min(1.0)
+}
+
+/// `None` where they are not counted, as in a script's run.
+fn rows_per_s(measured: &Measured) -> Option<f64> {
+    let rows = measured.counts.rows_changed;
+    (rows > 0 && measured.length_ms > 0.0).then(|| per_second(rows, measured))
 }
 
 fn per_second(starts: u64, measured: &Measured) -> f64 {

@@ -30,6 +30,7 @@ mod live_probe;
 mod load_noise;
 mod loaded;
 mod looks;
+mod main_effect;
 mod max_rate;
 mod open;
 mod open_loop;
@@ -70,6 +71,7 @@ pub use limited::{GeneratorLimited, generator_reason};
 pub use live::{LiveStalls, StallsSoFar};
 pub use live_probe::{LiveProbe, LiveWait, ProbeNow};
 pub use loaded::{LoadedTrial, RecordedScript, UnreadFile};
+pub use main_effect::MainEffect;
 pub use max_rate::{BrokenRate, HeldRate, MaxRate, TriedRate};
 pub use open::OpenComparisons;
 pub use open_loop::{NotSustained, OpenLoopCell, SustainedRange, TrialShare};
@@ -98,14 +100,15 @@ pub fn analyse(plan: &Plan, experiment: &Experiment, trials: &[LoadedTrial]) -> 
     let cells = cells::summarise_all(&configurations, &by_cell, &invalid);
     let looks = looks::looks(experiment);
     let smallest_effect = plan.design.smallest_effect_percent / 100.0;
-    let contrasts = contrast::all(&contrast::ContrastQuestion {
+    let question = contrast::ContrastQuestion {
         baseline: &plan.baseline(),
         configurations: &configurations,
         by_cell: &by_cell,
         cells: &cells,
         smallest_effect,
         looks: &looks,
-    });
+    };
+    let (contrasts, main_effects) = (contrast::all(&question), main_effect::all(&question));
     // The largest family that a comparison can be one of: the others are open, too.
     let weights: f64 = family::JUDGED.iter().map(|(_, weight)| weight).sum();
     let level = looks.last().map_or(effect::ALPHA, |look| look.alpha) / weights / contrasts.len().max(1) as f64;
@@ -118,6 +121,7 @@ pub fn analyse(plan: &Plan, experiment: &Experiment, trials: &[LoadedTrial]) -> 
         max_rate: max_rate::highest_rate(plan, experiment, &by_cell, &invalid),
         cells,
         contrasts,
+        main_effects,
         baseline_label: baseline_label(plan),
         noise: load_noise::by_load(&configurations, &by_cell, level),
         twins: twins::from_twins(&valid),

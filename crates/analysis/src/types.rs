@@ -12,6 +12,7 @@ use crate::family::JUDGED;
 use crate::figure::{Figure, FigureGroup, FigureValues};
 use crate::judge::Judgement;
 use crate::limited::GeneratorLimited;
+use crate::main_effect::MainEffect;
 use crate::max_rate::MaxRate;
 use crate::open_loop::{OpenLoopCell, SustainedRange};
 use crate::steady::Unsteady;
@@ -32,6 +33,9 @@ pub struct Analysis {
     pub curves: Vec<Curve>,
     /// Each cell whose settings are not the baseline's, against the baseline at the same other levels.
     pub contrasts: Vec<Contrast>,
+    /// Each level of each factor over all levels of the others; empty where fewer than two factors beside the load have
+    /// several levels.
+    pub main_effects: Vec<MainEffect>,
     /// The settings that contrasts are made with, `innodb_flush_log_at_trx_commit=1`; `None` where no setting is a factor.
     pub baseline_label: Option<String>,
     /// How much trials of the same load differ within a block, by load, in the plan's order.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use truetps_analysis::LoadedTrial;
 use truetps_folder::{ExperimentFolder, FolderError};
 use truetps_plan::Plan;
-use truetps_pool::{PoolFindings, PoolLimits, PoolParameters, PoolQuestion, PoolResult, PoolTape, search};
+use truetps_pool::{PoolFindings, PoolLimits, PoolParameters, PoolQuestion, PoolResult, PoolTape, RateAnswer, search};
 use truetps_record::{Experiment, PoolRecord};
 
 use crate::reading::{Histograms, read_trials};
@@ -20,7 +20,9 @@ pub struct PoolRun {
     /// Trials that have ended, in the order of time.
     pub trials: Vec<LoadedTrial>,
     pub findings: PoolFindings,
-    /// Of the advice.
+    /// Where a rate was asked about.
+    pub rate: Option<RateAnswer>,
+    /// Of the number that the answer is about: see [`Self::parameters_of`].
     pub parameters: Option<PoolParameters>,
     /// Whether the recorded numbers are not those that its seed and results lead to: only the first part of them counts.
     pub is_foreign: bool,
@@ -50,10 +52,21 @@ impl PoolRun {
             p99_limit_us: pool.p99_limit_us,
             wait_timeout_s: wait_timeout_s(&folder, &names)?,
         };
-        let advice = findings.advice.and_then(|advice| findings.point(advice));
-        let parameters = advice.map(|point| PoolParameters::new(point.connections, point.response_us_p99, &limits));
+        let rate = pool.rate.map(|rate| RateAnswer::new(&findings, rate, pool.current));
+        let parameters = Self::parameters_of(&findings, rate, &limits);
         let (path, is_foreign) = (folder.path().to_owned(), tape.is_foreign());
-        Ok(Some(Self { path, plan, experiment, pool, trials, findings, parameters, is_foreign }))
+        Ok(Some(Self { path, plan, experiment, pool, trials, findings, rate, parameters, is_foreign }))
+    }
+
+    /// Of the number for the rate that was asked about; without one, or where no number carries it, of the advice.
+    pub fn parameters_of(
+        findings: &PoolFindings,
+        rate: Option<RateAnswer>,
+        limits: &PoolLimits,
+    ) -> Option<PoolParameters> {
+        let number = rate.and_then(|rate| rate.connections).or(findings.advice);
+        let point = findings.point(number?)?;
+        Some(PoolParameters::new(point.connections, point.response_us_p99, limits))
     }
 }
 

@@ -73,18 +73,41 @@ pub(crate) fn give(folder: &ExperimentFolder, format: OutputFormat, full: bool) 
         warn_of_parts(&run);
     }
     let printed = print_made(&text);
-    if name_page(folder.path(), &page, format == OutputFormat::Text && !full)
-        && let Some(open) = open_comparisons(&input)
-    {
-        let blocks = run.plan.design.blocks.saturating_add(open.more_blocks);
-        let next = again::until_decided(folder, &run.experiment, blocks);
-        let (some, all) = (open.comparisons, analysis.undecided());
-        print_progress(&format!("       {next}   (may decide {some} of {all} that are open)\n"));
+    let is_short = format == OutputFormat::Text && !full;
+    if name_page(folder.path(), &page, is_short) {
+        for next in next_commands(folder, &input, is_short) {
+            print_progress(&format!("       {next}\n"));
+        }
     }
     if run.has_lost_a_trial() && printed == Exit::Good {
         return Ok(Exit::Failed);
     }
     Ok(if printed == Exit::Good { judge(&analysis) } else { printed })
+}
+
+/// What answers the questions that this experiment leaves open.
+fn next_commands(folder: &ExperimentFolder, input: &ReportInput<'_>, is_short: bool) -> Vec<String> {
+    let (run, analysis) = (input.run, input.analysis);
+    let mut next = Vec::new();
+    if let Some(open) = open_comparisons(input) {
+        let blocks = run.plan.design.blocks.saturating_add(open.more_blocks);
+        let command = again::until_decided(folder, &run.experiment, blocks);
+        let (some, all) = (open.comparisons, analysis.undecided());
+        next.push(format!("{command}   (may decide {some} of {all} that are open)"));
+    }
+    let is_whole = run.experiment.part.is_none() && run.experiment.parts.is_empty();
+    if !is_short || !is_whole || run.plan.recorded_from.is_some() {
+        return next;
+    }
+    let is_private = run.experiment.sandbox_dir.is_some();
+    if let Some((base, best)) = truetps_report::base_and_best(input).filter(|_| is_private) {
+        let command = again::explain(folder, &run.experiment, (&base, &best));
+        next.push(format!("{command}   (measures which of these settings make the difference)"));
+    } else if truetps_report::names_connections(input) {
+        let command = again::pool(folder, &run.experiment);
+        next.push(format!("{command}   (finds the number of connections between those tried)"));
+    }
+    next
 }
 
 /// Writes `report.html` into a run's folder.

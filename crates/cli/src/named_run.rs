@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use truetps_archive::{Histograms, Run};
-use truetps_folder::{FolderError, LATEST};
+use truetps_folder::{ExperimentFolder, FolderError, LATEST};
 use truetps_recording::state_runs;
 
 use crate::answer::{EDITED, shown};
@@ -30,7 +30,7 @@ pub(crate) fn meant_folder(typed: &Path, runs: Option<&Path>) -> PathBuf {
     }
     let is_name = typed.components().count() == 1 && typed.file_name().is_some();
     if typed.exists() || !is_name {
-        return typed.to_owned();
+        return newest_in(typed);
     }
     let folders = runs.map_or_else(recorded_in, |runs| vec![runs.to_owned()]);
     folders.into_iter().map(|folder| folder.join(typed)).find(|path| path.is_dir()).unwrap_or_else(|| typed.to_owned())
@@ -39,6 +39,13 @@ pub(crate) fn meant_folder(typed: &Path, runs: Option<&Path>) -> PathBuf {
 /// Where truetps records.
 fn recorded_in() -> Vec<PathBuf> {
     vec![PathBuf::from("runs"), state_runs(&|name| std::env::var_os(name))]
+}
+
+/// A folder of experiments, such as the one of `--runs`, stands for the newest of them.
+fn newest_in(path: &Path) -> PathBuf {
+    let latest = path.join(LATEST);
+    let is_experiment = ExperimentFolder::find(path).is_ok();
+    if !is_experiment && latest.is_dir() { latest } else { path.to_owned() }
 }
 
 /// The newest experiment of these folders; of none, the place where the first one would have it.

@@ -54,9 +54,18 @@ const IN_SERVER: [(&str, &str); 1] = [(
     "the folder or archive of a server has no flag: truetps server add NAME FOLDER",
 )];
 
-const COMMANDS: [(&str, &str); 4] = [
+const COMMANDS: [(&str, &str); 6] = [
     ("bench benchmark measure test start load", "`truetps run WORKLOAD` measures one load, `truetps sweep` a plan"),
     ("show list ls", "`truetps plan list`, `truetps server list`, `truetps report`"),
+    (
+        "tune advise recommend optimize optimise",
+        "`truetps explain A B` finds which of the settings that differ make a difference, `truetps sweep --vary` measures \
+         levels, `truetps pool` the number of connections",
+    ),
+    (
+        "runs history trend",
+        "`truetps report FOLDER` shows a run, `truetps compare A B` two; recorded runs are in ./runs",
+    ),
     ("results result analyse analyze", "`truetps report` shows the newest run"),
     ("mysqlslap", "`truetps slap` takes the options of mysqlslap"),
 ];
@@ -176,6 +185,13 @@ mod tests {
         check("sweep insert --repeat 5", "--blocks N", "similar");
         check("sweep --tables 5", "the plan sets it", "--table-rows");
         check("bench", "`truetps run WORKLOAD`", "sysbench");
+        for word in ["tune", "advise", "recommend", "optimize"] {
+            check(word, "`truetps explain A B`", "similar");
+        }
+        for word in ["runs", "history", "trend"] {
+            check(word, "`truetps report FOLDER`", "similar");
+        }
+        check("list", "`truetps plan list`", "similar");
         check("run insert --mesure 5", "a similar argument exists: '--measure'", "xxx");
         check("repport", "a similar subcommand exists: 'report'", "xxx");
     }

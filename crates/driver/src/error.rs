@@ -53,7 +53,8 @@ impl ServerError {
             1044 => "give the account privileges on the database: GRANT ALL ON database.* TO the account",
             1045 | 1698 => {
                 "check user and password; a password can be given in the environment: TRUETPS_PASSWORD (an account of \
-                 the plugin unix_socket or auth_socket belongs to the system's user of that name)"
+                 the plugin unix_socket or auth_socket belongs to the system's user of that name; an account that \
+                 requires TLS is refused with these words, too: tls=required)"
             }
             1049 => "create the database first: CREATE DATABASE",
             1129 => {

@@ -179,7 +179,8 @@ impl LabError {
             }
             Self::SchemaExists { schema } => {
                 return Some(format!(
-                    "if a killed run left it, drop it with DROP DATABASE {schema}; or name another one with --schema"
+                    "name another one with --schema; or let the run create its tables in this one and drop only these: \
+                     --schema {schema} --i-own-this-schema. What a killed run left, `truetps server restore` drops"
                 ));
             }
             Self::NoPartsSecret => {
@@ -240,7 +241,8 @@ fn login_hint(error: &DriverError) -> Option<&'static str> {
     match error {
         DriverError::Server(error) if DENIED.contains(&error.code) => Some(
             "check user and password: TRUETPS_PASSWORD, --defaults-file, ~/.my.cnf or --ask-password supplies it (an account \
-             with the plugin unix_socket or auth_socket is for the operating-system user of that name)",
+             with the plugin unix_socket or auth_socket is for the operating-system user of that name; an account that \
+             requires TLS is refused with these words, too: tls=required)",
         ),
         DriverError::Server(error) if error.sqlstate == DENIED_POSTGRES => {
             Some("check user and password: TRUETPS_PASSWORD or --ask-password supplies it")

@@ -13,7 +13,7 @@ use crate::{
     KeyMode, Load, Plan, ProbeSpec, QuickOverrides, ReadWriteSpec, ScriptSpec, ServerSpec, SqlSpec, TableInsertSpec,
     UpdateSpec, VerifySpec, WorkloadKind, WorkloadSpec,
 };
-use truetps_record::{Personality, Protocol, SettingValue};
+use truetps_record::{Configuration, Personality, Protocol, SettingValue};
 
 /// Keeps the names of the fields that a structure reads, and gives it none.
 struct FieldNames<'a>(&'a Cell<&'static [&'static str]>);
@@ -242,6 +242,35 @@ fn configurations_that_mean_nothing_are_left_out() {
     check("[{ connections = 4 }]", "leaves no configuration of the baseline with `--quick`");
     check("[{}]", "leaves no configuration");
     check("{ log_bin = false }", "expected a list in brackets");
+}
+
+#[test]
+fn rows_per_insert_may_be_a_factor() {
+    let plan = |workload: &str, levels: &str| {
+        let factors = format!("[factors]\nconnections = [1]\nrows_per_insert = {levels}");
+        Plan::parse(&format!("name = 'p'\nabout = 'a'\n[workload]\n{workload}\n{factors}\n"))
+    };
+    let bulk = plan("name = 'bulk-insert'", "[1, 10, 100]").unwrap();
+    let rows = |one: &Configuration| match bulk.workload_of(one).kind {
+        WorkloadKind::BulkInsert(spec) => spec.rows_per_insert,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(bulk.configurations().iter().map(rows).collect::<Vec<_>>(), [Some(1), Some(10), Some(100)]);
+    assert_eq!(bulk.baseline().get("rows_per_insert"), Some(&SettingValue::Int(1)));
+    assert!(!bulk.setting_factors().contains_key("rows_per_insert"));
+    assert!(plan("table = { ints = 4 }", "[1, 1000]").is_ok());
+    let check = |workload: &str, levels: &str, problem: &str| {
+        let error = plan(workload, levels).unwrap_err().to_string();
+        assert!(error.contains(problem), "{workload} {levels}: {error}");
+    };
+    check("name = 'insert'", "[1]", "`factors.rows_per_insert` means nothing to `insert`: it is for `bulk-insert`");
+    check("name = 'bulk-insert'\nrows_per_insert = 5", "[1]", "`workload.rows_per_insert`: is a factor too");
+    check("name = 'bulk-insert'", "[10001]", "`factors.rows_per_insert`: 10001 is not between 1 and 10000");
+    check(
+        "table = { ints = 70 }",
+        "[1, 1000]",
+        "`factors.rows_per_insert`: 1000 rows of 70 values are more than 65535",
+    );
 }
 
 #[test]

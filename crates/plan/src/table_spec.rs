@@ -112,9 +112,15 @@ impl GeneratedTable {
         check_range("workload.table.decimal_scale", self.decimal_scale, 0..=scale_max)?;
         let length_max = if self.varchars > 0 { self.varchar_length } else { VALUE_LENGTH_MAX };
         check_range("workload.table.value_length", self.value_length.unwrap_or(1), 1..=length_max)?;
+        self.check_values("workload.rows_per_insert", rows_per_insert)
+    }
+
+    /// Whether one statement takes the values of so many rows; `key` has their number.
+    pub(crate) fn check_values(&self, key: &str, rows_per_insert: u32) -> Result<(), PlanError> {
+        let columns = self.value_columns();
         if columns * u64::from(rows_per_insert) > PARAMS_MAX {
             let problem = format!("{rows_per_insert} rows of {columns} values are more than {PARAMS_MAX} values");
-            return Err(value("workload.rows_per_insert", problem));
+            return Err(value(key, problem));
         }
         Ok(())
     }

@@ -1,9 +1,9 @@
 //! Factors of the workload: neither load factors nor settings of the server. Each is also a key of `[workload]`.
 
 use crate::plan_check::{check_whole, value};
-use crate::workload_check::{HOT_ROWS_MAX, TABLE_ROWS_MAX, unused_key};
+use crate::workload_check::{HOT_ROWS_MAX, ROWS_PER_INSERT_MAX, TABLE_ROWS_MAX, unused_key};
 use crate::{KeyMode, Plan, PlanError, WorkloadKind, WorkloadSpec};
-use truetps_record::{HOT_ROWS, KEY, SettingValue, TABLE_ROWS};
+use truetps_record::{HOT_ROWS, KEY, ROWS_PER_INSERT, SettingValue, TABLE_ROWS};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WorkloadFactor {
@@ -13,10 +13,12 @@ pub(crate) enum WorkloadFactor {
     Key,
     /// The size of each table.
     TableRows,
+    /// The rows of each INSERT of `bulk-insert` and `table`.
+    RowsPerInsert,
 }
 
 impl WorkloadFactor {
-    pub(crate) const ALL: [Self; 3] = [Self::HotRows, Self::Key, Self::TableRows];
+    pub(crate) const ALL: [Self; 4] = [Self::HotRows, Self::Key, Self::TableRows, Self::RowsPerInsert];
 
     pub(crate) fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|factor| factor.name() == name)
@@ -27,6 +29,7 @@ impl WorkloadFactor {
             Self::HotRows => HOT_ROWS,
             Self::Key => KEY,
             Self::TableRows => TABLE_ROWS,
+            Self::RowsPerInsert => ROWS_PER_INSERT,
         }
     }
 
@@ -35,6 +38,8 @@ impl WorkloadFactor {
         match (self, &spec.kind) {
             (Self::HotRows, WorkloadKind::HotRow(spec)) => spec.hot_rows.is_some(),
             (Self::Key, WorkloadKind::DeleteInsert(spec)) => spec.key.is_some(),
+            (Self::RowsPerInsert, WorkloadKind::BulkInsert(spec)) => spec.rows_per_insert.is_some(),
+            (Self::RowsPerInsert, WorkloadKind::Table(spec)) => spec.rows_per_insert.is_some(),
             _ => false,
         }
     }
@@ -43,7 +48,13 @@ impl WorkloadFactor {
     pub(crate) fn put(self, level: &SettingValue, spec: &mut WorkloadSpec) {
         match (self, &mut spec.kind) {
             (Self::TableRows, _) => spec.table_rows = table_rows(level).unwrap_or(spec.table_rows),
-            (Self::HotRows, WorkloadKind::HotRow(spec)) => spec.hot_rows = hot_rows(level).or(spec.hot_rows),
+            (Self::HotRows, WorkloadKind::HotRow(spec)) => spec.hot_rows = rows(level).or(spec.hot_rows),
+            (Self::RowsPerInsert, WorkloadKind::BulkInsert(spec)) => {
+                spec.rows_per_insert = rows(level).or(spec.rows_per_insert);
+            }
+            (Self::RowsPerInsert, WorkloadKind::Table(spec)) => {
+                spec.rows_per_insert = rows(level).or(spec.rows_per_insert);
+            }
             (Self::Key, WorkloadKind::DeleteInsert(spec)) => spec.key = key_mode(level).ok().or(spec.key),
             _ => {}
         }
@@ -52,7 +63,7 @@ impl WorkloadFactor {
     /// The level whose tables suffice for all others.
     pub(crate) fn largest(self, levels: &[SettingValue]) -> Option<&SettingValue> {
         match self {
-            Self::HotRows => levels.iter().max_by_key(|level| hot_rows(level)),
+            Self::HotRows | Self::RowsPerInsert => levels.iter().max_by_key(|level| rows(level)),
             Self::Key => levels.first(),
             Self::TableRows => levels.iter().max_by_key(|level| table_rows(level)),
         }
@@ -62,6 +73,7 @@ impl WorkloadFactor {
         match self {
             Self::HotRows => check_whole(path, levels, HOT_ROWS_MAX.into()),
             Self::TableRows => check_whole(path, levels, TABLE_ROWS_MAX as i64),
+            Self::RowsPerInsert => check_whole(path, levels, ROWS_PER_INSERT_MAX.into()),
             Self::Key => levels.iter().try_for_each(|level| match key_mode(level) {
                 Ok(_) => Ok(()),
                 Err(problem) => Err(value(path, problem)),
@@ -81,11 +93,19 @@ impl WorkloadFactor {
         if self.is_fixed(&plan.workload) {
             return Err(value(format!("workload.{name}"), "is a factor too: remove one of the two"));
         }
-        Ok(())
+        match &plan.workload.kind {
+            WorkloadKind::Table(spec) if self == Self::RowsPerInsert => {
+                let levels =
+                    [&plan.factors, &plan.quick.factors].map(|factors| factors.get(name)).into_iter().flatten();
+                let most = levels.flatten().filter_map(rows).max().unwrap_or(1);
+                spec.table.check_values(&format!("factors.{name}"), most)
+            }
+            _ => Ok(()),
+        }
     }
 }
 
-fn hot_rows(level: &SettingValue) -> Option<u32> {
+fn rows(level: &SettingValue) -> Option<u32> {
     level.as_int().and_then(|rows| u32::try_from(rows).ok()).filter(|rows| *rows > 0)
 }
 

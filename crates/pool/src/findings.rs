@@ -66,11 +66,6 @@ impl PoolFindings {
         self.curve.iter().find(|point| point.connections == connections)
     }
 
-    /// The smallest measured number whose throughput is at least this, in transactions a second.
-    pub fn smallest_for(&self, tps: f64) -> Option<&CurvePoint> {
-        self.curve.iter().find(|point| point.tps >= tps && point.meets_limit)
-    }
-
     pub fn against(&self, what: PoolAgainst) -> Option<&PoolComparison> {
         self.comparisons.iter().find(|comparison| comparison.against == what)
     }

@@ -14,6 +14,7 @@
 mod curve;
 mod findings;
 mod parameters;
+mod rate;
 mod search;
 #[cfg(test)]
 mod simulation_tests;
@@ -24,6 +25,7 @@ mod usl;
 pub use curve::CurvePoint;
 pub use findings::{PoolAgainst, PoolComparison, PoolFindings, PoolOutcome};
 pub use parameters::{PoolLimits, PoolParameters};
+pub use rate::{Carrying, ROOM, RateAnswer};
 pub use search::{PoolBatch, PoolQuestion, PoolResult, PoolSource, PoolStage, search};
 pub use tape::PoolTape;
 pub use usl::Usl;

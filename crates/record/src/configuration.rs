@@ -27,9 +27,12 @@ pub const KEY: &str = "key";
 /// A workload factor: how many rows each table has. Each level has tables of its own.
 pub const TABLE_ROWS: &str = "table_rows";
 
+/// A workload factor: how many rows each INSERT of `bulk-insert` or of a generated table has.
+pub const ROWS_PER_INSERT: &str = "rows_per_insert";
+
 /// Whether a factor changes the statements that are sent. Each is also a key of `[workload]`.
 pub fn is_workload_factor(name: &str) -> bool {
-    name == HOT_ROWS || name == KEY || name == TABLE_ROWS
+    [HOT_ROWS, KEY, TABLE_ROWS, ROWS_PER_INSERT].contains(&name)
 }
 
 /// A factor that is neither a load factor nor a [workload factor](is_workload_factor): which named server is measured.

@@ -56,8 +56,8 @@ pub use capture::{
     CAPTURE_KIND, CAPTURE_SCHEMA_VERSION, Capture, CaptureError, CapturedPlugin, CapturedVariable, SchemaShape,
 };
 pub use configuration::{
-    CONNECTIONS, Configuration, DISK, HOT_ROWS, KEY, RATE, SERVER, SettingValue, TABLE_ROWS, is_load_factor,
-    is_setting_factor, is_workload_factor,
+    CONNECTIONS, Configuration, DISK, HOT_ROWS, KEY, RATE, ROWS_PER_INSERT, SERVER, SettingValue, TABLE_ROWS,
+    is_load_factor, is_setting_factor, is_workload_factor,
 };
 pub use counts::{Counts, ErrorCount, ErrorTally};
 pub use crash::{BinlogDifference, CrashKind, CrashRecord, CrashRole, CrashRun, CrashStep};

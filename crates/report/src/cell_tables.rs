@@ -6,7 +6,7 @@ use crate::document::{Block, DocumentSection, DocumentTable};
 use crate::format;
 use crate::generator::{self, SIGN};
 use crate::sections::{COLUMNS_MAX, tps_entry};
-use crate::{ReportInput, names, open_loop};
+use crate::{ReportInput, names, open_loop, rows};
 
 /// Times of open loops, in tables of their own.
 pub(crate) const RESPONSE: [Figure; 5] =
@@ -47,6 +47,7 @@ fn figure_columns<'a>(input: &'a ReportInput<'_>, curve: &Curve, with_tps: bool,
     let is_shown = |figure: &Figure| {
         (figure.is_shown(FigurePlace::Main) && !(is_open && RESPONSE.contains(figure)))
             || figure.is_shown(FigurePlace::Text)
+            || (figure.is_shown(FigurePlace::MainIfRows) && rows::are_shown(input.analysis))
             || ((figure.is_shown(FigurePlace::TextIfAny) || figure.is_shown(FigurePlace::MainIfAny)) && is_any(*figure))
     };
     let shown = Figure::ALL.iter().copied().filter(is_shown);

@@ -6,7 +6,7 @@ use truetps_record::{Estimate, Experiment, ServerFacts};
 use crate::disks::disks;
 use crate::generator::Facts;
 use crate::verdicts::{answer, verdicts};
-use crate::{ReportInput, cell_tables, external, format, ledger, load, names, sections, stalls, waits};
+use crate::{ReportInput, cell_tables, external, format, ledger, load, main_effects, names, sections, stalls, waits};
 
 pub(crate) struct Document {
     pub(crate) title: String,
@@ -115,6 +115,7 @@ pub(crate) fn document(input: &ReportInput<'_>) -> Document {
         sections::throughput(input),
         cell_tables::open_loop(input),
         cell_tables::figures(input),
+        main_effects::section(input),
         sections::comparisons(input),
         sections::noise(input),
         stalls::section(input),

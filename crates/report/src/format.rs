@@ -144,6 +144,16 @@ pub fn figure(figure: Figure, value: f64) -> String {
     }
 }
 
+/// One ratio with its interval, or the smallest and the largest of several; `None` for none.
+pub(crate) fn ratio_range(ratios: &[Estimate]) -> Option<String> {
+    let by_value = |a: &&Estimate, b: &&Estimate| a.value.total_cmp(&b.value);
+    let (low, high) = (ratios.iter().min_by(by_value)?, ratios.iter().max_by(by_value)?);
+    Some(match ratios {
+        [one] => ratio_estimate(one),
+        _ => format!("{} to {}", ratio(low.value), ratio(high.value)),
+    })
+}
+
 /// The same, or the sign for none.
 pub fn figure_or_nothing(of: Figure, value: Option<f64>) -> String {
     or_nothing(value, |value| figure(of, value))

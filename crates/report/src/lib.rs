@@ -25,6 +25,7 @@ mod json;
 mod junit;
 mod ledger;
 mod load;
+mod main_effects;
 mod markdown;
 mod names;
 mod open_loop;
@@ -35,6 +36,7 @@ mod probe_metrics;
 mod prometheus;
 mod remarks;
 mod risk;
+mod rows;
 mod sections;
 mod settings_diff;
 mod stall_list;
@@ -76,6 +78,7 @@ pub use explanation::{
 pub use html::html;
 pub use json::{json, jsonl};
 pub use junit::{comparison_junit, junit};
+pub use main_effects::base_and_best;
 pub use markdown::markdown;
 pub use parts::incomplete;
 pub use pool::{PoolLibrary, pool_html, pool_json, pool_markdown, pool_text};
@@ -86,8 +89,8 @@ pub(crate) use remarks::remarks;
 pub use settings_diff::{diff_json, diff_markdown, diff_text};
 pub use stall_list::{stalls_csv, stalls_json, stalls_markdown, stalls_text};
 pub use summary::{
-    COMMITS, comparison_summary, crash_summary, diff_summary, explanation_summary, pool_summary, probe_summary,
-    stalls_summary, summary_text, verification_summary,
+    COMMITS, comparison_summary, crash_summary, diff_summary, explanation_summary, names_connections, pool_summary,
+    probe_summary, stalls_summary, summary_text, verification_summary,
 };
 pub use sysbench::sysbench;
 pub use text::{TextScreen, text};

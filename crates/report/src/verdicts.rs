@@ -6,7 +6,7 @@ use truetps_analysis::{Analysis, Axis, Cell, Contrast, Curve, Figure, Judgement,
 use truetps_record::Estimate;
 
 use crate::generator::{self, LIMITED};
-use crate::{ReportInput, durability, format, names, open_loop, parts};
+use crate::{ReportInput, durability, format, names, open_loop, parts, rows};
 
 /// What a verdict is in a sentence, apart from its numbers. `Ord` is the order of the sentence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -52,7 +52,7 @@ pub(crate) fn incomplete(input: &ReportInput<'_>) -> Option<String> {
     parts::incomplete(&input.run.experiment).map(|text| format!("{text}."))
 }
 
-fn of_figures(input: &ReportInput<'_>, with_risk: bool) -> Vec<String> {
+pub(crate) fn of_figures(input: &ReportInput<'_>, with_risk: bool) -> Vec<String> {
     let analysis = input.analysis;
     if analysis.trials_valid == 0 {
         return vec!["none: there is no valid trial yet.".to_owned()];
@@ -87,7 +87,8 @@ pub(crate) fn answer(input: &ReportInput<'_>) -> Option<String> {
     let best = if baseline.cells.len() > 1 { ", best at" } else { " at" };
     let mark = if generator::is_limited(cell) { format!("; {LIMITED}") } else { String::new() };
     let (value, certainty) = (format::tps(tps.value), names::certainty(tps));
-    Some(format!("With {} (baseline): {value} tps{best} {place} ({certainty}{mark}).", baseline.label))
+    let rows = rows::behind_tps(analysis, cell);
+    Some(format!("With {} (baseline): {value} tps{rows}{best} {place} ({certainty}{mark}).", baseline.label))
 }
 
 /// Where nothing is compared and no curve bends, the figures themselves are the answer.
@@ -99,7 +100,8 @@ fn figures_of(analysis: &Analysis, curve: &Curve) -> Vec<String> {
         let mark = if generator::is_limited(cell) { format!("; {LIMITED}") } else { String::new() };
         let (tps, place) = (format::tps(estimate.value), names::connections(cell.configuration.connections()));
         let certainty = names::certainty(estimate);
-        Some(format!("{}: {tps} tps with {place}{p99} ({certainty}{mark}).", names::curve_name(curve)))
+        let rows = rows::behind_tps(analysis, cell);
+        Some(format!("{}: {tps} tps{rows} with {place}{p99} ({certainty}{mark}).", names::curve_name(curve)))
     };
     names::cells(analysis, curve).iter().filter_map(figure).collect()
 }
@@ -116,7 +118,8 @@ fn against_baseline(input: &ReportInput<'_>, curve: &Curve, with_risk: bool) -> 
     }
     let parts = by_kind.iter().map(|(kind, contrasts)| part(analysis, *kind, contrasts, baseline));
     let open = by_kind.get(&VerdictKind::NotEnoughData).map_or(&[][..], Vec::as_slice);
-    let parts: Vec<_> = parts.chain(cpu(analysis, open)).collect();
+    let rows = rows::note(analysis, &names::contrasts(analysis, curve));
+    let parts: Vec<_> = parts.chain(rows).chain(cpu(analysis, open)).collect();
     let risk = durability::risk(input, curve).filter(|_| with_risk).map_or(String::new(), |risk| format!("; {risk}"));
     // Where another place has the risk, it has named the setting, too.
     let name =
@@ -192,15 +195,8 @@ fn ratios(contrasts: &[&Contrast]) -> String {
     range(contrasts.iter().map(|one| one.tps_ratio)).unwrap_or_default()
 }
 
-/// One ratio with its interval, or the smallest and the largest of several; `None` for none.
 fn range(ratios: impl Iterator<Item = Estimate>) -> Option<String> {
-    let ratios: Vec<_> = ratios.collect();
-    let by_value = |a: &&Estimate, b: &&Estimate| a.value.total_cmp(&b.value);
-    let (low, high) = (ratios.iter().min_by(by_value)?, ratios.iter().max_by(by_value)?);
-    Some(match &ratios[..] {
-        [one] => format::ratio_estimate(one),
-        _ => format!("{} to {}", format::ratio(low.value), format::ratio(high.value)),
-    })
+    format::ratio_range(&ratios.collect::<Vec<_>>())
 }
 
 #[cfg(test)]

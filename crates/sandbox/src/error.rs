@@ -115,9 +115,9 @@ impl SandboxError {
                 Some("if the program is a wrapper script, it must `exec` the server".to_owned())
             }
             Self::Busy { .. } => Some("`truetps server list` shows the running servers".to_owned()),
-            Self::Held { pid, .. } => {
-                Some(format!("truetps did not start it here; stop it with `kill {pid}` (SIGTERM)"))
-            }
+            Self::Held { pid, .. } => Some(format!(
+                "truetps did not start it here: `ps -fp {pid}` shows what it is; stop it as its owner does"
+            )),
             Self::Io { .. } | Self::Running { .. } | Self::Sql { .. } | Self::Content { .. } => None,
         }
     }

@@ -19,7 +19,8 @@ use crate::times::time;
     truetps pool update-index --disk hdd7200            on an emulated disk\n  \
     truetps pool my-plan.toml --dsn mysql://loader@db1 --instances 4 --for hikaricp   a server of yours, four processes\n  \
     truetps pool --resume                               go on with the newest one\n\n\
-    The answer is the smallest number of connections that gives 95 % of the best throughput within the limit of p99. \
+    The answer is the smallest number of connections that gives 95 % of the best throughput within the limit of p99; with \
+    --rate, first whether --current carries the rate, or the smallest number that does. \
     Exit codes: 0 advised; 1 nothing keeps the limit of p99; 3 stopped before the advice was checked; 4 no trial gave a result. `truetps help reference/pool`")]
 pub(crate) struct PoolArgs {
     /// The load: name of a plan (`truetps plan list`), a TOML file, or a workload; default: insert
@@ -28,13 +29,15 @@ pub(crate) struct PoolArgs {
     /// Fewer and shorter trials: an answer in about three minutes, with wider intervals
     #[arg(long)]
     pub(crate) quick: bool,
-    /// The number of connections that the application has now, in all its processes: the advice is compared with it
+    /// The number of connections that the application has now, in all its processes: the answer says whether it carries
+    /// --rate, and compares the advice with it
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) current: Option<u32>,
     /// The longest p99 of response time that is allowed, such as 50ms; default: no limit
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub(crate) p99: Option<Duration>,
-    /// Transactions a second that the application makes: how many connections that needs at least
+    /// Transactions a second that the application makes: the answer begins with whether --current carries it, and the
+    /// configuration is of a number that does
     #[arg(long, value_name = "N", value_parser = rate)]
     pub(crate) rate: Option<f64>,
     /// Processes of the application, each with a pool of its own, that share the connections

@@ -42,7 +42,27 @@ pub(crate) fn until_decided(folder: &ExperimentFolder, experiment: &Experiment, 
 /// The command that runs the missing trials.
 pub(crate) fn command(folder: &ExperimentFolder, experiment: &Experiment) -> String {
     let folder = shown(folder.path()).display().to_string();
-    let mut words = vec!["truetps sweep --resume".to_owned(), quoted(&folder)];
+    on_its_server(experiment, &["truetps sweep --resume", &quoted(&folder)])
+}
+
+/// The command that finds the number of connections, with the load of an experiment.
+pub(crate) fn pool(folder: &ExperimentFolder, experiment: &Experiment) -> String {
+    let quick = if experiment.quick { " --quick" } else { "" };
+    on_its_server(experiment, &[&format!("truetps pool{quick}"), &plan_of(folder)])
+}
+
+/// The command that explains the difference of two combinations of settings, `NAME=VALUE,NAME=VALUE`.
+pub(crate) fn explain(folder: &ExperimentFolder, experiment: &Experiment, (a, b): (&str, &str)) -> String {
+    on_its_server(experiment, &["truetps explain", &quoted(a), &quoted(b), "--plan", &plan_of(folder)])
+}
+
+fn plan_of(folder: &ExperimentFolder) -> String {
+    quoted(&shown(&folder.path().join("plan.toml")).display().to_string())
+}
+
+/// These words, and those for the server and the account of the experiment.
+fn on_its_server(experiment: &Experiment, words: &[&str]) -> String {
+    let mut words: Vec<_> = words.iter().map(|word| (*word).to_owned()).collect();
     if let Some(address) = address(experiment) {
         words.extend([DSN.to_owned(), quoted(address)]);
     }

@@ -153,7 +153,7 @@ fn clean(args: &CleanArgs) -> Result<Exit, CommandFailure> {
             "kept {}: process {pid} runs a server there that truetps did not start\n",
             path.display()
         ));
-        print_message(&format!("hint: end it (`kill {pid}` asks it to end), then clean again\n"));
+        print_message(&format!("hint: `ps -fp {pid}` shows what it is; once its owner has stopped it, clean again\n"));
     }
     let begun = begun.iter().map(|one| format!("removed {} ({})\n", one.path.display(), format::bytes(one.size_bytes)));
     let unmounted =

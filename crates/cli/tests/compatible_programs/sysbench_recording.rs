@@ -236,6 +236,16 @@ fn compared(place: &Place, a: &str, b: &str) -> (Ran, Value) {
     (place.run(&["compare", a, b, "--full"]), document["comparisons"][0].clone())
 }
 
+/// It has the line and the statements.
+fn check_first_screen(place: &Place) {
+    let short = place.run(&["compare", "a/latest", "b/latest"]).stdout;
+    let work = short.split("Work      ").nth(1).unwrap_or_else(|| panic!("{short}"));
+    let work = work.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(work.starts_with("script: A \"") && work.contains(", B \""), "{short}");
+    assert!(work.contains("INSERT INTO goodsN(id, k) VALUES(?, ?): A 1.00, B none a transaction"), "{short}");
+    assert!(work.contains("INSERT INTO goodsN(k) VALUES(?): A none, B 1.00 a transaction"), "{short}");
+}
+
 #[test]
 fn one_line_of_two_scripts_of_one_name_is_what_was_different() {
     let Some(binary) = mariadb("one_line_of_two_scripts_of_one_name") else { return };
@@ -269,6 +279,7 @@ fn one_line_of_two_scripts_of_one_name_is_what_was_different() {
     assert!(section.contains("1.00  none  INSERT INTO goodsN(id, k) VALUES(?, ?)"), "{section}");
     assert!(text.stdout.contains("Caution   the workloads differ"), "{}", text.stdout);
     assert!(!section.contains("module"), "the module is the same: {section}");
+    check_first_screen(&place);
     let scripts = &document["scripts"];
     assert_eq!(scripts["texts"].as_array().unwrap().len(), 1, "{scripts}");
     assert_eq!(scripts["statements"].as_array().unwrap().len(), 2, "{scripts}");

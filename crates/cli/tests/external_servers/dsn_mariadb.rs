@@ -238,7 +238,8 @@ fn what_a_run_on_an_external_server_does_not_do() {
         assert_eq!(fs::read_dir(place.path().join("runs")).map_or(0, Iterator::count), 0, "{words:?}");
     };
     let run = |flags: &[&str]| place.run(&short_run("insert", &dsn, flags));
-    check(&run(&[]), &["the schema `truetps` exists already", "hint:", "--schema"]);
+    check(&run(&[]), &["the schema `truetps` exists already", "hint:", "--schema truetps --i-own-this-schema"]);
+    assert!(!run(&[]).stderr.contains("DROP"), "no hint destroys a schema of the user: {}", run(&[]).stderr);
     assert_eq!(owned.admin().query_value("SELECT id FROM truetps.mine").unwrap().as_deref(), Some("7"));
     check(
         &run(&["--set", "log_bin=ON"]),
@@ -257,6 +258,12 @@ fn what_a_run_on_an_external_server_does_not_do() {
     // The account may make schemas of some names only.
     let ran = run_with_password(&place, &short_run("insert", &tcp, &["--schema=other"]));
     check(&ran, &["work in the schema `other`", "hint:", "only if no schema", "GRANT CREATE, DROP"]);
+    check(&ran, &["--schema NAME --i-own-this-schema"]);
+    // The schema of the address is not taken for the one to create, and the message names it.
+    owned.execute(&["CREATE DATABASE app", &format!("GRANT SELECT ON app.* TO {ACCOUNT}@'%'")]);
+    let ran = run_with_password(&place, &short_run("insert", &format!("{tcp}/app"), &["--schema=other"]));
+    owned.execute(&["DROP DATABASE app", &format!("REVOKE SELECT ON app.* FROM {ACCOUNT}@'%'")]);
+    check(&ran, &["the schema `app` of the address is not used", "--schema app --i-own-this-schema"]);
     // One that is there is refused for that, whatever the account may do in it.
     owned.execute(&[&format!("GRANT SELECT ON precious.* TO {ACCOUNT}@'%'")]);
     let ran = run_with_password(&place, &short_run("insert", &tcp, &["--schema=precious"]));
@@ -312,6 +319,8 @@ fn logins_that_fail_say_why_and_keep_the_password() {
     check(&format!("mysql://{ACCOUNT}:h1dden-and-wrong@127.0.0.1:{port}"), &denied);
     check(&format!("mysql://{ACCOUNT}@127.0.0.1:{port}"), &denied);
     check(&format!("mysql://nobody:{PASSWORD_ENCODED}@127.0.0.1:{port}"), &denied);
+    owned.execute(&["CREATE USER encrypted@'%' REQUIRE SSL"]);
+    check(&format!("mysql://encrypted@127.0.0.1:{port}?tls=off"), &["1045", "requires TLS", "tls=required"]);
     check(&format!("mysql://{ACCOUNT}:{PASSWORD_ENCODED}@127.0.0.1:{port}/nosuch"), &["nosuch", "1044"]);
     check("mysql://root@127.0.0.1:1", &["127.0.0.1:1", "refused", "no server listens"]);
     check("mysql://root@?socket=/nowhere/sock", &["/nowhere/sock", "No such file"]);

@@ -36,7 +36,8 @@ fn a_leftover_that_is_kept_is_named() {
     let kept = place.good(&["server", "clean"]);
     drop(child.stdin.take());
     child.wait().unwrap();
-    for expect in [format!("kept {}: process {pid} runs", folder.display()), format!("hint: end it (`kill {pid}`")] {
+    let kept_line = format!("kept {}: process {pid} runs", folder.display());
+    for expect in [kept_line, format!("hint: `ps -fp {pid}` shows what it is")] {
         assert!(kept.stderr.contains(&expect), "{}should contain\n{expect}", kept.stderr);
     }
     assert!(!kept.stderr.contains("nothing to clean") && folder.join("owner.json").is_file());

@@ -125,3 +125,24 @@ fn a_folder_of_servers_is_distinguished_from_an_address() {
     assert_eq!(of(SWEEP), ("/srv/truetps".into(), Value::Null));
     assert_eq!(of(SCRIPT), (Value::Null, "/srv/mariadb/socket".into()));
 }
+
+/// `--runs runs-before` and `--runs runs-after`: the folders stand for the newest experiment in each.
+#[test]
+fn a_folder_of_experiments_is_the_newest_of_them() {
+    let place = Place::new();
+    for folder in ["runs-before", "runs-after"] {
+        fs::create_dir(place.path().join(folder)).unwrap();
+        copy_folder(&Path::new(FOLDERS).join(SWEEP), &place.path().join(folder).join("the-run"));
+        copy_folder(&Path::new(FOLDERS).join(SCRIPT), &place.path().join(folder).join("an-older-one"));
+        std::os::unix::fs::symlink("the-run", place.path().join(folder).join("latest")).unwrap();
+    }
+    let by_folders = place.run(&["compare", "runs-before", "runs-after", "--format", "csv"]);
+    let by_runs = place.run(&["compare", "runs-before/the-run", "runs-after/the-run", "--format", "csv"]);
+    assert_eq!(by_folders.code, by_runs.code, "{}", by_folders.stderr);
+    let figures = |csv: &str| csv.replace("/latest", "/the-run");
+    assert_eq!(figures(&by_folders.stdout), by_runs.stdout);
+    assert!(by_runs.stdout.lines().count() > 2, "{}", by_runs.stdout);
+    // A folder without any is refused as before.
+    fs::create_dir(place.path().join("empty")).unwrap();
+    place.refused(&["compare", "empty", "runs-after"], &["empty"]);
+}

@@ -45,13 +45,22 @@ fn a_search_advises_and_its_answer_can_be_read_again() {
     assert!(trials.contains(&3) && trials.iter().all(|number| (1..=4).contains(number)), "{trials:?}");
     // The server's own limit, read from its variables.
     let parameters = &answer["parameters"];
-    assert_eq!((&parameters["size"], &parameters["max_lifetime_s"]), (&Value::from(advice), &Value::from(60)));
+    // Ten a second are far below what three connections carry: they stay.
+    assert_eq!((&answer["rate"]["current"], &answer["rate"]["connections"]), (&"carries".into(), &3.into()));
+    assert_eq!((&parameters["size"], &parameters["max_lifetime_s"]), (&Value::from(3), &Value::from(60)));
     assert_eq!(answer["libraries"].as_array().unwrap().len(), 7);
     assert!(place.servers().is_empty());
 
     assert_eq!(document(&place.good(&["report", "--format", "json"])), answer);
     for (args, words) in [
-        (&["report"][..], &["Answer", "Use ", "advice", "initial = least = most"][..]),
+        (
+            &["report"][..],
+            &[
+                "Answer    Yes: 3 connections carry 10 a second",
+                "For the most throughput: ",
+                "initial = least = most = 3",
+            ][..],
+        ),
         (&["report", "--full"], &["HikariCP", "maximumPoolSize=", "SetMaxOpenConns(", "wait_timeout of 90 s"]),
         (&["report", "--format", "md"], &["# insert: how many connections does it need?", "maximumPoolSize="]),
     ] {

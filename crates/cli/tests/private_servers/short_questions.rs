@@ -259,3 +259,48 @@ fn no_name_means_another_family() {
     assert!(mysql.code == Some(2) || mysql.stdout.contains("  mysql "), "{}{}", mysql.stdout, mysql.stderr);
     place.refused(&["server", "add", "y", "nosuch"], &["there is no file or folder nosuch"]);
 }
+
+/// How many rows in an INSERT: one experiment, in which rows a second stand beside transactions.
+#[test]
+fn rows_per_insert_is_a_factor() {
+    if mariadb("rows_per_insert_is_a_factor").is_none() {
+        return;
+    }
+    let place = Place::with_templates();
+    let question = ["bulk-insert", "--vary", "rows_per_insert=1,10", "-c", "1,2", "--blocks", "2", SMALL_REDO];
+    let ran = sweep(&place, &question);
+    assert!([Some(0), Some(3)].contains(&ran.code), "{}{}", ran.stdout, ran.stderr);
+    assert!(ran.stdout.contains("rows/s"), "{}", ran.stdout);
+    assert!(ran.stderr.contains("       truetps pool '"), "the numbers between are a command away: {}", ran.stderr);
+    let report = place.run(&["report", "--format", "json"]);
+    let report: serde_json::Value = serde_json::from_str(&report.stdout).unwrap();
+    let cells = report["analysis"]["cells"].as_array().unwrap();
+    assert_eq!(cells.len(), 4);
+    for cell in cells {
+        // The server counts the rows.
+        let rows = cell["configuration"]["rows_per_insert"].as_f64().unwrap();
+        let [tps, rows_per_s] = [&cell["tps"]["value"], &cell["rows_changed_per_s"]].map(|one| one.as_f64().unwrap());
+        assert!((rows_per_s / tps / rows - 1.0).abs() < 0.02, "{cell}");
+    }
+    let refused = place.run(&["sweep", "insert", "--vary", "rows_per_insert=1,10"]);
+    assert!(refused.code == Some(2) && refused.stderr.contains("bulk-insert"), "{}", refused.stderr);
+}
+
+/// Two settings at once: the effect of each over the levels of the other.
+#[test]
+fn several_settings_have_main_effects() {
+    if mariadb("several_settings_have_main_effects").is_none() {
+        return;
+    }
+    let place = Place::with_templates();
+    let vary = ["--vary", "innodb_flush_log_at_trx_commit=1,0", "--vary", "join_buffer_size=256K,512K"];
+    let ran = sweep(&place, &[&["insert", "-c", "2", "--blocks", "2", SMALL_REDO][..], &vary].concat());
+    assert!([Some(0), Some(3)].contains(&ran.code), "{}{}", ran.stdout, ran.stderr);
+    assert!(ran.stdout.contains("Each setting over all levels of the others: "), "{}", ran.stdout);
+    let report = place.run(&["report", "--format", "json"]);
+    let report: serde_json::Value = serde_json::from_str(&report.stdout).unwrap();
+    let effects = report["analysis"]["main_effects"].as_array().unwrap();
+    let names: Vec<_> = effects.iter().map(|one| (one["factor"].as_str(), one["tps_ratio"]["n"].as_u64())).collect();
+    let (flush, buffer) = (Some("innodb_flush_log_at_trx_commit"), Some("join_buffer_size"));
+    assert_eq!(names, [(flush, Some(4)), (buffer, Some(4))], "two blocks at two levels of the other");
+}

@@ -475,7 +475,7 @@ fn forgets_rows(engine: &Engine) -> bool {
 fn hint_of_schema(error: &DriverError) -> &'static str {
     const EXISTS: u16 = 1007;
     if error.code() == EXISTS {
-        "\nhint: an existing schema is not dropped; name another one with --create-schema, or drop it yourself"
+        "\nhint: an existing schema is not dropped; name another one with --create-schema"
     } else {
         ""
     }

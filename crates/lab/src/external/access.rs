@@ -70,7 +70,8 @@ pub(crate) fn look_around(
     match client.dialect() {
         SqlDialect::Mysql => {
             writable_mysql(client)?;
-            let mut said = grants::check(client, schema, schema_is_theirs, workload, sets)?;
+            let in_address = |error: ExternalError| error.in_address(target);
+            let mut said = grants::check(client, schema, schema_is_theirs, workload, sets).map_err(in_address)?;
             if !sets.is_empty() {
                 one_server(client, target)?;
             }
@@ -81,7 +82,7 @@ pub(crate) fn look_around(
         SqlDialect::Postgres => {
             writable_postgres(client)?;
             if !schema_is_theirs {
-                create_right_postgres(client)?;
+                create_right_postgres(client).map_err(|error| error.in_address(target))?;
             }
             others_postgres(client)
         }
@@ -256,7 +257,8 @@ fn create_right_postgres(client: &mut Client) -> Result<(), ExternalError> {
     }
     let user = client.query_value("SELECT pg_catalog.quote_ident(current_user)")?.unwrap_or_default();
     let what = "create a database: it lacks CREATEDB".to_owned();
-    Err(ExternalError::Privilege { what, grant: format!("ALTER ROLE {user} CREATEDB") })
+    let grant = format!("ALTER ROLE {user} CREATEDB");
+    Err(ExternalError::MakesNoSchema { what, grant, in_address: None })
 }
 
 fn others_postgres(client: &mut Client) -> Result<Vec<String>, ExternalError> {

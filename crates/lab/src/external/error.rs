@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use thiserror::Error;
-use truetps_driver::{Client, DriverError, Endpoint};
+use truetps_driver::{Client, DriverError, Endpoint, Target};
 use truetps_record::{did_you_mean, near_matches};
 
 use super::identity::differences;
@@ -34,6 +34,9 @@ pub enum ExternalError {
     Level { name: String, value: String, problem: String },
     #[error("the account may not {what}")]
     Privilege { what: String, grant: String },
+    /// In the schema that truetps would create. `in_address`: the schema of the DSN, which is used only on request.
+    #[error("the account may not {what}{}", unused_schema(in_address.as_deref()))]
+    MakesNoSchema { what: String, grant: String, in_address: Option<String> },
     #[error("the server accepts no writes: {reason}")]
     ReadOnly { reason: String },
     #[error("another run of truetps is using this server: {}", path.display())]
@@ -105,6 +108,17 @@ impl ExternalError {
         }
     }
 
+    /// Adds the schema that the address names.
+    #[must_use]
+    pub(crate) fn in_address(self, target: &Target) -> Self {
+        match self {
+            Self::MakesNoSchema { what, grant, .. } => {
+                Self::MakesNoSchema { what, grant, in_address: target.login.database.clone() }
+            }
+            other => other,
+        }
+    }
+
     /// A hint for the user.
     pub fn hint(&self) -> Option<String> {
         let text = match self {
@@ -147,6 +161,11 @@ impl ExternalError {
     fn hint_with_details(&self) -> Option<String> {
         Some(match self {
             Self::Privilege { grant, .. } => format!("as an administrator: {grant}"),
+            Self::MakesNoSchema { grant, in_address, .. } => format!(
+                "let the run create its tables in a schema of the account, and drop only these: --schema {} \
+                 --i-own-this-schema; or, as an administrator: {grant}",
+                in_address.as_deref().unwrap_or("NAME")
+            ),
             Self::Unfinished { path, .. } => {
                 format!("restore it with: truetps server restore --journal '{}'", path.display())
             }
@@ -184,4 +203,8 @@ impl ExternalError {
                 | Self::NoAnswer { .. }
         )
     }
+}
+
+fn unused_schema(in_address: Option<&str>) -> String {
+    in_address.map_or_else(String::new, |name| format!("; the schema `{name}` of the address is not used by itself"))
 }

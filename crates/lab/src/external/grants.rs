@@ -151,10 +151,13 @@ pub(crate) fn check(
     let missing: Vec<_> = needed.iter().copied().filter(|privilege| !gives(&grants, schema, privilege)).collect();
     if !missing.is_empty() {
         let what = format!("work in the schema `{schema}`: it lacks {}", missing.join(", "));
+        let grant = format!("GRANT {} ON `{schema}`.* TO {account}", needed.join(", "));
+        if schema_is_theirs {
+            return Err(ExternalError::Privilege { what, grant });
+        }
         // An existing schema may be hidden from the account; DROP on another user's schema must not be granted.
-        let only = if schema_is_theirs { "" } else { "only if no schema of this name exists:  " };
-        let grant = format!("{only}GRANT {} ON `{schema}`.* TO {account}", needed.join(", "));
-        return Err(ExternalError::Privilege { what, grant });
+        let grant = format!("only if no schema of this name exists:  {grant}");
+        return Err(ExternalError::MakesNoSchema { what, grant, in_address: None });
     }
     check_sets(client, &grants, sets, &account)?;
     Ok(Vec::new())

@@ -61,11 +61,12 @@ pub fn restore(path: &Path, target: &Target, proof: IdentityProof) -> Result<Res
     if !restarted {
         let session = open.journal.session.filter(|_| target.dialect == SqlDialect::Mysql);
         open.sessions().into_iter().for_each(|id| ids.add(id));
-        let left = schema.sessions_of(&ids, session).end(&mut client).map_err(ExternalError::from)?;
+        let own = schema.sessions_of(&ids, session);
+        let left = own.end(&mut client).map_err(ExternalError::from)?;
         if let Some(session) = session.filter(|id| left.contains(id) && !open.journal.settings.is_empty()) {
             return Err(ExternalError::StillBusy { session }.into());
         }
-        restored.failed.extend(left.into_iter().map(|id| left_text(target.dialect, id)));
+        restored.failed.extend(left.into_iter().map(|id| left_text(target.dialect, id, &own.name)));
     }
     if target.dialect == SqlDialect::Mysql && !open.journal.settings.is_empty() {
         take_lock(&mut client)?;

@@ -102,10 +102,15 @@ fn end_listed(
 }
 
 /// The messages about sessions that remain.
-pub(crate) fn left_text(dialect: SqlDialect, id: u64) -> String {
+pub(crate) fn left_text(dialect: SqlDialect, id: u64, name: &str) -> String {
     let end = match dialect {
         SqlDialect::Mysql => format!("KILL {id}"),
-        SqlDialect::Postgres => format!("SELECT pg_catalog.pg_terminate_backend({id})"),
+        // Process numbers are used again: the name is the run's alone.
+        SqlDialect::Postgres => format!(
+            "SELECT pg_catalog.pg_terminate_backend(pid) FROM pg_catalog.pg_stat_activity WHERE pid = {id} AND \
+             application_name = {}",
+            text_literal(dialect, name)
+        ),
     };
     format!("session {id} of the run is still in the server and could not be ended: {end}")
 }
@@ -113,6 +118,13 @@ pub(crate) fn left_text(dialect: SqlDialect, id: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_statement_to_run_by_hand_ends_no_session_of_others() {
+        let text = left_text(SqlDialect::Postgres, 71, "truetps 2026 1");
+        let condition = "WHERE pid = 71 AND application_name = 'truetps 2026 1'";
+        assert!(text.ends_with(condition), "the number may be another's by then: {text}");
+    }
 
     #[test]
     fn a_number_alone_proves_no_session() {

@@ -51,7 +51,7 @@ impl SettingsLease {
     /// Ends the sessions of earlier trials: see [`OwnSessions::end`]. Returns messages about those that remain.
     pub(crate) fn end_sessions(&self, client: &mut Client) -> Result<Vec<String>, DriverError> {
         let left = self.sessions.end(client)?;
-        Ok(left.into_iter().map(|id| left_text(client.dialect(), id)).collect())
+        Ok(left.into_iter().map(|id| left_text(client.dialect(), id, &self.sessions.name)).collect())
     }
 
     /// Whether other sessions see any of the settings.

@@ -12,6 +12,7 @@ mod short;
 #[cfg(test)]
 mod tests;
 mod verdict;
+mod work;
 
 use truetps_analysis::{
     Analysis, CompareQuestion, CompareSide, Comparison, KnownContrast, LoadedTrial, Pairing, RecordedScript,

@@ -3,7 +3,7 @@
 use truetps_analysis::{CellDetail, Figure};
 use truetps_knowledge::Survival;
 
-use super::{InputsDiffer, RunComparison, both_values, conditions, figures, settings_items, verdict};
+use super::{InputsDiffer, RunComparison, both_values, conditions, figures, settings_items, verdict, work};
 use crate::document::{DocumentTable, TableEntry};
 use crate::format::{self, NOTHING};
 
@@ -13,8 +13,12 @@ pub(crate) struct ShortView {
     /// Both sides with their servers.
     pub(crate) sides: String,
     pub(crate) speed: String,
+    /// In rows a second, where a transaction of the one changes more rows than of the other.
+    pub(crate) rows: Option<String>,
     /// That the workloads differ.
     pub(crate) caution: Option<String>,
+    /// The lines and statements that differ.
+    pub(crate) work: Vec<String>,
     pub(crate) figures: DocumentTable,
     /// `None` where neither side stalled.
     pub(crate) stalls: Option<String>,
@@ -32,6 +36,8 @@ pub(crate) fn short_view(input: &RunComparison<'_>) -> ShortView {
     let (a, b) = (verdict::side_name(&input.a, input), verdict::side_name(&input.b, input));
     let is_other = conditions::is_other_work(input, &inputs);
     let differing = conditions::differing(input, &inputs).into_iter();
+    let work = work::in_short(&inputs);
+    let where_shown = if work.is_empty() { "Differs" } else { "Work" };
     let has_stalled = |side: &CellDetail| side.get(Figure::LongestStall).is_some();
     let sides = [&input.comparison.a, &input.comparison.b];
     let stalls = || format!("A {}; B {}", verdict::stalls_of(sides[0]), verdict::stalls_of(sides[1]));
@@ -42,7 +48,9 @@ pub(crate) fn short_view(input: &RunComparison<'_>) -> ShortView {
         title: format!("{b} compared with {a}"),
         sides: if is_one { format!("A and B on {server_a}") } else { format!("A on {server_a}, B on {server_b}") },
         speed: verdict::speed(input),
-        caution: is_other.then(|| "The workloads differ: --full shows how.".to_owned()),
+        rows: work::rows(input),
+        caution: is_other.then(|| format!("The workloads differ: see {where_shown}.")),
+        work,
         figures: figures::most_telling(input),
         stalls: sides.into_iter().any(has_stalled).then(stalls),
         differing: differing.map(|one| format!("{}: A {}, B {}", one.what, one.a, one.b)).collect(),

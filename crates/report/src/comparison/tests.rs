@@ -79,6 +79,32 @@ fn a_comparison_fits_one_screen() {
     assert!(text.contains("Of 60 configurations, B is faster in ") && text.contains("more with --full"), "{text}");
 }
 
+/// A transaction of B changes 100 rows: it is slower, and B writes more rows.
+#[test]
+fn other_numbers_of_rows_are_compared_in_rows() {
+    let plan = "name = \"rows\"\nabout = \"x\"\n[workload]\nname = \"bulk-insert\"\n[design]\nblocks = 4\naa_pair = false\n\
+                [factors]\nrows_per_insert = [1, 100]\nconnections = [8]\n";
+    let fixture = Fixture::of_plan(plan).with(|trials| {
+        for trial in trials.iter_mut() {
+            let rows = trial.configuration.levels["rows_per_insert"].as_int().unwrap() as u64;
+            let measured = trial.measured.as_mut().unwrap();
+            let tps = if rows == 1 { 20_000.0 } else { 1_600.0 } * (1.0 + f64::from(trial.block) / 100.0);
+            (measured.tps, measured.counts.ok) = (tps, (tps * measured.length_ms / 1e3) as u64);
+            measured.counts.rows_changed = measured.counts.ok * rows;
+        }
+    });
+    let made = Made::of(fixture, 0, 1, Pairing::Blocks);
+    made.check();
+    let plain = |text: String| text.replace('\u{a0}', " ").split_whitespace().collect::<Vec<_>>().join(" ");
+    let short = plain(crate::comparison_summary(&[made.input()], TextScreen::PLAIN));
+    assert!(short.contains("Answer B is slower: ×0.080 ") && short.contains("In rows B is faster: ×8.00"), "{short}");
+    assert!(short.contains("a transaction changed 1.00 rows on A and 100.0 on B"), "{short}");
+    let full = plain(comparison_text(&[made.input()], TextScreen::PLAIN));
+    assert!(full.contains("Rows in rows B is faster: ×8.00"), "{full}");
+    let same = plain(crate::comparison_summary(&[flushes(Pairing::Blocks).input()], TextScreen::PLAIN));
+    assert!(!same.contains("rows/s"), "{same}");
+}
+
 /// That a faster side loses commits stands beside the verdict.
 #[test]
 fn a_faster_side_that_loses_commits_says_so() {
@@ -250,6 +276,11 @@ fn one_line_of_two_plans_with_sql_of_their_own_is_what_was_different() {
             assert!(section.contains(part), "{part}\n{section}");
         }
         assert!(text.contains("Caution   the workloads differ"), "{text}");
+        let short = crate::comparison_summary(std::slice::from_ref(&input), TextScreen::PLAIN);
+        assert!(short.contains("The workloads differ: see Work.") && !short.contains("--full shows how"), "{short}");
+        let work = short.split("Work      ").nth(1).unwrap_or_else(|| panic!("{short}"));
+        let work = work.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(work.starts_with(&format!("{key}: A \"")) && work.contains(", B \""), "the line that differs\n{short}");
         let document: serde_json::Value = serde_json::from_str(&comparison_json(std::slice::from_ref(&input))).unwrap();
         assert_eq!(violations(&serde_json::from_str(SCHEMA).unwrap(), &document), Vec::<String>::new());
         assert_eq!(document["comparisons"][0]["sql"][0]["key"], key);

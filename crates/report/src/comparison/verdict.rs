@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use truetps_analysis::{CellDetail, ComparedLine, Figure, Judgement, Missing, Pairing, ThresholdState};
 
-use super::{ComparedSide, InputsDiffer, RunComparison, conditions, figures, scripts};
+use super::{ComparedSide, InputsDiffer, RunComparison, conditions, figures, scripts, work};
 use crate::{format, parts, remarks};
 
 /// The name, with the levels where it has several configurations: the levels that differ between the two, and the
@@ -46,6 +46,7 @@ fn has_neither(figure: Option<f64>, bound: Option<f64>) -> bool {
 
 pub(super) fn facts(input: &RunComparison<'_>, inputs: &InputsDiffer) -> Vec<(&'static str, String)> {
     let mut facts = vec![("Verdict", sentence(input))];
+    facts.extend(work::rows(input).map(|rows| ("Rows", rows)));
     if conditions::is_other_work(input, inputs) {
         facts.push(("Caution", "the workloads differ: see what was different below".to_owned()));
     }
@@ -185,21 +186,6 @@ pub(crate) fn stalls_of(side: &CellDetail) -> String {
     )
 }
 
-/// Transactions that change fewer rows are faster on any server.
-fn other_work(input: &RunComparison<'_>) -> Option<String> {
-    let line = input.comparison.line(Figure::RowsChanged)?;
-    let (a, b) = line.a.zip(line.b)?;
-    let is_same = (a / b).ln().abs() < input.comparison.smallest_effect.ln_1p();
-    (!is_same).then(|| {
-        let rows = |figure| format::figure(line.figure, figure);
-        format!(
-            "A transaction changed {} rows on A and {} on B: a side that did less work is not faster for it.",
-            rows(a),
-            rows(b)
-        )
-    })
-}
-
 pub(super) fn notes(input: &RunComparison<'_>, inputs: &InputsDiffer) -> Vec<String> {
     [unread(input), remarks_of(input), limits(input, inputs)].concat()
 }
@@ -252,7 +238,6 @@ pub(super) fn limits(input: &RunComparison<'_>, inputs: &InputsDiffer) -> Vec<St
         notes.push("The workloads differ: this compares the workloads as much as the servers.".to_owned());
     }
     notes.extend(scripts::note(input));
-    notes.extend(other_work(input));
     if comparison.generator_limited {
         notes.push(
             "The generator limited a trial: its figures are a lower bound for the server, and the true difference may \

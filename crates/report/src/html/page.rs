@@ -62,7 +62,7 @@ pub(super) struct Page<'a> {
     assets: Assets,
     /// Anchor and name of each section, for the line at the top, and whether this report has it.
     sections: [(&'static str, &'static str, bool); 14],
-    /// A single configuration is a point of a curve: its series says more.
+    /// A single configuration has no curves, which would be a dot each: its series stands in their place.
     first_is_series: bool,
     verdict: VerdictSection,
     setup: Setup<'a>,
@@ -91,27 +91,29 @@ impl<'a> Page<'a> {
         let waits = waits::views(input);
         let series = SeriesSection::of(input);
         let open_loop = OpenLoopSection::of(input, &lines);
+        let first_is_series = input.analysis.cells.len() == 1 && !series.options.is_empty();
         Self {
             name: &input.run.experiment.name,
             tool_version: &input.run.experiment.tool_version,
             assets: ASSETS,
+            // Short: all of them are in one line of a window of 1,280 pixels.
             sections: [
                 ("verdict", "Verdict", true),
-                ("curve", "Throughput", true),
-                ("meaning", "What it means", true),
-                ("latency", "Response time", true),
+                ("curve", "Throughput", !first_is_series),
+                ("meaning", "Meaning", true),
+                ("latency", "Response", !first_is_series),
                 ("open-loop", "Open loop", open_loop.is_some()),
-                ("table", "All figures", true),
+                ("table", "Figures", true),
                 ("series", "Over time", true),
                 ("percentiles", "Percentiles", percentiles.is_some()),
                 ("ledger", "Cost", ledger.is_some()),
                 ("waits", "Waits", !waits.is_empty()),
                 ("noise", "Noise", true),
-                ("setup", "What was run", true),
+                ("setup", "Setup", true),
                 ("errors", "Errors", true),
-                ("files", "Raw files", true),
+                ("files", "Files", true),
             ],
-            first_is_series: input.analysis.cells.len() == 1 && !series.options.is_empty(),
+            first_is_series,
             verdict: VerdictSection::of(input, &lines),
             setup: Setup::of(input),
             throughput: CurveChart::throughput(input, &lines),

@@ -7,7 +7,7 @@ use truetps_analysis::{Analysis, Cell, Contrast, Curve, Figure, FigurePlace, Ver
 use super::forest::{Forest, Scale};
 use super::labels::{ChartLines, RowGroup, split_range, unbroken};
 use crate::generator::{self, LIMITED};
-use crate::{ReportInput, format, names, open_loop};
+use crate::{ReportInput, format, main_effects, names, open_loop, rows};
 
 /// Columns besides the comparison's and the figures': axis, tps, trials.
 const COLUMNS_ALONE: usize = 3;
@@ -22,7 +22,9 @@ const COSTS: [(Figure, &str); 4] = [
 fn shown(analysis: &Analysis) -> impl Iterator<Item = Figure> {
     let is_any = |figure: Figure| analysis.cells.iter().any(|cell| cell.get(figure).is_some_and(|value| value > 0.0));
     let is_shown = move |figure: &Figure| {
-        figure.is_shown(FigurePlace::Main) || (figure.is_shown(FigurePlace::MainIfAny) && is_any(*figure))
+        figure.is_shown(FigurePlace::Main)
+            || (figure.is_shown(FigurePlace::MainIfAny) && is_any(*figure))
+            || (figure.is_shown(FigurePlace::MainIfRows) && rows::are_shown(analysis))
     };
     Figure::ALL.iter().copied().filter(is_shown)
 }
@@ -32,6 +34,9 @@ pub(super) struct MainTable {
     pub(super) factor: &'static str,
     pub(super) has_baseline: bool,
     pub(super) columns: usize,
+    /// The effect of each factor by itself: level, level of the baseline, ratio, its interval, pairs, verdict.
+    pub(super) main_effects: Vec<MainEffectRow>,
+    pub(super) main_effects_explained: &'static str,
     pub(super) forest_ends: (String, String),
     pub(super) heads: Vec<&'static str>,
     pub(super) groups: Vec<RowGroup<FigureRow>>,
@@ -39,6 +44,12 @@ pub(super) struct MainTable {
     pub(super) costs: Vec<Cost>,
     /// Whether any figure was limited by the generator.
     pub(super) limited: bool,
+}
+
+pub(super) struct MainEffectRow {
+    pub(super) texts: Vec<String>,
+    pub(super) verdict: String,
+    pub(super) forest: Forest,
 }
 
 pub(super) struct FigureRow {
@@ -89,6 +100,8 @@ impl MainTable {
             factor: analysis.axis.factor(),
             has_baseline,
             columns: COLUMNS_ALONE + figures.len() + if has_baseline { COLUMNS_OF_COMPARISON } else { 0 },
+            main_effects: main_effect_rows(input, &scale),
+            main_effects_explained: main_effects::explained(),
             forest_ends: scale.ends(),
             heads: figures.iter().copied().map(format::main_head).collect(),
             cost_heads: COSTS.map(|(_, head)| head),
@@ -97,6 +110,16 @@ impl MainTable {
             limited: analysis.cells.iter().any(generator::is_limited),
         }
     }
+}
+
+fn main_effect_rows(input: &ReportInput<'_>, scale: &Scale) -> Vec<MainEffectRow> {
+    let rows = main_effects::table(input).rows.into_iter().zip(&input.analysis.main_effects);
+    rows.map(|(entries, effect)| {
+        let mut texts: Vec<_> = entries.iter().map(|entry| unbroken(&entry.text)).collect();
+        let verdict = texts.pop().unwrap_or_default();
+        MainEffectRow { texts, verdict, forest: scale.picture(&effect.tps_ratio) }
+    })
+    .collect()
 }
 
 fn how_to_read(analysis: &Analysis) -> String {

@@ -132,6 +132,9 @@ fn an_ordinary_page_is_small_and_complete() {
     let fixture = ordinary();
     let page = page("ordinary.html", &fixture);
     assert!(!page.contains("broke down</a>"), "stalls were not looked for");
+    let (_, verdict) = page.split_once("<h2>Verdict</h2>").unwrap();
+    let first = verdict.lines().find(|line| line.starts_with("<p>")).unwrap();
+    assert!(first.contains("faster") && !first.contains("(baseline)"), "the box has the verdict: {first}");
     assert_eq!(fixture.run.trials.len(), 420);
     assert!(page.len() < SIZE_MAX + 420 * TRIAL_SIZE_MAX, "{} bytes", page.len());
     for LoadedTrial { trial, .. } in &fixture.run.trials {

@@ -4,7 +4,8 @@ use truetps_analysis::{Cell, Curve, Figure, Knee, SustainedRange};
 
 use super::labels::{ChartLines, split_range, unbroken};
 use crate::generator::{self, LIMITED};
-use crate::{ReportInput, format, meaning, names, open_loop, stalls, verdicts};
+use crate::summary::SENTENCES_MAX;
+use crate::{ReportInput, format, main_effects, meaning, names, open_loop, stalls, verdicts};
 
 pub(super) struct VerdictSection {
     pub(super) facts: String,
@@ -34,8 +35,7 @@ impl VerdictSection {
     pub(super) fn of(input: &ReportInput, lines: &ChartLines) -> Self {
         let each = |list: Vec<String>| list.iter().map(|text| unbroken(text)).collect();
         let tiles = input.analysis.curves.iter().enumerate();
-        let mut sentences: Vec<String> =
-            each(verdicts::answer(input).into_iter().chain(verdicts::verdicts(input)).collect());
+        let mut sentences: Vec<String> = each(sentences(input));
         let first = if sentences.is_empty() { String::new() } else { names::capital_word(&sentences.remove(0)) };
         Self {
             facts: facts(input),
@@ -48,6 +48,15 @@ impl VerdictSection {
             tiles: tiles.filter_map(|(index, curve)| tile(input, curve, lines.full(index, curve))).collect(),
         }
     }
+}
+
+/// What differs comes first: the baseline's own figures are no verdict.
+fn sentences(input: &ReportInput<'_>) -> Vec<String> {
+    let analysis = input.analysis;
+    let is_many = analysis.curves.len() > SENTENCES_MAX + 1 && !analysis.contrasts.is_empty();
+    let counted = if is_many { verdicts::counted(analysis) } else { Vec::new() };
+    let first = verdicts::incomplete(input).into_iter().chain(main_effects::sentence(input)).chain(counted);
+    first.chain(verdicts::of_figures(input, true)).chain(verdicts::answer(input)).collect()
 }
 
 impl VerdictSection {

@@ -8,7 +8,7 @@ mod words;
 
 use serde::Serialize;
 use truetps_archive::PoolRun;
-use truetps_pool::{CurvePoint, PoolFindings, PoolParameters};
+use truetps_pool::{CurvePoint, PoolFindings, PoolParameters, RateAnswer};
 use truetps_record::PoolRecord;
 
 use crate::document::{Block, Document, DocumentSection, DocumentTable, TableEntry, Tone};
@@ -45,6 +45,7 @@ pub fn pool_json(run: &PoolRun) -> String {
         experiment: &'a str,
         pool: &'a PoolRecord,
         findings: &'a PoolFindings,
+        rate: Option<&'a RateAnswer>,
         parameters: Option<&'a PoolParameters>,
         /// Name of a library, and its configuration.
         libraries: Vec<(&'static str, String)>,
@@ -74,6 +75,7 @@ pub fn pool_json(run: &PoolRun) -> String {
         experiment: &run.experiment.name,
         pool: &run.pool,
         findings: &run.findings,
+        rate: run.rate.as_ref(),
         parameters: run.parameters.as_ref(),
         libraries: configurations(run).into_iter().map(|(library, lines)| (library.name(), lines.join("\n"))).collect(),
         trials: trials.collect(),

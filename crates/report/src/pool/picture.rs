@@ -30,7 +30,7 @@ pub(crate) fn picture(run: &PoolRun) -> Option<Block> {
     if curve.len() < POINTS_MIN {
         return None;
     }
-    let highest = |of: fn(&CurvePoint) -> Option<f64>| curve.iter().filter_map(of).fold(1.0, f64::max) * 1.06;
+    let highest = |of: fn(&CurvePoint) -> Option<f64>| round_up(curve.iter().filter_map(of).fold(1.0, f64::max));
     let tps = |point: &CurvePoint| Some(point.tps);
     let p99 = |point: &CurvePoint| point.response_us_p99;
     let panels = [
@@ -53,6 +53,13 @@ pub(crate) fn picture(run: &PoolRun) -> Option<Block> {
     draw_axis(&mut svg, curve, height);
     svg.push_str("</svg>");
     Some(Block::Picture(svg))
+}
+
+/// The end of an axis above this value: it and its half have two digits at most.
+fn round_up(value: f64) -> f64 {
+    const PARTS: [f64; 11] = [1.0, 1.2, 1.6, 2.0, 2.4, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0];
+    let power = 10.0_f64.powf(value.log10().floor());
+    power * PARTS.into_iter().find(|part| part * power >= value).unwrap_or(10.0)
 }
 
 /// On a logarithmic axis.
@@ -136,4 +143,16 @@ fn draw_axis(svg: &mut String, curve: &[CurvePoint], height: f64) {
         f64::midpoint(LEFT, WIDTH - RIGHT),
         height - 5.0
     );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::round_up;
+
+    #[test]
+    fn axes_end_at_round_numbers() {
+        for (value, end) in [(10_340.0, 12_000.0), (91.8, 100.0), (20_670.0, 24_000.0), (1.0, 1.0), (0.055, 0.06)] {
+            assert!((round_up(value) / end - 1.0).abs() < 1e-9, "{value}: {}", round_up(value));
+        }
+    }
 }

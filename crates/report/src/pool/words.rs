@@ -1,7 +1,9 @@
 //! The words of an answer about a pool.
 
 use truetps_archive::PoolRun;
-use truetps_pool::{CurvePoint, PoolAgainst, PoolComparison, PoolOutcome, PoolParameters, SHARE_OF_BEST};
+use truetps_pool::{
+    Carrying, CurvePoint, PoolAgainst, PoolComparison, PoolOutcome, PoolParameters, ROOM, RateAnswer, SHARE_OF_BEST,
+};
 use truetps_record::{Estimate, Family, SqlDialect};
 
 use crate::{durability_of, external, format, names};
@@ -10,7 +12,7 @@ use crate::{durability_of, external, format, names};
 const GOOD_FACTOR: f64 = 1.1;
 const FAIR_FACTOR: f64 = 1.3;
 
-/// Sentences, the most important first.
+/// Sentences, the most important first: what was asked, then the rest.
 pub(crate) fn answer(run: &PoolRun) -> Vec<String> {
     let findings = &run.findings;
     match findings.outcome {
@@ -21,28 +23,80 @@ pub(crate) fn answer(run: &PoolRun) -> Vec<String> {
     let Some(point) = findings.advice.and_then(|advice| findings.point(advice)) else {
         return vec!["Not enough was measured for an advice.".to_owned()];
     };
-    let is_over = findings.outcome == PoolOutcome::Advised;
-    let start = if is_over { "Use" } else { "So far, without a check:" };
-    let p99 = point.response_us_p99.map(|p99| format!(" at a p99 of {}", format::duration_us(p99))).unwrap_or_default();
+    let so_far = if findings.outcome == PoolOutcome::Advised { "" } else { "So far, without a check: " };
+    let Some(rate) = &run.rate else {
+        let start = if so_far.is_empty() { "Use " } else { so_far };
+        // The current number was asked about: its sentence is no part that may be left out.
+        let said = [Some(start.to_owned() + &most_throughput(run, point)), current(run, point)];
+        let said = said.into_iter().flatten().collect::<Vec<_>>().join(" ");
+        return std::iter::once(said).chain(growing(run)).collect();
+    };
+    let most = format!("For the most throughput: {}", most_throughput(run, point));
+    [so_far.to_owned() + &rate_answer(run, rate), most].into_iter().chain(growing(run)).collect()
+}
+
+/// The advice, and what it is worth.
+fn most_throughput(run: &PoolRun, point: &CurvePoint) -> String {
+    let findings = &run.findings;
     let limit = run.pool.p99_limit_us.map(|limit| format!(" within a p99 of {}", format::duration_us(limit)));
     // The best number may be the advice, and the largest: then fewer show what it is worth.
     let larger = findings.against(PoolAgainst::Best).filter(|best| best.connections > point.connections);
     let other = larger.or_else(|| findings.against(PoolAgainst::Smaller));
     let other =
         other.map(|other| format!("; {} give {}", names::connections(other.connections), part_of_advice(other)));
-    let mut said = vec![format!(
-        "{start} {}{}: {} tps{p99}{}.",
+    format!(
+        "{}{}: {}{}.",
         names::connections(point.connections),
         limit.unwrap_or_default(),
-        format::tps(point.tps),
+        figures(point),
         other.unwrap_or_default(),
-    )];
-    said.extend(current(run, point));
-    said.extend(findings.is_growing.then(|| {
-        let most = names::connections(run.pool.connections_most);
-        format!("Throughput still grows at {most}, the most that were tried: more may give more.")
-    }));
-    said
+    )
+}
+
+fn figures(point: &CurvePoint) -> String {
+    let p99 = point.response_us_p99.map(|p99| format!(" at a p99 of {}", format::duration_us(p99))).unwrap_or_default();
+    format!("{} tps{p99}", format::tps(point.tps))
+}
+
+fn growing(run: &PoolRun) -> Option<String> {
+    let most = names::connections(run.pool.connections_most);
+    let text = format!("Throughput still grows at {most}, the most that were tried: more may give more.");
+    run.findings.is_growing.then_some(text)
+}
+
+/// Whether the number that was asked about carries the rate, and which is the smallest that does.
+fn rate_answer(run: &PoolRun, answer: &RateAnswer) -> String {
+    let rate = format!("{} a second", format::rate(answer.rate));
+    let point = |number: Option<u32>| number.and_then(|number| run.findings.point(number));
+    let smallest = point(answer.smallest);
+    let of_smallest = || match smallest {
+        Some(point) => format!("{} carry it ({})", names::connections(point.connections), figures(point)),
+        None => "no number that was tried carries it with room".to_owned(),
+    };
+    let Some((current, carrying)) = point(run.pool.current).zip(answer.current) else {
+        return match smallest {
+            Some(_) => format!("For {rate}: {}.", of_smallest()),
+            None => format!("For {rate}, {}.", of_smallest()),
+        };
+    };
+    let number = names::connections(current.connections);
+    let verb = if current.connections == 1 { "carries" } else { "carry" };
+    match carrying {
+        Carrying::Carries => {
+            let fewer = smallest.filter(|point| point.connections < current.connections);
+            let fewer = fewer.map(|point| format!("; {} would, too", format::count(point.connections.into())));
+            format!("Yes: {number} {verb} {rate} ({}){}.", figures(current), fewer.unwrap_or_default())
+        }
+        Carrying::Barely => {
+            format!("Barely: {number} reach {rate} without room ({}); {}.", figures(current), of_smallest())
+        }
+        Carrying::TooFew => format!("No: {number} do not reach {rate} ({}); {}.", figures(current), of_smallest()),
+        Carrying::TooSlow => format!(
+            "No: with {number} p99 is over the limit at full load ({}), and {rate} are wanted; {}.",
+            figures(current),
+            of_smallest()
+        ),
+    }
 }
 
 /// The inverse of a ratio, of the other number to the advice: `×1.02 [0.99 to 1.06] of it`.
@@ -108,12 +162,14 @@ pub(crate) fn rate_text(run: &PoolRun) -> Option<String> {
         names::connections(least as u32),
     );
     let most = run.findings.curve.iter().map(|point| point.tps).fold(0.0, f64::max);
-    Some(match run.findings.smallest_for(rate) {
+    let smallest = run.rate.and_then(|answer| answer.smallest).and_then(|number| run.findings.point(number));
+    Some(match smallest {
         Some(point) => {
             format!("{law}; {} tps measured with {}", format::tps(point.tps), names::connections(point.connections))
         }
         None => format!(
-            "{law}; no number of connections carries that rate within the limits: the most is {} tps",
+            "{law}; no number of connections carries that rate within the limits and with room (×{ROOM}): the most is {} \
+             tps",
             format::tps(most)
         ),
     })
@@ -129,13 +185,11 @@ pub(crate) fn rule_text(run: &PoolRun) -> Option<String> {
     Some(if rule.connections == advice {
         format!("{rule_of_thumb}, which is the advice")
     } else {
-        let size = f64::from(rule.connections) / f64::from(advice);
-        let size = if size < 1.0 {
-            format!("the advice is {} of it", format::ratio(1.0 / size))
-        } else {
-            format!("it is {} of the advice", format::ratio(size))
-        };
-        format!("{rule_of_thumb}: {} tps, {share} of the advice's; {size}", format::tps(point.tps))
+        let [tps, of_advice] = [point, advised].map(|point| format::tps(point.tps));
+        format!(
+            "{rule_of_thumb}, in place of {}: {tps} tps, {share} of the {of_advice} tps",
+            format::count(advice.into())
+        )
     })
 }
 
@@ -223,6 +277,7 @@ pub(crate) fn remark(run: &PoolRun, point: &CurvePoint) -> String {
         (run.findings.advice == number, "advice"),
         (run.findings.best == number && run.findings.advice != number, "best"),
         (run.pool.current == number, "current"),
+        (run.rate.is_some_and(|rate| rate.smallest == number), "carries the rate"),
         (run.pool.rule.map(|rule| rule.connections) == number, "rule of thumb"),
         (!point.meets_limit, "p99 over the limit"),
     ];

@@ -20,13 +20,15 @@ pub fn comparison_summary(inputs: &[RunComparison<'_>], screen: TextScreen) -> S
 fn of_one(input: &RunComparison<'_>) -> Screenful {
     let view = comparison::short_view(input);
     let mut answer = vec![format!("{}.", names::capital(&view.speed))];
-    answer.extend(loss(input));
+    answer.extend(view.rows.map(|rows| format!("{}.", names::capital(&rows))));
     answer.extend(view.caution);
+    answer.extend(loss(input));
     let mut parts: Vec<_> = ScreenPart::table(view.figures).into_iter().collect();
     let is_open = input.comparison.lines.iter().any(|line| matches!(line.change, Judgement::NotEnoughData { .. }));
     if is_open && !parts.is_empty() {
         parts.push(ScreenPart::note("? not enough data for a verdict".to_owned()));
     }
+    parts.extend((!view.work.is_empty()).then(|| ScreenPart::facts("Work", view.work).whole()));
     parts.extend(crash(input).map(|text| ScreenPart::fact("Crash", text)));
     parts.extend(view.stalls.map(|text| ScreenPart::fact("Stalls", text)));
     parts.extend(thresholds(inputs_of(input)));

@@ -9,7 +9,7 @@ use super::layout::{ScreenPart, without_columns};
 use super::{SUMMARY_LINES_MAX, tps_with_sign};
 use crate::document::{DocumentTable, TableEntry, Tone};
 use crate::format::{self, NOTHING};
-use crate::{ReportInput, TextScreen, durability, names, open_loop};
+use crate::{ReportInput, TextScreen, durability, main_effects, names, open_loop, rows};
 
 /// The sign of a comparison without a verdict, and of one that excludes a difference of interest.
 const UNDECIDED: &str = "?";
@@ -21,7 +21,9 @@ pub(super) fn parts(input: &ReportInput<'_>, screen: TextScreen) -> Vec<ScreenPa
     let order = order(input);
     let columns = columns(input, &order);
     let table = without_columns(table(input, &order, &columns), &["p99 there", "at", "not at"], screen);
-    let mut parts: Vec<_> = ScreenPart::table(table).into_iter().collect();
+    let mut parts: Vec<_> =
+        ScreenPart::table(main_effects::table(input)).map(ScreenPart::optional).into_iter().collect();
+    parts.extend(ScreenPart::table(table));
     parts.extend(legend(input, &columns).map(ScreenPart::note));
     parts.extend(by_level(input, &order, screen));
     parts
@@ -87,11 +89,14 @@ fn table(input: &ReportInput<'_>, order: &[&Curve], columns: &Columns) -> Docume
         if columns.is_open { ["sustained at", "p99 there", "not at"] } else { ["best tps", "at", "p99 there"] }
             .map(str::to_owned),
     );
+    let has_rows = !columns.is_open && rows::are_shown(input.analysis);
+    header.extend(has_rows.then(|| Figure::RowsPerSecond.name().to_owned()));
     header.extend(columns.ratio_at.map(|level| format!("ratio at {}", format::rate(level))));
     header.extend(columns.has_losses().then(|| "power cut loses".to_owned()));
     let row = |(curve, durability): (&&Curve, &Option<Durability>)| {
         let mut row = vec![label(input, curve).into()];
         row.extend(if columns.is_open { sustained(input, curve) } else { best(input, curve) }.map(TableEntry::from));
+        row.extend(has_rows.then(|| best_rows(input, curve).into()));
         row.extend(columns.ratio_at.map(|level| ratio(input, curve, level)));
         row.extend(columns.has_losses().then(|| loss(durability.as_ref())));
         row
@@ -114,6 +119,13 @@ fn best(input: &ReportInput<'_>, curve: &Curve) -> [String; 3] {
     };
     let place = names::level(analysis.axis, &cell.configuration);
     [tps_with_sign(cell), place, p99(cell)]
+}
+
+/// Rows a second there.
+fn best_rows(input: &ReportInput<'_>, curve: &Curve) -> String {
+    let cell = input.analysis.best_cell(curve).map(|index| &input.analysis.cells[index]);
+    let rows = cell.and_then(|cell| cell.get(Figure::RowsPerSecond));
+    format::figure_or_nothing(Figure::RowsPerSecond, rows)
 }
 
 /// The highest rate that was sustained, the response time there, and the lowest that was not.

@@ -37,14 +37,15 @@ use truetps_record::DiskFacts;
 
 use self::layout::{ScreenPart, Screenful};
 use crate::{
-    ReportInput, TextScreen, durability, external, format, generator, load, meaning, names, open_loop, verdicts,
+    ReportInput, TextScreen, durability, external, format, generator, load, main_effects, meaning, names, open_loop,
+    verdicts,
 };
 
 /// Lines of the answer on stdout. Behind it come the folder, the next commands and the prompt: 35 lines in all.
 const SUMMARY_LINES_MAX: usize = 29;
 
 /// Sentences of an answer with more combinations of settings than this count them.
-const SENTENCES_MAX: usize = 4;
+pub(crate) const SENTENCES_MAX: usize = 4;
 
 /// The answer of an experiment on one screen.
 pub fn summary_text(input: &ReportInput<'_>, screen: TextScreen) -> String {
@@ -106,10 +107,11 @@ fn answer(input: &ReportInput<'_>) -> Vec<String> {
     let baseline = verdicts::answer(input);
     if analysis.curves.len() > SENTENCES_MAX + 1 && !analysis.contrasts.is_empty() {
         let incomplete = verdicts::incomplete(input).map(|text| names::capital_word(&text));
-        return incomplete.into_iter().chain(baseline).chain(verdicts::counted(analysis)).collect();
+        let main = main_effects::sentence(input);
+        return incomplete.into_iter().chain(main).chain(baseline).chain(verdicts::counted(analysis)).collect();
     }
     let sentences = verdicts::without_risk(input).into_iter().map(|text| names::capital_word(&text));
-    baseline.into_iter().chain(sentences).collect()
+    main_effects::sentence(input).into_iter().chain(baseline).chain(sentences).collect()
 }
 
 /// How many connections to use: the fewest that are not shown to be slower than the best.
@@ -140,6 +142,11 @@ fn connections_to_use(input: &ReportInput<'_>) -> Option<ScreenPart> {
     }
     let rule = meaning::rule_short(analysis).map(|rule| format!(" ({rule})")).unwrap_or_default();
     Some(ScreenPart::fact("Use", format!("{}{rule}", items.join("; "))))
+}
+
+/// Whether the answer names a number of connections: one of those that were tried, and the best may lie between them.
+pub fn names_connections(input: &ReportInput<'_>) -> bool {
+    names::levels(input.analysis).len() > 1 && connections_to_use(input).is_some()
 }
 
 /// What a crash loses, where that is one sentence for all and not a column of the table.

@@ -33,7 +33,8 @@ pub fn pool_summary(run: &PoolRun, libraries: &[PoolLibrary], screen: TextScreen
 fn told_rows(run: &PoolRun) -> (Vec<Vec<TableEntry>>, usize) {
     let curve = &run.findings.curve;
     let rule = run.pool.rule.map(|rule| rule.connections);
-    let numbers = [run.findings.advice, run.findings.best, run.pool.current, rule];
+    let smallest = run.rate.and_then(|rate| rate.smallest);
+    let numbers = [run.findings.advice, run.findings.best, run.pool.current, rule, smallest];
     let told: Vec<_> = numbers
         .into_iter()
         .flatten()

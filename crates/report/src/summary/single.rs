@@ -6,7 +6,7 @@ use super::layout::{ScreenPart, without_columns};
 use crate::document::DocumentTable;
 use crate::generator::{self, SIGN};
 use crate::sections::tps_entry;
-use crate::{ReportInput, TextScreen, format, ledger, names, open_loop, stalls, waits};
+use crate::{ReportInput, TextScreen, format, ledger, names, open_loop, rows, stalls, waits};
 
 pub(super) fn parts(input: &ReportInput<'_>, screen: TextScreen) -> Vec<ScreenPart> {
     let droppable = [Figure::ServiceP99, Figure::ResponseP50, Figure::ResponseMax].map(Figure::name);
@@ -43,6 +43,8 @@ fn figures(input: &ReportInput<'_>) -> DocumentTable {
     let columns = if is_open { OPEN } else { CLOSED };
     let head = |figure: Figure| if is_open { figure.name() } else { format::main_head(figure) };
     let mut header = vec![if is_rate { "rate" } else { "connections" }.to_owned(), "tps".to_owned()];
+    let has_rows = rows::are_shown(analysis);
+    header.extend(has_rows.then(|| Figure::RowsPerSecond.name().to_owned()));
     header.extend(columns.iter().map(|figure| head(*figure).to_owned()));
     let row = |cell: &Cell| {
         let text = |figure: Figure| format::figure_or_nothing(figure, cell.get(figure));
@@ -54,7 +56,8 @@ fn figures(input: &ReportInput<'_>) -> DocumentTable {
             _ => tps_entry(Some(cell)),
         };
         let place = names::level(analysis.axis, &cell.configuration);
-        [place, tps].into_iter().chain(columns.map(text)).collect::<Vec<_>>()
+        let rows = has_rows.then(|| text(Figure::RowsPerSecond));
+        [place, tps].into_iter().chain(rows).chain(columns.map(text)).collect::<Vec<_>>()
     };
     DocumentTable { words_last: false, ..DocumentTable::new(header, analysis.cells.iter().map(row)) }
 }

@@ -114,6 +114,63 @@ fn the_screen_of_a_sweep() {
     assert_eq!(text, SWEEP);
 }
 
+/// Of several settings each one's own effect is what was asked.
+#[test]
+fn several_settings_begin_with_the_effect_of_each() {
+    let plan = "name = \"two\"\nabout = \"Which setting?\"\n[workload]\nname = \"insert\"\n[design]\nblocks = 3\n[factors]\n\
+                innodb_flush_log_at_trx_commit = [1, 2]\ninnodb_doublewrite = [true, false]\nconnections = [8]\n";
+    let fixture = Fixture::of_plan(plan);
+    let text = summary_text(&fixture.input(), TextScreen::new(false, Some(100)));
+    let answer = text.lines().find(|line| line.starts_with("Answer")).unwrap();
+    let first = "Answer    Each setting over all levels of the others: innodb_flush_log_at_trx_commit=2 faster than";
+    assert!(answer.starts_with(first), "{text}");
+    assert!(text.contains("main effect of") && text.contains("innodb_doublewrite=false"), "{text}");
+    let full = crate::text(&fixture.input(), TextScreen::PLAIN);
+    assert!(full.contains("Main effects") && full.contains("truetps explain A B"), "{full}");
+    assert!(!crate::text(&Fixture::durability().input(), TextScreen::PLAIN).contains("Main effects"));
+    let (base, best) = crate::base_and_best(&fixture.input()).unwrap_or_default();
+    assert!(base.is_empty() || (base.contains("innodb_doublewrite=") && best.contains("innodb_doublewrite=")));
+}
+
+/// 20 000 transactions of one row a second, or 1 600 of a hundred.
+fn set_rows(trials: &mut [truetps_record::Trial]) {
+    for trial in trials.iter_mut() {
+        let rows = trial.configuration.levels["rows_per_insert"].as_int().unwrap() as u64;
+        let noise = 1.0 + f64::from(trial.block) / 100.0;
+        let measured = trial.measured.as_mut().unwrap();
+        let tps = if rows == 1 { 20_000.0 } else { 1_600.0 } * noise;
+        (measured.tps, measured.counts.ok) = (tps, (tps * measured.length_ms / 1e3) as u64);
+        measured.counts.rows_changed = measured.counts.ok * rows;
+    }
+}
+
+/// A transaction of 100 rows is a twelfth as fast as one of a single row, and writes eight times the rows.
+#[test]
+fn rows_a_second_are_shown_where_transactions_have_several() {
+    let plan = "name = \"rows\"\nabout = \"How many rows?\"\n[workload]\nname = \"bulk-insert\"\n[design]\nblocks = 3\n\
+                [factors]\nrows_per_insert = [1, 100]\nconnections = [8]\n";
+    let fixture = Fixture::of_plan(plan).with(|trials| set_rows(trials));
+    let screen = TextScreen::new(false, Some(100));
+    let text = summary_text(&fixture.input(), screen);
+    for part in ["tps = 20 200 rows/s", "in rows a second ×8.0", "rows/s"] {
+        assert!(text.contains(part) || text.replace('\u{a0}', " ").contains(part), "{part}\n{text}");
+    }
+    let page = crate::html(&fixture.input());
+    assert!(page.contains(">rows/s</th>") && page.contains("161"), "the page has the column");
+    let json: serde_json::Value = serde_json::from_str(&crate::json(&fixture.input())).unwrap();
+    let rows = json["analysis"]["cells"][1]["rows_changed_per_s"].as_f64().unwrap();
+    assert!((rows / 161_600.0 - 1.0).abs() < 0.01, "{rows}");
+    let two = Fixture::of_plan(&plan.replace("[factors]", "[factors]\ninnodb_doublewrite = [true, false]"));
+    let two = two.with(|trials| set_rows(trials));
+    let text = summary_text(&two.input(), screen).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        text.contains("rows_per_insert=100 slower than =1 (×0.080") && text.contains("; in rows a second ×8.0"),
+        "{text}"
+    );
+    let one = summary_text(&Fixture::durability().input(), screen);
+    assert!(!one.contains("rows/s"), "one row a transaction: tps says it\n{one}");
+}
+
 #[test]
 fn many_combinations_show_the_fastest_and_count_the_others() {
     let text = summary_text(&many_cells().input(), TextScreen::new(false, Some(100)));

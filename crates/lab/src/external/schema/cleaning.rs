@@ -87,7 +87,7 @@ impl SchemaCleaning<'_> {
             let name = &schema.name.text;
             self.restored.left.push(if is_bare {
                 format!(
-                    "the schema `{name}` is empty and may have been created by the run: if it is not yours, run DROP DATABASE {name}"
+                    "the schema `{name}` is empty and lacks the mark of the run, which may have created it; left unchanged"
                 )
             } else {
                 let there = listed(relations.keys());

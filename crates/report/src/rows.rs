@@ -1,0 +1,60 @@
+//! Rows a second, where a transaction changes another number of rows than one: tps alone says little there.
+
+use truetps_analysis::{Analysis, Cell, Contrast, Figure, MainEffect};
+use truetps_record::{Estimate, SettingValue};
+
+use crate::{format, names};
+
+/// Deviations from one row that failed or repeated statements explain.
+const ONE_ROW_DEVIATION: f64 = 0.005;
+
+/// Whether any configuration changes another number of rows than one in a transaction.
+pub(crate) fn are_shown(analysis: &Analysis) -> bool {
+    analysis.cells.iter().filter_map(per_tx).any(|rows| (rows - 1.0).abs() > ONE_ROW_DEVIATION)
+}
+
+fn per_tx(cell: &Cell) -> Option<f64> {
+    let (rows, tps) = (cell.get(Figure::RowsPerSecond)?, cell.get(Figure::Tps)?);
+    (tps > 0.0).then(|| rows / tps)
+}
+
+/// `= 169 500 rows/s`, behind a throughput.
+pub(crate) fn behind_tps(analysis: &Analysis, cell: &Cell) -> String {
+    let rows = cell.get(Figure::RowsPerSecond).filter(|_| are_shown(analysis));
+    rows.map_or_else(String::new, |rows| format!(" = {} rows/s", format::tps(rows)))
+}
+
+/// The same of a main effect, whose pairs may change other numbers of rows.
+pub(crate) fn main_effect_ratio(analysis: &Analysis, effect: &MainEffect) -> Option<Estimate> {
+    let of_level = |level: &SettingValue| {
+        let is_it = |cell: &&Cell| cell.configuration.levels.get(&effect.factor) == Some(level);
+        let logs: Vec<_> = analysis.cells.iter().filter(is_it).filter_map(per_tx).map(f64::ln).collect();
+        (!logs.is_empty()).then(|| logs.iter().sum::<f64>() / logs.len() as f64)
+    };
+    let factor = (of_level(&effect.level)? - of_level(&effect.baseline)?).exp();
+    scaled(&effect.tps_ratio, factor)
+}
+
+/// Rows a second of a contrast over the rows a second of its baseline, where the two change different numbers of rows.
+pub(crate) fn ratio(analysis: &Analysis, contrast: &Contrast) -> Option<Estimate> {
+    let rows = |cell: usize| per_tx(&analysis.cells[cell]);
+    let factor = rows(contrast.cell)? / rows(contrast.baseline_cell)?;
+    scaled(&contrast.tps_ratio, factor)
+}
+
+/// `None` where the numbers of rows are the same.
+fn scaled(ratio: &Estimate, factor: f64) -> Option<Estimate> {
+    let is_same = (factor - 1.0).abs() <= ONE_ROW_DEVIATION;
+    let scaled = |value: f64| value * factor;
+    let (low, high) = (ratio.low.map(scaled), ratio.high.map(scaled));
+    (!is_same).then(|| Estimate { value: scaled(ratio.value), low, high, n: ratio.n })
+}
+
+/// What verdicts on tps leave out of comparisons of different numbers of rows; `None` where all have the same.
+pub(crate) fn note(analysis: &Analysis, contrasts: &[&Contrast]) -> Option<String> {
+    let ratios: Vec<_> = contrasts.iter().filter_map(|contrast| ratio(analysis, contrast)).collect();
+    let range = format::ratio_range(&ratios)?;
+    let levels: Vec<_> =
+        contrasts.iter().map(|one| analysis.axis.level(&analysis.cells[one.cell].configuration)).collect();
+    Some(format!("in rows a second {range} at {}", names::at_levels(analysis.axis, &levels)))
+}
