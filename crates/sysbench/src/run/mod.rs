@@ -7,6 +7,7 @@ mod counters;
 mod event_tally;
 mod latency_windows;
 mod load;
+mod long_turns;
 mod lua_thread;
 mod pace;
 mod recorded_series;
