@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use mlua::{LuaString, Table, Thread};
 use rustix::buffer::spare_capacity;
-use rustix::event::{Timespec, epoll};
+use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
 
 use super::CommandRun;
 use super::long_turns::{HOLDS_MS_MAX, LongTurns};
@@ -239,8 +239,15 @@ impl LuaThread {
             std::thread::sleep(longest);
             return;
         };
-        let timeout = Timespec { tv_sec: longest.as_secs() as i64, tv_nsec: longest.subsec_nanos().into() };
+        let timespec = |time: Duration| Timespec { tv_sec: time.as_secs() as i64, tv_nsec: time.subsec_nanos().into() };
         // An interrupted wait is a wait without news.
+        let timeout = if longest.is_zero() || longest == LOOK {
+            timespec(longest)
+        } else {
+            // epoll's own timeout is rounded to milliseconds, by which starts would be late.
+            let _ = poll(&mut [PollFd::new(watched, PollFlags::IN)], Some(&timespec(longest)));
+            timespec(Duration::ZERO)
+        };
         let _ = epoll::wait(watched, spare_capacity(&mut self.events), Some(&timeout));
         drop(store);
         for n in 0..self.events.len() {

@@ -58,3 +58,20 @@ fn an_event_that_waits_by_any_means_stops_no_other_client() {
         assert!(here * 2 > there, "{script}: {here} events, sysbench has {there}");
     }
 }
+
+/// An event that does nothing takes no time: what it has of latency is the generator's.
+#[test]
+fn the_latency_under_a_rate_is_not_the_generators() {
+    let place = Place::new();
+    place.write("nothing.lua", "function event() end");
+    for threads in ["--threads=1", "--threads=4", "--threads=16", "--threads=64"] {
+        let medians = [Program::reference(), Program::ours()].map(|program| {
+            let flags = ["./nothing.lua", threads, "--rate=200", "--percentile=50", "--time=1", "run"];
+            let ran = program.run(place.path(), &flags, "");
+            let median = ran.stdout.lines().find_map(|line| line.trim().strip_prefix("50th percentile:"));
+            median.unwrap_or_else(|| panic!("{}{}", ran.stdout, ran.stderr)).trim().parse::<f64>().unwrap()
+        });
+        let [there, here] = medians;
+        assert!(here < there + 0.05, "{threads}: a median of {here} ms, sysbench has {there} ms");
+    }
+}
