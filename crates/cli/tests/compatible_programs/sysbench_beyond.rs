@@ -277,6 +277,27 @@ fn a_shared_thread_that_an_event_holds_is_reported() {
     assert_eq!(ran.stdout.matches(note).count(), 1, "{}", ran.stdout);
 }
 
+#[test]
+fn a_thread_without_time_left_is_named_with_what_helps() {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    if cores < 2 {
+        return;
+    }
+    let place = Place::new();
+    place.write("busy.lua", "function event() end");
+    let threads = format!("--threads={}", cores + 2);
+    let full = "truetps: generator-limited: the one thread that runs the clients was full (";
+    for (flags, expect) in [(&["--workers=1"][..], true), (&[], false)] {
+        let ran = place.run(&[&["sysbench", "./busy.lua", &threads, "--time=1"], flags, &["run"]].concat());
+        assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+        assert_eq!(ran.stderr.contains(full), expect, "{flags:?}: {}", ran.stderr);
+        assert_eq!(ran.stderr.contains(&format!("use --workers={cores}\n")), expect, "{flags:?}: {}", ran.stderr);
+    }
+    let document = std::fs::read(place.latest().join("trial-0001/sysbench.json")).unwrap();
+    let document: Value = serde_json::from_slice(&document).unwrap();
+    assert_eq!(document["workers"], cores, "a thread for each core");
+}
+
 /// A script has an event.
 fn with_event(text: &str) -> String {
     if text.contains("function event(") { text.to_owned() } else { format!("{text} function event() end") }

@@ -72,6 +72,7 @@ pub(super) fn run_load(command: &mut ScriptCommand<'_>) -> Result<u8, ProgramExi
         presence: RunPresence::announce("sysbench"),
         server_warning: command.env.server_warning,
         beside: Vec::new(),
+        cores: command.env.cores,
     };
     Ok(load.run())
 }
@@ -106,7 +107,7 @@ fn open_view(command: &ScriptCommand<'_>) -> Result<Option<LiveView>, ProgramExi
 fn threads_for_clients(settings: &RunSettings, cores: u32, found: Option<&IsolationReason>) -> u32 {
     let clients = settings.threads;
     let enough = clients.div_ceil(CLIENTS_OF_A_STATE_MAX);
-    let shared = settings.ours.workers.unwrap_or((cores / 2).max(1)).max(enough).min(clients);
+    let shared = settings.ours.workers.unwrap_or(cores).max(1).max(enough).min(clients);
     let is_open = settings.ours.workers.is_none();
     let in_doubt_max = if found.is_some() { CLIENTS_WITH_THREADS_IN_DOUBT_MAX } else { CLIENTS_WITH_THREADS_MAX };
     match settings.ours.lua_isolation {
