@@ -174,9 +174,12 @@ fn buffers_and_histograms_may_be_used_as_in_c() {
     assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
 }
 
-/// What was decided for four clients of a script, the notes of its run, and what it printed.
+/// What was decided for some clients of a script, more than this machine has cores, the notes of its run, and what it
+/// printed.
 fn isolation(place: &Place, script: &str, flags: &[&str]) -> (String, String, Ran) {
-    let ran = place.run(&[&["sysbench", script, "--threads=4", "--events=4"], flags, &["run"]].concat());
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = format!("--threads={}", cores + 2);
+    let ran = place.run(&[&["sysbench", script, &threads, "--events=4"], flags, &["run"]].concat());
     assert_eq!(ran.code, Some(0), "{script}: {}{}", ran.stdout, ran.stderr);
     let document = std::fs::read(place.latest().join("trial-0001/sysbench.json")).unwrap();
     let document: Value = serde_json::from_slice(&document).unwrap();
@@ -215,6 +218,86 @@ fn scripts_that_need_states_of_their_own_get_them() {
     }
 }
 
+#[test]
+fn scripts_that_may_hold_their_thread_get_threads_for_few_clients() {
+    let place = Place::new();
+    const SPIN: &str = "for n = 1, rounds do sysbench.rand.uniform(1, 9) end";
+    let in_loop = "may compute for long without a statement (the loop at doubt.lua:1)";
+    for (text, found) in [
+        (&*format!("local function spin(rounds) {SPIN} end function event() spin(9) end"), in_loop),
+        ("function event() repeat until sysbench.rand.uniform(1, 2) == 2 end", in_loop),
+        ("function event() ::again:: if sysbench.rand.uniform(1, 2) == 2 then goto again end end", in_loop),
+        ("function event() for i = 1, 1000 do for j = 1, 200 do sysbench.rand.uniform(i, j) end end end", in_loop),
+        ("local t = {} function t.set() end function event(id) for i = 1, id do t.set(i) end end", in_loop),
+        ("function event() local n = 0 for _ in function() n = n + 1 return n < 2 or nil end do end end", in_loop),
+        ("local function f(n) return n > 0 and f(n - 1) end function event() f(1) end", "in `f`, which calls itself"),
+        ("function f(n) return n > 0 and f(n - 1) end function event() f(1) end", "in `f`, which calls itself"),
+        (
+            "ffi.cdef('long syscall(long, ...);') function event() ffi.C.syscall(39) end",
+            "calls the C function `syscall`",
+        ),
+        (
+            "ffi.cdef('int getpid();') function event(id) ffi.C[id < 0 and 'x' or 'getpid']() end",
+            "functions of `ffi.C` by",
+        ),
+        ("function event() io.open('/dev/null'):close() end", "may wait in `io.open`"),
+        ("function event() table.sort({ 1 }) end", "may send statements from inside of `sort`"),
+        ("function event() loadstring('return')() end", "may load code with `loadstring`"),
+    ] {
+        place.write("doubt.lua", &with_event(text));
+        let (chosen, notes, _) = isolation(&place, "./doubt.lua", &[]);
+        assert!(chosen == "client" && notes.contains(found), "{text}: {notes}");
+        let (chosen, notes, _) = isolation(&place, "./doubt.lua", &["--workers=1"]);
+        assert!(chosen == "worker" && notes.contains(found), "the user has chosen. {text}: {notes}");
+    }
+    place.write("many.lua", "function event() repeat until sysbench.rand.uniform(1, 2) == 2 end");
+    let (chosen, notes, _) = isolation(&place, "./many.lua", &["--threads=300"]);
+    assert!(chosen == "worker" && notes.contains("clients share threads, and the script may compute"), "{notes}");
+    for text in [
+        "function event() while os.time() < 0 do end end",
+        "function event() for i = 1, 1000000 do sysbench.rand.uniform(1, i) end end",
+    ] {
+        place.write("waits.lua", text);
+        let (chosen, _, _) = isolation(&place, "./waits.lua", &["--threads=300"]);
+        assert_eq!(chosen, "client", "nothing but a wait looks like that: {text}");
+    }
+}
+
+#[test]
+fn a_shared_thread_that_an_event_holds_is_reported() {
+    let place = Place::new();
+    place.write("holds.lua", "function event() local start = os.clock() while os.clock() < start + 0.1 do end end");
+    let (chosen, notes, ran) = isolation(&place, "./holds.lua", &["--lua-isolation=worker", "--workers=1"]);
+    let note = "events hold their thread for more than 20 ms without a statement";
+    assert!(chosen == "worker" && notes.contains(note), "{notes}");
+    assert!(!ran.stdout.contains(note), "the user has chosen: {}", ran.stdout);
+    place.write("holds.lua", "function event() for n = 1, 100 do long = ('x'):rep(10000000 + n) end end");
+    let (chosen, notes, ran) = isolation(&place, "./holds.lua", &[]);
+    assert!(chosen == "worker" && notes.contains(note), "{chosen}: {notes}");
+    assert_eq!(ran.stdout.matches(note).count(), 1, "{}", ran.stdout);
+}
+
+#[test]
+fn a_thread_without_time_left_is_named_with_what_helps() {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    if cores < 2 {
+        return;
+    }
+    let place = Place::new();
+    place.write("busy.lua", "function event() end");
+    let threads = format!("--threads={}", cores + 2);
+    let full = "truetps: generator-limited: the one thread that runs the clients was full (";
+    for (flags, expect) in [(&["--workers=1"][..], true), (&[], false)] {
+        let ran = place.run(&[&["sysbench", "./busy.lua", &threads, "--time=1"], flags, &["run"]].concat());
+        assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+        assert_eq!(ran.stderr.contains(full), expect, "{flags:?}: {}", ran.stderr);
+        assert_eq!(ran.stderr.contains(&format!("use --workers={cores}\n")), expect, "{flags:?}: {}", ran.stderr);
+    }
+    let document = std::fs::read(place.latest().join("trial-0001/sysbench.json")).unwrap();
+    let document: Value = serde_json::from_slice(&document).unwrap();
+    assert_eq!(document["workers"], cores, "a thread for each core");
+}
+
 /// A script has an event.
 fn with_event(text: &str) -> String {
     if text.contains("function event(") { text.to_owned() } else { format!("{text} function event() end") }
@@ -230,6 +313,10 @@ fn other_scripts_share_states() {
         "local texts = { select = 'SELECT (1)', poll = 2 } function event() return texts.select == texts.poll end",
         "function event() return select('#') == 1 end",
         "math = { randomseed = type } function thread_init() math.randomseed(1) math.mine = 1 end",
+        "function event() local s = os.clock() for n = 1, 100 do s = s + n end for k in ('a b'):gmatch('%S') do s = k end end",
+        "function event() for _, n in ipairs({ 1 }) do for k in pairs({ n }) do s = k end end return ffi.C.SB_CNT_ERROR < 0 end",
+        "function send(n) connection:query('DO ' .. n) end function event(id) for n = 2, id - 1000 do send(n) end end",
+        "function event() for n = 1, sysbench.opt.threads do s = n end end",
         "function thread_init() sysbench.opt.mine = 1 sysbench.hooks.mine = print local t = {} t.randomseed = 1 end",
     ] {
         place.write("shares.lua", &with_event(text));
@@ -262,7 +349,7 @@ fn calls_too_late_for_separate_states_are_reported_once() {
         ),
     ] {
         place.write("late.lua", &with_event(text));
-        let (chosen, notes, ran) = isolation(&place, "./late.lua", &[]);
+        let (chosen, notes, ran) = isolation(&place, "./late.lua", &["--workers=1"]);
         let note = format!("code that was loaded after the script's body {found}");
         assert!(chosen == "worker" && notes.contains(&note), "{text}: {notes}");
         assert_eq!(ran.stdout.matches(&note).count(), 1, "{text}: {}", ran.stdout);

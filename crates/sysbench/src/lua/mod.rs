@@ -18,5 +18,5 @@ pub(crate) use request::{ScriptRequest, begin_request};
 pub(crate) use script::{LuaScript, ScriptSource, find, package_cpath, package_path};
 pub(crate) use shapes::{BindShape, ConnectionShape, DriverShape, LuaStructure, ResultShape, Shapes, StatementShape};
 pub(crate) use sources::LoadedSources;
-pub(crate) use state::{LuaState, Role, lua_error_text};
+pub(crate) use state::{IsolationReason, LuaState, Role, lua_error_text};
 pub(crate) use symbols::{GO, LATER, STOP};

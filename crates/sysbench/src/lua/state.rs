@@ -18,7 +18,7 @@ use crate::sql::{Answer, Binds, Store};
 
 const PRELUDE: &str = include_str!("prelude/prelude.lua");
 /// The parts of the prelude, with the names that they have in messages.
-const PARTS: [(&str, &str, &str); 11] = [
+const PARTS: [(&str, &str, &str); 12] = [
     ("request", "sysbench.lua", include_str!("prelude/request.lua")),
     ("layers", "sysbench.lua", include_str!("prelude/layers.lua")),
     ("chunks", "sysbench.lua", include_str!("prelude/chunks.lua")),
@@ -30,6 +30,7 @@ const PARTS: [(&str, &str, &str); 11] = [
     ("environment", "sysbench.lua", include_str!("prelude/environment.lua")),
     ("legacy", "sysbench.lua", include_str!("prelude/legacy.lua")),
     ("client", "sysbench.lua", include_str!("prelude/client.lua")),
+    ("turns", "sysbench.lua", include_str!("prelude/turns.lua")),
 ];
 const INSPECTION: &str = include_str!("prelude/inspection.lua");
 const DECLARATIONS: &str = include_str!("prelude/declarations.h");
@@ -51,6 +52,14 @@ pub(crate) enum Role {
     Single,
     /// It has several.
     Shared,
+}
+
+/// Why each client gets a state and a thread of its own: what the script does, as a sentence without its subject.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct IsolationReason {
+    pub(crate) text: String,
+    /// `false`: it may be harmless.
+    pub(crate) is_certain: bool,
 }
 
 /// Receives the declared options: used only by the main state.
@@ -208,14 +217,14 @@ impl LuaState {
         inspection.get::<Function>("begin")?.call(client.get::<Table>("environment")?)
     }
 
-    /// Why the script's clients need separate states.
-    pub(crate) fn finding(&self, client: &Table) -> mlua::Result<Option<String>> {
+    /// Why the script's clients need separate states, or may need them.
+    pub(crate) fn finding(&self, client: &Table) -> mlua::Result<Option<IsolationReason>> {
         if let Some(found) = self.findings.borrow().clone() {
-            return Ok(Some(found));
+            return Ok(Some(IsolationReason { text: found, is_certain: true }));
         }
         let inspection: Table = self.api.get("inspection")?;
-        let found: Option<LuaString> = inspection.get::<Function>("finding")?.call(client)?;
-        Ok(found.map(|text| text.to_string_lossy()))
+        let (found, is_certain): (Option<LuaString>, bool) = inspection.get::<Function>("finding")?.call(client)?;
+        Ok(found.map(|text| IsolationReason { text: text.to_string_lossy(), is_certain }))
     }
 }
 
@@ -403,9 +412,7 @@ fn tell_late(run: &CommandRun, found: &str) {
         "clients share Lua states, and code that was loaded after the script's body {found} \
          (--lua-isolation=client gives each client its own)"
     );
-    if run.note(text.clone()) {
-        run.log.text(MessageLevel::Warning, &text);
-    }
+    run.warn_of_sharing(&text);
 }
 
 /// A Lua error as sysbench prints it: only the message, without a traceback.

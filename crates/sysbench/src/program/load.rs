@@ -5,7 +5,7 @@ use truetps_probe::RunPresence;
 use truetps_recording::{LiveView, named_runs, try_state_runs};
 
 use crate::exit_code::ProgramExit;
-use crate::lua::Role;
+use crate::lua::{IsolationReason, Role};
 use crate::options::{LuaIsolation, OutputStream, RunSettings};
 use crate::output::{MessageLevel, banner};
 use crate::parts::{PlannedPart, RunningPart};
@@ -17,6 +17,9 @@ use super::streams::write_to;
 
 /// Up to this number of clients have a thread each: see `docs/decisions/0006-drive-mode.md`.
 const CLIENTS_WITH_THREADS_MAX: u32 = 2;
+
+/// Where a script may hold its thread, up to this number of clients have a thread each, too.
+const CLIENTS_WITH_THREADS_IN_DOUBT_MAX: u32 = 256;
 
 /// The number of coroutines that one Lua state can have.
 const CLIENTS_OF_A_STATE_MAX: u32 = 6_000;
@@ -32,12 +35,12 @@ pub(super) fn run_load(command: &mut ScriptCommand<'_>) -> Result<u8, ProgramExi
         let script = command.script.base_name();
         return Err(command.main.fatal(&format!("cannot find the event() function in {script}")));
     }
-    let finding = command.main.finding()?;
+    let found = command.main.finding()?;
     let mut settings = command.options.settings.of_part();
     if !is_recorded {
         settings.ours.runs = None;
     }
-    let (threads, reason) = threads_for_clients(&settings, command.env.cores, finding);
+    let threads = threads_for_clients(&settings, command.env.cores, found.as_ref());
     let mut context = command.workers(settings, threads, RUN);
     let planned_part = PlannedPart::of(&context);
     let mut part = None;
@@ -49,8 +52,7 @@ pub(super) fn run_load(command: &mut ScriptCommand<'_>) -> Result<u8, ProgramExi
             format!("truetps: part {}: {clients} of {all} clients; truetps merge puts the parts together\n", of.part);
         write_to(OutputStream::Stderr, line.as_bytes());
     }
-    if let Some(reason) = reason.filter(|_| context.run.settings.threads > CLIENTS_WITH_THREADS_MAX) {
-        let text = format!("each client has a Lua state and a thread of its own: the script {reason}");
+    if let Some(text) = found.and_then(|found| isolation_note(&context.run.settings, threads, &found)) {
         if rustix::termios::isatty(rustix::stdio::stderr()) {
             write_to(OutputStream::Stderr, format!("truetps: {text}\n").as_bytes());
         }
@@ -70,6 +72,7 @@ pub(super) fn run_load(command: &mut ScriptCommand<'_>) -> Result<u8, ProgramExi
         presence: RunPresence::announce("sysbench"),
         server_warning: command.env.server_warning,
         beside: Vec::new(),
+        cores: command.env.cores,
     };
     Ok(load.run())
 }
@@ -100,18 +103,34 @@ fn open_view(command: &ScriptCommand<'_>) -> Result<Option<LiveView>, ProgramExi
     opened.map(Some).map_err(|problem| command.main.fatal(&problem))
 }
 
-/// Number of threads for the clients. `finding`: why each client needs a state of its own; it is returned if it counts.
-fn threads_for_clients(settings: &RunSettings, cores: u32, finding: Option<String>) -> (u32, Option<String>) {
+/// Number of threads for the clients.
+fn threads_for_clients(settings: &RunSettings, cores: u32, found: Option<&IsolationReason>) -> u32 {
     let clients = settings.threads;
     let enough = clients.div_ceil(CLIENTS_OF_A_STATE_MAX);
-    let shared = settings.ours.workers.unwrap_or_else(|| (cores / 2).max(1)).max(enough).min(clients);
-    let has_few = clients <= CLIENTS_WITH_THREADS_MAX;
+    let shared = settings.ours.workers.unwrap_or(cores).max(1).max(enough).min(clients);
+    let is_open = settings.ours.workers.is_none();
+    let in_doubt_max = if found.is_some() { CLIENTS_WITH_THREADS_IN_DOUBT_MAX } else { CLIENTS_WITH_THREADS_MAX };
     match settings.ours.lua_isolation {
-        LuaIsolation::Auto if finding.is_some() => (clients, finding),
-        LuaIsolation::Client => (clients, None),
-        LuaIsolation::Auto if has_few && settings.ours.workers.is_none() => (clients, None),
-        LuaIsolation::Worker | LuaIsolation::Auto => (shared, None),
+        LuaIsolation::Auto if found.is_some_and(|found| found.is_certain) => clients,
+        LuaIsolation::Auto if is_open && clients <= in_doubt_max => clients,
+        LuaIsolation::Client => clients,
+        LuaIsolation::Worker | LuaIsolation::Auto => shared,
     }
+}
+
+/// Words for the user about the threads of the clients.
+fn isolation_note(settings: &RunSettings, threads: u32, found: &IsolationReason) -> Option<String> {
+    let text = &found.text;
+    if settings.ours.lua_isolation != LuaIsolation::Auto || settings.threads <= CLIENTS_WITH_THREADS_MAX {
+        return None;
+    }
+    if threads == settings.threads {
+        return Some(format!("each client has a Lua state and a thread of its own: the script {text}"));
+    }
+    Some(format!(
+        "clients share threads, and the script {text}, which stops all clients of its thread \
+         (--lua-isolation=client gives each its own)"
+    ))
 }
 
 /// The state for intermediate reports, if there are any.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use mlua::Table;
 
 use crate::exit_code::{FAILED, ProgramExit};
-use crate::lua::{LuaScript, LuaState, Role, lua_error_text};
+use crate::lua::{IsolationReason, LuaScript, LuaState, Role, lua_error_text};
 use crate::options::{OptionSpec, SysbenchOptions};
 use crate::output::{MessageLevel, MessageLog};
 use crate::run::{CommandRun, LuaThread, ProcedureFailure, call_function};
@@ -56,8 +56,8 @@ impl MainState {
         self.run_procedure("load")
     }
 
-    /// Why each client needs a state of its own; `None`: no reason was found.
-    pub(super) fn finding(&self) -> Result<Option<String>, ProgramExit> {
+    /// Why each client gets a state of its own; `None`: no reason was found.
+    pub(super) fn finding(&self) -> Result<Option<IsolationReason>, ProgramExit> {
         self.lua(self.lua_thread.state.finding(&self.client))
     }
 

@@ -223,7 +223,8 @@ impl Counters {
     /// An event of a client of this thread begins. The client was free since `free_since_ns`. Its start is counted with
     /// its end, or when the tally is drained: without a rate, no lock is taken here.
     pub(crate) fn begin_event(&self, thread: usize, tid: u32, event: EventStart, free_since_ns: u64) {
-        if self.slot(tid).begin_event(event) && self.has_rate {
+        let counted = if self.has_rate { event.without_lateness(free_since_ns) } else { event };
+        if self.slot(tid).begin_event(counted) && self.has_rate {
             self.tally_of(thread).tally.record_delay(event.scheduled_ns, free_since_ns, event.started_ns);
         }
     }
@@ -381,6 +382,19 @@ mod tests {
         assert_eq!((total.lengths().len(), total.sum_ns, total.tally.in_flight()), (1, 1_000_000, 1));
         assert_eq!(statements.iter().map(|(name, h)| (name, h.len())).collect::<Vec<_>>(), [("select", 1)]);
         assert_eq!(drained(&counters).tally.sums.counts.carried_in, 1);
+    }
+
+    /// A free client starts 900 ns late, another one is busy until 400 ns after the start and then 100 ns late.
+    #[test]
+    fn lateness_of_the_generator_is_no_latency() {
+        let counters = Counters::new(2, 1, 1, true);
+        counters.begin_event(0, 0, EventStart { scheduled_ns: 1_000, started_ns: 1_900 }, 500);
+        counters.end_event(0, 0, 2_000);
+        counters.begin_event(0, 1, EventStart { scheduled_ns: 1_000, started_ns: 1_500 }, 1_400);
+        counters.end_event(0, 1, 2_000);
+        let mut all = EventTally::new(true);
+        counters.drain_events(0, &mut all);
+        assert_eq!((all.min_ns, all.max_ns), (100, 900), "400 ns of waiting and 500 of service");
     }
 
     #[test]

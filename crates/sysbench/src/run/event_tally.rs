@@ -20,6 +20,15 @@ pub(crate) struct EventStart {
     pub(crate) started_ns: u64,
 }
 
+impl EventStart {
+    /// Without the delay that the load generator caused itself: its client was free since `free_since_ns`, and started
+    /// late all the same, because a timer or the turns of other clients did. A wait for a free client stays.
+    pub(crate) fn without_lateness(self, free_since_ns: u64) -> Self {
+        let late_ns = self.started_ns.saturating_sub(self.scheduled_ns.max(free_since_ns));
+        Self { scheduled_ns: self.scheduled_ns + late_ns, ..self }
+    }
+}
+
 impl EventTally {
     pub(crate) fn new(has_rate: bool) -> Self {
         Self { tally: Tally::new(0, has_rate), sum_ns: 0, min_ns: u64::MAX, max_ns: 0 }

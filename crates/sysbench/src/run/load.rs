@@ -39,6 +39,8 @@ pub(crate) struct LoadRun<'a> {
     pub(crate) presence: RunPresence,
     pub(crate) server_warning: ServerWarning,
     pub(crate) beside: Vec<OtherRun>,
+    /// Of this host.
+    pub(crate) cores: u32,
 }
 
 /// Why the events are over.

@@ -9,9 +9,10 @@ use std::time::Duration;
 
 use mlua::{LuaString, Table, Thread};
 use rustix::buffer::spare_capacity;
-use rustix::event::{Timespec, epoll};
+use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
 
 use super::CommandRun;
+use super::long_turns::{HOLDS_MS_MAX, LongTurns};
 use crate::lua::{self, Context, EventTurn, GO, LATER, LuaState, STOP, ScriptRequest, lua_error_text};
 use crate::output::{MessageLevel, lines};
 use crate::rand::RandomDistributions;
@@ -20,8 +21,6 @@ use crate::sql::{Answer, RequestProgress, Store};
 /// A thread checks at least this often whether it should stop.
 pub(crate) const LOOK: Duration = Duration::from_millis(50);
 const EVENTS_MAX: usize = 256;
-/// A client that holds its thread for longer is noted in the run folder.
-const HOLDS_NS_MAX: u64 = 100_000_000;
 
 /// What a client waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,6 +85,7 @@ pub(crate) struct LuaThread {
     ended: usize,
     failures: Vec<(u32, ProcedureFailure)>,
     share: usize,
+    long_turns: LongTurns,
     /// The run is over: remaining work is done even if interrupted.
     pub(crate) is_at_the_end: bool,
     kept_context: RefCell<Option<Rc<Context>>>,
@@ -107,6 +107,7 @@ impl LuaThread {
             ended: 0,
             failures: Vec::new(),
             share,
+            long_turns: LongTurns::default(),
             is_at_the_end: false,
             kept_context: RefCell::new(None),
             distribution: Rc::new(run.distribution()),
@@ -238,8 +239,15 @@ impl LuaThread {
             std::thread::sleep(longest);
             return;
         };
-        let timeout = Timespec { tv_sec: longest.as_secs() as i64, tv_nsec: longest.subsec_nanos().into() };
+        let timespec = |time: Duration| Timespec { tv_sec: time.as_secs() as i64, tv_nsec: time.subsec_nanos().into() };
         // An interrupted wait is a wait without news.
+        let timeout = if longest.is_zero() || longest == LOOK {
+            timespec(longest)
+        } else {
+            // epoll's own timeout is rounded to milliseconds, by which starts would be late.
+            let _ = poll(&mut [PollFd::new(watched, PollFlags::IN)], Some(&timespec(longest)));
+            timespec(Duration::ZERO)
+        };
         let _ = epoll::wait(watched, spare_capacity(&mut self.events), Some(&timeout));
         drop(store);
         for n in 0..self.events.len() {
@@ -311,13 +319,14 @@ impl LuaThread {
             client.waiting = Waiting::Nothing;
             client.context.has_turn.set(true);
             let before = lua::enter(Some(Rc::clone(&client.context)));
+            self.long_turns.begin();
             let began_ns = self.run.control.now_ns();
             let yielded =
                 client.thread.resume::<(Option<i32>, Option<f64>, Option<LuaString>)>((answer.code, answer.value));
             let held_ns = self.run.control.now_ns().saturating_sub(began_ns);
             lua::enter(before);
-            if held_ns > HOLDS_NS_MAX && self.clients.len() > 1 {
-                self.note_long_turn();
+            if self.long_turns.end(held_ns) && self.clients.len() > 1 {
+                self.warn_of_long_turn();
             }
             match self.serve(slot, yielded) {
                 Some(next) => answer = next,
@@ -326,12 +335,11 @@ impl LuaThread {
         }
     }
 
-    fn note_long_turn(&self) {
-        self.run.note(
-            "an event held its thread for more than 100 ms without a statement; its neighbours waited for it \
-             (--lua-isolation=client gives each client a thread)"
-                .to_owned(),
-        );
+    fn warn_of_long_turn(&self) {
+        self.run.warn_of_sharing(&format!(
+            "events hold their thread for more than {HOLDS_MS_MAX} ms without a statement, and the other clients of the \
+             thread wait for them (--lua-isolation=client gives each client a thread)"
+        ));
     }
 
     /// Handles a client's request. `None`: it has to wait, or has ended.

@@ -6,6 +6,7 @@ use mlua::{Function, Table};
 use truetps_record::{Histogram, Interval, NoEvidence, Validity};
 
 use super::count::Count;
+use super::full_workers::full_workers;
 use super::latency_windows::{log_histogram, percentiles, statement_latencies};
 use super::load::{EventsEnding, LoadRun};
 use super::{LuaThread, ProcedureFailure};
@@ -108,6 +109,7 @@ impl LoadRun<'_> {
         if let Some(recording) = &mut self.recording {
             recording.ran_beside(&self.beside);
         }
+        let full = self.full_workers(count);
         let own = crate::recording::validity(ending, &count.recorded);
         let apart = self.end_together(&own);
         let is_whole = apart.is_none();
@@ -134,6 +136,10 @@ impl LoadRun<'_> {
         let is_over = matches!(ending, EventsEnding::Complete | EventsEnding::Failed);
         let kept = self.recording.as_ref().filter(|recording| is_recorded && is_over && recording.path().is_some());
         kept.into_iter().for_each(ScriptRecording::keep_settings);
+        if let Some(text) = full {
+            // A failed write is ignored.
+            let _ = rustix::io::write(rustix::stdio::stderr(), format!("truetps: {text}\n").as_bytes());
+        }
         // Where the user finds it: the last line.
         let recorded = self.recording.as_ref().filter(|_| is_recorded);
         recorded.and_then(ScriptRecording::path).into_iter().for_each(say_where);
@@ -143,6 +149,14 @@ impl LoadRun<'_> {
             EventsEnding::Forced | EventsEnding::Hanging => UNFINISHED,
             EventsEnding::Interrupted => INTERRUPTED,
         }
+    }
+
+    /// A note where too few threads may have limited the figures; returns it.
+    fn full_workers(&self, count: &Count) -> Option<String> {
+        let (run, measured) = (&self.context.run, count.recorded.measured()?);
+        let text = full_workers(&run.usage.read(), measured.length_ns, run.settings.threads, self.cores)?;
+        run.note(text.clone());
+        Some(text)
     }
 
     /// Tells the other parts how this one ended, and learns how they did: why the figures, which are good in this part, are no

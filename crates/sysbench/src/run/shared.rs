@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, OnceLock};
 use truetps_driver::Target;
 
 use crate::interrupt::Interrupt;
-use crate::options::RunSettings;
-use crate::output::MessageLog;
+use crate::options::{LuaIsolation, RunSettings};
+use crate::output::{MessageLevel, MessageLog};
 use crate::rand::{RandomDistributions, Unique};
 
 use super::control::Control;
@@ -65,6 +65,13 @@ impl CommandRun {
 
     pub(crate) fn notes(&self) -> Vec<String> {
         self.notes.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
+    }
+
+    /// A note that is shown, too, where the user has not chosen that clients share states.
+    pub(crate) fn warn_of_sharing(&self, text: &str) {
+        if self.note(text.to_owned()) && self.settings.ours.lua_isolation == LuaIsolation::Auto {
+            self.log.text(MessageLevel::Warning, text);
+        }
     }
 
     /// `false`: it has been noted before, or there are too many.

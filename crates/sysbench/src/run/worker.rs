@@ -1,5 +1,6 @@
 //! The threads of a run: each makes its state, prepares its clients, and runs their events.
 
+use std::num::NonZero;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender};
 
@@ -94,6 +95,10 @@ fn work(context: &WorkerContext, group: &ThreadClients, news: &Sender<WorkerEven
     // The receiver is gone only if the run is over.
     let tell = |what| drop(news.send(what));
     context.run.usage.enter(group.number);
+    if context.run.control.has_pace() {
+        // Otherwise each start is late by the 50 us that the kernel may add to a wait, and they count in its latency.
+        let _ = rustix::thread::set_current_timer_slack(NonZero::new(1));
+    }
     match prepare(context, group) {
         Ok(mut lua_thread) => live(context, &mut lua_thread, &tell, go),
         Err(problem) => tell(WorkerEvent::Failed(None, ProcedureFailure::new("", problem))),

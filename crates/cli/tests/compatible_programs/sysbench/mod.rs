@@ -17,3 +17,4 @@ mod program;
 mod server;
 mod shapes;
 mod variants;
+mod waits;

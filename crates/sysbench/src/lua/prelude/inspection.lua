@@ -1,8 +1,8 @@
 -- Decides whether clients of a script can share one state: searches for actions of the script that need a separate
 -- state or thread. Runs once, in the state of the main thread, after the script's body. Code that a client loads later
 -- is inspected then, and findings are only reported: it is too late for separate states.
-local runtime, request, chunks, clients = ...
-local bit = require("bit")
+local runtime, request, chunks, clients, turns = ...
+local bit, ffi = require("bit"), require("ffi")
 local util = require("jit.util")
 local band, rshift = bit.band, bit.rshift
 
@@ -25,6 +25,8 @@ local SETS_OF = { math = { randomseed = true }, io = { input = true, output = tr
 -- a field of a table, by a local of an enclosing function.
 local shared, tables, before = {}, {}, {}
 local globals, fields, locals = {}, {}, {}
+-- What stands for `ffi.C`, which is no table.
+local C_LIBRARY = {}
 
 local function copy_of(table)
   local copy = {}
@@ -51,6 +53,7 @@ function inspection.begin(environment)
   fields[sysbench] = {
     rand = sysbench.rand, sql = sysbench.sql, histogram = sysbench.histogram, error = sysbench.error,
   }
+  fields[environment.ffi] = { C = C_LIBRARY }
   fields[sysbench.sql] = { type = sysbench.sql.type, error = sysbench.sql.error }
 end
 
@@ -75,9 +78,11 @@ local function changed_library()
   end
 end
 
+local function is_c_library(value) return type(value) == "userdata" and value == ffi.C end
+
 -- Finds the locals through which the script's functions reach shared tables. The same name is assumed to be the same
--- table everywhere.
-local function look_for_locals(environment)
+-- table everywhere. A function with itself as a local of an enclosing function calls itself.
+local function look_for_locals(environment, found)
   local seen = {}
   local function look(f)
     if type(f) ~= "function" or seen[f] or debug.getfenv(f) ~= environment then return end
@@ -86,6 +91,12 @@ local function look_for_locals(environment)
       local name, value = debug.getupvalue(f, n)
       if not name then break end
       if type(value) == "table" and (shared[value] or fields[value]) then locals[name] = value end
+      if is_c_library(value) then locals[name] = C_LIBRARY end
+      if type(value) == "function" then
+        if value == f then turns.calls_itself(found, name) end
+        local proto = util.funcinfo(value).proto
+        if proto then turns.names_function(found, proto, name) end
+      end
       look(value)
     end
   end
@@ -108,9 +119,18 @@ end
 -- How an instruction uses its first register.
 local WRITES, WRITES_FROM = 1, 2
 
--- Scans the code of a function and of its inner functions, in order. Returns the first finding; names that wait only if
--- they are declared to C are collected in `read` and `declared`.
-local function look_at(f, environment, read, declared)
+-- The client's `sysbench.opt`.
+local options
+
+local function library_of(value)
+  if value == C_LIBRARY then return "ffi.C" end
+  return shared[value]
+end
+
+-- Scans the code of a function and of its inner functions, in order. Returns the first finding. `scan` collects names
+-- that wait only if they are declared to C (`read`, `declared`), and doubts about turns (`turns`).
+local function look_at(f, environment, scan, outer)
+  local reading = turns.reader(scan.turns, f, outer)
   -- The relevant content of each register.
   local registers = {}
   local moved_to, moved_from
@@ -120,18 +140,23 @@ local function look_at(f, environment, read, declared)
     local operation, a, d = band(instruction, 0xff), band(rshift(instruction, 8), 0xff), rshift(instruction, 16)
     local b, c = rshift(d, 8), band(d, 0xff)
     local loaded
+    turns.step(reading, pc, instruction, mode, library_of(registers[b]))
     if operation == GGET then
       local name = util.funck(f, -d - 1)
       if WAITS[name] then return "may wait in `" .. name .. "`, which stops all clients of its thread" end
       loaded = rawget(environment, name)
+      turns.loads(reading, a, name, nil, true, loaded)
       if loaded == nil then loaded = globals[name] end
+      if is_c_library(loaded) then loaded = C_LIBRARY end
     elseif operation == UGET then
-      loaded = locals[util.funcuvname(f, d)]
+      local name = util.funcuvname(f, d)
+      turns.loads(reading, a, name)
+      loaded = locals[name]
     elseif operation == MOV then
       loaded = registers[d]
     elseif operation == TGETS then
       local name, of = util.funck(f, -c - 1), registers[b]
-      local library = shared[of]
+      local library = library_of(of)
       -- Functions of libraries are never called as methods, and methods of scripts may have any name.
       local is_method = moved_from == b and moved_to > a
       local waits, sets = WAITS_OF[library], SETS_OF[library]
@@ -141,7 +166,8 @@ local function look_at(f, environment, read, declared)
       if sets and sets[name] then
         return "may call `" .. library .. "." .. name .. "`, whose effect all clients of a state share"
       end
-      if not is_method then read[name] = true end
+      if not is_method then scan.read[name] = true end
+      turns.loads(reading, a, name, library, false, of == options and options[name])
       loaded = fields[of] and fields[of][name]
     elseif operation == TSETS or operation == TSETV then
       local library = shared[registers[b]]
@@ -162,22 +188,23 @@ local function look_at(f, environment, read, declared)
     local constant = util.funck(f, n)
     if constant == nil then break end
     if type(constant) == "proto" then
-      local found = look_at(constant, environment, read, declared)
+      local found = look_at(constant, environment, scan, reading)
       if found then return found end
     elseif type(constant) == "string" then
-      declared[#declared + 1] = constant
+      scan.declared[#scan.declared + 1] = constant
     end
   end
 end
 
-local function found_in(functions, environment)
-  local read, declared = {}, {}
+local function new_scan() return { read = {}, declared = {}, turns = turns.found_nothing() } end
+
+local function found_in(functions, environment, scan)
   for _, f in ipairs(functions) do
-    local found = look_at(f, environment, read, declared)
+    local found = look_at(f, environment, scan)
     if found then return found end
   end
   for _, name in ipairs(WAITS_IN_C) do
-    for _, text in ipairs(read[name] and declared or {}) do
+    for _, text in ipairs(scan.read[name] and scan.declared or {}) do
       for _, kind in ipairs({ "int", "long", "pid_t", "ssize_t" }) do
         if text:find("%f[%w_]" .. kind .. "%s+" .. name .. "%s*%(") then
           return "may wait in `" .. name .. "`, which stops all clients of its thread"
@@ -187,13 +214,19 @@ local function found_in(functions, environment)
   end
 end
 
--- Why the script's clients need separate states; nil if they do not.
+-- Why the script's clients need separate states, or may need them, and whether they do; nil if they do not.
 function inspection.finding(client)
   local found = runtime.found() or changed_library()
-  if found then return found end
-  if client.environment.thread_run ~= clients.default_run then return "has a thread_run of its own" end
-  look_for_locals(client.environment)
-  return found_in(chunks.functions, client.environment)
+  if found then return found, true end
+  if client.environment.thread_run ~= clients.default_run then return "has a thread_run of its own", true end
+  local sysbench = client.environment.sysbench
+  options = sysbench.opt
+  fields[sysbench].opt = options
+  local scan = new_scan()
+  look_for_locals(client.environment, scan.turns)
+  found = found_in(chunks.functions, client.environment, scan)
+  if found then return found, true end
+  return turns.judge(scan.turns)
 end
 
 -- Code that clients load after the script's body has run. The limit ends the inspection of a script that generates code
@@ -207,7 +240,7 @@ if runtime.is_shared then
     if late >= LATE_MAX or not chunks.has_run[environment] then return end
     late = late + 1
     if late == 1 then inspection.begin(environment) end
-    local found = found_in({ chunk }, environment)
+    local found = found_in({ chunk }, environment, new_scan())
     if found then runtime.finds(found) end
   end
 end

@@ -16,6 +16,8 @@ local parts = {
 local environments = part("environment", runtime, request, chunks, layers, parts)
 local legacy = part("legacy", runtime, request, parts.sql, parts.rand)
 local clients = part("client", runtime, request, chunks, environments, legacy)
-clients.inspection = part("inspection", runtime, request, chunks, clients)
+if runtime.inspects or runtime.is_shared then
+  clients.inspection = part("inspection", runtime, request, chunks, clients, part("turns"))
+end
 io.stdout:setvbuf("no")
 return clients
