@@ -50,7 +50,7 @@ impl InspectError {
             Self::NoVariables { .. } => "the variables are recorded when a trial ends: name an experiment that has one",
             Self::Options(OptionFileError::Encoding { .. }) => "save the file as UTF-8",
             Self::Options(OptionFileError::Line { .. }) => "a server would refuse that line, too",
-            Self::Options(OptionFileError::Read { .. }) => return None,
+            Self::Options(OptionFileError::Read { .. } | OptionFileError::Cut { .. }) => return None,
             Self::Flush(_) => "name a folder that this user may write to, on the disk of the server's data",
             Self::FlushElsewhere => "name the server by its socket, or leave the folder out",
             Self::NoSettings { .. } | Self::Options(OptionFileError::BeforeGroup { .. }) => {

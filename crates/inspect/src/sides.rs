@@ -69,14 +69,14 @@ pub fn side_of_path(path: &Path, like: Option<&SettingsSide>) -> Result<Settings
         return Ok(side_of_capture(&path.display().to_string(), &capture));
     }
     let version = like.and_then(|side| side.version.as_deref()).and_then(Version::parse);
-    options::read(path, text, like.and_then(|side| side.flavour), version.as_ref())
+    options::read(path, &bytes, like.and_then(|side| side.flavour), version.as_ref())
 }
 
 /// The settings of an option file and of what it includes, as a server of this family and version reads them.
 pub fn server_options(path: &Path, flavour: Flavour, version: &str) -> Result<SettingsSide, InspectError> {
     let failed = |source: TextError| InspectError::Read { path: path.to_owned(), source };
     let bytes = read_bytes(path, FILE_BYTES_MAX).map_err(failed)?;
-    options::read(path, &String::from_utf8_lossy(&bytes), Some(flavour), Version::parse(version).as_ref())
+    options::read(path, &bytes, Some(flavour), Version::parse(version).as_ref())
 }
 
 /// `[mysqld]` and a JSON list begin with the same character.

@@ -1,8 +1,12 @@
 //! Values of settings as servers write them: the same value has many texts.
 
-/// `512M` → 536870912; `0.9` → 0.9; `None` where it is no number. A double holds every size of a disk.
+const UNITS: [char; 8] = ['k', 'K', 'm', 'M', 'g', 'G', 't', 'T'];
+
+/// `512M` → 536870912; `0.9` → 0.9; `None` where it is no number. A double holds every size of a disk. Servers do not look
+/// at what follows the unit: `512MB` is `512M`.
 pub fn setting_number(text: &str) -> Option<f64> {
     let text = text.trim();
+    let text = text.strip_suffix(['b', 'B']).filter(|rest| rest.ends_with(UNITS)).unwrap_or(text);
     let (digits, shift) = match text.as_bytes().last()?.to_ascii_uppercase() {
         b'K' => (&text[..text.len() - 1], 10),
         b'M' => (&text[..text.len() - 1], 20),
@@ -44,6 +48,7 @@ mod tests {
     fn same_value_in_other_words() {
         for (wanted, found) in [
             ("512M", "536870912"),
+            ("512MB", "536870912"),
             ("0.90", "0.9"),
             ("90", "90.000000"),
             ("ON", "TRUE"),
