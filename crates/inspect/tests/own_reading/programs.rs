@@ -33,6 +33,13 @@ pub(crate) fn output_of(program: &Path, words: &[&str]) -> Output {
     command.output().unwrap()
 }
 
+/// A client, as the user who runs the tests.
+#[expect(clippy::disallowed_methods, reason = "the servers' own clients")]
+pub(crate) fn our_output(program: &Path, words: &[&str]) -> Output {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    Command::new(program).args(words).env_clear().env("PATH", path).stdin(Stdio::null()).output().unwrap()
+}
+
 /// A folder that the servers' user may enter.
 pub(crate) fn open_folder() -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
