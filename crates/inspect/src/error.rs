@@ -46,7 +46,7 @@ impl InspectError {
             // An existing file that cannot be read is the one that was meant.
             Self::Read { source: TextError::Io(error), .. } if error.kind() != io::ErrorKind::NotFound => return None,
             Self::Read { .. } => {
-                "give a capture, an option file, a run folder, a server as mysql://… or postgresql://…, or the name of \
+                "give a capture, a dump of settings, an option file, a run folder, a server as mysql://… or postgresql://…, or the name of \
                  one (`truetps server list`)"
             }
             Self::Capture { source, .. } => source.hint(),

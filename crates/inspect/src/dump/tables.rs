@@ -34,8 +34,6 @@ fn record(columns: &[String], cells: impl Iterator<Item = String>) -> DumpRow {
 fn boxed(text: &str) -> Option<Vec<DumpRow>> {
     let mut lines = text.lines().skip_while(|line| !is_rule(line, '+'));
     lines.next()?;
-    let inner =
-        |line: &str| line.trim_end().strip_prefix('|').and_then(|rest| rest.strip_suffix('|')).map(str::to_owned);
     let columns = columns_of(inner(lines.next()?)?.split('|'));
     let (mut records, mut open) = (Vec::new(), String::new());
     for line in lines.skip(1).take_while(|line| !is_rule(line, '+')) {
@@ -49,6 +47,11 @@ fn boxed(text: &str) -> Option<Vec<DumpRow>> {
         }
     }
     checked(records)
+}
+
+/// Of a whole row.
+fn inner(row: &str) -> Option<&str> {
+    row.trim_end().strip_prefix('|')?.strip_suffix('|')
 }
 
 fn is_rule(line: &str, first: char) -> bool {
@@ -128,7 +131,8 @@ fn aligned(text: &str) -> Option<Vec<DumpRow>> {
             // A value with ends of lines, each marked by `+`.
             Some(last) if cells[0].is_empty() => {
                 for ((_, value), more) in last.iter_mut().zip(&cells).filter(|(_, more)| !more.is_empty()) {
-                    *value = format!("{}\n{more}", value.trim_end_matches('+').trim_end());
+                    value.truncate(value.trim_end_matches('+').trim_end().len());
+                    value.extend(["\n", more]);
                 }
             }
             _ => records.push(record(&columns, cells.into_iter())),

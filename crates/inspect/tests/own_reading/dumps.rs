@@ -102,6 +102,20 @@ fn settings_as_psql_prints_them() {
     }
 }
 
+/// With units, which the table of settings has in a column of its own.
+#[test]
+fn what_psql_shows_of_all() {
+    let Some(binary) = private_postgres("what_psql_shows_of_all") else { return };
+    let home = TestHome::new();
+    let (_sandbox, server) = started(&home, &binary);
+    let folder = server.socket().parent().unwrap().display().to_string();
+    let port = server.socket().extension().unwrap().to_str().unwrap().to_owned();
+    let output = our_output(Path::new("psql"), &["-X", "-h", &folder, "-p", &port, "-U", "postgres", "-c", "SHOW ALL"]);
+    let side = read(home.folder(), &output.stdout);
+    let value = |name: &str| side.settings[name].value.as_str();
+    assert_eq!((value("wal_level"), value("max_wal_size"), side.is_complete), ("replica", "2GB", true));
+}
+
 /// What SET PERSIST has written, and what `--print-defaults` says of a file.
 #[test]
 fn what_a_mysql_keeps_and_prints() {
