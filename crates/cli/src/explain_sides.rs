@@ -78,7 +78,7 @@ impl NamedBy {
         let hint = if word.contains("://") {
             "explain measures mixtures on private servers: write the server's settings with `truetps server capture`, and name that file"
         } else {
-            "name an option file, a capture, a run folder, a server that `truetps server add NAME PATH` has added, NAME=VALUE,NAME=VALUE, or defaults"
+            "name an option file, a capture or dump of a server's variables, a run folder, a server that `truetps server add NAME PATH` has added, NAME=VALUE,NAME=VALUE, or defaults"
         };
         Err(CommandFailure::usage(message).hint(hint))
     }

@@ -19,7 +19,7 @@ pub(crate) fn of_file(
     let side = server_options(path, binary.flavour, &binary.version.to_string()).map_err(|error| {
         let text = error.to_string();
         wrong(&text.strip_prefix(&format!("{shown}: ")).unwrap_or(&text))
-            .hint("name a my.cnf that a server reads (docs/reference/server.md)")
+            .hint_or(error.hint(), "name a my.cnf that a server reads (docs/reference/server.md)")
     })?;
     let settings = side.settings.into_iter();
     let settings: Vec<_> =

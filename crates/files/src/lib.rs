@@ -2,10 +2,12 @@
 //! replaced.
 
 mod atomic_file;
+mod group_lines;
 mod named_file;
 mod open_folder;
 mod option_file;
 mod option_walk;
+mod plain_lines;
 mod regular_file;
 mod remove_tree;
 mod sql_script;

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
+use crate::option_file::has_mark;
 use crate::text_file::{TextError, read_bytes};
 use crate::{OptionLine, OptionStyle};
 
@@ -47,8 +48,12 @@ pub trait OptionVisitor {
 pub enum OptionFileError {
     #[error("{}: {source}", path.display())]
     Read { path: PathBuf, source: TextError },
-    #[error("{}: line {line} is neither a group, a setting nor a comment of an option file", path.display())]
-    Line { path: PathBuf, line: usize },
+    /// A server does not start with it.
+    #[error("{}: line {line} {fault}", path.display())]
+    Line { path: PathBuf, line: usize, fault: &'static str },
+    /// A server reads a part of it.
+    #[error("{}: line {line} {fault}", path.display())]
+    Cut { path: PathBuf, line: usize, fault: &'static str },
     #[error("{}: line {line} sets something before the first group: servers do not start with it", path.display())]
     BeforeGroup { path: PathBuf, line: usize },
     #[error("{}: line {line} is not valid UTF-8", path.display())]
@@ -73,8 +78,8 @@ impl<'a, V: OptionVisitor> OptionWalk<'a, V> {
         self.open(path, 0)
     }
 
-    /// The same for a file whose text has been read.
-    pub fn text(&mut self, path: &Path, text: &str) -> Result<(), OptionFileError> {
+    /// The same for a file whose bytes have been read.
+    pub fn bytes(&mut self, path: &Path, text: &[u8]) -> Result<(), OptionFileError> {
         if let Ok(facts) = fs::metadata(path) {
             self.note_of_mode(path, &facts);
         }
@@ -106,10 +111,14 @@ impl<'a, V: OptionVisitor> OptionWalk<'a, V> {
         }
         // Comments may be of any encoding.
         let bytes = read_bytes(path, FILE_BYTES_MAX).map_err(failed)?;
-        self.lines(path, &String::from_utf8_lossy(&bytes), depth)
+        self.lines(path, &bytes, depth)
     }
 
-    fn lines(&mut self, path: &Path, text: &str, depth: u32) -> Result<(), OptionFileError> {
+    fn lines(&mut self, path: &Path, text: &[u8], depth: u32) -> Result<(), OptionFileError> {
+        if self.reader == OptionReader::Server && has_mark(text) {
+            let shown = path.display();
+            self.visitor.note(format!("'{shown}' begins with a byte order mark: a server does not start with it"));
+        }
         let mut is_ours = self.style == OptionStyle::Plain;
         let mut is_grouped = is_ours || self.reader == OptionReader::Program;
         for (line, what) in self.style.lines(text) {
@@ -124,11 +133,14 @@ impl<'a, V: OptionVisitor> OptionWalk<'a, V> {
                         return Err(OptionFileError::Encoding { path: path.to_owned(), line });
                     }
                     if !self.visitor.setting(path, &name, value.as_deref()) {
-                        return Err(OptionFileError::Line { path: path.to_owned(), line });
+                        let fault = "is neither a group, a setting nor a comment of an option file";
+                        return Err(OptionFileError::Line { path: path.to_owned(), line, fault });
                     }
                 }
                 OptionLine::Setting { .. } => {}
                 OptionLine::Include { how, path: named } => self.include(path, &how, &named, depth)?,
+                OptionLine::Fault(fault) => return Err(OptionFileError::Line { path: path.to_owned(), line, fault }),
+                OptionLine::Cut(fault) => return Err(OptionFileError::Cut { path: path.to_owned(), line, fault }),
             }
         }
         Ok(())
@@ -165,6 +177,12 @@ impl<'a, V: OptionVisitor> OptionWalk<'a, V> {
             }
             match self.open(&file, depth + 1) {
                 Err(OptionFileError::Read { source, .. }) => self.visitor.note(told(&source)),
+                // Servers of the MySQL family say so, pass over the rest of that file, and go on.
+                Err(error @ (OptionFileError::Line { .. } | OptionFileError::BeforeGroup { .. }))
+                    if self.style == OptionStyle::Groups =>
+                {
+                    self.visitor.note(format!("{error}: the rest of that file is not read"));
+                }
                 other => other?,
             }
         }

@@ -31,6 +31,9 @@ pub enum InspectError {
              host"
     )]
     FlushElsewhere,
+    /// Not what it seems to be.
+    #[error("{}: {what}", path.display())]
+    NoSource { path: PathBuf, what: &'static str, hint: &'static str },
     #[error("{}: has no server settings, such as in [mysqld]{}", path.display(), notes_text(notes))]
     NoSettings { path: PathBuf, notes: Vec<String> },
 }
@@ -43,14 +46,15 @@ impl InspectError {
             // An existing file that cannot be read is the one that was meant.
             Self::Read { source: TextError::Io(error), .. } if error.kind() != io::ErrorKind::NotFound => return None,
             Self::Read { .. } => {
-                "give a capture, an option file, a run folder, a server as mysql://… or postgresql://…, or the name of \
+                "give a capture, a dump of settings, an option file, a run folder, a server as mysql://… or postgresql://…, or the name of \
                  one (`truetps server list`)"
             }
             Self::Capture { source, .. } => source.hint(),
             Self::NoVariables { .. } => "the variables are recorded when a trial ends: name an experiment that has one",
             Self::Options(OptionFileError::Encoding { .. }) => "save the file as UTF-8",
             Self::Options(OptionFileError::Line { .. }) => "a server would refuse that line, too",
-            Self::Options(OptionFileError::Read { .. }) => return None,
+            Self::Options(OptionFileError::Read { .. } | OptionFileError::Cut { .. }) => return None,
+            Self::NoSource { hint, .. } => hint,
             Self::Flush(_) => "name a folder that this user may write to, on the disk of the server's data",
             Self::FlushElsewhere => "name the server by its socket, or leave the folder out",
             Self::NoSettings { .. } | Self::Options(OptionFileError::BeforeGroup { .. }) => {

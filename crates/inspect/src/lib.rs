@@ -9,6 +9,7 @@
 mod ask_mysql;
 mod ask_postgres;
 mod capture;
+mod dump;
 mod error;
 mod options;
 mod sides;

@@ -14,7 +14,7 @@ use crate::error::InspectError;
 /// version reads them. The notes are of groups and files that were left out.
 pub(crate) fn read(
     path: &Path,
-    text: &str,
+    text: &[u8],
     flavour: Option<Flavour>,
     version: Option<&Version>,
 ) -> Result<SettingsSide, InspectError> {
@@ -24,7 +24,7 @@ pub(crate) fn read(
     let (name, kind) = (path.display().to_string(), "option file".to_owned());
     let side = SettingsSide { name, kind, ..SettingsSide::default() };
     let mut reader = OptionSideReader { style, flavour, version, side };
-    OptionWalk::new(style, OptionReader::Server, &mut reader).text(path, text)?;
+    OptionWalk::new(style, OptionReader::Server, &mut reader).bytes(path, text)?;
     let mut side = reader.side;
     if side.settings.is_empty() {
         return Err(InspectError::NoSettings { path: path.to_owned(), notes: side.notes });
@@ -54,7 +54,8 @@ impl OptionVisitor for OptionSideReader<'_> {
             self.note(note);
         }
         let is_loose = is_loose(self.style, name);
-        let Some((name, value)) = server_setting(self.style, name, value) else { return false };
+        // Of names that no server knows, a loose one is passed over.
+        let Some((name, value)) = server_setting(self.style, self.flavour, name, value) else { return is_loose };
         if !is_secret(&name, &value) {
             let origin = Some(file.display().to_string());
             self.side.settings.insert(name, SideValue { value, origin, is_loose, ..SideValue::default() });
@@ -77,7 +78,7 @@ mod tests {
     use super::*;
 
     fn read_file(path: &Path, version: Option<&str>) -> Result<SettingsSide, InspectError> {
-        read(path, &fs::read_to_string(path).unwrap(), None, version.and_then(Version::parse).as_ref())
+        read(path, &fs::read(path).unwrap(), None, version.and_then(Version::parse).as_ref())
     }
 
     fn values(path: &Path, version: Option<&str>) -> BTreeMap<String, String> {

@@ -8,11 +8,11 @@ use truetps_driver::Target;
 use truetps_files::{TextError, read_bytes};
 use truetps_folder::ExperimentFolder;
 use truetps_knowledge::{SettingsSide, SideValue, Version};
-use truetps_record::{Capture, CapturedVariable, Flavour, is_secret};
+use truetps_record::{Capture, CaptureError, CapturedVariable, Flavour, is_secret};
 
 use crate::capture::{CaptureOptions, capture};
 use crate::error::InspectError;
-use crate::options;
+use crate::{dump, options};
 
 /// A capture of a server with many schemas is a few hundred kilobytes.
 const FILE_BYTES_MAX: u64 = 32 << 20;
@@ -47,7 +47,7 @@ fn value_of(variable: &CapturedVariable) -> SideValue {
     SideValue { value, origin, default, unit, is_loose: false }
 }
 
-/// A capture, an option file or a run folder, whichever the path is. An option file is read with the rules of the
+/// A capture, a dump of settings, an option file or a run folder, whichever the path is. An option file is read with the rules of the
 /// server version of `like`.
 pub fn side_of_path(path: &Path, like: Option<&SettingsSide>) -> Result<SettingsSide, InspectError> {
     let failed = |source: TextError| InspectError::Read { path: path.to_owned(), source };
@@ -64,19 +64,34 @@ pub fn side_of_path(path: &Path, like: Option<&SettingsSide>) -> Result<Settings
         if matches!(lossy, Cow::Owned(_)) {
             return Err(failed(TextError::NotText));
         }
-        let capture =
-            Capture::from_json(text).map_err(|source| InspectError::Capture { path: path.to_owned(), source })?;
+        let capture = match Capture::from_json(text) {
+            Err(CaptureError::Other(_)) if let Some(side) = dump::read(path, text, None) => return side,
+            read => read.map_err(|source| InspectError::Capture { path: path.to_owned(), source })?,
+        };
         return Ok(side_of_capture(&path.display().to_string(), &capture));
     }
+    let flavour = like.and_then(|side| side.flavour);
+    if let Some(side) = dump::read(path, text, flavour) {
+        return side;
+    }
     let version = like.and_then(|side| side.version.as_deref()).and_then(Version::parse);
-    options::read(path, text, like.and_then(|side| side.flavour), version.as_ref())
+    options::read(path, &bytes, flavour, version.as_ref())
 }
 
 /// The settings of an option file and of what it includes, as a server of this family and version reads them.
 pub fn server_options(path: &Path, flavour: Flavour, version: &str) -> Result<SettingsSide, InspectError> {
     let failed = |source: TextError| InspectError::Read { path: path.to_owned(), source };
     let bytes = read_bytes(path, FILE_BYTES_MAX).map_err(failed)?;
-    options::read(path, &String::from_utf8_lossy(&bytes), Some(flavour), Version::parse(version).as_ref())
+    match dump::read(path, &String::from_utf8_lossy(&bytes), Some(flavour)).transpose()? {
+        Some(side) if side.is_complete => {
+            let what = "has all variables of a server, and not those that its option file sets";
+            let hint = "give it to `truetps explain` or `truetps diff`, or name the option file";
+            return Err(InspectError::NoSource { path: path.to_owned(), what, hint });
+        }
+        Some(side) => return Ok(side),
+        None => {}
+    }
+    options::read(path, &bytes, Some(flavour), Version::parse(version).as_ref())
 }
 
 /// `[mysqld]` and a JSON list begin with the same character.

@@ -9,6 +9,7 @@ use crate::setting::find_setting;
 const SERVER_GROUPS: [&str; 2] = ["mysqld", "server"];
 /// Groups that MariaDB alone reads; its programs read `client-server`, too.
 const MARIADB_GROUPS: [&str; 4] = ["mariadb", "mariadbd", "client-server", "galera"];
+const CLUSTER_GROUP: &str = "mysql_cluster";
 /// Groups that also exist for one version: `mysqld-8.0`.
 const VERSIONED_GROUPS: [&str; 3] = ["mysqld", "mariadb", "mariadbd"];
 /// Options whose own name begins with a prefix that turns others off.
@@ -33,6 +34,8 @@ pub enum GroupUse {
     OtherVersion,
     /// Servers of MariaDB, and this one is a MySQL.
     OtherFamily,
+    /// Servers that are built for it.
+    OtherBuild,
     /// Programs that are not servers, and `[mysqld1]` of mysqld_multi.
     Others,
 }
@@ -43,6 +46,7 @@ impl GroupUse {
         let whose = match self {
             Self::OtherVersion => "it is for servers of that version",
             Self::OtherFamily => "only a MariaDB reads it",
+            Self::OtherBuild => "only a MySQL that is built with NDB reads it",
             Self::Server | Self::Others => return None,
         };
         Some(format!("group [{group}] is left out: {whose}"))
@@ -50,29 +54,48 @@ impl GroupUse {
 }
 
 /// Who reads this group, where the server is of this family and version. Of a family that is not known, all groups are read.
+///
+/// Servers do not mind the case of a group's name.
 pub fn group_use(group: &str, flavour: Option<Flavour>, version: Option<&Version>) -> GroupUse {
+    let group = group.to_ascii_lowercase();
+    let group = group.as_str();
     let is_mysql = matches!(flavour, Some(Flavour::Mysql | Flavour::Percona));
     if SERVER_GROUPS.contains(&group) {
         return GroupUse::Server;
     }
     let suffix = VERSIONED_GROUPS.iter().find_map(|name| Some((*name, group.strip_prefix(name)?.strip_prefix('-')?)));
-    let of = suffix.and_then(|(name, suffix)| Some((name, Version::parse(suffix)?)));
-    if is_mysql && (MARIADB_GROUPS.contains(&group) || of.as_ref().is_some_and(|(name, _)| *name != "mysqld")) {
+    let of = suffix.filter(|(_, suffix)| suffix.starts_with(|c: char| c.is_ascii_digit()));
+    if is_mysql && (MARIADB_GROUPS.contains(&group) || of.is_some_and(|(name, _)| name != "mysqld")) {
         return GroupUse::OtherFamily;
     }
     match of {
         None if MARIADB_GROUPS.contains(&group) => GroupUse::Server,
+        None if group == CLUSTER_GROUP => GroupUse::OtherBuild,
         None => GroupUse::Others,
-        Some((_, of)) if version.is_some_and(|version| version.series() == of.series()) => GroupUse::Server,
+        Some((name, suffix)) if version.is_some_and(|version| is_series(name, suffix, version)) => GroupUse::Server,
         Some(_) => GroupUse::OtherVersion,
     }
 }
 
+/// `8.0` of an 8.0.36; MariaDB has groups for all versions of 11, too.
+fn is_series(name: &str, suffix: &str, version: &Version) -> bool {
+    let (major, minor) = version.series();
+    let is_of_major = name != "mysqld" && major >= 11 && suffix == major.to_string();
+    suffix == format!("{major}.{minor}") || is_of_major
+}
+
 /// Name and value as variables have them: `_` in names, no prefix `loose_`, and what `skip_`, `disable_` and `enable_` do;
-/// `None` for what no server could read.
-pub fn server_setting(style: OptionStyle, name: &str, value: Option<&str>) -> Option<(String, String)> {
-    let name = variable_name(name);
-    let fine = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
+/// `None` for what no server could read. A MySQL knows a name by its case: there it stays as it is written.
+pub fn server_setting(
+    style: OptionStyle,
+    flavour: Option<Flavour>,
+    name: &str,
+    value: Option<&str>,
+) -> Option<(String, String)> {
+    let minds_case = style == OptionStyle::Groups && matches!(flavour, Some(Flavour::Mysql | Flavour::Percona));
+    let name = if minds_case { name.replace('-', "_") } else { variable_name(name) };
+    let is_letter = |c: char| if style == OptionStyle::Plain { c.is_alphanumeric() } else { c.is_ascii_alphanumeric() };
+    let fine = |c: char| is_letter(c) || c == '_' || c == '.';
     if name.is_empty() || !name.chars().all(fine) || (value.is_none() && style == OptionStyle::Plain) {
         return None;
     }
@@ -146,6 +169,15 @@ mod tests {
         for group in ["mysqld", "mariadb", "server", "client-server", "mysqld-8.0", "mariadbd-8.0"] {
             assert_eq!(of(group, "8.0.36"), GroupUse::Server, "{group}");
         }
+        assert_eq!((of("MySQLd", "8.0.36"), of(" mysqld", "8.0.36")), (GroupUse::Server, GroupUse::Others));
+        assert_eq!(
+            (of("mariadb-11", "11.8.6"), of("mariadb-10", "10.11.6")),
+            (GroupUse::Server, GroupUse::OtherVersion)
+        );
+        assert_eq!(
+            (of("mysqld-8.0.36", "8.0.36"), of("mysql_cluster", "9.7.4")),
+            (GroupUse::OtherVersion, GroupUse::OtherBuild)
+        );
         assert_eq!(of("mysqld-5.7", "8.0.36"), GroupUse::OtherVersion);
         assert_eq!(of("mysqld-26.7", "26.7.0"), GroupUse::Server);
         assert_eq!(of("mysqld-26.10", "26.7.0"), GroupUse::OtherVersion);
@@ -172,7 +204,7 @@ mod tests {
     fn names_and_values() {
         let check = |name: &str, value: Option<&str>, expect: Option<(&str, &str)>| {
             let expect = expect.map(|(name, value)| (name.to_owned(), value.to_owned()));
-            assert_eq!(server_setting(OptionStyle::Groups, name, value), expect, "{name}");
+            assert_eq!(server_setting(OptionStyle::Groups, None, name, value), expect, "{name}");
         };
         check("innodb-buffer-pool-size", Some("1G"), Some(("innodb_buffer_pool_size", "1G")));
         check("loose-x.y", Some("a b"), Some(("x.y", "a b")));
@@ -194,8 +226,10 @@ mod tests {
         check("enable-innodb-doublewrite", Some("1"), Some(("innodb_doublewrite", "ON")));
         check("skip-networking", Some("0"), Some(("skip_networking", "0")));
         check("<html>", None, None);
-        assert_eq!(server_setting(OptionStyle::Plain, "one", None), None);
-        let plain = server_setting(OptionStyle::Plain, "enable_sort", Some("off"));
+        let of_mysql = server_setting(OptionStyle::Groups, Some(Flavour::Mysql), "Max-Connections", Some("7"));
+        assert_eq!(of_mysql, Some(("Max_Connections".to_owned(), "7".to_owned())), "which it does not know");
+        assert_eq!(server_setting(OptionStyle::Plain, None, "one", None), None);
+        let plain = server_setting(OptionStyle::Plain, None, "enable_sort", Some("off"));
         assert_eq!(plain, Some(("enable_sort".to_owned(), "off".to_owned())), "a name of PostgreSQL");
     }
 

@@ -46,6 +46,7 @@ mod tests {
     fn same_value_in_other_words() {
         for (wanted, found) in [
             ("512M", "536870912"),
+            ("512MB", "536870912"),
             ("0.90", "0.9"),
             ("90", "90.000000"),
             ("ON", "TRUE"),

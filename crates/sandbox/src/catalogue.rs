@@ -9,7 +9,7 @@ use std::time::Duration;
 use thiserror::Error;
 use truetps_record::{Family, SettingValue, did_you_mean, near_matches, same_setting, setting_number};
 
-use crate::binary::ServerBinary;
+use crate::binary::{ServerBinary, ServerVersion};
 use crate::catalogue_text::{LogSeverity, messages, parse_descriptions, parse_values};
 use crate::options::{CommandOption, canonical_name, switch_of};
 use crate::postgres;
@@ -48,6 +48,9 @@ pub enum CatalogueError {
     NoVariable { name: String, server: String },
     #[error("`{name} = {value}`: {problem}")]
     Value { name: String, value: String, problem: String, description: Option<String> },
+    /// Each is accepted without the others.
+    #[error("{} are not accepted together: {problem}", quoted(names))]
+    NotTogether { names: Vec<String>, problem: String },
     #[error("cannot read the settings of {}: {problem}", binary.display())]
     Ask { binary: PathBuf, problem: String },
 }
@@ -63,10 +66,17 @@ impl CatalogueError {
             Self::Value { name, description: Some(description), .. } => {
                 Some(format!("the server's description of `{name}`: {description}"))
             }
-            Self::Unknown { .. } | Self::Value { .. } | Self::Ask { .. } => None,
+            Self::Unknown { .. } | Self::Value { .. } | Self::NotTogether { .. } | Self::Ask { .. } => None,
         }
     }
 }
+
+fn quoted(names: &[String]) -> String {
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}
+
+/// Words of warnings after which a server does not have the value of a line.
+const REFUSING: [&str; 4] = ["invalid value", "ignoring option", "unknown", "truncated"];
 
 /// What a line of an option file does in a server.
 pub(crate) enum LineEffect {
@@ -144,8 +154,7 @@ impl Catalogue {
             let refusal = postgres::refusal(&self.binary, &self.user, name, value)?;
             return refusal.map_or(Ok(()), |problem| Err(self.bad_value(name, value, problem)));
         }
-        if canonical_name(name) == "log_bin" && self.binary.is_bootstrapped() && !self.binary.is_mariadb() {
-            // MySQL 5.5 and 5.6 open a binlog in their default folder before they print anything.
+        if self.opens_binlog(name) {
             return Ok(());
         }
         let output = self.output_of_lines([(name, value)])?;
@@ -170,17 +179,46 @@ impl Catalogue {
         refusal.map_or(Ok(()), |_| Err(alone))
     }
 
-    /// The number that the server makes of another one, where it starts with it: rounded, or limited by this host.
-    pub(crate) fn number_instead(&self, name: &str, value: &SettingValue) -> Result<Option<String>, CatalogueError> {
-        let output = self.output_of_lines([(name, value)])?;
-        let is_error = |message: &(LogSeverity, String)| message.0 == LogSeverity::Error;
-        if !output.status.success() || messages(&output.stderr).difference(&self.usual).any(is_error) {
-            return Ok(None);
+    /// MySQL 5.5 and 5.6 open a binlog in their default folder before they print anything.
+    fn opens_binlog(&self, name: &str) -> bool {
+        canonical_name(name) == "log_bin" && self.binary.is_bootstrapped() && !self.binary.is_mariadb()
+    }
+
+    /// The values that the server has with all of these lines, or why it does not take them.
+    pub(crate) fn together<'o>(
+        &self,
+        lines: impl IntoIterator<Item = (&'o str, &'o SettingValue)>,
+    ) -> Result<Result<BTreeMap<String, String>, String>, CatalogueError> {
+        let output = self.output_of_lines(lines.into_iter().filter(|(name, _)| !self.opens_binlog(name)))?;
+        // What it adjusts is seen in the values.
+        let is_against = |(severity, text): &(LogSeverity, String)| {
+            *severity == LogSeverity::Error && !is_derived(text) || REFUSING.iter().any(|word| text.contains(word))
+        };
+        let refusal = self.refusal_of(&output, is_against);
+        Ok(refusal.map_or_else(|| Ok(parse_values(&output.stdout)), Err))
+    }
+
+    /// The value that a server with these values has in place of this one; `None`: this one, or text that cannot be compared.
+    pub(crate) fn taken_instead(
+        &self,
+        name: &str,
+        value: &SettingValue,
+        values: &BTreeMap<String, String>,
+    ) -> Result<Option<String>, CatalogueError> {
+        self.check_place(name, value)?;
+        let canonical = canonical_name(name);
+        let Some(taken) = values.get(&canonical) else { return Ok(None) };
+        if self.is_switch(name) && switch_of(value).is_none() {
+            return Ok(Some(if taken == "TRUE" { "ON" } else { "OFF" }.to_owned()));
         }
-        let taken = parse_values(&output.stdout).remove(&canonical_name(name));
-        let both_are_numbers =
-            |taken: &String| [taken, &value.option_text()].map(|text| setting_number(text).is_some());
-        Ok(taken.filter(|taken| both_are_numbers(taken) == [true, true]))
+        // `512Mbytes` is a number to servers, and a number is one of the words that they know.
+        let default = self.default_value(name).unwrap_or_default();
+        let [is_number, was_number, is_of_numbers] =
+            [taken.as_str(), &value.option_text(), default].map(|text| setting_number(text).is_some());
+        let is_word =
+            canonical != "log_bin" && !is_number && was_number && !self.is_switch(name) && !taken.starts_with('(');
+        let is_other = is_number && !was_number && is_of_numbers || is_word;
+        Ok((is_other || self.differs(name, value, taken)).then(|| taken.clone()))
     }
 
     /// What a line does whose name is no variable's.
@@ -212,6 +250,36 @@ impl Catalogue {
         help(&self.binary, &self.user, &lines)
     }
 
+    /// The same for a name as an option file has it: a MySQL minds its case, and none of its names has a capital.
+    pub(crate) fn check_written_name(&self, name: &str) -> Result<(), CatalogueError> {
+        if !self.is_of_mysql() || !name.chars().any(|c| c.is_ascii_uppercase()) {
+            return self.check_name(name);
+        }
+        let near = near_matches(&canonical_name(name), self.names());
+        Err(CatalogueError::Unknown { name: name.to_owned(), server: self.server(), near })
+    }
+
+    fn server(&self) -> String {
+        format!("{} {}", self.binary.flavour, self.binary.version)
+    }
+
+    pub(crate) fn is_of_mysql(&self) -> bool {
+        self.binary.is_of_mysql()
+    }
+
+    /// How many parts a MySQL makes of a large pool by itself, by its manual; from 8.4 on that depends on this host.
+    pub(crate) fn pool_instances(&self, pool_bytes: f64, chunk_bytes: f64) -> f64 {
+        if self.binary.version < ServerVersion::new(8, 4, 0) {
+            return 8.0;
+        }
+        let cpus = std::thread::available_parallelism().map_or(1.0, |cpus| cpus.get() as f64);
+        (pool_bytes / chunk_bytes / 2.0).min(cpus / 4.0).floor().clamp(1.0, 64.0)
+    }
+
+    pub(crate) fn family(&self) -> Family {
+        self.binary.family()
+    }
+
     pub fn check_name(&self, name: &str) -> Result<(), CatalogueError> {
         let canonical = canonical_name(name);
         let is_postgres = self.binary.family() == Family::Postgresql;
@@ -223,7 +291,7 @@ impl Catalogue {
         }
         let bare = PREFIXES.iter().find_map(|prefix| canonical.strip_prefix(prefix));
         let other = counterparts(&canonical).find(|name| self.defaults.contains_key(*name));
-        let server = format!("{} {}", self.binary.flavour, self.binary.version);
+        let server = self.server();
         let near = match bare.filter(|bare| self.defaults.contains_key(*bare)).or(other) {
             Some(known) => vec![known.to_owned()],
             None if self.descriptions.contains_key(&canonical) => {
@@ -236,6 +304,15 @@ impl Catalogue {
 
     /// Values that a program would accept silently, or take for something else.
     fn check_shape(&self, name: &str, value: &SettingValue) -> Result<(), CatalogueError> {
+        self.check_place(name, value)?;
+        if self.is_switch(name) && switch_of(value).is_none() {
+            return Err(self.bad_value(name, value, "is neither true nor false".to_owned()));
+        }
+        Ok(())
+    }
+
+    /// Values that a program accepts, and a private server cannot have.
+    fn check_place(&self, name: &str, value: &SettingValue) -> Result<(), CatalogueError> {
         let text = value.option_text();
         let problem = if text.chars().any(char::is_control) {
             "has a control character"
@@ -243,8 +320,6 @@ impl Catalogue {
             "the binlog stays in the private server's folder: true, false, or a name without `/`"
         } else if canonical_name(name) == "innodb_data_file_path" && text.contains('/') {
             "its files stay in the private server's folder: names without `/`"
-        } else if self.is_switch(name) && switch_of(value).is_none() {
-            "is neither true nor false"
         } else if canonical_name(name) == "innodb_flush_method" && self.binary.is_of_mysql() {
             return unknown_flush_method(&text).map_or(Ok(()), |problem| Err(self.bad_value(name, value, problem)));
         } else {
@@ -262,20 +337,25 @@ impl Catalogue {
         CatalogueError::Value { name: name.to_owned(), value: value.to_string(), problem, description }
     }
 
-    /// The server's messages about the value. A program whose InnoDB refuses a value still exits successfully, so the
-    /// exit code alone is not enough.
+    /// The server's messages about the value.
     fn refusal(&self, output: &ProgramOutput) -> Option<String> {
-        let news: Vec<_> =
-            messages(&output.stderr).into_iter().filter(|message| !self.usual.contains(message)).collect();
-        let derived = |text: &str| text.starts_with("Parsing options for plugin") || text == "Aborting";
-        let against = |text: &str| {
-            let words = ["adjusted", "invalid value", "wasn't recognized", "ignoring option", "unknown", "truncated"];
-            words.iter().any(|word| text.contains(word))
+        let is_against = |(severity, text): &(LogSeverity, String)| match severity {
+            LogSeverity::Error => !is_derived(text),
+            LogSeverity::Warning => {
+                REFUSING.iter().chain(&["adjusted", "wasn't recognized"]).any(|word| text.contains(word))
+            }
         };
-        let told = news.iter().filter(|(level, text)| match level {
-            LogSeverity::Error => !derived(text),
-            LogSeverity::Warning => against(text),
-        });
+        self.refusal_of(output, is_against)
+    }
+
+    /// A program whose InnoDB refuses a value still exits successfully, so the exit code alone is not enough.
+    fn refusal_of(
+        &self,
+        output: &ProgramOutput,
+        is_against: impl Fn(&(LogSeverity, String)) -> bool,
+    ) -> Option<String> {
+        let news = messages(&output.stderr);
+        let told = news.difference(&self.usual).filter(|message| is_against(message));
         let told: Vec<_> = told.map(|(_, text)| text.as_str()).collect();
         match (told.is_empty(), output.status.success()) {
             (false, _) => Some(format!("the server says: {}", told.join("; "))),
@@ -286,18 +366,21 @@ impl Catalogue {
 
     /// Some versions adjust a value silently in this mode, so the resulting values are compared.
     fn adjustment(&self, name: &str, value: &SettingValue, output: &ProgramOutput) -> Option<String> {
-        let name = canonical_name(name);
-        let (wanted, default) = (value.option_text(), self.defaults.get(&name)?);
-        let taken = parse_values(&output.stdout).remove(&name)?;
-        let comparable =
-            (setting_number(&wanted).is_some() && setting_number(&taken).is_some()) || self.is_switch(&name);
-        // 0 and -1 mean "choose automatically" for some settings; the resulting value is then the default.
-        let left_to_the_server = ["0", "-1"].contains(&wanted.trim()) && taken == *default;
-        if name == "log_bin" || !comparable || left_to_the_server || same_setting(&wanted, &taken) {
-            return None;
-        }
-        Some(format!("the server would use {taken} instead"))
+        let taken = parse_values(&output.stdout).remove(&canonical_name(name))?;
+        self.differs(name, value, &taken).then(|| format!("the server would use {taken} instead"))
     }
+
+    fn differs(&self, name: &str, value: &SettingValue, taken: &str) -> bool {
+        let (wanted, default) = (value.option_text(), self.default_value(name));
+        let comparable = (setting_number(&wanted).is_some() && setting_number(taken).is_some()) || self.is_switch(name);
+        // 0 and -1 mean "choose automatically" for some settings; the resulting value is then the default.
+        let left_to_the_server = ["0", "-1"].contains(&wanted.trim()) && default == Some(taken);
+        canonical_name(name) != "log_bin" && comparable && !left_to_the_server && !same_setting(&wanted, taken)
+    }
+}
+
+fn is_derived(text: &str) -> bool {
+    text.starts_with("Parsing options for plugin") || text == "Aborting"
 }
 
 /// MySQL before 8.0 accepts any word in this mode, and fails at start.

@@ -52,7 +52,7 @@ mod unfinished;
 mod variables;
 mod wear;
 
-pub use base_settings::{BaseSettings, FileSetting, base_settings};
+pub use base_settings::{BaseSettings, FileSetting, base_settings, base_settings_of};
 pub use binary::{BinaryError, ServerBinary, ServerVersion};
 pub use binary_search::{Other, find};
 pub use catalogue::{COUNTERPARTS, Catalogue, CatalogueError};

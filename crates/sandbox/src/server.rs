@@ -71,7 +71,8 @@ impl RunningServer {
     pub(crate) fn start(folder: &Arc<Folder>, options: &StartOptions) -> Result<Self, SandboxError> {
         folder.check_initial(&options.settings)?;
         folder.begin_running()?;
-        Self::launch(folder, options).inspect_err(|_| folder.end_running())?.wait_until_ready(options.ready_time_limit)
+        let server = Self::launch(folder, options).inspect_err(|_| folder.end_running())?;
+        server.wait_until_ready(options.ready_time_limit).map_err(|error| error.naming(&options.settings))
     }
 
     fn launch(folder: &Arc<Folder>, options: &StartOptions) -> Result<Self, SandboxError> {

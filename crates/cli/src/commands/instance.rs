@@ -8,8 +8,8 @@ use truetps_driver::Target;
 use truetps_record::{Family, SettingValue};
 use truetps_report::format;
 use truetps_sandbox::{
-    DiskReady, DiskStatus, Home, Instance, InstanceOptions, InstanceState, NamedError, NamedServer, NamedServers,
-    SandboxError, Status, check_server_name,
+    DiskReady, DiskStatus, Home, Instance, InstanceOptions, InstanceState, Mismatch, NamedError, NamedServer,
+    NamedServers, SandboxError, Status, check_server_name,
 };
 
 use crate::args::server::{LogArgs, NameArgs, StartArgs, StopArgs};
@@ -21,7 +21,7 @@ use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::login::{LoginSources, target};
 use crate::site::own_program;
-use crate::{print_message, print_out, print_progress, signals};
+use crate::{print_line, print_message, print_out, print_progress, signals};
 
 pub(crate) fn get(home: &Home, name: &str) -> Result<NamedServer, CommandFailure> {
     NamedServers::of(home).get(name).map_err(|error| refused(&error))
@@ -89,6 +89,9 @@ pub(crate) fn start(args: &StartArgs) -> Result<Exit, CommandFailure> {
         }
         other => other.map_err(|error| refused(&error))?,
     };
+    for Mismatch { name, wanted, found } in &status.adjusted {
+        print_line(&format!("{name} = {wanted} of its option file: the server takes {found}"));
+    }
     let exit = print_out(&described(&server, &status));
     let name = &server.name;
     let (owner, version) = match server.family() {

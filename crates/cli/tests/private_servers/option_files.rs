@@ -116,3 +116,44 @@ fn sizes_in_gb_are_checked_as_well() {
         place.refused(&["run", "insert", "-c", "1", "--set", &log], &["not enough disk space"]);
     }
 }
+
+/// Each of two lines is fine, and both are not; or one is fine beside another only, which the server says when it starts.
+#[test]
+fn lines_that_are_wrong_together_are_named() {
+    let Some(server) = fetched_server("lines_that_are_wrong_together_are_named", "mysql-8.0") else { return };
+    let place = Place::with_templates();
+    let _ends = Ends(&place);
+    let program = server.basedir.to_str().unwrap();
+    place.write(
+        "my.cnf",
+        "[mysqld]\nmax_connections=77\ncharacter-set-server=latin1\ncollation-server=utf8mb4_general_ci\n",
+    );
+    let words = "`character_set_server`, `collation_server` are not accepted together: the server says: COLLATION";
+    place.refused(&["server", "add", "bad", program, "--my-cnf", "my.cnf"], &[words]);
+    place.write("my.cnf", "[mysqld]\nmax_connections=77\ngtid_mode=ON\n");
+    place.good(&["server", "add", "gtid", program, "--my-cnf", "my.cnf"]);
+    let started = place.run(&["server", "start", "gtid", "--set", "innodb_log_file_size=32M"]);
+    assert_ne!(started.code, Some(0));
+    let said = "of its settings the log names gtid_mode = ON)";
+    assert!(started.stderr.contains(said) && !started.stderr.contains("max_connections"), "{}", started.stderr);
+}
+
+/// A large pool, whose parts the server chooses by itself, and a value that it rounds when InnoDB starts.
+#[test]
+fn a_large_pool_of_a_file_is_what_the_server_makes_of_it() {
+    for name in ["mysql-8.0", "mysql-9.7"] {
+        let Some(server) = fetched_server("a_large_pool_of_a_file", name) else { continue };
+        let place = Place::with_templates();
+        let _ends = Ends(&place);
+        place.write("my.cnf", "[mysqld]\ninnodb_buffer_pool_size = 1100M\ninnodb_log_write_ahead_size = 3000\n");
+        place.good(&["server", "add", "prod", server.basedir.to_str().unwrap(), "--my-cnf", "my.cnf"]);
+        let started = place.good(&["server", "start", "prod"]);
+        let asked = place.good(&["server", "sql", "prod", "SELECT @@innodb_buffer_pool_size DIV 1048576"]);
+        // By its manual: 8 parts in 8.0; from 8.4 on fewer, by the number of processors.
+        let pool: u32 = asked.stdout.lines().find_map(|line| line.trim().parse().ok()).unwrap();
+        assert!(pool > 1100 && pool.is_multiple_of(128), "{name}: {} {}", asked.stdout, started.stderr);
+        let said = "innodb_log_write_ahead_size = 2560 of its option file: the server takes 2048";
+        assert!(started.stderr.contains(said), "{name}: {}", started.stderr);
+        place.good(&["server", "stop", "prod"]);
+    }
+}

@@ -85,8 +85,7 @@ impl OptionFiles {
             let walk = OptionWalk::new(OptionStyle::Groups, OptionReader::Program, &mut reader).file(&file.path);
             let source = match walk {
                 Err(OptionFileError::Read { source, .. }) => source,
-                // Every line is a word.
-                Ok(()) | Err(OptionFileError::Line { .. }) => continue,
+                Ok(()) => continue,
                 Err(error) => {
                     reader.read.warnings.push(format!("{error}: the rest of the file is not used"));
                     continue;
@@ -113,7 +112,7 @@ struct OptionFileReader<'a> {
 
 impl OptionVisitor for OptionFileReader<'_> {
     fn reads(&mut self, group: &str) -> bool {
-        self.groups.iter().any(|ours| ours == group)
+        self.groups.iter().any(|ours| ours.eq_ignore_ascii_case(group))
     }
 
     fn setting(&mut self, _: &Path, name: &str, value: Option<&str>) -> bool {
@@ -154,7 +153,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let inner = write(folder.path(), "z.cnf", "[mysqlslap]\nno-drop\n");
         let text = format!(
-            "[mysqld]\nport=1\n# c\n[ client ]\nuser = me # who\npassword='a b # c'\n;x\nsocket=/a\\sb\nskip-ssl\n\
+            "[mysqld]\nport=1\n# c\n[Client ] # x\nuser = me # who\npassword='a b # c'\n;x\nsocket=/a\\sb\nskip-ssl\n\
              !include {}\n[client-x]\nport = 7\n!includedir /nowhere\n",
             inner.display()
         );

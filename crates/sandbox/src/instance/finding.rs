@@ -15,6 +15,7 @@ use crate::named_error::NamedError;
 use crate::processes::{KILL_TIME_LIMIT, check_not_held, holder_of, running_for};
 use crate::registry::disk_bytes;
 use crate::server_paths::ServerPaths;
+use crate::variables::Mismatch;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InstanceState {
@@ -46,6 +47,8 @@ pub struct Status {
     pub socket: PathBuf,
     pub port: Option<u16>,
     pub settings: IndexMap<String, SettingValue>,
+    /// Values of its option file that the server has otherwise, as its start has found.
+    pub adjusted: Vec<Mismatch>,
     pub datadir: PathBuf,
     /// Its size on disk.
     pub data_bytes: u64,
@@ -146,6 +149,7 @@ impl<'a> InstanceFinding<'a> {
             disk: self.disk.map(|profile| DiskStatus { profile, pid: self.files.disk.helper_pid() }),
             datadir,
             error_log,
+            adjusted: Vec::new(),
             settings: self.note.map(|note| note.settings).unwrap_or_default(),
         }
     }

@@ -20,13 +20,13 @@ use crate::error::SandboxError;
 use crate::family;
 use crate::named_error::NamedError;
 use crate::old_redo;
-use crate::options::CommandOption;
+use crate::options::{CommandOption, canonical_name};
 use crate::processes::start_ticks;
 use crate::readiness::{Awaited, PROBE_TIME_LIMIT};
 use crate::server_paths::ServerPaths;
 use crate::settings::Settings;
 use crate::spawn::spawn_detached;
-use crate::variables::taken_differently;
+use crate::variables::{Mismatch, taken_differently};
 use crate::wear::cache_redo;
 
 /// Options of a start: other settings are not changed.
@@ -82,10 +82,11 @@ impl<'a> InstanceStart<'a> {
     /// See [`Instance::start`]. After an error no server is left.
     pub(super) fn start(&self) -> Result<Status, SandboxError> {
         let mut starting = self.launch()?;
-        let ready = self.wait_until_ready(&mut starting).and_then(|()| self.read_back(&starting.settings));
+        let ready = self.wait_until_ready(&mut starting).map_err(|error| error.naming(&starting.settings));
+        let adjusted = ready.and_then(|()| self.read_back(&starting.settings));
         let Instance { files, locks, .. } = self.instance;
-        ready
-            .and_then(|()| self.instance.status())
+        adjusted
+            .and_then(|adjusted| Ok(Status { adjusted, ..self.instance.status()? }))
             .inspect_err(|_| give_up(files, *locks, &mut starting.child, starting.process))
     }
 
@@ -219,14 +220,21 @@ impl<'a> InstanceStart<'a> {
         })
     }
 
-    /// A silently adjusted setting would invalidate everything measured with this server.
-    fn read_back(&self, settings: &Settings) -> Result<(), SandboxError> {
+    /// A silently adjusted setting would invalidate everything measured with this server. A value of its option file is what
+    /// the server makes of it, as where it comes from.
+    fn read_back(&self, settings: &Settings) -> Result<Vec<Mismatch>, SandboxError> {
         let asked = |source| SandboxError::Sql { action: "read the server's settings back", source };
         let mut client = self.instance.connect(PROBE_TIME_LIMIT)?;
-        match taken_differently(&mut client, settings).map_err(asked)?.into_iter().next() {
-            None => Ok(()),
-            Some(wrong) => {
-                Err(NamedError::Mismatch { name: wrong.name, wanted: wrong.wanted, found: wrong.found }.into())
+        let found = taken_differently(&mut client, settings).map_err(asked)?;
+        let is_of_file = |wrong: &Mismatch| {
+            let mut base = self.instance.server.base_settings();
+            base.any(|(name, value)| canonical_name(name) == wrong.name && value == wrong.wanted)
+        };
+        match found.iter().find(|wrong| !is_of_file(wrong)) {
+            None => Ok(found),
+            Some(Mismatch { name, wanted, found }) => {
+                let (name, wanted, found) = (name.clone(), wanted.clone(), found.clone());
+                Err(NamedError::Mismatch { name, wanted, found }.into())
             }
         }
     }

@@ -1,0 +1,171 @@
+//! What the clients print of a server's settings, beside the settings that the server itself reports.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use truetps_inspect::{server_options, side_of_path};
+use truetps_knowledge::SettingsSide;
+use truetps_record::{Flavour, SettingValue};
+use truetps_sandbox::{
+    Catalogue, HostLimits, RunningServer, Sandbox, SandboxOptions, ServerBinary, ServerLoad, Settings, StartOptions,
+    chosen_settings, effective_variables,
+};
+use truetps_testkit::mysql_family::{mariadb, mysql};
+use truetps_testkit::{TestHome, private_postgres};
+
+use crate::programs::{our_output, output_of, write};
+
+/// A private server with a small redo log.
+fn started(home: &TestHome, binary: &ServerBinary) -> (Sandbox, RunningServer) {
+    let load = ServerLoad { connections_max: 10, statements_per_connection: 1 };
+    let chosen = chosen_settings(HostLimits::read().memory_bytes, load, binary.flavour, binary.version);
+    let mut settings = Settings::new(&chosen);
+    for (name, value) in [("innodb_log_file_size", "16M"), ("innodb_redo_log_capacity", "32M")] {
+        if settings.get(name).is_some() {
+            settings.set(name, SettingValue::Text(value.to_owned()));
+        }
+    }
+    let sandbox = Sandbox::create(home.home(), binary, &SandboxOptions::default()).unwrap();
+    let server = sandbox.start(&StartOptions::new(settings)).unwrap();
+    (sandbox, server)
+}
+
+fn variables(server: &RunningServer) -> BTreeMap<String, String> {
+    effective_variables(&mut server.connect(Duration::from_mins(1)).unwrap()).unwrap()
+}
+
+/// Nearly all variables of the server, with their values: those that no report shows, and states, are left out.
+fn check(side: &SettingsSide, of_server: &BTreeMap<String, String>, binary: &ServerBinary, form: &str) {
+    assert!(side.is_complete && side.settings.len() + 40 > of_server.len(), "{form}: {}", side.settings.len());
+    assert_eq!(
+        (side.flavour, side.version.clone()),
+        (Some(binary.flavour), Some(binary.version.to_string())),
+        "{form}"
+    );
+    for (name, found) in &side.settings {
+        let wanted = of_server.get(name).map_or("", |value| value.trim());
+        assert_eq!(found.value.trim(), wanted, "{form}: {name}");
+    }
+}
+
+fn read(dir: &Path, text: &[u8]) -> SettingsSide {
+    let path = dir.join("dump");
+    write(&path, text);
+    side_of_path(&path, None).unwrap()
+}
+
+#[test]
+fn variables_as_the_mysql_client_prints_them() {
+    let test = "variables_as_the_mysql_client_prints_them";
+    let servers = mariadb(test).into_iter().chain(mysql(test).map(|(binary, _)| binary));
+    for binary in servers {
+        let home = TestHome::new();
+        let (_sandbox, server) = started(&home, &binary);
+        let of_server = variables(&server);
+        let socket = format!("--socket={}", server.socket().display());
+        for form in ["--table", "--batch", "-BN", "--vertical", "--xml", "-BX"] {
+            for statement in ["SHOW GLOBAL VARIABLES", "SHOW VARIABLES"] {
+                let words = ["--no-defaults", "--user=root", &socket, form, "--execute", statement];
+                let output = our_output(Path::new("mariadb"), &words);
+                assert!(output.status.success(), "{output:?}");
+                let mut side = read(home.folder(), &output.stdout);
+                if statement == "SHOW VARIABLES" {
+                    side.settings.retain(|name, found| of_server.get(name) == Some(&found.value));
+                }
+                check(&side, &of_server, &binary, &format!("{} {form} {statement}", binary.flavour));
+            }
+        }
+        let path = home.folder().join("dump");
+        let error = server_options(&path, binary.flavour, &binary.version.to_string()).unwrap_err().to_string();
+        assert!(error.contains("all variables of a server"), "{error}");
+    }
+}
+
+#[test]
+fn settings_as_psql_prints_them() {
+    let Some(binary) = private_postgres("settings_as_psql_prints_them") else { return };
+    let home = TestHome::new();
+    let (_sandbox, server) = started(&home, &binary);
+    let of_server = variables(&server);
+    let folder = server.socket().parent().unwrap().display().to_string();
+    let port = server.socket().extension().unwrap().to_str().unwrap().to_owned();
+    let columns = "SELECT name, setting, unit, source FROM pg_settings";
+    for statement in [columns, "SELECT * FROM pg_settings ORDER BY name", "SELECT name, setting FROM pg_settings"] {
+        for form in [&[][..], &["-A"], &["--csv"], &["-x"], &["-A", "-F", "\t"], &["-P", "border=2"]] {
+            let words = [&["-X", "-h", &folder, "-p", &port, "-U", "postgres", "-c", statement], form].concat();
+            let output = our_output(Path::new("psql"), &words);
+            assert!(output.status.success(), "{output:?}");
+            check(&read(home.folder(), &output.stdout), &of_server, &binary, &format!("{form:?} {statement}"));
+        }
+    }
+}
+
+/// With units, which the table of settings has in a column of its own.
+#[test]
+fn what_psql_shows_of_all() {
+    let Some(binary) = private_postgres("what_psql_shows_of_all") else { return };
+    let home = TestHome::new();
+    let (_sandbox, server) = started(&home, &binary);
+    let folder = server.socket().parent().unwrap().display().to_string();
+    let port = server.socket().extension().unwrap().to_str().unwrap().to_owned();
+    let output = our_output(Path::new("psql"), &["-X", "-h", &folder, "-p", &port, "-U", "postgres", "-c", "SHOW ALL"]);
+    let side = read(home.folder(), &output.stdout);
+    let value = |name: &str| side.settings[name].value.as_str();
+    assert_eq!((value("wal_level"), value("max_wal_size"), side.is_complete), ("replica", "2GB", true));
+}
+
+/// What SET PERSIST has written, and what `--print-defaults` says of a file.
+#[test]
+fn what_a_mysql_keeps_and_prints() {
+    let Some((binary, _)) = mysql("what_a_mysql_keeps_and_prints") else { return };
+    let home = TestHome::new();
+    let (_sandbox, server) = started(&home, &binary);
+    let mut client = server.connect(Duration::from_mins(1)).unwrap();
+    for statement in ["SET PERSIST sync_binlog = 7", "SET PERSIST_ONLY innodb_doublewrite_pages = 64"] {
+        client.query(statement).unwrap();
+    }
+    let text = fs::read(server.datadir().join("mysqld-auto.cnf")).unwrap();
+    let side = read(home.folder(), &text);
+    let value = |name: &str| side.settings[name].value.as_str();
+    assert_eq!((value("sync_binlog"), value("innodb_doublewrite_pages"), side.settings.len()), ("7", "64", 2));
+    assert_eq!((side.kind.as_str(), side.is_complete), ("mysqld-auto.cnf", false));
+
+    let file = home.folder().join("my.cnf");
+    write(&file, b"[mysqld]\nsync-binlog=7\nskip-innodb-doublewrite\nsql_mode=\n");
+    let words = [format!("--defaults-file={}", file.display()), "--print-defaults".to_owned()];
+    let printed = output_of(&binary.path, &words.each_ref().map(String::as_str)).stdout;
+    let dump = home.folder().join("dump");
+    write(&dump, &printed);
+    let [of_file, of_dump] =
+        [&file, &dump].map(|path| server_options(path, binary.flavour, &binary.version.to_string()).unwrap());
+    let values = |side: &SettingsSide| -> Vec<_> {
+        side.settings.iter().map(|(name, found)| (name.clone(), found.value.clone())).collect()
+    };
+    assert_eq!(values(&of_file), values(&of_dump));
+    assert!(Catalogue::ask(&binary, home.home().user()).unwrap().default_value("sync_binlog").is_some());
+}
+
+/// Files that are taken for others.
+#[test]
+fn what_is_no_source_of_settings() {
+    let dir = tempfile::tempdir().unwrap();
+    let pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258d\
+                   aaa5e2ca24d17e2393\nsize 12345\n";
+    let status = "Variable_name\tValue\nCom_select\t7\nQuestions\t8\n";
+    for (text, expect) in [
+        (pointer, "is a pointer of Git LFS"),
+        (status, "none of its rows is a known setting"),
+        ("{\"Items\": [{\"Key\": \"a\"}]}", "is not a capture"),
+        ("<html>\n<body>404</body>\n", "line 1 is neither"),
+    ] {
+        let path = dir.path().join("file");
+        fs::write(&path, text).unwrap();
+        for error in [side_of_path(&path, None), server_options(&path, Flavour::Postgresql, "15.8")] {
+            let error = error.unwrap_err().to_string();
+            let is_json = text.starts_with('{') && error.contains("line 1 is neither");
+            assert!(error.contains(expect) || is_json, "{text}: {error}");
+        }
+    }
+}
