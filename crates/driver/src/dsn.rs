@@ -118,7 +118,17 @@ impl Target {
         if tls.takes_server_key && dialect == SqlDialect::Postgres {
             return Err(DsnError::NoServerKey);
         }
-        Ok(Self { dialect, endpoints, sources, login, tls, setup: Vec::new(), connections: None, connect_timeout })
+        Ok(Self {
+            dialect,
+            endpoints,
+            sources,
+            login,
+            tls,
+            setup: Vec::new(),
+            connections: None,
+            sends_local_files: false,
+            connect_timeout,
+        })
     }
 
     /// The same target with this password, which replaces the DSN's own.

@@ -211,6 +211,8 @@ pub struct Target {
     pub setup: Vec<String>,
     /// Receives the ID of each connection to a server of the MySQL family, to end its statements later.
     pub connections: Option<ConnectionIds>,
+    /// Whether a server of the MySQL family gets the files that a statement itself names (LOAD DATA LOCAL INFILE).
+    pub sends_local_files: bool,
     /// How long a [`Client`](crate::Client) waits for a connection and for its login, if different from
     /// [`LOGIN_TIMEOUT`](crate::LOGIN_TIMEOUT).
     pub connect_timeout: Option<Duration>,
@@ -227,6 +229,7 @@ impl Target {
             tls: Tls::default(),
             setup: Vec::new(),
             connections: None,
+            sends_local_files: false,
             connect_timeout: None,
         }
     }

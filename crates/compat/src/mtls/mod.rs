@@ -124,6 +124,7 @@ fn target(options: &MtlsOptions) -> Result<Target, MtlsExit> {
         tls,
         setup: Vec::new(),
         connections: None,
+        sends_local_files: false,
         connect_timeout: None,
         sources: Vec::new(),
     }))

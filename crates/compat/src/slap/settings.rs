@@ -349,6 +349,7 @@ pub(super) fn target(
         tls,
         setup: setup(words),
         connections: None,
+        sends_local_files: true,
         connect_timeout: None,
         sources: Vec::new(),
     }))

@@ -83,7 +83,8 @@ pub(crate) struct Driver {
 impl Driver {
     /// Its servers, without what only clients need.
     pub(crate) fn bare_target(&self) -> Target {
-        Target { setup: Vec::new(), connections: None, connect_timeout: None, ..self.target.clone() }
+        let target = self.target.clone();
+        Target { setup: Vec::new(), connections: None, sends_local_files: false, connect_timeout: None, ..target }
     }
 }
 

@@ -143,6 +143,8 @@ impl Drivers {
             }
             driver.target = target;
         }
+        // As the client library of sysbench does, for statements of the script.
+        driver.target.sends_local_files = true;
         Ok(ReadyDriver { driver, connector: OnceLock::new() })
     }
 }
@@ -154,7 +156,7 @@ fn plain(refusal: &options::OptionRefusal) -> String {
 
 fn target(dialect: SqlDialect, endpoints: Vec<Endpoint>, login: Login, tls: Tls) -> Target {
     let (setup, connections, connect_timeout, sources) = (Vec::new(), None, None, Vec::new());
-    Target { dialect, endpoints, sources, login, tls, setup, connections, connect_timeout }
+    Target { dialect, endpoints, sources, login, tls, setup, connections, sends_local_files: false, connect_timeout }
 }
 
 /// The MySQL servers of the command line: each socket, or else each host with each port, all ports of a host in turn.

@@ -351,8 +351,8 @@ impl Store {
         }
         match received {
             Ok(None) => {
-                if link.has_more() {
-                    // Its edge was consumed: the wait must be armed again.
+                if link.has_more() || link.wants_to_write() {
+                    // Its edge was consumed, or a file is being sent: the wait must be armed again.
                     self.watch(handle, false);
                 }
                 RequestProgress::Wait

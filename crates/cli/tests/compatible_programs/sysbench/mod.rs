@@ -12,6 +12,7 @@ mod cases;
 mod command_lines;
 mod difference;
 mod lines;
+mod local_files;
 mod pair;
 mod program;
 mod server;
