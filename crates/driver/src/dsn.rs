@@ -126,6 +126,7 @@ impl Target {
             tls,
             setup: Vec::new(),
             connections: None,
+            startup_settings: Vec::new(),
             sends_local_files: false,
             connect_timeout,
         })
@@ -350,7 +351,7 @@ fn usual_mode(endpoints: &[Endpoint]) -> TlsMode {
     if is_local { TlsMode::Off } else { TlsMode::Preferred }
 }
 
-fn decoded(text: &str, part: &'static str) -> Result<String, DsnError> {
+pub(crate) fn decoded(text: &str, part: &'static str) -> Result<String, DsnError> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let [first, after @ ..] = rest {

@@ -9,7 +9,6 @@ mod report;
 mod script;
 mod settings;
 mod specs;
-mod user;
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -131,6 +130,11 @@ fn run_command(mut typed: VecDeque<String>, env: &mut CompatEnv<'_>) -> Result<u
         })
     };
     let target = settings::target(&words, env.environment, &ask)?;
+    if target.login.password.is_none() {
+        settings::unread_login_file(env.environment).into_iter().for_each(|warning| {
+            let _ = writeln!(env.err, "Warning: {NAME}: {}", printable_text(&warning));
+        });
+    }
     let command = std::iter::once("truetps slap".to_owned()).chain(about_files);
     let command = command.chain(words.shown_typed().iter().cloned()).collect();
     test(&settings, &script, &target, &place, command, env)

@@ -17,6 +17,7 @@ fn target(mode: TlsMode, password: Option<&str>) -> Target {
         tls: Tls { mode, ..Tls::default() },
         setup: Vec::new(),
         connections: None,
+        startup_settings: Vec::new(),
         sends_local_files: false,
         connect_timeout: None,
         sources: Vec::new(),

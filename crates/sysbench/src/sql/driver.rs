@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit};
@@ -78,6 +79,8 @@ pub(crate) struct Driver {
     /// Errors that restart the event.
     pub(crate) ignored: IgnoredErrors,
     pub(crate) is_dry_run: bool,
+    /// In place of the run's own limit.
+    pub(crate) connect_timeout: Option<Duration>,
 }
 
 impl Driver {

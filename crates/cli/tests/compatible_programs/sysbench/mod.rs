@@ -11,6 +11,7 @@ mod bundled;
 mod cases;
 mod command_lines;
 mod difference;
+mod environment;
 mod lines;
 mod local_files;
 mod pair;
