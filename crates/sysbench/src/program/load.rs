@@ -2,7 +2,7 @@
 
 use truetps_folder::ExperimentFolder;
 use truetps_probe::RunPresence;
-use truetps_recording::{LiveView, named_runs, try_state_runs};
+use truetps_recording::{LiveView, is_remarked, named_runs, try_state_runs};
 
 use crate::exit_code::ProgramExit;
 use crate::lua::Role;
@@ -58,6 +58,7 @@ pub(super) fn run_load(command: &mut ScriptCommand<'_>) -> Result<u8, ProgramExi
     }
     context.run.log.text(MessageLevel::Notice, &banner(&context.run.settings));
     let reporter = reporter(&context)?.map(MainState::into_parts);
+    let is_remarked = is_remarked(names_runs(command));
     let (main, main_client) = command.main.parts();
     let load = LoadRun {
         context,
@@ -69,16 +70,21 @@ pub(super) fn run_load(command: &mut ScriptCommand<'_>) -> Result<u8, ProgramExi
         recording: None,
         presence: RunPresence::announce("sysbench"),
         server_warning: command.env.server_warning,
+        is_remarked,
         beside: Vec::new(),
     };
     Ok(load.run())
+}
+
+fn names_runs(command: &ScriptCommand<'_>) -> bool {
+    command.options.names_runs() || named_runs(command.env.environment).is_some()
 }
 
 /// Before anything starts: whether the run is recorded. A folder that the user named must be there.
 fn check_runs(command: &mut ScriptCommand<'_>) -> Result<bool, ProgramExit> {
     let Some(runs) = command.options.settings.ours.runs.as_deref() else { return Ok(false) };
     let environment = command.env.environment;
-    if !command.options.names_runs() && named_runs(environment).is_none() {
+    if !names_runs(command) {
         let tried = try_state_runs(environment);
         if let Err(warning) = &tried {
             write_to(OutputStream::Stderr, format!("truetps: {warning}\n").as_bytes());

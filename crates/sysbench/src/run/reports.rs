@@ -1,7 +1,5 @@
 //! The reports of a run: by the script's hooks, or by default in sysbench's lines.
 
-use std::path::Path;
-
 use mlua::{Function, Table};
 use truetps_record::{Histogram, Interval, NoEvidence, Validity};
 
@@ -136,7 +134,9 @@ impl LoadRun<'_> {
         kept.into_iter().for_each(ScriptRecording::keep_settings);
         // Where the user finds it: the last line.
         let recorded = self.recording.as_ref().filter(|_| is_recorded);
-        recorded.and_then(ScriptRecording::path).into_iter().for_each(say_where);
+        if let Some(path) = recorded.and_then(ScriptRecording::path) {
+            self.remark(&format!("recorded in {}", path.display()));
+        }
         match ending {
             EventsEnding::Complete if is_printed && is_whole => GOOD,
             EventsEnding::Complete | EventsEnding::Failed => FAILED,
@@ -219,13 +219,6 @@ impl LoadRun<'_> {
         self.main.is_at_the_end = true;
         call_function(self.main, 0, &self.main_client, "done")
     }
-}
-
-/// One line for an interactive user; the output that programs parse stays as in sysbench.
-fn say_where(path: &Path) {
-    // A failed write is ignored.
-    let line = format!("truetps: recorded in {}\n", path.display());
-    let _ = rustix::io::write(rustix::stdio::stderr(), line.as_bytes());
 }
 
 /// Calls a global function of the script, without arguments.
