@@ -32,7 +32,7 @@ pub(super) struct LoadedScript<'a> {
 impl<'a> LoadedScript<'a> {
     pub(super) fn begin(pass: FirstPass, env: &'a SysbenchEnv<'a>) -> Result<Self, ProgramExit> {
         let Some(settings) = pass.settings.clone() else { return Err(FAILED) };
-        let log = make_log(&settings);
+        let log = make_log(&settings, &env.interrupt);
         log.text(MessageLevel::Notice, &lines::version(pass.compat.version(), LUAJIT_VERSION));
         let script = find_script(&pass, &settings, env).map_err(|problem| say_fatal(&log, &problem))?;
         let script = Arc::new(script);
