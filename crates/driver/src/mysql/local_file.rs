@@ -50,7 +50,7 @@ impl LocalFiles {
         };
         files.sending = Some(open_regular(Path::new(std::ffi::OsStr::from_bytes(name))).map_err(|error| {
             match error.raw_os_error().and_then(|number| u16::try_from(number).ok()) {
-                // Number and words are those of MariaDB's client library.
+                // Number and words are as in MariaDB's client library.
                 Some(number) => own_error(number, format!("File '{shown}' not found (Errcode: {number})")),
                 None => own_error(FILE_REFUSED, format!("File '{shown}' {error}: only such a file is sent")),
             }

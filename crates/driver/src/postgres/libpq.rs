@@ -30,7 +30,7 @@ pub struct LibpqGiven<'a> {
 }
 
 /// Reads a variable of the environment.
-type Environment<'a> = &'a dyn Fn(&str) -> Option<OsString>;
+type LibpqEnvironment<'a> = &'a dyn Fn(&str) -> Option<OsString>;
 
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum LibpqError {
@@ -48,7 +48,7 @@ fn right_values(right: &[&str]) -> String {
     if right.is_empty() { String::new() } else { format!(", except with the value {}", right.join(" or ")) }
 }
 
-enum Use {
+enum ParameterUse {
     /// It is a part of the target.
     Target,
     /// The session begins with the setting of this name.
@@ -58,55 +58,55 @@ enum Use {
 }
 
 /// Each parameter with its variable, if it has one; without a name those that only have a variable.
-const PARAMETERS: [(&str, &str, Use); 45] = [
-    ("host", "PGHOST", Use::Target),
-    ("port", "PGPORT", Use::Target),
-    ("dbname", "PGDATABASE", Use::Target),
-    ("user", "PGUSER", Use::Target),
-    ("password", "PGPASSWORD", Use::Target),
-    ("passfile", "PGPASSFILE", Use::Target),
-    ("connect_timeout", "PGCONNECT_TIMEOUT", Use::Target),
-    ("sslmode", "PGSSLMODE", Use::Target),
-    ("sslrootcert", "PGSSLROOTCERT", Use::Target),
-    ("sslcert", "PGSSLCERT", Use::Target),
-    ("sslkey", "PGSSLKEY", Use::Target),
-    ("options", "PGOPTIONS", Use::Setting("options")),
-    ("application_name", "PGAPPNAME", Use::Setting("application_name")),
-    ("fallback_application_name", "", Use::Target),
-    ("", "PGDATESTYLE", Use::Setting("datestyle")),
-    ("", "PGTZ", Use::Setting("timezone")),
-    ("", "PGGEQO", Use::Setting("geqo")),
-    ("client_encoding", "PGCLIENTENCODING", Use::Only(&["UTF8", "UTF-8", "unicode"])),
-    ("hostaddr", "PGHOSTADDR", Use::Only(&[])),
-    ("service", "PGSERVICE", Use::Only(&[])),
-    ("target_session_attrs", "PGTARGETSESSIONATTRS", Use::Only(&["any"])),
-    ("load_balance_hosts", "PGLOADBALANCEHOSTS", Use::Only(&["disable"])),
-    ("channel_binding", "PGCHANNELBINDING", Use::Only(&["disable", "prefer"])),
-    ("gssencmode", "PGGSSENCMODE", Use::Only(&["disable", "prefer"])),
-    ("gssdelegation", "PGGSSDELEGATION", Use::Only(&["0"])),
-    ("gsslib", "PGGSSLIB", Use::Only(&["gssapi"])),
-    ("krbsrvname", "PGKRBSRVNAME", Use::Only(&["postgres"])),
-    ("replication", "", Use::Only(&["false", "off", "no", "0"])),
-    ("require_auth", "PGREQUIREAUTH", Use::Only(&[])),
-    ("requirepeer", "PGREQUIREPEER", Use::Only(&[])),
-    ("requiressl", "PGREQUIRESSL", Use::Only(&["0"])),
-    ("sslcertmode", "PGSSLCERTMODE", Use::Only(&["allow"])),
-    ("sslcompression", "PGSSLCOMPRESSION", Use::Only(&["0"])),
-    ("sslcrl", "PGSSLCRL", Use::Only(&[])),
-    ("sslcrldir", "PGSSLCRLDIR", Use::Only(&[])),
-    ("sslnegotiation", "PGSSLNEGOTIATION", Use::Only(&["postgres"])),
-    ("sslpassword", "", Use::Only(&[])),
-    ("sslsni", "PGSSLSNI", Use::Only(&["1"])),
-    ("ssl_min_protocol_version", "PGSSLMINPROTOCOLVERSION", Use::Only(&["TLSv1", "TLSv1.1", "TLSv1.2"])),
-    ("ssl_max_protocol_version", "PGSSLMAXPROTOCOLVERSION", Use::Only(&["TLSv1.3"])),
-    ("keepalives", "", Use::Only(&["0"])),
-    ("keepalives_idle", "", Use::Only(&["0"])),
-    ("keepalives_interval", "", Use::Only(&["0"])),
-    ("keepalives_count", "", Use::Only(&["0"])),
-    ("tcp_user_timeout", "", Use::Only(&["0"])),
+const PARAMETERS: [(&str, &str, ParameterUse); 45] = [
+    ("host", "PGHOST", ParameterUse::Target),
+    ("port", "PGPORT", ParameterUse::Target),
+    ("dbname", "PGDATABASE", ParameterUse::Target),
+    ("user", "PGUSER", ParameterUse::Target),
+    ("password", "PGPASSWORD", ParameterUse::Target),
+    ("passfile", "PGPASSFILE", ParameterUse::Target),
+    ("connect_timeout", "PGCONNECT_TIMEOUT", ParameterUse::Target),
+    ("sslmode", "PGSSLMODE", ParameterUse::Target),
+    ("sslrootcert", "PGSSLROOTCERT", ParameterUse::Target),
+    ("sslcert", "PGSSLCERT", ParameterUse::Target),
+    ("sslkey", "PGSSLKEY", ParameterUse::Target),
+    ("options", "PGOPTIONS", ParameterUse::Setting("options")),
+    ("application_name", "PGAPPNAME", ParameterUse::Setting("application_name")),
+    ("fallback_application_name", "", ParameterUse::Target),
+    ("", "PGDATESTYLE", ParameterUse::Setting("datestyle")),
+    ("", "PGTZ", ParameterUse::Setting("timezone")),
+    ("", "PGGEQO", ParameterUse::Setting("geqo")),
+    ("client_encoding", "PGCLIENTENCODING", ParameterUse::Only(&["UTF8", "UTF-8", "unicode"])),
+    ("hostaddr", "PGHOSTADDR", ParameterUse::Only(&[])),
+    ("service", "PGSERVICE", ParameterUse::Only(&[])),
+    ("target_session_attrs", "PGTARGETSESSIONATTRS", ParameterUse::Only(&["any"])),
+    ("load_balance_hosts", "PGLOADBALANCEHOSTS", ParameterUse::Only(&["disable"])),
+    ("channel_binding", "PGCHANNELBINDING", ParameterUse::Only(&["disable", "prefer"])),
+    ("gssencmode", "PGGSSENCMODE", ParameterUse::Only(&["disable", "prefer"])),
+    ("gssdelegation", "PGGSSDELEGATION", ParameterUse::Only(&["0"])),
+    ("gsslib", "PGGSSLIB", ParameterUse::Only(&["gssapi"])),
+    ("krbsrvname", "PGKRBSRVNAME", ParameterUse::Only(&["postgres"])),
+    ("replication", "", ParameterUse::Only(&["false", "off", "no", "0"])),
+    ("require_auth", "PGREQUIREAUTH", ParameterUse::Only(&[])),
+    ("requirepeer", "PGREQUIREPEER", ParameterUse::Only(&[])),
+    ("requiressl", "PGREQUIRESSL", ParameterUse::Only(&["0"])),
+    ("sslcertmode", "PGSSLCERTMODE", ParameterUse::Only(&["allow"])),
+    ("sslcompression", "PGSSLCOMPRESSION", ParameterUse::Only(&["0"])),
+    ("sslcrl", "PGSSLCRL", ParameterUse::Only(&[])),
+    ("sslcrldir", "PGSSLCRLDIR", ParameterUse::Only(&[])),
+    ("sslnegotiation", "PGSSLNEGOTIATION", ParameterUse::Only(&["postgres"])),
+    ("sslpassword", "", ParameterUse::Only(&[])),
+    ("sslsni", "PGSSLSNI", ParameterUse::Only(&["1"])),
+    ("ssl_min_protocol_version", "PGSSLMINPROTOCOLVERSION", ParameterUse::Only(&["TLSv1", "TLSv1.1", "TLSv1.2"])),
+    ("ssl_max_protocol_version", "PGSSLMAXPROTOCOLVERSION", ParameterUse::Only(&["TLSv1.3"])),
+    ("keepalives", "", ParameterUse::Only(&["0"])),
+    ("keepalives_idle", "", ParameterUse::Only(&["0"])),
+    ("keepalives_interval", "", ParameterUse::Only(&["0"])),
+    ("keepalives_count", "", ParameterUse::Only(&["0"])),
+    ("tcp_user_timeout", "", ParameterUse::Only(&["0"])),
 ];
 
-/// The variables of the environment that [`Target::of_libpq`] reads, besides `HOME` and those of [`user::current`].
+/// The variables of the environment that [`Target::of_libpq`] reads, besides `HOME` and what [`user::current`] reads.
 pub fn libpq_variables() -> impl Iterator<Item = &'static str> {
     PARAMETERS.iter().map(|(_, variable, _)| *variable).filter(|variable| !variable.is_empty())
 }
@@ -116,8 +116,8 @@ const SOCKET_FOLDERS: [&str; 2] = ["/var/run/postgresql", "/tmp"];
 
 impl Target {
     /// The PostgreSQL server and the login that libpq would find.
-    pub fn of_libpq(given: &LibpqGiven<'_>, environment: Environment<'_>) -> Result<LibpqTarget, LibpqError> {
-        let found = Found::read(given, environment)?;
+    pub fn of_libpq(given: &LibpqGiven<'_>, environment: LibpqEnvironment<'_>) -> Result<LibpqTarget, LibpqError> {
+        let found = LibpqParameters::read(given, environment)?;
         let home = environment("HOME").map(PathBuf::from);
         let (tls, connect_timeout) = (found.tls(home.as_deref())?, timeout(found.values.get("connect_timeout"))?);
         let (host, port) = (found.text("host"), found.text("port"));
@@ -179,13 +179,13 @@ pub struct LibpqTarget {
 }
 
 /// The value of each parameter, from the first place that has one.
-struct Found {
+struct LibpqParameters {
     values: BTreeMap<&'static str, String>,
     settings: Vec<(String, String)>,
 }
 
-impl Found {
-    fn read(given: &LibpqGiven<'_>, environment: Environment<'_>) -> Result<Self, LibpqError> {
+impl LibpqParameters {
+    fn read(given: &LibpqGiven<'_>, environment: LibpqEnvironment<'_>) -> Result<Self, LibpqError> {
         let passed = [
             ("host", given.host),
             ("port", given.port),
@@ -211,12 +211,12 @@ impl Found {
             let first = passed.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
             let Some((place, value)) = first.or_else(typed).or_else(set) else { continue };
             match *usage {
-                Use::Target => {
+                ParameterUse::Target => {
                     values.insert(*name, value);
                 }
-                Use::Setting(name) => settings.push((name.to_owned(), value)),
-                Use::Only(right) if right.iter().any(|right| right.eq_ignore_ascii_case(&value)) => {}
-                Use::Only(right) => return Err(LibpqError::Unsupported { place, right }),
+                ParameterUse::Setting(name) => settings.push((name.to_owned(), value)),
+                ParameterUse::Only(right) if right.iter().any(|right| right.eq_ignore_ascii_case(&value)) => {}
+                ParameterUse::Only(right) => return Err(LibpqError::Unsupported { place, right }),
             }
         }
         if let Some(name) = values.get("fallback_application_name")
