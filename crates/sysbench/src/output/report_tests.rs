@@ -26,8 +26,14 @@ fn figures() -> Figures {
 const FAIRNESS: Fairness =
     Fairness { events_avg: 20.5, events_stddev: 0.5, seconds_avg: 12_345.678_9, seconds_stddev: 12_345.68 };
 
-const SQL: FigureStyle =
-    FigureStyle { is_sql: true, compat: SysbenchRelease::V1_0, percentile: 95, has_rate: false, stamp_decimals: 0 };
+const SQL: FigureStyle = FigureStyle {
+    is_sql: true,
+    is_cpu: false,
+    compat: SysbenchRelease::V1_0,
+    percentile: 95,
+    has_rate: false,
+    stamp_decimals: 0,
+};
 const PLAIN: FigureStyle = FigureStyle { is_sql: false, ..SQL };
 
 const LATENCY_AND_FAIRNESS: &str = "

@@ -6,7 +6,7 @@ use truetps_recording::{LiveView, is_remarked, named_runs, try_state_runs};
 
 use crate::exit_code::ProgramExit;
 use crate::lua::Role;
-use crate::options::{LuaIsolation, OutputStream, RunSettings};
+use crate::options::{LuaIsolation, OptionValue, OutputStream, RunSettings};
 use crate::output::{MessageLevel, banner};
 use crate::parts::{PlannedPart, RunningPart};
 use crate::run::{LoadRun, RUN, WorkerContext};
@@ -57,6 +57,10 @@ pub(super) fn run_load(command: &mut ScriptCommand<'_>) -> Result<u8, ProgramExi
         context.run.note(text);
     }
     context.run.log.text(MessageLevel::Notice, &banner(&context.run.settings));
+    if let Some(OptionValue::Number(limit)) = command.options.value("cpu-max-prime").filter(|_| context.script.is_cpu())
+    {
+        context.run.log.text(MessageLevel::Notice, &format!("Prime numbers limit: {limit}\n"));
+    }
     let reporter = reporter(&context)?.map(MainState::into_parts);
     let is_remarked = is_remarked(names_runs(command));
     let (main, main_client) = command.main.parts();

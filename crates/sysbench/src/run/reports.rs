@@ -18,6 +18,7 @@ impl LoadRun<'_> {
         let settings = &self.context.run.settings;
         FigureStyle {
             is_sql: self.context.drivers.are_used(),
+            is_cpu: self.context.script.is_cpu(),
             compat: self.context.options.compat,
             percentile: settings.percentile.unwrap_or(0).into(),
             has_rate: settings.rate.is_some(),
