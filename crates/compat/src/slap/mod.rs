@@ -142,10 +142,10 @@ fn run_words(words: &MysqlWords, about_files: Vec<String>, env: &mut CompatEnv<'
         })
     };
     let target = settings::target(words, env.environment, &ask)?;
-    if target.login.password.is_none() {
-        settings::unread_login_file(env.environment).into_iter().for_each(|warning| {
-            let _ = writeln!(env.err, "Warning: {NAME}: {}", printable_text(&warning));
-        });
+    if target.login.password.is_none()
+        && let Some(warning) = settings::unread_login_file(env.environment)
+    {
+        let _ = writeln!(env.err, "Warning: {NAME}: {}", printable_text(&warning));
     }
     let command = std::iter::once("truetps slap".to_owned()).chain(about_files);
     let command = command.chain(words.shown_typed().iter().cloned()).collect();

@@ -173,3 +173,11 @@ DEBUG:                  total time taken by event execution: 0.0000s
 ";
     assert_eq!(per_client(&clients), expected);
 }
+
+#[test]
+fn the_test_of_the_processor_has_its_events_a_second_first() {
+    let text = cumulative(&figures(), &FAIRNESS, &FigureStyle { is_cpu: true, ..PLAIN }, None);
+    let plain = cumulative(&figures(), &FAIRNESS, &PLAIN, None);
+    let rate = figures().per_second(figures().events);
+    assert_eq!(text, format!("CPU speed:\n    events per second: {rate:8.2}\n{plain}"));
+}
