@@ -60,7 +60,9 @@ impl Ways<'_> {
         for way in ways {
             let [theirs, ours] = [Program::reference(), Program::ours()].map(|program| self.run(&program, way));
             if (saw(&theirs), theirs.code) != (saw(&ours), ours.code) {
-                differ += &format!("{way:?}\n- {:?}\n+ {:?}\n{}\n", saw(&theirs), saw(&ours), fatal(&ours));
+                let [theirs, told] = [saw(&theirs), saw(&ours)];
+                differ +=
+                    &[format!("{way:?}"), format!("- {theirs:?}"), format!("+ {told:?}"), fatal(&ours)].join("\n");
             }
         }
         differ
@@ -82,29 +84,10 @@ const AT: [&str; 2] = ["--pgsql-host=127.0.0.1", "--pgsql-port=PORT"];
 const KNOWN: (&str, &str) = ("PGPASSWORD", PASSWORD);
 const EMPTY: [&str; 4] = ["--pgsql-host=", "--pgsql-port=", "--pgsql-user=", "--pgsql-db="];
 
-#[test]
-fn a_postgresql_is_found_as_libpq_finds_it() {
-    let options = PostgresOptions {
-        hba: vec!["local all all trust".to_owned(), "host all all 127.0.0.1/32 scram-sha-256".to_owned()],
-        tcp: true,
-        ..Default::default()
-    };
-    let Some(server) = PostgresServer::start("a_postgresql_is_found_as_libpq_finds_it", &options) else { return };
-    let mut admin = server.connect().unwrap();
-    admin.execute(&format!("CREATE ROLE sbtest LOGIN PASSWORD '{PASSWORD}'")).unwrap();
-    admin.execute("CREATE DATABASE sbtest").unwrap();
-    admin.execute("CREATE DATABASE other").unwrap();
-    let place = Place::new();
-    place.write("saw.lua", POSTGRES);
-    let port = server.port().unwrap();
-    let line = format!("*:{port}:*:sbtest:{PASSWORD}\n");
-    secret_file(&place.path().join("passwords"), &format!("# a remark\nother:*:*:*:x\n{line}"), 0o600);
-    secret_file(&place.path().join("open"), &line, 0o644);
-    let socket = server.socket().parent().unwrap().display().to_string();
-    let ways = Ways { place: &place, port, socket, script: "saw.lua" };
-
+/// Both programs see the same session by these, or none.
+fn ways_of_libpq() -> Vec<Way> {
     let named = [KNOWN, ("PGHOST", "127.0.0.1"), ("PGPORT", "PORT"), ("PGUSER", "sbtest"), ("PGDATABASE", "other")];
-    let both = [
+    vec![
         way(&[], &AT, &[]),
         way(&[], &AT, &["--pgsql-password=pw"]),
         way(&[KNOWN], &AT, &[]),
@@ -143,8 +126,31 @@ fn a_postgresql_is_found_as_libpq_finds_it() {
         way(&[("PGPASSFILE", "HERE/none")], &AT, &[]),
         way(&[("PGPASSFILE", "HERE/passwords"), ("PGPASSWORD", "wrong")], &AT, &[]),
         way(&[], &[], &["--pgsql-host=SOCKET", "--pgsql-port=PORT"]),
-    ];
-    let mut differ = ways.compare(&both);
+    ]
+}
+
+#[test]
+fn a_postgresql_is_found_as_libpq_finds_it() {
+    let options = PostgresOptions {
+        hba: vec!["local all all trust".to_owned(), "host all all 127.0.0.1/32 scram-sha-256".to_owned()],
+        tcp: true,
+        ..Default::default()
+    };
+    let Some(server) = PostgresServer::start("a_postgresql_is_found_as_libpq_finds_it", &options) else { return };
+    let mut admin = server.connect().unwrap();
+    admin.execute(&format!("CREATE ROLE sbtest LOGIN PASSWORD '{PASSWORD}'")).unwrap();
+    admin.execute("CREATE DATABASE sbtest").unwrap();
+    admin.execute("CREATE DATABASE other").unwrap();
+    let place = Place::new();
+    place.write("saw.lua", POSTGRES);
+    let port = server.port().unwrap();
+    let line = format!("*:{port}:*:sbtest:{PASSWORD}\n");
+    secret_file(&place.path().join("passwords"), &format!("# a remark\nother:*:*:*:x\n{line}"), 0o600);
+    secret_file(&place.path().join("open"), &line, 0o644);
+    let socket = server.socket().parent().unwrap().display().to_string();
+    let ways = Ways { place: &place, port, socket, script: "saw.lua" };
+
+    let mut differ = ways.compare(&ways_of_libpq());
     secret_file(&place.path().join(".pgpass"), &line, 0o600);
     differ += &ways.compare(&[way(&[], &AT, &[])]);
     secret_file(&place.path().join(".pgpass"), &line, 0o640);

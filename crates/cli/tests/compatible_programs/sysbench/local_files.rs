@@ -29,7 +29,7 @@ fn script(file: &str) -> String {
 fn a_file_that_a_statement_names_is_sent_as_by_the_originals() {
     const TEST: &str = "a_file_that_a_statement_names_is_sent_as_by_the_originals";
     let place = Place::new();
-    let rows: String = (0..ROWS).map(|row| format!("{row}\n")).collect();
+    let rows = (0..ROWS).map(|row| row.to_string()).collect::<Vec<_>>().join("\n") + "\n";
     let path = place.write("rows.txt", &rows).display().to_string();
     place.write("load.lua", &script(&path));
     place.write("gone.lua", &script("/nowhere/rows.txt"));
