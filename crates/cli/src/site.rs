@@ -29,6 +29,7 @@ pub(crate) struct RunSite {
     pub(crate) pin: Pin,
 }
 
+#[expect(clippy::large_enum_variant, reason = "a command has one of them")]
 enum ServerChoice {
     Private { home: Home, programs: Vec<ServerProgram>, disks: PlannedDisks, _uses: Vec<Use> },
     Given(ExternalServer),

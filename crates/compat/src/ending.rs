@@ -61,7 +61,7 @@ impl RunSessions {
     pub(crate) fn of(target: &mut Target, schemas: Vec<String>) -> Self {
         let connections = ConnectionIds::default();
         target.connections = Some(connections.clone());
-        Self { target: Target { setup: Vec::new(), ..target.clone() }, connections, schemas }
+        Self { target: Target { setup: Vec::new(), sends_local_files: false, ..target.clone() }, connections, schemas }
     }
 
     /// Ends running statements that have one of the beginnings. Returns whether there were any.

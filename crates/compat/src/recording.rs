@@ -11,8 +11,8 @@ use truetps_plan::{Plan, ProbeSpec};
 use truetps_probe::{RunPresence, clock};
 use truetps_record::{Configuration, Experiment, ScheduledTrial, ServerFacts, Trial, TrialRole};
 use truetps_recording::{
-    ExperimentStart, LiveView, RunsFolder, TrialEvent, TrialPlace, host_of_external_server, new_experiment, new_trial,
-    state_runs, try_state_runs,
+    ExperimentStart, LiveView, RunsFolder, TrialEvent, TrialPlace, host_of_external_server, is_remarked,
+    new_experiment, new_trial, state_runs, try_state_runs,
 };
 
 const TOOL_VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -112,9 +112,9 @@ impl CompatRecording {
         *self.view.borrow_mut() = view;
     }
 
-    /// Where the user finds it: the last line, on stderr.
-    pub(crate) fn say_where(&self, err: &mut dyn Write) {
-        if let Some(path) = self.path() {
+    /// Where the user finds it: the last line, on stderr. `is_named`: the user has named the folder of runs.
+    pub(crate) fn say_where(&self, is_named: bool, err: &mut dyn Write) {
+        if let Some(path) = self.path().filter(|_| is_remarked(is_named)) {
             let _ = writeln!(err, "truetps: recorded in {}", path.display());
             self.folder.not_latest().into_iter().for_each(|warning| drop(writeln!(err, "truetps: {warning}")));
         }

@@ -171,7 +171,7 @@ fn settings_of(context: &TrialContext<'_>) -> Option<BTreeMap<String, String>> {
     if context.stop.load(Ordering::Relaxed) {
         return None;
     }
-    let target = Target { setup: Vec::new(), ..context.target.clone() };
+    let target = Target { setup: Vec::new(), sends_local_files: false, ..context.target.clone() };
     let ask = move || server_settings(&mut Client::connect(&target, SETTINGS_TIMEOUT)?);
     unless_stopped(context.stop, ask)?.ok()
 }

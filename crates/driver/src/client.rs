@@ -163,6 +163,10 @@ impl Client {
             let sent = (&self.socket).write_all(&self.out);
             self.traffic.sent_bytes += self.out.len() as u64;
             self.out.clear();
+            if sent.is_ok() && self.session.has_more_to_send() {
+                self.session.put_more(&mut self.out);
+                continue;
+            }
             let event = match sent {
                 Ok(()) => self.receive(),
                 // The server may have said why, before it closed the connection.

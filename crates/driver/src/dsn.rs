@@ -121,7 +121,18 @@ impl Target {
         if tls.takes_server_key && dialect == SqlDialect::Postgres {
             return Err(DsnError::NoServerKey);
         }
-        Ok(Self { dialect, endpoints, sources, login, tls, setup: Vec::new(), connections: None, connect_timeout })
+        Ok(Self {
+            dialect,
+            endpoints,
+            sources,
+            login,
+            tls,
+            setup: Vec::new(),
+            connections: None,
+            startup_settings: Vec::new(),
+            sends_local_files: false,
+            connect_timeout,
+        })
     }
 
     /// The same target with this password, which replaces the DSN's own.
@@ -352,7 +363,7 @@ fn usual_mode(endpoints: &[Endpoint]) -> TlsMode {
     if is_local { TlsMode::Off } else { TlsMode::Preferred }
 }
 
-fn decoded(text: &str, part: &'static str) -> Result<String, DsnError> {
+pub(crate) fn decoded(text: &str, part: &'static str) -> Result<String, DsnError> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let [first, after @ ..] = rest {

@@ -65,7 +65,10 @@ impl ServerError {
             1251 => "the account has a password in the format before 4.1; reset it with ALTER USER",
             1524 => "the account's plugin is not loaded in the server: INSTALL SONAME, or ALTER USER to another plugin",
             1820 | 1862 => "the account's password has expired; reset it with ALTER USER ... IDENTIFIED BY",
-            2068 => "truetps sends no files to servers; use INSERT, or LOAD DATA with a file on the server",
+            2068 => {
+                "a server gets only a regular file that a statement of `truetps sysbench` or `truetps slap` names, sent as text; \
+                 else use INSERT, or LOAD DATA with a file on the server"
+            }
             3118 | 4151 => "unlock the account: ALTER USER ... ACCOUNT UNLOCK",
             3159 => "the server accepts only encrypted connections; set tls=required",
             _ => return None,

@@ -22,6 +22,7 @@ mod socket;
 mod statement;
 mod target;
 mod tls;
+mod user;
 
 pub use alarm::Alarm;
 pub use client::{Client, LOGIN_TIMEOUT, QueryResult, Traffic};
@@ -32,7 +33,10 @@ pub use handles::Handles;
 pub use http::{HttpSession, HttpTarget, HttpTemplate, TemplateError, UrlError};
 pub use link::{Link, Scratch};
 pub use mysql::MysqlSession;
-pub use postgres::{PgSession, TransactionStatus, count_parameters, with_numbered_parameters};
+pub use postgres::{
+    LibpqError, LibpqGiven, LibpqTarget, PgSession, TransactionStatus, count_parameters, libpq_variables,
+    with_numbered_parameters,
+};
 pub use result_sets::{COLLECTED_BYTES_MAX, ResultSet, ResultSets, RowValues};
 pub use session::{ParamType, Prepared, Reply, Session, SessionEvent};
 pub use settings::{AURORA_POSTGRES, DURABILITY_STATUS, server_settings, session_settings};
@@ -40,3 +44,4 @@ pub use socket::{Address, Socket};
 pub use statement::{Params, Statement, StatementError, Value};
 pub use target::{ConnectionIds, Endpoint, Login, Password, Target, Tls, TlsMode};
 pub use tls::{TlsClient, TlsError, TlsLayer};
+pub use user::current as current_user;

@@ -174,6 +174,7 @@ impl Link {
         if !self.unsent.is_empty() {
             self.flush()?;
         }
+        self.send_more(scratch)?;
         self.has_more = false;
         for _ in 0..READS_MAX {
             let length = match (&self.socket).read(&mut scratch.input) {
@@ -193,6 +194,7 @@ impl Link {
             if !scratch.output.is_empty() {
                 self.write(&scratch.output)?;
             }
+            self.send_more(scratch)?;
             if !matches!(event, SessionEvent::Pending) {
                 return Ok(Some(event));
             }
@@ -202,6 +204,20 @@ impl Link {
         }
         self.has_more = true;
         Ok(None)
+    }
+
+    /// Sends more of a file that the server has asked for, as the socket accepts it, and not without end: the thread has
+    /// other clients.
+    fn send_more(&mut self, scratch: &mut Scratch) -> Result<(), DriverError> {
+        for _ in 0..READS_MAX {
+            if !self.unsent.is_empty() || !self.session.has_more_to_send() {
+                break;
+            }
+            scratch.output.clear();
+            self.session.put_more(&mut scratch.output);
+            self.write(&scratch.output)?;
+        }
+        Ok(())
     }
 
     fn look_for_connection(&mut self) -> Result<Option<SessionEvent>, DriverError> {
@@ -223,9 +239,9 @@ impl Link {
         let _ = self.write(&scratch.output);
     }
 
-    /// Whether bytes wait for room in the socket, or nothing can be written because it is not connected yet.
+    /// Whether bytes wait for room in the socket, there is more of a file to send, or nothing can be written because it is not connected yet.
     pub fn wants_to_write(&self) -> bool {
-        !self.unsent.is_empty() || self.awaits_connection
+        !self.unsent.is_empty() || self.awaits_connection || self.session.has_more_to_send()
     }
 
     /// Whether the server closes the connection, so that nothing may be sent any more.

@@ -123,6 +123,14 @@ pub trait Session: Send {
     /// by [`Session::collect`] are not kept here.
     fn keep_rows(&mut self);
 
+    /// Whether a file that the server has asked for is being sent: the rest of it comes from [`Session::put_more`].
+    fn has_more_to_send(&self) -> bool {
+        false
+    }
+
+    /// Appends the next piece, of some 64 KB, once all earlier bytes were sent.
+    fn put_more(&mut self, _out: &mut Vec<u8>) {}
+
     /// The version that the server reports; empty before the login has ended.
     fn server_version(&self) -> &str;
 

@@ -211,6 +211,10 @@ pub struct Target {
     pub setup: Vec<String>,
     /// Receives the ID of each connection to a server of the MySQL family, to end its statements later.
     pub connections: Option<ConnectionIds>,
+    /// Settings that a PostgreSQL session begins with, and `options`; they come before the driver's application_name.
+    pub startup_settings: Vec<(String, String)>,
+    /// Whether a server of the MySQL family gets the files that a statement itself names (LOAD DATA LOCAL INFILE).
+    pub sends_local_files: bool,
     /// How long a [`Client`](crate::Client) waits for a connection and for its login, if different from
     /// [`LOGIN_TIMEOUT`](crate::LOGIN_TIMEOUT).
     pub connect_timeout: Option<Duration>,
@@ -227,6 +231,8 @@ impl Target {
             tls: Tls::default(),
             setup: Vec::new(),
             connections: None,
+            startup_settings: Vec::new(),
+            sends_local_files: false,
             connect_timeout: None,
         }
     }

@@ -20,6 +20,8 @@ fn ready(prepared: bool, out: &mut Vec<u8>) -> PgSession {
         tls: Tls::default(),
         setup: Vec::new(),
         connections: None,
+        startup_settings: Vec::new(),
+        sends_local_files: false,
         connect_timeout: None,
         sources: Vec::new(),
     };

@@ -23,5 +23,7 @@ pub use event::{LiveView, TrialEvent, TrialListener, TrialPlace, other_run_warni
 pub use experiment::{ExperimentStart, host_of_external_server, new_experiment, new_trial};
 pub use figures::MeasuredLoad;
 pub use recorder::{LoadFacts, LoadProbe, TrialRecorder};
-pub use runs_folder::{RUNS_VARIABLE, RunsFolder, default_runs, named_runs, state_folder, state_runs, try_state_runs};
+pub use runs_folder::{
+    RUNS_VARIABLE, RunsFolder, default_runs, is_remarked, named_runs, state_folder, state_runs, try_state_runs,
+};
 pub use watch::{TrialWatch, WatchedServer};

@@ -1,7 +1,7 @@
 //! Where runs are recorded.
 
 use std::ffi::OsString;
-use std::io;
+use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
 use tempfile::{TempDir, tempdir};
@@ -45,6 +45,12 @@ pub fn try_state_runs(environment: Environment<'_>) -> Result<(), String> {
         Some(state) => ExperimentFolder::check_writable(&state.join("runs")).map_err(|error| error.to_string()),
     };
     tried.map_err(|why| format!("the run is not recorded: {why} (name a folder with --runs=DIR or {RUNS_VARIABLE})"))
+}
+
+/// Whether the standard error gets remarks that a program's original does not make: if a person reads it, or has named a
+/// folder for runs (`is_named`). Logs of `2>&1` stay as other programs expect them.
+pub fn is_remarked(is_named: bool) -> bool {
+    is_named || io::stderr().is_terminal()
 }
 
 pub enum RunsFolder {

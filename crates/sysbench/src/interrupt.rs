@@ -1,4 +1,4 @@
-//! The user's request to end the program.
+//! The request to end the program: by the user, or by a reader of the output that has left.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -8,12 +8,23 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 pub struct Interrupt {
     asked: Arc<AtomicBool>,
     heard: Arc<AtomicU64>,
+    is_unread: Arc<AtomicBool>,
 }
 
 impl Interrupt {
     /// `asked` is set when the user requests the end.
     pub fn new(asked: Arc<AtomicBool>) -> Self {
-        Self { asked, heard: Arc::default() }
+        Self { asked, heard: Arc::default(), is_unread: Arc::default() }
+    }
+
+    /// Nobody reads the standard output any more: the program ends as it does for the user, where SIGPIPE ends sysbench.
+    pub(crate) fn reader_has_left(&self) {
+        self.is_unread.store(true, Ordering::Relaxed);
+        self.asked.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn is_unread(&self) -> bool {
+        self.is_unread.load(Ordering::Relaxed)
     }
 
     pub(crate) fn flag(&self) -> &AtomicBool {

@@ -169,6 +169,8 @@ impl PostgresServer {
             tls: Tls::default(),
             setup: Vec::new(),
             connections: None,
+            startup_settings: Vec::new(),
+            sends_local_files: false,
             connect_timeout: None,
             sources: Vec::new(),
         }

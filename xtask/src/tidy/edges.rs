@@ -18,7 +18,7 @@ pub(super) const EDGES: [(&str, &str); 31] = [
     ("disk", "random"),
     ("causes", "random"),
     ("pool", "record random"),
-    ("driver", "record"),
+    ("driver", "record files"),
     ("workload", "record plan driver random"),
     ("measure", "record random"),
     ("engine", "record plan driver workload measure"),

@@ -13,7 +13,7 @@ macro_rules! page {
     };
 }
 
-const PAGES: [ManualPage; 45] = [
+const PAGES: [ManualPage; 46] = [
     page!("glossary"),
     page!("method"),
     page!("troubleshooting"),
@@ -45,6 +45,7 @@ const PAGES: [ManualPage; 45] = [
     page!("reference/gateway-promise"),
     page!("reference/figures"),
     page!("reference/mtls"),
+    page!("reference/other-programs"),
     page!("reference/plan"),
     page!("reference/pool"),
     page!("reference/probe"),

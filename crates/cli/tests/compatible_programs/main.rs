@@ -16,6 +16,7 @@ mod example_workloads;
 mod mtls;
 mod recorded_runs;
 mod slap;
+mod surroundings;
 mod sysbench;
 mod sysbench_beyond;
 mod sysbench_ends;

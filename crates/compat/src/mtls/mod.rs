@@ -124,6 +124,8 @@ fn target(options: &MtlsOptions) -> Result<Target, MtlsExit> {
         tls,
         setup: Vec::new(),
         connections: None,
+        startup_settings: Vec::new(),
+        sends_local_files: false,
         connect_timeout: None,
         sources: Vec::new(),
     }))

@@ -59,7 +59,10 @@ impl OptionFiles {
             }
             words.pop_front();
         }
-        let suffix = suffix.or_else(|| environment("MYSQL_GROUP_SUFFIX").and_then(|text| text.into_string().ok()));
+        // MariaDB's clients know both names, in this order.
+        let first_set = |names: [&str; 2]| names.into_iter().find_map(environment);
+        let of_variable = || first_set(["MARIADB_GROUP_SUFFIX", "MYSQL_GROUP_SUFFIX"])?.into_string().ok();
+        let suffix = suffix.or_else(of_variable);
         let mut all: Vec<String> = groups.iter().map(|group| (*group).to_owned()).collect();
         if let Some(suffix) = suffix {
             all.extend(groups.iter().map(|group| format!("{group}{suffix}")));
@@ -72,7 +75,9 @@ impl OptionFiles {
             (false, None) => {
                 let home = environment("HOME").map(|home| usual(Path::new(&home).join(".my.cnf")));
                 let global = ["/etc/my.cnf", "/etc/mysql/my.cnf"].map(|path| usual(path.into()));
-                global.into_iter().chain(extra.map(named)).chain(home).collect()
+                let of_variable = first_set(["MARIADB_HOME", "MYSQL_HOME"]);
+                let of_variable = of_variable.map(|folder| usual(Path::new(&folder).join("my.cnf")));
+                global.into_iter().chain(of_variable).chain(extra.map(named)).chain(home).collect()
             }
         };
         Self { files, groups: all, prints }

@@ -3,13 +3,13 @@
 mod admin;
 mod auto;
 mod bench;
+mod debug_info;
 mod help;
 mod print;
 mod report;
 mod script;
 mod settings;
 mod specs;
-mod user;
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -28,7 +28,7 @@ use self::admin::Admin;
 use self::bench::{SlapRun, Stop};
 use self::script::SlapScript;
 use self::settings::{Csv, SlapSettings};
-use crate::mysql_words::{OptionFiles, WordRefusal, parse};
+use crate::mysql_words::{MysqlWords, OptionFiles, WordRefusal, parse};
 use crate::recording::{CompatRecording, TrialTurn, choose_runs, server_facts, server_message};
 use crate::run::{RunRequest, make_room, unless_stopped, workers};
 use crate::terminal::{NoPassword, ask_password};
@@ -98,6 +98,17 @@ fn run_command(mut typed: VecDeque<String>, env: &mut CompatEnv<'_>) -> Result<u
     if let Some(refusal) = words.refusal.take() {
         return Err(refusal);
     }
+    let shows_usage = words.is_on("debug-info");
+    // As in the original, not where the test cannot begin.
+    let exit = run_words(&words, about_files.collect(), env)?;
+    if shows_usage {
+        let _ = env.err.write_all(debug_info::text().as_bytes());
+    }
+    Ok(exit)
+}
+
+/// `about_files`: the words that name option files.
+fn run_words(words: &MysqlWords, about_files: Vec<String>, env: &mut CompatEnv<'_>) -> Result<u8, WordRefusal> {
     if words.count("help") > 0 || words.count("version") > 0 {
         let text = if words.count("help") > 0 { help::page() } else { help::version() };
         let _ = env.out.write_all(text.as_bytes());
@@ -111,7 +122,7 @@ fn run_command(mut typed: VecDeque<String>, env: &mut CompatEnv<'_>) -> Result<u
             words.strays
         );
     }
-    let settings = SlapSettings::read(&words, env.environment)?;
+    let settings = SlapSettings::read(words, env.environment)?;
     let script = SlapScript::load(&settings).map_err(|text| WordRefusal::new(FAILED, text))?;
     if settings.only_prints {
         return Ok(match print::all(&settings, &script, env.out, &env.stop) {
@@ -130,7 +141,12 @@ fn run_command(mut typed: VecDeque<String>, env: &mut CompatEnv<'_>) -> Result<u
             NoPassword::Problem(error) => WordRefusal::new(FAILED, format!("the password cannot be read: {error}")),
         })
     };
-    let target = settings::target(&words, env.environment, &ask)?;
+    let target = settings::target(words, env.environment, &ask)?;
+    if target.login.password.is_none()
+        && let Some(warning) = settings::unread_login_file(env.environment)
+    {
+        let _ = writeln!(env.err, "Warning: {NAME}: {}", printable_text(&warning));
+    }
     let command = std::iter::once("truetps slap".to_owned()).chain(about_files);
     let command = command.chain(words.shown_typed().iter().cloned()).collect();
     test(&settings, &script, &target, &place, command, env)
@@ -200,7 +216,7 @@ fn test(
     };
     // The last line, also after an error.
     let exit = ended.unwrap_or_else(|refusal| refuse(&refusal, env));
-    recording.say_where(env.err);
+    recording.say_where(settings.runs.is_named, env.err);
     Ok(exit)
 }
 

@@ -4,13 +4,12 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use truetps_driver::{Endpoint, Login, Password, Target, Tls, TlsMode};
+use truetps_driver::{Endpoint, Login, Password, Target, Tls, TlsMode, current_user};
 use truetps_plan::{ProbeSpec, RATE_MAX, RATE_MIN, parse_rate};
 use truetps_record::SqlDialect;
 use truetps_recording::named_runs;
 
 use super::auto::{AutoKey, AutoSql, GeneratedColumns, LoadType};
-use super::user;
 use crate::mysql_words::{GivenValue, MysqlWords, WordRefusal};
 use crate::recording::RunsWish;
 use crate::ssl;
@@ -338,7 +337,7 @@ pub(super) fn target(
         None => text_of("MYSQL_PWD"),
     };
     let named = words.text("user").filter(|name| !name.is_empty()).map(str::to_owned);
-    let user = named.unwrap_or_else(|| user::current(&text_of));
+    let user = named.unwrap_or_else(|| current_user(&text_of));
     let login = Login { user, password: password.filter(|text| !text.is_empty()).map(Password::new), database: None };
     let tls = tls(words)?;
     let endpoints = vec![endpoint(words, &text_of)?];
@@ -349,9 +348,19 @@ pub(super) fn target(
         tls,
         setup: setup(words),
         connections: None,
+        startup_settings: Vec::new(),
+        sends_local_files: true,
         connect_timeout: None,
         sources: Vec::new(),
     }))
+}
+
+/// A warning where MySQL's programs would have found a password: the file is encrypted, and MariaDB's do not read it.
+pub(super) fn unread_login_file(environment: &dyn Fn(&str) -> Option<OsString>) -> Option<String> {
+    let usual = || environment("HOME").map(|home| PathBuf::from(home).join(".mylogin.cnf"));
+    let path = environment("MYSQL_TEST_LOGIN_FILE").map(PathBuf::from).or_else(usual)?;
+    let hint = "logins are read from option files, such as ~/.my.cnf";
+    path.is_file().then(|| format!("'{}' is not read: {hint}", path.display()))
 }
 
 fn endpoint(words: &MysqlWords, environment: &dyn Fn(&str) -> Option<String>) -> Result<Endpoint, WordRefusal> {

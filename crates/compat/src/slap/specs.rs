@@ -91,7 +91,7 @@ pub(super) static SPECS: [Spec; 76] = [
     other("login-path", None, Text, "refused: use an option file"),
     spec("debug", Some('#'), OptionalText, "taken, and changes nothing"),
     spec("debug-check", None, Switch, "taken, and changes nothing"),
-    spec("debug-info", Some('T'), Switch, "taken, and changes nothing"),
+    spec("debug-info", Some('T'), Switch, "prints at the end what the process has used, on the standard error"),
     other("classic", None, Switch, "the original report alone"),
     other("seed", None, Number, "of generated rows and of chosen keys; default 1"),
     other("prepared", None, Switch, "statements are prepared, and not sent as text"),

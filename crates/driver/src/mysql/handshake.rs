@@ -2,10 +2,11 @@
 
 use super::reply::parse_error;
 use super::wire::PayloadReader;
-use crate::{DriverError, Login};
+use crate::{DriverError, Target};
 
 const LONG_PASSWORD: u32 = 1;
 const CONNECT_WITH_DB: u32 = 1 << 3;
+const LOCAL_FILES: u32 = 1 << 7;
 const PROTOCOL_41: u32 = 1 << 9;
 const SSL: u32 = 1 << 11;
 const TRANSACTIONS: u32 = 1 << 13;
@@ -69,25 +70,25 @@ pub(super) const NOT_A_GREETING: DriverError =
     DriverError::Protocol("its first bytes are not the greeting of a MySQL-family server");
 
 /// The beginning of a login, the only part that is sent before TLS.
-pub(super) fn put_tls_request(out: &mut Vec<u8>, login: &Login, greeting: &Greeting) {
-    put_login_head(out, login, greeting, SSL);
+pub(super) fn put_tls_request(out: &mut Vec<u8>, target: &Target, greeting: &Greeting) {
+    put_login_head(out, target, greeting, SSL);
 }
 
 /// The account, the database, and the plugin's first answer, of at most 250 bytes.
 pub(super) fn put_login(
     out: &mut Vec<u8>,
-    login: &Login,
+    target: &Target,
     greeting: &Greeting,
     is_encrypted: bool,
     plugin: &str,
     answer: &[u8],
 ) {
-    put_login_head(out, login, greeting, if is_encrypted { SSL } else { 0 });
-    put_zero_ended(out, &login.user);
+    put_login_head(out, target, greeting, if is_encrypted { SSL } else { 0 });
+    put_zero_ended(out, &target.login.user);
     debug_assert!(answer.len() <= 250);
     out.push(answer.len() as u8);
     out.extend_from_slice(answer);
-    if let Some(database) = &login.database {
+    if let Some(database) = &target.login.database {
         put_zero_ended(out, database);
     }
     if greeting.capabilities & PLUGIN_AUTH != 0 {
@@ -96,14 +97,15 @@ pub(super) fn put_login(
 }
 
 /// Without CLIENT_FOUND_ROWS: rows that an UPDATE does not change are not counted.
-fn put_login_head(out: &mut Vec<u8>, login: &Login, greeting: &Greeting, ssl: u32) {
-    let with_db = if login.database.is_some() { CONNECT_WITH_DB } else { 0 };
+fn put_login_head(out: &mut Vec<u8>, target: &Target, greeting: &Greeting, ssl: u32) {
+    let with_db = if target.login.database.is_some() { CONNECT_WITH_DB } else { 0 };
+    let local_files = if target.sends_local_files { LOCAL_FILES } else { 0 };
     let capabilities = LONG_PASSWORD
         | PROTOCOL_41
         | TRANSACTIONS
         | SECURE_CONNECTION
         | MULTI_RESULTS
-        | ((PLUGIN_AUTH | MULTI_STATEMENTS) & greeting.capabilities)
+        | ((PLUGIN_AUTH | MULTI_STATEMENTS | local_files) & greeting.capabilities)
         | with_db
         | ssl;
     out.extend_from_slice(&capabilities.to_le_bytes());
@@ -176,16 +178,20 @@ mod tests {
     #[test]
     fn a_login_asks_for_several_statements_and_for_changed_rows() {
         const FOUND_ROWS: u32 = 1 << 1;
-        let login = Login { user: "me".to_owned(), password: None, database: None };
-        let asked = |offered| {
+        let asked_by = |target: &Target, offered| {
             let mut greeting = parse_greeting(&greeting(10, "9.7.4", 0x8200)).unwrap();
             greeting.capabilities |= offered;
             let mut out = Vec::new();
-            put_login(&mut out, &login, &greeting, false, "", b"");
+            put_login(&mut out, target, &greeting, false, "", b"");
             u32::from_le_bytes(out[..4].try_into().unwrap())
         };
+        let plain = Target::mysql_unix("/s", "me", None);
+        let asked = |offered| asked_by(&plain, offered);
         assert_eq!(asked(0) & (MULTI_STATEMENTS | FOUND_ROWS), 0);
-        assert_eq!(asked(u32::MAX) & (MULTI_STATEMENTS | FOUND_ROWS | SSL), MULTI_STATEMENTS);
+        assert_eq!(asked(u32::MAX) & (MULTI_STATEMENTS | FOUND_ROWS | SSL | LOCAL_FILES), MULTI_STATEMENTS);
+        let with_files = Target { sends_local_files: true, ..plain.clone() };
+        assert_eq!(asked_by(&with_files, u32::MAX) & LOCAL_FILES, LOCAL_FILES);
+        assert_eq!(asked_by(&with_files, 0) & LOCAL_FILES, 0);
     }
 
     #[test]

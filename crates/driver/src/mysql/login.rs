@@ -41,7 +41,7 @@ impl LoginExchange {
         let plugin = plugin.unwrap_or(Plugin::NativePassword);
         let (auth, answer) = Auth::begin(plugin, &greeting.nonce, password(target), channel)
             .map_err(|problem| error(target, plugin, problem))?;
-        put_login(out, &target.login, greeting, is_encrypted, plugin.name(), &answer);
+        put_login(out, target, greeting, is_encrypted, plugin.name(), &answer);
         Ok(Self { auth, channel, switches: 0 })
     }
 

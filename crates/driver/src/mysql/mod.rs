@@ -6,6 +6,7 @@ mod binary;
 mod collect;
 mod command;
 mod handshake;
+mod local_file;
 mod login;
 mod packets;
 mod reply;

@@ -11,9 +11,7 @@ const MORE_RESULTS: u64 = 0x0008;
 const COLUMNS_MAX: u64 = u16::MAX as u64;
 /// Limit of the rows that are kept of one statement: the most that servers allow in a packet.
 const KEPT_BYTES_MAX: usize = 1 << 30;
-/// The number that MySQL's own client uses for a file that it does not send.
-const FILE_REFUSED: u16 = 2068;
-/// And its number for a result that exceeds the memory.
+/// The number that MySQL's own client uses for a result that exceeds the memory.
 const NO_MEMORY: u16 = 2008;
 
 pub(super) fn parse_error(payload: &[u8]) -> Result<ServerError, DriverError> {
@@ -49,8 +47,8 @@ enum ReplyPart {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum PacketOutcome {
     More,
-    /// The server requests a file: refuse it. The statement's reply follows.
-    RefuseFile,
+    /// The server requests this file. The statement's reply follows the file's last packet.
+    FileWanted(Box<[u8]>),
     /// All results of the statement have arrived.
     Done(Reply),
 }
@@ -75,8 +73,8 @@ pub(super) struct MysqlReplyReader {
     rows: Rows,
     kept_bytes: usize,
     reply: Reply,
-    /// The statement requested a local file.
-    refused_file: Option<Box<str>>,
+    /// Why a file that the server requested was not sent, or not all of it.
+    file_problem: Option<Box<ServerError>>,
 }
 
 impl MysqlReplyReader {
@@ -95,6 +93,11 @@ impl MysqlReplyReader {
     pub(super) fn collect(&mut self, mut into: Box<ResultSets>) -> Option<Box<ResultSets>> {
         into.clear();
         self.reply.sets.replace(into)
+    }
+
+    /// The statement fails with this error, whatever the server makes of the rest of its file.
+    pub(super) fn file_failed(&mut self, problem: ServerError) {
+        self.file_problem = Some(Box::new(problem));
     }
 
     /// A reply that consists only of this error.
@@ -222,11 +225,7 @@ impl MysqlReplyReader {
                 }
                 Ok(self.result_ended(status))
             }
-            Some(0xfb) => {
-                let name = String::from_utf8_lossy(&payload[1..payload.len().min(256)]);
-                self.refused_file = Some(name.into());
-                Ok(PacketOutcome::RefuseFile)
-            }
+            Some(0xfb) => Ok(PacketOutcome::FileWanted(payload[1..].into())),
             Some(_) => {
                 let left = match reader.lenenc()? {
                     Some(left @ 1..=COLUMNS_MAX) if reader.rest().is_empty() => left as u32,
@@ -263,8 +262,8 @@ impl MysqlReplyReader {
         if status & MORE_RESULTS != 0 {
             return PacketOutcome::More;
         }
-        if self.refused_file.is_some() {
-            return self.failed(own_error(FILE_REFUSED, String::new()));
+        if let Some(problem) = self.file_problem.take() {
+            return self.failed(*problem);
         }
         if self.reply.sets.as_ref().is_some_and(|sets| sets.has_overflown) {
             let problem = format!("results exceed the limit of {} MiB", COLLECTED_BYTES_MAX >> 20);
@@ -280,19 +279,14 @@ impl MysqlReplyReader {
         if let Some(sets) = &mut reply.sets {
             sets.abandon_open();
         }
-        reply.error = Some(match self.refused_file.take() {
-            None => error,
-            // As the server reported it.
-            Some(name) => {
-                own_error(FILE_REFUSED, format!("refused: the server asked for the file `{name}` of this machine"))
-            }
-        });
+        // It explains the server's error.
+        reply.error = Some(self.file_problem.take().map_or(error, |problem| *problem));
         PacketOutcome::Done(reply)
     }
 }
 
 /// An error of the client, with a number of MySQL's own client.
-fn own_error(code: u16, message: String) -> ServerError {
+pub(super) fn own_error(code: u16, message: String) -> ServerError {
     ServerError { code, sqlstate: "HY000".to_owned(), message, position: 0 }
 }
 
@@ -400,12 +394,13 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_refused_and_the_statement_has_failed() {
+    fn a_statement_whose_file_was_not_sent_has_failed() {
         for end in [&OK[..], b"\xff\xbd\x04#HY000no such file"] {
             let mut reader = MysqlReplyReader::default();
-            assert_eq!(reader.packet(b"\xfb/etc/passwd").unwrap(), PacketOutcome::RefuseFile);
+            assert_eq!(reader.packet(b"\xfb/etc/passwd").unwrap(), PacketOutcome::FileWanted((*b"/etc/passwd").into()));
+            reader.file_failed(own_error(2068, "refused".to_owned()));
             let error = done(reader.packet(end)).error.unwrap();
-            assert!(error.message.contains("refused") && error.message.contains("/etc/passwd"), "{error}");
+            assert_eq!((error.code, error.message.as_str()), (2068, "refused"));
             assert_eq!(truetps_record::ErrorClass::of_code(error.code), truetps_record::ErrorClass::Protocol);
             assert_eq!(done(reader.packet(&OK)).error, None, "the session goes on");
         }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::ad_hoc::{MysqlPrepareEnd, MysqlPreparing, MysqlStatements, parse_prepared};
 use super::command::{put_close, put_execute, put_prepare, put_query, put_quit, put_text_statement};
 use super::handshake::{Greeting, NOT_A_GREETING, parse_greeting, put_tls_request};
+use super::local_file::LocalFiles;
 use super::login::{LoginExchange, LoginStep};
 use super::packets::{PAYLOAD_BYTES_MAX, Packet, PacketWanted, Packets};
 use super::reply::{MysqlReplyReader, PacketOutcome, parse_error};
@@ -46,6 +47,8 @@ pub struct MysqlSession {
     ids: Vec<u32>,
     reply: MysqlReplyReader,
     keeps_rows: bool,
+    /// If the target allows it.
+    files: Option<Box<LocalFiles>>,
     ad_hoc: MysqlStatements,
     version: Box<str>,
     /// The client's number, which selects one of the target's endpoints.
@@ -61,6 +64,7 @@ impl MysqlSession {
     /// A target with TLS also needs [`MysqlSession::for_client`].
     pub fn new(target: Arc<Target>, statements: Arc<[Statement]>, prepared: bool) -> Self {
         Self {
+            files: target.sends_local_files.then(Box::default),
             target,
             statements,
             prepared,
@@ -164,6 +168,9 @@ impl MysqlSession {
 
     #[inline]
     fn packet(&mut self, payload: &[u8], out: &mut Vec<u8>) -> Result<SessionEvent, DriverError> {
+        if self.has_more_to_send() {
+            return Err(DriverError::Protocol("a reply before the end of the file that the server asked for"));
+        }
         match self.phase {
             MysqlPhase::InFlight => match self.reply.packet(payload)? {
                 PacketOutcome::More => Ok(SessionEvent::Pending),
@@ -171,7 +178,7 @@ impl MysqlSession {
                     self.phase = MysqlPhase::Idle;
                     Ok(SessionEvent::Reply(reply))
                 }
-                PacketOutcome::RefuseFile => Ok(self.answer(&[], out)),
+                PacketOutcome::FileWanted(name) => Ok(self.file_wanted(&name, out)),
             },
             MysqlPhase::Greeting => self.greeting(payload, out),
             MysqlPhase::Login(ref mut login) => match login.packet(payload, &self.target)? {
@@ -220,7 +227,7 @@ impl MysqlSession {
         }
         if self.encrypts(greeting.offers_tls())? {
             let mut request = Vec::new();
-            put_tls_request(&mut request, &self.target.login, &greeting);
+            put_tls_request(&mut request, &self.target, &greeting);
             self.answer(&request, out);
             if let Some(client) = &self.tls_client {
                 self.encryption = Some(Box::new(TlsLayer::client(client, self.endpoint(), out)?));
@@ -272,7 +279,36 @@ impl MysqlSession {
                 Err(DriverError::setup(&self.target.setup[index], error))
             }
             PacketOutcome::Done(_) => Ok(self.set_up(index + 1, out)),
-            PacketOutcome::RefuseFile => Ok(self.answer(&[], out)),
+            PacketOutcome::FileWanted(name) => Ok(self.file_wanted(&name, out)),
+        }
+    }
+
+    /// The server asks for a file of this machine, which [`Session::put_more`] sends if the statement names it.
+    fn file_wanted(&mut self, name: &[u8], out: &mut Vec<u8>) -> SessionEvent {
+        match LocalFiles::open(self.files.as_deref_mut(), name) {
+            Ok(()) => SessionEvent::Pending,
+            Err(problem) => {
+                self.reply.file_failed(problem);
+                self.answer(&[], out)
+            }
+        }
+    }
+
+    /// Appends the next piece of the file. An empty packet ends it, also where it cannot be read any more.
+    fn put_piece(&mut self, out: &mut Vec<u8>) {
+        let Some(files) = &mut self.files else { return };
+        let mut read = Ok(());
+        self.packets.sequence = put_packets(out, self.packets.sequence, |out| read = files.read(out));
+        if let Err(problem) = read {
+            self.reply.file_failed(problem);
+        }
+    }
+
+    /// This text is sent: only files that it names may be asked for.
+    #[inline]
+    fn offer_files(&mut self, sql: &[u8]) {
+        if let Some(files) = &mut self.files {
+            files.offer(sql);
         }
     }
 
@@ -361,6 +397,9 @@ impl Session for MysqlSession {
 
     fn send(&mut self, statement: usize, params: &Params, out: &mut Vec<u8>) {
         let is_text = !self.prepared || self.statements[statement].is_text_only();
+        if let Some(files) = &mut self.files {
+            files.offer(if is_text { self.statements[statement].sql().as_bytes() } else { b"" });
+        }
         self.say_all(out, |session, out| {
             session.packets.sequence = if is_text {
                 put_text_statement(out, &session.statements[statement], params)
@@ -372,6 +411,7 @@ impl Session for MysqlSession {
     }
 
     fn send_bytes(&mut self, sql: &[u8], out: &mut Vec<u8>) {
+        self.offer_files(sql);
         self.say_all(out, |session, out| session.packets.sequence = put_query(out, sql));
         self.sent(false);
     }
@@ -386,6 +426,8 @@ impl Session for MysqlSession {
     fn execute(&mut self, handle: u32, params: &Params, out: &mut Vec<u8>) -> Result<(), DriverError> {
         self.check_idle()?;
         let id = self.ad_hoc.id(handle, params)?;
+        // The client libraries send no file for an execution, either.
+        self.offer_files(b"");
         self.say_all(out, |session, out| session.packets.sequence = put_execute(out, id, params));
         self.sent(true);
         Ok(())
@@ -400,6 +442,16 @@ impl Session for MysqlSession {
 
     fn collect(&mut self, into: Box<ResultSets>) -> Option<Box<ResultSets>> {
         self.reply.collect(into)
+    }
+
+    fn has_more_to_send(&self) -> bool {
+        self.files.as_deref().is_some_and(LocalFiles::is_sending)
+    }
+
+    fn put_more(&mut self, out: &mut Vec<u8>) {
+        if self.has_more_to_send() {
+            self.say_all(out, Self::put_piece);
+        }
     }
 
     fn server_version(&self) -> &str {

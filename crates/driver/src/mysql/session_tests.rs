@@ -17,6 +17,8 @@ fn target(mode: TlsMode, password: Option<&str>) -> Target {
         tls: Tls { mode, ..Tls::default() },
         setup: Vec::new(),
         connections: None,
+        startup_settings: Vec::new(),
+        sends_local_files: false,
         connect_timeout: None,
         sources: Vec::new(),
     }
@@ -273,6 +275,46 @@ fn a_file_is_refused_with_an_empty_packet() {
     assert!(reply.error.unwrap().message.contains("refused"));
     session.send_sql("DO 1", &mut Vec::new());
     assert!(matches!(feed(&mut session, &packet(1, OK)).unwrap().0, SessionEvent::Reply(Reply { error: None, .. })));
+}
+
+#[test]
+fn a_file_that_the_statement_names_is_sent_and_no_other_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("rows").display().to_string();
+    std::fs::write(&path, "1,a\n").unwrap();
+    let load = format!("LOAD DATA LOCAL INFILE '{path}' INTO TABLE t");
+    let wanted = |name: &str| packet(1, &[b"\xfb", name.as_bytes()].concat());
+    let sending = || {
+        let target = Target { sends_local_files: true, ..target(TlsMode::Off, Some("secret")) };
+        let mut session = session_to(target, &[]);
+        feed(&mut session, &greeting(WITHOUT_TLS, "mysql_native_password")).unwrap();
+        feed(&mut session, &packet(2, OK)).unwrap();
+        session
+    };
+
+    let mut session = sending();
+    session.send_sql(&load, &mut Vec::new());
+    assert_eq!(feed(&mut session, &wanted(&path)).unwrap(), (SessionEvent::Pending, Vec::new()));
+    let mut sent = Vec::new();
+    while session.has_more_to_send() {
+        session.put_more(&mut sent);
+    }
+    assert_eq!(sent, packets(2, &[b"1,a\n", b""]));
+    let SessionEvent::Reply(reply) = feed(&mut session, &packet(4, OK)).unwrap().0 else { panic!("a reply") };
+    assert_eq!((reply.affected_rows, reply.error), (1, None));
+
+    // The same session; a statement that names no file, another file, and a second time.
+    for (sql, name) in [("SELECT 1", path.as_str()), (&load, "/etc/passwd"), ("SELECT 1", "/etc/passwd")] {
+        session.send_sql(sql, &mut Vec::new());
+        assert_eq!(feed(&mut session, &wanted(name)).unwrap(), (SessionEvent::Pending, vec![0, 0, 0, 2]));
+        let SessionEvent::Reply(reply) = feed(&mut session, &packet(3, OK)).unwrap().0 else { panic!("a reply") };
+        assert!(reply.error.unwrap().message.contains("refused"));
+    }
+
+    let mut early = sending();
+    early.send_sql(&load, &mut Vec::new());
+    feed(&mut early, &wanted(&path)).unwrap();
+    assert!(matches!(feed(&mut early, &packet(2, OK)), Err(DriverError::Protocol(_))), "a reply amid the file");
 }
 
 #[test]

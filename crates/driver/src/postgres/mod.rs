@@ -6,6 +6,7 @@ mod ad_hoc;
 mod authentication;
 mod command;
 mod framer;
+mod libpq;
 mod machine;
 mod reply;
 mod report;
@@ -16,6 +17,7 @@ mod value;
 mod wire;
 
 pub use command::{count_parameters, with_numbered_parameters};
+pub use libpq::{LibpqError, LibpqGiven, LibpqTarget, libpq_variables};
 pub use machine::TransactionStatus;
 pub use session::PgSession;
 pub(crate) use startup::put_ssl_request;

@@ -106,7 +106,7 @@ impl Session for PgSession {
     fn start_login(&mut self, out: &mut Vec<u8>) {
         match self.encryption {
             Encryption::Wanted(_) => put_ssl_request(out),
-            _ => put_startup(out, &self.machine.target.login),
+            _ => put_startup(out, &self.machine.target),
         }
     }
 
@@ -127,7 +127,7 @@ impl Session for PgSession {
                     }
                     None => Encryption::Off,
                 };
-                self.say_all(out, |machine, out| put_startup(out, &machine.target.login));
+                self.say_all(out, |machine, out| put_startup(out, &machine.target));
                 Ok(SessionEvent::Pending)
             }
         }

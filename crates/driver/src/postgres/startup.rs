@@ -1,7 +1,7 @@
 //! The messages of a client before it is logged in.
 
 use super::wire::put_counted;
-use crate::Login;
+use crate::Target;
 
 const PROTOCOL_3_0: u32 = 3 << 16;
 
@@ -22,11 +22,14 @@ pub(crate) fn put_ssl_request(out: &mut Vec<u8>) {
 }
 
 /// The first message, which has no name.
-pub(crate) fn put_startup(out: &mut Vec<u8>, login: &Login) {
+pub(crate) fn put_startup(out: &mut Vec<u8>, target: &Target) {
+    let Target { login, startup_settings, .. } = target;
     put_counted(out, 4, |out| {
         out.extend_from_slice(&PROTOCOL_3_0.to_be_bytes());
         let database = login.database.as_deref().map(|database| ("database", database));
-        for (name, value) in [("user", login.user.as_str())].into_iter().chain(database).chain(SETTINGS) {
+        let own = SETTINGS.into_iter().filter(|(name, _)| !startup_settings.iter().any(|(given, _)| given == name));
+        let given = startup_settings.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        for (name, value) in [("user", login.user.as_str())].into_iter().chain(database).chain(given).chain(own) {
             put_string(out, name);
             put_string(out, value);
         }
@@ -47,13 +50,21 @@ mod tests {
     #[test]
     fn startup_has_user_database_and_settings() {
         let mut out = Vec::new();
-        let login = Login { user: "u\0x".to_owned(), password: None, database: Some("d".to_owned()) };
-        put_startup(&mut out, &login);
+        let mut target = Target::postgres_unix("/s", "u\0x", "d");
+        put_startup(&mut out, &target);
         assert_eq!(out[..4], (out.len() as u32).to_be_bytes());
         assert!(out[4..].starts_with(b"\0\x03\0\0user\0ux\0database\0d\0client_encoding\0UTF8\0"));
         let mut request = Vec::new();
         put_ssl_request(&mut request);
         assert_eq!(request, [0, 0, 0, 8, 4, 210, 22, 47]);
         assert!(out.ends_with(b"application_name\0truetps\0\0"));
+        target.startup_settings = [("options", "-c a=b"), ("application_name", "x")]
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .to_vec();
+        out.clear();
+        put_startup(&mut out, &target);
+        assert!(out.ends_with(
+            b"options\0-c a=b\0application_name\0x\0client_encoding\0UTF8\0standard_conforming_strings\0on\0\0"
+        ));
     }
 }

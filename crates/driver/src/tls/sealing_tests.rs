@@ -18,6 +18,8 @@ fn target(dialect: SqlDialect, port: u16, ca: &Path) -> Target {
         tls: Tls { mode: TlsMode::VerifyIdentity, ca: Some(ca.to_owned()), ..Tls::default() },
         setup: Vec::new(),
         connections: None,
+        startup_settings: Vec::new(),
+        sends_local_files: false,
         connect_timeout: None,
         sources: Vec::new(),
     }

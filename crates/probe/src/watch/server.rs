@@ -94,7 +94,7 @@ impl ServerWatch {
     ///
     /// The login failed, or the server does not answer.
     pub fn begin(target: &Target) -> Result<(Self, Vec<AbsentSignal>), DriverError> {
-        let mut target = Target { setup: Vec::new(), connections: None, ..target.clone() };
+        let mut target = Target { setup: Vec::new(), connections: None, sends_local_files: false, ..target.clone() };
         if target.dialect == SqlDialect::Mysql {
             // No query needs it, and it may be dropped during the watch.
             target.login.database = None;

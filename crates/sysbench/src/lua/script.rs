@@ -44,6 +44,11 @@ pub(crate) struct LuaScript {
 }
 
 impl LuaScript {
+    /// Whether it is the built-in test of the processor.
+    pub(crate) fn is_cpu(&self) -> bool {
+        matches!(self.source, ScriptSource::Text { name: "=cpu", .. })
+    }
+
     /// The last part of the name, for messages.
     pub(crate) fn base_name(&self) -> String {
         let path = Path::new(OsStr::from_bytes(&self.name));

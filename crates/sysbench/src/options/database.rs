@@ -90,36 +90,40 @@ impl MysqlSettings {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PgsqlSettings {
-    /// A name, an address, or the folder of a socket.
+    /// A name, an address, or the folder of a socket. Like every text here: if it is empty, libpq looks elsewhere.
     pub(crate) host: String,
-    pub(crate) port: u16,
-    pub(crate) login: Login,
-    pub(crate) ssl: TlsMode,
+    pub(crate) port: String,
+    pub(crate) user: String,
+    pub(crate) password: String,
+    /// The name of a database, or a connection string.
+    pub(crate) database: String,
+    /// Empty if it was not given.
+    pub(crate) sslmode: String,
     pub(crate) ignore_errors: IgnoredErrors,
 }
 
 impl PgsqlSettings {
     pub(super) fn read(lookup: &Lookup<'_>) -> Result<Self, OptionRefusal> {
-        let ssl = match lookup.bytes("pgsql-sslmode") {
-            b"disable" => TlsMode::Off,
-            b"" | b"allow" | b"prefer" => TlsMode::Preferred,
-            b"require" => TlsMode::Required,
-            b"verify-ca" => TlsMode::VerifyCa,
-            b"verify-full" => TlsMode::VerifyIdentity,
-            other => {
-                let right = "disable, allow, prefer, require, verify-ca or verify-full";
-                return Err(OptionRefusal::invalid_choice(b"pgsql_sslmode", other, right));
-            }
-        };
+        let sslmode = lookup.bytes("pgsql-sslmode");
+        if ![&b""[..], b"disable", b"allow", b"prefer", b"require", b"verify-ca", b"verify-full"].contains(&sslmode) {
+            let right = "disable, allow, prefer, require, verify-ca or verify-full";
+            return Err(OptionRefusal::invalid_choice(b"pgsql_sslmode", sslmode, right));
+        }
+        let port = lookup.bytes("pgsql-port");
+        if !port.is_empty() {
+            self::port("pgsql_port", port)?;
+        }
         let state = |text: &[u8]| {
             let text = String::from_utf8_lossy(text.trim_ascii()).to_ascii_uppercase();
             (text.len() == 5).then_some(text)
         };
         Ok(Self {
             host: text(lookup.bytes("pgsql-host")),
-            port: port("pgsql_port", lookup.bytes("pgsql-port"))?,
-            login: login(lookup, ["pgsql-user", "pgsql-password", "pgsql-db"]),
-            ssl,
+            port: text(port.trim_ascii()),
+            user: text(lookup.bytes("pgsql-user")),
+            password: text(lookup.bytes("pgsql-password")),
+            database: text(lookup.bytes("pgsql-db")),
+            sslmode: if lookup.is_given("pgsql-sslmode") { text(sslmode) } else { String::new() },
             ignore_errors: ignored(&lookup.list("pgsql-ignore-errors"), state, IgnoredErrors::States),
         })
     }

@@ -60,8 +60,14 @@ fn without_secret(word: &str) -> String {
     text
 }
 
-/// `scheme://user:password@place` without user and password.
+/// `scheme://user:password@place` without user and password, and a connection string of libpq without its password.
 fn without_user_info(word: &str) -> String {
+    if let Some((before, value)) = word.split_once("password=").or_else(|| word.split_once("password ="))
+        && word.starts_with("--pgsql")
+    {
+        // Where it ends depends on quotes: nothing that follows is shown.
+        return if value.is_empty() { word.to_owned() } else { format!("{before}password={HIDDEN}") };
+    }
     let Some((scheme, rest)) = word.split_once("://") else { return word.to_owned() };
     let Some((user_info, place)) = rest.rsplit_once('@') else { return word.to_owned() };
     match user_info.split_once(':') {
@@ -110,6 +116,12 @@ mod tests {
         }
         let words = ["sysbench", "--mysql-password=tops3cret", "run"].map(OsString::from);
         assert_eq!(masked(&words), [None, Some("--mysql-password=***".into()), None]);
+        check("--pgsql-db=dbname=a password='hid den' host=b", "--pgsql-db=dbname=a password=***");
+        check("--pgsql_db=postgres://me:hidden@there/a", "--pgsql_db=postgres://me:***@there/a");
+        check(
+            "--pgsql-db=postgres://there/a?user=me&password=hidden",
+            "--pgsql-db=postgres://there/a?user=me&password=***",
+        );
         check("--mysql-user=me", "--mysql-user=me");
         check("oltp_read_write", "oltp_read_write");
         check("--mysql-password", "--mysql-password");

@@ -45,6 +45,8 @@ impl Figures {
 pub(crate) struct FigureStyle {
     /// Whether a database driver was used: reports show statements and transactions, not just events.
     pub(crate) is_sql: bool,
+    /// Whether it is the built-in test of the processor.
+    pub(crate) is_cpu: bool,
     /// Whose format the final report has.
     pub(crate) compat: SysbenchRelease,
     /// Which percentile `latency_pct_s` is; 0 for none.

@@ -71,6 +71,7 @@ fn document(style: FigureStyle, latest: &Figures) -> Value {
 
 const STYLE: FigureStyle = FigureStyle {
     is_sql: true,
+    is_cpu: false,
     compat: crate::options::SysbenchRelease::V1_0,
     percentile: 95,
     has_rate: false,

@@ -46,7 +46,13 @@ pub(crate) fn cumulative(
     let forced = unfinished
         .map(|count| format!("\nNumber of unfinished transactions on forced shutdown: {count}\n"))
         .unwrap_or_default();
-    let statements = if style.is_sql { statements(figures) } else { String::new() };
+    let statements = match style {
+        FigureStyle { is_sql: true, .. } => statements(figures),
+        FigureStyle { is_cpu: true, .. } => {
+            format!("CPU speed:\n    events per second: {:8.2}\n", figures.per_second(figures.events))
+        }
+        _ => String::new(),
+    };
     let (general, latency) = (general(figures, style.compat), latency(figures, style.percentile));
     let Fairness { events_avg, events_stddev, seconds_avg, seconds_stddev } = fairness;
     format!(

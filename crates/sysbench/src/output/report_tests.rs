@@ -26,8 +26,14 @@ fn figures() -> Figures {
 const FAIRNESS: Fairness =
     Fairness { events_avg: 20.5, events_stddev: 0.5, seconds_avg: 12_345.678_9, seconds_stddev: 12_345.68 };
 
-const SQL: FigureStyle =
-    FigureStyle { is_sql: true, compat: SysbenchRelease::V1_0, percentile: 95, has_rate: false, stamp_decimals: 0 };
+const SQL: FigureStyle = FigureStyle {
+    is_sql: true,
+    is_cpu: false,
+    compat: SysbenchRelease::V1_0,
+    percentile: 95,
+    has_rate: false,
+    stamp_decimals: 0,
+};
 const PLAIN: FigureStyle = FigureStyle { is_sql: false, ..SQL };
 
 const LATENCY_AND_FAIRNESS: &str = "
@@ -166,4 +172,12 @@ DEBUG:     thread #  1: min: 0.0000s  avg: 0.0000s  max: 0.0000s  events: 0
 DEBUG:                  total time taken by event execution: 0.0000s
 ";
     assert_eq!(per_client(&clients), expected);
+}
+
+#[test]
+fn the_test_of_the_processor_has_its_events_a_second_first() {
+    let text = cumulative(&figures(), &FAIRNESS, &FigureStyle { is_cpu: true, ..PLAIN }, None);
+    let plain = cumulative(&figures(), &FAIRNESS, &PLAIN, None);
+    let rate = figures().per_second(figures().events);
+    assert_eq!(text, format!("CPU speed:\n    events per second: {rate:8.2}\n{plain}"));
 }

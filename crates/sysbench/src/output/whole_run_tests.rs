@@ -10,8 +10,14 @@ fn printed(verbosity: MessageLevel, run: impl Fn(&MessageLog)) -> String {
     results.text()
 }
 
-const PLAIN: FigureStyle =
-    FigureStyle { is_sql: false, compat: SysbenchRelease::V1_0, percentile: 95, has_rate: false, stamp_decimals: 0 };
+const PLAIN: FigureStyle = FigureStyle {
+    is_sql: false,
+    is_cpu: false,
+    compat: SysbenchRelease::V1_0,
+    percentile: 95,
+    has_rate: false,
+    stamp_decimals: 0,
+};
 
 #[test]
 fn a_script_without_sql_and_with_debug_and_histogram() {

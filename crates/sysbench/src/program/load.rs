@@ -2,11 +2,11 @@
 
 use truetps_folder::ExperimentFolder;
 use truetps_probe::RunPresence;
-use truetps_recording::{LiveView, named_runs, try_state_runs};
+use truetps_recording::{LiveView, is_remarked, named_runs, try_state_runs};
 
 use crate::exit_code::ProgramExit;
 use crate::lua::{IsolationReason, Role};
-use crate::options::{LuaIsolation, OutputStream, RunSettings};
+use crate::options::{LuaIsolation, OptionValue, OutputStream, RunSettings};
 use crate::output::{MessageLevel, banner};
 use crate::parts::{PlannedPart, RunningPart};
 use crate::run::{LoadRun, RUN, WorkerContext};
@@ -59,7 +59,12 @@ pub(super) fn run_load(command: &mut ScriptCommand<'_>) -> Result<u8, ProgramExi
         context.run.note(text);
     }
     context.run.log.text(MessageLevel::Notice, &banner(&context.run.settings));
+    if let Some(OptionValue::Number(limit)) = command.options.value("cpu-max-prime").filter(|_| context.script.is_cpu())
+    {
+        context.run.log.text(MessageLevel::Notice, &format!("Prime numbers limit: {limit}\n"));
+    }
     let reporter = reporter(&context)?.map(MainState::into_parts);
+    let is_remarked = is_remarked(names_runs(command));
     let (main, main_client) = command.main.parts();
     let load = LoadRun {
         context,
@@ -71,17 +76,22 @@ pub(super) fn run_load(command: &mut ScriptCommand<'_>) -> Result<u8, ProgramExi
         recording: None,
         presence: RunPresence::announce("sysbench"),
         server_warning: command.env.server_warning,
+        is_remarked,
         beside: Vec::new(),
         cores: command.env.cores,
     };
     Ok(load.run())
 }
 
+fn names_runs(command: &ScriptCommand<'_>) -> bool {
+    command.options.names_runs() || named_runs(command.env.environment).is_some()
+}
+
 /// Before anything starts: whether the run is recorded. A folder that the user named must be there.
 fn check_runs(command: &mut ScriptCommand<'_>) -> Result<bool, ProgramExit> {
     let Some(runs) = command.options.settings.ours.runs.as_deref() else { return Ok(false) };
     let environment = command.env.environment;
-    if !command.options.names_runs() && named_runs(environment).is_none() {
+    if !names_runs(command) {
         let tried = try_state_runs(environment);
         if let Err(warning) = &tried {
             write_to(OutputStream::Stderr, format!("truetps: {warning}\n").as_bytes());

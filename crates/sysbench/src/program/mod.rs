@@ -12,7 +12,7 @@ use std::ffi::OsString;
 
 use truetps_recording::LiveView;
 
-use crate::exit_code::{FAILED, GOOD};
+use crate::exit_code::{FAILED, GOOD, UNREAD};
 use crate::interrupt::Interrupt;
 use crate::options::{self, FirstRequest, OptionRefusal, OutputStream, Surroundings};
 use crate::parts::MeetParts;
@@ -78,7 +78,8 @@ fn run_here(argv: Vec<OsString>, env: &SysbenchEnv<'_>) -> u8 {
             if has_typed_password {
                 write_to(OutputStream::Stderr, TYPED_PASSWORD.as_bytes());
             }
-            LoadedScript::begin(pass, env).and_then(LoadedScript::run).unwrap_or_else(|status| status)
+            let status = LoadedScript::begin(pass, env).and_then(LoadedScript::run).unwrap_or_else(|status| status);
+            if env.interrupt.is_unread() { UNREAD } else { status }
         }
     }
 }

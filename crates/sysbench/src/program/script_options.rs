@@ -19,9 +19,6 @@ use super::{SysbenchEnv, refuse};
 /// branch.
 const LUAJIT_VERSION: &str = "2.1.0-beta3";
 
-/// The environment variable for the password of `--dsn`.
-const PASSWORD_VARIABLE: &str = "TRUETPS_PASSWORD";
-
 /// The script is loaded in the state of the main thread; its options are not known.
 pub(super) struct LoadedScript<'a> {
     env: &'a SysbenchEnv<'a>,
@@ -35,12 +32,12 @@ pub(super) struct LoadedScript<'a> {
 impl<'a> LoadedScript<'a> {
     pub(super) fn begin(pass: FirstPass, env: &'a SysbenchEnv<'a>) -> Result<Self, ProgramExit> {
         let Some(settings) = pass.settings.clone() else { return Err(FAILED) };
-        let log = make_log(&settings);
+        let log = make_log(&settings, &env.interrupt);
         log.text(MessageLevel::Notice, &lines::version(pass.compat.version(), LUAJIT_VERSION));
         let script = find_script(&pass, &settings, env).map_err(|problem| say_fatal(&log, &problem))?;
         let script = Arc::new(script);
         let preliminary = pass.preliminary().map_err(|refusal| refuse(&refusal))?;
-        let drivers = Arc::new(Drivers::new(preliminary, (env.environment)(PASSWORD_VARIABLE)));
+        let drivers = Arc::new(Drivers::new(preliminary, env.environment));
         let shared = CommandShared::new(log, env.interrupt.clone(), settings.rand.seed);
         let warning = writes_at_once(&script).then_some(env.server_warning);
         let run = shared.run_of_main_thread(settings, warning);
@@ -63,9 +60,13 @@ impl<'a> LoadedScript<'a> {
         self.renew_drivers(&options);
         let (given, sources) = (options.given_to_script(), Arc::clone(&self.script.sources));
         let Self { env, script, shared, drivers, main, .. } = self;
+        let is_cpu = script.is_cpu();
         let mut running = ScriptCommand { env, script, shared, drivers, main, options: Arc::new(options) };
         let status = running.execute(&command);
-        tell_unread(&sources, &given);
+        // The built-in test is no text that was loaded, and reads its option.
+        if !is_cpu {
+            tell_unread(&sources, &given);
+        }
         status
     }
 
@@ -107,8 +108,7 @@ impl<'a> LoadedScript<'a> {
     /// already used stays unchanged.
     fn renew_drivers(&mut self, options: &SysbenchOptions) {
         if !self.drivers.are_used() {
-            let password = (self.env.environment)(PASSWORD_VARIABLE);
-            self.drivers = Arc::new(Drivers::new(options.clone(), password));
+            self.drivers = Arc::new(Drivers::new(options.clone(), self.env.environment));
             self.main.set_drivers(&self.drivers);
         }
     }

@@ -4,8 +4,10 @@ use std::io::Write;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
+use rustix::io::Errno;
 use truetps_record::printable_text;
 
+use crate::interrupt::Interrupt;
 use crate::options::{OutputStream, RunSettings, SysbenchFormat};
 use crate::output::{MessageLevel, MessageLog};
 
@@ -33,7 +35,24 @@ impl<F: AsFd> Write for Unbuffered<F> {
     }
 }
 
-pub(super) fn make_log(settings: &RunSettings) -> Arc<MessageLog> {
+/// The standard output, whose reader ends the program by closing it (`| head`).
+struct StandardOutput(Interrupt);
+
+impl Write for StandardOutput {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let written = rustix::io::write(rustix::stdio::stdout(), bytes);
+        if written == Err(Errno::PIPE) {
+            self.0.reader_has_left();
+        }
+        Ok(written?)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+pub(super) fn make_log(settings: &RunSettings, interrupt: &Interrupt) -> Arc<MessageLog> {
     let level = MessageLevel::from_number(settings.verbosity.into()).unwrap_or(MessageLevel::Debug);
     let document = if settings.ours.format == SysbenchFormat::Json { stdout_of_our_own() } else { None };
     Arc::new(match document {
@@ -41,7 +60,7 @@ pub(super) fn make_log(settings: &RunSettings) -> Arc<MessageLog> {
             let aside = Box::new(Unbuffered(rustix::stdio::stderr()));
             MessageLog::new(level, Box::new(Unbuffered(document)), Some(aside))
         }
-        None => MessageLog::new(level, Box::new(Unbuffered(rustix::stdio::stdout())), None),
+        None => MessageLog::new(level, Box::new(StandardOutput(interrupt.clone())), None),
     })
 }
 

@@ -38,6 +38,8 @@ pub(crate) struct LoadRun<'a> {
     /// Detects other runs of truetps, with those detected so far.
     pub(crate) presence: RunPresence,
     pub(crate) server_warning: ServerWarning,
+    /// Whether the standard error gets remarks: see [`is_remarked`].
+    pub(crate) is_remarked: bool,
     pub(crate) beside: Vec<OtherRun>,
     /// Of this host.
     pub(crate) cores: u32,
@@ -105,12 +107,21 @@ impl LoadRun<'_> {
         self.finish(ending, &mut count)
     }
 
-    /// A warning on stderr for each new one: the standard output is sysbench's.
+    /// A remark about new ones; the run folder names them in any case.
     pub(super) fn meet(&mut self, runs: Vec<OtherRun>) {
-        for other in self.presence.meet(runs, &mut self.beside) {
-            let line = format!("truetps: {other} puts load on this host, too\n");
+        let others: Vec<_> = self.presence.meet(runs, &mut self.beside).iter().map(ToString::to_string).collect();
+        match others.as_slice() {
+            [] => {}
+            [other] => self.remark(&format!("{other} puts load on this host, too")),
+            several => self.remark(&format!("{} put load on this host, too", several.join(", "))),
+        }
+    }
+
+    /// One line on the standard error for an interactive user; the output that programs parse stays as in sysbench.
+    pub(super) fn remark(&self, line: &str) {
+        if self.is_remarked {
             // A failed write is ignored.
-            let _ = rustix::io::write(rustix::stdio::stderr(), line.as_bytes());
+            let _ = rustix::io::write(rustix::stdio::stderr(), format!("truetps: {line}\n").as_bytes());
         }
     }
 
@@ -141,7 +152,7 @@ impl LoadRun<'_> {
         let run = &self.context.run;
         let timeout = run.settings.thread_init_timeout;
         let until_ns = run.control.now_ns().saturating_add(timeout.as_nanos() as u64);
-        let mut ready = 0;
+        let (mut ready, mut has_failed) = (0, false);
         while ready < threads {
             if run.interrupt.hear() {
                 return Err(INTERRUPTED);
@@ -153,17 +164,22 @@ impl LoadRun<'_> {
                     if let Some(tid) = tid {
                         run.log.text(MessageLevel::Debug, &lines::thread(tid, lines::NOT_INITIALIZED));
                     }
-                    run.log.text(MessageLevel::Fatal, "Thread initialization failed!");
-                    return Err(FAILED);
+                    // The other clients say why they cannot begin, too.
+                    has_failed = true;
                 }
                 // A thread may end successfully before the first event.
                 Ok(WorkerEvent::Ready | WorkerEvent::Ended) => ready += 1,
+                Err(_) if left.is_zero() && has_failed => break,
                 Err(_) if left.is_zero() => {
                     run.log.text(MessageLevel::Fatal, &lines::no_initialization(timeout.as_secs() as u32));
                     return Err(UNFINISHED);
                 }
                 Err(_) => {}
             }
+        }
+        if has_failed {
+            run.log.text(MessageLevel::Fatal, "Thread initialization failed!");
+            return Err(FAILED);
         }
         Ok(())
     }

@@ -1,7 +1,5 @@
 //! The reports of a run: by the script's hooks, or by default in sysbench's lines.
 
-use std::path::Path;
-
 use mlua::{Function, Table};
 use truetps_record::{Histogram, Interval, NoEvidence, Validity};
 
@@ -21,6 +19,7 @@ impl LoadRun<'_> {
         let settings = &self.context.run.settings;
         FigureStyle {
             is_sql: self.context.drivers.are_used(),
+            is_cpu: self.context.script.is_cpu(),
             compat: self.context.options.compat,
             percentile: settings.percentile.unwrap_or(0).into(),
             has_rate: settings.rate.is_some(),
@@ -142,7 +141,9 @@ impl LoadRun<'_> {
         }
         // Where the user finds it: the last line.
         let recorded = self.recording.as_ref().filter(|_| is_recorded);
-        recorded.and_then(ScriptRecording::path).into_iter().for_each(say_where);
+        if let Some(path) = recorded.and_then(ScriptRecording::path) {
+            self.remark(&format!("recorded in {}", path.display()));
+        }
         match ending {
             EventsEnding::Complete if is_printed && is_whole => GOOD,
             EventsEnding::Complete | EventsEnding::Failed => FAILED,
@@ -233,13 +234,6 @@ impl LoadRun<'_> {
         self.main.is_at_the_end = true;
         call_function(self.main, 0, &self.main_client, "done")
     }
-}
-
-/// One line for an interactive user; the output that programs parse stays as in sysbench.
-fn say_where(path: &Path) {
-    // A failed write is ignored.
-    let line = format!("truetps: recorded in {}\n", path.display());
-    let _ = rustix::io::write(rustix::stdio::stderr(), line.as_bytes());
 }
 
 /// Calls a global function of the script, without arguments.

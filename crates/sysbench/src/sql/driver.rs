@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit};
@@ -78,12 +79,15 @@ pub(crate) struct Driver {
     /// Errors that restart the event.
     pub(crate) ignored: IgnoredErrors,
     pub(crate) is_dry_run: bool,
+    /// In place of the run's own limit.
+    pub(crate) connect_timeout: Option<Duration>,
 }
 
 impl Driver {
     /// Its servers, without what only clients need.
     pub(crate) fn bare_target(&self) -> Target {
-        Target { setup: Vec::new(), connections: None, connect_timeout: None, ..self.target.clone() }
+        let target = self.target.clone();
+        Target { setup: Vec::new(), connections: None, sends_local_files: false, connect_timeout: None, ..target }
     }
 }
 

@@ -1,11 +1,15 @@
 //! The drivers of a run: prepared only when a script requests them.
 
+use std::collections::BTreeMap;
 use std::ffi::{CStr, OsString};
 use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::Duration;
 
-use truetps_driver::{Connector, DriverError, Endpoint, Login, Password, Target, Tls};
+use truetps_driver::{
+    Connector, DriverError, Endpoint, LibpqGiven, Password, Target, Tls, current_user, libpq_variables,
+};
 use truetps_record::SqlDialect;
 
 use super::driver::{Driver, local_socket};
@@ -30,10 +34,19 @@ impl ReadyDriver {
 /// For `--db-driver=`, without a value.
 const NO_NAME: &str = "Multiple DB drivers are available. Use --db-driver=name to specify which one to use";
 
+const MYSQL_PORT: u16 = 3306;
+
+/// The environment variable for the password of `--dsn`.
+const PASSWORD_VARIABLE: &str = "TRUETPS_PASSWORD";
+
+/// What drivers read of the environment, besides the variables of libpq.
+const VARIABLES: [&str; 8] =
+    [PASSWORD_VARIABLE, "MYSQL_PWD", "MYSQL_TCP_PORT", "MYSQL_UNIX_PORT", "HOME", "USER", "LOGNAME", "LOGIN"];
+
 pub(crate) struct Drivers {
     options: SysbenchOptions,
-    /// For a DSN without a password.
-    dsn_password: Option<Password>,
+    /// The variables that are set.
+    environment: BTreeMap<&'static str, OsString>,
     ready: [OnceLock<Result<ReadyDriver, String>>; 2],
     is_used: AtomicBool,
     connections: AtomicU32,
@@ -44,11 +57,11 @@ impl Drivers {
     /// In the order of their handles.
     pub(crate) const NAMES: [&CStr; Self::COUNT] = [c"mysql", c"pgsql"];
 
-    pub(crate) fn new(options: SysbenchOptions, dsn_password: Option<OsString>) -> Self {
-        let dsn_password = dsn_password.filter(|password| !password.is_empty());
+    pub(crate) fn new(options: SysbenchOptions, environment: &dyn Fn(&str) -> Option<OsString>) -> Self {
+        let set = |name: &'static str| Some((name, environment(name).filter(|value| !value.is_empty())?));
         Self {
             options,
-            dsn_password: dsn_password.map(|password| Password::new(password.to_string_lossy().into_owned())),
+            environment: VARIABLES.into_iter().chain(libpq_variables()).filter_map(set).collect(),
             ready: [OnceLock::new(), OnceLock::new()],
             is_used: AtomicBool::new(false),
             connections: AtomicU32::new(0),
@@ -127,77 +140,109 @@ impl Drivers {
 
     fn make(&self, number: usize) -> Result<ReadyDriver, String> {
         let name = Self::NAMES[number].to_string_lossy();
+        let of_dsn = self.target_of_dsn()?;
         let mut driver = if name == "mysql" {
-            mysql(&self.options.mysql().map_err(|refusal| plain(&refusal))?)?
+            let settings = self.options.mysql().map_err(|refusal| plain(&refusal))?;
+            let target = of_dsn.map_or_else(|| self.mysql(&settings), Ok)?;
+            Driver { target, ignored: settings.ignore_errors, is_dry_run: settings.dry_run, connect_timeout: None }
         } else {
-            pgsql(&self.options.pgsql().map_err(|refusal| plain(&refusal))?)
+            let settings = self.options.pgsql().map_err(|refusal| plain(&refusal))?;
+            let (target, connect_timeout) = match of_dsn {
+                Some(target) => (target, None),
+                None => self.pgsql(&settings)?,
+            };
+            Driver { target, ignored: settings.ignore_errors, is_dry_run: false, connect_timeout }
         };
-        if let Some(dsn) = &self.options.settings.ours.dsn {
-            let text = String::from_utf8_lossy(dsn);
-            let mut target = Target::parse(&text).map_err(|error| format!("--dsn: {error}"))?;
-            if target.login.password.is_none() {
-                target.login.password.clone_from(&self.dsn_password);
-            }
-            if target.dialect != driver.target.dialect {
-                return Err(format!("--dsn is not an address for the driver '{name}': {target}"));
-            }
-            driver.target = target;
+        let is_right = (driver.target.dialect == SqlDialect::Mysql) == (name == "mysql");
+        if !is_right {
+            return Err(format!("--dsn is not an address for the driver '{name}': {}", driver.target));
         }
+        // As the client library of sysbench does, for statements of the script.
+        driver.target.sends_local_files = true;
         Ok(ReadyDriver { driver, connector: OnceLock::new() })
+    }
+
+    /// A variable of the environment that is set and not empty.
+    fn variable(&self, name: &str) -> Option<OsString> {
+        self.environment.get(name).cloned()
+    }
+
+    fn text_of(&self, name: &str) -> Option<String> {
+        self.variable(name).map(|value| value.to_string_lossy().into_owned())
+    }
+
+    fn target_of_dsn(&self) -> Result<Option<Target>, String> {
+        let Some(dsn) = &self.options.settings.ours.dsn else { return Ok(None) };
+        let text = String::from_utf8_lossy(dsn);
+        let mut target = Target::parse(&text).map_err(|error| format!("--dsn: {error}"))?;
+        if target.login.password.is_none() {
+            target.login.password = self.text_of(PASSWORD_VARIABLE).map(Password::new);
+        }
+        Ok(Some(target))
+    }
+
+    /// The MySQL servers of the command line: each socket, or else each host with each port, all ports of a host in turn.
+    /// What is left empty comes from the environment, as in sysbench's client library.
+    fn mysql(&self, settings: &MysqlSettings) -> Result<Target, String> {
+        if settings.compression {
+            return Err("--mysql-compression is not supported: truetps sends packets uncompressed".to_owned());
+        }
+        let mut endpoints: Vec<Endpoint> = settings.sockets.iter().map(|path| Endpoint::Unix(path.clone())).collect();
+        if endpoints.is_empty() {
+            let socket = || self.variable("MYSQL_UNIX_PORT").map_or_else(local_socket, PathBuf::from);
+            let usual = || self.text_of("MYSQL_TCP_PORT").and_then(|port| port.parse().ok()).unwrap_or(MYSQL_PORT);
+            for host in &settings.hosts {
+                for port in &settings.ports {
+                    endpoints.push(match host.as_str() {
+                        "localhost" => Endpoint::Unix(socket()),
+                        host => Endpoint::Tcp { host: host.to_owned(), port: if *port == 0 { usual() } else { *port } },
+                    });
+                }
+            }
+        }
+        let mut login = settings.login.clone();
+        if login.password.is_none() {
+            login.password = self.text_of("MYSQL_PWD").map(Password::new);
+        }
+        if login.user.is_empty() {
+            login.user = current_user(&|name| self.text_of(name));
+        }
+        let files = &settings.ssl_files;
+        let exists = |path: &Option<PathBuf>| path.clone().filter(|path| !files.are_assumed || path.exists());
+        let tls = Tls {
+            mode: settings.ssl,
+            ca: exists(&files.ca),
+            cert: exists(&files.cert),
+            key: exists(&files.key),
+            // Like the client library of Debian's sysbench; there is no option for it.
+            takes_server_key: true,
+        };
+        Ok(Target { endpoints, login, tls, ..Target::mysql_unix("", "", None) })
+    }
+
+    /// The PostgreSQL server that libpq would find for sysbench, and how long it may take to connect.
+    fn pgsql(&self, settings: &PgsqlSettings) -> Result<(Target, Option<Duration>), String> {
+        let given = LibpqGiven {
+            host: &settings.host,
+            port: &settings.port,
+            user: &settings.user,
+            password: &settings.password,
+            sslmode: &settings.sslmode,
+            database: &settings.database,
+        };
+        let found = Target::of_libpq(&given, &|name| self.variable(name))
+            .map_err(|error| format!("Connection to database failed: {error}"))?;
+        for warning in &found.warnings {
+            // A failed write is ignored.
+            let _ = rustix::io::write(rustix::stdio::stderr(), format!("WARNING: {warning}\n").as_bytes());
+        }
+        Ok((found.target, found.connect_timeout.filter(|_| !self.options.is_given("connect-timeout"))))
     }
 }
 
 /// The line without the prefix, which the log adds.
 fn plain(refusal: &options::OptionRefusal) -> String {
     refusal.to_string().trim_start_matches("FATAL: ").to_owned()
-}
-
-fn target(dialect: SqlDialect, endpoints: Vec<Endpoint>, login: Login, tls: Tls) -> Target {
-    let (setup, connections, connect_timeout, sources) = (Vec::new(), None, None, Vec::new());
-    Target { dialect, endpoints, sources, login, tls, setup, connections, connect_timeout }
-}
-
-/// The MySQL servers of the command line: each socket, or else each host with each port, all ports of a host in turn.
-fn mysql(settings: &MysqlSettings) -> Result<Driver, String> {
-    if settings.compression {
-        return Err("--mysql-compression is not supported: truetps sends packets uncompressed".to_owned());
-    }
-    let mut endpoints: Vec<Endpoint> = settings.sockets.iter().map(|path| Endpoint::Unix(path.clone())).collect();
-    if endpoints.is_empty() {
-        for host in &settings.hosts {
-            for port in &settings.ports {
-                endpoints.push(match host.as_str() {
-                    "localhost" => Endpoint::Unix(local_socket()),
-                    host => Endpoint::Tcp { host: host.to_owned(), port: *port },
-                });
-            }
-        }
-    }
-    let files = &settings.ssl_files;
-    let exists = |path: &Option<PathBuf>| path.clone().filter(|path| !files.are_assumed || path.exists());
-    let tls = Tls {
-        mode: settings.ssl,
-        ca: exists(&files.ca),
-        cert: exists(&files.cert),
-        key: exists(&files.key),
-        // Like the client library of Debian's sysbench; there is no option for it.
-        takes_server_key: true,
-    };
-    let target = target(SqlDialect::Mysql, endpoints, settings.login.clone(), tls);
-    Ok(Driver { target, ignored: settings.ignore_errors.clone(), is_dry_run: settings.dry_run })
-}
-
-/// The PostgreSQL server of the command line; a host that begins with `/` is the folder of its socket.
-fn pgsql(settings: &PgsqlSettings) -> Driver {
-    let host = settings.host.clone();
-    let endpoint = if host.starts_with('/') {
-        Endpoint::Unix(PathBuf::from(format!("{host}/.s.PGSQL.{}", settings.port)))
-    } else {
-        Endpoint::Tcp { host, port: settings.port }
-    };
-    let tls = Tls { mode: settings.ssl, ..Tls::default() };
-    let target = target(SqlDialect::Postgres, vec![endpoint], settings.login.clone(), tls);
-    Driver { target, ignored: settings.ignore_errors.clone(), is_dry_run: false }
 }
 
 #[cfg(test)]
@@ -207,7 +252,7 @@ mod tests {
     #[test]
     fn the_server_of_the_given_options_is_expected_before_the_first_connection() {
         let expected = |words: &[&str]| {
-            let target = Drivers::new(options::options_of(words, &[]).unwrap(), None).expected_target();
+            let target = Drivers::new(options::options_of(words, &[]).unwrap(), &|_| None).expected_target();
             target.map(|target| (target.dialect, target.endpoint(0).to_string()))
         };
         let at = |dialect, endpoint: &str| Some((dialect, endpoint.to_owned()));

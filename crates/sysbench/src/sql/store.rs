@@ -194,12 +194,15 @@ impl Store {
         self.begin_connect(handle, ConnectReason::Asked)
     }
 
-    fn connect_timeout_ns(&self) -> u64 {
-        self.run.settings.ours.connect_timeout.map_or(u64::MAX, |timeout| timeout.as_nanos() as u64)
+    fn connect_timeout_ns(&self, handle: u32) -> u64 {
+        let connection = self.connections.get(handle);
+        let of_driver = connection.and_then(|one| ready(&self.drivers, one.driver).driver.connect_timeout);
+        let timeout = of_driver.or(self.run.settings.ours.connect_timeout);
+        timeout.and_then(|timeout| u64::try_from(timeout.as_nanos()).ok()).unwrap_or(u64::MAX)
     }
 
     pub(super) fn begin_connect(&mut self, handle: u32, why: ConnectReason) -> RequestProgress {
-        let timeout_ns = self.connect_timeout_ns();
+        let timeout_ns = self.connect_timeout_ns(handle);
         let now_ns = self.run.control.now_ns();
         let Some(connection) = self.connections.get_mut(handle) else { return RequestProgress::Done(Answer::MISUSE) };
         connection.doing = ConnectionWait::Connecting(why);
@@ -245,7 +248,7 @@ impl Store {
     }
 
     fn not_connected(&mut self, handle: u32, error: &DriverError) -> RequestProgress {
-        let timeout_ns = self.connect_timeout_ns();
+        let timeout_ns = self.connect_timeout_ns(handle);
         let now_ns = self.run.control.now_ns();
         // Until its event can no longer be retried, the connection is needed.
         let has_ended = !self.run.control.may_restart();
@@ -351,8 +354,8 @@ impl Store {
         }
         match received {
             Ok(None) => {
-                if link.has_more() {
-                    // Its edge was consumed: the wait must be armed again.
+                if link.has_more() || link.wants_to_write() {
+                    // Its edge was consumed, or a file is being sent: the wait must be armed again.
                     self.watch(handle, false);
                 }
                 RequestProgress::Wait

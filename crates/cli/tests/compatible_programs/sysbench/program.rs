@@ -14,12 +14,13 @@ const UNDER_TEST: &str = "TRUETPS_SYSBENCH_UNDER_TEST";
 /// A program that hangs fails its case; it does not hold up the rest.
 const LIMIT_S: &str = "40";
 /// What a user's environment might have, and would change the outcome.
-const VARIABLES: [&str; 9] = [
+const VARIABLES: [&str; 10] = [
     "LUA_PATH",
     "LUA_CPATH",
     "LUA_INIT",
     "MYSQL_PWD",
     "MYSQL_TCP_PORT",
+    "MYSQL_UNIX_PORT",
     "PGPASSWORD",
     "PGOPTIONS",
     "TRUETPS_DSN",
@@ -53,18 +54,23 @@ impl Program {
     }
 
     /// Runs it in a folder, which is its home too.
-    #[expect(clippy::disallowed_methods, reason = "the programs under test")]
     pub(crate) fn run(&self, folder: &Path, args: &[&str], stdin: &str) -> Ran {
+        let mut command = self.command(folder, args);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        // A program that ends before it has read all closes the pipe: no error of the test's.
+        let _ = child.stdin.take().unwrap().write_all(stdin.as_bytes());
+        child.wait_with_output().unwrap().into()
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "the programs under test")]
+    pub(crate) fn command(&self, folder: &Path, args: &[&str]) -> Command {
         let mut command = Command::new("timeout");
         command.args(["--kill-after=5", LIMIT_S]).args(&self.words).args(args);
         command.current_dir(folder).env("HOME", folder).env("LC_ALL", "C");
         for name in VARIABLES {
             command.env_remove(name);
         }
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().unwrap();
-        // A program that ends before it has read all closes the pipe: no error of the test's.
-        let _ = child.stdin.take().unwrap().write_all(stdin.as_bytes());
-        child.wait_with_output().unwrap().into()
+        command
     }
 }

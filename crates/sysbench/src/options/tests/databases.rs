@@ -22,8 +22,8 @@ fn defaults_match_sysbench() {
     assert_eq!((server.compression, server.dry_run), (false, false));
     assert_eq!(server.ignore_errors, IgnoredErrors::Numbers(vec![1213, 1020, 1205]));
     let server = pgsql(&[]).unwrap();
-    assert_eq!((server.host, server.port, server.ssl), ("localhost".to_owned(), 5432, TlsMode::Preferred));
-    assert_eq!(server.login, sbtest);
+    let texts = [server.host, server.port, server.user, server.password, server.database, server.sslmode];
+    assert_eq!(texts, ["localhost", "5432", "sbtest", "", "sbtest", ""]);
     assert_eq!(server.ignore_errors, IgnoredErrors::States(vec!["40P01".into(), "23505".into(), "40001".into()]));
     let emulates = |words: &[&str]| options(words, &[]).unwrap().emulates_prepared().unwrap();
     assert!(!emulates(&[]) && emulates(&["--db-ps-mode=disable"]));
@@ -48,7 +48,7 @@ fn servers_are_what_was_typed() {
     assert_eq!(mysql(&["--mysql-ignore-errors=none"]).unwrap().ignore_errors, IgnoredErrors::Numbers(vec![]));
     let server = pgsql(&["--pgsql-ignore-errors=40p01", "--pgsql-sslmode=verify-full", "--pgsql-port=1"]).unwrap();
     assert_eq!(server.ignore_errors, IgnoredErrors::States(vec!["40P01".into()]));
-    assert_eq!((server.ssl, server.port), (TlsMode::VerifyIdentity, 1));
+    assert_eq!((server.sslmode.as_str(), server.port.as_str()), ("verify-full", "1"));
 }
 
 #[test]

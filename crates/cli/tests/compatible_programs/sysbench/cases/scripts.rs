@@ -56,7 +56,7 @@ pub(crate) const CASES: &[Case] = &[
     Case {
         name: "an error in thread_init()",
         script: "function thread_init() error('in thread_init') end function event() end function done() print('done') end",
-        args: &["test.lua --events=1 run"],
+        args: &["test.lua --events=1 run", "test.lua --threads=4 --events=4 run"],
         ..CASE
     },
     Case {
