@@ -220,8 +220,8 @@ fn scripts_that_need_states_of_their_own_get_them() {
 
 #[test]
 fn scripts_that_may_hold_their_thread_get_threads_for_few_clients() {
-    let place = Place::new();
     const SPIN: &str = "for n = 1, rounds do sysbench.rand.uniform(1, 9) end";
+    let place = Place::new();
     let in_loop = "may compute for long without a statement (the loop at doubt.lua:1)";
     for (text, found) in [
         (&*format!("local function spin(rounds) {SPIN} end function event() spin(9) end"), in_loop),
