@@ -146,7 +146,8 @@ impl BeatGap {
         let least = if self.wait.is_some() { SUSPENDED_MIN } else { SUSPENDED_MIN_UNSEEN };
         // If the other threads ran, only this one was late.
         let waited = self.wait.unwrap_or_default() * self.cores;
-        let at_edges = (BEAT + self.length / 2).mul_f64(self.usual_cpu) + waited + EDGE_CPU;
+        // Before it, for less than a beat, they may have run on all cores: a load that begins has no usual CPU time yet.
+        let at_edges = BEAT * self.cores + (self.length / 2).mul_f64(self.usual_cpu) + waited + EDGE_CPU;
         let late = if self.cpu <= at_edges { late } else { Duration::ZERO };
         let length = late + self.asleep;
         (late >= least || self.asleep >= SUSPENDED_MIN).then_some(length)
@@ -183,6 +184,8 @@ mod tests {
         check(3050, 0, Some(0), 40, 1.0, Some(3000));
         check(3050, 0, Some(0), 0, 0.0, Some(3000));
         check(290, 0, Some(0), 0, 0.0, None);
+        // Just after the start of a load.
+        check(1130, 0, Some(0), 90, 0.0, Some(1080));
         // It was ready all that time, except for a moment.
         check(3050, 0, Some(2990), 40, 1.0, None);
         check(3050, 0, Some(2800), 40, 1.0, None);
