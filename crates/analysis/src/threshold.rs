@@ -175,7 +175,7 @@ mod tests {
         wrong("tps", "nor of the form");
         wrong("tps<-5", "nor of the form");
         wrong("tps<x%", "nor of the form");
-        wrong("qps<-5%", "unknown figure `qps`; known: tps, p99, max_gap");
+        wrong("qps<-5%", "unknown figure `qps`; known: tps, rows_changed_per_s, p99, max_gap");
         wrong("tps<-150%", "no figure can fall by 150 %");
     }
 }

@@ -204,9 +204,9 @@ fn read_functions(client: &mut Client, oid: &str) -> Result<Option<String>, Driv
     let function = client.query_value(&format!(
         "SELECT proname::text FROM pg_depend JOIN pg_proc ON pg_proc.oid = refobjid \
          JOIN pg_language ON pg_language.oid = prolang \
-         WHERE refclassid = 'pg_proc'::regclass AND lanname NOT IN ('internal', 'c') \
-         AND (classid = 'pg_attrdef'::regclass AND objid IN (SELECT oid FROM pg_attrdef WHERE adrelid IN ({tree})) \
-         OR classid = 'pg_constraint'::regclass AND objid IN (SELECT oid FROM pg_constraint WHERE conrelid IN ({tree}))) \
+         WHERE refclassid = 'pg_proc'::regclass::oid AND lanname NOT IN ('internal', 'c') \
+         AND (classid = 'pg_attrdef'::regclass::oid AND objid IN (SELECT oid FROM pg_attrdef WHERE adrelid IN ({tree})) \
+         OR classid = 'pg_constraint'::regclass::oid AND objid IN (SELECT oid FROM pg_constraint WHERE conrelid IN ({tree}))) \
          LIMIT 1"
     ))?;
     Ok(function.map(|name| format!("it calls the function `{name}`")))

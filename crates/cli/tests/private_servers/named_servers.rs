@@ -98,7 +98,7 @@ fn a_server_started_by_hand_is_left_alone(place: &Place) {
         let mut args = vec!["server", words[0], "maria"];
         args.extend(&words[1..]);
         args.extend((words[0] == "sql").then_some("SELECT 1"));
-        place.refused(&args, &[&held, "holds the datadir", "kill "]);
+        place.refused(&args, &[&held, "holds the datadir", "stop it as its owner does"]);
     }
     assert!(hand.0.try_wait().unwrap().is_none(), "it was signalled");
     signal(hand.0.id(), Signal::TERM);
