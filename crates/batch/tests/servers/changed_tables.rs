@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use truetps_batch::{CommitAnswer, CommitSettings, DefinitionState, QueueRefusal};
+use truetps_batch::{CommitAnswer, CommitSettings, DefinitionState, NotStored, QueueRefusal};
 use truetps_record::SqlDialect;
 
 use crate::SOON;
@@ -59,9 +59,18 @@ fn a_table_that_cannot_keep_the_promise_any_more_takes_no_rows() {
             wait_until_unfit(&gateway, change);
             server.run(back);
             wait_until_fit(&gateway, back);
-            let answer = send(&gateway.queue, ROW, SOON);
+            let answer = send_to_known_table(&gateway);
             assert_eq!(answer, Some(CommitAnswer::Stored { is_duplicate: Some(true) }), "{back}");
         }
+    }
+}
+
+/// The look that found the table fit may have read a part of its definition before the change: then the next row is the
+/// one that has it read again, and may be sent again.
+fn send_to_known_table(gateway: &TestGateway) -> Option<CommitAnswer> {
+    match send(&gateway.queue, ROW, SOON) {
+        Some(CommitAnswer::NotStored(NotStored::OtherColumns)) => send(&gateway.queue, ROW, SOON),
+        answer => answer,
     }
 }
 
