@@ -17,7 +17,7 @@ impl Interrupt {
         Self { asked, heard: Arc::default(), is_unread: Arc::default() }
     }
 
-    /// Nobody reads the standard output any more: the program ends as it does for the user, where SIGPIPE ends sysbench.
+    /// The reader of the standard output has left: the program ends as it does for the user, where SIGPIPE ends sysbench.
     pub(crate) fn reader_has_left(&self) {
         self.is_unread.store(true, Ordering::Relaxed);
         self.asked.store(true, Ordering::Relaxed);

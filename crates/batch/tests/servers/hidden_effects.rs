@@ -4,6 +4,7 @@ use std::thread;
 use std::time::Duration;
 
 use truetps_batch::{CommitAnswer, CommitSettings};
+use truetps_driver::Client;
 use truetps_record::SqlDialect;
 
 use crate::SOON;
@@ -122,7 +123,11 @@ fn a_row_that_no_standby_has_is_not_acknowledged() {
         if server.dialect() == SqlDialect::Mysql {
             continue;
         }
-        let settings = CommitSettings { statement_time: Duration::from_secs(1), ..server.settings() };
+        // With the rights that the documentation asks for, and no more.
+        server.run("CREATE ROLE few LOGIN");
+        server.run("GRANT SELECT, INSERT ON rows_in TO few");
+        let mut settings = CommitSettings { statement_time: Duration::from_secs(1), ..server.settings() };
+        "few".clone_into(&mut settings.target.login.user);
         let gateway = TestGateway::start(&settings);
         let row = r#"{"client":1,"seq":1,"text":"a"}"#;
         server.run("ALTER SYSTEM SET synchronous_standby_names = 'missing'");
@@ -156,5 +161,23 @@ fn a_temporary_table_in_place_of_the_table_is_refused() {
         settings.target.setup.push("CREATE TEMPORARY TABLE kept (id INT PRIMARY KEY) ENGINE=InnoDB".to_owned());
         let error = settings.inspect().unwrap_err().to_string();
         assert!(error.contains("is hidden by a temporary table"), "{error}");
+    }
+}
+
+/// Whether a session began before or after a change of the role, it commits as when the gateway started.
+#[test]
+fn all_sessions_keep_the_commit_mode_of_the_start() {
+    for server in TestServer::of_each_family("commit modes") {
+        if server.dialect() == SqlDialect::Mysql {
+            continue;
+        }
+        server.run("CREATE ROLE few LOGIN");
+        server.run("ALTER ROLE few SET synchronous_commit = off");
+        let mut settings = server.settings();
+        "few".clone_into(&mut settings.target.login.user);
+        settings.keep_commit_mode().unwrap();
+        server.run("ALTER ROLE few RESET synchronous_commit");
+        let mut session = Client::connect(&settings.target, SOON).unwrap();
+        assert_eq!(session.query_value("SHOW synchronous_commit").unwrap().as_deref(), Some("off"));
     }
 }

@@ -309,11 +309,13 @@ fn one_line_of_two_scripts_of_one_name_is_what_was_different() {
     let lines = place.good(&["report", "a/latest", "--format", "sysbench"]).stdout;
     assert!(lines.contains("        write:                           800\n"), "{lines}");
     assert!(lines.contains("Threads fairness:"), "{lines}");
+    check_folders_of_the_older_version(&place);
+}
 
-    // Folders of the older version.
+fn check_folders_of_the_older_version(place: &Place) {
     for side in ["a", "b"] {
         fs::remove_file(place.path().join(side).join("latest/trial-0001/script.json")).unwrap();
-        let (text, document) = compared(&place, "a/latest", "b/latest");
+        let (text, document) = compared(place, "a/latest", "b/latest");
         let words: Vec<_> = text.stdout.split_whitespace().collect();
         assert!(words.join(" ").contains("not recorded by the older version"), "{}", text.stdout);
         assert_eq!(document["scripts"]["texts"].as_array().unwrap().len(), 0);

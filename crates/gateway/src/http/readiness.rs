@@ -34,7 +34,7 @@ pub(super) fn respond(tables: &[ServedTable], is_stopping: bool, path: &str) -> 
 }
 
 fn state_of(table: &ServedTable) -> Result<(), &'static str> {
-    // A table whose rows nobody sends is looked at for the next answer, at most once a second.
+    // A table that gets no rows is looked at for the next answer, at most once a second.
     table.queue.definition_state();
     let state = table.queue.state();
     match state {

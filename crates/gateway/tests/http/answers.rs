@@ -153,7 +153,7 @@ fn a_table_that_is_down_is_named_and_the_others_are_served() {
         (200, "readings: the table is gone or cannot keep the promise any more\nevents: ready\n")
     );
     assert_eq!((client.get("/readyz/events").status, client.get("/readyz/other").status), (200, 404));
-    // Nobody sends rows of this one.
+    // No client sends rows of this table.
     database.run("RENAME TABLE events TO events_gone");
     wait_for("a look at a table without rows", || client.get("/readyz/events").status == 503);
     assert_eq!(client.get("/readyz").status, 503);
