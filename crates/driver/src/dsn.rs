@@ -121,18 +121,7 @@ impl Target {
         if tls.takes_server_key && dialect == SqlDialect::Postgres {
             return Err(DsnError::NoServerKey);
         }
-        Ok(Self {
-            dialect,
-            endpoints,
-            sources,
-            login,
-            tls,
-            setup: Vec::new(),
-            connections: None,
-            startup_settings: Vec::new(),
-            sends_local_files: false,
-            connect_timeout,
-        })
+        Ok(Self { sources, connect_timeout, ..Self::new(dialect, endpoints, login, tls) })
     }
 
     /// The same target with this password, which replaces the DSN's own.

@@ -223,12 +223,18 @@ pub struct Target {
 impl Target {
     /// A server of the MySQL family behind a unix socket, without a password.
     pub fn mysql_unix(socket: impl Into<PathBuf>, user: &str, database: Option<&str>) -> Self {
+        let login = Login { user: user.to_owned(), password: None, database: database.map(str::to_owned) };
+        Self::new(SqlDialect::Mysql, vec![Endpoint::Unix(socket.into())], login, Tls::default())
+    }
+
+    /// A server whose sessions begin with nothing but their login.
+    pub fn new(dialect: SqlDialect, endpoints: Vec<Endpoint>, login: Login, tls: Tls) -> Self {
         Self {
-            dialect: SqlDialect::Mysql,
-            endpoints: vec![Endpoint::Unix(socket.into())],
+            dialect,
+            endpoints,
             sources: Vec::new(),
-            login: Login { user: user.to_owned(), password: None, database: database.map(str::to_owned) },
-            tls: Tls::default(),
+            login,
+            tls,
             setup: Vec::new(),
             connections: None,
             startup_settings: Vec::new(),

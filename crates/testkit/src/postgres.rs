@@ -158,22 +158,12 @@ impl PostgresServer {
 
     /// The address of a user at the unix socket.
     pub fn target_for(&self, user: &str, password: Option<&str>) -> Target {
-        Target {
-            dialect: SqlDialect::Postgres,
-            endpoints: vec![Endpoint::Unix(self.socket())],
-            login: Login {
-                user: user.to_owned(),
-                password: password.map(Password::new),
-                database: Some("postgres".to_owned()),
-            },
-            tls: Tls::default(),
-            setup: Vec::new(),
-            connections: None,
-            startup_settings: Vec::new(),
-            sends_local_files: false,
-            connect_timeout: None,
-            sources: Vec::new(),
-        }
+        let login = Login {
+            user: user.to_owned(),
+            password: password.map(Password::new),
+            database: Some("postgres".to_owned()),
+        };
+        Target::new(SqlDialect::Postgres, vec![Endpoint::Unix(self.socket())], login, Tls::default())
     }
 
     /// The same over TCP, to `host`, which must lead to 127.0.0.1.

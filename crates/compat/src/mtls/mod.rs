@@ -117,18 +117,7 @@ fn target(options: &MtlsOptions) -> Result<Target, MtlsExit> {
     let login = Login { user: options.user.clone(), password, database: Some(options.database.clone()) };
     let files = [&options.ssl_ca, &options.ssl_cert, &options.ssl_key].map(Clone::clone);
     let tls = ssl::tls(options.ssl_mode, files, options.get_server_public_key).map_err(failed)?;
-    Ok(ssl::without_needless_tls(Target {
-        dialect: SqlDialect::Mysql,
-        endpoints: vec![endpoint],
-        login,
-        tls,
-        setup: Vec::new(),
-        connections: None,
-        startup_settings: Vec::new(),
-        sends_local_files: false,
-        connect_timeout: None,
-        sources: Vec::new(),
-    }))
+    Ok(ssl::without_needless_tls(Target::new(SqlDialect::Mysql, vec![endpoint], login, tls)))
 }
 
 /// The requested table, with this many rows in an INSERT, checked like the table of a plan.

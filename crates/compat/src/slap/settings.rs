@@ -341,18 +341,8 @@ pub(super) fn target(
     let login = Login { user, password: password.filter(|text| !text.is_empty()).map(Password::new), database: None };
     let tls = tls(words)?;
     let endpoints = vec![endpoint(words, &text_of)?];
-    Ok(ssl::without_needless_tls(Target {
-        dialect: SqlDialect::Mysql,
-        endpoints,
-        login,
-        tls,
-        setup: setup(words),
-        connections: None,
-        startup_settings: Vec::new(),
-        sends_local_files: true,
-        connect_timeout: None,
-        sources: Vec::new(),
-    }))
+    let target = Target::new(SqlDialect::Mysql, endpoints, login, tls);
+    Ok(ssl::without_needless_tls(Target { setup: setup(words), sends_local_files: true, ..target }))
 }
 
 /// A warning where MySQL's programs would have found a password: the file is encrypted, and MariaDB's do not read it.
