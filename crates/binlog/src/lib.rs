@@ -22,6 +22,7 @@ mod checksum;
 mod event;
 mod events;
 mod file_name;
+mod group;
 pub mod state;
 mod tail;
 mod tested;

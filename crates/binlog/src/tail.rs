@@ -14,14 +14,14 @@ const SECTOR_BYTES: u64 = 512;
 /// What to do with a file before a server reads it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TailDecision {
-    /// It ends with its last event.
+    /// It ends with its last event, and with the end of a transaction.
     Sound,
     /// Truncate it at `at`: only zeros are behind it.
     CutZeros {
         at: u64,
     },
     /// Truncate it at `at`, and first keep the bytes up to `keep_to` beside it: they are of events that were never
-    /// whole on the disk, or that stood behind such a one.
+    /// whole on the disk, or that stood behind such a one, and the events of their transaction before them.
     CutAndKeep {
         at: u64,
         keep_to: u64,
@@ -72,6 +72,10 @@ pub fn decide<R: ReadAt>(reader: &mut R, length: u64, age: BinlogAge) -> Result<
     let mut window = FileWindow::new(reader, length);
     let found = walk_window(&mut window)?;
     let at = found.good_end;
+    let unfinished = found.open_group.filter(|_| age == BinlogAge::Newest);
+    if let (WalkStop::EndOfFile | WalkStop::Zeros, Some(start)) = (found.stop, unfinished) {
+        return Ok(TailDecision::CutAndKeep { at: start, keep_to: at });
+    }
     match found.stop {
         WalkStop::EndOfFile => Ok(TailDecision::Sound),
         // A magic without any event is what a server leaves that ended while it made the file.
@@ -102,7 +106,7 @@ fn torn_or_damaged<R: ReadAt>(
     if !is_explained {
         return Ok(TailDecision::LeaveAlone(Untrimmable::Damaged { at }));
     }
-    Ok(TailDecision::CutAndKeep { at, keep_to: window.end_of_content(at)? })
+    Ok(TailDecision::CutAndKeep { at: found.open_group.unwrap_or(at), keep_to: window.end_of_content(at)? })
 }
 
 /// Where the bad event is, as far as its header can be believed.

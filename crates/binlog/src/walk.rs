@@ -5,6 +5,7 @@ use crate::event::{
     BinlogChecksum, CHECKSUM_BYTES, EventHeader, FLAGS_AT, FormatDescription, HEADER_BYTES, IN_USE, MAGIC, MAGIC_BYTES,
     MAGIC_ENCRYPTED, START_ENCRYPTION,
 };
+use crate::group::OpenGroup;
 use crate::window::{FileWindow, ReadAt};
 
 /// What was found in a file.
@@ -16,6 +17,8 @@ pub struct BinlogWalk {
     /// `None`: there is no good first event that says it.
     pub checksum: Option<BinlogChecksum>,
     pub events: u64,
+    /// Where the last group of MariaDB begins, if its end is not among the good events.
+    pub open_group: Option<u64>,
 }
 
 /// Why a walk ended.
@@ -37,7 +40,7 @@ pub enum WalkStop {
 
 impl BinlogWalk {
     fn stopped(good_end: u64, stop: WalkStop) -> Self {
-        Self { good_end, stop, checksum: None, events: 0 }
+        Self { good_end, stop, checksum: None, events: 0, open_group: None }
     }
 }
 
@@ -58,11 +61,14 @@ pub(crate) fn walk_window<R: ReadAt>(window: &mut FileWindow<'_, R>) -> Result<B
     }
     let mut found = BinlogWalk::stopped(0, WalkStop::EndOfFile);
     let mut at = MAGIC_BYTES;
+    let mut group = None;
     loop {
         match step(window, at, found.checksum)? {
             EventStep::Good { end, kind, checksum } => {
                 found.checksum = Some(checksum);
                 found.events = found.events.saturating_add(1);
+                group = OpenGroup::behind(group, window, (kind, at, end), checksum == BinlogChecksum::Crc32)?;
+                found.open_group = group.map(|group| group.start);
                 (found.good_end, at) = (end, end);
                 if kind == START_ENCRYPTION {
                     return Ok(BinlogWalk { stop: WalkStop::Encrypted, ..found });
