@@ -16,7 +16,7 @@ use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::owner::is_ours;
 use crate::settings::has_color;
-use crate::{print_line, print_made, print_message, print_progress};
+use crate::terminal::{print_line, print_made, print_message, print_progress};
 
 /// More blocks than so many times those that were run are not worth waiting for.
 const WORTH_WAITING_MAX: u32 = 6;

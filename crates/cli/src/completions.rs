@@ -19,7 +19,8 @@ use truetps_sandbox::server_names_in;
 use crate::args::Cli;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
-use crate::{manual, plans, print_made, settings};
+use crate::terminal::print_made;
+use crate::{manual, plans, settings};
 
 /// Set by the scripts: the shell that asks.
 const ASKED_BY: &str = "TRUETPS_COMPLETE";

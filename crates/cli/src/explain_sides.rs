@@ -18,7 +18,7 @@ use truetps_sandbox::{
 use crate::commands::capture::failure;
 use crate::explain_scale::{POOL, scale};
 use crate::failure::CommandFailure;
-use crate::print_line;
+use crate::terminal::print_line;
 
 /// A server without settings of its own.
 const DEFAULTS: &str = "defaults";

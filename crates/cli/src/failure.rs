@@ -5,7 +5,7 @@ use std::fmt;
 use truetps_lab::LabError;
 
 use crate::exit::Exit;
-use crate::print_message;
+use crate::terminal::print_message;
 
 #[derive(Debug)]
 pub(crate) struct CommandFailure {

@@ -7,8 +7,8 @@ use truetps_compat::InterruptMessages;
 use truetps_recording::LiveView;
 
 use crate::failure::CommandFailure;
-use crate::say_raw;
 use crate::signals::stop_flag_that_does;
+use crate::terminal::say_raw;
 use crate::ui::{self, SharedPicture, Ui};
 
 /// Signals are heard from its creation on; the view may be opened later.

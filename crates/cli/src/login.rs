@@ -12,7 +12,8 @@ use truetps_lab::PARTS_SECRET;
 use truetps_record::SqlDialect;
 
 use crate::failure::CommandFailure;
-use crate::{print_line, print_message, signals};
+use crate::signals;
+use crate::terminal::{print_line, print_message};
 
 /// The password is read from here, so that it is on no command line.
 pub(crate) const PASSWORD: &str = "TRUETPS_PASSWORD";

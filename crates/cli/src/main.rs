@@ -30,6 +30,7 @@ mod settings;
 mod short_plan;
 mod signals;
 mod site;
+mod terminal;
 mod times;
 mod ui;
 mod version;
@@ -39,15 +40,12 @@ mod watcher;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::{CommandFactory, FromArgMatches, Parser};
 
 use truetps_record::Personality;
-use truetps_report::{printable, printable_lines, printable_text};
 
 use crate::args::{Cli, ConfigCommand, PlanCommand, TruetpsCommand};
-use crate::exit::Exit;
 use crate::failure::CommandFailure;
 
 fn main() -> ExitCode {
@@ -69,7 +67,7 @@ fn main() -> ExitCode {
         Err(WrongLine::Shown(error)) => error.exit(),
         Err(WrongLine::Failed(failure)) => return failure.print().into(),
     };
-    QUIET.store(cli.quiet, Ordering::Relaxed);
+    terminal::set_quiet(cli.quiet);
     let result = match cli.command {
         TruetpsCommand::Sweep(args) => commands::sweep::run(&args),
         TruetpsCommand::Run(args) => commands::run::run(&args),
@@ -126,53 +124,4 @@ fn command_line() -> Result<Cli, WrongLine> {
     let command = settings::filled(Cli::command(), &own);
     settings::keep(own);
     command.try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches)).map_err(explain)
-}
-
-/// Tells the user something, on stderr: lines of text, in which names of a plan or words of a server have no way to move a
-/// terminal's cursor.
-pub(crate) fn print_message(text: &str) {
-    say_raw(&printable_lines(text));
-}
-
-/// The same as one line: a text of a file or a server in it cannot begin another one.
-pub(crate) fn print_line(text: &str) {
-    say_raw(&(printable(text) + "\n"));
-}
-
-/// The same for what `--quiet` leaves out: progress, and which command may come next.
-pub(crate) fn print_progress(text: &str) {
-    if !is_quiet() {
-        print_message(text);
-    }
-}
-
-/// Set once, before a command begins.
-static QUIET: AtomicBool = AtomicBool::new(false);
-
-pub(crate) fn is_quiet() -> bool {
-    QUIET.load(Ordering::Relaxed)
-}
-
-/// The same with terminal escape sequences. A closed stderr is no failure: the results are on disk.
-pub(crate) fn say_raw(text: &str) {
-    use std::io::Write;
-    let _ = std::io::stderr().write_all(text.as_bytes());
-}
-
-/// Prints lines for people to stdout, without what a terminal obeys.
-pub(crate) fn print_out(text: &str) -> Exit {
-    print_made(&printable_text(text))
-}
-
-/// Prints to stdout what its format has made safe: a drawn report with its colours, JSON, CSV. A reader that has closed
-/// the pipe (`| head`) is no failure.
-pub(crate) fn print_made(text: &str) -> Exit {
-    use std::io::Write;
-    match std::io::stdout().write_all(text.as_bytes()).and_then(|()| std::io::stdout().flush()) {
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-            print_message(&format!("error: cannot write the answer to stdout: {error}\n"));
-            Exit::Failed
-        }
-        _ => Exit::Good,
-    }
 }

@@ -6,7 +6,7 @@ use truetps_inspect::server_options;
 use truetps_sandbox::{BaseSettings, FileSetting, ServerBinary, ServerUser, base_settings};
 
 use crate::failure::CommandFailure;
-use crate::{print_line, print_message};
+use crate::terminal::{print_line, print_message};
 
 /// The settings that a private server of this program takes of the file. What it does not take is listed.
 pub(crate) fn of_file(

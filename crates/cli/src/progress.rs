@@ -17,7 +17,7 @@ use crate::progress_line::ProgressLine;
 use crate::running_trial::{
     RunningTrial, lasting_line, stage_of, trial_label, trial_number, tried_rate_text, update_messages,
 };
-use crate::{is_quiet, print_progress, say_raw};
+use crate::terminal::{is_quiet, print_progress, say_raw};
 
 /// The line is written over at most this often.
 const REDRAW: Duration = Duration::from_millis(100);
@@ -76,7 +76,7 @@ impl Progress {
     /// A line that stays.
     pub(crate) fn print_line(&mut self, text: &str) {
         self.clear();
-        crate::print_line(text);
+        crate::terminal::print_line(text);
     }
 
     /// A line that stays where progress is wanted.

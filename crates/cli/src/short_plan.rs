@@ -16,7 +16,7 @@ use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::plans::{self, SHIPPED};
 use crate::site::{choose_disk, choose_server, usual_dsn};
-use crate::{print_message, print_progress};
+use crate::terminal::{print_message, print_progress};
 
 const DEFAULT_PLAN: &str = "durability";
 const CONNECTIONS_DEFAULT: i64 = 8;

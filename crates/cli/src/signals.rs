@@ -14,7 +14,7 @@ use signal_hook::low_level::{pipe, unregister};
 use truetps_compat::InterruptMessages;
 
 use crate::failure::CommandFailure;
-use crate::say_raw;
+use crate::terminal::say_raw;
 
 const SIGNALS: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
 /// What shells add to the number of a signal that ended a program.

@@ -17,9 +17,10 @@ use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::login::{LoginSources, parse, parts_secret, target};
 use crate::option_file::of_file;
+use crate::pin;
 use crate::progress::Progress;
 use crate::settings::{self, BASEDIR, SERVER as USUAL_SERVER};
-use crate::{pin, print_out};
+use crate::terminal::print_out;
 
 pub(crate) const DSN: &str = "--dsn";
 pub(crate) const SCHEMA: &str = "truetps";

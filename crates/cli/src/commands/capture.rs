@@ -10,7 +10,7 @@ use crate::args::CaptureArgs;
 use crate::commands::instance::target_of;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
-use crate::{print_line, print_made, print_message};
+use crate::terminal::{print_line, print_made, print_message};
 
 pub(crate) fn run(args: &CaptureArgs) -> Result<Exit, CommandFailure> {
     let target = target_of(&args.server)?;

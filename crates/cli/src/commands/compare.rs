@@ -14,7 +14,7 @@ use crate::commands::probe::refuse_folder;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::named_run::{folder_named, name_of, open_named};
-use crate::{print_made, print_message, print_progress};
+use crate::terminal::{print_made, print_message, print_progress};
 
 pub(crate) fn run(args: &CompareArgs) -> Result<Exit, CommandFailure> {
     let thresholds = thresholds(&args.fail_if)?;

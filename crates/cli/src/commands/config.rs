@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use truetps_driver::Target;
 
 use crate::exit::Exit;
-use crate::print_out;
 use crate::settings::{self, ConfigPlaces, DSN, SETTINGS, UserSetting};
+use crate::terminal::print_out;
 
 pub(crate) fn show(with_origin: bool) -> Exit {
     if !with_origin {

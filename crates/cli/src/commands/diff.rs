@@ -13,7 +13,7 @@ use crate::commands::instance::owner_of;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::login::{self, LoginSources, OwnFile, PASSWORD};
-use crate::print_made;
+use crate::terminal::print_made;
 
 /// The options for separate logins.
 const TWO_LOGINS: &str = "TRUETPS_PASSWORD_A and TRUETPS_PASSWORD_B (empty: none), --defaults-file-a and \

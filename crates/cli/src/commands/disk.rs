@@ -11,7 +11,8 @@ use crate::answer::screen;
 use crate::args::DiskCommand;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
-use crate::{print_out, print_progress, signals};
+use crate::signals;
+use crate::terminal::{print_out, print_progress};
 
 pub(crate) fn run(command: &DiskCommand) -> Result<Exit, CommandFailure> {
     match command {

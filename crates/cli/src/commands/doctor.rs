@@ -9,7 +9,7 @@ use truetps_sandbox::{Home, HostLimits, NamedServers, find, free_bytes};
 use crate::args::SandboxPlace;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
-use crate::print_out;
+use crate::terminal::print_out;
 
 /// One line of the answer: whether it is as it should be, what it is about, and what was found.
 #[derive(Clone)]

@@ -22,9 +22,10 @@ use crate::args::{Cli, DocumentArgs, DocumentFormat, ExplainArgs, TruetpsCommand
 use crate::exit::Exit;
 use crate::explain_sides::{NamedBy, sides};
 use crate::failure::CommandFailure;
+use crate::short_plan;
 use crate::site::{RunSite, choose_disk, usual_dsn, usual_server};
+use crate::terminal::{print_made, print_message, print_progress};
 use crate::watcher::ProgressWatcher;
-use crate::{print_made, print_message, print_progress, short_plan};
 
 const DEFAULT_WORKLOAD: &str = "insert";
 const CONNECTIONS_DEFAULT: i64 = 8;

@@ -18,8 +18,9 @@ use crate::args::GatewayArgs;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::login::{LoginSources, target};
+use crate::signals;
 use crate::site::{DSN, dsn_of_settings, private_disk};
-use crate::{print_line, print_message, print_out, print_progress, signals};
+use crate::terminal::{print_line, print_message, print_out, print_progress};
 
 const TOKENS: &str = "TRUETPS_GATEWAY_TOKENS";
 const METRICS_TOKENS: &str = "TRUETPS_GATEWAY_METRICS_TOKENS";

@@ -20,8 +20,9 @@ use crate::commands::server::{open, refused};
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::login::{LoginSources, target};
+use crate::signals;
 use crate::site::own_program;
-use crate::{print_line, print_message, print_out, print_progress, signals};
+use crate::terminal::{print_line, print_message, print_out, print_progress};
 
 pub(crate) fn get(home: &Home, name: &str) -> Result<NamedServer, CommandFailure> {
     NamedServers::of(home).get(name).map_err(|error| refused(&error))

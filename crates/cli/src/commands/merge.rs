@@ -7,7 +7,8 @@ use crate::answer::give;
 use crate::args::MergeArgs;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
-use crate::{print_line, signals};
+use crate::signals;
+use crate::terminal::print_line;
 
 pub(crate) fn run(args: &MergeArgs) -> Result<Exit, CommandFailure> {
     let wrong = |error: FolderError| CommandFailure::usage(&error).hint_if(error.hint());

@@ -18,7 +18,7 @@ use crate::option_file::of_file;
 use crate::plans::{SHIPPED, parse, text_of};
 use crate::progress::Progress;
 use crate::site::{RunSite, choose_disk, choose_server, programs, usual_basedir, usual_dsn};
-use crate::{print_out, print_progress};
+use crate::terminal::{print_out, print_progress};
 
 pub(crate) fn list(full: bool) -> Exit {
     let plan = |toml| Plan::parse(toml).expect("shipped plans are valid, a test says so");

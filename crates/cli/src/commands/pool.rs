@@ -17,9 +17,10 @@ use crate::args::{Cli, DocumentArgs, PoolArgs, TruetpsCommand};
 use crate::commands::run::settings;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
+use crate::short_plan;
 use crate::site::{RunSite, choose_disk, choose_server};
+use crate::terminal::{print_message, print_progress};
 use crate::watcher::ProgressWatcher;
-use crate::{print_message, print_progress, short_plan};
 
 const DEFAULT_WORKLOAD: &str = "insert";
 const MOST_DEFAULT: u32 = 512;

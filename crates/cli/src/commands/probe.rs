@@ -25,7 +25,8 @@ use crate::failure::CommandFailure;
 use crate::live_view::LiveViewOpener;
 use crate::probe_picture::ProbePicture;
 use crate::probe_text::ProbeLines;
-use crate::{is_quiet, print_line, print_made, print_message, print_progress, signals, ui};
+use crate::terminal::{is_quiet, print_line, print_made, print_message, print_progress};
+use crate::{signals, ui};
 
 const NO_ROOM: &str = "make room, or name a writable folder with --runs (or TRUETPS_RUNS)";
 /// How soon the end is noticed.

@@ -11,7 +11,8 @@ use crate::args::RestoreArgs;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::login::{self, LoginSources, PASSWORD};
-use crate::{print_line, print_message, print_out, site};
+use crate::site;
+use crate::terminal::{print_line, print_message, print_out};
 
 pub(crate) fn run(args: &RestoreArgs) -> Result<Exit, CommandFailure> {
     // A journal names its server.

@@ -16,7 +16,8 @@ use crate::commands::{capture, instance, restore, sql};
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::option_file::of_file;
-use crate::{print_message, print_out, print_progress, signals};
+use crate::signals;
+use crate::terminal::{print_message, print_out, print_progress};
 
 pub(crate) fn run(command: &ServerCommand) -> Result<Exit, CommandFailure> {
     match command {

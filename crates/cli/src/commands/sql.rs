@@ -16,7 +16,8 @@ use crate::commands::server::{open, refused};
 use crate::commands::sql_text::{SplitStatement, split};
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
-use crate::{print_made, print_message, signals};
+use crate::signals;
+use crate::terminal::{print_made, print_message};
 
 /// Cells wider than this are cut at a terminal.
 const CELL_CHARS_MAX: usize = 60;

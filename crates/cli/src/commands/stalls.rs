@@ -8,7 +8,7 @@ use crate::commands::probe::refuse_folder;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::named_run::{name_of, open_named};
-use crate::print_made;
+use crate::terminal::print_made;
 
 pub(crate) fn run(args: &StallsArgs) -> Result<Exit, CommandFailure> {
     refuse_folder(args.folder.as_deref())?;

@@ -19,8 +19,9 @@ use crate::commands::until_decided::{Extender, Wish};
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::site::RunSite;
+use crate::terminal::{print_message, print_progress};
 use crate::watcher::ProgressWatcher;
-use crate::{plans, print_message, print_progress, short_plan, ui};
+use crate::{plans, short_plan, ui};
 
 /// Longer experiments need `--yes`.
 const LONG: Duration = Duration::from_hours(1);

@@ -11,7 +11,7 @@ use truetps_plan::{Plan, TRIALS_MAX};
 
 use crate::args::SweepArgs;
 use crate::failure::CommandFailure;
-use crate::print_message;
+use crate::terminal::print_message;
 use truetps_report::format::{duration, plural};
 
 /// Without `--at-most`, an experiment is doubled twice: each look at the data has less of the 5 % left.

@@ -10,10 +10,10 @@ use truetps_sysbench::{PartsMeeting, PartsRequest};
 
 use super::hidden::secret;
 use crate::login::parts_secret_of;
-use crate::print_line;
 use crate::progress::Progress;
 use crate::settings;
 use crate::site::{SCHEMA, journals};
+use crate::terminal::print_line;
 
 struct ProgramMeeting<'a>(ScriptMeeting<'a>);
 

@@ -10,9 +10,9 @@ use truetps_sysbench::Interrupt;
 use super::hidden::secret;
 use crate::failure::CommandFailure;
 use crate::live_view::LiveViewOpener;
-use crate::print_message;
 use crate::settings;
 use crate::signals::leave_now;
+use crate::terminal::print_message;
 
 pub(super) fn run(arguments: Vec<OsString>) -> Result<ExitCode, CommandFailure> {
     let views = LiveViewOpener::listen(Arc::default())?;

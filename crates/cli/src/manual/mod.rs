@@ -16,7 +16,8 @@ use crate::answer::terminal_columns;
 use crate::args::Cli;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
-use crate::{print_made, settings};
+use crate::settings;
+use crate::terminal::print_made;
 
 /// The word that lists the pages.
 const TOPICS: &str = "topics";

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::owner::is_ours;
-use crate::print_line;
+use crate::terminal::print_line;
 
 /// A project's file.
 pub(crate) const PROJECT_FILE: &str = "truetps.toml";

@@ -30,9 +30,9 @@ use truetps_lab::{ExperimentEvent, Listener};
 use truetps_recording::{TrialEvent, TrialListener, TrialPlace};
 
 use crate::failure::CommandFailure;
-use crate::print_message;
 use crate::progress::Progress;
 use crate::running_trial::{lasting_line, update_messages};
+use crate::terminal::print_message;
 use crate::ui::held_output::HeldOutput;
 use crate::ui::look::Palette;
 use crate::ui::model::{LiveWatch, Model, Subject};

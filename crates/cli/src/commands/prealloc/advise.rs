@@ -12,7 +12,7 @@ use crate::commands::sweep;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::login::LoginArgs;
-use crate::{print_message, print_progress};
+use crate::terminal::{print_message, print_progress};
 
 /// Settings that decide what a binlog costs.
 const OF_SERVER: [&str; 5] =

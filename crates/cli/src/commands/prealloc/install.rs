@@ -15,7 +15,7 @@ use super::checks::{CheckResult, of_files, of_process, of_server};
 use crate::args::{InstallArgs, UninstallArgs};
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
-use crate::print_out;
+use crate::terminal::print_out;
 
 const SYSTEMD: &str = "/etc/systemd/system";
 const DROP_IN: &str = "truetps-prealloc.conf";

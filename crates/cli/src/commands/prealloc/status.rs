@@ -11,7 +11,7 @@ use super::{OBEYS_WITHIN, state_failure};
 use crate::args::BinlogArgs;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
-use crate::print_out;
+use crate::terminal::print_out;
 
 pub(super) fn show(args: &BinlogArgs) -> Result<Exit, CommandFailure> {
     let basename = basename(args)?;

@@ -13,7 +13,7 @@ use super::{STOP_FIRST, state_failure};
 use crate::args::TrimArgs;
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
-use crate::print_out;
+use crate::terminal::print_out;
 
 pub(super) fn run(args: &TrimArgs) -> Result<Exit, CommandFailure> {
     let basename = basename_of_path(&args.path)?;

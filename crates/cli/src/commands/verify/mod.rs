@@ -17,8 +17,9 @@ use crate::args::{DocumentArgs, VerifyArgs};
 use crate::exit::Exit;
 use crate::failure::CommandFailure;
 use crate::progress::Progress;
+use crate::terminal::print_message;
 use crate::watcher::ProgressWatcher;
-use crate::{pin, print_message, ui};
+use crate::{pin, ui};
 use request::{VerifySite, command, kill_times, load, plan_of, resumed_target, service};
 
 pub(crate) fn run(args: &VerifyArgs) -> Result<Exit, CommandFailure> {

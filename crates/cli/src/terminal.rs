@@ -1,0 +1,59 @@
+//! What is printed, on stdout and stderr, and what `--quiet` leaves out.
+
+use std::io::Write;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use truetps_report::{printable, printable_lines, printable_text};
+
+use crate::exit::Exit;
+
+/// Tells the user something, on stderr: lines of text, in which names of a plan or words of a server have no way to move a
+/// terminal's cursor.
+pub(crate) fn print_message(text: &str) {
+    say_raw(&printable_lines(text));
+}
+
+/// The same as one line: a text of a file or a server in it cannot begin another one.
+pub(crate) fn print_line(text: &str) {
+    say_raw(&(printable(text) + "\n"));
+}
+
+/// The same for what `--quiet` leaves out: progress, and which command may come next.
+pub(crate) fn print_progress(text: &str) {
+    if !is_quiet() {
+        print_message(text);
+    }
+}
+
+/// Set once, before a command begins.
+static QUIET: AtomicBool = AtomicBool::new(false);
+
+pub(crate) fn set_quiet(is_quiet: bool) {
+    QUIET.store(is_quiet, Ordering::Relaxed);
+}
+
+pub(crate) fn is_quiet() -> bool {
+    QUIET.load(Ordering::Relaxed)
+}
+
+/// The same with terminal escape sequences. A closed stderr is no failure: the results are on disk.
+pub(crate) fn say_raw(text: &str) {
+    let _ = std::io::stderr().write_all(text.as_bytes());
+}
+
+/// Prints lines for people to stdout, without what a terminal obeys.
+pub(crate) fn print_out(text: &str) -> Exit {
+    print_made(&printable_text(text))
+}
+
+/// Prints to stdout what its format has made safe: a drawn report with its colours, JSON, CSV. A reader that has closed
+/// the pipe (`| head`) is no failure.
+pub(crate) fn print_made(text: &str) -> Exit {
+    match std::io::stdout().write_all(text.as_bytes()).and_then(|()| std::io::stdout().flush()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            print_message(&format!("error: cannot write the answer to stdout: {error}\n"));
+            Exit::Failed
+        }
+        _ => Exit::Good,
+    }
+}
