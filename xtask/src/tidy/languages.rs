@@ -7,8 +7,9 @@ use super::numbers::numbers;
 use super::page::{MarkdownPage, PageCode, PageLink, PageSection, PageTable};
 
 /// The pages that have a Chinese version, which is beside them.
-const TRANSLATED: [&str; 12] = [
+const TRANSLATED: [&str; 13] = [
     "README.md",
+    "docs/README.md",
     "docs/guides/ci.md",
     "docs/guides/clients-1000.md",
     "docs/guides/crash.md",
