@@ -5,7 +5,6 @@ mod client;
 mod comparison;
 mod engine;
 mod figures;
-mod floor;
 mod folder;
 mod gateway;
 mod goals;
@@ -30,7 +29,6 @@ use std::path::{Path, PathBuf};
 use clap::Subcommand;
 
 use client::ClientOptions;
-use floor::{FloorBenchOptions, FloorClientOptions};
 use folder::ReportBenchOptions;
 use gateway::GatewayBenchOptions;
 use lateness::LatenessOptions;
@@ -55,8 +53,6 @@ pub(crate) enum Bench {
         mut_arg("against", |arg| arg.default_value("mysql_async"))
     )]
     Null(BenchOptions),
-    /// What sending and receiving the same bytes costs at least, with epoll and with io_uring, beside the engine
-    Floor(FloorBenchOptions),
     /// How late an open loop starts its transactions
     Lateness(LatenessOptions),
     /// How long it takes to connect many sessions to null servers, and how much memory they hold
@@ -83,7 +79,6 @@ impl Bench {
         match self {
             Self::Engine(options) => engine::run(root, &options),
             Self::Null(options) => null::run(root, &options),
-            Self::Floor(options) => floor::run(root, &options),
             Self::Lateness(options) => lateness::run(root, &options),
             Self::Sessions(options) => sessions::run(root, &options),
             Self::Lua(options) => lua::run(root, &options),
@@ -102,9 +97,6 @@ pub(crate) enum Helper {
     /// The engine as a process of its own
     #[command(hide = true, name = "bench-client")]
     Client(ClientOptions),
-    /// A program that only sends statements and receives the answers
-    #[command(hide = true, name = "bench-floor-client")]
-    FloorClient(FloorClientOptions),
     /// A server that answers OK to everything
     #[command(hide = true, name = "bench-null-server")]
     NullServer { socket: PathBuf },
@@ -121,7 +113,6 @@ impl Helper {
     pub(crate) fn run(self) -> anyhow::Result<()> {
         match self {
             Self::Client(options) => client::run(&options),
-            Self::FloorClient(options) => floor::run_client(&options),
             Self::NullServer { socket } => null_server::run(&socket),
             Self::Pin { core, program } => pin::run(core, &program),
         }
