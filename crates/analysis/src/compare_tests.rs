@@ -4,9 +4,9 @@ use truetps_record::{Counts, Interval, Phase};
 
 use crate::compare::{CompareQuestion, CompareSide, Comparison, Pairing, compare};
 use crate::detail::TrialDetail;
+use crate::evidence::is_cell;
 use crate::family::JUDGED;
 use crate::figure::Figure;
-use crate::is_cell;
 use crate::judge::Judgement;
 use crate::ledger::{Ledger, LedgerFigure, LedgerLine};
 use crate::loaded::LoadedTrial;

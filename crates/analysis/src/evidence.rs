@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use truetps_record::{Configuration, Experiment, Measured, NoEvidence, Reason, Trial, Validity};
+use truetps_record::{Configuration, Experiment, Measured, NoEvidence, Reason, Trial, TrialRole, Validity};
 
 use crate::InvalidTrial;
 use crate::figure::Figure;
@@ -206,4 +206,9 @@ pub(crate) fn ratio_sample(pairs: &[(Evidence<'_>, Evidence<'_>)]) -> Option<Log
 /// 0 for no values.
 pub(crate) fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len().max(1) as f64
+}
+
+/// Whether a trial is the first of its configuration in its block, and no A/A twin.
+pub(crate) fn is_cell(trial: &Trial) -> bool {
+    trial.role == TrialRole::Cell
 }

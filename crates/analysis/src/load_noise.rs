@@ -7,9 +7,9 @@ use truetps_record::{Configuration, is_load_factor};
 
 use crate::LoadNoise;
 use crate::effect::quantile;
+use crate::evidence::is_cell;
 use crate::evidence::{BlockValue, Evidence, block_values};
 use crate::figure::Figure;
-use crate::is_cell;
 use crate::pooled::PooledVariance;
 use crate::sample::{FACTOR_MAX, LogSample, POWER};
 

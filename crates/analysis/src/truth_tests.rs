@@ -274,7 +274,8 @@ fn a_missing_baseline_takes_its_pair_away() {
     let analysis = analysis_after(&plan, |trials| trials.retain(|trial| !without(&trial.trial, 3)));
     assert!(analysis.contrasts.is_empty() && !analysis.complete());
     // The twin is as good as the trial that it repeats.
-    let is_first = |trial: &Trial| flush_and_connections(&trial.configuration).0 == 1 && crate::is_cell(trial);
+    let is_first =
+        |trial: &Trial| flush_and_connections(&trial.configuration).0 == 1 && crate::evidence::is_cell(trial);
     let analysis = analysis_after(&plan, |trials| trials.retain(|trial| !is_first(&trial.trial)));
     assert_eq!((analysis.contrasts[0].tps_ratio.n, analysis.twins.is_none()), (3, true));
 }

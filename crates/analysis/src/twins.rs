@@ -1,8 +1,9 @@
 //! Two runs of the same configuration in each block: do they differ by more than noise?
 
+use crate::evidence::is_cell;
 use crate::evidence::{Evidence, ratio_sample};
 use crate::sample::LogSample;
-use crate::{AaPair, Twins, generator_reason, is_cell};
+use crate::{AaPair, Twins, generator_reason};
 
 /// Finds the A/A twins and the trial that each repeats. `None` where no block has both.
 pub(crate) fn from_twins(valid: &[Evidence<'_>]) -> Option<Twins> {

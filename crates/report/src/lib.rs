@@ -14,12 +14,14 @@ mod csv;
 mod csv_rows;
 mod disks;
 mod document;
+mod document_version;
 mod durability;
 mod errors;
 mod explanation;
 mod exposition;
 mod external;
 mod generator;
+mod grouped;
 mod html;
 mod json;
 mod junit;
@@ -35,6 +37,7 @@ mod probe_list;
 mod probe_metrics;
 mod prometheus;
 mod remarks;
+mod report_input;
 mod risk;
 mod rows;
 mod sections;
@@ -70,11 +73,13 @@ pub use comparison::{
     threshold_word,
 };
 pub use crash_report::{crash_html, crash_json, crash_markdown, crash_text};
+pub(crate) use document_version::DOCUMENT_VERSION;
 pub(crate) use durability::durability_of;
 pub use explanation::{
     NOTHING_DIFFERS, explanation_html, explanation_json, explanation_markdown, explanation_text, is_answered,
     nothing_differs_json, nothing_differs_markdown, nothing_differs_text,
 };
+pub(crate) use grouped::grouped;
 pub use html::html;
 pub use json::{json, jsonl};
 pub use junit::{comparison_junit, junit};
@@ -86,6 +91,7 @@ pub use probe_list::{probe_csv, probe_json, probe_markdown, probe_text};
 pub use probe_metrics::{MetricRow, ProbeMetrics, probe_metric_rows};
 pub use prometheus::prometheus;
 pub(crate) use remarks::remarks;
+pub use report_input::ReportInput;
 pub use settings_diff::{diff_json, diff_markdown, diff_text};
 pub use stall_list::{stalls_csv, stalls_json, stalls_markdown, stalls_text};
 pub use summary::{
@@ -98,36 +104,3 @@ pub use textwrap::core::display_width;
 pub use truetps_record::{escaped_text, printable, printable_lines, printable_text};
 pub use verdicts::verdicts;
 pub use verification::{VerifyInput, verification_html, verification_json, verification_markdown, verification_text};
-
-use truetps_analysis::Analysis;
-use truetps_archive::Run;
-use truetps_record::Trial;
-
-/// Everything that a report is made from.
-#[derive(Debug, Clone, Copy)]
-pub struct ReportInput<'a> {
-    pub run: &'a Run,
-    /// Of this run: [`Run::analyse`].
-    pub analysis: &'a Analysis,
-}
-
-impl<'a> ReportInput<'a> {
-    pub(crate) fn trials(&self) -> impl Iterator<Item = &'a Trial> + Clone + use<'a> {
-        self.run.trials.iter().map(|one| &one.trial)
-    }
-}
-
-/// Version of the JSON documents of `report`, `compare` and `stalls`: it grows when an old reader would misread one.
-pub(crate) const DOCUMENT_VERSION: u32 = 2;
-
-/// Values by key, in the order in which the keys come first.
-pub(crate) fn grouped<K: PartialEq, V>(pairs: impl IntoIterator<Item = (K, V)>) -> Vec<(K, Vec<V>)> {
-    let mut groups: Vec<(K, Vec<V>)> = Vec::new();
-    for (key, value) in pairs {
-        match groups.iter_mut().find(|(known, _)| *known == key) {
-            Some((_, values)) => values.push(value),
-            None => groups.push((key, vec![value])),
-        }
-    }
-    groups
-}
