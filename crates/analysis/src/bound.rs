@@ -1,6 +1,6 @@
 //! By how much throughput could be higher at most if the load generator did not run on the server's host.
 //!
-//! Each of two bounds holds by itself, so that the smaller one does. `docs/method.md` derives them, and has the trials
+//! Each of two bounds holds by itself, so that the smaller one does. `docs/method/bound.md` derives them, and has the trials
 //! that they were compared with.
 
 use truetps_record::{CPU_MIN_US, CpuWindow, EngineFacts, Measured, Trial};

@@ -1,4 +1,5 @@
 //! Two groups of trials side by side: throughput, response time, gaps, and what a transaction cost.
+//! `docs/method/comparisons.md` explains it.
 
 use serde::Serialize;
 use truetps_record::{Counts, Estimate, Interval, Phase, WorkloadProfile};

@@ -1,4 +1,5 @@
 //! What the crashes of an experiment lost together, and whether the experiment is to be believed.
+//! `docs/method/crash-losses.md` has the rule.
 
 use serde::Serialize;
 use truetps_record::{Configuration, CrashKind, CrashRecord, CrashRole};

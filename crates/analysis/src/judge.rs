@@ -1,4 +1,5 @@
 //! The rule for claims about one figure, in an experiment's verdicts and in comparisons.
+//! `docs/method/verdicts.md` has the rule.
 
 use serde::Serialize;
 

@@ -1,4 +1,5 @@
 //! Throughput against connections, and where more of them stop helping.
+//! `docs/method/knee.md` explains it.
 
 use truetps_record::Estimate;
 

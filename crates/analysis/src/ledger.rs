@@ -1,4 +1,5 @@
 //! What one transaction cost: the cost ledger.
+//! `docs/method/ledger.md` explains it.
 
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};

@@ -1,7 +1,7 @@
 //! Pure functions on records: the results of an experiment and their uncertainty.
 //!
 //! Nothing here reads a clock, a file or the network: the same records always give the same analysis. The formulas are
-//! explained in `docs/method.md`.
+//! explained in the pages of `docs/method.md`.
 
 mod absence;
 mod analyse;

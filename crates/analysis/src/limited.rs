@@ -1,4 +1,5 @@
 //! Whether the load generator limited figures.
+//! `docs/method/trials.md` has the rule.
 
 use serde::Serialize;
 use truetps_record::{GeneratorLimit, Measured, Reason};

@@ -1,4 +1,5 @@
 //! What each factor does by itself, over all levels of the others.
+//! `docs/method/verdicts.md` explains it.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,5 @@
 //! An open loop over the valid trials of one configuration: whether the server kept up with the schedule.
+//! `docs/method/rates.md` has the rule.
 
 use serde::Serialize;
 

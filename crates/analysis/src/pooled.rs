@@ -1,4 +1,5 @@
 //! The variance of a trial within its block, from all configurations that have the same load.
+//! `docs/method/estimates.md` explains it.
 
 use crate::evidence::BlockValue;
 use crate::sample::LogSample;

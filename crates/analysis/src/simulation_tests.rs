@@ -1,6 +1,6 @@
 //! The verdicts of whole experiments under nine kinds of noise whose truth is known: false claims, coverage, power.
 //!
-//! `cargo test -p truetps-analysis simulated -- --nocapture` prints the tables of `docs/method.md`.
+//! `cargo test -p truetps-analysis simulated -- --nocapture` prints the tables of `docs/method/error-rates.md`.
 
 use std::fmt::Write as _;
 use std::thread;

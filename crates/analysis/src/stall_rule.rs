@@ -1,5 +1,6 @@
 //! The definition of a stall, during a run and afterwards: [`judge_phase`] judges the intervals of a phase that ends with
 //! the last of them. After a run these are all intervals; during a run, the intervals so far.
+//! `docs/method/stalls-and-dips.md` has the rule.
 
 use truetps_record::{BUCKET_MS, Interval, Phase, TimeSpan, TransactionGap};
 

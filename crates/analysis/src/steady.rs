@@ -1,4 +1,5 @@
 //! Whether trials of a closed loop were in a steady state, by Little's law.
+//! `docs/method/trials.md` has the rule.
 
 use serde::Serialize;
 

@@ -1,4 +1,5 @@
 //! Two runs of the same configuration in each block: do they differ by more than noise?
+//! `docs/method/estimates.md` has the rule.
 
 use crate::evidence::is_cell;
 use crate::evidence::{Evidence, ratio_sample};

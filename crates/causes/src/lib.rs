@@ -5,7 +5,7 @@
 //! settings: [`investigate`] asks a [`TrialSource`] for the results of a batch of mixtures, which a laboratory measures, a
 //! record has, or a simulation computes.
 //!
-//! The steps, explained in `docs/method.md`:
+//! The steps, explained in `docs/method/explanations.md`:
 //! 1. *Corners*: A against B, until their difference is reproduced or is shown to be none.
 //! 2. *Suspects*: up to three factors that are known to matter, each alone.
 //! 3. *Screening*: all factors at once, by a two-level design in mirrored pairs.

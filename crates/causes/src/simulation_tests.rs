@@ -1,6 +1,7 @@
 //! Whole investigations of made-up differences whose truth is known.
 //!
-//! `TRUETPS_SIMULATIONS=1000 cargo test -p truetps-causes simulated -- --nocapture` prints the tables of `docs/method.md`.
+//! `TRUETPS_SIMULATIONS=1000 cargo test -p truetps-causes simulated -- --nocapture` prints the tables of
+//! `docs/method/explanation-error-rates.md`.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

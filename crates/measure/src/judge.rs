@@ -1,4 +1,5 @@
 //! The validity of a run's figures: did the server keep up, and was the server the bottleneck?
+//! `docs/method/rates.md` and `docs/method/trials.md` have the rules.
 
 use std::time::Duration;
 

@@ -5,7 +5,7 @@
 //! knows no servers: [`search`] asks a [`PoolSource`] for the results of a batch, which a laboratory measures, a record
 //! has, or a simulation computes.
 //!
-//! The steps, explained in `docs/method.md`:
+//! The steps, explained in `docs/method/pool-size.md`:
 //! 1. *Climb*: 1, 2, 4… connections, a trial each, until throughput no longer grows.
 //! 2. *Ladder*: the same numbers and those that the user asks about, in blocks of random order.
 //! 3. *Refinement*: numbers between the advice and the next smaller one.

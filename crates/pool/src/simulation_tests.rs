@@ -75,7 +75,7 @@ fn truth(curve: Curve, most: u32) -> (f64, u32) {
 /// Per curve and design: the part of advices that have 93 % of the best throughput and are at most 1.5 times the smallest
 /// number, and the median number of trials.
 #[test]
-#[expect(clippy::print_stdout, reason = "the table of docs/method.md, with --nocapture")]
+#[expect(clippy::print_stdout, reason = "the table of docs/method/pool-size.md, with --nocapture")]
 fn the_advice_is_right_and_no_larger_than_it_has_to_be() {
     const SEEDS: u64 = 60;
     println!("{:<16} {:>7} {:>6} {:>6} {:>7}", "curve", "design", "noise", "right", "trials");
@@ -103,7 +103,7 @@ fn the_advice_is_right_and_no_larger_than_it_has_to_be() {
 
 /// The interval of the check holds the truth in 95 % of cases, whatever the search has chosen before.
 #[test]
-#[expect(clippy::print_stdout, reason = "the figure of docs/method.md, with --nocapture")]
+#[expect(clippy::print_stdout, reason = "the figure of docs/method/pool-size.md, with --nocapture")]
 fn the_check_is_not_biased_by_the_search() {
     const SEEDS: u64 = 400;
     let curve = CURVES[2].1;

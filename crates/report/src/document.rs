@@ -185,7 +185,7 @@ pub(crate) fn extended(experiment: &Experiment) -> Option<String> {
     let steps: Vec<_> = experiment.extensions.iter().map(|step| step.blocks.to_string()).collect();
     Some(format!(
         "extended from {first} to {} blocks after results were known: each extension makes chance differences more \
-         likely than the intervals say (docs/method.md)",
+         likely than the intervals say (`truetps help verdicts`)",
         steps.join(", then ")
     ))
 }

@@ -13,7 +13,7 @@ use crate::completions::Words;
     truetps stalls                               the newest experiment\n  \
     truetps stalls runs/run-insert-1/trial-0001  one trial\n\n\
     A stall is a period of 200 ms or more with less than 30 % of the usual throughput around it; a dip has less \
-    than 70 %. `truetps help method`")]
+    than 70 %. `truetps help stalls-and-dips`")]
 pub(crate) struct StallsArgs {
     /// An experiment's folder, or a trial's; default: the newest experiment
     #[arg(add = ArgValueCompleter::new(Words::Runs))]

@@ -13,7 +13,7 @@ macro_rules! page {
     };
 }
 
-const PAGES: [ManualPage; 46] = [
+const PAGES: [ManualPage; 62] = [
     page!("glossary"),
     page!("method"),
     page!("troubleshooting"),
@@ -34,6 +34,22 @@ const PAGES: [ManualPage; 46] = [
     page!("guides/two-servers"),
     page!("guides/why-slower"),
     page!("guides/your-own-server"),
+    page!("method/bound"),
+    page!("method/comparisons"),
+    page!("method/crash-losses"),
+    page!("method/error-rates"),
+    page!("method/estimates"),
+    page!("method/explanation-error-rates"),
+    page!("method/explanations"),
+    page!("method/knee"),
+    page!("method/ledger"),
+    page!("method/pool-size"),
+    page!("method/rates"),
+    page!("method/several-generators"),
+    page!("method/stalls-and-dips"),
+    page!("method/trials"),
+    page!("method/verdicts"),
+    page!("method/waits"),
     page!("reference/benchmarks"),
     page!("reference/compare"),
     page!("reference/config"),
@@ -114,10 +130,11 @@ mod tests {
     fn every_page_for_users_is_here() {
         let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
         let mut expect = BTreeSet::new();
-        for folder in ["", "guides/", "reference/"] {
+        for folder in ["", "guides/", "method/", "reference/"] {
             for entry in docs.join(folder).read_dir().unwrap() {
                 let name = entry.unwrap().file_name().into_string().unwrap();
-                if let Some(name) = name.strip_suffix(".md").filter(|name| !name.contains('.')) {
+                // `README.md` lists the pages, as `truetps help topics` does.
+                if let Some(name) = name.strip_suffix(".md").filter(|name| !name.contains('.') && *name != "README") {
                     expect.insert(format!("{folder}{name}"));
                 }
             }
