@@ -9,8 +9,9 @@ mod names;
 mod numbers;
 mod page;
 mod phrases;
+mod runs;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -54,6 +55,10 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
             pages.insert(name, MarkdownPage::parse(&text));
         }
     }
+    let (name, text) = read(root, &root.join(runs::INDEX))?;
+    let index = MarkdownPage::parse(&text);
+    problems.extend(runs::problems(&index, &run_folders(root)?, |path| fs::read_to_string(root.join(path)).ok()));
+    pages.insert(name, index);
     problems.extend(links::problems(&pages, |path| root.join(path).exists()));
     problems.extend(languages::problems(&pages));
     for (name, page) in pages.iter().filter(|(name, _)| languages::is_chinese(name)) {
@@ -80,6 +85,18 @@ fn texts(root: &Path) -> anyhow::Result<Vec<PathBuf>> {
         }
     }
     Ok(files)
+}
+
+/// Folders of recorded results.
+fn run_folders(root: &Path) -> anyhow::Result<BTreeSet<String>> {
+    let mut folders = BTreeSet::new();
+    for entry in fs::read_dir(root.join(runs::FOLDER)).context(runs::FOLDER)? {
+        let entry = entry?;
+        if entry.path().is_dir() {
+            folders.insert(entry.file_name().to_string_lossy().into_owned());
+        }
+    }
+    Ok(folders)
 }
 
 fn collect(folder: &Path, endings: &[&str], files: &mut Vec<PathBuf>) -> anyhow::Result<()> {
